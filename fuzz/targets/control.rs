@@ -148,8 +148,8 @@ impl Rig {
     fn unknown_teid(&mut self, interface: u8, peer: Ipv4Addr, teid: u32) {
         let notice = UnknownTeid {
             interface: InterfaceId(interface & 3),
-            peer,
-            local: N3,
+            peer: peer.into(),
+            local: N3.into(),
             teid,
         };
         self.control
@@ -164,8 +164,15 @@ impl Rig {
     }
 
     fn hold(&mut self, remote: Ipv4Addr) {
-        if let Ok(peer) = self.control.directory.hold_peer(Side::Access, None, remote) {
-            assert_eq!(self.control.directory.peer_address(peer), Some(remote));
+        if let Ok(peer) = self
+            .control
+            .directory
+            .hold_peer(Side::Access, None, remote.into())
+        {
+            assert_eq!(
+                self.control.directory.peer_address(peer),
+                Some(remote.into())
+            );
             self.held.push(peer);
         }
     }
@@ -323,13 +330,14 @@ fn config() -> ControlConfig {
         proxy_arp: vec![],
         proxy_nd: vec![],
         allowed_peers: vec![],
+        allowed_peers_ipv6: vec![],
         verifies_udp: true,
         mss_clamp: None,
     };
     let n3 = Role::Tunnels {
         side: Side::Access,
         instance: "access".to_owned(),
-        address: N3,
+        addresses: N3.into(),
     };
     let n6 = Role::Plain {
         side: Side::Core,

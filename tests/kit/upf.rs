@@ -121,7 +121,7 @@ fn interfaces() -> ControlConfig {
     let access = Role::Tunnels {
         side: Side::Access,
         instance: String::new(),
-        address: N3,
+        addresses: N3.into(),
     };
     let internet = Role::Plain {
         side: Side::Core,
@@ -145,6 +145,7 @@ fn interfaces() -> ControlConfig {
         proxy_arp: vec![],
         proxy_nd: vec![],
         allowed_peers: vec![],
+        allowed_peers_ipv6: vec![],
         verifies_udp: true,
         mss_clamp: None,
     };

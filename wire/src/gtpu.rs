@@ -12,7 +12,7 @@
 //!  12   |  next extension header type   |
 //! ```
 //!
-//! The packet path uses [`GPdu::parse`] and [`OuterIpv4`]; the control core [`Message::parse`] and
+//! The packet path uses [`GPdu::parse`], [`OuterIpv4`] and [`OuterIpv6`]; the control core [`Message::parse`] and
 //! the functions that build signalling messages.
 
 mod build;
@@ -25,6 +25,7 @@ mod header;
 mod ie;
 mod message;
 mod outer;
+mod outer_ipv6;
 
 pub use build::{
     SUPPORTED_EXTENSION_HEADERS, echo_request, echo_response, end_marker,
@@ -42,6 +43,7 @@ pub use header::{HEADER_LEN, Header, LONG_HEADER_LEN, MessageType};
 pub use ie::{Ie, IeType, Ies};
 pub use message::{ErrorIndication, Message};
 pub use outer::{OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, OuterIpv4};
+pub use outer_ipv6::{OUTER_IPV6_LEN, OUTER_IPV6_PLAIN_LEN, OuterIpv6, PlainForm};
 
 /// The UDP port that GTP-U is received on (TS 29.281, 4.4.2.3).
 pub const PORT: u16 = 2152;

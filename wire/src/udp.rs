@@ -1,9 +1,10 @@
-//! UDP over IPv4 (RFC 768).
+//! UDP over IPv4 (RFC 768) and over IPv6 (RFC 8200, 8.1).
 
 use crate::checksum::Sum;
 use crate::ipv4::{Protocol, TooLong};
+use crate::ipv6;
 use core::fmt;
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 /// Octets of the header.
 pub const HEADER_LEN: usize = 8;
@@ -101,6 +102,18 @@ impl<'a> Udp<'a> {
                 .verifies()
     }
 
+    /// Whether the checksum over IPv6 fits. There must be one (RFC 8200, 8.1): without it the addresses are
+    /// not covered by anything.
+    pub fn verify_ipv6(&self, source: Ipv6Addr, destination: Ipv6Addr) -> bool {
+        let len = u32::from(self.len());
+        let sum = ipv6::pseudo_header_sum(source, destination, Protocol::UDP, len);
+        self.checksum().is_some()
+            && sum
+                .add_bytes(self.header)
+                .add_bytes(self.payload)
+                .verifies()
+    }
+
     /// What the datagram carries.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
@@ -145,6 +158,27 @@ impl UdpHeader {
         let mut out = self.to_bytes_unsummed(payload.len())?;
         let len = u16::from_be_bytes([out[4], out[5]]);
         let sum = pseudo_header_sum(source, destination, Protocol::UDP, len)
+            .add_bytes(&out)
+            .add_bytes(payload);
+        [out[6], out[7]] = not_zero(sum.finish()).to_be_bytes();
+        Ok(out)
+    }
+}
+
+impl UdpHeader {
+    /// The header before `payload`, with the checksum for these IPv6 addresses.
+    ///
+    /// # Errors
+    /// [`TooLong`] if header and payload exceed 65535 octets.
+    pub fn to_bytes_ipv6(
+        &self,
+        source: Ipv6Addr,
+        destination: Ipv6Addr,
+        payload: &[u8],
+    ) -> Result<[u8; HEADER_LEN], TooLong> {
+        let mut out = self.to_bytes_unsummed(payload.len())?;
+        let len = u32::from(u16::from_be_bytes([out[4], out[5]]));
+        let sum = ipv6::pseudo_header_sum(source, destination, Protocol::UDP, len)
             .add_bytes(&out)
             .add_bytes(payload);
         [out[6], out[7]] = not_zero(sum.finish()).to_be_bytes();

@@ -342,11 +342,13 @@ fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
         mtu,
         addresses: vec![address],
         addresses_ipv6: vec![N6_IPV6],
+        tunnels_ipv6: vec![],
         tunnels: vec![],
         n4: vec![address],
         instance: None,
         outside: None,
         allowed_peers: vec![],
+        allowed_peers_ipv6: vec![],
         verifies_udp: true,
         mss_clamp: None,
     }

@@ -178,7 +178,7 @@ impl Rig {
     pub fn error_indication(&mut self, peer: Ipv4Addr, teid: u32) {
         let (now, wall) = self.time();
         self.up
-            .error_indication(now, wall, peer, teid, &mut self.out);
+            .error_indication(now, wall, peer.into(), teid, &mut self.out);
         self.after();
     }
 
@@ -296,7 +296,7 @@ fn interfaces() -> ControlConfig {
     let tunnels = |side, instance: &str| Role::Tunnels {
         side,
         instance: instance.to_owned(),
-        address: n3,
+        addresses: n3.into(),
     };
     let n6 = Role::Plain {
         side: Side::Core,
@@ -319,6 +319,7 @@ fn interfaces() -> ControlConfig {
         proxy_arp: vec![],
         proxy_nd: vec![],
         allowed_peers: vec![],
+        allowed_peers_ipv6: vec![],
         verifies_udp: true,
         mss_clamp: None,
     };

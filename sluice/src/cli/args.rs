@@ -4,7 +4,7 @@ use crate::config::CONTROL_SOCKET;
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use sluice_wire::ids::Seid;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddrV4};
 use std::path::PathBuf;
 
 /// `sluice upf`
@@ -196,15 +196,14 @@ pub enum Followable {
     /// A UE's, of IPv6 any of its addresses.
     Ue(IpAddr),
     /// A peer's.
-    Peer(Ipv4Addr),
+    Peer(IpAddr),
     /// Of one of both; of IPv6 a UE's.
     Address(IpAddr),
     /// A tunnel's.
-    FTeid(Ipv4Addr, u32),
+    FTeid(IpAddr, u32),
 }
 
 fn followable(text: &str) -> Result<Followable, String> {
-    let ipv4 = |text: &str| text.parse().ok();
     let address = |text: &str| text.parse().ok();
     let number = |text: &str| match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
@@ -213,10 +212,10 @@ fn followable(text: &str) -> Result<Followable, String> {
     let found = if let Some(ue) = text.strip_prefix("ue:") {
         address(ue).map(Followable::Ue)
     } else if let Some(peer) = text.strip_prefix("peer:") {
-        ipv4(peer).map(Followable::Peer)
+        address(peer).map(Followable::Peer)
     } else if let Some((at, teid)) = text.split_once('/') {
         let teid = number(teid).filter(|teid| *teid != 0);
-        ipv4(at)
+        address(at)
             .zip(teid)
             .map(|(at, teid)| Followable::FTeid(at, teid))
     } else {
@@ -298,7 +297,7 @@ fn seid(text: &str) -> Result<Seid, String> {
 mod tests {
     use super::*;
     use clap::Command;
-    use std::net::Ipv6Addr;
+    use std::net::{Ipv4Addr, Ipv6Addr};
 
     fn parsed<A: Args>(line: &str) -> Result<A, clap::Error> {
         let command = A::augment_args(Command::new("test"));
@@ -327,7 +326,7 @@ mod tests {
         let n3 = Ipv4Addr::new(192, 0, 2, 1);
         assert_eq!(
             (args.what, args.count),
-            (Followable::FTeid(n3, 16), Some(5))
+            (Followable::FTeid(n3.into(), 16), Some(5))
         );
         assert_eq!(args.write, Some(PathBuf::from("f.pcapng")));
         for (text, what) in [
@@ -339,9 +338,14 @@ mod tests {
                     Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7).into(),
                 )),
             ),
-            ("peer:2001:db8::7", None),
-            ("peer:192.0.2.1", Some(Followable::Peer(n3))),
-            ("192.0.2.1/16", Some(Followable::FTeid(n3, 16))),
+            (
+                "peer:2001:db8::7",
+                Some(Followable::Peer(
+                    Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7).into(),
+                )),
+            ),
+            ("peer:192.0.2.1", Some(Followable::Peer(n3.into()))),
+            ("192.0.2.1/16", Some(Followable::FTeid(n3.into(), 16))),
             ("192.0.2.1/0", None),
             ("192.0.2.1/0x100000000", None),
             ("peer:gnb", None),

@@ -10,7 +10,7 @@ use super::kind::{
 };
 use super::ports::{MTU_MAX, read_mtu};
 use core::net::{IpAddr, Ipv4Addr};
-use sluice_session::network::Side;
+use sluice_session::network::{Side, TunnelAddresses};
 use sluice_wire::eth::{MacAddr, VlanId};
 
 /// One logical interface: a port, a VLAN on it, addresses, roles.
@@ -37,7 +37,7 @@ pub struct Interface {
     /// Prefixes that we answer Neighbour Solicitations for, beside our own addresses.
     pub proxy_nd: Vec<At<Prefix6>>,
     /// Outer sources that GTP-U is taken from; empty: all.
-    pub peers: Vec<Prefix4>,
+    pub peers: Vec<Prefix>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
     /// What TCP segments are clamped to that come or leave here.
@@ -110,8 +110,8 @@ pub struct Tunnel {
     pub kind: TunnelKind,
     /// The line that it stands in.
     pub line: u32,
-    /// One of the interface's addresses; `None`: its only one.
-    pub address: Option<At<Ipv4Addr>>,
+    /// One of the interface's addresses, or one of each family; none: its only one of IPv4, or its only one.
+    pub addresses: Vec<At<IpAddr>>,
     /// Network instance; `None`: any.
     pub network_instance: Option<At<String>>,
     /// Which side of the UPF it is on.
@@ -150,7 +150,7 @@ impl Interface {
         let neighbours = fields.sections("neighbours", Neighbour::read);
         let proxy_arp = fields.list("proxy_arp", &prefix4());
         let proxy_nd = fields.list("proxy_nd", &prefix6());
-        let peers = fields.list("peers", &prefix4());
+        let peers = fields.list("peers", &prefix());
         let checksums = word(&[("verify", true), ("ignore", false)]);
         let verifies_udp = fields.or("udp_checksums", "verify", &checksums).value;
         let mss_clamp = fields.or("mss_clamp", "off", &segment_clamp()).value;
@@ -198,9 +198,35 @@ impl Interface {
         routes.chain(gateways)
     }
 
-    /// The address of a tunnel; `None` if it names none and there are several.
-    pub fn tunnel_address(&self, tunnel: &Tunnel) -> Option<Ipv4Addr> {
-        self.address_of_role(tunnel.address)
+    /// The addresses of a tunnel; `None` if it names none and there are several.
+    pub fn tunnel_addresses(&self, tunnel: &Tunnel) -> Option<TunnelAddresses> {
+        if tunnel.addresses.is_empty() {
+            let mut ipv6 = self.ipv6().map(|at| IpAddr::V6(at.value.address));
+            return match (self.ipv4().next(), ipv6.next(), ipv6.next()) {
+                (Some(_), ..) => self
+                    .address_of_role(None)
+                    .map(|only| IpAddr::V4(only).into()),
+                (None, only, None) => only.map(TunnelAddresses::from),
+                (None, ..) => None,
+            };
+        }
+        let mut named = TunnelAddresses::default();
+        for address in &tunnel.addresses {
+            match address.value {
+                IpAddr::V4(address) => named.ipv4 = Some(address),
+                IpAddr::V6(address) => named.ipv6 = Some(address),
+            }
+        }
+        Some(named)
+    }
+
+    /// True if some tunnels end here at an IPv6 address.
+    pub fn has_ipv6_tunnels(&self) -> bool {
+        let mut all = self
+            .tunnels
+            .iter()
+            .filter_map(|tunnel| self.tunnel_addresses(tunnel));
+        all.any(|addresses| addresses.ipv6.is_some())
     }
 
     /// The addresses at which PFCP is served, those that are clear.
@@ -240,7 +266,7 @@ impl Neighbour {
 
 impl Tunnel {
     fn read(fields: &mut Fields<'_, '_>, kind: TunnelKind) -> Option<Self> {
-        let address = fields.optional("address", &ipv4());
+        let addresses = fields.list("address", &ip());
         let network_instance = fields.optional("network_instance", &network_instance());
         let side = match kind {
             TunnelKind::N3 => Side::Access,
@@ -252,7 +278,7 @@ impl Tunnel {
         Some(Self {
             kind,
             line: fields.line(),
-            address,
+            addresses,
             network_instance,
             side,
         })

@@ -1,7 +1,7 @@
 //! Keys of upf.yaml that change while the UPF runs, told apart from those that need a restart.
 
 use super::{At, Interface, TunnelKind, UpfConfig};
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use sluice_session::network::Side;
 
 impl UpfConfig {
@@ -44,12 +44,19 @@ impl UpfConfig {
     }
 }
 
-type Tunnelled = (TunnelKind, Option<At<Ipv4Addr>>, Option<At<String>>, Side);
+type Tunnelled = (TunnelKind, Vec<At<IpAddr>>, Option<At<String>>, Side);
 
 /// Tunnels but for their lines.
 fn tunnels(of: &Interface) -> impl Iterator<Item = Tunnelled> {
     let all = of.tunnels.iter();
-    all.map(|t| (t.kind, t.address, t.network_instance.clone(), t.side))
+    all.map(|t| {
+        (
+            t.kind,
+            t.addresses.clone(),
+            t.network_instance.clone(),
+            t.side,
+        )
+    })
 }
 
 /// Addresses for N4 but for their lines.

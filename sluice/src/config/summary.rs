@@ -210,9 +210,9 @@ fn roles(interface: &Interface) -> Vec<String> {
             ("n9", _) => " core",
             _ => "",
         };
-        let address = interface.tunnel_address(tunnel);
-        let address = address.map_or_else(String::new, |address| format!(" {address}"));
-        format!("{}{side}{address}", tunnel.kind.key())
+        let addresses = interface.tunnel_addresses(tunnel).unwrap_or_default();
+        let addresses: String = addresses.all().map(|a| format!(" {a}")).collect();
+        format!("{}{side}{addresses}", tunnel.kind.key())
     });
     let n6 = interface.n6.iter().map(|n6| {
         let names: Vec<&str> = n6.names().map(|name| name.value.as_str()).collect();

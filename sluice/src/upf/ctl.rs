@@ -84,7 +84,7 @@ pub enum Request {
         /// Those of this UE.
         ue: Option<IpAddr>,
         /// Or of this peer.
-        peer: Option<Ipv4Addr>,
+        peer: Option<IpAddr>,
         /// Or of this address, whatever it is; with a TEID those of that tunnel.
         address: Option<IpAddr>,
         /// The tunnel's TEID.

@@ -191,8 +191,8 @@ fn peers(core: &Core<Mbuf>) -> Value {
         .peers()
         .map(|(peer, users)| {
             json!({
-                "address": peer.address.to_string(),
-                "local": peer.local.to_string(),
+                "address": peer.address().to_string(),
+                "local": peer.local().to_string(),
                 "users": users,
             })
         })

@@ -9,7 +9,7 @@ use sluice_datapath::nat::pool::NatPools;
 use sluice_datapath::session::token_bucket::Shaping;
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
-use sluice_session::network::Side;
+use sluice_session::network::{Side, TunnelAddresses};
 use sluice_wire::eth::{MacAddr, VlanId};
 use sluice_wire::ipv6::link_local_of;
 
@@ -83,8 +83,10 @@ pub struct InterfaceConfig {
     pub proxy_arp: Vec<Prefix>,
     /// Addresses that we answer Neighbour Solicitations for, beside our own.
     pub proxy_nd: Vec<PrefixIpv6>,
-    /// Outer sources allowed; empty allows all.
+    /// Outer sources allowed. With those of IPv6: if both are empty, all are.
     pub allowed_peers: Vec<Prefix>,
+    /// The same of IPv6.
+    pub allowed_peers_ipv6: Vec<PrefixIpv6>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
     /// What TCP segments are clamped to that come or leave there.
@@ -102,6 +104,14 @@ impl InterfaceConfig {
         let ipv4 = self.routes.iter().map(|(_, via)| IpAddr::V4(*via));
         let ipv6 = self.routes_ipv6.iter().map(|(_, via)| IpAddr::V6(*via));
         ipv4.chain(ipv6)
+    }
+
+    /// True if an address is one of ours there, the link-local one apart.
+    pub fn is_own(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(address) => self.addresses.iter().any(|(own, _)| *own == address),
+            IpAddr::V6(address) => self.addresses_ipv6.iter().any(|(own, _)| *own == address),
+        }
     }
 
     /// True if an address lies on this link.
@@ -133,8 +143,8 @@ pub enum Role {
         side: Side,
         /// Network instance; empty: all that have no tunnels of their own.
         instance: String,
-        /// One of the interface's addresses.
-        address: Ipv4Addr,
+        /// Some of the interface's addresses: one endpoint.
+        addresses: TunnelAddresses,
     },
     /// Plain packets of a data network: N6.
     Plain {

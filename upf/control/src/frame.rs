@@ -1,7 +1,7 @@
 //! Frames of the control core: Ethernet, IPv4, IPv6 and UDP headers.
 
 use arrayvec::ArrayVec;
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_port::PortId;
@@ -124,20 +124,31 @@ pub fn icmpv6(interface: &Interface, flow: &FlowIpv6, message: &[u8]) -> Option<
     ethernet(interface, flow.mac, EtherType::IPV6, &[&header, message])
 }
 
-/// A frame with a UDP datagram.
-pub fn udp(interface: &Interface, flow: &Flow, ports: UdpHeader, payload: &[u8]) -> Option<Frame> {
-    let header = ports
-        .to_bytes(flow.source, flow.destination, payload)
-        .ok()?;
-    let ip = Ipv4Header::new(Protocol::UDP, flow.source, flow.destination)
-        .to_bytes(header.len() + payload.len())
-        .ok()?;
-    ethernet(
-        interface,
-        flow.mac,
-        EtherType::IPV4,
-        &[&ip, &header, payload],
-    )
+/// A frame with a UDP datagram from and to addresses of one family; `None` if they are of different ones.
+pub fn udp(
+    interface: &Interface,
+    mac: MacAddr,
+    ends: (IpAddr, IpAddr),
+    ports: UdpHeader,
+    payload: &[u8],
+) -> Option<Frame> {
+    match ends {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            let header = ports.to_bytes(source, destination, payload).ok()?;
+            let ip = Ipv4Header::new(Protocol::UDP, source, destination)
+                .to_bytes(header.len() + payload.len())
+                .ok()?;
+            ethernet(interface, mac, EtherType::IPV4, &[&ip, &header, payload])
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            let header = ports.to_bytes_ipv6(source, destination, payload).ok()?;
+            let ip = Ipv6Header::new(Protocol::UDP, source, destination)
+                .to_bytes(header.len() + payload.len())
+                .ok()?;
+            ethernet(interface, mac, EtherType::IPV6, &[&ip, &header, payload])
+        }
+        _ => None,
+    }
 }
 
 fn put(frame: &mut Frame, bytes: &[u8]) -> Option<()> {

@@ -63,7 +63,7 @@ reasons! {
         "Look for a sender that leaves checksums to a card which does not write them (`ethtool -K ... tx off` on a veth).",
     /// A fragment that cannot be reassembled here (outer header).
     OuterFragment = "outer_fragment",
-        "Raise the MTU between gNB and UPF, so that tunnel packets are not cut.",
+        "Raise the MTU between gNB and UPF, so that tunnel packets are not cut: over IPv6 none are put together.",
     /// The UDP header is cut short or its length lies.
     UdpHeader = "udp_header",
         "Look at the sender: its UDP lengths do not agree with its IP lengths.",
@@ -162,7 +162,7 @@ reasons! {
         "A packet from another UPF (N9) is for a UE of another session: look at the SMF's TEIDs.",
     /// The UDP checksum of the outer packet is wrong (RFC 1122, 4.1.3.4).
     UdpChecksum = "udp_checksum",
-        "Damaged on the way, or written wrongly by the gNB. `verify_udp_checksum: false` lets it pass.",
+        "Damaged on the way, or written wrongly by the gNB. `udp_checksums: ignore` lets it pass.",
     /// The queue of PFCP packets to the control core was full.
     N4QueueFull = "n4_queue_full",
         "More PFCP than the control core takes; the SMF sends again. Look for a storm in `sluice ctl counters`.",
@@ -172,7 +172,7 @@ reasons! {
         "Report it, with `sluice ctl trace` of a session that has it.",
     /// The IPv6 header is cut short or has another version.
     Ipv6Header = "ipv6_header",
-        "Look at the sender on N6: its IPv6 packets are broken.",
+        "Look at the sender on N6 or N3: its IPv6 packets are broken.",
     /// The IPv6 payload length is longer than the frame.
     Ipv6Length = "ipv6_length",
         "Look for a device on N6 that cuts frames.",
@@ -225,6 +225,10 @@ reasons! {
     /// A packet to a public address of the pool, where those do not come back.
     NatHairpin = "nat_hairpin",
         "UEs talk to each other by public addresses, and `hairpinning` is off.",
+    /// An outer packet over IPv6 has no UDP checksum (field 0): IPv6 wants one (RFC 8200, 8.1), as nothing else
+    /// covers its addresses.
+    UdpChecksumAbsent = "udp_checksum_absent",
+        "The gNB sends GTP-U over IPv6 without UDP checksums (RFC 6935): let it write them, or set `udp_checksums: ignore`.",
 }
 
 #[cfg(test)]

@@ -55,7 +55,8 @@ ids! {
     InterfaceId(u8);
     /// A slot of [`Tables::next_hops`](crate::tables::Tables).
     NextHopId(u16);
-    /// A slot of [`Tables::peers`](crate::tables::Tables).
+    /// A slot of [`Tables::peers`](crate::tables::Tables), or with the highest bit of
+    /// [`Tables::peers_ipv6`](crate::tables::Tables).
     PeerId(u16);
     /// A place in [`Tables::egresses`](crate::tables::Tables).
     EgressId(u16);
@@ -65,6 +66,30 @@ ids! {
     BlockId(u32);
     /// A usage record, which its first cell names; 0 is none.
     RecordId(u32);
+}
+
+impl PeerId {
+    /// Peers of one family: the highest bit tells the family.
+    pub const PER_FAMILY: usize = 1 << 15;
+
+    /// The IPv6 peer in this slot.
+    #[inline]
+    pub const fn ipv6(slot: usize) -> Self {
+        debug_assert!(slot < Self::PER_FAMILY);
+        Self(slot as u16 | Self::PER_FAMILY as u16)
+    }
+
+    /// Whether tunnels to the peer go over IPv6.
+    #[inline(always)]
+    pub const fn is_ipv6(self) -> bool {
+        self.0 & Self::PER_FAMILY as u16 != 0
+    }
+
+    /// Its slot among the peers of its family.
+    #[inline(always)]
+    pub const fn slot(self) -> usize {
+        self.0 as usize % Self::PER_FAMILY
+    }
 }
 
 /// No worker: nobody owns it, or it is on its way.

@@ -14,7 +14,7 @@ use crate::trace::{TraceOrder, Tracing};
 use crate::tx::arp_queue::WaitingPacket;
 use crate::tx::shaper::ShardWaiting;
 use arrayvec::ArrayVec;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_mem::shard::ShardId;
 use sluice_port::PortId;
 
@@ -114,9 +114,9 @@ pub struct UnknownTeid {
     /// Where it arrived.
     pub interface: InterfaceId,
     /// Who sent it.
-    pub peer: Ipv4Addr,
+    pub peer: IpAddr,
     /// To which of our addresses.
-    pub local: Ipv4Addr,
+    pub local: IpAddr,
     /// The TEID.
     pub teid: u32,
 }

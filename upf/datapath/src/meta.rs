@@ -35,7 +35,7 @@ pub struct Meta {
     pub key: u32,
     /// Its entry, once placed.
     pub entry: EntryId,
-    /// Outer source, host order (tunnel only); of a plain IPv6 packet the prefix's lower half; of a plain
+    /// Outer source, host order (tunnel only; [folded](crate::rx::parse::outer_src) if that is IPv6, whose frame has it whole); of a plain IPv6 packet the prefix's lower half; of a plain
     /// IPv4 packet the number of the public port that it came to and one, or 0.
     pub outer_src: u32,
     /// From the first byte of the frame to the inner IP packet.

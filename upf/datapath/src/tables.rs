@@ -13,13 +13,14 @@ use crate::rx::header_match::HeaderMatch;
 use crate::session::flow_filter::FlowFilters;
 use crate::session::token_bucket::Shaping;
 use crate::tx::adjacency::{self, Adjacency, Front, TunnelAdjacency};
+use core::net::Ipv6Addr;
 use sluice_mem::slots::{SlotReader, Slots};
 use sluice_port::PortId;
 
 pub use crate::ids::{EgressId, InterfaceId, NO_NEXT_HOP, NextHopId, PeerId};
 pub use crate::topology::{
-    Egress, EgressIpv6, Interface, NextHop, Peer, Polled, PortInterfaces, Prefix, PrefixIpv6,
-    Route, Station, TunnelAddress, Vlan,
+    Egress, EgressIpv6, Interface, NextHop, Peer, PeerIpv6, Polled, PortInterfaces, Prefix,
+    PrefixIpv6, Route, Station, TunnelAddress, TunnelAddressIpv6, TunnelPeer, Vlan,
 };
 
 /// The writer's end of the next hops.
@@ -107,6 +108,58 @@ impl Peers {
     }
 }
 
+/// The writer's end of the IPv6 peers; a slot is written as one of [`PeerSlots`].
+#[derive(Debug)]
+pub struct PeerSlotsIpv6(Slots<5>);
+
+impl PeerSlotsIpv6 {
+    /// So many, none of them there.
+    pub fn new(len: usize) -> Self {
+        Self(Slots::new(len))
+    }
+
+    /// For the path.
+    pub fn reader(&self) -> PeersIpv6 {
+        PeersIpv6(self.0.reader())
+    }
+
+    /// Fills a slot, or with none vacates it.
+    pub fn set(&mut self, id: PeerId, peer: Option<&PeerIpv6>) {
+        let words = peer.map_or([0; 5], |peer| {
+            let [local, address] = [peer.local, peer.address].map(halves);
+            let rest = PEER_IS_THERE | u64::from(peer.next_hop.0);
+            [local[0], local[1], address[0], address[1], rest]
+        });
+        self.0.write(id.slot(), words);
+    }
+}
+
+fn halves(address: Ipv6Addr) -> [u64; 2] {
+    let bits = address.to_bits();
+    [(bits >> 64) as u64, bits as u64]
+}
+
+fn whole([high, low]: [u64; 2]) -> Ipv6Addr {
+    Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low))
+}
+
+/// The IPv6 peers as the path reads them.
+#[derive(Clone, Debug, Default)]
+pub struct PeersIpv6(SlotReader<5>);
+
+impl PeersIpv6 {
+    /// A peer.
+    #[inline]
+    pub fn get(&self, id: PeerId) -> Option<PeerIpv6> {
+        let [local @ .., a, b, rest] = self.0.read(id.slot()).filter(|_| id.is_ipv6())?;
+        (rest & PEER_IS_THERE != 0).then_some(PeerIpv6 {
+            local: whole(local),
+            address: whole([a, b]),
+            next_hop: NextHopId(rest as u16),
+        })
+    }
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
@@ -116,8 +169,10 @@ pub struct Tables {
     pub by_port: Vec<PortInterfaces>,
     /// Stations.
     pub next_hops: NextHops,
-    /// Tunnel peers.
+    /// Tunnel peers over IPv4.
     pub peers: Peers,
+    /// Tunnel peers over IPv6.
+    pub peers_ipv6: PeersIpv6,
     /// Ways out.
     pub egresses: Vec<Egress>,
     /// DSCP of outer headers.
@@ -239,7 +294,21 @@ impl Tables {
         }
     }
 
-    /// The way to a peer, if its next hop is known.
+    /// A tunnel peer over either family.
+    #[inline(always)]
+    pub fn tunnel_peer(&self, id: PeerId) -> Option<TunnelPeer> {
+        match id.is_ipv6() {
+            false => self.peers.get(id).map(TunnelPeer::Ipv4),
+            true => self.tunnel_peer_ipv6(id),
+        }
+    }
+
+    #[cold]
+    fn tunnel_peer_ipv6(&self, id: PeerId) -> Option<TunnelPeer> {
+        self.peers_ipv6.get(id).map(TunnelPeer::Ipv6)
+    }
+
+    /// The way to a peer over IPv4, if its next hop is known.
     #[inline(always)]
     pub fn tunnel_adjacency(&self, peer: PeerId) -> Option<TunnelAdjacency> {
         let peer = self.peers.get(peer)?;

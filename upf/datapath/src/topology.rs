@@ -5,7 +5,7 @@ use crate::ids::{InterfaceId, NextHopId};
 use crate::lookup::layout::InstanceId;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_port::{PortId, QueueId};
-use sluice_wire::gtpu::OuterIpv4;
+use sluice_wire::gtpu::{OuterIpv4, OuterIpv6};
 use std::collections::HashMap;
 
 /// VLAN tag of an interface, or none.
@@ -28,14 +28,19 @@ pub struct Interface {
     pub addresses_ipv6: Vec<Ipv6Addr>,
     /// GTP-U endpoint addresses (N3, N9) with their numbers in F-TEIDs.
     pub tunnels: Vec<TunnelAddress>,
+    /// Those of IPv6, among `addresses_ipv6`. An endpoint with both has one number for them: a TEID is the
+    /// endpoint's, by whichever address its packets come.
+    pub tunnels_ipv6: Vec<TunnelAddressIpv6>,
     /// Those of them at which PFCP is served (N4).
     pub n4: Vec<Ipv4Addr>,
     /// Network instance in which plain packets from there are looked up (N6).
     pub instance: Option<InstanceId>,
     /// Network instance in which they arrive instead, where they are translated: no UE has an address in it.
     pub outside: Option<InstanceId>,
-    /// Outer sources allowed there; empty allows all.
+    /// Outer sources allowed there. With those of IPv6: if both are empty, all are.
     pub allowed_peers: Vec<Prefix>,
+    /// The same of IPv6.
+    pub allowed_peers_ipv6: Vec<PrefixIpv6>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
     /// What TCP segments are clamped to that come or leave there.
@@ -56,6 +61,15 @@ pub struct TunnelAddress {
     /// The address.
     pub address: Ipv4Addr,
     /// Its number, part of a CP-chosen TEID's key.
+    pub local: u8,
+}
+
+/// A local GTP-U address of IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunnelAddressIpv6 {
+    /// The address.
+    pub address: Ipv6Addr,
+    /// The endpoint's number.
     pub local: u8,
 }
 
@@ -148,8 +162,88 @@ pub struct Peer {
     pub next_hop: NextHopId,
 }
 
-/// Time to live of outer headers (RFC 1700's default for hosts).
+/// The far end of tunnels over IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerIpv6 {
+    /// Outer destination.
+    pub address: Ipv6Addr,
+    /// Outer source.
+    pub local: Ipv6Addr,
+    /// Station that the outer packets go to.
+    pub next_hop: NextHopId,
+}
+
+/// The far end of tunnels over either family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TunnelPeer {
+    /// Over IPv4.
+    Ipv4(Peer),
+    /// Over IPv6.
+    Ipv6(PeerIpv6),
+}
+
+impl TunnelPeer {
+    /// The far end, our end and the way there; none if the ends are of different families.
+    pub fn new(remote: IpAddr, local: IpAddr, next_hop: NextHopId) -> Option<Self> {
+        match (remote, local) {
+            (IpAddr::V4(address), IpAddr::V4(local)) => {
+                Some(Self::Ipv4(Peer::new(address, local, next_hop)))
+            }
+            (IpAddr::V6(address), IpAddr::V6(local)) => Some(Self::Ipv6(PeerIpv6 {
+                address,
+                local,
+                next_hop,
+            })),
+            _ => None,
+        }
+    }
+
+    /// Outer destination.
+    pub fn address(&self) -> IpAddr {
+        match self {
+            Self::Ipv4(peer) => peer.address.into(),
+            Self::Ipv6(peer) => peer.address.into(),
+        }
+    }
+
+    /// Outer source.
+    pub fn local(&self) -> IpAddr {
+        match self {
+            Self::Ipv4(peer) => peer.local.into(),
+            Self::Ipv6(peer) => peer.local.into(),
+        }
+    }
+
+    /// Station that the outer packets go to.
+    #[inline(always)]
+    pub fn next_hop(&self) -> NextHopId {
+        match self {
+            Self::Ipv4(peer) => peer.next_hop,
+            Self::Ipv6(peer) => peer.next_hop,
+        }
+    }
+
+    /// The same peer by another station.
+    #[must_use]
+    pub fn led_by(mut self, next_hop: NextHopId) -> Self {
+        match &mut self {
+            Self::Ipv4(peer) => peer.next_hop = next_hop,
+            Self::Ipv6(peer) => peer.next_hop = next_hop,
+        }
+        self
+    }
+}
+
+/// Time to live, or hop limit, of outer headers (RFC 1700's default for hosts).
 const OUTER_TTL: u8 = 64;
+
+impl PeerIpv6 {
+    /// The outer header's constant part.
+    #[inline]
+    pub fn outer(&self) -> OuterIpv6 {
+        OuterIpv6::new(self.local, self.address, OUTER_TTL)
+    }
+}
 
 impl Peer {
     /// A peer at `address`, reached from `local` over `next_hop`.

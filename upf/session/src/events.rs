@@ -1,7 +1,7 @@
 //! Session events for the operator's log.
 
 use core::fmt;
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 use sluice_n4::{AssociationId, DownReason};
 use sluice_wire::pfcp::Cause;
 
@@ -39,9 +39,9 @@ pub enum SessionEvent {
     /// It refused a Node Report Request, or did not answer (`None`).
     NodeReportFailed(AssociationId, Option<Cause>),
     /// The tunnel peer at this address does not answer Echo Requests, one of so many.
-    PathsFailed(Ipv4Addr, usize),
+    PathsFailed(IpAddr, usize),
     /// It answers again, one of so many.
-    PathsRecovered(Ipv4Addr, usize),
+    PathsRecovered(IpAddr, usize),
     /// The caller's query with this token is done.
     Queried(u64),
 }

@@ -18,7 +18,7 @@ use crate::resources::percent;
 use crate::resources::{NatCounters, NatRecord};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
@@ -162,7 +162,7 @@ impl UpFunction {
         &mut self,
         now: Instant,
         wall: NtpTime,
-        peer: Ipv4Addr,
+        peer: IpAddr,
         teid: u32,
         out: &mut E,
     ) {

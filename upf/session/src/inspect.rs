@@ -6,7 +6,7 @@ use crate::network::Side;
 use crate::resources::{InUse, home_shard};
 use crate::rules::{Action, Far, FilterOrigin, Forwarding, Key, Pdr, Qer, Rules, UeAddresses, Urr};
 use crate::store::{Session, SessionRef, User};
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde::{Serialize, Serializer};
 use sluice_datapath::session::txn::Usage;
 use sluice_n4::{Association, AssociationId};
@@ -88,8 +88,11 @@ pub struct PdrView {
     /// Local F-TEID: TEID.
     #[serde(serialize_with = "teid_in_hex")]
     pub teid: Option<u32>,
-    /// Local F-TEID: address.
-    pub tunnel_address: Option<Ipv4Addr>,
+    /// Local F-TEID: address, that of IPv4 if there are two.
+    pub tunnel_address: Option<IpAddr>,
+    /// Its IPv6 address beside one of IPv4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tunnel_address_ipv6: Option<Ipv6Addr>,
     /// UE IP Address: IPv4.
     pub ue_address: Option<Ipv4Addr>,
     /// UE IP Address: the IPv6 prefix.
@@ -130,7 +133,7 @@ pub struct FarView {
     #[serde(serialize_with = "teid_in_hex")]
     pub teid: Option<u32>,
     /// Outer Header Creation: address.
-    pub peer: Option<Ipv4Addr>,
+    pub peer: Option<IpAddr>,
 }
 
 /// A QER.
@@ -296,6 +299,8 @@ impl UpFunction {
             .ue
             .map(|ue| rules.ue.of(ue.families))
             .unwrap_or_default();
+        let addresses = pdr.tunnel.map(|t| t.addresses);
+        let both = addresses.filter(|addresses| addresses.ipv4.is_some());
         let run = self.node.sessions.resources.filters.run(pdr.filter.run);
         PdrView {
             id: pdr.id.0,
@@ -303,7 +308,8 @@ impl UpFunction {
             source: side_name(pdr.source),
             network_instance: self.name(pdr.instance),
             teid: pdr.tunnel.map(|t| t.teid),
-            tunnel_address: pdr.tunnel.map(|t| t.address),
+            tunnel_address: pdr.tunnel.and_then(|t| t.addresses.all().next()),
+            tunnel_address_ipv6: both.and_then(|addresses| addresses.ipv6),
             ue_address: named.ipv4,
             ue_prefix: named.prefix_text(),
             predefined_rule: self.predefined_name(pdr),

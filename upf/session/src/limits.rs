@@ -27,6 +27,9 @@ pub const SPARES: usize = 2 * QERS / sluice_datapath::limits::BLOCK_BUCKETS;
 /// Rules that a session's PDRs compile into; several QFIs in a PDI make several rules.
 pub const RULES: usize = 2 * PDRS;
 
+/// IPv6 addresses of ours in the F-TEIDs of one session: N3 has one or two, for several network instances.
+pub const TUNNEL_IPV6_ADDRESSES: usize = 4;
+
 /// Seconds that a TEID rests after its end: GTP-U packets live for at most a few seconds in a
 /// network, peers notice a lost tunnel within a minute.
 pub const TEID_REST_S: u32 = 60;

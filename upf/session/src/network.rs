@@ -2,7 +2,7 @@
 //!
 //! Session code asks; the control core, which owns interfaces, neighbours and peers, answers.
 
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, PeerId};
 
@@ -32,11 +32,72 @@ impl Side {
     }
 }
 
-/// One of our GTP-U addresses.
+/// The addresses of a GTP-U endpoint or of an F-TEID: at least one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TunnelAddresses {
+    /// The IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// The IPv6 address.
+    pub ipv6: Option<Ipv6Addr>,
+}
+
+impl TunnelAddresses {
+    /// Whether there is one of either family.
+    pub fn is_none(&self) -> bool {
+        self.ipv4.is_none() && self.ipv6.is_none()
+    }
+
+    /// Those of the wanted families that are there.
+    #[must_use]
+    pub fn of(self, ipv4: bool, ipv6: bool) -> Self {
+        Self {
+            ipv4: self.ipv4.filter(|_| ipv4),
+            ipv6: self.ipv6.filter(|_| ipv6),
+        }
+    }
+
+    /// Whether one of them is this.
+    pub fn has(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(address) => self.ipv4 == Some(address),
+            IpAddr::V6(address) => self.ipv6 == Some(address),
+        }
+    }
+
+    /// The addresses that are there, that of IPv4 first.
+    pub fn all(self) -> impl Iterator<Item = IpAddr> {
+        let ipv6 = self.ipv6.map(IpAddr::V6);
+        self.ipv4.map(IpAddr::V4).into_iter().chain(ipv6)
+    }
+}
+
+impl From<Ipv4Addr> for TunnelAddresses {
+    fn from(address: Ipv4Addr) -> Self {
+        IpAddr::V4(address).into()
+    }
+}
+
+impl From<IpAddr> for TunnelAddresses {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self {
+                ipv4: Some(address),
+                ipv6: None,
+            },
+            IpAddr::V6(address) => Self {
+                ipv4: None,
+                ipv6: Some(address),
+            },
+        }
+    }
+}
+
+/// One of our GTP-U endpoints. It has a number on the path for both its addresses: a TEID is the endpoint's, and
+/// its packets may come to either.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TunnelEndpoint {
-    /// The address that goes into an F-TEID.
-    pub address: Ipv4Addr,
+    /// The addresses that go into an F-TEID.
+    pub addresses: TunnelAddresses,
     /// Its number on the path.
     pub local: u8,
 }
@@ -55,7 +116,7 @@ pub enum PeerError {
 /// `instance` is a Network Instance in plain text (both wire encodings normalised), `None` where
 /// the rule names none: then the only or the first one of that side is meant.
 pub trait Network {
-    /// Where a tunnel of that side ends here: the address for an F-TEID with CHOOSE.
+    /// Where a tunnel of that side ends here: the addresses for an F-TEID with CHOOSE.
     fn tunnel_endpoint(&self, side: Side, instance: Option<&str>) -> Option<TunnelEndpoint>;
 
     /// Our tunnel endpoint with this address (an F-TEID that the CP chose), if it serves that
@@ -64,7 +125,7 @@ pub trait Network {
         &self,
         side: Side,
         instance: Option<&str>,
-        address: Ipv4Addr,
+        address: IpAddr,
     ) -> Option<TunnelEndpoint>;
 
     /// The network instance in which plain packets from that side are looked up by UE address.
@@ -73,12 +134,13 @@ pub trait Network {
     /// The way out for plain packets to that side.
     fn egress(&self, side: Side, instance: Option<&str>) -> Option<EgressId>;
 
-    /// A peer for outer headers towards `remote`; counted, to be given back once for each call.
+    /// A peer for outer headers towards `remote`; counted, to be given back once for each call. Where our endpoint
+    /// has no address of its family, no interface leads there.
     fn hold_peer(
         &mut self,
         side: Side,
         instance: Option<&str>,
-        remote: Ipv4Addr,
+        remote: IpAddr,
     ) -> Result<PeerId, PeerError>;
 
     /// The side whose tunnels serve a rule's side. N4-u (TS 29.244, 5.3) has none of its own: it ends at the
@@ -94,5 +156,5 @@ pub trait Network {
     fn release_peer(&mut self, peer: PeerId);
 
     /// The address behind a peer.
-    fn peer_address(&self, peer: PeerId) -> Option<Ipv4Addr>;
+    fn peer_address(&self, peer: PeerId) -> Option<IpAddr>;
 }

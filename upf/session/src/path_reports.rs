@@ -8,7 +8,7 @@ use crate::hash::Seeded;
 use crate::limits::{PATH_REPORT_AGAIN_MS, PATH_REPORT_DOUBLINGS, PATHS, PATHS_PER_REPORT};
 use crate::network::Side;
 use arrayvec::ArrayVec;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_n4::{AssociationId, Instant};
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RemotePath {
     /// Its address.
-    pub peer: Ipv4Addr,
+    pub peer: IpAddr,
     /// On which side it is, and in which network instance, where one interface alone leads there.
     pub place: Option<(Side, Box<str>)>,
 }

@@ -190,7 +190,7 @@ mod tests {
         for teid in 1..300 {
             let tunnel = RemoteTunnel {
                 teid,
-                address: Ipv4Addr::new(192, 0, 2, (teid % 7) as u8),
+                address: Ipv4Addr::new(192, 0, 2, (teid % 7) as u8).into(),
             };
             let mark = all.hash.hash_one(tunnel) as u32;
             let before = all.clone();

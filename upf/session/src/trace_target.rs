@@ -4,7 +4,7 @@
 use crate::function::UpFunction;
 use crate::rules::{Key, RemoteTunnel, Rules, UeAddresses};
 use crate::store::SessionRef;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use core::num::NonZeroU64;
 use sluice_datapath::forward::pdr::At;
 use sluice_datapath::ids::EntryId;
@@ -27,9 +27,9 @@ pub enum TraceTarget {
         teid: u32,
     },
     /// Those that go into a peer's tunnel.
-    Tunnel(Ipv4Addr, u32),
+    Tunnel(IpAddr, u32),
     /// Those of a peer.
-    Peer(Ipv4Addr),
+    Peer(IpAddr),
 }
 
 /// A session that has to do with them.

@@ -63,8 +63,41 @@ impl InterfaceName {
 pub struct TunnelEnd {
     /// What rules call it.
     pub place: InterfaceName,
-    /// The address.
-    pub address: Ipv4Addr,
+    /// The address; where there are two, of IPv4. It stands for both: a TEID is the end's.
+    pub address: IpAddr,
+    /// The IPv6 address beside one of IPv4.
+    pub second: Option<Ipv6Addr>,
+}
+
+impl TunnelEnd {
+    /// Its IPv4 address.
+    pub fn ipv4(&self) -> Option<Ipv4Addr> {
+        match self.address {
+            IpAddr::V4(address) => Some(address),
+            IpAddr::V6(_) => None,
+        }
+    }
+
+    /// Its IPv6 address.
+    pub fn ipv6(&self) -> Option<Ipv6Addr> {
+        match self.address {
+            IpAddr::V4(_) => self.second,
+            IpAddr::V6(address) => Some(address),
+        }
+    }
+
+    /// True if one of them is this.
+    pub fn has(&self, address: IpAddr) -> bool {
+        self.address == address || self.second.map(IpAddr::V6) == Some(address)
+    }
+
+    /// The address from which packets go to a peer.
+    pub fn towards(&self, peer: IpAddr) -> Option<IpAddr> {
+        match peer {
+            IpAddr::V4(_) => self.ipv4().map(IpAddr::V4),
+            IpAddr::V6(_) => self.ipv6().map(IpAddr::V6),
+        }
+    }
 }
 
 /// An IPv4 prefix: address and length.
@@ -100,7 +133,7 @@ pub struct Link {
     /// Stations whose MAC addresses are known, by both kinds of address.
     pub stations: Vec<(IpAddr, [u8; 6])>,
     /// Outer sources allowed; empty allows all.
-    pub allowed_peers: Vec<Prefix>,
+    pub allowed_peers: Vec<(IpAddr, u8)>,
     /// Tunnel packets with a wrong UDP checksum are dropped.
     pub verifies_udp: bool,
     /// TCP segments that come or leave here are to make no longer packets.
@@ -248,15 +281,20 @@ impl TwinConfig {
         self.tunnels(side, instance).map(|(_, end)| end)
     }
 
-    /// True if tunnels of that side and network instance end at `address`.
-    pub fn ends_at(&self, side: Side, instance: Option<&str>, address: Ipv4Addr) -> bool {
+    /// The tunnels of that side and network instance that end at `address`.
+    pub fn end_at(
+        &self,
+        side: Side,
+        instance: Option<&str>,
+        address: IpAddr,
+    ) -> Option<&TunnelEnd> {
         let meant = |side| {
             let all = self.all_tunnels();
             all.filter(move |(_, t)| t.place.is_meant(side, instance))
         };
         let shared = side == Side::Control && meant(side).next().is_none();
         let side = if shared { Side::Access } else { side };
-        meant(side).any(|(_, t)| t.address == address)
+        meant(side).map(|(_, t)| t).find(|t| t.has(address))
     }
 
     /// The data network that a rule means: N6-LAN is N6 where nothing is configured for it.

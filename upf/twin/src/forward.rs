@@ -7,18 +7,15 @@ use crate::ipv4;
 use crate::mss;
 use crate::nat::Nats;
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
+use crate::outer;
 use crate::pdr_detection::Detected;
 use crate::rules::{Far, Forwarding, Pdr, Qer, Remote, Session};
 use crate::shaping::Before;
 use sluice_wire::pfcp::value::Gate;
 use std::net::{IpAddr, Ipv4Addr};
 
-const GTPU: u16 = 2152;
 const G_PDU: u8 = 255;
 const END_MARKER: u8 = 254;
-const IPV4_UDP: usize = 20 + 8;
-/// Ethernet type.
-const IPV4: [u8; 2] = [0x08, 0x00];
 
 /// Everything that happens to a packet once its PDR is known. It may leave in pieces.
 pub fn forward(
@@ -103,9 +100,9 @@ fn decide(
     };
     let way = way_out(config, &to, dst)?;
     let extensions = extension_headers(session, &pdr, uplink, relayed, detected);
-    let overhead = to
-        .tunnel
-        .map_or(0, |t| outer(&way, t, (G_PDU, 0), &extensions, 0).len());
+    let overhead = to.tunnel.map_or(0, |t| {
+        outer::header(way.local, t, (G_PDU, 0), &extensions, 0).len()
+    });
     let fits = way.link.mtu_bytes - overhead as u16;
     if inner.len() > usize::from(fits) && !detected.packet.may_be_cut() {
         let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner);
@@ -125,19 +122,16 @@ fn decide(
             outcomes.push(Outcome::Held);
             continue;
         };
-        let headers = match to.tunnel {
-            None => Vec::new(),
-            Some(remote) => outer(&way, remote, (G_PDU, tos), &extensions, piece.len()),
-        };
+        let header = |to| outer::header(way.local, to, (G_PDU, tos), &extensions, piece.len());
+        let headers = to.tunnel.map(header).unwrap_or_default();
+        let kind = ether_type(&to, &detected.packet);
         outcomes.push(Outcome::Sent(Sent {
             port: way.link.port,
-            source_port_at: to.tunnel.map(|_| source_port_at(way.link)),
-            frame: frame(
-                way.link,
-                mac,
-                ether_type(&to, &detected.packet),
-                &[&headers[..], &piece].concat(),
-            ),
+            source_port_at: to
+                .tunnel
+                .map(|remote| outer::source_port_at(way.link, remote)),
+            has_checksum: to.tunnel.is_some_and(|remote| remote.address.is_ipv6()),
+            frame: frame(way.link, mac, kind, &[&headers[..], &piece].concat()),
             flow: detected.packet.flow(),
             stream: (detected.session, pdr.source == Side::Access),
             is_clamped,
@@ -298,10 +292,10 @@ fn stays_on_the_link(session: &Session, pdr: &Pdr, detected: &Detected<'_>) -> O
     }
 }
 
-/// Outer headers are IPv4's.
+/// That of the outer header, if there is one.
 fn ether_type(to: &Forwarding, packet: &Packet<'_>) -> [u8; 2] {
     match to.tunnel {
-        Some(_) => IPV4,
+        Some(remote) => outer::ether_type(remote),
         None => packet.ether_type(),
     }
 }
@@ -463,7 +457,7 @@ fn destination(far: &Far) -> Result<&Forwarding, End> {
 /// A link, our address there, and the next hop.
 struct Output<'a> {
     link: &'a Link,
-    local: Ipv4Addr,
+    local: IpAddr,
     station: IpAddr,
 }
 
@@ -499,7 +493,7 @@ fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: IpAddr) -> Result<O
 fn plain_way(link: &Link, station: IpAddr) -> Output<'_> {
     Output {
         link,
-        local: Ipv4Addr::UNSPECIFIED,
+        local: Ipv4Addr::UNSPECIFIED.into(),
         station,
     }
 }
@@ -509,8 +503,8 @@ fn tunnel_way<'a>(config: &'a TwinConfig, to: &Forwarding, remote: Remote) -> Op
     let link = &config.links[at];
     Some(Output {
         link,
-        local: end.address,
-        station: link.station_towards(remote.address.into())?,
+        local: end.towards(remote.address)?,
+        station: link.station_towards(remote.address)?,
     })
 }
 
@@ -528,56 +522,16 @@ pub fn end_marker(
     let way = tunnel_way(config, &to, marker.to).ok_or(Drop::NoRoute)?;
     let mac = way.link.mac_of(way.station);
     let mac = mac.ok_or(Drop::NextHopUnresolved)?;
-    let packet = outer(&way, marker.to, (END_MARKER, 0), &[], 0);
+    let packet = outer::header(way.local, marker.to, (END_MARKER, 0), &[], 0);
     Ok(Sent {
         port: way.link.port,
-        frame: frame(way.link, mac, IPV4, &packet),
-        source_port_at: Some(source_port_at(way.link)),
+        frame: frame(way.link, mac, outer::ether_type(marker.to), &packet),
+        source_port_at: Some(outer::source_port_at(way.link, marker.to)),
+        has_checksum: marker.to.address.is_ipv6(),
         flow: Vec::new(),
         stream,
         is_clamped: false,
     })
-}
-
-/// IPv4, UDP and GTP-U header with extension headers (types and contents) in front of `inner_len`
-/// bytes. The UDP source port is left 0.
-fn outer(
-    way: &Output<'_>,
-    remote: Remote,
-    (message_type, tos): (u8, u8),
-    extensions: &[(u8, Vec<u8>)],
-    inner_len: usize,
-) -> Vec<u8> {
-    let mut extension = Vec::new();
-    if !extensions.is_empty() {
-        extension.extend([0; 4]);
-    }
-    for (kind, content) in extensions {
-        *extension.last_mut().expect("the optional fields") = *kind;
-        extension.push((content.len() + 2) as u8 / 4);
-        extension.extend(content);
-        extension.push(0);
-    }
-    let flags = if extension.is_empty() { 0x30 } else { 0x34 };
-    let length = (extension.len() + inner_len) as u16;
-    let mut gtpu = vec![flags, message_type];
-    gtpu.extend(length.to_be_bytes());
-    gtpu.extend(remote.teid.to_be_bytes());
-    gtpu.extend(extension);
-    let total = IPV4_UDP + gtpu.len() + inner_len;
-    let mut packet = vec![0x45, tos];
-    packet.extend((total as u16).to_be_bytes());
-    packet.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
-    packet.extend(way.local.octets());
-    packet.extend(remote.address.octets());
-    let checksum = !ipv4::sum(&packet);
-    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
-    packet.extend([0, 0]);
-    packet.extend(GTPU.to_be_bytes());
-    packet.extend(((total - 20) as u16).to_be_bytes());
-    packet.extend([0, 0]);
-    packet.extend(gtpu);
-    packet
 }
 
 fn frame(link: &Link, to: [u8; 6], ether_type: [u8; 2], packet: &[u8]) -> Vec<u8> {
@@ -589,10 +543,4 @@ fn frame(link: &Link, to: [u8; 6], ether_type: [u8; 2], packet: &[u8]) -> Vec<u8
     frame.extend(ether_type);
     frame.extend(packet);
     frame
-}
-
-/// Where the outer UDP source port stands in a frame on `link`.
-fn source_port_at(link: &Link) -> usize {
-    let ethernet = if link.vlan.is_some() { 18 } else { 14 };
-    ethernet + 20
 }

@@ -28,7 +28,9 @@
 //! - What a FAR would buffer is dropped, as what it drops. Tunnels of the CP
 //!   function (N4-u) end at an address towards the RAN; a FAR to it without a tunnel drops.
 //! - Of several QFIs the first counts that is not 0. N6-LAN is N6 where nothing else is configured.
-//! - Of an IPv6 and an IPv4 address for an outer header the IPv4 address is taken.
+//! - Of an IPv6 and an IPv4 address for an outer header the IPv4 address is taken, if our tunnels have one.
+//! - A TEID is that of a tunnel end, which may have an address of both families: packets may come to either.
+//! - Outer fragments of IPv6 are dropped.
 //! - UE addresses are chosen when a session is established, in the data network that the first PDI of its
 //!   own that asks means. Any free one will do.
 //! - IPv6 packets come in on every link. What is for a link-local address or a group there is for the
@@ -62,6 +64,7 @@ mod ipv6;
 mod mss;
 mod nat;
 pub mod outcome;
+mod outer;
 mod parse;
 mod pdr_detection;
 mod predefined;

@@ -1,6 +1,6 @@
 //! Outcome of a packet: transmitted frames, drops, reports.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// Why a packet was dropped. The names are those under which the packet path counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash)]
@@ -69,6 +69,8 @@ pub enum Drop {
     UeDestination,
     /// The UDP checksum of the outer packet is wrong.
     UdpChecksum,
+    /// Over IPv6 there is no UDP checksum.
+    UdpChecksumAbsent,
     /// No route.
     NoRoute,
     /// The next hop did not answer in time.
@@ -143,6 +145,7 @@ impl Drop {
             Self::TooBig => "too_big",
             Self::UeDestination => "ue_destination",
             Self::UdpChecksum => "udp_checksum",
+            Self::UdpChecksumAbsent => "udp_checksum_absent",
             Self::NoRoute => "no_route",
             Self::NextHopUnresolved => "next_hop_unresolved",
             Self::LinkLocal => "link_local",
@@ -171,9 +174,9 @@ pub enum Notice {
     /// A GTP-U Error Indication (TS 29.281, 7.3.1).
     ErrorIndication {
         /// Who sent the G-PDU.
-        peer: Ipv4Addr,
+        peer: IpAddr,
         /// To which address of ours.
-        local: Ipv4Addr,
+        local: IpAddr,
         /// To which TEID.
         teid: u32,
     },
@@ -199,6 +202,8 @@ pub struct Sent {
     pub frame: Vec<u8>,
     /// Where the outer UDP source port stands, which is the sender's choice.
     pub source_port_at: Option<usize>,
+    /// The outer header is IPv6's: its UDP checksum, 0 here, must be right for that port.
+    pub has_checksum: bool,
     /// The flow that the source port must be the same for: the inner packet's addresses,
     /// protocol and ports.
     pub flow: Vec<u8>,

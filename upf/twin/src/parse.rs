@@ -9,7 +9,7 @@ use crate::outcome::Drop;
 use etherparse::{
     EtherType, Ethernet2HeaderSlice, IpNumber, SingleVlanHeaderSlice, UdpHeaderSlice,
 };
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// The GTP-U port (TS 29.281, 4.4.2.3).
 const GTPU: u16 = 2152;
@@ -33,9 +33,11 @@ pub struct Tunnelled<'a> {
     /// Where it came in.
     pub link: usize,
     /// The outer destination, one of our tunnel addresses.
-    pub local: Ipv4Addr,
+    pub to: IpAddr,
+    /// The address that stands for that end of tunnels.
+    pub local: IpAddr,
     /// The outer source.
-    pub peer: Ipv4Addr,
+    pub peer: IpAddr,
     /// ECN bits of the outer header.
     pub ecn: u8,
     /// The tunnel.
@@ -93,7 +95,7 @@ fn ipv4<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival
     })?;
     let link = &config.links[at];
     let destination = packet.header.destination_addr();
-    if link.tunnels.iter().any(|t| t.address == destination) {
+    if link.tunnels.iter().any(|t| t.has(destination.into())) {
         return to_tunnel(config, at, packet);
     }
     if link.addresses.iter().any(|(a, _)| *a == destination) {
@@ -108,12 +110,14 @@ fn ipv4<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival
     }
 }
 
-/// An IPv6 packet to our MAC address. Nothing of IPv6 ends in a tunnel of ours; what is for a group or
-/// for a link-local address is for this link.
+/// An IPv6 packet to our MAC address. What is for a group or for a link-local address is for this link.
 fn ipv6<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
     let packet = ipv6::read(payload).map_err(broken_ipv6)?;
     let link = &config.links[at];
     let to = packet.header.destination_addr();
+    if link.tunnels.iter().any(|t| t.has(to.into())) {
+        return to_tunnel6(config, at, &packet);
+    }
     if link.is_ours(to.into()) || to.is_multicast() || to.is_unicast_link_local() {
         return Ok(Arrival::Control);
     }
@@ -157,26 +161,86 @@ fn to_tunnel<'a>(config: &TwinConfig, at: usize, packet: Packet<'a>) -> Result<A
     if udp.destination_port() != GTPU {
         return Ok(Arrival::Control);
     }
-    let peer = packet.header.source_addr();
-    let allowed = &link.allowed_peers;
-    if !allowed.is_empty()
-        && !allowed
-            .iter()
-            .any(|(base, len)| contains(((*base).into(), *len), peer.into()))
-    {
-        return Err(Drop::OuterSource);
-    }
+    let peer = packet.header.source_addr().into();
+    allowed(link, peer)?;
     if link.verifies_udp
         && udp.checksum() != 0
         && !is_undamaged(&packet, &datagram[..8 + payload.len()])
     {
         return Err(Drop::UdpChecksum);
     }
+    let to = packet.header.destination_addr().into();
+    message(link, (at, to, peer), packet.bytes[1] & 3, payload)
+}
+
+/// The same over IPv6, behind extension headers or not. There must be a checksum (RFC 8200, 8.1).
+fn to_tunnel6<'a>(
+    config: &TwinConfig,
+    at: usize,
+    packet: &ipv6::Packet<'a>,
+) -> Result<Arrival<'a>, Drop> {
+    let link = &config.links[at];
+    let upper = packet.upper();
+    if upper.protocol != Some(17) {
+        return Ok(Arrival::Control);
+    }
+    let payload = upper.payload.filter(|_| upper.is_whole);
+    let payload = payload.ok_or(Drop::OuterFragment)?;
+    let udp = UdpHeaderSlice::from_slice(payload).map_err(|_| Drop::UdpHeader)?;
+    let datagram = payload.get(..usize::from(udp.length()));
+    let datagram = datagram.filter(|d| d.len() >= 8).ok_or(Drop::UdpHeader)?;
+    if udp.destination_port() != GTPU {
+        return Ok(Arrival::Control);
+    }
+    let header = &packet.header;
+    let ends = (
+        at,
+        header.destination_addr().into(),
+        header.source_addr().into(),
+    );
+    allowed(link, ends.2)?;
+    if link.verifies_udp {
+        if udp.checksum() == 0 {
+            return Err(Drop::UdpChecksumAbsent);
+        }
+        if udp_sum6(&packet.bytes[8..40], datagram) != 0xffff {
+            return Err(Drop::UdpChecksum);
+        }
+    }
+    let traffic_class = packet.bytes[0] << 4 | packet.bytes[1] >> 4;
+    message(link, ends, traffic_class & 3, &datagram[8..])
+}
+
+/// The sum of an IPv6 pseudo header and a datagram: addresses, length, next header (RFC 8200, 8.1).
+pub fn udp_sum6(addresses: &[u8], datagram: &[u8]) -> u16 {
+    let len = (datagram.len() as u32).to_be_bytes();
+    let pseudo = [addresses, &len, &[0, 0, 0, 17]].concat();
+    ipv4::sum(&[&pseudo[..], datagram].concat())
+}
+
+/// Prefixes of either version allow; if there are none, all are allowed.
+fn allowed(link: &Link, peer: IpAddr) -> Result<(), Drop> {
+    let allowed = &link.allowed_peers;
+    match allowed.is_empty() || allowed.iter().any(|prefix| contains(*prefix, peer)) {
+        true => Ok(()),
+        false => Err(Drop::OuterSource),
+    }
+}
+
+/// What a UDP payload means that came to an address of ours from a peer.
+fn message<'a>(
+    link: &Link,
+    (at, to, peer): (usize, IpAddr, IpAddr),
+    ecn: u8,
+    payload: &'a [u8],
+) -> Result<Arrival<'a>, Drop> {
+    let end = link.tunnels.iter().find(|t| t.has(to));
     let came = |teid| Tunnelled {
         link: at,
-        local: packet.header.destination_addr(),
+        to,
+        local: end.map_or(to, |end| end.address),
         peer,
-        ecn: packet.bytes[1] & 3,
+        ecn,
         teid,
         qfi: None,
         passed_on: Vec::new(),

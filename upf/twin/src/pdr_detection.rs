@@ -45,7 +45,7 @@ pub fn tunnelled<'a>(
     let Some((session, rules)) = find(sessions, enters) else {
         let notice = Notice::ErrorIndication {
             peer: came.peer,
-            local: came.local,
+            local: came.to,
             teid: came.teid,
         };
         return Err((Drop::UnknownTeid, Some(notice)));
@@ -93,7 +93,8 @@ fn enters(config: &TwinConfig, came: &Tunnelled<'_>, pdr: &Pdr) -> bool {
         teid: came.teid,
     };
     let instance = pdr.instance.as_deref();
-    pdr.f_teid == Some(f_teid) && config.ends_at(pdr.source, instance, came.local)
+    let end = config.end_at(pdr.source, instance, came.local);
+    pdr.f_teid == Some(f_teid) && end.is_some()
 }
 
 /// A packet from the RAN must be the UE's own, one from another UPF must be for the UE. Between

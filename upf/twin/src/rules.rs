@@ -6,6 +6,7 @@ use crate::ip::Packet;
 use crate::predefined::{Predefined, first_met};
 use crate::sdf::SdfFilter;
 use crate::ue_addresses::UeAddresses;
+use crate::up_fteid::Addresses;
 use crate::usage::Urr;
 use sluice_wire::pfcp::value::{BitRate, CsidNode, FqCsid, GateStatus};
 use std::collections::{BTreeMap, BTreeSet};
@@ -232,6 +233,8 @@ pub struct Pdr {
     pub source: Side,
     pub instance: Option<String>,
     pub f_teid: Option<FTeid>,
+    /// The addresses in it.
+    pub addresses: Addresses,
     /// The CHOOSE ID that the F-TEID was given for.
     pub choose_id: Option<u8>,
     pub ue: UeAddresses,
@@ -248,10 +251,10 @@ pub struct Pdr {
     pub urrs: Vec<u32>,
 }
 
-/// A tunnel endpoint of ours.
+/// A tunnel endpoint of ours: the first of its end's addresses stands for both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FTeid {
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     pub teid: u32,
 }
 
@@ -303,7 +306,7 @@ impl Forwarding {
 /// A tunnel endpoint of a peer (Outer Header Creation).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Remote {
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     pub teid: u32,
 }
 

@@ -7,13 +7,13 @@
 use crate::config::Shaping;
 use crate::rules::SessionId;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// By what a packet comes to its session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Door {
     /// One of its tunnels.
-    Tunnel(Ipv4Addr, u32),
+    Tunnel(IpAddr, u32),
     /// An address of its UE.
     Ue(SessionId),
 }

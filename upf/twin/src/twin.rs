@@ -14,7 +14,7 @@ use crate::rules::{Session, SessionId};
 use crate::shaping::{Door, Queue};
 use crate::ue_addresses::UePrefix;
 use crate::up_address::{self, Giving, Rested};
-use crate::up_fteid::Choices;
+use crate::up_fteid::{Addresses, Choices};
 use crate::usage::Urr;
 use sluice_wire::pfcp::group::{CreatePdr, CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{
@@ -482,9 +482,14 @@ impl Twin {
     }
 
     /// The local TEID of a PDR, by which packets reach it.
-    pub fn teid(&self, id: SessionId, pdr: u16) -> Option<(std::net::Ipv4Addr, u32)> {
+    pub fn teid(&self, id: SessionId, pdr: u16) -> Option<(IpAddr, u32)> {
         let f_teid = self.sessions.get(&id)?.pdrs.get(&pdr)?.f_teid?;
         Some((f_teid.address, f_teid.teid))
+    }
+
+    /// The addresses in the F-TEID of a PDR.
+    pub fn f_teid_addresses(&self, id: SessionId, pdr: u16) -> Option<Addresses> {
+        Some(self.sessions.get(&id)?.pdrs.get(&pdr)?.addresses)
     }
 
     /// The UE's IPv4 address, if a rule of the session tells it.

@@ -1,11 +1,15 @@
 //! UP-chosen F-TEIDs (TS 29.244, 5.5.3), as the response tells them.
 
 use crate::admit::Refused;
+use crate::config::TunnelEnd;
 use crate::rules::{FTeid, Session, SessionId};
 use sluice_wire::pfcp::group::CreatedPdr;
 use sluice_wire::pfcp::value;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// The addresses of an F-TEID: IPv4, IPv6.
+pub type Addresses = (Option<Ipv4Addr>, Option<Ipv6Addr>);
 
 /// The Created PDRs of an answer, and how they were used so far.
 pub struct Choices<'a> {
@@ -28,15 +32,25 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// The F-TEID that the answer gives to a PDR: at the address that was meant, the same for
+    /// The F-TEID that the answer gives to a PDR: at the addresses of the end that were asked for, the same for
     /// the same CHOOSE ID, and otherwise nobody else's.
-    pub fn chosen(&mut self, pdr: u16, choose_id: Option<u8>, address: Ipv4Addr) -> FTeid {
-        let Some(given) = self.given(pdr) else {
+    pub fn chosen(
+        &mut self,
+        pdr: u16,
+        choose_id: Option<u8>,
+        end: &TunnelEnd,
+        asked: Addresses,
+    ) -> FTeid {
+        let Some((teid, addresses)) = self.given(pdr) else {
             return self.blame(pdr, "got no F-TEID");
         };
-        if given.address != address {
-            return self.blame(pdr, "got an F-TEID at another address");
+        if addresses != asked {
+            return self.blame(pdr, "got an F-TEID at other addresses");
         }
+        let given = FTeid {
+            address: end.address,
+            teid,
+        };
         if let Some(same) = choose_id.and_then(|id| self.by_choose_id.get(&id)) {
             return match *same == given {
                 true => given,
@@ -71,23 +85,16 @@ impl<'a> Choices<'a> {
     fn blame(&mut self, pdr: u16, what: &str) -> FTeid {
         self.wrong.push(format!("PDR {pdr} {what}"));
         FTeid {
-            address: Ipv4Addr::UNSPECIFIED,
+            address: Ipv4Addr::UNSPECIFIED.into(),
             teid: u32::from(pdr),
         }
     }
 
-    fn given(&self, pdr: u16) -> Option<FTeid> {
+    fn given(&self, pdr: u16) -> Option<(u32, Addresses)> {
         let mut created = self.created.iter().filter(|c| c.pdr_id.0 == pdr);
         match created.find_map(|c| c.local_f_teid.first())? {
-            value::FTeid::Assigned {
-                teid,
-                ipv4: Some(address),
-                ..
-            } => Some(FTeid {
-                address: *address,
-                teid: teid.get(),
-            }),
-            _ => None,
+            value::FTeid::Assigned { teid, ipv4, ipv6 } => Some((teid.get(), (*ipv4, *ipv6))),
+            value::FTeid::Choose { .. } => None,
         }
     }
 }

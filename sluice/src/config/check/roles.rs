@@ -2,10 +2,10 @@
 
 use super::super::UpfConfig;
 use super::super::fields::At;
-use super::super::interfaces::{Interface, N6};
+use super::super::interfaces::{Interface, N6, Tunnel, TunnelKind};
 use super::super::problem::Report;
-use core::net::Ipv4Addr;
-use sluice_session::network::Side;
+use core::net::{IpAddr, Ipv4Addr};
+use sluice_session::network::{Side, TunnelAddresses};
 
 /// The path numbers tunnel addresses by one octet, and so network instances.
 const NUMBERED_MAX: usize = 255;
@@ -15,8 +15,9 @@ pub(super) fn all(config: &UpfConfig, report: &mut Report) {
     for (i, interface) in config.interfaces.iter().enumerate() {
         for tunnel in &interface.tunnels {
             let key = format!("interfaces[{i}].{}.address", tunnel.kind.key());
-            role_address(interface, (tunnel.line, tunnel.address), key, report);
+            tunnel_addresses(interface, tunnel, key, report);
         }
+        split_endpoints(i, interface, report);
         for n4 in &interface.n4 {
             let key = format!("interfaces[{i}].n4.address");
             role_address(interface, (n4.line, n4.address), key, report);
@@ -67,6 +68,73 @@ fn names(config: &UpfConfig, report: &mut Report) {
             let what = format!("'{}' is the default already", other.network_instance.value);
             let key = format!("interfaces[{i}].n6.default");
             report.problem(own.network_instance.line, key, what, "one default");
+        }
+    }
+}
+
+/// N3 names one of the interface's addresses, or one of each family; N9 one of IPv4.
+fn tunnel_addresses(interface: &Interface, tunnel: &Tunnel, key: String, report: &mut Report) {
+    let is_ipv6 = |address: &&At<IpAddr>| address.value.is_ipv6();
+    let ipv6 = tunnel.addresses.iter().find(is_ipv6);
+    if let Some(address) = ipv6.filter(|_| tunnel.kind == TunnelKind::N9) {
+        let what = format!("{} is of IPv6", address.value);
+        let expected = "an IPv4 address: N9 over IPv6 is not supported";
+        return report.problem(address.line, key, what, expected);
+    }
+    let is_ipv6_alone = interface.ipv4().next().is_none() && tunnel.kind == TunnelKind::N3;
+    match tunnel.addresses[..] {
+        [] if is_ipv6_alone && interface.tunnel_addresses(tunnel).is_some() => {}
+        [] if is_ipv6_alone => {
+            let what = "missing, and the interface has several addresses";
+            report.problem(tunnel.line, key, what, "one of them");
+        }
+        [
+            At {
+                value: IpAddr::V4(value),
+                line,
+            },
+        ] => role_address(
+            interface,
+            (tunnel.line, Some(At { value, line })),
+            key,
+            report,
+        ),
+        [] => role_address(interface, (tunnel.line, None), key, report),
+        [ref first, ref second, ..]
+            if tunnel.addresses.len() > 2 || first.value.is_ipv4() == second.value.is_ipv4() =>
+        {
+            let what = format!("{} beside {}", second.value, first.value);
+            let expected = "one address, or one of IPv4 and one of IPv6";
+            report.problem(second.line, key, what, expected);
+        }
+        ref named => {
+            let own = |address: IpAddr| interface.addresses.iter().any(|a| a.value.ip() == address);
+            if let Some(other) = named.iter().find(|address| !own(address.value)) {
+                let what = format!("{} is none of the interface's addresses", other.value);
+                report.problem(other.line, key, what, "one of its addresses");
+            }
+        }
+    }
+}
+
+/// An endpoint's addresses have one number on the path: those that one entry joins may not stand in two others.
+fn split_endpoints(i: usize, interface: &Interface, report: &mut Report) {
+    let all: Vec<_> = interface.tunnels.iter().collect();
+    for (at, tunnel) in all.iter().enumerate() {
+        let Some(own) = interface.tunnel_addresses(tunnel) else {
+            continue;
+        };
+        let before = all.iter().take(at);
+        let before = before.filter_map(|t| interface.tunnel_addresses(t));
+        let shares: Vec<_> = before
+            .filter(|other| own.all().any(|address| other.has(address)))
+            .collect();
+        let joined = |a: &TunnelAddresses, b: &TunnelAddresses| a.all().any(|one| b.has(one));
+        let is_split = shares.iter().any(|a| shares.iter().any(|b| !joined(a, b)));
+        if is_split {
+            let key = format!("interfaces[{i}].{}.address", tunnel.kind.key());
+            let what = "joins addresses that other entries have apart";
+            report.problem(tunnel.line, key, what, "the same pairs everywhere");
         }
     }
 }

@@ -25,6 +25,8 @@ use std::collections::HashMap;
 
 /// What the usual tunnel takes of a packet's room: IPv4, UDP, GTP-U with PDU Session Container.
 const TUNNEL_OVERHEAD_BYTES: u16 = 44;
+/// The same over IPv6.
+const TUNNEL_OVERHEAD_IPV6_BYTES: u16 = 64;
 /// More is not met on the way to anybody.
 const ETHERNET_MTU: u16 = 1500;
 
@@ -152,7 +154,7 @@ impl UpfConfig {
     fn access_mtus(&self, ports: &HashMap<String, OpenedPort>) -> impl Iterator<Item = u16> {
         let is_access = |i: &&Interface| i.tunnels.iter().any(|t| t.side == Side::Access);
         let access = self.interfaces.iter().filter(is_access);
-        access.filter_map(|i| Some(mtu(i, ports)?.saturating_sub(TUNNEL_OVERHEAD_BYTES)))
+        access.filter_map(|i| Some(mtu(i, ports)?.saturating_sub(tunnel_overhead_bytes(i))))
     }
 
     /// What TCP segments are clamped to at an interface. What it finds itself: of tunnels that end there, what fits
@@ -167,7 +169,7 @@ impl UpfConfig {
             SegmentClamp::Off => None,
             SegmentClamp::Segments(bytes) => MssClamp::of_ipv4_segments(bytes),
             SegmentClamp::Auto => {
-                let in_tunnels = mtu_bytes.saturating_sub(TUNNEL_OVERHEAD_BYTES);
+                let in_tunnels = mtu_bytes.saturating_sub(tunnel_overhead_bytes(interface));
                 let in_tunnels = (!interface.tunnels.is_empty()).then_some(in_tunnels);
                 let plain = interface.n6.is_some().then_some(mtu_bytes);
                 let to_ran = plain.and_then(|_| self.access_mtus(ports).min());
@@ -227,7 +229,8 @@ impl UpfConfig {
                 .iter()
                 .map(|at| at.value.for_path())
                 .collect(),
-            allowed_peers: interface.peers.iter().map(|p| p.for_path()).collect(),
+            allowed_peers: peers_ipv4(interface).collect(),
+            allowed_peers_ipv6: peers_ipv6(interface).collect(),
             verifies_udp: interface.verifies_udp,
             mss_clamp: self.mss_clamp(interface, mtu_bytes, ports),
         })
@@ -398,6 +401,28 @@ impl UpfConfig {
     }
 }
 
+fn peers_ipv4(interface: &Interface) -> impl Iterator<Item = tables::Prefix> {
+    interface.peers.iter().filter_map(|prefix| match prefix {
+        Prefix::V4(prefix) => Some(prefix.for_path()),
+        Prefix::V6(_) => None,
+    })
+}
+
+fn peers_ipv6(interface: &Interface) -> impl Iterator<Item = PrefixIpv6> {
+    interface.peers.iter().filter_map(|prefix| match prefix {
+        Prefix::V4(_) => None,
+        Prefix::V6(prefix) => Some(prefix.for_path()),
+    })
+}
+
+/// What tunnels take of a packet's room at an interface: over IPv6 more, and any may go over it that can.
+fn tunnel_overhead_bytes(interface: &Interface) -> u16 {
+    match interface.has_ipv6_tunnels() {
+        true => TUNNEL_OVERHEAD_IPV6_BYTES,
+        false => TUNNEL_OVERHEAD_BYTES,
+    }
+}
+
 /// Largest IP packet of an interface, if its port was opened.
 fn mtu(interface: &Interface, ports: &HashMap<String, OpenedPort>) -> Option<u16> {
     let of_port = || ports.get(&interface.port.value).map(|port| port.mtu_bytes);
@@ -422,11 +447,11 @@ fn routes(interface: &Interface) -> Routes {
 
 fn tunnel_role(interface: &Interface, tunnel: &Tunnel) -> Result<Role, ConvertError> {
     let instance = tunnel.network_instance.as_ref();
-    let address = interface.tunnel_address(tunnel);
+    let addresses = interface.tunnel_addresses(tunnel);
     Ok(Role::Tunnels {
         side: tunnel.side,
         instance: instance.map_or_else(String::new, |at| at.value.clone()),
-        address: address.ok_or_else(|| ConvertError::TunnelAddress {
+        addresses: addresses.ok_or_else(|| ConvertError::TunnelAddress {
             interface: interface.name.value.clone(),
         })?,
     })

@@ -47,7 +47,7 @@ fn the_control_core_gets_interfaces_on_the_opened_ports() {
     let n3 = Role::Tunnels {
         side: Side::Access,
         instance: String::new(),
-        address: [198, 51, 100, 1].into(),
+        addresses: std::net::Ipv4Addr::new(198, 51, 100, 1).into(),
     };
     assert_eq!(ran.roles, [n3]);
     let n6 = Role::Plain {
@@ -80,13 +80,31 @@ fn n4_may_be_served_on_an_interface_alone_or_beside_sockets() {
 }
 
 #[test]
+fn tunnels_over_ipv6_leave_ues_less_and_both_addresses_are_one_endpoint() {
+    let both = "addresses: [198.51.100.1/24, '2001:db8:3::1/64'], \
+                n3: {address: [198.51.100.1, '2001:db8:3::1']}";
+    let text = SHORT.replace("addresses: 198.51.100.1/24, n3: {}", both);
+    let config = accepted(&text).config;
+    let control = config.control(&opened(1500)).unwrap();
+    assert_eq!(control.router_advertisement.mtu_bytes, 1436);
+    let directory = Directory::new(&control).unwrap();
+    let endpoint = directory.tunnel_endpoint(Side::Access, None).unwrap();
+    let addresses: Vec<String> = endpoint.addresses.all().map(|a| a.to_string()).collect();
+    assert_eq!(addresses, ["198.51.100.1", "2001:db8:3::1"]);
+    for address in endpoint.addresses.all() {
+        let at = directory.tunnel_endpoint_at(Side::Access, None, address);
+        assert_eq!(at, Some(endpoint));
+    }
+}
+
+#[test]
 fn the_directory_finds_what_the_example_configures() {
     let config = accepted(EXAMPLE).config;
     let control = config.control(&opened(1544)).unwrap();
     let directory = Directory::new(&control).unwrap();
     let address = |side, name| {
         let endpoint = directory.tunnel_endpoint(side, Some(name))?;
-        Some(endpoint.address.to_string())
+        Some(endpoint.addresses.ipv4?.to_string())
     };
     assert_eq!(
         address(Side::Access, "access").as_deref(),

@@ -90,10 +90,60 @@ fn what_needs_the_other_family_says_so() {
          expected an IPv6 address among the interface's addresses",
     );
     refuses(
-        "addresses: 198.51.100.1/24",
-        "addresses: '2001:db8:3::1/64'",
-        "upf.yaml:6: interfaces[0].n3.address: the interface has IPv6 addresses only; \
+        "addresses: 198.51.100.1/24, n3: {}",
+        "addresses: '2001:db8:3::1/64', n9: {side: access}",
+        "upf.yaml:6: interfaces[0].n9.address: the interface has IPv6 addresses only; \
          expected an IPv4 address of the interface",
+    );
+    refuses(
+        "n3: {}",
+        "n9: {side: access, address: '2001:db8:3::1'}",
+        "upf.yaml:6: interfaces[0].n9.address: 2001:db8:3::1 is of IPv6; \
+         expected an IPv4 address: N9 over IPv6 is not supported",
+    );
+}
+
+#[test]
+fn n3_has_an_address_of_either_family_or_of_both() {
+    for (addresses, n3) in [
+        ("'2001:db8:3::1/64'", "{}"),
+        ("'2001:db8:3::1/64'", "{address: '2001:db8:3::1'}"),
+        (
+            "[198.51.100.1/24, '2001:db8:3::1/64']",
+            "{address: [198.51.100.1, '2001:db8:3::1']}",
+        ),
+    ] {
+        let text = short_with(
+            "addresses: 198.51.100.1/24, n3: {}",
+            &format!("addresses: {addresses}, n3: {n3}"),
+        );
+        assert!(super::load(&text).is_ok(), "{addresses} {n3}");
+    }
+    for (n3, message) in [
+        (
+            "{address: [198.51.100.1, 198.51.100.2]}",
+            "198.51.100.2 beside 198.51.100.1; expected one address, or one of IPv4 and one of IPv6",
+        ),
+        (
+            "{address: [198.51.100.1, '2001:db8:3::2']}",
+            "2001:db8:3::2 is none of the interface's addresses; expected one of its addresses",
+        ),
+    ] {
+        let both = "addresses: [198.51.100.1/24, 198.51.100.2/24, '2001:db8:3::1/64']";
+        refuses(
+            "addresses: 198.51.100.1/24, n3: {}",
+            &format!("{both}, n3: {n3}"),
+            &format!("upf.yaml:6: interfaces[0].n3.address: {message}"),
+        );
+    }
+    refuses(
+        "addresses: 198.51.100.1/24, n3: {}",
+        "addresses: [198.51.100.1/24, 198.51.100.2/24, '2001:db8:3::1/64'], n3: [\
+         {address: 198.51.100.1, network_instance: a}, \
+         {address: '2001:db8:3::1', network_instance: b}, \
+         {address: [198.51.100.1, '2001:db8:3::1'], network_instance: c}]",
+        "upf.yaml:6: interfaces[0].n3.address: joins addresses that other entries have apart; \
+         expected the same pairs everywhere",
     );
 }
 

@@ -12,7 +12,9 @@ use sluice_host::clock;
 use sluice_port::PortId;
 use sluice_session::{RuleNames, TraceTarget};
 use sluice_wire::ids::Seid;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use sluice_wire::ipv6::Ipv6;
+use sluice_wire::layout::eth;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What is known beside the record.
 pub struct Scene<'a> {
@@ -43,6 +45,16 @@ fn prefix_text(prefix: u64) -> String {
     format!("{first}/64")
 }
 
+/// Who sent a packet in a tunnel: of IPv6, whose metadata has no room for it, as the frame says.
+fn sender(meta: &Meta, received: Option<&Snap>) -> IpAddr {
+    let frame = received.map_or(&[][..], |snap| &snap.bytes);
+    let packet = eth::payload_at(frame).and_then(|at| frame.get(at..));
+    match packet.and_then(|packet| Ipv6::parse_quoted(packet).ok()) {
+        Some(ip) => ip.source().into(),
+        None => Ipv4Addr::from(meta.outer_src).into(),
+    }
+}
+
 impl Scene<'_> {
     /// A step of a packet.
     pub fn describe(&self, packet: u64, record: &Record) -> Value {
@@ -52,7 +64,7 @@ impl Scene<'_> {
         step.insert("worker".into(), json!(record.worker.0));
         step.insert("came".into(), self.came(record.came));
         if let Some(meta) = &record.meta {
-            self.placed(meta, &mut step);
+            self.placed(meta, sender(meta, record.received.as_ref()), &mut step);
         }
         if let Some(seid) = self.seid {
             step.insert("session".into(), json!(format!("{:#x}", seid.0)));
@@ -88,7 +100,7 @@ impl Scene<'_> {
         }
     }
 
-    fn placed(&self, meta: &Meta, step: &mut Map<String, Value>) {
+    fn placed(&self, meta: &Meta, sender: IpAddr, step: &mut Map<String, Value>) {
         step.insert(
             "interface".into(),
             json!(self.interfaces.name(meta.interface)),
@@ -105,7 +117,7 @@ impl Scene<'_> {
             }
             Arrival::Tunnel | Arrival::EndMarker => {
                 step.insert("teid".into(), json!(hexadecimal(meta.key)));
-                step.insert("from".into(), json!(Ipv4Addr::from(meta.outer_src)));
+                step.insert("from".into(), json!(sender));
             }
         }
         if meta.arrival == Arrival::EndMarker {

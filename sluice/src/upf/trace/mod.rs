@@ -301,18 +301,22 @@ fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<TraceTarget, S
     match (ue, peer, address, teid) {
         (Some(ue), None, None, None) => Ok(target_of_ue(ue)),
         (None, Some(peer), None, None) => Ok(TraceTarget::Peer(peer)),
-        (None, None, Some(IpAddr::V4(address)), Some(teid)) => {
-            Ok(match directory.number_of(address) {
-                Some(local) => TraceTarget::Teid { local, teid },
-                None => TraceTarget::Tunnel(address, teid),
+        (None, None, Some(address), Some(teid)) => Ok(match directory.number_of(address) {
+            Some(local) => TraceTarget::Teid { local, teid },
+            None => TraceTarget::Tunnel(address, teid),
+        }),
+        (None, None, Some(address @ IpAddr::V6(_)), None) => {
+            let mut peers = directory.peers();
+            Ok(match peers.any(|(peer, _)| peer.address() == address) {
+                true => TraceTarget::Peer(address),
+                false => target_of_ue(address),
             })
         }
-        (None, None, Some(address @ IpAddr::V6(_)), None) => Ok(target_of_ue(address)),
         (None, None, Some(IpAddr::V4(address)), None) => {
             let mut peers = directory.peers();
-            let is_peer = peers.any(|(peer, _)| peer.address == address);
+            let is_peer = peers.any(|(peer, _)| peer.address() == IpAddr::V4(address));
             Ok(match is_peer {
-                true => TraceTarget::Peer(address),
+                true => TraceTarget::Peer(address.into()),
                 false => TraceTarget::Ue(address),
             })
         }

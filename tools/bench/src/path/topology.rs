@@ -121,7 +121,7 @@ pub fn control_config(pool: Pool, peers: Peers, servers: Servers) -> ControlConf
     let tunnels = |instance: &str| Role::Tunnels {
         side: Side::Access,
         instance: instance.to_owned(),
-        address: UPF_N3,
+        addresses: UPF_N3.into(),
     };
     let n3 = InterfaceConfig {
         // Some SMFs name the data network on both sides.
@@ -190,6 +190,7 @@ fn interface(name: &str, port: PortId, mac: MacAddr, address: Ipv4Addr) -> Inter
         proxy_arp: vec![],
         proxy_nd: vec![],
         allowed_peers: vec![],
+        allowed_peers_ipv6: vec![],
         verifies_udp: true,
         mss_clamp: None,
     }

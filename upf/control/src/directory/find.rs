@@ -2,9 +2,9 @@
 
 use super::{Directory, Plain, Tunnels, same_name};
 use crate::paths::PathEnds;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_datapath::lookup::layout::InstanceId;
-use sluice_datapath::tables::{EgressId, InterfaceId, NO_NEXT_HOP, Peer, PeerId};
+use sluice_datapath::tables::{EgressId, InterfaceId, NO_NEXT_HOP, PeerId, TunnelPeer};
 use sluice_session::network::{Network, PeerError, Side, TunnelEndpoint};
 
 impl Directory {
@@ -28,19 +28,20 @@ impl Directory {
     fn add_peer(
         &mut self,
         interface: InterfaceId,
-        local: Ipv4Addr,
-        remote: Ipv4Addr,
+        local: IpAddr,
+        remote: IpAddr,
     ) -> Result<PeerId, PeerError> {
-        if self.peers.is_full() {
+        if self.peers.is_full(remote) {
             return Err(PeerError::Full);
         }
-        let hop = match self.station_towards(interface, remote.into()) {
+        let hop = match self.station_towards(interface, remote) {
             Some(station) => self.neighbours.hold(interface, station),
             None => Some(NO_NEXT_HOP),
         };
         let hop = hop.ok_or(PeerError::Full)?;
+        let peer = TunnelPeer::new(remote, local, hop).ok_or(PeerError::NoInterface)?;
         self.paths.begin(PathEnds { local, remote });
-        Ok(self.peers.add(Peer::new(remote, local, hop)))
+        Ok(self.peers.add(peer))
     }
 }
 
@@ -53,14 +54,14 @@ impl Network for Directory {
         &self,
         side: Side,
         instance: Option<&str>,
-        address: Ipv4Addr,
+        address: IpAddr,
     ) -> Option<TunnelEndpoint> {
         let serves = |t: &&Tunnels| {
             let any = t.instance.is_empty();
             t.side == side && (any || instance.is_none_or(|i| same_name(i, &t.instance)))
         };
         let there = self.tunnels.iter().filter(serves).map(|t| t.endpoint);
-        there.into_iter().find(|e| e.address == address)
+        there.into_iter().find(|e| e.addresses.has(address))
     }
 
     fn ue_instance(&self, side: Side, instance: Option<&str>) -> Option<InstanceId> {
@@ -75,12 +76,15 @@ impl Network for Directory {
         &mut self,
         side: Side,
         instance: Option<&str>,
-        remote: Ipv4Addr,
+        remote: IpAddr,
     ) -> Result<PeerId, PeerError> {
         let tunnels = self
             .find_tunnels(side, instance)
             .ok_or(PeerError::NoInterface)?;
-        let (interface, local) = (tunnels.interface, tunnels.endpoint.address);
+        let interface = tunnels.interface;
+        let mut ours = tunnels.endpoint.addresses.all();
+        let local = ours.find(|own| own.is_ipv4() == remote.is_ipv4());
+        let local = local.ok_or(PeerError::NoInterface)?;
         match self.peers.hold(local, remote) {
             Some(id) => Ok(id),
             None => self.add_peer(interface, local, remote),
@@ -91,16 +95,16 @@ impl Network for Directory {
         let Some(gone) = self.peers.release(peer) else {
             return;
         };
-        if gone.next_hop != NO_NEXT_HOP {
-            self.neighbours.release(gone.next_hop);
+        if gone.next_hop() != NO_NEXT_HOP {
+            self.neighbours.release(gone.next_hop());
         }
         self.paths.end(PathEnds {
-            local: gone.local,
-            remote: gone.address,
+            local: gone.local(),
+            remote: gone.address(),
         });
     }
 
-    fn peer_address(&self, peer: PeerId) -> Option<Ipv4Addr> {
-        self.peers.get(peer).map(|p| p.address)
+    fn peer_address(&self, peer: PeerId) -> Option<IpAddr> {
+        self.peers.get(peer).map(|peer| peer.address())
     }
 }

@@ -11,11 +11,11 @@ mod tables;
 use super::config::{InterfaceConfig, Role};
 use super::neighbours::{Neighbours, Question};
 use super::paths::Paths;
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 use peers::Peers;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::nat::pool::NatPools;
-use sluice_datapath::tables::{EgressId, InterfaceId, NextHop, NextHopId, Peer};
+use sluice_datapath::tables::{EgressId, InterfaceId, NextHop, NextHopId, TunnelPeer};
 use sluice_session::network::{Side, TunnelEndpoint};
 use std::collections::HashMap;
 
@@ -89,17 +89,17 @@ impl Directory {
     }
 
     /// The interface of a tunnel address.
-    pub fn interface_of(&self, local: Ipv4Addr) -> Option<InterfaceId> {
+    pub fn interface_of(&self, local: IpAddr) -> Option<InterfaceId> {
         self.tunnels
             .iter()
-            .find(|t| t.endpoint.address == local)
+            .find(|t| t.endpoint.addresses.has(local))
             .map(|t| t.interface)
     }
 
     /// The number of a tunnel address of ours.
-    pub fn number_of(&self, local: Ipv4Addr) -> Option<u8> {
+    pub fn number_of(&self, local: IpAddr) -> Option<u8> {
         let mut tunnels = self.tunnels.iter();
-        let tunnel = tunnels.find(|t| t.endpoint.address == local)?;
+        let tunnel = tunnels.find(|t| t.endpoint.addresses.has(local))?;
         Some(tunnel.endpoint.local)
     }
 
@@ -143,7 +143,7 @@ impl Directory {
     }
 
     /// Tunnel peers in use, with the number of FARs that lead to each.
-    pub fn peers(&self) -> impl Iterator<Item = (&Peer, u32)> {
+    pub fn peers(&self) -> impl Iterator<Item = (TunnelPeer, u32)> {
         self.peers.iter()
     }
 
@@ -153,8 +153,11 @@ impl Directory {
     }
 
     /// Side and network instance of a tunnel address, if it has one of each.
-    pub(crate) fn place_of(&self, local: Ipv4Addr) -> Option<(Side, Box<str>)> {
-        let mut there = self.tunnels.iter().filter(|t| t.endpoint.address == local);
+    pub(crate) fn place_of(&self, local: IpAddr) -> Option<(Side, Box<str>)> {
+        let mut there = self
+            .tunnels
+            .iter()
+            .filter(|t| t.endpoint.addresses.has(local));
         let first = there.next()?;
         let is_only = there.next().is_none();
         is_only.then(|| (first.side, first.instance.as_str().into()))

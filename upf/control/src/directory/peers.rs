@@ -1,117 +1,176 @@
 //! GTP-U peers, reference-counted by the FARs that lead to them.
 
-use core::net::Ipv4Addr;
-use sluice_datapath::tables::{self, NextHopId, Peer, PeerId, PeerSlots};
+use core::net::IpAddr;
+use sluice_datapath::tables::{
+    self, NextHopId, PeerId, PeerSlots, PeerSlotsIpv6, PeersIpv6, TunnelPeer,
+};
 use sluice_session::hash::Seeded;
 use std::collections::HashMap;
 
-/// Tunnel peers that may be in use: a big operator's gNBs.
+/// Tunnel peers of each family that may be in use: a big operator's gNBs.
 const PEERS_MAX: usize = 32_768;
+const _: () = assert!(PEERS_MAX <= PeerId::PER_FAMILY);
 
 /// The peers by their ids. What the path reads of them stands in slots beside.
 #[derive(Debug)]
 pub(super) struct Peers {
-    places: Vec<Option<PeerUse>>,
+    ipv4: Places,
+    ipv6: Places,
     slots: PeerSlots,
+    slots_ipv6: PeerSlotsIpv6,
     /// By local and remote address.
-    ids: HashMap<(Ipv4Addr, Ipv4Addr), PeerId, Seeded>,
-    free: Vec<PeerId>,
+    ids: HashMap<(IpAddr, IpAddr), PeerId, Seeded>,
+}
+
+/// Those of one family, by their slots.
+#[derive(Debug, Default)]
+struct Places {
+    places: Vec<Option<PeerUse>>,
+    free: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
 struct PeerUse {
-    peer: Peer,
+    peer: TunnelPeer,
     users: u32,
 }
 
 impl Default for Peers {
     fn default() -> Self {
         Self {
-            places: Vec::new(),
+            ipv4: Places::default(),
+            ipv6: Places::default(),
             slots: PeerSlots::new(PEERS_MAX),
+            slots_ipv6: PeerSlotsIpv6::new(PEERS_MAX),
             ids: HashMap::default(),
-            free: Vec::new(),
+        }
+    }
+}
+
+impl Places {
+    fn is_full(&self) -> bool {
+        self.free.is_empty() && self.places.len() >= PEERS_MAX
+    }
+
+    fn add(&mut self, used: PeerUse) -> usize {
+        match self.free.pop() {
+            Some(slot) => {
+                self.places[slot] = Some(used);
+                slot
+            }
+            None => {
+                self.places.push(Some(used));
+                self.places.len() - 1
+            }
         }
     }
 }
 
 impl Peers {
     /// Those in use, with the number of users of each.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Peer, u32)> {
-        self.places.iter().flatten().map(|p| (&p.peer, p.users))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (TunnelPeer, u32)> {
+        let all = self.ipv4.places.iter().chain(&self.ipv6.places);
+        all.flatten().map(|used| (used.peer, used.users))
     }
 
-    /// As the path reads them.
+    /// Those of IPv4 as the path reads them.
     pub(super) fn reader(&self) -> tables::Peers {
         self.slots.reader()
     }
 
+    /// Those of IPv6.
+    pub(super) fn reader_ipv6(&self) -> PeersIpv6 {
+        self.slots_ipv6.reader()
+    }
+
     /// Those in use, by id.
-    pub(super) fn in_use(&self) -> Vec<(PeerId, Peer)> {
-        let places = self.places.iter().enumerate();
-        let used = places.filter_map(|(at, p)| Some((PeerId::at(at), p.as_ref()?.peer)));
-        used.collect()
+    pub(super) fn in_use(&self) -> Vec<(PeerId, TunnelPeer)> {
+        let ids = self.ids.values();
+        ids.filter_map(|id| Some((*id, *self.get(*id)?))).collect()
     }
 
     /// The next hop of a peer from now on.
     pub(super) fn lead(&mut self, id: PeerId, next_hop: NextHopId) {
-        if let Some(Some(used)) = self.places.get_mut(usize::from(id)) {
-            used.peer.next_hop = next_hop;
-            self.slots.set(id, Some(&used.peer));
+        if let Some(used) = self.used(id) {
+            used.peer = used.peer.led_by(next_hop);
+            let peer = used.peer;
+            self.publish(id, Some(peer));
         }
     }
 
     /// The peer of this id, if it is in use.
-    pub(super) fn get(&self, id: PeerId) -> Option<&Peer> {
-        let used = self.places.get(usize::from(id))?.as_ref()?;
+    pub(super) fn get(&self, id: PeerId) -> Option<&TunnelPeer> {
+        let of_family = match id.is_ipv6() {
+            false => &self.ipv4,
+            true => &self.ipv6,
+        };
+        let used = of_family.places.get(id.slot())?.as_ref()?;
         Some(&used.peer)
     }
 
     /// One more user of a peer, if it is known.
-    pub(super) fn hold(&mut self, local: Ipv4Addr, remote: Ipv4Addr) -> Option<PeerId> {
+    pub(super) fn hold(&mut self, local: IpAddr, remote: IpAddr) -> Option<PeerId> {
         let id = *self.ids.get(&(local, remote))?;
-        if let Some(Some(p)) = self.places.get_mut(usize::from(id)) {
-            p.users += 1;
+        if let Some(used) = self.used(id) {
+            used.users += 1;
         }
         Some(id)
     }
 
-    /// True if there is no room for another.
-    pub(super) fn is_full(&self) -> bool {
-        self.free.is_empty() && self.places.len() >= PEERS_MAX
+    /// True if there is no room for another of its family.
+    pub(super) fn is_full(&self, remote: IpAddr) -> bool {
+        match remote {
+            IpAddr::V4(_) => self.ipv4.is_full(),
+            IpAddr::V6(_) => self.ipv6.is_full(),
+        }
     }
 
     /// A new peer with its first user. There must be room.
-    pub(super) fn add(&mut self, peer: Peer) -> PeerId {
-        let used = Some(PeerUse { peer, users: 1 });
-        let id = match self.free.pop() {
-            Some(id) => {
-                self.places[usize::from(id)] = used;
-                id
-            }
-            None => {
-                self.places.push(used);
-                PeerId::at(self.places.len() - 1)
-            }
+    pub(super) fn add(&mut self, peer: TunnelPeer) -> PeerId {
+        let used = PeerUse { peer, users: 1 };
+        let id = match peer {
+            TunnelPeer::Ipv4(_) => PeerId::at(self.ipv4.add(used)),
+            TunnelPeer::Ipv6(_) => PeerId::ipv6(self.ipv6.add(used)),
         };
-        self.ids.insert((peer.local, peer.address), id);
-        self.slots.set(id, Some(&peer));
+        self.ids.insert((peer.local(), peer.address()), id);
+        self.publish(id, Some(peer));
         id
     }
 
     /// One user less: the peer, if that was the last.
-    pub(super) fn release(&mut self, id: PeerId) -> Option<Peer> {
-        let place = self.places.get_mut(usize::from(id))?;
-        let used = place.as_mut()?;
+    pub(super) fn release(&mut self, id: PeerId) -> Option<TunnelPeer> {
+        let used = self.used(id)?;
         used.users -= 1;
         if used.users > 0 {
             return None;
         }
         let gone = used.peer;
-        *place = None;
-        self.slots.set(id, None);
-        self.ids.remove(&(gone.local, gone.address));
-        self.free.push(id);
+        let places = self.places(id);
+        places.places[id.slot()] = None;
+        places.free.push(id.slot());
+        self.publish(id, None);
+        self.ids.remove(&(gone.local(), gone.address()));
         Some(gone)
+    }
+
+    fn places(&mut self, id: PeerId) -> &mut Places {
+        match id.is_ipv6() {
+            false => &mut self.ipv4,
+            true => &mut self.ipv6,
+        }
+    }
+
+    fn used(&mut self, id: PeerId) -> Option<&mut PeerUse> {
+        self.places(id).places.get_mut(id.slot())?.as_mut()
+    }
+
+    /// As the path reads it from now on.
+    fn publish(&mut self, id: PeerId, peer: Option<TunnelPeer>) {
+        match peer {
+            Some(TunnelPeer::Ipv4(peer)) => self.slots.set(id, Some(&peer)),
+            Some(TunnelPeer::Ipv6(peer)) => self.slots_ipv6.set(id, Some(&peer)),
+            None if id.is_ipv6() => self.slots_ipv6.set(id, None),
+            None => self.slots.set(id, None),
+        }
     }
 }

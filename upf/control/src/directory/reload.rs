@@ -101,14 +101,14 @@ impl Directory {
     /// dropped as `no_route`.
     fn route_peers(&mut self) {
         for (id, peer) in self.peers.in_use() {
-            let Some(interface) = self.interface_of(peer.local) else {
+            let Some(interface) = self.interface_of(peer.local()) else {
                 continue;
             };
-            let station = self.station_towards(interface, peer.address.into());
+            let station = self.station_towards(interface, peer.address());
             let hop = station.and_then(|station| self.neighbours.hold(interface, station));
             self.peers.lead(id, hop.unwrap_or(NO_NEXT_HOP));
-            if peer.next_hop != NO_NEXT_HOP {
-                self.neighbours.release(peer.next_hop);
+            if peer.next_hop() != NO_NEXT_HOP {
+                self.neighbours.release(peer.next_hop());
             }
         }
     }

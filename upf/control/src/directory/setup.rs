@@ -5,11 +5,11 @@ use super::{Directory, EgressPlan, Plain, Tunnels};
 use crate::config::{ControlConfig, InterfaceConfig, Role};
 use crate::neighbours::Neighbours;
 use crate::paths::Paths;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId};
 use sluice_datapath::tx::adjacency::Front;
-use sluice_session::network::{Side, TunnelEndpoint};
+use sluice_session::network::{Side, TunnelAddresses, TunnelEndpoint};
 use std::collections::HashMap;
 
 /// What cannot be started with.
@@ -18,7 +18,9 @@ pub enum DirectoryError {
     /// More than 255 interfaces.
     TooManyInterfaces(usize),
     /// A role names an address that its interface does not have.
-    ForeignAddress(String, Ipv4Addr),
+    ForeignAddress(String, IpAddr),
+    /// A role joins addresses that are of different endpoints.
+    SplitEndpoint(String),
     /// No room for a gateway or static neighbour.
     TooManyStations(String),
 }
@@ -30,6 +32,10 @@ impl core::fmt::Display for DirectoryError {
             Self::ForeignAddress(name, address) => write!(
                 f,
                 "interface {name}: {address}, named by a role, is none of its addresses"
+            ),
+            Self::SplitEndpoint(name) => write!(
+                f,
+                "interface {name}: a role joins addresses of tunnels that others have apart"
             ),
             Self::TooManyStations(name) => {
                 write!(f, "interface {name}: too many gateways and neighbours")
@@ -110,26 +116,34 @@ impl Directory {
         config: &InterfaceConfig,
         role: &Role,
     ) -> Result<(), DirectoryError> {
-        if let Role::Tunnels { address, .. } | Role::N4 { address } = role
-            && !config.addresses.iter().any(|(a, _)| a == address)
-        {
+        let named = match role {
+            Role::Tunnels { addresses, .. } => *addresses,
+            Role::N4 { address } => IpAddr::V4(*address).into(),
+            Role::Plain { .. } => TunnelAddresses::default(),
+        };
+        if let Some(address) = named.all().find(|address| !config.is_own(*address)) {
             let name = config.name.clone();
-            return Err(DirectoryError::ForeignAddress(name, *address));
+            return Err(DirectoryError::ForeignAddress(name, address));
         }
         match role {
             Role::Tunnels {
                 side,
                 instance,
-                address,
+                addresses,
             } => {
-                let known = self.tunnels.iter().find(|t| t.endpoint.address == *address);
+                let shares = |t: &&Tunnels| addresses.all().any(|a| t.endpoint.addresses.has(a));
+                let known = self.tunnels.iter().find(shares);
                 let local = known.map_or(self.tunnels.len() as u8, |t| t.endpoint.local);
+                let mut shared = self.tunnels.iter().filter(shares);
+                if shared.any(|t| t.endpoint.local != local) {
+                    return Err(DirectoryError::SplitEndpoint(config.name.clone()));
+                }
                 self.tunnels.push(Tunnels {
                     interface: id,
                     side: *side,
                     instance: instance.clone(),
                     endpoint: TunnelEndpoint {
-                        address: *address,
+                        addresses: *addresses,
                         local,
                     },
                 });

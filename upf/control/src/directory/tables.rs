@@ -5,8 +5,9 @@ use crate::config::{InterfaceConfig, Role};
 use core::net::{IpAddr, Ipv6Addr};
 use sluice_datapath::tables::{
     Egress, EgressIpv6, Interface, InterfaceId, PortInterfaces, Prefix, PrefixIpv6, Tables,
-    TunnelAddress,
+    TunnelAddress, TunnelAddressIpv6,
 };
+use sluice_session::network::TunnelEndpoint;
 
 impl Directory {
     /// Tables for the path, if they changed since the last call: at the start, by a new configuration, and where a
@@ -44,6 +45,7 @@ impl Directory {
             by_port,
             next_hops: self.neighbours.hops(),
             peers: self.peers.reader(),
+            peers_ipv6: self.peers.reader_ipv6(),
             egresses: self.egresses.iter().map(|e| self.path_egress(e)).collect(),
             ..Tables::default()
         }
@@ -51,16 +53,7 @@ impl Directory {
 
     pub(super) fn path_interface(&self, id: InterfaceId) -> Interface {
         let config = &self.interfaces[usize::from(id)];
-        let mut tunnels: Vec<TunnelAddress> = Vec::new();
-        for t in self.tunnels.iter().filter(|t| t.interface == id) {
-            let address = TunnelAddress {
-                address: t.endpoint.address,
-                local: t.endpoint.local,
-            };
-            if !tunnels.contains(&address) {
-                tunnels.push(address);
-            }
-        }
+        let (tunnels, tunnels_ipv6) = self.tunnel_addresses(id);
         let instance = config.roles.iter().find_map(|r| match r {
             Role::Plain { id, .. } => Some(*id),
             Role::Tunnels { .. } | Role::N4 { .. } => None,
@@ -77,13 +70,32 @@ impl Directory {
             addresses: config.addresses.iter().map(|(a, _)| *a).collect(),
             addresses_ipv6: own_ipv6(config).collect(),
             tunnels,
+            tunnels_ipv6,
             n4: n4.collect(),
             instance,
             outside: instance.and_then(|id| Some(self.nat.inside(id)?.outside)),
             allowed_peers: config.allowed_peers.clone(),
+            allowed_peers_ipv6: config.allowed_peers_ipv6.clone(),
             verifies_udp: config.verifies_udp,
             mss_clamp: config.mss_clamp,
         }
+    }
+
+    /// The addresses of an interface at which tunnels end, each once.
+    fn tunnel_addresses(&self, id: InterfaceId) -> (Vec<TunnelAddress>, Vec<TunnelAddressIpv6>) {
+        let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
+        for tunnels in self.tunnels.iter().filter(|t| t.interface == id) {
+            let TunnelEndpoint { addresses, local } = tunnels.endpoint;
+            let of_ipv4 = addresses
+                .ipv4
+                .map(|address| TunnelAddress { address, local });
+            let of_ipv6 = addresses
+                .ipv6
+                .map(|address| TunnelAddressIpv6 { address, local });
+            ipv4.extend(of_ipv4.filter(|of| !ipv4.contains(of)));
+            ipv6.extend(of_ipv6.filter(|of| !ipv6.contains(of)));
+        }
+        (ipv4, ipv6)
     }
 
     fn path_egress(&self, plan: &EgressPlan) -> Egress {

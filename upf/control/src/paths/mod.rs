@@ -4,7 +4,7 @@
 //! It knows neither frames nor interfaces: it says whom to ask, hears who answered, and tells what became of
 //! a path. All requests of one try have one sequence number.
 
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_session::hash::Seeded;
 use std::collections::{BTreeSet, HashMap};
 
@@ -43,9 +43,9 @@ pub struct EchoConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PathEnds {
     /// Our address.
-    pub local: Ipv4Addr,
+    pub local: IpAddr,
     /// The peer's.
-    pub remote: Ipv4Addr,
+    pub remote: IpAddr,
 }
 
 /// What became of a path.

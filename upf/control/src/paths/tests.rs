@@ -1,4 +1,5 @@
 use super::*;
+use core::net::Ipv4Addr;
 
 const CONFIG: EchoConfig = EchoConfig {
     interval_s: 60,
@@ -9,8 +10,8 @@ const S: u64 = 1_000_000_000;
 
 fn ends(number: u32) -> PathEnds {
     PathEnds {
-        local: Ipv4Addr::new(192, 0, 2, 1),
-        remote: Ipv4Addr::from(0x0a00_0000 + number),
+        local: Ipv4Addr::new(192, 0, 2, 1).into(),
+        remote: Ipv4Addr::from(0x0a00_0000 + number).into(),
     }
 }
 
@@ -93,7 +94,7 @@ fn only_the_answer_to_the_last_request_counts() {
     assert!(!paths.answered(ends(2), echo.sequence, 1));
     assert!(!paths.answered(ends(1), echo.sequence.wrapping_add(1), 1));
     let other = PathEnds {
-        local: Ipv4Addr::new(192, 0, 2, 2),
+        local: Ipv4Addr::new(192, 0, 2, 2).into(),
         ..ends(1)
     };
     assert!(!paths.answered(other, echo.sequence, 1));

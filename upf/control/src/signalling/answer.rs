@@ -47,8 +47,7 @@ impl Control {
             return None;
         }
         if eth.ethertype() == EtherType::IPV6 {
-            self.answer_ipv6(now_ns, id, interface, &eth, out);
-            return None;
+            return self.answer_ipv6(now_ns, id, interface, &eth, out);
         }
         let Ok(ip) = Ipv4::parse(eth.payload()) else {
             self.counters.ignored += 1;

@@ -1,12 +1,10 @@
 //! Echo Requests to tunnel peers, and their responses (TS 29.281, 7.2.1, 7.2.2).
 
 use super::Control;
-use super::way_back::Arrived;
-use crate::frame::{self, Flow, Frames};
+use crate::frame::{self, Frames};
 use crate::paths::{Change, Echo, PathEnds};
 use sluice_session::{PathChange, RemotePath};
 use sluice_wire::gtpu::{PORT, echo_request};
-use sluice_wire::ipv4::Ipv4;
 use sluice_wire::udp::UdpHeader;
 
 /// Echo Requests that one tick sends: 32,768 peers that are asked every 60 s come to 546 in a second, and a
@@ -31,37 +29,29 @@ impl Control {
         let PathEnds { local, remote } = echo.ends;
         let id = self.directory.interface_of(local)?;
         let interface = self.interface(id)?;
-        let station = self.directory.station_towards(id, remote.into())?;
+        let station = self.directory.station_towards(id, remote)?;
         let Some(mac) = self.directory.neighbours.mac(id, station) else {
             let question = self.directory.want(id, station, now_ns)?;
             self.ask(question, out);
             return None;
         };
-        let flow = Flow {
-            mac,
-            source: local,
-            destination: remote,
-        };
         let ports = UdpHeader {
             source_port: PORT,
             destination_port: PORT,
         };
-        let frame = frame::udp(&interface, &flow, ports, &echo_request(echo.sequence))?;
+        let frame = frame::udp(
+            &interface,
+            mac,
+            (local, remote),
+            ports,
+            &echo_request(echo.sequence),
+        )?;
         self.counters.gtpu_echo_requests += 1;
         out.transmit(id, &frame);
         Some(())
     }
 
-    pub(super) fn echo_answered(
-        &mut self,
-        now_ns: u64,
-        arrived: &Arrived<'_, Ipv4<'_>>,
-        sequence: u16,
-    ) {
-        let ends = PathEnds {
-            local: arrived.ip.destination(),
-            remote: arrived.ip.source(),
-        };
+    pub(super) fn echo_answered(&mut self, now_ns: u64, ends: PathEnds, sequence: u16) {
         if self.directory.paths.answered(ends, sequence, now_ns) {
             self.counters.gtpu_echo_answers += 1;
         } else {

@@ -1,9 +1,9 @@
 //! GTP-U signalling (TS 29.281, clauses 7.2 and 7.3) at our own addresses.
 
-use super::answer::back;
-use super::way_back::Arrived;
+use super::way_back::{Arrived, Ends};
 use super::{Control, Event};
-use crate::frame::{self, Flow, Frames};
+use crate::frame::{self, Frames};
+use crate::paths::PathEnds;
 use core::net::IpAddr;
 use sluice_datapath::message::UnknownTeid;
 use sluice_wire::eth::MacAddr;
@@ -32,10 +32,22 @@ impl Control {
             self.unreachable(now_ns, arrived, Unreachable::Port, out);
             return None;
         }
+        self.gtpu_datagram(now_ns, arrived, udp, out)
+    }
+
+    /// A datagram to the GTP-U port of a tunnel address of ours.
+    pub(super) fn gtpu_datagram<Ip: Ends>(
+        &mut self,
+        now_ns: u64,
+        arrived: &Arrived<'_, Ip>,
+        udp: &Udp<'_>,
+        out: &mut impl Frames,
+    ) -> Option<Event> {
+        let peer = arrived.ip.ends().remote;
         match Message::parse(udp.payload()) {
             Ok(message) => self.gtpu(now_ns, arrived, udp, &message, out),
             Err(GtpuError::UnsupportedExtension { .. }) => {
-                if !self.notifications.allow(arrived.ip.source(), now_ns) {
+                if !self.notifications.allow(peer, now_ns) {
                     self.counters.extension_notifications_limited += 1;
                     return None;
                 }
@@ -52,16 +64,17 @@ impl Control {
         }
     }
 
-    fn gtpu(
+    fn gtpu<Ip: Ends>(
         &mut self,
         now_ns: u64,
-        arrived: &Arrived<'_, Ipv4<'_>>,
+        arrived: &Arrived<'_, Ip>,
         udp: &Udp<'_>,
         message: &Message<'_>,
         out: &mut impl Frames,
     ) -> Option<Event> {
+        let ends = arrived.ip.ends();
         match message {
-            Message::EchoRequest { .. } if !self.echoes.allow(arrived.ip.source(), now_ns) => {
+            Message::EchoRequest { .. } if !self.echoes.allow(ends.remote, now_ns) => {
                 self.counters.gtpu_echo_limited += 1;
                 None
             }
@@ -71,10 +84,10 @@ impl Control {
                 None
             }
             Message::EchoResponse { sequence } => {
-                self.echo_answered(now_ns, arrived, *sequence);
+                self.echo_answered(now_ns, ends, *sequence);
                 None
             }
-            Message::ErrorIndication(indication) => self.indicated(arrived, indication),
+            Message::ErrorIndication(indication) => self.indicated(ends.remote, indication),
             Message::EndMarker(_) => {
                 self.counters.end_markers += 1;
                 None
@@ -88,15 +101,10 @@ impl Control {
 
     /// Taken seriously only from the peer that the tunnel leads to: the address inside must be
     /// the one that it came from.
-    fn indicated(
-        &mut self,
-        arrived: &Arrived<'_, Ipv4<'_>>,
-        indication: &ErrorIndication,
-    ) -> Option<Event> {
-        let peer = arrived.ip.source();
+    fn indicated(&mut self, peer: IpAddr, indication: &ErrorIndication) -> Option<Event> {
         let teid = Teid::new(indication.teid);
         match teid {
-            Some(teid) if indication.peer == IpAddr::V4(peer) => {
+            Some(teid) if indication.peer == peer => {
                 self.counters.error_indications_received += 1;
                 Some(Event::ErrorIndication { peer, teid })
             }
@@ -107,9 +115,9 @@ impl Control {
         }
     }
 
-    fn reply(
+    fn reply<Ip: Ends>(
         &self,
-        arrived: &Arrived<'_, Ipv4<'_>>,
+        arrived: &Arrived<'_, Ip>,
         port: u16,
         payload: &[u8],
         out: &mut impl Frames,
@@ -118,7 +126,9 @@ impl Control {
             source_port: PORT,
             destination_port: port,
         };
-        if let Some(frame) = frame::udp(arrived.interface, &back(arrived), ports, payload) {
+        let PathEnds { local, remote } = arrived.ip.ends();
+        let (interface, mac) = (arrived.interface, arrived.mac());
+        if let Some(frame) = frame::udp(interface, mac, (local, remote), ports, payload) {
             arrived.send(&frame, out);
         }
     }
@@ -134,11 +144,11 @@ impl Control {
         let interface = self.interface(notice.interface)?;
         let station = self
             .directory
-            .station_towards(notice.interface, notice.peer.into())?;
+            .station_towards(notice.interface, notice.peer)?;
         let mac = self.mac_or_ask(now_ns, notice.interface, station, out)?;
         let indication = ErrorIndication {
             teid: notice.teid,
-            peer: IpAddr::V4(notice.local),
+            peer: notice.local,
             udp_source_port: None,
         };
         self.sequence = self.sequence.wrapping_add(1);
@@ -155,16 +165,11 @@ impl Control {
         message: &[u8],
         out: &mut impl Frames,
     ) -> Option<()> {
-        let flow = Flow {
-            mac,
-            source: notice.local,
-            destination: notice.peer,
-        };
         let ports = UdpHeader {
             source_port: PORT,
             destination_port: PORT,
         };
-        let frame = frame::udp(interface, &flow, ports, message)?;
+        let frame = frame::udp(interface, mac, (notice.local, notice.peer), ports, message)?;
         self.counters.error_indications_sent += 1;
         out.transmit(notice.interface, &frame);
         Some(())

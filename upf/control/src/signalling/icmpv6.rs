@@ -1,17 +1,20 @@
-//! ICMPv6 (RFC 4443) at our own addresses: echo, and errors for UEs and towards the data network.
+//! ICMPv6 (RFC 4443) at our own addresses: echo, and errors for UEs and towards the data network; GTP-U over IPv6
+//! on its way further on.
 
 use super::way_back::{Arrived, From};
-use super::{Control, PrefixOwners};
+use super::{Control, Event, PrefixOwners};
 use crate::frame::{self, FlowIpv6, Frames};
 use core::net::Ipv6Addr;
 use sluice_datapath::message::IcmpCause;
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_wire::eth::{Eth, MacAddr};
+use sluice_wire::gtpu::PORT;
 use sluice_wire::icmpv6::{
     ECHO_REQUEST, ErrorMessage, Icmpv6, Icmpv6Error, NEIGHBOUR_ADVERTISEMENT,
     NEIGHBOUR_SOLICITATION, may_answer_with_error, turn_into_reply, write_error,
 };
 use sluice_wire::ipv6::{Ipv6, MIN_MTU, Protocol, pseudo_header_sum};
+use sluice_wire::udp::Udp;
 
 /// Hop limit of what may leave the link.
 const HOP_LIMIT: u8 = 64;
@@ -43,15 +46,16 @@ impl Control {
         interface: &Interface,
         eth: &Eth<'_>,
         out: &mut impl Frames,
-    ) {
+    ) -> Option<Event> {
         let Ok(ip) = Ipv6::parse(eth.payload()) else {
             self.counters.ignored += 1;
-            return;
+            return None;
         };
         if let Ok(NEIGHBOUR_SOLICITATION | NEIGHBOUR_ADVERTISEMENT) =
             Icmpv6::parse(&ip).map(|icmp| icmp.kind())
         {
-            return self.discovery(now_ns, id, interface, (eth.source(), &ip), out);
+            self.discovery(now_ns, id, interface, (eth.source(), &ip), out);
+            return None;
         }
         let arrived = Arrived {
             id,
@@ -60,7 +64,11 @@ impl Control {
             ip,
             packet: whole(eth.payload(), &ip),
         };
+        if let Some(udp) = gtpu_of(&arrived) {
+            return self.gtpu_datagram(now_ns, &arrived, &udp, out);
+        }
         self.answer_at_own_address(now_ns, &arrived, out);
+        None
     }
 
     pub(super) fn answer_ue_ipv6(
@@ -215,6 +223,17 @@ fn error_frame(
     let mut message = [0; MIN_MTU];
     let len = write_error(&mut message, flow.source, to, error, original)?;
     frame::icmpv6(interface, &flow, message.get(..len)?)
+}
+
+/// An undamaged datagram to the GTP-U port of a tunnel address.
+fn gtpu_of<'a>(arrived: &Arrived<'a, Ipv6<'a>>) -> Option<Udp<'a>> {
+    let ip = &arrived.ip;
+    let mut tunnels = arrived.interface.tunnels_ipv6.iter();
+    let is_served = tunnels.any(|tunnel| tunnel.address == ip.destination());
+    let upper = ip.upper_layer();
+    let is_udp = upper.protocol == Protocol::UDP && is_served && is_undamaged(ip);
+    let udp = Udp::parse(upper.payload).ok().filter(|_| is_udp)?;
+    (udp.destination_port() == PORT && udp.checksum().is_some()).then_some(udp)
 }
 
 /// Whether the checksum of a whole UDP datagram or TCP segment is right; IPv6 knows none without one

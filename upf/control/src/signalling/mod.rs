@@ -36,7 +36,7 @@ pub enum Event {
     /// A peer has no tunnel for what we sent it (TS 29.281, 7.3.1).
     ErrorIndication {
         /// Who says so.
-        peer: Ipv4Addr,
+        peer: IpAddr,
         /// Its TEID.
         teid: Teid,
     },
@@ -110,7 +110,7 @@ pub struct Control {
     tables: Tables,
     config: ControlConfig,
     counters: ControlCounters,
-    indications: RateLimit<Ipv4Addr>,
+    indications: RateLimit<IpAddr>,
     icmp_errors: RateLimit<()>,
     echoes: Answers,
     notifications: Answers,
@@ -139,7 +139,7 @@ const ICMP_ERRORS_PER_S: u32 = 1_000;
 /// Answers of one kind: so many to each peer, and [`ANSWERS_PER_S`] in all.
 #[derive(Debug)]
 struct Answers {
-    to_each: RateLimit<Ipv4Addr>,
+    to_each: RateLimit<IpAddr>,
     in_all: RateLimit<()>,
 }
 
@@ -152,7 +152,7 @@ impl Answers {
     }
 
     /// A peer that asks too often does not use up what is there for the others.
-    fn allow(&mut self, peer: Ipv4Addr, now_ns: u64) -> bool {
+    fn allow(&mut self, peer: IpAddr, now_ns: u64) -> bool {
         self.to_each.allow(peer, now_ns) && self.in_all.allow((), now_ns)
     }
 }

@@ -2,10 +2,13 @@
 
 use super::Control;
 use crate::frame::{self, Frames};
+use crate::paths::PathEnds;
 use core::net::IpAddr;
 use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_wire::eth::MacAddr;
+use sluice_wire::ipv4::Ipv4;
+use sluice_wire::ipv6::Ipv6;
 
 /// Where a packet came from, and its answer goes to.
 #[derive(Clone, Copy)]
@@ -50,6 +53,30 @@ pub(super) struct Arrived<'a, Ip> {
     pub ip: Ip,
     /// The packet that `ip` is a view of, without padding.
     pub packet: &'a [u8],
+}
+
+/// A packet of either family.
+pub(super) trait Ends {
+    /// Our address and the sender's.
+    fn ends(&self) -> PathEnds;
+}
+
+impl Ends for Ipv4<'_> {
+    fn ends(&self) -> PathEnds {
+        PathEnds {
+            local: self.destination().into(),
+            remote: self.source().into(),
+        }
+    }
+}
+
+impl Ends for Ipv6<'_> {
+    fn ends(&self) -> PathEnds {
+        PathEnds {
+            local: self.destination().into(),
+            remote: self.source().into(),
+        }
+    }
 }
 
 impl<Ip> Arrived<'_, Ip> {

@@ -77,13 +77,14 @@ pub fn config() -> ControlConfig {
         proxy_arp: vec![],
         proxy_nd: vec![],
         allowed_peers: vec![],
+        allowed_peers_ipv6: vec![],
         verifies_udp: true,
         mss_clamp: None,
     };
     let n3 = Role::Tunnels {
         side: Side::Access,
         instance: "access".to_owned(),
-        address: N3,
+        addresses: N3.into(),
     };
     let n6 = Role::Plain {
         side: Side::Core,
@@ -292,10 +293,16 @@ fn an_f_teid_of_the_cp_ends_at_an_address_of_its_side_and_instance() {
         let found = control.directory.tunnel_endpoint_at(side, name, address);
         found.is_some()
     };
-    assert!(at(Side::Access, Some("ACCESS"), N3) && at(Side::Access, None, N3));
-    assert!(!at(Side::Core, None, N3), "N3 is not towards the core");
-    assert!(!at(Side::Access, Some("internet"), N3), "another instance");
-    assert!(!at(Side::Access, None, N6), "no tunnels end at N6");
+    assert!(at(Side::Access, Some("ACCESS"), N3.into()) && at(Side::Access, None, N3.into()));
+    assert!(
+        !at(Side::Core, None, N3.into()),
+        "N3 is not towards the core"
+    );
+    assert!(
+        !at(Side::Access, Some("internet"), N3.into()),
+        "another instance"
+    );
+    assert!(!at(Side::Access, None, N6.into()), "no tunnels end at N6");
 }
 
 #[test]
@@ -389,7 +396,7 @@ fn an_error_indication_counts_only_from_the_peer_that_it_names() {
         (
             GNB,
             Some(Event::ErrorIndication {
-                peer: GNB,
+                peer: GNB.into(),
                 teid: Teid::new(77).unwrap(),
             }),
         ),
@@ -413,8 +420,8 @@ fn an_unknown_teid_is_indicated_at_a_bounded_rate_once_the_peer_is_known() {
     let mut control = control();
     let notice = UnknownTeid {
         interface: InterfaceId(0),
-        peer: GNB,
-        local: N3,
+        peer: GNB.into(),
+        local: N3.into(),
         teid: 4711,
     };
     let mut sent = Sent::default();

@@ -14,13 +14,13 @@ use sluice_wire::eth::{Eth, EtherType};
 use sluice_wire::gtpu::{Message, PORT, echo_response};
 use sluice_wire::ipv4::{Ipv4, Protocol};
 use sluice_wire::udp::{Udp, UdpHeader};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 const N3_ID: InterfaceId = InterfaceId(0);
 const MS: u64 = 1_000_000;
 const ENDS: PathEnds = PathEnds {
-    local: N3,
-    remote: GNB,
+    local: IpAddr::V4(N3),
+    remote: IpAddr::V4(GNB),
 };
 
 struct Nobody;
@@ -103,7 +103,7 @@ fn answer(control: &mut Control, now_ms: u64, from: Ipv4Addr, sequence: u16) {
 
 fn told() -> RemotePath {
     RemotePath {
-        peer: GNB,
+        peer: GNB.into(),
         place: Some((Side::Access, "access".into())),
     }
 }
@@ -115,7 +115,7 @@ fn a_peer_is_asked_while_rules_lead_there() {
     let hold = |control: &mut Control| {
         control
             .directory
-            .hold_peer(Side::Access, Some("access"), GNB)
+            .hold_peer(Side::Access, Some("access"), GNB.into())
             .unwrap()
     };
     let first = hold(&mut control);
@@ -162,7 +162,7 @@ fn silence_and_return_are_told_with_side_and_instance() {
     arp(&mut control, 0);
     let peer = control
         .directory
-        .hold_peer(Side::Access, None, GNB)
+        .hold_peer(Side::Access, None, GNB.into())
         .unwrap();
     arp(&mut control, 0);
     let mut numbers = Vec::new();

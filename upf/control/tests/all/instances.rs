@@ -16,7 +16,7 @@ fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
     let role = |(instance, address): &(&str, Ipv4Addr)| Role::Tunnels {
         side: Side::Access,
         instance: (*instance).to_owned(),
-        address: *address,
+        addresses: (*address).into(),
     };
     let interface = InterfaceConfig {
         name: "n3".to_owned(),
@@ -33,6 +33,7 @@ fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
         proxy_arp: vec![],
         proxy_nd: vec![],
         allowed_peers: vec![],
+        allowed_peers_ipv6: vec![],
         verifies_udp: true,
         mss_clamp: None,
     };
@@ -46,7 +47,7 @@ fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
 
 fn found(directory: &Directory, instance: Option<&str>) -> Option<Ipv4Addr> {
     let endpoint = directory.tunnel_endpoint(Side::Access, instance)?;
-    Some(endpoint.address)
+    Some(endpoint.addresses.ipv4?)
 }
 
 #[test]

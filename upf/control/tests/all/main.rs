@@ -4,6 +4,7 @@
 
 mod control;
 mod echo;
+mod gtpu_ipv6;
 mod instances;
 mod ipv6;
 mod n4_port;

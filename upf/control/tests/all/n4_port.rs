@@ -67,6 +67,7 @@ impl Rig {
             proxy_arp: vec![],
             proxy_nd: vec![],
             allowed_peers: vec![],
+            allowed_peers_ipv6: vec![],
             verifies_udp,
             mss_clamp: None,
         };

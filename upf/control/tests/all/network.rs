@@ -16,21 +16,23 @@ use std::net::Ipv4Addr;
 fn peers_are_counted_and_come_free_and_their_next_hop_is_the_gateway_where_they_are_far() {
     let mut control = control();
     let net = &mut control.directory;
-    let first = net.hold_peer(Side::Access, Some("ACCESS"), GNB).unwrap();
-    assert_eq!(net.hold_peer(Side::Access, None, GNB), Ok(first));
-    assert_eq!(net.peer_address(first), Some(GNB));
+    let first = net
+        .hold_peer(Side::Access, Some("ACCESS"), GNB.into())
+        .unwrap();
+    assert_eq!(net.hold_peer(Side::Access, None, GNB.into()), Ok(first));
+    assert_eq!(net.peer_address(first), Some(GNB.into()));
     let far = Ipv4Addr::new(100, 64, 0, 1);
     // No route leads there: its packets will be dropped, the rule is not.
-    let lost = net.hold_peer(Side::Access, None, far).unwrap();
-    assert_eq!(net.peer_address(lost), Some(far));
+    let lost = net.hold_peer(Side::Access, None, far.into()).unwrap();
+    assert_eq!(net.peer_address(lost), Some(far.into()));
     net.release_peer(lost);
     assert_eq!(net.peer_address(lost), None);
     assert_eq!(
-        net.hold_peer(Side::Core, None, far),
+        net.hold_peer(Side::Core, None, far.into()),
         Err(PeerError::NoInterface)
     );
     net.release_peer(first);
-    assert_eq!(net.peer_address(first), Some(GNB));
+    assert_eq!(net.peer_address(first), Some(GNB.into()));
     net.release_peer(first);
     assert_eq!(net.peer_address(first), None);
     assert!(control.take_tables().is_none(), "peers change in slots");
@@ -93,7 +95,7 @@ fn gnbs_come_and_go_in_the_tables_that_are_published() {
     let far = |i: u32| Ipv4Addr::from(u32::from(Ipv4Addr::new(192, 0, 2, 0)) + 20 + i);
     let net = &mut control.directory;
     let ids: Vec<_> = (0..200)
-        .map(|i| net.hold_peer(Side::Access, None, far(i)).unwrap())
+        .map(|i| net.hold_peer(Side::Access, None, far(i).into()).unwrap())
         .collect();
     for (i, id) in (0..).zip(&ids) {
         let peer = tables.peers.get(*id).unwrap();

@@ -18,14 +18,16 @@ fn any() -> Prefix {
 #[test]
 fn routes_of_data_networks_and_of_peers_follow_a_new_configuration() {
     let mut control = control();
-    let peer = control.directory.hold_peer(Side::Access, None, FAR_GNB);
+    let peer = control
+        .directory
+        .hold_peer(Side::Access, None, FAR_GNB.into());
     let next_hop = |control: &sluice_control::signalling::Control| {
         let mut peers = control.directory.peers();
         peers
-            .find(|(p, _)| p.address == FAR_GNB)
+            .find(|(p, _)| p.address() == FAR_GNB)
             .unwrap()
             .0
-            .next_hop
+            .next_hop()
     };
     assert_eq!(next_hop(&control), NO_NEXT_HOP);
     let mut new = config();

@@ -9,6 +9,7 @@ use crate::session::rule::{Flags, Head};
 use arrayvec::ArrayVec;
 use sluice_port::Packet;
 use sluice_wire::gtpu::{ExtensionType, Extensions, HEADER_LEN, LONG_HEADER_LEN};
+use sluice_wire::ipv6::{Ipv6, is_ipv6};
 use sluice_wire::layout::eth;
 use sluice_wire::udp;
 
@@ -36,9 +37,13 @@ pub fn extensions<P: Packet>(packet: &mut P, meta: &Meta) -> ExtHeaders {
     kept
 }
 
-/// The GTP-U header behind Ethernet, IPv4 and UDP.
+/// The GTP-U header behind Ethernet, IP and UDP.
 fn gtpu_of(outer: &[u8]) -> Option<&[u8]> {
     let l3 = outer.get(eth::payload_at(outer)?..)?;
+    if is_ipv6(l3) {
+        let ip = Ipv6::parse_quoted(l3).ok()?;
+        return ip.upper_layer().payload.get(udp::HEADER_LEN..);
+    }
     let ip_len = usize::from(l3.first()? & 0x0f) * 4;
     l3.get(ip_len + udp::HEADER_LEN..)
 }

@@ -1,21 +1,25 @@
-//! Outer header creation: IPv4, UDP and GTP-U with or without a PDU Session Container.
+//! Outer header creation: IPv4 or IPv6, UDP and GTP-U with or without a PDU Session Container.
 
 use crate::drop::DropReason;
 use crate::forward::extension_headers::ExtHeaders;
 use crate::forward::marking::{self, DscpByQfi};
+use crate::forward::outer_header_ipv6;
 use crate::forward::outer_header_removal;
-use crate::tables::Peer;
+use crate::tables::{Peer, PeerId, TunnelPeer};
 use sluice_port::Packet;
-use sluice_wire::gtpu::{OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, ShortContainer};
+use sluice_wire::gtpu::{
+    MessageType, OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OUTER_IPV6_LEN, OUTER_IPV6_PLAIN_LEN,
+    OuterFields, PlainForm, ShortContainer,
+};
 use sluice_wire::ids::{Qfi, Teid};
-use sluice_wire::layout::gtpu::FLAG_E;
+use sluice_wire::layout::gtpu::{FLAG_E, MESSAGE_TYPE};
 use sluice_wire::layout::{ipv4, udp};
 
 /// First port of the dynamic range (RFC 6335); the flow hash fills the 14 bits behind it.
 const DYNAMIC_PORTS: u16 = 0xc000;
 
 /// From the outer IPv4 header to the GTP-U header.
-pub const GTPU_AT: usize = ipv4::LEN + udp::LEN;
+const GTPU_AT: usize = ipv4::LEN + udp::LEN;
 
 /// What the GTP-U header says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +40,16 @@ impl Tunnel {
             qfi: None,
             uplink: false,
         }
+    }
+
+    /// The PDU Session Container, if there is one.
+    #[inline(always)]
+    pub(super) fn container(&self) -> Option<ShortContainer> {
+        let qfi = Qfi::new(self.qfi?)?;
+        Some(match self.uplink {
+            true => ShortContainer::uplink(qfi),
+            false => ShortContainer::downlink(qfi, false),
+        })
     }
 }
 
@@ -63,7 +77,7 @@ impl FromInner {
 pub fn relay<P: Packet>(
     packet: &mut P,
     tunnel: &Tunnel,
-    peer: &Peer,
+    peer: &TunnelPeer,
     from: FromInner,
     kept: &ExtHeaders,
 ) -> Result<(), DropReason> {
@@ -74,19 +88,50 @@ pub fn relay<P: Packet>(
     front
         .map_err(|_| DropReason::NoHeadroom)?
         .copy_from_slice(kept);
-    create(packet, &Tunnel::bare(tunnel.teid), peer, from)?;
+    let peer = match peer {
+        TunnelPeer::Ipv4(peer) => peer,
+        TunnelPeer::Ipv6(peer) => {
+            let form = PlainForm::GPduWithExtensions;
+            return outer_header_ipv6::create_plain(packet, tunnel.teid, peer, from, form);
+        }
+    };
+    create_ipv4(packet, &Tunnel::bare(tunnel.teid), peer, from)?;
     if let Some(flags) = packet.data_mut().get_mut(GTPU_AT) {
         *flags |= FLAG_E;
     }
     Ok(())
 }
 
+/// Makes an empty packet the End Marker of a tunnel.
+#[cold]
+pub fn end_marker<P: Packet>(
+    packet: &mut P,
+    teid: u32,
+    peer: &TunnelPeer,
+) -> Result<(), DropReason> {
+    let from = FromInner::default();
+    let peer = match peer {
+        TunnelPeer::Ipv4(peer) => peer,
+        TunnelPeer::Ipv6(peer) => {
+            let form = PlainForm::EndMarker;
+            return outer_header_ipv6::create_plain(packet, teid, peer, from, form);
+        }
+    };
+    create_ipv4(packet, &Tunnel::bare(teid), peer, from)?;
+    if let Some(kind) = packet.data_mut().get_mut(GTPU_AT + MESSAGE_TYPE) {
+        *kind = MessageType::END_MARKER.0;
+    }
+    Ok(())
+}
+
 /// How many bytes the outer header takes.
 #[inline(always)]
-pub fn len(tunnel: &Tunnel) -> usize {
-    match tunnel.qfi {
-        Some(_) => OUTER_IPV4_LEN,
-        None => OUTER_IPV4_PLAIN_LEN,
+pub fn len(tunnel: &Tunnel, peer: PeerId) -> usize {
+    match (tunnel.qfi, peer.is_ipv6()) {
+        (Some(_), false) => OUTER_IPV4_LEN,
+        (None, false) => OUTER_IPV4_PLAIN_LEN,
+        (Some(_), true) => OUTER_IPV6_LEN,
+        (None, true) => OUTER_IPV6_PLAIN_LEN,
     }
 }
 
@@ -107,6 +152,19 @@ pub fn fields(teid: Teid, from: FromInner) -> OuterFields {
 pub fn create<P: Packet>(
     packet: &mut P,
     tunnel: &Tunnel,
+    peer: &TunnelPeer,
+    from: FromInner,
+) -> Result<(), DropReason> {
+    match peer {
+        TunnelPeer::Ipv4(peer) => create_ipv4(packet, tunnel, peer, from),
+        TunnelPeer::Ipv6(peer) => outer_header_ipv6::create(packet, tunnel, peer, from),
+    }
+}
+
+#[inline(always)]
+fn create_ipv4<P: Packet>(
+    packet: &mut P,
+    tunnel: &Tunnel,
     peer: &Peer,
     from: FromInner,
 ) -> Result<(), DropReason> {
@@ -115,15 +173,14 @@ pub fn create<P: Packet>(
     let teid = Teid::new(tunnel.teid).ok_or(DropReason::Internal)?;
     let fields = fields(teid, from);
     let front = packet
-        .push_front(len(tunnel))
+        .push_front(match tunnel.qfi {
+            Some(_) => OUTER_IPV4_LEN,
+            None => OUTER_IPV4_PLAIN_LEN,
+        })
         .map_err(|_| DropReason::NoHeadroom)?;
-    let written = match tunnel.qfi.and_then(Qfi::new) {
-        Some(qfi) => {
+    let written = match tunnel.container() {
+        Some(container) => {
             let out = front.first_chunk_mut().ok_or(DropReason::NoHeadroom)?;
-            let container = match tunnel.uplink {
-                true => ShortContainer::uplink(qfi),
-                false => ShortContainer::downlink(qfi, false),
-            };
             peer.outer().write(out, &fields, container, inner_len)
         }
         None => {

@@ -296,7 +296,7 @@ impl<'a, I: PortIo> Path<'a, I> {
                 self.end_marker_came(packet, meta)
             }
             End::Drop(reason) => {
-                self.refused(reason, meta);
+                self.refused(reason, &packet, meta);
                 let _ = dead.push(packet).map_err(Packet::free);
             }
             End::Hold(at) => self.hold(packet, meta, at),

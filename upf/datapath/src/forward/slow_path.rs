@@ -43,6 +43,9 @@ impl<I: PortIo> Path<'_, I> {
         if !forwards || is_tunnel == flags.has(Flags::CREATE_OUTER) || other_qfi {
             return SlowReason::Rule;
         }
+        if flags.has(Flags::CREATE_OUTER) && entry.body.peer().is_ipv6() {
+            return SlowReason::Headers;
+        }
         let egress = self.tables.egresses.get(usize::from(entry.body.egress()));
         let is_translated = is_tunnel && egress.is_some_and(|egress| egress.translates.is_some());
         let data = packet.data().get(usize::from(meta.inner_at)..);

@@ -24,7 +24,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Headers that are not the usual ones: IPv4 options, GTP-U sequence numbers or other extension
+    /// Headers that are not the usual ones: an outer IPv6 header, IPv4 options, GTP-U sequence numbers or other extension
     /// headers, an End Marker; a TCP SYN where an interface clamps segments.
     Headers = "headers",
     /// No session has this identifier.

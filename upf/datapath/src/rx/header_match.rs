@@ -100,7 +100,10 @@ pub enum Encap {
 impl HeaderMatch {
     /// The shapes of what an interface receives.
     pub fn of(id: InterfaceId, interface: &Interface) -> Vec<Self> {
-        let tunnels = interface.tunnels.iter().map(|tunnel| {
+        // Where IPv6 peers alone are allowed, *parse* refuses those of IPv4.
+        let has_ipv4 =
+            !interface.allowed_peers.is_empty() || interface.allowed_peers_ipv6.is_empty();
+        let tunnels = interface.tunnels.iter().filter(|_| has_ipv4).map(|tunnel| {
             let mut drawing = HeaderMatchBuilder::of(interface);
             drawing.tunnel(u32::from(tunnel.address));
             drawing.shape(id, tunnel.local, interface)

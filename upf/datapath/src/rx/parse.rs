@@ -4,6 +4,7 @@ use crate::drop::DropReason;
 use crate::meta::{Arrival, Meta};
 use crate::rx::gtpu;
 use crate::tables::{Interface, InterfaceId, Tables};
+use core::net::{IpAddr, Ipv6Addr};
 use sluice_port::PortId;
 use sluice_wire::eth::{EtherType, MacAddr};
 use sluice_wire::gtpu::PORT;
@@ -102,6 +103,9 @@ fn ipv6(
 ) -> Result<Class, DropReason> {
     let ip = whole_ipv6(frame, at)?;
     let dst = ip.destination();
+    if let Some(local) = tunnel_ipv6(interface, dst) {
+        return to_tunnel_ipv6(&ip, at, id, local, interface);
+    }
     let is_ours = interface.addresses_ipv6.contains(&dst);
     if is_ours || dst.is_multicast() || dst.is_unicast_link_local() {
         return Ok(Class::Control(id));
@@ -188,22 +192,91 @@ fn to_tunnel(
     if udp.checksum().is_some() && interface.verifies_udp {
         undamaged(ip, &udp)?;
     }
+    let came = Meta {
+        outer_src: ip.source_u32(),
+        interface: id,
+        local,
+        ..Meta::NONE
+    };
+    gtpu(&udp, at + ip.header_len(), came)
+}
+
+/// What a GTP-U message behind the outer IP header is, whose datagram begins at `udp_at`.
+#[inline(always)]
+fn gtpu(udp: &Udp<'_>, udp_at: usize, came: Meta) -> Result<Class, DropReason> {
     let (pdu, arrival) = match gtpu::parse(udp.payload())? {
         gtpu::Message::Pdu(pdu) => (pdu, Arrival::Tunnel),
         gtpu::Message::EndMarker(pdu) => (pdu, Arrival::EndMarker),
-        gtpu::Message::Signalling => return Ok(Class::Control(id)),
+        gtpu::Message::Signalling => return Ok(Class::Control(came.interface)),
     };
     Ok(Class::User(Meta {
         key: pdu.teid,
-        outer_src: ip.source_u32(),
-        inner_at: (at + ip.header_len() + udp::HEADER_LEN) as u16 + pdu.payload_at,
+        inner_at: (udp_at + udp::HEADER_LEN) as u16 + pdu.payload_at,
         inner_len: pdu.payload_len,
         qfi: pdu.qfi,
+        arrival,
+        ..came
+    }))
+}
+
+#[inline]
+fn tunnel_ipv6(interface: &Interface, dst: Ipv6Addr) -> Option<u8> {
+    let mut tunnels = interface.tunnels_ipv6.iter();
+    tunnels.find(|t| t.address == dst).map(|t| t.local)
+}
+
+/// To a tunnel address of IPv6. UDP may stand behind extension headers; fragments are not put together.
+fn to_tunnel_ipv6(
+    ip: &Ipv6<'_>,
+    at: usize,
+    id: InterfaceId,
+    local: u8,
+    interface: &Interface,
+) -> Result<Class, DropReason> {
+    let upper = ip.upper_layer();
+    if upper.protocol != Protocol::UDP {
+        return Ok(Class::Control(id));
+    }
+    if upper.is_fragment {
+        return Err(DropReason::OuterFragment);
+    }
+    let udp = Udp::parse(upper.payload).map_err(|_| DropReason::UdpHeader)?;
+    if udp.destination_port() != PORT {
+        return Ok(Class::Control(id));
+    }
+    if !allowed_ipv6(interface, ip.source()) {
+        return Err(DropReason::OuterSource);
+    }
+    if interface.verifies_udp {
+        undamaged_ipv6(ip, &udp)?;
+    }
+    let came = Meta {
+        outer_src: outer_src(ip.source().into()),
         interface: id,
         local,
-        arrival,
         ..Meta::NONE
-    }))
+    };
+    gtpu(&udp, at + ip.total_len() - upper.payload.len(), came)
+}
+
+/// An outer source as metadata has it: of IPv6 its four words together, by which tracings tell peers apart.
+pub fn outer_src(source: IpAddr) -> u32 {
+    match source {
+        IpAddr::V4(source) => source.into(),
+        IpAddr::V6(source) => {
+            let half = source.to_bits() as u64 ^ (source.to_bits() >> 64) as u64;
+            half as u32 ^ (half >> 32) as u32
+        }
+    }
+}
+
+/// Over IPv6 there must be a checksum (RFC 8200, 8.1).
+fn undamaged_ipv6(ip: &Ipv6<'_>, udp: &Udp<'_>) -> Result<(), DropReason> {
+    match udp.checksum() {
+        None => Err(DropReason::UdpChecksumAbsent),
+        Some(_) if udp.verify_ipv6(ip.source(), ip.destination()) => Ok(()),
+        Some(_) => Err(DropReason::UdpChecksum),
+    }
 }
 
 /// What is addressed to Sluice itself: PFCP goes a way of its own, so that a storm of it holds back
@@ -228,10 +301,23 @@ fn undamaged(ip: &Ipv4<'_>, udp: &Udp<'_>) -> Result<(), DropReason> {
     }
 }
 
+/// Where prefixes of IPv6 alone are allowed, nobody is by IPv4.
 #[inline]
 fn allowed(interface: &Interface, src: u32) -> bool {
     let list = &interface.allowed_peers;
-    list.is_empty() || list.iter().any(|p| p.contains(src))
+    match list.is_empty() {
+        true => interface.allowed_peers_ipv6.is_empty(),
+        false => list.iter().any(|p| p.contains(src)),
+    }
+}
+
+/// The same the other way round.
+fn allowed_ipv6(interface: &Interface, src: Ipv6Addr) -> bool {
+    let list = &interface.allowed_peers_ipv6;
+    match list.is_empty() {
+        true => interface.allowed_peers.is_empty(),
+        false => list.iter().any(|p| p.contains(src.to_bits())),
+    }
 }
 
 /// Router Solicitation (RFC 4861, 4.1).

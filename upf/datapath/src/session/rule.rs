@@ -22,7 +22,7 @@ impl Flags {
     pub const FORWARD: Self = Self { bits: 1 << 1 };
     /// Outer Header Removal: GTP-U/UDP/IP.
     pub const REMOVE_OUTER: Self = Self { bits: 1 << 2 };
-    /// Outer Header Creation: GTP-U/UDP/IPv4 towards `peer` with `teid`.
+    /// Outer Header Creation: GTP-U/UDP/IP towards `peer`, over its family, with `teid`.
     pub const CREATE_OUTER: Self = Self { bits: 1 << 3 };
     /// A gate of this direction is closed.
     pub const GATE_CLOSED: Self = Self { bits: 1 << 4 };

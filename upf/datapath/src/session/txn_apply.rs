@@ -23,9 +23,6 @@ use crate::tx::transmit::{self, UsageRef};
 use crate::worker::Worker;
 use sluice_port::{Packet, PortIo};
 
-/// GTP-U message type End Marker (TS 29.281, 7.3.2).
-const END_MARKER: u8 = 254;
-
 impl<I: PortIo> Worker<I> {
     /// Applies `txn` and sends it back to the control core.
     pub(crate) fn transact(&mut self, mut txn: Box<Txn>, now_ns: u64) {
@@ -327,19 +324,7 @@ impl<I: PortIo> Path<'_, I> {
         marker: &EndMarker,
     ) -> Result<(), DropReason> {
         let peer = route::peer(marker.peer, self.tables)?;
-        outer_header_creation::create(
-            packet,
-            &outer_header_creation::Tunnel::bare(marker.teid),
-            &peer,
-            outer_header_creation::FromInner::default(),
-        )?;
-        if let Some(kind) = packet
-            .data_mut()
-            .get_mut(outer_header_creation::GTPU_AT + 1)
-        {
-            *kind = END_MARKER;
-        }
-        Ok(())
+        outer_header_creation::end_marker(packet, marker.teid, &peer)
     }
 
     fn send_marker(&mut self, mut packet: I::Packet, id: InterfaceId, mac: [u8; 6]) {

@@ -20,14 +20,14 @@ impl<I: PortIo> Path<'_, I> {
             ..Detect::of(meta, entry, &[], &self.tables.filters)
         };
         let seen = |head: Head, body: &Body, at, is_limited| {
-            let peer = self.tables.peers.get(body.peer());
+            let peer = self.tables.tunnel_peer(body.peer());
             let peer = peer.filter(|_| far::makes_tunnel(head));
             RuleSeen {
                 entry: meta.entry,
                 at,
                 head,
                 is_limited,
-                tunnel: peer.map(|peer| (peer.address, head.teid)),
+                tunnel: peer.map(|peer| (peer.address(), head.teid)),
             }
         };
         let link_rules = entry.head.flags.has(Flags::LINK_RULES) && detect.is_on_link();

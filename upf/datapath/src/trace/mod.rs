@@ -27,7 +27,7 @@ use crate::meta::Meta;
 use crate::session::rule::Head;
 use crate::tables::Polled;
 use arrayvec::ArrayVec;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use sluice_mem::ring::Producer;
 use sluice_port::{PortId, QueueId};
 
@@ -40,9 +40,9 @@ pub struct Filter {
     pub keys: ArrayVec<Key, TRACE_KEYS>,
     /// Packets that come out of tunnels from this address, or go into tunnels to it, and signalling
     /// with it.
-    pub peer: Option<Ipv4Addr>,
+    pub peer: Option<IpAddr>,
     /// Packets that go into this tunnel: the peer's address and TEID.
-    pub tunnel: Option<(Ipv4Addr, u32)>,
+    pub tunnel: Option<(IpAddr, u32)>,
 }
 
 /// What a packet is placed by.
@@ -162,7 +162,7 @@ pub struct RuleSeen {
     /// It limits the bit rate.
     pub is_limited: bool,
     /// The tunnel that it leads into: the peer's address and TEID.
-    pub tunnel: Option<(Ipv4Addr, u32)>,
+    pub tunnel: Option<(IpAddr, u32)>,
 }
 
 /// A copy of a frame, or of its beginning.

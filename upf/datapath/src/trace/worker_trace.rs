@@ -5,7 +5,8 @@ use super::{Came, Fate, Filter, Key, Record, Snap, Tracing};
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::meta::{Arrival, Meta};
-use core::net::Ipv4Addr;
+use crate::rx::parse::outer_src;
+use core::net::IpAddr;
 
 /// A worker's eye.
 pub(crate) struct WorkerTrace {
@@ -115,7 +116,7 @@ impl WorkerTrace {
             Key::UePrefix(prefix) => meta.arrival == Arrival::PlainIpv6 && *prefix == meta.prefix(),
             Key::Teid { local, teid } => !plain && (*local, *teid) == (meta.local, meta.key),
         };
-        let sends = |peer: Ipv4Addr| !plain && u32::from(peer) == meta.outer_src;
+        let sends = |peer: IpAddr| !plain && outer_src(peer) == meta.outer_src;
         filter.keys.iter().any(is) || filter.peer.is_some_and(sends)
     }
 
@@ -143,7 +144,7 @@ impl WorkerTrace {
     }
 
     /// True if what a rule sends into a tunnel is followed.
-    pub(super) fn follows_into(&self, meta: &Meta, (peer, teid): (Ipv4Addr, u32)) -> bool {
+    pub(super) fn follows_into(&self, meta: &Meta, (peer, teid): (IpAddr, u32)) -> bool {
         self.tracing_of(meta).is_some_and(|tracing| {
             let filter = &tracing.filter;
             filter.peer == Some(peer) || filter.tunnel == Some((peer, teid))
@@ -163,14 +164,16 @@ impl WorkerTrace {
         };
         let (filter, ends) = (&tracing.filter, FrameEnds::of(frame));
         let is = |key: &Key| match key {
-            Key::Ue(address) => ends.dst == Some(*address) || ends.inner_src == Some(*address),
+            Key::Ue(address) => {
+                ends.dst == Some((*address).into()) || ends.inner_src == Some(*address)
+            }
             // Frames without a session are looked at by their IPv4 ends.
             Key::UePrefix(_) => false,
             Key::Teid { teid, .. } => ends.teid == Some(*teid),
         };
         let of_peer = filter
             .peer
-            .is_some_and(|peer| ends.src == Some(peer) || ends.dst == Some(peer));
+            .is_some_and(|peer| [ends.src, ends.dst].contains(&Some(peer)));
         filter.keys.iter().any(is) || of_peer
     }
 

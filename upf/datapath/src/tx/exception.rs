@@ -18,10 +18,11 @@ use crate::tx::arp_queue::PendingTx;
 use crate::tx::arp_queue::WaitingPacket;
 use crate::tx::route::{self, Hop};
 use crate::tx::transmit::UsageRef;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_port::{Packet, PortIo};
 use sluice_wire::ipv4::Ipv4;
 use sluice_wire::ipv6::{Ipv6, is_ipv6};
+use sluice_wire::layout::eth;
 
 /// Where an inner packet goes, and whether it may not be cut: no router cuts IPv6 (RFC 8200, 5).
 fn ends_at(inner: &[u8]) -> Result<(Destination, bool), DropReason> {
@@ -31,6 +32,17 @@ fn ends_at(inner: &[u8]) -> Result<(Destination, bool), DropReason> {
     }
     let ip = Ipv4::parse_unsummed(inner).map_err(|_| DropReason::InnerHeader)?;
     Ok((Destination::Ipv4(ip.destination_u32()), ip.dont_fragment()))
+}
+
+/// The outer source and destination of a frame that came in a tunnel, which is whole yet.
+fn outer_ends(frame: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    let packet = frame.get(eth::payload_at(frame)?..)?;
+    if is_ipv6(packet) {
+        let ip = Ipv6::parse(packet).ok()?;
+        return Some((ip.source().into(), ip.destination().into()));
+    }
+    let ip = Ipv4::parse_unsummed(packet).ok()?;
+    Some((ip.source().into(), ip.destination().into()))
 }
 
 /// Why a packet cannot leave as it is.
@@ -56,10 +68,10 @@ impl From<DropReason> for OutputError<'_> {
 impl<'a, I: PortIo> Path<'a, I> {
     /// Counts a drop, and asks for an Error Indication where one is due.
     #[inline]
-    pub fn refused(&mut self, reason: DropReason, meta: &Meta) {
+    pub fn refused(&mut self, reason: DropReason, packet: &I::Packet, meta: &Meta) {
         self.stats.count_drop(reason);
         if reason == DropReason::UnknownTeid && meta.arrival == Arrival::Tunnel {
-            self.indicate(meta);
+            self.indicate(packet.data(), meta);
         }
         if reason == DropReason::QuotaExhausted {
             self.quota_stopped(meta.entry);
@@ -68,16 +80,12 @@ impl<'a, I: PortIo> Path<'a, I> {
 
     /// A full ring loses the notice; the peer's next packet brings another.
     #[cold]
-    fn indicate(&mut self, meta: &Meta) {
-        let Ok(interface) = self.interface(meta.interface) else {
-            return;
-        };
-        let tunnel = interface.tunnels.iter().find(|t| t.local == meta.local);
-        if let Some(tunnel) = tunnel {
+    fn indicate(&mut self, frame: &[u8], meta: &Meta) {
+        if let Some((peer, local)) = outer_ends(frame) {
             let notice = UnknownTeid {
                 interface: meta.interface,
-                peer: Ipv4Addr::from(meta.outer_src),
-                local: tunnel.address,
+                peer,
+                local,
                 teid: meta.key,
             };
             let _ = self.rings.to_control.push(ToControl::UnknownTeid(notice));

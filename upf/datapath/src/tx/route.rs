@@ -6,7 +6,9 @@ use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal::{Destination, Inner};
 use crate::session::rule::{Body, Head};
-use crate::tables::{Interface, InterfaceId, NextHopId, Peer, PeerId, Route, Station, Tables};
+use crate::tables::{
+    Interface, InterfaceId, NextHopId, PeerId, Route, Station, Tables, TunnelPeer,
+};
 use core::net::IpAddr;
 
 /// Which station is sought.
@@ -49,7 +51,7 @@ pub fn known<'a>(
 ) -> Option<(&'a Interface, [u8; 6])> {
     let tunnel = far::makes_tunnel(head);
     let id = if tunnel {
-        tables.peers.get(body.peer())?.next_hop
+        tables.tunnel_peer(body.peer())?.next_hop()
     } else {
         match tables.route_to(body.egress(), inner.dst)? {
             Route::Via(id) => id,
@@ -59,7 +61,7 @@ pub fn known<'a>(
     let hop = tables.next_hops.get(id)?;
     let interface = tables.interfaces.get(usize::from(hop.interface))?;
     let overhead = match tunnel {
-        true => outer_header_creation::len(&far::tunnel(head)) as u32,
+        true => outer_header_creation::len(&far::tunnel(head), body.peer()) as u32,
         false => 0,
     };
     let fits = inner.len + overhead <= u32::from(interface.mtu);
@@ -69,7 +71,7 @@ pub fn known<'a>(
 /// The next hop of `exit` for a packet to `dst`.
 pub fn find(exit: &ForwardTo, dst: Destination, tables: &Tables) -> Result<Hop, DropReason> {
     let id = match exit {
-        ForwardTo::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
+        ForwardTo::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop(),
         ForwardTo::Plain(egress) => {
             let route = tables.any_route_to(*egress, dst);
             match route.ok_or(DropReason::NoRoute)? {
@@ -92,8 +94,8 @@ pub fn find(exit: &ForwardTo, dst: Destination, tables: &Tables) -> Result<Hop, 
 
 /// A tunnel's far end.
 #[inline(always)]
-pub fn peer(peer: PeerId, tables: &Tables) -> Result<Peer, DropReason> {
-    tables.peers.get(peer).ok_or(DropReason::Internal)
+pub fn peer(peer: PeerId, tables: &Tables) -> Result<TunnelPeer, DropReason> {
+    tables.tunnel_peer(peer).ok_or(DropReason::Internal)
 }
 
 /// Refuses what does not fit the link, with the MTU that the sender should use.
@@ -104,7 +106,9 @@ pub fn fits(
     interface: &Interface,
 ) -> Result<(), u16> {
     let overhead = match exit {
-        ForwardTo::Tunnel(tunnel, _) => (outer_header_creation::len(tunnel) + kept.len()) as u16,
+        ForwardTo::Tunnel(tunnel, peer) => {
+            (outer_header_creation::len(tunnel, *peer) + kept.len()) as u16
+        }
         ForwardTo::Plain(_) => 0,
     };
     if inner_len + u32::from(overhead) > u32::from(interface.mtu) {

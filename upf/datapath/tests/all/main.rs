@@ -15,6 +15,7 @@ mod moves;
 mod mss_clamp;
 mod n4;
 mod nat;
+mod outer_ipv6;
 mod relay;
 mod shaping;
 mod steer;

@@ -31,7 +31,7 @@ fn ue_filter(s: &Session) -> Filter {
 
 fn peer_filter() -> Filter {
     Filter {
-        peer: Some(GNB),
+        peer: Some(GNB.into()),
         ..Filter::default()
     }
 }
@@ -116,7 +116,7 @@ fn a_ue_is_followed_both_ways_and_others_are_not() {
     let rule = downlink.rule.unwrap();
     assert_eq!(
         (rule.entry, rule.at, rule.tunnel),
-        (EntryId(s.dl), None, Some((GNB, GNB_TEID)))
+        (EntryId(s.dl), None, Some((GNB.into(), GNB_TEID)))
     );
     assert!(rule.head.flags.has(Flags::FORWARD) && !rule.is_limited);
     end(kit);
@@ -214,7 +214,7 @@ fn a_peer_is_followed_with_its_signalling() {
     assert_eq!(fates, [Fate::Sent, Fate::Sent, Fate::ToControl]);
     // Only what goes into one tunnel of it.
     let tunnel = |teid| Filter {
-        tunnel: Some((GNB, teid)),
+        tunnel: Some((GNB.into(), teid)),
         ..Filter::default()
     };
     for (teid, seen) in [(GNB_TEID, 1), (GNB_TEID + 1, 0)] {

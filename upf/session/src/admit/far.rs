@@ -2,9 +2,10 @@
 
 use super::first_present;
 use crate::admission::{Admission, side};
-use crate::network::{Network, Side};
+use crate::network::{Network, Side, TunnelAddresses};
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::{Action, Far, Forwarding, Indicated, RemoteTunnel};
+use core::net::IpAddr;
 use sluice_wire::ids::FarId;
 use sluice_wire::pfcp::group::{
     CreateFar, ForwardingParameters, RemoveFar, UpdateFar, UpdateForwardingParameters,
@@ -171,9 +172,12 @@ impl<N: Network> Admission<'_, N> {
             ],
         )?;
         let side = destination(rule, ie.destination_interface)?;
-        let tunnel = ie.outer_header_creation.as_ref();
-        let tunnel = tunnel.map(|ohc| remote_tunnel(rule, ohc)).transpose()?;
         let name = self.name(rule, ie.network_instance)?;
+        let ours = self.our_addresses(side, name.as_ref().map(|name| name.as_str()));
+        let tunnel = ie.outer_header_creation.as_ref();
+        let tunnel = tunnel
+            .map(|ohc| remote_tunnel(rule, ohc, ours))
+            .transpose()?;
         let instance = self.keep_name(rule, name.as_ref())?;
         Ok(Forwarding {
             side,
@@ -204,14 +208,26 @@ impl<N: Network> Admission<'_, N> {
         }
         let mut tunnel = old.and_then(|f| f.tunnel);
         if let Some(edit) = &ie.outer_header_creation {
+            let ours = self.our_addresses(side, self.names.get(instance));
             let value = edit.value();
-            tunnel = value.map(|ohc| remote_tunnel(rule, ohc)).transpose()?;
+            tunnel = value
+                .map(|ohc| remote_tunnel(rule, ohc, ours))
+                .transpose()?;
         }
         Ok(Forwarding {
             side,
             instance,
             tunnel,
         })
+    }
+}
+
+impl<N: Network> Admission<'_, N> {
+    /// The addresses of ours from which packets of a FAR leave into tunnels, if there are any.
+    fn our_addresses(&self, side: Side, instance: Option<&str>) -> Option<TunnelAddresses> {
+        let side = self.net.tunnel_side(side, instance);
+        let endpoint = self.net.tunnel_endpoint(side, instance);
+        endpoint.map(|endpoint| endpoint.addresses)
     }
 }
 
@@ -279,23 +295,43 @@ fn destination(rule: RuleId, interface: DestinationInterface) -> Result<Side, Re
     }
 }
 
-/// Outer Header Creation: GTP-U/UDP/IPv4 to a station. Of a station with both families the UP function
-/// chooses the address (TS 29.244, 8.2.56).
-fn remote_tunnel(rule: RuleId, ohc: &OuterHeaderCreation) -> Result<RemoteTunnel, Refusal> {
+/// Outer Header Creation: GTP-U/UDP/IPv4 or GTP-U/UDP/IPv6 to a station. Of a station with both families the UP
+/// function chooses the address (TS 29.244, 8.2.56): that of IPv4, unless our endpoint has none of it.
+fn remote_tunnel(
+    rule: RuleId,
+    ohc: &OuterHeaderCreation,
+    ours: Option<TunnelAddresses>,
+) -> Result<RemoteTunnel, Refusal> {
     let refused = Refusal::rule(rule, IeType::OUTER_HEADER_CREATION);
-    let (Some(teid), Some(address)) = (ohc.teid, ohc.ipv4) else {
-        return Err(refused);
-    };
-    let is_station =
-        !address.is_unspecified() && !address.is_multicast() && !address.is_broadcast();
     type Description = OuterHeaderDescription;
-    let either = Description::GTPU_UDP_IPV4.union(Description::GTPU_UDP_IPV6);
-    let is_gtpu = [Description::GTPU_UDP_IPV4, either].contains(&ohc.description);
-    if !is_gtpu || !is_station {
+    let (over_ipv4, over_ipv6) = (Description::GTPU_UDP_IPV4, Description::GTPU_UDP_IPV6);
+    let is_gtpu = [over_ipv4, over_ipv6, over_ipv4.union(over_ipv6)].contains(&ohc.description);
+    let teid = ohc.teid.filter(|_| is_gtpu).ok_or(refused)?;
+    let is_ipv6_alone = ours.is_some_and(|ours| ours.ipv4.is_none());
+    let (ipv4, ipv6) = (ohc.ipv4.map(IpAddr::V4), ohc.ipv6.map(IpAddr::V6));
+    let address = match is_ipv6_alone {
+        true => ipv6.or(ipv4),
+        false => ipv4.or(ipv6),
+    };
+    let address = address.filter(|address| is_station(*address));
+    let address = address.ok_or(refused)?;
+    // Over a family that our endpoint does not have nothing leads there.
+    if let Some(ours) = ours
+        && !ours.all().any(|own| own.is_ipv4() == address.is_ipv4())
+    {
         return Err(refused);
     }
     Ok(RemoteTunnel {
         teid: teid.get(),
         address,
     })
+}
+
+/// An address of one station, in whatever link: link-local ones of IPv6 do not say in which.
+fn is_station(address: IpAddr) -> bool {
+    let is_of_many = match address {
+        IpAddr::V4(address) => address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local() || address.is_loopback(),
+    };
+    !is_of_many && !address.is_unspecified() && !address.is_multicast()
 }

@@ -9,8 +9,8 @@ ie_tables! {
         PDR_ID enforced "" the_first_and_last_identifiers_are_ordinary;
         PRECEDENCE enforced "lower first, then the lower PDR ID" precedence_decides_between_filters_that_match;
         PDI enforced "" a_default_session_becomes_two_entries_of_one_shard;
-        OUTER_HEADER_REMOVAL enforced "GTP-U/UDP/IPv4, GTP-U/UDP/IP" uplink_leaves_plain_with_one_hop_less;
-        OUTER_HEADER_REMOVAL refused(73) "others; or missing in a PDR of a tunnel that forwards" an_establishment_that_cannot_be_served_is_refused_by_name;
+        OUTER_HEADER_REMOVAL enforced "GTP-U/UDP/IPv4, GTP-U/UDP/IPv6, GTP-U/UDP/IP" uplink_leaves_plain_with_one_hop_less;
+        OUTER_HEADER_REMOVAL refused(73) "others; over a family of which the F-TEID has no address; missing in a PDR of a tunnel that forwards" an_establishment_that_cannot_be_served_is_refused_by_name;
         FAR_ID enforced "" a_default_session_becomes_two_entries_of_one_shard;
         FAR_ID refused(67) "missing" an_establishment_that_cannot_be_served_is_refused_by_name;
         FAR_ID refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
@@ -32,7 +32,8 @@ ie_tables! {
         SOURCE_INTERFACE enforced "CP function: N4-u (5.3), at an address towards the RAN" packets_of_the_cp_function_enter_by_a_tunnel_and_go_to_the_ue;
         SOURCE_INTERFACE refused(73) "5G VN internal; 69 for a value that is none" an_establishment_that_cannot_be_served_is_refused_by_name;
         F_TEID enforced "CHOOSE and CHOOSE ID; or the CP function's choice at an address of ours" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
-        F_TEID refused(73) "IPv6; not ours; missing in a PDR from Access; 71 where `n4.accept_cp_fteid` is false" an_establishment_that_cannot_be_served_is_refused_by_name;
+        F_TEID enforced "of IPv4, IPv6 or both, as N3 has them" an_f_teid_has_the_addresses_that_were_asked_for;
+        F_TEID refused(73) "a family that the interface has no address of, as N9 has none of IPv6; not ours; missing in a PDR from Access; 71 where `n4.accept_cp_fteid` is false" an_establishment_that_cannot_be_served_is_refused_by_name;
         NETWORK_INSTANCE enforced "one of upf.yaml" tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own;
         NETWORK_INSTANCE refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
         UE_IP_ADDRESS enforced "IPv4, an IPv6 prefix of 64 bits or fewer, or both" both_addresses_lead_to_one_entry_in_the_shard_of_the_ipv4_address;
@@ -89,7 +90,8 @@ ie_tables! {
         NETWORK_INSTANCE enforced "" tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own;
         NETWORK_INSTANCE refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
         REDIRECT_INFORMATION refused(73) "";
-        OUTER_HEADER_CREATION enforced "GTP-U/UDP/IPv4; of both families IPv4" of_a_dual_stack_gnb_the_ipv4_address_is_taken;
+        OUTER_HEADER_CREATION enforced "GTP-U/UDP/IPv6, where our address on that side has it (N3)" packets_leave_over_ipv6_with_their_checksum;
+        OUTER_HEADER_CREATION enforced "GTP-U/UDP/IPv4; of both families IPv4, if our address has it" of_a_dual_stack_gnb_the_ipv4_address_is_taken;
         OUTER_HEADER_CREATION refused(73) "others; an address that is no station's" an_establishment_that_cannot_be_served_is_refused_by_name;
         TRANSPORT_LEVEL_MARKING refused(73) "";
         FORWARDING_POLICY refused(70) "";

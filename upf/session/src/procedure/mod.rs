@@ -15,9 +15,8 @@ pub mod ue_addresses;
 
 use crate::pending::Created;
 use crate::rules::UeAddresses;
-use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::element::Element;
-use sluice_wire::pfcp::value::{FTeid, UeIpAddress};
+use sluice_wire::pfcp::value::UeIpAddress;
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 /// Writes one IE.
@@ -30,10 +29,8 @@ pub fn write_created(w: &mut Writer<'_>, created: &Created, ue: &UeAddresses) ->
     for pdr in created {
         w.ie(IeType::CREATED_PDR, |w| {
             put(w, IeType::PDR_ID, &pdr.id)?;
-            if let Some(tunnel) = pdr.tunnel
-                && let Some(teid) = Teid::new(tunnel.teid)
-            {
-                put(w, IeType::F_TEID, &FTeid::v4(teid, tunnel.address))?;
+            if let Some(f_teid) = pdr.tunnel.and_then(|tunnel| tunnel.f_teid()) {
+                put(w, IeType::F_TEID, &f_teid)?;
             }
             match pdr.ue.is_none() {
                 true => Ok(()),

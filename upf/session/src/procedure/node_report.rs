@@ -4,6 +4,7 @@ use crate::events::SessionEvent;
 use crate::network::Side;
 use crate::path_reports::{Due, PathChange, RemotePath};
 use crate::sessions::{Effects, Moment, Node, Sessions};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_n4::{AssociationId, Instant, NodeId, Request, RequestError, Response};
 use sluice_wire::pfcp::group::{UserPlanePathFailureReport, UserPlanePathRecoveryReport};
 use sluice_wire::pfcp::message::{NodeReportRequest, NodeReportResponse};
@@ -101,6 +102,20 @@ fn write(node_id: &NodeId, due: &Due<'_>, w: &mut Writer<'_>) -> Result<(), Full
     request.emit(w)
 }
 
+fn ipv4(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    }
+}
+
+fn ipv6(address: IpAddr) -> Option<Ipv6Addr> {
+    match address {
+        IpAddr::V4(_) => None,
+        IpAddr::V6(address) => Some(address),
+    }
+}
+
 fn on_the_wire(path: &RemotePath) -> RemoteGtpuPeer<'_> {
     let side = path.place.as_ref().map(|(side, _)| match side {
         Side::Access => DestinationInterface::ACCESS,
@@ -110,8 +125,8 @@ fn on_the_wire(path: &RemotePath) -> RemoteGtpuPeer<'_> {
     });
     let instance = path.place.as_ref().map(|(_, instance)| instance.as_bytes());
     RemoteGtpuPeer {
-        ipv4: Some(path.peer),
-        ipv6: None,
+        ipv4: ipv4(path.peer),
+        ipv6: ipv6(path.peer),
         destination_interface: side,
         network_instance: instance.filter(|name| !name.is_empty()).map(Name),
     }

@@ -2,7 +2,7 @@
 
 use crate::names::NameId;
 use crate::network::Side;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_datapath::tables::{EgressId, PeerId};
 use sluice_wire::ids::{BarId, FarId};
 use sluice_wire::pfcp::value::ApplyAction;
@@ -65,7 +65,7 @@ pub struct Forwarding {
     pub side: Side,
     /// Network Instance.
     pub instance: NameId,
-    /// Outer Header Creation GTP-U/UDP/IPv4.
+    /// Outer Header Creation GTP-U/UDP/IPv4 or GTP-U/UDP/IPv6.
     pub tunnel: Option<RemoteTunnel>,
 }
 
@@ -82,7 +82,7 @@ pub struct RemoteTunnel {
     /// Its TEID.
     pub teid: u32,
     /// Its address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
 }
 
 impl Far {

@@ -9,10 +9,11 @@ mod qer;
 mod ue;
 mod urr;
 
-use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
+use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES, URRS};
 use crate::network::Side;
 use crate::session_sets::SetList;
 use arrayvec::ArrayVec;
+use core::net::Ipv6Addr;
 use sluice_datapath::session::usage_record::AwaitsPacket;
 use sluice_wire::ids::{BarId, FarId};
 
@@ -24,6 +25,9 @@ pub use pdr::{Filter, FilterOrigin, LocalTunnel, Pdr};
 pub use qer::Qer;
 pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
 pub use urr::{ClockImage, Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};
+
+/// The IPv6 addresses of a session's F-TEIDs.
+pub type TunnelIpv6 = ArrayVec<Ipv6Addr, TUNNEL_IPV6_ADDRESSES>;
 
 /// User Plane Inactivity Timer of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,6 +151,19 @@ impl Rules {
         }
         let mut active = self.watching().filter(|urr| urr.is_active());
         active.any(|urr| urr.measures_time() && pdr.urrs.contains(urr.id.0))
+    }
+
+    /// The IPv6 addresses in the F-TEIDs of PDRs, each once.
+    pub fn tunnel_ipv6_addresses(&self) -> TunnelIpv6 {
+        let mut all = TunnelIpv6::new();
+        let tunnels = self.pdrs.iter().filter_map(|pdr| pdr.tunnel);
+        for address in tunnels.filter_map(|tunnel| tunnel.addresses.ipv6) {
+            if !all.contains(&address) {
+                // There are no more: they are refused.
+                let _ = all.try_push(address);
+            }
+        }
+        all
     }
 
     /// The entry of this key.

@@ -2,11 +2,11 @@
 
 use super::{Families, IdList, Key, UeMatch};
 use crate::names::NameId;
-use crate::network::Side;
-use core::net::Ipv4Addr;
+use crate::network::{Side, TunnelAddresses, TunnelEndpoint};
 use sluice_datapath::session::flow_filter::FilterRun;
-use sluice_wire::ids::{FarId, PdrId};
+use sluice_wire::ids::{FarId, PdrId, Teid};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
+use sluice_wire::pfcp::value::FTeid;
 
 /// A Packet Detection Rule.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -87,10 +87,24 @@ impl Filter {
 pub struct LocalTunnel {
     /// Its TEID.
     pub teid: u32,
-    /// Its address.
-    pub address: Ipv4Addr,
-    /// The address's number on the path.
+    /// Its addresses, those that were asked for.
+    pub addresses: TunnelAddresses,
+    /// The endpoint's number on the path.
     pub local: u8,
+}
+
+impl LocalTunnel {
+    /// True if it was given with these addresses at this endpoint.
+    pub fn is_at(&self, endpoint: &TunnelEndpoint) -> bool {
+        self.local == endpoint.local && self.addresses == endpoint.addresses
+    }
+
+    /// As it stands in an F-TEID; none of TEID 0, which is nobody's.
+    pub fn f_teid(&self) -> Option<FTeid> {
+        let TunnelAddresses { ipv4, ipv6 } = self.addresses;
+        let teid = Teid::new(self.teid)?;
+        Some(FTeid::Assigned { teid, ipv4, ipv6 })
+    }
 }
 
 impl Pdr {

@@ -1,9 +1,9 @@
 //! The bench: one UP function, one worker, any number of CP functions.
 
 pub use super::requests::*;
-use crate::network::{Network, PeerError, Side, TunnelEndpoint};
+use crate::network::{Network, PeerError, Side, TunnelAddresses, TunnelEndpoint};
 use crate::{Config, Effects, UpFunction};
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::limits::SHARDS;
@@ -27,6 +27,8 @@ pub const CP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 10);
 pub const CP2: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 11);
 pub const N4: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// N3 has IPv6 as well; N9 has not.
+pub const N3_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 3, 0, 0, 0, 0, 1);
 pub const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
 pub const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 7);
 pub const EGRESS: EgressId = EgressId(3);
@@ -34,8 +36,10 @@ pub const EGRESS: EgressId = EgressId(3);
 /// Peers are counted, so that a leak is seen.
 #[derive(Default, Debug, Clone, PartialEq)]
 pub struct TestNet {
-    pub held: HashMap<PeerId, (Ipv4Addr, usize)>,
+    pub held: HashMap<PeerId, (IpAddr, usize)>,
     pub refuses: Option<PeerError>,
+    /// N3 has no IPv4.
+    pub is_ipv6_alone: bool,
 }
 
 impl TestNet {
@@ -56,7 +60,15 @@ impl Network for TestNet {
             Side::Control | Side::SgiLan => return None,
         };
         known(instance).then(|| TunnelEndpoint {
-            address: Ipv4Addr::new(192, 0, 2, 1 + local),
+            addresses: TunnelAddresses {
+                ipv4: (!self.is_ipv6_alone || local != 0).then_some(Ipv4Addr::new(
+                    192,
+                    0,
+                    2,
+                    1 + local,
+                )),
+                ipv6: (side == Side::Access).then_some(N3_IPV6),
+            },
             local,
         })
     }
@@ -65,10 +77,10 @@ impl Network for TestNet {
         &self,
         side: Side,
         instance: Option<&str>,
-        address: Ipv4Addr,
+        address: IpAddr,
     ) -> Option<TunnelEndpoint> {
         let there = self.tunnel_endpoint(side, instance)?;
-        (there.address == address).then_some(there)
+        there.addresses.has(address).then_some(there)
     }
 
     fn ue_instance(&self, side: Side, instance: Option<&str>) -> Option<InstanceId> {
@@ -81,9 +93,9 @@ impl Network for TestNet {
 
     fn hold_peer(
         &mut self,
-        _: Side,
+        side: Side,
         instance: Option<&str>,
-        remote: Ipv4Addr,
+        remote: IpAddr,
     ) -> Result<PeerId, PeerError> {
         if let Some(error) = self.refuses {
             return Err(error);
@@ -91,9 +103,16 @@ impl Network for TestNet {
         if !known(instance) {
             return Err(PeerError::NoInterface);
         }
-        let id = u16::from_be_bytes([remote.octets()[2], remote.octets()[3]]);
-        self.held.entry(PeerId(id)).or_insert((remote, 0)).1 += 1;
-        Ok(PeerId(id))
+        let id = match remote {
+            IpAddr::V4(remote) => {
+                let [.., high, low] = remote.octets();
+                PeerId(u16::from_be_bytes([high, low]))
+            }
+            IpAddr::V6(_) if side != Side::Access => return Err(PeerError::NoInterface),
+            IpAddr::V6(remote) => PeerId::ipv6(usize::from(remote.octets()[15])),
+        };
+        self.held.entry(id).or_insert((remote, 0)).1 += 1;
+        Ok(id)
     }
 
     fn release_peer(&mut self, peer: PeerId) {
@@ -104,7 +123,7 @@ impl Network for TestNet {
         }
     }
 
-    fn peer_address(&self, peer: PeerId) -> Option<Ipv4Addr> {
+    fn peer_address(&self, peer: PeerId) -> Option<IpAddr> {
         Some(self.held.get(&peer)?.0)
     }
 }

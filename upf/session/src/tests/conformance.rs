@@ -388,7 +388,7 @@ fn the_tables_say_what_responses_ignore() {
     let (now, wall) = (bench.now(), bench.wall());
     bench
         .up
-        .error_indication(now, wall, GNB, 0xd007, &mut bench.out);
+        .error_indication(now, wall, GNB.into(), 0xd007, &mut bench.out);
     let (_, request) = bench.out.datagrams.pop().unwrap();
     let answer = Header {
         message_type: MessageType::SESSION_REPORT_RESPONSE,

@@ -90,7 +90,7 @@ fn error_reports(bench: &mut Bench, peer: Ipv4Addr, teid: u32) -> Vec<Vec<u8>> {
     let (now, wall) = (bench.now(), bench.wall());
     bench
         .up
-        .error_indication(now, wall, peer, teid, &mut bench.out);
+        .error_indication(now, wall, peer.into(), teid, &mut bench.out);
     bench.out.datagrams.iter().map(|(_, b)| b.clone()).collect()
 }
 
@@ -194,7 +194,7 @@ fn views_show_rules_as_they_were_provisioned() {
     assert_eq!(view.pdr[1].network_instance.as_deref(), Some("internet"));
     assert_eq!(
         (view.far[1].peer, view.far[1].teid),
-        (Some(GNB), Some(0xd007))
+        (Some(GNB.into()), Some(0xd007))
     );
     assert_eq!(view.qer[0].mbr_kbps, Some([10_000, 20_000]));
     assert_eq!(bench.up.associations()[0].sessions, 1);

@@ -23,6 +23,7 @@ mod n4u;
 mod nat;
 mod node_reports;
 mod oracle;
+mod outer_ipv6;
 mod predefined;
 mod property;
 mod refusals;

@@ -48,7 +48,11 @@ fn packets_of_the_cp_function_enter_by_a_tunnel_and_go_to_the_ue() {
     let view = bench.up.session(done.seid.0).unwrap();
     let pdr = view.pdr.iter().find(|pdr| pdr.id == 3).unwrap();
     assert_eq!((pdr.teid, pdr.source, pdr.live), (Some(teid), "cp", true));
-    assert_eq!(pdr.tunnel_address, Some(N3), "N4-u ends towards the RAN");
+    assert_eq!(
+        pdr.tunnel_address,
+        Some(N3.into()),
+        "N4-u ends towards the RAN"
+    );
     bench.delete(CP, done.seid);
     bench.assert_vacant();
 }

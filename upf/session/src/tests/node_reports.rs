@@ -16,7 +16,7 @@ fn peer(number: u16) -> Ipv4Addr {
 
 fn path(number: u16) -> RemotePath {
     RemotePath {
-        peer: peer(number),
+        peer: peer(number).into(),
         place: Some((Side::Access, "access".into())),
     }
 }

@@ -83,7 +83,9 @@ impl Bench {
 
     pub fn error_indication(&mut self, teid: u32) -> Vec<Vec<u8>> {
         let (now, wall) = (self.now(), self.wall());
-        self.sent_by(|bench| (bench.up).error_indication(now, wall, GNB, teid, &mut bench.out))
+        self.sent_by(|bench| {
+            (bench.up).error_indication(now, wall, GNB.into(), teid, &mut bench.out)
+        })
     }
 
     /// So much time passes; gives the reports that are sent.

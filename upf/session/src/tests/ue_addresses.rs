@@ -258,7 +258,7 @@ fn of_a_dual_stack_gnb_the_ipv4_address_is_taken() {
     let done = bench.establish(CP, &request);
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     let view = bench.up.session(done.seid.0).unwrap();
-    assert_eq!(view.far[1].peer, Some(GNB));
+    assert_eq!(view.far[1].peer, Some(GNB.into()));
     bench.delete(CP, done.seid);
     bench.assert_vacant();
 }

@@ -1,7 +1,7 @@
 //! Create and Update FAR (TS 29.244, 7.5.2.3, 7.5.4.3).
 
 use super::{Draft, Refused, known, new, no};
-use crate::config::Side;
+use crate::config::{Side, TwinConfig};
 use crate::rules::{Far, Forwarding, Remote};
 use sluice_wire::pfcp::group::{
     CreateFar, ForwardingParameters, UpdateFar, UpdateForwardingParameters,
@@ -9,6 +9,7 @@ use sluice_wire::pfcp::group::{
 use sluice_wire::pfcp::value::{
     ApplyAction, OuterHeaderCreation, OuterHeaderDescription, SessionModificationRequestFlags,
 };
+use std::net::IpAddr;
 
 /// An End Marker that is due: the old tunnel and the way to it.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,7 +23,9 @@ impl Draft<'_, '_> {
     pub(super) fn create_far(&mut self, ie: &CreateFar<'_>) -> Result<(), Refused> {
         let (forwards, drops) = forwards(ie.apply_action)?;
         let buffers = !forwards && !drops;
-        let forwarding = match ie.forwarding_parameters.as_ref().map(parameters) {
+        let config = self.config;
+        let read = ie.forwarding_parameters.as_ref();
+        let forwarding = match read.map(|ie| parameters(config, ie)) {
             Some(Err(refused)) if !drops => return Err(refused),
             read => read.and_then(Result::ok),
         };
@@ -56,7 +59,7 @@ impl Draft<'_, '_> {
         // SD-Core's SMF sends them as Forwarding Parameters.
         let parameters = ie.update_forwarding_parameters.as_ref();
         if let Some(parameters) = parameters.or(ie.forwarding_parameters.as_ref()) {
-            let updated = match updated(old.forwarding.as_ref(), parameters) {
+            let updated = match updated(self.config, old.forwarding.as_ref(), parameters) {
                 Err(refused) if !far.drops => return Err(refused),
                 read => read.ok(),
             };
@@ -73,16 +76,21 @@ impl Draft<'_, '_> {
     }
 }
 
-fn parameters(ie: &ForwardingParameters<'_>) -> Result<Forwarding, Refused> {
-    Ok(Forwarding {
+fn parameters(config: &TwinConfig, ie: &ForwardingParameters<'_>) -> Result<Forwarding, Refused> {
+    let mut forwarding = Forwarding {
         side: side(ie.destination_interface.0)?,
         instance: ie.network_instance.map(|n| n.to_string()),
-        tunnel: ie.outer_header_creation.as_ref().map(remote).transpose()?,
-    })
+        tunnel: None,
+    };
+    if let Some(ohc) = &ie.outer_header_creation {
+        forwarding.tunnel = Some(remote(config, &forwarding, ohc)?);
+    }
+    Ok(forwarding)
 }
 
 /// What the parameters that are there replace; a parameter of null length goes (5.6.3).
 fn updated(
+    config: &TwinConfig,
     old: Option<&Forwarding>,
     ie: &UpdateForwardingParameters<'_>,
 ) -> Result<Forwarding, Refused> {
@@ -102,7 +110,8 @@ fn updated(
         now.instance = edit.value().map(|n| n.to_string());
     }
     if let Some(edit) = &ie.outer_header_creation {
-        now.tunnel = edit.value().map(remote).transpose()?;
+        let value = edit.value();
+        now.tunnel = value.map(|ohc| remote(config, &now, ohc)).transpose()?;
     }
     Ok(now)
 }
@@ -144,17 +153,30 @@ fn side(value: u8) -> Result<Side, Refused> {
     }
 }
 
-/// To an IPv4 peer, which is also taken where the CP function names an IPv6 address besides
-/// (8.2.56): tunnels have IPv4 addresses here.
-fn remote(ohc: &OuterHeaderCreation) -> Result<Remote, Refused> {
+/// To a peer of a family that the tunnels of the FAR's side have an address of. Where the CP function names an
+/// address of both, that of IPv4 is taken (8.2.56), if our end has one.
+fn remote(
+    config: &TwinConfig,
+    to: &Forwarding,
+    ohc: &OuterHeaderCreation,
+) -> Result<Remote, Refused> {
     type Description = OuterHeaderDescription;
-    let both = Description::GTPU_UDP_IPV4 | Description::GTPU_UDP_IPV6;
-    let is_gtpu = ohc.description == Description::GTPU_UDP_IPV4 || ohc.description == both;
-    match (ohc.teid, ohc.ipv4) {
-        (Some(teid), Some(address)) if is_gtpu => Ok(Remote {
+    let (four, six) = (Description::GTPU_UDP_IPV4, Description::GTPU_UDP_IPV6);
+    let Some(teid) = ohc
+        .teid
+        .filter(|_| [four, six, four | six].contains(&ohc.description))
+    else {
+        return no("only GTP-U outer headers are made");
+    };
+    let end = config.tunnel_end(to.side, to.instance.as_deref());
+    let has_ipv4 = end.is_none_or(|end| end.ipv4().is_some());
+    let ipv4 = ohc.ipv4.map(IpAddr::V4).filter(|_| has_ipv4);
+    let told = ipv4.or(ohc.ipv6.map(IpAddr::V6));
+    match told.filter(|peer| end.is_none_or(|end| end.towards(*peer).is_some())) {
+        Some(address) => Ok(Remote {
             address,
             teid: teid.get(),
         }),
-        _ => no("only GTP-U/UDP/IPv4 outer headers are made"),
+        None => no("our tunnels have no address of the peer's family"),
     }
 }

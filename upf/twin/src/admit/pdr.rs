@@ -1,13 +1,15 @@
 //! Create and Update PDR (TS 29.244, 7.5.2.2, 7.5.4.2).
 
 use super::ue_address::ue_addresses;
-use super::{Draft, Refused, known, new, no};
-use crate::config::Side;
+use super::{Draft, Refused, known, new, no, no_rule};
+use crate::config::{Side, TunnelEnd};
 use crate::rules::{FTeid, Pdr};
 use crate::ue_addresses::UeAddresses;
+use crate::up_fteid::Addresses;
+use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreatePdr, Pdi, UpdatePdr};
-use sluice_wire::pfcp::value::{self, Edit, OuterHeaderRemoval, OuterHeaderRemovalDescription};
-use std::net::Ipv4Addr;
+use sluice_wire::pfcp::value::{self, Edit, OuterHeaderRemoval};
+use std::net::IpAddr;
 
 impl Draft<'_, '_> {
     pub(super) fn create_pdr(&mut self, ie: &CreatePdr<'_>) -> Result<(), Refused> {
@@ -17,7 +19,9 @@ impl Draft<'_, '_> {
         let id = ie.pdr_id.0;
         let mut pdr = self.read_pdi(id, &ie.pdi, None)?;
         pdr.precedence = ie.precedence.0;
-        pdr.removes_outer = removes_outer(id, ie.outer_header_removal.as_ref())?;
+        let removal = removal(id, ie.outer_header_removal.as_ref())?;
+        self.may_come(id, &pdr, removal)?;
+        pdr.removes_outer = removal.is_some();
         pdr.far = far.0;
         pdr.qers = once(ie.qer_id.iter().map(|q| q.0));
         pdr.urrs = once(ie.urr_id.iter().map(|u| u.0));
@@ -41,7 +45,9 @@ impl Draft<'_, '_> {
             pdr.precedence = precedence.0;
         }
         if let Some(edit) = &ie.outer_header_removal {
-            pdr.removes_outer = removes_outer(id, edit.value())?;
+            let removal = removal(id, edit.value())?;
+            self.may_come(id, &pdr, removal)?;
+            pdr.removes_outer = removal.is_some();
         }
         match &ie.far_id {
             Some(Edit::Set(far)) => pdr.far = far.0,
@@ -79,6 +85,7 @@ impl Draft<'_, '_> {
             source,
             instance: pdi.network_instance.map(|n| n.to_string()),
             f_teid: None,
+            addresses: (None, None),
             choose_id: None,
             ue: UeAddresses::default(),
             routes: Vec::new(),
@@ -99,6 +106,7 @@ impl Draft<'_, '_> {
                 return no(format!("PDR {id} changes its source interface"));
             }
             (pdr.f_teid, pdr.ue) = (old.f_teid, old.ue);
+            pdr.addresses = old.addresses;
             pdr.routes = old.routes.clone();
             pdr.choose_id = old.choose_id;
             pdr.instance = old.instance.clone();
@@ -106,7 +114,9 @@ impl Draft<'_, '_> {
         }
         pdr.ue = ue_addresses(self, id, &pdi.ue_ip_address)?;
         pdr.routes = routes;
-        pdr.f_teid = self.f_teid(id, pdi, &pdr, old)?;
+        if let Some((f_teid, addresses)) = self.f_teid(id, pdi, &pdr, old)? {
+            (pdr.f_teid, pdr.addresses) = (Some(f_teid), addresses);
+        }
         pdr.choose_id = match &pdi.local_f_teid {
             Some(value::FTeid::Choose { choose_id, .. }) => *choose_id,
             // It may come back with its value.
@@ -126,36 +136,53 @@ impl Draft<'_, '_> {
         pdi: &Pdi<'_>,
         pdr: &Pdr,
         old: Option<&Pdr>,
-    ) -> Result<Option<FTeid>, Refused> {
+    ) -> Result<Option<(FTeid, Addresses)>, Refused> {
         let instance = pdr.instance.as_deref();
         match &pdi.local_f_teid {
             None => Ok(None),
-            Some(value::FTeid::Assigned { teid, ipv4, .. }) => {
-                let ends = |a: &Ipv4Addr| self.config.ends_at(pdr.source, instance, *a);
-                let Some(address) = ipv4.filter(ends) else {
+            Some(value::FTeid::Assigned { teid, ipv4, ipv6 }) => {
+                let (four, six) = (ipv4.map(IpAddr::V4), ipv6.map(IpAddr::V6));
+                let told = four.or(six);
+                let end = told.and_then(|a| self.config.end_at(pdr.source, instance, a));
+                let is_there = |end: &&TunnelEnd| {
+                    four.is_none_or(|a| end.has(a)) && six.is_none_or(|a| end.has(a))
+                };
+                let Some(end) = end.filter(is_there) else {
                     return no(format!(
-                        "PDR {id}: no such tunnels end at its F-TEID's address"
+                        "PDR {id}: no such tunnels end at its F-TEID's addresses"
                     ));
                 };
-                let teid = teid.get();
-                Ok(Some(FTeid { address, teid }))
+                let (address, teid) = (end.address, teid.get());
+                Ok(Some((FTeid { address, teid }, (*ipv4, *ipv6))))
             }
-            Some(value::FTeid::Choose { choose_id, .. }) => {
-                if let Some(given) = old.and_then(|o| o.f_teid) {
-                    return Ok(Some(given));
+            Some(value::FTeid::Choose {
+                choose_id,
+                ipv4,
+                ipv6,
+            }) => {
+                if let Some((old, given)) = old.and_then(|o| Some((o, o.f_teid?))) {
+                    return Ok(Some((given, old.addresses)));
                 }
                 let Some(end) = self.config.tunnel_end(pdr.source, instance) else {
                     return no(format!("PDR {id}: no tunnels on that side"));
                 };
+                let asked = (end.ipv4().filter(|_| *ipv4), end.ipv6().filter(|_| *ipv6));
+                if asked == (None, None) {
+                    return no(format!("PDR {id}: no such address of its F-TEID"));
+                }
                 if let Some(choose_id) = choose_id
-                    && let Some(before) = self.chosen_before(*choose_id)
+                    && let Some((before, addresses)) = self.chosen_before(*choose_id)
                 {
-                    if before.address != end.address {
+                    if before.address != end.address || addresses != asked {
                         return no(format!("PDR {id}: its CHOOSE ID means another address"));
                     }
                     self.choices.remember(*choose_id, before);
                 }
-                Ok(Some(self.choices.chosen(id, *choose_id, end.address)))
+                let end = end.clone();
+                Ok(Some((
+                    self.choices.chosen(id, *choose_id, &end, asked),
+                    asked,
+                )))
             }
         }
     }
@@ -163,9 +190,28 @@ impl Draft<'_, '_> {
 
 impl Draft<'_, '_> {
     /// What the session has for a CHOOSE ID.
-    fn chosen_before(&self, choose_id: u8) -> Option<FTeid> {
+    fn chosen_before(&self, choose_id: u8) -> Option<(FTeid, Addresses)> {
         let mut pdrs = self.rules.pdrs.values();
-        pdrs.find(|p| p.choose_id == Some(choose_id))?.f_teid
+        let pdr = pdrs.find(|p| p.choose_id == Some(choose_id))?;
+        Some((pdr.f_teid?, pdr.addresses))
+    }
+
+    /// A header over a family that the F-TEID has no address of cannot come.
+    fn may_come(&self, id: u16, pdr: &Pdr, removal: Option<Removed>) -> Result<(), Refused> {
+        let (ipv4, ipv6) = pdr.addresses;
+        let comes = match removal {
+            _ if pdr.f_teid.is_none() => true,
+            Some(Removed::OverIpv4) => ipv4.is_some(),
+            Some(Removed::OverIpv6) => ipv6.is_some(),
+            Some(Removed::OverEither) | None => true,
+        };
+        match comes {
+            true => Ok(()),
+            false => no_rule(
+                IeType::OUTER_HEADER_REMOVAL,
+                format!("PDR {id}: such headers do not come"),
+            ),
+        }
     }
 }
 
@@ -180,11 +226,20 @@ fn once(ids: impl Iterator<Item = u32>) -> Vec<u32> {
     all
 }
 
-fn removes_outer(id: u16, ie: Option<&OuterHeaderRemoval>) -> Result<bool, Refused> {
-    type Description = OuterHeaderRemovalDescription;
-    match ie.map(|r| r.description) {
-        None => Ok(false),
-        Some(Description::GTPU_UDP_IPV4 | Description::GTPU_UDP_IP) => Ok(true),
-        Some(_) => no(format!("PDR {id}: only GTP-U/UDP/IPv4 is removed")),
+/// Which outer headers are removed (8.2.64).
+#[derive(Clone, Copy)]
+enum Removed {
+    OverIpv4,
+    OverIpv6,
+    OverEither,
+}
+
+fn removal(id: u16, ie: Option<&OuterHeaderRemoval>) -> Result<Option<Removed>, Refused> {
+    match ie.map(|r| r.description.0) {
+        None => Ok(None),
+        Some(0) => Ok(Some(Removed::OverIpv4)),
+        Some(1) => Ok(Some(Removed::OverIpv6)),
+        Some(6) => Ok(Some(Removed::OverEither)),
+        Some(other) => no(format!("PDR {id}: header {other} is not removed")),
     }
 }

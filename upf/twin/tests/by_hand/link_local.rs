@@ -113,11 +113,12 @@ fn the_cp_function_answers_by_its_tunnel() {
 fn a_relay_hands_them_on() {
     let mut world = world();
     world.links[1].tunnels.push(TunnelEnd {
+        second: None,
         place: sluice_twin::InterfaceName {
             side: Side::Core,
             instance: "n9".to_owned(),
         },
-        address: N6,
+        address: N6.into(),
     });
     let mut twin = Twin::new(world);
     let granted = twin.establish(1, &relay(), &[], NOON);

@@ -67,8 +67,8 @@ fn an_unknown_teid_is_told_to_the_peer_and_a_last_hop_to_the_ue() {
     let mut stranger = hex(UPLINK);
     stranger[49] = 0x12;
     let notice = Notice::ErrorIndication {
-        peer: GNB,
-        local: UPF,
+        peer: GNB.into(),
+        local: UPF.into(),
         teid: 0x12,
     };
     let outcomes = twin.packet(0, 0, &stranger);

@@ -110,8 +110,9 @@ pub fn world() -> TwinConfig {
     };
     let n3 = Link {
         tunnels: vec![TunnelEnd {
+            second: None,
             place: place(Side::Access, "access"),
-            address: UPF,
+            address: UPF.into(),
         }],
         ..link(0, 3, UPF, GNB, 3)
     };

@@ -20,7 +20,7 @@ use sluice_wire::pfcp::message::{
 };
 use sluice_wire::pfcp::value::{FTeid, NtpTime, UeIpAddress};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// What is to be seen from outside.
 #[derive(PartialEq, Debug)]
@@ -166,7 +166,7 @@ impl Alone<'_> {
         if self.twin.drains_in_no_order(id) {
             self.advance(crate::world::HOLD_OVER_NS);
         }
-        let known: BTreeMap<u16, (Ipv4Addr, u32)> = (0..64)
+        let known: BTreeMap<u16, (IpAddr, u32)> = (0..64)
             .filter_map(|pdr| Some((pdr, self.twin.teid(id, pdr)?)))
             .collect();
         let mut bytes = vec![0; 16_384];
@@ -245,18 +245,27 @@ impl Alone<'_> {
     fn created(&mut self, id: SessionId, pdrs: &[CreatePdr<'_>]) -> Vec<CreatedPdr> {
         let mut all = self.given(id, pdrs);
         for pdr in pdrs {
-            let Some(FTeid::Choose { choose_id, .. }) = pdr.pdi.local_f_teid else {
+            let Some(FTeid::Choose {
+                choose_id,
+                ipv4,
+                ipv6,
+            }) = pdr.pdi.local_f_teid
+            else {
                 continue;
             };
             let instance = pdr.pdi.network_instance.map(|n| n.to_string());
             let side = Side::from_value(pdr.pdi.source_interface.0);
             let end = side.and_then(|s| self.world.tunnel_end(s, instance.as_deref()));
-            let Some(address) = end.map(|e| e.address) else {
+            let Some(end) = end else {
                 continue;
             };
             self.last += 1;
             let teid = Teid::new(0x4000_0000 | self.last).expect("not 0");
-            let new = FTeid::v4(teid, address);
+            let new = FTeid::Assigned {
+                teid,
+                ipv4: end.ipv4().filter(|_| ipv4),
+                ipv6: end.ipv6().filter(|_| ipv6),
+            };
             let f_teid = match choose_id {
                 Some(name) => *self.chosen.entry((id, name)).or_insert(new),
                 None => new,

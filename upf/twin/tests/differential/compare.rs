@@ -21,6 +21,7 @@ pub fn name(outcome: &Outcome) -> &'static str {
             _ => "SYN over IPv6 lowered",
         },
         Outcome::Sent(sent) if is_to_cp(sent) => "sent to the CP function",
+        Outcome::Sent(sent) if sent.has_checksum => "sent over IPv6",
         Outcome::Sent(_) => "sent",
         Outcome::Dropped(drop, _) => drop.name(),
         Outcome::Control => "to control",
@@ -268,12 +269,31 @@ fn next_of_a_stream(left: &[&Sent], port: u16, frame: &[u8]) -> Option<usize> {
     })
 }
 
+/// True if a UDP datagram over IPv6 has a checksum, and a right one (RFC 8200, 8.1).
+fn has_good_checksum(ends: &[u8], datagram: &[u8]) -> bool {
+    let len = (datagram.len() as u32).to_be_bytes();
+    let all = [ends, &len, &[0, 0, 0, 17], datagram].concat();
+    let words = all
+        .chunks(2)
+        .map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0)));
+    let is_there = datagram.get(6..8).is_some_and(|sum| sum != [0, 0]);
+    // A sum of ones' complement is a multiple of 2^16 - 1 if it comes out.
+    is_there && words.sum::<u64>() % 0xffff == 0
+}
+
 /// True if the frame is what was expected, but for a source port that is the sender's choice.
 fn is(sent: &Sent, port: u16, frame: &[u8]) -> bool {
     let same_length = sent.port == port && sent.frame.len() == frame.len();
     same_length
         && match sent.source_port_at {
             None => sent.frame == frame,
+            Some(at) if sent.has_checksum => {
+                let ends = &frame[at - 32..at];
+                sent.frame[..at] == frame[..at]
+                    && sent.frame[at + 2..at + 6] == frame[at + 2..at + 6]
+                    && sent.frame[at + 8..] == frame[at + 8..]
+                    && has_good_checksum(ends, &frame[at..])
+            }
             Some(at) => sent.frame[..at] == frame[..at] && sent.frame[at + 2..] == frame[at + 2..],
         }
 }

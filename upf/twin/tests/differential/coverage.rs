@@ -68,7 +68,12 @@ const OUTCOMES: [&str; 54] = [
     "SYN over IPv4 lowered",
 ];
 
-const OF_IPV6: [&str; 19] = [
+const OF_IPV6: [&str; 24] = [
+    "sent over IPv6",
+    "udp_checksum_absent",
+    "drawn: outer IPv6",
+    "drawn: outer IPv6 with extension headers",
+    "drawn: F-TEID with both addresses",
     "SYN over IPv6 lowered",
     "ipv6_header",
     "ipv6_length",
@@ -355,6 +360,9 @@ fn of_our_choice(rules: &Rules) -> Option<&'static str> {
 
 fn one_version(rules: &Rules, drawn: &mut Vec<&'static str>) {
     let ipv4_alone = |p: &PdrSpec| p.ue.ipv4.is_some() && p.ue.ipv6.is_none();
+    if rules.pdrs.iter().any(|pdr| pdr.families == (true, true)) {
+        drawn.push("drawn: F-TEID with both addresses");
+    }
     let has_both = addresses(rules) == "drawn: both addresses";
     if has_both && rules.pdrs.iter().any(ipv4_alone) {
         drawn.push("drawn: PDI of one version");
@@ -385,6 +393,12 @@ fn filters(filters: &[FilterSpec], drawn: &mut Vec<&'static str>) {
 }
 
 fn packet(packet: &PacketSpec, drawn: &mut Vec<&'static str>) {
+    if matches!(packet.entry, Entry::Tunnel { peer, .. } if peer.is_ipv6()) {
+        drawn.push("drawn: outer IPv6");
+        if !packet.outer_extensions.is_empty() {
+            drawn.push("drawn: outer IPv6 with extension headers");
+        }
+    }
     if matches!(packet.entry, Entry::Tunnel { pdr: OF_CP, .. }) {
         drawn.push("drawn: packet of the CP function");
     }

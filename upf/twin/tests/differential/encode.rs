@@ -2,6 +2,7 @@
 
 use crate::spec::*;
 use crate::world::given_slot;
+use crate::world::{N3, N3_6};
 use sluice_twin::Side;
 use sluice_wire::ids::{BarId, FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
 use sluice_wire::pfcp::element::Element;
@@ -9,10 +10,10 @@ use sluice_wire::pfcp::group::*;
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::*;
 use sluice_wire::pfcp::{Full, IeType, Writer};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The F-TEIDs that a session's PDRs have by now.
-pub type Known<'k> = &'k dyn Fn(u16) -> Option<(Ipv4Addr, u32)>;
+pub type Known<'k> = &'k dyn Fn(u16) -> Option<(IpAddr, u32)>;
 
 /// Where the CP function is.
 pub const CP: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 2);
@@ -235,7 +236,7 @@ fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(
         precedence: Precedence(pdr.precedence),
         pdi: Pdi {
             source_interface: SourceInterface(side(pdr.source)),
-            local_f_teid: f_teid(pdr.f_teid, known),
+            local_f_teid: f_teid(pdr, known),
             network_instance: pdr.instance.map(|name| Name(name.as_bytes())),
             ..Pdi::default()
         },
@@ -244,7 +245,7 @@ fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(
     };
     if pdr.removes_outer {
         ie.outer_header_removal = Some(OuterHeaderRemoval {
-            description: OuterHeaderRemovalDescription::GTPU_UDP_IPV4,
+            description: OuterHeaderRemovalDescription(removal(pdr)),
             gtpu_extension_header_deletion: None,
         });
     }
@@ -330,18 +331,43 @@ fn sdf_filter(spec: &FilterSpec) -> SdfFilter<'_> {
     }
 }
 
-fn f_teid(spec: TeidSpec, known: Known<'_>) -> Option<FTeid> {
+fn removal(pdr: &PdrSpec) -> u8 {
+    let of_f_teid = match pdr.families {
+        (true, true) => 6,
+        (false, true) => 1,
+        _ => 0,
+    };
+    pdr.removes_other.unwrap_or(of_f_teid)
+}
+
+fn f_teid(pdr: &PdrSpec, known: Known<'_>) -> Option<FTeid> {
+    let (ipv4, ipv6) = pdr.families;
     let choose = |choose_id| FTeid::Choose {
-        ipv4: true,
-        ipv6: false,
+        ipv4,
+        ipv6,
         choose_id,
     };
-    let given = |(address, teid)| Teid::new(teid).map(|teid| FTeid::v4(teid, address));
-    match spec {
+    let given = |(address, teid): (IpAddr, u32)| {
+        let teid = Teid::new(teid)?;
+        // N3 alone has two addresses.
+        let has_both = address == IpAddr::V4(N3);
+        let four = (ipv4 || !has_both).then_some(address);
+        let four = four.and_then(|address| match address {
+            IpAddr::V4(address) => Some(address),
+            IpAddr::V6(_) => None,
+        });
+        let six = (ipv6 && has_both).then_some(N3_6);
+        Some(FTeid::Assigned {
+            teid,
+            ipv4: four,
+            ipv6: six,
+        })
+    };
+    match pdr.f_teid {
         TeidSpec::None => None,
         TeidSpec::Choose => Some(choose(None)),
         TeidSpec::ChooseId(id) => Some(choose(Some(id))),
-        TeidSpec::Given(teid, address) => given((address, teid)),
+        TeidSpec::Given(teid, address) => given((address.into(), teid)),
         TeidSpec::OfPdr(pdr) => known(pdr).map_or(Some(choose(None)), given),
     }
 }
@@ -436,9 +462,12 @@ fn forwarding(to: &Destination) -> ForwardingParameters<'static> {
     }
 }
 
-fn outer_header((teid, address): (u32, Ipv4Addr)) -> OuterHeaderCreation {
+fn outer_header((teid, address): (u32, IpAddr)) -> OuterHeaderCreation {
     let teid = Teid::new(teid).expect("cases have no peers with TEID 0");
-    OuterHeaderCreation::gtpu_v4(teid, address)
+    match address {
+        IpAddr::V4(address) => OuterHeaderCreation::gtpu_v4(teid, address),
+        IpAddr::V6(address) => OuterHeaderCreation::gtpu_v6(teid, address),
+    }
 }
 
 fn action(action: Action) -> ApplyAction {

@@ -1,14 +1,14 @@
 //! From descriptions of packets to frames.
 
 use crate::spec::*;
-use crate::world::{N3, N9, given_slot};
+use crate::world::{N3, N3_6, N9, given_slot};
 use sluice_twin::{Link, TwinConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What a description leaves open: the addresses of sessions.
 pub trait Lookup {
     /// The F-TEID of a PDR, if it has one by now.
-    fn f_teid(&self, slot: u8, pdr: u16) -> Option<(Ipv4Addr, u32)>;
+    fn f_teid(&self, slot: u8, pdr: u16) -> Option<(IpAddr, u32)>;
     /// The UE of a session, by an address like this one.
     fn ue(&self, slot: u8, like: IpAddr) -> IpAddr;
     /// The public address of a session's UE, and the port that its own one of a protocol has there.
@@ -45,7 +45,7 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
             downlink,
             other_end,
         } => {
-            let unknown = (world.links[0].addresses[0].0, 0x0077_7777);
+            let unknown = (world.links[0].addresses[0].0.into(), 0x0077_7777);
             let (local, teid) = lookup.f_teid(slot, pdr).unwrap_or(unknown);
             let like = match spec.remote {
                 IpAddr::V4(remote) => remote.into(),
@@ -61,18 +61,26 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
             let inner = inner(spec, source, destination, ports);
             let gtpu = gtpu(&spec.gtpu, teid ^ wrong, &inner);
             let local = match other_end {
-                true if local == N3 => N9,
-                true => N3,
+                true if local == IpAddr::V4(N3) => N9.into(),
+                true => N3.into(),
                 false => local,
             };
+            // By IPv6 only N3 is reached.
+            let local = match (peer, local) {
+                (IpAddr::V6(_), _) => N3_6.into(),
+                (IpAddr::V4(_), local) => local,
+            };
             let udp = udp(&spec.udp, &gtpu, peer, local);
-            let serves = |l: &Link| l.tunnels.iter().any(|t| t.address == local);
+            let serves = |l: &Link| l.tunnels.iter().any(|t| t.has(local));
             let link = world.links.iter().position(serves).unwrap_or(0);
-            (link, ip(&spec.outer, peer, local, &udp))
+            (link, outer(spec, peer, local, &udp))
         }
     };
     let link = &world.links[at];
-    let packets = match spec.cut {
+    let cut = spec
+        .cut
+        .filter(|_| packet.first().is_some_and(|first| first >> 4 != 6));
+    let packets = match cut {
         None => vec![packet],
         Some(cut) => pieces(&packet, cut),
     };
@@ -98,6 +106,30 @@ fn inner(spec: &PacketSpec, source: IpAddr, destination: IpAddr, ports: (u16, u1
             ip(&spec.inner, source, destination, &payload)
         }
         mixed => panic!("a packet between {mixed:?}"),
+    }
+}
+
+/// The outer packet, by the version of the peer's address.
+fn outer(spec: &PacketSpec, peer: IpAddr, local: IpAddr, udp: &[u8]) -> Vec<u8> {
+    match (peer, local) {
+        (IpAddr::V4(peer), IpAddr::V4(local)) => ip(&spec.outer, peer, local, udp),
+        (IpAddr::V6(peer), IpAddr::V6(local)) => {
+            let outer = Ipv6Spec {
+                version: if spec.outer.version == 4 {
+                    6
+                } else {
+                    spec.outer.version
+                },
+                class: spec.outer.tos,
+                label: 0,
+                payload_len_error: spec.outer.total_len_error,
+                hop_limit: spec.outer.ttl,
+                protocol: spec.outer.protocol,
+                extensions: spec.outer_extensions.clone(),
+            };
+            ipv6(&outer, peer, local, udp)
+        }
+        mixed => panic!("an outer packet between {mixed:?}"),
     }
 }
 
@@ -301,20 +333,20 @@ fn sum(bytes: &[u8]) -> u16 {
     })
 }
 
-fn udp(spec: &UdpSpec, payload: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
+fn udp(spec: &UdpSpec, payload: &[u8], source: IpAddr, destination: IpAddr) -> Vec<u8> {
     let len = (8 + payload.len()) as u16;
     let mut p = spec.source_port.to_be_bytes().to_vec();
     p.extend(spec.destination_port.to_be_bytes());
     p.extend(len.wrapping_add_signed(spec.length_error).to_be_bytes());
     p.extend([0, 0]);
     p.extend(payload);
-    let pseudo = [
-        &source.octets()[..],
-        &destination.octets(),
-        &[0, 17],
-        &p[4..6],
-    ]
-    .concat();
+    let octets = |address: IpAddr| match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    let ends = [octets(source), octets(destination)].concat();
+    // The same words of both pseudo headers (RFC 768; RFC 8200, 8.1), zeros apart.
+    let pseudo = [&ends[..], &[0, 17], &p[4..6]].concat();
     let checksum = match !sum(&[&pseudo[..], &p].concat()) {
         // 0 is no checksum (RFC 768).
         0 => 0xffff,
@@ -412,7 +444,18 @@ fn ethernet(spec: &PacketSpec, link: &Link, packet: &[u8]) -> Vec<u8> {
             ..
         }
     );
-    let ether_type = if is_plain_ipv6 { 0x86dd } else { 0x0800 };
+    let is_outer_ipv6 = matches!(
+        spec.entry,
+        Entry::Tunnel {
+            peer: IpAddr::V6(_),
+            ..
+        }
+    );
+    let ether_type = if is_plain_ipv6 || is_outer_ipv6 {
+        0x86dd
+    } else {
+        0x0800
+    };
     frame.extend(eth.ether_type.unwrap_or(ether_type).to_be_bytes());
     frame.extend(packet);
     frame.extend(&eth.padding);

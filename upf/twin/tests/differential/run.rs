@@ -205,7 +205,7 @@ impl Pair {
             // Nobody promised an order between doors: they wait too long instead.
             self.advance(HOLD_OVER_NS)?;
         }
-        let known: BTreeMap<u16, (Ipv4Addr, u32)> = (0..64)
+        let known: BTreeMap<u16, (IpAddr, u32)> = (0..64)
             .filter_map(|pdr| Some((pdr, self.twin.teid(id, pdr)?)))
             .collect();
         let known = |pdr: u16| known.get(&pdr).copied();
@@ -543,7 +543,7 @@ pub struct Names<'a> {
 }
 
 impl Lookup for Names<'_> {
-    fn f_teid(&self, slot: u8, pdr: u16) -> Option<(Ipv4Addr, u32)> {
+    fn f_teid(&self, slot: u8, pdr: u16) -> Option<(IpAddr, u32)> {
         self.twin.teid(*self.sessions.get(&slot)?, pdr)
     }
 

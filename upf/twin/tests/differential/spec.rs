@@ -79,6 +79,8 @@ pub struct PdrSpec {
     pub source: Side,
     pub instance: Option<&'static str>,
     pub f_teid: TeidSpec,
+    /// The versions of the F-TEID's addresses that are told or asked for: IPv4, IPv6.
+    pub families: (bool, bool),
     pub ue: UeSpec,
     /// The S/D flag of the UE IP Address.
     pub ue_is_destination: bool,
@@ -89,6 +91,8 @@ pub struct PdrSpec {
     /// The generator knows that its UE address or filters must be refused.
     pub is_wrong: bool,
     pub removes_outer: bool,
+    /// Which outer header is removed, if it is another than the F-TEID's.
+    pub removes_other: Option<u8>,
     pub far: u32,
     pub qers: Vec<u32>,
     pub urrs: Vec<u32>,
@@ -99,6 +103,7 @@ pub enum TeidSpec {
     None,
     Choose,
     ChooseId(u8),
+    /// At the address of this end; `families` says which of its addresses.
     Given(u32, Ipv4Addr),
     /// What another PDR of the session has.
     OfPdr(u16),
@@ -193,7 +198,7 @@ pub struct BarSpec {
 pub struct Destination {
     pub side: Side,
     pub instance: Option<&'static str>,
-    pub tunnel: Option<(u32, Ipv4Addr)>,
+    pub tunnel: Option<(u32, IpAddr)>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -211,7 +216,7 @@ pub struct FarEdit {
 pub struct DestinationEdit {
     pub side: Option<Side>,
     pub instance: Option<Option<&'static str>>,
-    pub tunnel: Option<Option<(u32, Ipv4Addr)>>,
+    pub tunnel: Option<Option<(u32, IpAddr)>>,
     pub end_marker: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | link | port, VLAN | is | addresses |
 //! |------|------------|----|-----------|
-//! | 0 | 0 | N3 | 192.0.2.1/24, gNBs 192.0.2.50 and .51, more behind router .254 |
+//! | 0 | 0 | N3 | 192.0.2.1/24, gNBs 192.0.2.50 and .51, more behind router .254; 2001:db8:3::1/64, gNB ::50, more behind fe80::fe |
 //! | 1 | 1 | N6 `internet` | 198.51.100.1/24, server .80, default route to .254 |
 //! | 2 | 1, VLAN 100 | N9 towards the anchor | 192.0.3.1/24, UPF 192.0.3.60 |
 //! | 3 | 1, VLAN 200 | N6 `ims` | 100.64.0.1/24, server .80, no route beyond; MTU 1400 |
@@ -74,6 +74,9 @@ pub const N9: Ipv4Addr = Ipv4Addr::new(192, 0, 3, 1);
 pub const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
 pub const OTHER_GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 51);
 pub const FAR_GNB: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 9);
+pub const N3_6: Ipv6Addr = ipv6(3, 1);
+pub const GNB6: Ipv6Addr = ipv6(3, 0x50);
+pub const FAR_GNB6: Ipv6Addr = ipv6(0x33, 9);
 pub const ANCHOR: Ipv4Addr = Ipv4Addr::new(192, 0, 3, 60);
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 80);
 pub const SILENT: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 99);
@@ -172,6 +175,7 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
     let mut links = vec![n3(), internet(), n9(), ims()];
     if !features.ipv6 {
         for link in &mut links {
+            link.tunnels.iter_mut().for_each(|end| end.second = None);
             link.addresses6.clear();
             link.routes6.clear();
             link.stations.retain(|(address, _)| address.is_ipv4());
@@ -249,12 +253,24 @@ fn nat(filters: bool) -> Nat {
 
 fn n3() -> Link {
     Link {
-        tunnels: vec![tunnel(Side::Access, ACCESS, N3)],
+        tunnels: vec![TunnelEnd {
+            second: Some(N3_6),
+            ..tunnel(Side::Access, ACCESS, N3)
+        }],
+        addresses6: vec![(N3_6, 64)],
+        routes6: vec![((ipv6(0x33, 0), 48), ROUTER6)],
         routes: vec![
             ((Ipv4Addr::new(203, 0, 113, 0), 24), [192, 0, 2, 254].into()),
             ((CP_N4U, 32), [192, 0, 2, 254].into()),
         ],
-        stations: stations([192, 0, 2], &[50, 51, 254]),
+        stations: [
+            stations([192, 0, 2], &[50, 51, 254]),
+            vec![
+                (GNB6.into(), [2, 0, 1, 0, 2, 0x56]),
+                (ROUTER6.into(), [2, 0, 1, 0, 2, 0xf6]),
+            ],
+        ]
+        .concat(),
         clamp_bytes: Some(1300),
         ..link(0, None, N3)
     }
@@ -282,7 +298,7 @@ fn n9() -> Link {
     Link {
         tunnels: vec![tunnel(Side::Core, N9_NAME, N9)],
         stations: stations([192, 0, 3], &[60]),
-        allowed_peers: vec![([192, 0, 3, 0].into(), 24)],
+        allowed_peers: vec![(Ipv4Addr::new(192, 0, 3, 0).into(), 24)],
         verifies_udp: false,
         ..link(1, Some(100), N9)
     }
@@ -330,7 +346,11 @@ fn place(side: Side, instance: &str) -> InterfaceName {
 
 fn tunnel(side: Side, instance: &str, address: Ipv4Addr) -> TunnelEnd {
     let place = place(side, instance);
-    TunnelEnd { place, address }
+    TunnelEnd {
+        place,
+        address: address.into(),
+        second: None,
+    }
 }
 
 fn stations([a, b, c]: [u8; 3], hosts: &[u8]) -> Vec<(IpAddr, [u8; 6])> {

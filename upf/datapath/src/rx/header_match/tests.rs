@@ -32,6 +32,8 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
         addresses: vec![OUR_N6],
         addresses_ipv6: vec![OUR_N6_IPV6],
         tunnels: OUR_N3.iter().enumerate().map(tunnel).collect(),
+        tunnels_ipv6: vec![],
+        allowed_peers_ipv6: vec![],
         n4: vec![],
         instance: Some(InstanceId(3)),
         outside: None,

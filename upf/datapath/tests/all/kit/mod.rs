@@ -325,11 +325,13 @@ pub fn tables() -> Tables {
         mtu: 1500,
         addresses: vec![address],
         addresses_ipv6: vec![],
+        tunnels_ipv6: vec![],
         tunnels: vec![],
         n4: vec![],
         instance: None,
         outside: None,
         allowed_peers: vec![],
+        allowed_peers_ipv6: vec![],
         verifies_udp: true,
         mss_clamp: None,
     };

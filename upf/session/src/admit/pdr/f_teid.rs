@@ -3,10 +3,10 @@
 use super::denial;
 use crate::admission::{Admission, Chosen};
 use crate::names::PlainName;
-use crate::network::{Network, Side, TunnelEndpoint};
+use crate::network::{Network, Side, TunnelAddresses, TunnelEndpoint};
 use crate::refusal::{Refusal, RuleId};
 use crate::rules::{Key, LocalTunnel, Pdr};
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_wire::ids::PdrId;
 use sluice_wire::pfcp::value::FTeid;
 use sluice_wire::pfcp::{Cause, IeType};
@@ -20,29 +20,65 @@ impl<N: Network> Admission<'_, N> {
         name: Option<&PlainName>,
         old: Option<&Pdr>,
     ) -> Result<LocalTunnel, Refusal> {
+        let tunnel = self.tunnel_of(rule, f_teid, pdr, name, old)?;
+        if let Some(address) = tunnel.addresses.ipv6 {
+            let all = self.draft.tunnel_ipv6_addresses();
+            if all.is_full() && !all.contains(&address) {
+                return Err(Refusal::full(Some(rule), Some(IeType::F_TEID)));
+            }
+        }
+        Ok(tunnel)
+    }
+
+    fn tunnel_of(
+        &mut self,
+        rule: RuleId,
+        f_teid: &FTeid,
+        pdr: &Pdr,
+        name: Option<&PlainName>,
+        old: Option<&Pdr>,
+    ) -> Result<LocalTunnel, Refusal> {
         match *f_teid {
             FTeid::Choose {
-                ipv4, choose_id, ..
+                ipv4,
+                ipv6,
+                choose_id,
             } => {
                 // An update may refer to the F-TEID that was given, not ask for another.
                 if let Some(tunnel) = old.and_then(|o| o.tunnel) {
                     return Ok(tunnel);
                 }
-                if !ipv4 {
+                let here = self.tunnel_endpoint(rule, pdr.source, name)?;
+                // Of the families that are asked for, those that the endpoint has.
+                let addresses = here.addresses.of(ipv4, ipv6);
+                if addresses.is_none() {
                     return Err(Refusal::rule(rule, IeType::F_TEID));
                 }
-                let here = self.tunnel_endpoint(rule, pdr.source, name)?;
+                let here = TunnelEndpoint { addresses, ..here };
                 self.choose(rule, pdr.id, here, choose_id)
             }
-            FTeid::Assigned { teid, ipv4, .. } => {
-                let address = ipv4.ok_or(Refusal::rule(rule, IeType::F_TEID))?;
+            FTeid::Assigned { teid, ipv4, ipv6 } => {
                 // Refused by name where there are no tunnels at all.
                 self.tunnel_endpoint(rule, pdr.source, name)?;
-                let here = self.tunnel_endpoint_at(pdr.source, name, address);
+                let told = TunnelAddresses { ipv4, ipv6 };
+                let here = self.tunnel_endpoint_with(pdr.source, name, told);
                 let here = here.ok_or(Refusal::rule(rule, IeType::F_TEID))?;
                 self.assigned(rule, here, teid.get())
             }
         }
+    }
+
+    /// The endpoint that has all of these addresses, with no others.
+    fn tunnel_endpoint_with(
+        &self,
+        side: Side,
+        name: Option<&PlainName>,
+        told: TunnelAddresses,
+    ) -> Option<TunnelEndpoint> {
+        let here = self.tunnel_endpoint_at(side, name, told.all().next()?)?;
+        let has_all = told.all().all(|address| here.addresses.has(address));
+        let addresses = told;
+        has_all.then_some(TunnelEndpoint { addresses, ..here })
     }
 
     /// An address of the interface that the PDI's Source Interface and Network Instance mean: by
@@ -51,7 +87,7 @@ impl<N: Network> Admission<'_, N> {
         &self,
         side: Side,
         name: Option<&PlainName>,
-        address: Ipv4Addr,
+        address: IpAddr,
     ) -> Option<TunnelEndpoint> {
         let name = name.map(|n| n.as_str());
         let side = self.net.tunnel_side(side, name);
@@ -81,7 +117,7 @@ impl<N: Network> Admission<'_, N> {
     ) -> Result<LocalTunnel, Refusal> {
         let full = Refusal::full(Some(rule), Some(IeType::F_TEID));
         let tunnel = match choose_id.and_then(|id| self.chosen_for(id)) {
-            Some(tunnel) if tunnel.local == here.local => tunnel,
+            Some(tunnel) if tunnel.is_at(&here) => tunnel,
             Some(_) => return Err(Refusal::rule(rule, IeType::F_TEID)),
             None => {
                 let (teid, endpoint) = self
@@ -91,7 +127,7 @@ impl<N: Network> Admission<'_, N> {
                 self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;
                 let tunnel = LocalTunnel {
                     teid,
-                    address: here.address,
+                    addresses: here.addresses,
                     local: here.local,
                 };
                 if let Some(id) = choose_id {
@@ -126,7 +162,7 @@ impl<N: Network> Admission<'_, N> {
     ) -> Result<LocalTunnel, Refusal> {
         let tunnel = LocalTunnel {
             teid,
-            address: here.address,
+            addresses: here.addresses,
             local: here.local,
         };
         let key = Key::Tunnel {

@@ -9,10 +9,10 @@ pub mod ue;
 mod unsupported;
 
 use crate::admission::Admission;
-use crate::network::{Network, Side};
+use crate::network::{Network, Side, TunnelAddresses};
 use crate::refusal::{self, Refusal, RuleId};
 use crate::resources::Denied;
-use crate::rules::{Filter, IdList, Pdr};
+use crate::rules::{Filter, IdList, LocalTunnel, Pdr};
 use sluice_wire::ids::{PdrId, QerId, UrrId};
 use sluice_wire::pfcp::group::{CreatePdr, RemovePdr, UpdatePdr};
 use sluice_wire::pfcp::value::{Edit, OuterHeaderRemoval, OuterHeaderRemovalDescription};
@@ -41,13 +41,15 @@ impl<N: Network> Admission<'_, N> {
             ue: None,
             qfis: 0,
             filter: Filter::ALL,
-            removes_outer: removal(rule, ie.outer_header_removal.as_ref())?,
+            removes_outer: ie.outer_header_removal.is_some(),
             far,
             qers: ie.qer_id.iter().map(|id| id.0).collect(),
             urrs: ie.urr_id.iter().map(|id| id.0).collect(),
         };
+        let removal = Removal::read(rule, ie.outer_header_removal.as_ref())?;
         self.read_pdi(rule, &ie.pdi, &mut pdr, None)?;
         Self::refuse_qers_of_up_function(rule, &pdr)?;
+        removal.check(rule, pdr.tunnel)?;
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_PDR));
         self.draft.pdrs.try_push(pdr).map_err(|_| full)?;
         self.activate(ie.pdr_id, &ie.activate_predefined_rules, &[])
@@ -65,8 +67,11 @@ impl<N: Network> Admission<'_, N> {
         if let Some(precedence) = ie.precedence {
             pdr.precedence = precedence.0;
         }
-        if let Some(edit) = &ie.outer_header_removal {
-            pdr.removes_outer = removal(rule, edit.value())?;
+        let removal = ie.outer_header_removal.as_ref();
+        let removal = removal.map(|edit| Removal::read(rule, edit.value()));
+        let removal = removal.transpose()?;
+        if let Some(removal) = removal {
+            pdr.removes_outer = removal != Removal::None;
         }
         match &ie.far_id {
             None => {}
@@ -79,6 +84,7 @@ impl<N: Network> Admission<'_, N> {
             self.read_pdi(rule, pdi, &mut pdr, Some(&old))?;
         }
         Self::refuse_qers_of_up_function(rule, &pdr)?;
+        removal.unwrap_or(Removal::None).check(rule, pdr.tunnel)?;
         if let Some(place) = self.draft.pdrs.get_mut(at) {
             *place = pdr;
         }
@@ -114,13 +120,43 @@ fn denial(rule: RuleId, ie: IeType, denied: Denied) -> Refusal {
     }
 }
 
-/// Outer Header Removal: only GTP-U/UDP/IP over IPv4 is there to be removed.
-fn removal(rule: RuleId, ie: Option<&OuterHeaderRemoval>) -> Result<bool, Refusal> {
-    type Description = OuterHeaderRemovalDescription;
-    match ie.map(|r| r.description) {
-        None => Ok(false),
-        Some(Description::GTPU_UDP_IPV4 | Description::GTPU_UDP_IP) => Ok(true),
-        Some(_) => Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL)),
+/// Outer Header Removal: GTP-U/UDP/IP, over which family.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Removal {
+    /// Nothing is removed.
+    None,
+    /// Over IPv4.
+    Ipv4,
+    /// Over IPv6.
+    Ipv6,
+    /// Over either.
+    Either,
+}
+
+impl Removal {
+    fn read(rule: RuleId, ie: Option<&OuterHeaderRemoval>) -> Result<Self, Refusal> {
+        type Description = OuterHeaderRemovalDescription;
+        match ie.map(|r| r.description) {
+            None => Ok(Self::None),
+            Some(Description::GTPU_UDP_IPV4) => Ok(Self::Ipv4),
+            Some(Description::GTPU_UDP_IPV6) => Ok(Self::Ipv6),
+            Some(Description::GTPU_UDP_IP) => Ok(Self::Either),
+            Some(_) => Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL)),
+        }
+    }
+
+    /// A header over a family of which the F-TEID has no address cannot come, nor be removed. What comes has its
+    /// header removed whichever family it is of.
+    fn check(self, rule: RuleId, tunnel: Option<LocalTunnel>) -> Result<(), Refusal> {
+        let comes = |addresses: TunnelAddresses| match self {
+            Self::None | Self::Either => true,
+            Self::Ipv4 => addresses.ipv4.is_some(),
+            Self::Ipv6 => addresses.ipv6.is_some(),
+        };
+        match tunnel.is_none_or(|tunnel| comes(tunnel.addresses)) {
+            true => Ok(()),
+            false => Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::rules::{Indicated, RemoteTunnel, Rules};
 use crate::sessions::Sessions;
 use crate::store::SessionRef;
 use arrayvec::ArrayVec;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_wire::ids::Teid;
 use sluice_wire::limits::F_TEIDS_PER_ERROR_INDICATION;
 use sluice_wire::pfcp::value::FTeid;
@@ -16,7 +16,7 @@ use sluice_wire::pfcp::{Full, IeType, Writer};
 /// Reports an Error Indication once for each tunnel of a FAR: until the CP function changes the FAR, or
 /// refuses the report, more of them say nothing new. Only the peer that the FAR sends to is believed. Where
 /// several sessions send into the tunnel all are reported, since the indication does not tell them apart.
-pub fn arrived(sessions: &mut Sessions, peer: Ipv4Addr, teid: u32) {
+pub fn arrived(sessions: &mut Sessions, peer: IpAddr, teid: u32) {
     let tunnel = RemoteTunnel {
         teid,
         address: peer,
@@ -52,7 +52,11 @@ pub fn write(rules: &Rules, w: &mut Writer<'_>) -> Result<(), Full> {
     w.ie(IeType::ERROR_INDICATION_REPORT, |w| {
         for tunnel in tunnels.take(F_TEIDS_PER_ERROR_INDICATION) {
             if let Some(teid) = Teid::new(tunnel.teid) {
-                put(w, IeType::F_TEID, &FTeid::v4(teid, tunnel.address))?;
+                let f_teid = match tunnel.address {
+                    IpAddr::V4(address) => FTeid::v4(teid, address),
+                    IpAddr::V6(address) => FTeid::v6(teid, address),
+                };
+                put(w, IeType::F_TEID, &f_teid)?;
             }
         }
         Ok(())

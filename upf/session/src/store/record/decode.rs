@@ -3,16 +3,16 @@
 use super::form::*;
 use super::ue::RecordUe;
 use super::{Kinds, OctetReader};
-use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS};
+use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES};
 use crate::names::NameId;
-use crate::network::Side;
+use crate::network::{Side, TunnelAddresses};
 use crate::rules::{
     Action, Bar, ClockImage, Endpoint, Families, Far, Filter, FilterOrigin, Forwarding, IdList,
     Inactivity, Indicated, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer,
-    RemoteTunnel, Renewed, UeMatch, Urr, UrrTimes,
+    RemoteTunnel, Renewed, TunnelIpv6, UeMatch, Urr, UrrTimes,
 };
 use arrayvec::ArrayVec;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::flow_filter::FilterRun;
@@ -115,14 +115,28 @@ impl RuleDecoder {
         }
     }
 
-    pub fn pdr(&self, eye: &mut OctetReader<'_>, endpoints: &ArrayVec<Endpoint, ENDPOINTS>) -> Pdr {
+    /// The IPv6 addresses of F-TEIDs.
+    pub fn tunnel_addresses(&self, eye: &mut OctetReader<'_>) -> TunnelIpv6 {
+        let len = match self.kinds.has(Kinds::IPV6_TUNNELS) {
+            true => usize::from(eye.u8()).min(TUNNEL_IPV6_ADDRESSES),
+            false => 0,
+        };
+        (0..len).map(|_| eye.u128().into()).collect()
+    }
+
+    pub fn pdr(
+        &self,
+        eye: &mut OctetReader<'_>,
+        endpoints: &ArrayVec<Endpoint, ENDPOINTS>,
+        addresses: &TunnelIpv6,
+    ) -> Pdr {
         let id = PdrId(eye.u16());
         let bits = eye.u16();
         let has = |bit| bits & bit != 0;
         let precedence = self.id(eye);
         let instance = NameId::from_number(eye.u16());
         let far = FarId(self.id(eye));
-        let tunnel = has(PDR_TUNNEL).then(|| read_tunnel(eye, endpoints));
+        let tunnel = has(PDR_TUNNEL).then(|| self.tunnel(eye, endpoints, addresses));
         let (tunnel, choose_id) = tunnel.unzip();
         let ue = match has(PDR_OWN_UE) {
             true => Some(UeMatch {
@@ -157,6 +171,36 @@ impl RuleDecoder {
         IdList::of_distinct(usize::from(len & 15), || self.id(eye))
     }
 
+    /// With the CHOOSE ID that it was given for.
+    fn tunnel(
+        &self,
+        eye: &mut OctetReader<'_>,
+        endpoints: &ArrayVec<Endpoint, ENDPOINTS>,
+        addresses: &TunnelIpv6,
+    ) -> (LocalTunnel, Option<u8>) {
+        let first = eye.u8();
+        let at = usize::from(first & !TUNNEL_CHOSEN);
+        let (local, teid) = match endpoints.get(at).map(|e| e.key) {
+            Some(Key::Tunnel { local, teid }) => (local, teid),
+            _ => (eye.u8(), eye.u32()),
+        };
+        let families = match self.kinds.has(Kinds::IPV6_TUNNELS) {
+            true => eye.u8(),
+            false => TUNNEL_IPV4,
+        };
+        let ipv6 = usize::from(families >> TUNNEL_IPV6).checked_sub(1);
+        let tunnel = LocalTunnel {
+            teid,
+            addresses: TunnelAddresses {
+                ipv4: (families & TUNNEL_IPV4 != 0).then(|| eye.u32().into()),
+                ipv6: ipv6.and_then(|at| addresses.get(at).copied()),
+            },
+            local,
+        };
+        let choose_id = (first & TUNNEL_CHOSEN != 0).then(|| eye.u8());
+        (tunnel, choose_id)
+    }
+
     pub fn far(&self, eye: &mut OctetReader<'_>) -> Far {
         let id = FarId(self.id(eye));
         let bits = eye.u16();
@@ -165,7 +209,10 @@ impl RuleDecoder {
         let instance = has(FAR_FORWARDING).then(|| NameId::from_number(eye.u16()));
         let tunnel = has(FAR_TUNNEL).then(|| RemoteTunnel {
             teid: eye.u32(),
-            address: Ipv4Addr::from(eye.u32()),
+            address: match has(FAR_IPV6_TUNNEL) {
+                false => IpAddr::V4(eye.u32().into()),
+                true => IpAddr::V6(eye.u128().into()),
+            },
         });
         Far {
             id,
@@ -255,26 +302,6 @@ fn read_filter(eye: &mut OctetReader<'_>) -> Filter {
         is_link: bits & FILTER_LINK != 0,
         origin,
     }
-}
-
-/// With the CHOOSE ID that it was given for.
-fn read_tunnel(
-    eye: &mut OctetReader<'_>,
-    endpoints: &ArrayVec<Endpoint, ENDPOINTS>,
-) -> (LocalTunnel, Option<u8>) {
-    let first = eye.u8();
-    let at = usize::from(first & !TUNNEL_CHOSEN);
-    let (local, teid) = match endpoints.get(at).map(|e| e.key) {
-        Some(Key::Tunnel { local, teid }) => (local, teid),
-        _ => (eye.u8(), eye.u32()),
-    };
-    let tunnel = LocalTunnel {
-        teid,
-        address: Ipv4Addr::from(eye.u32()),
-        local,
-    };
-    let choose_id = (first & TUNNEL_CHOSEN != 0).then(|| eye.u8());
-    (tunnel, choose_id)
 }
 
 fn rate(eye: &mut OctetReader<'_>) -> BitRate {

@@ -8,6 +8,7 @@ use crate::rules::{
     Action, Endpoint, Far, Filter, FilterOrigin, Key, LocalTunnel, Monitoring, MonitoringTime,
     Origin, Pdr, Qer, Rules, Urr, UrrTimes,
 };
+use core::net::IpAddr;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::value::{Gate, Volume};
 
@@ -100,6 +101,15 @@ impl RuleEncoder<'_> {
         blocks.for_each(|block| pen.u32(block));
     }
 
+    /// The IPv6 addresses of F-TEIDs, if there are any.
+    pub fn tunnel_addresses(&self, pen: &mut OctetWriter<'_>) {
+        if self.kinds.has(Kinds::IPV6_TUNNELS) {
+            let all = self.rules.tunnel_ipv6_addresses();
+            pen.u8(all.len() as u8);
+            all.iter().for_each(|address| pen.u128((*address).into()));
+        }
+    }
+
     pub fn pdr(&self, pen: &mut OctetWriter<'_>, pdr: &Pdr) {
         let other_ue = self.ue.unusual(pdr);
         let (qers, urrs) = (pdr.qers.as_slice(), pdr.urrs.as_slice());
@@ -141,7 +151,7 @@ impl RuleEncoder<'_> {
     fn tunnel(&self, pen: &mut OctetWriter<'_>, tunnel: LocalTunnel, choose_id: Option<u8>) {
         let LocalTunnel {
             teid,
-            address,
+            addresses,
             local,
         } = tunnel;
         let key = Key::Tunnel { local, teid };
@@ -155,7 +165,17 @@ impl RuleEncoder<'_> {
                 pen.u32(teid);
             }
         }
-        pen.u32(address.into());
+        if self.kinds.has(Kinds::IPV6_TUNNELS) {
+            let all = self.rules.tunnel_ipv6_addresses();
+            let at = addresses
+                .ipv6
+                .and_then(|of| all.iter().position(|a| *a == of));
+            let at = at.map_or(0, |at| at as u8 + 1);
+            pen.u8(bit8(TUNNEL_IPV4, addresses.ipv4.is_some()) | at << TUNNEL_IPV6);
+        }
+        if let Some(address) = addresses.ipv4 {
+            pen.u32(address.into());
+        }
         if let Some(id) = choose_id {
             pen.u8(id);
         }
@@ -172,6 +192,10 @@ impl RuleEncoder<'_> {
             | action << FAR_ACTION
             | bit(FAR_FORWARDING, far.forwarding.is_some())
             | bit(FAR_TUNNEL, far.tunnel().is_some())
+            | bit(
+                FAR_IPV6_TUNNEL,
+                far.tunnel().is_some_and(|t| t.address.is_ipv6()),
+            )
             | bit(FAR_PEER, far.peer.is_some())
             | bit(FAR_EGRESS, far.egress.is_some())
             | (far.indicated as u16) << FAR_INDICATED
@@ -185,7 +209,10 @@ impl RuleEncoder<'_> {
         }
         if let Some(tunnel) = far.tunnel() {
             pen.u32(tunnel.teid);
-            pen.u32(tunnel.address.into());
+            match tunnel.address {
+                IpAddr::V4(address) => pen.u32(address.into()),
+                IpAddr::V6(address) => pen.u128(address.into()),
+            }
         }
         if let Some(peer) = far.peer {
             pen.u16(peer.0);

@@ -2,7 +2,7 @@
 //!
 //! Of each a word of bits comes first, or behind its identifier, that tells what follows.
 
-use crate::limits::{ENDPOINTS, SPARE_CELLS};
+use crate::limits::{ENDPOINTS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES};
 use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_CHAIN};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
@@ -12,13 +12,20 @@ pub const URR_MAX: usize = 4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4 + (1 
 /// The most octets that its Monitoring Time takes beside.
 pub const MONITORING_MAX: usize = 1 + 4 + 2 * (1 + 3 * 8) + 2 * 4;
 pub const ENDPOINT_MAX: usize = ENDPOINT_MIN + 4 * BLOCK_CHAIN;
-pub const PDR_MAX: usize = PDR_MIN + 4 * (QERS_PER_PDR + URRS_PER_PDR);
-pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2 + 8 + 1;
+pub const PDR_MAX: usize = PDR_MIN + PDR_IPV6 + 4 * (QERS_PER_PDR + URRS_PER_PDR);
+pub const FAR_MAX: usize = FAR_MIN + FAR_IPV6;
 pub const BAR_MAX: usize = 4;
 pub const QER_MAX: usize = 4 + 1 + 10 + 10 + 1 + 2 * (1 + 4);
 /// The same without lists: PDR ID, bits, precedence, instance, FAR, tunnel, what is said of the UE,
 /// filter, QFIs.
 pub const PDR_MIN: usize = 2 + 2 + 4 + 2 + 4 + 11 + 2 + FILTER_MAX + 8;
+/// The same with a tunnel over IPv4 at the most. It has a peer or a way out without one, never both.
+pub const FAR_MIN: usize = 4 + 2 + 2 + 2 + 8 + 2 + 8 + 1;
+/// What an IPv6 address adds to each: which of the record's addresses it is; the rest of the address.
+pub const PDR_IPV6: usize = 1;
+pub const FAR_IPV6: usize = 12;
+/// The number of IPv6 addresses of tunnels, and these.
+pub const IPV6_TUNNELS_MAX: usize = 1 + 16 * TUNNEL_IPV6_ADDRESSES;
 /// Families, a run and a predefined rule.
 pub const FILTER_MAX: usize = 1 + 4 + 2;
 /// The same without blocks.
@@ -85,6 +92,13 @@ pub const FAR_EGRESS: u16 = 1 << 7;
 pub const FAR_INDICATED: u32 = 8;
 pub const FAR_PAGED: u16 = 1 << 10;
 pub const FAR_BAR: u16 = 1 << 11;
+/// Of one with a tunnel: it goes over IPv6.
+pub const FAR_IPV6_TUNNEL: u16 = 1 << 12;
+
+/// Bits of the octet before the address of a tunnel, where tunnels have some of IPv6: there is one of IPv4; above
+/// it, which of the record's IPv6 addresses it has, counted from 1.
+pub const TUNNEL_IPV4: u8 = 1;
+pub const TUNNEL_IPV6: u32 = 1;
 
 /// Bits of a QER's octet.
 pub const QER_UPLINK_CLOSED: u8 = 1;

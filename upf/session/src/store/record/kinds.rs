@@ -28,6 +28,8 @@ impl Kinds {
     pub const BARS: Self = Self(1 << 8);
     /// It belongs to session sets.
     pub const SETS: Self = Self(1 << 9);
+    /// Some F-TEID of ours has an IPv6 address.
+    pub const IPV6_TUNNELS: Self = Self(1 << 10);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
@@ -36,6 +38,7 @@ impl Kinds {
             .with_if(Self::MSISDN, !user.msisdn.is_empty())
             .with_if(Self::WIDE, is_wide(rules))
             .with_if(Self::SETS, !rules.sets.is_empty())
+            .with_if(Self::IPV6_TUNNELS, has_ipv6_tunnels(rules))
             .with_if(Self::BARS, !rules.bars.is_empty())
             .with_if(Self::UE_IPV4, rules.ue.ipv4.is_some())
             .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
@@ -68,6 +71,12 @@ impl Kinds {
     }
 }
 
+/// True if some F-TEID of ours has an IPv6 address.
+pub(super) fn has_ipv6_tunnels(rules: &Rules) -> bool {
+    let mut tunnels = rules.pdrs.iter().filter_map(|pdr| pdr.tunnel);
+    tunnels.any(|tunnel| tunnel.addresses.ipv6.is_some())
+}
+
 /// True if some identifier or precedence needs more than 16 bits.
 fn is_wide(rules: &Rules) -> bool {
     let pdrs = rules.pdrs.iter().map(|pdr| {
@@ -98,6 +107,7 @@ mod tests {
             Kinds::ROUTES,
             Kinds::BARS,
             Kinds::SETS,
+            Kinds::IPV6_TUNNELS,
         ];
         assert!(parts.iter().all(|part| part.0.is_power_of_two()));
         let all = parts.iter().fold(0, |bits, part| bits | part.0);

@@ -2,7 +2,7 @@
 //! that a session of the usual kind lies in three cache lines.
 //!
 //! In order: usage, head (what follows, and how often), user, session sets, the UE's addresses, URRs, cells of the usage
-//! record, inactivity timer, endpoints, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
+//! record, inactivity timer, endpoints, IPv6 addresses of F-TEIDs, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
 mod decode;
@@ -13,7 +13,7 @@ mod octets;
 mod ue;
 
 use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SETS, SPARE_CELLS, URRS};
-use crate::rules::{Endpoint, Rules, UeAddresses};
+use crate::rules::{Endpoint, Far, Rules, UeAddresses};
 use crate::session_sets::{SetId, SetList};
 use crate::store::user::User;
 use decode::RuleDecoder;
@@ -37,19 +37,20 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + 1
     + 2 * SETS
     + UE_MAX
+    // One with a Monitoring Time counts as two, so it has the room of another one.
     + URRS * form::URR_MAX
-    // One with a Monitoring Time counts as two.
-    + URRS / 2 * form::MONITORING_MAX
     + 1
     + 4 * SPARE_CELLS
     + INACTIVITY_LEN
     + ENDPOINTS * form::ENDPOINT_MAX
+    + form::IPV6_TUNNELS_MAX
     + PDRS * form::PDR_MAX
     + FARS * form::FAR_MAX
     + QERS * form::QER_MAX
     + 1
     + BARS * form::BAR_MAX;
 
+const _: () = assert!(form::MONITORING_MAX <= form::URR_MAX);
 const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::cache_lines::LINE);
 // Each count is one octet.
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
@@ -77,11 +78,22 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     rules.urrs.iter().for_each(|urr| writer.urr(pen, urr));
     writer.cells(pen);
     rules.endpoints.iter().for_each(|e| writer.endpoint(pen, e));
+    writer.tunnel_addresses(pen);
     rules.pdrs.iter().for_each(|pdr| writer.pdr(pen, pdr));
     rules.fars.iter().for_each(|far| writer.far(pen, far));
     rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
     writer.bars(pen);
     USAGE_LEN + pen.len()
+}
+
+/// What IPv6 addresses of tunnels add at the most.
+fn ipv6_octets(rules: &Rules) -> usize {
+    let has_one = |far: &&Far| far.tunnel().is_some_and(|tunnel| tunnel.address.is_ipv6());
+    let pdrs = match kinds::has_ipv6_tunnels(rules) {
+        true => form::IPV6_TUNNELS_MAX + rules.pdrs.len() * form::PDR_IPV6,
+        false => 0,
+    };
+    pdrs + rules.fars.iter().filter(has_one).count() * form::FAR_IPV6
 }
 
 /// Octets that [`write()`] needs at the most.
@@ -107,7 +119,8 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + INACTIVITY_LEN
         + rules.endpoints.len() * form::ENDPOINT_MIN
         + rules.pdrs.len() * form::PDR_MIN
-        + rules.fars.len() * form::FAR_MAX
+        + rules.fars.len() * form::FAR_MIN
+        + ipv6_octets(rules)
         + rules.qers.len() * form::QER_MAX
         + 1
         + rules.bars.len() * form::BAR_MAX
@@ -169,8 +182,9 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     rules
         .endpoints
         .extend((0..endpoints).map(|_| reader.endpoint(eye)));
+    let addresses = reader.tunnel_addresses(eye);
     for _ in 0..pdrs {
-        let pdr = reader.pdr(eye, &rules.endpoints);
+        let pdr = reader.pdr(eye, &rules.endpoints, &addresses);
         rules.pdrs.push(pdr);
     }
     let fars_at = record.len() - eye.left();

@@ -42,6 +42,11 @@ impl<'r> OctetWriter<'r> {
         self.put(value.to_le_bytes());
     }
 
+    #[inline(always)]
+    pub fn u128(&mut self, value: u128) {
+        self.put(value.to_le_bytes());
+    }
+
     /// The lower 40 bits.
     #[inline(always)]
     pub fn u40(&mut self, value: u64) {
@@ -97,6 +102,11 @@ impl<'r> OctetReader<'r> {
     #[inline(always)]
     pub fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.get())
+    }
+
+    #[inline(always)]
+    pub fn u128(&mut self) -> u128 {
+        u128::from_le_bytes(self.get())
     }
 
     #[inline(always)]

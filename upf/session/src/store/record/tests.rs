@@ -1,10 +1,12 @@
 //! What was written is read again, whatever it is.
 
 use super::*;
+use crate::limits::TUNNEL_IPV6_ADDRESSES;
 use crate::names::NameId;
 use crate::network::Side;
+use crate::network::TunnelAddresses;
 use crate::rules::*;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU64;
 use proptest::prelude::*;
 use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
@@ -33,6 +35,22 @@ fn side() -> impl Strategy<Value = Side> {
 
 fn address() -> impl Strategy<Value = Ipv4Addr> {
     any::<u32>().prop_map(Ipv4Addr::from)
+}
+
+fn any_address() -> impl Strategy<Value = IpAddr> {
+    let ipv6 = (0..TUNNEL_IPV6_ADDRESSES as u128).prop_map(|bits| Ipv6Addr::from(bits).into());
+    prop_oneof![address().prop_map(IpAddr::V4), ipv6]
+}
+
+/// Either or both.
+fn tunnel_addresses() -> impl Strategy<Value = TunnelAddresses> {
+    let one = any_address().prop_map(TunnelAddresses::from);
+    let both = (address(), 0..TUNNEL_IPV6_ADDRESSES as u128);
+    let both = both.prop_map(|(ipv4, ipv6)| TunnelAddresses {
+        ipv4: Some(ipv4),
+        ipv6: Some(ipv6.into()),
+    });
+    prop_oneof![one, both]
 }
 
 fn name() -> impl Strategy<Value = NameId> {
@@ -85,9 +103,9 @@ fn filter() -> impl Strategy<Value = Filter> {
 }
 
 fn tunnel() -> impl Strategy<Value = LocalTunnel> {
-    (1..5u32, address(), 0..2u8).prop_map(|(teid, address, local)| LocalTunnel {
+    (1..5u32, tunnel_addresses(), 0..2u8).prop_map(|(teid, addresses, local)| LocalTunnel {
         teid,
-        address,
+        addresses,
         local,
     })
 }
@@ -130,7 +148,7 @@ fn pdr() -> impl Strategy<Value = Pdr> {
 fn far() -> impl Strategy<Value = Far> {
     let action = prop::sample::select(vec![Action::Drop, Action::Forward, Action::Buffer]);
     let tunnel =
-        (any::<u32>(), address()).prop_map(|(teid, address)| RemoteTunnel { teid, address });
+        (any::<u32>(), any_address()).prop_map(|(teid, address)| RemoteTunnel { teid, address });
     let forwarding = (side(), name(), prop::option::of(tunnel));
     let forwarding = forwarding.prop_map(|(side, instance, tunnel)| Forwarding {
         side,
@@ -162,7 +180,7 @@ fn far() -> impl Strategy<Value = Far> {
                 flags,
                 forwarding,
                 peer: peer.map(PeerId),
-                egress: egress.map(EgressId),
+                egress: egress.map(EgressId).filter(|_| peer.is_none()),
                 indicated,
                 paged,
                 is_updated: false,

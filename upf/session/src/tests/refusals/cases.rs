@@ -107,7 +107,7 @@ pub const DETECTION: &[Case] = &[
         pdr(2),
     ),
     Case(
-        "removal of an IPv6 header",
+        "removal of an IPv6 header where the F-TEID has no such address",
         |r| {
             r.create_pdr[0].outer_header_removal = Some(OuterHeaderRemoval {
                 description: OuterHeaderRemovalDescription::GTPU_UDP_IPV6,
@@ -154,8 +154,9 @@ pub const PDI: &[Case] = &[
         pdr(1),
     ),
     Case(
-        "an IPv6 F-TEID",
+        "an IPv6 F-TEID of N9, which has none",
         |r| {
+            r.create_pdr[0].pdi.source_interface = SourceInterface::CORE;
             r.create_pdr[0].pdi.local_f_teid = Some(FTeid::Choose {
                 ipv4: false,
                 ipv6: true,

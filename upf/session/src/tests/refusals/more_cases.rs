@@ -104,6 +104,17 @@ pub const ACTION: &[Case] = &[
         far(2),
     ),
     Case(
+        "a tunnel over IPv6 from N9, which has none",
+        |r| {
+            let (teid, peer) = (Teid::new(9).unwrap(), N3_IPV6);
+            let ohc = OuterHeaderCreation::gtpu_v6(teid, peer);
+            parameters(r, 0).outer_header_creation = Some(ohc);
+        },
+        RULE,
+        Some(IeType::OUTER_HEADER_CREATION),
+        far(1),
+    ),
+    Case(
         "a tunnel to everybody",
         |r| {
             let teid = Teid::new(9).unwrap();

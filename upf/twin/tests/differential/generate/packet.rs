@@ -145,10 +145,17 @@ impl Generator {
 
     fn tunnelled(&mut self, slot: Slot, pdr: &PdrSpec) -> PacketSpec {
         let downlink = pdr.source != Side::Access;
+        let over_ipv6 = self.features.ipv6
+            && match pdr.families {
+                (_, false) => self.rng.one_in(20),
+                (true, true) => self.rng.one_in(2),
+                (false, true) => !self.rng.one_in(20),
+            };
         let peer = match pdr.source {
-            Side::Core => ANCHOR,
+            Side::Core => ANCHOR.into(),
+            _ if over_ipv6 => self.rng.pick(&[GNB6, FAR_GNB6]).into(),
             // The CP function sends to the address towards the RAN, too.
-            _ => self.rng.pick(&[GNB, OTHER_GNB, FAR_GNB]),
+            _ => self.rng.pick(&[GNB, OTHER_GNB, FAR_GNB]).into(),
         };
         let entry = Entry::Tunnel {
             slot,
@@ -166,6 +173,19 @@ impl Generator {
             _ => Some(self.rng.pick(&[1, 5, 9, 9, 63])),
         };
         spec.gtpu.container.pdu_type = u8::from(!downlink);
+        if over_ipv6 {
+            spec.udp.checksum = UdpSum::Good;
+            if self.rng.one_in(12) {
+                let kinds = [
+                    Extension::Header(0, 1),
+                    Extension::Header(60, 2),
+                    Extension::Fragment(0, false),
+                    Extension::Fragment(0, true),
+                    Extension::Fragment(3, false),
+                ];
+                spec.outer_extensions = vec![self.rng.pick(&kinds)];
+            }
+        }
         spec
     }
 
@@ -232,7 +252,7 @@ impl Generator {
                 5 => *other_end = true,
                 0 => *wrong = 1 << self.rng.below(32),
                 1 => *wrong = self.rng.next() as u32,
-                2 => *peer = Ipv4Addr::new(172, 16, 0, 1),
+                2 => *peer = Ipv4Addr::new(172, 16, 0, 1).into(),
                 3 => spec.spoofed = Some(stranger),
                 _ => {
                     let remote = self.rng.pick(&[SILENT, Ipv4Addr::new(10, 45, 0, 0)]);
@@ -289,7 +309,7 @@ impl Generator {
             0 => udp.source_port = self.rng.pick(&[0, 2152, 65535]),
             1 => udp.destination_port = self.rng.pick(&[0, 2153, 8805]),
             2 => udp.length_error = self.rng.pick(&[-100, -9, -1, 1, 20]),
-            _ => udp.checksum = self.rng.pick(&[UdpSum::Good, UdpSum::Wrong]),
+            _ => udp.checksum = self.rng.pick(&[UdpSum::Good, UdpSum::Wrong, UdpSum::None]),
         }
     }
 

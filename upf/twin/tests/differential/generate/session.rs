@@ -47,6 +47,12 @@ impl Generator {
         if self.features.usage && self.rng.one_in(5) {
             rules.inactivity = Some(self.inactivity());
         }
+        if self.features.ipv6 && self.rng.one_in(30) {
+            let at = self.rng.below(rules.pdrs.len() as u64) as usize;
+            let pdr = &mut rules.pdrs[at];
+            pdr.families = self.rng.pick(&[(true, true), (false, true)]);
+            pdr.removes_other = self.rng.pick(&[None, Some(0), Some(1), Some(6)]);
+        }
         if self.rng.one_in(40) {
             self.wrong_in_one_place(&mut rules);
         }
@@ -114,6 +120,7 @@ impl Generator {
 
     fn uplink(&mut self, rules: &mut Rules, ue: UeSpec, dn: &'static str, relays: bool) {
         let f_teid = self.f_teid(N3);
+        let families = self.families();
         let instance = self.maybe(ACCESS);
         let ue = self.maybe_named(ue);
         let filters = self.filters(&ue);
@@ -123,6 +130,7 @@ impl Generator {
             source: Side::Access,
             instance,
             f_teid,
+            families,
             ue,
             ue_is_destination: false,
             qfis: vec![],
@@ -130,6 +138,7 @@ impl Generator {
             active: vec![],
             is_wrong: false,
             removes_outer: true,
+            removes_other: None,
             far: 1,
             qers: vec![],
             urrs: vec![],
@@ -160,6 +169,7 @@ impl Generator {
             source: Side::Core,
             instance: if dn == IMS { Some(dn) } else { self.maybe(dn) },
             f_teid: TeidSpec::None,
+            families: (true, false),
             ue: self.named(ue),
             ue_is_destination: !self.rng.one_in(4),
             qfis: vec![],
@@ -167,6 +177,7 @@ impl Generator {
             active: vec![],
             is_wrong: false,
             removes_outer: false,
+            removes_other: None,
             far: 2,
             qers: vec![],
             urrs: vec![],
@@ -311,7 +322,7 @@ impl Generator {
         let to_cp = Destination {
             side: Side::Control,
             instance: self.maybe(ACCESS),
-            tunnel: self.rng.one_in(2).then_some((7, CP_N4U)),
+            tunnel: self.rng.one_in(2).then_some((7, CP_N4U.into())),
         };
         rules.fars.push(FarSpec {
             id: 20,
@@ -500,8 +511,22 @@ impl Generator {
         }
     }
 
+    /// Addresses of IPv4, of both, or of IPv6 alone.
+    fn families(&mut self) -> (bool, bool) {
+        match self.features.ipv6 {
+            true => {
+                let all = [(true, false), (true, false), (true, true), (false, true)];
+                self.rng.pick(&all)
+            }
+            false => (true, false),
+        }
+    }
+
     pub(super) fn gnb(&mut self) -> Destination {
-        let address = self.rng.pick(&[GNB, GNB, OTHER_GNB, FAR_GNB]);
+        let address = match self.features.ipv6 && self.rng.one_in(3) {
+            true => self.rng.pick(&[GNB6, GNB6, FAR_GNB6]).into(),
+            false => self.rng.pick(&[GNB, GNB, OTHER_GNB, FAR_GNB]).into(),
+        };
         Destination {
             side: Side::Access,
             instance: self.maybe(ACCESS),
@@ -509,11 +534,16 @@ impl Generator {
         }
     }
 
+    /// N9 has no IPv6.
     fn anchor(&mut self) -> Destination {
+        let anchor = match self.features.ipv6 && self.rng.one_in(40) {
+            true => GNB6.into(),
+            false => ANCHOR.into(),
+        };
         Destination {
             side: Side::Core,
             instance: self.maybe(N9_NAME),
-            tunnel: Some((self.rng.within(0x9000, 0x9003) as u32, ANCHOR)),
+            tunnel: Some((self.rng.within(0x9000, 0x9003) as u32, anchor)),
         }
     }
 

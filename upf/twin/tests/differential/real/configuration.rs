@@ -9,7 +9,7 @@ use sluice_datapath::nat::pool::{Filtering, NatPool, NatPools, NatTimeouts};
 use sluice_datapath::session::token_bucket::{Lead, Shaping};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
-use sluice_session::network::Side as NodeSide;
+use sluice_session::network::{Side as NodeSide, TunnelAddresses};
 use sluice_session::{AllocationPool, PoolAddresses, PredefinedRule, PredefinedRules};
 use sluice_twin::{AddressPool, Link, Side, TwinConfig};
 use sluice_wire::eth::{MacAddr, VlanId};
@@ -99,7 +99,10 @@ fn interface(link: &Link) -> InterfaceConfig {
     let tunnels = link.tunnels.iter().map(|t| Role::Tunnels {
         side: side(t.place.side),
         instance: t.place.instance.clone(),
-        address: t.address,
+        addresses: TunnelAddresses {
+            ipv4: t.ipv4(),
+            ipv6: t.ipv6(),
+        },
     });
     let plain = link.plain.iter().map(|p| Role::Plain {
         side: side(p.side),
@@ -109,6 +112,7 @@ fn interface(link: &Link) -> InterfaceConfig {
     });
     let prefix = |(base, len): (Ipv4Addr, u8)| Prefix::new(base, len).expect("a sound prefix");
     let prefix6 = |(base, len): (Ipv6Addr, u8)| PrefixIpv6::new(base, len).expect("a sound prefix");
+    let allowed = link.allowed_peers.iter().copied();
     InterfaceConfig {
         name: format!("port {}", link.port),
         port: PortId(link.port),
@@ -137,7 +141,19 @@ fn interface(link: &Link) -> InterfaceConfig {
         proxy_nd: vec![],
         verifies_udp: link.verifies_udp,
         mss_clamp: link.clamp_bytes.and_then(MssClamp::of_packets),
-        allowed_peers: link.allowed_peers.iter().map(|p| prefix(*p)).collect(),
+        allowed_peers: allowed
+            .clone()
+            .filter_map(|(base, len)| match base {
+                IpAddr::V4(base) => Some(prefix((base, len))),
+                IpAddr::V6(_) => None,
+            })
+            .collect(),
+        allowed_peers_ipv6: allowed
+            .filter_map(|(base, len)| match base {
+                IpAddr::V4(_) => None,
+                IpAddr::V6(base) => Some(prefix6((base, len))),
+            })
+            .collect(),
     }
 }
 

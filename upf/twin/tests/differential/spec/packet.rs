@@ -1,7 +1,7 @@
 //! Packets as descriptions, layer by layer.
 
 use super::Slot;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 /// A frame: default is sound in all layers.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,6 +29,8 @@ pub struct PacketSpec {
     pub tcp: Option<TcpSpec>,
     pub gtpu: GtpuSpec,
     pub outer: IpSpec,
+    /// Extension headers of the outer header, where the peer has an IPv6 address.
+    pub outer_extensions: Vec<Extension>,
     /// The outer packet comes in fragments.
     pub cut: Option<Cut>,
     pub udp: UdpSpec,
@@ -53,7 +55,7 @@ pub enum Entry {
     Tunnel {
         slot: Slot,
         pdr: u16,
-        peer: Ipv4Addr,
+        peer: IpAddr,
         wrong: u32,
         downlink: bool,
         /// To another address of ours than the F-TEID's.
@@ -285,6 +287,7 @@ impl PacketSpec {
             tcp: None,
             gtpu: GtpuSpec::default(),
             outer: IpSpec::default(),
+            outer_extensions: vec![],
             cut: None,
             udp: UdpSpec::default(),
             eth: EthSpec::default(),
