@@ -2,6 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// The addresses of an F-TEID: IPv4, IPv6.
+pub type Addresses = (Option<Ipv4Addr>, Option<Ipv6Addr>);
+
 /// How rates are shaped.
 #[derive(Clone, Copy, Debug)]
 pub struct Shaping {

@@ -1,12 +1,11 @@
 //! Rules as received: nothing is compiled, merged or looked up in advance.
 
 use crate::bucket::Bucket;
-use crate::config::{InterfaceName, Side, contains};
+use crate::config::{Addresses, InterfaceName, Side, contains};
 use crate::ip::Packet;
 use crate::predefined::{Predefined, first_met};
 use crate::sdf::SdfFilter;
 use crate::ue_addresses::UeAddresses;
-use crate::up_fteid::Addresses;
 use crate::usage::Urr;
 use sluice_wire::pfcp::value::{BitRate, CsidNode, FqCsid, GateStatus};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! The twin's interface.
 
 use crate::admit::{Draft, Refused, check, no, no_to};
-use crate::config::TwinConfig;
+use crate::config::{Addresses, TwinConfig};
 use crate::ecn;
 use crate::forward::{self, Draw, Translation, forward};
 use crate::fragment::{Fragments, Gathered};
@@ -14,7 +14,7 @@ use crate::rules::{Session, SessionId};
 use crate::shaping::{Door, Queue};
 use crate::ue_addresses::UePrefix;
 use crate::up_address::{self, Giving, Rested};
-use crate::up_fteid::{Addresses, Choices};
+use crate::up_fteid::Choices;
 use crate::usage::Urr;
 use sluice_wire::pfcp::group::{CreatePdr, CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{

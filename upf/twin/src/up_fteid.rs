@@ -1,15 +1,12 @@
 //! UP-chosen F-TEIDs (TS 29.244, 5.5.3), as the response tells them.
 
 use crate::admit::Refused;
-use crate::config::TunnelEnd;
+use crate::config::{Addresses, TunnelEnd};
 use crate::rules::{FTeid, Session, SessionId};
 use sluice_wire::pfcp::group::CreatedPdr;
 use sluice_wire::pfcp::value;
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
-
-/// The addresses of an F-TEID: IPv4, IPv6.
-pub type Addresses = (Option<Ipv4Addr>, Option<Ipv6Addr>);
+use std::net::Ipv4Addr;
 
 /// The Created PDRs of an answer, and how they were used so far.
 pub struct Choices<'a> {

@@ -47,7 +47,7 @@ fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
 
 fn found(directory: &Directory, instance: Option<&str>) -> Option<Ipv4Addr> {
     let endpoint = directory.tunnel_endpoint(Side::Access, instance)?;
-    Some(endpoint.addresses.ipv4?)
+    endpoint.addresses.ipv4
 }
 
 #[test]

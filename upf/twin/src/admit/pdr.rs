@@ -2,10 +2,9 @@
 
 use super::ue_address::ue_addresses;
 use super::{Draft, Refused, known, new, no, no_rule};
-use crate::config::{Side, TunnelEnd};
+use crate::config::{Addresses, Side, TunnelEnd};
 use crate::rules::{FTeid, Pdr};
 use crate::ue_addresses::UeAddresses;
-use crate::up_fteid::Addresses;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreatePdr, Pdi, UpdatePdr};
 use sluice_wire::pfcp::value::{self, Edit, OuterHeaderRemoval};
