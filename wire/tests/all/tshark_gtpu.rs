@@ -6,6 +6,7 @@
 
 use crate::common::{ask_tshark, check, tshark_is_installed};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use sluice_wire::checksum::Sum;
 use sluice_wire::gtpu::*;
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
@@ -242,6 +243,55 @@ fn the_outer_header_of_the_packet_path_reads_as_it_was_meant() {
         "outer",
         fields,
         &[(outer(Some(container)), &with), (outer(None), &without)],
+    );
+}
+
+/// The same over IPv6: the UDP checksum covers the inner packet, too.
+fn outer_ipv6(container: Option<ShortContainer>, form: PlainForm, inner: &[u8]) -> Vec<u8> {
+    let address = |last| Ipv6Addr::new(0x2001, 0xdb8, 3, 0, 0, 0, 0, last);
+    let outer = OuterIpv6::new(address(1), address(2), 64);
+    let fields = OuterFields {
+        tos: 0xb8,
+        identification: 0,
+        source_port: 50_000,
+        teid: teid(0xdead_beef),
+    };
+    let sum = Sum::of(inner);
+    let head = match container {
+        Some(container) => {
+            let mut head = [0; OUTER_IPV6_LEN];
+            let written = outer.write(&mut head, &fields, container, (inner.len(), sum));
+            written.unwrap();
+            head.to_vec()
+        }
+        None => {
+            let mut head = [0; OUTER_IPV6_PLAIN_LEN];
+            let written = outer.write_plain(&mut head, &fields, form, (inner.len(), sum));
+            written.unwrap();
+            head.to_vec()
+        }
+    };
+    [&head, inner].concat()
+}
+
+#[test]
+fn the_outer_ipv6_header_of_the_packet_path_reads_as_it_was_meant() {
+    let fields = "ipv6.src ipv6.dst ipv6.tclass.dscp udp.checksum.status udp.srcport gtp.message
+        gtp.teid gtp.ext_hdr.pdu_ses_con.qos_flow_id ip.dst";
+    let front = "2001:db8:3::1 2001:db8:3::2 46";
+    let container = ShortContainer::downlink(qfi(44), false);
+    let g_pdu = |qfi| format!("{front} 1,1 50000,40000 0xff 0xdeadbeef {qfi} 198.51.100.1");
+    let (with, without) = (g_pdu("44"), g_pdu("-"));
+    let marker = format!("{front} 1 50000 0xfe 0xdeadbeef - -");
+    let inner = inner();
+    check(
+        "outer-ipv6",
+        fields,
+        &[
+            (outer_ipv6(Some(container), PlainForm::GPdu, &inner), &with),
+            (outer_ipv6(None, PlainForm::GPdu, &inner), &without),
+            (outer_ipv6(None, PlainForm::EndMarker, &[]), &marker),
+        ],
     );
 }
 
