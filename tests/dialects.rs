@@ -407,7 +407,7 @@ const SLOW: BitRate = BitRate {
 };
 
 #[test]
-fn the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_is_not_charged() {
+fn the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_counts_where_a_urr_asks() {
     for dialect in Dialect::ALL {
         let has_flow_rate = dialect.profile().qer != QerStyle::Merged { flow_apart: false };
         for of_flow in [false, true].into_iter().filter(|of| !of || has_flow_rate) {

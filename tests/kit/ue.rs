@@ -28,6 +28,13 @@ impl Count {
         self.octets += octets as u64;
         self.packets += 1;
     }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            octets: self.octets + other.octets,
+            packets: self.packets + other.packets,
+        }
+    }
 }
 
 /// See the module's page.
@@ -43,6 +50,8 @@ pub struct Ue {
     /// What left the UPF.
     pub sent: Count,
     pub received: Count,
+    /// What gates and bit rates dropped of it, uplink and downlink: URRs with MBQE count it, too.
+    stopped: [Count; 2],
     /// A packet that is held for it.
     pub waiting: Option<Vec<u8>>,
     /// What the SMF was told.
@@ -88,6 +97,7 @@ impl Ue {
             uplink: Some(session.uplink),
             at: 1,
             sent: Count::default(),
+            stopped: Default::default(),
             received: Count::default(),
             waiting: None,
             reported: Usage::default(),
@@ -172,6 +182,9 @@ impl Ue {
         let left = [world.n6_output().len(), world.n3_output().len()];
         (0..left[0]).for_each(|_| self.sent.add(len));
         (0..left[1]).for_each(|_| self.received.add(len));
+        for (stopped, left) in self.stopped.iter_mut().zip(left) {
+            (left..packets).for_each(|_| stopped.add(len));
+        }
         left
     }
 
@@ -189,6 +202,13 @@ impl Ue {
             world.upf.core.ledger()
         );
         assert!(world.n6_output().is_empty(), "{}", self.dialect);
+        self.note_stopped(0, len, reason);
+    }
+
+    fn note_stopped(&mut self, direction: usize, len: usize, reason: DropReason) {
+        if matches!(reason, DropReason::GateClosed | DropReason::MbrExceeded) {
+            self.stopped[direction].add(len);
+        }
     }
 
     fn injects(&self, world: &mut World, len: usize) -> Vec<u8> {
@@ -251,6 +271,7 @@ impl Ue {
             world.upf.core.ledger()
         );
         assert!(world.n3_output().is_empty(), "{}", self.dialect);
+        self.note_stopped(1, len, reason);
     }
 
     /// A packet for it as the data network makes it.
@@ -273,8 +294,13 @@ impl Ue {
                 sum.plus(self.reported.traffic(*id))
             });
             let of = |counts: bool, count: Count| if counts { count } else { Count::default() };
-            let up = of(style.of_uplink, self.sent);
-            let down = of(style.of_downlink, self.received);
+            let information = style.information.unwrap_or_default();
+            let stopped = match information.contains(MeasurementInformation::MBQE) {
+                true => self.stopped,
+                false => Default::default(),
+            };
+            let up = of(style.of_uplink, self.sent.plus(stopped[0]));
+            let down = of(style.of_downlink, self.received.plus(stopped[1]));
             let octets = (
                 total.uplink_octets,
                 total.downlink_octets,
@@ -282,7 +308,6 @@ impl Ue {
             );
             let expected = (up.octets, down.octets, up.octets + down.octets);
             assert_eq!(octets, expected, "{} URR {index}", self.dialect);
-            let information = style.information.unwrap_or_default();
             if information.contains(MeasurementInformation::MNOP) {
                 let packets = (total.uplink_packets, total.downlink_packets);
                 assert_eq!(

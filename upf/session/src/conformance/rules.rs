@@ -16,7 +16,7 @@ ie_tables! {
         FAR_ID refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
         URR_ID enforced "" deletion_reports_every_urr_once;
         URR_ID refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
-        QER_ID enforced "up to four with rates" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_is_not_charged;
+        QER_ID enforced "up to four with rates" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_counts_where_a_urr_asks;
         QER_ID refused(73) "unknown; 75 with more than four rates" an_establishment_that_cannot_be_served_is_refused_by_name;
         ACTIVATE_PREDEFINED_RULES enforced "one of `predefined` in upf.yaml; it matches in the PDR's place" a_predefined_rule_matches_in_the_place_of_its_pdr;
         ACTIVATE_PREDEFINED_RULES refused(80) "unknown; 73 and SDF Filter beside filters in the PDI" names_filters_and_qers_that_do_not_go_together_are_refused;
@@ -129,7 +129,7 @@ ie_tables! {
         QER_ID enforced "" the_first_and_last_identifiers_are_ordinary;
         QER_CORRELATION_ID refused(73) "";
         GATE_STATUS enforced "" a_closed_gate_stops_one_direction_and_usage_counts_what_left;
-        MBR enforced "by policing; `n4.mbr_zero` says what 0 means" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_is_not_charged;
+        MBR enforced "by policing; `n4.mbr_zero` says what 0 means" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_counts_where_a_urr_asks;
         GBR ignored "admitted by the CP function; nothing is reserved (5.4.4)";
         PACKET_RATE refused(73) "";
         PACKET_RATE_STATUS refused(73) "";
