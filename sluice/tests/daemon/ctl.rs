@@ -48,10 +48,14 @@ fn every_question_is_answered_in_text_and_in_json() {
         one_session(&daemon, ue, &sessions);
     }
     tables(&daemon, &ues[0]);
-    // 5 echo requests and replies of each UE, and an ARP question and answer on each side.
+    // 5 echo requests and replies of each UE, and an ARP question and answer on each side; where another program
+    // had the CPU a question may have been asked again.
     let ledger = daemon.ledger();
     let sums = ["received", "created", "transmitted", "to_control"].map(|k| ledger[k].as_u64());
-    assert_eq!(sums, [22, 2, 22, 2].map(Some), "{ledger:#}");
+    let asked = ledger["created"].as_u64().unwrap();
+    assert!((2..10).contains(&asked), "{ledger:#}");
+    let expected = [20 + asked, asked, 20 + asked, asked];
+    assert_eq!(sums, expected.map(Some), "{ledger:#}");
     let equation = ledger["equation"].as_str().unwrap().to_owned();
     assert_eq!(
         daemon.ctl(&["drops"]).out.lines().next(),

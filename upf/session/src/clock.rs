@@ -159,6 +159,9 @@ impl UsageClock {
             clock.granted_s = now_s;
         }
         let (was, is) = (before.limits, limits);
+        if is.is_active && !was.is_active {
+            clock.granted_s = now_s;
+        }
         if is.inactivity_s != was.inactivity_s {
             clock.watched_s = now_s;
         }
@@ -574,5 +577,23 @@ mod tests {
         assert!(clock.awaits_packet(130).if_none);
         clock.packets_left(at(131), at(131));
         assert_eq!(clock.judge(135), Trigger::TIMQU);
+    }
+
+    #[test]
+    fn a_measurement_that_becomes_active_begins_validity_and_holding_anew() {
+        let mut rule = urr(UrrTimes {
+            validity_s: Some(10),
+            holding_s: Some(3),
+            ..UrrTimes::default()
+        });
+        rule.information = MeasurementInformation::INAM;
+        let clock = self::clock(&rule, 100);
+        rule.information = MeasurementInformation::NONE;
+        let mut clock = UsageClock::changed(Some(&clock), &rule, 120);
+        clock.seen(122);
+        assert_eq!(clock.judge(122), Trigger::NONE);
+        clock.seen(123);
+        assert_eq!(clock.judge(123), Trigger::QUHTI);
+        assert_eq!(clock.judge(130), Trigger::QUVTI);
     }
 }

@@ -158,8 +158,12 @@ impl UseTime {
             (self.validity_ended, self.holding_ended) = (false, false);
             self.granted = now;
         }
+        let awakes = before.is_inactive() && !self.says.is_inactive();
+        if awakes {
+            self.granted = now;
+        }
         let begins = (had_ended && !self.has_ended())
-            || (before.is_inactive() && !self.says.is_inactive())
+            || awakes
             || (!before.at_once() && self.says.at_once());
         if self.says.is_inactive() {
             self.runs = false;
