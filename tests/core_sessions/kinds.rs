@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use sluice_core_smf::Smf;
-use sluice_n1::{Cause, SessionCause, SessionType};
+use sluice_n1::{Cause, N1_SM, RequestType, SessionCause, SessionType, Uplink, UplinkPayload};
 use sluice_ue::WantedSession;
 
 use crate::harness::*;
@@ -143,6 +143,23 @@ fn a_request_for_a_session_in_use_replaces_it() {
     assert_eq!(world.core.smf().unwrap().sessions(), 1);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
     assert!(goes_up(&mut world, 0, 5));
+}
+
+#[test]
+fn a_request_that_no_smf_can_take_leaves_nothing_of_the_session_in_use() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert_eq!(world.core.smf().unwrap().sessions(), 1);
+    let too_long = Uplink::UlNasTransport(Box::new(UplinkPayload {
+        kind: N1_SM,
+        session: Some(5),
+        request: Some(RequestType::Initial),
+        payload: vec![0; 901],
+        ..UplinkPayload::default()
+    }));
+    let nas = world.ue_mut(0).protect(&too_long);
+    world.say(0, nas);
+    assert_no_session(&mut world);
 }
 
 #[test]

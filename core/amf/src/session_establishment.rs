@@ -29,6 +29,16 @@ async fn establish(
     session: u8,
     payload: &UplinkPayload,
 ) -> Result<Option<Downlink>, Cause> {
+    // The one that the UE had under this identity is over, whatever becomes of the new one (TS 24.501, 6.4.1.7 c).
+    let old = p.with_ue(|ue| {
+        ue.sessions
+            .get_mut(&session)
+            .and_then(|old| old.context.take())
+    });
+    if let Some(old) = old {
+        let context = old.into();
+        let _ = p.call("3", ReleaseSmContext { context }).await;
+    }
     // 1: PDU Session Establishment Request, of a session that is new
     if payload.request != Some(RequestType::Initial) {
         return Err(Cause::PAYLOAD_NOT_FORWARDED);
@@ -36,12 +46,6 @@ async fn establish(
     let n1 = Container::new(&payload.payload).ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
     if p.with_ue(|ue| ue.sessions.len()) > limits::SESSIONS_OF_A_UE {
         return Err(Cause::MAXIMUM_SESSIONS);
-    }
-    // The one that the UE had under this identity is over (TS 24.501, 6.4.1.7 c).
-    let old = p.with_ue(|ue| ue.sessions.get(&session).and_then(|old| old.context));
-    if let Some(old) = old {
-        let context = old.into();
-        let _ = p.call("3", ReleaseSmContext { context }).await;
     }
     // 2: SMF selection, by slice and data network
     let supi = p

@@ -55,8 +55,8 @@ pub(super) const DOWNLINK_IPV4: [Flags; 2] = but_for(DOWNLINK, Flags::MATCH_IPV6
 
 /// Where a packet leaves and how many inner bytes count for its entry's own rule.
 ///
-/// No more than that: a whole [`crate::tx::transmit::UsageRef`] would go through memory, written in pieces and
-/// read at once, which takes a processor longer than the writing of a header.
+/// No more than that, so that it stays in registers: a whole [`crate::tx::transmit::UsageRef`] went through memory,
+/// written in pieces and read at once, where a processor waits for the writes.
 pub(crate) struct FastTx {
     pub tx_buffer: u16,
     pub bytes: u32,
