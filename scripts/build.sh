@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Usage: build.sh PROFILE [PROGRAM...]. Builds the sluice command and those of its tools that are named
-# (bench, demo, lab, load, ran; without any, all of them); says where they are.
+# (bench, core, demo, lab, load, ran; without any, all of them); says where they are.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 profile=${1:-release}
 shift || true
-[ $# -gt 0 ] || set -- bench demo lab load ran
+[ $# -gt 0 ] || set -- bench core demo lab load ran
 set_up
 packages=(-p sluice)
-for tool; do packages+=(-p "sluice-$tool"); done
+for tool; do
+    case $tool in
+        core) packages+=(-p sluice-core-daemon) ;;
+        *) packages+=(-p "sluice-$tool") ;;
+    esac
+done
 say "building sluice and its tools $* (profile $profile)"
 cargo build --profile "$profile" "${packages[@]}"
 folder=$profile

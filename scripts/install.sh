@@ -7,7 +7,7 @@ set -euo pipefail
 
 prefix=${PREFIX:-/usr/local}
 dest=${DESTDIR:-}
-tools=(demo load ran bench)
+tools=(core demo load ran bench)
 
 scripts/build.sh release "${tools[@]}"
 built=$TARGET_DIR/release
@@ -33,9 +33,12 @@ done
 put 644 "$pages/bash" "$prefix/share/bash-completion/completions/sluice"
 put 644 "$pages/zsh" "$prefix/share/zsh/site-functions/_sluice"
 put 644 "$pages/fish" "$prefix/share/fish/vendor_completions.d/sluice.fish"
-sed "s,@BINDIR@,$prefix/bin," packaging/sluice-upf.service >"$pages/unit"
-put 644 "$pages/unit" "$prefix/lib/systemd/system/sluice-upf.service"
-put 644 docs/upf.yaml "$prefix/share/doc/sluice/upf.yaml"
+for daemon in upf core; do
+    sed "s,@BINDIR@,$prefix/bin," "packaging/sluice-$daemon.service" >"$pages/unit"
+    put 644 "$pages/unit" "$prefix/lib/systemd/system/sluice-$daemon.service"
+    put 644 "docs/$daemon.yaml" "$prefix/share/doc/sluice/$daemon.yaml"
+done
 echo
 echo "Next: copy $prefix/share/doc/sluice/upf.yaml to /etc/sluice/upf.yaml and make it yours;"
 echo "      sluice upf -c /etc/sluice/upf.yaml --check; systemctl enable --now sluice-upf"
+echo "      The core: the same with core.yaml and sluice-core"

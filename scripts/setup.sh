@@ -4,12 +4,15 @@
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
-# What compiles: a C compiler for the shims, DPDK, libclang for its bindings, SCTP in user space.
-BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev libusrsctp-dev curl
-    ca-certificates)
+# What compiles: a C compiler for the shims, DPDK, libclang for its bindings, SCTP in user space, SQLite.
+BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev libusrsctp-dev
+    libsqlite3-dev curl ca-certificates)
 # What tests, demo and benchmarks use: traffic, judges, and tools to look at both and at scripts.
 # The font writes into plots of the lab.
 TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core shellcheck)
+# A guest whose kernel has SCTP, for scripts/test.d/60-kernel-sctp.sh, which fetches the kernel itself.
+GUEST_PACKAGES=(qemu-system-x86 busybox-static)
+
 
 DPDK_WANTED=22.11
 # Where the rustup project keeps its installer (sh.rustup.rs is a script that fetches it there).
@@ -17,19 +20,29 @@ RUSTUP_INSTALLER=https://static.rust-lang.org/rustup/dist/$(uname -m)-unknown-li
 
 main() {
     local packages=()
-    mapfile -t packages < <(missing_packages)
+    mapfile -t packages < <(missing_packages "${BUILD_PACKAGES[@]}" "${TOOL_PACKAGES[@]}")
     [ "${#packages[@]}" -eq 0 ] || install_packages "${packages[@]}"
+    install_guest
     check_dpdk
     rust_is_fine || install_rust
 }
 
-missing_packages() {
+# Only one test needs them, which says so where they are not there.
+install_guest() {
+    local packages=()
+    [ "$(uname -m)" = x86_64 ] && [ "${SLUICE_QEMU:-}" != no ] || return 0
+    mapfile -t packages < <(missing_packages "${GUEST_PACKAGES[@]}")
+    [ "${#packages[@]}" -eq 0 ] || (install_packages "${packages[@]}") ||
+        say "goes on without ${packages[*]}: the test with a guest is left out"
+}
+
+missing_packages() { # package...
     command -v dpkg-query >/dev/null || return 0
     # One query for all; a package that dpkg never heard of is only in its error messages.
     local installed
     installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' \
-        "${BUILD_PACKAGES[@]}" "${TOOL_PACKAGES[@]}" 2>/dev/null | sed -n 's/^ii *//p') || true
-    printf '%s\n' "${BUILD_PACKAGES[@]}" "${TOOL_PACKAGES[@]}" |
+        "$@" 2>/dev/null | sed -n 's/^ii *//p') || true
+    printf '%s\n' "$@" |
         grep -vxF -f <(printf '%s\n' "$installed" "") || true
 }
 

@@ -172,7 +172,8 @@ fn idle(world: &mut World, ue: &mut Ue) {
             ue.misses(world, 300, DropReason::UnknownUe);
             ue.uplink = Some(ue.session.uplink);
             ue.sends_in_vain(world, 300, DropReason::UnknownTeid);
-            let indication = N3Frame::ErrorIndication(ue.gnb().ipv4, ue.session.uplink.teid.get());
+            let indication =
+                N3Frame::ErrorIndication(ue.gnb().ipv4().unwrap(), ue.session.uplink.teid.get());
             assert_eq!(world.n3_output(), [indication]);
         }
     }
@@ -357,7 +358,7 @@ fn the_log_names_smfs_that_choose_teids_or_ask_for_reports_that_are_not_made() {
         let mut world = World::new(1);
         let smf = world.add_smf(dialect);
         let ue = Ue::establish(&mut world, smf, dialect, 7);
-        assert_eq!(ue.session.uplink.ipv4, N3, "{dialect}");
+        assert_eq!(ue.session.uplink.ipv4(), Some(N3), "{dialect}");
         let chosen = ue.session.uplink == tunnel(0x0500_0007, N3);
         assert_eq!(chosen, dialect.chooses_teids(), "{dialect}");
         let log = world.notices();

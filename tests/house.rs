@@ -32,6 +32,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-n1",
         "sluice-n2",
         "sluice-sctp",
+        "sluice-program",
     ],
     &[
         "sluice-session",
@@ -40,11 +41,12 @@ const FLOORS: &[&[&str]] = &[
         "sluice-ausf",
         "sluice-udm",
         "sluice-udr",
+        "sluice-pcf",
         "sluice-ue",
     ],
-    &["sluice-control", "sluice-wiring"],
+    &["sluice-control", "sluice-wiring", "sluice-subscribers"],
     &["sluice", "sluice-core"],
-    &["sluice-load"],
+    &["sluice-load", "sluice-core-daemon"],
     &["sluice-ran"],
     &["sluice-demo", "sluice-bench"],
     &["sluice-lab"],
@@ -68,6 +70,7 @@ const CORE: &[(&str, &str)] = &[
     ("sluice-ausf", "core/ausf"),
     ("sluice-udm", "core/udm"),
     ("sluice-udr", "core/udr"),
+    ("sluice-pcf", "core/pcf"),
     ("sluice-wiring", "core/wiring"),
     ("sluice-ue", "tools/ue"),
 ];
@@ -244,6 +247,21 @@ fn the_core_names_nothing_that_differs_from_run_to_run() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Crates with a runtime of their own threads and timers, and who may have them: the door by HTTP.
+const RUNTIMES: &[&str] = &["axum", "hyper", "hyper-util", "tokio"];
+const HAS_RUNTIME: &str = "sluice-core-daemon";
+
+#[test]
+fn the_door_by_http_alone_has_a_runtime() {
+    let crates = crates();
+    let has = |(name, all): (&String, &Vec<String>)| {
+        let one = all.iter().any(|one| RUNTIMES.contains(&one.as_str()));
+        one.then(|| name.clone())
+    };
+    let found: Vec<String> = crates.iter().filter_map(has).collect();
+    assert_eq!(found, [HAS_RUNTIME]);
 }
 
 #[test]

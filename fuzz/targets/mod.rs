@@ -1,9 +1,11 @@
 //! The fuzz targets: one plain function of bytes each, which panics if something that must hold
 //! for every input does not.
 
+mod api;
 mod checks;
 mod config;
 mod control;
+pub(crate) mod eap;
 mod flow_description;
 mod gtpu;
 mod ipv6;
@@ -11,17 +13,23 @@ mod n4;
 mod packets;
 mod path;
 mod pfcp;
+pub(crate) mod sctp;
 mod session;
+mod signalling;
 
+pub use api::api_request;
 pub use config::config;
 pub use control::control_core;
+pub use eap::eap_parse;
 pub use flow_description::flow_description;
 pub use gtpu::gtpu_parse;
 pub use n4::n4_endpoint;
 pub use packets::packets;
 pub use path::packet_path;
 pub use pfcp::pfcp_parse;
+pub use sctp::sctp_input;
 pub use session::session_machine;
+pub use signalling::{nas_parse, ngap_parse};
 
 use crate::mutate::{self, Mutate, Parts, parts};
 
@@ -105,6 +113,41 @@ pub const TARGETS: &[Target] = &[
         mutate: mutate::text,
         parts: parts::lines,
         cases: 100_000,
+    },
+    Target {
+        name: "ngap_parse",
+        run: ngap_parse,
+        mutate: mutate::text,
+        parts: parts::lines,
+        cases: 60_000,
+    },
+    Target {
+        name: "nas_parse",
+        run: nas_parse,
+        mutate: mutate::text,
+        parts: parts::lines,
+        cases: 100_000,
+    },
+    Target {
+        name: "api_request",
+        run: api_request,
+        mutate: mutate::text,
+        parts: parts::lines,
+        cases: 60_000,
+    },
+    Target {
+        name: "eap_parse",
+        run: eap_parse,
+        mutate: mutate::text,
+        parts: parts::lines,
+        cases: 50_000,
+    },
+    Target {
+        name: "sctp_input",
+        run: sctp_input,
+        mutate: mutate::frame_script,
+        parts: parts::frame_script,
+        cases: 4_000,
     },
 ];
 

@@ -44,6 +44,11 @@ tests! {
     control_core
     config
     flow_description
+    ngap_parse
+    nas_parse
+    api_request
+    eap_parse
+    sctp_input
 }
 
 /// Those that `make fuzz` runs: one program each in the workspace beside.

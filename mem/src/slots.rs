@@ -50,11 +50,35 @@ impl<const N: usize> SlotReader<N> {
         crate::prefetch::read_index(&self.0, at);
     }
 
+    /// A slot.
+    #[inline(always)]
+    pub fn slot(&self, at: usize) -> Option<Slot<'_, N>> {
+        self.0.get(at).map(Slot)
+    }
+
     /// The value now.
     #[inline(always)]
     pub fn read(&self, at: usize) -> Option<[u64; N]> {
-        let words = self.0.get(at)?;
-        Some(core::array::from_fn(|i| words[i].load(Ordering::Relaxed)))
+        self.slot(at).map(Slot::words)
+    }
+}
+
+/// A slot whose words are read as they are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot<'s, const N: usize>(&'s [AtomicU64; N]);
+
+impl<const N: usize> Slot<'_, N> {
+    /// One of its words now.
+    #[inline(always)]
+    pub fn word<const AT: usize>(self) -> u64 {
+        const { assert!(AT < N) };
+        self.0[AT].load(Ordering::Relaxed)
+    }
+
+    /// All of them.
+    #[inline(always)]
+    pub fn words(self) -> [u64; N] {
+        core::array::from_fn(|i| self.0[i].load(Ordering::Relaxed))
     }
 }
 
@@ -81,6 +105,7 @@ mod tests {
         );
         assert!(!slots.write(3, [1, 1]));
         assert_eq!(reader.read(3), None);
+        assert_eq!(reader.slot(1).map(|slot| slot.word::<1>()), Some(8));
         assert_eq!(SlotReader::<1>::default().read(0), None);
     }
 

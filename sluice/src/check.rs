@@ -1,13 +1,14 @@
 //! `sluice upf --check`: validation of a configuration file against this machine.
 
 use crate::cli::args::{CheckScope, UpfArgs};
-use crate::config::{Loaded, Machine, Problem, Refused, UpfConfig};
+use crate::config::{Loaded, Machine, Problem, UpfConfig};
 use crate::exit::Exit;
 use crate::logging::{self, Verbosity};
 use crate::upf::needs;
-use serde_json::{Value, json};
-use std::io::Write;
+use serde_json::json;
 use std::path::Path;
+
+pub use sluice_program::check::{problems_json, refused_json, show_warnings, write_out};
 
 /// Checks the file, and, unless told not to, whether this machine has what it names; nothing of that is
 /// opened for good.
@@ -48,13 +49,6 @@ pub fn run(args: &UpfArgs, scope: CheckScope, verbosity: Verbosity) -> Exit {
     }
 }
 
-/// Writes what works but may not be meant to standard error.
-pub fn show_warnings(file: &Path, warnings: &[Problem]) {
-    for warning in warnings {
-        eprintln!("warning: {}", warning.in_file(file));
-    }
-}
-
 fn accepted(file: &Path, loaded: &Loaded) -> String {
     format!("{}: ok\n{}", file.display(), loaded.config.summary())
 }
@@ -68,33 +62,4 @@ fn read_json(file: &Path, loaded: &Loaded, problems: &[Problem]) -> String {
         "summary": loaded.config.summary_json(),
     });
     format!("{object:#}\n")
-}
-
-/// What `--json` writes of a file that cannot be used.
-pub fn refused_json(refused: &Refused) -> String {
-    let object = json!({
-        "file": refused.file.display().to_string(),
-        "ok": false,
-        "problems": problems_json(&refused.problems),
-    });
-    format!("{object:#}\n")
-}
-
-/// Problems or warnings, each with line, key, problem and what was expected.
-pub(crate) fn problems_json(problems: &[Problem]) -> Value {
-    let object = |problem: &Problem| {
-        json!({
-            "line": problem.line,
-            "key": problem.key,
-            "problem": problem.what,
-            "expected": problem.expected,
-        })
-    };
-    Value::from_iter(problems.iter().map(object))
-}
-
-/// A reader that went away, such as `head`, is no error of ours.
-pub fn write_out(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

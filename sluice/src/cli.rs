@@ -4,7 +4,9 @@
 //! their work in a `run` function; those of the tools are handed to the tool's program ([`tool`]).
 
 pub mod args;
+pub mod core_args;
 mod pages;
+pub mod subscribers;
 pub mod tool;
 
 use crate::logging::Verbosity;
@@ -14,7 +16,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use tool::{ToolArgs, become_tool};
 
-/// A 5G user plane function (UPF): GTP-U on N3 and N9, IP on N6, PFCP on N4
+/// A 5G user plane function (UPF) and a 5G core: N1, N2, N3, N4, N6, N9
 #[derive(Debug, Parser)]
 #[command(name = "sluice", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Cli {
@@ -30,9 +32,12 @@ pub enum Command {
     /// The user plane function alone, driven by your SMF over N4
     #[command(after_help = args::UPF_EXAMPLES)]
     Upf(UpfArgs),
-    /// Ask a running UPF
+    /// Ask a running UPF or core
     #[command(after_help = args::CTL_EXAMPLES)]
     Ctl(CtlArgs),
+    /// The 5G core: AMF, SMF, AUSF, UDM and UDR, towards gNBs by N2 and UPFs by N4
+    #[command(disable_help_flag = true)]
+    Core(ToolArgs),
     /// What names mean and what to do: drop reasons, causes of refusals, metrics, ctl
     Reference(ReferenceArgs),
     /// Completion for a shell: source <(sluice completion bash)
@@ -73,6 +78,7 @@ impl Cli {
         match self.command {
             Command::Upf(args) => upf::run(&args, self.verbosity),
             Command::Ctl(args) => ctl::run(&args),
+            Command::Core(args) => become_tool("core", verbose, &args),
             Command::Reference(args) => reference::run(args),
             Command::Completion(args) => pages::completion(args),
             Command::Man(args) => pages::man(&args),
@@ -83,6 +89,33 @@ impl Cli {
             Command::Lab(args) => become_tool("lab", verbose, &args),
         }
         .into()
+    }
+}
+
+#[cfg(test)]
+impl Cli {
+    /// What `ctl` is asked, if it is.
+    fn question(self) -> Option<CtlArgs> {
+        match self.command {
+            Command::Ctl(args) => Some(args),
+            _ => None,
+        }
+    }
+
+    /// Asks.
+    pub(crate) fn ctl(self) -> Option<crate::exit::Exit> {
+        self.question().map(|args| ctl::run(&args))
+    }
+
+    /// What is to be done with subscribers.
+    pub(crate) fn subscribers(&self) -> Option<&subscribers::SubscribersCommand> {
+        match &self.command {
+            Command::Ctl(CtlArgs {
+                query: args::CtlQuery::Subscribers(args),
+                ..
+            }) => Some(&args.what),
+            _ => None,
+        }
     }
 }
 

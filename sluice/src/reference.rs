@@ -94,27 +94,35 @@ fn metrics_page() -> String {
 fn ctl() -> String {
     let mut page = format!(
         "{MADE} ctl`. -->\n\n# sluice ctl\n\n\
-         Asks a running UPF over its control socket. `--json` gives one JSON object; SEIDs and TEIDs are \
+         Asks a running UPF or core over its control socket. `--json` gives one JSON object; SEIDs and TEIDs are \
          hexadecimal text in both.\n"
     );
     let mut command = Cli::command();
     command.build();
     let ctl = command.find_subcommand_mut("ctl");
-    for command in ctl.into_iter().flat_map(clap::Command::get_subcommands_mut) {
+    ctl.into_iter()
+        .for_each(|ctl| ctl_help(&mut page, ctl, "sluice ctl"));
+    page
+}
+
+/// Help of what is below a command, and below that.
+fn ctl_help(page: &mut String, command: &mut clap::Command, path: &str) {
+    for command in command.get_subcommands_mut() {
         let name = command.get_name().to_owned();
         if name != "help" {
             let help = command
                 .clone()
                 .color(clap::ColorChoice::Never)
                 .render_long_help();
+            let path = format!("{path} {name}");
             let _ = write!(
                 page,
-                "\n## sluice ctl {name}\n\n```\n{}\n```\n",
+                "\n## {path}\n\n```\n{}\n```\n",
                 trimmed(&help.to_string())
             );
+            ctl_help(page, command, &path);
         }
     }
-    page
 }
 
 /// Without blanks at the ends of lines.

@@ -9,11 +9,13 @@ use sluice_core_smf::{NetworkConfig, Smf, UpfConfig};
 use sluice_n1::{Cause, SessionCause, SessionType};
 use sluice_n2::RanUeId;
 use sluice_n4::Instant;
+use sluice_pcf::Pcf;
 use sluice_session::{AllocationPool, PoolAddresses};
 use sluice_smf::Tunnel;
 use sluice_ue::{RadioSession, WantedSession};
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::pfcp::value::NtpTime;
+use sluice_wiring::Core;
 
 use crate::kit::judged::Judged;
 use crate::kit::upf::{Around, INTERNET, Upf};
@@ -32,7 +34,19 @@ pub struct RealUpf {
 
 impl RealUpf {
     pub fn new() -> Self {
-        let upf = Upf::start(1, |config| {
+        Self::started(NtpTime(0xe000_0000))
+    }
+
+    /// It is restarted: all sessions are gone.
+    pub fn restart(&mut self) {
+        *self = Self {
+            now_ns: self.now_ns,
+            ..Self::started(NtpTime(0xe000_0100))
+        };
+    }
+
+    fn started(at: NtpTime) -> Self {
+        let upf = Upf::start_at(at, 1, |config| {
             let pool = |addresses| AllocationPool {
                 instance: INTERNET,
                 addresses,
@@ -136,20 +150,26 @@ pub fn smf_config() -> sluice_core_smf::Config {
     sluice_core_smf::Config {
         n4: IpAddr::V4(SMF),
         started_unix_s: BEGIN_S,
-        upfs: vec![UpfConfig {
-            n4: world::N4,
-            access: None,
-            networks: Vec::new(),
-            slices: Vec::new(),
-        }],
+        upfs: vec![UpfConfig::new(world::N4)],
         networks: vec![internet, lab],
     }
 }
 
 /// A world with sessions; its UEs are registered and connected.
 pub fn world(numbers: &[u32]) -> World {
-    let core = world::core(world::config(), true);
+    world_of(world::config(), numbers)
+}
+
+/// The same, with an AMF of this configuration.
+pub fn world_of(config: sluice_amf::Config, numbers: &[u32]) -> World {
+    let core = world::core(config, true);
     let core = core.with_smf(Smf::new(smf_config()).unwrap());
+    let core = core.with_pcf(Pcf::new(sluice_pcf::Config::default()).unwrap());
+    begin(core, numbers)
+}
+
+/// The same of a core that the test has made.
+pub fn begin(core: Core, numbers: &[u32]) -> World {
     let mut world = World::of(core, numbers);
     world.upf = Some(Box::new(RealUpf::new()));
     world.set_up();
@@ -203,28 +223,36 @@ pub fn goes_up(world: &mut World, phone: usize, session: u8) -> bool {
     };
     let address = world.ue(phone).sessions().get(session).unwrap().address;
     let inner = frames::packet(address.ipv4.unwrap(), kit::SERVER, 100, 7);
-    let uplink = Tunnel {
-        teid: Teid::new(radio.request.uplink.teid).unwrap(),
-        ipv4: radio.request.uplink.ipv4.unwrap(),
-    };
-    let frame = frames::from_gnb(1, uplink, Qfi::new(1).unwrap(), &inner);
+    sends_up(world, &radio, 1, &inner)
+}
+
+/// A packet of a UE that its gNB sends in a flow reaches the data network.
+pub fn sends_up(world: &mut World, radio: &RadioSession, qfi: u8, inner: &[u8]) -> bool {
+    let uplink = radio.request.uplink;
+    let uplink = Tunnel::v4(Teid::new(uplink.teid).unwrap(), uplink.ipv4.unwrap());
+    let frame = frames::from_gnb(1, uplink, Qfi::new(qfi).unwrap(), inner);
     let upf = upf(world);
     upf.upf.n3.inject(&frame);
     settle_upf(world);
     let left = self::upf(world).upf.n6.take_output();
     left.iter()
-        .any(|(_, frame)| frames::is_one_hop_on(&inner, &frames::read_n6(frame)))
+        .any(|(_, frame)| frames::is_one_hop_on(inner, &frames::read_n6(frame)))
 }
 
 /// The tunnel by which a packet from the data network leaves for the UE, if it does.
 pub fn goes_down(world: &mut World, address: Ipv4Addr) -> Option<u32> {
     let inner = frames::packet(kit::SERVER, address, 100, 9);
-    upf(world).upf.n6.inject(&frames::from_network(&inner));
+    sends_down(world, &inner).map(|(teid, _)| teid)
+}
+
+/// The tunnel and the flow in which a packet from the data network leaves, if it does.
+pub fn sends_down(world: &mut World, inner: &[u8]) -> Option<(u32, Option<u8>)> {
+    upf(world).upf.n6.inject(&frames::from_network(inner));
     settle_upf(world);
     let left = upf(world).upf.n3.take_output();
     let read = left.iter().map(|(_, frame)| frames::read_n3(frame));
     read.into_iter().find_map(|frame| match frame {
-        frames::N3Frame::Data { to, .. } => Some(to.teid.get()),
+        frames::N3Frame::Data { to, qfi, .. } => Some((to.teid.get(), qfi)),
         _ => None,
     })
 }

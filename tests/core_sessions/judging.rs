@@ -1,6 +1,8 @@
 //! tshark as the judge of NGAP, NAS and PFCP of sessions: NAS with the null cipher, so that it is read.
 
+use std::collections::BTreeSet;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluice_core_smf::Smf;
 use sluice_host::tool;
@@ -8,6 +10,7 @@ use sluice_n1::SessionType;
 use sluice_security::Ciphering;
 
 use crate::harness::*;
+use crate::two_gnbs::Two;
 use crate::world::{self, World, slice};
 
 /// A capture of frames that are NGAP and nothing else (DLT_USER0).
@@ -41,12 +44,8 @@ fn tshark(capture: &std::path::Path, filter: &str, field: &str) -> String {
     tool::run(&mut command).unwrap()
 }
 
-#[test]
-fn tshark_has_no_complaint_of_sessions() {
-    if !tool::is_installed("tshark") {
-        println!("not judged: needs tshark");
-        return;
-    }
+/// A registered UE whose NAS messages are not ciphered; tshark will see N3, N4 and N6 of its UPF.
+fn judged_world() -> World {
     let mut config = world::config();
     config.preference.ciphering = vec![Ciphering::Nea0];
     let core = world::core(config, true).with_smf(Smf::new(smf_config()).unwrap());
@@ -59,6 +58,72 @@ fn tshark_has_no_complaint_of_sessions() {
     world.ue_mut(0).requested_nssai = Some(vec![slice(1), slice(2)]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
+    world
+}
+
+/// tshark has nothing to complain of in NGAP; a field of all messages that a filter lets pass.
+#[track_caller]
+fn judge(messages: &[Vec<u8>], filter: &str, field: &str) -> String {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("sluice-core-sessions-{}-{number}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, capture(messages)).unwrap();
+    let wrong = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 or not ngap";
+    let complaints = tshark(&path, wrong, "_ws.expert.message");
+    let found = tshark(&path, filter, field);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(complaints, "");
+    found
+}
+
+/// By Xn with a session that is left behind and one that nobody knows, by N2 with and without room, and
+/// cancelled.
+#[test]
+fn tshark_has_no_complaint_of_handovers() {
+    if !tool::is_installed("tshark") {
+        println!("not judged: needs tshark");
+        return;
+    }
+    let mut two = Two::of(judged_world(), &[5, 6]);
+    two.other.refuses.insert(6);
+    two.by_xn();
+    two.assert_flows(5);
+    two.ask_n2(false);
+    two.settle();
+    two.assert_flows(5);
+    two.other.no_contexts = true;
+    two.ask_n2(false);
+    (two.other.no_contexts, two.goes) = (false, false);
+    two.ask_n2(true);
+    let octets = two.world.gnb.cancel_handover(at(&two.world, 0)).unwrap();
+    two.world.tell_amf(&octets);
+    two.run();
+    // Handovers of nothing that is there.
+    let ran = at(&two.world, 0);
+    let mut leaving = two.world.gnb.hand_out(ran).unwrap();
+    leaving.rename_session(5, 9);
+    let (there, octets) = two.other.take_in(leaving);
+    two.away = Some(there);
+    two.turn();
+    two.world.tell_amf(&octets);
+    two.run();
+    upf(&mut two.world).end_judging();
+    let codes = judge(&two.world.transcript, "ngap", "ngap.procedureCode");
+    let codes: BTreeSet<&str> = codes.lines().collect();
+    // Status transfers, cancel, notification, preparation, resource allocation, path switch.
+    for code in ["7", "10", "11", "12", "13", "25", "49"] {
+        assert!(codes.contains(code), "{code} of {codes:?}");
+    }
+}
+
+#[test]
+fn tshark_has_no_complaint_of_sessions() {
+    if !tool::is_installed("tshark") {
+        println!("not judged: needs tshark");
+        return;
+    }
+    let mut world = judged_world();
     for (session, kind) in [
         (1, SessionType::Ipv4),
         (2, SessionType::Ipv6),
@@ -77,16 +142,14 @@ fn tshark_has_no_complaint_of_sessions() {
     let nas = world.ue_mut(0).deregister(false, true).unwrap();
     world.say(0, nas);
     assert_no_session(&mut world);
+    // Once more, and the network ends it.
+    world.register(0);
+    assert!(world.core.deregister(world.now, &world::supi(1), true));
+    world.run();
+    assert_eq!(world.ue(0).sent_away(), Some((true, None)));
     upf(&mut world).end_judging();
 
-    let name = format!("sluice-core-sessions-{}.pcap", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    std::fs::write(&path, capture(&world.transcript)).unwrap();
-    let wrong = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 or not ngap";
-    let complaints = tshark(&path, wrong, "_ws.expert.message");
-    let kinds = tshark(&path, "nas-5gs", "nas_5gs.sm.message_type");
-    std::fs::remove_file(&path).unwrap();
-    assert_eq!(complaints, "");
+    let kinds = judge(&world.transcript, "nas-5gs", "nas_5gs.sm.message_type");
     // Request, Accept, Reject; Release Request, Command, Complete.
     for kind in ["0xc1", "0xc2", "0xc3", "0xd1", "0xd3", "0xd4"] {
         assert!(kinds.contains(kind), "{kind} of {kinds}");

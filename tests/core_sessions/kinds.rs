@@ -3,7 +3,10 @@
 use std::net::Ipv4Addr;
 
 use sluice_core_smf::Smf;
-use sluice_n1::{Cause, N1_SM, RequestType, SessionCause, SessionType, Uplink, UplinkPayload};
+use sluice_n1::{
+    Cause, EstablishmentRequest, N1_SM, RequestType, SessionCause, SessionType, SessionUplink,
+    Transaction, Uplink, UplinkPayload,
+};
 use sluice_ue::WantedSession;
 
 use crate::harness::*;
@@ -114,6 +117,74 @@ fn what_cannot_be_is_refused_by_its_cause() {
     assert_eq!(world.core.smf().unwrap().sessions(), 8);
 }
 
+/// A message of a UE for session 5.
+fn send(world: &mut world::World, request: Option<RequestType>, message: &SessionUplink) {
+    let of = Transaction {
+        session: 5,
+        procedure: 77,
+    };
+    let payload = Uplink::UlNasTransport(Box::new(UplinkPayload {
+        kind: N1_SM,
+        session: Some(5),
+        request,
+        payload: message.encode(of),
+        ..UplinkPayload::default()
+    }));
+    let nas = world.ue_mut(0).protect(&payload);
+    world.say(0, nas);
+}
+
+#[test]
+fn a_modification_by_the_phone_is_rejected_and_the_session_stays() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    for request in [None, Some(RequestType::Modification)] {
+        send(
+            &mut world,
+            request,
+            &SessionUplink::ModificationRequest(Box::default()),
+        );
+        assert_refused(&world, None, Some(SessionCause::NOT_SUPPORTED));
+    }
+    assert!(goes_up(&mut world, 0, 5));
+    // Of a session that is not there.
+    let nas = world.ue_mut(0).release(5);
+    world.say(0, nas);
+    let modification = Some(RequestType::Modification);
+    send(
+        &mut world,
+        modification,
+        &SessionUplink::ModificationRequest(Box::default()),
+    );
+    assert_refused(&world, Some(Cause::PAYLOAD_NOT_FORWARDED), None);
+}
+
+#[test]
+fn sessions_of_other_accesses_and_for_emergencies_come_back() {
+    let mut world = world(&[1]);
+    let wanted = SessionUplink::EstablishmentRequest(EstablishmentRequest {
+        session_type: Some(SessionType::Ipv4),
+        ssc_mode: None,
+        options: None,
+    });
+    for (number, request) in [
+        RequestType::Existing,
+        RequestType::InitialEmergency,
+        RequestType::ExistingEmergency,
+        RequestType::MultiAccess,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        send(&mut world, Some(request), &wanted);
+        assert_refused(&world, Some(Cause::PAYLOAD_NOT_FORWARDED), None);
+        assert_eq!(world.ue(0).sessions().refused().len(), number + 1);
+    }
+    assert_no_session(&mut world);
+    send(&mut world, Some(RequestType::Initial), &wanted);
+    assert!(world.ue(0).sessions().get(5).is_some());
+}
+
 #[test]
 fn without_a_upf_there_are_no_sessions() {
     let mut world = world(&[1]);
@@ -187,8 +258,7 @@ fn a_subscriber_may_have_an_address_of_its_own() {
     let mut networks = world::networks();
     networks[0].ipv4 = Some(own);
     let subscriber = sluice_udr::Subscriber {
-        k: world::k(),
-        opc: world::opc(),
+        credentials: sluice_security::Credentials::milenage(world::k(), world::opc()),
         sqn: sluice_security::Sqn::default(),
         ambr_bps: (1_000_000, 1_000_000),
         slices: vec![(slice(1), true)],

@@ -4,12 +4,21 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod flows;
+mod handover;
+mod handover_collisions;
 mod harness;
 mod judging;
 mod kinds;
 #[path = "../kit/mod.rs"]
 mod kit;
+mod mobility_registration;
+mod modification;
+mod paging;
+mod path_switch;
 mod procedures;
+mod restoration;
+mod two_gnbs;
 
 #[path = "../../core/wiring/tests/all/world.rs"]
 #[allow(dead_code, reason = "its own tests use the rest")]

@@ -3,13 +3,14 @@
 use std::net::Ipv4Addr;
 
 use sluice_n1::{RegistrationKind, SessionType, options};
+use sluice_n2::QosFlow;
 
 use crate::harness::*;
 use crate::kit::{self, frames};
 use crate::world::{slice, supi};
 
 /// TS 23.502, 4.3.2.2.1, with the steps of its figure.
-const ESTABLISHMENT: &str = "\
+pub const ESTABLISHMENT: &str = "\
 1     UE   -> AMF   UL NAS Transport
 2     AMF  -> UDM   Nudm_SDM_Get Request (SMF selection)
 2     UDM  -> UDR   Nudr_DM_Query Request (SMF selection)
@@ -20,13 +21,17 @@ const ESTABLISHMENT: &str = "\
 4     UDM  -> UDR   Nudr_DM_Query Request (session management)
 4     UDR  -> UDM   Nudm_SDM_Get Response (session management)
 4     UDM  -> SMF   Nudm_SDM_Get Response (session management)
-10    SMF  -> UPF   N4 Session Establishment Request
+7b    SMF  -> PCF   Npcf_SMPolicyControl_Create Request
 3     SMF  -> AMF   Nsmf_PDUSession_CreateSMContext Response
+7b    PCF  -> SMF   Npcf_SMPolicyControl Response
+10    SMF  -> UPF   N4 Session Establishment Request
 10    UPF  -> SMF   N4 Session Establishment Response
+9     SMF  -> PCF   Npcf_SMPolicyControl_Update Request
+9     PCF  -> SMF   Npcf_SMPolicyControl Response
 11    SMF  -> UE    PDU Session Establishment Accept
 11    SMF  -> AMF   Namf_Communication_N1N2MessageTransfer Request
 12    AMF  -> gNB   PDU Session Resource Setup Request
-11    AMF  -> SMF   Response
+11    AMF  -> SMF   Namf_Communication_N1N2MessageTransfer Response (Initiated)
 14    gNB  -> AMF   PDU Session Resource Setup Response
 15    AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request
 16    SMF  -> UPF   N4 Session Modification Request
@@ -60,10 +65,7 @@ fn a_phone_gets_a_session_and_its_packets_flow() {
     // The gNB's part.
     let gnb = radio(&world, 0, 5).unwrap();
     assert_eq!(gnb.request.ambr_bps, ambr);
-    assert_eq!(
-        (gnb.request.qfi, gnb.request.five_qi, gnb.request.priority),
-        (1, 9, 8)
-    );
+    assert_eq!(gnb.request.flows, [QosFlow::new(1, 9, 8)]);
     assert_eq!(gnb.request.uplink.ipv4, Some(kit::N3));
     // Packets, both ways.
     assert!(goes_up(&mut world, 0, 5));
@@ -183,6 +185,7 @@ fn downlink_packets_wait_for_an_idle_phone_and_it_comes_back_with_data() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let (ue, before) = (address(&world, 0, 5), radio(&world, 0, 5).unwrap());
+    world.answers_pages = false;
     world.ladder.0.clear();
     go_idle(&mut world, 0);
     // TS 23.502, 4.2.6.
@@ -282,6 +285,31 @@ fn a_phone_that_leaves_has_no_sessions() {
         let release = "2     AMF  -> SMF   Nsmf_PDUSession_ReleaseSMContext Request";
         assert_eq!(ladder.matches(release).count(), 2, "{ladder}");
         assert_no_session(&mut world);
+    }
+}
+
+#[test]
+fn a_phone_that_is_sent_away_has_no_sessions() {
+    for is_idle in [false, true] {
+        let mut world = world(&[1]);
+        establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+        establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
+        if is_idle {
+            go_idle(&mut world, 0);
+        }
+        world.ladder.0.clear();
+        let now = world.now;
+        assert!(world.core.deregister(now, &supi(1), true));
+        world.run();
+        let ladder = world.ladder.to_string();
+        let release = "4     AMF  -> SMF   Nsmf_PDUSession_ReleaseSMContext Request";
+        assert_eq!(ladder.matches(release).count(), 2, "{ladder}");
+        assert_no_session(&mut world);
+        assert_eq!(world.core.amf().registered(), 0);
+        // It begins anew.
+        world.register(0);
+        establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+        assert!(goes_up(&mut world, 0, 5));
     }
 }
 

@@ -10,7 +10,7 @@ pub mod ue;
 pub mod upf;
 pub mod world;
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use sluice_smf::Tunnel;
 use sluice_wire::ids::Teid;
@@ -21,6 +21,12 @@ pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub const N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 /// A server of the data network.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 80);
+/// The server of a dedicated flow that a live SMF asked for, and our address on its link.
+pub const SECOND_SERVER: Ipv4Addr = Ipv4Addr::new(10, 100, 6, 2);
+pub const N6_SECOND: Ipv4Addr = Ipv4Addr::new(10, 100, 6, 1);
+/// The same of IPv6, on N6 alone.
+pub const N6_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 1);
+pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 0x80);
 /// How many gNBs there are.
 pub const GNBS: u8 = 4;
 
@@ -47,7 +53,7 @@ pub fn gnb(n: u8, ue: u16) -> Tunnel {
 
 pub fn tunnel(teid: u32, ipv4: Ipv4Addr) -> Tunnel {
     let teid = Teid::new(teid).unwrap();
-    Tunnel { teid, ipv4 }
+    Tunnel::v4(teid, ipv4)
 }
 
 /// The address of a UE; those with even numbers belong to worker 0 of two, the others to 1.

@@ -21,8 +21,8 @@ use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::NtpTime;
 
 use super::{
-    GNBS, N3, N3_MAC, N4, N4_MAC, N6, N6_MAC, SERVER, SERVER_MAC, gnb_address, gnb_mac, n4_link,
-    ue_address,
+    GNBS, N3, N3_MAC, N4, N4_MAC, N6, N6_MAC, N6_SECOND, N6_V6, SECOND_SERVER, SERVER, SERVER_MAC,
+    SERVER_V6, gnb_address, gnb_mac, n4_link, ue_address,
 };
 
 /// The data network that all sessions are for.
@@ -63,6 +63,11 @@ impl Env for Around {
 impl Upf {
     /// Worker 0 polls all ports; further ones live on what it hands over.
     pub fn start(workers: usize, settings: impl FnOnce(&mut Config)) -> Self {
+        Self::start_at(NtpTime(0xe000_0000), workers, settings)
+    }
+
+    /// The same, with a recovery time stamp.
+    pub fn start_at(started: NtpTime, workers: usize, settings: impl FnOnce(&mut Config)) -> Self {
         let layout = Layout::new(4 * SHARDS, &[ue_pool()], 4 * SHARDS).unwrap();
         let plan = Plan {
             layout: layout.clone(),
@@ -86,7 +91,7 @@ impl Upf {
         let workers = workers.collect();
         let mut config = Config::new(layout, BLOCKS, N4, [1, 2]);
         settings(&mut config);
-        let n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime(0xe000_0000));
+        let n4 = sluice_n4::Config::new(NodeId::v4(N4), started);
         let up = UpFunction::new(config, n4, foreign);
         let core = Core::new(Control::new(interfaces()).unwrap(), up, end);
         Self {
@@ -153,9 +158,14 @@ fn interfaces() -> ControlConfig {
         name: "n6".to_owned(),
         port: PortId(1),
         mac: MacAddr(N6_MAC),
-        addresses: vec![(N6, 24)],
+        addresses: vec![(N6, 24), (N6_SECOND, 24)],
+        addresses_ipv6: vec![(N6_V6, 64)],
         roles: vec![internet],
-        neighbours: vec![(SERVER.into(), MacAddr(SERVER_MAC))],
+        neighbours: vec![
+            (SERVER.into(), MacAddr(SERVER_MAC)),
+            (SECOND_SERVER.into(), MacAddr(SERVER_MAC)),
+            (SERVER_V6.into(), MacAddr(SERVER_MAC)),
+        ],
         ..n3.clone()
     };
     let n4 = InterfaceConfig {

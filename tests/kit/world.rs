@@ -35,6 +35,8 @@ pub struct World {
     pub upf: Upf,
     around: Around,
     smfs: Vec<Machine>,
+    /// An SMF whose messages the test makes, and what it was sent.
+    pub by_hand: Option<(SocketAddr, Vec<Vec<u8>>)>,
     /// Usage that the UPF reported by itself: to which SMF, of which session.
     usage: Vec<(usize, Seid, UrrUsage)>,
     /// Datagrams on the way to the UPF: from, bytes.
@@ -75,6 +77,7 @@ impl World {
             upf,
             around,
             smfs: Vec::new(),
+            by_hand: None,
             usage: Vec::new(),
             to_upf: VecDeque::new(),
             n4_link: None,
@@ -189,6 +192,23 @@ impl World {
             .extend(sent.0.into_iter().map(|bytes| (from, bytes)));
     }
 
+    /// Sends a message of the SMF that the test speaks for.
+    pub fn send_by_hand(&mut self, message: &[u8]) {
+        let (from, _) = self.by_hand.as_ref().expect("such an SMF");
+        self.to_upf.push_back((*from, message.to_vec()));
+    }
+
+    /// What that SMF was sent since the last call.
+    pub fn taken_by_hand(&mut self) -> Vec<Vec<u8>> {
+        let (_, sent) = self.by_hand.as_mut().expect("such an SMF");
+        std::mem::take(sent)
+    }
+
+    /// Lets time pass in which nothing happens.
+    pub fn wait(&mut self, seconds: u64) {
+        self.now_ns += seconds * 1_000_000_000;
+    }
+
     /// Everybody has one turn. Returns how much there was to do.
     pub fn round(&mut self) -> usize {
         self.now_ns += ROUND_NS;
@@ -215,6 +235,12 @@ impl World {
             datagrams.extend(link.take());
         }
         for (to, bytes) in &datagrams {
+            if let Some((of, sent)) = &mut self.by_hand
+                && of == to
+            {
+                sent.push(bytes.clone());
+                continue;
+            }
             let mut all = (0..self.smfs.len()).map(SmfId);
             let id = all
                 .find(|id| smf_address(*id) == to.ip())

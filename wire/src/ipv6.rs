@@ -176,6 +176,22 @@ impl<'a> Ipv6<'a> {
         self.payload
     }
 
+    /// The fragment header, if it follows at once, and the part of the packet behind it (RFC 8200, 4.5).
+    pub fn fragment(&self) -> Option<(FragmentHeader, &'a [u8])> {
+        if self.next_header() != Protocol::FRAGMENT {
+            return None;
+        }
+        let (&[next, _, field0, field1, a, b, c, d], part) = self.payload.split_first_chunk()?;
+        let field = u16::from_be_bytes([field0, field1]);
+        let header = FragmentHeader {
+            next: Protocol(next),
+            offset: field & 0xfff8,
+            more: field & 1 != 0,
+            identification: u32::from_be_bytes([a, b, c, d]),
+        };
+        Some((header, part))
+    }
+
     /// The first header that is no extension header, and what is in it.
     #[inline]
     pub fn upper_layer(&self) -> Upper<'a> {
@@ -195,6 +211,22 @@ impl<'a> Ipv6<'a> {
         octets.copy_from_slice(&self.header[at..at + N]);
         octets
     }
+}
+
+/// Octets of a fragment header.
+pub const FRAGMENT_HEADER_LEN: usize = 8;
+
+/// A fragment header (RFC 8200, 4.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FragmentHeader {
+    /// What the fragmented part begins with.
+    pub next: Protocol,
+    /// Where this part begins, in octets.
+    pub offset: u16,
+    /// It is not the last.
+    pub more: bool,
+    /// By which parts of a packet are known.
+    pub identification: u32,
 }
 
 /// Takes one from the hop limit (RFC 8200, 3).

@@ -105,6 +105,16 @@ pub const FQ_CSIDS: usize = 8;
 /// Raw IEs of one type that a message may repeat and nobody here interprets.
 pub const RAW_REPEATED: usize = 8;
 
+/// Applications in one PFD Management Request as it is read as a whole; who reads one application after the other
+/// takes as many as a datagram has.
+pub const APPLICATIONS_PER_MESSAGE: usize = 8;
+
+/// Packet flow descriptions of an application: an application provider has a few servers of each kind.
+pub const PFDS_PER_APPLICATION: usize = 32;
+
+/// PFD Contents of one packet flow description: a flow for each protocol and family.
+pub const CONTENTS_PER_PFD: usize = 4;
+
 /// Rules that a response reports as failed: as many as a request can hold of one kind.
 pub const FAILURES_PER_MESSAGE: usize = PDRS_PER_MESSAGE;
 

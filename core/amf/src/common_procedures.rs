@@ -37,6 +37,9 @@ pub(crate) fn tell_names_and_time(p: &Procedure) {
         };
         let time = state.config.time_zone_quarters.map(at);
         ConfigurationUpdate {
+            acknowledge: false,
+            register: false,
+            guti: None,
             full_name,
             short_name,
             time,
@@ -45,5 +48,32 @@ pub(crate) fn tell_names_and_time(p: &Procedure) {
     if update != ConfigurationUpdate::default() {
         // 1: the AMF decides; 2a: UE Configuration Update Command
         p.send("2a", &Downlink::ConfigurationUpdateCommand(update));
+    }
+}
+
+/// Configuration update with a new name (TS 24.501, 5.4.4.2); both names are good until the UE has
+/// acknowledged the new one, also if it never does (5.4.4.6 a).
+pub(crate) async fn rename(p: &Procedure) {
+    let guti = p.with(|state| {
+        let guti = state.new_guti();
+        state.rename(p.ue, guti);
+        guti
+    });
+    let update = Downlink::ConfigurationUpdateCommand(ConfigurationUpdate {
+        acknowledge: true,
+        guti: Some(guti),
+        ..ConfigurationUpdate::default()
+    });
+    // What is stored knows the name before the UE does.
+    if p.commit().await.is_err() {
+        return;
+    }
+    // 2a and 2b; T3555
+    let answer = p.ask("2b", Kind::Configuration, |p| {
+        p.send("2a", &update);
+        Ok(())
+    });
+    if answer.await.is_ok() {
+        p.with(|state| state.forget_old_name(p.ue));
     }
 }

@@ -37,6 +37,47 @@ pub struct Config {
     pub t3502_s: u32,
 }
 
+/// What of a configuration that has changed registered UEs are to be told of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct News {
+    /// Names and time, which they show.
+    pub names: bool,
+    /// What only a registration tells: slices, areas, PLMNs, timers.
+    pub registration: bool,
+}
+
+impl News {
+    /// What is otherwise than before.
+    pub fn of(before: &Config, after: &Config) -> Self {
+        let names = |config: &Config| (config.network_name.clone(), config.time_zone_quarters);
+        let told = |config: &Config| {
+            (
+                config.plmns.clone(),
+                config.areas.clone(),
+                config.equivalent_plmns.clone(),
+                (config.ims_voice, config.t3512_s, config.t3502_s),
+            )
+        };
+        Self {
+            names: names(before) != names(after),
+            registration: told(before) != told(after),
+        }
+    }
+
+    /// Whether there is something to tell.
+    pub fn is_any(self) -> bool {
+        self.names || self.registration
+    }
+
+    /// Both.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            names: self.names || other.names,
+            registration: self.registration || other.registration,
+        }
+    }
+}
+
 impl Config {
     /// One PLMN and one area, and what the TS has as defaults.
     pub fn new(guami: Guami, plmns: Vec<PlmnSlices>, areas: Vec<Tai>) -> Self {

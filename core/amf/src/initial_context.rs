@@ -1,12 +1,36 @@
 //! Initial context setup: the gNB gets a UE's keys, and the UE a message (TS 38.413, 8.3.1).
 
 use sluice_n1::Downlink;
-use sluice_n2::{FromAmf, InitialContext, SessionSetup};
+use sluice_n2::{ContextModification, FromAmf, InitialContext, SessionSetup};
 use sluice_security::{NextHopChain, access_key};
 
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::ue::UeId;
+
+/// UE Context Modification Request: the gNB gets the key that follows from new keys of NAS (TS 38.413,
+/// 8.3.4; TS 33.501, 6.9.4.2).
+pub(crate) fn renew_key(state: &mut State, id: UeId, step: &'static str) -> Result<(), Refusal> {
+    let (connection_id, connection) = state
+        .connection(id)
+        .ok_or(Refusal::Silent("the UE is not connected"))?;
+    let association = connection.association;
+    let ids = (connection_id.to_ngap(), connection.ran);
+    let ue = state.ues.get_mut(id.0);
+    let known = ue.and_then(|ue| Some((ue.security.as_mut()?, ue.capability?)));
+    let (security, capability) = known.ok_or(Refusal::Silent("the UE has no keys"))?;
+    // The last uplink message is Security Mode Complete.
+    let key = access_key(&security.kamf, security.last_uplink);
+    security.chain = Some(NextHopChain::new(&security.kamf, &key));
+    let request = FromAmf::UeContextModificationRequest(Box::new(ContextModification {
+        ids,
+        key: Some(key),
+        capability: Some(capability),
+    }));
+    state.line("AMF", "gNB", step, request.name(), id);
+    state.send_n2(association, Some(id), &request);
+    Ok(())
+}
 
 /// Initial Context Setup Request with a message for the UE, if there is one, and sessions whose user
 /// planes are to be up. The key of the access stratum follows from the last uplink message whose MAC

@@ -10,12 +10,19 @@ mod authentication;
 mod collisions;
 mod common_procedures;
 mod config;
+mod configuration_update;
 mod deregistration;
+mod explained;
+mod handover;
 mod initial_context;
 mod limits;
+mod mobility;
+mod moving;
 mod n1;
 mod n2;
 mod ng_setup;
+mod paging;
+mod path_switch;
 mod procedure;
 mod record;
 mod refusal;
@@ -26,24 +33,33 @@ mod service_request;
 mod session_establishment;
 mod sessions;
 mod state;
+mod tallies;
 mod ue;
 mod user_plane;
+pub mod view;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use sluice_n1::UplinkPayload;
+use sluice_ids::Supi;
+use sluice_n1::{Cause, UplinkPayload};
+use sluice_n2::Overload;
 use sluice_sbi::{
-    CallId, Effect, Input, Instant, Message, NetworkFunction, Nf, Now, Poll, Random,
-    ReleaseSmContext, TaskId, Tasks,
+    CallId, Done, Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyDeregistration, Now,
+    Poll, Problem, Random, ReleaseSmContext, Removal, RequestId, TaskId, Tasks,
 };
 
 pub use config::Config;
 pub use state::Counters;
 
+use collisions::Running;
+use config::News;
+use deregistration::Leave;
 use procedure::{Event, Kind, Procedure};
+use sluice_sbi::Tally;
+use sluice_sbi::tally::{ABORTED, Begun, PANICKED, procedure_name};
 use state::State;
 use ue::{UeId, Waiter};
 
@@ -52,6 +68,8 @@ pub struct Amf {
     state: Rc<RefCell<State>>,
     tasks: Tasks<Event, Kind>,
     owners: BTreeMap<TaskId, (UeId, Option<u8>)>,
+    begun: BTreeMap<TaskId, Begun>,
+    tally: Tally,
 }
 
 impl Amf {
@@ -63,6 +81,8 @@ impl Amf {
             state,
             tasks: Tasks::new(limits::UES),
             owners: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            tally: Tally::default(),
         })
     }
 
@@ -89,6 +109,144 @@ impl Amf {
             .collect()
     }
 
+    /// Deregisters a UE for the operator (TS 23.502, 4.2.2.3.3): one that is connected is told, and may
+    /// be told to register again at once; any other is forgotten. False if it is not registered.
+    pub fn deregister(
+        &mut self,
+        now: Now,
+        supi: &Supi,
+        registers_again: bool,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        self.state.borrow_mut().now = now;
+        let leave = Leave {
+            registers_again,
+            cause: None,
+        };
+        let known = self.send_away(supi, leave);
+        self.drop_ended();
+        effects.append(&mut self.state.borrow_mut().effects);
+        known.is_some()
+    }
+
+    /// Goes on with another configuration; gNBs are told of what they are told at NG Setup (TS 38.413,
+    /// 8.7.3), UEs of what they are told at registration (TS 23.502, 4.2.4.2): connected ones at once, idle
+    /// ones when they are connected next.
+    ///
+    /// # Errors
+    /// If the configuration makes no sense, or names another AMF; then nothing has changed.
+    pub fn reconfigure(
+        &mut self,
+        now: Now,
+        config: Config,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), &'static str> {
+        self.may_reconfigure(&config)?;
+        let news = {
+            let state = &mut *self.state.borrow_mut();
+            state.now = now;
+            let before = std::mem::replace(&mut state.config, config);
+            let is_other = |one: &Config, other: &Config| {
+                (&one.name, one.capacity, &one.plmns) != (&other.name, other.capacity, &other.plmns)
+            };
+            if is_other(&before, &state.config) {
+                ng_setup::amf_update(state);
+            }
+            News::of(&before, &state.config)
+        };
+        self.tell_ues(news);
+        effects.append(&mut self.state.borrow_mut().effects);
+        Ok(())
+    }
+
+    /// Whether [`Amf::reconfigure`] would take this.
+    ///
+    /// # Errors
+    /// If the configuration makes no sense, or names another AMF.
+    pub fn may_reconfigure(&self, config: &Config) -> Result<(), &'static str> {
+        config.check()?;
+        match config.guami == self.state.borrow().config.guami {
+            true => Ok(()),
+            false => Err("an AMF keeps its GUAMI as long as it runs"),
+        }
+    }
+
+    /// Has gNBs keep UEs away, or not any more (TS 38.413, 8.7.7 and 8.7.8); such as come all the same,
+    /// unauthenticated, are refused with #22.
+    pub fn overload(&mut self, now: Now, overload: Option<Overload>, effects: &mut Vec<Effect>) {
+        let state = &mut *self.state.borrow_mut();
+        state.now = now;
+        ng_setup::overload(state, overload);
+        effects.append(&mut state.effects);
+    }
+
+    /// Tells gNBs that this AMF is about to go (TS 38.413, 8.7.6), so that they choose another one.
+    pub fn end(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        let state = &mut *self.state.borrow_mut();
+        state.now = now;
+        ng_setup::end(state);
+        effects.append(&mut state.effects);
+    }
+
+    /// What gNBs keep away now.
+    pub fn overloaded(&self) -> Option<Overload> {
+        self.state.borrow().overload
+    }
+
+    /// Tells all gNBs what is served (TS 38.413, 8.7.3), as after a change; how many there are.
+    pub fn update_gnbs(&mut self, now: Now, effects: &mut Vec<Effect>) -> usize {
+        let state = &mut *self.state.borrow_mut();
+        state.now = now;
+        ng_setup::amf_update(state);
+        effects.append(&mut state.effects);
+        state.gnbs.len()
+    }
+
+    /// Ends what a UE is doing and deregisters it; none if it is not registered.
+    fn send_away(&mut self, supi: &Supi, leave: Leave) -> Option<UeId> {
+        let ue = {
+            let state = self.state.borrow();
+            let ue = state.find_supi(supi);
+            ue.filter(|ue| {
+                state
+                    .ues
+                    .get(ue.0)
+                    .is_some_and(|ue| ue.registered.is_some())
+            })?
+        };
+        if self.running(ue) == Running::Deregistration {
+            return Some(ue);
+        }
+        self.abort(ue);
+        // A first registration that is not complete is undone by that.
+        self.start(ue, |p| deregistration::by_network(p, leave));
+        Some(ue)
+    }
+
+    /// Nudm_UECM_DeregistrationNotification: UDM is answered at once (4.2.2.3.3, step 3).
+    fn notified(&mut self, id: RequestId, notice: &NotifyDeregistration) {
+        let leave = match notice.removal {
+            Removal::SubscriptionWithdrawn => Leave {
+                registers_again: false,
+                cause: Some(Cause::SERVICES_NOT_ALLOWED),
+            },
+            Removal::ReregistrationRequired => Leave {
+                registers_again: true,
+                cause: None,
+            },
+        };
+        let known = self.send_away(&notice.supi, leave);
+        let state = &mut *self.state.borrow_mut();
+        let message = match known {
+            Some(ue) => {
+                state.line("AMF", "UDM", "3", "Response", ue);
+                Done::ALL.into()
+            }
+            None => Problem::ContextNotFound.into(),
+        };
+        state.effects.push(Effect::Answer { id, message });
+    }
+
     /// Begins a procedure for a UE that has none.
     fn start<F: Future<Output = ()> + 'static>(
         &mut self,
@@ -107,6 +265,7 @@ impl Amf {
             ue.task = Some(task);
         }
         self.owners.insert(task, (ue, None));
+        self.began(task, ue, None, procedure_name::<F>());
         let polled = self.tasks.begin(task);
         self.after(task, polled);
     }
@@ -126,6 +285,7 @@ impl Amf {
             session.task = Some(task);
         }
         self.owners.insert(task, (ue, Some(session)));
+        self.began(task, ue, Some(session), "session_establishment");
         let polled = self.tasks.begin(task);
         self.after(task, polled);
     }
@@ -159,9 +319,20 @@ impl Amf {
         }
     }
 
-    /// Tells a UE's procedure what it waits for; false if it waits for nothing of the kind.
+    /// Tells a UE's procedure what it waits for, or that of its handover; false if neither waits for
+    /// anything of the kind.
     fn tell(&mut self, ue: UeId, event: Event) -> bool {
-        let task = self.state.borrow().ues.get(ue.0).and_then(|ue| ue.task);
+        let tasks = {
+            let state = self.state.borrow();
+            let ue = state.ues.get(ue.0);
+            ue.map(|ue| [ue.task, ue.handover.as_ref().and_then(|one| one.task)])
+        };
+        let tasks = tasks.into_iter().flatten().flatten();
+        let waits = |task: &TaskId| {
+            let expects = self.tasks.expects(*task);
+            expects.is_some_and(|kind| kind.fits(&event))
+        };
+        let task = tasks.into_iter().find(waits);
         task.is_some_and(|task| self.tell_task(task, event))
     }
 
@@ -189,6 +360,7 @@ impl Amf {
         if let Some(task) = task {
             self.tasks.abort(task);
             self.owners.remove(&task);
+            self.ended(task, ue, Some(ABORTED));
             self.state.borrow_mut().undo(ue);
         }
     }
@@ -220,23 +392,37 @@ impl Amf {
         let Some((ue, session)) = self.owners.remove(&task) else {
             return;
         };
-        let state = &mut *self.state.borrow_mut();
-        if let Some(session) = session {
-            if let Some(session) = state.session_mut(ue, session) {
-                session.task = None;
+        self.ended(task, ue, (polled == Poll::Panicked).then_some(PANICKED));
+        {
+            let state = &mut *self.state.borrow_mut();
+            if let Some(session) = session {
+                if let Some(session) = state.session_mut(ue, session) {
+                    session.task = None;
+                }
+                state.counters.panics += u64::from(polled == Poll::Panicked);
+                return;
             }
-            state.counters.panics += u64::from(polled == Poll::Panicked);
-            return;
+            let known = state.ues.get_mut(ue.0);
+            let is_handover = known.as_ref().is_some_and(|ue| ue.task != Some(task));
+            if is_handover {
+                if polled == Poll::Panicked {
+                    state.counters.panics += 1;
+                    state.end_handover(ue, sluice_n2::Cause::FROM_5GC);
+                    state.send_held(ue);
+                }
+                return;
+            }
+            if let Some(ue) = known {
+                ue.task = None;
+            }
+            if polled == Poll::Panicked {
+                state.counters.panics += 1;
+                state.undo(ue);
+                state.disconnect(ue);
+            }
+            state.forget_if_unknown(ue);
         }
-        if let Some(ue) = state.ues.get_mut(ue.0) {
-            ue.task = None;
-        }
-        if polled == Poll::Panicked {
-            state.counters.panics += 1;
-            state.undo(ue);
-            state.disconnect(ue);
-        }
-        state.forget_if_unknown(ue);
+        self.go_on(ue);
     }
 }
 
@@ -263,10 +449,19 @@ impl NetworkFunction for Amf {
                 }
                 self.deregister_gone();
             }
+            Input::Request {
+                id,
+                message: Message::NotifyDeregistration(notice),
+            } => self.notified(id, &notice),
+            Input::Request {
+                id,
+                message: Message::TransferN1N2(request),
+            } => self.transfer(id, &request),
             Input::Request { id, message } => self.state.borrow_mut().requested(id, message),
             // N4 is the SMF's.
             Input::N4 { .. } => {}
         }
+        self.drop_ended();
         effects.append(&mut self.state.borrow_mut().effects);
     }
 

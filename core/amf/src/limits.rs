@@ -15,15 +15,43 @@ pub const SESSIONS_OF_A_UE: usize = 8;
 /// Calls that wait; a UE has one, and so has each of its sessions that changes.
 pub const CALLS: usize = UES;
 
-/// T3550, T3560 and T3570 (TS 24.501, 10.2).
+/// T3522, T3550, T3560 and T3570 (TS 24.501, 10.2).
 pub const NAS_TIMER_MS: u64 = 6_000;
 
 /// How often a NAS message is sent: once, and four times more (TS 24.501, 5.4.1.3.7, 5.4.2.7,
-/// 5.4.3.6, 5.5.1.2.8).
+/// 5.4.3.6, 5.5.1.2.8, 5.5.2.3.5).
 pub const NAS_SENDS: usize = 5;
 
 /// How long a gNB has to release a UE, or to set up its context. A radio takes at most a second.
 pub const RAN_TIMER_MS: u64 = 5_000;
+
+/// How long a UE that was told to go to another gNB has until it is there: TNGRELOCoverall of gNBs is
+/// some seconds (TS 38.413, 9.5).
+pub const HANDOVER_MS: u64 = 10_000;
+
+/// How long the gNB that a UE has left forwards what it still has: a round trip to the next gNB
+/// (TS 23.502, 4.9.1.3.3, step 14).
+pub const SOURCE_KEPT_MS: u64 = 1_000;
+
+/// Messages that are kept for a UE between two gNBs: what a procedure and each session have to say.
+pub const HELD: usize = 16;
+
+/// T3513 (TS 24.501, 10.2), which is the network's choice: three DRX cycles of 1.28 s, or one of those
+/// that are longer, and a random access.
+pub const PAGING_TIMER_MS: u64 = 4_000;
+
+/// How often a UE is paged at the most.
+pub const PAGING_SENDS: u8 = 3;
+
+/// For how long a UE that did not answer is not paged again.
+pub const UNREACHABLE_MS: u64 = 30_000;
+
+/// When an SMF whose UE is being registered, or connected, tries again: a second is enough for a radio.
+pub const BUSY_S: u64 = 2;
+
+/// Names of UEs that were deregistered without a word, which are remembered: those of some hours. They
+/// are looked at only for service requests of strangers.
+pub const DEPARTED: usize = 4_096;
 
 /// How long an answer of another function is waited for.
 pub const CALL_MS: u64 = sluice_sbi::server::CALL_MS;
@@ -33,6 +61,10 @@ pub const COMMIT_MS: u64 = 10_000;
 
 /// Resynchronisations within one authentication (TS 24.501, 5.4.1.3.7 f).
 pub const RESYNCHRONISATIONS: usize = 2;
+
+/// Requests of one authentication by EAP: a challenge, two more after resynchronisations, a notification, and
+/// as many again for answers that are not those to the last request.
+pub const EAP_REQUESTS: usize = 8;
 
 /// Longest radio capability that is kept of a UE: what phones with many bands send.
 pub const RADIO_CAPABILITY: usize = 16_384;
@@ -47,3 +79,6 @@ pub const COUNTS_AHEAD: u32 = 32;
 /// (TS 24.501, 5.3.7 and table 10.2.2: mobile reachable and implicit deregistration timers).
 pub const REACHABLE_MS: u64 = 4 * 60_000;
 pub const IMPLICIT_DEREGISTRATION_MS: u64 = 4 * 60_000;
+
+/// Areas or slices of a gNB that a text names: what fits a line.
+pub const NAMED: usize = 8;

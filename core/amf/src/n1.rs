@@ -2,8 +2,8 @@
 
 use sluice_ids::{Dnn, Snssai};
 use sluice_n1::{
-    Cause, Downlink, Envelope, Header, MobileIdentity, N1_SM, Protected, RegistrationRequest,
-    RequestType, Uplink, UplinkPayload,
+    Cause, Downlink, Envelope, Header, MobileIdentity, N1_SM, Protected, RegistrationKind,
+    RegistrationRequest, RequestType, Uplink, UplinkPayload,
 };
 use sluice_sbi::SmChange;
 use sluice_security::NasCount;
@@ -11,6 +11,7 @@ use sluice_security::NasCount;
 use crate::Amf;
 use crate::collisions::Decision;
 use crate::deregistration;
+use crate::explained;
 use crate::n2::number;
 use crate::procedure::Event;
 use crate::registration::{self, Request};
@@ -103,6 +104,8 @@ impl Amf {
         let verified = verify(&mut self.state.borrow_mut(), ue, protected);
         if let Some(verified) = verified {
             let message = self.read(ue, &verified.plain)?;
+            // A connected UE ciphers the whole; one that says it as if it were idle is understood, too.
+            let message = self.decipher(ue, verified.count, message);
             return Some(Opened {
                 message,
                 verified: Some(verified.count),
@@ -181,6 +184,18 @@ impl Amf {
 
     fn begin(&mut self, ue: UeId, message: Uplink, is_verified: bool, is_suspect: bool) {
         match message {
+            // Strangers wait until there is less to do; T3346 may not be told without protection.
+            Uplink::RegistrationRequest(message)
+                if !is_verified
+                    && message.kind == RegistrationKind::Initial
+                    && self.state.borrow().overload.is_some() =>
+            {
+                let state = &mut *self.state.borrow_mut();
+                let cause = Cause::CONGESTION;
+                let reason = explained::by_cause(cause);
+                state.refused(ue, None, "Registration", cause.to_string(), reason);
+                state.send_nas(ue, &Downlink::RegistrationReject(cause), "");
+            }
             Uplink::RegistrationRequest(message) => {
                 self.abort(ue);
                 let ue = if is_verified {
@@ -200,12 +215,22 @@ impl Amf {
                 self.start(ue, |p| deregistration::run(p, request));
             }
             Uplink::ServiceRequest(request) if is_verified => {
+                self.end_renaming(ue);
                 self.start(ue, |p| service_request::run(p, request));
             }
             // Neither a name nor keys that are known here: the UE registers anew.
-            Uplink::ServiceRequest(_) => {
-                let reject = Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN);
-                self.state.borrow_mut().send_nas(ue, &reject, "");
+            Uplink::ServiceRequest(request) => {
+                let state = &mut *self.state.borrow_mut();
+                let cause = match request.identity {
+                    MobileIdentity::STmsi(name) if state.has_departed(name) => {
+                        Cause::IMPLICITLY_DEREGISTERED
+                    }
+                    _ => Cause::IDENTITY_UNKNOWN,
+                };
+                let reject = Downlink::ServiceReject(cause);
+                let reason = explained::by_cause(cause);
+                state.refused(ue, None, "Service Request", cause.to_string(), reason);
+                state.send_nas(ue, &reject, "");
             }
             Uplink::UlNasTransport(payload) => self.payload(ue, *payload),
             _ => {}
@@ -260,6 +285,7 @@ impl Amf {
 
     /// A UE that we know has come on a new connection.
     fn lose_ue_for(&mut self, known: UeId, new: UeId) {
+        self.end_paging(known);
         self.abort(known);
         let state = &mut *self.state.borrow_mut();
         if state
@@ -314,6 +340,9 @@ fn adopt(state: &mut State, ue: UeId, id: Option<ConnectionId>) {
 /// A UE that has not proved to be the one whose connection this is gets a context of its own: the
 /// registered one is idle from now on, and nothing of it is changed.
 fn apart(state: &mut State, id: UeId) -> UeId {
+    // Whose connection it is may not be who was to go.
+    state.fail_handover(id, sluice_n2::Cause::INTERACTION);
+    state.end_handover(id, sluice_n2::Cause::FROM_5GC);
     let is_known = state.ues.get(id.0).is_some_and(|ue| ue.security.is_some());
     let new = if is_known {
         state.ues.insert(Ue::default()).map(UeId)

@@ -1,17 +1,20 @@
 //! Messages of gNBs: which connection they are for, and what they begin.
 
 use sluice_n2::{
-    AmfUeId, Cause, Connection as Ids, FromAmf, FromRan, InitialUeMessage, Location, RanUeId,
+    AmfUeId, Cause, Connection as Ids, FromAmf, FromRan, InitialUeMessage, Location,
+    PagingCapability, RadioCapability, RanUeId,
 };
 use sluice_sbi::{AssociationId, Effect, Line};
 
+use crate::Amf;
+use crate::collisions::{self, Running};
 use crate::limits;
+use crate::moving::{Held, Role};
 use crate::ng_setup;
-use crate::procedure::Event;
+use crate::procedure::{Event, Kind};
 use crate::release;
 use crate::state::State;
 use crate::ue::{Connection, ConnectionId, Ue, UeId};
-use crate::{Amf, collisions};
 
 impl Amf {
     /// A message of a gNB.
@@ -48,12 +51,26 @@ impl Amf {
             FromRan::NgReset { connections, .. } => self.reset(association, connections),
             FromRan::ErrorIndication { connection, .. } => {
                 self.state.borrow_mut().counters.unexpected += 1;
-                // A UE that the gNB does not know is idle.
+                // A UE that the gNB does not know is idle. It is never answered (8.7.5.2).
                 let named = connection.amf.zip(connection.ran);
-                if let Some(ue) = named.and_then(|ids| self.find(association, ids).ok()) {
-                    self.lose_ue(ue);
+                if let Some((ue, id)) = named.and_then(|ids| self.find(association, ids).ok()) {
+                    self.lose_connection(ue, id);
                 }
             }
+            FromRan::RanConfigurationUpdate { name, areas } => {
+                self.line(association, "RAN Configuration Update");
+                ng_setup::ran_update(&mut self.state.borrow_mut(), association, name, areas);
+            }
+            FromRan::AmfConfigurationUpdateAcknowledge => {
+                self.line(association, "AMF Configuration Update Acknowledge");
+            }
+            // It goes on with what it was told before; an operator sees it.
+            FromRan::AmfConfigurationUpdateFailure { cause } => {
+                self.state.borrow_mut().counters.refused_updates += 1;
+                let what = format!("AMF Configuration Update Failure ({cause})");
+                self.line(association, &what);
+            }
+            FromRan::Handover(message) => self.handover(association, message),
             message => self.of_ue(association, message),
         }
     }
@@ -69,8 +86,8 @@ impl Amf {
         let Some(ids) = ids_of(&message) else {
             return;
         };
-        let ue = match self.find(association, ids) {
-            Ok(ue) => ue,
+        let (ue, id) = match self.find(association, ids) {
+            Ok(found) => found,
             // What is over is over; anything else names a connection that is not there.
             Err(_) if matches!(message, FromRan::UeContextReleaseComplete { .. }) => return,
             Err(cause) => {
@@ -81,6 +98,10 @@ impl Amf {
                 return self.indicate(association, Some(ids), cause);
             }
         };
+        let role = self.state.borrow().role(ue, id);
+        if role != Role::Current {
+            return self.of_other(ue, id, role, message);
+        }
         let name = message.name();
         match message {
             FromRan::UplinkNasTransport { nas, location, .. } => {
@@ -100,20 +121,28 @@ impl Amf {
                 }
                 self.tell(ue, Event::Context(Ok(())));
             }
-            FromRan::PduSessionSetupResponse { sessions, .. } => {
-                let state = &mut *self.state.borrow_mut();
-                state.line("gNB", "AMF", "14", name, ue);
-                state.set_up(ue, sessions);
+            message @ (FromRan::PduSessionSetupResponse { .. }
+            | FromRan::PduSessionModifyResponse { .. }
+            | FromRan::PduSessionReleaseResponse { .. }) => {
+                self.state.borrow_mut().of_sessions(ue, message);
             }
-            FromRan::PduSessionReleaseResponse { sessions, .. } => {
-                let state = &mut *self.state.borrow_mut();
-                state.line("gNB", "AMF", "6", name, ue);
-                state.released(ue, sessions);
+            FromRan::UeContextModificationResponse { .. } => {
+                self.ue_line(ue, name);
+                self.tell(ue, Event::Context(Ok(())));
             }
-            FromRan::InitialContextSetupFailure { cause, .. } => {
+            FromRan::InitialContextSetupFailure { cause, .. }
+            | FromRan::UeContextModificationFailure { cause, .. } => {
                 self.ue_line(ue, name);
                 self.tell(ue, Event::Context(Err(cause)));
             }
+            message => self.of_ue_itself(ue, message),
+        }
+    }
+
+    /// A message about the connection itself, or one that has no answer.
+    fn of_ue_itself(&mut self, ue: UeId, message: FromRan) {
+        let name = message.name();
+        match message {
             FromRan::UeContextReleaseComplete { .. } => {
                 self.ue_line(ue, name);
                 if !self.tell(ue, Event::Released) {
@@ -125,12 +154,17 @@ impl Amf {
                 self.abort(ue);
                 self.start(ue, |p| release::requested(p, cause));
             }
-            FromRan::UeRadioCapability { capability, .. } => {
-                let state = &mut *self.state.borrow_mut();
-                let ue = state.ues.get_mut(ue.0);
-                if let Some(ue) = ue.filter(|_| capability.len() <= limits::RADIO_CAPABILITY) {
-                    ue.radio_capability = Some(capability);
-                }
+            FromRan::UeRadioCapability {
+                capability,
+                for_paging,
+                ..
+            } => keep_capability(&mut self.state.borrow_mut(), ue, capability, for_paging),
+            // The UE hears it when it has come to where it goes.
+            FromRan::NasNonDelivery { nas, cause, .. }
+                if cause == Cause::XN_HANDOVER_TRIGGERED
+                    || self.state.borrow().stage(ue).is_some() =>
+            {
+                self.state.borrow_mut().hold(ue, || Held::Nas(nas));
             }
             // The message is sent again when its timer runs out.
             _ => self.state.borrow_mut().counters.unexpected += 1,
@@ -139,10 +173,7 @@ impl Amf {
 
     fn initial_ue_message(&mut self, association: AssociationId, message: InitialUeMessage) {
         // A gNB that gives a name again has forgotten whom it called so.
-        let forgotten = self.state.borrow().find_ran(association, message.ran);
-        if let Some(ue) = forgotten {
-            self.lose_ue(ue);
-        }
+        self.forget_name(association, message.ran);
         let new = {
             let state = &mut *self.state.borrow_mut();
             connect(state, association, &message)
@@ -176,14 +207,19 @@ impl Amf {
         }
     }
 
-    /// The UE of a connection, or what is wrong with its names.
-    fn find(&self, association: AssociationId, ids: (AmfUeId, RanUeId)) -> Result<UeId, Cause> {
+    /// A connection and its UE, or what is wrong with its names.
+    pub(crate) fn find(
+        &self,
+        association: AssociationId,
+        ids: (AmfUeId, RanUeId),
+    ) -> Result<(UeId, ConnectionId), Cause> {
         let state = self.state.borrow();
-        let connection = state.connections.get(ConnectionId::from_ngap(ids.0).0);
+        let id = ConnectionId::from_ngap(ids.0);
+        let connection = state.connections.get(id.0);
         let connection = connection.filter(|connection| connection.association == association);
         let connection = connection.ok_or(Cause::UNKNOWN_LOCAL_ID)?;
         (connection.ran == ids.1)
-            .then_some(connection.ue)
+            .then_some((connection.ue, id))
             .ok_or(Cause::INCONSISTENT_REMOTE_ID)
     }
 
@@ -194,8 +230,8 @@ impl Amf {
             None => self.lose(association),
             Some(list) => {
                 for ids in list {
-                    if let Some(ue) = self.find_by_either(association, ids) {
-                        self.lose_ue(ue);
+                    if let Some((ue, id)) = self.find_by_either(association, ids) {
+                        self.lose_connection(ue, id);
                     }
                 }
             }
@@ -204,12 +240,17 @@ impl Amf {
         self.state.borrow_mut().send_n2(association, None, &answer);
     }
 
-    fn find_by_either(&self, association: AssociationId, ids: &Ids) -> Option<UeId> {
+    fn find_by_either(
+        &self,
+        association: AssociationId,
+        ids: &Ids,
+    ) -> Option<(UeId, ConnectionId)> {
         let state = self.state.borrow();
         match *ids {
             Ids { amf: Some(amf), .. } => {
-                let connection = state.connections.get(ConnectionId::from_ngap(amf).0)?;
-                (connection.association == association).then_some(connection.ue)
+                let id = ConnectionId::from_ngap(amf);
+                let connection = state.connections.get(id.0)?;
+                (connection.association == association).then_some((connection.ue, id))
             }
             Ids { ran: Some(ran), .. } => state.find_ran(association, ran),
             _ => None,
@@ -218,22 +259,30 @@ impl Amf {
 
     /// All UEs of a gNB are idle.
     fn lose(&mut self, association: AssociationId) {
-        let ues = self.state.borrow().ues_of(association);
-        for ue in ues {
-            self.lose_ue(ue);
+        let connections = self.state.borrow().connections_of(association);
+        for (ue, id) in connections {
+            self.lose_connection(ue, id);
         }
     }
 
     /// A UE is idle, whatever it was doing.
     pub(crate) fn lose_ue(&mut self, ue: UeId) {
         self.abort(ue);
-        let state = &mut *self.state.borrow_mut();
-        state.disconnect(ue);
-        state.forget_if_unknown(ue);
+        {
+            let state = &mut *self.state.borrow_mut();
+            state.disconnect(ue);
+            state.forget_if_unknown(ue);
+        }
+        self.go_on(ue);
     }
 
     /// Error Indication.
-    fn indicate(&mut self, association: AssociationId, connection: Option<Ids>, cause: Cause) {
+    pub(crate) fn indicate(
+        &mut self,
+        association: AssociationId,
+        connection: Option<Ids>,
+        cause: Cause,
+    ) {
         let state = &mut *self.state.borrow_mut();
         state.counters.unexpected += 1;
         let indication = FromAmf::ErrorIndication {
@@ -250,6 +299,7 @@ impl Amf {
             what: what.to_owned(),
             step: "",
             supi: None,
+            ue: None,
         };
         self.state.borrow_mut().effects.push(Effect::Ladder(line));
     }
@@ -277,8 +327,45 @@ impl Amf {
         message: &sluice_n1::Uplink,
         is_verified: bool,
     ) -> collisions::Decision {
-        collisions::decide(message, is_verified, self.step_of(ue).is_some())
+        collisions::decide(message, is_verified, self.running(ue))
     }
+
+    /// What the UE is doing.
+    pub(crate) fn running(&self, ue: UeId) -> Running {
+        match self.expects(ue) {
+            None => Running::Nothing,
+            Some(Kind::Deregistration) => Running::Deregistration,
+            Some(Kind::Configuration) => Running::Renaming,
+            Some(_) => Running::Another,
+        }
+    }
+
+    /// What the UE's procedure waits for; none if it has none.
+    pub(crate) fn expects(&self, ue: UeId) -> Option<Kind> {
+        let task = self.state.borrow().ues.get(ue.0).and_then(|ue| ue.task);
+        self.tasks.expects(task?)
+    }
+}
+
+/// What a gNB tells of a UE's radio is kept for the next, unless it is too long.
+fn keep_capability(
+    state: &mut State,
+    ue: UeId,
+    capability: RadioCapability,
+    for_paging: Option<PagingCapability>,
+) {
+    let ue = state.ues.get_mut(ue.0);
+    if let Some(ue) = ue.filter(|_| capability.len() <= limits::RADIO_CAPABILITY) {
+        ue.radio_capability = Some(capability);
+        ue.paging_capability = for_paging.filter(is_short);
+    }
+}
+
+/// Whether what a gNB needs for paging is kept.
+fn is_short(capability: &PagingCapability) -> bool {
+    let parts = [&capability.nr, &capability.eutra];
+    let octets: usize = parts.into_iter().flatten().map(Vec::len).sum();
+    octets <= limits::RADIO_CAPABILITY
 }
 
 /// A step's number; waits that are not steps of the call flow have none.
@@ -318,14 +405,21 @@ fn ids_of(message: &FromRan) -> Option<(AmfUeId, RanUeId)> {
         | FromRan::NasNonDelivery { ids, .. }
         | FromRan::InitialContextSetupResponse { ids, .. }
         | FromRan::PduSessionSetupResponse { ids, .. }
+        | FromRan::PduSessionModifyResponse { ids, .. }
         | FromRan::PduSessionReleaseResponse { ids, .. }
         | FromRan::InitialContextSetupFailure { ids, .. }
         | FromRan::UeContextReleaseRequest { ids, .. }
         | FromRan::UeContextReleaseComplete { ids }
+        | FromRan::UeContextModificationResponse { ids }
+        | FromRan::UeContextModificationFailure { ids, .. }
         | FromRan::UeRadioCapability { ids, .. } => Some(*ids),
         FromRan::NgSetupRequest(_)
         | FromRan::InitialUeMessage(_)
         | FromRan::NgReset { .. }
+        | FromRan::RanConfigurationUpdate { .. }
+        | FromRan::AmfConfigurationUpdateAcknowledge
+        | FromRan::AmfConfigurationUpdateFailure { .. }
+        | FromRan::Handover(_)
         | FromRan::ErrorIndication { .. } => None,
     }
 }

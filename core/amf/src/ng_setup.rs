@@ -1,37 +1,144 @@
-//! NG Setup: a gNB and an AMF get to know each other (TS 38.413, 8.7.1).
+//! NG Setup, and updates of configuration: a gNB and an AMF get to know each other, and what changes
+//! (TS 38.413, 8.7.1 to 8.7.3); the AMF's end (8.7.6); overload (8.7.7, 8.7.8).
 
-use sluice_n2::{Cause, FromAmf, NgSetupRequest, NgSetupResponse};
-use sluice_sbi::{AssociationId, Effect, Line};
+use core::fmt;
+
+use sluice_ids::{Plmn, Snssai};
+use sluice_n2::{
+    Cause, FromAmf, NgSetupRequest, NgSetupResponse, Overload, PlmnSlices, SupportedArea,
+};
+use sluice_sbi::{AssociationId, Effect, Line, Refused};
 
 use crate::limits;
 use crate::state::{Gnb, State};
 
 /// Answers a request. What the gNB had before is gone; the caller has made its UEs idle.
 pub(crate) fn answer(state: &mut State, association: AssociationId, request: NgSetupRequest) {
-    let answer = match admit(state, &request) {
+    let has_room = state.gnbs.len() < limits::GNBS;
+    let admitted = if has_room {
+        admit(state, &request.areas)
+    } else {
+        Err((
+            Cause::Misc(0),
+            format!("{} gNBs are the most", limits::GNBS),
+            "use another AMF for further gNBs",
+        ))
+    };
+    let answer = match admitted {
         Ok(()) => {
             state.gnbs.insert(
                 association,
                 Gnb {
+                    identity: request.gnb,
+                    name: request.name,
                     areas: request.areas,
                 },
             );
-            FromAmf::NgSetupResponse(NgSetupResponse {
-                name: state.config.name.clone(),
-                guamis: vec![state.config.guami],
-                capacity: state.config.capacity,
-                plmns: state.config.plmns.clone(),
-            })
+            FromAmf::NgSetupResponse(ours(state))
         }
-        Err((cause, why)) => {
+        Err((cause, why, remedy)) => {
             state.gnbs.remove(&association);
             state.counters.refusals += 1;
             line(state, &format!("gNB {:?} is refused: {why}", request.gnb));
+            let name = request.name.map(|name| format!(" ({name})"));
+            state.effects.push(Effect::Refused(Box::new(Refused {
+                who: format!("gNB {:?}{}", request.gnb, name.unwrap_or_default()),
+                supi: None,
+                request: "NG Setup",
+                cause: format!("{cause:?}"),
+                why,
+                remedy,
+            })));
             FromAmf::NgSetupFailure { cause }
         }
     };
     line(state, answer.name());
     state.send_n2(association, None, &answer);
+    if let Some(overload) = state.overload
+        && state.gnbs.contains_key(&association)
+    {
+        state.send_n2(association, None, &FromAmf::OverloadStart(overload));
+    }
+}
+
+/// What gNBs are told of us.
+fn ours(state: &State) -> NgSetupResponse {
+    NgSetupResponse {
+        name: state.config.name.clone(),
+        guamis: vec![state.config.guami],
+        capacity: state.config.capacity,
+        plmns: state.config.plmns.clone(),
+    }
+}
+
+/// RAN Configuration Update: a gNB that would not be served any more stays what it was, and is told so.
+/// Its UEs are not touched (8.7.2.2).
+pub(crate) fn ran_update(
+    state: &mut State,
+    association: AssociationId,
+    name: Option<String>,
+    areas: Option<Vec<SupportedArea>>,
+) {
+    let admitted = areas.as_ref().map_or(Ok(()), |areas| admit(state, areas));
+    let answer = match admitted {
+        Ok(()) => {
+            if let Some(gnb) = state.gnbs.get_mut(&association) {
+                gnb.name = name.or(gnb.name.take());
+                gnb.areas = areas.unwrap_or_else(|| std::mem::take(&mut gnb.areas));
+            }
+            FromAmf::RanConfigurationUpdateAcknowledge
+        }
+        Err((cause, why, remedy)) => {
+            state.counters.refusals += 1;
+            let gnb = state.gnbs.get(&association);
+            let who = gnb.map_or("a gNB".to_owned(), |gnb| format!("gNB {:?}", gnb.identity));
+            line(state, &format!("an update of {who} is refused: {why}"));
+            state.effects.push(Effect::Refused(Box::new(Refused {
+                who,
+                supi: None,
+                request: "RAN Configuration Update",
+                cause: format!("{cause:?}"),
+                why,
+                remedy,
+            })));
+            FromAmf::RanConfigurationUpdateFailure { cause }
+        }
+    };
+    line(state, answer.name());
+    state.send_n2(association, None, &answer);
+}
+
+/// AMF Configuration Update: all gNBs are told what is served now.
+pub(crate) fn amf_update(state: &mut State) {
+    let update = FromAmf::AmfConfigurationUpdate(ours(state));
+    tell_all(state, &update);
+}
+
+/// AMF Status Indication, to all gNBs: this AMF is about to go (8.7.6).
+pub(crate) fn end(state: &mut State) {
+    let unavailable = vec![state.config.guami];
+    tell_all(state, &FromAmf::AmfStatusIndication { unavailable });
+}
+
+/// Overload Start or Stop, to all gNBs.
+pub(crate) fn overload(state: &mut State, overload: Option<Overload>) {
+    if state.overload == overload {
+        return;
+    }
+    state.overload = overload;
+    let message = match overload {
+        Some(overload) => FromAmf::OverloadStart(overload),
+        None => FromAmf::OverloadStop,
+    };
+    tell_all(state, &message);
+}
+
+fn tell_all(state: &mut State, message: &FromAmf) {
+    let gnbs: Vec<AssociationId> = state.gnbs.keys().copied().collect();
+    line(state, message.name());
+    for gnb in gnbs {
+        state.send_n2(gnb, None, message);
+    }
 }
 
 fn line(state: &mut State, what: &str) {
@@ -41,22 +148,16 @@ fn line(state: &mut State, what: &str) {
         what: what.to_owned(),
         step: "",
         supi: None,
+        ue: None,
     };
     state.effects.push(Effect::Ladder(line));
 }
 
 /// Whether anything that the gNB offers is served here, or what it offers and what is expected.
-fn admit(state: &State, request: &NgSetupRequest) -> Result<(), (Cause, String)> {
+fn admit(state: &State, areas: &[SupportedArea]) -> Result<(), (Cause, String, &'static str)> {
     let config = &state.config;
-    if state.gnbs.len() >= limits::GNBS {
-        return Err((
-            Cause::Misc(0),
-            format!("{} gNBs are the most", limits::GNBS),
-        ));
-    }
     let offered = || {
-        request
-            .areas
+        areas
             .iter()
             .flat_map(|area| area.plmns.iter().map(move |plmn| (area.tac, plmn)))
     };
@@ -67,24 +168,48 @@ fn admit(state: &State, request: &NgSetupRequest) -> Result<(), (Cause, String)>
             .any(|area| area.tac == *tac && area.plmn == plmn.plmn)
     };
     if !offered().any(|one| in_areas(&one)) {
-        let areas: Vec<_> = offered().map(|(tac, plmn)| (plmn.plmn, tac)).collect();
-        let why = format!(
-            "it offers areas {areas:?}, expected is one of {:?}",
-            config.areas
-        );
-        return Err((Cause::UNKNOWN_PLMN, why));
+        let areas = named(offered().map(|(tac, plmn)| (plmn.plmn, tac)));
+        let expected = named(config.areas.iter());
+        let why = format!("it offers areas {areas}, expected is one of {expected}");
+        let remedy = "correct PLMN and TAC at the gNB, or add the area to tracking_areas";
+        return Err((Cause::UNKNOWN_PLMN, why, remedy));
     }
     let ours = |plmn| config.plmns.iter().filter(move |one| one.plmn == plmn);
     let is_common = |(_, plmn): (sluice_ids::Tac, &sluice_n2::PlmnSlices)| {
         ours(plmn.plmn).any(|one| one.slices.iter().any(|slice| plmn.slices.contains(slice)))
     };
     if !offered().filter(in_areas).any(is_common) {
-        let slices: Vec<_> = offered().map(|(_, plmn)| plmn).collect();
-        let why = format!(
-            "it offers slices {slices:?}, expected is one of {:?}",
-            config.plmns
-        );
-        return Err((Cause::SLICE_NOT_SUPPORTED, why));
+        let slices = named(offered().flat_map(|(_, plmn)| each_of(plmn)));
+        let expected = named(config.plmns.iter().flat_map(each_of));
+        let why = format!("it offers slices {slices}, expected is one of {expected}");
+        let remedy = "correct the slices at the gNB, or add one of its to plmns";
+        return Err((Cause::SLICE_NOT_SUPPORTED, why, remedy));
     }
     Ok(())
+}
+
+fn each_of(plmn: &PlmnSlices) -> impl Iterator<Item = (Plmn, Snssai)> + '_ {
+    plmn.slices.iter().map(|slice| (plmn.plmn, *slice))
+}
+
+/// The first of them by name, and how many more there are: a request may hold thousands.
+fn named<T: fmt::Debug>(all: impl Iterator<Item = T>) -> String {
+    let mut all = all.fuse();
+    let first: Vec<T> = all.by_ref().take(limits::NAMED).collect();
+    match all.count() {
+        0 => format!("{first:?}"),
+        more => format!("{first:?} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_are_named_and_the_others_counted() {
+        assert_eq!(named([1, 2].iter()), "[1, 2]");
+        assert_eq!(named(1..=8), "[1, 2, 3, 4, 5, 6, 7, 8]");
+        assert_eq!(named(1..=1_000), "[1, 2, 3, 4, 5, 6, 7, 8] and 992 more");
+    }
 }

@@ -33,6 +33,18 @@ pub(crate) enum Kind {
     Context,
     /// UE Context Release Complete.
     Release,
+    /// Deregistration Accept.
+    Deregistration,
+    /// Configuration Update Complete.
+    Configuration,
+    /// The target's answer to Handover Request.
+    Preparation,
+    /// Handover Notify.
+    Arrival,
+    /// That the source has released the UE.
+    Departure,
+    /// That the UE answers its paging, which begins another procedure: nothing.
+    Paging,
 }
 
 /// What a procedure is told.
@@ -48,6 +60,12 @@ pub(crate) enum Event {
     Context(Result<(), n2::Cause>),
     /// The gNB has released the UE.
     Released,
+    /// The target has room for the UE, or why not.
+    Prepared(Result<Box<n2::HandoverRequestAcknowledge>, n2::Cause>),
+    /// The UE is at the target.
+    Arrived,
+    /// The source has released it.
+    Left,
 }
 
 impl Kind {
@@ -60,7 +78,9 @@ impl Kind {
             | (
                 Self::Authentication,
                 Event::Nas(
-                    Uplink::AuthenticationResponse(_) | Uplink::AuthenticationFailure { .. },
+                    Uplink::AuthenticationResponse(_)
+                    | Uplink::EapResponse(_)
+                    | Uplink::AuthenticationFailure { .. },
                 ),
             )
             | (
@@ -69,7 +89,12 @@ impl Kind {
             )
             | (Self::Accept, Event::Nas(Uplink::RegistrationComplete) | Event::Context(_))
             | (Self::Context, Event::Context(_))
-            | (Self::Release, Event::Released) => true,
+            | (Self::Deregistration, Event::Nas(Uplink::DeregistrationAccept))
+            | (Self::Configuration, Event::Nas(Uplink::ConfigurationUpdateComplete))
+            | (Self::Release, Event::Released)
+            | (Self::Preparation, Event::Prepared(_))
+            | (Self::Arrival, Event::Arrived)
+            | (Self::Departure, Event::Left) => true,
             _ => false,
         }
     }

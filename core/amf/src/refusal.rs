@@ -9,8 +9,12 @@ use sluice_sbi::Problem;
 pub(crate) enum Refusal {
     /// Registration Reject.
     Registration(n1::Cause),
+    /// Another function could not do its part.
+    Problem(Problem),
     /// Authentication Reject: it is not that UE.
     Authentication,
+    /// Authentication Reject with EAP-Failure: the home network says that it is not that UE.
+    Eap(Vec<u8>),
     /// The UE does not answer, or refuses itself; it is told nothing.
     Silent(&'static str),
 }
@@ -20,7 +24,11 @@ impl Refusal {
     pub fn message(&self) -> Option<Downlink> {
         match self {
             Self::Registration(cause) => Some(Downlink::RegistrationReject(*cause)),
-            Self::Authentication => Some(Downlink::AuthenticationReject),
+            Self::Problem(Problem::AuthenticationRejected) | Self::Authentication => {
+                Some(Downlink::AuthenticationReject)
+            }
+            Self::Eap(eap) => Some(Downlink::EapReject(eap.clone())),
+            Self::Problem(problem) => Some(Downlink::RegistrationReject(cause(*problem))),
             Self::Silent(_) => None,
         }
     }
@@ -28,29 +36,37 @@ impl Refusal {
     /// What the gNB is told when it releases the UE.
     pub fn release(&self) -> n2::Cause {
         match self {
-            Self::Authentication => n2::Cause::AUTHENTICATION_FAILURE,
-            Self::Registration(_) => n2::Cause::NORMAL_RELEASE,
+            Self::Problem(Problem::AuthenticationRejected)
+            | Self::Authentication
+            | Self::Eap(_) => n2::Cause::AUTHENTICATION_FAILURE,
+            Self::Registration(_) | Self::Problem(_) => n2::Cause::NORMAL_RELEASE,
             Self::Silent(_) => n2::Cause::NAS_UNSPECIFIED,
         }
     }
 }
 
 impl From<Problem> for Refusal {
-    /// Of what another function could not do.
     fn from(problem: Problem) -> Self {
-        match problem {
-            Problem::UserNotFound | Problem::IdentityUnreadable => {
-                Self::Registration(n1::Cause::ILLEGAL_UE)
-            }
-            Problem::AuthenticationRejected => Self::Authentication,
-            Problem::ServingNetworkNotAuthorized => Self::Registration(n1::Cause::PLMN_NOT_ALLOWED),
-            Problem::Timeout
-            | Problem::Overload
-            | Problem::ContextNotFound
-            | Problem::Protocol
-            | Problem::DnnNotSupported
-            | Problem::UeNotReachable => Self::Registration(n1::Cause::CONGESTION),
+        Self::Problem(problem)
+    }
+}
+
+/// Of what another function could not do.
+fn cause(problem: Problem) -> n1::Cause {
+    match problem {
+        Problem::UserNotFound | Problem::IdentityUnreadable | Problem::AuthenticationRejected => {
+            n1::Cause::ILLEGAL_UE
         }
+        Problem::ServingNetworkNotAuthorized => n1::Cause::PLMN_NOT_ALLOWED,
+        Problem::ServiceNotAllowed => n1::Cause::SERVICES_NOT_ALLOWED,
+        Problem::Timeout
+        | Problem::Overload
+        | Problem::ContextNotFound
+        | Problem::Protocol
+        | Problem::DnnNotSupported
+        | Problem::QosNotAuthorized
+        | Problem::FiveQiNotAuthorized
+        | Problem::NoResources => n1::Cause::CONGESTION,
     }
 }
 
@@ -64,6 +80,8 @@ mod tests {
         let reject = |cause| Some(Downlink::RegistrationReject(cause));
         assert_eq!(cause(Problem::UserNotFound), reject(n1::Cause::ILLEGAL_UE));
         assert_eq!(cause(Problem::Timeout), reject(n1::Cause::CONGESTION));
+        let barred = reject(n1::Cause::SERVICES_NOT_ALLOWED);
+        assert_eq!(cause(Problem::ServiceNotAllowed), barred);
         assert_eq!(
             cause(Problem::AuthenticationRejected),
             Some(Downlink::AuthenticationReject)

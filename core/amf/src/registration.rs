@@ -9,13 +9,15 @@ use sluice_sbi::{AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf,
 
 use crate::authentication;
 use crate::common_procedures;
+use crate::explained;
 use crate::initial_context;
 use crate::limits;
 use crate::procedure::{Event, Kind, Procedure};
 use crate::refusal::Refusal;
 use crate::release;
 use crate::security_mode;
-use crate::ue::{Registered, Undo};
+use crate::state::describe;
+use crate::ue::{Registered, Ue, Undo};
 use crate::user_plane::{self, Resumed};
 
 /// A Registration Request as it came.
@@ -30,10 +32,12 @@ pub(crate) struct Request {
 /// The procedure. It ends with the UE registered, or refused and disconnected.
 pub(crate) async fn run(p: Procedure, request: Request) {
     let is_initial = request.message.kind == RegistrationKind::Initial;
+    let shown = explained::identity(&request.message.identity);
     match register(&p, request).await {
         Ok(follow_on) => {
             p.with(|state| state.counters.registrations += 1);
-            if is_initial {
+            let are_news = p.with_ue(|ue| std::mem::take(&mut ue.news.names));
+            if is_initial || are_news {
                 common_procedures::tell_names_and_time(&p);
             }
             // A UE that has nothing more to say becomes idle.
@@ -41,13 +45,16 @@ pub(crate) async fn run(p: Procedure, request: Request) {
                 release::run(&p, sluice_n2::Cause::NORMAL_RELEASE).await;
             }
         }
-        Err(refusal) => refuse(&p, &refusal).await,
+        Err(refusal) => refuse(&p, &refusal, shown).await,
     }
 }
 
-async fn refuse(p: &Procedure, refusal: &Refusal) {
+async fn refuse(p: &Procedure, refusal: &Refusal, shown: String) {
     p.with(|state| {
-        state.counters.refusals += 1;
+        let told = refusal.message();
+        let cause = told.map_or_else(|| "without a cause".to_owned(), |told| describe(&told));
+        let reason = explained::refusal(refusal);
+        state.refused(p.ue, Some(shown), "Registration", cause, reason);
         state.undo(p.ue);
     });
     match (refusal.message(), refusal) {
@@ -95,6 +102,7 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     // One that begins anew has none.
     let resumed = if message.kind == RegistrationKind::Initial {
         p.with(|state| state.keep_sessions(p.ue, 0, "17"));
+        p.with_ue(|ue| ue.paged_for.clear());
         Resumed {
             status: message.session_status.map(|_| 0),
             ..Resumed::default()
@@ -164,7 +172,10 @@ fn take_over(p: &Procedure, supi: sluice_ids::Supi) {
     p.with(|state| {
         let old = state.find_supi(&supi).filter(|old| *old != p.ue);
         let kept = old.and_then(|old| state.ues.get(old.0));
-        let kept = kept.map(|ue| (ue.imeisv, ue.radio_capability.clone()));
+        let kept = kept.map(|ue| {
+            let radio = (ue.radio_capability.clone(), ue.paging_capability.clone());
+            (ue.imeisv, radio)
+        });
         if let Some(old) = old {
             release::command(state, old, sluice_n2::Cause::FROM_5GC);
             state.disconnect(old);
@@ -173,9 +184,12 @@ fn take_over(p: &Procedure, supi: sluice_ids::Supi) {
         state.own_supi(p.ue, supi);
         if let Some(ue) = state.ues.get_mut(p.ue.0) {
             ue.supi = Some(supi);
-            let (imeisv, radio_capability) = kept.unwrap_or_default();
+            let (imeisv, (radio_capability, paging_capability)) = kept.unwrap_or_default();
             ue.imeisv = ue.imeisv.or(imeisv);
-            ue.radio_capability = ue.radio_capability.take().or(radio_capability);
+            if ue.radio_capability.is_none() {
+                ue.radio_capability = radio_capability;
+                ue.paging_capability = paging_capability;
+            }
         }
     });
 }
@@ -206,35 +220,24 @@ fn admit(
         return Err(Refusal::Registration(Cause::NO_NETWORK_SLICES));
     }
     let is_new = p.with_ue(|ue| ue.guti.is_none());
-    let renames = is_new || message.kind != RegistrationKind::Periodic;
+    let is_paged = p.with_ue(|ue| std::mem::take(&mut ue.is_paged));
+    let renames = is_new || is_paged || message.kind != RegistrationKind::Periodic;
     p.with(|state| {
         let guti = renames.then(|| state.new_guti());
         let ambr_bps = (
             subscription.ambr_down_bps.get(),
             subscription.ambr_up_bps.get(),
         );
-        let mut forgotten = None;
+        if let Some(guti) = guti {
+            state.rename(p.ue, guti);
+        }
         if let Some(ue) = state.ues.get_mut(p.ue.0) {
-            if let Some(guti) = guti {
-                // Two names at the most: the last that it has acknowledged, and this one.
-                forgotten = if ue.old_guti.is_some() {
-                    ue.guti.take()
-                } else {
-                    None
-                };
-                ue.old_guti = ue.old_guti.or(ue.guti);
-                ue.guti = Some(guti);
-            }
+            ue.drx = message.drx;
+            ue.news.registration = false;
             ue.registered = Some(Registered {
                 allowed_nssai: allowed.clone(),
                 ambr_bps,
             });
-        }
-        if let Some(forgotten) = forgotten {
-            state.forget_name(forgotten);
-        }
-        if let Some(guti) = guti {
-            state.name_ue(p.ue, guti);
         }
         let config = &state.config;
         Ok(RegistrationAccept {
@@ -301,6 +304,12 @@ async fn accept_and_wait(
     if needs_context {
         p.with(|state| initial_context::request(state, p.ue, "21", Some(&message), setups))?;
     } else {
+        // A UE that was authenticated on this connection has new keys, and its gNB those of before.
+        let has_new_keys = |ue: &mut Ue| ue.security.as_ref().is_some_and(|s| s.chain.is_none());
+        if p.with_ue(has_new_keys) {
+            p.with(|state| initial_context::renew_key(state, p.ue, "21"))?;
+            needs_context = true;
+        }
         p.send("21", &message);
         p.with(|state| state.ask_for_sessions(p.ue, "21", setups));
     }
@@ -330,12 +339,7 @@ async fn accept_and_wait(
         }
     }
     if renames {
-        p.with(|state| {
-            let old = state.ues.get_mut(p.ue.0).and_then(|ue| ue.old_guti.take());
-            if let Some(old) = old {
-                state.forget_name(old);
-            }
-        });
+        p.with(|state| state.forget_old_name(p.ue));
     }
     Ok(())
 }

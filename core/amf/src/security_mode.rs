@@ -33,6 +33,7 @@ pub(crate) async fn run(
         ask_imeisv,
         ask_initial_message,
         abba: Some(ABBA),
+        eap: new.eap.clone(),
     });
     let context = SecurityContext::new(Side::Network, new.ngksi, keys);
     let security = Security {

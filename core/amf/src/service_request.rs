@@ -3,6 +3,8 @@
 use sluice_n1::{Downlink, ServiceRequest};
 use sluice_sbi::Wake;
 
+use crate::common_procedures;
+use crate::explained;
 use crate::initial_context;
 use crate::limits;
 use crate::procedure::{Event, Kind, Procedure};
@@ -13,9 +15,16 @@ use crate::user_plane::{self, Resumed};
 /// The procedure; the UE's request was verified. The UE stays connected until its gNB wants it
 /// released.
 pub(crate) async fn run(p: Procedure, request: ServiceRequest) {
+    let is_paged = p.with_ue(|ue| std::mem::take(&mut ue.is_paged));
     if let Err(refusal) = serve(&p, &request).await {
-        p.with(|state| state.counters.refusals += 1);
-        release::run(&p, refusal.release()).await;
+        let cause = "without a cause".to_owned();
+        let reason = explained::refusal(&refusal);
+        p.with(|state| state.refused(p.ue, None, "Service Request", cause, reason));
+        return release::run(&p, refusal.release()).await;
+    }
+    // A name that was called over the air is used no more (TS 33.501, 6.12.3).
+    if is_paged {
+        common_procedures::rename(&p).await;
     }
 }
 

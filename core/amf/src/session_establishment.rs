@@ -5,6 +5,7 @@ use sluice_ids::{Dnn, Snssai};
 use sluice_n1::{Cause, Downlink, RequestType, UplinkPayload};
 use sluice_sbi::{Container, CreateSmContext, GetSmfSelection, Problem, ReleaseSmContext};
 
+use crate::explained;
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::sessions::{returned, transport};
@@ -13,13 +14,21 @@ use crate::sessions::{returned, transport};
 pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
     let answer = match establish(&p, session, &payload).await {
         Ok(None) => return,
-        Ok(Some(answer)) => answer,
-        Err(cause) => returned(payload, cause),
+        // The SMF has told why.
+        Ok(Some(answer)) => {
+            p.with(|state| state.counters.refusals += 1);
+            answer
+        }
+        Err(cause) => {
+            let reason = explained::by_cause(cause);
+            let request = "PDU Session Establishment";
+            p.with(|state| state.refused(p.ue, None, request, cause.to_string(), reason));
+            returned(payload, cause)
+        }
     };
     p.with_ue(|ue| {
         ue.sessions.remove(&session);
     });
-    p.with(|state| state.counters.refusals += 1);
     p.send("5", &answer);
 }
 
@@ -66,11 +75,17 @@ async fn establish(
         }
     });
     // 3 and 5: Nsmf_PDUSession_CreateSMContext
+    let area = p.with(|state| {
+        state
+            .connection(p.ue)
+            .map(|(_, connection)| connection.location.tai)
+    });
     let request = CreateSmContext {
         supi,
         session,
         slice,
         dnn,
+        area: area.ok_or(Cause::PAYLOAD_NOT_FORWARDED)?,
         n1,
     };
     let created = p.call("3", request).await.map_err(by_problem)?;

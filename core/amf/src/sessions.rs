@@ -2,13 +2,14 @@
 //! which user planes are up.
 
 use sluice_n1::{Cause, Downlink, N1_SM, UplinkPayload};
-use sluice_n2::{FromAmf, SessionResults, SessionSetup, Transfers};
+use sluice_n2::{FromAmf, FromRan, SessionModification, SessionResults, SessionSetup, Transfers};
 use sluice_sbi::{
     Container, Effect, Message, N2Sm, Nf, NotifySmContext, Problem, ReleaseSmContext, RequestId,
     SmChange, SmContextUpdated, TransferN1N2, UpdateSmContext, server,
 };
 
 use crate::initial_context;
+use crate::moving::{Held, HeldSm};
 use crate::state::State;
 use crate::ue::{SmContext, UeId, Waiter};
 
@@ -77,8 +78,7 @@ impl State {
 
     /// The session is over for the UE: the SMF forgets it.
     pub fn release_session(&mut self, ue: UeId, session: u8, step: &'static str) {
-        let sessions = self.ues.get_mut(ue.0).map(|ue| &mut ue.sessions);
-        let context = sessions.and_then(|sessions| sessions.remove(&session));
+        let context = self.forget_session(ue, session);
         if let Some(context) = context.and_then(|session| session.context) {
             let message = Message::from(ReleaseSmContext {
                 context: context.into(),
@@ -86,6 +86,13 @@ impl State {
             self.line("AMF", "SMF", step, message.name(), ue);
             self.call(Waiter::Nobody, Nf::Smf, message);
         }
+    }
+
+    /// Nothing more is done for the session.
+    fn forget_session(&mut self, ue: UeId, session: u8) -> Option<SmContext> {
+        let ue = self.ues.get_mut(ue.0)?;
+        ue.paged_for.remove(&session);
+        ue.sessions.remove(&session)
     }
 
     /// Releases those sessions of a UE whose bits are not set.
@@ -126,8 +133,38 @@ impl State {
         }
     }
 
+    /// What a gNB says of sessions.
+    pub fn of_sessions(&mut self, ue: UeId, message: FromRan) {
+        let name = message.name();
+        match message {
+            FromRan::PduSessionSetupResponse { sessions, .. } => {
+                self.line("gNB", "AMF", "14", name, ue);
+                self.set_up(ue, sessions);
+            }
+            FromRan::PduSessionModifyResponse { sessions, .. } => {
+                self.line("gNB", "AMF", "6", name, ue);
+                self.modified(ue, sessions);
+            }
+            FromRan::PduSessionReleaseResponse { sessions, .. } => {
+                self.line("gNB", "AMF", "6", name, ue);
+                self.released(ue, sessions);
+            }
+            _ => self.counters.unexpected += 1,
+        }
+    }
+
+    /// What became of changes of flows at the gNB.
+    fn modified(&mut self, ue: UeId, results: SessionResults) {
+        for (session, transfer) in results.done {
+            self.update_session(ue, session, "7", SmChange::Modified, &transfer);
+        }
+        for (session, transfer) in results.failed {
+            self.update_session(ue, session, "7", SmChange::ModifyFailed, &transfer);
+        }
+    }
+
     /// Sessions that the gNB has released.
-    pub fn released(&mut self, ue: UeId, sessions: Transfers) {
+    fn released(&mut self, ue: UeId, sessions: Transfers) {
         for (session, transfer) in sessions {
             let known = self.session_mut(ue, session);
             let is_known = known.map(|session| session.is_up = false).is_some();
@@ -147,8 +184,7 @@ impl State {
             }
             // The SMF has forgotten it.
             Err(Problem::ContextNotFound) => {
-                let ue = self.ues.get_mut(ue.0);
-                ue.and_then(|ue| ue.sessions.remove(&session));
+                self.forget_session(ue, session);
             }
             Err(_) => self.counters.unexpected += 1,
         }
@@ -164,6 +200,17 @@ impl State {
         n2_kind: N2Sm,
         n2: Container,
     ) -> bool {
+        if n2_kind != N2Sm::None && self.holds_sessions(ue) {
+            return self.hold(ue, || {
+                Held::Sm(Box::new(HeldSm {
+                    session,
+                    step,
+                    n1,
+                    n2_kind,
+                    n2,
+                }))
+            });
+        }
         let Some((id, connection)) = self.connection(ue) else {
             return false;
         };
@@ -183,6 +230,14 @@ impl State {
                 ids,
                 nas,
                 sessions: vec![(session, transfer)],
+            },
+            N2Sm::Modify => FromAmf::PduSessionModifyRequest {
+                ids,
+                sessions: vec![SessionModification {
+                    session,
+                    nas,
+                    transfer,
+                }],
             },
             _ => {
                 let slice = self.session_mut(ue, session).map(|session| session.slice);
@@ -216,6 +271,10 @@ impl State {
         if sessions.is_empty() {
             return;
         }
+        if self.holds_sessions(ue) {
+            self.hold(ue, || Held::Setups(step, sessions));
+            return;
+        }
         let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
         let registered = self.ues.get(ue.0).and_then(|ue| ue.registered.as_ref());
         let request = FromAmf::PduSessionSetupRequest {
@@ -230,20 +289,14 @@ impl State {
     /// A request of an SMF.
     pub fn requested(&mut self, id: RequestId, message: Message) {
         let message = match message {
-            Message::TransferN1N2(request) => self.transferred(&request),
             Message::NotifySmContext(notice) => self.notified(&notice),
             _ => Problem::Protocol.into(),
         };
         self.effects.push(Effect::Answer { id, message });
     }
 
-    /// Namf_Communication_N1N2MessageTransfer (TS 23.502, 4.3.2.2.1, steps 11 and 12). An idle UE is
-    /// not paged yet.
-    fn transferred(&mut self, request: &TransferN1N2) -> Message {
-        let ue = self.find_supi(&request.supi);
-        let Some(ue) = ue.filter(|ue| self.session_mut(*ue, request.session).is_some()) else {
-            return Problem::ContextNotFound.into();
-        };
+    /// Messages of an SMF for a UE that is connected; false if it is not.
+    pub fn transferred(&mut self, ue: UeId, request: &TransferN1N2) -> bool {
         let step = match request.n2_kind {
             N2Sm::Setup => "12",
             _ => "4",
@@ -255,21 +308,17 @@ impl State {
             n2,
             ..
         } = *request;
-        if self.deliver(ue, session, step, n1, n2_kind, n2) {
-            sluice_sbi::Done::ALL.into()
-        } else {
-            Problem::UeNotReachable.into()
-        }
+        self.deliver(ue, session, step, n1, n2_kind, n2)
     }
 
     /// Nsmf_PDUSession_SMContextStatusNotify: the session is over.
     fn notified(&mut self, notice: &NotifySmContext) -> Message {
-        let ue = self.find_supi(&notice.supi);
-        let sessions = ue.and_then(|ue| self.ues.get_mut(ue.0));
-        if let Some(ue) = sessions {
-            let context = Some(notice.context.get());
-            ue.sessions
-                .retain(|session, one| *session != notice.session || one.context != context);
+        let context = Some(notice.context.get());
+        if let Some(ue) = self.find_supi(&notice.supi) {
+            let known = self.session_mut(ue, notice.session);
+            if known.is_some_and(|one| one.context == context) {
+                self.forget_session(ue, notice.session);
+            }
         }
         sluice_sbi::Done::ALL.into()
     }

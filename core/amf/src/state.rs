@@ -1,22 +1,28 @@
 //! What an AMF knows: gNBs, UEs, connections, and what it wants done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 
-use sluice_ids::{Guti, Supi, Tmsi};
+use sluice_ids::{Guti, STmsi, Supi, Tmsi};
 use sluice_n1::{Downlink, Header};
-use sluice_n2::{FromAmf, RanUeId, SupportedArea};
+use sluice_n2::{FromAmf, Overload, RanUeId, SupportedArea};
 use sluice_sbi::{
     AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Instant, Line, Message, Nf, Now,
-    Random, Slab,
+    Random, Slab, TaskId,
 };
 
 use crate::config::Config;
 use crate::limits;
+use crate::moving::Held;
 use crate::ue::{Connection, ConnectionId, Ue, UeId, Undo, Waiter};
 
 /// A gNB whose NG Setup succeeded.
 #[derive(Debug)]
 pub(crate) struct Gnb {
+    /// Who it is.
+    pub identity: sluice_n2::Gnb,
+    /// What it is called.
+    pub name: Option<String>,
     /// Where it serves UEs.
     pub areas: Vec<SupportedArea>,
 }
@@ -44,6 +50,18 @@ pub struct Counters {
     pub panics: u64,
     /// UEs and connections that found no room.
     pub no_room: u64,
+    /// Updates of our configuration that gNBs refused.
+    pub refused_updates: u64,
+    /// Pagings that were sent, each to all gNBs of the UE's areas.
+    pub pagings: u64,
+    /// UEs that did not answer their paging.
+    pub unanswered_pagings: u64,
+    /// UEs that came to another gNB by Xn.
+    pub path_switches: u64,
+    /// UEs that came to another gNB by N2.
+    pub handovers: u64,
+    /// Handovers by Xn or N2 that were refused, cancelled or not completed.
+    pub handover_failures: u64,
 }
 
 /// What an AMF knows.
@@ -58,9 +76,17 @@ pub(crate) struct State {
     pub commits: BTreeMap<CommitId, UeId>,
     pub effects: Vec<Effect>,
     pub counters: Counters,
+    /// What gNBs keep away, if they do.
+    pub overload: Option<Overload>,
+    /// Names of UEs that were deregistered without a word to them, oldest first.
+    departed: VecDeque<[u8; 4]>,
     by_tmsi: BTreeMap<[u8; 4], UeId>,
     by_supi: BTreeMap<Supi, UeId>,
-    by_ran: BTreeMap<(AssociationId, RanUeId), ConnectionId>,
+    pub by_ran: BTreeMap<(AssociationId, RanUeId), ConnectionId>,
+    /// Connections that their gNBs have not named yet.
+    pub preparing: BTreeSet<(AssociationId, ConnectionId)>,
+    /// Procedures of handovers that are over.
+    pub ended: Vec<TaskId>,
     /// Idle UEs, by the time when they count as gone.
     idle: BTreeSet<(Instant, UeId)>,
     commits_made: u64,
@@ -79,9 +105,13 @@ impl State {
             commits: BTreeMap::new(),
             effects: Vec::new(),
             counters: Counters::default(),
+            overload: None,
+            departed: VecDeque::new(),
             by_tmsi: BTreeMap::new(),
             by_supi: BTreeMap::new(),
             by_ran: BTreeMap::new(),
+            preparing: BTreeSet::new(),
+            ended: Vec::new(),
             idle: BTreeSet::new(),
             commits_made: 0,
         }
@@ -103,6 +133,13 @@ impl State {
     /// The registered UE of a subscriber.
     pub fn find_supi(&self, supi: &Supi) -> Option<UeId> {
         self.by_supi.get(supi).copied()
+    }
+
+    /// UEs of subscribers from `from` on, in the order of their identities.
+    pub fn known(&self, from: Option<Supi>) -> impl Iterator<Item = UeId> + '_ {
+        let from = from.map_or(Bound::Unbounded, Bound::Included);
+        let known = self.by_supi.range((from, Bound::Unbounded));
+        known.map(|(_, ue)| *ue)
     }
 
     /// A name that no UE has. All-ones and zero are left out, since some UEs take them for none.
@@ -130,6 +167,50 @@ impl State {
         self.by_tmsi.remove(&guti.tmsi.0);
     }
 
+    /// Gives a UE a new name. It keeps two at the most: the last that it has acknowledged, and this one.
+    pub fn rename(&mut self, id: UeId, guti: Guti) {
+        let mut forgotten = None;
+        if let Some(ue) = self.ues.get_mut(id.0) {
+            forgotten = if ue.old_guti.is_some() {
+                ue.guti.take()
+            } else {
+                None
+            };
+            ue.old_guti = ue.old_guti.or(ue.guti);
+            ue.guti = Some(guti);
+        }
+        if let Some(forgotten) = forgotten {
+            self.forget_name(forgotten);
+        }
+        self.name_ue(id, guti);
+    }
+
+    /// The UE has acknowledged its new name.
+    pub fn forget_old_name(&mut self, id: UeId) {
+        let old = self.ues.get_mut(id.0).and_then(|ue| ue.old_guti.take());
+        if let Some(old) = old {
+            self.forget_name(old);
+        }
+    }
+
+    /// The UE is deregistered and was not told so: it is when it comes back.
+    pub fn remember_departed(&mut self, id: UeId) {
+        let names = self.ues.get(id.0).map(|ue| [ue.guti, ue.old_guti]);
+        for guti in names.into_iter().flatten().flatten() {
+            if self.departed.len() == limits::DEPARTED {
+                self.departed.pop_front();
+            }
+            self.departed.push_back(guti.tmsi.0);
+        }
+    }
+
+    /// Whether a UE was called so when it was deregistered without a word.
+    pub fn has_departed(&self, s_tmsi: STmsi) -> bool {
+        let (guami, tmsi) = (self.config.guami, s_tmsi.tmsi);
+        let is_ours = Guti { guami, tmsi }.s_tmsi() == s_tmsi;
+        is_ours && self.departed.contains(&tmsi.0)
+    }
+
     /// From now on this is the subscriber's UE.
     pub fn own_supi(&mut self, ue: UeId, supi: Supi) {
         self.by_supi.insert(supi, ue);
@@ -137,6 +218,7 @@ impl State {
 
     /// Forgets a UE whole.
     pub fn remove(&mut self, id: UeId) {
+        self.end_handover(id, sluice_n2::Cause::FROM_5GC);
         self.keep_sessions(id, 0, "");
         let Some(ue) = self.ues.remove(id.0) else {
             return;
@@ -187,6 +269,7 @@ impl State {
     pub fn give_connection(&mut self, id: UeId, connection: Option<ConnectionId>) {
         if let Some(ue) = self.ues.get_mut(id.0) {
             ue.connection = connection;
+            ue.unreachable_until = None;
             if let Some(gone_at) = ue.gone_at.take() {
                 self.idle.remove(&(gone_at, id));
             }
@@ -195,7 +278,7 @@ impl State {
 
     /// A registered UE without connection counts as gone after a while (TS 24.501, 5.3.7).
     pub fn watch_idle(&mut self, id: UeId) {
-        let after_ms = u64::from(self.config.t3512_s) * 1000
+        let after_ms = u64::from(sluice_n1::told_t3512_s(self.config.t3512_s)) * 1000
             + limits::REACHABLE_MS
             + limits::IMPLICIT_DEREGISTRATION_MS;
         let gone_at = self.now.instant.plus_ms(after_ms);
@@ -230,6 +313,10 @@ impl State {
 
     /// The UE is idle from now on.
     pub fn disconnect(&mut self, ue: UeId) {
+        self.end_handover(ue, sluice_n2::Cause::FROM_5GC);
+        if let Some(ue) = self.ues.get_mut(ue.0) {
+            ue.held.clear();
+        }
         let id = self.ues.get_mut(ue.0).and_then(|ue| ue.connection.take());
         let connection = id.and_then(|id| self.connections.remove(id.0));
         if let Some(connection) = connection {
@@ -242,22 +329,24 @@ impl State {
         self.deactivate_sessions(ue);
     }
 
-    /// The UE of a connection by the gNB's name.
-    pub fn find_ran(&self, association: AssociationId, ran: RanUeId) -> Option<UeId> {
+    /// The UE of a connection by the gNB's name, and the connection.
+    pub fn find_ran(
+        &self,
+        association: AssociationId,
+        ran: RanUeId,
+    ) -> Option<(UeId, ConnectionId)> {
         let id = self.by_ran.get(&(association, ran))?;
-        Some(self.connections.get(id.0)?.ue)
+        Some((self.connections.get(id.0)?.ue, *id))
     }
 
-    /// UEs that are connected over a gNB, by its names.
-    pub fn ues_of(&self, association: AssociationId) -> Vec<UeId> {
+    /// Connections over a gNB, by its names, with their UEs; and those that it has not named yet.
+    pub fn connections_of(&self, association: AssociationId) -> Vec<(UeId, ConnectionId)> {
         let names = (association, RanUeId(0))..=(association, RanUeId(u32::MAX));
-        let connections = self
-            .by_ran
-            .range(names)
-            .map(|(_, id)| self.connections.get(id.0));
-        connections
-            .flatten()
-            .map(|connection| connection.ue)
+        let named = self.by_ran.range(names).map(|(_, id)| *id);
+        let preparing = self.preparing.iter();
+        let unnamed = preparing.filter(|(at, _)| *at == association);
+        let all = named.chain(unnamed.map(|(_, id)| *id));
+        all.filter_map(|id| Some((self.connections.get(id.0)?.ue, id)))
             .collect()
     }
 
@@ -274,6 +363,10 @@ impl State {
 
     /// Sends a NAS message as it is.
     pub fn send_octets(&mut self, ue: UeId, nas: Vec<u8>) {
+        if self.holds_nas(ue) {
+            self.hold(ue, || Held::Nas(nas));
+            return;
+        }
         let Some((id, connection)) = self.connection(ue) else {
             return;
         };
@@ -321,6 +414,7 @@ impl State {
             what,
             step,
             supi,
+            ue: Some(ue.number()),
         }));
     }
 
@@ -347,6 +441,23 @@ impl State {
         id
     }
 
+    /// A UE is not registered any more; nobody waits until the others know it.
+    fn forget_registration(&mut self, id: UeId) {
+        self.keep_sessions(id, 0, "");
+        let supi = self.ues.get_mut(id.0).and_then(|ue| {
+            ue.registered = None;
+            ue.paged_for.clear();
+            ue.supi
+        });
+        if let Some(supi) = supi {
+            let guami = self.config.guami;
+            let request = DeregisterAmf { supi, guami };
+            self.call(Waiter::Nobody, Nf::Udm, request.into());
+            let commit = self.commit(id, &supi, None);
+            self.commits.remove(&commit);
+        }
+    }
+
     /// Undoes what a procedure did that does not come to its end.
     pub fn undo(&mut self, id: UeId) {
         self.counters.aborts += 1;
@@ -366,6 +477,7 @@ impl State {
                     };
                     self.call(Waiter::Nobody, Nf::Udm, request.into());
                 }
+                Undo::Deregistration => self.forget_registration(id),
             }
         }
     }
@@ -376,6 +488,9 @@ pub(crate) fn describe(message: &Downlink) -> String {
     match message {
         Downlink::RegistrationReject(cause)
         | Downlink::ServiceReject(cause)
+        | Downlink::DeregistrationRequest {
+            cause: Some(cause), ..
+        }
         | Downlink::Status(cause) => format!("{} {cause}", message.name()),
         message => message.name().to_owned(),
     }

@@ -1,16 +1,26 @@
 //! What an AMF knows of a UE and of its connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use sluice_ids::{Dnn, Guti, Imeisv, Snssai, Supi};
 use sluice_n1::SecurityContext;
-use sluice_n2::{Location, RadioCapability, RanUeId};
+use sluice_n2::{Location, PagingCapability, RadioCapability, RanUeId};
 use sluice_sbi::{AssociationId, Instant, Key, TaskId};
 use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
+
+use crate::config::News;
+use crate::moving::{Handover, Held};
 
 /// A UE that is known, or about to be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct UeId(pub Key);
+
+impl UeId {
+    /// One number, for operators.
+    pub fn number(self) -> u64 {
+        u64::from(self.0.generation) << 32 | u64::from(self.0.slot)
+    }
+}
 
 /// A UE's connection; its AMF UE NGAP ID is made of this.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -91,6 +101,8 @@ pub(crate) enum Waiter {
 pub(crate) enum Undo {
     /// UDM was told that the UE is here.
     Registration(Supi),
+    /// The UE leaves: what is left of that is done.
+    Deregistration,
 }
 
 /// A UE.
@@ -116,6 +128,18 @@ pub(crate) struct Ue {
     pub imeisv: Option<Imeisv>,
     /// What a gNB told of its radio.
     pub radio_capability: Option<RadioCapability>,
+    /// What a gNB told of that for paging.
+    pub paging_capability: Option<PagingCapability>,
+    /// The DRX value that was agreed.
+    pub drx: Option<u8>,
+    /// Sessions for which an idle UE is paged, and what their SMF has for the gNB.
+    pub paged_for: BTreeMap<u8, Vec<u8>>,
+    /// It has answered a paging, and gets a new name for that.
+    pub is_paged: bool,
+    /// What it is to be told of a configuration that has changed.
+    pub news: News,
+    /// There is no use in paging it before then.
+    pub unreachable_until: Option<Instant>,
     /// Its sessions by their identities.
     pub sessions: BTreeMap<u8, SmContext>,
     /// When an idle UE counts as gone.
@@ -124,6 +148,12 @@ pub(crate) struct Ue {
     pub task: Option<TaskId>,
     /// What that must undo.
     pub undo: Vec<Undo>,
+    /// Its way to another gNB.
+    pub handover: Option<Handover>,
+    /// What it hears when it is there.
+    pub held: VecDeque<Held>,
+    /// The cause that its request was refused for.
+    pub refused: Option<String>,
 }
 
 /// A UE-associated connection.

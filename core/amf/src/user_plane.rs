@@ -45,6 +45,20 @@ pub(crate) async fn resume(
             }
         }
     }
+    // What an SMF has data for: it said already where packets go.
+    let paged_for = p.with_ue(|ue| std::mem::take(&mut ue.paged_for));
+    for (session, transfer) in paged_for {
+        let slice = p.with_ue(|ue| ue.sessions.get(&session).map(|one| one.slice));
+        let is_asked_for = wants & 1 << (session & 15) != 0;
+        if let (Some(slice), false) = (slice, is_asked_for) {
+            resumed.setups.push(SessionSetup {
+                session,
+                nas: None,
+                slice,
+                transfer,
+            });
+        }
+    }
     resumed.status = has.map(|_| p.with(|state| state.session_status(p.ue)));
     resumed
 }

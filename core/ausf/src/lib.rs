@@ -1,5 +1,8 @@
-//! Authentication server (TS 23.501, 6.2.8): the home network's side of 5G-AKA (TS 33.501, 6.1.3.2).
+//! Authentication server (TS 23.501, 6.2.8): the home network's side of 5G-AKA (TS 33.501, 6.1.3.2)
+//! and of EAP-AKA' (6.1.3.1).
 #![forbid(unsafe_code)]
+
+mod eap_aka_prime;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -7,10 +10,10 @@ use std::fmt;
 use sluice_ids::{ServingNetworkName, Supi};
 use sluice_sbi::server::{Procedure, Server};
 use sluice_sbi::{
-    Authenticate, AuthenticationOutcome, Challenge, Confirm, Confirmed, Effect,
-    GetAuthenticationData, Input, Instant, Message, NetworkFunction, Nf, Now, Problem,
+    AuthMethod, Authenticate, AuthenticationOutcome, Challenge, Confirm, Confirmed, Container,
+    Effect, GetAuthenticationData, Input, Instant, Message, NetworkFunction, Nf, Now, Problem,
 };
-use sluice_security::{Kausf, ResStar, hxres_star, kseaf};
+use sluice_security::{Kausf, ResStar, eap, hxres_star, kseaf};
 
 /// Procedures at a time; each holds a few hundred octets.
 pub const PROCEDURES: usize = 4096;
@@ -23,8 +26,19 @@ pub const CHALLENGES: usize = 65_536;
 struct Pending {
     supi: Supi,
     network: ServingNetworkName,
-    xres_star: ResStar,
-    kausf: Kausf,
+    expected: Expected,
+}
+
+/// What is compared with the answer, and what follows from it.
+enum Expected {
+    FiveGAka { xres_star: ResStar, kausf: Kausf },
+    EapAkaPrime(Box<Exchange>),
+}
+
+/// An exchange of EAP.
+struct Exchange {
+    server: eap::Server,
+    resynchronisations: usize,
 }
 
 #[derive(Default)]
@@ -83,6 +97,9 @@ async fn procedure(p: &Procedure<State>, message: Message) -> Result<Message, Pr
     match message {
         Message::Authenticate(request) => authenticate(p, request).await.map(Message::from),
         Message::Confirm(request) => confirm(p, request).await.map(Message::from),
+        Message::EapResponse(request) => {
+            eap_aka_prime::receive(p, request).await.map(Message::from)
+        }
         _ => Err(Problem::Protocol),
     }
 }
@@ -100,27 +117,39 @@ async fn authenticate(p: &Procedure<State>, request: Authenticate) -> Result<Cha
         resynchronisation,
     };
     let vector = p.call("9a", identity.get().ok(), get).await?;
-    let pending = Pending {
-        supi: vector.supi,
-        network,
-        xres_star: vector.xres_star,
-        kausf: Kausf::new(vector.kausf),
-    };
-    let context = p.with(|state, _| state.keep(pending));
-    Ok(Challenge {
-        context: context.into(),
-        rand: vector.rand,
-        autn: vector.autn,
-        hxres_star: hxres_star(vector.rand, &vector.xres_star),
-    })
+    match vector.method {
+        AuthMethod::FiveGAka => {
+            let pending = Pending {
+                supi: vector.supi,
+                network,
+                expected: Expected::FiveGAka {
+                    xres_star: vector.xres_star,
+                    kausf: Kausf::new(vector.kausf),
+                },
+            };
+            let context = p.with(|state, _| state.keep(pending));
+            Ok(Challenge {
+                context: context.into(),
+                method: vector.method,
+                rand: vector.rand,
+                autn: vector.autn,
+                hxres_star: hxres_star(vector.rand, &vector.xres_star),
+                eap: Container::NONE,
+            })
+        }
+        AuthMethod::EapAkaPrime => eap_aka_prime::begin(p, network, &vector),
+    }
 }
 
 /// The confirmation (TS 33.501, 6.1.3.2.0, steps 10 to 12).
 async fn confirm(p: &Procedure<State>, request: Confirm) -> Result<Confirmed, Problem> {
     let pending = p.with(|state, _| state.take(request.context.get()));
     let pending = pending.ok_or(Problem::ContextNotFound)?;
+    let Expected::FiveGAka { xres_star, kausf } = pending.expected else {
+        return Err(Problem::Protocol);
+    };
     // In a time that does not tell where they differ.
-    let pairs = pending.xres_star.iter().zip(&request.res_star);
+    let pairs = xres_star.iter().zip(&request.res_star);
     let success = pairs.fold(0, |all, (a, b)| all | (a ^ b)) == 0;
     let (supi, network) = (pending.supi, pending.network);
     let outcome = AuthenticationOutcome {
@@ -132,7 +161,7 @@ async fn confirm(p: &Procedure<State>, request: Confirm) -> Result<Confirmed, Pr
     if !success {
         return Err(Problem::AuthenticationRejected);
     }
-    let kseaf = *kseaf(&pending.kausf, &network).octets();
+    let kseaf = *kseaf(&kausf, &network).octets();
     Ok(Confirmed { supi, kseaf })
 }
 
@@ -164,8 +193,10 @@ mod tests {
             network: sluice_ids::Plmn::new("001", "01")
                 .expect("digits")
                 .serving_network_name(),
-            xres_star: [0; 16],
-            kausf: Kausf::new([0; 32]),
+            expected: Expected::FiveGAka {
+                xres_star: [0; 16],
+                kausf: Kausf::new([0; 32]),
+            },
         };
         let first = state.keep(pending());
         for _ in 0..CHALLENGES {

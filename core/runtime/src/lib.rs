@@ -1,15 +1,22 @@
-//! The core at work: its network functions with real time and random numbers, and SCTP towards gNBs.
+//! The core at work: its network functions with real time and random numbers, SCTP towards gNBs, and
+//! UDP towards UPFs.
 //!
 //! | module | what it gives |
 //! |---|---|
-//! | [`node`] | an SCTP endpoint and its socket: what the core and an emulated gNB have in common |
-//! | [`n2`] | the loop that joins a core with its node |
+//! | [`n2`] | SCTP towards gNBs |
+//! | [`n4`] | UDP towards UPFs |
+//! | [`runtime`] | the loop that joins a core with both |
+//! | [`charging`] | charging records as JSON lines |
 //! | [`system`] | the host's clocks and random numbers as the core takes them |
 #![forbid(unsafe_code)]
 
+pub mod charging;
 pub mod n2;
-pub mod node;
+pub mod n4;
+pub mod runtime;
 pub mod system;
 
-pub use n2::{Counters, N2};
-pub use node::Node;
+pub use n2::N2;
+pub use n4::N4;
+pub use runtime::Runtime;
+pub use sluice_sctp::Node;

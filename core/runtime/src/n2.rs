@@ -1,14 +1,15 @@
-//! N2 of a core: its functions on one thread, joined with SCTP (TS 38.412).
+//! N2 of a core: NGAP over SCTP (TS 38.412).
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use sluice_sbi::{AssociationId, Instant, Ladder};
-use sluice_sctp::{Association, Event, NGAP_PPID, Peer, Sctp as _};
+use sluice_sbi::AssociationId;
+use sluice_sctp::{AllowList, Association, Event, NGAP_PPID, Node, Peer, Sctp as _};
 use sluice_wiring::{Core, ToRan};
 
-use crate::node::Node;
 use crate::system;
 
 /// What N2 has counted.
@@ -32,28 +33,22 @@ struct Gnb {
     streams: u16,
 }
 
-/// A core and its node.
+/// SCTP towards gNBs.
+#[derive(Debug)]
 pub struct N2 {
-    core: Core,
     node: Node,
     gnbs: BTreeMap<Association, Gnb>,
     counters: Counters,
 }
 
 impl N2 {
-    /// Of its parts.
-    pub fn new(core: Core, node: Node) -> Self {
+    /// Of its node.
+    pub fn new(node: Node) -> Self {
         Self {
-            core,
             node,
             gnbs: BTreeMap::new(),
             counters: Counters::default(),
         }
-    }
-
-    /// The core, for operators.
-    pub fn core(&self) -> &Core {
-        &self.core
     }
 
     /// What N2 has counted.
@@ -61,40 +56,38 @@ impl N2 {
         self.counters
     }
 
-    /// gNBs whose associations are up.
-    pub fn gnbs(&self) -> impl Iterator<Item = Peer> + '_ {
-        self.gnbs.values().map(|gnb| gnb.peer)
+    /// What SCTP has counted.
+    pub fn sctp_counters(&self) -> sluice_sctp::Counters {
+        self.node.counters()
     }
 
-    /// What was said since the last call.
-    pub fn take_ladder(&mut self) -> Ladder {
-        self.core.take_ladder()
+    /// gNBs whose associations are up, and the names that the core has for these.
+    pub fn gnbs(&self) -> impl Iterator<Item = (AssociationId, Peer)> + '_ {
+        let named =
+            |(association, gnb): (&Association, &Gnb)| (AssociationId(association.0), gnb.peer);
+        self.gnbs.iter().map(named)
     }
 
-    /// Waits for gNBs or a deadline, at most `patience`, and does what is to be done.
-    ///
-    /// # Errors
-    /// When the socket fails.
-    pub fn turn(&mut self, patience: Duration) -> io::Result<()> {
-        let until = self.core.next_deadline();
-        let left_ns = until.0.saturating_sub(system::now().instant.0);
-        let patience = match until {
-            Instant::NEVER => patience,
-            _ => patience.min(Duration::from_nanos(left_ns)),
-        };
-        for event in self.node.turn(patience)? {
-            self.take(event);
+    /// Who wanted to speak to us since the last call, and is no gNB that may.
+    pub(crate) fn take_strangers(&mut self) -> Vec<IpAddr> {
+        self.node.take_strangers()
+    }
+
+    /// How long SCTP can wait.
+    pub(crate) fn patience(&self) -> Duration {
+        self.node.patience()
+    }
+
+    /// Gives the core what has come, and sends what it wants sent.
+    pub(crate) fn turn(&mut self, core: &mut Core) -> io::Result<()> {
+        for event in self.node.take()? {
+            self.take(core, event);
         }
-        let now = system::now();
-        if self.core.next_deadline() <= now.instant {
-            self.core.time(now);
-            self.send();
-        }
-        self.node.flush();
+        self.send(core);
         Ok(())
     }
 
-    fn take(&mut self, event: Event) {
+    fn take(&mut self, core: &mut Core, event: Event) {
         match event {
             Event::Up {
                 association,
@@ -111,29 +104,27 @@ impl N2 {
             } => {
                 self.counters.received += 1;
                 let id = AssociationId(association.0);
-                self.core.n2(system::now(), id, stream, &octets);
-                self.send();
+                core.n2(system::now(), id, stream, &octets);
+                self.send(core);
             }
             Event::Message { .. } => self.counters.other_protocol += 1,
-            Event::Lost { association, .. } => self.lose(association),
-        }
-    }
-
-    fn lose(&mut self, association: Association) {
-        if self.gnbs.remove(&association).is_some() {
-            let id = AssociationId(association.0);
-            self.core.association_lost(system::now(), id);
-            self.send();
+            Event::Lost { association, .. } => {
+                if self.gnbs.remove(&association).is_some() {
+                    let id = AssociationId(association.0);
+                    core.association_lost(system::now(), id);
+                    self.send(core);
+                }
+            }
         }
     }
 
     /// Sends what the core wants sent. A gNB that does not take it has missed a message for good: it
     /// is aborted, and begins anew.
-    fn send(&mut self) {
+    pub(crate) fn send(&mut self, core: &mut Core) {
         loop {
-            let messages = self.core.take_to_ran();
+            let messages = core.take_to_ran();
             if messages.is_empty() {
-                return;
+                break;
             }
             for message in messages {
                 let association = Association(message.association.0);
@@ -149,18 +140,47 @@ impl N2 {
                         self.counters.stuck += 1;
                         self.node.sctp.abort(association);
                         self.gnbs.remove(&association);
-                        self.core
-                            .association_lost(system::now(), message.association);
+                        core.association_lost(system::now(), message.association);
                     }
                 }
             }
         }
+        self.node.flush();
     }
 
-    /// Aborts all associations and closes; the core goes on without gNBs.
-    pub fn close(self) -> Core {
+    /// gNBs that may speak to us from now on; associations of others are aborted. How many those were.
+    pub(crate) fn allow(&mut self, core: &mut Core, allowed: AllowList) -> usize {
+        let others = self.gnbs.iter();
+        let others = others.filter(|(_, gnb)| !allowed.allows(gnb.peer.address));
+        let others: Vec<Association> = others.map(|(association, _)| *association).collect();
+        for association in &others {
+            self.node.sctp.abort(*association);
+            self.gnbs.remove(association);
+            core.association_lost(system::now(), AssociationId(association.0));
+        }
+        // What tells them leaves; what they answer is not heard.
+        self.send(core);
+        self.node.sctp.allow(allowed);
+        others.len()
+    }
+
+    /// Ends all associations in order: gNBs hear that no message is missing (RFC 9260, 9.2).
+    pub(crate) fn shut_down(&mut self) {
+        for association in self.gnbs.keys() {
+            self.node.sctp.shutdown(*association);
+        }
+        self.node.flush();
+    }
+
+    /// Aborts all associations and closes.
+    pub(crate) fn close(self) {
         self.node.close();
-        self.core
+    }
+}
+
+impl AsFd for N2 {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.node.as_fd()
     }
 }
 

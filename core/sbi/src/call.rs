@@ -4,11 +4,14 @@ use crate::effect::Nf;
 use crate::field::Problem;
 use crate::message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
-    AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, DeregisterAmf,
-    Done, GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection,
-    Message, NotifySmContext, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection,
-    QuerySubscription, RegisterAmf, ReleaseSmContext, SessionManagement, SmContextCreated,
-    SmContextUpdated, SmfSelection, StoreAmf, TransferN1N2, UpdateSmContext,
+    AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
+    DeleteSmPolicy, DeregisterAmf, Done, EapOutcome, EapResponse, GetAccessAndMobility,
+    GetAuthenticationData, GetSessionManagement, GetSmfSelection, Message, NotifyDeregistration,
+    NotifySmContext, NotifySmPolicy, NotifySubscription, NotifyTransferFailure,
+    QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
+    RegisterAmf, ReleaseSmContext, SessionManagement, SmContextCreated, SmContextUpdated, SmPolicy,
+    SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2, Transferred, UpdateSmContext,
+    UpdateSmPolicy,
 };
 use crate::slab::{Key, Slab};
 
@@ -39,6 +42,7 @@ macro_rules! calls {
 calls! {
     Authenticate to Ausf: Challenge;
     Confirm to Ausf: Confirmed;
+    EapResponse to Ausf: EapOutcome;
     GetAuthenticationData to Udm: AuthenticationData;
     AuthenticationOutcome to Udm: Done;
     RegisterAmf to Udm: Done;
@@ -55,12 +59,20 @@ calls! {
     CreateSmContext to Smf: SmContextCreated;
     UpdateSmContext to Smf: SmContextUpdated;
     ReleaseSmContext to Smf: Done;
-    TransferN1N2 to Amf: Done;
+    TransferN1N2 to Amf: Transferred;
+    NotifyTransferFailure to Smf: Done;
     NotifySmContext to Amf: Done;
+    NotifyDeregistration to Amf: Done;
+    CreateSmPolicy to Pcf: SmPolicy;
+    UpdateSmPolicy to Pcf: SmPolicy;
+    DeleteSmPolicy to Pcf: Done;
+    NotifySmPolicy to Smf: SmPolicyNotified;
+    NotifySubscription to Smf: Done;
 }
 
 impl Answer for Challenge {}
 impl Answer for Confirmed {}
+impl Answer for EapOutcome {}
 impl Answer for AuthenticationData {}
 impl Answer for AuthenticationSubscription {}
 impl Answer for AccessAndMobility {}
@@ -69,6 +81,9 @@ impl Answer for SmfSelection {}
 impl Answer for SessionManagement {}
 impl Answer for SmContextCreated {}
 impl Answer for SmContextUpdated {}
+impl Answer for Transferred {}
+impl Answer for SmPolicy {}
+impl Answer for SmPolicyNotified {}
 
 /// Calls of one network function that wait, and for whom.
 #[derive(Debug)]

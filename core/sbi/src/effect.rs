@@ -6,6 +6,7 @@ use std::fmt;
 use crate::call::CallId;
 use crate::ladder::Line;
 use crate::message::Message;
+use crate::refused::Refused;
 use crate::time::{Instant, Now};
 
 /// A kind of network function. There is one of each in a box.
@@ -21,6 +22,8 @@ pub enum Nf {
     Udr,
     /// Session management.
     Smf,
+    /// Policy control.
+    Pcf,
 }
 
 impl fmt::Display for Nf {
@@ -31,6 +34,7 @@ impl fmt::Display for Nf {
             Self::Udm => "UDM",
             Self::Udr => "UDR",
             Self::Smf => "SMF",
+            Self::Pcf => "PCF",
         })
     }
 }
@@ -141,6 +145,8 @@ pub enum Effect {
     },
     /// What an operator sees of the procedure.
     Ladder(Line),
+    /// What an operator is told of a request that was refused.
+    Refused(Box<Refused>),
 }
 
 /// A network function: one deterministic function.

@@ -28,8 +28,14 @@ pub enum Problem {
     ServingNetworkNotAuthorized = 8,
     /// No data network of this name, or it is not subscribed in the slice.
     DnnNotSupported = 9,
-    /// The UE is idle.
-    UeNotReachable = 10,
+    /// The subscriber is barred for now.
+    ServiceNotAllowed = 10,
+    /// The policy has no such flow for the subscriber.
+    QosNotAuthorized = 20,
+    /// The policy has no flow of this 5QI for the subscriber.
+    FiveQiNotAuthorized = 21,
+    /// There is no room for one more.
+    NoResources = 22,
 }
 
 /// What an AMF tells an SMF of a session (TS 29.502, 6.1.6.2.4).
@@ -50,6 +56,44 @@ pub enum SmChange {
     Activate = 5,
     /// The user plane is down.
     Deactivate = 6,
+    /// The gNB has changed the session's flows.
+    Modified = 7,
+    /// The gNB has not.
+    ModifyFailed = 8,
+    /// The UE has come to another gNB by Xn, which has the session.
+    PathSwitch = 16,
+    /// The UE is to go to another gNB by N2.
+    HandoverRequired = 17,
+    /// That gNB has room for the session.
+    HandoverPrepared = 18,
+    /// The UE has come there.
+    HandoverComplete = 19,
+    /// It does not go there after all, or without the session.
+    HandoverCancelled = 20,
+}
+
+impl SmChange {
+    /// Whether a handover is what changes: such a change does not wait for what UE and network have under
+    /// way about the session.
+    pub fn is_handover(self) -> bool {
+        self as u8 >= Self::PathSwitch as u8
+    }
+}
+
+/// What an SMF tells a PCF of (TS 29.512, 5.6.3.6).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum PolicyTrigger {
+    /// UE_IP_CH: the UE has its address.
+    UeAddress = 1,
+    /// Rules could not be carried out.
+    RulesFailed = 2,
+    /// RES_MO_RE: the UE asks for a flow.
+    ResourceRequested = 3,
+    /// RES_MO_RE: the UE gives flows up.
+    ResourceReleased = 4,
 }
 
 /// What a gNB is to do with a transfer of an SMF (TS 29.502, 6.1.6.3.9).
@@ -64,6 +108,84 @@ pub enum N2Sm {
     Setup = 1,
     /// Release it.
     Release = 2,
+    /// Change its flows.
+    Modify = 3,
+    /// Its packets go to the gNB that the UE has come to (PATH_SWITCH_REQ_ACK).
+    PathSwitched = 16,
+    /// They do not (PATH_SWITCH_REQ_FAIL).
+    NotSwitched = 17,
+    /// Have room for it when the UE comes (PDU_RES_SETUP_REQ of a handover).
+    HandoverRequest = 18,
+    /// Forward its packets (HANDOVER_CMD).
+    HandoverCommand = 19,
+}
+
+/// Why a UE is not to be at an AMF any more (TS 29.503, 6.2.6.3.3).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum Removal {
+    /// There is no such subscriber any more.
+    SubscriptionWithdrawn = 1,
+    /// It is to register again, by what it may do now.
+    ReregistrationRequired = 2,
+}
+
+/// What becomes of messages of an SMF for a UE and its gNB (TS 29.518, 6.1.6.3.5 and 6.1.7.3).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum TransferCause {
+    /// 200 N1_N2_TRANSFER_INITIATED: they are on their way.
+    Initiated = 1,
+    /// 202 ATTEMPTING_TO_REACH_UE: the UE is paged.
+    AttemptingToReachUe = 2,
+    /// 409 TEMPORARY_REJECT_REGISTRATION_ONGOING: the UE is busy with what comes before.
+    TemporaryReject = 3,
+    /// 504 UE_NOT_REACHABLE: there is no use in trying, not before a while.
+    UeNotReachable = 4,
+}
+
+/// How a subscriber is authenticated (TS 29.503, 6.3.6.3.3).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum AuthMethod {
+    /// 5G_AKA
+    FiveGAka = 1,
+    /// EAP_AKA_PRIME
+    EapAkaPrime = 2,
+}
+
+/// The algorithm of a SIM, and how long its key is (TS 29.505, 5.4.2.2).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum SimAlgorithm {
+    /// Milenage, whose keys have 128 bits.
+    Milenage = 1,
+    /// TUAK with a key of 128 bits.
+    Tuak128 = 2,
+    /// TUAK with a key of 256 bits.
+    Tuak256 = 3,
+}
+
+/// How an exchange of EAP stands (TS 29.509, 6.1.6.3.3).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum AuthResult {
+    /// AUTHENTICATION_SUCCESS
+    Success = 1,
+    /// AUTHENTICATION_FAILURE
+    Failure = 2,
+    /// AUTHENTICATION_ONGOING: the UE is to be asked again.
+    Ongoing = 3,
 }
 
 /// Whether a SUPI or a SUCI names a subscriber.

@@ -17,6 +17,9 @@ pub struct Line {
     pub step: &'static str,
     /// Whose procedure, as far as that is known.
     pub supi: Option<Supi>,
+    /// The AMF's number of the UE: it joins what was said before the subscriber was known with what
+    /// was said afterwards.
+    pub ue: Option<u64>,
 }
 
 impl fmt::Display for Line {
@@ -55,6 +58,7 @@ mod tests {
             what: what.into(),
             step,
             supi: None,
+            ue: None,
         };
         let ladder = Ladder(vec![
             line("UE", "AMF", "Registration Request", "1"),

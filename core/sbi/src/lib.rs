@@ -15,24 +15,39 @@ mod executor;
 mod field;
 mod ladder;
 mod message;
+mod pcc;
+mod refused;
 pub mod server;
 mod slab;
+mod subscription;
+pub mod tally;
 mod time;
 
 pub use call::{Answer, CallId, Calls, Request};
 pub use container::{CONTAINER_OCTETS, Container};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, Nf, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
-pub use field::{Identity, N2Sm, Problem, Resynchronisation, SmChange};
+pub use field::{
+    AuthMethod, AuthResult, Identity, N2Sm, PolicyTrigger, Problem, Removal, Resynchronisation,
+    SimAlgorithm, SmChange, TransferCause,
+};
 pub use ladder::{Ladder, Line};
 pub use message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
-    AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, DNNS,
-    DeregisterAmf, Done, Failure, GetAccessAndMobility, GetAuthenticationData,
-    GetSessionManagement, GetSmfSelection, LONGEST, Message, NotifySmContext,
-    QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
-    RegisterAmf, ReleaseSmContext, SLICES, SessionManagement, SmContextCreated, SmContextUpdated,
-    SmfSelection, StoreAmf, TransferN1N2, UpdateSmContext,
+    AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
+    DNNS, DeleteSmPolicy, DeregisterAmf, Done, EapOutcome, EapResponse, Failure,
+    GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection, LONGEST,
+    Message, NotifyDeregistration, NotifySmContext, NotifySmPolicy, NotifySubscription,
+    NotifyTransferFailure, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection,
+    QuerySubscription, RegisterAmf, ReleaseSmContext, SLICES, SessionManagement, SmContextCreated,
+    SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2,
+    Transferred, UpdateSmContext, UpdateSmPolicy,
 };
+pub use pcc::{
+    FILTERS, FILTERS_OF_A_SESSION, Filter, FlatFilter, FlowDirection, NAME_OCTETS, PccRule,
+    PccRules, Ports, RULES, RuleName,
+};
+pub use refused::Refused;
 pub use slab::{Key, Slab};
+pub use tally::Tally;
 pub use time::{Instant, Now, Random};

@@ -6,12 +6,16 @@
 
 use std::fmt;
 
-use sluice_ids::{Dnn, Guami, ServingNetworkName, Snssai, Supi};
+use sluice_ids::{Dnn, Guami, ServingNetworkName, Snssai, Supi, Tai};
 use zerocopy::big_endian::{U16, U64};
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 use crate::container::Container;
-use crate::field::{Identity, N2Sm, Problem, Resynchronisation, SmChange};
+use crate::field::{
+    AuthMethod, AuthResult, Identity, N2Sm, PolicyTrigger, Problem, Removal, Resynchronisation,
+    SimAlgorithm, SmChange, TransferCause,
+};
+use crate::pcc::{PccRule, PccRules};
 
 /// Longest message in octets.
 pub const LONGEST: usize = 2048;
@@ -106,12 +110,16 @@ messages! {
     2 Challenge "Nausf_UEAuthentication_Authenticate Response" {
         /// To be named in the confirmation.
         context: U64,
+        /// By which method: of 5G-AKA is what follows, of EAP-AKA' the last field.
+        method: AuthMethod,
         /// The challenge.
         rand: [u8; 16],
         /// The home network's proof.
         autn: [u8; 16],
         /// Hash of the answer that is expected.
         hxres_star: [u8; 16],
+        /// A packet of EAP for the UE.
+        eap: Container,
     }
     /// AMF to AUSF: what the UE answered.
     3 Confirm "Nausf_UEAuthentication_Authenticate Request (confirmation)" {
@@ -144,10 +152,16 @@ messages! {
         rand: [u8; 16],
         /// The home network's proof.
         autn: [u8; 16],
+        /// By which method: of 5G-AKA are the next two, of EAP-AKA' the last two.
+        method: AuthMethod,
         /// The answer that is expected.
         xres_star: [u8; 16],
         /// The home network's key.
         kausf: [u8; 32],
+        /// The answer that is expected.
+        xres: [u8; 8],
+        /// CK' and IK'.
+        prime_keys: [u8; 32],
     }
     /// AUSF to UDM: how an authentication ended.
     7 AuthenticationOutcome "Nudm_UEAuthentication_ResultConfirmation Request" {
@@ -218,10 +232,14 @@ messages! {
     }
     /// UDR to UDM.
     16 AuthenticationSubscription "Nudr_DM Response (authentication subscription)" {
-        /// The subscriber's key.
-        k: [u8; 16],
-        /// The operator's variant.
-        opc: [u8; 16],
+        /// How the subscriber is authenticated.
+        method: AuthMethod,
+        /// What its keys are for.
+        algorithm: SimAlgorithm,
+        /// The subscriber's key; one of 128 bits is in front.
+        k: [u8; 32],
+        /// The operator's variant; one of 128 bits is in front.
+        opc: [u8; 32],
         /// Sequence number.
         sqn: U64,
     }
@@ -307,6 +325,8 @@ messages! {
         slice: Snssai,
         /// In which data network.
         dnn: Dnn,
+        /// The tracking area in which the UE is.
+        area: Tai,
         /// The UE's message.
         n1: Container,
     }
@@ -350,6 +370,8 @@ messages! {
         supi: Supi,
         /// PDU session identity.
         session: u8,
+        /// An idle UE is not paged for it.
+        skips_idle_ue: bool,
         /// For the UE.
         n1: Container,
         /// What the gNB does.
@@ -366,23 +388,107 @@ messages! {
         /// What it was called.
         context: U64,
     }
-}
-
-impl SmfSelection {
-    /// Of data networks, the default one first.
-    pub fn new(names: &[Dnn]) -> Self {
-        let mut dnn = [Dnn::NONE; DNNS];
-        let number = names.len().min(DNNS);
-        dnn[..number].copy_from_slice(&names[..number]);
-        Self {
-            dnns: number as u8,
-            dnn,
-        }
+    /// UDM to AMF: the UE is not to be here any more.
+    32 NotifyDeregistration "Nudm_UECM_DeregistrationNotification Request" {
+        /// Who.
+        supi: Supi,
+        /// Why.
+        removal: Removal,
     }
-
-    /// Data networks, the default one first.
-    pub fn names(&self) -> &[Dnn] {
-        &self.dnn[..usize::from(self.dnns).min(DNNS)]
+    /// AMF to SMF.
+    33 Transferred "Namf_Communication_N1N2MessageTransfer Response" {
+        /// What becomes of it.
+        cause: TransferCause,
+        /// Seconds before which there is no use in trying again; 0 says nothing of it.
+        retry_after_s: U16,
+    }
+    /// AMF to SMF: the UE did not answer its paging.
+    34 NotifyTransferFailure "Namf_Communication_N1N2TransferFailureNotification Request" {
+        /// Whose.
+        supi: Supi,
+        /// PDU session identity.
+        session: u8,
+        /// Seconds before which there is no use in trying again.
+        retry_after_s: U16,
+    }
+    /// AMF to AUSF: a packet of EAP that the UE answered.
+    44 EapResponse "Nausf_UEAuthentication_Authenticate Request (EAP message)" {
+        /// Which authentication.
+        context: U64,
+        /// The packet.
+        eap: Container,
+    }
+    /// AUSF to AMF: what follows from it.
+    45 EapOutcome "Nausf_UEAuthentication_Authenticate Response (EAP message)" {
+        /// To be named with what the UE answers, while it goes on.
+        context: U64,
+        /// How the authentication stands.
+        result: AuthResult,
+        /// Who it is, after success.
+        supi: Supi,
+        /// The serving network's key, after success.
+        kseaf: [u8; 32],
+        /// A packet of EAP for the UE.
+        eap: Container,
+    }
+    /// SMF to PCF: which rules a new session has.
+    50 CreateSmPolicy "Npcf_SMPolicyControl_Create Request" {
+        /// Whose.
+        supi: Supi,
+        /// PDU session identity.
+        session: u8,
+        /// In which slice.
+        slice: Snssai,
+        /// In which data network.
+        dnn: Dnn,
+        /// What the SMF calls the session, for what the PCF says later.
+        context: U64,
+    }
+    /// PCF to SMF.
+    51 SmPolicy "Npcf_SMPolicyControl Response" {
+        /// What the PCF calls the session.
+        policy: U64,
+        /// All its rules.
+        rules: PccRules,
+    }
+    /// SMF to PCF: something happened that the PCF is to know of.
+    52 UpdateSmPolicy "Npcf_SMPolicyControl_Update Request" {
+        /// Of which session.
+        policy: U64,
+        /// What.
+        trigger: PolicyTrigger,
+        /// The UE's address; zeros where it has none.
+        ipv4: [u8; 4],
+        /// The UE's /64 prefix; zeros where it has none.
+        ipv6_prefix: [u8; 8],
+        /// Rules that could not be carried out, or that the UE gives up, a bit for each.
+        rules: U16,
+        /// The rule that the UE asks for.
+        requested: PccRule,
+    }
+    /// PCF to SMF: the session has other rules from now on.
+    53 NotifySmPolicy "Npcf_SMPolicyControl_UpdateNotify Request" {
+        /// Which, as the SMF calls it.
+        context: U64,
+        /// Which, as the PCF calls it.
+        policy: U64,
+        /// All its rules.
+        rules: PccRules,
+    }
+    /// SMF to PCF.
+    54 SmPolicyNotified "Npcf_SMPolicyControl_UpdateNotify Response" {
+        /// Rules for which there is no room, a bit for each.
+        refused: U16,
+    }
+    /// SMF to PCF: the session is over.
+    55 DeleteSmPolicy "Npcf_SMPolicyControl_Delete Request" {
+        /// Which.
+        policy: U64,
+    }
+    /// UDM to SMF: what the subscriber may do in its sessions is otherwise.
+    56 NotifySubscription "Nudm_SDM_Notification Request" {
+        /// Who.
+        supi: Supi,
     }
 }
 
@@ -406,109 +512,16 @@ impl From<Problem> for Message {
     }
 }
 
-impl AccessAndMobility {
-    /// Of bit rates to and from the UE, and slices with whether each is a default one.
-    pub fn new(ambr_bps: (u64, u64), subscribed: &[(Snssai, bool)]) -> Self {
-        let mut slice = [Snssai::new(0, None); SLICES];
-        let mut defaults = 0;
-        let number = subscribed.len().min(SLICES);
-        for (at, (one, is_default)) in subscribed.iter().take(number).enumerate() {
-            slice[at] = *one;
-            defaults |= u16::from(*is_default) << at;
-        }
-        Self {
-            ambr_down_bps: ambr_bps.0.into(),
-            ambr_up_bps: ambr_bps.1.into(),
-            slices: number as u8,
-            defaults: defaults.into(),
-            slice,
-        }
-    }
-
-    /// Slices, and whether each is a default one.
-    pub fn subscribed(&self) -> impl Iterator<Item = (Snssai, bool)> {
-        let defaults = self.defaults.get();
-        let number = usize::from(self.slices).min(SLICES);
-        let with_default = move |(at, slice): (usize, &Snssai)| (*slice, defaults & 1 << at != 0);
-        self.slice.iter().take(number).enumerate().map(with_default)
-    }
-}
-
 impl fmt::Debug for Message {
     /// Its name alone: messages have keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failure(failure) => write!(f, "Failure ({:?})", failure.problem),
+            Self::Transferred(answer) => write!(f, "{} ({:?})", self.name(), answer.cause),
             message => f.write_str(message.name()),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn supi() -> Supi {
-        Supi::from_imsi("001010000000001").expect("digits")
-    }
-
-    #[test]
-    fn a_message_is_read_as_it_was_written() {
-        let slices = [(Snssai::new(1, None), true), (Snssai::new(2, None), false)];
-        let subscription = AccessAndMobility::new((1_000, 500), &slices);
-        assert!(subscription.subscribed().eq(slices));
-        for message in [
-            Message::from(subscription),
-            Done::ALL.into(),
-            Problem::UserNotFound.into(),
-            AdvanceSqn {
-                supi: supi(),
-                above: 7.into(),
-                resynchronised: true,
-                floor: 9.into(),
-            }
-            .into(),
-        ] {
-            let octets = message.to_octets();
-            assert!(octets.len() <= LONGEST);
-            assert_eq!(Message::from_octets(&octets), Some(message));
-            assert_eq!(Message::from_octets(&octets[..octets.len() - 1]), None);
-        }
-    }
-
-    #[test]
-    fn an_identity_is_one_of_two() {
-        assert_eq!(Identity::from(supi()).get(), Ok(supi()));
-        let home = sluice_ids::Plmn::new("001", "01").expect("digits");
-        let suci = sluice_ids::Suci::new(home, 0, 0, &[1]).expect("short");
-        assert_eq!(Identity::from(suci).get(), Err(suci));
-    }
-
-    #[test]
-    fn keys_are_not_printed() {
-        let subscription = AuthenticationSubscription {
-            k: [0x5a; 16],
-            opc: [0x5a; 16],
-            sqn: 1.into(),
-        };
-        let text = format!("{:?}", Message::from(subscription));
-        assert_eq!(text, "Nudr_DM Response (authentication subscription)");
-    }
-
-    proptest! {
-        #[test]
-        fn any_octets_are_a_message_or_none(
-            number in 0u8..33,
-            octets in proptest::collection::vec(any::<u8>(), 0..2048),
-        ) {
-            let octets = [&[0, number][..], &octets].concat();
-            if let Some(message) = Message::from_octets(&octets) {
-                prop_assert_eq!(message.to_octets(), octets);
-                if let Message::AccessAndMobility(subscription) = message {
-                    prop_assert!(subscription.subscribed().count() <= SLICES);
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -26,6 +26,37 @@ struct Inner<S> {
     effects: Vec<Effect>,
 }
 
+impl<S> Inner<S> {
+    /// Names a call of a task, or of none, and asks.
+    fn begin(
+        &mut self,
+        task: Option<TaskId>,
+        step: &'static str,
+        supi: Option<Supi>,
+        to: Nf,
+        message: Message,
+    ) -> Result<(CallId, Instant), Problem> {
+        let call = self.calls.begin(task).ok_or(Problem::Overload)?;
+        let deadline = self.now.instant.plus_ms(CALL_MS);
+        let (from, to_name, what) = (self.nf, name(to), message.name().to_owned());
+        self.effects.push(Effect::Ladder(Line {
+            from,
+            to: to_name,
+            what,
+            step,
+            supi,
+            ue: None,
+        }));
+        self.effects.push(Effect::Call {
+            to,
+            call,
+            deadline,
+            message,
+        });
+        Ok((call, deadline))
+    }
+}
+
 /// A procedure's way to its network function.
 pub struct Procedure<S> {
     inner: Rc<RefCell<Inner<S>>>,
@@ -68,24 +99,7 @@ impl<S> Procedure<S> {
         message: Message,
     ) -> Result<(CallId, Instant), Problem> {
         let task = *self.task.borrow();
-        let inner = &mut *self.inner.borrow_mut();
-        let call = inner.calls.begin(task).ok_or(Problem::Overload)?;
-        let deadline = inner.now.instant.plus_ms(CALL_MS);
-        let (from, to_name, what) = (inner.nf, name(to), message.name().to_owned());
-        inner.effects.push(Effect::Ladder(Line {
-            from,
-            to: to_name,
-            what,
-            step,
-            supi,
-        }));
-        inner.effects.push(Effect::Call {
-            to,
-            call,
-            deadline,
-            message,
-        });
-        Ok((call, deadline))
+        self.inner.borrow_mut().begin(task, step, supi, to, message)
     }
 
     fn line(&self, step: &'static str, supi: Option<Supi>, from: Nf, message: &Message) {
@@ -97,6 +111,7 @@ impl<S> Procedure<S> {
             what,
             step,
             supi,
+            ue: None,
         }));
     }
 }
@@ -109,6 +124,7 @@ pub fn name(nf: Nf) -> &'static str {
         Nf::Udm => "UDM",
         Nf::Udr => "UDR",
         Nf::Smf => "SMF",
+        Nf::Pcf => "PCF",
     }
 }
 
@@ -149,6 +165,23 @@ impl<S: 'static> Server<S> {
     /// Uses the state, for operators and tests.
     pub fn with<T>(&self, f: impl FnOnce(&mut S) -> T) -> T {
         f(&mut self.inner.borrow_mut().state)
+    }
+
+    /// Asks another function outside of any procedure; its answer is waited for by nobody. False if
+    /// too much is under way.
+    pub fn tell<R: Request>(
+        &mut self,
+        now: Now,
+        step: &'static str,
+        supi: Supi,
+        request: R,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        let inner = &mut *self.inner.borrow_mut();
+        inner.now = now;
+        let begun = inner.begin(None, step, Some(supi), R::TO, request.into());
+        effects.append(&mut inner.effects);
+        begun.is_ok()
     }
 
     fn request(&mut self, id: RequestId, message: Message) {

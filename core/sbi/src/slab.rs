@@ -83,6 +83,13 @@ impl<T> Slab<T> {
         entry.1.as_mut().filter(|_| is_it)
     }
 
+    /// All values that are there, to be changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots
+            .iter_mut()
+            .filter_map(|(_, value)| value.as_mut())
+    }
+
     /// All values, by slot.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         let with_key = |(slot, entry): (usize, &'_ (u16, Option<T>))| {
@@ -116,6 +123,12 @@ mod tests {
         assert_eq!(
             slab.iter().collect::<Vec<_>>(),
             [(third, &'c'), (second, &'b')]
+        );
+        slab.values_mut()
+            .for_each(|value| value.make_ascii_uppercase());
+        assert_eq!(
+            (slab.get(third), slab.get(second)),
+            (Some(&'C'), Some(&'B'))
         );
         assert_eq!(slab.len(), 2);
     }

@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use sluice_ids::{Dnn, Snssai};
+use sluice_ids::{Dnn, Snssai, Tai};
 
 use crate::limits;
 
@@ -22,14 +22,20 @@ pub struct Config {
 /// A UPF.
 #[derive(Clone, Debug)]
 pub struct UpfConfig {
-    /// Its address on N4.
+    /// Its address on N4. Nothing is taken on N4 from hosts that are no UPF's.
     pub n4: SocketAddr,
     /// Network Instance of its interfaces towards gNBs; none names none.
     pub access: Option<String>,
+    /// Whether its tunnels towards gNBs end at addresses of IPv4 and IPv6 (TS 38.414, 5.1).
+    pub n3: [bool; 2],
     /// Data networks that it leads to; none are all.
     pub networks: Vec<Dnn>,
     /// Slices that it serves; none are all.
     pub slices: Vec<Snssai>,
+    /// Tracking areas whose gNBs it serves; none are all.
+    pub areas: Vec<Tai>,
+    /// Most bits per second that are guaranteed to flows at it, down and up; none for no limit.
+    pub guaranteed_bps: Option<(u64, u64)>,
 }
 
 /// A data network.
@@ -50,6 +56,8 @@ pub struct NetworkConfig {
     /// A charging record after each so many octets, and one at the end of a session; none for no
     /// records.
     pub charging_octets: Option<u64>,
+    /// Most bits per second that are guaranteed to flows in it, down and up; none for no limit.
+    pub guaranteed_bps: Option<(u64, u64)>,
 }
 
 impl NetworkConfig {
@@ -64,6 +72,7 @@ impl NetworkConfig {
             // 1500 less IPv6, UDP, GTP-U with a PDU Session Container (TS 29.281, 5.1).
             mtu_octets: 1_400,
             charging_octets: None,
+            guaranteed_bps: None,
         }
     }
 }
@@ -77,6 +86,10 @@ impl Config {
             (
                 (1..=limits::UPFS).contains(&self.upfs.len()),
                 "1 to 64 UPFs are used",
+            ),
+            (
+                self.upfs.iter().all(|one| one.n3 != [false; 2]),
+                "a UPF has addresses of a family towards gNBs",
             ),
             (!self.networks.is_empty(), "a data network is needed"),
             (
@@ -116,8 +129,22 @@ impl Config {
 }
 
 impl UpfConfig {
-    pub(crate) fn serves(&self, dnn: &Dnn, slice: &Snssai) -> bool {
-        (self.networks.is_empty() || self.networks.contains(dnn))
+    /// Of all data networks, slices and areas.
+    pub fn new(n4: SocketAddr) -> Self {
+        Self {
+            n4,
+            access: None,
+            n3: [true, false],
+            networks: Vec::new(),
+            slices: Vec::new(),
+            areas: Vec::new(),
+            guaranteed_bps: None,
+        }
+    }
+
+    pub(crate) fn serves(&self, dnn: &Dnn, slice: &Snssai, area: &Tai) -> bool {
+        (self.areas.is_empty() || self.areas.contains(area))
+            && (self.networks.is_empty() || self.networks.contains(dnn))
             && (self.slices.is_empty() || self.slices.contains(slice))
     }
 }

@@ -5,11 +5,10 @@ use sluice_n1::{
     Ambr, EstablishmentAccept, EstablishmentRequest, PduAddress, SessionCause, SessionDownlink,
     SessionType, SessionUplink, Transaction, options, transaction,
 };
-use sluice_n2::{PacketType, SetupRequest};
 use sluice_n4::AssociationId;
 use sluice_sbi::{
-    Container, CreateSmContext, GetSessionManagement, N2Sm, Problem, SessionManagement,
-    SmContextCreated,
+    Container, CreateSmContext, CreateSmPolicy, GetSessionManagement, N2Sm, PccRule, PolicyTrigger,
+    Problem, SessionManagement, SmContextCreated, UpdateSmPolicy,
 };
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, MessageType};
@@ -18,7 +17,8 @@ use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::release;
 use crate::rules::{self, Establishment};
-use crate::session::{OwnAddresses, Qos, Session};
+use crate::session::{AtUpf, OwnAddresses, QFI, Qos, Session};
+use crate::user_plane::setup;
 
 /// Why there is no session, for the UE.
 struct Refusal {
@@ -73,20 +73,28 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
         };
         state.answer(p.session, created.into());
     });
-    // 6, 7, 9: no secondary authentication, no PCF
+    // 6: no secondary authentication
+    // 7b: SM Policy Association Establishment
+    policy(&p).await;
     if let Err(cause) = establish(&p, &plan).await {
         // The AMF has a context: the UE is told by a message of its own.
-        p.with(|state| state.counters.refused += 1);
+        p.with(|state| state.refused(p.session, cause));
         let reject = SessionDownlink::from(Refusal::from(cause));
         let n1 = p.n1(&reject, procedure);
-        say(&p, "11", &reject);
-        let _ = p.transfer("11", n1, N2Sm::None, Container::NONE).await;
+        p.say("11", &reject);
+        p.transfer("11", n1, N2Sm::None, Container::NONE).await;
         return release::end(&p, "");
     }
     // 11: Namf_Communication_N1N2MessageTransfer
+    // 9: SM Policy Association Modification
+    tell_address(&p).await;
     let (n1, n2) = accept(&p, &plan, procedure);
-    let transferred = p.transfer("11", n1, N2Sm::Setup, n2).await;
-    if transferred.is_err() {
+    p.with_session(|session| {
+        for rule in &mut session.flows.rules {
+            rule.is_told = true;
+        }
+    });
+    if !p.transfer("11", n1, N2Sm::Setup, n2).await {
         // The UE is gone, or idle before it had its session.
         p.with(|state| state.counters.refused += 1);
         release::delete(&p, "").await;
@@ -95,17 +103,58 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
     p.with(|state| state.counters.established += 1);
 }
 
-/// What the UE sees of a message that the AMF carries.
-pub(crate) fn say(p: &Procedure, step: &'static str, message: &SessionDownlink) {
-    p.with(|state| state.line("SMF", "UE", step, message.to_string(), p.session));
+/// 7b: Npcf_SMPolicyControl_Create. Without a PCF a session has its default flow alone.
+async fn policy(p: &Procedure) {
+    let request = p.with_session(|session| CreateSmPolicy {
+        supi: session.supi,
+        session: session.identity,
+        slice: session.slice,
+        dnn: session.dnn,
+        context: p.session.number().into(),
+    });
+    let Some(request) = request else { return };
+    let Ok(decision) = p.call("7b", request).await else {
+        return;
+    };
+    p.with_session(|session| session.flows.policy = Some(decision.policy.get()));
+    let refused = p.with(|state| state.want(p.session, decision.rules.get()));
+    p.with_session(|session| {
+        let qos = session.qos;
+        session.flows.begin(&qos);
+    });
+    if refused != 0 {
+        p.with(|state| state.report_failed(p.session, refused));
+    }
+}
+
+/// 9: Npcf_SMPolicyControl_Update, with the UE's address, by which applications name the session.
+async fn tell_address(p: &Procedure) {
+    let request = p.with_session(|session| {
+        Some(UpdateSmPolicy {
+            policy: session.flows.policy?.into(),
+            trigger: PolicyTrigger::UeAddress,
+            ipv4: session.address.ipv4.map_or([0; 4], |ipv4| ipv4.octets()),
+            ipv6_prefix: session
+                .upf
+                .and_then(|upf| upf.ipv6_prefix)
+                .unwrap_or_default(),
+            rules: 0.into(),
+            requested: PccRule::NONE,
+        })
+    });
+    if let Some(request) = request.flatten() {
+        // What it says is what it said before.
+        let _ = p.call("9", request).await;
+    }
 }
 
 fn refuse_context(p: &Procedure, refusal: Refusal, procedure: u8) {
+    let cause = refusal.cause;
     let reject = SessionDownlink::from(refusal);
     let n1 = p.n1(&reject, procedure);
-    say(p, "5", &reject);
+    p.say("5", &reject);
     p.with(|state| {
-        state.counters.refused += 1;
+        state.refused(p.session, cause);
         let refused = SmContextCreated {
             created: false,
             context: 0.into(),
@@ -143,9 +192,15 @@ async fn plan(
     // 8: a UPF that leads to the data network
     let needs_ipv4 = kind != SessionType::Ipv6 && own.ipv4.is_none();
     let needs_ipv6 = kind != SessionType::Ipv4 && own.ipv6_prefix.is_none();
-    let upf = p.with(|state| state.choose_upf(&dnn, &slice, needs_ipv4 || needs_ipv6));
+    let area = request.area;
+    let upf = p.with(|state| state.choose_upf(&dnn, &slice, &area, needs_ipv4 || needs_ipv6));
     let upf = upf.ok_or(SessionCause::INSUFFICIENT_RESOURCES)?;
+    let place = p.with(|state| {
+        let mut networks = state.config.networks.iter();
+        networks.position(|network| network.dnn == dnn)
+    });
     p.with_session(|session| {
+        session.flows.place = place.map(|network| (upf.1, network));
         session.session_type = kind;
         session.qos = Qos {
             ambr_bps: (
@@ -233,8 +288,10 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
             session: &session,
             own: plan.own,
             access: config.upfs.get(upf)?.access.as_deref(),
+            n3: config.upfs.get(upf)?.n3,
             network: &network.instance,
             charging_octets: network.charging_octets,
+            restored: None,
         };
         state.ask_upf(association, None, kind, Seid(0), |w| {
             rules::write_establishment(w, &wanted)
@@ -243,14 +300,15 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
     match p.wait_for_upf("10", kind, tag).await {
         Answer::Established(at, told) => {
             p.with_session(|session| {
-                session.upf = Some(at);
+                let ipv6_prefix = plan.own.ipv6_prefix.or(at.ipv6_prefix);
+                session.upf = Some(AtUpf { ipv6_prefix, ..at });
                 session.address = address(session.session_type, plan.own, told);
             });
             let is_whole = p.with_session(|session| is_whole(session)).unwrap_or(false);
             if is_whole {
                 return Ok(());
             }
-            // It forgot to choose an address.
+            // It forgot to choose an address, or a tunnel.
             release::delete(p, "").await;
             Err(SessionCause::INSUFFICIENT_RESOURCES)
         }
@@ -264,11 +322,13 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
 }
 
 /// What the rules need of a session.
-fn copy(session: &Session) -> Session {
+pub(crate) fn copy(session: &Session) -> Session {
     Session {
         transaction: session.transaction,
         session_type: session.session_type,
         qos: session.qos,
+        flows: session.flows.clone(),
+        address: session.address,
         ..Session::new(session.supi, session.identity, session.slice, session.dnn)
     }
 }
@@ -291,6 +351,9 @@ fn is_whole(session: &Session) -> bool {
         interface_identifier,
     } = session.address;
     let (v4, v6) = (ipv4.is_some(), interface_identifier.is_some());
+    if session.upf.is_none_or(|upf| upf.uplink.teid == 0) {
+        return false;
+    }
     match session.session_type {
         SessionType::Ipv4 => v4,
         SessionType::Ipv6 => v6,
@@ -304,13 +367,16 @@ fn accept(p: &Procedure, plan: &Plan, procedure: u8) -> (Container, Container) {
         let session = state.sessions.get(p.session.0)?;
         let network = state.config.network(&session.dnn)?;
         let (down_bps, up_bps) = session.qos.ambr_bps;
+        let (rules, flows) = session.flows.told();
         Some(SessionDownlink::EstablishmentAccept(Box::new(
             EstablishmentAccept {
                 session_type: session.session_type,
                 cause: plan.cut,
                 ssc_mode: 1,
-                qfi: rules::QFI,
+                qfi: QFI,
                 five_qi: session.qos.five_qi,
+                rules,
+                flows,
                 ambr: Ambr { down_bps, up_bps },
                 address: session.address,
                 slice: session.slice,
@@ -326,30 +392,13 @@ fn accept(p: &Procedure, plan: &Plan, procedure: u8) -> (Container, Container) {
     });
     let n1 = match &message {
         Some(message) => {
-            say(p, "11", message);
+            p.say("11", message);
             p.n1(message, procedure)
         }
         None => Container::NONE,
     };
     let n2 = p.with_session(|session| setup(session)).flatten();
     (n1, n2.unwrap_or(Container::NONE))
-}
-
-/// PDU Session Resource Setup Request Transfer of an established session.
-pub(crate) fn setup(session: &Session) -> Option<Container> {
-    let request = SetupRequest {
-        ambr_bps: session.qos.ambr_bps,
-        uplink: session.upf?.uplink,
-        packets: match session.session_type {
-            SessionType::Ipv6 => PacketType::Ipv6,
-            SessionType::Ipv4v6 => PacketType::Ipv4v6,
-            _ => PacketType::Ipv4,
-        },
-        qfi: rules::QFI,
-        five_qi: session.qos.five_qi,
-        priority: session.qos.priority,
-    };
-    Container::new(&request.encode())
 }
 
 #[cfg(test)]

@@ -6,28 +6,43 @@
 //! has one at a time, and what comes in between waits for its end.
 #![forbid(unsafe_code)]
 
+mod admission;
 mod config;
+mod ending;
 mod establishment;
+mod explained;
+mod flow_rules;
+mod flows;
 mod limits;
+mod mobility;
+mod modification;
 mod n4;
+mod paging;
 mod procedure;
+mod reconfiguration;
 mod release;
+mod requests;
+mod restoration;
 mod rules;
+mod rules_of_handover;
 mod session;
 mod state;
+mod tallies;
+mod ue_request;
 mod update;
+mod user_plane;
+pub mod view;
 
 use core::net::SocketAddr;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
 use sluice_ids::Supi;
-use sluice_n1::{PduAddress, SessionCause, SessionUplink};
+use sluice_n1::{PduAddress, SessionCause};
 use sluice_sbi::{
-    CreateSmContext, Effect, Input, Instant, Message, NetworkFunction, Now, Poll, Problem,
-    RequestId, SmChange, SmContextUpdated, TaskId, Tasks,
+    Effect, Input, Instant, Message, NetworkFunction, Now, Poll, Problem, RequestId, TaskId, Tasks,
 };
 
 pub use config::{Config, NetworkConfig, UpfConfig};
@@ -36,7 +51,9 @@ pub use state::{ChargingRecord, Counters};
 
 use n4::Answer;
 use procedure::{Event, Kind, Procedure};
-use session::{Session, SessionId};
+use session::{Loss, SessionId};
+use sluice_sbi::Tally;
+use sluice_sbi::tally::{Begun, procedure_name};
 use state::State;
 
 /// The function.
@@ -44,6 +61,12 @@ pub struct Smf {
     state: Rc<RefCell<State>>,
     tasks: Tasks<Event, Kind>,
     owners: BTreeMap<TaskId, SessionId>,
+    begun: BTreeMap<TaskId, Begun>,
+    tally: Tally,
+    /// Those that give restarted UPFs their sessions again.
+    restoring: BTreeSet<TaskId>,
+    /// Those that release sessions as the SMF ends.
+    ending: BTreeSet<TaskId>,
 }
 
 impl Smf {
@@ -54,6 +77,10 @@ impl Smf {
             state: Rc::new(RefCell::new(State::new(config))),
             tasks: Tasks::new(limits::PROCEDURES),
             owners: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            tally: Tally::default(),
+            restoring: BTreeSet::new(),
+            ending: BTreeSet::new(),
         })
     }
 
@@ -137,20 +164,26 @@ impl Smf {
             session.task = Some(task);
         }
         self.owners.insert(task, id);
+        self.began(task, id, procedure_name::<F>());
         let polled = self.tasks.begin(task);
         self.after(task, polled);
     }
 
     /// Tells a session's procedure what it waits for; false if it waits for nothing of the kind.
     fn tell(&mut self, id: SessionId, event: Event) -> bool {
-        let task = self.state.borrow().sessions.get(id.0).and_then(|s| s.task);
-        let Some(task) = task else {
+        let tasks = {
+            let state = self.state.borrow();
+            let session = state.sessions.get(id.0);
+            session.map(|session| [session.task, session.mobility.task])
+        };
+        let waits = |task: &TaskId| {
+            let expects = self.tasks.expects(*task);
+            expects.is_some_and(|kind| kind.fits(&event))
+        };
+        let tasks = tasks.into_iter().flatten().flatten();
+        let Some(task) = tasks.into_iter().find(waits) else {
             return false;
         };
-        let expects = self.tasks.expects(task);
-        if !expects.is_some_and(|kind| kind.fits(&event)) {
-            return false;
-        }
         let polled = self.tasks.wake(task, event);
         self.after(task, polled);
         true
@@ -163,10 +196,16 @@ impl Smf {
         let Some(id) = self.owners.remove(&task) else {
             return;
         };
+        self.restoring.remove(&task);
+        self.ending.remove(&task);
+        self.ended(task, id, polled);
         {
             let state = &mut *self.state.borrow_mut();
             if let Some(session) = state.sessions.get_mut(id.0) {
-                session.task = None;
+                let tasks = [&mut session.task, &mut session.mobility.task];
+                for one in tasks {
+                    *one = one.filter(|one| *one != task);
+                }
             }
             if polled == Poll::Panicked {
                 state.counters.panics += 1;
@@ -178,126 +217,175 @@ impl Smf {
                 state.remove(id);
             }
         }
-        self.next(id);
+        self.next_handover(id);
+        if self.is_free(id) {
+            self.next(id);
+        }
+    }
+
+    /// A change that a handover makes: beside the session's other procedure, one after the other.
+    fn hand_over(&mut self, id: RequestId, session: SessionId, message: Message) {
+        let has_room = {
+            let state = &mut *self.state.borrow_mut();
+            let session = state.sessions.get_mut(session.0);
+            session.map(|session| {
+                let pending = &mut session.mobility.pending;
+                let has_room = pending.len() < limits::PENDING;
+                if has_room {
+                    pending.push_back((id, message));
+                }
+                has_room
+            })
+        };
+        match has_room {
+            Some(true) => self.next_handover(session),
+            Some(false) => {
+                self.state.borrow_mut().counters.no_room += 1;
+                self.refuse(id, Problem::Overload);
+            }
+            None => self.refuse(id, Problem::ContextNotFound),
+        }
+    }
+
+    /// What waited for the end of a handover's procedure.
+    fn next_handover(&mut self, id: SessionId) {
+        let next = {
+            let state = &mut *self.state.borrow_mut();
+            let session = state.sessions.get_mut(id.0);
+            let free = session.filter(|session| session.mobility.task.is_none());
+            free.and_then(|session| {
+                let (request, message) = session.mobility.pending.pop_front()?;
+                session.mobility.request = Some(request);
+                Some(message)
+            })
+        };
+        if let Some(message) = next {
+            self.start_handover(id, |p| mobility::run(p, message));
+        }
+    }
+
+    fn start_handover<F: Future<Output = ()> + 'static>(
+        &mut self,
+        id: SessionId,
+        procedure: impl FnOnce(Procedure) -> F,
+    ) {
+        let state = Rc::clone(&self.state);
+        let spawned = self
+            .tasks
+            .spawn(|handle| procedure(Procedure::new(state, handle, id)));
+        let Some(task) = spawned else {
+            let state = &mut *self.state.borrow_mut();
+            state.counters.no_room += 1;
+            state.answer_mobility(id, Problem::Overload.into());
+            return;
+        };
+        if let Some(session) = self.state.borrow_mut().sessions.get_mut(id.0) {
+            session.mobility.task = Some(task);
+        }
+        self.owners.insert(task, id);
+        let polled = self.tasks.begin(task);
+        self.after(task, polled);
+    }
+
+    /// Sessions whose packets have been forwarded for long enough. One that is handed over again ends it
+    /// by itself.
+    fn end_forwarding(&mut self) {
+        loop {
+            let next = self.state.borrow_mut().next_forwarded();
+            let Some(id) = next else {
+                return;
+            };
+            let is_free = self
+                .state
+                .borrow()
+                .sessions
+                .get(id.0)
+                .is_some_and(|session| session.mobility.task.is_none());
+            if is_free {
+                self.start_handover(id, mobility::forwarding_is_over);
+            }
+        }
     }
 
     /// What waited for the end of a session's procedure.
     fn next(&mut self, id: SessionId) {
-        let (next, is_lost) = {
+        if self.state.borrow().to_end.is_some() {
+            return self.end_session(id);
+        }
+        // Without it nothing else can be done at the UPF.
+        if self.state.borrow().is_restorable(id) {
+            return self.start_restoration(id);
+        }
+        let (next, is_lost, has_packets, is_due) = {
             let state = &mut *self.state.borrow_mut();
+            let is_due = state.is_due(id);
             let Some(session) = state.sessions.get_mut(id.0) else {
                 return;
             };
             let next = session.pending.pop_front();
             session.request = next.as_ref().map(|(id, _)| *id);
-            (next, session.is_lost)
+            let waits = session.downlink.is_none() && session.reaching.is_none();
+            let has_packets = next.is_none() && std::mem::take(&mut session.has_packets);
+            let is_gone = session.loss == Loss::Gone;
+            (next, is_gone, has_packets && waits, is_due)
         };
+        let is_to_be_modified = self.state.borrow().is_to_be_modified(id);
         match next {
             Some((_, message)) => self.start(id, |p| update::run(p, message)),
             None if is_lost => self.start(id, |p| {
                 release::by_network(p, SessionCause::REACTIVATION_REQUESTED)
             }),
+            None if is_due => self.start(id, paging::due),
+            None if has_packets => self.start(id, |p| paging::run(p, 1)),
+            None if is_to_be_modified => self.start(id, modification::by_network),
             None => {}
         }
     }
 
-    fn request(&mut self, id: RequestId, message: Message) {
-        match message {
-            Message::CreateSmContext(request) => self.create(id, request),
-            Message::UpdateSmContext(update) => {
-                let session = SessionId::from_number(update.context.get());
-                if update.change == SmChange::N1 && self.completes(session, &update.n1) {
-                    let message = SmContextUpdated::NOTHING.into();
-                    self.state
-                        .borrow_mut()
-                        .effects
-                        .push(Effect::Answer { id, message });
-                    return;
-                }
-                self.change(id, session, message);
-            }
-            Message::ReleaseSmContext(release) => {
-                let session = SessionId::from_number(release.context.get());
-                // The UE is gone: it will not say that it has released the session.
-                self.change(id, session, message);
-                self.tell(session, Event::ReleaseComplete);
-            }
-            _ => self.refuse(id, Problem::Protocol),
-        }
-    }
-
-    /// Whether this is the Release Complete that a procedure waits for.
-    fn completes(&mut self, id: SessionId, n1: &sluice_sbi::Container) -> bool {
-        let octets = n1.get().unwrap_or_default();
-        SessionUplink::decode(octets) == Ok(SessionUplink::ReleaseComplete)
-            && self.tell(id, Event::ReleaseComplete)
-    }
-
-    fn refuse(&mut self, id: RequestId, problem: Problem) {
-        let message = problem.into();
-        let effect = Effect::Answer { id, message };
-        self.state.borrow_mut().effects.push(effect);
-    }
-
-    fn create(&mut self, id: RequestId, request: CreateSmContext) {
-        let name = (request.supi, request.session);
-        let before = self.state.borrow().by_identity.get(&name).copied();
-        let session = {
-            let state = &mut *self.state.borrow_mut();
-            let mut session =
-                Session::new(request.supi, request.session, request.slice, request.dnn);
-            session.request = Some(id);
-            let session = state.sessions.insert(session).map(SessionId);
-            if let Some(session) = session {
-                state.by_identity.insert(name, session);
-            }
-            session
-        };
-        // One of this identity is over: the UE asks for it anew.
-        if let Some(before) = before.filter(|before| self.is_free(*before)) {
-            self.start(before, release::replaced);
-        }
-        match session {
-            Some(session) => self.start(session, |p| establishment::run(p, request)),
-            None => {
-                self.state.borrow_mut().counters.no_room += 1;
-                self.refuse(id, Problem::Overload);
-            }
-        }
-    }
-
-    /// A request about a session that is there; it waits while the session has a procedure.
-    fn change(&mut self, id: RequestId, session: SessionId, message: Message) {
-        let is_there = self.state.borrow().sessions.get(session.0).is_some();
-        if !is_there {
-            let is_release = matches!(message, Message::ReleaseSmContext(_));
-            if is_release {
-                let message = sluice_sbi::Done::ALL.into();
-                let effect = Effect::Answer { id, message };
-                self.state.borrow_mut().effects.push(effect);
+    /// Restarted UPFs get their sessions again, a few at a time.
+    fn restore(&mut self) {
+        loop {
+            if self.restoring.len() >= limits::RESTORATIONS {
                 return;
             }
-            return self.refuse(id, Problem::ContextNotFound);
-        }
-        let is_free = self.is_free(session);
-        let has_room = {
-            let state = &mut *self.state.borrow_mut();
-            let Some(session) = state.sessions.get_mut(session.0) else {
+            let next = self.state.borrow_mut().to_restore.pop_front();
+            let Some(id) = next else {
                 return;
             };
-            let has_room = session.pending.len() < limits::PENDING;
-            if is_free {
-                session.request = Some(id);
-            } else if has_room {
-                session.pending.push_back((id, message));
+            // One that has a procedure is restored when that ends.
+            let is_restorable = self.state.borrow().is_restorable(id);
+            if is_restorable && self.is_free(id) {
+                self.start_restoration(id);
             }
-            is_free || has_room
-        };
-        if is_free {
-            self.start(session, |p| update::run(p, message));
-        } else if !has_room {
-            self.state.borrow_mut().counters.no_room += 1;
-            self.refuse(id, Problem::Overload);
+        }
+    }
+
+    fn start_restoration(&mut self, id: SessionId) {
+        self.start(id, restoration::run);
+        let task = self.state.borrow().sessions.get(id.0).and_then(|s| s.task);
+        self.restoring.extend(task);
+    }
+
+    /// Sessions for which packets have come, and those for which a time has come.
+    fn reach(&mut self) {
+        let with_packets = std::mem::take(&mut self.state.borrow_mut().with_packets);
+        for id in with_packets {
+            if let Some(session) = self.state.borrow_mut().sessions.get_mut(id.0) {
+                session.has_packets = true;
+            }
+            if self.is_free(id) {
+                self.next(id);
+            }
+        }
+        loop {
+            let due = self.state.borrow_mut().next_due();
+            let Some(id) = due else {
+                return;
+            };
+            // One that has a procedure is looked at when that ends.
+            if self.is_free(id) {
+                self.next(id);
+            }
         }
     }
 
@@ -328,9 +416,6 @@ impl Smf {
                 self.answered(tag, Answer::Nothing);
             }
             for id in lost {
-                if let Some(session) = self.state.borrow_mut().sessions.get_mut(id.0) {
-                    session.is_lost = true;
-                }
                 if self.is_free(id) {
                     self.next(id);
                 }
@@ -362,21 +447,30 @@ impl NetworkFunction for Smf {
             Input::N2 { .. } | Input::AssociationLost(_) | Input::Committed(_) => {}
         }
         self.n4_events();
+        self.restore();
+        self.reach();
+        self.end_forwarding();
+        self.go_on_ending();
         effects.append(&mut self.state.borrow_mut().effects);
     }
 
     fn next_deadline(&self) -> Instant {
         let state = self.state.borrow();
-        let waits = state.associations.iter().all(Option::is_some);
-        // Associations that are not begun are begun at once.
-        let begin = if waits {
-            Instant::NEVER
-        } else {
-            state.now.instant
-        };
         let n4 = state.endpoint.next_deadline();
         let n4 = n4.map_or(Instant::NEVER, |deadline| Instant(deadline.0));
-        self.tasks.next_deadline().min(n4).min(begin)
+        let reaching = state.reaching.first();
+        let reaching = reaching.map_or(Instant::NEVER, |(until, _)| *until);
+        let forwarding = state.forwarding.first();
+        let forwarding = forwarding.map_or(Instant::NEVER, |(until, _)| *until);
+        let given_up = state.given_up_at.values().min();
+        let given_up = given_up.copied().unwrap_or(Instant::NEVER);
+        self.tasks
+            .next_deadline()
+            .min(n4)
+            .min(state.associate_at)
+            .min(reaching)
+            .min(forwarding)
+            .min(given_up)
     }
 }
 

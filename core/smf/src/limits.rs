@@ -13,6 +13,27 @@ pub const PROCEDURES: usize = 65_536;
 /// within the seconds that one takes.
 pub const PENDING: usize = 8;
 
+/// How long a UE that is paged, or a gNB that is asked, has until packets can go there: the AMF's
+/// pagings, and a radio.
+pub const REACH_MS: u64 = 30_000;
+
+/// How long sessions of a UPF that does not answer are kept: what a process takes to come back.
+pub const UPF_GRACE_MS: u64 = 30_000;
+
+/// From an association that ended, or could not be begun, to the next try: as long as the endpoint waits
+/// after a set-up that failed.
+pub const ASSOCIATE_MS: u64 = 5_000;
+
+/// Sessions that restarted UPFs get again at a time, so that a UPF with many is not flooded.
+pub const RESTORATIONS: usize = 256;
+
+/// How often an AMF is asked that says that it cannot now.
+pub const PAGING_ATTEMPTS: u8 = 3;
+
+/// How long packets for a UE that cannot be reached are dropped, at the least and at the most.
+pub const DROP_MS: u64 = 10_000;
+pub const MOST_DROP_MS: u64 = 300_000;
+
 /// How long an answer of another function is waited for.
 pub const CALL_MS: u64 = sluice_sbi::server::CALL_MS;
 
@@ -30,3 +51,13 @@ pub const N4_MS: u64 = 10_000;
 
 /// Charging records that wait to be taken; more are dropped and counted.
 pub const RECORDS: usize = 65_536;
+
+/// How long a UPF forwards packets from one gNB to the next after a handover: what is under way when the
+/// UE has come, and the End Marker, which take a round trip between gNBs (TS 23.502, 4.9.1.3.3, step 15).
+pub const FORWARDING_MS: u64 = 2_000;
+
+/// T3591 (TS 24.501, 10.3).
+pub const MODIFICATION_TIMER_MS: u64 = 16_000;
+
+/// How often a Modification Command is sent: once, and four times more (TS 24.501, 6.3.2.5).
+pub const MODIFICATION_SENDS: usize = 5;

@@ -1,16 +1,17 @@
 //! N4 towards UPFs: associations, answers to our requests, and reports.
 
 use core::net::{IpAddr, SocketAddr};
+use std::collections::BTreeSet;
 
 use sluice_n1::PduAddress;
 use sluice_n2::Tunnel;
 use sluice_n4::{
-    AssociationId, Endpoint, Event as N4Event, Input as N4Input, NodeId, Outbox, Request,
+    AssociationId, Cidr, Endpoint, Event as N4Event, Input as N4Input, NodeId, Outbox, Request,
     RequestError, Response, Role, SessionRequest,
 };
-use sluice_sbi::{Effect, Line};
+use sluice_sbi::{Effect, Instant, Line};
 use sluice_wire::ids::Seid;
-use sluice_wire::pfcp::group::UsageReport;
+use sluice_wire::pfcp::group::{CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{
     SessionDeletionResponse, SessionEstablishmentResponse, SessionModificationResponse,
     SessionReportRequest, SessionReportResponse,
@@ -19,9 +20,11 @@ use sluice_wire::pfcp::value::{FTeid, NtpTime, OffendingIe, UeIpAddress, UpFunct
 use sluice_wire::pfcp::{Cause, Full, MessageType, PORT, Writer};
 
 use crate::config::Config;
+use crate::flow_rules;
 use crate::limits;
 use crate::rules;
-use crate::session::{AtUpf, SessionId, Usage};
+use crate::rules_of_handover;
+use crate::session::{AtUpf, Loss, SessionId, Usage};
 use crate::state::State;
 
 /// What a UPF answered.
@@ -31,6 +34,8 @@ pub(crate) enum Answer {
     Established(AtUpf, PduAddress),
     /// It is changed, or deleted.
     Done,
+    /// It is changed, and takes packets here that are to be forwarded to another gNB.
+    Forwards(Tunnel),
     /// It is not, for this cause.
     Refused(Cause),
     /// Nothing, or nothing that makes sense.
@@ -51,8 +56,21 @@ impl Outbox for Sent {
 pub(crate) fn endpoint(config: &Config) -> Endpoint {
     let started = NtpTime::from_unix_s(config.started_unix_s);
     let mut n4 = sluice_n4::Config::new(NodeId::Ip(config.n4), started);
+    n4.allowed_peers = allowed_peers(config);
     n4.limits = sluice_n4::Limits::for_rate(limits::N4_REQUESTS_PER_S, n4.t1_ms, n4.n1);
     Endpoint::new(Role::Cp, n4)
+}
+
+/// Of others nothing is taken: whoever names a SEID can change what its session is charged.
+pub(crate) fn allowed_peers(config: &Config) -> Vec<Cidr> {
+    let upfs = config.upfs.iter();
+    upfs.filter_map(|upf| host(upf.n4.ip())).collect()
+}
+
+/// One host alone.
+pub(crate) fn host(ip: IpAddr) -> Option<Cidr> {
+    let ip = ip.to_canonical();
+    Cidr::new(ip, if ip.is_ipv4() { 32 } else { 128 })
 }
 
 impl State {
@@ -66,8 +84,14 @@ impl State {
             .extend(messages.map(|(to, octets)| Effect::N4 { to, octets }));
     }
 
-    /// Associates with each UPF that it is not associated with.
+    /// Associates with each UPF that it is not associated with, when it is time to try.
     pub(crate) fn associate(&mut self) {
+        if self.to_end.is_some() {
+            self.associate_at = Instant::NEVER;
+        }
+        if self.associate_at > self.now.instant {
+            return;
+        }
         let mut sent = Sent::default();
         for index in 0..self.config.upfs.len() {
             if self.associations.get(index).copied().flatten().is_none() {
@@ -79,6 +103,23 @@ impl State {
                     Err(_) => None,
                 };
                 self.associations[index] = id;
+            }
+        }
+        self.associate_at = match self.associations.iter().all(Option::is_some) {
+            true => Instant::NEVER,
+            false => self.now.instant.plus_ms(limits::ASSOCIATE_MS),
+        };
+        self.flush(sent);
+    }
+
+    /// Releases associations; their UPFs delete what they had.
+    pub(crate) fn release_upfs(&mut self, associations: Vec<AssociationId>) {
+        let (mut sent, now) = (Sent::default(), self.n4_now());
+        for association in associations {
+            self.upf_line(association, "PFCP association is released");
+            // One that cannot be told is forgotten.
+            if self.endpoint.release(now, association, &mut sent).is_err() {
+                let _ = self.endpoint.forget(association);
             }
         }
         self.flush(sent);
@@ -129,7 +170,11 @@ impl State {
                 N4Input::Nothing => self.flush(sent),
                 N4Input::Response(response) => {
                     self.flush(sent);
-                    answers.push((response.tag, self.read_answer(&response)));
+                    let answer = self.read_answer(&response);
+                    if let Answer::Established(AtUpf { to: Some(to), .. }, _) = answer {
+                        self.hear_from(response.association, to.ip());
+                    }
+                    answers.push((response.tag, answer));
                 }
                 N4Input::Session(request) => {
                     self.flush(sent);
@@ -138,6 +183,25 @@ impl State {
             }
         }
         answers
+    }
+
+    /// A UPF has sessions at this address, as it says itself: requests go there, and its answers and
+    /// reports come from there (TS 29.244, 4.2.3). Others' are not heard.
+    fn hear_from(&mut self, association: AssociationId, ip: IpAddr) {
+        if self.endpoint.is_allowed(ip) || !self.endpoint.add_address(association, ip) {
+            return;
+        }
+        self.told_hosts.push((association, ip));
+        self.endpoint.set_allowed_peers(self.allowed_hosts());
+    }
+
+    /// Whom something is taken of on N4.
+    pub(crate) fn allowed_hosts(&self) -> Vec<Cidr> {
+        let told = self.told_hosts.iter().filter_map(|(_, ip)| host(*ip));
+        allowed_peers(&self.config)
+            .into_iter()
+            .chain(told)
+            .collect()
     }
 
     /// What happened to associations and requests since the last call: answers that will not come, and
@@ -149,23 +213,130 @@ impl State {
                 N4Event::RequestFailed { tag, .. } => failed.push(tag),
                 N4Event::AssociationUp { association, .. } => {
                     self.upf_line(association, "PFCP association is up");
+                    self.given_up_at.remove(&association);
+                    // A new association begins without sessions.
+                    self.forget_orphans(association, false);
+                    self.restore_at(association);
                 }
-                N4Event::AssociationReplaced { association, .. }
-                | N4Event::PeerRestarted { association } => {
+                // It may be back soon, and packets may flow all the while.
+                N4Event::PeerLost { association } => {
+                    self.upf_line(association, "the UPF does not answer");
+                    self.give_up_later(association);
+                }
+                N4Event::PeerRecovered { association } => {
+                    self.upf_line(association, "the UPF answers again");
+                    // One that was restarted before is to associate still.
+                    if !self.has_restarted(association) {
+                        self.given_up_at.remove(&association);
+                    }
+                    self.forget_orphans(association, true);
+                }
+                N4Event::AssociationReplaced { association, .. } => {
                     self.upf_line(association, "the UPF has lost its sessions");
-                    lost.extend(self.sessions_at(association));
+                    self.given_up_at.remove(&association);
+                    self.forget_orphans(association, false);
+                    self.lose_at(association, Loss::Restarted);
+                    self.restore_at(association);
+                }
+                // They are restored when the association is there again, if it is soon.
+                N4Event::PeerRestarted { association } => {
+                    self.upf_line(association, "the UPF was restarted");
+                    self.forget_orphans(association, false);
+                    self.lose_at(association, Loss::Restarted);
+                    self.give_up_later(association);
                 }
                 N4Event::AssociationDown { association, .. } => {
                     self.upf_line(association, "PFCP association is down");
-                    lost.extend(self.sessions_at(association));
+                    self.given_up_at.remove(&association);
+                    self.forget_orphans(association, false);
+                    lost.extend(self.lose_at(association, Loss::Gone));
                     for one in &mut self.associations {
                         *one = one.filter(|id| *id != association);
                     }
+                    self.told_hosts.retain(|(id, _)| *id != association);
+                    self.endpoint.set_allowed_peers(self.allowed_hosts());
+                    self.associate_at = self.now.instant.plus_ms(limits::ASSOCIATE_MS);
                 }
                 _ => {}
             }
         }
+        let now = self.now.instant;
+        let given_up = self.given_up_at.extract_if(.., |_, at| *at <= now);
+        let given_up: Vec<AssociationId> = given_up.map(|(association, _)| association).collect();
+        for association in given_up {
+            self.upf_line(association, "sessions of the UPF are given up");
+            lost.extend(self.lose_at(association, Loss::Gone));
+        }
         (failed, lost)
+    }
+
+    /// Its sessions are given up in a while, if they have not been restored then.
+    fn give_up_later(&mut self, association: AssociationId) {
+        let at = self.now.instant.plus_ms(limits::UPF_GRACE_MS);
+        self.given_up_at.entry(association).or_insert(at);
+    }
+
+    /// Whether sessions wait until a restarted UPF associates.
+    fn has_restarted(&self, association: AssociationId) -> bool {
+        let there = self.sessions_at(association).into_iter();
+        let mut sessions = there.filter_map(|id| self.sessions.get(id.0));
+        sessions.any(|session| session.loss == Loss::Restarted)
+    }
+
+    /// The UPF of a session that was given up is to delete it: now, or when it answers again. One whose
+    /// association has ended has it no more.
+    pub(crate) fn forget_given_up(&mut self, upf: AtUpf) {
+        let Some(association) = self.endpoint.association(upf.association) else {
+            return;
+        };
+        if association.is_established() && !association.is_lost() {
+            self.forget_at_upf(upf);
+        } else if self.orphans.len() < limits::SESSIONS {
+            self.orphans.push(upf);
+        }
+    }
+
+    /// Sessions that were given up while their UPF did not answer: it has them no more, or is to delete
+    /// them.
+    fn forget_orphans(&mut self, association: AssociationId, deletes: bool) {
+        let is_its = |upf: &mut AtUpf| upf.association == association;
+        let orphans: Vec<AtUpf> = self.orphans.extract_if(.., is_its).collect();
+        for upf in orphans.into_iter().filter(|_| deletes) {
+            self.forget_at_upf(upf);
+        }
+    }
+
+    fn lose_at(&mut self, association: AssociationId, loss: Loss) -> Vec<SessionId> {
+        let lost = self.sessions_at(association);
+        for id in &lost {
+            if let Some(session) = self.sessions.get_mut(id.0) {
+                // A UPF that was restarted since has it no more, and its SEID may be another's now.
+                if session.loss == Loss::Restarted && loss == Loss::Gone {
+                    session.upf = None;
+                }
+                session.loss = loss;
+            }
+        }
+        lost
+    }
+
+    /// Whether a restarted UPF can get the session again now.
+    pub(crate) fn is_restorable(&self, id: SessionId) -> bool {
+        let session = self.sessions.get(id.0);
+        let lost = session.filter(|session| session.loss == Loss::Restarted);
+        let upf = lost.and_then(|session| session.upf);
+        let association = upf.and_then(|upf| self.endpoint.association(upf.association));
+        association.is_some_and(|association| association.is_established())
+    }
+
+    fn restore_at(&mut self, association: AssociationId) {
+        let there = self.sessions_at(association).into_iter();
+        let is_to_be = |id: &SessionId| {
+            let session = self.sessions.get(id.0);
+            session.is_some_and(|session| session.loss == Loss::Restarted)
+        };
+        let lost: Vec<SessionId> = there.filter(is_to_be).collect();
+        self.to_restore.extend(lost);
     }
 
     fn sessions_at(&self, association: AssociationId) -> Vec<SessionId> {
@@ -182,6 +353,7 @@ impl State {
             what: what.to_owned(),
             step: "",
             supi: None,
+            ue: None,
         }));
     }
 
@@ -193,7 +365,15 @@ impl State {
                 let read = answer.parse_into(response.body);
                 read.ok().map(|()| {
                     self.add_usage(response.header.seid, &answer.usage_report);
-                    by_cause(answer.cause)
+                    let is_it = |pdr: &&CreatedPdr| pdr.pdr_id == rules_of_handover::PDR;
+                    let created = answer.created_pdr.iter().find(is_it);
+                    match created
+                        .and_then(tunnel)
+                        .filter(|_| answer.cause.is_acceptance())
+                    {
+                        Some(tunnel) => Answer::Forwards(tunnel),
+                        None => by_cause(answer.cause),
+                    }
                 })
             }
             MessageType::SESSION_DELETION_RESPONSE => {
@@ -217,19 +397,10 @@ impl State {
         }
         read.ok()?;
         let f_seid = answer.up_f_seid?;
-        let is_uplink = |pdr: &&_| {
-            let pdr: &sluice_wire::pfcp::group::CreatedPdr = pdr;
-            pdr.pdr_id == rules::UPLINK_PDR
-        };
-        let created = answer.created_pdr.iter().find(is_uplink)?;
-        let Some(FTeid::Assigned { teid, ipv4, ipv6 }) = created.local_f_teid.first() else {
-            return None;
-        };
-        let uplink = Tunnel {
-            ipv4: *ipv4,
-            ipv6: *ipv6,
-            teid: teid.get(),
-        };
+        let is_uplink = |pdr: &&CreatedPdr| pdr.pdr_id == rules::UPLINK_PDR;
+        // One that gets its F-TEID back need not be told of it.
+        let created = answer.created_pdr.iter().find(is_uplink);
+        let uplink = created.and_then(tunnel).unwrap_or_default();
         let all = answer.created_pdr.iter();
         let ue = all.flat_map(|pdr| pdr.ue_ip_address.iter()).next();
         let told = ue.map(address).unwrap_or_default();
@@ -239,6 +410,7 @@ impl State {
             to: at.map(|ip| self.seid_address(response.association, ip)),
             seid: f_seid.seid,
             uplink,
+            ipv6_prefix: ue.and_then(|ue| ue.ipv6).map(prefix),
         };
         Some(Answer::Established(upf, told))
     }
@@ -250,23 +422,32 @@ impl State {
         SocketAddr::new(ip, port)
     }
 
-    fn add_usage(&mut self, seid: Option<Seid>, reports: &[UsageReport<'_>]) {
+    /// Adds usage up; the rating groups that it was reported of.
+    fn add_usage(
+        &mut self,
+        seid: Option<Seid>,
+        reports: &[UsageReport<'_>],
+    ) -> BTreeSet<Option<u32>> {
         let id = seid.map(|seid| SessionId::from_number(seid.0));
         let session = id.and_then(|id| self.sessions.get_mut(id.0));
+        let mut groups = BTreeSet::new();
         let Some(session) = session else {
-            return;
+            return groups;
         };
         for report in reports {
             let volume = report.volume_measurement.unwrap_or_default();
-            session.usage.add(Usage {
+            let usage = Usage {
                 uplink_octets: volume.uplink.unwrap_or_default(),
                 downlink_octets: volume.downlink.unwrap_or_default(),
-            });
+            };
+            session.usage.add(usage);
+            let rule = flow_rules::rule_of(report.urr_id);
+            groups.insert(rule.and_then(|rule| session.flows.add_usage(rule, usage)));
         }
+        groups
     }
 
-    /// Session Report Request (TS 29.244, 6.3.5): usage is added up; downlink data for an idle UE is
-    /// counted, since nobody is paged yet.
+    /// Session Report Request (TS 29.244, 6.3.5): usage is added up; for downlink data the UE is paged.
     fn report(&mut self, request: &SessionRequest<'_>) {
         let header = *request.header();
         let (mut sent, now) = (Sent::default(), self.n4_now());
@@ -275,7 +456,10 @@ impl State {
         }
         let id = SessionId::from_number(header.seid.unwrap_or_default().0);
         let known = self.sessions.get(id.0);
-        let up_seid = known.and_then(|session| session.upf).map(|upf| upf.seid);
+        // A session is its own UPF's to report of (TS 29.244, 5.22).
+        let upf = known.and_then(|session| session.upf);
+        let upf = upf.filter(|upf| upf.association == request.association);
+        let up_seid = upf.map(|upf| upf.seid);
         let mut report = SessionReportRequest::default();
         let (cause, offending) = match report.parse_into(request.body) {
             Err(reject) => (reject.cause, reject.offending_ie.map(OffendingIe)),
@@ -283,11 +467,16 @@ impl State {
             Ok(()) => (Cause::REQUEST_ACCEPTED, None),
         };
         if cause == Cause::REQUEST_ACCEPTED {
-            self.add_usage(header.seid, &report.usage_report);
+            let groups = self.add_usage(header.seid, &report.usage_report);
             self.counters.usage_reports += u64::from(!report.usage_report.is_empty());
-            self.counters.downlink_data_reports += u64::from(report.downlink_data_report.is_some());
-            if !report.usage_report.is_empty() {
-                self.record(id, false);
+            if report.downlink_data_report.is_some() {
+                self.counters.downlink_data_reports += 1;
+                let name = "N4 Session Report Request (downlink data)";
+                self.line("UPF", "SMF", "2a", name, id);
+                self.with_packets.push(id);
+            }
+            for group in groups {
+                self.record(id, group, false);
             }
         }
         let answer = SessionReportResponse {
@@ -303,16 +492,17 @@ impl State {
         self.flush(sent);
     }
 
-    /// An association with a UPF for the network and slice, that chooses tunnels, and addresses where
+    /// An association with a UPF for the network, slice and area, that chooses tunnels, and addresses where
     /// that is needed; and which one it is.
     pub(crate) fn choose_upf(
         &self,
         dnn: &sluice_ids::Dnn,
         slice: &sluice_ids::Snssai,
+        area: &sluice_ids::Tai,
         needs_address: bool,
     ) -> Option<(AssociationId, usize)> {
         let upfs = self.config.upfs.iter().enumerate();
-        let serving = upfs.filter(|(_, upf)| upf.serves(dnn, slice));
+        let serving = upfs.filter(|(_, upf)| upf.serves(dnn, slice, area));
         let up = serving.filter_map(|(index, _)| {
             let id = self.associations.get(index).copied().flatten()?;
             let association = self.endpoint.association(id)?;
@@ -332,12 +522,28 @@ impl State {
     }
 }
 
+/// The UPF's end of a tunnel.
+fn tunnel(created: &CreatedPdr) -> Option<Tunnel> {
+    match created.local_f_teid.first() {
+        Some(FTeid::Assigned { teid, ipv4, ipv6 }) => Some(Tunnel {
+            ipv4: *ipv4,
+            ipv6: *ipv6,
+            teid: teid.get(),
+        }),
+        _ => None,
+    }
+}
+
 fn by_cause(cause: Cause) -> Answer {
     if cause.is_acceptance() {
         Answer::Done
     } else {
         Answer::Refused(cause)
     }
+}
+
+fn prefix(address: core::net::Ipv6Addr) -> [u8; 8] {
+    ((address.to_bits() >> 64) as u64).to_be_bytes()
 }
 
 /// The interface identifier is the UPF's choice; where it made none, ours.
@@ -352,3 +558,6 @@ fn address(ue: &UeIpAddress) -> PduAddress {
         interface_identifier: ue.ipv6.map(identifier),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use sluice_n1::{SessionDownlink, Transaction};
+use sluice_n1::{SessionCause, SessionDownlink, Transaction};
+use sluice_n2::ModifyResponse;
 use sluice_sbi::{
-    CallId, Container, Handle, Message, N2Sm, Problem, Request, TransferN1N2, Wake, server,
+    CallId, Container, Handle, Instant, Message, N2Sm, Problem, Request, TransferCause,
+    TransferN1N2, Transferred, Wake, server,
 };
 use sluice_wire::pfcp::{Full, MessageType, Writer};
 
@@ -23,6 +25,8 @@ pub(crate) enum Kind {
     N4(u64),
     /// PDU Session Release Complete, or that nobody waits for it any more.
     ReleaseComplete,
+    /// What UE and gNB say to a change of flows, or that something else comes first.
+    Modification,
 }
 
 /// What a procedure is told.
@@ -34,6 +38,12 @@ pub(crate) enum Event {
     N4(u64, Answer),
     /// The UE has released the session, or is gone.
     ReleaseComplete,
+    /// The UE has taken a change of flows, or refused it.
+    ModificationAnswer(Result<(), SessionCause>),
+    /// What the gNB has changed; none if nothing.
+    AtGnb(Option<ModifyResponse>),
+    /// The session ends, or the UE is idle.
+    Interrupted,
 }
 
 impl Kind {
@@ -42,7 +52,11 @@ impl Kind {
         match (self, event) {
             (Self::Reply(call), Event::Reply(answered, _)) => call == *answered,
             (Self::N4(tag), Event::N4(answered, _)) => tag == *answered,
-            (Self::ReleaseComplete, Event::ReleaseComplete) => true,
+            (Self::ReleaseComplete, Event::ReleaseComplete)
+            | (
+                Self::Modification,
+                Event::ModificationAnswer(_) | Event::AtGnb(_) | Event::Interrupted,
+            ) => true,
             _ => false,
         }
     }
@@ -173,6 +187,20 @@ impl Procedure {
         woken == Wake::Event(Event::ReleaseComplete)
     }
 
+    /// Waits for what UE or gNB say to a change of flows; none when the time is over.
+    pub async fn is_modified(&self, step: &'static str, until: Instant) -> Option<Event> {
+        match self.handle.wait(step, Kind::Modification, until).await {
+            Wake::Event(event) => Some(event),
+            _ => None,
+        }
+    }
+
+    /// What the UE sees of a message that the AMF carries.
+    pub fn say(&self, step: &'static str, message: &SessionDownlink) {
+        let what = message.to_string();
+        self.with(|state| state.line("SMF", "UE", step, what, self.session));
+    }
+
     /// A message for the UE, as octets.
     pub fn n1(&self, message: &SessionDownlink, procedure: u8) -> Container {
         let session = self.with_session(|session| session.identity);
@@ -184,23 +212,42 @@ impl Procedure {
         Container::new(&message.encode(of)).unwrap_or(Container::NONE)
     }
 
-    /// Hands messages for the UE and its gNB to the AMF.
+    /// Hands messages for a connected UE and its gNB to the AMF; false if they are not on their way.
     pub async fn transfer(
         &self,
         step: &'static str,
         n1: Container,
         n2_kind: N2Sm,
         n2: Container,
-    ) -> Result<(), Problem> {
+    ) -> bool {
+        let name = self.with_session(|session| (session.supi, session.identity));
+        let Some((supi, session)) = name else {
+            return false;
+        };
+        let request = TransferN1N2 {
+            supi,
+            session,
+            skips_idle_ue: true,
+            n1,
+            n2_kind,
+            n2,
+        };
+        let answer = self.call(step, request).await;
+        answer.is_ok_and(|answer| answer.cause == TransferCause::Initiated)
+    }
+
+    /// Wants the user plane of a UE up that may be idle: the AMF pages it.
+    pub async fn wake(&self, step: &'static str, n2: Container) -> Result<Transferred, Problem> {
         let name = self.with_session(|session| (session.supi, session.identity));
         let (supi, session) = name.ok_or(Problem::ContextNotFound)?;
         let request = TransferN1N2 {
             supi,
             session,
-            n1,
-            n2_kind,
+            skips_idle_ue: false,
+            n1: Container::NONE,
+            n2_kind: N2Sm::Setup,
             n2,
         };
-        self.call(step, request).await.map(|_| ())
+        self.call(step, request).await
     }
 }

@@ -5,9 +5,9 @@ use sluice_n2::{Cause, session};
 use sluice_sbi::{Container, Done, N2Sm, SmContextUpdated};
 use sluice_wire::pfcp::MessageType;
 
-use crate::establishment::say;
 use crate::limits;
 use crate::procedure::Procedure;
+use crate::session::Loss;
 
 /// The UE wants it, in this procedure of its own (1a).
 pub(crate) async fn by_ue(p: &Procedure, transaction: u8) {
@@ -17,7 +17,7 @@ pub(crate) async fn by_ue(p: &Procedure, transaction: u8) {
     // 3: Nsmf_PDUSession_UpdateSMContext Response
     let command = SessionDownlink::ReleaseCommand(SessionCause::REGULAR_DEACTIVATION);
     let n1 = p.n1(&command, transaction);
-    say(p, "3", &command);
+    p.say("3", &command);
     let (n2_kind, n2) = for_gnb(was_up);
     p.with(|state| {
         let updated = SmContextUpdated { n1, n2_kind, n2 };
@@ -29,8 +29,8 @@ pub(crate) async fn by_ue(p: &Procedure, transaction: u8) {
         if is_released {
             break;
         }
-        say(p, "3", &command);
-        let _ = p.transfer("3", n1, N2Sm::None, Container::NONE).await;
+        p.say("3", &command);
+        p.transfer("3", n1, N2Sm::None, Container::NONE).await;
         is_released = p.is_released("10").await;
     }
     // 11: Nsmf_PDUSession_SMContextStatusNotify
@@ -47,8 +47,8 @@ pub(crate) async fn by_network(p: Procedure, cause: SessionCause) {
     let n1 = p.n1(&command, 0);
     let (mut n2_kind, mut n2) = for_gnb(was_up);
     for _ in 0..limits::RELEASE_SENDS {
-        say(&p, "3", &command);
-        if p.transfer("3", n1, n2_kind, n2).await.is_err() {
+        p.say("3", &command);
+        if !p.transfer("3", n1, n2_kind, n2).await {
             // An idle UE learns it by the status of its sessions when it comes back.
             break;
         }
@@ -67,7 +67,7 @@ pub(crate) async fn by_amf(p: &Procedure) {
     delete(p, "2").await;
     p.with(|state| {
         state.counters.released += 1;
-        state.record(p.session, true);
+        state.record_last(p.session);
         state.answer(p.session, Done::ALL.into());
         state.remove(p.session);
     });
@@ -93,10 +93,14 @@ fn for_gnb(was_up: bool) -> (N2Sm, Container) {
 
 /// The UPF deletes the session. One that does not answer, or has lost it, has none.
 pub(crate) async fn delete(p: &Procedure, step: &'static str) {
-    let is_lost = p.with_session(|session| session.is_lost).unwrap_or(true);
-    if !is_lost {
+    let is_there = p.with_session(|session| session.loss == Loss::None);
+    if is_there == Some(true) {
         let kind = MessageType::SESSION_DELETION_REQUEST;
         p.ask_upf(step, kind, |_| Ok(())).await;
+    }
+    let given_up = p.with_session(|session| session.upf.filter(|_| session.loss == Loss::Gone));
+    if let Some(upf) = given_up.flatten() {
+        p.with(|state| state.forget_given_up(upf));
     }
     p.with_session(|session| {
         session.upf = None;
@@ -112,7 +116,7 @@ pub(crate) fn end(p: &Procedure, step: &'static str) {
             .get(p.session.0)
             .is_some_and(|session| session.is_accepted);
         state.counters.released += u64::from(was_accepted);
-        state.record(p.session, true);
+        state.record_last(p.session);
         state.notify(p.session, step);
         state.remove(p.session);
     });

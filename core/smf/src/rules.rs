@@ -1,4 +1,5 @@
-//! Rules of a session at its UPF (TS 29.244, 7.5): the default flow, the session AMBR, and usage.
+//! Rules of a session at its UPF (TS 29.244, 7.5): the default flow, the session AMBR, and usage. Those of
+//! further flows are in [`crate::flow_rules`].
 
 use core::net::Ipv6Addr;
 
@@ -13,22 +14,22 @@ use sluice_wire::pfcp::group::{
 use sluice_wire::pfcp::value::{
     ApplyAction, BitRate, DestinationInterface, Edit, FSeid, FTeid, GateStatus, MeasurementMethod,
     Name, NodeId, OuterHeaderCreation, OuterHeaderRemoval, PdnType, ReportingTriggers, SNssai,
-    SourceInterface, UeIpAddress, UserId, Volume,
+    SessionEstablishmentRequestFlags, SessionModificationRequestFlags, SourceInterface,
+    UeIpAddress, UserId, Volume,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
-use crate::session::{OwnAddresses, Session};
+use crate::flow_rules::FlowRules;
+use crate::session::{OwnAddresses, QFI, Session};
 
-/// The only flow.
-pub(crate) const QFI: u8 = 1;
 /// The rules' numbers.
 pub(crate) const UPLINK_PDR: PdrId = PdrId(1);
 const DOWNLINK_PDR: PdrId = PdrId(2);
-const UPLINK_FAR: FarId = FarId(1);
-const DOWNLINK_FAR: FarId = FarId(2);
-const AMBR_QER: QerId = QerId(1);
-const FLOW_QER: QerId = QerId(2);
-const USAGE_URR: UrrId = UrrId(1);
+pub(crate) const UPLINK_FAR: FarId = FarId(1);
+pub(crate) const DOWNLINK_FAR: FarId = FarId(2);
+pub(crate) const AMBR_QER: QerId = QerId(1);
+pub(crate) const FLOW_QER: QerId = QerId(2);
+pub(crate) const USAGE_URR: UrrId = UrrId(1);
 /// After those of all other flows.
 const LAST: Precedence = Precedence(255);
 
@@ -40,13 +41,30 @@ pub(crate) struct Establishment<'a> {
     pub own: OwnAddresses,
     /// Network Instance towards gNBs.
     pub access: Option<&'a str>,
+    /// Whether its end of tunnels has addresses of IPv4 and IPv6.
+    pub n3: [bool; 2],
     /// Network Instance of the data network.
     pub network: &'a str,
     /// Octets after which usage is reported; none measures none.
     pub charging_octets: Option<u64>,
+    /// What the session had before its UPF lost it.
+    pub restored: Option<Restored>,
 }
 
-fn put<'v>(w: &mut Writer<'_>, ie: IeType, value: &impl Element<'v>) -> Result<(), Full> {
+/// What a session keeps that its UPF has lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Restored {
+    /// The UPF's end of the tunnel.
+    pub uplink: Tunnel,
+    /// What becomes of downlink packets.
+    pub downlink: Downlink,
+}
+
+pub(crate) fn put<'v>(
+    w: &mut Writer<'_>,
+    ie: IeType,
+    value: &impl Element<'v>,
+) -> Result<(), Full> {
     w.ie(ie, |w| value.encode(w))
 }
 
@@ -61,12 +79,11 @@ pub(crate) fn write_establishment(
     put(w, IeType::CREATE_PDR, &uplink_pdr(wanted))?;
     put(w, IeType::CREATE_PDR, &downlink_pdr(wanted))?;
     put(w, IeType::CREATE_FAR, &uplink_far(wanted))?;
-    let downlink = CreateFar {
-        far_id: DOWNLINK_FAR,
-        apply_action: ApplyAction::DROP,
-        ..CreateFar::default()
-    };
-    put(w, IeType::CREATE_FAR, &downlink)?;
+    put(w, IeType::CREATE_FAR, &downlink_far(wanted))?;
+    if wanted.restored.is_some() {
+        let flags = SessionEstablishmentRequestFlags::RESTI;
+        put(w, IeType::PFCPSEREQ_FLAGS, &flags)?;
+    }
     if let Some(octets) = wanted.charging_octets {
         let urr = CreateUrr {
             urr_id: USAGE_URR,
@@ -99,6 +116,14 @@ pub(crate) fn write_establishment(
         ..CreateQer::default()
     };
     put(w, IeType::CREATE_QER, &flow)?;
+    let further = FlowRules {
+        access: wanted.access,
+        network: wanted.network,
+        f_teid: f_teid(wanted),
+        ue: ue_address(wanted, false),
+        charging_octets: wanted.charging_octets,
+    };
+    further.create(w, &session.flows.rules)?;
     let packets = match session.session_type {
         SessionType::Ipv6 => PdnType::IPV6,
         SessionType::Ipv4v6 => PdnType::IPV4V6,
@@ -120,14 +145,29 @@ pub(crate) fn write_establishment(
     put(w, IeType::S_NSSAI, &slice)
 }
 
+/// Names the tunnel that all rules of a session share while the UPF has not chosen it.
+const CHOOSE_ID: u8 = 1;
+
+/// What the session had, or the UPF's choice.
+fn f_teid(wanted: &Establishment<'_>) -> FTeid {
+    let has_further = !wanted.session.flows.rules.is_empty();
+    let choice = FTeid::Choose {
+        ipv4: wanted.n3[0],
+        ipv6: wanted.n3[1],
+        choose_id: has_further.then_some(CHOOSE_ID),
+    };
+    let restored = wanted.restored.and_then(|restored| {
+        let Tunnel { ipv4, ipv6, teid } = restored.uplink;
+        let teid = Teid::new(teid)?;
+        Some(FTeid::Assigned { teid, ipv4, ipv6 })
+    });
+    restored.unwrap_or(choice)
+}
+
 fn uplink_pdr<'a>(wanted: &Establishment<'a>) -> CreatePdr<'a> {
     let mut pdi = Pdi {
         source_interface: SourceInterface::ACCESS,
-        local_f_teid: Some(FTeid::Choose {
-            ipv4: true,
-            ipv6: false,
-            choose_id: None,
-        }),
+        local_f_teid: Some(f_teid(wanted)),
         network_instance: wanted.access.map(|name| Name(name.as_bytes())),
         ..Pdi::default()
     };
@@ -175,14 +215,16 @@ fn ue_address(wanted: &Establishment<'_>, destination: bool) -> UeIpAddress {
     UeIpAddress {
         destination,
         ipv4,
-        ipv6: ipv6.map(|prefix| {
-            let [a, b, c, d, e, f, g, h] = prefix;
-            Ipv6Addr::from([a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0])
-        }),
+        ipv6: ipv6.map(prefix_address),
         choose_ipv4: with_ipv4 && ipv4.is_none(),
         choose_ipv6: with_ipv6 && ipv6.is_none(),
         ..UeIpAddress::default()
     }
+}
+
+/// The first address of a /64 prefix.
+pub(crate) fn prefix_address([a, b, c, d, e, f, g, h]: [u8; 8]) -> Ipv6Addr {
+    Ipv6Addr::from([a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0])
 }
 
 fn uplink_far<'a>(wanted: &Establishment<'a>) -> CreateFar<'a> {
@@ -198,30 +240,80 @@ fn uplink_far<'a>(wanted: &Establishment<'a>) -> CreateFar<'a> {
     }
 }
 
-/// Session Modification Request (7.5.4): downlink packets go to the gNB, or wait for it while the UE
-/// is idle, and the SMF is told of the first.
+/// Before the gNB is known there is nowhere to go.
+fn downlink_far<'a>(wanted: &Establishment<'a>) -> CreateFar<'a> {
+    let downlink = wanted.restored.map(|restored| restored.downlink);
+    let header = match downlink {
+        Some(Downlink::Forward(gnb)) => outer_header(gnb, wanted.n3),
+        _ => None,
+    };
+    let apply_action = match (&header, downlink) {
+        (Some(_), _) => ApplyAction::FORW,
+        (None, Some(Downlink::Wait)) => ApplyAction::BUFF | ApplyAction::NOCP,
+        (None, _) => ApplyAction::DROP,
+    };
+    CreateFar {
+        far_id: DOWNLINK_FAR,
+        apply_action,
+        forwarding_parameters: header.map(|header| ForwardingParameters {
+            destination_interface: DestinationInterface::ACCESS,
+            network_instance: wanted.access.map(|name| Name(name.as_bytes())),
+            outer_header_creation: Some(header),
+            ..ForwardingParameters::default()
+        }),
+        ..CreateFar::default()
+    }
+}
+
+/// Towards a gNB's end of a tunnel, in a family that the UPF has, too; IPv4 if both have both. What
+/// both do not have in common the UPF refuses.
+pub(crate) fn outer_header(
+    gnb: Tunnel,
+    [has_ipv4, has_ipv6]: [bool; 2],
+) -> Option<OuterHeaderCreation> {
+    let teid = Teid::new(gnb.teid)?;
+    let is_ipv6_alone = has_ipv6 && !has_ipv4;
+    match (gnb.ipv4, gnb.ipv6) {
+        (Some(_), Some(ipv6)) if is_ipv6_alone => Some(OuterHeaderCreation::gtpu_v6(teid, ipv6)),
+        (Some(ipv4), _) => Some(OuterHeaderCreation::gtpu_v4(teid, ipv4)),
+        (None, Some(ipv6)) => Some(OuterHeaderCreation::gtpu_v6(teid, ipv6)),
+        (None, None) => None,
+    }
+}
+
+/// What becomes of downlink packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Downlink {
+    /// They go to the gNB.
+    Forward(Tunnel),
+    /// They wait until the UE is connected, and the SMF is told of the first.
+    Wait,
+    /// They are dropped, and so are those that wait: the UE cannot be reached.
+    Drop,
+}
+
+/// Session Modification Request (7.5.4).
 pub(crate) fn write_downlink(
     w: &mut Writer<'_>,
-    gnb: Option<Tunnel>,
+    downlink: Downlink,
     access: Option<&str>,
+    n3: [bool; 2],
 ) -> Result<(), Full> {
-    let header = gnb.and_then(|gnb| {
-        let teid = Teid::new(gnb.teid)?;
-        match (gnb.ipv4, gnb.ipv6) {
-            (Some(ipv4), _) => Some(OuterHeaderCreation::gtpu_v4(teid, ipv4)),
-            (None, Some(ipv6)) => Some(OuterHeaderCreation::gtpu_v6(teid, ipv6)),
-            (None, None) => None,
-        }
-    });
+    let gnb = match downlink {
+        Downlink::Forward(gnb) => Some(gnb),
+        Downlink::Wait | Downlink::Drop => None,
+    };
+    let header = gnb.and_then(|gnb| outer_header(gnb, n3));
     let parameters = header.map(|header| UpdateForwardingParameters {
         destination_interface: Some(DestinationInterface::ACCESS),
         network_instance: access.map(|name| Edit::Set(Name(name.as_bytes()))),
         outer_header_creation: Some(Edit::Set(header)),
         ..UpdateForwardingParameters::default()
     });
-    let action = match parameters {
-        Some(_) => ApplyAction::FORW,
-        None => ApplyAction::BUFF | ApplyAction::NOCP,
+    let action = match (&parameters, downlink) {
+        (Some(_), _) => ApplyAction::FORW,
+        (None, Downlink::Drop) => ApplyAction::DROP,
+        (None, _) => ApplyAction::BUFF | ApplyAction::NOCP,
     };
     let far = UpdateFar {
         far_id: DOWNLINK_FAR,
@@ -229,7 +321,12 @@ pub(crate) fn write_downlink(
         update_forwarding_parameters: parameters,
         ..UpdateFar::default()
     };
-    put(w, IeType::UPDATE_FAR, &far)
+    put(w, IeType::UPDATE_FAR, &far)?;
+    if downlink == Downlink::Drop {
+        let flags = SessionModificationRequestFlags::DROBU;
+        put(w, IeType::PFCPSMREQ_FLAGS, &flags)?;
+    }
+    Ok(())
 }
 
 /// Ours, at an address.

@@ -7,8 +7,13 @@ use sluice_ids::{Dnn, Snssai, Supi};
 use sluice_n1::{PduAddress, SessionType};
 use sluice_n2::Tunnel;
 use sluice_n4::AssociationId;
-use sluice_sbi::{Key, Message, RequestId, TaskId};
+use sluice_sbi::{Instant, Key, Message, RequestId, TaskId};
 use sluice_wire::ids::Seid;
+
+use crate::flows::Flows;
+
+/// The default flow.
+pub(crate) const QFI: u8 = 1;
 
 /// A session; its SEID and its name for the AMF are made of this.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -40,6 +45,14 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// What is left without another's part.
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self {
+            uplink_octets: self.uplink_octets.saturating_sub(other.uplink_octets),
+            downlink_octets: self.downlink_octets.saturating_sub(other.downlink_octets),
+        }
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.uplink_octets = self.uplink_octets.saturating_add(other.uplink_octets);
         self.downlink_octets = self.downlink_octets.saturating_add(other.downlink_octets);
@@ -72,8 +85,55 @@ pub(crate) struct AtUpf {
     /// Where its requests go (TS 29.244, 5.6.2).
     pub to: Option<SocketAddr>,
     pub seid: Seid,
-    /// The UPF's end of the tunnel.
+    /// The UPF's end of the tunnel; TEID 0 if it told none.
     pub uplink: Tunnel,
+    /// The UE's IPv6 prefix, which it hears of by Router Advertisement.
+    pub ipv6_prefix: Option<[u8; 8]>,
+}
+
+/// Whether the UPF has a session that it should have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Loss {
+    /// It has.
+    None,
+    /// It was restarted, and is to get it again when the association is there.
+    Restarted,
+    /// It is gone.
+    Gone,
+}
+
+/// What is done so that a UE gets the packets that wait for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reaching {
+    /// The AMF is asked now.
+    Asked,
+    /// The AMF pages it, or its gNB is asked; no longer than until then.
+    Trying,
+    /// The AMF cannot now, and is asked again then. So often it was asked.
+    Again(u8),
+    /// It cannot be reached: packets are dropped until then.
+    Dropping,
+}
+
+/// Handovers of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Mobility {
+    /// The procedure that is under way.
+    pub task: Option<TaskId>,
+    /// The request that it has to answer.
+    pub request: Option<RequestId>,
+    /// Requests that wait until it ends.
+    pub pending: VecDeque<(RequestId, Message)>,
+    /// The source reaches the target, so the UPF need not forward anything.
+    pub is_direct: bool,
+    /// The target's end of the tunnel, until the UE has come there.
+    pub target: Option<Tunnel>,
+    /// Flows that it has.
+    pub qfis: Vec<u8>,
+    /// The UPF forwards packets.
+    pub forwards: bool,
+    /// Until then.
+    pub until: Option<Instant>,
 }
 
 /// A session.
@@ -88,6 +148,8 @@ pub(crate) struct Session {
     pub dnn: Dnn,
     pub session_type: SessionType,
     pub qos: Qos,
+    /// Flows beside the default one.
+    pub flows: Flows,
     pub address: PduAddress,
     /// The UE has accepted it, or been sent the accept.
     pub is_accepted: bool,
@@ -102,8 +164,16 @@ pub(crate) struct Session {
     pub request: Option<RequestId>,
     /// Requests that wait until the procedure ends.
     pub pending: VecDeque<(RequestId, Message)>,
-    /// The UPF has lost it.
-    pub is_lost: bool,
+    /// Whether the UPF has it.
+    pub loss: Loss,
+    /// Packets have come while it had no user plane, and no procedure has begun for them.
+    pub has_packets: bool,
+    /// What is done for them, and until when.
+    pub reaching: Option<(Reaching, Instant)>,
+    /// How long the AMF will not page the UE.
+    pub guard_ms: u64,
+    /// Its handovers.
+    pub mobility: Mobility,
 }
 
 impl Session {
@@ -116,6 +186,7 @@ impl Session {
             dnn,
             session_type: SessionType::Ipv4,
             qos: Qos::default(),
+            flows: Flows::default(),
             address: PduAddress::default(),
             is_accepted: false,
             upf: None,
@@ -124,7 +195,11 @@ impl Session {
             task: None,
             request: None,
             pending: VecDeque::new(),
-            is_lost: false,
+            loss: Loss::None,
+            has_packets: false,
+            reaching: None,
+            guard_ms: 0,
+            mobility: Mobility::default(),
         }
     }
 }

@@ -1,14 +1,18 @@
 //! What an SMF knows: sessions, UPFs, and what it wants done.
 
-use std::collections::{BTreeMap, VecDeque};
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sluice_ids::{Dnn, Supi};
 use sluice_n4::{AssociationId, Endpoint};
-use sluice_sbi::{CallId, Calls, Effect, Line, Message, Nf, NotifySmContext, Now, Problem, Slab};
+use sluice_sbi::{
+    CallId, Calls, DeleteSmPolicy, Effect, Instant, Line, Message, Nf, NotifySmContext, Now,
+    Problem, Slab,
+};
 
 use crate::config::Config;
 use crate::limits;
-use crate::session::{Session, SessionId, Usage};
+use crate::session::{AtUpf, Session, SessionId, Usage};
 
 /// What happened so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -19,10 +23,22 @@ pub struct Counters {
     pub refused: u64,
     /// Sessions that were released.
     pub released: u64,
+    /// Changes of flows and of session AMBRs that were carried out.
+    pub modified: u64,
+    /// Changes that a UPF did not carry out.
+    pub modifications_failed: u64,
+    /// Changes that UEs asked for and were refused.
+    pub modifications_refused: u64,
+    /// Flows for which there was no room at UPF, gNB or UE.
+    pub rules_refused: u64,
+    /// Sessions that restarted UPFs got again.
+    pub restored: u64,
     /// Usage reports of UPFs.
     pub usage_reports: u64,
     /// Reports of downlink data for idle UEs.
     pub downlink_data_reports: u64,
+    /// UEs that could not be reached for downlink data.
+    pub unreachable: u64,
     /// NAS messages that cannot be read, or do not fit.
     pub unexpected: u64,
     /// Charging records that nobody took.
@@ -42,12 +58,23 @@ pub struct ChargingRecord {
     pub session: u8,
     /// In which data network.
     pub dnn: Dnn,
-    /// All usage since the session was established.
+    /// The key under which its usage is charged; none of all that has no key of its own.
+    pub rating_group: Option<u32>,
+    /// All usage under that key since the session was established.
     pub usage: Usage,
     /// Seconds since 1970.
     pub unix_s: u64,
     /// The session is over.
     pub is_last: bool,
+}
+
+/// Whose budget.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Budget {
+    /// Of a UPF, by its place in the configuration.
+    Upf(usize),
+    /// Of a data network, by its place in the configuration.
+    Network(usize),
 }
 
 /// What an SMF knows.
@@ -60,11 +87,33 @@ pub(crate) struct State {
     pub endpoint: Endpoint,
     /// Of each UPF.
     pub associations: Vec<Option<AssociationId>>,
+    /// Addresses that UPFs have told of beside those that are configured.
+    pub told_hosts: Vec<(AssociationId, IpAddr)>,
+    /// When it is tried to associate with those that have none; never while all have one.
+    pub associate_at: Instant,
     /// Requests to UPFs whose answers procedures wait for.
     pub asked: BTreeMap<u64, SessionId>,
     pub tags: u64,
+    /// Sessions for whose packets something is done, by the time until which it is.
+    pub reaching: BTreeSet<(Instant, SessionId)>,
+    /// Sessions whose UPFs forward packets between gNBs, by when that ends.
+    pub forwarding: BTreeSet<(Instant, SessionId)>,
+    /// When sessions of UPFs that do not answer are given up.
+    pub given_up_at: BTreeMap<AssociationId, Instant>,
+    /// Sessions that were given up, and that their UPFs may still have.
+    pub orphans: Vec<AtUpf>,
+    /// Sessions that their restarted UPFs are to get again.
+    pub to_restore: VecDeque<SessionId>,
+    /// Sessions that are still to be released, once the SMF ends.
+    pub to_end: Option<VecDeque<SessionId>>,
+    /// Sessions for which packets have come, and which have not been looked at.
+    pub with_packets: Vec<SessionId>,
+    /// What is guaranteed to flows, bits per second down and up.
+    pub guaranteed: BTreeMap<Budget, (u64, u64)>,
     pub records: VecDeque<ChargingRecord>,
     pub effects: Vec<Effect>,
+    /// The session that was refused last, and the cause.
+    pub refused_for: Option<(SessionId, String)>,
     pub counters: Counters,
 }
 
@@ -73,15 +122,26 @@ impl State {
         Self {
             endpoint: crate::n4::endpoint(&config),
             associations: vec![None; config.upfs.len()],
+            told_hosts: Vec::new(),
             config,
             now: Now::default(),
             sessions: Slab::new(limits::SESSIONS),
             by_identity: BTreeMap::new(),
             calls: Calls::new(limits::PROCEDURES),
+            associate_at: Instant::default(),
             asked: BTreeMap::new(),
             tags: 0,
+            reaching: BTreeSet::new(),
+            forwarding: BTreeSet::new(),
+            given_up_at: BTreeMap::new(),
+            orphans: Vec::new(),
+            to_restore: VecDeque::new(),
+            to_end: None,
+            with_packets: Vec::new(),
+            guaranteed: BTreeMap::new(),
             records: VecDeque::new(),
             effects: Vec::new(),
+            refused_for: None,
             counters: Counters::default(),
         }
     }
@@ -103,6 +163,7 @@ impl State {
             what,
             step,
             supi,
+            ue: None,
         }));
     }
 
@@ -130,6 +191,19 @@ impl State {
     /// Forgets a session; requests that wait for it are answered.
     pub fn remove(&mut self, id: SessionId) {
         self.answer(id, Problem::ContextNotFound.into());
+        self.end_mobility(id);
+        self.reach(id, None);
+        self.give_back(id);
+        let policy = self
+            .sessions
+            .get(id.0)
+            .and_then(|session| session.flows.policy);
+        if let Some(policy) = policy {
+            let policy = policy.into();
+            let message = Message::from(DeleteSmPolicy { policy });
+            self.line("SMF", "PCF", "12", message.name(), id);
+            self.call(None, Nf::Pcf, message);
+        }
         let Some(session) = self.sessions.remove(id.0) else {
             return;
         };
@@ -162,8 +236,18 @@ impl State {
         self.call(None, Nf::Amf, message);
     }
 
+    /// Makes charging records of a session that is over, where the data network has any.
+    pub fn record_last(&mut self, id: SessionId) {
+        let session = self.sessions.get(id.0);
+        let groups = session.map(|session| session.flows.groups.clone());
+        for (group, _) in groups.into_iter().flatten() {
+            self.record(id, Some(group), true);
+        }
+        self.record(id, None, true);
+    }
+
     /// Makes a charging record, where the data network has any.
-    pub fn record(&mut self, id: SessionId, is_last: bool) {
+    pub fn record(&mut self, id: SessionId, rating_group: Option<u32>, is_last: bool) {
         let Some(session) = self.sessions.get(id.0) else {
             return;
         };
@@ -171,11 +255,22 @@ impl State {
         if network.is_none_or(|network| network.charging_octets.is_none()) {
             return;
         }
+        let groups = &session.flows.groups;
+        let usage = match rating_group {
+            Some(group) => {
+                let its = groups.iter().find(|(one, _)| *one == group);
+                its.map(|(_, usage)| *usage).unwrap_or_default()
+            }
+            None => groups
+                .iter()
+                .fold(session.usage, |rest, (_, usage)| rest.without(*usage)),
+        };
         let record = ChargingRecord {
             supi: session.supi,
             session: session.identity,
             dnn: session.dnn,
-            usage: session.usage,
+            rating_group,
+            usage,
             unix_s: self.now.unix_s,
             is_last,
         };

@@ -2,15 +2,15 @@
 //! (TS 23.502, 4.3.2.2.1 from step 15 on, 4.2.3.2, 4.2.6).
 
 use sluice_n1::{SessionCause, SessionDownlink, SessionUplink, transaction};
-use sluice_n2::{SetupResponse, Tunnel, session};
+use sluice_n2::{SetupResponse, session};
 use sluice_sbi::{Container, Message, N2Sm, Problem, SmChange, SmContextUpdated, UpdateSmContext};
-use sluice_wire::pfcp::MessageType;
 
-use crate::establishment::{say, setup};
-use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::release;
-use crate::rules;
+use crate::rules::Downlink;
+use crate::session::QFI;
+use crate::ue_request;
+use crate::user_plane::{downlink, setup};
 
 /// The procedure of a request.
 pub(crate) async fn run(p: Procedure, message: Message) {
@@ -19,9 +19,12 @@ pub(crate) async fn run(p: Procedure, message: Message) {
             SmChange::N1 => n1(&p, &update).await,
             SmChange::SetUp => set_up(&p, &update).await,
             SmChange::SetupFailed => setup_failed(&p, &update).await,
-            SmChange::Released => done(&p),
+            // What the gNB says of flows when nobody asked.
+            SmChange::Released | SmChange::Modified | SmChange::ModifyFailed => done(&p),
             SmChange::Activate => activate(&p),
             SmChange::Deactivate => deactivate(&p).await,
+            // Handovers have procedures of their own.
+            _ => p.with(|state| state.answer(p.session, Problem::Protocol.into())),
         },
         Message::ReleaseSmContext(_) => release::by_amf(&p).await,
         _ => p.with(|state| state.answer(p.session, Problem::Protocol.into())),
@@ -47,8 +50,12 @@ async fn n1(p: &Procedure, update: &UpdateSmContext) {
             p.with(|state| state.counters.unexpected += 1);
             return done(p);
         }
-        Ok(SessionUplink::ModificationRequest) => {
-            SessionDownlink::ModificationReject(SessionCause::NOT_SUPPORTED)
+        Ok(SessionUplink::ModificationRequest(request)) => {
+            return ue_request::run(p, &request, procedure).await;
+        }
+        // An answer to no command, or to one that was given up (7.3.1).
+        Ok(SessionUplink::ModificationComplete | SessionUplink::ModificationCommandReject(_)) => {
+            SessionDownlink::Status(SessionCause::PTI_MISMATCH)
         }
         Ok(SessionUplink::EstablishmentRequest(_) | SessionUplink::Other) => {
             SessionDownlink::Status(SessionCause::NOT_COMPATIBLE_WITH_STATE)
@@ -57,7 +64,7 @@ async fn n1(p: &Procedure, update: &UpdateSmContext) {
     };
     p.with(|state| state.counters.unexpected += 1);
     let n1 = p.n1(&answer, procedure);
-    say(p, "", &answer);
+    p.say("", &answer);
     let updated = SmContextUpdated {
         n1,
         ..SmContextUpdated::NOTHING
@@ -68,17 +75,25 @@ async fn n1(p: &Procedure, update: &UpdateSmContext) {
 /// 15: the gNB has set the session up, and says where downlink packets go.
 async fn set_up(p: &Procedure, update: &UpdateSmContext) {
     let response = update.n2.get().and_then(SetupResponse::decode);
-    let has_flow = |response: &SetupResponse| response.qfis.contains(&rules::QFI);
+    let qfis = response.as_ref().map(|response| response.qfis.clone());
+    let has_flow = |response: &SetupResponse| response.qfis.contains(&QFI);
     let tunnel = response.filter(has_flow).map(|response| response.downlink);
     let tunnel = tunnel.filter(|tunnel| tunnel.teid != 0);
     p.with_session(|session| session.is_accepted = true);
     // 16a and 16b: N4 Session Modification
     let is_up = match tunnel {
-        Some(tunnel) => downlink(p, "16", Some(tunnel)).await,
+        Some(tunnel) => downlink(p, "16", Downlink::Forward(tunnel)).await,
         None => false,
     };
+    // The UE is reached.
+    p.with(|state| state.reach(p.session, None));
     // 17: Nsmf_PDUSession_UpdateSMContext Response
     done(p);
+    p.with_session(|session| session.flows.is_called = false);
+    if is_up {
+        // The session goes on without those that it has not, which the UE is told.
+        p.with(|state| state.has_flows(p.session, &qfis.unwrap_or_default()));
+    }
     if !is_up {
         // 18: a session without downlink is none; the UE shall ask again.
         give_up(p, SessionCause::REACTIVATION_REQUESTED).await;
@@ -103,8 +118,8 @@ async fn setup_failed(p: &Procedure, update: &UpdateSmContext) {
         );
         release::delete(p, "").await;
         let n1 = p.n1(&reject, transaction.unwrap_or_default());
-        say(p, "", &reject);
-        let _ = p.transfer("", n1, N2Sm::None, Container::NONE).await;
+        p.say("", &reject);
+        p.transfer("", n1, N2Sm::None, Container::NONE).await;
         release::end(p, "18");
     }
 }
@@ -114,8 +129,8 @@ async fn give_up(p: &Procedure, cause: SessionCause) {
     release::delete(p, "").await;
     let command = SessionDownlink::ReleaseCommand(cause);
     let n1 = p.n1(&command, 0);
-    say(p, "18", &command);
-    let _ = p.transfer("18", n1, N2Sm::None, Container::NONE).await;
+    p.say("18", &command);
+    p.transfer("18", n1, N2Sm::None, Container::NONE).await;
     p.is_released("18").await;
     release::end(p, "18");
 }
@@ -138,29 +153,8 @@ fn activate(p: &Procedure) {
 /// 4.2.6, steps 5 to 7: the UE is idle; downlink packets wait.
 async fn deactivate(p: &Procedure) {
     if p.with_session(|session| session.downlink.is_some()) == Some(true) {
-        downlink(p, "6", None).await;
+        downlink(p, "6", Downlink::Wait).await;
+        p.with(|state| state.reach(p.session, None));
     }
     done(p);
-}
-
-/// N4 Session Modification: whether the downlink is what it is to be.
-async fn downlink(p: &Procedure, step: &'static str, gnb: Option<Tunnel>) -> bool {
-    let access = p.with(|state| {
-        let session = state.sessions.get(p.session.0)?;
-        let association = session.upf?.association;
-        let is_its = |one: &Option<_>| *one == Some(association);
-        let index = state.associations.iter().position(is_its)?;
-        state.config.upfs.get(index)?.access.clone()
-    });
-    let kind = MessageType::SESSION_MODIFICATION_REQUEST;
-    let answer = p
-        .ask_upf(step, kind, |w| {
-            rules::write_downlink(w, gnb, access.as_deref())
-        })
-        .await;
-    let is_done = answer == Answer::Done;
-    if is_done || gnb.is_none() {
-        p.with_session(|session| session.downlink = gnb);
-    }
-    is_done
 }

@@ -3,11 +3,11 @@
 use sluice_ids::Supi;
 use sluice_sbi::server::Procedure;
 use sluice_sbi::{
-    AdvanceSqn, AuthenticationData, AuthenticationOutcome, Done, GetAuthenticationData, Identity,
-    Problem, QuerySubscription,
+    AdvanceSqn, AuthMethod, AuthenticationData, AuthenticationOutcome, AuthenticationSubscription,
+    Done, GetAuthenticationData, Identity, Problem, QuerySubscription, SimAlgorithm,
 };
 use sluice_security::suci;
-use sluice_security::{K, Opc, Sqn, Subscriber};
+use sluice_security::{Credentials, K, K256, Opc, Sqn, Subscriber, Topc, TuakKey};
 
 use crate::State;
 
@@ -23,7 +23,7 @@ pub(crate) async fn get(
     let mut above = None;
     if resynchronisation.wanted {
         let keys = p.call("9a", Some(supi), QuerySubscription { supi }).await?;
-        let home = Subscriber::new(&K::new(keys.k), &Opc::new(keys.opc));
+        let home = subscriber(&keys);
         let said = home.resynchronise(resynchronisation.rand, &resynchronisation.auts);
         above = Some(said.ok_or(Problem::AuthenticationRejected)?);
     }
@@ -43,15 +43,58 @@ pub(crate) async fn get(
         state.random.fill(&mut rand);
         rand
     });
-    let home = Subscriber::new(&K::new(keys.k), &Opc::new(keys.opc));
-    let challenge = home.challenge(rand, Sqn::new(keys.sqn.get()), &request.network);
-    Ok(AuthenticationData {
-        supi,
-        rand: challenge.rand,
-        autn: challenge.autn,
-        xres_star: challenge.xres_star,
-        kausf: *challenge.kausf.octets(),
+    let (home, sqn) = (subscriber(&keys), Sqn::new(keys.sqn.get()));
+    let (method, network) = (keys.method, &request.network);
+    Ok(match method {
+        AuthMethod::FiveGAka => {
+            let challenge = home.challenge(rand, sqn, network);
+            AuthenticationData {
+                supi,
+                rand,
+                autn: challenge.autn,
+                method,
+                xres_star: challenge.xres_star,
+                kausf: *challenge.kausf.octets(),
+                xres: [0; 8],
+                prime_keys: [0; 32],
+            }
+        }
+        AuthMethod::EapAkaPrime => {
+            let challenge = home.prime_challenge(rand, sqn, network);
+            AuthenticationData {
+                supi,
+                rand,
+                autn: challenge.autn,
+                method,
+                xres_star: [0; 16],
+                kausf: [0; 32],
+                xres: challenge.xres,
+                prime_keys: *challenge.keys,
+            }
+        }
     })
+}
+
+/// ARPF's end of a SIM.
+fn subscriber(keys: &AuthenticationSubscription) -> Subscriber {
+    let [first, _] = halves(&keys.k);
+    let credentials = match keys.algorithm {
+        SimAlgorithm::Milenage => {
+            let [opc, _] = halves(&keys.opc);
+            Credentials::milenage(K::new(first), Opc::new(opc))
+        }
+        SimAlgorithm::Tuak128 => {
+            Credentials::tuak(TuakKey::K128(K::new(first)), Topc::new(keys.opc))
+        }
+        SimAlgorithm::Tuak256 => {
+            Credentials::tuak(TuakKey::K256(K256::new(keys.k)), Topc::new(keys.opc))
+        }
+    };
+    Subscriber::new(&credentials)
+}
+
+fn halves(octets: &[u8; 32]) -> [[u8; 16]; 2] {
+    [0, 16].map(|from| std::array::from_fn(|at| octets[from + at]))
 }
 
 /// Nudm_UEAuthentication_ResultConfirmation: nothing but an acknowledgement in Release 17 without

@@ -8,8 +8,12 @@ mod context_management;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use sluice_ids::Supi;
 use sluice_sbi::server::{Procedure, Server};
-use sluice_sbi::{Effect, Input, Instant, Message, NetworkFunction, Nf, Now, Problem, Random};
+use sluice_sbi::{
+    Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyDeregistration, NotifySubscription,
+    Now, Problem, Random, Removal,
+};
 use sluice_security::suci::HomeKey;
 
 /// Procedures at a time; each holds a few hundred octets.
@@ -50,6 +54,36 @@ impl Udm {
         Self(Server::new(Nf::Udm, PROCEDURES, state, |p, message| {
             Box::pin(async move { procedure(&p, message).await.unwrap_or_else(Message::from) })
         }))
+    }
+
+    /// Takes other keys of the home network from now on.
+    pub fn set_home_keys(&mut self, keys: BTreeMap<u8, HomeKey>) {
+        self.0.with(|state| state.home_keys = keys);
+    }
+
+    /// Whether UEs may show who they are unconcealed, from now on.
+    pub fn allow_null_scheme(&mut self, is_allowed: bool) {
+        self.0.with(|state| state.null_scheme = is_allowed);
+    }
+
+    /// Tells the AMF that a UE is not to be there any more (TS 23.502, 4.2.2.3.3, step 1); one that
+    /// has no such UE does nothing. False if too much is under way.
+    pub fn deregister(
+        &mut self,
+        now: Now,
+        supi: Supi,
+        removal: Removal,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        let notice = NotifyDeregistration { supi, removal };
+        self.0.tell(now, "1", supi, notice, effects)
+    }
+
+    /// Tells the SMF that what a subscriber may do in its sessions is otherwise (TS 23.502, 4.3.3.2, step
+    /// 1d). False if too much is under way.
+    pub fn notify_sessions(&mut self, now: Now, supi: Supi, effects: &mut Vec<Effect>) -> bool {
+        self.0
+            .tell(now, "1d", supi, NotifySubscription { supi }, effects)
     }
 }
 

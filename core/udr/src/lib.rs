@@ -8,21 +8,20 @@ use std::collections::BTreeMap;
 
 use sluice_ids::{Dnn, Guami, Snssai, Supi};
 use sluice_sbi::{
-    AccessAndMobility, AuthenticationSubscription, CommitId, Done, Effect, Input, Instant, Message,
-    NetworkFunction, Now, Problem, RequestId, SessionManagement, SmfSelection,
+    AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, CommitId, Done, Effect,
+    Input, Instant, Message, NetworkFunction, Now, Problem, RequestId, SessionManagement,
+    SimAlgorithm, SmfSelection, StoreAmf,
 };
-use sluice_security::{K, Opc, Sqn};
+use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
 
 /// Most subscribers of a box.
 pub const SUBSCRIBERS: usize = 1_000_000;
 
 /// A subscriber.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subscriber {
-    /// Long-term key.
-    pub k: K,
-    /// The operator's variant of Milenage.
-    pub opc: Opc,
+    /// What its SIM has, and how it is authenticated.
+    pub credentials: Credentials,
     /// The last sequence number that was used.
     pub sqn: Sqn,
     /// Most bits per second to and from the UE.
@@ -33,8 +32,19 @@ pub struct Subscriber {
     pub networks: Vec<DataNetwork>,
 }
 
+impl Subscriber {
+    /// Whether another differs in the AMBRs of sessions, and in nothing else.
+    fn differs_in_rates(&self, other: &Self) -> bool {
+        let mut same = other.clone();
+        for (network, before) in same.networks.iter_mut().zip(&self.networks) {
+            network.ambr_bps = before.ambr_bps;
+        }
+        *self == same && self != other
+    }
+}
+
 /// What a subscriber may do in a data network.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataNetwork {
     /// In which slice.
     pub slice: Snssai,
@@ -86,24 +96,118 @@ impl DataNetwork {
     }
 }
 
+/// A subscriber, and what follows from its use.
+#[derive(Clone, Debug)]
+struct Entry {
+    subscriber: Subscriber,
+    /// What is added to Unix time for its sequence numbers (DIF of TS 33.102, C.1.1.3).
+    difference_s: i64,
+    /// The counting part that was stored last.
+    kept: u64,
+    is_barred: bool,
+}
+
+/// A subscriber as a database has it.
+#[derive(Clone, Debug)]
+pub struct Provision {
+    /// Keys, the last sequence number that was stored, and what it may do.
+    pub subscriber: Subscriber,
+    /// What is added to Unix time for its sequence numbers.
+    pub difference_s: i64,
+    /// Whether it may not register for now.
+    pub is_barred: bool,
+}
+
+/// What became of a provision.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Provisioned {
+    /// There was no such subscriber.
+    New,
+    /// It was there, and may do the same as before.
+    Same,
+    /// It was there, and the AMBRs of its sessions are others, and nothing else.
+    SessionRates,
+    /// It was there, and its keys or what it may do are others.
+    Changed,
+    /// There are too many.
+    Full,
+}
+
+/// How far sequence numbers may run ahead of the stored one, also if time tells them: half of what is
+/// made up for in one step, so that a number that was not stored is never out of reach.
+const KEEP_EVERY: u64 = 1 << 26;
+
 /// The repository.
 #[derive(Debug, Default)]
 pub struct Udr {
-    subscribers: BTreeMap<Supi, Subscriber>,
+    subscribers: BTreeMap<Supi, Entry>,
     amfs: BTreeMap<Supi, Guami>,
     /// Answers that wait until what they promise is stored.
     pending: BTreeMap<CommitId, (RequestId, Message)>,
     commits: u64,
+    /// Unix time of the first sequence number since the start.
+    begun_s: Option<u64>,
 }
 
 impl Udr {
     /// Adds a subscriber or replaces it; false if there are too many.
     pub fn insert(&mut self, supi: Supi, subscriber: Subscriber) -> bool {
-        let fits = self.subscribers.len() < SUBSCRIBERS || self.subscribers.contains_key(&supi);
-        if fits {
-            self.subscribers.insert(supi, subscriber);
+        self.remove(&supi);
+        let provision = Provision {
+            subscriber,
+            difference_s: 0,
+            is_barred: false,
+        };
+        self.provision(supi, provision) != Provisioned::Full
+    }
+
+    /// Adds a subscriber of a database, or takes over what is otherwise of one that is there: then its
+    /// sequence numbers go on, unless its keys are others.
+    pub fn provision(&mut self, supi: Supi, provision: Provision) -> Provisioned {
+        let Provision {
+            subscriber,
+            difference_s,
+            is_barred,
+        } = provision;
+        let mut entry = Entry {
+            kept: subscriber.sqn.sequence(),
+            subscriber,
+            difference_s,
+            is_barred,
+        };
+        let before = self.subscribers.get(&supi);
+        if before.is_none() && self.subscribers.len() >= SUBSCRIBERS {
+            return Provisioned::Full;
         }
-        fits
+        let is_same = |b: &&Entry| {
+            let (b, e) = (&b.subscriber, &entry.subscriber);
+            b.credentials.algorithm == e.credentials.algorithm && b.sqn >= e.sqn
+        };
+        if let Some(before) = before.filter(is_same) {
+            entry.subscriber.sqn = before.subscriber.sqn;
+            (entry.kept, entry.difference_s) = (before.kept, before.difference_s);
+        }
+        let are_rates = before.is_some_and(|b| {
+            b.is_barred == is_barred && b.subscriber.differs_in_rates(&entry.subscriber)
+        });
+        let is_same = before.map(|b| b.subscriber == entry.subscriber && b.is_barred == is_barred);
+        self.subscribers.insert(supi, entry);
+        match is_same {
+            None => Provisioned::New,
+            Some(true) => Provisioned::Same,
+            Some(false) if are_rates => Provisioned::SessionRates,
+            Some(false) => Provisioned::Changed,
+        }
+    }
+
+    /// All subscribers.
+    pub fn supis(&self) -> impl Iterator<Item = Supi> + '_ {
+        self.subscribers.keys().copied()
+    }
+
+    /// Removes a subscriber; false if there is none.
+    pub fn remove(&mut self, supi: &Supi) -> bool {
+        self.subscribers.remove(supi).is_some()
     }
 
     /// The AMF that a UE is registered with.
@@ -113,61 +217,92 @@ impl Udr {
 
     /// The last sequence number that a subscriber used.
     pub fn sqn_of(&self, supi: &Supi) -> Option<Sqn> {
-        Some(self.subscribers.get(supi)?.sqn)
+        Some(self.subscribers.get(supi)?.subscriber.sqn)
     }
 
     fn request(&mut self, id: RequestId, message: Message, effects: &mut Vec<Effect>) {
         let answer = match message {
-            Message::QuerySubscription(query) => {
-                self.subscribers.get(&query.supi).map(authentication)
-            }
+            Message::QuerySubscription(query) => self.get(&query.supi).map(authentication),
             Message::QueryAccessAndMobility(query) => {
                 let subscription = |s: &Subscriber| AccessAndMobility::new(s.ambr_bps, &s.slices);
-                self.subscribers
-                    .get(&query.supi)
-                    .map(|s| subscription(s).into())
+                self.get(&query.supi).map(|s| subscription(s).into())
             }
-            Message::QuerySmfSelection(query) => self.subscribers.get(&query.supi).map(|s| {
+            Message::QuerySmfSelection(query) => self.get(&query.supi).map(|s| {
                 let here = s.networks.iter().filter(|one| one.slice == query.slice);
                 let names: Vec<Dnn> = here.map(|one| one.dnn).collect();
                 SmfSelection::new(&names).into()
             }),
-            Message::QuerySessionManagement(query) => self.subscribers.get(&query.supi).map(|s| {
+            Message::QuerySessionManagement(query) => self.get(&query.supi).map(|s| {
                 let is_it = |one: &&DataNetwork| one.slice == query.slice && one.dnn == query.dnn;
                 let found = s.networks.iter().find(is_it);
                 let unknown = || Problem::DnnNotSupported.into();
                 found.map_or_else(unknown, |one| one.answer().into())
             }),
-            Message::AdvanceSqn(update) => {
-                let Some(subscriber) = self.subscribers.get_mut(&update.supi) else {
-                    effects.push(failure(id, Problem::UserNotFound));
-                    return;
-                };
-                // What a SIM says of itself counts more than what was stored (TS 33.102, 6.3.5); a
-                // time that jumps back changes nothing.
-                subscriber.sqn = if update.resynchronised {
-                    Sqn::new(update.above.get()).next(0)
-                } else {
-                    subscriber.sqn.next(update.floor.get())
-                };
-                let answer = authentication(subscriber);
-                let value = subscriber.sqn.get().to_be_bytes().to_vec();
-                self.commit(id, answer, &update.supi, "sqn", Some(value), effects);
-                return;
-            }
-            Message::StoreAmf(update) => {
-                if !self.subscribers.contains_key(&update.supi) {
-                    effects.push(failure(id, Problem::UserNotFound));
-                    return;
-                }
-                let value = self.store_amf(&update.supi, update.registered.then_some(update.guami));
-                self.commit(id, Done::ALL.into(), &update.supi, "amf", value, effects);
-                return;
-            }
+            Message::AdvanceSqn(update) => return self.advance(id, &update, effects),
+            Message::StoreAmf(update) => return self.register(id, &update, effects),
             _ => Some(Problem::Protocol.into()),
         };
         let message = answer.unwrap_or_else(|| Problem::UserNotFound.into());
         effects.push(Effect::Answer { id, message });
+    }
+
+    fn get(&self, supi: &Supi) -> Option<&Subscriber> {
+        self.subscribers.get(supi).map(|entry| &entry.subscriber)
+    }
+
+    /// The next sequence number. It follows time, with a difference of the subscriber's own, and only
+    /// what time does not tell has to be stored (TS 33.102, C.1.1.3).
+    fn advance(&mut self, id: RequestId, update: &AdvanceSqn, effects: &mut Vec<Effect>) {
+        let now_s = update.floor.get();
+        // In the second of a start nobody knows what was used before it; from the next one on, time is
+        // above all that it told before.
+        let begun_s = *self.begun_s.get_or_insert(now_s);
+        let Some(entry) = self.subscribers.get_mut(&update.supi) else {
+            effects.push(failure(id, Problem::UserNotFound));
+            return;
+        };
+        let by_time = |time_s: u64, difference_s: i64| {
+            let sum = (time_s as i64).saturating_add(difference_s);
+            u64::try_from(sum).unwrap_or_default()
+        };
+        let sqn = &mut entry.subscriber.sqn;
+        let has_to_be_kept = if update.resynchronised {
+            // What a SIM says of itself counts more than what was stored (6.3.5).
+            *sqn = Sqn::new(update.above.get()).next(0);
+            entry.difference_s = (sqn.sequence() as i64).saturating_sub(now_s as i64);
+            true
+        } else {
+            let floor = by_time(now_s.max(begun_s.saturating_add(1)), entry.difference_s);
+            // A time that jumps back changes nothing.
+            *sqn = sqn.next(floor);
+            let is_told =
+                sqn.sequence() >= floor && sqn.sequence() <= by_time(now_s, entry.difference_s);
+            !is_told || sqn.sequence() - entry.kept.min(sqn.sequence()) > KEEP_EVERY
+        };
+        let message = authentication(&entry.subscriber);
+        if !has_to_be_kept {
+            effects.push(Effect::Answer { id, message });
+            return;
+        }
+        let sqn = entry.subscriber.sqn;
+        entry.kept = sqn.sequence();
+        let value = [sqn.get().to_be_bytes(), entry.difference_s.to_be_bytes()].concat();
+        self.commit(id, message, &update.supi, "sqn", Some(value), effects);
+    }
+
+    /// Where a UE is. One that is removed or barred may leave.
+    fn register(&mut self, id: RequestId, update: &StoreAmf, effects: &mut Vec<Effect>) {
+        let problem = match self.subscribers.get(&update.supi) {
+            None => Some(Problem::UserNotFound),
+            Some(entry) if entry.is_barred => Some(Problem::ServiceNotAllowed),
+            Some(_) => None,
+        };
+        if let Some(problem) = problem.filter(|_| update.registered) {
+            effects.push(failure(id, problem));
+            return;
+        }
+        let value = self.store_amf(&update.supi, update.registered.then_some(update.guami));
+        self.commit(id, Done::ALL.into(), &update.supi, "amf", value, effects);
     }
 
     fn store_amf(&mut self, supi: &Supi, guami: Option<Guami>) -> Option<Vec<u8>> {
@@ -205,12 +340,36 @@ fn failure(id: RequestId, problem: Problem) -> Effect {
 }
 
 fn authentication(subscriber: &Subscriber) -> Message {
+    let Credentials { method, algorithm } = &subscriber.credentials;
+    let method = match method {
+        Method::FiveGAka => AuthMethod::FiveGAka,
+        Method::EapAkaPrime => AuthMethod::EapAkaPrime,
+    };
+    let (algorithm, k, opc) = match algorithm {
+        Algorithm::Milenage { k, opc } => {
+            (SimAlgorithm::Milenage, &k.octets()[..], &opc.octets()[..])
+        }
+        Algorithm::Tuak { k, topc } => {
+            let algorithm = match k {
+                TuakKey::K128(_) => SimAlgorithm::Tuak128,
+                TuakKey::K256(_) => SimAlgorithm::Tuak256,
+            };
+            (algorithm, k.octets(), &topc.octets()[..])
+        }
+    };
     AuthenticationSubscription {
-        k: *subscriber.k.octets(),
-        opc: *subscriber.opc.octets(),
+        method,
+        algorithm,
+        k: padded(k),
+        opc: padded(opc),
         sqn: subscriber.sqn.get().into(),
     }
     .into()
+}
+
+/// Zeros after a key that is shorter.
+fn padded(key: &[u8]) -> [u8; 32] {
+    std::array::from_fn(|at| key.get(at).copied().unwrap_or_default())
 }
 
 impl NetworkFunction for Udr {

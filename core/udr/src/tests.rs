@@ -1,6 +1,5 @@
-use sluice_sbi::{
-    AdvanceSqn, CallId, Key, Nf, QueryAccessAndMobility, QuerySubscription, StoreAmf,
-};
+use sluice_sbi::{CallId, Key, Nf, QueryAccessAndMobility, QuerySubscription};
+use sluice_security::{K, Opc};
 
 use super::*;
 
@@ -10,8 +9,7 @@ fn supi() -> Supi {
 
 fn udr() -> Udr {
     let subscriber = Subscriber {
-        k: K::new([1; 16]),
-        opc: Opc::new([2; 16]),
+        credentials: Credentials::milenage(K::new([1; 16]), Opc::new([2; 16])),
         sqn: Sqn::default(),
         ambr_bps: (1_000, 500),
         slices: vec![(Snssai::new(1, None), true)],
@@ -57,8 +55,8 @@ fn a_sequence_number_is_stored_before_it_is_told() {
         floor: 7.into(),
     };
     for (above, expected) in [
-        (None, 7),
         (None, 8),
+        (None, 9),
         (Some(100 << 5), 101),
         (Some(50 << 5), 51),
     ] {
@@ -107,4 +105,143 @@ fn an_unknown_subscriber_is_not_found() {
         );
     }
     assert_eq!(answer(&ask(&mut udr, Done::ALL)), Problem::Protocol.into());
+}
+
+/// What a repository tells, and what it has stored before; it is stored at once.
+fn next(udr: &mut Udr, unix_s: u64, resynchronised: Option<u64>) -> (u64, Option<Vec<u8>>) {
+    let request = AdvanceSqn {
+        supi: supi(),
+        above: resynchronised.unwrap_or_default().into(),
+        resynchronised: resynchronised.is_some(),
+        floor: unix_s.into(),
+    };
+    let mut effects = ask(udr, request);
+    let mut stored = None;
+    if let [Effect::Commit { id, value, .. }] = &effects[..] {
+        let id = *id;
+        stored = value.clone();
+        effects.clear();
+        udr.handle(Now::default(), Input::Committed(id), &mut effects);
+    }
+    let Message::AuthenticationSubscription(told) = answer(&effects) else {
+        panic!("{effects:?}");
+    };
+    (Sqn::new(told.sqn.get()).sequence(), stored)
+}
+
+/// A repository of a database that has stored this.
+fn started(sqn: u64, difference_s: i64) -> Udr {
+    let mut udr = Udr::default();
+    let provision = Provision {
+        subscriber: Subscriber {
+            credentials: Credentials::milenage(K::new([1; 16]), Opc::new([2; 16])),
+            sqn: Sqn::new(sqn),
+            ambr_bps: (1_000, 500),
+            slices: Vec::new(),
+            networks: Vec::new(),
+        },
+        difference_s,
+        is_barred: false,
+    };
+    assert_eq!(udr.provision(supi(), provision), Provisioned::New);
+    udr
+}
+
+const T: u64 = 1_790_000_000;
+
+#[test]
+fn no_sequence_number_comes_twice_whenever_it_starts_again() {
+    // What lies in the database, and the highest that a SIM was told.
+    let (mut sqn, mut difference_s, mut highest) = (0u64, -(T as i64), 0);
+    let mut unix_s = T;
+    let mut stored_often = 0;
+    for start in 0..200u64 {
+        let mut udr = started(sqn, difference_s);
+        for at in 0..start % 7 {
+            let resynchronised = (start % 50 == 13 && at == 2).then_some((highest + 10_000) << 5);
+            let (told, stored) = next(&mut udr, unix_s, resynchronised);
+            assert!(told > highest, "{told} after {highest} at {unix_s}");
+            highest = told;
+            if let Some(stored) = stored {
+                let (last, difference) = stored.split_first_chunk::<8>().expect("16 octets");
+                sqn = u64::from_be_bytes(*last);
+                difference_s = i64::from_be_bytes(difference.try_into().expect("16 octets"));
+                stored_often += 1;
+            }
+            // Also many in a second, and starts within the same one.
+            unix_s += [0, 0, 1, 0, 3_600, 400_000][(start + at) as usize % 6];
+        }
+    }
+    assert!(stored_often > 0);
+}
+
+#[test]
+fn what_time_tells_is_not_stored() {
+    let mut udr = started(0, -(T as i64));
+    assert!(
+        next(&mut udr, T + 10, None).1.is_some(),
+        "the second of the start"
+    );
+    for after in [100, 101, 86_400] {
+        assert_eq!(next(&mut udr, T + after, None), (after, None));
+    }
+    // A second one in the same second runs ahead.
+    let (told, stored) = next(&mut udr, T + 86_400, None);
+    assert!(told == 86_401 && stored.is_some());
+    // A SIM that is ahead: from then on time goes on from there.
+    let (told, stored) = next(&mut udr, T + 90_000, Some(5_000_000 << 5));
+    assert!(told == 5_000_001 && stored.is_some());
+    assert_eq!(next(&mut udr, T + 90_010, None), (5_000_011, None));
+    // A time that jumps back changes nothing.
+    let (told, stored) = next(&mut udr, T, None);
+    assert!(told == 5_000_012 && stored.is_some());
+}
+
+#[test]
+fn a_change_goes_on_with_sequence_numbers_and_a_barred_one_may_only_leave() {
+    let mut udr = started(0, -(T as i64));
+    let (told, _) = next(&mut udr, T + 50, None);
+    let provision = |k: u8, is_barred| Provision {
+        subscriber: Subscriber {
+            credentials: Credentials::milenage(K::new([k; 16]), Opc::new([2; 16])),
+            sqn: Sqn::default(),
+            ambr_bps: (7, 7),
+            slices: Vec::new(),
+            networks: Vec::new(),
+        },
+        difference_s: -(T as i64) - 60,
+        is_barred,
+    };
+    assert_eq!(
+        udr.provision(supi(), provision(1, true)),
+        Provisioned::Changed
+    );
+    assert_eq!(udr.provision(supi(), provision(1, true)), Provisioned::Same);
+    assert!(next(&mut udr, T + 50, None).0 > told);
+    let guami = Guami {
+        plmn: sluice_ids::Plmn::new("001", "01").expect("digits"),
+        amf: sluice_ids::AmfId::from_octets([1, 2, 3]),
+    };
+    let store = |registered| StoreAmf {
+        supi: supi(),
+        guami,
+        registered,
+    };
+    let refused = answer(&ask(&mut udr, store(true)));
+    assert_eq!(refused, Problem::ServiceNotAllowed.into());
+    assert!(matches!(
+        ask(&mut udr, store(false))[..],
+        [Effect::Commit { .. }]
+    ));
+    // Another SIM begins anew.
+    assert_eq!(
+        udr.provision(supi(), provision(3, false)),
+        Provisioned::Changed
+    );
+    assert_eq!(udr.sqn_of(&supi()), Some(Sqn::default()));
+    assert!(matches!(
+        ask(&mut udr, store(true))[..],
+        [Effect::Commit { .. }]
+    ));
+    assert!(udr.supis().eq([supi()]));
 }

@@ -5,6 +5,8 @@
 //! what follows from it leaves after that.
 #![forbid(unsafe_code)]
 
+mod flows;
+
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,15 +14,21 @@ use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_core_smf::{ChargingRecord, Smf};
 use sluice_ids::Supi;
+use sluice_n2::Overload;
+use sluice_pcf::Pcf;
 use sluice_sbi::{
     AssociationId, CallId, CommitId, Effect, Input, Instant, Ladder, Message, NetworkFunction, Nf,
-    Now, Problem, RequestId,
+    Now, Problem, Refused, Removal, RequestId,
 };
+use sluice_security::suci::HomeKey;
 use sluice_udm::Udm;
 use sluice_udr::Udr;
 
 /// Lines of the ladder that are kept: some hundred procedures.
 pub const LINES: usize = 8192;
+
+/// Refusals that wait to be taken; the oldest go.
+pub const REFUSALS: usize = 1024;
 
 /// A message for a gNB.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +57,12 @@ enum Queued {
     Committed(CommitId),
 }
 
+/// Keys and values that are to be stored for good; no value takes a key away.
+pub type Kept = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+
+/// Stores for good what functions have committed, before anything follows from it.
+pub type Keeper = Box<dyn FnMut(Kept)>;
+
 /// The functions of a core.
 pub struct Core {
     amf: Amf,
@@ -57,10 +71,15 @@ pub struct Core {
     udr: Udr,
     /// None of a core without sessions.
     smf: Option<Smf>,
+    /// None of a core whose sessions have their default flows alone.
+    pcf: Option<Pcf>,
     queue: VecDeque<(Nf, Queued)>,
     commits: Vec<(Nf, CommitId)>,
     store: BTreeMap<Vec<u8>, Vec<u8>>,
+    keeper: Option<Keeper>,
+    to_keep: Kept,
     ladder: Ladder,
+    refused: VecDeque<Refused>,
     to_ran: Vec<ToRan>,
     to_upf: Vec<ToUpf>,
 }
@@ -74,10 +93,14 @@ impl Core {
             udm,
             udr,
             smf: None,
+            pcf: None,
             queue: VecDeque::new(),
             commits: Vec::new(),
             store: BTreeMap::new(),
+            keeper: None,
+            to_keep: Vec::new(),
             ladder: Ladder::default(),
+            refused: VecDeque::new(),
             to_ran: Vec::new(),
             to_upf: Vec::new(),
         }
@@ -88,6 +111,23 @@ impl Core {
     pub fn with_smf(mut self, smf: Smf) -> Self {
         self.smf = Some(smf);
         self
+    }
+
+    /// The same with policies: sessions may have further QoS flows.
+    #[must_use]
+    pub fn with_pcf(mut self, pcf: Pcf) -> Self {
+        self.pcf = Some(pcf);
+        self
+    }
+
+    /// Has `keeper` called with what was committed, once for all that happens at a time.
+    pub fn keep_with(&mut self, keeper: Keeper) {
+        self.keeper = Some(keeper);
+    }
+
+    /// Takes other keys of the home network from now on.
+    pub fn set_home_keys(&mut self, keys: BTreeMap<u8, HomeKey>) {
+        self.udm.set_home_keys(keys);
     }
 
     /// A message of a UPF.
@@ -115,7 +155,7 @@ impl Core {
 
     /// Deadlines may have come.
     pub fn time(&mut self, now: Now) {
-        for nf in [Nf::Amf, Nf::Ausf, Nf::Udm, Nf::Udr, Nf::Smf] {
+        for nf in [Nf::Amf, Nf::Ausf, Nf::Udm, Nf::Udr, Nf::Smf, Nf::Pcf] {
             self.turn(now, nf, Input::Time);
         }
     }
@@ -159,16 +199,127 @@ impl Core {
         let mut effects = Vec::new();
         let smf = self.smf.as_mut();
         let begun = smf.is_some_and(|smf| smf.release(now, supi, session, &mut effects));
+        self.follow(now, Nf::Smf, effects);
+        begun
+    }
+
+    /// Deregisters a UE for the operator (TS 23.502, 4.2.2.3.3); it may be told to register again at
+    /// once. False if it is not registered.
+    pub fn deregister(&mut self, now: Now, supi: &Supi, registers_again: bool) -> bool {
+        let mut effects = Vec::new();
+        let begun = self
+            .amf
+            .deregister(now, supi, registers_again, &mut effects);
+        self.follow(now, Nf::Amf, effects);
+        begun
+    }
+
+    /// The AMF goes on with another configuration; gNBs are told.
+    ///
+    /// # Errors
+    /// Those of [`Amf::reconfigure`].
+    pub fn reconfigure_amf(
+        &mut self,
+        now: Now,
+        config: sluice_amf::Config,
+    ) -> Result<(), &'static str> {
+        let mut effects = Vec::new();
+        self.amf.reconfigure(now, config, &mut effects)?;
+        self.follow(now, Nf::Amf, effects);
+        Ok(())
+    }
+
+    /// Has gNBs keep UEs away, or not any more.
+    pub fn overload(&mut self, now: Now, overload: Option<Overload>) {
+        let mut effects = Vec::new();
+        self.amf.overload(now, overload, &mut effects);
+        self.follow(now, Nf::Amf, effects);
+    }
+
+    /// Tells all gNBs what is served; how many there are.
+    pub fn update_gnbs(&mut self, now: Now) -> usize {
+        let mut effects = Vec::new();
+        let told = self.amf.update_gnbs(now, &mut effects);
+        self.follow(now, Nf::Amf, effects);
+        told
+    }
+
+    /// The SMF, if there is one, goes on with another configuration.
+    ///
+    /// # Errors
+    /// Those of [`Smf::reconfigure`].
+    pub fn reconfigure_smf(
+        &mut self,
+        now: Now,
+        config: sluice_core_smf::Config,
+    ) -> Result<(), String> {
+        let mut effects = Vec::new();
+        if let Some(smf) = &mut self.smf {
+            smf.reconfigure(now, config, &mut effects)?;
+        }
+        self.follow(now, Nf::Smf, effects);
+        Ok(())
+    }
+
+    /// gNBs are told that the core is about to go; with `releases_sessions` sessions are deleted at their
+    /// UPFs, and no new ones taken. That is done when [`Smf::sessions`] are none.
+    pub fn end(&mut self, now: Now, releases_sessions: bool) {
+        let mut effects = Vec::new();
+        self.amf.end(now, &mut effects);
+        self.follow(now, Nf::Amf, effects);
+        let mut effects = Vec::new();
+        if let Some(smf) = self.smf.as_mut().filter(|_| releases_sessions) {
+            smf.end(now, &mut effects);
+        }
+        self.follow(now, Nf::Smf, effects);
+    }
+
+    /// Associations with UPFs are released. That is done when [`Smf::upfs_left`] is none.
+    pub fn leave_upfs(&mut self, now: Now) {
+        let mut effects = Vec::new();
+        if let Some(smf) = &mut self.smf {
+            smf.leave_upfs(now, &mut effects);
+        }
+        self.follow(now, Nf::Smf, effects);
+    }
+
+    /// Whether UEs may show who they are unconcealed, from now on.
+    pub fn allow_null_scheme(&mut self, is_allowed: bool) {
+        self.udm.allow_null_scheme(is_allowed);
+    }
+
+    /// A subscriber was removed: its UE is deregistered, if it is registered.
+    pub fn subscriber_removed(&mut self, now: Now, supi: &Supi) {
+        self.notify_removal(now, supi, Removal::SubscriptionWithdrawn);
+    }
+
+    /// What a subscriber may do was changed: its UE, if it is registered, is to register again.
+    pub fn subscriber_changed(&mut self, now: Now, supi: &Supi) {
+        self.notify_removal(now, supi, Removal::ReregistrationRequired);
+    }
+
+    fn notify_removal(&mut self, now: Now, supi: &Supi, removal: Removal) {
+        let mut effects = Vec::new();
+        self.udm.deregister(now, *supi, removal, &mut effects);
+        self.follow(now, Nf::Udm, effects);
+    }
+
+    /// Effects of what an operator wants, and all that follows from them at once.
+    fn follow(&mut self, now: Now, nf: Nf, effects: Vec<Effect>) {
         for effect in effects {
-            self.carry_out(Nf::Smf, effect);
+            self.carry_out(nf, effect);
         }
         self.go_on(now);
-        begun
     }
 
     /// What was said since the last call.
     pub fn take_ladder(&mut self) -> Ladder {
         std::mem::take(&mut self.ladder)
+    }
+
+    /// What was refused since the last call, oldest first.
+    pub fn take_refused(&mut self) -> Vec<Refused> {
+        self.refused.drain(..).collect()
     }
 
     /// The AMF, for operators.
@@ -211,6 +362,9 @@ impl Core {
             if self.commits.is_empty() {
                 return;
             }
+            if let Some(keeper) = &mut self.keeper {
+                keeper(std::mem::take(&mut self.to_keep));
+            }
             let done = std::mem::take(&mut self.commits);
             self.queue
                 .extend(done.into_iter().map(|(nf, id)| (nf, Queued::Committed(id))));
@@ -226,6 +380,10 @@ impl Core {
             Nf::Udr => &mut self.udr,
             Nf::Smf => match &mut self.smf {
                 Some(smf) => smf,
+                None => return self.refuse(&input),
+            },
+            Nf::Pcf => match &mut self.pcf {
+                Some(pcf) => pcf,
                 None => return self.refuse(&input),
             },
         };
@@ -268,6 +426,9 @@ impl Core {
             }
             Effect::N4 { to, octets } => self.to_upf.push(ToUpf { to, octets }),
             Effect::Commit { id, key, value } => {
+                if self.keeper.is_some() {
+                    self.to_keep.push((key.clone(), value.clone()));
+                }
                 match value {
                     Some(value) => self.store.insert(key, value),
                     None => self.store.remove(&key),
@@ -280,6 +441,12 @@ impl Core {
                     self.ladder.0.drain(..LINES / 2);
                 }
                 self.ladder.0.push(line);
+            }
+            Effect::Refused(refused) => {
+                if self.refused.len() >= REFUSALS {
+                    self.refused.pop_front();
+                }
+                self.refused.push_back(*refused);
             }
         }
     }

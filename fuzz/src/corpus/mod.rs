@@ -3,14 +3,17 @@
 //! `cargo run -p sluice-fuzz` writes the samples anew; they are the same each time. Regressions
 //! are kept as they were found, under a name that says the rule they once broke.
 
+mod api;
 mod config;
 mod control;
+mod core;
 mod frames;
 mod gtpu;
 mod n4;
 mod path;
 mod pfcp;
 mod rules;
+mod sctp;
 mod session;
 mod write;
 
@@ -46,6 +49,11 @@ pub fn generated(target: &str) -> Vec<Entry> {
         "packet_path" => path::scripts(),
         "config" => config::files(),
         "flow_description" => config::flow_descriptions(),
+        "ngap_parse" => core::ngap(),
+        "nas_parse" => core::nas(),
+        "eap_parse" => core::eap(),
+        "sctp_input" => sctp::scripts(),
+        "api_request" => api::requests(),
         "session_machine" => session::scripts(),
         "control_core" => control::scripts(),
         _ => Vec::new(),

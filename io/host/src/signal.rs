@@ -1,6 +1,6 @@
 //! SIGINT, SIGTERM and SIGHUP as a flag and a pollable descriptor.
 
-use std::io;
+use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::{HostError, poll};
 #[derive(Debug)]
 pub struct Shutdown {
     requested: Arc<AtomicBool>,
-    /// Readable from the first signal on; never drained.
+    /// Readable from the first signal on, until [`Shutdown::again`].
     pipe: UnixStream,
     ids: Vec<SigId>,
 }
@@ -51,6 +51,25 @@ impl Shutdown {
     /// Whether a signal has come.
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
+    }
+
+    /// From now on another signal counts, not the one that has come.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn again(&self) -> io::Result<()> {
+        // Writers of the pipe are signal handlers, which do not wait either.
+        self.pipe.set_nonblocking(true)?;
+        self.requested.store(false, Ordering::Relaxed);
+        loop {
+            match (&self.pipe).read(&mut [0; 64]) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) => return Err(e),
+            }
+        }
     }
 
     /// The flag itself, for threads that look at it in passing. Setting it asks for the end
@@ -99,6 +118,10 @@ mod tests {
         signal_hook::low_level::raise(SIGTERM).expect("raise");
         assert!(shutdown.wait(Duration::from_secs(5)).expect("poll"));
         assert!(shutdown.is_requested());
+        shutdown.again().expect("drained");
+        assert!(!shutdown.wait(Duration::ZERO).expect("poll"));
+        signal_hook::low_level::raise(SIGTERM).expect("raise");
+        assert!(shutdown.wait(Duration::from_secs(5)).expect("poll"));
         drop(shutdown);
         let shutdown = Shutdown::install().expect("install");
         signal_hook::low_level::raise(SIGHUP).expect("raise");

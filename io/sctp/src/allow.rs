@@ -17,6 +17,11 @@ impl Prefix {
         (bits <= width(address)).then_some(Self { address, bits })
     }
 
+    /// Its address and how many bits of that count.
+    pub fn parts(&self) -> (IpAddr, u8) {
+        (self.address, self.bits)
+    }
+
     /// Whether an address is in it.
     pub fn contains(&self, address: IpAddr) -> bool {
         let width = width(self.address);
@@ -68,6 +73,11 @@ impl AllowList {
     /// Of these prefixes.
     pub fn new(prefixes: Vec<Prefix>) -> Self {
         Self(prefixes)
+    }
+
+    /// The prefixes.
+    pub fn prefixes(&self) -> &[Prefix] {
+        &self.0
     }
 
     /// Whether an address may speak.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 
 use crate::allow::AllowList;
 use crate::limits;
@@ -112,6 +113,7 @@ pub struct Endpoint {
     events: Vec<Event>,
     room: Box<[u8]>,
     counters: Counters,
+    strangers: Vec<IpAddr>,
 }
 
 impl Endpoint {
@@ -146,12 +148,19 @@ impl Endpoint {
             events: Vec::new(),
             room: vec![0; limits::MESSAGE_BYTES].into_boxed_slice(),
             counters: Counters::default(),
+            strangers: Vec::new(),
         })
     }
 
     /// What it has counted.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// Peers that may speak to us from now on; who may not any more is not heard, and its associations are
+    /// the caller's to abort.
+    pub fn allow(&mut self, allowed: AllowList) {
+        self.config.allowed = allowed;
     }
 
     /// Associations that are up or being set up by us.
@@ -329,11 +338,26 @@ impl Endpoint {
         self.events.push(Event::Lost { association, why });
     }
 
+    /// Remembers who wanted to speak to this port and may not.
+    fn note_stranger(&mut self, address: IpAddr, datagram: &[u8]) {
+        let is_for_us = datagram.get(2..4) == Some(&self.config.port.to_be_bytes()[..]);
+        let has_room = self.strangers.len() < limits::STRANGERS;
+        if is_for_us && has_room && !self.strangers.contains(&address) {
+            self.strangers.push(address);
+        }
+    }
+
+    /// Who wanted to speak to this port since the last call, and may not; the first few.
+    pub fn take_strangers(&mut self) -> Vec<IpAddr> {
+        std::mem::take(&mut self.strangers)
+    }
+
     /// Whether usrsctp may see a datagram. On IP, other programs' associations come by, too: nobody
     /// but its owner answers what is for another port.
     fn is_ours(&mut self, from: Peer, datagram: &[u8]) -> bool {
         if !self.config.allowed.allows(from.address) {
             self.counters.not_allowed += 1;
+            self.note_stranger(from.address, datagram);
             return false;
         }
         if datagram.len() < limits::DATAGRAM_BYTES_MIN || datagram[..2] == [0, 0] {

@@ -1,4 +1,4 @@
-//! SCTP (RFC 9260) by usrsctp without threads, sans-IO, and the sockets that carry it.
+//! SCTP (RFC 9260) by usrsctp without threads, sans-IO, and the sockets that carry it; or by the kernel.
 //!
 //! | module | what it gives |
 //! |---|---|
@@ -6,12 +6,18 @@
 //! | [`endpoint`] | the trait by usrsctp, one port with all its associations |
 //! | [`allow`] | addresses that may speak to an endpoint, asked before any parser |
 //! | [`carrier`] | datagrams over IP protocol 132 or over UDP (RFC 6951) |
+//! | [`node`] | an endpoint and its socket, with the host's clock |
+//! | [`kernel`] | the trait by the kernel's SCTP, and what that says beside its messages |
+//! | [`Opening`] | which of the two, and its opening |
 //! | [`limits`] | every limit |
 
 pub mod allow;
 pub mod carrier;
 pub mod endpoint;
+pub mod kernel;
 pub mod limits;
+pub mod node;
+mod opening;
 mod peers;
 mod shim;
 pub mod transport;
@@ -19,6 +25,9 @@ pub mod transport;
 pub use allow::{AllowList, Prefix};
 pub use carrier::Carrier;
 pub use endpoint::{Config, Counters, Endpoint, OpenError};
+pub use kernel::{KernelEndpoint, KernelError, kernel_has_sctp};
+pub use node::{Node, Stack};
+pub use opening::{Choice, Opening, OpeningError};
 pub use transport::{Association, Event, Loss, Peer, Sctp, SendError};
 
 /// Port of NGAP (TS 38.412, 7).

@@ -31,3 +31,6 @@ pub const TICKS_AT_ONCE: u64 = 6_000;
 /// Receive buffer that a socket asks for: a message of each of [`ASSOCIATIONS`] gNBs that come back
 /// at once, as the kernel counts them with its overhead.
 pub const BUFFER_BYTES: usize = ASSOCIATIONS << 12;
+
+/// Addresses that may not speak and are named to operators at a time; others are counted.
+pub const STRANGERS: usize = 16;

@@ -14,6 +14,9 @@ pub struct Unreadable {
 
 impl Unreadable {
     pub(crate) const IGNORED: Self = Self { cause: None };
+    pub(crate) const NOT_OFFERED: Self = Self {
+        cause: Some(Cause::MESSAGE_TYPE),
+    };
     pub(crate) const MANDATORY: Self = Self {
         cause: Some(Cause::INVALID_MANDATORY_INFORMATION),
     };

@@ -7,6 +7,7 @@ use sluice_security::{Abba, Autn, Ciphering, Integrity, Rand, SecurityCapability
 
 use crate::cause::Cause;
 use crate::codec::{self, Unreadable};
+use crate::eap::{self, EapRequest};
 use crate::identity::MobileIdentity;
 use crate::lists;
 use crate::network_time::NetworkTime;
@@ -21,6 +22,13 @@ pub enum Downlink {
     RegistrationReject(Cause),
     /// 8.2.13
     DeregistrationAccept,
+    /// 8.2.14: of the network.
+    DeregistrationRequest {
+        /// The UE shall register again at once.
+        registers_again: bool,
+        /// Why, if the UE is told.
+        cause: Option<Cause>,
+    },
     /// 8.2.17, with the PDU sessions that there are, a bit for each.
     ServiceAccept {
         /// None if the UE did not say which it has.
@@ -32,8 +40,14 @@ pub enum Downlink {
     ServiceReject(Cause),
     /// 8.2.1
     AuthenticationRequest(AuthenticationRequest),
+    /// 8.2.1, of EAP
+    EapRequest(EapRequest),
+    /// 8.2.3: how an authentication by EAP ended, where no other message tells it.
+    AuthenticationResult(EapRequest),
     /// 8.2.5
     AuthenticationReject,
+    /// 8.2.5, with EAP-Failure
+    EapReject(Vec<u8>),
     /// 8.2.21
     IdentityRequest(IdentityKind),
     /// 8.2.25
@@ -49,7 +63,7 @@ pub enum Downlink {
         /// The payload.
         payload: Vec<u8>,
     },
-    /// 8.2.19, without acknowledgement.
+    /// 8.2.19
     ConfigurationUpdateCommand(ConfigurationUpdate),
     /// 8.2.29
     Status(Cause),
@@ -79,9 +93,15 @@ pub enum IdentityKind {
     Imeisv = 5,
 }
 
-/// Configuration Update Command: what a UE shows.
+/// Configuration Update Command: a UE's new name, and what it shows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConfigurationUpdate {
+    /// The UE shall say that it has taken it.
+    pub acknowledge: bool,
+    /// The UE shall register again when it is idle.
+    pub register: bool,
+    /// The UE's new name.
+    pub guti: Option<Guti>,
     /// Of the network.
     pub full_name: Option<String>,
     /// The same where there is little room.
@@ -91,7 +111,7 @@ pub struct ConfigurationUpdate {
 }
 
 /// Security Mode Command.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SecurityModeCommand {
     /// With which messages will be ciphered.
     pub ciphering: Ciphering,
@@ -107,6 +127,8 @@ pub struct SecurityModeCommand {
     pub ask_initial_message: bool,
     /// What KAMF is bound to, after an authentication.
     pub abba: Option<Abba>,
+    /// EAP-Success, after one by EAP.
+    pub eap: Option<Vec<u8>>,
 }
 
 /// Registration Accept.
@@ -150,6 +172,10 @@ impl Downlink {
                 Self::RegistrationReject(Cause(m.fgmm_cause.value))
             }
             Nas5gmmMessage::DeregistrationAcceptUeOriginating(_) => Self::DeregistrationAccept,
+            Nas5gmmMessage::DeregistrationRequestUeTerminated(m) => Self::DeregistrationRequest {
+                registers_again: m.de_registration_type.re_registration_required(),
+                cause: m.fgmm_cause.as_ref().map(|cause| Cause(cause.value)),
+            },
             Nas5gmmMessage::ServiceAccept(m) => Self::ServiceAccept {
                 session_status: m
                     .pdu_session_status
@@ -161,10 +187,16 @@ impl Downlink {
                 ),
             },
             Nas5gmmMessage::ServiceReject(m) => Self::ServiceReject(Cause(m.fgmm_cause.value)),
-            Nas5gmmMessage::AuthenticationRequest(m) => Self::AuthenticationRequest(
-                authentication_request(&m).ok_or(Unreadable::MANDATORY)?,
-            ),
-            Nas5gmmMessage::AuthenticationReject(_) => Self::AuthenticationReject,
+            Nas5gmmMessage::AuthenticationRequest(m) => {
+                eap::challenge(&m).ok_or(Unreadable::MANDATORY)?
+            }
+            Nas5gmmMessage::AuthenticationResult(m) => {
+                Self::AuthenticationResult(EapRequest::of_result(&m))
+            }
+            Nas5gmmMessage::AuthenticationReject(m) => match m.eap_message.as_ref() {
+                Some(eap) => Self::EapReject(eap.value.to_vec()),
+                None => Self::AuthenticationReject,
+            },
             Nas5gmmMessage::IdentityRequest(m) => {
                 Self::IdentityRequest(match m.identity_type.value & 7 {
                     5 => IdentityKind::Imeisv,
@@ -183,7 +215,11 @@ impl Downlink {
             },
             Nas5gmmMessage::ConfigurationUpdateCommand(m) => {
                 let name = |name: &nas::NasNetworkName| name.name();
+                let indication = m.configuration_update_indication.as_ref();
                 Self::ConfigurationUpdateCommand(ConfigurationUpdate {
+                    acknowledge: indication.is_some_and(|octet| octet.value & 1 != 0),
+                    register: indication.is_some_and(|octet| octet.value & 2 != 0),
+                    guti: m.fg_guti.as_ref().and_then(read_guti),
                     full_name: m.full_name_for_network.as_ref().and_then(name),
                     short_name: m.short_name_for_network.as_ref().and_then(name),
                     time: None,
@@ -203,24 +239,14 @@ impl Downlink {
             Self::DeregistrationAccept => {
                 codec::encode(nas::NasDeregistrationAcceptUeOriginating::new())
             }
+            Self::DeregistrationRequest {
+                registers_again,
+                cause: why,
+            } => codec::encode(write_deregistration(*registers_again, *why)),
             Self::ServiceAccept {
                 session_status,
                 reactivation,
-            } => {
-                let mut message = nas::NasServiceAccept::new();
-                if let Some(status) = session_status {
-                    let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
-                    message = message.with_pdu_session_status(status);
-                }
-                if let Some(reactivation) = reactivation {
-                    let (result, causes) = reactivation.write();
-                    message = message.with_pdu_session_reactivation_result(result);
-                    if let Some(causes) = causes {
-                        message = message.with_pdu_session_reactivation_result_error_cause(causes);
-                    }
-                }
-                codec::encode(message)
-            }
+            } => codec::encode(write_service_accept(*session_status, reactivation.as_ref())),
             Self::ServiceReject(c) => codec::encode(nas::NasServiceReject::new(cause(c))),
             Self::AuthenticationRequest(m) => {
                 let ngksi = nas::NasKeySetIdentifier::new(m.ngksi);
@@ -233,7 +259,13 @@ impl Downlink {
                         .with_authentication_parameter_autn(autn),
                 )
             }
+            Self::EapRequest(m) => codec::encode(m.request()),
+            Self::AuthenticationResult(m) => codec::encode(m.result()),
             Self::AuthenticationReject => codec::encode(nas::NasAuthenticationReject::new()),
+            Self::EapReject(eap) => {
+                let eap = nas::NasEapMessage::new(eap.clone());
+                codec::encode(nas::NasAuthenticationReject::new().with_eap_message(eap))
+            }
             Self::IdentityRequest(kind) => {
                 let kind = nas::NasFGsIdentityType::new(*kind as u8);
                 codec::encode(nas::NasIdentityRequest::new(kind))
@@ -270,10 +302,12 @@ impl Downlink {
             Self::RegistrationAccept(_) => "Registration Accept",
             Self::RegistrationReject(_) => "Registration Reject",
             Self::DeregistrationAccept => "Deregistration Accept",
+            Self::DeregistrationRequest { .. } => "Deregistration Request",
             Self::ServiceAccept { .. } => "Service Accept",
             Self::ServiceReject(_) => "Service Reject",
-            Self::AuthenticationRequest(_) => "Authentication Request",
-            Self::AuthenticationReject => "Authentication Reject",
+            Self::AuthenticationRequest(_) | Self::EapRequest(_) => "Authentication Request",
+            Self::AuthenticationResult(_) => "Authentication Result",
+            Self::AuthenticationReject | Self::EapReject(_) => "Authentication Reject",
             Self::IdentityRequest(_) => "Identity Request",
             Self::SecurityModeCommand(_) => "Security Mode Command",
             Self::DlNasTransport { .. } => "DL NAS Transport",
@@ -282,17 +316,6 @@ impl Downlink {
             Self::Other => "another message",
         }
     }
-}
-
-fn authentication_request(m: &nas::NasAuthenticationRequest) -> Option<AuthenticationRequest> {
-    let rand = &m.authentication_parameter_rand.as_ref()?.value;
-    let autn = &m.authentication_parameter_autn.as_ref()?.value;
-    Some(AuthenticationRequest {
-        ngksi: m.ngksi.value & 7,
-        abba: Abba::try_from(&m.abba.value[..]).ok()?,
-        rand: Rand::try_from(&rand[..]).ok()?,
-        autn: Autn::try_from(&autn[..]).ok()?,
-    })
 }
 
 fn security_mode_command(m: &nas::NasSecurityModeCommand) -> Option<SecurityModeCommand> {
@@ -311,6 +334,7 @@ fn security_mode_command(m: &nas::NasSecurityModeCommand) -> Option<SecurityMode
         ask_initial_message: additional
             .is_some_and(|a| a.value.first().is_some_and(|o| o & 2 != 0)),
         abba: abba.and_then(|abba| Abba::try_from(&abba.value[..]).ok()),
+        eap: m.eap_message.as_ref().map(|eap| eap.value.to_vec()),
     })
 }
 
@@ -331,11 +355,56 @@ fn write_security_mode_command(m: &SecurityModeCommand) -> nas::NasSecurityModeC
     if let Some(abba) = m.abba {
         message = message.with_abba(nas::NasAbba::new(abba.to_vec()));
     }
+    if let Some(eap) = &m.eap {
+        message = message.with_eap_message(nas::NasEapMessage::new(eap.clone()));
+    }
+    message
+}
+
+fn write_deregistration(
+    registers_again: bool,
+    why: Option<Cause>,
+) -> nas::NasDeregistrationRequestUeTerminated {
+    // Bit 3 says that it shall register again; 3GPP access is 1.
+    let kind = nas::NasDeRegistrationType::new(u8::from(registers_again) << 2 | 1);
+    let message = nas::NasDeregistrationRequestUeTerminated::new(kind);
+    match why {
+        Some(why) => message.with_fgmm_cause(nas::NasFGmmCause::new(why.0)),
+        None => message,
+    }
+}
+
+fn write_service_accept(
+    session_status: Option<u16>,
+    reactivation: Option<&Reactivation>,
+) -> nas::NasServiceAccept {
+    let mut message = nas::NasServiceAccept::new();
+    if let Some(status) = session_status {
+        let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
+        message = message.with_pdu_session_status(status);
+    }
+    if let Some(reactivation) = reactivation {
+        let (result, causes) = reactivation.write();
+        message = message.with_pdu_session_reactivation_result(result);
+        if let Some(causes) = causes {
+            message = message.with_pdu_session_reactivation_result_error_cause(causes);
+        }
+    }
     message
 }
 
 fn write_configuration_update(m: &ConfigurationUpdate) -> nas::NasConfigurationUpdateCommand {
     let mut message = nas::NasConfigurationUpdateCommand::new();
+    // TS 24.501, 9.11.3.18
+    let indication = u8::from(m.acknowledge) | u8::from(m.register) << 1;
+    if indication != 0 {
+        let indication = nas::NasConfigurationUpdateIndication::new(indication);
+        message = message.with_configuration_update_indication(indication);
+    }
+    if let Some(guti) = m.guti {
+        let guti = nas::NasFGsMobileIdentity::new(MobileIdentity::Guti(guti).octets());
+        message = message.with_fg_guti(guti);
+    }
     if let Some(name) = &m.full_name {
         let name = nas::NasNetworkName::from_name(name, false);
         message = message.with_full_name_for_network(name);
@@ -354,11 +423,14 @@ fn write_configuration_update(m: &ConfigurationUpdate) -> nas::NasConfigurationU
     message
 }
 
+fn read_guti(identity: &nas::NasFGsMobileIdentity) -> Option<Guti> {
+    match MobileIdentity::read(&identity.value) {
+        MobileIdentity::Guti(guti) => Some(guti),
+        _ => None,
+    }
+}
+
 fn registration_accept(m: &nas::NasRegistrationAccept) -> RegistrationAccept {
-    let guti = m
-        .fg_guti
-        .as_ref()
-        .map(|guti| MobileIdentity::read(&guti.value));
     let slices = |octets: &[u8]| lists::read_nssai(octets).unwrap_or_default();
     let plmns = m
         .equivalent_plmns
@@ -373,10 +445,7 @@ fn registration_accept(m: &nas::NasRegistrationAccept) -> RegistrationAccept {
         .map(|list| list.value.to_vec())
         .unwrap_or_default();
     RegistrationAccept {
-        guti: guti.and_then(|guti| match guti {
-            MobileIdentity::Guti(guti) => Some(guti),
-            _ => None,
-        }),
+        guti: m.fg_guti.as_ref().and_then(read_guti),
         equivalent_plmns: plmns
             .chunks_exact(3)
             .filter_map(|plmn| Plmn::from_octets([plmn[0], plmn[1], plmn[2]]))

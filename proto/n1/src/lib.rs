@@ -9,12 +9,16 @@
 mod cause;
 mod codec;
 mod downlink;
+mod eap;
 mod identity;
 mod lists;
+mod modification;
 mod network_time;
 pub mod options;
 pub mod protection;
 mod qos;
+mod qos_flows;
+mod qos_rules;
 mod reactivation;
 mod session;
 mod session_cause;
@@ -26,10 +30,15 @@ pub use downlink::{
     AuthenticationRequest, ConfigurationUpdate, Downlink, IdentityKind, RegistrationAccept,
     SecurityModeCommand,
 };
+pub use eap::EapRequest;
 pub use identity::MobileIdentity;
+pub use lists::told_t3512_s;
+pub use modification::{ModificationCommand, ModificationRequest};
 pub use network_time::NetworkTime;
 pub use protection::{Envelope, Header, Protected, SecurityContext, Side};
 pub use qos::Ambr;
+pub use qos_flows::{FlowDescription, FlowOperation};
+pub use qos_rules::{FilterDirection, PacketFilter, QosRule, RuleOperation};
 pub use reactivation::Reactivation;
 pub use session::{
     EstablishmentAccept, EstablishmentRequest, N1_SM, PduAddress, SessionDownlink, SessionType,

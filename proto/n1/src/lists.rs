@@ -170,6 +170,14 @@ pub fn gprs_timer_3(time_s: u32) -> u8 {
     longest.map_or(0, |(_, octet)| octet)
 }
 
+/// T3512 as a UE is told it: the longest time that GPRS timer 3 has and that is no longer. The TS's default
+/// of 54 minutes has none: it is told as 50.
+pub fn told_t3512_s(time_s: u32) -> u32 {
+    let octet = gprs_timer_3(time_s);
+    let unit = TIMER_UNITS.iter().find(|unit| unit.1 == octet >> 5);
+    unit.map_or(0, |(unit_s, _)| unit_s * u32::from(octet & 31))
+}
+
 /// Sessions whose user planes are not up again, and why (TS 24.501, 9.11.3.43).
 pub fn causes(causes: &[(u8, Cause)]) -> Vec<u8> {
     causes
@@ -190,19 +198,14 @@ mod tests {
 
     #[test]
     fn a_timer_is_told_as_no_longer_than_it_is() {
-        let seconds = |octet: u8| {
-            let unit = TIMER_UNITS
-                .iter()
-                .find(|unit| unit.1 == octet >> 5)
-                .expect("a unit");
-            unit.0 * u32::from(octet & 31)
-        };
         // 54 minutes have no value of their own.
-        assert_eq!(seconds(gprs_timer_3(54 * 60)), 50 * 60);
-        assert_eq!(seconds(gprs_timer_3(30 * 60)), 30 * 60);
-        assert_eq!(seconds(gprs_timer_3(40)), 40);
-        assert_eq!(seconds(gprs_timer_3(3600)), 3600);
-        assert_eq!(seconds(gprs_timer_3(1)), 0);
+        assert_eq!(told_t3512_s(54 * 60), 50 * 60);
+        assert_eq!(told_t3512_s(30 * 60), 30 * 60);
+        assert_eq!(told_t3512_s(40), 40);
+        assert_eq!(told_t3512_s(3600), 3600);
+        assert_eq!(told_t3512_s(1), 0);
+        // Unit 10 minutes, 5 of them.
+        assert_eq!(gprs_timer_3(54 * 60), 5);
     }
 
     #[test]

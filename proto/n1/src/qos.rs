@@ -1,41 +1,4 @@
-//! QoS of a session as a UE is told: the default rule, its flow, the session AMBR (TS 24.501,
-//! 9.11.4.12 to 9.11.4.14).
-
-/// Precedence of the default rule: after all others.
-const LAST: u8 = 255;
-
-/// Rule 1, created (001), default (bit 5), of one filter; the filter: both directions (11), match-all.
-pub fn default_rule(qfi: u8) -> [u8; 9] {
-    [1, 0, 6, 0x31, 0x31, 1, 1, LAST, qfi]
-}
-
-/// The flow of the first rule that is a default one.
-pub fn read_default_rule(mut octets: &[u8]) -> Option<u8> {
-    while let [_, high, low, rest @ ..] = octets {
-        let length = usize::from(u16::from_be_bytes([*high, *low]));
-        let (rule, rest) = rest.split_at_checked(length)?;
-        if let ([head, ..], Some(flow)) = (rule, rule.last())
-            && head & 0x10 != 0
-        {
-            return Some(flow & 0x3f);
-        }
-        octets = rest;
-    }
-    None
-}
-
-/// A flow, created, with its 5QI alone.
-pub fn flow(qfi: u8, five_qi: u8) -> [u8; 6] {
-    [qfi, 0b001 << 5, 0x41, 1, 1, five_qi]
-}
-
-/// The 5QI of the first flow.
-pub fn read_flow(octets: &[u8]) -> Option<u8> {
-    match *octets {
-        [_, _, parameters, 1, 1, five_qi, ..] if parameters & 0x3f > 0 => Some(five_qi),
-        _ => None,
-    }
-}
+//! Session AMBR as a UE is told (TS 24.501, 9.11.4.14), and the units of bit rates that all QoS of a session has.
 
 /// Session AMBR, bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,7 +17,7 @@ fn unit_bps(unit: u8) -> u64 {
 
 /// The largest unit of which the rate is a multiple; else the smallest in which it can be told, which
 /// is rounded up so that it is never 0.
-fn rate(bps: u64) -> [u8; 3] {
+pub(crate) fn rate(bps: u64) -> [u8; 3] {
     let value = |unit: u8| bps.div_ceil(unit_bps(unit));
     let fits = |unit: &u8| value(*unit) <= 0xffff;
     let is_exact = |unit: &u8| bps > 0 && bps.is_multiple_of(unit_bps(*unit));
@@ -62,6 +25,11 @@ fn rate(bps: u64) -> [u8; 3] {
     let unit = unit.or_else(|| (1..=15).find(fits)).unwrap_or(15);
     let [high, low] = (value(unit).min(0xffff) as u16).to_be_bytes();
     [unit, high, low]
+}
+
+/// Bits per second of a unit and a value.
+pub(crate) fn read_rate([unit, high, low]: [u8; 3]) -> u64 {
+    unit_bps(unit) * u64::from(u16::from_be_bytes([high, low]))
 }
 
 impl Ambr {
@@ -74,10 +42,9 @@ impl Ambr {
     /// Of the IE; none if it is cut short.
     pub fn from_octets(octets: &[u8]) -> Option<Self> {
         let [down, a, b, up, c, d] = *octets.first_chunk::<6>()?;
-        let rate = |unit, value| unit_bps(unit) * u64::from(u16::from_be_bytes(value));
         Some(Self {
-            down_bps: rate(down, [a, b]),
-            up_bps: rate(up, [c, d]),
+            down_bps: read_rate([down, a, b]),
+            up_bps: read_rate([up, c, d]),
         })
     }
 }
@@ -114,15 +81,5 @@ mod tests {
         assert!((odd..odd + odd / 1000).contains(&told(odd)));
         assert_eq!(told(1), 1_000);
         assert_eq!(told(u64::MAX), 256_000_000_000 * 0xffff);
-    }
-
-    #[test]
-    fn a_default_rule_is_found_among_others() {
-        let other = [2, 0, 6, 0x21, 0x31, 1, 1, 9, 2];
-        let rules = [other, default_rule(5)].concat();
-        assert_eq!(read_default_rule(&rules), Some(5));
-        assert_eq!(read_default_rule(&other), None);
-        assert_eq!(read_default_rule(&rules[..12]), None);
-        assert_eq!(read_flow(&flow(5, 9)), Some(9));
     }
 }

@@ -10,7 +10,10 @@ use sluice_ids::Snssai;
 
 use crate::codec;
 use crate::lists;
-use crate::qos::{self, Ambr};
+use crate::modification::{self, ModificationCommand, ModificationRequest};
+use crate::qos::Ambr;
+use crate::qos_flows::{self, FlowDescription};
+use crate::qos_rules::{self, QosRule};
 use crate::session_cause::SessionCause;
 
 /// Payload container type of session management (TS 24.501, 9.11.3.40).
@@ -69,7 +72,11 @@ pub enum SessionUplink {
     /// 8.3.1
     EstablishmentRequest(EstablishmentRequest),
     /// 8.3.7
-    ModificationRequest,
+    ModificationRequest(Box<ModificationRequest>),
+    /// 8.3.10
+    ModificationComplete,
+    /// 8.3.11
+    ModificationCommandReject(SessionCause),
     /// 8.3.12
     ReleaseRequest(Option<SessionCause>),
     /// 8.3.15
@@ -105,6 +112,8 @@ pub enum SessionDownlink {
     },
     /// 8.3.8
     ModificationReject(SessionCause),
+    /// 8.3.9
+    ModificationCommand(Box<ModificationCommand>),
     /// 8.3.13
     ReleaseReject(SessionCause),
     /// 8.3.14
@@ -128,6 +137,10 @@ pub struct EstablishmentAccept {
     pub qfi: u8,
     /// Its 5QI.
     pub five_qi: u8,
+    /// Rules besides the default one.
+    pub rules: Vec<QosRule>,
+    /// Flows besides that.
+    pub flows: Vec<FlowDescription>,
     /// Session AMBR.
     pub ambr: Ambr,
     /// The UE's address.
@@ -188,7 +201,13 @@ impl SessionUplink {
                     options: options.map(|options| options.value.to_vec()),
                 })
             }
-            Nas5gsmMessage::PduSessionModificationRequest(_) => Self::ModificationRequest,
+            Nas5gsmMessage::PduSessionModificationRequest(m) => {
+                Self::ModificationRequest(Box::new(modification::read_request(&m)?))
+            }
+            Nas5gsmMessage::PduSessionModificationComplete(_) => Self::ModificationComplete,
+            Nas5gsmMessage::PduSessionModificationCommandReject(m) => {
+                Self::ModificationCommandReject(cause(&m.fgsm_cause))
+            }
             Nas5gsmMessage::PduSessionReleaseRequest(m) => {
                 Self::ReleaseRequest(m.fgsm_cause.as_ref().map(cause))
             }
@@ -212,7 +231,12 @@ impl SessionUplink {
             }
             Self::ReleaseComplete => encode(nas::NasPduSessionReleaseComplete::new(), of),
             Self::Status(why) => encode(nas::NasFGsmStatus::new(cause(why)), of),
-            Self::ModificationRequest => encode(nas::NasPduSessionModificationRequest::new(), of),
+            Self::ModificationRequest(m) => encode(modification::write_request(m), of),
+            Self::ModificationComplete => encode(nas::NasPduSessionModificationComplete::new(), of),
+            Self::ModificationCommandReject(why) => {
+                let reject = nas::NasPduSessionModificationCommandReject::new(cause(why));
+                encode(reject, of)
+            }
             Self::Other => Vec::new(),
         }
     }
@@ -221,7 +245,9 @@ impl SessionUplink {
     pub fn name(&self) -> &'static str {
         match self {
             Self::EstablishmentRequest(_) => "PDU Session Establishment Request",
-            Self::ModificationRequest => "PDU Session Modification Request",
+            Self::ModificationRequest(_) => "PDU Session Modification Request",
+            Self::ModificationComplete => "PDU Session Modification Complete",
+            Self::ModificationCommandReject(_) => "PDU Session Modification Command Reject",
             Self::ReleaseRequest(_) => "PDU Session Release Request",
             Self::ReleaseComplete => "PDU Session Release Complete",
             Self::Status(_) => "5GSM Status",
@@ -246,6 +272,9 @@ impl SessionDownlink {
             },
             Nas5gsmMessage::PduSessionModificationReject(m) => {
                 Self::ModificationReject(cause(&m.fgsm_cause))
+            }
+            Nas5gsmMessage::PduSessionModificationCommand(m) => {
+                Self::ModificationCommand(Box::new(modification::read_command(&m)?))
             }
             Nas5gsmMessage::PduSessionReleaseReject(m) => Self::ReleaseReject(cause(&m.fgsm_cause)),
             Nas5gsmMessage::PduSessionReleaseCommand(m) => {
@@ -274,6 +303,7 @@ impl SessionDownlink {
             Self::ModificationReject(why) => {
                 encode(nas::NasPduSessionModificationReject::new(cause(why)), of)
             }
+            Self::ModificationCommand(m) => encode(modification::write_command(m), of),
             Self::ReleaseReject(why) => {
                 encode(nas::NasPduSessionReleaseReject::new(cause(why)), of)
             }
@@ -291,6 +321,7 @@ impl SessionDownlink {
             Self::EstablishmentAccept(_) => "PDU Session Establishment Accept",
             Self::EstablishmentReject { .. } => "PDU Session Establishment Reject",
             Self::ModificationReject(_) => "PDU Session Modification Reject",
+            Self::ModificationCommand(_) => "PDU Session Modification Command",
             Self::ReleaseReject(_) => "PDU Session Release Reject",
             Self::ReleaseCommand(_) => "PDU Session Release Command",
             Self::Status(_) => "5GSM Status",
@@ -308,7 +339,9 @@ impl fmt::Display for SessionDownlink {
             | Self::ReleaseReject(cause)
             | Self::ReleaseCommand(cause)
             | Self::Status(cause) => write!(f, "{} {cause}", self.name()),
-            Self::EstablishmentAccept(_) | Self::Other => f.write_str(self.name()),
+            Self::EstablishmentAccept(_) | Self::ModificationCommand(_) | Self::Other => {
+                f.write_str(self.name())
+            }
         }
     }
 }
@@ -332,7 +365,13 @@ fn write_establishment_request(m: &EstablishmentRequest) -> nas::NasPduSessionEs
 
 /// None if the QoS rules have no flow, or an address is cut short.
 fn establishment_accept(m: &nas::NasPduSessionEstablishmentAccept) -> Option<EstablishmentAccept> {
-    let flow = m.authorized_qos_flow_descriptions.as_ref();
+    let flows = m.authorized_qos_flow_descriptions.as_ref();
+    let mut flows = qos_flows::read(flows.map_or(&[], |flows| &flows.value)).ok()?;
+    let mut rules = qos_rules::read(&m.authorized_qos_rules.value).ok()?;
+    let default = rules.iter().position(|rule| rule.is_default)?;
+    let qfi = rules.remove(default).qfi;
+    let own = flows.iter().position(|flow| flow.qfi == qfi);
+    let five_qi = own.and_then(|own| flows.remove(own).five_qi);
     let address = match &m.pdu_address {
         Some(address) => read_address(&address.value)?,
         None => PduAddress::default(),
@@ -343,10 +382,10 @@ fn establishment_accept(m: &nas::NasPduSessionEstablishmentAccept) -> Option<Est
         session_type: SessionType::from_number(m.selected_pdu_session_type.value),
         cause: m.fgsm_cause.as_ref().map(|cause| SessionCause(cause.value)),
         ssc_mode: m.selected_ssc_mode.value & 7,
-        qfi: qos::read_default_rule(&m.authorized_qos_rules.value)?,
-        five_qi: flow
-            .and_then(|flow| qos::read_flow(&flow.value))
-            .unwrap_or_default(),
+        qfi,
+        five_qi: five_qi.unwrap_or_default(),
+        rules,
+        flows,
         ambr: Ambr::from_octets(&m.session_ambr.value)?,
         address,
         slice: slice.and_then(|slice| lists::read_slice(&slice.value))?,
@@ -360,10 +399,14 @@ fn establishment_accept(m: &nas::NasPduSessionEstablishmentAccept) -> Option<Est
 }
 
 fn write_establishment_accept(m: &EstablishmentAccept) -> nas::NasPduSessionEstablishmentAccept {
+    let mut rules = vec![QosRule::default_of(m.qfi)];
+    rules.extend_from_slice(&m.rules);
+    let mut flows = vec![FlowDescription::new(m.qfi, m.five_qi)];
+    flows.extend_from_slice(&m.flows);
     let mut message = nas::NasPduSessionEstablishmentAccept::new(
         nas::NasPduSessionType::new(m.session_type as u8),
         nas::NasSscMode::new(m.ssc_mode),
-        nas::NasQosRules::new(qos::default_rule(m.qfi).to_vec()),
+        nas::NasQosRules::new(qos_rules::write(&rules)),
         nas::NasSessionAmbr::new(m.ambr.octets().to_vec()),
     );
     if let Some(cause) = m.cause {
@@ -371,8 +414,8 @@ fn write_establishment_accept(m: &EstablishmentAccept) -> nas::NasPduSessionEsta
     }
     message = message.with_pdu_address(nas::NasPduAddress::new(address(&m.address)));
     message = message.with_s_nssai(nas::NasSNssai::new(lists::slice(&m.slice)));
-    let flow = nas::NasQosFlowDescriptions::new(qos::flow(m.qfi, m.five_qi).to_vec());
-    message = message.with_authorized_qos_flow_descriptions(flow);
+    let flows = nas::NasQosFlowDescriptions::new(qos_flows::write(&flows));
+    message = message.with_authorized_qos_flow_descriptions(flows);
     if let Some(options) = &m.options {
         let options = nas::NasExtendedProtocolConfigurationOptions::new(options.clone());
         message = message.with_extended_protocol_configuration_options(options);
@@ -428,6 +471,8 @@ mod tests {
             ssc_mode: 1,
             qfi: 1,
             five_qi: 9,
+            rules: Vec::new(),
+            flows: Vec::new(),
             ambr: Ambr {
                 down_bps: 1_000_000_000,
                 up_bps: 500_000_000,
@@ -498,7 +543,9 @@ mod tests {
             SessionUplink::EstablishmentRequest(EstablishmentRequest::default()),
             SessionUplink::ReleaseRequest(Some(SessionCause::REGULAR_DEACTIVATION)),
             SessionUplink::ReleaseComplete,
-            SessionUplink::ModificationRequest,
+            SessionUplink::ModificationRequest(Box::default()),
+            SessionUplink::ModificationComplete,
+            SessionUplink::ModificationCommandReject(SessionCause::SEMANTICS_OF_QOS),
             SessionUplink::Status(SessionCause::MESSAGE_TYPE),
         ] {
             assert_eq!(SessionUplink::decode(&message.encode(OF)), Ok(message));
@@ -511,6 +558,21 @@ mod tests {
             SessionDownlink::ReleaseCommand(SessionCause::REGULAR_DEACTIVATION),
             SessionDownlink::ReleaseReject(SessionCause::INVALID_SESSION_IDENTITY),
             SessionDownlink::ModificationReject(SessionCause::NOT_SUPPORTED),
+            SessionDownlink::ModificationCommand(Box::new(ModificationCommand {
+                ambr: Some(accept().ambr),
+                rules: vec![QosRule::default_of(1), QosRule::deleted(2)],
+                flows: vec![FlowDescription::deleted(2)],
+            })),
+            SessionDownlink::EstablishmentAccept(Box::new(EstablishmentAccept {
+                rules: vec![QosRule {
+                    is_default: false,
+                    id: 2,
+                    precedence: 7,
+                    ..QosRule::default_of(2)
+                }],
+                flows: vec![FlowDescription::new(2, 5)],
+                ..accept()
+            })),
             SessionDownlink::Status(SessionCause::INVALID_SESSION_IDENTITY),
         ] {
             assert_eq!(SessionDownlink::decode(&message.encode(OF)), Ok(message));

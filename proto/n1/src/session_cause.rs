@@ -37,6 +37,8 @@ causes! {
     NOT_SUBSCRIBED = 33, "requested service option not subscribed";
     /// Another procedure has this identity.
     PTI_IN_USE = 35, "PTI already in use";
+    /// No such flow for this session.
+    QOS_NOT_ACCEPTED = 37, "5GS QoS not accepted";
     /// Nothing is wrong.
     REGULAR_DEACTIVATION = 36, "regular deactivation";
     /// The network fails.
@@ -45,16 +47,28 @@ causes! {
     REACTIVATION_REQUESTED = 39, "reactivation requested";
     /// No session of this identity.
     INVALID_SESSION_IDENTITY = 43, "invalid PDU session identity";
+    /// Filters contradict each other or themselves.
+    SEMANTICS_OF_FILTERS = 44, "semantic errors in packet filters";
+    /// Filters cannot be read.
+    SYNTAX_OF_FILTERS = 45, "syntactical error in packet filters";
     /// IPv4 alone, where both were asked for.
     IPV4_ONLY = 50, "PDU session type IPv4 only allowed";
     /// IPv6 alone, where both were asked for.
     IPV6_ONLY = 51, "PDU session type IPv6 only allowed";
     /// The session of a handover is not there.
     SESSION_DOES_NOT_EXIST = 54, "PDU session does not exist";
+    /// No flow of this 5QI.
+    UNSUPPORTED_FIVE_QI = 59, "unsupported 5QI value";
     /// Only SSC mode 1 is there.
     SSC_MODE_NOT_SUPPORTED = 68, "not supported SSC mode";
     /// No data network of this name in the slice.
     UNKNOWN_DNN_IN_SLICE = 70, "missing or unknown DNN in a slice";
+    /// No procedure has this identity.
+    INVALID_PTI = 81, "invalid PTI value";
+    /// Rules or flows that do not fit what there is.
+    SEMANTICS_OF_QOS = 83, "semantic error in the QoS operation";
+    /// Rules or flows that cannot be read.
+    SYNTAX_OF_QOS = 84, "syntactical error in the QoS operation";
     /// A message of a procedure that is not there.
     PTI_MISMATCH = 47, "PTI mismatch";
     /// An IE that must be there is missing or wrong.

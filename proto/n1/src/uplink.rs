@@ -28,6 +28,8 @@ pub enum Uplink {
     ServiceRequest(ServiceRequest),
     /// 8.2.2
     AuthenticationResponse(ResStar),
+    /// 8.2.2, of EAP: a packet for the home network.
+    EapResponse(Vec<u8>),
     /// 8.2.4
     AuthenticationFailure {
         /// Why.
@@ -243,7 +245,12 @@ impl Uplink {
             Nas5gmmMessage::AuthenticationResponse(m) => {
                 let parameter = m.authentication_response_parameter.as_ref();
                 let res_star = parameter.and_then(|p| ResStar::try_from(&p.value[..]).ok());
-                Self::AuthenticationResponse(res_star.ok_or(Unreadable::MANDATORY)?)
+                let eap = m.eap_message.as_ref().map(|eap| eap.value.to_vec());
+                match (res_star, eap) {
+                    (Some(res_star), _) => Self::AuthenticationResponse(res_star),
+                    (None, Some(eap)) => Self::EapResponse(eap),
+                    (None, None) => return Err(Unreadable::MANDATORY),
+                }
             }
             Nas5gmmMessage::AuthenticationFailure(m) => {
                 let parameter = m.authentication_failure_parameter.as_ref();
@@ -266,6 +273,8 @@ impl Uplink {
             Nas5gmmMessage::ConfigurationUpdateComplete(_) => Self::ConfigurationUpdateComplete,
             Nas5gmmMessage::UlNasTransport(m) => Self::UlNasTransport(Box::new(payload(&m))),
             Nas5gmmMessage::FiveGmmStatus(m) => Self::Status(Cause(m.fgmm_cause.value)),
+            // Of small data on the control plane, which is not offered here (7.4).
+            Nas5gmmMessage::ControlPlaneServiceRequest(_) => return Err(Unreadable::NOT_OFFERED),
             _ => Self::Other,
         })
     }
@@ -292,6 +301,10 @@ impl Uplink {
                 let parameter = nas::NasAuthenticationResponseParameter::new(res_star.to_vec());
                 let message = nas::NasAuthenticationResponse::new();
                 codec::encode(message.with_authentication_response_parameter(parameter))
+            }
+            Self::EapResponse(eap) => {
+                let eap = nas::NasEapMessage::new(eap.clone());
+                codec::encode(nas::NasAuthenticationResponse::new().with_eap_message(eap))
             }
             Self::AuthenticationFailure { cause, auts } => {
                 let cause = nas::NasFGmmCause::new(cause.0);
@@ -331,7 +344,7 @@ impl Uplink {
             Self::DeregistrationRequest(_) => "Deregistration Request",
             Self::DeregistrationAccept => "Deregistration Accept",
             Self::ServiceRequest(_) => "Service Request",
-            Self::AuthenticationResponse(_) => "Authentication Response",
+            Self::AuthenticationResponse(_) | Self::EapResponse(_) => "Authentication Response",
             Self::AuthenticationFailure { .. } => "Authentication Failure",
             Self::IdentityResponse(_) => "Identity Response",
             Self::SecurityModeComplete { .. } => "Security Mode Complete",
@@ -350,6 +363,7 @@ impl Uplink {
             Self::RegistrationRequest(_)
                 | Self::IdentityResponse(MobileIdentity::Suci(_))
                 | Self::AuthenticationResponse(_)
+                | Self::EapResponse(_)
                 | Self::AuthenticationFailure { .. }
                 | Self::SecurityModeReject(_)
                 | Self::DeregistrationRequest(_)

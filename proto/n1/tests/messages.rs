@@ -5,9 +5,10 @@
 use proptest::prelude::*;
 use sluice_ids::{AmfId, Guami, Guti, Plmn, Snssai, Suci, Tac, Tai, Tmsi};
 use sluice_n1::{
-    AuthenticationRequest, Cause, ConfigurationUpdate, DeregistrationRequest, Downlink, Envelope,
-    IdentityKind, MobileIdentity, NetworkTime, Reactivation, RegistrationAccept, RegistrationKind,
-    RegistrationRequest, RequestType, SecurityModeCommand, ServiceRequest, Uplink, UplinkPayload,
+    AuthenticationRequest, Cause, ConfigurationUpdate, DeregistrationRequest, Downlink, EapRequest,
+    Envelope, IdentityKind, MobileIdentity, NetworkTime, Reactivation, RegistrationAccept,
+    RegistrationKind, RegistrationRequest, RequestType, SecurityModeCommand, ServiceRequest,
+    Uplink, UplinkPayload,
 };
 use sluice_security::{Ciphering, Integrity, SecurityCapability};
 
@@ -69,6 +70,7 @@ fn every_uplink_message_is_read_as_it_was_written() {
             container: Some(vec![1, 2, 3, 4]),
         }),
         Uplink::AuthenticationResponse([9; 16]),
+        Uplink::EapResponse(vec![2, 7, 0, 8, 50, 2, 0, 0]),
         Uplink::AuthenticationFailure {
             cause: Cause::SYNCH_FAILURE,
             auts: Some([3; 14]),
@@ -104,6 +106,62 @@ fn every_uplink_message_is_read_as_it_was_written() {
     }
 }
 
+fn update() -> ConfigurationUpdate {
+    ConfigurationUpdate {
+        register: true,
+        acknowledge: true,
+        guti: Some(guti()),
+        full_name: Some("Sluice in a box".to_owned()),
+        short_name: Some("Sluice".to_owned()),
+        time: None,
+    }
+}
+
+#[test]
+fn a_deregistration_by_the_network_is_read_as_it_was_written() {
+    for registers_again in [false, true] {
+        for cause in [None, Some(Cause::SERVICES_NOT_ALLOWED)] {
+            let message = Downlink::DeregistrationRequest {
+                registers_again,
+                cause,
+            };
+            assert_eq!(Downlink::decode(&message.encode()), Ok(message));
+        }
+    }
+}
+
+#[test]
+fn messages_about_keys_are_read_as_they_were_written() {
+    let command = SecurityModeCommand {
+        ciphering: Ciphering::Nea2,
+        integrity: Integrity::Nia2,
+        ngksi: 2,
+        capability: capability(),
+        ask_imeisv: true,
+        ask_initial_message: true,
+        abba: Some([0, 0]),
+        eap: None,
+    };
+    let by_eap = SecurityModeCommand {
+        eap: Some(vec![3, 7, 0, 4]),
+        ..command.clone()
+    };
+    let eap = EapRequest {
+        ngksi: 1,
+        abba: [0, 0],
+        eap: vec![1, 7, 0, 8, 50, 1, 0, 0],
+    };
+    for message in [
+        Downlink::EapRequest(eap.clone()),
+        Downlink::AuthenticationResult(eap),
+        Downlink::EapReject(vec![4, 7, 0, 4]),
+        Downlink::SecurityModeCommand(by_eap),
+        Downlink::SecurityModeCommand(command),
+    ] {
+        assert_eq!(Downlink::decode(&message.encode()), Ok(message));
+    }
+}
+
 #[test]
 fn every_downlink_message_is_read_as_it_was_written() {
     let accept = RegistrationAccept {
@@ -122,15 +180,6 @@ fn every_downlink_message_is_read_as_it_was_written() {
         t3512_s: Some(50 * 60),
         t3502_s: Some(12 * 60),
         drx: Some(3),
-    };
-    let command = SecurityModeCommand {
-        ciphering: Ciphering::Nea2,
-        integrity: Integrity::Nia2,
-        ngksi: 2,
-        capability: capability(),
-        ask_imeisv: true,
-        ask_initial_message: true,
-        abba: Some([0, 0]),
     };
     let request = AuthenticationRequest {
         ngksi: 0,
@@ -158,18 +207,13 @@ fn every_downlink_message_is_read_as_it_was_written() {
         Downlink::AuthenticationReject,
         Downlink::IdentityRequest(IdentityKind::Suci),
         Downlink::IdentityRequest(IdentityKind::Imeisv),
-        Downlink::SecurityModeCommand(command),
         Downlink::DlNasTransport {
             kind: 1,
             session: Some(5),
             cause: Some(Cause::PAYLOAD_NOT_FORWARDED),
             payload: vec![0x2e, 5, 1, 0xc1],
         },
-        Downlink::ConfigurationUpdateCommand(ConfigurationUpdate {
-            full_name: Some("Sluice in a box".to_owned()),
-            short_name: Some("Sluice".to_owned()),
-            time: None,
-        }),
+        Downlink::ConfigurationUpdateCommand(update()),
         Downlink::ConfigurationUpdateCommand(ConfigurationUpdate::default()),
         Downlink::Status(Cause::MESSAGE_TYPE),
     ] {
@@ -271,6 +315,8 @@ proptest! {
 #[test]
 fn a_configuration_update_tells_the_time_as_others_read_it() {
     let update = ConfigurationUpdate {
+        acknowledge: false,
+        guti: None,
         time: Some(NetworkTime {
             unix_s: 1_795_527_068,
             offset_quarters: 8,

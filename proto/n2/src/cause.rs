@@ -22,6 +22,30 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// A handover in preparation takes too long (TNGRELOCprep).
+    pub const PREPARATION_EXPIRED: Self = Self::RadioNetwork(10);
+    /// The UE has been handed over.
+    pub const SUCCESSFUL_HANDOVER: Self = Self::RadioNetwork(2);
+    /// A handover is given up.
+    pub const HANDOVER_CANCELLED: Self = Self::RadioNetwork(5);
+    /// The UE has not come in time (TNGRELOCoverall).
+    pub const HANDOVER_EXPIRED: Self = Self::RadioNetwork(9);
+    /// The target, or the core, cannot do what a handover needs.
+    pub const HANDOVER_FAILED: Self = Self::RadioNetwork(7);
+    /// Nobody knows the target.
+    pub const UNKNOWN_TARGET: Self = Self::RadioNetwork(12);
+    /// The target has no room.
+    pub const NO_RADIO_RESOURCES: Self = Self::RadioNetwork(13);
+    /// A handover is wanted since the radio wants it.
+    pub const DESIRABLE_FOR_RADIO: Self = Self::RadioNetwork(16);
+    /// Another procedure of the UE is under way.
+    pub const INTERACTION: Self = Self::RadioNetwork(25);
+    /// A PDU session that nobody knows.
+    pub const UNKNOWN_SESSION: Self = Self::RadioNetwork(26);
+    /// The UE leaves by N2.
+    pub const N2_HANDOVER_TRIGGERED: Self = Self::RadioNetwork(31);
+    /// The UE leaves by Xn.
+    pub const XN_HANDOVER_TRIGGERED: Self = Self::RadioNetwork(33);
     /// The UE is not used.
     pub const USER_INACTIVITY: Self = Self::RadioNetwork(20);
     /// The radio lost the UE.
@@ -32,6 +56,8 @@ impl Cause {
     pub const INCONSISTENT_REMOTE_ID: Self = Self::RadioNetwork(15);
     /// A slice that is not there.
     pub const SLICE_NOT_SUPPORTED: Self = Self::RadioNetwork(39);
+    /// No room on the radio.
+    pub const RADIO_RESOURCES_NOT_AVAILABLE: Self = Self::RadioNetwork(22);
     /// The 5GC's own reasons.
     pub const FROM_5GC: Self = Self::RadioNetwork(4);
     /// Done with the UE.

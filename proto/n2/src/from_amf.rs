@@ -6,8 +6,13 @@ use sluice_ids::{Guami, Snssai};
 use sluice_security::{Kgnb, SecurityCapability};
 
 use crate::cause::Cause;
+use crate::configuration::{self, ContextModification, Overload};
 use crate::faulty::{self, Faulty};
+use crate::handover::HandoverFromAmf;
+use crate::handover_of_amf as handover;
+use crate::paging::{self, Paging};
 use crate::session::{self, SessionSetup, Transfers};
+use crate::sessions_modified::{self, SessionModification};
 use crate::value::{self, AmfUeId, Connection, PlmnSlices, RadioCapability, RanUeId};
 
 /// A message from an AMF.
@@ -38,6 +43,13 @@ pub enum FromAmf {
         /// At least one.
         sessions: Vec<SessionSetup>,
     },
+    /// 9.2.1.5
+    PduSessionModifyRequest {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// At least one.
+        sessions: Vec<SessionModification>,
+    },
     /// 9.2.1.3
     PduSessionReleaseCommand {
         /// Both names of the connection.
@@ -56,6 +68,30 @@ pub enum FromAmf {
         /// Why.
         cause: Cause,
     },
+    /// 9.2.2.7
+    UeContextModificationRequest(Box<ContextModification>),
+    /// 9.2.3
+    Handover(HandoverFromAmf),
+    /// 9.2.4.1
+    Paging(Box<Paging>),
+    /// 9.2.6.7: what an AMF says in its NG Setup Response, where that has changed.
+    AmfConfigurationUpdate(NgSetupResponse),
+    /// 9.2.6.5
+    RanConfigurationUpdateAcknowledge,
+    /// 9.2.6.6
+    RanConfigurationUpdateFailure {
+        /// Why.
+        cause: Cause,
+    },
+    /// 9.2.6.10: this AMF is about to go (TS 23.501, 5.21.2.2.2).
+    AmfStatusIndication {
+        /// Who it was.
+        unavailable: Vec<Guami>,
+    },
+    /// 9.2.6.13
+    OverloadStart(Overload),
+    /// 9.2.6.14
+    OverloadStop,
     /// 9.2.6.12
     NgResetAcknowledge {
         /// Those connections; none are all.
@@ -136,8 +172,18 @@ impl FromAmf {
             Self::DownlinkNasTransport { .. } => "Downlink NAS Transport",
             Self::InitialContextSetupRequest(_) => "Initial Context Setup Request",
             Self::PduSessionSetupRequest { .. } => "PDU Session Resource Setup Request",
+            Self::PduSessionModifyRequest { .. } => "PDU Session Resource Modify Request",
             Self::PduSessionReleaseCommand { .. } => "PDU Session Resource Release Command",
             Self::UeContextReleaseCommand { .. } => "UE Context Release Command",
+            Self::UeContextModificationRequest(_) => "UE Context Modification Request",
+            Self::Handover(message) => message.name(),
+            Self::Paging(_) => "Paging",
+            Self::AmfConfigurationUpdate(_) => "AMF Configuration Update",
+            Self::RanConfigurationUpdateAcknowledge => "RAN Configuration Update Acknowledge",
+            Self::RanConfigurationUpdateFailure { .. } => "RAN Configuration Update Failure",
+            Self::AmfStatusIndication { .. } => "AMF Status Indication",
+            Self::OverloadStart(_) => "Overload Start",
+            Self::OverloadStop => "Overload Stop",
             Self::NgResetAcknowledge { .. } => "NG Reset Acknowledge",
             Self::ErrorIndication { .. } => "Error Indication",
         }
@@ -174,23 +220,21 @@ fn write(message: &FromAmf) -> Result<NGAP_PDU, Error> {
         FromAmf::PduSessionReleaseCommand { ids, nas, sessions } => {
             write_session_release(*ids, nas.as_ref(), sessions)
         }
-        FromAmf::UeContextReleaseCommand { amf, ran, cause } => {
-            let amf = ngap::AMFUENGAPID(amf.0);
-            let ids = match ran {
-                Some(ran) => {
-                    let ran = ngap::RANUENGAPID(ran.0);
-                    ngap::UENGAPIDs::uE_NGAP_ID_pair(ngap::UENGAPIDPair::new(amf, ran, None))
-                }
-                None => ngap::UENGAPIDs::aMF_UE_NGAP_ID(amf),
-            };
-            build_ngap!(
-                InitiatingMessage,
-                UEContextRelease,
-                UEContextReleaseCommand,
-                UE_NGAP_IDs(ids),
-                Cause(cause.write()),
-            )
+        FromAmf::PduSessionModifyRequest { ids, sessions } => {
+            sessions_modified::write_request(*ids, sessions)
         }
+        FromAmf::UeContextReleaseCommand { amf, ran, cause } => write_release(*amf, *ran, *cause),
+        FromAmf::UeContextModificationRequest(m) => configuration::write_modification(m),
+        FromAmf::Handover(m) => handover::write(m),
+        FromAmf::Paging(m) => paging::write(m),
+        FromAmf::AmfConfigurationUpdate(m) => configuration::write_update(m),
+        FromAmf::RanConfigurationUpdateAcknowledge => configuration::write_ran_update_acknowledge(),
+        FromAmf::RanConfigurationUpdateFailure { cause } => {
+            configuration::write_ran_update_failure(*cause)
+        }
+        FromAmf::AmfStatusIndication { unavailable } => configuration::write_status(unavailable),
+        FromAmf::OverloadStart(overload) => configuration::write_overload_start(*overload),
+        FromAmf::OverloadStop => configuration::write_overload_stop(),
         FromAmf::NgResetAcknowledge { connections } => match connections {
             Some(list) => build_ngap!(
                 SuccessfulOutcome,
@@ -208,6 +252,24 @@ fn write(message: &FromAmf) -> Result<NGAP_PDU, Error> {
             value::error_indication(&connection, *cause)
         }
     }
+}
+
+fn write_release(amf: AmfUeId, ran: Option<RanUeId>, cause: Cause) -> Result<NGAP_PDU, Error> {
+    let amf = ngap::AMFUENGAPID(amf.0);
+    let ids = match ran {
+        Some(ran) => {
+            let ran = ngap::RANUENGAPID(ran.0);
+            ngap::UENGAPIDs::uE_NGAP_ID_pair(ngap::UENGAPIDPair::new(amf, ran, None))
+        }
+        None => ngap::UENGAPIDs::aMF_UE_NGAP_ID(amf),
+    };
+    build_ngap!(
+        InitiatingMessage,
+        UEContextRelease,
+        UEContextReleaseCommand,
+        UE_NGAP_IDs(ids),
+        Cause(cause.write()),
+    )
 }
 
 fn write_session_setup(
@@ -261,7 +323,7 @@ fn write_session_release(
     }
 }
 
-fn ambr((down, up): (u64, u64)) -> ngap::UEAggregateMaximumBitRate {
+pub(crate) fn ambr((down, up): (u64, u64)) -> ngap::UEAggregateMaximumBitRate {
     ngap::UEAggregateMaximumBitRate::new(ngap::BitRate(down), ngap::BitRate(up), None)
 }
 
@@ -373,6 +435,9 @@ fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
         }
         Kind::Initiating_InitialContextSetup => read_initial_context(pdu)?,
         Kind::Initiating_UEContextRelease => read_release(pdu)?,
+        Kind::Initiating_Paging => {
+            paging::read(pdu)?.map(|paging| FromAmf::Paging(Box::new(paging)))
+        }
         Kind::Successful_NGReset => {
             extract_ngap_ies!(pdu, NGResetAcknowledge,
                 lax connections: Vec<Connection> =
@@ -397,7 +462,13 @@ fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
                 cause: why,
             })
         }
-        _ => read_sessions(pdu)?,
+        _ => match configuration::read(pdu)? {
+            Some(message) => Some(message),
+            None => match handover::read(pdu)? {
+                Some(message) => Some(FromAmf::Handover(message)),
+                None => read_sessions(pdu)?,
+            },
+        },
     })
 }
 
@@ -420,6 +491,7 @@ fn read_sessions(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
                 sessions,
             })
         }
+        Kind::Initiating_PDUSessionResourceModify => Some(sessions_modified::read_request(pdu)?),
         Kind::Initiating_PDUSessionResourceRelease => {
             extract_ngap_ies!(pdu, PDUSessionResourceReleaseCommand,
                 req amf: u64 = AMF_UE_NGAP_ID(id),

@@ -1,11 +1,15 @@
 //! What a gNB says to the AMF (TS 38.413, 9.2).
 
 use oxirush_ngap::ngap::{self, NGAP_PDU, NgapPduKind as Kind};
-use oxirush_ngap::{Error, build_ngap, extract_ngap_ies};
+use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
 use sluice_ids::STmsi;
 
 use crate::cause::Cause;
+use crate::configuration_of_ran as configuration;
 use crate::faulty::{self, Faulty};
+use crate::handover::HandoverFromRan;
+use crate::handover_of_ran as handover;
+use crate::paging::PagingCapability;
 use crate::session::{self, Transfers};
 use crate::sessions_of_ran as sessions;
 use crate::value::{
@@ -51,6 +55,13 @@ pub enum FromRan {
         /// What became of sessions.
         sessions: SessionResults,
     },
+    /// 9.2.1.6
+    PduSessionModifyResponse {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// What became of them.
+        sessions: SessionResults,
+    },
     /// 9.2.1.4
     PduSessionReleaseResponse {
         /// Both names of the connection.
@@ -83,6 +94,34 @@ pub enum FromRan {
         ids: (AmfUeId, RanUeId),
         /// Unread by the AMF.
         capability: RadioCapability,
+        /// What a gNB needs of it to call the UE.
+        for_paging: Option<PagingCapability>,
+    },
+    /// 9.2.2.8
+    UeContextModificationResponse {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+    },
+    /// 9.2.2.9
+    UeContextModificationFailure {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// Why.
+        cause: Cause,
+    },
+    /// 9.2.6.4
+    RanConfigurationUpdate {
+        /// What it is called; none if that has not changed.
+        name: Option<String>,
+        /// Where it serves UEs; none if that has not changed.
+        areas: Option<Vec<SupportedArea>>,
+    },
+    /// 9.2.6.8
+    AmfConfigurationUpdateAcknowledge,
+    /// 9.2.6.9
+    AmfConfigurationUpdateFailure {
+        /// Why.
+        cause: Cause,
     },
     /// 9.2.6.11: all connections, or these.
     NgReset {
@@ -91,6 +130,8 @@ pub enum FromRan {
         /// Those connections; none are all.
         connections: Option<Vec<Connection>>,
     },
+    /// 9.2.3
+    Handover(HandoverFromRan),
     /// 9.2.7.1
     ErrorIndication {
         /// Whose, as far as it is known.
@@ -173,12 +214,19 @@ impl FromRan {
             Self::NasNonDelivery { .. } => "NAS Non Delivery Indication",
             Self::InitialContextSetupResponse { .. } => "Initial Context Setup Response",
             Self::PduSessionSetupResponse { .. } => "PDU Session Resource Setup Response",
+            Self::PduSessionModifyResponse { .. } => "PDU Session Resource Modify Response",
             Self::PduSessionReleaseResponse { .. } => "PDU Session Resource Release Response",
             Self::InitialContextSetupFailure { .. } => "Initial Context Setup Failure",
             Self::UeContextReleaseRequest { .. } => "UE Context Release Request",
             Self::UeContextReleaseComplete { .. } => "UE Context Release Complete",
             Self::UeRadioCapability { .. } => "UE Radio Capability Info Indication",
+            Self::UeContextModificationResponse { .. } => "UE Context Modification Response",
+            Self::UeContextModificationFailure { .. } => "UE Context Modification Failure",
+            Self::RanConfigurationUpdate { .. } => "RAN Configuration Update",
+            Self::AmfConfigurationUpdateAcknowledge => "AMF Configuration Update Acknowledge",
+            Self::AmfConfigurationUpdateFailure { .. } => "AMF Configuration Update Failure",
             Self::NgReset { .. } => "NG Reset",
+            Self::Handover(message) => message.name(),
             Self::ErrorIndication { .. } => "Error Indication",
         }
     }
@@ -276,30 +324,16 @@ fn read_others(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
                 req amf: u64 = AMF_UE_NGAP_ID(id),
                 req ran: u32 = RAN_UE_NGAP_ID(id),
                 lax capability: Vec<u8> = UERadioCapability(value) => value.0.to_vec(),
+                lax paging: PagingCapability =
+                    UERadioCapabilityForPaging(value) => PagingCapability::read(&value),
             );
             Some(FromRan::UeRadioCapability {
                 ids: (AmfUeId(amf), RanUeId(ran)),
                 capability: capability.unwrap_or_default(),
+                for_paging: paging,
             })
         }
-        Kind::Initiating_NGReset => {
-            extract_ngap_ies!(pdu, NGReset,
-                lax why: Cause = Cause(cause) => Cause::read(&cause),
-                req which: ngap::ResetType = ResetType(which) => which,
-            );
-            let cause = why.unwrap_or(Cause::Unknown);
-            match which {
-                ngap::ResetType::nG_Interface(_) => Some(FromRan::NgReset {
-                    cause,
-                    connections: None,
-                }),
-                ngap::ResetType::partOfNG_Interface(list) => {
-                    let connections = Some(value::read_connections(&list));
-                    Some(FromRan::NgReset { cause, connections })
-                }
-                _ => None,
-            }
-        }
+        Kind::Initiating_NGReset => read_reset(pdu)?,
         Kind::Initiating_ErrorIndication => {
             extract_ngap_ies!(pdu, ErrorIndication,
                 lax amf: u64 = AMF_UE_NGAP_ID(id),
@@ -315,8 +349,28 @@ fn read_others(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
                 cause: why,
             })
         }
-        _ => sessions::read(pdu)?,
+        _ => match configuration::read(pdu)? {
+            Some(message) => Some(message),
+            None => match handover::read(pdu)? {
+                Some(message) => Some(FromRan::Handover(message)),
+                None => sessions::read(pdu)?,
+            },
+        },
     })
+}
+
+fn read_reset(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
+    extract_ngap_ies!(pdu, NGReset,
+        lax why: Cause = Cause(cause) => Cause::read(&cause),
+        req which: ngap::ResetType = ResetType(which) => which,
+    );
+    let cause = why.unwrap_or(Cause::Unknown);
+    let connections = match which {
+        ngap::ResetType::nG_Interface(_) => None,
+        ngap::ResetType::partOfNG_Interface(list) => Some(value::read_connections(&list)),
+        _ => return Ok(None),
+    };
+    Ok(Some(FromRan::NgReset { cause, connections }))
 }
 
 fn read_ng_setup(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
@@ -433,14 +487,29 @@ fn write_others(message: &FromRan) -> Result<NGAP_PDU, Error> {
                 RAN_UE_NGAP_ID(ids.1.0),
             )
         }
-        FromRan::UeRadioCapability { ids, capability } => build_ngap!(
-            InitiatingMessage,
-            UERadioCapabilityInfoIndication,
-            UERadioCapabilityInfoIndication,
-            AMF_UE_NGAP_ID(ids.0.0),
-            RAN_UE_NGAP_ID(ids.1.0),
-            UERadioCapability(capability.clone()),
-        ),
+        FromRan::UeRadioCapability {
+            ids,
+            capability,
+            for_paging,
+        } => {
+            let mut pdu = build_ngap!(
+                InitiatingMessage,
+                UERadioCapabilityInfoIndication,
+                UERadioCapabilityInfoIndication,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+                UERadioCapability(capability.clone()),
+            )?;
+            if let Some(paging) = for_paging {
+                let mut ies = pdu.protocol_ies()?.into_owned();
+                ies.0.push(build_ngap_ie!(
+                    UERadioCapabilityInfoIndication,
+                    UERadioCapabilityForPaging(paging.write())
+                )?);
+                pdu.set_protocol_ies(ies)?;
+            }
+            Ok(pdu)
+        }
         FromRan::NgReset { cause, connections } => {
             let which = match connections {
                 None => ngap::ResetType::nG_Interface(ngap::ResetAll::reset_all),
@@ -458,6 +527,12 @@ fn write_others(message: &FromRan) -> Result<NGAP_PDU, Error> {
             connection,
             cause: why,
         } => value::error_indication(connection, *why),
+        FromRan::UeContextModificationResponse { .. }
+        | FromRan::UeContextModificationFailure { .. }
+        | FromRan::RanConfigurationUpdate { .. }
+        | FromRan::AmfConfigurationUpdateAcknowledge
+        | FromRan::AmfConfigurationUpdateFailure { .. } => configuration::write(message),
+        FromRan::Handover(message) => handover::write(message),
         others => sessions::write(others),
     }
 }

@@ -7,18 +7,36 @@
 #![forbid(unsafe_code)]
 
 mod cause;
+mod configuration;
+mod configuration_of_ran;
 mod faulty;
 mod from_amf;
 mod from_ran;
+mod handover;
+mod handover_of_amf;
+mod handover_of_ran;
+pub mod handover_transfer;
+mod paging;
+pub mod qos_flow;
 pub mod session;
+mod sessions_modified;
 mod sessions_of_ran;
 mod value;
 
 pub use cause::Cause;
+pub use configuration::{ContextModification, Overload, OverloadAction};
 pub use faulty::{Faulty, LONGEST};
 pub use from_amf::{FromAmf, InitialContext, NgSetupResponse};
 pub use from_ran::{FromRan, InitialUeMessage, NgSetupRequest, SessionResults};
+pub use handover::{
+    HandoverCommand, HandoverFromAmf, HandoverFromRan, HandoverRequest, HandoverRequestAcknowledge,
+    HandoverRequired, PathSwitchRequest, PathSwitchRequestAcknowledge,
+};
+pub use handover_transfer::{Admitted, PathSwitch, RanStatus};
+pub use paging::{Paging, PagingCapability};
+pub use qos_flow::{FlowRates, ModifyRequest, ModifyResponse, QosFlow};
 pub use session::{PacketType, SessionSetup, SetupRequest, SetupResponse, Transfers, Tunnel};
+pub use sessions_modified::SessionModification;
 pub use value::{
     AmfUeId, Connection, Gnb, Location, PlmnSlices, RadioCapability, RanUeId, SupportedArea,
 };

@@ -9,6 +9,7 @@ use oxirush_ngap::{Error, build_ngap_ie, extract_ngap_ies};
 use sluice_ids::Snssai;
 
 use crate::cause::Cause;
+use crate::qos_flow::{self, QosFlow};
 use crate::value;
 
 /// A session to be set up at a gNB.
@@ -49,9 +50,8 @@ pub enum PacketType {
     Ipv4v6,
 }
 
-/// PDU Session Resource Setup Request Transfer (9.3.4.1): a session with one QoS flow without
-/// guaranteed rate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// PDU Session Resource Setup Request Transfer (9.3.4.1).
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetupRequest {
     /// Session AMBR, bits per second, down and up.
     pub ambr_bps: (u64, u64),
@@ -59,12 +59,8 @@ pub struct SetupRequest {
     pub uplink: Tunnel,
     /// What the packets are.
     pub packets: PacketType,
-    /// The flow.
-    pub qfi: u8,
-    /// Its 5QI.
-    pub five_qi: u8,
-    /// Its allocation and retention priority, 1 to 15, 1 first.
-    pub priority: u8,
+    /// Flows, the default one first.
+    pub flows: Vec<QosFlow>,
 }
 
 /// PDU Session Resource Setup Response Transfer (9.3.4.2).
@@ -74,10 +70,12 @@ pub struct SetupResponse {
     pub downlink: Tunnel,
     /// Flows that it has.
     pub qfis: Vec<u8>,
+    /// Flows that it has not.
+    pub failed: Vec<u8>,
 }
 
 #[allow(clippy::expect_used)]
-fn written<T: oxirush_ngap::aper::Encode>(value: &T) -> Vec<u8> {
+pub(crate) fn written<T: oxirush_ngap::aper::Encode>(value: &T) -> Vec<u8> {
     // As in messages: our values are of checked types.
     encode_open_type(value)
         .expect("our values are in their ranges")
@@ -85,7 +83,7 @@ fn written<T: oxirush_ngap::aper::Encode>(value: &T) -> Vec<u8> {
 }
 
 impl Tunnel {
-    fn write(&self) -> ngap::UPTransportLayerInformation<'static> {
+    pub(crate) fn write(&self) -> ngap::UPTransportLayerInformation<'static> {
         let mut address = Vec::new();
         address.extend(self.ipv4.iter().flat_map(Ipv4Addr::octets));
         address.extend(self.ipv6.iter().flat_map(Ipv6Addr::octets));
@@ -95,7 +93,7 @@ impl Tunnel {
     }
 
     /// None of what is no tunnel, or has no address (TS 38.414, 5.1: 4, 16 or 20 octets).
-    fn read(value: &ngap::UPTransportLayerInformation<'_>) -> Option<Self> {
+    pub(crate) fn read(value: &ngap::UPTransportLayerInformation<'_>) -> Option<Self> {
         let ngap::UPTransportLayerInformation::gTPTunnel(tunnel) = value else {
             return None;
         };
@@ -133,25 +131,7 @@ impl SetupRequest {
             PacketType::Ipv6 => ngap::PDUSessionType::ipv6,
             PacketType::Ipv4v6 => ngap::PDUSessionType::ipv4v6,
         };
-        let five_qi = ngap::FiveQI(self.five_qi.into());
-        let five_qi = ngap::NonDynamic5QIDescriptor::new(five_qi, None, None, None, None);
-        let priority = ngap::AllocationAndRetentionPriority::new(
-            ngap::PriorityLevelARP(self.priority.clamp(1, 15)),
-            ngap::PreEmptionCapability::shall_not_trigger_pre_emption,
-            ngap::PreEmptionVulnerability::not_pre_emptable,
-            None,
-        );
-        let qos = ngap::QosFlowLevelQosParameters::new(
-            ngap::QosCharacteristics::nonDynamic5QI(five_qi),
-            priority,
-            None,
-            None,
-            None,
-            None,
-        );
-        let qfi = ngap::QosFlowIdentifier(self.qfi.into());
-        let flow = ngap::QosFlowSetupRequestItem::new(qfi, qos, None, None);
-        let flows = ngap::QosFlowSetupRequestList(vec![flow]);
+        let flows = qos_flow::setup_list(&self.flows);
         Ok(vec![
             build_ngap_ie!(
                 PDUSessionResourceSetupRequestTransfer,
@@ -196,26 +176,21 @@ impl SetupRequest {
                 ambr.pdu_session_aggregate_maximum_bit_rate_ul.0,
             )
         });
-        let (Some(uplink), Some(flow)) = (uplink, flows.0.first()) else {
-            return Ok(None);
-        };
-        let qos = &flow.qos_flow_level_qos_parameters;
-        let ngap::QosCharacteristics::nonDynamic5QI(five_qi) = &qos.qos_characteristics else {
+        let flows = qos_flow::read_setup_list(&flows).filter(|flows| !flows.is_empty());
+        let (Some(uplink), Some(flows)) = (uplink, flows) else {
             return Ok(None);
         };
         Ok(Some(Self {
             ambr_bps,
             uplink,
             packets,
-            qfi: flow.qos_flow_identifier.0 as u8,
-            five_qi: five_qi.five_qi.0 as u8,
-            priority: qos.allocation_and_retention_priority.priority_level_arp.0,
+            flows,
         }))
     }
 }
 
 /// The largest Bit Rate (9.3.1.4).
-const MOST_BPS: u64 = 4_000_000_000_000;
+pub(crate) const MOST_BPS: u64 = 4_000_000_000_000;
 
 impl SetupResponse {
     /// The octets.
@@ -226,7 +201,11 @@ impl SetupResponse {
         let flows = ngap::AssociatedQosFlowList(self.qfis.iter().map(flow).collect());
         let tunnel = ngap::QosFlowPerTNLInformation::new(self.downlink.write(), flows, None);
         written(&ngap::PDUSessionResourceSetupResponseTransfer::new(
-            tunnel, None, None, None, None,
+            tunnel,
+            None,
+            None,
+            qos_flow::with_cause(&self.failed, || Cause::RADIO_RESOURCES_NOT_AVAILABLE),
+            None,
         ))
     }
 
@@ -239,6 +218,7 @@ impl SetupResponse {
         Some(Self {
             downlink: Tunnel::read(&tunnel.up_transport_layer_information)?,
             qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
+            failed: qos_flow::read_with_cause(transfer.qos_flow_failed_to_setup_list.as_ref()),
         })
     }
 }
@@ -339,6 +319,7 @@ macro_rules! lists {
         )*
     };
 }
+pub(crate) use lists;
 
 lists! {
     done, read_done: PDUSessionResourceSetupListSURes of PDUSessionResourceSetupItemSURes,
@@ -352,6 +333,12 @@ lists! {
     context_failed, read_context_failed: PDUSessionResourceFailedToSetupListCxtRes
         of PDUSessionResourceFailedToSetupItemCxtRes,
         pdu_session_resource_setup_unsuccessful_transfer;
+    modified, read_modified: PDUSessionResourceModifyListModRes
+        of PDUSessionResourceModifyItemModRes,
+        pdu_session_resource_modify_response_transfer;
+    unmodified, read_unmodified: PDUSessionResourceFailedToModifyListModRes
+        of PDUSessionResourceFailedToModifyItemModRes,
+        pdu_session_resource_modify_unsuccessful_transfer;
     releases, read_releases: PDUSessionResourceToReleaseListRelCmd
         of PDUSessionResourceToReleaseItemRelCmd,
         pdu_session_resource_release_command_transfer;
@@ -388,14 +375,22 @@ mod tests {
                 ambr_bps: (1_000_000_000, 500_000_000),
                 uplink,
                 packets: PacketType::Ipv4v6,
-                qfi: 1,
-                five_qi: 9,
-                priority: 8,
+                flows: vec![
+                    QosFlow::new(1, 9, 8),
+                    QosFlow {
+                        rates: Some(crate::FlowRates {
+                            guaranteed_bps: (1_000, 2_000),
+                            maximum_bps: (3_000, 4_000),
+                        }),
+                        ..QosFlow::new(2, 1, 5)
+                    },
+                ],
             };
             assert_eq!(SetupRequest::decode(&request.encode()), Some(request));
             let response = SetupResponse {
                 downlink: uplink,
                 qfis: vec![1, 2],
+                failed: vec![3],
             };
             assert_eq!(SetupResponse::decode(&response.encode()), Some(response));
         }

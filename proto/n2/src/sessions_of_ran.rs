@@ -5,6 +5,7 @@ use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
 
 use crate::from_ran::{FromRan, SessionResults};
 use crate::session::{self, Transfers};
+use crate::sessions_modified;
 use crate::value::{AmfUeId, RanUeId};
 
 /// None of a procedure that is not offered.
@@ -27,6 +28,7 @@ pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
                 },
             })
         }
+        Kind::Successful_PDUSessionResourceModify => Some(sessions_modified::read_response(pdu)?),
         Kind::Successful_PDUSessionResourceRelease => {
             extract_ngap_ies!(pdu, PDUSessionResourceReleaseResponse,
                 req amf: u64 = AMF_UE_NGAP_ID(id),
@@ -104,6 +106,9 @@ pub(crate) fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
     match message {
         FromRan::PduSessionSetupResponse { ids, sessions } => {
             write_session_response(*ids, sessions)
+        }
+        FromRan::PduSessionModifyResponse { ids, sessions } => {
+            sessions_modified::write_response(*ids, sessions)
         }
         FromRan::PduSessionReleaseResponse { ids, sessions } => build_ngap!(
             SuccessfulOutcome,

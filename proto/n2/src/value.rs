@@ -190,13 +190,32 @@ pub(crate) fn read_s_tmsi(value: &ngap::FiveGSTMSI) -> STmsi {
 }
 
 pub(crate) fn location(value: &Location) -> ngap::UserLocationInformation<'static> {
+    let location = ngap::UserLocationInformationNR::new(cell(value), tai(&value.tai), None, None);
+    ngap::UserLocationInformation::userLocationInformationNR(location)
+}
+
+pub(crate) fn cell(value: &Location) -> ngap::NRCGI {
     let [a, b, c, d, e] = value.cell.0;
     let cell = u64::from_be_bytes([0, 0, 0, a, b, c, d, e]) >> 4;
     let cell = ngap::NRCellIdentity(Bits::low(cell, 36));
-    let cell = ngap::NRCGI::new(plmn(value.plmn), cell, None);
-    let area = ngap::TAI::new(plmn(value.tai.plmn), ngap::TAC(value.tai.tac.0), None);
-    let location = ngap::UserLocationInformationNR::new(cell, area, None, None);
-    ngap::UserLocationInformation::userLocationInformationNR(location)
+    ngap::NRCGI::new(plmn(value.plmn), cell, None)
+}
+
+pub(crate) fn read_cell(value: &ngap::NRCGI) -> NrCellIdentity {
+    let cell = value.nr_cell_identity.0.value() << 4;
+    let [_, _, _, a, b, c, d, e] = cell.to_be_bytes();
+    NrCellIdentity([a, b, c, d, e])
+}
+
+pub(crate) fn tai(value: &Tai) -> ngap::TAI {
+    ngap::TAI::new(plmn(value.plmn), ngap::TAC(value.tac.0), None)
+}
+
+pub(crate) fn read_tai(value: &ngap::TAI) -> Option<Tai> {
+    Some(Tai {
+        plmn: read_plmn(&value.plmn_identity)?,
+        tac: Tac(value.tac.0),
+    })
 }
 
 /// None of a UE that is not at an NR cell.
@@ -204,12 +223,10 @@ pub(crate) fn read_location(value: &ngap::UserLocationInformation<'_>) -> Option
     let ngap::UserLocationInformation::userLocationInformationNR(value) = value else {
         return None;
     };
-    let cell = value.nr_cgi.nr_cell_identity.0.value() << 4;
-    let [_, _, _, a, b, c, d, e] = cell.to_be_bytes();
     let tac = Tac(value.tai.tac.0);
     Some(Location {
         plmn: read_plmn(&value.nr_cgi.plmn_identity)?,
-        cell: NrCellIdentity([a, b, c, d, e]),
+        cell: read_cell(&value.nr_cgi),
         tai: Tai {
             plmn: read_plmn(&value.tai.plmn_identity)?,
             tac,
@@ -241,12 +258,17 @@ pub(crate) fn read_gnb(value: &ngap::GlobalRANNodeID) -> Option<Gnb> {
 
 /// The algorithms that a UE has besides the null ones, from number 1 on (TS 38.413, 9.3.1.86).
 pub(crate) fn capabilities(value: &SecurityCapability) -> ngap::UESecurityCapabilities<'static> {
-    let from_one = |octet: u8| BitString::from([octet << 1, 0]);
+    four_capabilities([value.ea(), value.ia(), value.eea(), value.eia()])
+}
+
+/// The same of octets of 5G-EA, 5G-IA, EEA, EIA.
+pub(crate) fn four_capabilities(four: [u8; 4]) -> ngap::UESecurityCapabilities<'static> {
+    let [ea, ia, eea, eia] = four.map(|octet| BitString::from([octet << 1, 0]));
     ngap::UESecurityCapabilities::new(
-        ngap::NRencryptionAlgorithms(from_one(value.ea())),
-        ngap::NRintegrityProtectionAlgorithms(from_one(value.ia())),
-        ngap::EUTRAencryptionAlgorithms(from_one(value.eea())),
-        ngap::EUTRAintegrityProtectionAlgorithms(from_one(value.eia())),
+        ngap::NRencryptionAlgorithms(ea),
+        ngap::NRintegrityProtectionAlgorithms(ia),
+        ngap::EUTRAencryptionAlgorithms(eea),
+        ngap::EUTRAintegrityProtectionAlgorithms(eia),
         None,
     )
 }

@@ -5,8 +5,9 @@
 use proptest::prelude::*;
 use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, Tmsi};
 use sluice_n2::{
-    AmfUeId, Cause, Connection, FromAmf, FromRan, Gnb, InitialContext, InitialUeMessage, Location,
-    NgSetupRequest, NgSetupResponse, PacketType, PlmnSlices, RanUeId, SessionResults, SessionSetup,
+    AmfUeId, Cause, Connection, ContextModification, FromAmf, FromRan, Gnb, InitialContext,
+    InitialUeMessage, Location, NgSetupRequest, NgSetupResponse, Overload, OverloadAction,
+    PacketType, Paging, PagingCapability, PlmnSlices, RanUeId, SessionResults, SessionSetup,
     SetupRequest, SetupResponse, SupportedArea, Tunnel, session,
 };
 use sluice_security::{Kgnb, SecurityCapability};
@@ -83,6 +84,7 @@ fn transfer_response() -> SetupResponse {
     SetupResponse {
         downlink: tunnel(),
         qfis: vec![1],
+        failed: Vec::new(),
     }
 }
 
@@ -91,9 +93,7 @@ fn session_setup(nas: Option<Vec<u8>>) -> SessionSetup {
         ambr_bps: (1_000_000_000, 500_000_000),
         uplink: tunnel(),
         packets: PacketType::Ipv4v6,
-        qfi: 1,
-        five_qi: 9,
-        priority: 8,
+        flows: vec![sluice_n2::QosFlow::new(1, 9, 8)],
     };
     SessionSetup {
         session: 5,
@@ -103,6 +103,7 @@ fn session_setup(nas: Option<Vec<u8>>) -> SessionSetup {
     }
 }
 
+/// Of sessions, and what has several forms.
 fn sessions_from_ran() -> Vec<FromRan> {
     let ids = IDS;
     let results = SessionResults {
@@ -121,6 +122,14 @@ fn sessions_from_ran() -> Vec<FromRan> {
         FromRan::PduSessionReleaseResponse {
             ids,
             sessions: vec![(5, session::release_response())],
+        },
+        FromRan::UeRadioCapability {
+            ids,
+            capability: vec![1, 2, 3],
+            for_paging: Some(PagingCapability {
+                nr: Some(vec![4, 5]),
+                eutra: Some(vec![6]),
+            }),
         },
     ]
 }
@@ -148,6 +157,66 @@ fn sessions_from_amf() -> Vec<FromAmf> {
             sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
         },
     ]
+}
+
+/// Of configuration, overload and keys.
+fn of_configuration() -> (Vec<FromRan>, Vec<FromAmf>) {
+    let (ids, cause) = (IDS, Cause::UNSPECIFIED);
+    let update = |name: Option<&str>, areas| FromRan::RanConfigurationUpdate {
+        name: name.map(str::to_owned),
+        areas,
+    };
+    let from_ran = vec![
+        update(None, Some(setup().areas)),
+        update(Some("gnb-2"), None),
+        FromRan::AmfConfigurationUpdateAcknowledge,
+        FromRan::AmfConfigurationUpdateFailure { cause },
+        FromRan::UeContextModificationResponse { ids },
+        FromRan::UeContextModificationFailure { ids, cause },
+    ];
+    let from_amf = vec![
+        FromAmf::AmfConfigurationUpdate(NgSetupResponse {
+            name: "amf".to_owned(),
+            guamis: vec![guami()],
+            capacity: 17,
+            plmns: slices(),
+        }),
+        FromAmf::RanConfigurationUpdateAcknowledge,
+        FromAmf::RanConfigurationUpdateFailure { cause },
+        FromAmf::AmfStatusIndication {
+            unavailable: vec![guami()],
+        },
+        FromAmf::OverloadStart(Overload::default()),
+        FromAmf::OverloadStart(Overload {
+            action: OverloadAction::PermitHighPriority,
+            percent: Some(30),
+        }),
+        FromAmf::OverloadStop,
+        FromAmf::UeContextModificationRequest(Box::new(ContextModification {
+            ids,
+            key: Some(Kgnb::new([9; 32])),
+            capability: SecurityCapability::from_octets(&[0x70, 0x70, 0, 0]),
+        })),
+    ];
+    (from_ran, from_amf)
+}
+
+fn paging(is_whole: bool) -> FromAmf {
+    let guti = sluice_ids::Guti {
+        guami: guami(),
+        tmsi: Tmsi([1, 2, 3, 4]),
+    };
+    let capability = PagingCapability {
+        nr: Some(vec![1, 2]),
+        eutra: Some(vec![3]),
+    };
+    FromAmf::Paging(Box::new(Paging {
+        s_tmsi: guti.s_tmsi(),
+        drx: is_whole.then_some(3),
+        areas: vec![location().tai; 1 + usize::from(is_whole)],
+        capability: is_whole.then_some(capability),
+        attempt: (2, 3),
+    }))
 }
 
 fn from_ran() -> Vec<FromRan> {
@@ -200,6 +269,7 @@ fn from_ran() -> Vec<FromRan> {
         FromRan::UeRadioCapability {
             ids,
             capability: vec![1, 2, 3],
+            for_paging: None,
         },
         FromRan::NgReset {
             cause: Cause::UNSPECIFIED,
@@ -281,14 +351,23 @@ fn from_amf() -> Vec<FromAmf> {
 
 #[test]
 fn every_message_of_a_gnb_is_read_as_it_was_written() {
-    for message in from_ran().into_iter().chain(sessions_from_ran()) {
+    let sessions = sessions_from_ran();
+    for message in from_ran()
+        .into_iter()
+        .chain(sessions)
+        .chain(of_configuration().0)
+    {
         assert_eq!(FromRan::decode(&message.encode()), Ok(message));
     }
 }
 
 #[test]
 fn every_message_of_an_amf_is_read_as_it_was_written() {
-    for message in from_amf().into_iter().chain(sessions_from_amf()) {
+    let others = [paging(false), paging(true)]
+        .into_iter()
+        .chain(of_configuration().1);
+    let sessions = sessions_from_amf();
+    for message in from_amf().into_iter().chain(sessions).chain(others) {
         assert_eq!(FromAmf::decode(&message.encode()), Ok(message));
     }
 }
@@ -375,6 +454,9 @@ proptest! {
             .chain(sessions_from_ran().iter().map(FromRan::encode))
             .chain(from_amf().iter().map(FromAmf::encode))
             .chain(sessions_from_amf().iter().map(FromAmf::encode))
+            .chain([paging(true).encode()])
+            .chain(of_configuration().0.iter().map(FromRan::encode))
+            .chain(of_configuration().1.iter().map(FromAmf::encode))
             .collect();
         let mut octets = which.get(&messages).clone();
         for (at, value) in changes {

@@ -1,13 +1,15 @@
-//! 5G-AKA (TS 33.501, 6.1.3.2) with Milenage (TS 35.206): the home network's side and the SIM's.
+//! 5G-AKA (TS 33.501, 6.1.3.2) with Milenage or TUAK: the home network's side and the SIM's.
 
 use std::fmt;
 
 use oxirush_security as oxirush;
-use oxirush_security::milenage::{self, Milenage};
 use oxirush_security::{SecurityError, nas_5gs};
 use sluice_ids::{ServingNetworkName, Supi};
+use zeroize::Zeroizing;
 
-use crate::key::{K, Kamf, Kausf, Kseaf, Opc};
+use crate::credentials::Credentials;
+use crate::functions::{Functions, RES, Response};
+use crate::key::{Kamf, Kausf, Kseaf};
 
 /// A random challenge.
 pub type Rand = [u8; 16];
@@ -60,13 +62,6 @@ impl Sqn {
         let sequence = if floor > above { floor } else { above };
         Self::new(sequence << INDEX_BITS | (self.0 + 1) & 31)
     }
-
-    fn to_milenage(self) -> milenage::Sqn {
-        let octets = self.0.to_be_bytes();
-        milenage::Sqn::new(&[
-            octets[2], octets[3], octets[4], octets[5], octets[6], octets[7],
-        ])
-    }
 }
 
 /// A SIM may refuse a sequence number that is 2^28 ahead of the last one (TS 33.102, C.3.2); half of
@@ -74,9 +69,9 @@ impl Sqn {
 const LONGEST_STEP: u64 = 1 << 27;
 
 /// A subscriber as the home network knows it (ARPF).
-pub struct Subscriber(Milenage);
+pub struct Subscriber(Functions);
 
-/// An authentication vector of the home network.
+/// An authentication vector of the home network for 5G-AKA.
 pub struct Challenge {
     /// The challenge.
     pub rand: Rand,
@@ -88,53 +83,124 @@ pub struct Challenge {
     pub kausf: Kausf,
 }
 
+/// An authentication vector of the home network for EAP-AKA', whose keys are bound to a serving
+/// network (TS 33.501, 6.1.3.1, step 1).
+pub struct PrimeChallenge {
+    /// The challenge.
+    pub rand: Rand,
+    /// The home network's proof, with the sequence number.
+    pub autn: Autn,
+    /// The answer that is expected.
+    pub xres: [u8; RES],
+    /// CK' and IK'.
+    pub keys: PrimeKeys,
+}
+
+/// CK' and IK' (TS 33.501, A.3; TS 33.402, A.2).
+pub type PrimeKeys = Zeroizing<[u8; 32]>;
+
 /// Authentication Management Field with the separation bit, which 5G demands.
 const AMF_FIELD: [u8; 2] = [0x80, 0];
+const SEPARATION: u8 = 0x80;
 
 impl Subscriber {
     /// Of the subscriber's keys.
-    pub fn new(k: &K, opc: &Opc) -> Self {
-        Self(milenage_of(k, opc))
+    pub fn new(credentials: &Credentials) -> Self {
+        Self(Functions::new(credentials))
     }
 
     /// The vector of a challenge for this serving network.
     pub fn challenge(&self, rand: Rand, sqn: Sqn, network: &ServingNetworkName) -> Challenge {
-        let amf = milenage::Amf::new(&AMF_FIELD);
-        let rand = oxirush::Rand::new(&rand);
-        let vector = self
-            .0
-            .authentication_vector(&rand, &sqn.to_milenage(), &amf);
-        let name = network.octets();
-        let key = nas_5gs::derive_kausf(vector.ck(), vector.ik(), name, vector.autn());
-        let xres_star = vector.xres_star(name);
+        let response = self.0.response(&rand);
+        let autn = self.0.autn(&rand, sqn, AMF_FIELD, &response);
+        let (xres_star, kausf) = five_g(&rand, &autn, &response, network);
         Challenge {
-            rand: *vector.rand().as_octets(),
-            autn: *vector.autn().as_octets(),
-            xres_star: *fits(xres_star).as_octets(),
-            kausf: Kausf::new(*fits(key).as_octets()),
+            rand,
+            autn,
+            xres_star,
+            kausf,
+        }
+    }
+
+    /// The vector of a challenge by EAP-AKA' for this serving network.
+    pub fn prime_challenge(
+        &self,
+        rand: Rand,
+        sqn: Sqn,
+        network: &ServingNetworkName,
+    ) -> PrimeChallenge {
+        let response = self.0.response(&rand);
+        let autn = self.0.autn(&rand, sqn, AMF_FIELD, &response);
+        let keys = prime_keys(&response.ck, &response.ik, network.octets(), &autn);
+        PrimeChallenge {
+            rand,
+            autn,
+            xres: response.res,
+            keys,
         }
     }
 
     /// The sequence number of the SIM, if it is the SIM that says so (TS 33.102, 6.3.5).
     pub fn resynchronise(&self, rand: Rand, auts: &Auts) -> Option<Sqn> {
-        let auts = milenage::Auts::new(auts);
-        let sqn = self.0.verify_auts(&oxirush::Rand::new(&rand), &auts).ok()?;
-        Some(Sqn::new(sqn.get()))
+        self.0.check_auts(&rand, auts)
     }
+}
+
+/// RES* and KAUSF (TS 33.501, A.2 and A.4).
+fn five_g(
+    rand: &Rand,
+    autn: &Autn,
+    response: &Response,
+    network: &ServingNetworkName,
+) -> (ResStar, Kausf) {
+    let (ck, ik) = (
+        oxirush::Ck::new(&response.ck),
+        oxirush::Ik::new(&response.ik),
+    );
+    let (rand, autn) = (oxirush::Rand::new(rand), oxirush::Autn::new(autn));
+    let name = network.octets();
+    let res_star = nas_5gs::compute_res_star(&ck, &ik, name, &rand, &response.res);
+    let kausf = nas_5gs::derive_kausf(&ck, &ik, name, &autn);
+    (
+        *fits(res_star).as_octets(),
+        Kausf::new(*fits(kausf).as_octets()),
+    )
+}
+
+/// CK' and IK' for an access network of this name (TS 33.402, A.2).
+pub(crate) fn prime_keys(ck: &[u8; 16], ik: &[u8; 16], network: &[u8], autn: &Autn) -> PrimeKeys {
+    const FC: u8 = 0x20;
+    let mut key = Zeroizing::new([0; 32]);
+    key[..16].copy_from_slice(ck);
+    key[16..].copy_from_slice(ik);
+    let length = (network.len() as u16).to_be_bytes();
+    let concealed = &autn[..6];
+    Zeroizing::new(hmac_sha256(
+        &*key,
+        &[&[FC], network, &length, concealed, &[0, 6]],
+    ))
 }
 
 /// A SIM: keys, and the highest sequence number of each place.
 pub struct Usim {
-    milenage: Milenage,
+    functions: Functions,
     taken: [u64; 1 << INDEX_BITS],
 }
 
-/// What a SIM and its phone answer a challenge with.
+/// What a SIM and its phone answer a challenge of 5G-AKA with.
 pub struct Answer {
     /// For the serving network.
     pub res_star: ResStar,
     /// The key that follows.
     pub kausf: Kausf,
+}
+
+/// What they answer one of EAP-AKA' with.
+pub(crate) struct PrimeAnswer {
+    /// For the home network.
+    pub res: [u8; RES],
+    /// CK' and IK'.
+    pub keys: PrimeKeys,
 }
 
 /// Why a SIM refuses a challenge.
@@ -150,9 +216,9 @@ pub enum UsimError {
 
 impl Usim {
     /// Of the subscriber's keys; no sequence number has been taken.
-    pub fn new(k: &K, opc: &Opc) -> Self {
+    pub fn new(credentials: &Credentials) -> Self {
         Self {
-            milenage: milenage_of(k, opc),
+            functions: Functions::new(credentials),
             taken: [0; 1 << INDEX_BITS],
         }
     }
@@ -169,29 +235,37 @@ impl Usim {
         autn: Autn,
         network: &ServingNetworkName,
     ) -> Result<Answer, UsimError> {
-        let (rand, autn) = (oxirush::Rand::new(&rand), oxirush::Autn::new(&autn));
-        let response = self
-            .milenage
-            .check_autn(&rand, &autn)
-            .map_err(|_| UsimError::Mac)?;
-        if !response.amf().separation_bit() {
+        let response = self.take(&rand, &autn)?;
+        let (res_star, kausf) = five_g(&rand, &autn, &response, network);
+        Ok(Answer { res_star, kausf })
+    }
+
+    /// Answers a challenge of EAP-AKA' for a network of this name, or says why not.
+    pub(crate) fn answer_prime(
+        &mut self,
+        rand: &Rand,
+        autn: &Autn,
+        network: &[u8],
+    ) -> Result<PrimeAnswer, UsimError> {
+        let response = self.take(rand, autn)?;
+        let keys = prime_keys(&response.ck, &response.ik, network, autn);
+        let res = response.res;
+        Ok(PrimeAnswer { res, keys })
+    }
+
+    fn take(&mut self, rand: &Rand, autn: &Autn) -> Result<Response, UsimError> {
+        let checked = self.functions.check(rand, autn).ok_or(UsimError::Mac)?;
+        if checked.amf[0] & SEPARATION == 0 {
             return Err(UsimError::SeparationBit);
         }
-        let sqn = Sqn::new(response.sqn().get());
+        let sqn = checked.sqn;
         if sqn.sequence() <= self.taken[sqn.index()] {
             let highest = self.taken.iter().max().copied().unwrap_or_default();
-            let auts = self
-                .milenage
-                .auts(&rand, &Sqn::new(highest << INDEX_BITS).to_milenage());
-            return Err(UsimError::Synch(*auts.as_octets()));
+            let auts = self.functions.auts(rand, Sqn::new(highest << INDEX_BITS));
+            return Err(UsimError::Synch(auts));
         }
         self.taken[sqn.index()] = sqn.sequence();
-        let name = network.octets();
-        let key = nas_5gs::derive_kausf(response.ck(), response.ik(), name, &autn);
-        Ok(Answer {
-            res_star: *fits(response.res_star(name)).as_octets(),
-            kausf: Kausf::new(*fits(key).as_octets()),
-        })
+        Ok(checked.response)
     }
 }
 
@@ -221,11 +295,13 @@ pub fn kamf(kseaf: &Kseaf, supi: &Supi, abba: &Abba) -> Option<Kamf> {
     Some(Kamf::new(*key.as_octets()))
 }
 
-fn milenage_of(k: &K, opc: &Opc) -> Milenage {
-    Milenage::new(
-        &milenage::K::new(k.octets()),
-        &milenage::Opc::new(opc.octets()),
-    )
+/// HMAC-SHA-256 of what these make together.
+#[allow(clippy::expect_used)]
+pub(crate) fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+    use hmac::{Hmac, KeyInit, Mac};
+    let mut hmac = Hmac::<sha2::Sha256>::new_from_slice(key).expect("a key of any length is one");
+    parts.iter().for_each(|part| hmac.update(part));
+    hmac.finalize().into_bytes().into()
 }
 
 /// A derivation refuses only inputs of more than 65,535 octets, and a serving network name has 32.

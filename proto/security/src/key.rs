@@ -47,6 +47,14 @@ key!(
     Opc, 16
 );
 key!(
+    /// A subscriber's long-term key of 256 bits, which TUAK takes (TS 35.231, 5.1).
+    K256, 32
+);
+key!(
+    /// The operator's variant of TUAK, bound to a subscriber's key (TS 35.231, 6.1).
+    Topc, 32
+);
+key!(
     /// Of the home network, after an authentication (TS 33.501, A.2).
     Kausf, 32
 );

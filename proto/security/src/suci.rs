@@ -24,6 +24,7 @@ const POINT_A: usize = 32;
 const POINT_B: usize = 33;
 
 /// A private key of the home network.
+#[derive(Clone)]
 pub enum HomeKey {
     /// X25519.
     A(x25519_dalek::StaticSecret),
@@ -70,6 +71,16 @@ pub enum HomePublicKey {
 }
 
 impl HomePublicKey {
+    /// Of profile A; all octets are a key.
+    pub fn profile_a(octets: [u8; 32]) -> Self {
+        Self::A(octets.into())
+    }
+
+    /// Of profile B, a point of secp256r1, compressed or not (SEC 1, 2.3.3); none if it is no point.
+    pub fn profile_b(octets: &[u8]) -> Option<Self> {
+        p256::PublicKey::from_sec1_bytes(octets).ok().map(Self::B)
+    }
+
     /// The key's octets: 32 of profile A, a compressed point of 33 of profile B.
     pub fn octets(&self) -> Vec<u8> {
         match self {

@@ -1,11 +1,13 @@
 //! The arguments of each subcommand.
 
-use crate::config::CONTROL_SOCKET;
+use super::core_args::CoreQuery;
+use super::subscribers::{HnkeyArgs, SubscribersArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use sluice_program::control::{CORE_SOCKET, UPF_SOCKET};
 use sluice_wire::ids::Seid;
 use std::net::{IpAddr, SocketAddrV4};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `sluice upf`
 #[derive(Clone, Debug, Args)]
@@ -55,12 +57,31 @@ pub struct CtlArgs {
     /// Write one JSON object to standard output
     #[arg(long, global = true)]
     pub json: bool,
-    /// The UPF's control socket (control_socket in its file)
-    #[arg(long, value_name = "PATH", default_value = CONTROL_SOCKET, global = true)]
-    pub socket: PathBuf,
+    /// The control socket (control_socket in the daemon's file); by default that of the UPF,
+    /// /run/sluice/upf.sock, or for questions to the core /run/sluice/core.sock
+    #[arg(long, value_name = "PATH", global = true)]
+    pub socket: Option<PathBuf>,
+    /// Ask the core what a UPF can be asked, too: status, refusals, counters, reload
+    #[arg(long, global = true)]
+    pub core: bool,
     /// What to ask for
     #[command(subcommand)]
     pub query: CtlQuery,
+}
+
+impl CtlArgs {
+    /// Whom to ask.
+    pub fn socket(&self) -> &Path {
+        let of_core = |query: &CtlQuery| {
+            matches!(
+                query,
+                CtlQuery::Core(_) | CtlQuery::Subscribers(_) | CtlQuery::Hnkey(_)
+            )
+        };
+        let is_core = self.core || of_core(&self.query);
+        let usual = if is_core { CORE_SOCKET } else { UPF_SOCKET };
+        self.socket.as_deref().unwrap_or(Path::new(usual))
+    }
 }
 
 /// `sluice reference`
@@ -100,7 +121,7 @@ pub struct ManArgs {
     pub out: Option<PathBuf>,
 }
 
-/// What a running UPF is asked.
+/// What a running UPF or core is asked.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum CtlQuery {
     /// Version, uptime, how many sessions
@@ -131,6 +152,8 @@ pub enum CtlQuery {
     Counters,
     /// Requests of SMFs that were refused: who, why, which IE and rule, and all by cause
     Refusals,
+    /// Applications that PDRs may name: their flows, who told them, and how many PDRs have them
+    Applications,
     /// Which UE has a public address and port (or ICMP identifier) now; the log says who had it
     Nat {
         /// ADDRESS:PORT
@@ -147,8 +170,8 @@ pub enum CtlQuery {
     },
     /// Follow the packets of a UE, a tunnel or a peer through every stage, with each one's verdict
     Trace(TraceArgs),
-    /// Read upf.yaml again: gateways, routes, neighbours, proxies, peers, clamps, DSCP and Router Advertisements
-    /// change, and sessions stay
+    /// Read upf.yaml again: gateways, routes, neighbours, proxies, peers, clamps, DSCP, Router Advertisements, pools,
+    /// predefined rules and applications change, and sessions stay. With --core core.yaml, and UEs stay
     Reload,
     /// Let this many workers work, and the others sleep; packets keep flowing
     Scale {
@@ -156,6 +179,13 @@ pub enum CtlQuery {
         #[arg(value_name = "N|auto")]
         workers: Wanted,
     },
+    /// Of a core.
+    #[command(flatten)]
+    Core(CoreQuery),
+    /// Subscribers of a core, in their database: add, change, import, export, backup, restore
+    Subscribers(Box<SubscribersArgs>),
+    /// Keys of the home network, for which SIMs conceal their identity
+    Hnkey(HnkeyArgs),
 }
 
 /// `sluice ctl trace`
@@ -281,7 +311,10 @@ Examples:
   sluice ctl scale 2              two workers work, the others sleep
   sluice ctl scale auto           as many as the load asks for
   sluice ctl trace 10.45.0.7      that UE's packets, until Ctrl-C
-  sluice ctl trace 192.0.2.1/0x80000007 --count 100 -w tunnel.pcapng";
+  sluice ctl trace 192.0.2.1/0x80000007 --count 100 -w tunnel.pcapng
+  sluice ctl ues                  of the core: UEs with state, gNB, addresses
+  sluice ctl flow 001010000000001 what was said of this UE, step by step
+  sluice ctl --core refusals      whom the core refused, why, and what to do about it";
 
 fn seid(text: &str) -> Result<Seid, String> {
     let value = match text.strip_prefix("0x") {
@@ -316,7 +349,16 @@ mod tests {
                 }
             );
             assert!(args.json);
-            assert_eq!(args.socket, PathBuf::from(CONTROL_SOCKET));
+            assert_eq!(args.socket(), Path::new(UPF_SOCKET));
+        }
+        for (line, socket) in [
+            ("test ues", CORE_SOCKET),
+            ("test status", UPF_SOCKET),
+            ("test --core status", CORE_SOCKET),
+            ("test ues --socket /tmp/x", "/tmp/x"),
+        ] {
+            let args: CtlArgs = parsed(line).unwrap();
+            assert_eq!(args.socket(), Path::new(socket), "{line}");
         }
         assert!(parsed::<CtlArgs>("test session x").is_err());
         let line = "test trace 192.0.2.1/0x10 --count 5 --seconds 9 -w f.pcapng";

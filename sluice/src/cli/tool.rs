@@ -47,7 +47,7 @@ pub fn become_tool(name: &str, verbose: u8, args: &ToolArgs) -> Exit {
     match error.kind() {
         io::ErrorKind::NotFound => eprintln!(
             "sluice: `sluice {name}` is the program {shown}, which is not there; install it beside \
-             sluice, or build it: cargo build --release -p sluice-{name}"
+             sluice, or build it: scripts/build.sh release {name}"
         ),
         _ => eprintln!("sluice: {shown} cannot be started: {error}"),
     }

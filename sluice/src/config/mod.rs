@@ -4,17 +4,12 @@
 //! says what is expected of each; what several sections must agree on is in `check`. The
 //! commented example, `docs/upf.yaml`, names every key.
 
+mod applications;
 mod check;
 mod convert;
 mod dpdk;
 mod echo;
-pub mod example;
-pub mod fields;
 mod interfaces;
-mod ip;
-mod ipv4;
-mod ipv6;
-pub mod kind;
 mod limits;
 mod machine;
 mod marking;
@@ -24,18 +19,19 @@ mod nat;
 mod pools;
 mod ports;
 mod predefined;
-pub mod problem;
 mod reload;
 mod router_advertisement;
 mod scaling;
 mod shaping;
-pub mod suggest;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod workers;
-pub mod yaml;
 
+pub use sluice_program::config::{example, fields, kind, problem, read_text, suggest, yaml};
+use sluice_program::config::{ip, ipv4, ipv6};
+
+pub use applications::NamedApplication;
 pub use convert::{ConvertError, N4Start, OpenedPort};
 pub use dpdk::{Dpdk, HugePages};
 pub use echo::EchoRequests;
@@ -60,18 +56,10 @@ pub use shaping::Shaping;
 pub use workers::{Placement, Workers};
 
 use fields::Fields;
-use kind::Kind;
-use problem::Report;
-use std::fs::File;
-use std::io::Read;
+use kind::{log_filter, socket_path};
 use std::path::{Path, PathBuf};
-use tracing_subscriber::filter::Targets;
 
-/// Where the UPF listens for `sluice ctl` unless its file says otherwise.
-pub const CONTROL_SOCKET: &str = "/run/sluice/upf.sock";
-
-/// A file larger than this is not a configuration.
-const FILE_MAX_BYTES: u64 = 1 << 20;
+pub use sluice_program::control::UPF_SOCKET as CONTROL_SOCKET;
 
 /// The configuration of a UPF.
 #[derive(Clone, PartialEq, Debug)]
@@ -94,6 +82,8 @@ pub struct UpfConfig {
     pub dscp: Vec<Marking>,
     /// Rules that SMFs activate by name.
     pub predefined: Vec<Predefined>,
+    /// Flows by the Application ID that SMFs name.
+    pub applications: Vec<NamedApplication>,
     /// Echo Requests to tunnel peers.
     pub echo: EchoRequests,
     /// Which rates let their excess wait.
@@ -112,17 +102,8 @@ pub struct UpfConfig {
     pub log: String,
 }
 
-/// A configuration, and what came to light while it was read.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    /// The configuration.
-    pub config: UpfConfig,
-    /// What works but may not be meant, by line.
-    pub warnings: Vec<Problem>,
-    /// Every key that there is, with its default. Alternatives that the file does not use are
-    /// missing, as are keys of lists that are empty.
-    pub known_keys: Vec<KnownKey>,
-}
+/// A configuration of a UPF, and what came to light while it was read.
+pub type Loaded = sluice_program::config::Loaded<UpfConfig>;
 
 impl UpfConfig {
     /// Reads and checks a file.
@@ -139,29 +120,8 @@ impl UpfConfig {
     /// # Errors
     /// See [`load`](Self::load).
     pub fn from_text(file: &Path, text: &str, machine: &Machine) -> Result<Loaded, Refused> {
-        let mut report = Report::default();
-        let config = match yaml::parse(text) {
-            Err(e) => {
-                report.problem(e.line, "", e.what, e.expected);
-                None
-            }
-            Ok(root) => Fields::root(&root, &mut report, |f| Self::read(f, machine)),
-        };
-        if let Some(config) = &config {
-            check::all(config, &mut report);
-        }
-        let (problems, warnings, known_keys) = report.finish();
-        match config {
-            Some(config) if problems.is_empty() => Ok(Loaded {
-                config,
-                warnings,
-                known_keys,
-            }),
-            _ => Err(Refused {
-                file: file.to_owned(),
-                problems,
-            }),
-        }
+        let read = |fields: &mut Fields<'_, '_>| Self::read(fields, machine);
+        sluice_program::config::load(file, text, read, check::all)
     }
 
     fn read(fields: &mut Fields<'_, '_>, machine: &Machine) -> Self {
@@ -179,6 +139,8 @@ impl UpfConfig {
         Marking::apart(&dscp, fields);
         let predefined = fields.sections("predefined", Predefined::read);
         Predefined::apart(&predefined, fields);
+        let applications = fields.sections("applications", NamedApplication::read);
+        NamedApplication::apart(&applications, fields);
         let echo = fields.section("echo", EchoRequests::read);
         let shaping = fields.section("shaping", Shaping::read);
         let workers = fields.section("workers", Workers::read);
@@ -197,6 +159,7 @@ impl UpfConfig {
             router_advertisement,
             dscp,
             predefined,
+            applications,
             echo,
             shaping,
             workers,
@@ -207,52 +170,4 @@ impl UpfConfig {
             log: log.value,
         }
     }
-}
-
-/// The text of a file that is small enough to be a configuration.
-pub fn read_text(file: &Path) -> Result<String, Refused> {
-    bounded_text(file).map_err(|what| Refused {
-        file: file.to_owned(),
-        problems: vec![Problem {
-            line: 0,
-            key: String::new(),
-            what,
-            expected: "a readable YAML file of at most 1 MiB".to_owned(),
-        }],
-    })
-}
-
-fn bounded_text(file: &Path) -> Result<String, String> {
-    let cannot = |e: std::io::Error| format!("cannot be read: {e}");
-    let opened = File::open(file).map_err(cannot)?;
-    // Devices and pipes do not tell how much they have to say.
-    let mut bytes = Vec::new();
-    let mut bounded = opened.take(FILE_MAX_BYTES + 1);
-    bounded.read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > FILE_MAX_BYTES {
-        return Err(format!("has more than {FILE_MAX_BYTES} bytes"));
-    }
-    let text = String::from_utf8(bytes);
-    text.map_err(|e| format!("is not UTF-8 from byte {} on", e.utf8_error().valid_up_to()))
-}
-
-/// The kernel keeps 108 bytes for the path of a socket, with a NUL at the end (unix(7)).
-fn socket_path() -> Kind<PathBuf> {
-    Kind::new("an absolute path of at most 107 bytes", |text| {
-        let path = PathBuf::from(text);
-        (path.is_absolute() && text.len() <= 107).then_some(path)
-    })
-}
-
-fn log_filter() -> Kind<String> {
-    let expected = "error, warn, info, debug or trace, \
-                    and levels of single parts such as info,sluice_n4=debug";
-    Kind::new(expected, |text| {
-        let levels = ["off", "error", "warn", "info", "debug", "trace"];
-        let part = |part: &str| {
-            let level = part.rsplit_once('=').map_or(part, |(_, level)| level);
-            levels.contains(&level)
-        };
-        (text.split(',').all(part) && text.parse::<Targets>().is_ok()).then(|| text.to_owned())
-    })
 }

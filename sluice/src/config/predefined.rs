@@ -78,7 +78,7 @@ impl Predefined {
 }
 
 /// A Predefined Rules Name: an OctetString that people can read.
-fn octets() -> Kind<String> {
+pub(super) fn octets() -> Kind<String> {
     Kind::new("a name of 1 to 255 visible characters", |text| {
         let is_plain = text.bytes().all(|octet| octet.is_ascii_graphic());
         ((1..=255).contains(&text.len()) && is_plain).then(|| text.to_owned())
@@ -86,7 +86,7 @@ fn octets() -> Kind<String> {
 }
 
 /// A flow description.
-fn flow() -> Kind<String> {
+pub(super) fn flow() -> Kind<String> {
     let expected = "a flow description such as permit out 17 from any 53 to assigned";
     Kind::new(expected, |text| {
         let is_one = FlowDescription::parse(text.as_bytes()).is_ok();

@@ -118,6 +118,7 @@ impl UpfConfig {
                 json!({ "qfi": marking.qfi.value, "dscp": marking.dscp })
             })),
             "predefined": texts(self.predefined.iter().map(|rule| &rule.name.value)),
+            "applications": texts(self.applications.iter().map(|of| &of.name.value)),
             "echo": {
                 "interval_s": self.echo.0.interval_s,
                 "t3_ms": self.echo.0.t3_ms,

@@ -1,17 +1,19 @@
-//! `sluice ctl`: client of a running UPF's local socket.
+//! `sluice ctl`: client of the local socket of a running UPF or core.
 
+mod core;
 mod print;
 mod trace;
 
 use crate::cli::args::{CtlArgs, CtlQuery, Movable, Wanted, WhichSession};
 use crate::exit::Exit;
+use crate::subscribers;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the UPF may take to answer.
+/// How long the daemon may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 /// The request line of a query.
@@ -32,6 +34,7 @@ fn request(query: &CtlQuery) -> Value {
         CtlQuery::Nat { public } => {
             return json!({ "cmd": "nat", "address": public.ip(), "port": public.port() });
         }
+        CtlQuery::Core(query) => return core::request(query),
         CtlQuery::Trace(args) => return trace::request(args),
         CtlQuery::Scale { workers } => {
             return match workers {
@@ -48,6 +51,8 @@ fn request(query: &CtlQuery) -> Value {
         CtlQuery::Peers => "peers",
         CtlQuery::Counters => "counters",
         CtlQuery::Refusals => "refusals",
+        CtlQuery::Applications => "applications",
+        CtlQuery::Subscribers(_) | CtlQuery::Hnkey(_) => "none",
     };
     json!({ "cmd": cmd })
 }
@@ -59,7 +64,7 @@ pub enum CtlError {
     NotRunning(String, io::Error),
     /// The socket is another user's.
     Forbidden(String),
-    /// The UPF refused.
+    /// The daemon refused.
     Refused(String),
     /// The answer is no JSON object.
     Garbled(String),
@@ -68,7 +73,7 @@ pub enum CtlError {
 }
 
 impl CtlError {
-    /// The UPF closed its side without a word.
+    /// The daemon closed its side without a word.
     fn no_answer() -> Self {
         Self::Garbled("it ended without an answer".to_owned())
     }
@@ -81,30 +86,35 @@ impl std::fmt::Display for CtlError {
         match self {
             Self::NotRunning(path, e) => write!(
                 f,
-                "no UPF answers on {path} ({e}); is `sluice upf` running, and is this the control_socket of its upf.yaml?"
+                "nobody answers on {path} ({e}); is `sluice upf` (or `sluice core`) running, and is this the control_socket of its file?"
             ),
             Self::Forbidden(path) => {
                 write!(
                     f,
-                    "{path} belongs to another user: ask as the user of the UPF, or as root"
+                    "{path} belongs to another user: ask as the user of the daemon, or as root"
                 )
             }
             Self::Refused(why) => f.write_str(why),
             Self::File(path, e) => write!(f, "{} cannot be written: {e}", path.display()),
-            Self::Garbled(why) => write!(f, "the UPF's answer cannot be read: {why}"),
+            Self::Garbled(why) => write!(f, "the daemon's answer cannot be read: {why}"),
         }
     }
 }
 
-/// Asks and prints; with `--json` the UPF's object as it is.
+/// Asks and prints; with `--json` the daemon's object as it is.
 pub fn run(args: &CtlArgs) -> Exit {
     if let CtlQuery::Trace(trace) = &args.query {
-        return match trace::run(&args.socket, trace, args.json) {
+        return match trace::run(args.socket(), trace, args.json) {
             Ok(()) => Exit::Done,
             Err(e) => failed(&e),
         };
     }
-    match ask(&args.socket, &args.query) {
+    match &args.query {
+        CtlQuery::Subscribers(what) => return subscribers::run(what, args.socket(), args.json),
+        CtlQuery::Hnkey(what) => return subscribers::run_hnkey(what, args.socket(), args.json),
+        _ => {}
+    }
+    match ask(args.socket(), &args.query) {
         Ok(answer) => {
             let text = match args.json {
                 true => format!("{answer:#}"),
@@ -126,23 +136,28 @@ fn failed(e: &CtlError) -> Exit {
     }
 }
 
-/// Asks the UPF at `socket`; gives its object.
+/// Asks the daemon at `socket`; gives its object.
 pub fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
+    refused(exchange(socket, &request(query), ANSWER_WITHIN)?)
+}
+
+/// Sends a request and gives the answer, also if it is a refusal.
+pub fn exchange(socket: &Path, request: &Value, within: Duration) -> Result<Value, CtlError> {
     let not_running = |e| not_running(socket, e);
     let mut stream = UnixStream::connect(socket).map_err(not_running)?;
-    let timed = stream.set_read_timeout(Some(ANSWER_WITHIN));
+    let timed = stream.set_read_timeout(Some(within));
     timed.map_err(not_running)?;
-    put(&mut stream, &request(query)).map_err(not_running)?;
+    put(&mut stream, request).map_err(not_running)?;
     let mut line = String::new();
     let read_line = BufReader::new(stream).read_line(&mut line);
     read_line.map_err(not_running)?;
     if line.is_empty() {
         return Err(CtlError::no_answer());
     }
-    read(&line)
+    object(&line)
 }
 
-/// Sends the request line. A UPF that has no time for us closes its side without having read it, and
+/// Sends the request line. A daemon that has no time for us closes its side without having read it, and
 /// has said why.
 fn put(stream: &mut UnixStream, request: &Value) -> io::Result<()> {
     match writeln!(stream, "{request}") {
@@ -159,9 +174,16 @@ fn not_running(socket: &Path, e: io::Error) -> CtlError {
     }
 }
 
-/// An object of the UPF, unless it is a refusal.
+/// An object of the daemon, unless it is a refusal.
 fn read(line: &str) -> Result<Value, CtlError> {
-    let answer: Value = serde_json::from_str(line).map_err(|e| CtlError::Garbled(e.to_string()))?;
+    refused(object(line)?)
+}
+
+fn object(line: &str) -> Result<Value, CtlError> {
+    serde_json::from_str(line).map_err(|e| CtlError::Garbled(e.to_string()))
+}
+
+fn refused(answer: Value) -> Result<Value, CtlError> {
     match answer.get("error").and_then(Value::as_str) {
         Some(why) => Err(CtlError::Refused(why.to_owned())),
         None => Ok(answer),

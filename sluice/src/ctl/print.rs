@@ -9,9 +9,11 @@ use sluice_datapath::stage_timer::Stage;
 pub fn text(question: &Question, answer: &Value) -> String {
     match question {
         Question::Sessions => table(answer, "sessions"),
+        Question::Applications => table(answer, "applications"),
         Question::Ports => ports(answer),
         Question::Workers => workers(answer),
         Question::Drops => drops(answer),
+        Question::Refusals if is_of_core(answer) => super::core::refusals(answer),
         Question::Refusals => refusals(answer),
         Question::Peers => ["associations", "gtpu_peers", "gtpu_paths", "neighbours"]
             .map(|key| format!("{key}:\n{}", indented(&table(answer, key))))
@@ -20,13 +22,16 @@ pub fn text(question: &Question, answer: &Value) -> String {
             .map(|key| format!("{key}:\n{}", indented(&table(&answer["session"], key))))
             .join("\n"),
         Question::Session { .. } => tree(&answer["session"], 0),
+        Question::Core(query) => super::core::text(query, answer),
         Question::Status
         | Question::Counters
         | Question::Nat { .. }
         | Question::Move { .. }
         | Question::Reload
         | Question::Scale { .. }
-        | Question::Trace(_) => tree(answer, 0),
+        | Question::Trace(_)
+        | Question::Subscribers(_)
+        | Question::Hnkey(_) => tree(answer, 0),
     }
 }
 
@@ -157,8 +162,20 @@ fn drops(answer: &Value) -> String {
     lines.join("\n")
 }
 
+/// Refusals of a core tell what can be done about them; those of a UPF have a page for that.
+fn is_of_core(answer: &Value) -> bool {
+    rows_of(answer, "refusals")
+        .iter()
+        .any(|row| row.get("remedy").is_some())
+}
+
+/// A list of the answer.
+pub(super) fn rows_of<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
+    answer[key].as_array().map_or(&[][..], Vec::as_slice)
+}
+
 /// A list of objects as columns, in the order of the first one's keys.
-fn table(answer: &Value, key: &str) -> String {
+pub(super) fn table(answer: &Value, key: &str) -> String {
     let Some(Value::Array(rows)) = answer.get(key) else {
         return tree(answer, 0);
     };
@@ -170,7 +187,7 @@ fn table(answer: &Value, key: &str) -> String {
 }
 
 /// These keys of all rows, side by side.
-fn columns(rows: &[Value], keys: &str) -> String {
+pub(super) fn columns(rows: &[Value], keys: &str) -> String {
     let keys: Vec<&str> = keys.split_whitespace().collect();
     let head = keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
     let cells = rows
@@ -197,7 +214,7 @@ fn aligned(cells: &[Vec<String>]) -> String {
     cells.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn tree(value: &Value, depth: usize) -> String {
+pub(super) fn tree(value: &Value, depth: usize) -> String {
     let indent = "  ".repeat(depth);
     match value {
         Value::Object(map) => branches(map, depth),
@@ -228,7 +245,7 @@ fn branches(map: &Map<String, Value>, depth: usize) -> String {
         .join("\n")
 }
 
-fn scalar(value: &Value) -> String {
+pub(super) fn scalar(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(s) => s.clone(),

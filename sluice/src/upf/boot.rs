@@ -184,7 +184,8 @@ fn claim_interfaces(config: &UpfConfig) -> Result<Vec<InterfaceClaim>, BootError
 }
 
 fn listen_for_ctl(path: &Path) -> Result<Ctl, BootError> {
-    Ctl::listen(path).map_err(|e| {
+    // The control core looks for questions in every turn.
+    Ctl::listen(path, || {}).map_err(|e| {
         let what = format!("{} cannot be used: {e}", path.display());
         let expected = "a path of its own for each UPF, in a folder that it may write to";
         BootError::line(0, "control_socket", what, expected)
@@ -278,6 +279,7 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
         flow_filters: config.limits.flow_filters.value as usize,
         allocation: config.allocation(),
         predefined: config.predefined_rules(),
+        applications: config.configured_applications(),
         transactions: RESERVED * config.placement.workers.len(),
         ..defaults
     };

@@ -288,7 +288,8 @@ impl ControlLoop {
             return self.moves.begin(asked, &mut self.core);
         }
         if let Request::Reload = asked.request {
-            let answer = self.reload.answer(&mut self.core.control);
+            let around = self.n4.outside();
+            let answer = self.reload.answer(time().now, &mut self.core, around);
             return asked.answer(answer);
         }
         if let Request::Trace { .. } = asked.request {

@@ -6,7 +6,6 @@
 mod boot;
 pub mod control;
 mod ctl;
-pub(crate) mod lines;
 mod links;
 mod load;
 pub mod metrics;
@@ -30,6 +29,7 @@ use crate::exit::Exit;
 use crate::logging::{self, Verbosity};
 use control::Ended;
 use sluice_host::signal::Shutdown;
+use sluice_program::lines;
 
 /// Runs until SIGTERM or SIGINT.
 pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {

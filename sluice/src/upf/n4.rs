@@ -12,7 +12,7 @@ use sluice_port_dpdk::{Mbuf, MbufPool};
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::HashMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 /// Datagrams handled or given at once, and taken: of the latter each may be several in one.
@@ -58,7 +58,7 @@ pub struct Outside {
     listeners: Vec<Listener>,
     /// By which listener each peer was heard last: what is for it leaves there, so that it comes from
     /// the address that the peer wrote to. Empty while there is one listener only.
-    heard: HashMap<Ipv4Addr, usize>,
+    heard: HashMap<IpAddr, usize>,
     pool: MbufPool,
     failed: u64,
 }
@@ -123,8 +123,8 @@ impl N4 {
             loop {
                 let mut datagrams = ArrayVec::<_, BATCH>::new();
                 for datagram in whole.by_ref().take(BATCH) {
-                    self.outside.hear(*datagram.from.ip(), at);
-                    datagrams.push((SocketAddr::V4(datagram.from), datagram.bytes));
+                    self.outside.hear(datagram.from.ip(), at);
+                    datagrams.push((datagram.from, datagram.bytes));
                 }
                 if datagrams.is_empty() {
                     break;
@@ -167,7 +167,7 @@ fn os(action: &str) -> impl FnOnce(io::Error) -> HostError {
 }
 
 impl Outside {
-    fn hear(&mut self, peer: Ipv4Addr, at: usize) {
+    fn hear(&mut self, peer: IpAddr, at: usize) {
         if self.listeners.len() < 2 {
             return;
         }
@@ -177,7 +177,7 @@ impl Outside {
         self.heard.insert(peer, at);
     }
 
-    fn listener_for(&self, peer: Ipv4Addr) -> usize {
+    fn listener_for(&self, peer: IpAddr) -> usize {
         self.heard.get(&peer).copied().unwrap_or(0)
     }
 
@@ -202,7 +202,7 @@ impl Outbox for Outside {
             self.failed += 1;
             return;
         };
-        let at = self.listener_for(*to.ip());
+        let at = self.listener_for(IpAddr::V4(*to.ip()));
         if self
             .listeners
             .get(at)

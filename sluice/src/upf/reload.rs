@@ -3,7 +3,9 @@
 use super::ctl::error;
 use crate::config::{Machine, OpenedPort, UpfConfig};
 use serde_json::{Value, json};
-use sluice_control::signalling::Control;
+use sluice_control::core::{Core, Env};
+use sluice_n4::Instant;
+use sluice_port_dpdk::Mbuf;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -25,8 +27,13 @@ impl Reload {
     }
 
     /// Takes the file as it is now, or says why nothing was changed.
-    pub fn answer(&mut self, control: &mut Control) -> Value {
-        match self.take(control) {
+    pub fn answer<S: Env<Packet = Mbuf>>(
+        &mut self,
+        now: Instant,
+        core: &mut Core<Mbuf>,
+        around: &mut S,
+    ) -> Value {
+        match self.take(now, core, around) {
             Ok(warnings) => {
                 tracing::info!("{} was read again", self.file.display());
                 json!({ "reloaded": self.file, "warnings": warnings })
@@ -38,7 +45,12 @@ impl Reload {
         }
     }
 
-    fn take(&mut self, control: &mut Control) -> Result<Vec<String>, String> {
+    fn take<S: Env<Packet = Mbuf>>(
+        &mut self,
+        now: Instant,
+        core: &mut Core<Mbuf>,
+        around: &mut S,
+    ) -> Result<Vec<String>, String> {
         let loaded = UpfConfig::load(&self.file, &Machine::this()).map_err(|e| e.to_string())?;
         let others = self.running.needs_restart(&loaded.config);
         if !others.is_empty() {
@@ -49,7 +61,13 @@ impl Reload {
         }
         let config = loaded.config.control(&self.ports);
         let config = config.map_err(|e| e.to_string())?;
-        control.reload(config).map_err(|e| e.to_string())?;
+        // Each part says no before another has changed.
+        let changeable = self.running.changeable(&loaded.config);
+        core.up.may_reload(&changeable).map_err(|e| e.to_string())?;
+        core.control.reload(config).map_err(|e| e.to_string())?;
+        let (up, _, mut sink) = core.up_with_sink(around);
+        up.reload(now, &changeable, &mut sink)
+            .map_err(|e| e.to_string())?;
         self.running = loaded.config;
         let warnings = loaded
             .warnings

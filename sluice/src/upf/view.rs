@@ -48,6 +48,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
         Request::Peers => peers(upf.core),
         Request::Counters => counters(upf.core),
         Request::Nat { address, port } => nat(upf.core, *address, *port),
+        Request::Applications => json!({ "applications": upf.core.up.applications() }),
         Request::Refusals => refusals::view(upf.core.up.endpoint()),
         Request::Move { .. } | Request::Scale { .. } | Request::Reload | Request::Trace { .. } => {
             error("answered when it ends")

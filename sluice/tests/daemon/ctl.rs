@@ -207,7 +207,7 @@ fn where_no_upf_answers_the_message_says_what_to_do() {
         assert_eq!((said.code, said.out.as_str()), (Some(3), ""), "{socket:?}");
         for part in [
             socket.to_str().unwrap(),
-            "is `sluice upf` running",
+            "is `sluice upf` (or `sluice core`) running",
             "control_socket",
         ] {
             assert!(said.err.contains(part), "{part}: {}", said.err);

@@ -4,15 +4,19 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod applications;
 mod ctl;
+mod flows;
 mod framed_routes;
 mod kit;
 mod life;
+mod live_cores;
 mod load;
 mod memif;
 mod metrics;
 mod moves;
 mod mss_clamp;
+mod n3_ipv6;
 mod n4;
 mod nat;
 mod observe;
@@ -21,6 +25,7 @@ mod paths;
 mod peers;
 mod ports;
 mod ran;
+mod ran_n2;
 mod refused;
 mod relay;
 mod reload;

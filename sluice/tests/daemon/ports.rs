@@ -28,7 +28,7 @@ fn several_n3_addresses_share_a_port() {
         let mut plan = Ue::plan(N3_GNB, number);
         plan.network = Arc::new(Network::new("internet", instance, "core").unwrap());
         let ue = Ue::attach_planned(&lab, &smf, gnb.handle(), number, 1400, plan);
-        assert_eq!(ue.session.uplink.ipv4, address);
+        assert_eq!(ue.session.uplink.address, address);
         assert_eq!(ue.ping(&lab, 5, 1400), 5);
         let session = daemon.ctl(&["rules", &ue.seid()]);
         assert!(

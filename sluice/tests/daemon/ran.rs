@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
+use sluice_host::link::global_ipv6_addresses;
 use sluice_host::netns;
 use sluice_host::process::Process;
 use sluice_host::tool;
@@ -60,6 +61,49 @@ fn play(mut command: Command) -> (Option<i32>, Value, String) {
 
 fn sessions(daemon: &Daemon) -> u64 {
     daemon.ask(&CtlQuery::Status)["sessions"].as_u64().unwrap()
+}
+
+#[test]
+fn gnbs_at_ipv6_addresses_serve_ues_move_them_and_take_the_addresses_away() {
+    let Some(lab) = Lab::new("ransix") else {
+        return;
+    };
+    lab.add_ipv6();
+    lab.add_ipv6_on_n3();
+    let daemon = Daemon::start(&lab, &Config::with_ipv6().n3_is_ipv6());
+    let (smf, gnb) = (lab.smf.name(), lab.gnb.name());
+    let text = format!(
+        "n4: {{smf: {}, upf: {N4_UPF}, namespace: {smf}, t1_ms: 500, heartbeat_s: 1}}
+gnbs: {{count: {GNBS}, n3: '{N3_GNB_V6}', namespace: {gnb}, interface: n3}}
+ues: {{count: {UES}, pdu_type: ipv4v6, address: {}, prefix: '2001:db8:60:100::/64'}}
+steps:
+  - attach: {{rate: 200}}
+  - check: {{attached: 12, sessions: 12}}
+  - ping: {{to: {SERVER}, count: 5}}
+  - ping: {{to: '{SERVER_V6}', count: 5}}
+  - echo: {{}}
+  - echo: {{to: '{N3_UPF_V6}'}}
+  - check: {{ping_sent: 120, ping_lost: 0, echoes_answered: 6, drops: 0, usage_difference_bytes: 0}}
+  - handover: {{ues: 1-6, rate: 50}}
+  - ping: {{to: '{SERVER_V6}'}}
+  - check: {{gnbs: 'gnb1,gnb2,gnb3', end_markers: 6}}
+  - check: {{since: start, ping_lost: 0, handovers: 6, unexpected: 0}}
+  - restart_gnb: {{gnbs: gnb3}}
+  - attach: {{}}
+  - ping: {{to: {SERVER}}}
+  - check: {{attached: 12, ping_lost: 0, unaccounted: 0}}
+  - end:
+",
+        N4_SMFS[0],
+        ue_address(0)
+    );
+    let (code, result, said) = play(play_text(&lab, &text, &[]));
+    assert_eq!(code, Some(0), "{said}\n{result:#}");
+    assert_eq!(result["checks_failed"], 0, "{result:#}");
+    assert_eq!(sessions(&daemon), 0);
+    // The first was there before.
+    let left = global_ipv6_addresses(&lab.gnb).unwrap();
+    assert_eq!(left, [("n3".to_owned(), N3_GNB_V6)]);
 }
 
 /// The scenario's own namespaces, by the process that made them.

@@ -10,7 +10,7 @@ use sluice_host::capture::Capture;
 use sluice_host::tshark::judge;
 use sluice_host::veth::{Veth, VethEnd};
 use sluice_smf::{Change, Tunnel};
-use sluice_wire::ids::{FarId, PdrId, Precedence, Seid, Teid, UrrId};
+use sluice_wire::ids::{FarId, PdrId, Precedence, Seid, UrrId};
 use sluice_wire::pfcp::group::{CreateFar, CreatePdr, CreateUrr, ForwardingParameters, Pdi};
 use sluice_wire::pfcp::message::*;
 use sluice_wire::pfcp::value::*;
@@ -49,7 +49,10 @@ fn packets_pass_two_upfs_in_a_row() {
     let ue = Ue::attach_planned(&lab, &smf, gnb.handle(), 0, 1400, plan);
     let mut other_smf = HandmadeSmf::associated(&lab);
     let (n3, n9) = other_smf.join(at_gnb, ue.session.uplink);
-    assert_eq!((n3.ipv4, n9.ipv4), (N3_UPF, N9_INTERMEDIATE));
+    assert_eq!(
+        (n3.ipv4(), n9.ipv4()),
+        (Some(N3_UPF), Some(N9_INTERMEDIATE))
+    );
     ue.set_uplink(gnb.handle(), n3);
     smf.change(ue.cp_seid(), Change::Connect(n9)).unwrap();
 
@@ -156,7 +159,7 @@ impl HandmadeSmf {
                 teid,
                 ipv4: Some(ipv4),
                 ..
-            } => Tunnel { teid, ipv4 },
+            } => Tunnel::v4(teid, ipv4),
             other => panic!("{other:?}"),
         };
         (given(0), given(1))
@@ -224,13 +227,12 @@ fn from_tunnel(id: u16, source: SourceInterface) -> CreatePdr<'static> {
 }
 
 fn to_tunnel(id: u32, side: DestinationInterface, to: Tunnel) -> CreateFar<'static> {
-    let teid: Teid = to.teid;
     CreateFar {
         far_id: FarId(id),
         apply_action: ApplyAction::FORW,
         forwarding_parameters: Some(ForwardingParameters {
             destination_interface: side,
-            outer_header_creation: Some(OuterHeaderCreation::gtpu_v4(teid, to.ipv4)),
+            outer_header_creation: Some(to.outer_header()),
             ..Default::default()
         }),
         ..Default::default()

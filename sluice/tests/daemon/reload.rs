@@ -43,4 +43,24 @@ fn what_may_change_does_and_sessions_stay() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(ue.ping(&lab, 5, 84), 5);
     assert!(daemon.log().contains("was read again"));
+    // Applications and pools come; a pool with a UE stays.
+    let reload_pools = |pools: &[&str]| {
+        let mut other = Config::new();
+        other.pools = pools.iter().map(|pool| (*pool).to_owned()).collect();
+        let video = "applications: [{name: video, flows: [permit out 17 from any to assigned]}]\n";
+        other.more.push_str(video);
+        std::fs::write(&file, other.text(&daemon.socket)).unwrap();
+        daemon.ctl(&["reload"])
+    };
+    let (core, more) = (
+        "network_instance: core, prefix: 10.60.0.0/24",
+        "network_instance: core, prefix: 10.61.0.0/24, allocate: true",
+    );
+    let said = reload_pools(&[more]);
+    assert_ne!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("1 UEs have addresses of"), "{said:?}");
+    let said = reload_pools(&[core, more]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(daemon.ctl(&["applications"]).out.contains("video"));
+    assert_eq!(ue.ping(&lab, 5, 84), 5);
 }

@@ -119,7 +119,7 @@ fn a_second_daemon_is_refused_and_the_first_goes_on() {
     let mut same_socket = Daemon::spawn(&lab, "same-socket", &again);
     assert_eq!(same_socket.wait().0, Some(3));
     let log = same_socket.log();
-    let words = format!("control_socket: {socket} cannot be used: another UPF answers");
+    let words = format!("control_socket: {socket} cannot be used: another daemon answers");
     assert!(log.contains(&words), "{log}");
     // Another socket, but the same interfaces: both would get every packet.
     let mut same_ports = Daemon::spawn(&lab, "same-ports", &Config::new());

@@ -195,7 +195,12 @@ impl<'a> Trunk<'a> {
         let inner = packet(ue_address(0), SERVER, 4000, &[9; 100]);
         let container = ShortContainer::uplink(Qfi::new(9).unwrap());
         let header = g_pdu_header_with_container(to.teid, container, inner.len()).unwrap();
-        let outer = packet(N3_GNB, to.ipv4, gtpu::PORT, &[&header[..], &inner].concat());
+        let outer = packet(
+            N3_GNB,
+            to.ipv4().unwrap(),
+            gtpu::PORT,
+            &[&header[..], &inner].concat(),
+        );
         frame(self.upf, GNB_MAC, EtherType::IPV4, &outer)
     }
 }

@@ -118,7 +118,7 @@ fn a_tunnel_of_ours_is_followed_also_when_it_is_gone() {
     assert_eq!(ue.ping(&lab, 1, 84), 1);
     let tunnel = format!(
         "{}/{:#x}",
-        ue.session.uplink.ipv4,
+        ue.session.uplink.address,
         ue.session.uplink.teid.get()
     );
     let ues = [ue];

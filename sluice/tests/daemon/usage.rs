@@ -1,9 +1,7 @@
 //! Usage with real traffic: a quota stops a download until more is granted, and a UE that stays silent is told of.
 
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use sluice_host::process::Process;
 use sluice_smf::{Change, Report, SessionReport, SmfHandle};
 use sluice_wire::pfcp::value::{ReportType, UsageReportTrigger};
 
@@ -23,34 +21,6 @@ fn reports(smf: &SmfHandle) -> Vec<SessionReport> {
     of_sessions.collect()
 }
 
-/// A page of the server's.
-fn web(lab: &Lab) -> Process {
-    let script = format!(
-        "import http.server as h\n\
-         class H(h.BaseHTTPRequestHandler):\n \
-         def do_GET(s): s.send_response(200); s.end_headers(); s.wfile.write(b'x'*{PAGE})\n\
-         h.HTTPServer(('{SERVER}',8080),H).serve_forever()\n"
-    );
-    let mut command = lab.dn.command("python3");
-    command.args(["-c", &script]).stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    Process::spawn(&mut command).unwrap()
-}
-
-/// A UE's download of it, which says how many octets came.
-fn download(lab: &Lab, ue: &Ue) -> Child {
-    let mut command = lab.ue.command("curl");
-    let source = ue.address.to_string();
-    let url = format!("http://{SERVER}:8080/");
-    // The server takes a moment to be there.
-    let patience = ["--retry-connrefused", "--retry", "30", "--retry-delay", "1"];
-    command.args(["-s", "--max-time", "100", "--interface", &source]);
-    command
-        .args(patience)
-        .args(["-o", "/dev/null", "-w", "%{size_download}", &url]);
-    command.stdout(Stdio::piped()).spawn().unwrap()
-}
-
 #[test]
 fn a_quota_stops_a_download_until_more_is_granted() {
     let Some(lab) = Lab::new("quota") else { return };
@@ -59,8 +29,8 @@ fn a_quota_stops_a_download_until_more_is_granted() {
     let mut plan = Ue::plan(gnb.handle().n3(), 0);
     plan.quota_octets = Some(QUOTA);
     let ue = Ue::attach_planned(&lab, &smf, gnb.handle(), 0, 1400, plan);
-    let _server = web(&lab);
-    let mut curl = download(&lab, &ue);
+    let _server = pages(&lab, &[SERVER.into()], PAGE);
+    let mut curl = download(&lab, ue.address.into(), SERVER.into());
     let mut told = Vec::new();
     eventually("the SMF is told", || {
         told.extend(
@@ -80,11 +50,9 @@ fn a_quota_stops_a_download_until_more_is_granted() {
     let came = ue.counters().rx_packets;
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(ue.counters().rx_packets, came, "nothing passes");
-    assert!(curl.try_wait().unwrap().is_none(), "the download waits");
+    assert!(curl.status().is_none(), "the download waits");
     smf.change(ue.cp_seid(), Change::Grant(100 * PAGE)).unwrap();
-    let output = curl.wait_with_output().unwrap();
-    let octets = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(octets, PAGE.to_string());
+    assert_eq!(said(curl), (PAGE.to_string(), true));
     // All that came is in the reports.
     let rest = smf.delete(ue.cp_seid()).unwrap();
     let rest: u64 = rest.urrs.iter().filter_map(|urr| urr.volume.total).sum();

@@ -35,6 +35,12 @@ pub enum BenchKind {
     /// Moves of sessions between two workers under traffic, and the execution models
     #[command(after_help = include_str!("../help/elastic.txt"))]
     Elastic(ElasticArgs),
+    /// Registrations with the 5G core, per CPU-second, and what a registered UE takes
+    #[command(after_help = include_str!("../help/core.txt"))]
+    Core(CoreArgs),
+    /// gNB and UEs of `core`, which starts them
+    #[command(hide = true)]
+    CoreRan(CoreRanArgs),
     /// Runs that --history kept, one beside the other: what became slower
     #[command(after_help = include_str!("../help/compare.txt"))]
     Compare(CompareArgs),
@@ -67,6 +73,40 @@ pub struct ElasticArgs {
     /// How it is told, kept and compared
     #[command(flatten)]
     pub watch: WatchArgs,
+}
+
+/// `sluice bench core`
+#[derive(Clone, Debug, Args)]
+pub struct CoreArgs {
+    /// Registrations of one repetition
+    #[arg(long, value_name = "N", default_value = "2000",
+        value_parser = clap::value_parser!(u32).range(64..=50_000))]
+    pub registrations: u32,
+    /// Repetitions; median, minimum and maximum are reported
+    #[arg(long, value_name = "N", default_value = "5",
+        value_parser = clap::value_parser!(u16).range(3..=100))]
+    pub reps: u16,
+    /// UEs that are registered together in the end
+    #[arg(long, value_name = "N", default_value = "100000",
+        value_parser = clap::value_parser!(u32).range(4_096..=1_000_000))]
+    pub ues: u32,
+    /// How it is told, kept and compared
+    #[command(flatten)]
+    pub watch: WatchArgs,
+}
+
+/// `sluice bench core-ran`
+#[derive(Clone, Debug, Args)]
+pub struct CoreRanArgs {
+    /// How UEs tell who they are
+    #[arg(long)]
+    pub identity: String,
+    /// How many register
+    #[arg(long)]
+    pub registrations: u32,
+    /// UDP port of the core
+    #[arg(long)]
+    pub port: u16,
 }
 
 /// What `path` and `port` have in common.
@@ -218,6 +258,17 @@ impl PfcpArgs {
         ];
         let names = (&[self.sessions][..], &self.only[..]);
         asked("pfcp", &numbers, &self.cpus, names)
+    }
+}
+
+impl CoreArgs {
+    /// What makes figures comparable.
+    pub fn asked(&self) -> RunArguments {
+        let numbers = [
+            ("registrations", self.registrations.into()),
+            ("ues", self.ues.into()),
+        ];
+        asked("core", &numbers, &[], (&[], ""))
     }
 }
 

@@ -11,6 +11,7 @@ pub mod machine;
 pub mod path;
 pub mod pfcp;
 pub mod port;
+pub mod registrations;
 pub mod report;
 pub mod stats;
 pub mod watch;
@@ -26,6 +27,8 @@ pub fn run(args: &BenchArgs) -> Exit {
         BenchKind::Pfcp(a) => watched(&a.watch, a.asked(), || pfcp::run(a)),
         BenchKind::Port(a) => watched(&a.watch, a.asked(), || port::run(a)),
         BenchKind::Elastic(a) => watched(&a.watch, a.asked(), || elastic::run(a)),
+        BenchKind::Core(a) => watched(&a.watch, a.asked(), || registrations::run(a)),
+        BenchKind::CoreRan(a) => registrations::run_ran(a),
         BenchKind::Peer(peer) => port::run_peer(peer),
         BenchKind::Compare(compare) => command::run(compare),
     }

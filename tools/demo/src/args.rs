@@ -17,7 +17,7 @@ pub struct DemoArgs {
     /// UEs that attach and send traffic, 1 to 64
     #[arg(long, value_name = "N", default_value = "3", value_parser = ues)]
     pub ues: u32,
-    /// UEs register with the core over N1 and N2 through SCTP; no user plane
+    /// UEs register with `sluice core` over N1 and N2 through SCTP, and have sessions and traffic
     #[arg(long, conflicts_with = "driver")]
     pub core: bool,
     /// How packets get between the namespaces and the UPF
@@ -30,7 +30,7 @@ pub const DEMO_EXAMPLES: &str = "\
 Examples:
   sluice demo                           a UPF, an SMF and gNBs with UEs; runs until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
-  sluice demo --core --once             UEs register with AMF, AUSF, UDM and UDR, step by step
+  sluice demo --core --once             UEs register with the core, and have sessions of it, step by step
   sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
 
 What passes N3 and N4 is captured and judged by tshark. Of the UEs' TCP and UDP it reads one packet

@@ -58,7 +58,7 @@ impl Core {
         wanted.imsi = Imsi::new(&format!("{:015}", FIRST_IMSI + index as u64)).ok();
         let established = self.smf.establish(wanted)?;
         let uplink = FTeid {
-            address: established.uplink.ipv4,
+            address: established.uplink.address,
             teid: established.uplink.teid,
         };
         self.sessions.push(Session {
@@ -119,6 +119,6 @@ impl Core {
 fn tunnel(endpoint: FTeid) -> Tunnel {
     Tunnel {
         teid: endpoint.teid,
-        ipv4: endpoint.address,
+        address: endpoint.address,
     }
 }

@@ -11,7 +11,6 @@ use sluice_host::link::Link;
 use sluice_host::netns::Ns;
 
 use super::error::DemoError;
-use super::ran::Ran;
 use super::topology::Topology;
 use super::upf::Ctl;
 
@@ -46,6 +45,14 @@ impl HostLosses {
     }
 }
 
+/// A UE as far as the host may lose its packets.
+#[derive(Clone, Debug)]
+pub(super) struct UePlace {
+    pub(super) name: String,
+    pub(super) ns: Ns,
+    pub(super) tun: Link,
+}
+
 /// Where the host may lose packets of the demo.
 #[derive(Debug)]
 pub(super) struct Host<'a> {
@@ -65,7 +72,7 @@ impl<'a> Host<'a> {
     /// Counters that cannot be read.
     pub(super) fn watch(
         topology: &Topology,
-        ran: &Ran,
+        ues: &[UePlace],
         ctl: &'a Ctl,
         bridge: Option<PathBuf>,
     ) -> Result<Self, DemoError> {
@@ -74,11 +81,11 @@ impl<'a> Host<'a> {
             [("far", veth.a()), ("UPF's", veth.b())]
                 .map(|(end, link)| (format!("at the {end} end of {name}"), link.clone()))
         });
-        let tuns = ran.ues.iter().map(|ue| {
+        let tuns = ues.iter().map(|ue| {
             let place = format!("in the queue of {}'s TUN device", ue.name);
-            (place, ue.tun().clone())
+            (place, ue.tun.clone())
         });
-        let ues = ran.ues.iter().map(|ue| (ue.name.clone(), ue.ns.clone()));
+        let ues = ues.iter().map(|ue| (ue.name.clone(), ue.ns.clone()));
         let others = [("gNBs", &topology.gnb), ("the data network", &topology.dn)];
         let others = others.map(|(name, ns)| (name.to_owned(), (**ns).clone()));
         let mut this = Self {

@@ -12,7 +12,7 @@
 //! | `checks`, `report` | what must hold, and the outcome |
 //! | `host`, `phase` | what the host lost, and what is repeated for it |
 //! | `watch` | the live table |
-//! | `registration` | `--core`: UEs that register with the core through SCTP |
+//! | `registration` | `--core`: UEs that register with `sluice core` through SCTP, and have sessions of it |
 #![forbid(unsafe_code)]
 
 use std::io::Write as _;
@@ -57,12 +57,7 @@ use sluice::screen::Screen;
 
 /// Runs the demo from the first preparation to the last check.
 pub fn run(args: &DemoArgs) -> Exit {
-    let needs = if args.core {
-        registration::needs()
-    } else {
-        needs()
-    };
-    let lacking = env_check::missing(&needs);
+    let lacking = env_check::missing(&needs());
     if !lacking.is_empty() {
         eprintln!("sluice demo: {}", DemoError::Missing(lacking));
         return Exit::Lacking;

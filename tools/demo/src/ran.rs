@@ -203,7 +203,7 @@ pub(super) fn downlink_endpoint(gnb: usize, index: usize) -> FTeid {
     let offset = u32::try_from(index).unwrap_or(u32::MAX);
     let teid = Teid::new(base.saturating_add(offset));
     FTeid {
-        address,
+        address: address.into(),
         teid: teid.unwrap_or_else(|| unreachable!("a sum with a base above 0 is not 0")),
     }
 }

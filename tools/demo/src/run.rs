@@ -11,7 +11,7 @@ use super::captures::Captures;
 use super::child::Stop;
 use super::core::Core;
 use super::error::{DemoError, InStep as _};
-use super::host::Host;
+use super::host::{Host, UePlace};
 use super::phase::undisturbed;
 use super::plan;
 use super::ran::Ran;
@@ -19,7 +19,7 @@ use super::report::{Report, UeReport};
 use super::servers::Servers;
 use super::topology::Topology;
 use super::upf::Upf;
-use super::upf_config;
+use super::upf_config::{self, Addresses};
 use super::watch::Watch;
 use super::workdir::WorkDir;
 use crate::args::{DemoArgs, Driver};
@@ -96,8 +96,14 @@ fn with_upf(
         ),
         Driver::AfPacket | Driver::AfXdp => None,
     };
-    let mut upf = Upf::start(&stage.topology.upf, stage.work, driver, stage.stop)
-        .in_step("start of the UPF")?;
+    let mut upf = Upf::start(
+        &stage.topology.upf,
+        stage.work,
+        driver,
+        Addresses::Smf,
+        stage.stop,
+    )
+    .in_step("start of the UPF")?;
     let lost_by_bridge = bridge.as_ref().map(Bridge::losses);
     let outcome = with_servers(stage, captures, &upf, lost_by_bridge, report);
     // If it has died, that is the cause, and what failed elsewhere a consequence.
@@ -136,7 +142,7 @@ fn with_servers(
     let mut core = Core::start(&stage.topology.smf).in_step("PFCP association")?;
     acts::attach(stage, &mut core, &mut ran).in_step("sessions")?;
     report.ues = ran.ues.iter().map(ue_report).collect();
-    let host = Host::watch(stage.topology, &ran, &upf.ctl, lost_by_bridge)?;
+    let host = Host::watch(stage.topology, &places(&ran), &upf.ctl, lost_by_bridge)?;
     undisturbed(stage, &host, report, "echoes", |report| {
         acts::greet(stage, &ran, report).in_step("signalling")
     })?;
@@ -197,6 +203,15 @@ fn play_on(
     }
     stage.stop.forget();
     Ok(())
+}
+
+fn places(ran: &Ran) -> Vec<UePlace> {
+    let place = |ue: &super::ran::Ue| UePlace {
+        name: ue.name.clone(),
+        ns: ue.ns.clone(),
+        tun: ue.tun().clone(),
+    };
+    ran.ues.iter().map(place).collect()
 }
 
 fn ue_report(ue: &super::ran::Ue) -> UeReport {

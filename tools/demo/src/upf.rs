@@ -11,7 +11,7 @@ use sluice_host::process::Process;
 
 use super::child::{self, Stop};
 use super::error::DemoError;
-use super::upf_config;
+use super::upf_config::{self, Addresses};
 use super::workdir::WorkDir;
 use crate::args::Driver;
 use sluice::cli::args::CtlQuery;
@@ -34,10 +34,11 @@ impl Upf {
         ns: &Ns,
         work: &WorkDir,
         driver: Driver,
+        addresses: Addresses,
         stop: &Stop,
     ) -> Result<Self, DemoError> {
         let socket = work.join("upf.ctl");
-        let text = upf_config::text(driver, work, &socket);
+        let text = upf_config::text(driver, addresses, work, &socket);
         let config = work.write("upf.yaml", text.as_bytes())?;
         let program =
             sluice::cli::tool::beside("sluice").map_err(DemoError::io("find this program"))?;

@@ -52,8 +52,17 @@ pub(super) fn deep_rings(number: u16, interface: &str) -> String {
     )
 }
 
+/// Who chooses UEs' addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Addresses {
+    /// The SMF.
+    Smf,
+    /// The UPF.
+    Upf,
+}
+
 /// The file's text: two ports, N4 on a kernel socket, its control socket at `socket`.
-pub(super) fn text(driver: Driver, work: &WorkDir, socket: &Path) -> String {
+pub(super) fn text(driver: Driver, addresses: Addresses, work: &WorkDir, socket: &Path) -> String {
     let memifs = bridge::sockets(work);
     let device = |number: u16, interface| match driver {
         Driver::AfPacket => deep_rings(number, interface),
@@ -67,6 +76,15 @@ pub(super) fn text(driver: Driver, work: &WorkDir, socket: &Path) -> String {
     let queues =
         "rx_queues: 1\n    tx_queues: 1\n    rx_descriptors: 4096\n    tx_descriptors: 4096";
     let (n3, n6, socket) = (device(0, "n3"), device(1, "n6"), socket.display());
+    let chosen_here = match addresses {
+        Addresses::Smf => String::new(),
+        Addresses::Upf => format!(
+            "    allocate: true\n  - network_instance: {}\n    prefix: '{}/{}'\n    allocate: true\n",
+            plan::NETWORK_CORE,
+            plan::UE_PREFIXES,
+            plan::UE_PREFIXES_PREFIX
+        ),
+    };
     format!(
         "# Written by `sluice demo`.\n\
          control_socket: {socket}\n\
@@ -80,7 +98,7 @@ pub(super) fn text(driver: Driver, work: &WorkDir, socket: &Path) -> String {
          \x20 - name: n6\n    port: n6\n    addresses: [{N6_UPF}/{LINK_PREFIX}, '{N6_UPF_V6}/{LINK_PREFIX_V6}']\n\
          \x20   gateway: {N6_SERVER}\n\
          \x20   n6:\n      network_instance: {NETWORK_CORE}\n\
-         pools:\n  - network_instance: {NETWORK_CORE}\n    prefix: {UE_POOL}/{UE_POOL_PREFIX}\n\
+         pools:\n  - network_instance: {NETWORK_CORE}\n    prefix: {UE_POOL}/{UE_POOL_PREFIX}\n{chosen_here}\
          limits:\n  sessions: 1024\n\
          dpdk:\n  memory_mb: {MEMORY_MIB}\n  mbufs: {MBUFS}\n",
         N4_UPF = plan::N4_UPF,

@@ -20,6 +20,7 @@ mod placement;
 mod report;
 mod runners;
 mod scaling;
+mod shaping;
 mod testbed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

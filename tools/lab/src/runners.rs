@@ -2,7 +2,7 @@
 
 use super::many_workers::{self, Known};
 use super::testbed::{LabMachine, Rig};
-use super::{lookup, models, pfcp, placement, scaling, zero_loss};
+use super::{lookup, models, pfcp, placement, scaling, shaping, zero_loss};
 use crate::experiments::{Job, Measured, Problem, Runner};
 use sluice_bench::elastic::{PACKET_MEMORY_MIB, PACKETS};
 use sluice_bench::machine;
@@ -102,6 +102,10 @@ impl Runner for Lab {
         if runner == "lookup" {
             // Without packets.
             return lookup::lookup(job);
+        }
+        if runner == "shaping" {
+            // In virtual time.
+            return shaping::shaping(job);
         }
         let ready = self.ready()?;
         let rig = &mut ready.rig;

@@ -6,6 +6,7 @@ use super::lookup::lookup;
 use super::many_workers;
 use super::models::{models, profiles};
 use super::scaling::scaling;
+use super::shaping::shaping;
 use super::testbed::{LabMachine, Rig};
 use super::zero_loss::zero_loss;
 use crate::experiments::plan::embedded;
@@ -137,6 +138,36 @@ fn each_translation_is_found_in_either_table() {
         );
         let found = measured(&small, lookup);
         assert!(found.series["lookup_ns"].median > 0.0);
+    }
+}
+
+/// In a second of virtual time: the rate is kept, and packets wait where they are shaped.
+#[test]
+fn an_ambr_is_kept_by_delay_and_by_dropping() {
+    for traffic in ["TCP", "bursts"] {
+        let of = |scheme: &str| {
+            let with = [
+                ("scheme", text(scheme)),
+                ("traffic", text(traffic)),
+                ("ambr_mbps", Scalar::Number(10.0)),
+                ("flows", Scalar::Number(4.0)),
+            ];
+            let mut small = small("c-shaping", &with);
+            let seconds = ("seconds".to_owned(), Scalar::Number(3.0));
+            small.0.held_quick.extend([seconds]);
+            measured(&small, shaping)
+        };
+        let [policed, shaped] = ["policing", "shaping"].map(of);
+        let of = |found: &Measured, series: &str| found.series[series].median;
+        assert!(
+            (70.0..104.0).contains(&of(&policed, "of_ambr")),
+            "{traffic}"
+        );
+        assert!((90.0..101.0).contains(&of(&shaped, "of_ambr")), "{traffic}");
+        assert_eq!(of(&policed, "latency_us_p99"), 0.0, "{traffic}");
+        assert!(of(&shaped, "latency_us_p50") > 1_000.0, "{traffic}");
+        assert!(of(&shaped, "latency_us_p99") <= 101_000.0, "{traffic}");
+        assert!(of(&policed, "lost_percent") > 0.0, "{traffic}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Errors of gNB operations.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use sluice_host::HostError;
@@ -65,7 +65,7 @@ pub enum RanError {
         /// The gNB.
         gnb: String,
         /// Who was asked.
-        peer: Ipv4Addr,
+        peer: IpAddr,
         /// How long was waited.
         timeout: Duration,
     },

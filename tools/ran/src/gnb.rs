@@ -1,6 +1,6 @@
 //! A gNB: an address on N3 and a thread.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::IpAddr;
 use std::thread::JoinHandle;
 
 use sluice_host::netns::Ns;
@@ -17,8 +17,8 @@ pub struct GnbConfig {
     pub name: String,
     /// Where its N3 interface is.
     pub ns: Ns,
-    /// Its address on N3, which the namespace must have.
-    pub n3: Ipv4Addr,
+    /// Its address on N3, of either family, which the namespace must have.
+    pub n3: IpAddr,
     /// The longest packet of a UE in bytes, either way.
     pub largest_pdu_bytes: u16,
     /// Error Indications and Supported Extension Headers Notifications sent per second.
@@ -27,11 +27,11 @@ pub struct GnbConfig {
 
 impl GnbConfig {
     /// A gNB with room for packets of 2000 bytes, and ten answers to wrong packets a second.
-    pub fn new(name: &str, ns: &Ns, n3: Ipv4Addr) -> Self {
+    pub fn new(name: &str, ns: &Ns, n3: impl Into<IpAddr>) -> Self {
         Self {
             name: name.to_owned(),
             ns: ns.clone(),
-            n3,
+            n3: n3.into(),
             largest_pdu_bytes: 2000,
             answers_per_second: 10,
         }
@@ -60,7 +60,7 @@ pub struct Gnb {
 impl Gnb {
     /// Binds N3 (UDP port 2152) and starts the thread. It sleeps while nothing happens.
     pub fn start(config: &GnbConfig) -> Result<Self, RanError> {
-        let socket = UdpSocket::bind(&config.ns, SocketAddrV4::new(config.n3, gtpu::PORT))?;
+        let socket = UdpSocket::bind(&config.ns, (config.n3, gtpu::PORT))?;
         let failed = |source| RanError::Poll {
             gnb: config.name.clone(),
             source,

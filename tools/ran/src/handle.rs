@@ -2,12 +2,13 @@
 //!
 //! Each call is a piece of work that the gNB's own thread does between two bursts.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sluice_host::poll::Waker;
+use sluice_smf::UeAddresses;
 use sluice_wire::ids::{Qfi, Teid};
 
 use crate::ue::Ue;
@@ -30,7 +31,7 @@ pub(crate) struct Control {
 #[derive(Clone, Debug)]
 pub struct GnbHandle {
     name: Arc<str>,
-    n3: Ipv4Addr,
+    n3: IpAddr,
     control: Control,
 }
 
@@ -67,7 +68,7 @@ impl EchoAnswer {
 pub struct NoAnswer;
 
 impl GnbHandle {
-    pub(crate) fn new(name: String, n3: Ipv4Addr, control: Control) -> Self {
+    pub(crate) fn new(name: String, n3: IpAddr, control: Control) -> Self {
         Self {
             name: name.into(),
             n3,
@@ -81,7 +82,7 @@ impl GnbHandle {
     }
 
     /// Its address on N3.
-    pub fn n3(&self) -> Ipv4Addr {
+    pub fn n3(&self) -> IpAddr {
         self.n3
     }
 
@@ -130,6 +131,20 @@ impl GnbHandle {
         self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.config.qfi = qfi))?
     }
 
+    /// The UE has other addresses from now on.
+    pub fn set_addresses(&self, ue: UeId, addresses: UeAddresses) -> Result<(), RanError> {
+        self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.config.addresses = addresses))?
+    }
+
+    /// Sends packets of the UE that were taken from its device before.
+    pub fn send_uplink(&self, ue: UeId, packets: Vec<Vec<u8>>) -> Result<(), RanError> {
+        self.ask(move |worker| {
+            packets
+                .iter()
+                .for_each(|packet| worker.uplink_held(ue, packet));
+        })
+    }
+
     /// A UE and its counters.
     pub fn ue(&self, ue: UeId) -> Result<UeReport, RanError> {
         self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.report()))?
@@ -157,7 +172,8 @@ impl GnbHandle {
     }
 
     /// Sends an Echo Request (TS 29.281, 7.2.1) and gives the time until the answer.
-    pub fn echo(&self, peer: Ipv4Addr, timeout: Duration) -> Result<Duration, RanError> {
+    pub fn echo(&self, peer: impl Into<IpAddr>, timeout: Duration) -> Result<Duration, RanError> {
+        let peer = peer.into();
         let answer = self.begin_echo(peer, timeout)?;
         let gnb = || self.name().to_owned();
         let came = answer.answer.recv_timeout(timeout);
@@ -169,7 +185,12 @@ impl GnbHandle {
     }
 
     /// Sends an Echo Request and does not wait for the answer, which counts until `timeout`.
-    pub fn begin_echo(&self, peer: Ipv4Addr, timeout: Duration) -> Result<EchoAnswer, RanError> {
+    pub fn begin_echo(
+        &self,
+        peer: impl Into<IpAddr>,
+        timeout: Duration,
+    ) -> Result<EchoAnswer, RanError> {
+        let peer = peer.into();
         let (sender, answer) = channel();
         self.ask(move |worker| worker.send_echo(peer, timeout, sender))?;
         let deadline = Instant::now() + timeout;

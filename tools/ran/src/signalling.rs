@@ -1,6 +1,6 @@
 //! GTP-U signalling of a gNB (TS 29.281, 7.2 and 7.3).
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{DropReason, FTeid, Mute};
 /// An Echo Request without its answer yet.
 #[derive(Debug)]
 pub(crate) struct PendingEcho {
-    peer: Ipv4Addr,
+    peer: IpAddr,
     sequence: u16,
     sent_ns: u64,
     deadline_ns: u64,
@@ -37,7 +37,7 @@ impl GnbThread {
             }
             Ok(Message::EchoResponse { sequence }) => {
                 counters.echo_responses += 1;
-                self.take_echo(*datagram.from.ip(), sequence);
+                self.take_echo(datagram.from.ip(), sequence);
             }
             Ok(Message::ErrorIndication(indication)) => {
                 counters.error_indications += 1;
@@ -82,7 +82,7 @@ impl GnbThread {
         }
         let indication = ErrorIndication {
             teid: teid.get(),
-            peer: IpAddr::V4(*self.socket.local().ip()),
+            peer: self.socket.local().ip(),
             udp_source_port: Some(datagram.from.port()),
         };
         let mut room = [0; 64];
@@ -94,12 +94,7 @@ impl GnbThread {
     }
 
     /// Sends an Echo Request; the time until its answer goes to `answer`.
-    pub(crate) fn send_echo(
-        &mut self,
-        peer: Ipv4Addr,
-        timeout: Duration,
-        answer: Sender<Duration>,
-    ) {
+    pub(crate) fn send_echo(&mut self, peer: IpAddr, timeout: Duration, answer: Sender<Duration>) {
         let sent_ns = clock::monotonic_ns();
         self.echoes.retain(|echo| echo.deadline_ns > sent_ns);
         self.echo_sequence = self.echo_sequence.wrapping_add(1);
@@ -115,11 +110,11 @@ impl GnbThread {
         });
         self.answer(
             &gtpu::echo_request(sequence),
-            SocketAddrV4::new(peer, gtpu::PORT),
+            SocketAddr::new(peer, gtpu::PORT),
         );
     }
 
-    fn take_echo(&mut self, peer: Ipv4Addr, sequence: u16) {
+    fn take_echo(&mut self, peer: IpAddr, sequence: u16) {
         let mine = |echo: &PendingEcho| echo.peer == peer && echo.sequence == sequence;
         if let Some(position) = self.echoes.iter().position(mine) {
             let echo = self.echoes.swap_remove(position);
@@ -131,12 +126,10 @@ impl GnbThread {
 
     /// Counts it for the UE whose uplink tunnel the UPF does not know.
     fn take_error_indication(&mut self, indication: &ErrorIndication) {
-        let IpAddr::V4(address) = indication.peer else {
-            return;
-        };
         let Some(teid) = Teid::new(indication.teid) else {
             return;
         };
+        let address = indication.peer;
         let named = FTeid { address, teid };
         for ue in self.ues.values_mut().filter(|ue| ue.config.uplink == named) {
             ue.counters.error_indications += 1;
@@ -150,7 +143,7 @@ impl GnbThread {
     }
 
     /// Whether it was sent.
-    fn answer(&mut self, message: &[u8], to: SocketAddrV4) -> bool {
+    fn answer(&mut self, message: &[u8], to: SocketAddr) -> bool {
         let sent = self.socket.send(message, to, None).is_ok();
         self.counters.answers_withheld += u64::from(!sent);
         sent
@@ -159,6 +152,6 @@ impl GnbThread {
 
 /// Where messages about a G-PDU go: not its source port, but the registered one
 /// (TS 29.281, 4.4.2.4 and 4.4.2.5).
-fn n3_of(datagram: &Datagram<'_>) -> SocketAddrV4 {
-    SocketAddrV4::new(*datagram.from.ip(), gtpu::PORT)
+fn n3_of(datagram: &Datagram<'_>) -> SocketAddr {
+    SocketAddr::new(datagram.from.ip(), gtpu::PORT)
 }

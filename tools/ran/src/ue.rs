@@ -1,7 +1,7 @@
 //! A UE: a TUN device and the two ends of its tunnel.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluice_host::tun::Tun;
@@ -14,7 +14,7 @@ use crate::{HandoverTarget, UeCounters};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FTeid {
     /// Whose endpoint it is.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// Its number there.
     pub teid: Teid,
 }
@@ -124,7 +124,9 @@ impl Ue {
                     .and_then(|octets| octets.first_chunk::<16>());
                 let destination = octets.map(|octets| Ipv6Addr::from(*octets));
                 destination.zip(addresses.ipv6()).is_some_and(|(to, ours)| {
-                    let is_ours = to.to_bits() >> 64 == ours.to_bits() >> 64;
+                    // Whose prefix is not known yet, takes all.
+                    let is_ours =
+                        to.to_bits() >> 64 == ours.to_bits() >> 64 || ours.is_unicast_link_local();
                     is_ours || to.is_multicast() || to.is_unicast_link_local()
                 })
             }

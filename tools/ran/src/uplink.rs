@@ -1,6 +1,5 @@
 //! Uplink: packets from the UEs' TUN devices to N3.
 
-use std::net::SocketAddrV4;
 use std::time::Duration;
 
 use sluice_host::udp::BATCH_MAX;
@@ -35,7 +34,7 @@ impl GnbThread {
             return false;
         };
         let slot = self.outgoing.slot().unwrap_or_default();
-        let Some((header, room)) = slot.split_first_chunk_mut::<G_PDU_HEADER_BYTES>() else {
+        let Some((_, room)) = slot.split_first_chunk_mut::<G_PDU_HEADER_BYTES>() else {
             return false;
         };
         let length = match ue.config.tun.recv(room) {
@@ -46,22 +45,47 @@ impl GnbThread {
                 return false;
             }
         };
-        if self.mute == Mute::All {
-            self.drop_packet(Some(id), DropReason::MutedUplink);
-            return true;
+        self.wrap(id, length);
+        true
+    }
+
+    /// Takes a packet of `id` that was read from its device before it came here.
+    pub(crate) fn uplink_held(&mut self, id: UeId, packet: &[u8]) {
+        if self.outgoing.is_full() {
+            self.flush();
         }
+        let slot = self.outgoing.slot().unwrap_or_default();
+        let room = slot.get_mut(G_PDU_HEADER_BYTES..G_PDU_HEADER_BYTES + packet.len());
+        match room {
+            Some(room) => {
+                room.copy_from_slice(packet);
+                self.wrap(id, packet.len());
+            }
+            None => self.drop_packet(Some(id), DropReason::PacketTooLong),
+        }
+    }
+
+    /// Puts the header before the packet in the next slot.
+    fn wrap(&mut self, id: UeId, length: usize) {
+        if self.mute == Mute::All {
+            return self.drop_packet(Some(id), DropReason::MutedUplink);
+        }
+        let Some(ue) = self.ues.get(&id) else { return };
+        let slot = self.outgoing.slot().unwrap_or_default();
+        let Some((header, room)) = slot.split_first_chunk_mut::<G_PDU_HEADER_BYTES>() else {
+            return;
+        };
         let family = Family::of(room.get(..length).unwrap_or_default());
         let container = ShortContainer::uplink(ue.config.qfi);
         match g_pdu_header_with_container(ue.config.uplink.teid, container, length) {
             Ok(made) if length <= usize::from(self.largest_pdu_bytes) => {
                 *header = made;
-                let to = SocketAddrV4::new(ue.config.uplink.address, gtpu::PORT);
+                let to = (ue.config.uplink.address, gtpu::PORT);
                 self.outgoing.push(0..G_PDU_HEADER_BYTES + length, to, None);
                 self.senders.push((id, length, family));
             }
             _ => self.drop_packet(Some(id), DropReason::PacketTooLong),
         }
-        true
     }
 
     /// Sends what has been read, and counts it.

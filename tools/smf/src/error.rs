@@ -71,7 +71,7 @@ pub enum SmfError {
     /// The plan has no flow that is not there yet.
     #[error("session {0} has no flow to be added")]
     NoFlow(Seid),
-    /// The dialect has no dedicated flows, or the description is empty or too long.
+    /// The dialect has no dedicated flows, or what tells its packets is empty or too long.
     #[error("the SMF {dialect} cannot ask for a flow {description:?}")]
     FlowNotPossible {
         /// Who speaks.

@@ -35,6 +35,6 @@ pub use machine::{
     Ticket,
 };
 pub use names::{Imsi, Network, NetworkName, TbcdDigits};
-pub use plan::{Flow, GateStatus, SessionPlan, Tunnel, UeAddresses, UplinkTeid};
+pub use plan::{Flow, FlowPackets, GateStatus, SessionPlan, Tunnel, UeAddresses, UplinkTeid};
 pub use smf::{Smf, SmfConfig, SmfHandle, Wire};
 pub use usage::{Traffic, UrrUsage, Usage};

@@ -1,20 +1,28 @@
 //! Session plan: what the SMF provisions, whatever the dialect.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use sluice_wire::ids::{Precedence, Qfi, Teid};
-use sluice_wire::pfcp::value::{BitRate, PdnType, SNssai, UeIpAddress};
+use sluice_wire::pfcp::value::{BitRate, FTeid, OuterHeaderCreation, PdnType, SNssai, UeIpAddress};
 
 use crate::names::{Imsi, Network, TbcdDigits};
+
+/// Bits of the prefix that a UE's own addresses have (TS 23.501, 5.8.2.2.3).
+const PREFIX_BITS: u8 = 64;
 
 /// One PDU session with its default QoS flow, and perhaps a dedicated one.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
     /// The UE's addresses, chosen by the SMF; they tell the PDU session type.
     pub ue: UeAddresses,
-    /// Networks behind the UE (TS 23.501, 5.6.14), as RADIUS has them (RFC 2865, 5.22).
+    /// Networks behind the UE (TS 23.501, 5.6.14), as RADIUS has them (RFC 2865, 5.22; of IPv6 RFC 3162, 2.5).
     pub framed_routes: Vec<String>,
+    /// Length of the UE's IPv6 prefix in bits, at most 64; what is beyond its first /64 the UE may delegate
+    /// (TS 29.244, 5.14).
+    pub ipv6_prefix_bits: u8,
+    /// The application whose packets are the session's, of which the UPF knows the flows; all packets without.
+    pub application: Option<Box<str>>,
     /// The data network and the network instances that lead to it; shared by many sessions.
     pub network: Arc<Network>,
     /// The slice.
@@ -60,6 +68,8 @@ impl SessionPlan {
         Self {
             ue: ue.into(),
             framed_routes: Vec::new(),
+            ipv6_prefix_bits: PREFIX_BITS,
+            application: None,
             network,
             slice: SNssai { sst: 1, sd: None },
             imsi: None,
@@ -117,8 +127,13 @@ impl UeAddresses {
         }
     }
 
-    /// The UE IP Address IE, with the interface identifier or 0 in its place.
-    pub(crate) fn element(self, destination: bool, interface_identifier: bool) -> UeIpAddress {
+    /// The UE IP Address IE, with the interface identifier or 0 in its place, and a prefix of so many bits.
+    pub(crate) fn element(
+        self,
+        destination: bool,
+        interface_identifier: bool,
+        prefix_bits: u8,
+    ) -> UeIpAddress {
         let prefix = |ipv6: Ipv6Addr| Ipv6Addr::from_bits(ipv6.to_bits() >> 64 << 64);
         let ipv6 = self.ipv6().map(|ipv6| match interface_identifier {
             true => ipv6,
@@ -128,7 +143,55 @@ impl UeAddresses {
             destination,
             ipv4: self.ipv4(),
             ipv6,
+            ipv6_prefix_delegation_bits: ipv6
+                .and(PREFIX_BITS.checked_sub(prefix_bits))
+                .filter(|delegated| *delegated > 0),
             ..UeIpAddress::default()
+        }
+    }
+}
+
+impl Tunnel {
+    /// An endpoint at an IPv4 address.
+    pub fn v4(teid: Teid, ipv4: Ipv4Addr) -> Self {
+        let address = IpAddr::V4(ipv4);
+        Self { teid, address }
+    }
+
+    /// The address, if it is an IPv4 one.
+    pub fn ipv4(self) -> Option<Ipv4Addr> {
+        match self.address {
+            IpAddr::V4(ipv4) => Some(ipv4),
+            IpAddr::V6(_) => None,
+        }
+    }
+
+    /// The F-TEID that names it (TS 29.244, 8.2.3).
+    pub fn f_teid(self) -> FTeid {
+        match self.address {
+            IpAddr::V4(ipv4) => FTeid::v4(self.teid, ipv4),
+            IpAddr::V6(ipv6) => FTeid::v6(self.teid, ipv6),
+        }
+    }
+
+    /// That of an F-TEID; of two addresses the IPv6 one where it `prefers_ipv6`.
+    pub(crate) fn of(f_teid: &FTeid, prefers_ipv6: bool) -> Option<Self> {
+        let FTeid::Assigned { teid, ipv4, ipv6 } = *f_teid else {
+            return None;
+        };
+        let (ipv4, ipv6) = (ipv4.map(IpAddr::V4), ipv6.map(IpAddr::V6));
+        let address = match prefers_ipv6 {
+            true => ipv6.or(ipv4),
+            false => ipv4.or(ipv6),
+        }?;
+        Some(Self { teid, address })
+    }
+
+    /// The outer header that leads to it (8.2.56).
+    pub fn outer_header(self) -> OuterHeaderCreation {
+        match self.address {
+            IpAddr::V4(ipv4) => OuterHeaderCreation::gtpu_v4(self.teid, ipv4),
+            IpAddr::V6(ipv6) => OuterHeaderCreation::gtpu_v6(self.teid, ipv6),
         }
     }
 }
@@ -139,12 +202,30 @@ impl From<Ipv4Addr> for UeAddresses {
     }
 }
 
-/// A dedicated QoS flow, chosen by an SDF filter (TS 23.501, 5.7.1.5).
+/// Which packets are of a dedicated flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FlowPackets {
+    /// Those of a flow description, such as `permit out ip from 198.18.6.2/32 to assigned`
+    /// (TS 29.212, 5.4.2).
+    Described(Box<str>),
+    /// Those of a rule that the UP function has under this name (TS 29.244, 5.19).
+    Predefined(Box<str>),
+}
+
+impl FlowPackets {
+    /// The description or the name.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Described(text) | Self::Predefined(text) => text,
+        }
+    }
+}
+
+/// A dedicated QoS flow (TS 23.501, 5.7.1.5).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// The flow description, such as `permit out ip from 198.18.6.2/32 to assigned`
-    /// (TS 29.212, 5.4.2).
-    pub description: Box<str>,
+    /// What tells its packets.
+    pub packets: FlowPackets,
     /// Precedence of its PDRs; the lower value wins.
     pub precedence: Precedence,
     /// The QoS flow.
@@ -155,20 +236,47 @@ pub struct Flow {
     pub gbr: Option<BitRate>,
 }
 
-/// A GTP-U tunnel endpoint at an IPv4 address.
+/// A GTP-U tunnel endpoint: one address, of either family.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tunnel {
     /// The TEID.
     pub teid: Teid,
     /// The address.
-    pub ipv4: Ipv4Addr,
+    pub address: IpAddr,
 }
 
 /// Who chooses the UPF's F-TEID for uplink packets (TS 29.244, 5.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UplinkTeid {
-    /// The UP function (5.5.3, CHOOSE).
+    /// The UP function (5.5.3, CHOOSE), at an IPv4 address of its.
     ChosenByUp,
+    /// The UP function, at an IPv6 address of its.
+    ChosenByUpAtIpv6,
     /// The CP function, up to Release 15 (5.5.2): this one, at an address of the UPF.
     ChosenByCp(Tunnel),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_addresses_the_wanted_one_is_taken() {
+        let teid = Teid::new(7).unwrap_or_else(|| unreachable!("7 is a TEID"));
+        let (ipv4, ipv6) = (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+        let both = FTeid::Assigned {
+            teid,
+            ipv4: Some(ipv4),
+            ipv6: Some(ipv6),
+        };
+        let tunnels = [false, true].map(|prefers| Tunnel::of(&both, prefers));
+        let address = tunnels.map(|tunnel| tunnel.map(|tunnel| tunnel.address));
+        assert_eq!(address, [Some(ipv4.into()), Some(ipv6.into())]);
+        for alone in [FTeid::v4(teid, ipv4), FTeid::v6(teid, ipv6)] {
+            for prefers in [false, true] {
+                let tunnel = Tunnel::of(&alone, prefers);
+                assert_eq!(tunnel.map(Tunnel::f_teid), Some(alone));
+            }
+        }
+    }
 }

@@ -1,14 +1,20 @@
 //! An emulated gNB: it sets up N2 and carries the messages of its UEs.
 
-use core::net::Ipv4Addr;
-use std::collections::BTreeMap;
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ids::{NrCellIdentity, STmsi, Tai};
 use sluice_n2::{
-    AmfUeId, Cause, Connection, FromAmf, FromRan, InitialContext, InitialUeMessage, Location,
-    NgSetupRequest, NgSetupResponse, RanUeId, SessionResults, SessionSetup, SetupRequest,
-    SetupResponse, Transfers, Tunnel, session,
+    AmfUeId, Cause, Connection, ContextModification, FromAmf, FromRan, InitialContext,
+    InitialUeMessage, Location, ModifyRequest, ModifyResponse, NgSetupRequest, NgSetupResponse,
+    Overload, Paging, PagingCapability, QosFlow, RanUeId, SessionModification, SessionResults,
+    SessionSetup, SetupRequest, SetupResponse, SupportedArea, Transfers, Tunnel, qos_flow, session,
 };
+
+use crate::handover::{HandoverAnswer, Mobility};
+
+/// Causes of Error Indications that are kept.
+const INDICATIONS: usize = 64;
 
 /// What a gNB does with a message of the AMF.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,14 +29,15 @@ pub enum FromGnb {
 
 /// A UE's connection as the gNB knows it.
 #[derive(Debug, Default)]
-struct UeContext {
-    amf: Option<AmfUeId>,
-    context: Option<InitialContext>,
-    sessions: BTreeMap<u8, RadioSession>,
+pub(crate) struct UeContext {
+    pub amf: Option<AmfUeId>,
+    pub context: Option<InitialContext>,
+    pub sessions: BTreeMap<u8, RadioSession>,
+    pub mobility: Mobility,
 }
 
 /// A session as the gNB has it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RadioSession {
     /// What it was told of it.
     pub request: SetupRequest,
@@ -38,27 +45,55 @@ pub struct RadioSession {
     pub downlink: Tunnel,
 }
 
+impl RadioSession {
+    /// The flow of packets that no rule knows.
+    pub fn default_qfi(&self) -> u8 {
+        self.request.flows.first().map_or(0, |flow| flow.qfi)
+    }
+}
+
 /// A gNB with one cell.
 #[derive(Debug)]
 pub struct Gnb {
-    setup: NgSetupRequest,
-    tai: Tai,
-    ues: BTreeMap<RanUeId, UeContext>,
+    pub(crate) setup: NgSetupRequest,
+    pub(crate) tai: Tai,
+    pub(crate) ues: BTreeMap<RanUeId, UeContext>,
     connections: u32,
     response: Option<NgSetupResponse>,
     refused: Option<Cause>,
     indications: Vec<Cause>,
+    indicated: u64,
     /// It refuses to set up contexts.
     pub no_contexts: bool,
     /// It does not answer release commands.
     pub no_releases: bool,
     /// It has no room for sessions.
     pub no_sessions: bool,
+    /// It has no room for flows with guaranteed bit rates.
+    pub no_guaranteed: bool,
+    /// It does not answer changes of flows.
+    pub no_modifications: bool,
+    /// Sessions for which it has no room when a UE comes by handover.
+    pub refuses: BTreeSet<u8>,
+    /// It tells other algorithms of a UE than it was told.
+    pub lies: bool,
+    /// It does not answer handover requests.
+    pub is_silent: bool,
+    pub(crate) commanded: Vec<RanUeId>,
+    pub(crate) answers: Vec<HandoverAnswer>,
     /// Its address for tunnels.
-    pub address: Ipv4Addr,
-    tunnels: u32,
+    pub address: IpAddr,
+    /// The TEID of its next tunnel; they count up.
+    pub next_teid: u32,
     /// What it tells of the radio of each UE with a new context.
     pub radio_capability: Option<Vec<u8>>,
+    /// What it tells of that for paging.
+    pub paging_capability: Option<PagingCapability>,
+    paged: Vec<Paging>,
+    /// The AMF is about to go.
+    pub is_left: bool,
+    /// The AMF is overloaded: these UEs are to be rejected here.
+    pub overload: Option<Overload>,
 }
 
 impl Gnb {
@@ -72,12 +107,24 @@ impl Gnb {
             response: None,
             refused: None,
             indications: Vec::new(),
+            indicated: 0,
             no_contexts: false,
             no_releases: false,
             no_sessions: false,
-            address: Ipv4Addr::new(192, 0, 2, 51),
-            tunnels: 0,
+            no_guaranteed: false,
+            no_modifications: false,
+            refuses: BTreeSet::new(),
+            lies: false,
+            is_silent: false,
+            commanded: Vec::new(),
+            answers: Vec::new(),
+            address: Ipv4Addr::new(192, 0, 2, 51).into(),
+            next_teid: 1,
             radio_capability: None,
+            paging_capability: None,
+            paged: Vec::new(),
+            overload: None,
+            is_left: false,
         }
     }
 
@@ -91,9 +138,19 @@ impl Gnb {
         self.refused
     }
 
-    /// Causes of Error Indications.
+    /// How many Error Indications have come.
+    pub fn indicated(&self) -> u64 {
+        self.indicated
+    }
+
+    /// Causes of the last Error Indications.
     pub fn indications(&self) -> &[Cause] {
         &self.indications
+    }
+
+    /// UEs that the AMF had it call since the last call.
+    pub fn take_paged(&mut self) -> Vec<Paging> {
+        std::mem::take(&mut self.paged)
     }
 
     /// What the AMF told of a UE.
@@ -103,12 +160,19 @@ impl Gnb {
 
     /// A session of a UE; none while its user plane is down.
     pub fn session(&self, ue: RanUeId, session: u8) -> Option<RadioSession> {
-        self.ues.get(&ue)?.sessions.get(&session).copied()
+        self.ues.get(&ue)?.sessions.get(&session).cloned()
     }
 
     /// The AMF's name of a UE's connection.
     pub fn amf_id(&self, ue: RanUeId) -> Option<AmfUeId> {
         self.ues.get(&ue)?.amf
+    }
+
+    /// It has lost its association, and all UEs with it.
+    pub fn forget(&mut self) {
+        self.ues.clear();
+        self.response = None;
+        self.refused = None;
     }
 
     /// Its first message.
@@ -128,8 +192,7 @@ impl Gnb {
 
     /// A UE comes with its first message.
     pub fn connect(&mut self, nas: Vec<u8>, s_tmsi: Option<STmsi>) -> (RanUeId, Vec<u8>) {
-        self.connections += 1;
-        let ran = RanUeId(self.connections);
+        let ran = self.new_name();
         self.ues.insert(ran, UeContext::default());
         let message = InitialUeMessage {
             ran,
@@ -157,44 +220,108 @@ impl Gnb {
         Some(FromRan::UeContextReleaseRequest { ids, cause }.encode())
     }
 
-    fn location(&self) -> Location {
-        let cell = NrCellIdentity([0, 0, 0, 1, 0x10]);
+    /// Its name of a connection.
+    pub(crate) fn new_name(&mut self) -> RanUeId {
+        self.connections += 1;
+        RanUeId(self.connections)
+    }
+
+    /// Its end of a tunnel.
+    pub(crate) fn new_tunnel(&mut self) -> Tunnel {
+        let teid = self.next_teid;
+        // 0 is no TEID (TS 29.281, 5.1).
+        self.next_teid = self.next_teid.checked_add(1).unwrap_or(1);
+        Tunnel {
+            ipv4: match self.address {
+                IpAddr::V4(ipv4) => Some(ipv4),
+                IpAddr::V6(_) => None,
+            },
+            ipv6: match self.address {
+                IpAddr::V4(_) => None,
+                IpAddr::V6(ipv6) => Some(ipv6),
+            },
+            teid,
+        }
+    }
+
+    pub(crate) fn location(&self) -> Location {
         Location {
             plmn: self.tai.plmn,
-            cell,
+            cell: cell(&self.setup.gnb),
             tai: self.tai,
         }
     }
 
     /// Takes a message of the AMF.
     pub fn receive(&mut self, octets: &[u8]) -> Vec<FromGnb> {
-        match FromAmf::decode(octets) {
-            Ok(FromAmf::NgSetupResponse(response)) => self.response = Some(response),
-            Ok(FromAmf::NgSetupFailure { cause }) => self.refused = Some(cause),
-            Ok(FromAmf::DownlinkNasTransport { ids, nas }) => {
-                if let Some(ue) = self.ues.get_mut(&ids.1) {
-                    ue.amf = Some(ids.0);
-                    return vec![FromGnb::ToUe(ids.1, nas)];
+        self.receive_about(octets).1
+    }
+
+    /// The same, with the UE that the message is about.
+    pub fn receive_about(&mut self, octets: &[u8]) -> (Option<RanUeId>, Vec<FromGnb>) {
+        let Ok(message) = FromAmf::decode(octets) else {
+            return (None, Vec::new());
+        };
+        match message {
+            FromAmf::DownlinkNasTransport { ids, nas } => {
+                let Some(ue) = self.ues.get_mut(&ids.1) else {
+                    return (Some(ids.1), self.unknown(ids));
+                };
+                ue.amf = Some(ids.0);
+                (Some(ids.1), vec![FromGnb::ToUe(ids.1, nas)])
+            }
+            FromAmf::InitialContextSetupRequest(context) => {
+                (Some(context.ids.1), self.set_up(*context))
+            }
+            FromAmf::PduSessionSetupRequest { ids, sessions, .. } => {
+                (Some(ids.1), self.set_up_sessions(ids, sessions))
+            }
+            FromAmf::PduSessionModifyRequest { ids, sessions } => {
+                (Some(ids.1), self.modify_sessions(ids, sessions))
+            }
+            FromAmf::PduSessionReleaseCommand { ids, nas, sessions } => {
+                (Some(ids.1), self.release_sessions(ids, nas, &sessions))
+            }
+            FromAmf::UeContextModificationRequest(change) => {
+                (Some(change.ids.1), self.change(&change))
+            }
+            FromAmf::UeContextReleaseCommand { amf, ran, .. } => self.release(amf, ran),
+            FromAmf::Handover(told) => self.hand_over(told),
+            other => (None, self.receive_for_itself(other)),
+        }
+    }
+
+    /// What concerns no connection.
+    fn receive_for_itself(&mut self, message: FromAmf) -> Vec<FromGnb> {
+        match message {
+            FromAmf::NgSetupResponse(response) => self.response = Some(response),
+            FromAmf::NgSetupFailure { cause }
+            | FromAmf::RanConfigurationUpdateFailure { cause } => {
+                self.refused = Some(cause);
+            }
+            FromAmf::Paging(paging) => self.paged.push(*paging),
+            FromAmf::AmfConfigurationUpdate(update) => {
+                self.response = Some(update);
+                let answer = FromRan::AmfConfigurationUpdateAcknowledge;
+                return vec![FromGnb::ToAmf(answer.encode())];
+            }
+            FromAmf::AmfStatusIndication { .. } => self.is_left = true,
+            FromAmf::OverloadStart(overload) => self.overload = Some(overload),
+            FromAmf::OverloadStop => self.overload = None,
+            FromAmf::ErrorIndication { cause, .. } => {
+                self.indicated += 1;
+                if self.indications.len() >= INDICATIONS {
+                    self.indications.remove(0);
                 }
-                return self.unknown(ids);
+                self.indications.extend(cause);
             }
-            Ok(FromAmf::InitialContextSetupRequest(context)) => return self.set_up(*context),
-            Ok(FromAmf::PduSessionSetupRequest { ids, sessions, .. }) => {
-                return self.set_up_sessions(ids, sessions);
-            }
-            Ok(FromAmf::PduSessionReleaseCommand { ids, nas, sessions }) => {
-                return self.release_sessions(ids, nas, &sessions);
-            }
-            Ok(FromAmf::UeContextReleaseCommand { amf, ran, .. }) => {
-                return self.release(amf, ran);
-            }
-            Ok(FromAmf::ErrorIndication { cause, .. }) => self.indications.extend(cause),
-            Ok(FromAmf::NgResetAcknowledge { .. }) | Err(_) => {}
+            // Acknowledgements, and what was read before.
+            _ => {}
         }
         Vec::new()
     }
 
-    fn unknown(&self, ids: (AmfUeId, RanUeId)) -> Vec<FromGnb> {
+    pub(crate) fn unknown(&self, ids: (AmfUeId, RanUeId)) -> Vec<FromGnb> {
         let connection = Connection {
             amf: Some(ids.0),
             ran: Some(ids.1),
@@ -203,6 +330,27 @@ impl Gnb {
         vec![FromGnb::ToAmf(
             FromRan::ErrorIndication { connection, cause }.encode(),
         )]
+    }
+
+    /// It serves other areas from now on, and says so.
+    pub fn update(&mut self, areas: Vec<SupportedArea>) -> Vec<u8> {
+        let areas = Some(areas);
+        FromRan::RanConfigurationUpdate { name: None, areas }.encode()
+    }
+
+    /// A UE's key is another from now on.
+    fn change(&mut self, change: &ContextModification) -> Vec<FromGnb> {
+        let ids = change.ids;
+        let ue = self.ues.get_mut(&ids.1);
+        let Some(context) = ue.and_then(|ue| ue.context.as_mut()) else {
+            return self.unknown(ids);
+        };
+        if let Some(key) = &change.key {
+            context.key = key.clone();
+        }
+        context.capability = change.capability.unwrap_or(context.capability);
+        let response = FromRan::UeContextModificationResponse { ids };
+        vec![FromGnb::ToAmf(response.encode())]
     }
 
     fn set_up(&mut self, mut context: InitialContext) -> Vec<FromGnb> {
@@ -222,7 +370,11 @@ impl Gnb {
         let response = FromRan::InitialContextSetupResponse { ids, sessions }.encode();
         let mut done = vec![FromGnb::ToAmf(response)];
         if let Some(capability) = self.radio_capability.clone() {
-            let told = FromRan::UeRadioCapability { ids, capability };
+            let told = FromRan::UeRadioCapability {
+                ids,
+                capability,
+                for_paging: self.paging_capability.clone(),
+            };
             done.push(FromGnb::ToAmf(told.encode()));
         }
         done.extend(nas.map(|nas| FromGnb::ToUe(ids.1, nas)));
@@ -255,27 +407,56 @@ impl Gnb {
         let (mut results, mut messages) = (SessionResults::default(), Vec::new());
         for one in asked {
             let request = SetupRequest::decode(&one.transfer).filter(|_| !self.no_sessions);
-            let (Some(request), Some(ue)) = (request, self.ues.get_mut(&ran)) else {
+            let downlink = self.new_tunnel();
+            let no_guaranteed = self.no_guaranteed;
+            let (Some(mut request), Some(ue)) = (request, self.ues.get_mut(&ran)) else {
                 let why = session::setup_failure(Cause::RADIO_LOST);
                 results.failed.push((one.session, why));
                 continue;
             };
-            self.tunnels += 1;
-            let downlink = Tunnel {
-                ipv4: Some(self.address),
-                ipv6: None,
-                teid: self.tunnels,
+            let has_room = |flow: &QosFlow| !(no_guaranteed && flow.rates.is_some());
+            let failed = request.flows.extract_if(.., |flow| !has_room(flow));
+            let response = SetupResponse {
+                downlink,
+                failed: failed.map(|flow| flow.qfi).collect(),
+                qfis: request.flows.iter().map(|flow| flow.qfi).collect(),
             };
             ue.sessions
                 .insert(one.session, RadioSession { request, downlink });
-            let response = SetupResponse {
-                downlink,
-                qfis: vec![request.qfi],
-            };
             results.done.push((one.session, response.encode()));
             messages.extend(one.nas.map(|nas| FromGnb::ToUe(ran, nas)));
         }
         (results, messages)
+    }
+
+    /// Changes flows of sessions; messages for the UE go on in any case (TS 38.413, 8.2.3.2).
+    fn modify_sessions(
+        &mut self,
+        ids: (AmfUeId, RanUeId),
+        asked: Vec<SessionModification>,
+    ) -> Vec<FromGnb> {
+        let no_guaranteed = self.no_guaranteed;
+        let Some(ue) = self.ues.get_mut(&ids.1) else {
+            return self.unknown(ids);
+        };
+        let (mut results, mut done) = (SessionResults::default(), Vec::new());
+        for one in asked {
+            let request = ModifyRequest::decode(&one.transfer);
+            let (Some(request), Some(known)) = (request, ue.sessions.get_mut(&one.session)) else {
+                let why = qos_flow::modify_failure(Cause::UNSPECIFIED);
+                results.failed.push((one.session, why));
+                continue;
+            };
+            let response = change(&mut known.request, &request, no_guaranteed);
+            results.done.push((one.session, response.encode()));
+            done.extend(one.nas.map(|nas| FromGnb::ToUe(ids.1, nas)));
+        }
+        if !self.no_modifications {
+            let sessions = results;
+            let response = FromRan::PduSessionModifyResponse { ids, sessions }.encode();
+            done.insert(0, FromGnb::ToAmf(response));
+        }
+        done
     }
 
     fn release_sessions(
@@ -300,17 +481,50 @@ impl Gnb {
         done
     }
 
-    fn release(&mut self, amf: AmfUeId, ran: Option<RanUeId>) -> Vec<FromGnb> {
-        let known = self
-            .ues
-            .iter()
-            .find(|(_, ue)| ue.amf == Some(amf))
-            .map(|(ran, _)| *ran);
-        let Some(ran) = ran.or(known).filter(|_| !self.no_releases) else {
-            return Vec::new();
+    fn release(&mut self, amf: AmfUeId, ran: Option<RanUeId>) -> (Option<RanUeId>, Vec<FromGnb>) {
+        // Not all AMFs tell the gNB's own name.
+        let known = || {
+            let mut ues = self.ues.iter();
+            let found = ues.find(|(_, ue)| ue.amf == Some(amf));
+            found.map(|(ran, _)| *ran)
+        };
+        let Some(ran) = ran.or_else(known).filter(|_| !self.no_releases) else {
+            return (ran, Vec::new());
         };
         self.ues.remove(&ran);
         let complete = FromRan::UeContextReleaseComplete { ids: (amf, ran) }.encode();
-        vec![FromGnb::ToAmf(complete), FromGnb::Released(ran)]
+        let done = vec![FromGnb::ToAmf(complete), FromGnb::Released(ran)];
+        (Some(ran), done)
     }
+}
+
+/// Changes flows of a session as far as there is room.
+fn change(
+    session: &mut SetupRequest,
+    request: &ModifyRequest,
+    no_guaranteed: bool,
+) -> ModifyResponse {
+    let mut response = ModifyResponse::default();
+    session.ambr_bps = request.ambr_bps.unwrap_or(session.ambr_bps);
+    session
+        .flows
+        .retain(|flow| !request.released.contains(&flow.qfi));
+    for flow in &request.flows {
+        if no_guaranteed && flow.rates.is_some() {
+            response.failed.push(flow.qfi);
+            continue;
+        }
+        session.flows.retain(|known| known.qfi != flow.qfi);
+        session.flows.push(*flow);
+        response.done.push(flow.qfi);
+    }
+    response
+}
+
+/// Its only cell, number 1: 36 bits, of which the gNB's identity comes first (TS 38.413, 9.3.1.7).
+pub(crate) fn cell(gnb: &sluice_n2::Gnb) -> NrCellIdentity {
+    let bits = u32::from(gnb.bits).clamp(22, 32);
+    let identity = u64::from(gnb.id) << (36 - bits) | 1;
+    let octets = (identity << 4).to_be_bytes();
+    NrCellIdentity([octets[3], octets[4], octets[5], octets[6], octets[7]])
 }

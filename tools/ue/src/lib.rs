@@ -5,12 +5,18 @@
 //! a socket or a source of random numbers.
 #![forbid(unsafe_code)]
 
+mod classify;
+mod fleet;
 mod gnb;
+mod handover;
 mod sessions;
 mod sim;
 mod ue;
 
+pub use classify::qfi_of;
+pub use fleet::{Ended, Fleet, Outcome, Phone, Procedure, ToAmf};
 pub use gnb::{FromGnb, Gnb, RadioSession};
-pub use sessions::{Sessions, WantedSession};
+pub use handover::{HandoverAnswer, XnHandover};
+pub use sessions::{Refused, Sessions, WantedSession};
 pub use sim::Sim;
 pub use ue::{Behaviour, Ue, UeState};

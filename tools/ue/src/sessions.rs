@@ -4,9 +4,19 @@ use std::collections::BTreeMap;
 
 use sluice_ids::{Dnn, Snssai};
 use sluice_n1::{
-    Cause, EstablishmentAccept, EstablishmentRequest, N1_SM, RequestType, SessionCause,
-    SessionDownlink, SessionType, SessionUplink, Transaction, UplinkPayload, options, transaction,
+    Cause, EstablishmentAccept, EstablishmentRequest, FlowDescription, FlowOperation,
+    ModificationCommand, ModificationRequest, N1_SM, QosRule, RequestType, RuleOperation,
+    SessionCause, SessionDownlink, SessionType, SessionUplink, Transaction, Uplink, UplinkPayload,
+    options, transaction,
 };
+
+use crate::ue::Ue;
+
+/// Refusals, and names of messages, that are kept.
+const KEPT: usize = 64;
+
+/// A session that was refused, and the cause of 5GMM or 5GSM.
+pub type Refused = (u8, Option<Cause>, Option<SessionCause>);
 
 /// What a UE wants of a session.
 #[derive(Clone, Debug, Default)]
@@ -29,11 +39,15 @@ pub struct Sessions {
     /// Those that have data to send while the UE is idle, a bit for each.
     has_data: u16,
     /// What came back, or was refused.
-    refused: Vec<(u8, Option<Cause>, Option<SessionCause>)>,
-    /// Names of all messages, and their causes.
+    refused: Vec<Refused>,
+    /// How often that was.
+    refusals: u64,
+    /// Names of the last messages, and their causes.
     received: Vec<String>,
-    /// It never says that a release is complete.
+    /// It never says that a release or a modification is complete.
     pub no_complete: bool,
+    /// It refuses all modifications for this cause.
+    pub refuses_modifications: Option<SessionCause>,
 }
 
 impl Sessions {
@@ -59,12 +73,17 @@ impl Sessions {
         self.has_data = sessions;
     }
 
-    /// Requests that came back or were refused: session, and cause of 5GMM or 5GSM.
-    pub fn refused(&self) -> &[(u8, Option<Cause>, Option<SessionCause>)] {
+    /// The last requests that came back or were refused: session, and cause of 5GMM or 5GSM.
+    pub fn refused(&self) -> &[Refused] {
         &self.refused
     }
 
-    /// Names of all messages of session management, and their causes.
+    /// How many requests came back or were refused.
+    pub fn refusals(&self) -> u64 {
+        self.refusals
+    }
+
+    /// Names of the last messages of session management, and their causes.
     pub fn received(&self) -> &[String] {
         &self.received
     }
@@ -99,8 +118,22 @@ impl Sessions {
         }
     }
 
+    /// It asks for a flow of its own, or gives some up.
+    pub(crate) fn modify(&mut self, session: u8, wanted: ModificationRequest) -> UplinkPayload {
+        let request = SessionUplink::ModificationRequest(Box::new(wanted));
+        self.payload(session, &request)
+    }
+
     pub(crate) fn release(&mut self, session: u8) -> UplinkPayload {
         self.payload(session, &SessionUplink::ReleaseRequest(None))
+    }
+
+    fn refuse(&mut self, refused: Refused) {
+        if self.refused.len() >= KEPT {
+            self.refused.drain(..KEPT / 2);
+        }
+        self.refused.push(refused);
+        self.refusals += 1;
     }
 
     /// A message with a transaction of its own.
@@ -126,36 +159,130 @@ impl Sessions {
         octets: &[u8],
     ) -> Option<UplinkPayload> {
         if cause.is_some() {
-            self.refused.push((session, cause, None));
+            self.refuse((session, cause, None));
             return None;
         }
         let of = transaction(octets)?;
         let message = SessionDownlink::decode(octets).ok()?;
+        if self.received.len() >= KEPT {
+            self.received.drain(..KEPT / 2);
+        }
         self.received.push(message.to_string());
         match message {
             SessionDownlink::EstablishmentAccept(accept) => {
-                self.there.insert(session, *accept);
+                let mut accept = *accept;
+                accept.rules.sort_by_key(|rule| rule.precedence);
+                self.there.insert(session, accept);
                 None
             }
             SessionDownlink::EstablishmentReject { cause, .. }
             | SessionDownlink::ReleaseReject(cause)
             | SessionDownlink::ModificationReject(cause)
             | SessionDownlink::Status(cause) => {
-                self.refused.push((session, None, Some(cause)));
+                self.refuse((session, None, Some(cause)));
                 None
             }
             SessionDownlink::ReleaseCommand(_) => {
                 self.there.remove(&session);
-                let complete = SessionUplink::ReleaseComplete.encode(of);
-                let answer = UplinkPayload {
-                    kind: N1_SM,
-                    session: Some(session),
-                    payload: complete,
-                    ..UplinkPayload::default()
-                };
+                let answer = answer(session, &SessionUplink::ReleaseComplete, of);
                 Some(answer).filter(|_| !self.no_complete)
+            }
+            SessionDownlink::ModificationCommand(command) => {
+                let message = match self.refuses_modifications {
+                    Some(cause) => SessionUplink::ModificationCommandReject(cause),
+                    None => match self.there.get_mut(&session) {
+                        Some(accept) => match modify(accept, &command) {
+                            Ok(()) => SessionUplink::ModificationComplete,
+                            Err(cause) => SessionUplink::ModificationCommandReject(cause),
+                        },
+                        None => SessionUplink::ModificationCommandReject(
+                            SessionCause::INVALID_SESSION_IDENTITY,
+                        ),
+                    },
+                };
+                Some(answer(session, &message, of)).filter(|_| !self.no_complete)
             }
             SessionDownlink::Other => None,
         }
     }
+}
+
+impl Ue {
+    /// The message that asks for flows of a session, or gives some up.
+    pub fn modify(&mut self, session: u8, wanted: ModificationRequest) -> Vec<u8> {
+        let payload = self.sessions_mut().modify(session, wanted);
+        self.protect(&Uplink::UlNasTransport(Box::new(payload)))
+    }
+}
+
+fn answer(session: u8, message: &SessionUplink, of: Transaction) -> UplinkPayload {
+    UplinkPayload {
+        kind: N1_SM,
+        session: Some(session),
+        payload: message.encode(of),
+        ..UplinkPayload::default()
+    }
+}
+
+/// What a command changes (TS 24.501, 6.3.2.3), or what is wrong with it: then nothing is changed.
+fn modify(
+    accept: &mut EstablishmentAccept,
+    command: &ModificationCommand,
+) -> Result<(), SessionCause> {
+    let (mut rules, mut flows) = (accept.rules.clone(), accept.flows.clone());
+    for rule in &command.rules {
+        change_rule(&mut rules, rule)?;
+    }
+    for flow in &command.flows {
+        let known = flows.iter().position(|one| one.qfi == flow.qfi);
+        match (flow.operation, known) {
+            (FlowOperation::Create, _) | (FlowOperation::Modify, Some(_)) => {
+                flows.retain(|one| one.qfi != flow.qfi);
+                flows.push(FlowDescription {
+                    operation: FlowOperation::Create,
+                    ..*flow
+                });
+            }
+            (FlowOperation::Delete, Some(known)) => {
+                flows.remove(known);
+            }
+            (_, None) => return Err(SessionCause::SEMANTICS_OF_QOS),
+        }
+    }
+    // Each rule has a flow, and a precedence of its own.
+    for (at, rule) in rules.iter().enumerate() {
+        let has_flow = rule.qfi == accept.qfi || flows.iter().any(|flow| flow.qfi == rule.qfi);
+        let is_twin = rules[..at]
+            .iter()
+            .any(|one| one.precedence == rule.precedence);
+        if !has_flow || is_twin {
+            return Err(SessionCause::SEMANTICS_OF_QOS);
+        }
+    }
+    (accept.rules, accept.flows) = (rules, flows);
+    accept.ambr = command.ambr.unwrap_or(accept.ambr);
+    Ok(())
+}
+
+fn change_rule(rules: &mut Vec<QosRule>, rule: &QosRule) -> Result<(), SessionCause> {
+    let known = rules.iter().position(|one| one.id == rule.id);
+    match (rule.operation, known) {
+        (RuleOperation::Create, known) => {
+            known.map(|known| rules.remove(known));
+            rules.push(rule.clone());
+        }
+        (RuleOperation::Delete, Some(known)) => {
+            rules.remove(known);
+        }
+        (RuleOperation::ReplaceFilters, Some(known)) => {
+            rules[known].filters.clone_from(&rule.filters);
+        }
+        (RuleOperation::Modify, Some(known)) => {
+            (rules[known].precedence, rules[known].qfi) = (rule.precedence, rule.qfi);
+        }
+        // No network here sends anything else.
+        _ => return Err(SessionCause::SEMANTICS_OF_QOS),
+    }
+    rules.sort_by_key(|rule| rule.precedence);
+    Ok(())
 }

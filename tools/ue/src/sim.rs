@@ -1,8 +1,9 @@
 //! A SIM: who a subscriber is, and the keys that prove it.
 
 use sluice_ids::{Plmn, ServingNetworkName, Suci, Supi};
+use sluice_security::eap::{Peer, Reply};
 use sluice_security::suci::{self, HomePublicKey};
-use sluice_security::{Answer, Autn, K, Opc, Rand, Sqn, Usim, UsimError};
+use sluice_security::{Answer, Autn, Credentials, K, Opc, Rand, Sqn, Usim, UsimError};
 
 /// A SIM.
 #[derive(Debug)]
@@ -15,12 +16,18 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// Of a subscriber's keys, without a key of the home network: the identity is shown as it is.
+    /// With Milenage, without a key of the home network: the identity is shown as it is.
     pub fn new(home: Plmn, msin: &str, k: &K, opc: &Opc) -> Self {
+        let credentials = Credentials::milenage(k.clone(), opc.clone());
+        Self::with(home, msin, &credentials)
+    }
+
+    /// With any algorithm, without a key of the home network.
+    pub fn with(home: Plmn, msin: &str, credentials: &Credentials) -> Self {
         Self {
             home,
             msin: msin.to_owned(),
-            usim: Usim::new(k, opc),
+            usim: Usim::new(credentials),
             home_key: None,
         }
     }
@@ -56,5 +63,18 @@ impl Sim {
         network: &ServingNetworkName,
     ) -> Result<Answer, UsimError> {
         self.usim.answer(rand, autn, network)
+    }
+
+    /// Has the phone's end of EAP-AKA' take a packet.
+    pub fn answer_eap(
+        &mut self,
+        peer: &mut Peer,
+        network: &ServingNetworkName,
+        packet: &[u8],
+    ) -> Reply {
+        let Some(supi) = self.supi() else {
+            return Reply::Nothing;
+        };
+        peer.receive(&mut self.usim, &supi, network, packet)
     }
 }

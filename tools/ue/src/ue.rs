@@ -2,16 +2,24 @@
 
 use sluice_ids::{Guti, Imeisv, Plmn, Snssai};
 use sluice_n1::{
-    AuthenticationRequest, Cause, DeregistrationRequest, Downlink, Envelope, Header, IdentityKind,
+    Cause, ConfigurationUpdate, DeregistrationRequest, Downlink, Envelope, Header, IdentityKind,
     MobileIdentity, NO_KEY, Protected, RegistrationAccept, RegistrationKind, RegistrationRequest,
     SecurityContext, SecurityModeCommand, ServiceRequest, Side, Uplink,
 };
+use sluice_security::eap::Peer;
 use sluice_security::{
-    Kamf, Kgnb, NasCount, NasKeys, SecurityCapability, UsimError, access_key, kamf, kseaf,
+    Kamf, Kgnb, NasCount, NasKeys, NextHop, NextHopChain, SecurityCapability, access_key,
 };
 
 use crate::sessions::{Sessions, WantedSession};
 use crate::sim::Sim;
+
+mod authentication;
+
+use authentication::Fresh;
+
+/// Names of messages that are kept.
+const RECEIVED: usize = 64;
 
 /// How a UE stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +45,7 @@ pub struct Behaviour {
     pub refuse_security_mode: bool,
     /// MACs of its initial messages are wrong.
     pub wrong_mac: bool,
-    /// It never says that a registration is complete.
+    /// It never says that a registration, or an update of its configuration, is complete.
     pub no_complete: bool,
 }
 
@@ -62,22 +70,34 @@ pub struct Ue {
     pub follow_on: bool,
     /// What it does otherwise than it should.
     pub behaviour: Behaviour,
-    /// Ephemeral keys of its concealments follow from this.
+    /// Ephemeral keys of its concealments follow from this and from [`Ue::random`].
     pub seed: u8,
+    /// Of the caller, for a UE whose concealments nobody shall foresee.
+    pub random: [u8; 32],
+    /// It comes since it was paged.
+    pub is_paged: bool,
     imeisv: Option<Imeisv>,
     state: UeState,
     guti: Option<Guti>,
     security: Option<Security>,
     /// After an authentication, until a Security Mode Command.
-    fresh: Option<(u8, Kamf)>,
+    fresh: Option<Fresh>,
+    /// Its end of EAP-AKA'.
+    peer: Peer,
     /// The last Registration Request, whole.
     request: Option<RegistrationRequest>,
     /// What it was accepted with.
     accept: Option<RegistrationAccept>,
     /// Why it was refused.
     refused: Option<Downlink>,
-    /// Names of all messages that it was sent.
+    /// That the network deregistered it: whether it shall register again, and why.
+    sent_away: Option<(bool, Option<Cause>)>,
+    /// Names of the last messages that it was sent.
     received: Vec<&'static str>,
+    /// The last Configuration Update Command.
+    pub told: Option<ConfigurationUpdate>,
+    /// Service requests that were accepted.
+    services: u64,
     /// Its PDU sessions.
     sessions: Sessions,
 }
@@ -93,14 +113,20 @@ impl Ue {
             follow_on: false,
             behaviour: Behaviour::default(),
             seed: 1,
+            random: [0; 32],
+            is_paged: false,
+            services: 0,
             imeisv: Imeisv::from_digits("3534900698733190"),
             state: UeState::Deregistered,
             guti: None,
             security: None,
             fresh: None,
+            peer: Peer::default(),
             request: None,
             accept: None,
             refused: None,
+            sent_away: None,
+            told: None,
             received: Vec::new(),
             sessions: Sessions::default(),
         })
@@ -109,6 +135,11 @@ impl Ue {
     /// How it stands.
     pub fn state(&self) -> UeState {
         self.state
+    }
+
+    /// In whose network it is.
+    pub fn network(&self) -> Plmn {
+        self.network
     }
 
     /// What it is called.
@@ -126,7 +157,17 @@ impl Ue {
         self.refused.as_ref()
     }
 
-    /// Names of all messages that it was sent.
+    /// What the network said when it deregistered it last: whether it shall register again, and why.
+    pub fn sent_away(&self) -> Option<(bool, Option<Cause>)> {
+        self.sent_away
+    }
+
+    /// Service requests that were accepted.
+    pub fn services(&self) -> u64 {
+        self.services
+    }
+
+    /// Names of the last messages that it was sent; some more than of any one procedure.
     pub fn received(&self) -> &[&'static str] {
         &self.received
     }
@@ -135,6 +176,16 @@ impl Ue {
     pub fn kgnb(&self) -> Option<Kgnb> {
         let security = self.security.as_ref()?;
         Some(access_key(&security.kamf, security.last_uplink))
+    }
+
+    /// The next hop after so many handovers since its connection began (TS 33.501, 6.9.2.1.1).
+    pub fn next_hop(&self, handovers: u8) -> Option<NextHop> {
+        let security = self.security.as_ref()?;
+        let mut chain = NextHopChain::new(&security.kamf, &self.kgnb()?);
+        for _ in 0..handovers {
+            chain.advance(&security.kamf);
+        }
+        Some(chain.last().clone())
     }
 
     /// Its keys are gone; its name is not.
@@ -218,9 +269,28 @@ impl Ue {
         protect(security, header, &plain)
     }
 
+    /// It is deregistered without a word.
+    pub fn deregister_locally(&mut self) {
+        self.sessions.clear();
+        self.state = UeState::Deregistered;
+    }
+
     /// The message with which an idle UE comes back; none without a name.
     pub fn request_service(&mut self) -> Option<Vec<u8>> {
         let request = self.service_request()?;
+        Some(self.come_back(request))
+    }
+
+    /// The same of a UE that was called: mobile terminated services.
+    pub fn answer_page(&mut self) -> Option<Vec<u8>> {
+        let request = ServiceRequest {
+            kind: 2,
+            ..self.service_request()?
+        };
+        Some(self.come_back(request))
+    }
+
+    fn come_back(&mut self, request: ServiceRequest) -> Vec<u8> {
         let shown = ServiceRequest {
             session_status: None,
             uplink_data: None,
@@ -228,7 +298,7 @@ impl Ue {
         };
         let whole = Uplink::ServiceRequest(request).encode();
         let message = |container| Uplink::ServiceRequest(ServiceRequest { container, ..shown });
-        Some(self.initial(message, &whole))
+        self.initial(message, &whole)
     }
 
     /// The message with which a connected UE wants user planes up: ciphered whole; none without a name.
@@ -243,8 +313,12 @@ impl Ue {
         let has_data = self.sessions.wants_up();
         Some(ServiceRequest {
             ngksi: security.map_or(NO_KEY, |security| security.context.ngksi()),
-            // Data, or signalling alone.
-            kind: u8::from(has_data != 0),
+            // An answer to paging, data, or signalling alone (TS 24.501, 9.11.3.50).
+            kind: if self.is_paged {
+                2
+            } else {
+                u8::from(has_data != 0)
+            },
             identity,
             session_status: Some(self.sessions.status()),
             uplink_data: (has_data != 0).then_some(has_data),
@@ -297,7 +371,7 @@ impl Ue {
     fn suci(&mut self) -> MobileIdentity {
         self.seed = self.seed.wrapping_add(1).max(1);
         self.sim
-            .suci([self.seed; 32])
+            .suci(self.random.map(|octet| octet ^ self.seed))
             .map_or(MobileIdentity::None, MobileIdentity::Suci)
     }
 
@@ -323,6 +397,9 @@ impl Ue {
 
     /// Takes a message, and gives those that answer it.
     pub fn receive(&mut self, octets: &[u8]) -> Vec<Vec<u8>> {
+        if self.received.len() >= RECEIVED {
+            self.received.drain(..RECEIVED / 2);
+        }
         let answer = match Envelope::open(octets) {
             Some(Envelope::Plain(plain)) => Downlink::decode(plain)
                 .ok()
@@ -344,11 +421,17 @@ impl Ue {
         self.received.push(message.name());
         match message {
             Downlink::AuthenticationRequest(request) => Some(self.authenticate(&request).encode()),
+            Downlink::EapRequest(request) => Some(self.answer_eap(&request)?.encode()),
+            Downlink::AuthenticationResult(result) => {
+                self.take_eap(&result.eap);
+                None
+            }
             Downlink::IdentityRequest(IdentityKind::Suci) => {
                 Some(Uplink::IdentityResponse(self.suci()).encode())
             }
             refusal @ (Downlink::RegistrationReject(_)
             | Downlink::AuthenticationReject
+            | Downlink::EapReject(_)
             | Downlink::ServiceReject(_)) => {
                 self.refuse(refusal);
                 None
@@ -361,45 +444,8 @@ impl Ue {
         self.state = UeState::Deregistered;
         self.security = None;
         self.guti = None;
+        self.sessions.clear();
         self.refused = Some(refusal);
-    }
-
-    fn authenticate(&mut self, request: &AuthenticationRequest) -> Uplink {
-        let used = self
-            .security
-            .as_ref()
-            .map(|security| security.context.ngksi());
-        if std::mem::take(&mut self.behaviour.ngksi_in_use) || used == Some(request.ngksi) {
-            return Uplink::AuthenticationFailure {
-                cause: Cause::NGKSI_IN_USE,
-                auts: None,
-            };
-        }
-        let network = self.network.serving_network_name();
-        match self.sim.answer(request.rand, request.autn, &network) {
-            Ok(mut answer) => {
-                let kseaf = kseaf(&answer.kausf, &network);
-                let kamf = self
-                    .sim
-                    .supi()
-                    .and_then(|supi| kamf(&kseaf, &supi, &request.abba));
-                self.fresh = kamf.map(|kamf| (request.ngksi, kamf));
-                answer.res_star[0] ^= u8::from(self.behaviour.wrong_res);
-                Uplink::AuthenticationResponse(answer.res_star)
-            }
-            Err(UsimError::Synch(auts)) => Uplink::AuthenticationFailure {
-                cause: Cause::SYNCH_FAILURE,
-                auts: Some(auts),
-            },
-            Err(UsimError::Mac) => Uplink::AuthenticationFailure {
-                cause: Cause::MAC_FAILURE,
-                auts: None,
-            },
-            Err(UsimError::SeparationBit) => Uplink::AuthenticationFailure {
-                cause: Cause::NON_5G_AUTHENTICATION,
-                auts: None,
-            },
-        }
     }
 
     /// Security Mode Command, protected with keys that it tells of.
@@ -410,8 +456,10 @@ impl Ue {
         };
         self.received.push("Security Mode Command");
         let reject = |cause| Some(Uplink::SecurityModeReject(cause).encode());
-        let Some((ngksi, kamf)) = self.fresh.clone().filter(|fresh| fresh.0 == command.ngksi)
-        else {
+        if let Some(eap) = &command.eap {
+            self.take_eap(eap);
+        }
+        let Some((ngksi, kamf)) = self.fresh_keys(command.ngksi) else {
             return reject(Cause::SECURITY_MODE_REJECTED);
         };
         let keys = NasKeys::new(&kamf, command.ciphering, command.integrity);
@@ -465,9 +513,15 @@ impl Ue {
                 completes.then_some(Uplink::RegistrationComplete)?
             }
             Downlink::AuthenticationRequest(request) => self.authenticate(&request),
+            Downlink::EapRequest(request) => self.answer_eap(&request)?,
+            Downlink::AuthenticationResult(result) => {
+                self.take_eap(&result.eap);
+                return None;
+            }
             Downlink::IdentityRequest(IdentityKind::Suci) => Uplink::IdentityResponse(self.suci()),
             Downlink::ServiceAccept { session_status, .. } => {
                 self.sessions.keep(session_status);
+                self.services += 1;
                 return None;
             }
             Downlink::DlNasTransport {
@@ -479,12 +533,30 @@ impl Ue {
                 let answer = self.sessions.receive(session, cause, &payload)?;
                 Uplink::UlNasTransport(Box::new(answer))
             }
+            Downlink::ConfigurationUpdateCommand(update) => {
+                self.guti = update.guti.or(self.guti);
+                let completes = update.acknowledge && !self.behaviour.no_complete;
+                self.told = Some(update);
+                completes.then_some(Uplink::ConfigurationUpdateComplete)?
+            }
+            Downlink::DeregistrationRequest {
+                registers_again,
+                cause,
+            } => {
+                self.sessions.clear();
+                self.state = UeState::Deregistered;
+                self.sent_away = Some((registers_again, cause));
+                Uplink::DeregistrationAccept
+            }
             Downlink::DeregistrationAccept => {
                 self.sessions.clear();
                 self.state = UeState::Deregistered;
                 return None;
             }
-            refusal @ (Downlink::RegistrationReject(_) | Downlink::AuthenticationReject) => {
+            refusal @ (Downlink::RegistrationReject(_)
+            | Downlink::AuthenticationReject
+            | Downlink::EapReject(_)
+            | Downlink::ServiceReject(_)) => {
                 self.refuse(refusal);
                 return None;
             }

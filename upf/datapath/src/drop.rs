@@ -63,7 +63,7 @@ reasons! {
         "Look for a sender that leaves checksums to a card which does not write them (`ethtool -K ... tx off` on a veth).",
     /// A fragment that cannot be reassembled here (outer header).
     OuterFragment = "outer_fragment",
-        "Raise the MTU between gNB and UPF, so that tunnel packets are not cut: over IPv6 none are put together.",
+        "Raise the MTU between gNB and UPF, so that tunnel packets are not cut.",
     /// The UDP header is cut short or its length lies.
     UdpHeader = "udp_header",
         "Look at the sender: its UDP lengths do not agree with its IP lengths.",

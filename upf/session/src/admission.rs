@@ -1,5 +1,6 @@
 //! Admission context of one message: the draft of a session's rules, and what was taken for it.
 
+use crate::applications::Applications;
 use crate::config::Unserved;
 use crate::limits::{FARS, PDRS, ROUTES, URRS};
 use crate::names::{NameId, Names, PlainName, plain};
@@ -29,6 +30,8 @@ pub struct Admission<'a, N> {
     pub names: &'a mut Names,
     /// Rules that PDRs activate by name.
     pub predefined: &'a PredefinedRules,
+    /// Flows by the Application ID of PDIs.
+    pub applications: &'a Applications,
     /// The session's rules as they will be.
     pub draft: &'a mut Rules,
     /// What was taken, for the case that the message is refused.

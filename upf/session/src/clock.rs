@@ -203,11 +203,12 @@ impl UsageClock {
     pub fn packets_left(&mut self, first_ns: u64, last_ns: u64) {
         let is_new = core::mem::take(&mut self.is_new);
         let is_renewed = core::mem::take(&mut self.is_renewed);
-        if first_ns == 0 || is_new || !self.limits.is_active || self.ended != 0 {
+        if first_ns == 0 || is_new || !self.limits.is_active {
             return;
         }
         let [first_s, last_s] = [first_ns, last_ns].map(|ns| (ns / NS_PER_S) as u32);
-        if is_renewed && !self.is_running {
+        // Those that left before a quota ended hold the others.
+        if self.ended != 0 || (is_renewed && !self.is_running) {
             self.last_s = self.last_s.max(first_s).max(last_s);
             return;
         }

@@ -87,7 +87,7 @@ fn finish<N: Network, E: Effects>(
         }
         Answer::Queried(token) => node.sessions.tell(SessionEvent::Queried(*token)),
     }
-    usage::end_meters(&mut node.sessions.resources, &record);
+    usage::end_meters(&mut node.sessions, &record);
     node.sessions.pending.recycle(record);
 }
 

@@ -1,8 +1,10 @@
 //! Configuration of the session machine.
 
+use crate::applications::ConfiguredApplications;
 use crate::limits::FLOW_FILTERS;
 use crate::load_control::LoadControlConfig;
 use crate::predefined::PredefinedRules;
+use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use sluice_datapath::lookup::layout::{InstanceId, Layout};
 
@@ -37,6 +39,8 @@ pub struct Config {
     pub allocation: Vec<AllocationPool>,
     /// Rules that PDRs activate by name, in the order of their numbers.
     pub predefined: PredefinedRules,
+    /// Applications that PDIs may name, beside those that PFD Management tells.
+    pub applications: ConfiguredApplications,
     /// What CP functions are told of this node's load.
     pub load_control: LoadControlConfig,
     /// Seed of the random bits in TEIDs and SEIDs; draw it from the system at start.
@@ -73,6 +77,15 @@ pub enum PoolAddresses {
         /// Its length in bits, 40 to 64.
         prefix_len: u8,
     },
+}
+
+impl fmt::Display for PoolAddresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ipv4 { base, prefix_len } => write!(f, "{base}/{prefix_len}"),
+            Self::Ipv6 { base, prefix_len } => write!(f, "{base}/{prefix_len}"),
+        }
+    }
 }
 
 /// What a Maximum Bitrate of 0 in one direction means.
@@ -144,6 +157,7 @@ impl Config {
             flow_filters: FLOW_FILTERS,
             allocation: Vec::new(),
             predefined: PredefinedRules::default(),
+            applications: ConfiguredApplications::default(),
             load_control: LoadControlConfig::default(),
             seed,
         }

@@ -125,6 +125,7 @@ fn fill<N: Network>(
         resources: &mut sessions.resources,
         names: &mut sessions.names,
         predefined: &sessions.config.predefined,
+        applications: &sessions.applications,
         draft: new,
         claims,
         shard: base.shard,
@@ -160,6 +161,7 @@ fn fill<N: Network>(
         Scope::FarsOnly => work.resolve_fars(old)?,
         Scope::Rules => {
             work.settle_predefined()?;
+            work.check_detection()?;
             work.resolve()?;
             work.place()?;
             work.resources.tell_clocks(work.draft, place, work.now_s);
@@ -322,6 +324,8 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
         resources.nat.record_newest(entry.entry);
     }
     resources.sets.change(&change.old.sets, &change.new.sets);
+    sessions.applications.follow(&change.old, &change.new);
+    sessions.config.predefined.follow(&change.old, &change.new);
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
     }

@@ -42,6 +42,8 @@ pub enum SessionEvent {
     PathsFailed(IpAddr, usize),
     /// It answers again, one of so many.
     PathsRecovered(IpAddr, usize),
+    /// So many sessions kept the flows of an application that has others now, as tables are full.
+    FlowsKept(u32),
     /// The caller's query with this token is done.
     Queried(u64),
 }
@@ -65,7 +67,10 @@ impl SessionEvent {
             | Self::TriggersUnserved(id)
             | Self::ReportFailed(id, _)
             | Self::NodeReportFailed(id, _) => Some(*id),
-            Self::Queried(_) | Self::PathsFailed(..) | Self::PathsRecovered(..) => None,
+            Self::Queried(_)
+            | Self::PathsFailed(..)
+            | Self::PathsRecovered(..)
+            | Self::FlowsKept(_) => None,
         }
     }
 }
@@ -133,6 +138,10 @@ impl SessionEvent {
                 )
             }
             Self::Queried(token) => write!(f, "query {token} is done"),
+            Self::FlowsKept(n) => write!(
+                f,
+                "{n} sessions keep the former flows of an application: flow filters or blocks are all in use"
+            ),
             Self::PathsFailed(first, 1) => {
                 write!(f, "GTP-U peer {first} does not answer Echo Requests")
             }

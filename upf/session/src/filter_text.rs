@@ -22,7 +22,7 @@ pub fn texts(filter: Filter, run: impl Iterator<Item = FlowFilter>) -> Vec<Strin
 }
 
 /// One flow filter.
-fn text(filter: &FlowFilter) -> String {
+pub fn text(filter: &FlowFilter) -> String {
     let ports = |range: Option<(u16, u16)>| Ports::from_iter(range);
     let flow = FlowDescription {
         protocol: filter.protocol,

@@ -6,12 +6,13 @@ use crate::conformance;
 use crate::events::SessionEvent;
 use crate::network::Network;
 use crate::path_reports::PathChange;
+use crate::pending::Share;
 use crate::prefetch::{self, Upcoming};
 use crate::procedure::put;
 use crate::procedure::report::{downlink_data, error_indication};
 use crate::procedure::{
-    association, association_release, deletion, establishment, measurement, modification,
-    node_report, report, set_deletion,
+    association, association_release, deletion, establishment, flow_change, measurement,
+    modification, node_report, pfd_management, report, set_deletion,
 };
 use crate::report_queue::ReportCounters;
 use crate::resources::percent;
@@ -49,16 +50,18 @@ impl UpFunction {
     /// A UP function without associations. Its features are set here; `foreign` is the writer of
     /// the path's table of identifiers that others chose.
     pub fn new(config: Config, mut n4: sluice_n4::Config, foreign: ExactWriter) -> Self {
-        n4.features.up = Some(conformance::up_function_features(&config));
+        let features = conformance::up_function_features(&config);
+        n4.features.up = Some(features);
         // TS 29.244, 6.2.6.2.2: Session Retention Information is honoured.
         n4.retains_sessions = true;
         let associations = n4.limits.associations;
         let known = foreign.reader();
-        let node = Node {
+        let mut node = Node {
             node_id: n4.node_id.clone(),
             endpoint: Endpoint::new(Role::Up, n4),
             sessions: Sessions::new(config, associations, foreign),
         };
+        node.sessions.features = features;
         Self { node, known }
     }
 
@@ -127,6 +130,7 @@ impl UpFunction {
         association::give_up_silent_peers(&mut self.node.sessions, now);
         self.node.sessions.reports.end_delays(now);
         set_deletion::walk(&mut self.node.sessions);
+        flow_change::walk(&mut self.node, at, net, out);
         node_report::tell_all(&mut self.node, at, out);
         end_sessions(&mut self.node, at, net, out);
     }
@@ -140,11 +144,13 @@ impl UpFunction {
         let node_report = sessions.paths.next_try;
         let timers = sessions.timers.next_s();
         // Where there is no room the next measurement waits for a transaction that comes back.
-        let timers = timers.filter(|_| sessions.pending.has_room());
+        let timers = timers.filter(|_| sessions.pending.has_room_for(Share::Measurements));
         let timers = timers.map(|at_s| Instant(u64::from(at_s) * 1_000_000_000));
         let endpoint = self.node.endpoint.next_deadline();
         // Every tick goes on with it.
-        let walk = sessions.set_walk.map(|_| Instant(0));
+        let flows =
+            sessions.flow_walk.is_under_way() && sessions.pending.has_room_for(Share::FlowChanges);
+        let walk = (flows || sessions.set_walk.is_some()).then_some(Instant(0));
         [endpoint, gives_up, delayed, node_report, timers, walk]
             .into_iter()
             .flatten()
@@ -299,6 +305,16 @@ impl UpFunction {
         self.node.sessions.repeated
     }
 
+    /// Sessions that kept the flows of an application when it got others, as tables were full.
+    pub fn flows_kept(&self) -> u64 {
+        self.node.sessions.flows_kept
+    }
+
+    /// How many applications there are.
+    pub fn application_count(&self) -> usize {
+        self.node.sessions.applications.len()
+    }
+
     /// The flow filters that rules name, for the path's tables.
     pub fn flow_filters(&self) -> FlowFilters {
         self.node.sessions.resources.filters.reader()
@@ -389,6 +405,10 @@ fn request_arrived<N: Network, E: Effects>(
             set_deletion::delete(node, at, request, out);
             None
         }
+        MessageType::PFD_MANAGEMENT_REQUEST => {
+            pfd_management::manage(node, at, request, out);
+            None
+        }
         _ => {
             refuse_unsupported(node, at, request, out);
             None
@@ -399,7 +419,7 @@ fn request_arrived<N: Network, E: Effects>(
     }
 }
 
-/// PFD management and sets of SMFs: features that are not advertised.
+/// Sets of SMFs: a feature that is not advertised.
 fn refuse_unsupported<E: Effects>(
     node: &mut Node,
     at: Moment,
@@ -409,13 +429,10 @@ fn refuse_unsupported<E: Effects>(
     let Node {
         endpoint, node_id, ..
     } = node;
-    let names_itself = request.header().message_type != MessageType::PFD_MANAGEMENT_REQUEST;
     let seid = request.header().seid.map(|_| Seid(0));
     // A peer that is gone needs no answer.
     let _ = endpoint.reply(at.now, request.reply, seid, out, |w| {
-        if names_itself {
-            put(w, IeType::NODE_ID, &node_id.as_wire())?;
-        }
+        put(w, IeType::NODE_ID, &node_id.as_wire())?;
         put(w, IeType::CAUSE, &Cause::SERVICE_NOT_SUPPORTED)
     });
 }

@@ -99,6 +99,8 @@ pub struct PdrView {
     pub ue_prefix: Option<String>,
     /// The predefined rule that it is: PDRs that activate rules stand back, and their rules match in their place.
     pub predefined_rule: Option<String>,
+    /// The application whose flows are its filters.
+    pub application: Option<String>,
     /// SDF filters, of which a packet has to meet one; empty: all packets.
     pub filters: Vec<String>,
     /// QFIs that it matches; empty: all.
@@ -166,6 +168,20 @@ pub struct UrrView {
     pub uplink: UsageView,
     /// Downlink usage.
     pub downlink: UsageView,
+}
+
+/// An application.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApplicationView {
+    /// Application ID.
+    pub id: String,
+    /// Whose flows it has: `upf.yaml`, or those of a `PFD management` that hold before them; `none` if it is
+    /// unknown to new PDRs, and others match nothing.
+    pub source: &'static str,
+    /// PDRs that name it.
+    pub pdrs: u32,
+    /// Its flows.
+    pub flows: Vec<String>,
 }
 
 /// An association with a CP function.
@@ -276,6 +292,22 @@ impl UpFunction {
         .collect()
     }
 
+    /// All applications, by name.
+    pub fn applications(&self) -> Vec<ApplicationView> {
+        let all = self.node.sessions.applications.all().into_iter();
+        all.map(|of| ApplicationView {
+            id: of.name.escape_ascii().to_string(),
+            source: match of.flows {
+                [] => "none",
+                _ if of.is_told => "PFD management",
+                _ => "upf.yaml",
+            },
+            pdrs: of.pdrs,
+            flows: of.flows.iter().map(filter_text::text).collect(),
+        })
+        .collect()
+    }
+
     fn count_of(&self, id: AssociationId) -> usize {
         self.node.sessions.store.of(id).count()
     }
@@ -313,6 +345,7 @@ impl UpFunction {
             ue_address: named.ipv4,
             ue_prefix: named.prefix_text(),
             predefined_rule: self.predefined_name(pdr),
+            application: self.application_name(pdr),
             filters: filter_text::texts(pdr.filter, run),
             qfi: (0..64).filter(|q| pdr.qfis >> q & 1 == 1).collect(),
             live: rules.is_live(pdr),
@@ -329,6 +362,14 @@ impl UpFunction {
         };
         let (rule, _) = self.node.sessions.config.predefined.get(number)?;
         Some(rule.name.clone())
+    }
+
+    fn application_name(&self, pdr: &Pdr) -> Option<String> {
+        let FilterOrigin::Application(number) = pdr.filter.origin else {
+            return None;
+        };
+        let name = self.node.sessions.applications.name(number)?;
+        Some(name.escape_ascii().to_string())
     }
 
     fn far_view(&self, far: &Far) -> FarView {

@@ -62,6 +62,7 @@
 
 mod admission;
 mod admit;
+mod applications;
 mod clock;
 mod compile;
 mod completion;
@@ -71,6 +72,7 @@ mod draft;
 mod events;
 mod filter_text;
 mod flow_filter_runs;
+mod flow_walk;
 mod function;
 pub mod hash;
 pub mod hash_index;
@@ -92,6 +94,7 @@ mod random;
 mod refusal;
 mod refusal_causes;
 mod released;
+mod reload;
 mod remote_fteid_index;
 mod report_queue;
 mod resources;
@@ -106,19 +109,22 @@ mod timers;
 mod trace_target;
 mod usage;
 
+pub use applications::{Application, ApplicationError, ConfiguredApplications};
 pub use config::{AllocationPool, Config, MbrZero, PoolAddresses, ShapedRates, Unserved};
 pub use conformance::UP_FUNCTION_FEATURES;
 pub use events::SessionEvent;
 pub use function::UpFunction;
 pub use inspect::{
-    AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView, UrrView,
+    ApplicationView, AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView,
+    UrrView,
 };
-pub use limits::PREDEFINED as PREDEFINED_MAX;
+pub use limits::{APPLICATIONS as APPLICATIONS_MAX, PREDEFINED as PREDEFINED_MAX};
 pub use load_control::LoadControlConfig;
 pub use path_reports::{PathChange, RemotePath};
-pub use predefined::{PredefinedError, PredefinedRule, PredefinedRules};
+pub use predefined::{PredefinedChange, PredefinedError, PredefinedRule, PredefinedRules};
 pub use prefetch::Upcoming;
 pub use refusal_causes::refusal_causes;
+pub use reload::{Changeable, ReloadError};
 pub use report_queue::ReportCounters;
 pub use resources::{InUse, NatCounters, NatRecord};
 pub use sessions::Effects;

@@ -75,6 +75,19 @@ pub const PREDEFINED: usize = 256;
 /// Predefined rules that one PDR activates: as many as one message brings.
 pub const PREDEFINED_OF_PDR: usize = wire::PREDEFINED_RULES_PER_PDR;
 
+/// Applications: an operator tells tens of them apart. Each may have as many flow filters as a PDR, 64 octets each: 4 MB.
+pub const APPLICATIONS: usize = 1_024;
+
+/// Octets of an Application ID: names such as `com.example.video`.
+pub const APPLICATION_NAME: usize = 255;
+
+/// Applications of one PFD Management Request: all that there may be.
+pub const APPLICATIONS_PER_REQUEST: usize = APPLICATIONS;
+
+/// Places of sessions that are looked at in one turn for those whose named flows have changed: some 50 us if none has,
+/// a millisecond if all have.
+pub const FLOWS_WALK: u32 = 256;
+
 /// Names of network instances that rules may use; a configuration has a few.
 pub const NAMES: usize = 4096;
 

@@ -123,6 +123,14 @@ impl PartitionedBits {
         Some(before)
     }
 
+    /// True if a bit is set.
+    pub fn get(&self, number: u32) -> bool {
+        let (part, inside) = Part::of_number(number);
+        let part = self.parts.get(part.index() % PARTITIONS);
+        let word = part.and_then(|part| part.get(inside as usize / 64));
+        word.is_some_and(|word| word >> (inside % 64) & 1 != 0)
+    }
+
     /// Clears a bit.
     pub fn clear(&mut self, number: u32) {
         if let Some((word, bit)) = self.word(number) {

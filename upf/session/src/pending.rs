@@ -74,6 +74,23 @@ pub struct Pending {
     pub remarks: SessionRemarks,
     /// The answer.
     pub answer: Answer,
+    /// On whose account it is under way.
+    pub share: Share,
+}
+
+/// On whose account a transaction is under way. What no request asked for may be due of many sessions at the same
+/// time, and has a share each: what it may not take is left for requests, which would be refused without it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Share {
+    /// Requests, and what has a limit of its own; all that there is.
+    #[default]
+    All,
+    /// Measurements.
+    Measurements,
+    /// Changes of flows that sessions know by name.
+    FlowChanges,
+    /// The end of sessions that nobody can name any more.
+    Removals,
 }
 
 /// What the operator is told about a message, once for each association.
@@ -135,6 +152,9 @@ pub struct Reply {
     pub cp_seid: Seid,
 }
 
+/// One in so many transactions under way may be of each [`Share`] that no request asked for.
+const SHARES: usize = 8;
+
 /// The transactions under way, in parts by the lowest bits of their shard; a transaction's name tells
 /// its part. Boxes are used again; none is made once the most that were ever under way at a time have
 /// been.
@@ -143,6 +163,8 @@ pub struct PendingTable {
     parts: Box<[PendingPart; PARTITIONS]>,
     /// Records in use.
     used: usize,
+    /// Of these, how many there are of each [`Share`].
+    shares: [usize; 4],
     /// Boxes belong to no key: who takes one gives it back.
     spare: Vec<Box<Pending>>,
     txns: Vec<Box<Txn>>,
@@ -196,6 +218,7 @@ impl PendingTable {
         Self {
             parts: Box::new(core::array::from_fn(part)),
             used: 0,
+            shares: [0; 4],
             spare: Vec::with_capacity(limit),
             txns: Vec::with_capacity(limit),
             limit,
@@ -210,6 +233,13 @@ impl PendingTable {
     /// True if one more may go.
     pub fn has_room(&self) -> bool {
         self.len() < self.limit
+    }
+
+    /// True if one more of a share may go.
+    pub fn has_room_for(&self, share: Share) -> bool {
+        let is_within =
+            share == Share::All || self.shares[share as usize] < self.limit.div_ceil(SHARES);
+        self.has_room() && is_within
     }
 
     /// An empty transaction of a session with an empty record.
@@ -239,6 +269,7 @@ impl PendingTable {
                 ue: UeAddresses::default(),
                 remarks: SessionRemarks::default(),
                 answer: Answer::None,
+                share: Share::All,
             }),
         }
     }
@@ -265,9 +296,11 @@ impl PendingTable {
     /// Keeps the record until the transaction comes back; names the transaction.
     pub fn keep(&mut self, record: Box<Pending>, txn: &mut Txn) {
         let (part, _) = Part::of_number(txn.shard.0.into());
+        let share = record.share as usize;
         let kept = self.parts[part.index() % PARTITIONS].keep(record);
         if let Some((slot, turn)) = kept {
             self.used += 1;
+            self.shares[share] += 1;
             txn.id = u64::from(turn) << 32 | u64::from(part.number(slot));
         }
     }
@@ -286,6 +319,7 @@ impl PendingTable {
         let part = &mut self.parts[part.index() % PARTITIONS];
         let record = part.take(slot, (id >> 32) as u32)?;
         self.used -= 1;
+        self.shares[record.share as usize] -= 1;
         Some(record)
     }
 
@@ -301,6 +335,7 @@ impl PendingTable {
         record.ue = UeAddresses::default();
         record.remarks = SessionRemarks::default();
         record.answer = Answer::None;
+        record.share = Share::All;
         self.spare.push(record);
     }
 
@@ -315,6 +350,29 @@ impl PendingTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_request_asked_for_leaves_room_for_requests() {
+        let mut table = PendingTable::new(16);
+        let name = SessionRef { at: 1, check: 1 };
+        let mut ids = Vec::new();
+        for share in [Share::Measurements, Share::FlowChanges, Share::Removals] {
+            while table.has_room_for(share) {
+                let (mut record, mut txn) = (table.record(name), table.txn(0));
+                record.share = share;
+                table.keep(record, &mut txn);
+                ids.push(txn.id);
+            }
+        }
+        assert_eq!(ids.len(), 6, "two of each");
+        assert!(table.has_room());
+        for id in ids {
+            let record = table.take(id).unwrap();
+            let share = record.share;
+            table.recycle(record);
+            assert!(table.has_room_for(share));
+        }
+    }
 
     /// What is done with a transaction leaves all parts but its shard's as they were.
     #[test]

@@ -1,6 +1,7 @@
 //! Predefined rules (TS 29.244, 5.19): what PDRs activate by name.
 
 use crate::limits::PREDEFINED;
+use crate::rules::{FilterOrigin, Rules};
 use crate::sdf::{self, FlowFilterList, SdfError};
 use core::fmt;
 use sluice_wire::ids::QerId;
@@ -73,9 +74,40 @@ impl fmt::Display for PredefinedError {
 
 impl std::error::Error for PredefinedError {}
 
-/// All predefined rules, with their flow filters.
+/// Why rules cannot take the place of those there are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PredefinedChange {
+    /// Sessions have this rule active, and it would go.
+    Active(String),
+    /// This rule would stand elsewhere among those that stay, or a new one before it.
+    Order(String),
+    /// So many came and went that there is no number left.
+    Numbers,
+}
+
+impl fmt::Display for PredefinedChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Active(name) => write!(f, "rule {name} is active in sessions"),
+            Self::Order(name) => write!(
+                f,
+                "rule {name} stands elsewhere: new rules come behind those that stay; another order needs a restart"
+            ),
+            Self::Numbers => write!(f, "too many rules came and went: a restart is needed"),
+        }
+    }
+}
+
+impl std::error::Error for PredefinedChange {}
+
+/// All predefined rules, with their flow filters. A rule keeps its number while it is there.
 #[derive(Clone, Debug, Default)]
-pub struct PredefinedRules(Vec<(PredefinedRule, FlowFilterList)>);
+pub struct PredefinedRules {
+    /// By number; none in the place of one that went.
+    rules: Vec<Option<(PredefinedRule, FlowFilterList)>>,
+    /// By number: PDRs of sessions that have it active.
+    users: Vec<u32>,
+}
 
 impl PredefinedRules {
     /// Reads the flows of all.
@@ -100,29 +132,107 @@ impl PredefinedRules {
                     SdfError::TooMany => PredefinedError::TooManyFlows(rule.name.clone()),
                 })?;
             }
-            all.0.push((rule.clone(), list));
+            all.rules.push(Some((rule.clone(), list)));
         }
         Ok(all)
     }
 
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.rules.iter().flatten().next().is_none()
     }
 
     /// The number of the rule of this name.
     pub fn find(&self, name: &[u8]) -> Option<u16> {
-        let at = self
-            .0
-            .iter()
-            .position(|(rule, _)| rule.name.as_bytes() == name)?;
+        let is_it = |rule: &Option<(PredefinedRule, _)>| {
+            (rule.as_ref()).is_some_and(|(rule, _)| rule.name.as_bytes() == name)
+        };
+        let at = self.rules.iter().position(is_it)?;
         Some(at as u16)
     }
 
     /// A rule and its flow filters.
     pub fn get(&self, number: u16) -> Option<&(PredefinedRule, FlowFilterList)> {
-        self.0.get(usize::from(number))
+        self.rules.get(usize::from(number))?.as_ref()
     }
+
+    /// What takes the place of these rules, by the numbers that those have which stay; true behind it if sessions
+    /// have one active that is another now.
+    ///
+    /// # Errors
+    /// If it cannot take their place while sessions have them; see [`PredefinedChange`].
+    pub fn replaced(&self, new: &Self) -> Result<(Self, bool), PredefinedChange> {
+        let mut after = Self {
+            rules: vec![None; self.rules.len()],
+            users: self.users.clone(),
+        };
+        let mut is_any_used = false;
+        let mut last = None;
+        for rule in new.rules.iter().flatten() {
+            let name = &rule.0.name;
+            let number = match self.find(name.as_bytes()) {
+                Some(number) => usize::from(number),
+                None => after.rules.len(),
+            };
+            if last.is_some_and(|last| number <= last) {
+                return Err(PredefinedChange::Order(name.clone()));
+            }
+            last = Some(number);
+            if number == after.rules.len() {
+                after.rules.push(None);
+            }
+            let is_other = self.rules.get(number) != Some(&Some(rule.clone()));
+            is_any_used |= is_other && self.is_used(number);
+            if let Some(place) = after.rules.get_mut(number) {
+                *place = Some(rule.clone());
+            }
+        }
+        for (number, rule) in self.rules.iter().enumerate() {
+            let is_gone = after.rules.get(number).is_some_and(Option::is_none);
+            if let Some((rule, _)) = rule
+                && is_gone
+                && self.is_used(number)
+            {
+                return Err(PredefinedChange::Active(rule.name.clone()));
+            }
+        }
+        while after.rules.pop_if(|last| last.is_none()).is_some() {}
+        match after.rules.len() > PREDEFINED {
+            true => Err(PredefinedChange::Numbers),
+            false => Ok((after, is_any_used)),
+        }
+    }
+
+    fn is_used(&self, number: usize) -> bool {
+        self.users.get(number).is_some_and(|users| *users > 0)
+    }
+
+    /// A session has other rules than before.
+    pub fn follow(&mut self, old: &Rules, new: &Rules) {
+        if self.rules.is_empty() {
+            return;
+        }
+        self.users.resize(self.users.len().max(self.rules.len()), 0);
+        for number in active(new) {
+            if let Some(users) = self.users.get_mut(usize::from(number)) {
+                *users += 1;
+            }
+        }
+        for number in active(old) {
+            if let Some(users) = self.users.get_mut(usize::from(number)) {
+                *users = users.saturating_sub(1);
+            }
+        }
+    }
+}
+
+/// The rules that PDRs of a session have active, each as often as one has it.
+fn active(rules: &Rules) -> impl Iterator<Item = u16> {
+    let origins = rules.pdrs.iter().map(|pdr| pdr.filter.origin);
+    origins.filter_map(|origin| match origin {
+        FilterOrigin::Predefined(number) => Some(number),
+        _ => None,
+    })
 }
 
 /// Bit of a QER ID that no CP function gives: the QER is one of the UP function (8.2.75).

@@ -82,7 +82,8 @@ const CAUSES: &[(Cause, &str)] = &[
     ),
     (
         Cause::UNKNOWN_APPLICATION_ID,
-        "A PDI names an application. None can be configured yet.",
+        "A PDI names an application of which no flows are known: it is neither in `applications` of upf.yaml nor was \
+         it told by PFD Management (see `sluice ctl applications`).",
     ),
 ];
 

@@ -132,6 +132,8 @@ pub struct ReportCounters {
     pub sent_usage: u64,
     /// The same for inactivity.
     pub sent_inactivity: u64,
+    /// FARs that a Downlink Data Report told of, and that an update lets forward again: the UE was paged and is back.
+    pub paging_answered: u64,
     /// Answered, whatever the answer was.
     pub answered: u64,
     /// Not answered, or refused.

@@ -105,6 +105,15 @@ pub fn summary(filters: &[FlowFilter], is_from_access: bool) -> (Filter, bool) {
     (filter, needs_run)
 }
 
+/// What flow filters that are known by a name let through, as [`summary`] has it; nothing if there are none.
+pub fn named(filters: &[FlowFilter], is_from_access: bool, origin: FilterOrigin) -> (Filter, bool) {
+    let (filter, needs_run) = match filters {
+        [] => (Filter::NOTHING, false),
+        _ => summary(filters, is_from_access),
+    };
+    (Filter { origin, ..filter }, needs_run)
+}
+
 /// True if it asks for a family at the most.
 fn is_free(filter: &FlowFilter) -> bool {
     let family_alone = FlowFilter {

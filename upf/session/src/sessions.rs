@@ -1,11 +1,13 @@
 //! What the procedures of the UP function work on: the PFCP endpoint, and sessions with their store,
 //! allocators, indices, transactions under way and what is remembered of associations.
 
+use crate::applications::Applications;
 use crate::compile::compiler::Compiler;
 use crate::config::Config;
 use crate::draft::RuleChange;
 use crate::events::SessionEvent;
 use crate::flow_filter_runs::FlowFilterRuns;
+use crate::flow_walk::FlowWalk;
 use crate::hash::Seeded;
 use crate::limits::URRS_PER_SESSION;
 use crate::load_control::LoadControl;
@@ -25,7 +27,7 @@ use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::session::txn::Txn;
 use sluice_n4::{AssociationId, Endpoint, Instant, NodeId, Outbox, SessionRequest};
-use sluice_wire::pfcp::value::NtpTime;
+use sluice_wire::pfcp::value::{NtpTime, UpFunctionFeatures};
 use std::collections::VecDeque;
 
 /// When something happens.
@@ -86,6 +88,10 @@ pub struct Sessions {
     pub resources: Resources,
     /// Names of network instances.
     pub names: Names,
+    /// Flows by the Application ID of PDIs.
+    pub applications: Applications,
+    /// Our features, as CP functions know them.
+    pub features: UpFunctionFeatures,
     /// Transactions that the path has.
     pub pending: PendingTable,
     /// Which sessions send into a peer's tunnel, for Error Indications.
@@ -108,6 +114,10 @@ pub struct Sessions {
     pub releasing: bool,
     /// Sessions of deleted sets are looked for.
     pub set_walk: Option<SetWalk>,
+    /// Sessions are looked for whose named flows have changed.
+    pub flow_walk: FlowWalk,
+    /// Sessions that kept flows which had changed, as something was full.
+    pub flows_kept: u64,
     /// An association has sessions to end, or their reports are on the way.
     pub has_releases: bool,
     /// Establishments that came again when the endpoint no longer knew them.
@@ -116,7 +126,7 @@ pub struct Sessions {
     /// Room for the next change of rules; it is as large as all rules of a session, twice.
     spare_change: Option<Box<RuleChange>>,
     /// Room for [`rules`](Self::rules).
-    read: Box<Rules>,
+    pub read: Box<Rules>,
     next_shard: u32,
     /// What is written is read again and compared.
     #[cfg(test)]
@@ -142,6 +152,8 @@ impl Sessions {
                 random,
             ),
             names: Names::default(),
+            features: UpFunctionFeatures::NONE,
+            applications: Applications::new(&config.applications, Seeded(config.seed[0])),
             pending: PendingTable::new(config.transactions),
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),
             timers: SessionTimers::new(config.sessions),
@@ -153,6 +165,8 @@ impl Sessions {
             compiler: Compiler::new(config.mbr_zero, config.shaped_rates),
             releasing: false,
             set_walk: None,
+            flow_walk: FlowWalk::default(),
+            flows_kept: 0,
             has_releases: false,
             repeated: 0,
             events: VecDeque::with_capacity(EVENTS),

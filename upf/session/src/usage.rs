@@ -1,5 +1,6 @@
 //! Usage of sessions: credited to URRs, and written as the reports that are due (TS 29.244, 5.2.2).
 
+use crate::applications::Applications;
 use crate::compile::image::Watcher;
 use crate::pending::{Due, Pending};
 use crate::procedure::put;
@@ -9,7 +10,8 @@ use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use sluice_datapath::session::txn::Usage;
 use sluice_datapath::session::usage_record::Marks;
-use sluice_wire::pfcp::value::UsageReportTrigger;
+use sluice_wire::pfcp::group::{ApplicationDetectionInformation, UsageReport};
+use sluice_wire::pfcp::value::{Text, UsageReportTrigger};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 /// The reports that the response carries: on removal of a URR and when the last PDR leaves it
@@ -94,13 +96,18 @@ fn packets_left(sessions: &mut Sessions, name: SessionRef, marks: &Marks) {
 /// Writes the usage reports that are due, as IEs of this type. A session has no more URRs than a
 /// message has reports.
 pub fn write_reports(
-    resources: &mut Resources,
+    sessions: &mut Sessions,
     at: Moment,
     record: &Pending,
     reference: Option<u32>,
     ie: IeType,
     w: &mut Writer<'_>,
 ) -> Result<(), Full> {
+    let Sessions {
+        resources,
+        applications,
+        ..
+    } = sessions;
     for due in &record.due {
         if let Some((meter, mut clock)) = resources.metered(due.meter) {
             if let Some(clock) = &mut clock {
@@ -109,7 +116,7 @@ pub fn write_reports(
             let (before, latest) = meter.report(due.trigger, at.wall, clock);
             for mut report in before.into_iter().chain([latest]) {
                 report.query_urr_reference = reference;
-                put(w, ie, &report)?;
+                put(w, ie, &detected(applications, due.meter, report))?;
             }
         }
     }
@@ -131,8 +138,28 @@ pub fn is_any_due(resources: &Resources, record: &Pending) -> bool {
 }
 
 /// The meters of URRs that have gone end with their reports.
-pub fn end_meters(resources: &mut Resources, record: &Pending) {
+pub fn end_meters(sessions: &mut Sessions, record: &Pending) {
     for due in record.due.iter().filter(|due| due.ends) {
-        resources.end_meter(due.meter);
+        sessions.applications.forget_meter(due.meter);
+        sessions.resources.end_meter(due.meter);
+    }
+}
+
+/// What a report of this meter tells of the start or stop of traffic: whose it is, if it is an application's.
+pub fn detected<'a>(
+    applications: &'a Applications,
+    meter: u32,
+    report: UsageReport<'a>,
+) -> UsageReport<'a> {
+    let trigger = report.usage_report_trigger;
+    let tells_traffic =
+        trigger.contains(UsageReportTrigger::START) || trigger.contains(UsageReportTrigger::STOPT);
+    let application = applications.detected_by(meter).filter(|_| tells_traffic);
+    UsageReport {
+        application_detection_information: application.map(|id| ApplicationDetectionInformation {
+            application_id: Text(id),
+            ..ApplicationDetectionInformation::default()
+        }),
+        ..report
     }
 }

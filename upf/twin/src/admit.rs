@@ -9,6 +9,7 @@ mod qer;
 mod sdf;
 mod ue_address;
 
+use crate::applications::Told;
 use crate::config::TwinConfig;
 use crate::rules::Session;
 use crate::up_fteid::Choices;
@@ -71,6 +72,8 @@ pub fn no_rule<T>(ie: IeType, why: impl Into<String>) -> Result<T, Refused> {
 /// A session's rules while a request is applied to them.
 pub struct Draft<'a, 'c> {
     pub config: &'a TwinConfig,
+    /// What was told of applications.
+    pub told: &'a Told,
     /// As they were before.
     pub before: &'a Session,
     pub rules: Session,

@@ -257,6 +257,10 @@ pub struct TwinConfig {
     pub ue_prefixes: Vec<(InterfaceName, Prefix)>,
     /// Rules that PDRs activate by name.
     pub predefined: Vec<PredefinedRule>,
+    /// Applications by name, with their flow descriptions.
+    pub applications: Vec<(&'static str, Vec<String>)>,
+    /// All names that applications may have.
+    pub application_names: Vec<&'static str>,
     /// Data networks whose addresses are translated.
     pub nats: Vec<Nat>,
 }

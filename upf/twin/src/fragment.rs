@@ -1,7 +1,8 @@
 //! Fragments (RFC 791, 2.3 and 3.2): packets cut, and packets put together.
 
 use crate::ipv4::{self, Packet};
-use std::net::Ipv4Addr;
+use crate::ipv6;
+use std::net::IpAddr;
 
 /// How long fragments wait for the others.
 const WAIT_NS: u64 = 1_000_000_000;
@@ -88,10 +89,67 @@ pub enum Gathered {
 #[derive(Clone, Debug, Default)]
 pub struct Fragments(Vec<Gathering>);
 
+/// A fragment of an outer packet.
+pub struct Outer<'a> {
+    of: Of,
+    at: usize,
+    bytes: &'a [u8],
+    is_last: bool,
+    /// The header that the whole packet has, but for its length.
+    header: Vec<u8>,
+}
+
+/// Whose fragment it is: addresses, of IPv4 the protocol, and the identification.
+type Of = (IpAddr, IpAddr, Option<u8>, u32);
+
+impl<'a> Outer<'a> {
+    pub fn of_ipv4(packet: &Packet<'a>) -> Self {
+        let h = &packet.header;
+        Self {
+            of: (
+                h.source_addr().into(),
+                h.destination_addr().into(),
+                Some(h.protocol().0),
+                h.identification().into(),
+            ),
+            at: usize::from(h.fragments_offset().value()) * 8,
+            bytes: packet.payload(),
+            is_last: !h.more_fragments(),
+            header: packet.bytes[..20].to_vec(),
+        }
+    }
+
+    /// One whose fragment header is the first behind the IPv6 header.
+    pub fn of_ipv6(packet: &ipv6::Packet<'a>) -> Option<Self> {
+        let (header, behind) = packet.bytes.split_at(40);
+        if header[6] != 44 || behind.len() < 8 {
+            return None;
+        }
+        let (fragment, bytes) = behind.split_at(8);
+        let word = u16::from_be_bytes([fragment[2], fragment[3]]);
+        let identification = [fragment[4], fragment[5], fragment[6], fragment[7]];
+        let mut header = header.to_vec();
+        header[6] = fragment[0];
+        let ends = &packet.header;
+        Some(Self {
+            of: (
+                ends.source_addr().into(),
+                ends.destination_addr().into(),
+                None,
+                u32::from_be_bytes(identification),
+            ),
+            at: usize::from(word & 0xfff8),
+            bytes,
+            is_last: word & 1 == 0,
+            header,
+        })
+    }
+}
+
 /// Fragments of one packet.
 #[derive(Clone, Debug)]
 struct Gathering {
-    of: (Ipv4Addr, Ipv4Addr, u8, u16),
+    of: Of,
     until_ns: u64,
     pieces: Vec<Piece>,
 }
@@ -113,25 +171,19 @@ impl Piece {
 
 impl Fragments {
     /// A fragment in its frame.
-    pub fn add(&mut self, frame: &[u8], packet: &Packet<'_>, now_ns: u64) -> Gathered {
-        let h = &packet.header;
-        let payload = packet.payload();
+    pub fn add(&mut self, frame: &[u8], fragment: &Outer<'_>, now_ns: u64) -> Gathered {
+        let payload = fragment.bytes;
         let piece = Piece {
-            at: usize::from(h.fragments_offset().value()) * 8,
+            at: fragment.at,
             bytes: payload.to_vec(),
-            is_last: !h.more_fragments(),
-            front: front(frame, packet),
+            is_last: fragment.is_last,
+            front: front(frame, &fragment.header),
         };
         let on_border = piece.is_last || payload.len().is_multiple_of(8);
         if payload.is_empty() || !on_border || piece.end() > 65_535 {
             return Gathered::Broken(1);
         }
-        let of = (
-            h.source_addr(),
-            h.destination_addr(),
-            h.protocol().0,
-            h.identification(),
-        );
+        let of = fragment.of;
         let at = self.0.iter().position(|g| g.of == of);
         let mut gathering = match at {
             Some(at) => self.0.remove(at),
@@ -192,6 +244,13 @@ impl Gathering {
         }
         pieces.last().filter(|p| p.is_last)?;
         let mut frame = pieces.first()?.front.clone();
+        if self.of.0.is_ipv6() {
+            let ip = frame.len() - 40;
+            let len = payload.len() as u16;
+            frame[ip + 4..ip + 6].copy_from_slice(&len.to_be_bytes());
+            frame.extend(payload);
+            return Some(frame);
+        }
         let ip = frame.len() - 20;
         let total = (20 + payload.len()) as u16;
         frame[ip] = 0x45;
@@ -203,13 +262,13 @@ impl Gathering {
     }
 }
 
-/// Ethernet header and the first 20 bytes of the IPv4 header.
-fn front(frame: &[u8], packet: &Packet<'_>) -> Vec<u8> {
+/// Ethernet header and IP header.
+fn front(frame: &[u8], header: &[u8]) -> Vec<u8> {
     let ethernet = match frame[12..14] {
         [0x81, 0x00] => 18,
         _ => 14,
     };
-    [&frame[..ethernet], &packet.bytes[..20]].concat()
+    [&frame[..ethernet], header].concat()
 }
 
 #[cfg(test)]
@@ -240,7 +299,7 @@ mod tests {
         for (i, piece) in pieces.iter().rev().enumerate() {
             let frame = [&[0; 12][..], &[8, 0], piece].concat();
             let packet = ipv4::read(piece).expect("sound");
-            match waiting.add(&frame, &packet, 0) {
+            match waiting.add(&frame, &Outer::of_ipv4(&packet), 0) {
                 Gathered::Waits => assert!(i < 2),
                 Gathered::Whole(frame, 3) => assert_eq!(frame[14..], whole[..]),
                 _ => panic!("piece {i}"),
@@ -263,7 +322,8 @@ mod tests {
         let mut waiting = Fragments::default();
         let mut add = |piece: &[u8]| {
             let frame = [&[0; 12][..], &[8, 0], piece].concat();
-            waiting.add(&frame, &ipv4::read(piece).expect("sound"), 5)
+            let packet = ipv4::read(piece).expect("sound");
+            waiting.add(&frame, &Outer::of_ipv4(&packet), 5)
         };
         assert!(matches!(add(&pieces[0]), Gathered::Waits));
         assert!(matches!(add(&pieces[0]), Gathered::Broken(2)));

@@ -30,7 +30,7 @@
 //! - Of several QFIs the first counts that is not 0. N6-LAN is N6 where nothing else is configured.
 //! - Of an IPv6 and an IPv4 address for an outer header the IPv4 address is taken, if our tunnels have one.
 //! - A TEID is that of a tunnel end, which may have an address of both families: packets may come to either.
-//! - Outer fragments of IPv6 are dropped.
+//! - Outer fragments of IPv6 are put together where nothing stands before the fragment header, else dropped.
 //! - UE addresses are chosen when a session is established, in the data network that the first PDI of its
 //!   own that asks means. Any free one will do.
 //! - IPv6 packets come in on every link. What is for a link-local address or a group there is for the
@@ -44,12 +44,15 @@
 //!   packet that ends among its extension headers. No condition on the protocol is met then.
 //! - A PDR that activates predefined rules matches what one of them does. Of those the first of the configuration
 //!   counts; its rate is one for all PDRs of the session, and its QFI gives way to the PDR's.
+//! - A PDR with an application matches the application's flows as they are at the time; without any it matches
+//!   nothing. A session with which the rules would not be granted keeps the flows that it had.
 //! - Translated packets from outside are dropped by what their mapping says, then by their hop count, before a
 //!   session is asked. Their senders hear of the addresses that they know.
 //! - A packet that does not fit is cut if it may be; usage is that of the packet. Outer fragments are put together within a second; overlapping ones are dropped.
 #![forbid(unsafe_code)]
 
 mod admit;
+mod applications;
 mod bucket;
 pub mod config;
 mod ecn;
@@ -67,6 +70,7 @@ pub mod outcome;
 mod outer;
 mod parse;
 mod pdr_detection;
+mod pfd_management;
 mod predefined;
 mod rules;
 mod sdf;

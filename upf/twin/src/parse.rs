@@ -1,6 +1,7 @@
 //! Frame parser: read from the outside in, every layer by its own rules.
 
 use crate::config::{Link, TwinConfig, contains};
+use crate::fragment::Outer;
 use crate::gtpu::{self, Message};
 use crate::ip::{self, Fault};
 use crate::ipv4::{self, Packet};
@@ -25,7 +26,7 @@ pub enum Arrival<'a> {
     /// A plain packet on a link to a data network.
     Plain(Plain<'a>),
     /// A part of a packet to one of our tunnel addresses.
-    Fragment(Packet<'a>),
+    Fragment(Outer<'a>),
 }
 
 /// A G-PDU.
@@ -152,7 +153,7 @@ fn to_tunnel<'a>(config: &TwinConfig, at: usize, packet: Packet<'a>) -> Result<A
         return Ok(Arrival::Control);
     }
     if packet.header.is_fragmenting_payload() {
-        return Ok(Arrival::Fragment(packet));
+        return Ok(Arrival::Fragment(Outer::of_ipv4(&packet)));
     }
     let datagram = &packet.bytes[packet.header.slice().len()..];
     let udp = UdpHeaderSlice::from_slice(datagram).map_err(|_| Drop::UdpHeader)?;
@@ -184,8 +185,11 @@ fn to_tunnel6<'a>(
     if upper.protocol != Some(17) {
         return Ok(Arrival::Control);
     }
-    let payload = upper.payload.filter(|_| upper.is_whole);
-    let payload = payload.ok_or(Drop::OuterFragment)?;
+    if !upper.is_whole {
+        let fragment = Outer::of_ipv6(packet).ok_or(Drop::OuterFragment)?;
+        return Ok(Arrival::Fragment(fragment));
+    }
+    let payload = upper.payload.ok_or(Drop::OuterFragment)?;
     let udp = UdpHeaderSlice::from_slice(payload).map_err(|_| Drop::UdpHeader)?;
     let datagram = payload.get(..usize::from(udp.length()));
     let datagram = datagram.filter(|d| d.len() >= 8).ok_or(Drop::UdpHeader)?;

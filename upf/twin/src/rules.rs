@@ -1,5 +1,6 @@
 //! Rules as received: nothing is compiled, merged or looked up in advance.
 
+use crate::applications::OfApplication;
 use crate::bucket::Bucket;
 use crate::config::{Addresses, InterfaceName, Side, contains};
 use crate::ip::Packet;
@@ -7,7 +8,8 @@ use crate::predefined::{Predefined, first_met};
 use crate::sdf::SdfFilter;
 use crate::ue_addresses::UeAddresses;
 use crate::usage::Urr;
-use sluice_wire::pfcp::value::{BitRate, CsidNode, FqCsid, GateStatus};
+use sluice_wire::pfcp::group::{ApplicationDetectionInformation, UsageReport};
+use sluice_wire::pfcp::value::{BitRate, CsidNode, FqCsid, GateStatus, Text, UsageReportTrigger};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -147,6 +149,7 @@ impl Session {
         };
         names_version
             && (pdr.filters.is_empty() || pdr.filters.iter().any(is_met))
+            && (pdr.application.as_ref()).is_none_or(|of| of.is_met_by(packet, is_uplink))
             && (pdr.active.is_empty() || first_met(pdr, packet).is_some())
     }
 
@@ -170,13 +173,60 @@ impl Session {
             let mut active = pdr.active.iter();
             pdr.active.is_empty() || active.any(|rule| rule.is_for_version(like.is_ipv6()))
         };
+        let flows = |like: IpAddr| {
+            let application = pdr.application.as_ref();
+            application.is_none_or(|of| of.is_for_version(like.is_ipv6()))
+        };
         let may = |like: &IpAddr| {
             has(&pdr.ue, &pdr.routes, *like)
                 && has(&self.told, &self.behind, *like)
                 && filters(*like)
                 && rules(*like)
+                && flows(*like)
         };
         versions.iter().any(may)
+    }
+
+    /// PDRs have the flows that their applications have now.
+    pub fn renew_applications(&mut self, flows: impl Fn(&'static str) -> Vec<SdfFilter>) {
+        let named = self
+            .pdrs
+            .values_mut()
+            .filter_map(|p| p.application.as_mut());
+        named.for_each(|of| of.flows = flows(of.name));
+    }
+
+    /// True if a PDR is of one of these applications.
+    pub fn names_any(&self, names: &BTreeSet<&'static str>) -> bool {
+        let mut named = self.pdrs.values().filter_map(|p| p.application.as_ref());
+        named.any(|of| names.contains(of.name))
+    }
+
+    /// The applications of a URR's PDRs, or other traffic.
+    fn traffic_of(&self, urr: u32) -> BTreeSet<Option<&'static str>> {
+        let of_urr = self.pdrs.values().filter(|p| p.urrs.contains(&urr));
+        let named = of_urr.map(|p| p.application.as_ref().map(|of| of.name));
+        named.collect()
+    }
+
+    /// True if it would not be clear whose traffic a URR tells of.
+    pub fn is_ambiguous(&self, urr: u32) -> bool {
+        self.traffic_of(urr).len() > 1
+    }
+
+    /// A report of the start or stop of traffic tells whose it is.
+    pub fn detected(&self, mut report: UsageReport<'static>) -> UsageReport<'static> {
+        let trigger = report.usage_report_trigger;
+        let told = [UsageReportTrigger::START, UsageReportTrigger::STOPT];
+        let tells = told.into_iter().any(|t| trigger.contains(t));
+        let mut names = self.traffic_of(report.urr_id.0).into_iter().flatten();
+        let name = names.next().filter(|_| tells);
+        report.application_detection_information =
+            name.map(|name| ApplicationDetectionInformation {
+                application_id: Text(name.as_bytes()),
+                ..ApplicationDetectionInformation::default()
+            });
+        report
     }
 
     /// True if packets may draw on a QER by a PDR.
@@ -242,6 +292,8 @@ pub struct Pdr {
     pub qfis: Vec<u8>,
     /// A packet must meet one of them, if there are any.
     pub filters: Vec<Filter>,
+    /// The application whose flows a packet must meet.
+    pub application: Option<OfApplication>,
     /// Predefined rules that match in its place, if there are any, in the order of the configuration.
     pub active: Vec<Predefined>,
     pub removes_outer: bool,
@@ -307,6 +359,17 @@ impl Forwarding {
 pub struct Remote {
     pub address: IpAddr,
     pub teid: u32,
+}
+
+impl Qer {
+    /// True if it has a bit rate of a direction.
+    pub fn limits(&self, is_uplink: bool) -> bool {
+        let rate = self.mbr.map(|mbr| match is_uplink {
+            true => mbr.uplink_kbps,
+            false => mbr.downlink_kbps,
+        });
+        rate.is_some_and(|kbps| kbps > 0)
+    }
 }
 
 /// A QoS Enforcement Rule (7.5.2.5).

@@ -35,6 +35,13 @@ impl SdfFilter {
             && (is_ipv6 || self.flow_label.is_none())
     }
 
+    /// How many pairs of port ranges it has.
+    pub fn port_pairs(&self) -> usize {
+        let ends = self.flow.iter();
+        let pairs = ends.map(|f| f.remote.ports.len().max(1) * f.local.ports.len().max(1));
+        pairs.max().unwrap_or(1)
+    }
+
     /// True if every packet of an IP version meets it, whatever else it carries.
     pub fn is_met_by_all_of_version(&self, is_ipv6: bool) -> bool {
         let is_all = |end: &End| {

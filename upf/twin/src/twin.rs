@@ -1,6 +1,7 @@
 //! The twin's interface.
 
 use crate::admit::{Draft, Refused, check, no, no_to};
+use crate::applications::Told;
 use crate::config::{Addresses, TwinConfig};
 use crate::ecn;
 use crate::forward::{self, Draw, Translation, forward};
@@ -48,6 +49,8 @@ pub struct Twin {
     pub(crate) is_inside: bool,
     /// UE addresses that were given back.
     rested: Rested,
+    /// What was told of applications.
+    pub(crate) told: Told,
     shaped: Queue,
 }
 
@@ -104,6 +107,7 @@ impl Twin {
         let mut choices = Choices::new(created, &self.sessions);
         let mut draft = Draft {
             config: &self.config,
+            told: &self.told,
             before: &Session::default(),
             rules: Session {
                 given,
@@ -145,6 +149,7 @@ impl Twin {
         let mut choices = Choices::new(created, &self.sessions);
         let mut draft = Draft {
             config: &self.config,
+            told: &self.told,
             before,
             rules: before.clone(),
             is_new: false,
@@ -212,9 +217,9 @@ impl Twin {
         };
         self.note_rest(&had, wall);
         self.nats.follow(&self.config, &self.sessions);
-        let urrs = session.urrs.into_values();
+        let urrs = session.urrs.values().cloned();
         let last = urrs.flat_map(|mut u| u.report(UsageReportTrigger::TERMR, wall));
-        let last = last.collect();
+        let last = last.map(|report| session.detected(report)).collect();
         let mut released = self.waiting_again(now_ns, id);
         released.extend(self.read_again(now_ns, id));
         Ok((last, released))
@@ -252,7 +257,7 @@ impl Twin {
 
     /// What becomes of a session's packets that wait for their bit rates: those whose door is gone go, those
     /// whose FAR buffers now are held.
-    fn waiting_again(&mut self, now_ns: u64, id: SessionId) -> Vec<Outcome> {
+    pub(crate) fn waiting_again(&mut self, now_ns: u64, id: SessionId) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         for w in self.shaped.take(id) {
             let (config, sessions) = (&self.config, &self.sessions);
@@ -454,7 +459,9 @@ impl Twin {
     pub fn usage_reports(&mut self, wall: NtpTime) -> Vec<(SessionId, Vec<UsageReport<'static>>)> {
         let sessions = self.sessions.iter_mut().map(|(id, session)| {
             let urrs = session.urrs.values_mut();
-            (*id, urrs.flat_map(|urr| urr.due_reports(wall)).collect())
+            let due: Vec<_> = urrs.flat_map(|urr| urr.due_reports(wall)).collect();
+            let told = due.into_iter().map(|report| session.detected(report));
+            (*id, told.collect())
         });
         let due = sessions.filter(|(_, reports): &(_, Vec<_>)| !reports.is_empty());
         due.collect()
@@ -564,8 +571,9 @@ fn reports(
     let all = flags.contains(SessionModificationRequestFlags::QAURR);
     let removed = removed.into_iter();
     let last = removed.flat_map(|mut urr| urr.report(UsageReportTrigger::TERMR, wall));
-    let mut reports: Vec<_> = last.collect();
+    let mut reports: Vec<_> = last.map(|report| before.detected(report)).collect();
     let gone: Vec<u32> = reports.iter().map(|r| r.urr_id.0).collect();
+    let mut others = Vec::new();
     for (id, urr) in &mut after.urrs {
         // One of the same name that has just come was not measuring yet.
         if gone.contains(id) || !before.urrs.contains_key(id) {
@@ -574,11 +582,12 @@ fn reports(
         let asked = all || request.query_urr.iter().any(|q| q.urr_id.0 == *id);
         let abandoned = used_before.contains(id) && !used_after.contains(id);
         if abandoned {
-            reports.extend(urr.report(UsageReportTrigger::TERMR, wall));
+            others.extend(urr.report(UsageReportTrigger::TERMR, wall));
         } else if asked {
-            reports.extend(urr.report(UsageReportTrigger::IMMER, wall));
+            others.extend(urr.report(UsageReportTrigger::IMMER, wall));
         }
     }
+    reports.extend(others.into_iter().map(|report| after.detected(report)));
     reports.sort_by_key(|r| r.urr_id.0);
     reports
 }

@@ -128,6 +128,12 @@ impl Urr {
         self
     }
 
+    /// True if it reports that traffic starts or stops.
+    pub fn tells_of_traffic(&self) -> bool {
+        self.triggers.contains(ReportingTriggers::START)
+            || self.triggers.contains(ReportingTriggers::STOPT)
+    }
+
     fn is_inactive(&self) -> bool {
         self.information.contains(MeasurementInformation::INAM)
     }

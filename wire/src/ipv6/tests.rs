@@ -138,3 +138,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_fragment_header_is_read_where_it_follows_at_once() {
+    let mut octets = vec![0x60, 0, 0, 0, 0, 10, 44, 64];
+    octets.extend([0; 32]);
+    octets.extend([17, 0, 0x00, 0x19, 1, 2, 3, 4, 0xaa, 0xbb]);
+    let (header, part) = Ipv6::parse(&octets).unwrap().fragment().unwrap();
+    let expected = FragmentHeader {
+        next: Protocol::UDP,
+        offset: 24,
+        more: true,
+        identification: 0x0102_0304,
+    };
+    assert_eq!((header, part), (expected, &[0xaa, 0xbb][..]));
+    octets[6] = 60;
+    assert_eq!(Ipv6::parse(&octets).unwrap().fragment(), None);
+    octets.truncate(47);
+    (octets[5], octets[6]) = (7, 44);
+    assert_eq!(Ipv6::parse(&octets).unwrap().fragment(), None, "cut short");
+}

@@ -91,8 +91,7 @@ fn a_phone_without_a_slice_that_is_there_is_refused() {
     let mut world = World::new(&[1]);
     let mut only_elsewhere = core(config(), true);
     let subscriber = sluice_udr::Subscriber {
-        k: crate::world::k(),
-        opc: crate::world::opc(),
+        credentials: sluice_security::Credentials::milenage(crate::world::k(), crate::world::opc()),
         sqn: Sqn::default(),
         ambr_bps: (1, 1),
         slices: vec![(slice(3), true)],
@@ -158,7 +157,7 @@ fn two_resynchronisations_are_the_most() {
         let Ok(Downlink::AuthenticationRequest(request)) = Downlink::decode(&nas) else {
             return false;
         };
-        let mut sim = sluice_security::Usim::new(&crate::world::k(), &crate::world::opc());
+        let mut sim = sluice_security::Usim::new(&crate::world::credentials());
         sim.advance(Sqn::new(u64::MAX));
         let network = plmn().serving_network_name();
         let Err(sluice_security::UsimError::Synch(auts)) =
@@ -221,8 +220,10 @@ fn a_mac_failure_of_a_phone_that_showed_itself_is_rejected() {
 fn a_mac_failure_of_a_phone_with_anothers_name_is_cleared_up_by_its_identity() {
     let mut world = World::new(&[1, 2]);
     let other = sluice_udr::Subscriber {
-        k: sluice_security::K::new([9; 16]),
-        opc: crate::world::opc(),
+        credentials: sluice_security::Credentials::milenage(
+            sluice_security::K::new([9; 16]),
+            crate::world::opc(),
+        ),
         sqn: Sqn::default(),
         ambr_bps: (1, 1),
         slices: vec![(slice(1), true)],

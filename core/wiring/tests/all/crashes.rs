@@ -10,8 +10,10 @@ use crate::world::{Phone, World, supi, ue};
 fn subscribe(world: &mut World, numbers: std::ops::RangeInclusive<u32>) {
     for number in numbers {
         let subscriber = sluice_udr::Subscriber {
-            k: crate::world::k(),
-            opc: crate::world::opc(),
+            credentials: sluice_security::Credentials::milenage(
+                crate::world::k(),
+                crate::world::opc(),
+            ),
             sqn: sluice_security::Sqn::default(),
             ambr_bps: (u64::from(number), 1),
             slices: vec![(crate::world::slice(1), true)],

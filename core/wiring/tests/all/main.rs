@@ -4,9 +4,13 @@
 
 mod checklist;
 mod collisions;
+mod configuration;
 mod connections;
 mod crashes;
+mod deregistration;
+mod methods;
 mod octets;
 mod others;
 mod registration;
+mod unsupported;
 mod world;

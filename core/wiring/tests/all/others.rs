@@ -35,8 +35,7 @@ fn world() -> sluice_wiring::Core {
     );
     let mut core = crate::world::core(config.clone(), true);
     let subscriber = sluice_udr::Subscriber {
-        k: crate::world::k(),
-        opc: crate::world::opc(),
+        credentials: sluice_security::Credentials::milenage(crate::world::k(), crate::world::opc()),
         sqn: sluice_security::Sqn::default(),
         ambr_bps: (1, 1),
         slices: vec![(slice(1), true)],

@@ -7,14 +7,14 @@ use sluice_amf::{Amf, Config};
 use sluice_ausf::Ausf;
 use sluice_ids::{AmfId, Dnn, Guami, Plmn, Snssai, Supi, Tac, Tai};
 use sluice_n1::RegistrationKind;
-use sluice_n2::{NgSetupRequest, PlmnSlices, RanUeId, SupportedArea};
+use sluice_n2::{NgSetupRequest, Paging, PlmnSlices, RanUeId, SupportedArea};
 use sluice_sbi::{AssociationId, Instant, Ladder, Now};
 use sluice_security::suci::HomeKey;
-use sluice_security::{K, Opc, Sqn};
+use sluice_security::{Credentials, K, Opc, Sqn};
 use sluice_udm::Udm;
 use sluice_udr::{DataNetwork, Subscriber, Udr};
 use sluice_ue::{FromGnb, Gnb, Sim, Ue, UeState};
-use sluice_wiring::Core;
+use sluice_wiring::{Core, ToRan};
 
 /// Seconds since 1970 at the beginning.
 pub const BEGIN_S: u64 = 1_790_000_000;
@@ -40,6 +40,11 @@ pub fn k() -> K {
 
 pub fn opc() -> Opc {
     Opc::new([0xcd; 16])
+}
+
+/// What the SIMs have.
+pub fn credentials() -> Credentials {
+    Credentials::milenage(k(), opc())
 }
 
 pub fn setup(tai: Tai, slices: &[Snssai]) -> NgSetupRequest {
@@ -118,8 +123,7 @@ pub fn core(config: Config, null_scheme: bool) -> Core {
     let mut udr = Udr::default();
     for number in 1..=3 {
         let subscriber = Subscriber {
-            k: k(),
-            opc: opc(),
+            credentials: credentials(),
             sqn: Sqn::default(),
             ambr_bps: (1_000_000_000, 500_000_000),
             slices: vec![(slice(1), true), (slice(2), false), (slice(3), true)],
@@ -155,6 +159,14 @@ pub struct World {
     pub ladder: Ladder,
     /// Each message to a UE with a true answer here is lost.
     pub lose: fn(&[u8]) -> bool,
+    /// The association of the gNB.
+    pub at: AssociationId,
+    /// Messages for gNBs that are not played.
+    pub elsewhere: Vec<ToRan>,
+    /// UEs that hear their names come back.
+    pub answers_pages: bool,
+    /// What the gNB was to call.
+    pub pages: Vec<Paging>,
     /// The other end of N4, if there is one.
     pub upf: Option<Box<dyn Upf>>,
 }
@@ -197,6 +209,10 @@ impl World {
             transcript: Vec::new(),
             ladder: Ladder::default(),
             lose: |_| false,
+            at: GNB,
+            elsewhere: Vec::new(),
+            answers_pages: true,
+            pages: Vec::new(),
             upf: None,
         }
     }
@@ -209,7 +225,7 @@ impl World {
 
     pub fn tell_amf(&mut self, octets: &[u8]) {
         self.transcript.push(octets.to_vec());
-        self.core.n2(self.now, GNB, 0, octets);
+        self.core.n2(self.now, self.at, 0, octets);
     }
 
     /// A UE comes with a message of its own.
@@ -244,14 +260,39 @@ impl World {
                 return;
             }
             for message in messages {
-                assert_eq!(message.association, GNB);
+                if message.association != self.at {
+                    self.elsewhere.push(message);
+                    continue;
+                }
                 self.transcript.push(message.octets.clone());
                 for done in self.gnb.receive(&message.octets) {
                     self.carry_out(done);
                 }
+                for page in self.gnb.take_paged() {
+                    self.page(page);
+                }
             }
         }
         panic!("messages go round without end");
+    }
+
+    /// The UE that is called comes.
+    fn page(&mut self, page: Paging) {
+        let is_it = |phone: &Phone| {
+            let name = phone.ue.guti().map(sluice_ids::Guti::s_tmsi);
+            phone.at.is_none() && name == Some(page.s_tmsi)
+        };
+        let phone = self.phones.iter().position(is_it);
+        let s_tmsi = page.s_tmsi;
+        self.pages.push(page);
+        let Some(phone) = phone.filter(|_| self.answers_pages) else {
+            return;
+        };
+        if let Some(nas) = self.phones[phone].ue.answer_page() {
+            let (ran, octets) = self.gnb.connect(nas, Some(s_tmsi));
+            self.phones[phone].at = Some(ran);
+            self.tell_amf(&octets);
+        }
     }
 
     /// Whether there was a message for the UPF.

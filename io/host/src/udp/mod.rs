@@ -1,10 +1,10 @@
 //! Kernel UDP sockets that move datagrams in batches, for N4 (PFCP, port 8805), N3 and N9.
 //!
-//! IPv4.
+//! IPv4 and IPv6: a socket has the family of the address that it is bound to.
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use rustix::net::sockopt;
 use crate::netns::Ns;
 use crate::{HostError, poll};
 
+mod name;
 mod recv;
 mod send;
 
@@ -51,13 +52,15 @@ fn empty_header() -> libc::mmsghdr {
 #[derive(Debug)]
 pub struct UdpSocket {
     socket: std::net::UdpSocket,
-    local: SocketAddrV4,
+    local: SocketAddr,
 }
 
 impl UdpSocket {
     /// Binds in `ns`; port 0 takes a free one. The buffers are raised as far as the kernel
-    /// allows, and what is sent may be fragmented (DF is 0), as TS 29.281 (4.4.2.0) lets N3 do.
-    pub fn bind(ns: &Ns, address: SocketAddrV4) -> Result<Self, HostError> {
+    /// allows, and what is sent may be fragmented (DF is 0; of IPv6 by us), as TS 29.281 (4.4.2.0)
+    /// lets N3 do.
+    pub fn bind(ns: &Ns, address: impl Into<SocketAddr>) -> Result<Self, HostError> {
+        let address = address.into();
         let socket = ns.run(|| std::net::UdpSocket::bind(address))?;
         let describe = || format!("bind UDP {address} in {}", ns.describe());
         let socket = socket.map_err(HostError::os(describe()))?;
@@ -67,11 +70,16 @@ impl UdpSocket {
     fn prepare(socket: std::net::UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         raise_buffers(&socket)?;
-        sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DONT)?;
-        recv::want_destination(&socket)?;
-        let SocketAddr::V4(local) = socket.local_addr()? else {
-            return Err(io::ErrorKind::Unsupported.into());
-        };
+        let local = socket.local_addr()?;
+        match local {
+            SocketAddr::V4(_) => {
+                sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DONT)?;
+            }
+            SocketAddr::V6(_) => {
+                sockopt::set_ipv6_mtu_discover(&socket, sockopt::Ipv6PathMtuDiscovery::DONT)?;
+            }
+        }
+        recv::want_destination(&socket, local.is_ipv6())?;
         Ok(Self { socket, local })
     }
 
@@ -84,7 +92,7 @@ impl UdpSocket {
     }
 
     /// The address and port that it is bound to.
-    pub fn local(&self) -> SocketAddrV4 {
+    pub fn local(&self) -> SocketAddr {
         self.local
     }
 
@@ -105,8 +113,13 @@ impl UdpSocket {
     }
 
     /// Sends one datagram now, from `from` if given (for a socket bound to any address).
-    pub fn send(&self, bytes: &[u8], to: SocketAddrV4, from: Option<Ipv4Addr>) -> io::Result<()> {
-        send::send_one(self.socket.as_fd(), bytes, to, from)
+    pub fn send(
+        &self,
+        bytes: &[u8],
+        to: impl Into<SocketAddr>,
+        from: Option<IpAddr>,
+    ) -> io::Result<()> {
+        send::send_one(self.socket.as_fd(), bytes, to.into(), from)
     }
 
     /// Sleeps until a datagram is there or `timeout` is over; says whether one is.
@@ -138,12 +151,12 @@ fn raise_buffers(socket: &std::net::UdpSocket) -> io::Result<()> {
     Ok(())
 }
 
-/// Room for an IP_PKTINFO and a UDP_GRO control message, aligned as the kernel wants it.
+/// Room for an IPV6_PKTINFO, which is longer than an IP_PKTINFO, and a UDP_GRO control message, aligned as the kernel wants it.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_BYTES]);
 
-const CONTROL_BYTES: usize = control_space::<libc::in_pktinfo>() + control_space::<libc::c_int>();
+const CONTROL_BYTES: usize = control_space::<libc::in6_pktinfo>() + control_space::<libc::c_int>();
 
 const fn control_space<T>() -> usize {
     // SAFETY: CMSG_SPACE only computes a length.
@@ -152,49 +165,18 @@ const fn control_space<T>() -> usize {
 
 const NO_CONTROL: Control = Control([0; CONTROL_BYTES]);
 
-fn to_sockaddr(address: SocketAddrV4) -> libc::sockaddr_in {
-    libc::sockaddr_in {
-        sin_family: libc::AF_INET as libc::sa_family_t,
-        sin_port: address.port().to_be(),
-        sin_addr: to_in_addr(*address.ip()),
-        sin_zero: [0; 8],
-    }
-}
-
-fn from_sockaddr(address: &libc::sockaddr_in) -> SocketAddrV4 {
-    SocketAddrV4::new(
-        from_in_addr(address.sin_addr),
-        u16::from_be(address.sin_port),
-    )
-}
-
-fn to_in_addr(address: Ipv4Addr) -> libc::in_addr {
-    libc::in_addr {
-        s_addr: u32::from_ne_bytes(address.octets()),
-    }
-}
-
-fn from_in_addr(address: libc::in_addr) -> Ipv4Addr {
-    Ipv4Addr::from(address.s_addr.to_ne_bytes())
-}
-
-const NO_ADDRESS: libc::sockaddr_in = libc::sockaddr_in {
-    sin_family: 0,
-    sin_port: 0,
-    sin_addr: libc::in_addr { s_addr: 0 },
-    sin_zero: [0; 8],
-};
-
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
     use super::*;
 
-    fn bind(address: Ipv4Addr) -> UdpSocket {
+    fn bind(address: impl Into<IpAddr>) -> UdpSocket {
         let ns = Ns::current().expect("namespace");
-        UdpSocket::bind(&ns, SocketAddrV4::new(address, 0)).expect("bind")
+        UdpSocket::bind(&ns, (address.into(), 0)).expect("bind")
     }
 
-    fn recv_all(socket: &UdpSocket, count: usize) -> Vec<(Vec<u8>, SocketAddrV4, Ipv4Addr, bool)> {
+    fn recv_all(socket: &UdpSocket, count: usize) -> Vec<(Vec<u8>, SocketAddr, IpAddr, bool)> {
         let mut batch = RecvBatch::new(BATCH_MAX, 64);
         let mut all = Vec::new();
         while all.len() < count {
@@ -216,7 +198,8 @@ mod tests {
     #[test]
     fn a_batch_arrives_whole_in_order_with_its_addresses() {
         let (a, b) = (bind(Ipv4Addr::LOCALHOST), bind(Ipv4Addr::UNSPECIFIED));
-        let to = SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 5), b.local().port());
+        let asked = IpAddr::from([127, 0, 0, 5]);
+        let to = SocketAddr::new(asked, b.local().port());
         let mut batch = SendBatch::new(BATCH_MAX, 64);
         for i in 0..BATCH_MAX {
             let slot = batch.slot().expect("room");
@@ -233,10 +216,7 @@ mod tests {
         );
         for (i, (bytes, from, to, truncated)) in recv_all(&b, BATCH_MAX).into_iter().enumerate() {
             assert_eq!(bytes, (i as u16).to_be_bytes());
-            assert_eq!(
-                (from, to, truncated),
-                (a.local(), Ipv4Addr::new(127, 0, 0, 5), false)
-            );
+            assert_eq!((from, to, truncated), (a.local(), asked, false));
         }
         assert_eq!(b.recv(&mut RecvBatch::new(4, 64)).expect("recv"), 0);
     }
@@ -244,21 +224,40 @@ mod tests {
     #[test]
     fn an_answer_leaves_from_the_address_that_was_asked() {
         let (a, b) = (bind(Ipv4Addr::LOCALHOST), bind(Ipv4Addr::UNSPECIFIED));
-        let asked = Ipv4Addr::new(127, 0, 0, 9);
+        let asked = IpAddr::from([127, 0, 0, 9]);
         b.send(b"one", a.local(), Some(asked)).expect("send");
         let mut batch = SendBatch::new(2, 64);
         batch.push_bytes(b"two", a.local(), Some(asked));
         b.flush(&mut batch, Duration::ZERO, |i, e| panic!("{i}: {e}"));
         for (_, from, _, _) in recv_all(&a, 2) {
-            assert_eq!(from, SocketAddrV4::new(asked, b.local().port()));
+            assert_eq!(from, SocketAddr::new(asked, b.local().port()));
         }
+    }
+
+    #[test]
+    fn ipv6_arrives_with_its_addresses_and_apart_again() {
+        let (a, b) = (bind(Ipv6Addr::LOCALHOST), bind(Ipv6Addr::UNSPECIFIED));
+        b.receive_together().expect("Linux 5.0");
+        let asked = IpAddr::from(Ipv6Addr::LOCALHOST);
+        let to = SocketAddr::new(asked, b.local().port());
+        let mut batch = SendBatch::new(BATCH_MAX, 64).in_any_order();
+        for text in [b"one", b"two", b"six"] {
+            assert!(batch.push_bytes(text, to, None));
+        }
+        a.flush(&mut batch, Duration::ZERO, |i, e| panic!("{i}: {e}"));
+        let got = recv_all(&b, 3);
+        let texts = [b"one", b"two", b"six"].map(|text| (text.to_vec(), a.local(), asked, false));
+        assert_eq!(got, texts);
+        b.send(b"back", a.local(), Some(asked)).expect("send");
+        let back = recv_all(&a, 1);
+        assert_eq!(back, [(b"back".to_vec(), to, asked, false)]);
     }
 
     #[test]
     fn a_datagram_that_cannot_be_sent_does_not_hold_up_the_rest() {
         let (a, b) = (bind(Ipv4Addr::LOCALHOST), bind(Ipv4Addr::LOCALHOST));
         let mut batch = SendBatch::new(3, 64);
-        let nowhere = SocketAddrV4::new(Ipv4Addr::BROADCAST, 9);
+        let nowhere = (Ipv4Addr::BROADCAST, 9);
         batch.push_bytes(b"x", b.local(), None);
         batch.push_bytes(b"y", nowhere, None);
         batch.push_bytes(b"z", b.local(), None);
@@ -288,7 +287,7 @@ mod tests {
     #[test]
     fn nothing_is_pushed_where_it_does_not_fit() {
         let mut batch = SendBatch::new(1, 8);
-        let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
+        let to = (Ipv4Addr::LOCALHOST, 9);
         assert!(!batch.push_bytes(&[0; 9], to, None));
         assert!(!batch.push(0..9, to, None));
         assert!(batch.push_bytes(&[0; 8], to, None));

@@ -4,10 +4,11 @@
 //! one and told apart here (UDP_GRO, udp(7)).
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd as _, RawFd};
 
-use super::{BATCH_MAX, Control, NO_ADDRESS, NO_CONTROL, apart, from_in_addr, from_sockaddr};
+use super::name::{Name, UNTOLD, from_in_addr, from_in6_addr};
+use super::{BATCH_MAX, Control, NO_CONTROL, apart};
 use crate::udp::{EMPTY_VECTOR, empty_header};
 
 /// Room for received datagrams, and the datagrams in it.
@@ -27,8 +28,8 @@ struct Received {
     length: usize,
     /// Of each datagram in it but the last.
     segment: usize,
-    from: SocketAddrV4,
-    to: Ipv4Addr,
+    from: SocketAddr,
+    to: IpAddr,
     truncated: bool,
 }
 
@@ -38,9 +39,9 @@ pub struct Datagram<'a> {
     /// Its payload, as far as there was room.
     pub bytes: &'a [u8],
     /// Who sent it.
-    pub from: SocketAddrV4,
+    pub from: SocketAddr,
     /// The address to which it was sent; unspecified if the kernel did not tell.
-    pub to: Ipv4Addr,
+    pub to: IpAddr,
     /// It was longer than the room for it.
     pub truncated: bool,
 }
@@ -70,7 +71,7 @@ impl RecvBatch {
 
     pub(super) fn fill(&mut self, fd: RawFd) -> io::Result<usize> {
         self.received.clear();
-        let mut names = [NO_ADDRESS; BATCH_MAX];
+        let mut names = [Name::EMPTY; BATCH_MAX];
         let mut controls = [NO_CONTROL; BATCH_MAX];
         let mut vectors = [EMPTY_VECTOR; BATCH_MAX];
         let mut headers = [empty_header(); BATCH_MAX];
@@ -100,8 +101,8 @@ impl RecvBatch {
             let mut received = Received {
                 length,
                 segment: length.max(1),
-                from: from_sockaddr(name),
-                to: Ipv4Addr::UNSPECIFIED,
+                from: name.address(),
+                to: UNTOLD,
                 truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             };
             received.read_controls(&header.msg_hdr);
@@ -165,7 +166,12 @@ impl Received {
                 (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
                     // SAFETY: a message of that type carries an `in_pktinfo`.
                     let info: libc::in_pktinfo = unsafe { value_of(message) };
-                    self.to = from_in_addr(info.ipi_addr);
+                    self.to = from_in_addr(info.ipi_addr).into();
+                }
+                (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+                    // SAFETY: a message of that type carries an `in6_pktinfo`.
+                    let info: libc::in6_pktinfo = unsafe { value_of(message) };
+                    self.to = from_in6_addr(info.ipi6_addr).into();
                 }
                 (libc::SOL_UDP, libc::UDP_GRO) => {
                     // SAFETY: a message of that type carries a `c_int`.
@@ -202,9 +208,13 @@ unsafe fn receive_one_by_one(fd: RawFd, headers: &mut [libc::mmsghdr]) -> io::Re
     Ok(headers.len())
 }
 
-/// Asks the kernel to tell the destination address of each datagram (ip(7), IP_PKTINFO).
-pub(super) fn want_destination(socket: &std::net::UdpSocket) -> io::Result<()> {
-    turn_on(socket, libc::IPPROTO_IP, libc::IP_PKTINFO)
+/// Asks the kernel to tell the destination address of each datagram (ip(7), IP_PKTINFO; ipv6(7),
+/// IPV6_RECVPKTINFO).
+pub(super) fn want_destination(socket: &std::net::UdpSocket, is_ipv6: bool) -> io::Result<()> {
+    match is_ipv6 {
+        false => turn_on(socket, libc::IPPROTO_IP, libc::IP_PKTINFO),
+        true => turn_on(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO),
+    }
 }
 
 /// Asks the kernel to give datagrams of one length that came together as one (udp(7), UDP_GRO).
@@ -235,14 +245,10 @@ fn turn_on(
     }
 }
 
-fn describe(
-    name: &mut libc::sockaddr_in,
-    control: &mut Control,
-    vector: &mut libc::iovec,
-) -> libc::msghdr {
+fn describe(name: &mut Name, control: &mut Control, vector: &mut libc::iovec) -> libc::msghdr {
     let mut header = empty_header().msg_hdr;
     header.msg_name = (&raw mut *name).cast();
-    header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    header.msg_namelen = size_of::<Name>() as libc::socklen_t;
     header.msg_iov = vector;
     header.msg_iovlen = 1;
     header.msg_control = control.0.as_mut_ptr().cast();
@@ -259,17 +265,20 @@ fn is_nothing_now(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
     use std::time::Duration;
 
     use super::super::{DATAGRAM_MAX, SendBatch, UdpSocket};
     use super::*;
     use crate::netns::Ns;
 
+    const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
     #[test]
     fn without_recvmmsg_the_same_arrives() {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("bind");
         socket.set_nonblocking(true).expect("nonblocking");
-        want_destination(&socket).expect("option");
+        want_destination(&socket, false).expect("option");
         let to = socket.local_addr().expect("address");
         for text in ["one", "two", "three"] {
             socket.send_to(text.as_bytes(), to).expect("send");
@@ -278,15 +287,15 @@ mod tests {
         batch.one_by_one = true;
         assert_eq!(batch.fill(socket.as_raw_fd()).expect("recv"), 3);
         let texts: Vec<_> = batch.iter().map(|d| (d.bytes, d.to)).collect();
-        assert_eq!(texts.first(), Some(&(&b"one"[..], Ipv4Addr::LOCALHOST)));
-        assert_eq!(texts.get(2), Some(&(&b"three"[..], Ipv4Addr::LOCALHOST)));
+        assert_eq!(texts.first(), Some(&(&b"one"[..], LOCALHOST)));
+        assert_eq!(texts.get(2), Some(&(&b"three"[..], LOCALHOST)));
         assert_eq!(batch.fill(socket.as_raw_fd()).expect("recv"), 0);
     }
 
     #[test]
     fn what_comes_as_one_is_told_apart() {
         let bind = || {
-            let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+            let any = (Ipv4Addr::LOCALHOST, 0);
             UdpSocket::bind(&Ns::current().expect("namespace"), any).expect("bind")
         };
         let (a, b) = (bind(), bind());
@@ -301,7 +310,7 @@ mod tests {
         assert_eq!(b.recv(&mut batch).expect("recv"), 6, "all that left");
         assert_eq!(batch.received.len(), 3, "those of one length are one");
         let all: Vec<_> = batch.iter().map(|d| (d.bytes, d.from, d.to)).collect();
-        let whence = |bytes| (bytes, a.local(), Ipv4Addr::LOCALHOST);
+        let whence = |bytes| (bytes, a.local(), LOCALHOST);
         let texts: [&[u8]; 6] = [b"", b"one", b"two", b"six", b"four", b"five"];
         assert_eq!(all, texts.map(whence));
         assert!(batch.iter().all(|d| !d.truncated));

@@ -7,6 +7,7 @@ use super::sender::{OutRequest, Purpose};
 use super::timers::PREPARATION_MS;
 use super::{Endpoint, RequestError};
 use crate::association::{AssociationId, Features, State};
+use crate::cidr::Cidr;
 use crate::codec::{self, GracefulPeriod, UpdateRequest};
 use crate::config::Role;
 use crate::counters::Counter;
@@ -67,6 +68,19 @@ impl Endpoint {
         })?;
         self.change_sent(now, id, &change);
         Ok(sequence)
+    }
+
+    /// Our features are now these for associations that are set up from now on; those that are up are told by
+    /// [`update`](Self::update).
+    pub fn set_features(&mut self, features: Features) {
+        self.config.features = self.config.features.updated(features);
+    }
+
+    /// Peers that may talk to us from now on, as [`Config::allowed_peers`].
+    ///
+    /// [`Config::allowed_peers`]: crate::Config::allowed_peers
+    pub fn set_allowed_peers(&mut self, peers: Vec<Cidr>) {
+        self.config.allowed_peers = peers;
     }
 
     fn check_change(&self, change: &Change<'_>, epfar: bool) -> Result<(), RequestError> {

@@ -1,7 +1,10 @@
+use oxirush_security::milenage;
 use sluice_ids::Plmn;
 
 use super::*;
+use crate::functions::milenage_of;
 use crate::key::tests::array;
+use crate::key::{K, Opc};
 
 /// A test set of TS 35.208, 4.3: K, RAND, SQN, AMF, OP, OPc, f1, f1*, f2, f5, f3, f4, f5*.
 const SETS: [[&str; 13]; 3] = [
@@ -109,16 +112,17 @@ fn network() -> ServingNetworkName {
 fn the_chain_of_keys_is_that_of_annex_a() {
     let (k, opc, rand) = keys();
     let milenage = milenage_of(&k, &opc);
-    let sqn = Sqn::new(0xff9b_b4d0_b607).to_milenage();
-    let rand_value = oxirush::Rand::new(&rand);
+    let sqn = milenage::Sqn::try_from(0xff9b_b4d0_b607).expect("48 bits");
     let amf = milenage::Amf::new(&[0xb9, 0xb9]);
-    let vector = milenage.authentication_vector(&rand_value, &sqn, &amf);
+    let vector = milenage.authentication_vector(&oxirush::Rand::new(&rand), &sqn, &amf);
     let name = network();
-    let key = nas_5gs::derive_kausf(vector.ck(), vector.ik(), name.octets(), vector.autn());
-    let kausf = Kausf::new(*key.expect("a name").as_octets());
+    let functions = Functions::Milenage(milenage);
+    let response = functions.response(&rand);
+    let autn = functions.autn(&rand, Sqn::new(sqn.get()), [0xb9, 0xb9], &response);
+    assert_eq!(&autn, vector.autn().as_octets());
+    let (xres_star, kausf) = five_g(&rand, &autn, &response, &name);
     let expected = "f2e35260f85194d4f891504d02111e56689ac23dd393bee3abbcc5bfbc013ef9";
     assert_eq!(kausf.octets(), &array(expected));
-    let xres_star = *vector.xres_star(name.octets()).expect("a name").as_octets();
     assert_eq!(xres_star, array("5cc9527f4d21c43bee83a15443acf1c4"));
     assert_eq!(
         hxres_star(rand, &xres_star),
@@ -136,8 +140,9 @@ fn the_chain_of_keys_is_that_of_annex_a() {
 #[test]
 fn a_sim_and_its_home_network_agree() {
     let (k, opc, rand) = keys();
-    let home = Subscriber::new(&k, &opc);
-    let mut sim = Usim::new(&k, &opc);
+    let credentials = Credentials::milenage(k, opc);
+    let home = Subscriber::new(&credentials);
+    let mut sim = Usim::new(&credentials);
     let challenge = home.challenge(rand, Sqn::default().next(7), &network());
     let answer = sim
         .answer(rand, challenge.autn, &network())
@@ -158,8 +163,9 @@ fn a_sim_and_its_home_network_agree() {
 #[test]
 fn a_sim_refuses_what_is_forged_not_for_5g_or_used() {
     let (k, opc, rand) = keys();
-    let home = Subscriber::new(&k, &opc);
-    let mut sim = Usim::new(&k, &opc);
+    let credentials = Credentials::milenage(k, opc);
+    let home = Subscriber::new(&credentials);
+    let mut sim = Usim::new(&credentials);
     let sqn = Sqn::default().next(100);
     let challenge = home.challenge(rand, sqn, &network());
     let mut forged = challenge.autn;
@@ -168,13 +174,9 @@ fn a_sim_refuses_what_is_forged_not_for_5g_or_used() {
         sim.answer(rand, forged, &network()).err(),
         Some(UsimError::Mac)
     );
-    let milenage = milenage_of(&k, &opc);
-    let no_separation = milenage.authentication_vector(
-        &oxirush::Rand::new(&rand),
-        &sqn.to_milenage(),
-        &milenage::Amf::new(&[0, 0]),
-    );
-    let answer = sim.answer(rand, *no_separation.autn().as_octets(), &network());
+    let functions = Functions::new(&credentials);
+    let no_separation = functions.autn(&rand, sqn, [0; 2], &functions.response(&rand));
+    let answer = sim.answer(rand, no_separation, &network());
     assert_eq!(answer.err(), Some(UsimError::SeparationBit));
     sim.answer(rand, challenge.autn, &network())
         .expect("genuine");

@@ -4,7 +4,7 @@ mod dpdk;
 
 use super::interfaces::{Interface, SegmentClamp, Tunnel};
 use super::ip::Prefix;
-use super::{Allocation, N6, Nat, UpfConfig};
+use super::{Allocation, N6, Nat, Prefix4, Prefix6, UpfConfig};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdvertisementConfig};
@@ -17,7 +17,7 @@ use sluice_datapath::tables::{self, PrefixIpv6};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
 use sluice_port::PortId;
 use sluice_session::network::Side;
-use sluice_session::{AllocationPool, PoolAddresses, PredefinedRules};
+use sluice_session::{AllocationPool, ConfiguredApplications, PoolAddresses, PredefinedRules};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::ipv6::MIN_MTU;
 use sluice_wire::pfcp::value::NtpTime;
@@ -222,12 +222,12 @@ impl UpfConfig {
             proxy_arp: interface
                 .proxy_arp
                 .iter()
-                .map(|at| at.value.for_path())
+                .map(|at| for_path(&at.value))
                 .collect(),
             proxy_nd: interface
                 .proxy_nd
                 .iter()
-                .map(|at| at.value.for_path())
+                .map(|at| for_path_ipv6(&at.value))
                 .collect(),
             allowed_peers: peers_ipv4(interface).collect(),
             allowed_peers_ipv6: peers_ipv6(interface).collect(),
@@ -282,6 +282,7 @@ impl UpfConfig {
             &self.path_pools(),
             limits.foreign_entries.value,
         )?;
+        let layout = layout.with_blocks(limits.numbered_blocks());
         Ok(layout.with_nat(self.nat_pools()?))
     }
 
@@ -291,7 +292,7 @@ impl UpfConfig {
         let pool = |(i, nat): (usize, &Nat)| NatPool {
             inside: self.instance_id(&nat.network_instance.value),
             outside: InstanceId(u8::MAX - i as u8),
-            prefixes: nat.addresses.iter().map(|at| at.value.for_path()).collect(),
+            prefixes: nat.addresses.iter().map(|at| for_path(&at.value)).collect(),
             first_port: nat.first_port.value,
             block_ports: nat.block_ports,
             blocks_per_ue: nat.blocks_per_ue.value,
@@ -331,6 +332,11 @@ impl UpfConfig {
             }
         }
         names
+    }
+
+    /// The network instance of a pool by its number on the path.
+    pub(in crate::config) fn pool_instance(&self, pool: &super::Pool) -> InstanceId {
+        self.instance_id(&pool.network_instance.value)
     }
 
     fn path_pools(&self) -> Vec<Pool> {
@@ -379,6 +385,13 @@ impl UpfConfig {
         PredefinedRules::new(&rules).unwrap_or_default()
     }
 
+    /// Flows by the Application ID that SMFs name.
+    pub fn configured_applications(&self) -> ConfiguredApplications {
+        let all = self.applications.iter().map(|of| of.application.clone());
+        // Checked files have none that cannot be.
+        ConfiguredApplications::new(&all.collect::<Vec<_>>()).unwrap_or_default()
+    }
+
     /// The number of a data network's instance on the path.
     pub fn n6_instance(&self, n6: &N6) -> InstanceId {
         self.instance_id(&n6.network_instance.value)
@@ -401,9 +414,25 @@ impl UpfConfig {
     }
 }
 
+/// A prefix as the packet path has it.
+fn for_path(prefix: &Prefix4) -> tables::Prefix {
+    tables::Prefix {
+        base: u32::from(prefix.base()),
+        mask: prefix.mask(),
+    }
+}
+
+/// The same of IPv6.
+fn for_path_ipv6(prefix: &Prefix6) -> PrefixIpv6 {
+    PrefixIpv6 {
+        base: prefix.base().to_bits(),
+        len: prefix.prefix_len(),
+    }
+}
+
 fn peers_ipv4(interface: &Interface) -> impl Iterator<Item = tables::Prefix> {
     interface.peers.iter().filter_map(|prefix| match prefix {
-        Prefix::V4(prefix) => Some(prefix.for_path()),
+        Prefix::V4(prefix) => Some(for_path(prefix)),
         Prefix::V6(_) => None,
     })
 }
@@ -411,7 +440,7 @@ fn peers_ipv4(interface: &Interface) -> impl Iterator<Item = tables::Prefix> {
 fn peers_ipv6(interface: &Interface) -> impl Iterator<Item = PrefixIpv6> {
     interface.peers.iter().filter_map(|prefix| match prefix {
         Prefix::V4(_) => None,
-        Prefix::V6(prefix) => Some(prefix.for_path()),
+        Prefix::V6(prefix) => Some(for_path_ipv6(prefix)),
     })
 }
 
@@ -436,8 +465,8 @@ fn routes(interface: &Interface) -> Routes {
     let mut routes = Routes::default();
     for route in interface.all_routes() {
         match route {
-            (Prefix::V4(to), IpAddr::V4(via)) => routes.0.push((to.for_path(), via)),
-            (Prefix::V6(to), IpAddr::V6(via)) => routes.1.push((to.for_path(), via)),
+            (Prefix::V4(to), IpAddr::V4(via)) => routes.0.push((for_path(&to), via)),
+            (Prefix::V6(to), IpAddr::V6(via)) => routes.1.push((for_path_ipv6(&to), via)),
             // Checked files have none.
             _ => {}
         }

@@ -11,7 +11,7 @@ use sluice_n4::{Features, NodeId, PeerPort};
 use sluice_port::PortId;
 use sluice_port_dpdk::Memory;
 use sluice_session::network::{Network, Side};
-use sluice_session::{AllocationPool, PoolAddresses};
+use sluice_session::{AllocationPool, ConfiguredApplications, PoolAddresses};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::{Gate, NtpTime};
 use std::collections::HashMap;
@@ -418,4 +418,14 @@ fn predefined_rules_are_those_of_the_file() {
     assert_eq!(rule.mbr.unwrap().downlink_kbps, 4000);
     assert_eq!(rule.gate.uplink, Gate::Open);
     assert!(accepted(SHORT).config.predefined_rules().is_empty());
+}
+
+#[test]
+fn applications_are_those_of_the_file() {
+    let config = accepted(EXAMPLE).config;
+    let names = config.applications.iter().map(|of| &of.name.value[..]);
+    assert!(names.eq(["com.example.video"]));
+    let none = ConfiguredApplications::default();
+    assert_ne!(config.configured_applications(), none);
+    assert_eq!(accepted(SHORT).config.configured_applications(), none);
 }

@@ -152,7 +152,7 @@ fn slips_in_keys_are_guessed() {
         "pools:",
         "telemetry: 9100\npools:",
         "upf.yaml:9: telemetry: unknown key; expected one of n4, dpdk, ports, interfaces, pools, nat, \
-         router_advertisement, dscp, predefined, echo, shaping, workers, limits, metrics, control_socket, log",
+         router_advertisement, dscp, predefined, applications, echo, shaping, workers, limits, metrics, control_socket, log",
     );
 }
 

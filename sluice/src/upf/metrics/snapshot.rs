@@ -27,6 +27,10 @@ pub struct Snapshot {
     pub sessions: usize,
     /// Load of the node, and the reduction that SMFs are asked for, in percent.
     pub load_percent: [u8; 2],
+    /// Applications with flows, or in use.
+    pub applications: usize,
+    /// Sessions that kept former flows of an application.
+    pub flows_kept: u64,
     /// What is given out of each resource.
     pub in_use: InUse,
     /// Blocks of public ports.
@@ -138,6 +142,8 @@ impl Snapshot {
             ports: ports.iter().zip(links.states()).map(reading).collect(),
             sessions: core.up.session_count(),
             load_percent: core.up.load_percent(),
+            applications: core.up.application_count(),
+            flows_kept: core.up.flows_kept(),
             in_use: core.up.in_use(),
             nat: core.up.nat_counters(),
             associations: [endpoint.associations().count() - silent, silent],

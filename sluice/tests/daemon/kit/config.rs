@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{N3_UPF, N4_SMFS, N4_UPF, N6_UPF, SERVER};
+use super::{N3_UPF, N3_UPF_V6, N4_SMFS, N4_UPF, N6_UPF, N6_UPF_V6, SERVER, SERVER_V6};
 
 /// What stands in the file; tests change what they are about.
 #[derive(Clone, Debug)]
@@ -49,6 +49,31 @@ impl Config {
             more: String::new(),
             socket: None,
         }
+    }
+
+    /// The same with IPv6 on N6, whose data network has the DNN as a second name.
+    pub fn with_ipv6() -> Self {
+        let mut config = Self::new();
+        config.interfaces[1] = format!(
+            "name: n6, port: n6, addresses: [{N6_UPF}/24, '{N6_UPF_V6}/64'], \
+             gateway: [{SERVER}, '{SERVER_V6}'], n6: {{network_instance: [core, internet]}}"
+        );
+        config
+    }
+
+    /// N3 is at an IPv6 address alone.
+    pub fn n3_is_ipv6(mut self) -> Self {
+        self.interfaces[0] = format!("name: n3, port: n3, addresses: '{N3_UPF_V6}/64', n3: {{}}");
+        self
+    }
+
+    /// N3 is at an address of each family.
+    pub fn n3_is_dual(mut self) -> Self {
+        self.interfaces[0] = format!(
+            "name: n3, port: n3, addresses: [{N3_UPF}/24, '{N3_UPF_V6}/64'], \
+             n3: {{address: [{N3_UPF}, '{N3_UPF_V6}']}}"
+        );
+        self
     }
 
     /// One more key, or another value, for `n4`.

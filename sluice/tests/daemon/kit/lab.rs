@@ -6,7 +6,7 @@
 //!                   smf [n4] -- N4 veth -- [n4]
 //! ```
 
-use std::net::SocketAddrV4;
+use std::net::{IpAddr, SocketAddrV4};
 use std::path::PathBuf;
 
 use sluice_host::env_check::{self, Need};
@@ -17,7 +17,7 @@ use sluice_smf::{Dialect, Smf, SmfConfig};
 use sluice_wire::pfcp;
 use tempfile::TempDir;
 
-use super::{N3_GNB, N4_SMFS, N4_UPF, N6_UPF, SERVER};
+use super::{N3_GNB, N3_GNB_V6, N4_SMFS, N4_UPF, N6_UPF, N6_UPF_V6, SERVER, SERVER_V6};
 
 /// All of it; links come before namespaces, so that they go first.
 pub struct Lab {
@@ -72,6 +72,18 @@ impl Lab {
         Some(lab)
     }
 
+    /// The data network has IPv6, too, and a way to all UEs' prefixes.
+    pub fn add_ipv6(&self) {
+        self.n6.a().add_ipv6_address(SERVER_V6, 64).unwrap();
+        let route = format!("-6 route add 2001:db8::/32 via {N6_UPF_V6} dev n6\n");
+        self.dn.ip_batch(&route).unwrap();
+    }
+
+    /// The gNB has an IPv6 address on N3, too.
+    pub fn add_ipv6_on_n3(&self) {
+        self.n3.a().add_ipv6_address(N3_GNB_V6, 64).unwrap();
+    }
+
     /// A path for a file of the test.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
@@ -92,14 +104,26 @@ impl Lab {
 
     /// Starts the first SMF and associates it with the daemon.
     pub fn smf(&self) -> Smf {
-        let smf = self.smf_at(0);
+        self.smf_of(Dialect::Ts)
+    }
+
+    /// The same of another kind.
+    pub fn smf_of(&self, dialect: Dialect) -> Smf {
+        let mut config = self.smf_config(0);
+        config.dialect = dialect;
+        let smf = Smf::start(&config).unwrap();
         smf.associate().unwrap();
         smf
     }
 
     /// Starts the gNB.
     pub fn gnb(&self) -> Gnb {
-        let mut config = GnbConfig::new("gnb", &self.gnb, N3_GNB);
+        self.gnb_at("gnb", N3_GNB.into())
+    }
+
+    /// The same with another name at another address.
+    pub fn gnb_at(&self, name: &str, n3: IpAddr) -> Gnb {
+        let mut config = GnbConfig::new(name, &self.gnb, n3);
         config.largest_pdu_bytes = 9000;
         Gnb::start(&config).unwrap()
     }

@@ -4,8 +4,9 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
 use sluice_host::udp::{RecvBatch, UdpSocket};
+use sluice_wire::pfcp::group::{ApplicationIdsPfds, PfdContext};
 use sluice_wire::pfcp::message::{AssociationReleaseRequest, AssociationSetupRequest};
-use sluice_wire::pfcp::value::{NodeId, NtpTime};
+use sluice_wire::pfcp::value::{NodeId, NtpTime, PfdContents, Text};
 use sluice_wire::pfcp::{
     Cause, Full, Header, IeType, MessageType, PORT, SequenceNumber, Writer, element::Element, ie,
     write_message,
@@ -64,6 +65,20 @@ pub fn association_release(node: impl Into<Ipv4Addr>, sequence: u32) -> Vec<u8> 
     };
     message(MessageType::ASSOCIATION_RELEASE_REQUEST, sequence, |w| {
         request.emit(w)
+    })
+}
+
+/// A PFD Management Request that tells an application's flow, or that it has none.
+pub fn pfd_management(application: &str, flow: Option<&str>, sequence: u32) -> Vec<u8> {
+    let pfd = flow.map(|flow| PfdContext {
+        pfd_contents: [PfdContents::flow(flow.as_bytes())].into_iter().collect(),
+    });
+    let told = ApplicationIdsPfds {
+        application_id: Text(application.as_bytes()),
+        pfd_context: pfd.into_iter().collect(),
+    };
+    message(MessageType::PFD_MANAGEMENT_REQUEST, sequence, |w| {
+        w.ie(IeType::APPLICATION_IDS_PFDS, |w| told.emit(w))
     })
 }
 

@@ -1,12 +1,12 @@
 //! A UE: its session at the SMF, its tunnel at the gNB, its device in the kernel.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_host::link::LinkCounters;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
-use sluice_ran::{FTeid, GnbHandle, UeConfig, UeId};
+use sluice_ran::{FTeid, GnbHandle, HandoverTarget, UeConfig, UeId};
 use sluice_smf::{Established, Imsi, Network, SessionPlan, SmfHandle, Tunnel};
 use sluice_wire::ids::{Qfi, Seid, Teid};
 
@@ -44,7 +44,8 @@ impl Ue {
         mtu: u16,
         plan: SessionPlan,
     ) -> Self {
-        let has_framed_routes = !plan.framed_routes.is_empty();
+        let has_framed_routes = !plan.framed_routes.is_empty() || plan.ipv6_prefix_bits < 64;
+        let addresses = plan.ue;
         let session = smf.establish(plan).unwrap();
         let address = ue_address(number);
         let name = format!("ue{number}");
@@ -59,9 +60,12 @@ impl Ue {
         };
         let tun = Tun::create(&lab.ue, &config).unwrap();
         let link = tun.link().clone();
+        if let Some(ipv6) = addresses.ipv6() {
+            start_ipv6(lab, &link, number, ipv6);
+        }
         let id = gnb
             .attach(UeConfig {
-                addresses: address.into(),
+                addresses,
                 uplink: endpoint(session.uplink),
                 downlink_teid: downlink(gnb.n3(), number).teid,
                 qfi: qfi(),
@@ -76,6 +80,11 @@ impl Ue {
             id,
             number,
         }
+    }
+
+    /// It goes to another gNB.
+    pub fn hand_over(&self, from: &GnbHandle, to: &GnbHandle, target: HandoverTarget) {
+        from.hand_over(self.id, to, target).unwrap();
     }
 
     /// Has the gNB send its packets to another tunnel.
@@ -102,13 +111,18 @@ impl Ue {
     }
 
     /// The session of the UE with this number: measured, its gNB's endpoint known.
-    pub fn plan(gnb: Ipv4Addr, number: u8) -> SessionPlan {
+    pub fn plan(gnb: impl Into<IpAddr>, number: u8) -> SessionPlan {
         let network = Network::new("internet", "access", "core").unwrap();
         let mut plan = SessionPlan::new(ue_address(number), Arc::new(network), qfi());
         plan.measured = true;
-        plan.gnb = Some(downlink(gnb, number));
+        plan.gnb = Some(downlink(gnb.into(), number));
         plan.imsi = Imsi::new(&format!("00101{number:010}")).ok();
         plan
+    }
+
+    /// The gNB's end of its tunnel.
+    pub fn downlink(&self, gnb: &GnbHandle) -> Tunnel {
+        downlink(gnb.n3(), self.number)
     }
 
     /// The UP SEID as `sluice ctl` takes it.
@@ -174,14 +188,25 @@ impl Ue {
     }
 }
 
-fn downlink(gnb: Ipv4Addr, number: u8) -> Tunnel {
-    let teid = Teid::new(0x000a_0001 + u32::from(number)).unwrap();
-    Tunnel { teid, ipv4: gnb }
+/// Its address is known from the SMF; all that comes from it leaves by its device.
+fn start_ipv6(lab: &Lab, link: &sluice_host::link::Link, number: u8, address: Ipv6Addr) {
+    link.add_ipv6_address(address, 128).unwrap();
+    let (name, table) = (link.name(), 10 + u32::from(number));
+    let lines = format!(
+        "-6 route add default dev {name} table {table}\n-6 rule add from {address} lookup {table}\n"
+    );
+    lab.ue.ip_batch(&lines).unwrap();
 }
 
-fn endpoint(tunnel: Tunnel) -> FTeid {
+fn downlink(gnb: IpAddr, number: u8) -> Tunnel {
+    let teid = Teid::new(0x000a_0001 + u32::from(number)).unwrap();
+    Tunnel { teid, address: gnb }
+}
+
+/// A tunnel as gNBs have it.
+pub fn endpoint(tunnel: Tunnel) -> FTeid {
     FTeid {
-        address: tunnel.ipv4,
+        address: tunnel.address,
         teid: tunnel.teid,
     }
 }

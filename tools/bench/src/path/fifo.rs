@@ -5,6 +5,7 @@
 //! lie in the second-level cache, as after a NIC's DMA. The limit uses the very same FIFO.
 
 use super::arrivals::Arrivals;
+use super::numbered::Numbered;
 use super::traffic::{Direction, Flow, Form, Frames};
 use serde::{Deserialize, Serialize};
 use sluice_port::{Burst, Packet};
@@ -15,6 +16,8 @@ pub const PACKETS: usize = 2048;
 /// How many packets ahead of the receiver they are filled.
 const AHEAD: usize = 512;
 const MASK: usize = PACKETS - 1;
+/// Where packets may be late or lost, fresh ones come before there are fewer than this.
+const FEWEST: usize = 1024;
 /// What a wrong packet is shown of.
 const SHOWN_BYTES: usize = 128;
 /// In timed passes one packet in this many is compared; a power of two.
@@ -41,6 +44,14 @@ pub struct Fifo<P: Packet> {
     check: Check,
     /// Packets come back as they were sent, not as they leave the path.
     as_sent: bool,
+    /// Where packets may be late or lost: what is known of those that came back.
+    numbered: Option<Numbered>,
+    /// Fresh packets that came in the places of lost ones, less those that there was no place for.
+    added: i64,
+    /// How many were received when the flows began.
+    began: usize,
+    /// How many more may come in.
+    allowed: usize,
     compared: u64,
     wrong: u64,
     first_wrong: Option<String>,
@@ -54,6 +65,15 @@ struct Turn {
 }
 
 impl Turn {
+    /// Behind so many packets.
+    fn after(packets: usize, flows: usize) -> Self {
+        let flows = flows.max(1);
+        Self {
+            flow: packets % flows,
+            pass: packets / flows,
+        }
+    }
+
     #[inline(always)]
     fn next(&mut self, flows: usize) {
         self.flow += 1;
@@ -113,6 +133,10 @@ impl<P: Packet> Fifo<P> {
             arrivals: None,
             check: Check::Every,
             as_sent: false,
+            numbered: None,
+            added: 0,
+            began: 0,
+            allowed: usize::MAX,
             compared: 0,
             wrong: 0,
             first_wrong: None,
@@ -130,6 +154,7 @@ impl<P: Packet> Fifo<P> {
             *place = Some(packet);
         }
         (self.received, self.filled, self.returned) = (0, 0, PACKETS);
+        (self.added, self.began) = (0, 0);
         (self.next_in, self.next_out) = Default::default();
         (self.compared, self.wrong, self.first_wrong) = (0, 0, None);
         true
@@ -138,14 +163,52 @@ impl<P: Packet> Fifo<P> {
     /// From now on packets of these flows come in, one after the other. All packets must be here.
     pub fn set_flows(&mut self, flows: Arc<[Flow]>) {
         self.flows = flows;
-        self.filled = self.received;
+        (self.filled, self.began) = (self.received, self.received);
         (self.next_in, self.next_out) = Default::default();
+        if self.numbered.is_some() {
+            self.numbered = Some(Numbered::new(&self.flows));
+        }
+    }
+
+    /// From now on packets have numbers, may be late and get lost.
+    pub fn expect_losses(&mut self) {
+        self.numbered = Some(Numbered::new(&self.flows));
+    }
+
+    /// From now on so many packets come in.
+    pub fn allow(&mut self, packets: usize) {
+        self.allowed = packets;
+    }
+
+    /// How many more may come in.
+    pub fn allowed(&self) -> usize {
+        self.allowed
+    }
+
+    /// Whose packets come in next, one after the other.
+    pub fn next_flows(&self) -> impl Iterator<Item = Flow> {
+        let first = Turn::after(self.received - self.began, self.flows.len()).flow;
+        self.flows.iter().cycle().skip(first).copied()
+    }
+
+    /// Puts fresh packets in the places of those that were lost, before there are too few.
+    #[inline]
+    pub fn top_up(&mut self, fresh: &mut impl FnMut() -> Option<P>) {
+        while self.numbered.is_some() && self.returned - self.received < FEWEST {
+            let Some(packet) = fresh() else {
+                return;
+            };
+            self.ring[self.returned & MASK] = Some(packet);
+            self.returned += 1;
+            self.added += 1;
+        }
     }
 
     /// From now on packets are of these kinds in turn. All packets must be here.
     pub fn set_frames(&mut self, frames: &[Arc<Frames>]) {
         self.frames = frames.to_vec();
-        (self.filled, self.next_in) = (self.received, self.next_out);
+        self.filled = self.received;
+        self.next_in = Turn::after(self.received - self.began, self.flows.len());
     }
 
     /// The form of the first kind.
@@ -160,7 +223,7 @@ impl<P: Packet> Fifo<P> {
 
     /// Packets that were received and did not come back yet.
     pub fn under_way(&self) -> usize {
-        PACKETS + self.received - self.returned
+        self.received - self.returned()
     }
 
     pub fn received(&self) -> usize {
@@ -170,7 +233,7 @@ impl<P: Packet> Fifo<P> {
     /// Adds up to `max` packets to `burst`.
     #[inline]
     pub fn receive(&mut self, burst: &mut Burst<P>, max: usize) -> usize {
-        let room = max.min(burst.remaining());
+        let room = max.min(burst.remaining()).min(self.allowed);
         let here = room.min(self.returned - self.received);
         let n = match &mut self.arrivals {
             None => here,
@@ -185,6 +248,7 @@ impl<P: Packet> Fifo<P> {
             }
         }
         self.received += n;
+        self.allowed -= n;
         n
     }
 
@@ -200,15 +264,26 @@ impl<P: Packet> Fifo<P> {
                 self.compare(&packet);
             }
             self.next_out.next(self.flows.len());
-            self.ring[self.returned & MASK] = Some(packet);
-            self.returned += 1;
+            self.keep(packet);
         }
         n
     }
 
+    #[inline(always)]
+    fn keep(&mut self, packet: P) {
+        if self.numbered.is_some() && self.returned - self.received == PACKETS {
+            // Fresh ones have taken its place.
+            packet.free();
+            self.added -= 1;
+            return;
+        }
+        self.ring[self.returned & MASK] = Some(packet);
+        self.returned += 1;
+    }
+
     /// Packets returned so far.
     pub fn returned(&self) -> usize {
-        self.returned - PACKETS
+        (self.returned as i64 - self.added) as usize - PACKETS
     }
 
     /// From now on as many packets are compared as `check` says.
@@ -233,7 +308,12 @@ impl<P: Packet> Fifo<P> {
 
     /// Packets compared since the start, or what was wrong with them.
     pub fn judge(&self) -> Result<u64, String> {
-        match (self.under_way(), &self.first_wrong) {
+        // What may be lost is not there in the end.
+        let missing = match self.numbered {
+            None => self.under_way(),
+            Some(_) => 0,
+        };
+        match (missing, &self.first_wrong) {
             (0, None) => Ok(self.compared),
             (0, Some(first)) => {
                 let (wrong, compared) = (self.wrong, self.compared);
@@ -249,10 +329,14 @@ impl<P: Packet> Fifo<P> {
         for at in self.filled..end {
             let flow = &self.flows[self.next_in.flow];
             let frames = self.next_in.of(&self.frames);
+            let pass = self.next_in.pass as u32;
             self.next_in.next(self.flows.len());
             if let Some(packet) = &mut self.ring[at & MASK] {
                 restore(packet, self.headroom, frames.form.input_len(self.direction));
                 frames.fill(self.direction, flow, packet.data_mut());
+                if frames.form.is_numbered {
+                    super::numbered::put(packet.data_mut(), pass);
+                }
             }
         }
         self.filled = end.max(self.filled);
@@ -260,20 +344,31 @@ impl<P: Packet> Fifo<P> {
 
     #[cold]
     fn compare(&mut self, packet: &P) {
-        let flow = &self.flows[self.next_out.flow];
         let frames = self.next_out.of(&self.frames);
         self.compared += 1;
+        let flow = match &mut self.numbered {
+            None => Some(self.next_out.flow),
+            Some(numbered) => numbered.came(self.direction, packet.data()),
+        };
+        let Some(flow) = flow.and_then(|flow| self.flows.get(flow)) else {
+            return self.note_wrong("a packet that nobody sent, or behind a later one", packet);
+        };
         let is_right = match self.as_sent {
             false => frames.is_right(self.direction, flow, packet.data()),
             true => frames.is_sent(self.direction, flow, packet.data()),
         };
         if !is_right {
-            self.wrong += 1;
-            let shown = &packet.data()[..packet.len().min(SHOWN_BYTES)];
-            let direction = self.direction;
-            let first = || format!("{direction:?} of {flow:x?}: {shown:02x?}");
-            self.first_wrong.get_or_insert_with(first);
+            let whose = format!("of {flow:x?}");
+            self.note_wrong(&whose, packet);
         }
+    }
+
+    fn note_wrong(&mut self, what: &str, packet: &P) {
+        self.wrong += 1;
+        let shown = &packet.data()[..packet.len().min(SHOWN_BYTES)];
+        let direction = self.direction;
+        let first = || format!("{direction:?} {what}: {shown:02x?}");
+        self.first_wrong.get_or_insert_with(first);
     }
 
     /// Frees all packets that are here.

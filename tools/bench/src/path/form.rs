@@ -43,6 +43,8 @@ pub struct Form {
     pub ue_port: u16,
     /// The data network sees a public address and port.
     pub is_translated: bool,
+    /// Its last octets are the number of a packet among those of its flow.
+    pub is_numbered: bool,
 }
 
 impl Form {
@@ -54,6 +56,12 @@ impl Form {
         outer_sum: false,
         ue_port: UE_PORT,
         is_translated: false,
+        is_numbered: false,
+    };
+    pub const NUMBERED: Self = Self {
+        inner_sum: false,
+        is_numbered: true,
+        ..Self::USUAL
     };
     pub const BARE: Self = Self {
         container: false,

@@ -102,8 +102,14 @@ impl<P: Packet> PortIo for BenchIo<P> {
     #[inline]
     fn rx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>, max: usize) -> usize {
         match port {
-            N3 if self.is_open(Direction::Uplink) => self.uplink.receive(burst, max),
-            N6 if self.is_open(Direction::Downlink) => self.downlink.receive(burst, max),
+            N3 if self.is_open(Direction::Uplink) => {
+                self.uplink.top_up(&mut self.pool);
+                self.uplink.receive(burst, max)
+            }
+            N6 if self.is_open(Direction::Downlink) => {
+                self.downlink.top_up(&mut self.pool);
+                self.downlink.receive(burst, max)
+            }
             N4 => self.n4.as_mut().map_or(0, |n4| n4.receive(burst, max)),
             _ => 0,
         }
@@ -141,6 +147,10 @@ impl<P: Packet> PortIo for BenchIo<P> {
     }
 
     fn alloc(&mut self) -> Option<P> {
+        (self.pool)()
+    }
+
+    fn alloc_held(&mut self) -> Option<P> {
         (self.pool)()
     }
 

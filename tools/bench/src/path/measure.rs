@@ -7,7 +7,8 @@ use super::memory::Grown;
 use super::public;
 use super::testbed::{Failure, Testbed};
 use super::traffic::{Direction, Form, Frames, OUTER_LEN, UE_PORT};
-use super::variant::Variant;
+use super::variant::{Load, Variant};
+use super::waiting;
 use crate::report::{Conditions, Effort, HugePages, Outcome, between, join, spread};
 use crate::stats::{Summary, round};
 use crate::watch::history::Series;
@@ -70,10 +71,13 @@ pub fn cases(variant: &Variant) -> Vec<Case> {
             .map(|(name, ways, forms, _)| case(name, ways, forms))
             .collect();
     }
-    let ways = [("ul", UP), ("dl", DOWN), ("mix", BOTH)];
-    let named =
-        ways.map(|(way, ways)| case(&format!("{way}/{}", variant.name), ways, variant.forms));
-    named.into()
+    let mut ways = vec![("ul", UP), ("dl", DOWN), ("mix", BOTH)];
+    // Nobody pages a UE that sends.
+    ways.retain(|(way, _)| variant.load != Load::Idle || *way == "dl");
+    let named = ways
+        .into_iter()
+        .map(|(way, ways)| case(&format!("{way}/{}", variant.name), ways, variant.forms));
+    named.collect()
 }
 
 /// Times per packet, in nanoseconds.
@@ -286,10 +290,17 @@ pub fn ns_per_packet<P: Packet>(world: &mut Testbed<P>, time: Duration) -> Resul
 }
 
 fn path_lap<P: Packet>(world: &mut Testbed<P>, time: Duration) -> Result<Lap, Failure> {
-    lap(world, time, |world| {
+    if world.variant.load == Load::Idle {
+        return waiting::page(world, time);
+    }
+    let lap = lap(world, time, |world| {
         world.turn();
         Ok(())
-    })
+    })?;
+    if world.variant.load == Load::AboveRate {
+        world.drain()?;
+    }
+    Ok(lap)
 }
 
 /// One repetition: the thread's CPU time, the time on the wall, and what came out.
@@ -312,7 +323,7 @@ pub fn lap<P: Packet>(
     time: Duration,
     mut turn: impl FnMut(&mut Testbed<P>) -> Result<(), Failure>,
 ) -> Result<Lap, Failure> {
-    let packets = world.returned();
+    let packets = world.came();
     let (began, cpu_ns) = (Instant::now(), clock::thread_cpu_ns());
     while began.elapsed() < time {
         for _ in 0..TURNS {
@@ -322,7 +333,7 @@ pub fn lap<P: Packet>(
     Ok(Lap {
         cpu_ns: (clock::thread_cpu_ns() - cpu_ns) as f64,
         wall_ns: began.elapsed().as_nanos() as f64,
-        packets: (world.returned() - packets) as f64,
+        packets: (world.came() - packets) as f64,
     })
 }
 

@@ -12,15 +12,17 @@ mod latency;
 mod limit;
 mod measure;
 pub(crate) mod memory;
+mod numbered;
 mod observe;
 pub(crate) mod peers;
 mod public;
 pub(crate) mod smf;
-pub(crate) mod testbed;
-pub(crate) mod topology;
+pub mod testbed;
+pub mod topology;
 pub(crate) mod traffic;
-mod usage;
-pub(crate) mod variant;
+pub mod usage;
+pub mod variant;
+mod waiting;
 
 use super::args::PathArgs;
 use super::watch::{Failed, Measured};
@@ -35,7 +37,7 @@ use sluice_port_dpdk::{Eal, Mbuf, MbufPool};
 use std::time::Duration;
 use testbed::{Failure, Testbed};
 use traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
-use variant::Variant;
+use variant::{Load, Variant};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -66,7 +68,14 @@ struct Results {
 /// Measures.
 pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
     let cpu = args.cpu.map(usize::from);
-    let dpdk = machine::dpdk(PACKET_MEMORY_MIB, 3 * PACKETS as u32, cpu);
+    let some_wait = variants(&args.rules)
+        .iter()
+        .any(|of| of.load != Load::Usual);
+    let packets = match some_wait {
+        true => 6 * PACKETS as u32 + waiting::PACKETS,
+        false => 3 * PACKETS as u32,
+    };
+    let dpdk = machine::dpdk(PACKET_MEMORY_MIB, packets, cpu);
     let (eal, pool) = dpdk.map_err(Failed::Lacking)?;
     let results = all(args, &eal, &pool).map_err(Failed::Midway)?;
     let rest = json!({
@@ -147,7 +156,8 @@ fn proven(
     pool: &MbufPool,
 ) -> Result<(Testbed<Mbuf>, Bench, HugePages), Failure> {
     eprintln!("establishing {sessions} sessions{}", variant.says);
-    let mut world = Testbed::build(sessions, variant, || pool.alloc())?;
+    let packets = pool.clone();
+    let mut world = Testbed::build(sessions, variant, move || packets.alloc())?;
     let huge_pages = HugePages {
         packets: eal.huge_pages(),
         sessions: memory::is_on_huge_pages("sluice-lines"),

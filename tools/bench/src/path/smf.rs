@@ -4,16 +4,23 @@ use super::filters::Filters;
 use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
 use super::traffic::Flow;
 use super::usage::{self, Usage};
-use super::variant::{Ue, Variant};
+use super::variant::{Load, Ue, Variant};
+use super::waiting;
 use sluice_control::core::Env;
 use sluice_n4::Outbox;
 use sluice_port::Packet;
-use sluice_smf::encode::encode_establishment;
-use sluice_smf::{CpNode, Dialect, Network, SessionPlan, Tunnel, UeAddresses, UplinkTeid};
+use sluice_smf::encode::{encode_establishment, encode_modification};
+use sluice_smf::{
+    CpNode, Dialect, Network, SessionChange, SessionPlan, SessionView, Tunnel, UeAddresses,
+    UplinkTeid,
+};
 use sluice_wire::ids::{Seid, Teid};
+use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::message::{AssociationSetupRequest, SessionEstablishmentResponse};
 use sluice_wire::pfcp::value::{BitRate, NtpTime};
-use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, write_message};
+use sluice_wire::pfcp::{
+    Cause, Full, Header, IeType, MessageType, SequenceNumber, ie, write_message,
+};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -85,6 +92,11 @@ pub struct Smf<P> {
     /// Whether the association stands.
     pub associated: bool,
     variant: Variant,
+    sessions: u32,
+    /// By session, where UEs become idle.
+    up_seids: Vec<Seid>,
+    /// Sessions changed.
+    pub changed: usize,
     packets: core::marker::PhantomData<fn() -> P>,
 }
 
@@ -100,6 +112,12 @@ impl<P> Smf<P> {
             refused: None,
             associated: false,
             reports: Vec::new(),
+            sessions,
+            up_seids: match variant.load {
+                Load::Idle => vec![Seid(0); sessions as usize],
+                _ => Vec::new(),
+            },
+            changed: 0,
             packets: core::marker::PhantomData,
         }
     }
@@ -108,30 +126,7 @@ impl<P> Smf<P> {
     /// direction, session AMBR, MBR and gate of the flow, a volume URR.
     pub fn establish(&mut self, out: &mut [u8], index: u32) -> Result<usize, Full> {
         let sequence = self.cp.next_sequence();
-        let gnb_teid = topology::gnb_teid(index);
-        let rate = BitRate {
-            uplink_kbps: RATE_KBPS,
-            downlink_kbps: RATE_KBPS,
-        };
-        let tunnel = |teid, ipv4| Teid::new(teid).map(|teid| Tunnel { teid, ipv4 });
-        let foreign = tunnel(topology::foreign_teid(index), topology::UPF_N3);
-        let foreign = foreign.filter(|_| self.variant.foreign_teids);
-        let ipv4 = topology::ue_address(index);
-        let ipv6 = topology::ue_ipv6(ipv4);
-        let ue = match self.variant.ue {
-            Ue::Ipv4 => UeAddresses::V4(ipv4),
-            Ue::Ipv6 => UeAddresses::V6(ipv6),
-            Ue::Both => UeAddresses::V4V6(ipv4, ipv6),
-        };
-        let plan = SessionPlan {
-            uplink: foreign.map_or(UplinkTeid::ChosenByUp, UplinkTeid::ChosenByCp),
-            ambr: Some(rate),
-            flow_mbr: Some(rate),
-            measured: self.variant.usage != Usage::None,
-            container: self.variant.has_container(),
-            gnb: tunnel(gnb_teid, topology::gnb_address(gnb_teid as usize % GNBS)),
-            ..SessionPlan::new(ue, self.cp.network.clone(), QFI)
-        };
+        let plan = self.plan(index);
         let (node, seid) = (&self.cp.node, cp_seid(index));
         let (filters, usage) = (self.variant.filters, self.variant.usage);
         if filters == Filters::NONE && usage != Usage::Armed {
@@ -145,11 +140,73 @@ impl<P> Smf<P> {
         }
     }
 
+    /// Writes the request that makes the UE of a session idle, or brings it back.
+    pub fn change(&mut self, out: &mut [u8], index: u32, idle: bool) -> Result<usize, Full> {
+        let sequence = self.cp.next_sequence();
+        let plan = self.plan(index);
+        let gnb = plan.gnb.ok_or(Full)?;
+        let step = match idle {
+            true => SessionChange::Buffer,
+            false => SessionChange::Connect {
+                gnb,
+                end_marker: false,
+            },
+        };
+        let view = SessionView {
+            plan: &plan,
+            cp_seid: cp_seid(index),
+            up_seid: *self.up_seids.get(index as usize).ok_or(Full)?,
+            gnb: Some(gnb),
+            generation: 0,
+        };
+        encode_modification(out, Dialect::Ts, &self.cp.node, &view, step, sequence)
+    }
+
+    /// What is asked of session `index`.
+    fn plan(&self, index: u32) -> SessionPlan {
+        let gnb_teid = topology::gnb_teid(index);
+        let rate = |kbps| BitRate {
+            uplink_kbps: kbps,
+            downlink_kbps: kbps,
+        };
+        let ambr_kbps = match self.variant.load {
+            Load::AboveRate => waiting::rate_kbps(index, self.sessions).unwrap_or(RATE_KBPS),
+            Load::Limited { kbps, .. } => kbps,
+            Load::Usual | Load::Idle => RATE_KBPS,
+        };
+        let tunnel = |teid, ipv4| Teid::new(teid).map(|teid| Tunnel::v4(teid, ipv4));
+        let foreign = tunnel(topology::foreign_teid(index), topology::UPF_N3);
+        let foreign = foreign.filter(|_| self.variant.foreign_teids);
+        let ipv4 = topology::ue_address(index);
+        let ipv6 = topology::ue_ipv6(ipv4);
+        let ue = match self.variant.ue {
+            Ue::Ipv4 => UeAddresses::V4(ipv4),
+            Ue::Ipv6 => UeAddresses::V6(ipv6),
+            Ue::Both => UeAddresses::V4V6(ipv4, ipv6),
+        };
+        SessionPlan {
+            uplink: foreign.map_or(UplinkTeid::ChosenByUp, UplinkTeid::ChosenByCp),
+            ambr: Some(rate(ambr_kbps)),
+            flow_mbr: Some(rate(RATE_KBPS)),
+            measured: self.variant.usage != Usage::None,
+            container: self.variant.has_container(),
+            gnb: tunnel(gnb_teid, topology::gnb_address(gnb_teid as usize % GNBS)),
+            ..SessionPlan::new(ue, self.cp.network.clone(), QFI)
+        }
+    }
+
     fn read(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (header, body) = Header::parse(bytes).map_err(|e| format!("{e:?}"))?;
         match header.message_type {
             MessageType::ASSOCIATION_SETUP_RESPONSE => self.associated = true,
             MessageType::SESSION_ESTABLISHMENT_RESPONSE => self.established(&header, body)?,
+            MessageType::SESSION_MODIFICATION_RESPONSE => {
+                let cause = ie::first(body, IeType::CAUSE).map(Cause::decode);
+                if cause != Some(Ok(Cause::REQUEST_ACCEPTED)) {
+                    return Err(format!("a change was refused: {cause:?}"));
+                }
+                self.changed += 1;
+            }
             MessageType::SESSION_REPORT_REQUEST => self.reports.push(header.sequence),
             _ => {}
         }
@@ -174,6 +231,9 @@ impl<P> Smf<P> {
             false => f_teid.and_then(|f| f.teid()),
         };
         let teid = chosen.ok_or("no F-TEID was chosen")?;
+        if let Some(at) = self.up_seids.get_mut(index as usize) {
+            *at = answer.up_f_seid.ok_or("no UP F-SEID")?.seid;
+        }
         let flow = usize::try_from(index)
             .ok()
             .and_then(|i| self.flows.get_mut(i));

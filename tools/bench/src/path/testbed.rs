@@ -11,7 +11,8 @@ use super::smf::Smf;
 use super::topology::{self, N3, N6};
 use super::traffic::{Direction, Flow, Form, Frames};
 use super::usage::{self, Usage};
-use super::variant::Variant;
+use super::variant::{Load, Variant};
+use super::waiting::{self, PacketClock};
 use crate::stats::Random;
 use arrayvec::ArrayVec;
 use sluice_control::core::{Core, Time};
@@ -27,7 +28,7 @@ use sluice_datapath::worker::Worker;
 use sluice_host::clock;
 use sluice_n4::{Instant, NodeId};
 use sluice_port::{Packet, PortIo, QueueId};
-use sluice_session::{Config, UpFunction};
+use sluice_session::{Config, ShapedRates, UpFunction};
 use sluice_wire::pfcp::value::NtpTime;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -58,10 +59,16 @@ pub struct Upf<I: PortIo> {
     pub variant: Variant,
     /// Who takes the reports of armed sessions.
     smf: Option<Box<Smf<I::Packet>>>,
+    /// Time as the path is told it, where packets wait for bit rates.
+    clock: Option<PacketClock>,
+    /// Changes of sessions that are asked for and not answered.
+    changing: usize,
     /// Turns of the worker until the control core has one.
     turns: u32,
     /// Reports that were taken.
     pub reports: u64,
+    /// In how many directions packets come.
+    directions: usize,
 }
 
 /// The same between two memory FIFOs.
@@ -78,11 +85,14 @@ impl<I: PortIo> Upf<I> {
         let mut flows = std::mem::take(&mut smf.flows);
         shuffle(&mut flows);
         let [worker] = workers;
-        let smf = (variant.usage == Usage::Armed).then(|| Box::new(smf));
+        let needs_smf = variant.usage == Usage::Armed || variant.load == Load::Idle;
+        let smf = needs_smf.then(|| Box::new(smf));
+        let paced = variant.load == Load::AboveRate;
         Ok(Self {
             memory,
             variant,
             smf,
+            clock: paced.then(PacketClock::start),
             ..Self::of(core, worker, flows)
         })
     }
@@ -97,38 +107,80 @@ impl<I: PortIo> Upf<I> {
             memory: memory::Grown::UNKNOWN,
             variant: Variant::USUAL,
             smf: None,
+            clock: None,
+            changing: 0,
             turns: 0,
             reports: 0,
+            directions: 1,
         }
     }
 
     /// One round of the worker's loop, as in `sluice upf`.
     #[inline(always)]
     pub fn turn(&mut self) -> usize {
-        let began_ns = clock::monotonic_ns();
-        let work = self.worker.turn(began_ns);
-        if work > 0 {
-            self.stats.busy_turns.add(1);
-            self.stats.busy_ns.add(clock::monotonic_ns() - began_ns);
-        } else {
-            self.stats.idle_turns.add(1);
-        }
+        let work = self.worker_turn();
         if self.smf.is_some() {
             self.turn_of_core();
         }
         work
     }
 
+    /// The worker's part of it.
+    #[inline(always)]
+    pub fn worker_turn(&mut self) -> usize {
+        let began_ns = clock::monotonic_ns();
+        let now_ns = self.clock.map_or(began_ns, |clock| clock.now_ns);
+        let work = self.worker.turn(now_ns);
+        if work > 0 {
+            self.stats.busy_turns.add(1);
+            self.stats.busy_ns.add(clock::monotonic_ns() - began_ns);
+        } else {
+            self.stats.idle_turns.add(1);
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.tick(self.stats.received.get(), self.directions);
+        }
+        work
+    }
+
+    /// Asks for these UEs to be idle, or back.
+    pub fn ask_for_changes(&mut self, sessions: &[u32], idle: bool) -> Result<(), Failure> {
+        let mut message = [0; 512];
+        for index in sessions {
+            let smf = self.smf.as_deref_mut().ok_or("nobody to ask")?;
+            let len = smf.change(&mut message, *index, idle);
+            let len = len.map_err(|_| "a request is too long")?;
+            let from = smf.cp.address();
+            self.changing += 1;
+            self.core.datagram(time(), from, &message[..len], smf);
+            if let Some(why) = &smf.refused {
+                return Err(why.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some of them are not answered.
+    pub fn is_changing(&self) -> bool {
+        let smf = self.smf.as_deref();
+        smf.is_some_and(|smf| smf.refused.is_none() && smf.changed < self.changing)
+    }
+
     /// Now and then, what `sluice upf` does on another thread: sessions report, and the SMF takes it.
     fn turn_of_core(&mut self) {
         self.turns += 1;
-        let Some(smf) = self.smf.as_deref_mut() else {
-            return;
-        };
         if self.turns < CORE_TURN {
             return;
         }
         self.turns = 0;
+        self.core_turn();
+    }
+
+    /// The control core's part: sessions report, and the SMF takes it.
+    pub fn core_turn(&mut self) {
+        let Some(smf) = self.smf.as_deref_mut() else {
+            return;
+        };
         self.core.turn(time(), smf);
         let mut answer = [0; 64];
         while let Some(sequence) = smf.reports.pop() {
@@ -170,9 +222,13 @@ impl<P: Packet> Testbed<P> {
     pub fn build(
         sessions: u32,
         variant: Variant,
-        mut alloc: impl FnMut() -> Option<P>,
+        mut alloc: impl FnMut() -> Option<P> + Send + 'static,
     ) -> Result<Self, Failure> {
-        let io = BenchIo::new(Frames::default(), &mut alloc)?;
+        let mut io = BenchIo::new(Frames::default(), &mut alloc)?;
+        if variant.load != Load::Usual {
+            io.set_pool(Box::new(alloc));
+            io.fifos().into_iter().for_each(|fifo| fifo.expect_losses());
+        }
         let mut world = Self::start(sessions, variant, io)?.filled();
         world.set_forms(variant.forms);
         Ok(world)
@@ -204,8 +260,9 @@ impl<P: Packet> Testbed<P> {
         };
         let before = fifos(self);
         let until = |(at, before): (&usize, &usize)| *at < before + packets;
+        let may_stand = self.variant.load == Load::AboveRate;
         while fifos(self).iter().zip(&before).any(until) {
-            if self.turn() == 0 {
+            if self.turn() == 0 && !may_stand {
                 return Err(format!("the path stands still: {}", self.ledger()));
             }
         }
@@ -214,8 +271,13 @@ impl<P: Packet> Testbed<P> {
 
     /// Packets compared so far, or what was wrong with them.
     pub fn verdict(&mut self) -> Result<u64, Failure> {
+        if self.variant.load == Load::AboveRate {
+            self.drain()?;
+            self.lost_as_told()?;
+        }
         let ledger = self.ledger();
-        if !ledger.balances() || ledger.dropped_total() > 0 {
+        let lossless = self.variant.load != Load::AboveRate;
+        if !ledger.balances() || lossless && ledger.dropped_total() > 0 {
             return Err(format!("packets were lost: {ledger}"));
         }
         let mut compared = 0;
@@ -230,8 +292,17 @@ impl<P: Packet> Testbed<P> {
         self.worker.io().fifos().iter().map(|f| f.returned()).sum()
     }
 
+    /// Packets that were dealt with so far: of those that may be lost, all that came in.
+    pub fn came(&mut self) -> usize {
+        match self.variant.load {
+            Load::AboveRate => self.worker.io().fifos().iter().map(|f| f.received()).sum(),
+            _ => self.returned(),
+        }
+    }
+
     /// Packets come in these directions from now on, and so many of them are compared.
     pub fn open(&mut self, directions: &'static [Direction], check: Check) {
+        self.directions = directions.len();
         let io = self.worker.io();
         io.open(directions);
         for fifo in io.fifos() {
@@ -276,6 +347,8 @@ pub struct Size {
     pub filters: Filters,
     /// Addresses are translated on N6.
     pub is_translated: bool,
+    /// Session AMBRs are shaped.
+    pub is_shaped: bool,
 }
 
 impl Size {
@@ -292,6 +365,7 @@ impl Size {
             has_ipv6: false,
             filters: Filters::NONE,
             is_translated: false,
+            is_shaped: false,
         }
     }
 
@@ -302,6 +376,14 @@ impl Size {
             has_ipv6: variant.has_ipv6(),
             filters: variant.filters,
             is_translated: variant.is_translated(),
+            is_shaped: matches!(
+                variant.load,
+                Load::AboveRate
+                    | Load::Limited {
+                        is_shaped: true,
+                        ..
+                    }
+            ),
             ..self
         }
     }
@@ -323,15 +405,19 @@ pub fn start<I: PortIo, const N: usize>(
         true => public::pools().map_err(|e| e.to_string())?,
         false => NatPools::default(),
     };
-    let layout = layout.with_nat(nat.clone());
+    let blocks = size.filters.blocks(sessions);
+    let layout = layout.with_nat(nat.clone()).with_blocks(blocks);
     let plan = Plan {
         layout: layout.clone(),
-        blocks: size.filters.blocks(sessions),
+        blocks,
         workers: N,
     };
     let (seeds, mut end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
     let mut interfaces = topology::control_config(pool, size.peers, size.servers);
     interfaces.nat = nat;
+    if size.is_shaped {
+        interfaces.shaping = waiting::SHAPING;
+    }
     if size.has_ipv6 {
         topology::add_ipv6(&mut interfaces);
     }
@@ -345,6 +431,10 @@ pub fn start<I: PortIo, const N: usize>(
     let config = Config {
         sessions: sessions as usize,
         flow_filters: usual.flow_filters.max(size.filters.places(sessions)),
+        shaped_rates: match size.is_shaped {
+            true => ShapedRates::SessionAmbr,
+            false => ShapedRates::Nothing,
+        },
         ..usual
     };
     let n4 = sluice_n4::Config {

@@ -251,9 +251,21 @@ fn foreign_teids_are_not_of_our_form_and_have_low_bits_of_their_own() {
     assert!((0..4_000_000).all(|i| (1..1 << 31).contains(&topology::foreign_teid(i))));
 }
 
+fn world_of(sessions: u32, variant: Variant, pool: &HeapPool) -> Testbed<HeapPacket> {
+    let pool = pool.clone();
+    Testbed::build(sessions, variant, move || pool.alloc()).unwrap()
+}
+
+fn rules(name: &str) -> Variant {
+    Variant::RULES
+        .into_iter()
+        .find(|variant| variant.name == name)
+        .unwrap()
+}
+
 fn served_byte_for_byte(variant: Variant) {
     let pool = HeapPool::default();
-    let mut world = Testbed::build(100, variant, || pool.alloc()).unwrap();
+    let mut world = world_of(100, variant, &pool);
     let ours = |flow: &Flow| flow.teid >> 31 == 1;
     let chosen_by_up = !variant.foreign_teids;
     assert_eq!(world.flows.iter().all(ours), chosen_by_up);
@@ -275,7 +287,7 @@ fn served_byte_for_byte(variant: Variant) {
 fn armed_sessions_report_while_they_are_measured() {
     let pool = HeapPool::default();
     let armed = Variant::RULES.into_iter().find(|v| v.name == "armed");
-    let mut world = Testbed::build(4, armed.unwrap(), || pool.alloc()).unwrap();
+    let mut world = world_of(4, armed.unwrap(), &pool);
     world.open(&Direction::BOTH, Check::Every);
     // Each threshold is some 6,000 packets of a session.
     for _ in 0..10_000 {
@@ -286,11 +298,53 @@ fn armed_sessions_report_while_they_are_measured() {
     world.end();
 }
 
+#[test]
+fn of_sessions_above_their_rate_packets_wait_and_the_rest_is_dropped_as_shaping() {
+    let pool = HeapPool::default();
+    let variant = rules("shape");
+    let mut world = world_of(100, variant, &pool);
+    for case in super::measure::cases(&variant) {
+        world.open(case.directions, Check::Every);
+        let before = world.ledger();
+        // Queues of 10 sessions fill at a fifth of what comes for them.
+        while world.ledger().received < before.received + 3_000_000 {
+            world.turn();
+        }
+        let full = world.ledger();
+        assert!(full.held > 1_000, "{}: {full}", case.name);
+        world.verdict().unwrap();
+        let after = world.ledger();
+        let dropped = after.dropped_total() - before.dropped_total();
+        let share = dropped as f64 / (after.received - before.received) as f64;
+        // Of a tenth of the packets a fifth, less what waited until the end.
+        assert!((0.005..0.021).contains(&share), "{}: {share}", case.name);
+        assert_eq!(after.held, 0);
+    }
+    world.end();
+    assert_eq!((pool.live(), pool.leaked()), (0, 0));
+}
+
+#[test]
+fn idle_ues_are_paged_before_their_packets_leave() {
+    let pool = HeapPool::default();
+    let variant = rules("paging");
+    let mut world = world_of(2_000, variant, &pool);
+    let cases = super::measure::cases(&variant);
+    assert_eq!(cases.len(), 1);
+    let mut limit = Bench::new(&world).unwrap();
+    limit.measure(&mut world, &cases[0], QUICK).unwrap();
+    assert!(world.reports >= 2 * 1_024, "{}", world.reports);
+    let ledger = world.ledger();
+    assert_eq!((ledger.held, ledger.dropped_total()), (0, 0), "{ledger}");
+    world.end();
+    assert_eq!((pool.live(), pool.leaked()), (0, 0));
+}
+
 /// In each form that gNBs send, by path and limit.
 #[test]
 fn packets_of_each_form_are_served() {
     let pool = HeapPool::default();
-    let mut world = Testbed::build(100, Variant::USUAL, || pool.alloc()).unwrap();
+    let mut world = world_of(100, Variant::USUAL, &pool);
     let mut bench = Bench::new(&world).unwrap();
     for case in super::measure::cases(&Variant::USUAL) {
         bench.measure(&mut world, &case, QUICK).unwrap();
@@ -301,7 +355,7 @@ fn packets_of_each_form_are_served() {
 #[test]
 fn looking_at_the_path_changes_no_byte_of_its_packets() {
     let pool = HeapPool::default();
-    let mut world = Testbed::build(100, Variant::USUAL, || pool.alloc()).unwrap();
+    let mut world = world_of(100, Variant::USUAL, &pool);
     let observed = observe::measure(&mut world, QUICK, NORMAL_PAGES).unwrap();
     let counts = ["packets_followed", "pages_made"].map(|key| &observed.json[key]);
     assert!(counts.iter().all(|n| n.as_u64() > Some(0)), "{observed:?}");
@@ -313,7 +367,7 @@ fn looking_at_the_path_changes_no_byte_of_its_packets() {
 #[test]
 fn packets_that_come_by_the_clock_are_all_timed_and_right() {
     let pool = HeapPool::default();
-    let mut world = Testbed::build(100, Variant::USUAL, || pool.alloc()).unwrap();
+    let mut world = world_of(100, Variant::USUAL, &pool);
     let mut limit = Bench::new(&world).unwrap();
     let latencies = latency::measure(&mut limit, &mut world, QUICK, NORMAL_PAGES).unwrap();
     let figure = |of: &Outcome, path: &str| of.json.pointer(path).and_then(Value::as_f64).unwrap();

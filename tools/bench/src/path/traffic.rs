@@ -5,6 +5,7 @@
 //! with an independent library and compare.
 
 pub use super::form::{Direction, Form, INNER_LEN, OUTER_LEN, UE_PORT};
+use super::numbered;
 use super::peers::{Peers, ROUTER_MAC, Servers, station};
 use super::public;
 use super::topology::{
@@ -368,6 +369,9 @@ impl Frames {
             mould.fill(self, flow, want);
             if mould.is_tunnelled() {
                 put(want, SOURCE_PORT_AT, &out[SOURCE_PORT_AT..][..2]);
+            }
+            if self.form.is_numbered {
+                numbered::put(want, numbered::of(out));
             }
         };
         let port = out.get(SOURCE_PORT_AT).filter(|_| mould.is_tunnelled());

@@ -22,6 +22,20 @@ pub struct Variant {
     /// PDRs that are tried before the default ones.
     pub filters: Filters,
     pub usage: Usage,
+    pub load: Load,
+}
+
+/// How sessions stand to what comes to them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Load {
+    /// All may send as much as they do.
+    Usual,
+    /// One in ten sends more than its AMBR, which is shaped.
+    AboveRate,
+    /// All have this AMBR, which is shaped or policed.
+    Limited { kbps: u64, is_shaped: bool },
+    /// UEs are idle when packets come for them, and are paged.
+    Idle,
 }
 
 /// Four ports of each UE in turn, each with a mapping.
@@ -50,6 +64,7 @@ impl Variant {
         forms: &[Form::USUAL],
         filters: Filters::NONE,
         usage: Usage::Counted,
+        load: Load::Usual,
     };
     pub const FOREIGN_TEIDS: Self = Self {
         says: " with TEIDs that the SMF chose",
@@ -70,7 +85,7 @@ impl Variant {
     pub const DEFAULTS: [Self; 4] = [Self::USUAL, Self::FOREIGN_TEIDS, Self::ROUTES, Self::BARE];
 
     /// Those that `--rules` names.
-    pub const RULES: [Self; 8] = [
+    pub const RULES: [Self; 10] = [
         Self {
             name: "uncounted",
             says: " without URRs",
@@ -119,6 +134,20 @@ impl Variant {
             name: "nat",
             says: " with translated addresses and ports",
             forms: &TRANSLATED,
+            ..Self::USUAL
+        },
+        Self {
+            name: "shape",
+            says: " of which one in ten sends more than its rate",
+            forms: &[Form::NUMBERED],
+            load: Load::AboveRate,
+            ..Self::USUAL
+        },
+        Self {
+            name: "paging",
+            says: " whose UEs are idle when packets come",
+            forms: &[Form::NUMBERED],
+            load: Load::Idle,
             ..Self::USUAL
         },
     ];

@@ -2,9 +2,10 @@
 
 use super::clock::{Away, Clock};
 use super::script::Script;
+use crate::path::usage;
 use arrayvec::ArrayVec;
 use sluice_host::clock;
-use sluice_wire::pfcp::Header;
+use sluice_wire::pfcp::{Header, MessageType, SequenceNumber};
 
 /// How requests and answers travel.
 pub trait Wire {
@@ -56,6 +57,8 @@ pub struct Log {
     pub timed_from: usize,
     /// Octets of answers that were not kept, for want of room.
     pub overflow: bool,
+    /// Session Report Requests that are not answered yet: periods of some dialects end by themselves.
+    reports: Vec<SequenceNumber>,
 }
 
 /// How long it took.
@@ -109,6 +112,10 @@ impl Log {
             self.stray += 1;
             return;
         };
+        if header.message_type == MessageType::SESSION_REPORT_REQUEST {
+            self.reports.push(header.sequence);
+            return;
+        }
         let place = script.place(header.sequence.get());
         let due = place
             .and_then(|at| self.due_ns.get_mut(at))
@@ -130,7 +137,19 @@ impl Log {
     }
 }
 
-/// Sends all requests of `script` and waits for all answers.
+/// Takes reports, as an SMF does; those for which there is no room now wait.
+fn take_reports(wire: &mut impl Wire, reports: &mut Vec<SequenceNumber>) {
+    let mut answer = [0; 64];
+    while let Some(sequence) = reports.pop() {
+        let written = usage::taken(&mut answer, sequence).unwrap_or(0);
+        if !wire.send(&answer[..written]) {
+            reports.push(sequence);
+            return;
+        }
+    }
+}
+
+/// Sends all requests of `script` and waits for all answers; reports that come meanwhile are taken.
 /// `between` is called all the while: what else this thread has to do.
 pub fn drive(
     wire: &mut impl Wire,
@@ -156,6 +175,7 @@ pub fn drive(
                 script.len()
             ));
         }
+        take_reports(wire, &mut log.reports);
         let may = clock.may(now_ns, sent, log);
         let mut waiting = ArrayVec::<_, BURST>::new();
         for _ in 0..may.min(BURST).min(script.len() - sent) {

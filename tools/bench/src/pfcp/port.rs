@@ -25,7 +25,7 @@ const BATCH: usize = 32;
 const INTERFACE: InterfaceId = InterfaceId(N4.0 as u8);
 
 /// The port's end of the wire.
-pub struct N4Port<P> {
+pub struct N4Port<P: Packet> {
     from_wire: Consumer<P>,
     to_wire: Producer<P>,
 }
@@ -47,6 +47,24 @@ pub fn pair<P: Packet>(alloc: Pool<P>) -> (N4Port<P>, PortWire<P>) {
         alloc,
     };
     (N4Port { from_wire, to_wire }, wire)
+}
+
+/// Packets do not free themselves: what nobody took goes back to its pool.
+impl<P: Packet> Drop for N4Port<P> {
+    fn drop(&mut self) {
+        while let Some(packet) = self.from_wire.pop() {
+            packet.free();
+        }
+    }
+}
+
+/// The same: reports may come when nobody waits for anything any more.
+impl<P: Packet> Drop for PortWire<P> {
+    fn drop(&mut self) {
+        while let Some(packet) = self.from_port.pop() {
+            packet.free();
+        }
+    }
 }
 
 impl<P: Packet> N4Port<P> {

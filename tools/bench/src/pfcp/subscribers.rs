@@ -130,8 +130,7 @@ impl Subscribers {
         let rate = Some(self.variety.rate(index));
         (plan.ambr, plan.flow_mbr, plan.measured) = (rate, rate, true);
         if let Some(teid) = Teid::new(CP_TEID + index).filter(|_| dialect(index).chooses_teids()) {
-            let ipv4 = UPF_N3;
-            plan.uplink = UplinkTeid::ChosenByCp(Tunnel { teid, ipv4 });
+            plan.uplink = UplinkTeid::ChosenByCp(Tunnel::v4(teid, UPF_N3));
         }
         plan
     }
@@ -139,10 +138,8 @@ impl Subscribers {
     /// A gNB's tunnel of a subscriber: its TEID tells the gNB, too.
     fn tunnel(&self, index: u32, gnb: u8) -> Option<Tunnel> {
         let (teid, peers) = (gnb_teid(index, gnb), self.variety.peers);
-        Some(Tunnel {
-            teid: Teid::new(teid)?,
-            ipv4: peers.address(peers.number(teid)),
-        })
+        let address = peers.address(peers.number(teid));
+        Some(Tunnel::v4(Teid::new(teid)?, address))
     }
 
     /// The packets of all sessions that stand; every one of them must be connected.

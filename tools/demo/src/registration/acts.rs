@@ -1,12 +1,10 @@
 //! What the demo of the core plays, and what must hold.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use sluice::screen::Screen;
 use sluice_core::system;
 use sluice_host::netns::Ns;
 use sluice_ids::Supi;
-use sluice_sbi::Line;
 use sluice_sctp::Loss;
 use sluice_security::suci::HomeKey;
 use sluice_security::{K, Opc};
@@ -15,69 +13,91 @@ use sluice_ue::{Sim, Ue, UeState};
 use super::core::{Account, Core, Status};
 use super::ran::Ran;
 use super::report::{self, Report};
-use crate::args::DemoArgs;
-use crate::child::Stop;
+use super::{Stage, traffic};
 use crate::error::{DemoError, InStep as _};
+use crate::host::Host;
 use crate::plan;
+use crate::upf::Upf;
 
-/// Registers UEs, brings one back, deregisters one.
-pub(super) fn play(
-    args: &DemoArgs,
-    stop: &Stop,
-    screen: &Screen,
-    (amf, gnb): (&Ns, &Ns),
-    report: &mut Report,
-) -> Result<(), DemoError> {
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Subscribers as the core knows them, and their UEs, each with its namespace.
+type Subscribers = (Vec<Account>, Vec<(Ue, Ns)>);
+
+/// UEs register, have sessions and traffic; one is idle and comes back, one is sent away.
+pub(super) fn play(stage: &Stage<'_>, upf: &Upf, report: &mut Report) -> Result<(), DemoError> {
     let mut home_key = [0; 32];
     system::random(&mut home_key);
-    let (accounts, ues) = subscribers(args.ues, home_key)?;
-    screen.step("the core listens, the gNB sets up SCTP and N2");
-    let core = Core::start(amf, accounts, home_key).in_step("start of the core")?;
-    let mut ran = Ran::start(gnb, ues, stop).in_step("SCTP")?;
+    let (accounts, ues) = subscribers(stage, home_key)?;
+    let (screen, topology) = (stage.screen, stage.topology);
+    screen.step("the core listens, and associates with the UPF");
+    let core = Core::start(&topology.smf, stage.work, &accounts, home_key, stage.stop);
+    let mut core = core.in_step("start of the core")?;
+    let played = with_core(stage, upf, &core, ues, report);
+    let alive = core.check_alive().in_step("life of the core");
+    if played.is_err() || alive.is_err() || report.checks.failed() > 0 {
+        report.core_log = core.log_tail(30);
+        report.refusals = core.refusals().unwrap_or_default();
+    }
+    alive.and(played)?;
+    let ended = core.stop();
+    let name = "how the core ended when asked to";
+    report.checks.equal(name, "exit status: 0", &ended);
+    Ok(())
+}
+
+fn with_core(
+    stage: &Stage<'_>,
+    upf: &Upf,
+    core: &Core,
+    ues: Vec<(Ue, Ns)>,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let (screen, stop) = (stage.screen, stage.stop);
+    stop.wait_until("the PFCP association", LIMIT, || {
+        Ok(core.status()?.upfs == 1)
+    })
+    .in_step("N4")?;
+    screen.step("the gNB sets up SCTP and N2");
+    let mut ran = Ran::start(&stage.topology.gnb, ues, stop).in_step("SCTP")?;
     ran.set_up().in_step("NG Setup")?;
-    let is_set_up = ran.gnb.response().is_some();
-    let answer = if is_set_up {
-        "NG Setup Response"
-    } else {
-        "NG Setup Failure"
+    let answer = match ran.gnb.response() {
+        Some(_) => "NG Setup Response",
+        None => "NG Setup Failure",
     };
-    let checks = &mut report.checks;
-    checks.equal("the AMF's answer", "NG Setup Response", answer);
-    screen.step(&format!("{} UEs register", args.ues));
-    register(&mut ran, &core, report)?;
-    screen.step("a UE comes back by service request, is released, and another leaves");
-    come_and_go(&mut ran, &core, report)?;
-    if !args.once {
-        screen.step("the association stays up until Ctrl-C");
+    let name = "the AMF's answer";
+    report.checks.equal(name, "NG Setup Response", answer);
+    screen.step(&format!(
+        "{} UEs register, and get IPv4 and IPv6",
+        stage.args.ues
+    ));
+    register(&mut ran, core, report)?;
+    establish(&mut ran, core, stage, report)?;
+    let host = Host::watch(stage.topology, &ran.places(), &upf.ctl, None)?;
+    traffic::all(stage, &mut ran, report)?;
+    come_back(stage, &mut ran, core, report)?;
+    if !stage.args.once {
+        screen.step("the core and its UEs stay up until Ctrl-C");
         while !stop.is_requested() && ran.lost.is_none() {
             ran.turn()?;
         }
         report.interrupted = stop.is_requested();
-        report.checks.holds(
-            "the association while nothing was said",
-            "up",
-            ran.lost.map_or("up".to_owned(), |why| why.to_string()),
-            ran.lost.is_none(),
-        );
+        let lost = ran.lost.map_or("up".to_owned(), |why| why.to_string());
+        let name = "the association while nothing was said";
+        report.checks.holds(name, "up", lost, ran.lost.is_none());
         // What is left is done all the same.
         stop.forget();
     }
-    ran.end().in_step("end of the association")?;
-    let name = "how the gNB's association ended";
-    let why = ran.lost.unwrap_or(Loss::Silent);
-    report
-        .checks
-        .equal(name, Loss::Ended.to_string(), why.to_string());
-    ran.wait("the AMF hears of it", |_| core.status().gnbs == 0)?;
-    settle(&ran, core.stop(), screen, report);
-    Ok(())
+    leave(stage, &mut ran, core, report)?;
+    traffic::settle(&ran, core, &host, stage, report).in_step("charging records")?;
+    end(&mut ran, core, stage, report)
 }
 
 /// SIMs with random keys; identities are shown and concealed in turn.
-fn subscribers(count: u32, home_key: [u8; 32]) -> Result<(Vec<Account>, Vec<Ue>), DemoError> {
+fn subscribers(stage: &Stage<'_>, home_key: [u8; 32]) -> Result<Subscribers, DemoError> {
     let public = || HomeKey::profile_a(home_key).public();
     let (mut accounts, mut ues) = (Vec::new(), Vec::new());
-    for number in 1..=count {
+    for (number, ns) in (1..).zip(&stage.topology.ues) {
         let (mut k, mut opc) = ([0; 16], [0; 16]);
         system::random(&mut k);
         system::random(&mut opc);
@@ -85,11 +105,12 @@ fn subscribers(count: u32, home_key: [u8; 32]) -> Result<(Vec<Account>, Vec<Ue>)
         let no_subscriber = || DemoError::answer("the plan", "no subscriber");
         let supi = Supi::from_msin(plan::plmn(), &msin).ok_or_else(no_subscriber)?;
         let mut sim = Sim::new(plan::plmn(), &msin, &K::new(k), &Opc::new(opc));
-        if is_concealed(number as usize - 1) {
+        if is_concealed(number - 1) {
             sim.conceal_with(plan::HOME_KEY_ID, public());
         }
         accounts.push(Account { supi, k, opc });
-        ues.push(Ue::new(sim, plan::plmn()).ok_or_else(no_subscriber)?);
+        let ue = Ue::new(sim, plan::plmn()).ok_or_else(no_subscriber)?;
+        ues.push((ue, (**ns).clone()));
     }
     Ok((accounts, ues))
 }
@@ -107,10 +128,9 @@ fn register(ran: &mut Ran<'_>, core: &Core, report: &mut Report) -> Result<(), D
         let ue = &ran.phones[phone].ue;
         let supi = ue.supi().map_or_else(String::new, |supi| supi.to_string());
         let is_registered = ue.state() == UeState::Registered && ue.guti().is_some();
-        let scheme = if is_concealed(phone) {
-            "profile A"
-        } else {
-            "null scheme"
+        let scheme = match is_concealed(phone) {
+            true => "profile A",
+            false => "null scheme",
         };
         let name = format!("registration of {supi} ({scheme})");
         let got = format!("{:?} in {registration_ms:.1} ms", ue.state());
@@ -119,17 +139,68 @@ fn register(ran: &mut Ran<'_>, core: &Core, report: &mut Report) -> Result<(), D
             supi,
             scheme,
             registration_ms,
+            ..report::Ue::default()
         });
     }
     let status = at_rest(core, ran)?;
     let checks = &mut report.checks;
-    checks.equal("UEs that the AMF has registered", count, status.registered);
-    checks.equal("UEs that are connected", 0, status.connected);
+    checks.equal(
+        "UEs that the AMF has registered",
+        count as u64,
+        status.registered,
+    );
+    checks.equal("UEs that are connected", count as u64, status.connected);
     Ok(())
 }
 
-fn come_and_go(ran: &mut Ran<'_>, core: &Core, report: &mut Report) -> Result<(), DemoError> {
-    let (first, last) = (0, ran.phones.len() - 1);
+fn establish(
+    ran: &mut Ran<'_>,
+    core: &Core,
+    stage: &Stage<'_>,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let count = ran.phones.len();
+    for phone in 0..count {
+        ran.establish(phone).in_step("PDU session")?;
+    }
+    // Kernels ask for a router, and look whether anybody else has their address.
+    let end = Instant::now() + LIMIT;
+    for phone in 0..count {
+        while ran.ipv6(phone)?.is_none() && Instant::now() < end {
+            stage.stop.check()?;
+            ran.turn()?;
+        }
+        let ipv4 = ran.ipv4(phone).map(|ipv4| ipv4.to_string());
+        let ipv6 = ran.ipv6(phone)?.map(|ipv6| ipv6.to_string());
+        let addresses: Vec<_> = [ipv4, ipv6].into_iter().flatten().collect();
+        let name = format!("{} addresses", report.ues[phone].supi);
+        let got = addresses.join(" ");
+        let is_whole = addresses.len() == 2;
+        report.checks.holds(name, "IPv4 and IPv6", got, is_whole);
+        report.ues[phone].addresses = addresses;
+    }
+    let status = at_rest(core, ran)?;
+    let name = "PDU sessions that the SMF has";
+    report.checks.equal(name, count as u64, status.sessions);
+    Ok(())
+}
+
+/// The first UE is idle twice: it comes back as it has something to say, and as it is called.
+fn come_back(
+    stage: &Stage<'_>,
+    ran: &mut Ran<'_>,
+    core: &Core,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let first = 0;
+    stage
+        .screen
+        .step("a UE is idle, and comes back by service request");
+    ran.release(first).in_step("release")?;
+    let status = at_rest(core, ran)?;
+    let others = ran.phones.len() as u64 - 1;
+    let name = "UEs connected while one is idle";
+    report.checks.equal(name, others, status.connected);
     ran.request_service(first).in_step("service request")?;
     let phone = &ran.phones[first];
     let context = phone.at.and_then(|at| ran.gnb.context(at));
@@ -137,61 +208,118 @@ fn come_and_go(ran: &mut Ran<'_>, core: &Core, report: &mut Report) -> Result<()
         (Some(context), Some(key)) => context.key == key,
         _ => false,
     };
-    report.checks.holds(
-        "KgNB of the UE and of its gNB",
-        "the same",
-        if is_same { "the same" } else { "different" },
-        is_same,
-    );
+    let got = if is_same { "the same" } else { "different" };
+    let name = "KgNB of the UE and of its gNB";
+    report.checks.holds(name, "the same", got, is_same);
+    traffic::ping_one(stage, ran, first, "after its service request", report)?;
+    stage
+        .screen
+        .step("it is idle again, and is called as packets come for it");
     ran.release(first).in_step("release")?;
-    ran.deregister(last).in_step("deregistration")?;
+    // The gNB has let it go before the UPF knows: what comes between is lost (TS 23.502, 4.2.6).
+    at_rest(core, ran)?;
+    traffic::ping_idle(stage, ran, first, report)?;
+    let name = "pages that the UE has answered";
+    report.checks.equal(name, 1, ran.answered_pages);
+    Ok(())
+}
+
+/// The last UE is sent away by the operator; the others go.
+fn leave(
+    stage: &Stage<'_>,
+    ran: &mut Ran<'_>,
+    core: &Core,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let last = ran.phones.len() - 1;
+    stage
+        .screen
+        .step("the operator deregisters a UE, the others leave");
+    let supi = ran.phones[last].ue.supi();
+    let supi = supi.ok_or_else(|| DemoError::answer("the plan", "no subscriber"))?;
+    core.deregister(&supi)
+        .in_step("deregistration by the operator")?;
+    ran.leave(last).in_step("deregistration by the operator")?;
+    let got = format!("{:?}", ran.phones[last].ue.state());
+    let is_gone = ran.phones[last].ue.state() == UeState::Deregistered;
+    let name = format!("{supi} after the operator has deregistered it");
+    report.checks.holds(name, "Deregistered", got, is_gone);
+    traffic::ping_in_vain(stage, ran, last, report)?;
+    let status = at_rest(core, ran)?;
+    let name = "UEs registered after one was sent away";
+    report.checks.equal(name, last as u64, status.registered);
+    for phone in 0..last {
+        ran.deregister(phone).in_step("deregistration")?;
+    }
     let status = at_rest(core, ran)?;
     let checks = &mut report.checks;
-    checks.equal("UEs registered after one has left", last, status.registered);
-    checks.equal("procedures under way", 0, status.procedures);
+    checks.equal("UEs registered at the end", 0, status.registered);
+    checks.equal("PDU sessions at the end", 0, status.sessions);
+    checks.equal("procedures under way at the end", 0, status.procedures);
     Ok(())
 }
 
 /// How the core stands when it has taken all that the gNB has sent.
 fn at_rest(core: &Core, ran: &mut Ran<'_>) -> Result<Status, DemoError> {
-    ran.wait("the AMF's rest", |ran| {
-        let status = core.status();
-        status.procedures == 0 && status.received == ran.sent
-    })?;
-    Ok(core.status())
+    let end = Instant::now() + LIMIT;
+    loop {
+        let status = core.status()?;
+        if status.procedures == 0 && status.received == ran.sent {
+            return Ok(status);
+        }
+        if Instant::now() >= end {
+            let what = format!("the core's rest ({status:?}, sent {})", ran.sent);
+            return Err(DemoError::TooLate { what, limit: LIMIT });
+        }
+        ran.turn()?;
+    }
 }
 
-/// Shows the first UE's ladder, and compares the accounts of both ends.
-fn settle(ran: &Ran<'_>, status: Status, screen: &Screen, report: &mut Report) {
-    screen.step("what was said of the first UE");
-    for line in ladder_of_first(ran, &status) {
-        screen.say(&format!("  {line}"));
-    }
-    report.ladder = status.ladder.0.iter().map(ToString::to_string).collect();
-    let completed = "Registration Complete";
-    let complete = status.ladder.0.iter().filter(|line| line.what == completed);
+/// The association ends, the first UE's ladder is shown, and the accounts of both ends are compared.
+fn end(
+    ran: &mut Ran<'_>,
+    core: &Core,
+    stage: &Stage<'_>,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let status = at_rest(core, ran)?;
     let checks = &mut report.checks;
-    checks.equal(
-        "registrations in the ladder",
-        ran.phones.len(),
-        complete.count(),
-    );
     checks.equal("NGAP messages from gNB to AMF", ran.sent, status.received);
     checks.equal("NGAP messages from AMF to gNB", status.sent, ran.received);
-    let failure = status.failure.unwrap_or_else(|| "none".to_owned());
-    checks.equal("errors of the core", "none", &failure);
-}
-
-/// NG Setup and the first registration, which nothing else went beside; then what else the first UE
-/// did.
-fn ladder_of_first<'a>(ran: &Ran<'_>, status: &'a Status) -> impl Iterator<Item = &'a Line> {
-    let lines = &status.ladder.0;
-    let is_end = |line: &Line| line.what == "UE Context Release Complete";
-    let end = lines.iter().position(is_end).map_or(0, |end| end + 1);
-    let (registration, rest) = lines.split_at(end);
+    ran.end().in_step("end of the association")?;
+    let why = ran.lost.unwrap_or(Loss::Silent);
+    let name = "how the gNB's association ended";
+    checks.equal(name, Loss::Ended.to_string(), why.to_string());
+    stage.stop.wait_until("the AMF hears of it", LIMIT, || {
+        Ok(core.status()?.associations == 0)
+    })?;
+    for phone in &ran.phones {
+        let supi = phone.ue.supi();
+        let said = supi.map(|supi| core.flow(&supi)).transpose()?;
+        report.ladder.extend(said.unwrap_or_default());
+    }
+    stage.screen.step("what was said of the first UE");
     let first = ran.phones.first().and_then(|phone| phone.ue.supi());
-    let later = rest.iter().filter(move |line| line.supi == first);
-    registration.iter().chain(later)
+    for line in first
+        .map(|supi| core.flow(&supi))
+        .transpose()?
+        .unwrap_or_default()
+    {
+        stage.screen.say(&format!("  {line}"));
+    }
+    let completed = report
+        .ladder
+        .iter()
+        .filter(|line| line.ends_with("Registration Complete"));
+    let (count, wanted) = (completed.count(), ran.phones.len());
+    report
+        .checks
+        .equal("registrations in the ladder", wanted, count);
+    let refusals = core.refusals()?;
+    report
+        .checks
+        .equal("requests that the core refused", 0, refusals.len());
+    Ok(())
 }
 
 /// What tshark found.
@@ -205,7 +333,7 @@ pub(super) fn check_capture(capture: &report::Capture, report: &mut Report) {
     let is_clean = capture.frames > 0 && capture.complaints == 0;
     checks.holds(name, "nothing", got, is_clean);
     checks.equal("frames that the capture missed", 0, capture.missed);
-    let least = 1.0 + 9.0 * report.ues.len() as f64;
+    let least = 1.0 + 13.0 * report.ues.len() as f64;
     checks.at_least(
         "NGAP that tshark recognised",
         least,

@@ -1,30 +1,25 @@
-//! The core of the demo, on a thread of its own in its namespace.
+//! The core of the demo: `sluice core` in its namespace, its control socket and its charging records.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sluice_amf::Amf;
-use sluice_ausf::Ausf;
-use sluice_core::{N2, Node, system};
+use serde_json::Value;
+use sluice::cli::args::CtlQuery;
+use sluice::cli::core_args::CoreQuery;
+use sluice::ctl;
 use sluice_host::netns::Ns;
-use sluice_ids::{AmfId, Guami, Snssai, Supi};
-use sluice_n2::PlmnSlices;
-use sluice_sbi::Ladder;
-use sluice_sctp::{AllowList, Carrier, Config, Endpoint, NGAP_PORT, Prefix};
-use sluice_security::suci::HomeKey;
-use sluice_security::{K, Opc, Sqn};
-use sluice_udm::Udm;
-use sluice_udr::{Subscriber, Udr};
-use sluice_wiring::Core as Functions;
+use sluice_host::process::Process;
+use sluice_ids::Supi;
 
+use crate::child::{self, Stop};
 use crate::error::DemoError;
 use crate::plan;
+use crate::workdir::WorkDir;
 
-/// How long the loop sleeps while nothing happens, before it looks whether it shall end.
-const PATIENCE: Duration = Duration::from_millis(20);
+const START_LIMIT: Duration = Duration::from_secs(20);
+const END_LIMIT: Duration = Duration::from_secs(10);
+/// More than iperf3 comes to: what a limit drops the UE's device has counted, and nobody is charged for.
+const AMBR: &str = "100G";
 
 /// A subscriber as both ends know it.
 #[derive(Clone, Debug)]
@@ -35,134 +30,216 @@ pub(super) struct Account {
 }
 
 /// How the core stands.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Status {
-    pub(super) registered: usize,
-    pub(super) connected: usize,
-    pub(super) gnbs: usize,
-    pub(super) procedures: usize,
+    pub(super) registered: u64,
+    pub(super) connected: u64,
+    pub(super) sessions: u64,
+    pub(super) associations: u64,
+    pub(super) procedures: u64,
+    /// UPFs whose PFCP association is up.
+    pub(super) upfs: usize,
+    /// NGAP messages of the gNB, and to it.
     pub(super) received: u64,
     pub(super) sent: u64,
-    pub(super) ladder: Ladder,
-    /// Why its loop has ended before it was asked to.
-    pub(super) failure: Option<String>,
 }
 
-/// The core.
+/// What a session was charged at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Charged {
+    pub(super) uplink_octets: u64,
+    pub(super) downlink_octets: u64,
+}
+
+/// The running core; it ends with the value.
+#[derive(Debug)]
 pub(super) struct Core {
-    status: Arc<Mutex<Status>>,
-    ends: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    process: Process,
+    log: PathBuf,
+    socket: PathBuf,
+    records: PathBuf,
 }
 
 impl Core {
-    /// Listens to the gNB's address in `ns`.
+    /// Starts it in `ns`; when it returns, the core answers on its control socket.
     pub(super) fn start(
         ns: &Ns,
-        accounts: Vec<Account>,
+        work: &WorkDir,
+        accounts: &[Account],
         home_key: [u8; 32],
+        stop: &Stop,
     ) -> Result<Self, DemoError> {
-        let allowed = Prefix::new(plan::N2_GNB.into(), 32);
-        let allowed = AllowList::new(allowed.into_iter().collect());
-        let endpoint = Endpoint::open(Config::new(NGAP_PORT, allowed))?;
-        let node = Node::new(endpoint, Carrier::ip(ns, plan::N2_AMF.into())?);
-        let status = Arc::new(Mutex::new(Status::default()));
-        let ends = Arc::new(AtomicBool::new(false));
-        let (told, end) = (Arc::clone(&status), Arc::clone(&ends));
-        // Network functions stay on the thread that made them.
-        let work = move || {
-            let outcome = functions(accounts, home_key)
-                .and_then(|core| serve(N2::new(core, node), &told, &end));
-            lock(&told).failure = outcome.err();
+        let (socket, records) = (work.join("core.ctl"), work.join("charging.jsonl"));
+        let key = work.write("home-key", hex(&home_key).as_bytes())?;
+        let text = config(&socket, &records, &key, accounts);
+        let config = work.write("core.yaml", text.as_bytes())?;
+        for secret in [&key, &config] {
+            for_owner_alone(secret)?;
+        }
+        let program = sluice::cli::tool::beside("sluice-core");
+        let program = program.map_err(DemoError::io("find this program"))?;
+        let mut command = ns.command(&program.to_string_lossy());
+        command.arg("-c").arg(config);
+        let log = work.join("core.log");
+        let process = child::start(&mut command, &log)?;
+        let mut this = Self {
+            process,
+            log,
+            socket,
+            records,
         };
-        let thread = std::thread::Builder::new().name("core".to_owned());
-        let thread = thread
-            .spawn(work)
-            .map_err(DemoError::io("start the core's thread"))?;
-        Ok(Self {
-            status,
-            ends,
-            thread: Some(thread),
-        })
+        stop.wait_until("the core answers", START_LIMIT, || {
+            this.check_alive()?;
+            Ok(this.status().is_ok())
+        })?;
+        Ok(this)
+    }
+
+    /// An error if it has ended.
+    pub(super) fn check_alive(&mut self) -> Result<(), DemoError> {
+        match self.process.status() {
+            None => Ok(()),
+            Some(status) => Err(DemoError::Ended {
+                program: "the core".to_owned(),
+                status: status.to_string(),
+                said: format!("\n{}", self.log_tail(20).join("\n")),
+            }),
+        }
+    }
+
+    /// The last lines of its log.
+    pub(super) fn log_tail(&self, lines: usize) -> Vec<String> {
+        child::tail(&self.log, lines)
     }
 
     /// How it stands.
-    pub(super) fn status(&self) -> Status {
-        lock(&self.status).clone()
+    pub(super) fn status(&self) -> Result<Status, DemoError> {
+        let status = ctl::ask(&self.socket, &CtlQuery::Status)?;
+        let counters = ctl::ask(&self.socket, &CtlQuery::Counters)?;
+        let number = |of: &Value, key: &str| of[key].as_u64().unwrap_or_default();
+        let upfs = status["upfs"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_up = |upf: &&Value| upf["associated"] == true;
+        Ok(Status {
+            registered: number(&status, "ues_registered"),
+            connected: number(&status, "ues_connected"),
+            sessions: number(&status, "sessions"),
+            associations: number(&status, "associations"),
+            procedures: number(&status, "procedures"),
+            upfs: upfs.iter().filter(is_up).count(),
+            received: number(&counters["n2"], "received"),
+            sent: number(&counters["n2"], "sent"),
+        })
     }
 
-    /// Ends it.
-    pub(super) fn stop(mut self) -> Status {
-        self.end();
-        self.status()
+    /// What was refused, in words.
+    pub(super) fn refusals(&self) -> Result<Vec<String>, DemoError> {
+        let answer = ctl::ask(&self.socket, &CtlQuery::Refusals)?;
+        let rows = answer["refusals"].as_array().map_or(&[][..], Vec::as_slice);
+        Ok(rows.iter().map(ToString::to_string).collect())
     }
 
-    fn end(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            lock(&self.status).failure = Some("the core's thread panicked".to_owned());
+    /// What was said of a UE.
+    pub(super) fn flow(&self, supi: &Supi) -> Result<Vec<String>, DemoError> {
+        let imsi = supi.imsi().to_owned();
+        let answer = ctl::ask(&self.socket, &CtlQuery::Core(CoreQuery::Flow { imsi }))?;
+        let lines = answer["lines"].as_array().map_or(&[][..], Vec::as_slice);
+        let text = |line: &Value| {
+            let [step, from, to, what] =
+                ["step", "from", "to", "what"].map(|key| line[key].as_str().unwrap_or_default());
+            format!("{step:<5} {from:<4} -> {to:<4}  {what}")
+        };
+        Ok(lines.iter().map(text).collect())
+    }
+
+    /// Deregisters a UE for the operator.
+    pub(super) fn deregister(&self, supi: &Supi) -> Result<(), DemoError> {
+        let query = CoreQuery::Deregister {
+            imsi: supi.imsi().to_owned(),
+            register_again: false,
+        };
+        ctl::ask(&self.socket, &CtlQuery::Core(query))?;
+        Ok(())
+    }
+
+    /// What a subscriber's session was charged at its end; none before that.
+    pub(super) fn charged(&self, supi: &Supi) -> Option<Charged> {
+        let text = std::fs::read_to_string(&self.records).ok()?;
+        let records = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let is_it = |record: &Value| record["imsi"] == supi.imsi() && record["is_last"] == true;
+        let last = records.rev().find(is_it)?;
+        Some(Charged {
+            uplink_octets: last["uplink_octets"].as_u64()?,
+            downlink_octets: last["downlink_octets"].as_u64()?,
+        })
+    }
+
+    /// Asks for an orderly end; gives how it ended.
+    pub(super) fn stop(&mut self) -> String {
+        self.process.interrupt();
+        match self.process.wait(END_LIMIT) {
+            Some(status) => status.to_string(),
+            None => format!("still there after {END_LIMIT:?}"),
         }
     }
 }
 
-impl Drop for Core {
-    fn drop(&mut self) {
-        self.end();
-    }
+fn for_owner_alone(path: &Path) -> Result<(), DemoError> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o600);
+    let changed = std::fs::set_permissions(path, mode);
+    changed.map_err(DemoError::io(format!(
+        "change the mode of {}",
+        path.display()
+    )))
 }
 
-fn lock(status: &Mutex<Status>) -> std::sync::MutexGuard<'_, Status> {
-    status.lock().unwrap_or_else(PoisonError::into_inner)
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-fn serve(mut n2: N2, status: &Mutex<Status>, ends: &AtomicBool) -> Result<(), String> {
-    while !ends.load(Ordering::Relaxed) {
-        n2.turn(PATIENCE).map_err(|error| error.to_string())?;
-        let said = n2.take_ladder().0;
-        let (core, counters) = (n2.core().amf(), n2.counters());
-        let mut status = lock(status);
-        status.registered = core.registered();
-        status.connected = core.connected();
-        status.procedures = core.procedures().len();
-        status.gnbs = n2.gnbs().count();
-        (status.received, status.sent) = (counters.received, counters.sent);
-        status.ladder.0.extend(said);
-    }
-    n2.close();
-    Ok(())
-}
-
-fn functions(accounts: Vec<Account>, home_key: [u8; 32]) -> Result<Functions, String> {
-    let guami = Guami {
-        plmn: plan::plmn(),
-        amf: AmfId::new(1, 1, 1).ok_or("no AMF identifier")?,
+/// The file's text.
+fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account]) -> String {
+    let plmn = plan::plmn();
+    let subscriber = |account: &Account| {
+        format!(
+            "  - {{imsi: '{}', k: {}, opc: {}, ambr_down_bps: {AMBR}, ambr_up_bps: {AMBR}, \
+             networks: {{name: {}}}}}\n",
+            account.supi.imsi(),
+            hex(&account.k),
+            hex(&account.opc),
+            plan::DNN
+        )
     };
-    let slices = vec![Snssai::new(plan::SST, None)];
-    let plmns = vec![PlmnSlices {
-        plmn: plan::plmn(),
-        slices,
-    }];
-    let mut config = sluice_amf::Config::new(guami, plmns, vec![plan::tai()]);
-    config.network_name = Some(("Sluice".to_owned(), "Sluice".to_owned()));
-    let amf = Amf::new(config, Box::new(system::random))?;
-    let udm = sluice_udm::Config {
-        home_keys: BTreeMap::from([(plan::HOME_KEY_ID, HomeKey::profile_a(home_key))]),
-        null_scheme: true,
-    };
-    let mut udr = Udr::default();
-    for account in accounts {
-        let subscriber = Subscriber {
-            k: K::new(account.k),
-            opc: Opc::new(account.opc),
-            sqn: Sqn::default(),
-            ambr_bps: (1_000_000_000, 500_000_000),
-            slices: vec![(Snssai::new(plan::SST, None), true)],
-            networks: Vec::new(),
-        };
-        udr.insert(account.supi, subscriber);
-    }
-    let udm = Udm::new(udm, Box::new(system::random));
-    Ok(Functions::new(amf, Ausf::default(), udm, udr))
+    let subscribers: String = accounts.iter().map(subscriber).collect();
+    format!(
+        "# Written by `sluice demo`.\n\
+         control_socket: {socket}\n\
+         plmns: {{plmn: {plmn}, slices: {SST}}}\n\
+         tracking_areas: {{tac: 1}}\n\
+         home_network_keys: {{id: {HOME_KEY_ID}, profile: a, file: {key}}}\n\
+         network_name: {{full: Sluice}}\n\
+         n2: {{listen: {N2_AMF}, gnbs: {N2_GNB}}}\n\
+         n4: {{listen: {N4_SMF}}}\n\
+         upfs: {{n4: {N4_UPF}, access_instance: {NETWORK_ACCESS}}}\n\
+         data_networks:\n\
+         \x20 - name: {DNN}\n    network_instance: {NETWORK_CORE}\n    mtu: {UE_MTU}\n\
+         \x20   charging_octets: 10000000\n\
+         charging_records: {records}\n\
+         subscribers:\n{subscribers}",
+        socket = socket.display(),
+        key = key.display(),
+        records = records.display(),
+        SST = plan::SST,
+        HOME_KEY_ID = plan::HOME_KEY_ID,
+        N2_AMF = plan::N2_AMF,
+        N2_GNB = plan::N2_GNB,
+        N4_SMF = plan::N4_SMF,
+        N4_UPF = plan::N4_UPF,
+        NETWORK_ACCESS = plan::NETWORK_ACCESS,
+        NETWORK_CORE = plan::NETWORK_CORE,
+        DNN = plan::DNN,
+        UE_MTU = plan::UE_MTU,
+    )
 }

@@ -1,31 +1,40 @@
-//! `sluice demo --core`: UEs register with the core over N1 and N2, through SCTP between two
-//! namespaces.
+//! `sluice demo --core`: UEs register with `sluice core` over N1 and N2, have sessions at `sluice upf`,
+//! and real programs with traffic.
 //!
 //! ```text
-//!  gnb                               amf
-//!  [UEs] gNB [n2] --- N2 veth --- [n2] AMF, AUSF, UDM, UDR
+//!  ue1 .. ueN          gnb                  upf                  dn
+//!  [TUN ue]  <- RAN -> [n3] --- N3 veth --- [n3]   [n6] -- N6 -- [n6] HTTP, iperf3
+//!                      [n2]                   [n4]
+//!                        |                     |
+//!                       N2 (SCTP)             N4
+//!                        '--- [n2] smf [n4] ---'
+//!                             sluice core
 //! ```
 
 mod acts;
 mod core;
 mod ran;
 mod report;
+mod traffic;
 
 use std::io::Write as _;
 use std::net::Ipv4Addr;
 
 use sluice_host::capture::Capture;
-use sluice_host::env_check::Need;
 use sluice_host::netns::{self, Netns};
 use sluice_host::signal::Shutdown;
 use sluice_host::tshark;
 use sluice_host::veth::{Veth, VethEnd};
 
 use super::args::DemoArgs;
+use super::captures::Captures;
 use super::child::Stop;
 use super::error::{DemoError, InStep as _};
 use super::plan;
-use super::topology::left_over;
+use super::servers::Servers;
+use super::topology::{Topology, left_over};
+use super::upf::Upf;
+use super::upf_config::Addresses;
 use super::workdir::{self, WorkDir};
 use sluice::screen::Screen;
 
@@ -33,13 +42,6 @@ use self::report::{Capture as Judged, Report};
 
 /// Complaints that a report shows.
 const SHOWN_MAX: usize = 10;
-
-/// What it needs.
-pub(super) fn needs() -> Vec<Need> {
-    let tools = ["ip", "ethtool", "tcpdump", "tshark"];
-    let tools = tools.into_iter().map(Need::Tool);
-    [Need::NetworkAdmin].into_iter().chain(tools).collect()
-}
 
 /// Runs it and prints what came of it; whether all was well.
 pub(super) fn show(args: &DemoArgs) -> Result<bool, DemoError> {
@@ -59,6 +61,12 @@ pub(super) fn show(args: &DemoArgs) -> Result<bool, DemoError> {
             let name = "the demo ran to its end";
             let got = error.to_string();
             report.checks.holds(name, "no error", got, false);
+            let logs = [("core", &report.core_log), ("upf", &report.upf_log)];
+            for (whose, log) in logs {
+                for line in log {
+                    screen.say(&format!("  {whose}: {line}"));
+                }
+            }
         }
     }
     let left = left_over()?;
@@ -77,30 +85,23 @@ pub(super) fn show(args: &DemoArgs) -> Result<bool, DemoError> {
     Ok(report.is_good())
 }
 
-/// The laboratory. The link comes before namespaces, so that it goes first.
-struct Lab {
-    n2: Veth,
-    amf: Netns,
-    gnb: Netns,
+/// What the whole demo works with.
+struct Stage<'a> {
+    args: &'a DemoArgs,
+    stop: &'a Stop,
+    screen: &'a Screen,
+    work: &'a WorkDir,
+    topology: &'a Topology,
+    servers: &'a Servers,
 }
 
-impl Lab {
-    fn create() -> Result<Self, DemoError> {
-        let (amf, gnb) = (Netns::create("amf")?, Netns::create("gnb")?);
-        let end =
-            |ns: &Netns, at: Ipv4Addr| VethEnd::bare(ns, "n2").with_address(at, plan::LINK_PREFIX);
-        let (near, far) = (end(&amf, plan::N2_AMF), end(&gnb, plan::N2_GNB));
-        let n2 = Veth::create(&near, &far, plan::LINK_MTU)?;
-        Ok(Self { n2, amf, gnb })
-    }
-
-    fn delete(mut self) -> Result<(), DemoError> {
-        let outcomes = [self.n2.delete(), self.amf.delete(), self.gnb.delete()];
-        for outcome in outcomes {
-            outcome?;
-        }
-        Ok(())
-    }
+/// N2: the core is where the SMF is in the demo without it. It goes before the namespaces.
+fn n2(topology: &Topology) -> Result<Veth, DemoError> {
+    let end =
+        |ns: &Netns, at: Ipv4Addr| VethEnd::bare(ns, "n2").with_address(at, plan::LINK_PREFIX);
+    let near = end(&topology.smf, plan::N2_AMF);
+    let far = end(&topology.gnb, plan::N2_GNB);
+    Ok(Veth::create(&near, &far, plan::LINK_MTU)?)
 }
 
 fn run(
@@ -109,24 +110,86 @@ fn run(
     screen: &Screen,
     report: &mut Report,
 ) -> Result<(), DemoError> {
-    screen.step("two namespaces, one for the core, one for a gNB and its UEs");
+    screen.step(&format!("namespaces and links for {} UEs", args.ues));
     if !args.once {
         screen.say("  it goes on until Ctrl-C, and then leaves nothing behind");
     }
     let work = WorkDir::create()?;
-    let lab = Lab::create().in_step("namespaces and links")?;
-    let path = work.join("n2.pcap");
-    let capture = Capture::start(&lab.gnb, "n2", "ip proto 132", &path).in_step("capture")?;
-    let played = acts::play(args, stop, screen, (&lab.amf, &lab.gnb), report);
-    screen.step("tshark judges what passed N2");
-    let judged = judge(capture).in_step("judgement of the capture");
+    let topology = Topology::create(args.ues).in_step("namespaces and links")?;
+    let outcome = n2(&topology)
+        .in_step("namespaces and links")
+        .and_then(|mut link| {
+            let outcome = with_captures(args, stop, screen, (&work, &topology), report);
+            outcome.and(link.delete().in_step("taking down"))
+        });
     screen.step("everything is taken down");
-    let deleted = lab.delete().in_step("taking down");
+    let deleted = topology.delete().in_step("taking down");
+    outcome.and(deleted)
+}
+
+/// Everything that passes N2, N3 and N4 is seen, from the first message to the last.
+fn with_captures(
+    args: &DemoArgs,
+    stop: &Stop,
+    screen: &Screen,
+    (work, topology): (&WorkDir, &Topology),
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let path = work.join("n2.pcap");
+    let n2 = Capture::start(&topology.gnb, "n2", "ip proto 132", &path).in_step("captures")?;
+    let others = Captures::start(topology, work).in_step("captures")?;
+    let played = with_upf(args, stop, screen, (work, topology), report);
+    screen.step("tshark judges what passed N2, N3 and N4");
+    let judged = judge(n2).in_step("judgement of N2");
+    let judged_others = others.judge(work).in_step("judgement of N3 and N4");
     played?;
     let judged = judged?;
     acts::check_capture(&judged, report);
     report.captures.push(judged);
-    deleted
+    for one in judged_others? {
+        let complaint = one.first_complaints.first().cloned();
+        let nothing = || format!("nothing in {} frames", one.frames);
+        let got = complaint.unwrap_or_else(nothing);
+        let name = format!("what tshark complains of in {}", one.interface);
+        report.checks.holds(name, "nothing", got, one.is_clean());
+        report.user_plane_captures.push(one);
+    }
+    Ok(())
+}
+
+fn with_upf(
+    args: &DemoArgs,
+    stop: &Stop,
+    screen: &Screen,
+    (work, topology): (&WorkDir, &Topology),
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    screen.step("the UPF, and nginx and iperf3 in the data network");
+    let upf = Upf::start(&topology.upf, work, args.driver, Addresses::Upf, stop);
+    let mut upf = upf.in_step("start of the UPF")?;
+    topology.start_ipv6().in_step("IPv6 of the data network")?;
+    let count = plan::iperf_ues(args.ues);
+    let servers = Servers::start(&topology.dn, work, count, stop);
+    let servers = servers.in_step("servers of the data network")?;
+    let stage = Stage {
+        args,
+        stop,
+        screen,
+        work,
+        topology,
+        servers: &servers,
+    };
+    let played = acts::play(&stage, &upf, report);
+    // If it has died, that is the cause, and what failed elsewhere a consequence.
+    let alive = upf.check_alive().in_step("life of the UPF");
+    if played.is_err() || alive.is_err() || report.checks.failed() > 0 {
+        report.upf_log = upf.log_tail(30);
+    }
+    alive.and(played)?;
+    let ended = upf.stop();
+    let name = "how the UPF ended when asked to";
+    report.checks.equal(name, "exit status: 0", &ended);
+    Ok(())
 }
 
 fn judge(capture: Capture) -> Result<Judged, DemoError> {

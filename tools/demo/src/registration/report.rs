@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use sluice::screen::Screen;
 
+use crate::captures::Judgement;
 use crate::checks::Checks;
+use crate::traffic::ping::Ping;
 
 /// Everything that is told.
 #[derive(Debug, Serialize)]
@@ -19,17 +21,26 @@ pub(super) struct Report {
     /// What network functions, gNB and UEs said, in order, with the steps of TS 23.502.
     pub(super) ladder: Vec<String>,
     pub(super) captures: Vec<Capture>,
+    /// Of N3 and N4.
+    pub(super) user_plane_captures: Vec<Judgement>,
+    /// The last lines of logs, where something did not hold, and what the core refused.
+    pub(super) core_log: Vec<String>,
+    pub(super) upf_log: Vec<String>,
+    pub(super) refusals: Vec<String>,
     pub(super) checks: Checks,
 }
 
 /// A UE.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Ue {
     pub(super) supi: String,
     /// How it showed who it is.
     pub(super) scheme: &'static str,
-    /// From its first message until it was idle again.
+    /// From its first message until it was registered.
     pub(super) registration_ms: f64,
+    /// Of its session.
+    pub(super) addresses: Vec<String>,
+    pub(super) pings: Vec<Ping>,
 }
 
 /// What a capture held, and what tshark thinks of it.
@@ -56,6 +67,10 @@ impl Report {
             ues: Vec::new(),
             ladder: Vec::new(),
             captures: Vec::new(),
+            user_plane_captures: Vec::new(),
+            core_log: Vec::new(),
+            upf_log: Vec::new(),
+            refusals: Vec::new(),
             checks: Checks::new(screen),
         }
     }
@@ -79,8 +94,14 @@ impl Report {
                 supi,
                 scheme,
                 registration_ms,
+                addresses,
+                ..
             } = ue;
-            let _ = writeln!(text, "  {supi}  {scheme:<11} {registration_ms:.1} ms");
+            let addresses = addresses.join(" ");
+            let _ = writeln!(
+                text,
+                "  {supi}  {scheme:<11} {registration_ms:.1} ms  {addresses}"
+            );
         }
         for check in self.checks.failures() {
             let _ = writeln!(

@@ -53,7 +53,7 @@ fn given_uplink(args: &LoadArgs, number: u32) -> Result<Tunnel, Failure> {
     let teid = args.first_teid.checked_add(number).and_then(Teid::new);
     let teid =
         teid.ok_or_else(|| Failure::usage("--first-teid leaves no TEIDs for so many UEs"))?;
-    Ok(Tunnel { teid, ipv4 })
+    Ok(Tunnel::v4(teid, ipv4))
 }
 
 /// An SMF for the UPF, with all sessions planned; none if N4 is not wanted.
@@ -74,7 +74,7 @@ pub fn agent(args: &LoadArgs) -> Result<Option<Agent>, Failure> {
         let mut plan = SessionPlan::new(ue(&copy, number), network.clone(), qfi);
         plan.imsi = Imsi::new(&format!("00101{number:010}")).ok();
         let ipv4 = gnb(&copy, number);
-        plan.gnb = downlink_teid(number).map(|teid| Tunnel { teid, ipv4 });
+        plan.gnb = downlink_teid(number).map(|teid| Tunnel::v4(teid, ipv4));
         if chooses && let Ok(tunnel) = given_uplink(&copy, number) {
             plan.uplink = UplinkTeid::ChosenByCp(tunnel);
         }
@@ -110,10 +110,11 @@ pub fn flows(args: &LoadArgs, agent: Option<&Agent>) -> Result<Flows, Failure> {
             },
             None => given_uplink(args, number)?,
         };
-        let ends = TunnelEnds {
-            gnb: gnb(args, number),
-            upf: uplink.ipv4,
-        };
+        // Of a gNB at an IPv4 address the UPF's end is one, too.
+        let upf = uplink.ipv4();
+        let upf = upf.ok_or_else(|| Failure::failed("the UPF has given an IPv6 address on N3"))?;
+        let gnb = gnb(args, number);
+        let ends = TunnelEnds { gnb, upf };
         let tunnel = *places.entry(ends).or_insert_with(|| {
             tunnels.push(ends);
             tunnels.len() - 1

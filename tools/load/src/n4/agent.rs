@@ -317,7 +317,7 @@ impl Agent {
         let came = self.wire.receive(&mut self.incoming);
         let now = now();
         for datagram in self.incoming.iter().take(came) {
-            let from = datagram.from.into();
+            let from = datagram.from;
             self.machine
                 .handle(now, from, datagram.bytes, &mut self.wire);
         }
@@ -330,7 +330,7 @@ impl Agent {
 fn gnb_end(plan: &SessionPlan, is_moved: bool) -> Tunnel {
     let here = plan.gnb.unwrap_or(Tunnel {
         teid: sluice_wire::ids::Teid::new(1).unwrap_or_else(|| unreachable!("1 is a TEID")),
-        ipv4: std::net::Ipv4Addr::UNSPECIFIED,
+        address: std::net::Ipv4Addr::UNSPECIFIED.into(),
     });
     let other = sluice_wire::ids::Teid::new(here.teid.get() ^ (1 << 31));
     match (is_moved, other) {

@@ -45,7 +45,22 @@ A scenario of three gNBs and twelve UEs, each UE a TUN device in a namespace:
     - handover: {ues: 1-4, to: gnb2}        # moves three
     - check: {attached: 12, ping_lost: 0, end_markers: 3, drops: 0}
     - end:
+With a whole 5G core instead of a UPF, gNBs speak N2 (NGAP over SCTP) and UEs have SIMs:
+  gnbs: {n3: 198.18.3.11, n2: {amf: 198.18.2.1, plmn: '00101', tac: 1, slices: 1}}
+  ues:
+    count: 4
+    imsi: '001010000000001'
+    sim: {k: 465b5ce8b199b49faa5f0a2ee238a6bc, opc: cd63cb71954a9f4e48a5994e37a02baf,
+          sessions: {dnn: internet, type: ipv4v6}}
+  steps:
+    - attach: {rate: 20}                    # register, establish sessions, with devices
+    - ping: {to: 198.18.6.2}
+    - idle: {ues: 1-2}                      # AN release; data brings them back
+    - check: {registered: 4, connected: 2, failures: 0}
+    - end:
+
 Where these interfaces are in a namespace, add `namespace: NAME` to n4 and gnbs.
 
-The scenario brings its own SMF (N4, PFCP); the UPF may be any that speaks N3 and N4. Ctrl-C releases
-the sessions and leaves nothing behind; a second Ctrl-C leaves the sessions at the UPF.";
+The first scenario brings its own SMF (N4, PFCP); the UPF may be any that speaks N3 and N4, the core any
+that speaks N1, N2 and N3. Ctrl-C releases sessions, deregisters UEs and leaves nothing behind; a second
+Ctrl-C leaves the sessions at the UPF or core.";

@@ -43,7 +43,7 @@ const fn now(name: &'static str, help: &'static str) -> Metric {
 }
 
 /// How many figures there are.
-pub const COUNT: usize = 54;
+pub const COUNT: usize = 78;
 
 /// All figures. Those of gNBs stand first, in the order of [`of_gnb`].
 pub const METRICS: [Metric; COUNT] = [
@@ -97,7 +97,10 @@ pub const METRICS: [Metric; COUNT] = [
             "datagrams without a fate: 0, or there is a bug",
         )
     },
-    now("sessions", "PFCP sessions now"),
+    now(
+        "sessions",
+        "PFCP sessions, and PDU sessions of UEs with SIMs, now",
+    ),
     now(
         "without_radio",
         "UEs with a session whose gNB has forgotten them",
@@ -147,6 +150,48 @@ pub const METRICS: [Metric; COUNT] = [
         "usage_difference_bytes",
         "octets by which URRs and gNBs disagree, summed over sessions of now and those ended since the last check",
     ),
+    now("gnbs_up", "gNBs whose N2 is set up, now"),
+    now("registered", "UEs with SIMs that are registered, now"),
+    now("connected", "UEs with SIMs that are connected, now"),
+    count("registrations", "registrations that were accepted"),
+    count("establishments", "sessions that were established"),
+    count("releases", "sessions that UEs released"),
+    count("services", "service requests that were accepted"),
+    count("pagings", "Paging messages of AMFs"),
+    count(
+        "path_switches",
+        "UEs with SIMs that went to another gNB by Xn",
+    ),
+    count(
+        "n2_handovers",
+        "UEs with SIMs that went to another gNB by N2",
+    ),
+    count("idles", "UEs that became idle by their gNB's wish"),
+    count("deregistrations", "deregistrations of UEs"),
+    count("refusals", "procedures that the network refused"),
+    count("timeouts", "procedures without an answer in time"),
+    count("cut_off", "procedures that ended with the UE's connection"),
+    count("n2_lost", "associations with AMFs that were lost"),
+    count("n2_errors", "Error Indications of AMFs"),
+    now("registration_p50_ms", "duration of registrations, median"),
+    now(
+        "registration_p99_ms",
+        "duration of registrations, 99th percentile",
+    ),
+    now(
+        "establishment_p50_ms",
+        "duration of session establishments, median",
+    ),
+    now(
+        "establishment_p99_ms",
+        "duration of session establishments, 99th percentile",
+    ),
+    now("service_p50_ms", "duration of service requests, median"),
+    now(
+        "service_p99_ms",
+        "duration of service requests, 99th percentile",
+    ),
+    now("busy", "UEs with SIMs that have a procedure under way, now"),
     now("memory_mb", "resident memory of this process"),
     now(
         "memory_growth_mb",

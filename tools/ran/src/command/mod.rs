@@ -1,4 +1,4 @@
-//! `sluice ran`: gNBs and UEs for the user plane, played by a script with checks.
+//! `sluice ran`: gNBs and UEs for a UPF or a core, played by a script with checks.
 //!
 //! | file | what it does |
 //! |---|---|

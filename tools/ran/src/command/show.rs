@@ -57,7 +57,7 @@ impl Live {
         screen: &Screen,
         now: Instant,
         rows: Vec<Row>,
-        n4: Option<&str>,
+        (n4, n2): (Option<&str>, Option<String>),
         totals: &Totals,
     ) {
         let elapsed_s = now.duration_since(self.last).as_secs_f64();
@@ -68,6 +68,7 @@ impl Live {
             lines.push(line(row, &before, elapsed_s));
         }
         lines.push(summary(&rows, n4, totals));
+        lines.extend(n2.map(|n2| format!("  N2 {n2}")));
         self.before = rows.iter().map(|row| row.counters).collect();
         if screen.is_terminal() {
             screen.show(lines);

@@ -4,5 +4,6 @@
 
 mod common;
 mod ipv6;
+mod n2;
 mod signalling;
 mod traffic;

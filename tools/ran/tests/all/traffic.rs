@@ -139,7 +139,7 @@ fn move_ue1(lab: &Lab, ue1: UeId, to_b: bool) {
         (&lab.gnb_b, &lab.gnb_a, GNB_A, teid(0xa1), UPF_A)
     };
     let uplink = FTeid {
-        address: upf,
+        address: upf.into(),
         teid: teid(0x11),
     };
     let target = HandoverTarget {
@@ -161,7 +161,7 @@ fn after_a_handover_the_old_gnb_delivers_nothing_and_counts_the_end_marker() {
     let ue1 = lab.attach_1();
     let (a, b) = (lab.gnb_a.handle(), lab.gnb_b.handle());
     let uplink = FTeid {
-        address: UPF_B,
+        address: UPF_B.into(),
         teid: teid(0x11),
     };
     let target = HandoverTarget {
@@ -214,7 +214,7 @@ fn a_handover_that_is_refused_leaves_the_ue_where_it_was() {
     let lab = Lab::new("refuse");
     let (ue1, _ue2) = (lab.attach_1(), lab.attach_2());
     let uplink = FTeid {
-        address: UPF_B,
+        address: UPF_B.into(),
         teid: teid(0x11),
     };
     let taken = HandoverTarget {

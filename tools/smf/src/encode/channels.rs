@@ -7,7 +7,7 @@ use sluice_wire::pfcp::value::{
 };
 
 use super::context::{Direction, EncodeContext};
-use crate::UplinkTeid;
+use crate::{Tunnel, UplinkTeid};
 
 /// Precedence of Open5GS's channels between UE and CP function.
 const CHANNEL_PRECEDENCE: Precedence = Precedence(255);
@@ -55,7 +55,7 @@ impl<'a> EncodeContext<'a> {
             (FTeid::Assigned { .. }, UplinkTeid::ChosenByCp(tunnel)) => {
                 // Another TEID than that of the UE; 0 cannot come out of it.
                 let teid = Teid::new(tunnel.teid.get() ^ 0x8000_0000).unwrap_or(tunnel.teid);
-                FTeid::v4(teid, tunnel.ipv4)
+                Tunnel { teid, ..tunnel }.f_teid()
             }
             (choose, _) => choose,
         }

@@ -2,17 +2,19 @@
 
 use sluice_wire::ids::{FarId, QerId, UrrId};
 use sluice_wire::pfcp::group::{CreateFar, CreatePdr, CreateQer, Pdi};
-use sluice_wire::pfcp::value::{Edit, OuterHeaderRemoval, SdfFilter};
+use sluice_wire::pfcp::value::{Edit, OuterHeaderRemoval, SdfFilter, Text};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 use super::context::{Direction, EncodeContext, put};
 use super::qers::Pair;
 use super::rules::write_urr;
-use crate::Flow;
 use crate::dialect::profile::FlowStyle;
+use crate::{Flow, FlowPackets};
 
 /// The longest flow description that is sent.
 const DESCRIPTION_MAX: usize = 160;
+/// The longest name of a predefined rule that is sent.
+const PREDEFINED_NAME_MAX: usize = 255;
 
 /// A flow description as it is written for one direction.
 type Description = arrayvec::ArrayString<DESCRIPTION_MAX>;
@@ -84,7 +86,7 @@ impl<'a> EncodeContext<'a> {
         self.urr_ids(direction).map(move |id| UrrId(id.0 + others))
     }
 
-    /// The PDI of the session, and the filter.
+    /// The PDI of the session, and the filter if there is a description.
     pub(super) fn flow_pdi<'d>(
         &self,
         direction: Direction,
@@ -95,8 +97,11 @@ impl<'a> EncodeContext<'a> {
         'a: 'd,
     {
         let mut pdi: Pdi<'d> = self.pdi(direction);
+        pdi.application_id = None;
         pdi.sdf_filter.clear();
-        pdi.sdf_filter.push(SdfFilter::flow(description.as_bytes()));
+        if !description.is_empty() {
+            pdi.sdf_filter.push(SdfFilter::flow(description.as_bytes()));
+        }
         if !self.flow_style().is_some_and(|style| style.ue_address) {
             pdi.ue_ip_address.clear();
         }
@@ -104,14 +109,17 @@ impl<'a> EncodeContext<'a> {
         pdi
     }
 
-    /// The flow description for one direction.
+    /// The flow description for one direction; empty where a predefined rule tells the packets.
     pub(super) fn description(&self, direction: Direction, flow: &Flow) -> Description {
         let exchanged = self
             .flow_style()
             .is_some_and(|style| style.downlink_exchanged);
+        let FlowPackets::Described(text) = &flow.packets else {
+            return Description::new();
+        };
         let text = match exchanged && direction == Direction::Downlink {
-            true => exchange(&flow.description),
-            false => flow.description.to_string(),
+            true => exchange(text),
+            false => text.to_string(),
         };
         // A plan with a longer one is refused before.
         Description::from(&text).unwrap_or_default()
@@ -128,9 +136,14 @@ impl<'a> EncodeContext<'a> {
     }
 }
 
-/// Whether a flow description can be sent.
+/// Whether what tells a flow's packets can be sent.
 pub(crate) fn is_sendable(flow: &Flow) -> bool {
-    flow.description.is_ascii() && (1..=DESCRIPTION_MAX).contains(&flow.description.len())
+    match &flow.packets {
+        FlowPackets::Described(text) => {
+            text.is_ascii() && (1..=DESCRIPTION_MAX).contains(&text.len())
+        }
+        FlowPackets::Predefined(name) => (1..=PREDEFINED_NAME_MAX).contains(&name.len()),
+    }
 }
 
 /// Writes all rules of the flow.
@@ -164,11 +177,19 @@ pub(super) fn write_flow_pdrs(
             far_id: Some(scene.flow_far_id(direction)),
             urr_id: scene.flow_urr_ids(direction).collect(),
             qer_id: scene.flow_qers().into_iter().collect(),
+            activate_predefined_rules: predefined(flow).into_iter().collect(),
             ..CreatePdr::default()
         };
         put(w, IeType::CREATE_PDR, &pdr)?;
     }
     Ok(())
+}
+
+fn predefined(flow: &Flow) -> Option<Text<'_>> {
+    match &flow.packets {
+        FlowPackets::Predefined(name) => Some(Text(name.as_bytes())),
+        FlowPackets::Described(_) => None,
+    }
 }
 
 pub(super) fn write_flow_fars(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {

@@ -5,8 +5,9 @@ use sluice_wire::pfcp::group::{
     CreateFar, CreatePdr, ForwardingParameters, Pdi, UpdateForwardingParameters,
 };
 use sluice_wire::pfcp::value::{
-    ApplyAction, DestinationInterface, Edit, FTeid, OuterHeaderCreation, ReportingTriggers,
-    SdfFilter, Seconds, SourceInterface, Text, Volume,
+    ApplyAction, DestinationInterface, Edit, FTeid, OuterHeaderRemoval,
+    OuterHeaderRemovalDescription, ReportingTriggers, SdfFilter, Seconds, SourceInterface, Text,
+    Volume,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
@@ -21,11 +22,31 @@ impl<'a> EncodeContext<'a> {
             pdr_id: self.pdr_id(direction),
             precedence: self.precedence(),
             pdi: self.pdi(direction),
-            outer_header_removal: uplink.then_some(self.profile.pdr.outer_header_removal),
+            outer_header_removal: uplink.then(|| self.outer_header_removal()),
             far_id: Some(self.far_id(direction)),
             urr_id: self.urr_ids(direction).collect(),
             qer_id: self.qers_of(direction).into_iter().collect(),
             ..CreatePdr::default()
+        }
+    }
+
+    /// As the dialect says it, and of an IPv6 tunnel that it is one.
+    fn outer_header_removal(&self) -> OuterHeaderRemoval {
+        let is_ipv6 = match self.plan.uplink {
+            UplinkTeid::ChosenByUp => false,
+            UplinkTeid::ChosenByUpAtIpv6 => true,
+            UplinkTeid::ChosenByCp(tunnel) => tunnel.address.is_ipv6(),
+        };
+        let of_dialect = self.profile.pdr.outer_header_removal;
+        let description = match of_dialect.description {
+            OuterHeaderRemovalDescription::GTPU_UDP_IPV4 if is_ipv6 => {
+                OuterHeaderRemovalDescription::GTPU_UDP_IPV6
+            }
+            as_it_is => as_it_is,
+        };
+        OuterHeaderRemoval {
+            description,
+            ..of_dialect
         }
     }
 
@@ -40,9 +61,16 @@ impl<'a> EncodeContext<'a> {
             .map(|text| SdfFilter::flow(text.as_bytes()));
         let mut pdi = Pdi {
             network_instance: Some(self.source_name(direction)),
-            sdf_filter: flow.into_iter().collect(),
+            application_id: self
+                .plan
+                .application
+                .as_ref()
+                .map(|name| Text(name.as_bytes())),
             ..Pdi::default()
         };
+        if pdi.application_id.is_none() {
+            pdi.sdf_filter.extend(flow);
+        }
         let destination = match direction {
             Direction::Uplink => {
                 pdi.source_interface = SourceInterface::ACCESS;
@@ -55,20 +83,30 @@ impl<'a> EncodeContext<'a> {
             Direction::Downlink => {
                 pdi.source_interface = SourceInterface::CORE;
                 pdi.source_interface_type = style.downlink_type;
-                let routes = self.plan.framed_routes.iter();
-                pdi.framed_route
-                    .extend(routes.map(|route| Text(route.as_bytes())));
+                for route in &self.plan.framed_routes {
+                    let list = match route.contains(':') {
+                        true => &mut pdi.framed_ipv6_route,
+                        false => &mut pdi.framed_route,
+                    };
+                    list.push(Text(route.as_bytes()));
+                }
                 Some(style.destination_flag)
             }
         };
-        let ue = destination.map(|is| self.plan.ue.element(is, style.interface_identifier));
+        let with = (style.interface_identifier, self.plan.ipv6_prefix_bits);
+        let ue = destination.map(|is| self.plan.ue.element(is, with.0, with.1));
         pdi.ue_ip_address.extend(ue);
         pdi
     }
 
     pub(super) fn uplink_f_teid(&self, choose_id: Option<u8>) -> FTeid {
         match self.plan.uplink {
-            UplinkTeid::ChosenByCp(Tunnel { teid, ipv4 }) => FTeid::v4(teid, ipv4),
+            UplinkTeid::ChosenByCp(tunnel) => tunnel.f_teid(),
+            UplinkTeid::ChosenByUpAtIpv6 => FTeid::Choose {
+                ipv4: false,
+                ipv6: true,
+                choose_id,
+            },
             UplinkTeid::ChosenByUp => {
                 let ipv6 = self.profile.f_teid.choose_ipv6;
                 FTeid::Choose {
@@ -118,7 +156,7 @@ impl<'a> EncodeContext<'a> {
             Direction::Downlink => ForwardingParameters {
                 destination_interface: DestinationInterface::ACCESS,
                 network_instance: name.filter(|_| gnb.is_some()),
-                outer_header_creation: gnb.map(outer_header),
+                outer_header_creation: gnb.map(Tunnel::outer_header),
                 destination_interface_type: style.downlink_type,
                 ..ForwardingParameters::default()
             },
@@ -135,7 +173,7 @@ impl<'a> EncodeContext<'a> {
                 .change
                 .network_instance
                 .then_some(Edit::Set(name)),
-            outer_header_creation: gnb.map(outer_header).map(Edit::Set),
+            outer_header_creation: gnb.map(Tunnel::outer_header).map(Edit::Set),
             destination_interface_type: self.profile.far.downlink_type,
             ..UpdateForwardingParameters::default()
         }
@@ -220,8 +258,4 @@ pub(super) fn quota(octets: u64) -> Volume {
         total: Some(octets),
         ..Volume::default()
     }
-}
-
-fn outer_header(gnb: Tunnel) -> OuterHeaderCreation {
-    OuterHeaderCreation::gtpu_v4(gnb.teid, gnb.ipv4)
 }

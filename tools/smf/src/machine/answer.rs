@@ -7,7 +7,7 @@ use sluice_wire::pfcp::group::CreatedPdr;
 use sluice_wire::pfcp::message::{
     SessionDeletionResponse, SessionEstablishmentResponse, SessionModificationResponse,
 };
-use sluice_wire::pfcp::value::{FTeid, FailedRuleId, OffendingIe};
+use sluice_wire::pfcp::value::{FailedRuleId, OffendingIe};
 use sluice_wire::pfcp::{Cause, MessageType, Reject};
 
 use super::{Ask, Machine, Peer};
@@ -251,17 +251,8 @@ impl Machine {
         let scene = EncodeContext::of(self.dialect, &self.cp, &session.view());
         let pdr_id = scene.pdr_id(Direction::Uplink);
         let created = created.iter().find(|created| created.pdr_id == pdr_id)?;
-        match created.local_f_teid.first() {
-            Some(FTeid::Assigned {
-                teid,
-                ipv4: Some(ipv4),
-                ..
-            }) => Some(Tunnel {
-                teid: *teid,
-                ipv4: *ipv4,
-            }),
-            _ => None,
-        }
+        let prefers_ipv6 = session.plan.uplink == UplinkTeid::ChosenByUpAtIpv6;
+        Tunnel::of(created.local_f_teid.first()?, prefers_ipv6)
     }
 }
 

@@ -228,7 +228,7 @@ impl Machine {
         let can = self.dialect.profile().flow.is_some() && is_sendable(flow);
         (!can).then(|| SmfError::FlowNotPossible {
             dialect: self.dialect,
-            description: flow.description.to_string(),
+            description: flow.packets.text().to_owned(),
         })
     }
 

@@ -11,8 +11,7 @@ use sluice_wire::pfcp::message::{
     SessionSetDeletionResponse,
 };
 use sluice_wire::pfcp::value::{
-    FTeid, NodeReportType, OffendingIe, ReportType, SessionReportRequestFlags,
-    SessionReportResponseFlags,
+    NodeReportType, OffendingIe, ReportType, SessionReportRequestFlags, SessionReportResponseFlags,
 };
 use sluice_wire::pfcp::{Cause, MessageType, Reject};
 
@@ -206,17 +205,7 @@ fn read_session_report(
         .error_indication_report
         .iter()
         .flat_map(|report| &report.remote_f_teid);
-    let tunnels = remote.filter_map(|f_teid| match f_teid {
-        FTeid::Assigned {
-            teid,
-            ipv4: Some(ipv4),
-            ..
-        } => Some(Tunnel {
-            teid: *teid,
-            ipv4: *ipv4,
-        }),
-        _ => None,
-    });
+    let tunnels = remote.filter_map(|f_teid| Tunnel::of(f_teid, false));
     let downlink_data = request.downlink_data_report.iter();
     let flags = request.pfcpsrreq_flags.unwrap_or_default();
     Ok(SessionReport {

@@ -192,7 +192,7 @@ mod tests {
     fn gnb(n: u8) -> Tunnel {
         Tunnel {
             teid: Teid::new(n.into()).unwrap(),
-            ipv4: Ipv4Addr::new(10, 0, 0, n),
+            address: Ipv4Addr::new(10, 0, 0, n).into(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Thread-safe handle of an SMF; each call waits for the UPF's response.
 
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use sluice_host::poll::Waker;
@@ -24,12 +24,12 @@ pub(super) struct Control {
 #[derive(Clone, Debug)]
 pub struct SmfHandle {
     dialect: Dialect,
-    n4: SocketAddrV4,
+    n4: SocketAddr,
     control: Control,
 }
 
 impl SmfHandle {
-    pub(super) fn new(dialect: Dialect, n4: SocketAddrV4, control: Control) -> Self {
+    pub(super) fn new(dialect: Dialect, n4: SocketAddr, control: Control) -> Self {
         Self {
             dialect,
             n4,
@@ -43,7 +43,7 @@ impl SmfHandle {
     }
 
     /// Its address on N4.
-    pub fn n4(&self) -> SocketAddrV4 {
+    pub fn n4(&self) -> SocketAddr {
         self.n4
     }
 

@@ -64,7 +64,7 @@ impl SmfConfig {
     /// The machine and its way to the UPF, for whoever brings a loop of its own.
     pub fn build(&self) -> Result<(Machine, UdpSocket), SmfError> {
         let socket = UdpSocket::bind(&self.ns, self.n4)?;
-        let mut cp = CpNode::new(*socket.local().ip());
+        let mut cp = CpNode::new(*self.n4.ip());
         if let Some(node_id) = &self.node_id {
             cp.node_id = node_id.clone();
         }

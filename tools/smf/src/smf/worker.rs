@@ -117,7 +117,7 @@ impl SmfThread {
         let now = now();
         for datagram in incoming.iter().take(count) {
             self.machine
-                .handle(now, datagram.from.into(), datagram.bytes, &mut self.wire);
+                .handle(now, datagram.from, datagram.bytes, &mut self.wire);
         }
     }
 

@@ -8,8 +8,8 @@ use crate::common::recorded::recorded;
 use crate::common::{N3, SMF, gnb, tunnel};
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
 use sluice_smf::{
-    CpNode, Dialect, Flow, Imsi, Network, SessionChange, SessionPlan, SessionView, TbcdDigits,
-    Tunnel, UeAddresses, UplinkTeid,
+    CpNode, Dialect, Flow, FlowPackets, Imsi, Network, SessionChange, SessionPlan, SessionView,
+    TbcdDigits, Tunnel, UeAddresses, UplinkTeid,
 };
 use sluice_wire::ids::{Precedence, Qfi, Seid};
 use sluice_wire::pfcp::SequenceNumber;
@@ -200,7 +200,7 @@ fn open5gs_dialect_adds_a_dedicated_flow_as_open5gs_does() {
         "establishment",
     );
     plan.flow = Some(Flow {
-        description: "permit out ip from 10.100.6.2/32 to assigned".into(),
+        packets: FlowPackets::Described("permit out ip from 10.100.6.2/32 to assigned".into()),
         precedence: Precedence(100),
         qfi: Qfi::new(2).unwrap(),
         mbr: Some(rate(1000)),
@@ -221,7 +221,7 @@ fn open5gs_dialect_adds_a_dedicated_flow_as_open5gs_does() {
 /// The filter of free5GC's default subscriber.
 fn default_subscriber() -> Flow {
     Flow {
-        description: "permit out ip from 1.1.1.1/32 to any".into(),
+        packets: FlowPackets::Described("permit out ip from 1.1.1.1/32 to any".into()),
         precedence: Precedence(128),
         qfi: Qfi::new(2).unwrap(),
         mbr: Some(rate(208_000)),

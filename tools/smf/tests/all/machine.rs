@@ -8,7 +8,7 @@ use sluice_n4::FailReason;
 use sluice_smf::{Change, Dialect, Done, Report, SmfError, UplinkTeid};
 use sluice_wire::ids::{PdrId, Seid, UrrId};
 use sluice_wire::pfcp::message::SessionModificationRequest;
-use sluice_wire::pfcp::value::{ApplyAction, FTeid, ReportType};
+use sluice_wire::pfcp::value::{ApplyAction, ReportType};
 use sluice_wire::pfcp::{Cause, Header, IeType, MessageType, Reject};
 
 const FORW: u16 = ApplyAction::FORW.flags();
@@ -54,7 +54,7 @@ fn the_uplink_f_teid_is_the_one_that_the_chooser_chose() {
         let (net, session) = Net::with_session(dialect);
         let expected = match plan(dialect, 2).uplink {
             UplinkTeid::ChosenByCp(tunnel) => tunnel,
-            UplinkTeid::ChosenByUp => {
+            UplinkTeid::ChosenByUp | UplinkTeid::ChosenByUpAtIpv6 => {
                 let uplink = if dialect == Dialect::Open5gs {
                     PdrId(2)
                 } else {
@@ -311,7 +311,7 @@ fn a_session_has_one_request_on_its_way() {
 fn reports_are_recorded_and_answered() {
     for dialect in [Dialect::Ts, Dialect::SdCore] {
         let (mut net, session) = Net::with_session(dialect);
-        let old = FTeid::v4(gnb(1).teid, gnb(1).ipv4);
+        let old = gnb(1).f_teid();
         net.upf_does(|upf, now, out| upf.report(now, session.cp_seid, old, out));
         net.upf_does(|upf, now, out| upf.report(now, Seid(99), old, out));
         let (reports, lost) = net.smf.take_reports();

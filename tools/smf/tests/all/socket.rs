@@ -15,7 +15,6 @@ use sluice_host::netns::Ns;
 use sluice_n4::{Instant, Outbox};
 use sluice_smf::{Change, Dialect, Report, Smf, SmfConfig, SmfError};
 use sluice_wire::ids::{Seid, UrrId};
-use sluice_wire::pfcp::value::FTeid;
 
 type Act = Box<dyn FnOnce(&mut FakeUpf, Instant, &mut Socket) + Send>;
 
@@ -194,7 +193,7 @@ fn reports_of_the_upf_are_answered_while_the_smf_rests() {
     let smf = Smf::start(&config(Dialect::Open5gs, upf.address)).unwrap();
     smf.associate().unwrap();
     let session = smf.establish(plan(Dialect::Open5gs, 2)).unwrap();
-    let old = FTeid::v4(gnb(1).teid, gnb(1).ipv4);
+    let old = gnb(1).f_teid();
     upf.does(move |upf, now, out| upf.report(now, session.cp_seid, old, out));
     let mut reports = Vec::new();
     wait_until(|| {

@@ -32,7 +32,7 @@ fn life(dialect: Dialect) -> Net {
     if !dialect.profile().urr.is_empty() {
         net.change(session.cp_seid, Change::Query).unwrap();
     }
-    let old = sluice_wire::pfcp::value::FTeid::v4(gnb(1).teid, gnb(1).ipv4);
+    let old = gnb(1).f_teid();
     net.upf_does(|upf, now, out| upf.report(now, session.cp_seid, old, out));
     // The next deadline is a heartbeat's.
     net.pass_time();

@@ -12,8 +12,8 @@ use crate::forward::path::Path;
 use crate::forward::qer;
 use crate::meta::{Arrival, Meta};
 use crate::rx::header_match::sums_up;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::{Flags, Head};
+use crate::session::entry::Identity;
+use crate::session::rule::{Body, Flags, Head};
 use crate::session::token_bucket::Lead;
 use crate::tables::Tables;
 use crate::tx::adjacency::Adjacency;
@@ -96,21 +96,35 @@ impl<I: PortIo> Path<'_, I> {
             return self.fast_path_ipv6(packet, meta);
         }
         let entry = self.state.entry_mut(meta.entry.0)?;
-        if entry.key != meta.key || entry.local() != meta.local {
-            return None;
-        }
-        if inner[ipv4::TTL] <= 1 {
-            return None;
-        }
-        let way = match meta.arrival {
-            Arrival::Tunnel => (uplink(entry, meta, inner, self.tables)?, None),
-            Arrival::Plain => downlink(entry, meta, data, self.tables)?,
-            Arrival::EndMarker | Arrival::PlainIpv6 | Arrival::Public => return None,
-        };
-        // It lives: its TTL was looked at.
-        let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_ttl);
-        leave(packet, entry, meta, way, (self.now_ns, self.burst), age)
+        let of = entry.identity();
+        let (head, body) = (entry.head, &mut entry.body);
+        let now = (self.now_ns, self.burst);
+        forward(packet, meta, (of, head, body), self.tables, now)
     }
+}
+
+/// The whole way of an IPv4 packet by the rule that it meets.
+#[inline(always)]
+pub(super) fn forward<P: Packet>(
+    packet: &mut P,
+    meta: &Meta,
+    (of, head, body): (Identity, Head, &mut Body),
+    tables: &Tables,
+    now: (u64, Lead),
+) -> Option<Result<FastTx, DropReason>> {
+    let data = packet.data().get(usize::from(meta.inner_at)..)?;
+    let inner: &[u8; 20] = data.first_chunk()?;
+    if of.key != meta.key || of.local != meta.local || inner[ipv4::TTL] <= 1 {
+        return None;
+    }
+    let way = match meta.arrival {
+        Arrival::Tunnel => (uplink((of, head, body), meta, inner, tables)?, None),
+        Arrival::Plain => downlink((head, body), meta, data, tables)?,
+        Arrival::EndMarker | Arrival::PlainIpv6 | Arrival::Public => return None,
+    };
+    // It lives: its TTL was looked at.
+    let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_ttl);
+    leave(packet, (head, body), meta, way, now, age)
 }
 
 /// What is before a packet: the next hop's frame header, and of a tunnel the outer header.
@@ -122,7 +136,7 @@ pub(super) type Way = (Adjacency, Option<Outer>);
 #[inline(always)]
 pub(super) fn leave<P: Packet>(
     packet: &mut P,
-    entry: &mut SessionEntry,
+    (head, body): (Head, &mut Body),
     meta: &Meta,
     (adjacency, outer): Way,
     (now_ns, burst): (u64, Lead),
@@ -134,18 +148,18 @@ pub(super) fn leave<P: Packet>(
         return None;
     }
     let bytes = u32::from(meta.inner_len);
-    if !entry.body.usage.has_room(bytes) {
+    if !body.usage.has_room(bytes) {
         return None;
     }
-    let Some((tat0, tat1)) = qer::rates(&entry.body, now_ns, bytes, burst) else {
-        return excess(entry, burst);
+    let Some((tat0, tat1)) = qer::rates(body, now_ns, bytes, burst) else {
+        return excess(head, burst);
     };
     let headers = adjacency.header_len() + outer_len;
     let frame = packet
         .reframe(usize::from(meta.inner_at), len, headers)
         .ok()?;
-    (entry.body.tat0, entry.body.tat1) = (tat0, tat1);
-    entry.body.usage.add(bytes);
+    (body.tat0, body.tat1) = (tat0, tat1);
+    body.usage.add(bytes);
     if let Some(inner) = write(frame, adjacency, outer, len) {
         age(inner);
     }
@@ -156,15 +170,15 @@ pub(super) fn leave<P: Packet>(
 /// What becomes of a packet that exceeds a rate: where some rates are shaped, or its drop counts, [`Path::pass`] finds
 /// out.
 #[cold]
-fn excess(entry: &SessionEntry, burst: Lead) -> Option<Result<FastTx, DropReason>> {
-    let is_dropped = burst == Lead::POLICED && !entry.head.counts_drops();
+fn excess(head: Head, burst: Lead) -> Option<Result<FastTx, DropReason>> {
+    let is_dropped = burst == Lead::POLICED && !head.counts_drops();
     is_dropped.then_some(Err(DropReason::MbrExceeded))
 }
 
 /// The inner packet is sound and the UE's, and its route is known.
 #[inline(always)]
 fn uplink(
-    entry: &SessionEntry,
+    (of, head, body): (Identity, Head, &Body),
     meta: &Meta,
     inner: &[u8; 20],
     tables: &Tables,
@@ -175,46 +189,48 @@ fn uplink(
         be32(inner, ipv4::DESTINATION),
     );
     let sound = total == meta.inner_len && sums_up(inner);
-    let is_anybodys = entry.ue_ip == 0 && entry.ue_prefix == 0;
-    let of_ue = entry.head.flags.has(Flags::FROM_UE) && entry.ue_ip == source && source != 0;
+    let is_anybodys = of.ue_ip == 0 && of.ue_prefix == 0;
+    let of_ue = head.flags.has(Flags::FROM_UE) && of.ue_ip == source && source != 0;
     let of_ue = of_ue || is_anybodys;
-    if !entry.head.flags.agree(UPLINK_IPV4) || !sound || !of_ue || !matches(entry.head, meta) {
+    if !head.flags.agree(UPLINK_IPV4) || !sound || !of_ue || !matches(head, meta) {
         return None;
     }
-    tables.adjacency_to(entry.body.egress(), destination)
+    tables.adjacency_to(body.egress(), destination)
 }
 
 /// The peer is known, and what the outer header says.
 #[inline(always)]
-fn downlink(entry: &SessionEntry, meta: &Meta, inner: &[u8], tables: &Tables) -> Option<Way> {
-    if !entry.head.flags.agree(DOWNLINK_IPV4) {
+fn downlink(
+    (head, body): (Head, &Body),
+    meta: &Meta,
+    inner: &[u8],
+    tables: &Tables,
+) -> Option<Way> {
+    if !head.flags.agree(DOWNLINK_IPV4) {
         return None;
     }
     let flow_hash = outer_header_removal::flow_hash_of_plain(inner, meta.inner_len);
-    tunnel(entry, (flow_hash, inner[ipv4::TOS]), tables)
+    tunnel((head, body), (flow_hash, inner[ipv4::TOS]), tables)
 }
 
-/// The way into the tunnel of an entry's rule.
+/// The way into the tunnel of a rule.
 #[inline(always)]
 pub(super) fn tunnel(
-    entry: &SessionEntry,
+    (head, body): (Head, &Body),
     (flow_hash, inner_tos): (u32, u8),
     tables: &Tables,
 ) -> Option<Way> {
-    let front = tables.tunnel_adjacency(entry.body.peer())?;
-    let marks = entry.head.flags.has(Flags::MARK_QFI);
+    let front = tables.tunnel_adjacency(body.peer())?;
+    let marks = head.flags.has(Flags::MARK_QFI);
     let from = FromInner {
         flow_hash,
-        tos: (tables.dscp).outer(marks.then_some(entry.head.qfi_mark()), inner_tos),
+        tos: (tables.dscp).outer(marks.then_some(head.qfi_mark()), inner_tos),
     };
     let outer = Outer {
         constant: front.outer,
-        fields: outer_header_creation::fields(Teid::new(entry.head.teid)?, from),
+        fields: outer_header_creation::fields(Teid::new(head.teid)?, from),
         container: match marks {
-            true => Some(ShortContainer::downlink(
-                Qfi::new(entry.head.qfi_mark())?,
-                false,
-            )),
+            true => Some(ShortContainer::downlink(Qfi::new(head.qfi_mark())?, false)),
             false => None,
         },
     };

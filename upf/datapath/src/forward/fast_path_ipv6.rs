@@ -5,8 +5,9 @@ use crate::forward::fast_path::{DOWNLINK_IPV6, FastTx, UPLINK_IPV6, Way, leave, 
 use crate::forward::outer_header_removal::{Destination, flow_hash_of_ipv6};
 use crate::forward::path::Path;
 use crate::meta::{Arrival, Meta};
-use crate::session::entry::SessionEntry;
-use crate::session::rule::Flags;
+use crate::session::entry::Identity;
+use crate::session::rule::{Body, Flags, Head};
+use crate::session::token_bucket::Lead;
 use crate::tables::{Route, Tables};
 use crate::tx::adjacency::Adjacency;
 use sluice_port::{Packet, PortIo};
@@ -22,46 +23,61 @@ impl<I: PortIo> Path<'_, I> {
         meta: &Meta,
     ) -> Option<Result<FastTx, DropReason>> {
         let entry = self.state.entry_mut(meta.entry.0)?;
-        let from = usize::from(meta.inner_at);
-        let carried = packet
-            .data()
-            .get(from..from + usize::from(meta.inner_len))?;
-        let inner = Ipv6::parse(carried).ok()?;
-        if entry.local() != meta.local || inner.hop_limit() <= 1 {
-            return None;
-        }
-        let way = match meta.arrival {
-            Arrival::Tunnel => (uplink(entry, meta, &inner, self.tables)?, None),
-            Arrival::PlainIpv6 => downlink(entry, meta, &inner, self.tables)?,
-            Arrival::Plain | Arrival::EndMarker | Arrival::Public => return None,
-        };
-        // What lies behind the packet, as the padding of a short frame does, is not its own.
-        let meta = Meta {
-            inner_len: u16::try_from(inner.total_len()).ok()?,
-            ..*meta
-        };
-        // It lives: its hop limit was looked at.
-        let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_hop_limit);
-        leave(packet, entry, &meta, way, (self.now_ns, self.burst), age)
+        let of = entry.identity();
+        let (head, body) = (entry.head, &mut entry.body);
+        let now = (self.now_ns, self.burst);
+        forward(packet, meta, (of, head, body), self.tables, now)
     }
+}
+
+/// The whole way of an IPv6 packet by the rule that it meets.
+#[inline(always)]
+pub(super) fn forward<P: Packet>(
+    packet: &mut P,
+    meta: &Meta,
+    (of, head, body): (Identity, Head, &mut Body),
+    tables: &Tables,
+    now: (u64, Lead),
+) -> Option<Result<FastTx, DropReason>> {
+    let from = usize::from(meta.inner_at);
+    let carried = packet
+        .data()
+        .get(from..from + usize::from(meta.inner_len))?;
+    let inner = Ipv6::parse(carried).ok()?;
+    if of.local != meta.local || inner.hop_limit() <= 1 {
+        return None;
+    }
+    let way = match meta.arrival {
+        Arrival::Tunnel => (uplink((of, head, body), meta, &inner, tables)?, None),
+        Arrival::PlainIpv6 => downlink((of, head, body), meta, &inner, tables)?,
+        Arrival::Plain | Arrival::EndMarker | Arrival::Public => return None,
+    };
+    // What lies behind the packet, as the padding of a short frame does, is not its own.
+    let meta = Meta {
+        inner_len: u16::try_from(inner.total_len()).ok()?,
+        ..*meta
+    };
+    // It lives: its hop limit was looked at.
+    let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_hop_limit);
+    leave(packet, (head, body), &meta, way, now, age)
 }
 
 /// The inner packet is the UE's, stays on no link, and its route is known.
 #[inline(always)]
 fn uplink(
-    entry: &SessionEntry,
+    (of, head, body): (Identity, Head, &Body),
     meta: &Meta,
     inner: &Ipv6<'_>,
     tables: &Tables,
 ) -> Option<Adjacency> {
-    let is_ues = entry.ue_prefix != 0 && inner.source_prefix() == entry.ue_prefix;
-    let of_rule = entry.head.flags.agree(UPLINK_IPV6) && matches(entry.head, meta);
-    let of_ue = entry.head.flags.has(Flags::FROM_UE) && is_ues && entry.key == meta.key;
+    let is_ues = of.ue_prefix != 0 && inner.source_prefix() == of.ue_prefix;
+    let of_rule = head.flags.agree(UPLINK_IPV6) && matches(head, meta);
+    let of_ue = head.flags.has(Flags::FROM_UE) && is_ues && of.key == meta.key;
     if !of_rule || !of_ue || stays(inner.destination_prefix()) {
         return None;
     }
     let to = Destination::Ipv6(inner.destination().to_bits());
-    match tables.route_to(entry.body.egress(), to)? {
+    match tables.route_to(body.egress(), to)? {
         Route::Via(hop) => tables.next_hops.adjacency(hop),
         _ => None,
     }
@@ -69,13 +85,18 @@ fn uplink(
 
 /// The peer is known, and what the outer header says.
 #[inline(always)]
-fn downlink(entry: &SessionEntry, meta: &Meta, inner: &Ipv6<'_>, tables: &Tables) -> Option<Way> {
-    let is_ues = entry.ue_prefix != 0 && entry.ue_prefix == meta.prefix();
-    if !is_ues || !entry.head.flags.agree(DOWNLINK_IPV6) || stays(inner.source_prefix()) {
+fn downlink(
+    (of, head, body): (Identity, Head, &Body),
+    meta: &Meta,
+    inner: &Ipv6<'_>,
+    tables: &Tables,
+) -> Option<Way> {
+    let is_ues = of.ue_prefix != 0 && of.ue_prefix == meta.prefix();
+    if !is_ues || !head.flags.agree(DOWNLINK_IPV6) || stays(inner.source_prefix()) {
         return None;
     }
     tunnel(
-        entry,
+        (head, body),
         (flow_hash_of_ipv6(inner), inner.traffic_class()),
         tables,
     )

@@ -72,7 +72,14 @@ impl<'a, I: PortIo> Path<'a, I> {
         };
         let entry = self.state.entry_mut(meta.entry.0)?;
         let now = (self.now_ns, self.burst);
-        leave(packet, entry, meta, (adjacency, None), now, rewrite)
+        leave(
+            packet,
+            (entry.head, &mut entry.body),
+            meta,
+            (adjacency, None),
+            now,
+            rewrite,
+        )
     }
 
     /// From the data network.
@@ -104,14 +111,25 @@ impl<'a, I: PortIo> Path<'a, I> {
         // Of the packet as the UE gets it.
         let ports = (u32::from(ends.remote_port) << 16 | u32::from(port)).to_be_bytes();
         let flow_hash = mix(ends.remote_address, address, ends.protocol, Some(&ports));
-        let way = tunnel(entry, (flow_hash, inner[ipv4::TOS]), tables)?;
+        let way = tunnel(
+            (entry.head, &entry.body),
+            (flow_hash, inner[ipv4::TOS]),
+            tables,
+        )?;
         let rewrite = |inner: &mut [u8]| {
             let _ = inner.first_chunk_mut().map(decrement_ttl);
             ends::rewrite(inner, Side::Destination, address, port);
             mapping.passed();
         };
         let now = (self.now_ns, self.burst);
-        leave(packet, entry, meta, way, now, rewrite)
+        leave(
+            packet,
+            (entry.head, &mut entry.body),
+            meta,
+            way,
+            now,
+            rewrite,
+        )
     }
 
     /// When it is, and whether a pool lets in only whom the UE has sent to.

@@ -37,6 +37,21 @@ impl Flow {
         }
     }
 
+    /// The flow as filters ask for it, which are written for the downlink: from the remote end to the UE's (TS 29.244,
+    /// 5.2.1A.2A).
+    #[inline]
+    pub fn towards_ue(self, is_from_ue: bool) -> Self {
+        match is_from_ue {
+            true => Self {
+                source: self.destination,
+                destination: self.source,
+                ports: self.ports.map(|(from, to)| (to, from)),
+                ..self
+            },
+            false => self,
+        }
+    }
+
     fn of_ipv4(ip: &Ipv4<'_>) -> Self {
         let is_later_fragment = ip.fragment_offset() != 0;
         Self {

@@ -4,6 +4,7 @@ pub mod extension_headers;
 pub mod far;
 pub(crate) mod fast_path;
 mod fast_path_ipv6;
+pub(crate) mod fast_path_rules;
 mod fast_path_translated;
 pub mod flow;
 pub mod marking;

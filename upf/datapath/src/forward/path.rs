@@ -133,9 +133,22 @@ impl<'a, I: PortIo> Path<'a, I> {
     #[inline(never)]
     fn run_each<const NAT: bool>(&mut self, batch: &mut Batch<I::Packet>) {
         let Batch {
-            mine, metas, dead, ..
+            mine,
+            metas,
+            dead,
+            found,
+            has_several_rules,
+            ..
         } = batch;
-        for (mut packet, meta) in mine.drain().zip(metas.iter()) {
+        // Entries with several rules come together: where none was met, none is looked for.
+        let found: &[Option<At>] = match core::mem::take(has_several_rules) {
+            true => {
+                self.find_rules(mine.as_slice(), metas, found);
+                &*found
+            }
+            false => &[],
+        };
+        for (place, (mut packet, meta)) in mine.drain().zip(metas.iter()).enumerate() {
             let fast_path = match meta.fast_path {
                 true if NAT => self.fast_path_of_any(&mut packet, meta),
                 true => self.fast_path(&mut packet, meta),
@@ -147,11 +160,36 @@ impl<'a, I: PortIo> Path<'a, I> {
                     self.push(usize::from(tx_buffer), packet, charge);
                 }
                 Some(Err(reason)) => self.end(packet, meta, End::Drop(reason), dead),
-                None => self.one(packet, meta, Turn::First, dead),
+                None => {
+                    let found = found.get(place).copied().flatten();
+                    *has_several_rules |= self.uncommon(packet, meta, found, dead);
+                }
             }
         }
         metas.clear();
         dead.free();
+    }
+
+    /// A packet whose entry does not have the rule of a common one; true if it has several.
+    #[inline(never)]
+    fn uncommon(
+        &mut self,
+        mut packet: I::Packet,
+        meta: &Meta,
+        found: Option<At>,
+        dead: &mut Burst<I::Packet>,
+    ) -> bool {
+        let has_several_rules = meta.fast_path && self.chain_of(meta).is_some();
+        let fast_path = match has_several_rules {
+            true => self.fast_path_of_rules(&mut packet, meta, found),
+            false => None,
+        };
+        match fast_path {
+            Some(Ok(TxDecision { tx_buffer, charge })) => self.push(tx_buffer, packet, charge),
+            Some(Err(reason)) => self.end(packet, meta, End::Drop(reason), dead),
+            None => self.one(packet, meta, Turn::First, dead),
+        }
+        has_several_rules
     }
 
     /// One packet as any may be. Not inlined: the loop's registers are for common packets, and what

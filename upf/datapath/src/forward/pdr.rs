@@ -7,7 +7,7 @@ use crate::limits::{BLOCK_CHAIN, BLOCK_RULES};
 use crate::meta::Meta;
 use crate::session::entry::SessionEntry;
 use crate::session::flow_filter::FlowFilters;
-use crate::session::rule::{ExtBlock, Flags, Head};
+use crate::session::rule::{Conditions, ExtBlock, Flags, Head};
 use core::num::NonZeroU32;
 use sluice_wire::ipv6::is_ipv6;
 
@@ -86,7 +86,7 @@ impl<'p> Detect<'p> {
     }
 
     /// The flow.
-    #[cold]
+    #[inline]
     pub fn flow(&self) -> Flow {
         match self.flow {
             FlowOf::Packet(inner) => Flow::of(inner),
@@ -119,7 +119,7 @@ impl<'p> Detect<'p> {
 /// An entry's only rule.
 #[inline(always)]
 pub fn only(head: Head, detect: &Detect<'_>) -> Result<(), DropReason> {
-    if matches(head, detect) {
+    if Conditions::of(head).are_met(detect.qfi, detect.is_ipv6()) {
         Ok(())
     } else {
         Err(DropReason::NoPdr)
@@ -135,19 +135,19 @@ pub fn first<'a>(
 ) -> Result<At, DropReason> {
     let mut number = chain;
     let mut flow = None;
+    let is_ipv6 = detect.is_ipv6();
     for _ in 0..BLOCK_CHAIN {
         // An endpoint whose PDRs match no packet of the path has a chain without blocks.
         if number == BlockId(0) {
             break;
         }
         let b = block(number).ok_or(DropReason::Internal)?;
-        let mut rules = b.rules.iter().take(b.rules_len as usize);
-        let found = rules.position(|rule| {
-            matches(rule.head, detect)
-                && (rule.filters.is_none() || {
-                    let flow = flow.get_or_insert_with(|| detect.flow());
-                    let (filters, is_from_ue) = (detect.filters, detect.is_from_ue);
-                    filters.any_met(rule.filters, flow, is_from_ue)
+        let found = b.asks().position(|(conditions, run)| {
+            conditions.are_met(detect.qfi, is_ipv6)
+                && (run.is_none() || {
+                    let towards_ue = || detect.flow().towards_ue(detect.is_from_ue);
+                    let flow = flow.get_or_insert_with(towards_ue);
+                    detect.filters.any_met(run, flow)
                 })
         });
         if let Some(rule) = found {
@@ -156,13 +156,4 @@ pub fn first<'a>(
         number = b.next;
     }
     Err(DropReason::NoPdr)
-}
-
-/// All that a rule asks but its filters.
-#[inline(always)]
-fn matches(head: Head, detect: &Detect<'_>) -> bool {
-    const FAMILY: Flags = Flags::MATCH_IPV4.with(Flags::MATCH_IPV6);
-    let flags = head.flags;
-    let of_flow = !flags.has(Flags::MATCH_QFI) || head.qfi_match == detect.qfi;
-    of_flow && (!flags.has_any(FAMILY) || flags.has(Flags::MATCH_IPV6) == detect.is_ipv6())
 }

@@ -48,6 +48,38 @@ fn now(tat: Tat, rate: Rate, now_ns: u64, bytes: u32, within: Lead) -> Option<Ta
     tat.after(now_ns, rate, bytes, within)
 }
 
+/// The same of buckets that several rules share.
+#[inline]
+pub fn rates_shared(
+    state: &mut SessionState,
+    buckets: &[BucketRef; RULE_QERS],
+    now_ns: u64,
+    bytes: u32,
+    within: Lead,
+) -> Option<[Tat; RULE_QERS]> {
+    let mut next = [Tat::default(); RULE_QERS];
+    for (bucket, next) in buckets.iter().zip(&mut next) {
+        if let Some(b) = shared(state, *bucket) {
+            *next = now(b.tat, b.rate, now_ns, bytes, within)?;
+        }
+    }
+    Some(next)
+}
+
+/// Sets the clocks of buckets that several rules share.
+#[inline]
+pub fn pay_shared(
+    state: &mut SessionState,
+    buckets: &[BucketRef; RULE_QERS],
+    clocks: [Tat; RULE_QERS],
+) {
+    for (bucket, clock) in buckets.iter().zip(clocks) {
+        if let Some(b) = shared(state, *bucket) {
+            b.tat = clock;
+        }
+    }
+}
+
 /// The rule's own two buckets. Both must have room now or, if they are shaped, soon; then both pay.
 #[inline(always)]
 pub fn draw(body: &mut Body, draw: &Draw<'_>) -> Result<(), Stop> {
@@ -74,14 +106,11 @@ pub fn draw_shared(
         }
     }
     let when = draw.when(due_ns)?;
-    for (bucket, next) in buckets.iter().zip(next) {
-        if let Some(b) = shared(state, *bucket) {
-            b.tat = next;
-        }
-    }
+    pay_shared(state, buckets, next);
     when.at_once()
 }
 
+#[inline]
 fn shared(state: &mut SessionState, bucket: BucketRef) -> Option<&mut SharedBucket> {
     let (block, at) = bucket.get()?;
     state.ext_mut(block.0)?.buckets.get_mut(at)

@@ -29,7 +29,7 @@ reasons! {
     Headers = "headers",
     /// No session has this identifier.
     NoSession = "no_session",
-    /// The endpoint has several rules.
+    /// The endpoint has several rules, and the packet or the rule that it meets is not of the common case.
     SeveralRules = "several_rules",
     /// Its rule does something else than forward between N3 or N9 and N6: it drops, buffers, relays, has a
     /// closed gate, or wants another QFI.

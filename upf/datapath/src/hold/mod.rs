@@ -5,11 +5,12 @@
 //! the entry go behind them. `docs/developer/paging.md` has the whole.
 
 mod deadlines;
+mod leaving;
 mod path;
 mod queues;
 mod worker;
 
-pub use queues::ShardHeld;
+pub use leaving::ShardHeld;
 pub(crate) use queues::{Drained, Held, HeldPackets};
 
 use crate::limits::{HELD, HELD_NS, HELD_PER_ENTRY};

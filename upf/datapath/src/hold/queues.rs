@@ -2,6 +2,7 @@
 
 use super::HoldLimits;
 use super::deadlines::Deadlines;
+use super::leaving::{LeavingShards, MovedQueue, ShardHeld};
 use crate::ids::EntryId;
 use crate::limits::SHARDS;
 use crate::meta::Meta;
@@ -64,34 +65,6 @@ pub(crate) enum Drained<P> {
     Ended(EntryId),
 }
 
-/// The queues of a shard, on their way to another worker.
-pub struct ShardHeld<P> {
-    queues: Vec<MovedQueue<P>>,
-}
-
-struct MovedQueue<P> {
-    entry: EntryId,
-    kept: Vec<Held<P>>,
-    leaving: Vec<Held<P>>,
-    is_draining: bool,
-    rings: bool,
-}
-
-impl<P> ShardHeld<P> {
-    /// How many packets there are.
-    pub fn packets(&self) -> usize {
-        let queues = self.queues.iter();
-        queues.map(|q| q.kept.len() + q.leaving.len()).sum()
-    }
-
-    /// Its packets, for the end of the program.
-    pub fn into_packets(self) -> impl Iterator<Item = P> {
-        let queues = self.queues.into_iter();
-        let all = queues.flat_map(|queue| queue.kept.into_iter().chain(queue.leaving));
-        all.map(|held| held.packet)
-    }
-}
-
 /// All held packets of a worker's shards.
 pub(crate) struct HeldPackets<P> {
     limits: HoldLimits,
@@ -104,6 +77,7 @@ pub(crate) struct HeldPackets<P> {
     buckets: Vec<u32>,
     /// Each queue that drains, once; the next one in front.
     draining: VecDeque<u32>,
+    leaving: LeavingShards,
     deadlines: Deadlines,
 }
 
@@ -121,6 +95,7 @@ impl<P> HeldPackets<P> {
             used_queues: 0,
             buckets: vec![NONE; BUCKETS as usize],
             draining: VecDeque::with_capacity(most),
+            leaving: LeavingShards::default(),
             deadlines: Deadlines::new(most),
         }
     }
@@ -340,9 +315,29 @@ impl<P> HeldPackets<P> {
         true
     }
 
+    /// None of a shard's packets leave here any more: the next owner's transmit queue may be shorter.
+    pub fn pause(&mut self, shard: ShardId) {
+        self.leaving.set(shard, true);
+    }
+
+    /// The next queue that drains, but for those of shards that are about to leave.
+    fn next_draining(&mut self) -> Option<u32> {
+        if self.leaving.is_empty() {
+            return self.draining.pop_front();
+        }
+        for _ in 0..self.draining.len() {
+            let at = self.draining.pop_front()?;
+            if !self.leaving.has(self.queues[at as usize].entry) {
+                return Some(at);
+            }
+            self.draining.push_back(at);
+        }
+        None
+    }
+
     /// The next packet that leaves, of queues in turn.
     pub fn next_drained(&mut self) -> Option<Drained<P>> {
-        let at = self.draining.pop_front()?;
+        let at = self.next_draining()?;
         let (entry, rings) = {
             let of = &self.queues[at as usize];
             (of.entry, of.rings)
@@ -395,6 +390,7 @@ impl<P> HeldPackets<P> {
     /// All of a shard, which goes to another worker.
     #[cold]
     pub fn take_shard(&mut self, shard: ShardId) -> Option<Box<ShardHeld<P>>> {
+        self.leaving.set(shard, false);
         if self.is_empty() {
             return None;
         }
@@ -515,6 +511,26 @@ mod tests {
         assert!(matches!(first, Some(Drained::Packet(_, held, true)) if held.packet == 0));
         assert_eq!(drained(&mut all), ((1..6).collect(), 1));
         assert!(all.is_empty());
+    }
+
+    #[test]
+    fn nothing_of_a_shard_that_is_about_to_leave_leaves_here() {
+        let mut all = queues(10);
+        let entries = [3, 3 + SHARDS, 9].map(EntryId);
+        for (n, entry) in (0..).zip(entries) {
+            all.push(entry, held(n, 100));
+            all.drain(entry);
+        }
+        all.pause(ShardId(3));
+        assert_eq!(drained(&mut all), (vec![2], 1));
+        assert!(all.is_draining(entries[0]) && !all.is_draining(entries[2]));
+        let moved = all.take_shard(ShardId(3)).unwrap();
+        assert_eq!(moved.packets(), 2);
+        // Who gets it lets them go, also if it was here before.
+        all.put_shard(*moved);
+        let (mut left, ended) = drained(&mut all);
+        left.sort_unstable();
+        assert_eq!((left, ended), (vec![0, 1], 2));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! the allocator picks TEID slots of the same shard.
 
 use crate::ids::EntryId;
-use crate::limits::SHARDS;
+use crate::limits::{BLOCK_RULES, RECORD_RULES, SHARDS};
 use crate::nat::pool::{NatPoolError, NatPools};
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -94,6 +94,12 @@ impl fmt::Display for LayoutError {
 
 impl std::error::Error for LayoutError {}
 
+/// Cells of usage records that watch all rules of one extension block.
+const CELLS_PER_BLOCK: u32 = BLOCK_RULES.div_ceil(RECORD_RULES) as u32;
+
+/// Of all blocks: as many as there may be for endpoints.
+const BLOCK_CELLS_MAX: u32 = 1 << 27;
+
 /// The map. Read by every worker; never changes.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -101,10 +107,22 @@ pub struct Layout {
     pools: Vec<PlacedPool>,
     foreign_first: u32,
     foreign_len: u32,
+    /// Cells of usage records for rules in extension blocks.
+    block_cells: u32,
     nat: NatPools,
 }
 
 impl Layout {
+    /// The same with usage records for the rules of so many extension blocks.
+    pub fn with_blocks(self, blocks: u32) -> Self {
+        let block_cells = blocks.saturating_mul(CELLS_PER_BLOCK);
+        let block_cells = block_cells.min(BLOCK_CELLS_MAX).next_multiple_of(SHARDS);
+        Self {
+            block_cells,
+            ..self
+        }
+    }
+
     /// The same with translated network instances.
     pub fn with_nat(self, nat: NatPools) -> Self {
         Self { nat, ..self }
@@ -146,6 +164,7 @@ impl Layout {
             pools: placed,
             foreign_first: next as u32,
             foreign_len: foreign as u32,
+            block_cells: 0,
             nat: NatPools::default(),
         })
     }
@@ -155,9 +174,10 @@ impl Layout {
         self.foreign_first as usize + self.foreign_len as usize
     }
 
-    /// Cells of usage records: two for each session that has a tunnel endpoint of ours.
+    /// Cells of usage records: two for each session that has a tunnel endpoint of ours, and those for rules in
+    /// extension blocks.
     pub fn usage_records(&self) -> u32 {
-        2 * self.endpoints()
+        2 * self.endpoints() + self.block_cells
     }
 
     /// Own tunnel endpoints.

@@ -116,7 +116,7 @@ impl<I: PortIo> Worker<I> {
                     self.hold.put_shard(*held);
                 }
                 if let Some(waiting) = waiting {
-                    self.accept_waiting(right.0.shard(), *waiting);
+                    self.accept_waiting(right.0.shard(), *waiting, now_ns);
                 }
                 self.take_over(from, right, now_ns);
             }
@@ -182,6 +182,7 @@ impl<I: PortIo> Worker<I> {
         match self.moves.turn(turn, &mut self.owners) {
             MoveAction::Tell(to, switch) => self.send_token(to, Handover::Switch(switch)),
             MoveAction::Give(to) => {
+                self.hold.pause(turn.shard);
                 let marks = self
                     .tx_buffers
                     .iter()
@@ -268,15 +269,17 @@ impl<I: PortIo> Worker<I> {
         }
     }
 
-    /// The packets of a shard that comes wait here from now on.
+    /// The packets of a shard that comes wait here from now on. The time of some has come while they were on their way;
+    /// they leave with the next turn, and what this one finds goes behind them.
     #[cold]
-    fn accept_waiting(&mut self, shard: ShardId, waiting: ShardWaiting<I::Packet>) {
+    fn accept_waiting(&mut self, shard: ShardId, waiting: ShardWaiting<I::Packet>, now_ns: u64) {
         self.stats.handed_in.add(waiting.len() as u64);
         let Self { shaper, stats, .. } = self;
         shaper.accept(shard, waiting, |packet| {
             stats.count_drop(DropReason::ShapingFull);
             packet.free();
         });
+        shaper.set_behind(now_ns);
     }
 
     fn pass_waiting(&mut self, to: WorkerId, waiting: WaitingPacket<I::Packet>) {

@@ -1,4 +1,4 @@
-//! IPv4 fragments: reassembly of outer packets, fragmentation of inner packets.
+//! Fragments: reassembly of outer packets, fragmentation of inner IPv4 packets.
 
 use crate::drop::DropReason;
 use crate::forward::extension_headers::ExtHeaders;
@@ -14,6 +14,7 @@ use crate::tx::transmit::UsageRef;
 use crate::worker::Worker;
 use sluice_port::{Packet, PortId, PortIo};
 use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
+use sluice_wire::ipv6::{Ipv6, is_ipv6};
 use sluice_wire::layout::eth;
 
 impl<I: PortIo> Worker<I> {
@@ -36,13 +37,12 @@ impl<I: PortIo> Worker<I> {
     /// Addresses and identification choose, so all fragments of a packet meet.
     fn gatherer(&self, frame: &I::Packet) -> usize {
         let data = frame.data();
-        let ip = eth::payload_at(data)
-            .and_then(|l3| data.get(l3..))
-            .and_then(|l3| Ipv4::parse(l3).ok());
-        let hash = ip.map_or(0, |ip| {
-            let mixed = ip.source_u32() ^ ip.destination_u32().rotate_left(13);
-            (mixed ^ u32::from(ip.identification())).wrapping_mul(0x9e37_79b9) >> 8
+        let packet = eth::payload_at(data).and_then(|l3| data.get(l3..));
+        let mixed = packet.and_then(|packet| match is_ipv6(packet) {
+            true => mixed_ipv6(packet),
+            false => mixed_ipv4(packet),
         });
+        let hash = mixed.map_or(0, |mixed| mixed.wrapping_mul(0x9e37_79b9) >> 8);
         hash as usize % self.rings.to_workers.workers().max(1)
     }
 
@@ -109,6 +109,22 @@ impl<I: PortIo> Worker<I> {
         self.stats.shaped_held.set(self.shaper.len() as u64);
         self.stats.held.set((held + shaped) as u64);
     }
+}
+
+/// Addresses and identification, mixed.
+fn mixed_ipv4(packet: &[u8]) -> Option<u32> {
+    let ip = Ipv4::parse(packet).ok()?;
+    let ends = ip.source_u32() ^ ip.destination_u32().rotate_left(13);
+    Some(ends ^ u32::from(ip.identification()))
+}
+
+/// The same of IPv6.
+fn mixed_ipv6(packet: &[u8]) -> Option<u32> {
+    let ip = Ipv6::parse(packet).ok()?;
+    let (header, _) = ip.fragment()?;
+    let ends = ip.source().to_bits() ^ ip.destination().to_bits().rotate_left(13);
+    let words = (0..4).map(|word| (ends >> (32 * word)) as u32);
+    Some(words.fold(header.identification, |mixed, word| mixed ^ word))
 }
 
 impl<I: PortIo> Path<'_, I> {

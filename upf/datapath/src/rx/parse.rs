@@ -225,7 +225,7 @@ fn tunnel_ipv6(interface: &Interface, dst: Ipv6Addr) -> Option<u8> {
     tunnels.find(|t| t.address == dst).map(|t| t.local)
 }
 
-/// To a tunnel address of IPv6. UDP may stand behind extension headers; fragments are not put together.
+/// To a tunnel address of IPv6. UDP may stand behind extension headers.
 fn to_tunnel_ipv6(
     ip: &Ipv6<'_>,
     at: usize,
@@ -238,7 +238,11 @@ fn to_tunnel_ipv6(
         return Ok(Class::Control(id));
     }
     if upper.is_fragment {
-        return Err(DropReason::OuterFragment);
+        // What stands before the fragment header belongs to each part; nobody sends it in front of tunnels.
+        return match ip.next_header() {
+            Protocol::FRAGMENT => Ok(Class::Fragment(id)),
+            _ => Err(DropReason::OuterFragment),
+        };
     }
     let udp = Udp::parse(upper.payload).map_err(|_| DropReason::UdpHeader)?;
     if udp.destination_port() != PORT {

@@ -28,7 +28,31 @@ zeroable_struct! {
     }
 }
 
+/// Whose an entry is.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    /// TEID or UE IPv4 address.
+    pub key: u32,
+    /// The UE's IPv4 address; 0 is none.
+    pub ue_ip: u32,
+    /// The upper half of the UE's IPv6 addresses; 0 is none.
+    pub ue_prefix: u64,
+    /// Number of the tunnel's address, or of the network instance.
+    pub local: u8,
+}
+
 impl SessionEntry {
+    /// Whose it is.
+    #[inline(always)]
+    pub fn identity(&self) -> Identity {
+        Identity {
+            key: self.key,
+            ue_ip: self.ue_ip,
+            ue_prefix: self.ue_prefix,
+            local: self.local(),
+        }
+    }
+
     /// The rest of its name: the number of the tunnel's address, or of the network instance.
     #[inline(always)]
     pub fn local(&self) -> u8 {

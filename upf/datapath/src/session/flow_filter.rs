@@ -4,7 +4,7 @@
 //! names it any more, so nobody reads one that changes.
 
 use crate::forward::flow::Flow;
-use sluice_mem::slots::{SlotReader, Slots};
+use sluice_mem::slots::{Slot, SlotReader, Slots};
 use sluice_mem::zeroable_struct;
 
 /// Flow filters that one rule may have: places of a run are counted in six bits.
@@ -139,20 +139,6 @@ impl AddressRange {
         }
     }
 
-    /// True if an address of the family lies within.
-    #[inline]
-    fn contains(self, is_ipv6: bool, address: u128) -> bool {
-        let differs_above = |other: u128, bits: u32, len: u8| {
-            let below = bits.saturating_sub(len.into());
-            (other ^ address).checked_shr(below).unwrap_or(0) != 0
-        };
-        match self {
-            Self::Any => true,
-            Self::Ipv4(other, len) => !is_ipv6 && !differs_above(other.into(), 32, len),
-            Self::Ipv6(other, len) => is_ipv6 && !differs_above(other, 128, len),
-        }
-    }
-
     /// True if the family alone is asked for.
     pub fn is_whole_family(self) -> bool {
         matches!(self, Self::Any | Self::Ipv4(_, 0) | Self::Ipv6(_, 0))
@@ -219,31 +205,77 @@ impl FlowFilter {
             id: there(HAS_ID).then_some(id as u32),
         }
     }
+}
 
-    /// True if a flow meets it; `is_from_ue` tells which of the flow's ends is the UE's.
-    #[inline]
-    pub fn is_met(&self, flow: &Flow, is_from_ue: bool) -> bool {
-        let (remote, local) = match is_from_ue {
-            true => (flow.destination, flow.source),
-            false => (flow.source, flow.destination),
-        };
-        let ports = flow.ports.map(|(from, to)| match is_from_ue {
-            true => (to, from),
-            false => (from, to),
-        });
-        let within = |range: Option<(u16, u16)>, port: Option<u16>| match range {
-            None => true,
-            Some((low, high)) => port.is_some_and(|port| (low..=high).contains(&port)),
-        };
-        self.protocol.is_none_or(|p| p == flow.protocol)
-            && self.remote.contains(flow.is_ipv6, remote)
-            && self.local.contains(flow.is_ipv6, local)
-            && within(self.remote_ports, ports.map(|p| p.0))
-            && within(self.local_ports, ports.map(|p| p.1))
-            && (self.tos).is_none_or(|(value, mask)| flow.tos & mask == value & mask)
-            && self.spi.is_none_or(|spi| flow.spi == Some(spi))
-            && (self.flow_label).is_none_or(|label| flow.is_ipv6 && flow.label == label)
+/// True if a flow towards the UE meets a filter. Words are read as they are needed: most filters say nothing of most.
+#[inline(always)]
+fn is_met(filter: Slot<'_, WORDS>, flow: &Flow) -> bool {
+    let first = filter.word::<0>();
+    (first & HAS_PROTOCOL == 0 || (first >> PROTOCOL) as u8 == flow.protocol)
+        && (first & (HAS_REMOTE_PORTS | HAS_LOCAL_PORTS) == 0
+            || has_ports(first, filter.word::<5>(), flow))
+        && is_remote(filter, first, flow)
+        && is_local(filter, first, flow.is_ipv6, flow.destination)
+        && (first & (HAS_TOS | HAS_SPI | HAS_FLOW_LABEL) == 0 || has_marks(filter, flow))
+}
+
+#[inline(always)]
+fn is_remote(filter: Slot<'_, WORDS>, first: u64, flow: &Flow) -> bool {
+    let address = || [filter.word::<1>(), filter.word::<2>()];
+    let (family, len) = (first >> REMOTE_FAMILY, first >> REMOTE_LEN);
+    is_within(family, len, address, flow.is_ipv6, flow.source)
+}
+
+#[inline(always)]
+fn is_local(filter: Slot<'_, WORDS>, first: u64, is_ipv6: bool, address: u128) -> bool {
+    let local = || [filter.word::<3>(), filter.word::<4>()];
+    let (family, len) = (first >> LOCAL_FAMILY, first >> LOCAL_LEN);
+    is_within(family, len, local, is_ipv6, address)
+}
+
+/// True if an address of the family lies within a range, of which the lowest bits of the first two say family and length.
+#[inline(always)]
+fn is_within(
+    family: u64,
+    len: u64,
+    range: impl FnOnce() -> [u64; 2],
+    is_ipv6: bool,
+    address: u128,
+) -> bool {
+    if family & 3 == 0 {
+        return true;
     }
+    let ([high, low], len) = (range(), (len & 0xff) as u32);
+    match family & 3 {
+        1 => !is_ipv6 && u64::from((low ^ address as u64) as u32) >> (32 - len.min(32)) == 0,
+        _ => {
+            let differing = (u128::from(high) << 64 | u128::from(low)) ^ address;
+            is_ipv6 && differing.checked_shr(128 - len.min(128)).unwrap_or(0) == 0
+        }
+    }
+}
+
+#[inline]
+fn has_ports(first: u64, ports: u64, flow: &Flow) -> bool {
+    let Some((remote, local)) = flow.ports else {
+        return false;
+    };
+    let within = |range: u64, port: u16| (range as u16..=(range >> 16) as u16).contains(&port);
+    (first & HAS_REMOTE_PORTS == 0 || within(ports >> 32, remote))
+        && (first & HAS_LOCAL_PORTS == 0 || within(ports, local))
+}
+
+#[cold]
+fn has_marks(filter: Slot<'_, WORDS>, flow: &Flow) -> bool {
+    let FlowFilter {
+        tos,
+        spi,
+        flow_label,
+        ..
+    } = FlowFilter::of_words(filter.words());
+    tos.is_none_or(|(value, mask)| flow.tos & mask == value & mask)
+        && spi.is_none_or(|spi| flow.spi == Some(spi))
+        && flow_label.is_none_or(|label| flow.is_ipv6 && flow.label == label)
 }
 
 /// The writer's end of the table.
@@ -279,20 +311,33 @@ impl FlowFilters {
 
     /// The filters of a run.
     pub fn run(&self, run: FilterRun) -> impl Iterator<Item = FlowFilter> {
-        let places = run.first()..run.first() + run.len() as u32;
-        places.filter_map(|at| self.get(at))
+        self.slots(run)
+            .map(|filter| FlowFilter::of_words(filter.words()))
     }
 
     /// True if an address is the UE's end of one of a run's filters.
     #[cold]
     pub fn any_local(&self, run: FilterRun, is_ipv6: bool, address: u128) -> bool {
-        let mut filters = self.run(run);
-        filters.any(|filter| filter.local.contains(is_ipv6, address))
+        let mut filters = self.slots(run);
+        filters.any(|filter| is_local(filter, filter.word::<0>(), is_ipv6, address))
     }
 
-    /// True if a flow meets one of a run's filters.
-    pub fn any_met(&self, run: FilterRun, flow: &Flow, is_from_ue: bool) -> bool {
-        self.run(run).any(|filter| filter.is_met(flow, is_from_ue))
+    /// True if a flow [towards the UE](Flow::towards_ue) meets one of a run's filters.
+    #[inline(always)]
+    pub fn any_met(&self, run: FilterRun, flow: &Flow) -> bool {
+        self.slots(run).any(|filter| is_met(filter, flow))
+    }
+
+    /// Brings a run's first filter into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, run: FilterRun) {
+        self.0.prefetch(run.first() as usize);
+    }
+
+    #[inline(always)]
+    fn slots(&self, run: FilterRun) -> impl Iterator<Item = Slot<'_, WORDS>> {
+        let places = run.first()..run.first() + run.len() as u32;
+        places.filter_map(|at| self.0.slot(at as usize))
     }
 }
 
@@ -307,6 +352,12 @@ mod tests {
             (any::<u32>(), 0u8..=32).prop_map(|(a, len)| AddressRange::Ipv4(a, len)),
             (any::<u128>(), 0u8..=128).prop_map(|(a, len)| AddressRange::Ipv6(a, len)),
         ]
+    }
+
+    fn contains(range: AddressRange, is_ipv6: bool, address: u128) -> bool {
+        let (family, len, bits) = range.parts();
+        let words = || [(bits >> 64) as u64, bits as u64];
+        is_within(family, len, words, is_ipv6, address)
     }
 
     proptest! {
@@ -342,14 +393,18 @@ mod tests {
     #[test]
     fn prefixes_of_all_lengths_contain_what_shares_their_bits() {
         let v4 = AddressRange::Ipv4;
-        assert!(v4(0x0a2d_0000, 16).contains(false, 0x0a2d_ffff));
-        assert!(!v4(0x0a2d_0000, 16).contains(false, 0x0a2e_0000));
-        assert!(!v4(0, 0).contains(true, 0), "no IPv6 address");
-        assert!(v4(0, 0).contains(false, u32::MAX.into()));
-        assert!(v4(7, 32).contains(false, 7) && !v4(7, 32).contains(false, 6));
+        assert!(contains(v4(0x0a2d_0000, 16), false, 0x0a2d_ffff));
+        assert!(!contains(v4(0x0a2d_0000, 16), false, 0x0a2e_0000));
+        assert!(!contains(v4(0, 0), true, 0), "no IPv6 address");
+        assert!(contains(v4(0, 0), false, u32::MAX.into()));
+        assert!(contains(v4(7, 32), false, 7) && !contains(v4(7, 32), false, 6));
         let v6 = AddressRange::Ipv6;
-        assert!(v6(0, 0).contains(true, u128::MAX) && !v6(0, 0).contains(false, 1));
-        assert!(v6(0xff02 << 112 | 2, 128).contains(true, 0xff02 << 112 | 2));
-        assert!(!v6(0xff02 << 112, 127).contains(true, 0xff02 << 112 | 2));
+        assert!(contains(v6(0, 0), true, u128::MAX) && !contains(v6(0, 0), false, 1));
+        assert!(contains(
+            v6(0xff02 << 112 | 2, 128),
+            true,
+            0xff02 << 112 | 2
+        ));
+        assert!(!contains(v6(0xff02 << 112, 127), true, 0xff02 << 112 | 2));
     }
 }

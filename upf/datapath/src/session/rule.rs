@@ -66,6 +66,14 @@ impl Flags {
         }
     }
 
+    /// Those that both have.
+    #[inline]
+    pub const fn common(self, other: Self) -> Self {
+        Self {
+            bits: self.bits & other.bits,
+        }
+    }
+
     /// Those of `other` taken away.
     #[inline]
     pub const fn without(self, other: Self) -> Self {
@@ -428,7 +436,49 @@ zeroable_struct! {
 }
 
 zeroable_struct! {
-    /// Rules of one endpoint in order of precedence, and buckets that rules share.
+    /// What a rule asks of a packet beside its flow filters: a QFI and a family.
+    #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+    #[repr(C)]
+    pub struct Conditions {
+        bits: u16,
+    }
+}
+
+impl Conditions {
+    const QFI: u16 = 0xff;
+    const HAS_QFI: u16 = 1 << 8;
+    const IPV4: u16 = 1 << 9;
+    const IPV6: u16 = 1 << 10;
+
+    /// Those of a rule.
+    #[inline(always)]
+    pub const fn of(head: Head) -> Self {
+        const fn bit(on: bool, bit: u16) -> u16 {
+            if on { bit } else { 0 }
+        }
+        let flags = head.flags;
+        let of_family = bit(flags.has(Flags::MATCH_IPV4), Self::IPV4)
+            | bit(flags.has(Flags::MATCH_IPV6), Self::IPV6);
+        Self {
+            bits: head.qfi_match as u16
+                | bit(flags.has(Flags::MATCH_QFI), Self::HAS_QFI)
+                | of_family,
+        }
+    }
+
+    /// True if a packet with this QFI, or [none](crate::meta::NO_QFI), and of this family meets them.
+    #[inline(always)]
+    pub const fn are_met(self, qfi: u8, is_ipv6: bool) -> bool {
+        let of_flow = self.bits & Self::HAS_QFI == 0 || self.bits & Self::QFI == qfi as u16;
+        let of_family =
+            self.bits & (Self::IPV4 | Self::IPV6) == 0 || (self.bits & Self::IPV6 != 0) == is_ipv6;
+        of_flow && of_family
+    }
+}
+
+zeroable_struct! {
+    /// Rules of one endpoint in order of precedence, and buckets that rules share. What all rules ask stands in the
+    /// first cache line, so that a packet reads no rule that it does not meet.
     #[derive(Clone, Copy, Default)]
     #[repr(C, align(64))]
     pub struct ExtBlock {
@@ -436,11 +486,37 @@ zeroable_struct! {
         pub next: BlockId,
         /// Rules in this block.
         pub rules_len: u32,
-        /// The rules, lowest precedence value first.
+        filters: [FilterRun; BLOCK_RULES],
+        conditions: [Conditions; BLOCK_RULES],
+        /// The rules, lowest precedence value first. [`Self::set`] replaces one.
         pub rules: [Rule; BLOCK_RULES],
         /// Shared buckets.
         pub buckets: [SharedBucket; BLOCK_BUCKETS],
-        _pad: [u64; 7],
+        _pad: u64,
+    }
+}
+
+impl ExtBlock {
+    /// Replaces a rule; nothing is counted of the new one, and its own clocks stand at zero.
+    pub fn set(&mut self, at: usize, image: &Rule) {
+        let place = (self.rules.get_mut(at))
+            .zip(self.filters.get_mut(at))
+            .zip(self.conditions.get_mut(at));
+        let Some(((rule, filters), conditions)) = place else {
+            return;
+        };
+        *rule = *image;
+        rule.body.usage.clear();
+        (rule.body.tat0, rule.body.tat1) = Default::default();
+        (*filters, *conditions) = (image.filters, Conditions::of(image.head));
+    }
+
+    /// What the rules ask, in their order.
+    #[inline(always)]
+    pub fn asks(&self) -> impl Iterator<Item = (Conditions, FilterRun)> {
+        let asked = self.conditions.iter().zip(&self.filters);
+        let asked = asked.map(|(conditions, filters)| (*conditions, *filters));
+        asked.take(self.rules_len as usize)
     }
 }
 
@@ -475,6 +551,8 @@ impl SharedBucket {
 const _: () = assert!(size_of::<Body>() == 40);
 const _: () = assert!(size_of::<Head>() == 8);
 const _: () = assert!(size_of::<Rule>() == 72);
+const _: () = assert!(core::mem::offset_of!(ExtBlock, rules) <= 64);
+const _: () = assert!(size_of::<ExtBlock>() == 768);
 
 #[cfg(test)]
 mod tests {

@@ -95,10 +95,8 @@ impl<I: PortIo> Path<'_, I> {
             Op::TakeEntry { at } => Some(self.take_entry(*at)),
             Op::Rule { block, at, image } => {
                 let usage = self.take_rule(*block, *at);
-                if let Some(rule) = self.rule(*block, *at) {
-                    *rule = *image;
-                    rule.body.usage.clear();
-                    (rule.body.tat0, rule.body.tat1) = Default::default();
+                if let Some(block) = self.state.ext_mut(block.0) {
+                    block.set(usize::from(*at), image);
                 }
                 Some(usage)
             }

@@ -1,22 +1,24 @@
-//! Outer IPv4 fragments put together again (RFC 791, 3.2), bounded in number and time.
+//! Outer fragments put together again (RFC 791, 3.2; RFC 8200, 4.5), bounded in number and time.
 //!
-//! A peer that fragments its tunnel packets costs a copy; one that never sends the last piece
-//! costs a context for a second. Overlapping pieces are an attack (RFC 3128): all are dropped.
+//! Of IPv6 those whose fragment header follows the IPv6 header at once. A peer that fragments its tunnel packets costs a copy; one that never sends the last piece
+//! costs a context for a second. Overlapping pieces are an attack (RFC 3128, RFC 5722): all are dropped.
 
 use crate::drop::DropReason;
 use crate::limits::{FRAGMENTS_PER_PACKET, REASSEMBLIES, REASSEMBLY_NS};
 use arrayvec::ArrayVec;
 use sluice_port::Packet;
 use sluice_wire::ipv4::{Ipv4, Ipv4Header};
-use sluice_wire::layout::eth;
+use sluice_wire::ipv6::{self, FRAGMENT_HEADER_LEN, Ipv6, is_ipv6};
+use sluice_wire::layout::{eth, ipv6 as layout};
 
-/// What belongs together (RFC 791, 2.3).
+/// What belongs together (RFC 791, 2.3; RFC 8200, 4.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Key {
-    src: u32,
-    dst: u32,
-    identification: u16,
-    protocol: u8,
+    src: u128,
+    dst: u128,
+    identification: u32,
+    /// Of IPv4; none tells IPv6, whose parts may name different ones.
+    protocol: Option<u8>,
 }
 
 /// One fragment: the frame, and where its payload goes.
@@ -70,7 +72,7 @@ impl<P: Packet> Default for Reassembler<P> {
 }
 
 impl<P: Packet> Reassembler<P> {
-    /// Takes a frame whose IPv4 header, a fragment's, begins at `l3`.
+    /// Takes a frame whose IP header, a fragment's, begins at `l3`.
     pub fn add(&mut self, frame: P, l3: usize, now_ns: u64) -> Reassembled<P> {
         let Some((key, piece_at, more)) = read(&frame, l3) else {
             return Reassembled::Refused(Pieces::new(), frame, DropReason::OuterFragment);
@@ -126,23 +128,46 @@ impl<P: Packet> Reassembler<P> {
     }
 }
 
-/// Ethernet and IPv4 header, or less.
+/// Ethernet and IP header, or less.
 type LeadingOctets = ArrayVec<u8, 64>;
 type PieceAt = (usize, usize, usize);
 
 fn read<P: Packet>(frame: &P, l3: usize) -> Option<(Key, PieceAt, bool)> {
-    let ip = Ipv4::parse(frame.data().get(l3..)?).ok()?;
-    let key = Key {
-        src: ip.source_u32(),
-        dst: ip.destination_u32(),
-        identification: ip.identification(),
-        protocol: ip.protocol().0,
+    let packet = frame.data().get(l3..)?;
+    let (key, (payload_at, offset, len), more) = match is_ipv6(packet) {
+        true => read_ipv6(packet)?,
+        false => read_ipv4(packet)?,
     };
-    let offset = usize::from(ip.fragment_offset()) * 8;
-    let (len, more) = (ip.payload().len(), ip.more_fragments());
     // Only the last piece may end off an 8-byte border (RFC 791, 3.2).
     let sound = len > 0 && (!more || len % 8 == 0) && offset + len <= usize::from(u16::MAX);
-    sound.then_some((key, (l3 + ip.header_len(), offset, len), more))
+    sound.then_some((key, (l3 + payload_at, offset, len), more))
+}
+
+fn read_ipv4(packet: &[u8]) -> Option<(Key, PieceAt, bool)> {
+    let ip = Ipv4::parse(packet).ok()?;
+    let key = Key {
+        src: ip.source_u32().into(),
+        dst: ip.destination_u32().into(),
+        identification: ip.identification().into(),
+        protocol: Some(ip.protocol().0),
+    };
+    let offset = usize::from(ip.fragment_offset()) * 8;
+    let place = (ip.header_len(), offset, ip.payload().len());
+    Some((key, place, ip.more_fragments()))
+}
+
+fn read_ipv6(packet: &[u8]) -> Option<(Key, PieceAt, bool)> {
+    let ip = Ipv6::parse(packet).ok()?;
+    let (header, part) = ip.fragment()?;
+    let key = Key {
+        src: ip.source().to_bits(),
+        dst: ip.destination().to_bits(),
+        identification: header.identification,
+        protocol: None,
+    };
+    let payload_at = ipv6::HEADER_LEN + FRAGMENT_HEADER_LEN;
+    let place = (payload_at, header.offset.into(), part.len());
+    Some((key, place, header.more))
 }
 
 impl<P: Packet> Context<P> {
@@ -214,11 +239,14 @@ impl<P: Packet> Whole<P> {
     }
 }
 
-/// Ethernet header (18 bytes with a tag) and the IPv4 header of the whole, options left out: they
+/// Ethernet header (18 bytes with a tag) and the IP header of the whole. Options of IPv4 are left out: they
 /// concern those who forwarded the fragments (RFC 791, 3.1: most are not copied anyway).
 fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<LeadingOctets> {
     let data = first.frame.data();
     let ethernet_len = eth::payload_at(data)?;
+    if is_ipv6(data.get(ethernet_len..)?) {
+        return front_ipv6(data, ethernet_len, total);
+    }
     let ip = Ipv4::parse(data.get(ethernet_len..)?).ok()?;
     let header = Ipv4Header {
         more_fragments: false,
@@ -229,5 +257,22 @@ fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<LeadingOctets> {
     out.try_extend_from_slice(data.get(..ethernet_len)?).ok()?;
     out.try_extend_from_slice(&header.to_bytes(total).ok()?)
         .ok()?;
+    Some(out)
+}
+
+/// The same of IPv6, the fragment header left out.
+fn front_ipv6(data: &[u8], ethernet_len: usize, total: usize) -> Option<LeadingOctets> {
+    let ip = Ipv6::parse(data.get(ethernet_len..)?).ok()?;
+    let (fragment, _) = ip.fragment()?;
+    let mut out = LeadingOctets::new();
+    let headers = data.get(..ethernet_len + ipv6::HEADER_LEN)?;
+    out.try_extend_from_slice(headers).ok()?;
+    let header = out.get_mut(ethernet_len..)?;
+    let len = u16::try_from(total).ok()?;
+    header
+        .get_mut(layout::PAYLOAD_LEN..)?
+        .first_chunk_mut()
+        .map(|place: &mut [u8; 2]| *place = len.to_be_bytes())?;
+    *header.get_mut(layout::NEXT_HEADER)? = fragment.next.0;
     Some(out)
 }

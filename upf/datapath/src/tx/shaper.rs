@@ -220,11 +220,10 @@ impl<P> Shaper<P> {
                 break;
             }
             self.due.pop();
-            let is_there = |w: &&Waiting<P>| w.what.is_some() && w.number == number;
-            let Some(waiting) = self.packets.get(at as usize).filter(is_there) else {
+            if !self.is_there(number, at) {
                 continue;
-            };
-            let line = waiting.line;
+            }
+            let line = self.packets[at as usize].line;
             let (packet, meta) = self.take(at)?;
             let is_last = self.give_line_back_if_empty(line);
             return Some((packet, meta, is_last));
@@ -232,8 +231,20 @@ impl<P> Shaper<P> {
         None
     }
 
+    /// Whether a packet still waits in its place.
+    fn is_there(&self, number: u64, at: u32) -> bool {
+        let waiting = self.packets.get(at as usize);
+        waiting.is_some_and(|w| w.what.is_some() && w.number == number)
+    }
+
     /// Whether a turn left packets behind that were due.
     pub fn set_behind(&mut self, now_ns: u64) {
+        // Those that left with their shard are not late.
+        while let Some(Reverse((_, number, at))) = self.due.peek()
+            && !self.is_there(*number, *at)
+        {
+            self.due.pop();
+        }
         self.is_behind = self.next_due_ns().is_some_and(|due_ns| due_ns <= now_ns);
     }
 
@@ -430,6 +441,8 @@ impl<P> Shaper<P> {
             next => self.packets[next as usize].before = before,
         }
         self.len -= 1;
+        // Nothing waits, so nothing is late, also where the last ones were discarded.
+        self.is_behind &= self.len > 0;
         Some(what)
     }
 

@@ -179,3 +179,48 @@ fn rules_of_the_ues_link_leave_all_others_on_the_fast_path() {
     assert_eq!(kit.dropped(DropReason::NoRoute), 1);
     kit.close();
 }
+
+/// Packets that took the slow path.
+fn slow(kit: &Kit) -> u64 {
+    let stats = kit.control.stats().iter().flat_map(|worker| &worker.slow);
+    stats.map(|packets| packets.get()).sum()
+}
+
+#[test]
+fn where_an_endpoint_has_several_rules_common_packets_take_the_fast_path_alone_and_in_bursts() {
+    let mut kit = Kit::new();
+    let drops = (head(&[Flags::UPLINK]), FilterRun::new(0, 1).unwrap());
+    let filtered = (head(&UP), FilterRun::new(1, 1).unwrap());
+    let filters = [udp_to_port(80), udp_to_port(500)];
+    let rules = [drops, filtered, (head(&UP), FilterRun::NONE)];
+    let s = with_rules(&mut kit, &filters, &rules);
+    let ports = [500, 80, 7, 509, 510, 89];
+    let (mut dropped, mut left) = (0, 0);
+    // One by one, then in one burst behind packets that told of such entries.
+    for in_burst in [false, true] {
+        for port in ports.repeat(4) {
+            let inner = udp_packet(UE, SERVER, (1, port), b"x");
+            match in_burst {
+                true => kit.n3.inject(&gtpu_frame(GNB, s.teid.get(), 9, &inner)),
+                false => kit.gnb_sends(s.teid.get(), &inner),
+            }
+            let drops = (80..90).contains(&port);
+            dropped += u64::from(drops);
+            left += usize::from(!drops);
+        }
+        kit.settle();
+        assert_eq!(kit.dropped(DropReason::FarDrop), dropped);
+        assert_eq!(slow(&kit), dropped, "only those that no rule forwards");
+        assert_eq!(output(&kit.n6).len(), std::mem::take(&mut left));
+    }
+    // Who owns the address is asked as on the slow path.
+    let elsewhere = udp_packet(SERVER, UE, (1, 500), b"x");
+    kit.gnb_sends(s.teid.get(), &elsewhere);
+    assert_eq!(kit.dropped(DropReason::UeSource), 1);
+    let block = BlockId(s.ul + sluice_datapath::limits::SHARDS);
+    let taken = [0, 1, 2].map(|at| Op::TakeRule { block, at });
+    let used = kit.apply(s.ul, &taken, &[]);
+    let packets: Vec<u64> = used.iter().map(|usage| usage.packets).collect();
+    assert_eq!(packets, [0, 16, 16]);
+    kit.close();
+}

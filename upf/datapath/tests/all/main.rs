@@ -18,6 +18,7 @@ mod nat;
 mod outer_ipv6;
 mod relay;
 mod shaping;
+mod soak;
 mod steer;
 mod trace;
 mod usage_grants;

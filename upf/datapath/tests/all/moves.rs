@@ -6,7 +6,7 @@ use crate::kit::many::{Ues, World};
 use sluice_datapath::drop::DropReason;
 
 /// Rounds of the soak; each is some hundred packets and up to four moves.
-fn rounds() -> u64 {
+pub fn rounds() -> u64 {
     let wanted = std::env::var("SLUICE_SOAK_ROUNDS").ok();
     wanted.and_then(|n| n.parse().ok()).unwrap_or(3_000)
 }

@@ -160,7 +160,47 @@ fn packets_come_in_over_ipv6_behind_extension_headers_too() {
 }
 
 #[test]
-fn what_is_damaged_has_no_checksum_or_comes_in_pieces_is_dropped_by_name() {
+fn what_comes_in_pieces_is_put_together_and_what_is_missing_is_waited_for() {
+    let (mut kit, s) = kit(|_| {});
+    let inner = udp_packet(UE, SERVER, (4000, 80), &[7; 60]);
+    let whole = udp6(GNB_IPV6, &g_pdu(s.teid.get(), &inner));
+    let piece = |at: usize, to: usize, identification: u8| {
+        let more = u8::from(to < whole.len());
+        let header = [
+            17,
+            0,
+            (at >> 8) as u8,
+            at as u8 & 0xf8 | more,
+            0,
+            0,
+            0,
+            identification,
+        ];
+        [&header[..], &whole[at..to.min(whole.len())]].concat()
+    };
+    let send = |kit: &mut Kit, piece: Vec<u8>| {
+        sends(kit, &outer(GNB_IPV6, Protocol::FRAGMENT, &piece));
+        output(&kit.n6).len()
+    };
+    // Out of order, and beside another packet's.
+    assert_eq!(send(&mut kit, piece(48, usize::MAX, 1)), 0);
+    assert_eq!(send(&mut kit, piece(0, 48, 2)), 0);
+    assert_eq!(send(&mut kit, piece(0, 24, 1)), 0);
+    assert_eq!(send(&mut kit, piece(24, 48, 1)), 1);
+    assert_eq!(kit.control.ledger().held, 1);
+    // Octets that come twice are nobody's (RFC 5722).
+    assert_eq!(send(&mut kit, piece(40, usize::MAX, 2)), 0);
+    assert_eq!(kit.dropped(DropReason::OuterFragment), 2);
+    // What is never whole is given up.
+    assert_eq!(send(&mut kit, piece(0, 24, 3)), 0);
+    kit.now_ns += 1_000_000_000;
+    kit.settle();
+    assert_eq!(kit.dropped(DropReason::Reassembly), 1);
+    kit.close();
+}
+
+#[test]
+fn what_is_damaged_or_has_no_checksum_is_dropped_by_name() {
     let (mut kit, s) = kit(|_| {});
     let inner = udp_packet(UE, SERVER, (4000, 80), b"up");
     let good = udp6(GNB_IPV6, &g_pdu(s.teid.get(), &inner));
@@ -168,11 +208,20 @@ fn what_is_damaged_has_no_checksum_or_comes_in_pieces_is_dropped_by_name() {
     wrong[7] ^= 1;
     let mut absent = good.clone();
     absent[6..8].fill(0);
-    let piece = [&[17, 0, 0, 1, 0, 0, 0, 9][..], &good].concat();
+    let options = [
+        &[44, 0, 1, 4, 0, 0, 0, 0][..],
+        &[17, 0, 0, 1, 0, 0, 0, 9],
+        &good,
+    ]
+    .concat();
     for (next, payload, reason) in [
         (Protocol::UDP, wrong, DropReason::UdpChecksum),
         (Protocol::UDP, absent.clone(), DropReason::UdpChecksumAbsent),
-        (Protocol::FRAGMENT, piece, DropReason::OuterFragment),
+        (
+            Protocol::DESTINATION_OPTIONS,
+            options,
+            DropReason::OuterFragment,
+        ),
     ] {
         sends(&mut kit, &outer(GNB_IPV6, next, &payload));
         assert_eq!(kit.dropped(reason), 1, "{reason:?}");

@@ -6,6 +6,8 @@ use sluice_wire::pfcp::value::UpFunctionFeatures as Up;
 /// The features that are announced.
 pub const UP_FUNCTION_FEATURES: Up = Up(Up::FTUP.0
     | Up::DDND.0
+    | Up::PFDM.0
+    | Up::PFDE.0
     | Up::UDBC.0
     | Up::EMPU.0
     | Up::MNOP.0
@@ -66,7 +68,7 @@ pub const fn features() -> &'static [FeatureRow] {
         DLBD "packets are held for a time of the configuration";
         TRST "no traffic steering";
         FTUP "TEIDs come from us; CHOOSE and CHOOSE ID work" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
-        PFDM "no applications are known";
+        PFDM "flow descriptions of applications are taken; no URLs or domain names" what_is_told_of_an_application_is_what_its_pdrs_match;
         HEEU "no header enrichment";
         TREU "no redirection";
         EMPU "SNDEM puts an End Marker behind the last packet into the old tunnel" the_end_marker_leaves_before_anything_takes_the_new_path;
@@ -75,7 +77,7 @@ pub const fn features() -> &'static [FeatureRow] {
         QUOAC "packets beyond a quota are dropped";
         TRACE "trace sessions are not made";
         FRRT "packets to and from framed routes are the UE's" packets_to_a_framed_route_find_the_entry_of_its_ue;
-        PFDE "no applications are known";
+        PFDE "PFD Contents with several flow descriptions are taken" what_is_told_of_an_application_is_what_its_pdrs_match;
         EPFAR "the last usage of every session is reported ahead of an association release" an_announced_release_brings_the_last_usage_of_each_session;
         DPDRA "a PDR with an (in)activation time is refused";
         ADPDP "set where upf.yaml has `predefined`: PDRs activate these rules by name" predefined_rules_are_announced_where_there_are_any;

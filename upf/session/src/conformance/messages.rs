@@ -28,8 +28,8 @@ pub const fn messages() -> &'static [MessageRow] {
     messages! {
         HEARTBEAT_REQUEST "answered; sent every `n4.heartbeat_s`" heartbeats_go_both_ways_at_their_interval;
         HEARTBEAT_RESPONSE "sent and read" heartbeats_go_both_ways_at_their_interval;
-        PFD_MANAGEMENT_REQUEST "refused with cause 76: PFDM is not set" messages_of_features_that_are_not_advertised_are_refused;
-        PFD_MANAGEMENT_RESPONSE "sent" messages_of_features_that_are_not_advertised_are_refused;
+        PFD_MANAGEMENT_REQUEST "served, whole or not at all: flows are the UP function's, whichever CP function tells them" what_is_told_of_an_application_is_what_its_pdrs_match;
+        PFD_MANAGEMENT_RESPONSE "sent at once; sessions have their new flows soon" sessions_have_new_flows_some_at_a_time;
         ASSOCIATION_SETUP_REQUEST "served; sent to `n4.peers` that are to be asked" the_up_function_may_set_up_too;
         ASSOCIATION_SETUP_RESPONSE "sent and read" set_ups_that_cross_make_one_association;
         ASSOCIATION_UPDATE_REQUEST "served; sent when features change and when the daemon ends" changed_features_reach_the_peer_and_later_set_ups;

@@ -14,8 +14,21 @@ ie_tables! {
         RECOVERY_TIME_STAMP enforced "sent, and read: a later one than before is a restart" heartbeats_go_both_ways_at_their_interval;
     }
     PfdManagementRequest "PFD Management Request (7.4.3.1)" {
-        APPLICATION_IDS_PFDS ignored "the message is refused as a whole" messages_of_features_that_are_not_advertised_are_refused;
-        NODE_ID ignored "the message is refused as a whole" messages_of_features_that_are_not_advertised_are_refused;
+        APPLICATION_IDS_PFDS enforced "all flows of these applications; without any, none is told any more" what_is_told_of_an_application_is_what_its_pdrs_match;
+        APPLICATION_IDS_PFDS refused(75) "more than 1,024 applications, or a name of more than 255 octets" pfds_that_cannot_be_had_are_refused_whole;
+        NODE_ID ignored "flows are all sessions'" what_is_told_of_an_application_is_what_its_pdrs_match;
+    }
+    ApplicationIdsPfds "Application ID's PFDs (Table 7.4.3.1-2)" {
+        APPLICATION_ID enforced "" what_is_told_of_an_application_is_what_its_pdrs_match;
+        PFD_CONTEXT enforced "in place of what was told before; without any the application has the flows of upf.yaml, or none" what_is_told_of_an_application_is_what_its_pdrs_match;
+        PFD_CONTEXT refused(75) "more than 32 of one application" more_pfds_than_an_application_may_have_are_refused;
+    }
+    PfdContext "PFD Context (Table 7.4.3.1-3)" {
+        PFD_CONTENTS enforced "flow descriptions as in SDF filters, also additional ones" what_is_told_of_an_application_is_what_its_pdrs_match;
+        PFD_CONTENTS refused(76) "URLs, domain names and custom contents: names are not looked for in packets" pfds_that_cannot_be_had_are_refused_whole;
+        PFD_CONTENTS refused(69) "a flow description that no SDF filter could have" pfds_that_cannot_be_had_are_refused_whole;
+        PFD_CONTENTS refused(75) "more than 63 pairs of port ranges of one application" pfds_that_cannot_be_had_are_refused_whole;
+        PFD_CONTENTS refused(75) "more than 4 of one context" more_pfds_than_an_application_may_have_are_refused;
     }
     AssociationSetupRequest "Association Setup Request (7.4.4.1)" {
         NODE_ID enforced "names the CP function, at one address" the_cp_function_sets_up_and_both_learn_names_and_features;

@@ -44,7 +44,8 @@ ie_tables! {
         TRAFFIC_ENDPOINT_ID refused(73) "";
         SDF_FILTER enforced "`permit out`, ToS, SPI, flow label, filter ID" one_of_several_filters_is_enough;
         SDF_FILTER refused(73) "what says more; a filter ID that no PDR of the session has" an_establishment_that_cannot_be_served_is_refused_by_name;
-        APPLICATION_ID refused(81) "";
+        APPLICATION_ID enforced "its flows in place of filters, now and when they change" a_pdi_with_an_application_matches_its_flows;
+        APPLICATION_ID refused(81) "neither told by PFD Management nor in `applications` of upf.yaml" unknown_applications_and_filters_beside_them_are_refused;
         ETHERNET_PDU_SESSION_INFORMATION refused(73) "";
         ETHERNET_PACKET_FILTER refused(73) "";
         QFI enforced "packets of one of these flows match" several_qfis_in_a_pdi_are_several_rules;

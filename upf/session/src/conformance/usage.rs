@@ -14,6 +14,7 @@ ie_tables! {
         REPORTING_TRIGGERS enforced "TIMTH, TIMQU" thresholds_and_quotas_of_time_are_told_and_what_is_used_up_stops;
         REPORTING_TRIGGERS enforced "QUVTI, QUHTI" quotas_that_are_not_valid_or_not_used_any_more_stop;
         REPORTING_TRIGGERS enforced "STOPT, with an Inactivity Detection Time" time_is_measured_between_packets_that_are_not_too_far_apart;
+        REPORTING_TRIGGERS refused(73) "START or STOPT where its PDRs are of several applications, or of one and other traffic" a_urr_that_tells_of_traffic_is_of_one_application;
         REPORTING_TRIGGERS ignored "EVETH, DROTH, LIUSA, UPINT, and STOPT without an Inactivity Detection Time: those reports are not made; refused with `n4.unserved: refuse`" reports_that_are_not_made_yet_are_passed_over_and_told_of_once;
         REPORTING_TRIGGERS refused(73) "EVEQU" an_establishment_that_cannot_be_served_is_refused_by_name;
         MEASUREMENT_PERIOD enforced "" periods_are_reported_one_after_the_other;
@@ -96,9 +97,9 @@ ie_tables! {
         END_TIME sent "" deletion_reports_every_urr_once;
         VOLUME_MEASUREMENT sent "packets, too, with MNOP" deletion_reports_every_urr_once;
         DURATION_MEASUREMENT sent "with DURAT" time_is_measured_between_packets_that_are_not_too_far_apart;
-        APPLICATION_DETECTION_INFORMATION unsent "no applications";
-        UE_IP_ADDRESS unsent "no applications";
-        NETWORK_INSTANCE unsent "no applications";
+        APPLICATION_DETECTION_INFORMATION sent "with START and STOPT of a URR whose PDRs are an application's" the_start_of_an_applications_traffic_names_it;
+        UE_IP_ADDRESS unsent "the session has told it";
+        NETWORK_INSTANCE unsent "the session has told it";
         TIME_OF_FIRST_PACKET unsent "";
         TIME_OF_LAST_PACKET unsent "";
         USAGE_INFORMATION sent "UBE with MBQE" deletion_reports_every_urr_once;
@@ -106,5 +107,10 @@ ie_tables! {
         QUERY_URR_REFERENCE sent "" a_query_takes_usage_and_leaves_the_rules_alone;
         TIME_STAMP unsent "events are not measured";
         ETHERNET_TRAFFIC_INFORMATION unsent "of Ethernet sessions";
+    }
+    ApplicationDetectionInformation "Application Detection Information (Table 7.5.8.3-2)" {
+        APPLICATION_ID sent "" the_start_of_an_applications_traffic_names_it;
+        APPLICATION_INSTANCE_ID unsent "flows are the application's as a whole";
+        FLOW_INFORMATION unsent "the CP function knows the flows";
     }
 }

@@ -130,7 +130,7 @@ fn write(
 ) -> Result<(), Full> {
     put(w, IeType::REPORT_TYPE, &ReportType::USAR)?;
     let ie = IeType::USAGE_REPORT_IN_SESSION_REPORT_REQUEST;
-    usage::write_reports(&mut sessions.resources, at, record, None, ie, w)?;
+    usage::write_reports(sessions, at, record, None, ie, w)?;
     let flags = SessionReportRequestFlags::PSDBU;
     put(w, IeType::PFCPSRREQ_FLAGS, &flags)
 }

@@ -2,7 +2,7 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
-use crate::pending::{Answer, Due, Launch, Pending, Reply};
+use crate::pending::{Answer, Due, Launch, Pending, Reply, Share};
 use crate::procedure::put;
 use crate::refusal::Refusal;
 use crate::sessions::{Effects, Node};
@@ -39,13 +39,15 @@ pub fn delete<E: Effects>(
     Some(launch)
 }
 
-/// Removes the next session that nobody can name any more, if there is room.
+/// Removes the next session that nobody can name any more, if there is room for it beside requests.
 pub fn next_doomed(sessions: &mut Sessions, at: Moment) -> Option<Launch> {
-    if !sessions.pending.has_room() {
+    if !sessions.pending.has_room_for(Share::Removals) {
         return None;
     }
     let (name, session) = sessions.store.doomed()?;
-    Some(end(sessions, at, name, &session))
+    let mut launch = end(sessions, at, name, &session);
+    launch.record.share = Share::Removals;
+    Some(launch)
 }
 
 fn refuse<E: Effects>(
@@ -81,7 +83,7 @@ pub fn answer<E: Effects>(
         put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
         load.write(w)?;
         let ie = IeType::USAGE_REPORT_IN_SESSION_DELETION_RESPONSE;
-        usage::write_reports(&mut sessions.resources, at, record, None, ie, w)
+        usage::write_reports(sessions, at, record, None, ie, w)
     });
 }
 

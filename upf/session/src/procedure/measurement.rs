@@ -3,7 +3,7 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
-use crate::pending::{Answer, Due, Launch, Pending};
+use crate::pending::{Answer, Due, Launch, Pending, Share};
 use crate::report_queue::Reasons;
 use crate::resources::Resources;
 use crate::rules::Urr;
@@ -23,7 +23,7 @@ pub fn rung(sessions: &mut Sessions, at: Moment, entry: EntryId) {
 /// The measurement of the next session that is due, if there is room for it.
 pub fn next_due(sessions: &mut Sessions, at: Moment) -> Option<Launch> {
     let now_s = at.seconds();
-    while sessions.timers.is_due(now_s) && sessions.pending.has_room() {
+    while sessions.timers.is_due(now_s) && sessions.pending.has_room_for(Share::Measurements) {
         let place = sessions.timers.pop(now_s)?;
         if let Some(launch) = sessions
             .store
@@ -41,6 +41,7 @@ fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Laun
     let mut launch = sessions.pending.launch(name, u32::from(session.shard));
     let Launch { txn, record } = &mut launch;
     record.answer = Answer::Measured(now_s);
+    record.share = Share::Measurements;
     let mut change = sessions.take_change();
     let rules = &mut change.old;
     sessions.store.load(name, rules);

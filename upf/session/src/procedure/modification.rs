@@ -3,12 +3,12 @@
 use crate::admission::Admission;
 use crate::admit::each;
 use crate::compile::far_update;
-use crate::draft::{self, Base, Scope};
+use crate::draft::{self, Base, RuleChange, Scope};
 use crate::network::Network;
 use crate::pending::{Answer, Launch, Pending, Reply};
 use crate::procedure::{put, write_created};
 use crate::refusal::{self, Refusal};
-use crate::rules::{Inactivity, UeAddresses};
+use crate::rules::{Action, Far, Inactivity, UeAddresses};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, Session, SessionRef};
@@ -94,7 +94,7 @@ pub fn answer<E: Effects>(
         write_created(w, &record.created, &record.ue)?;
         load.write(w)?;
         let ie = IeType::USAGE_REPORT_IN_SESSION_MODIFICATION_RESPONSE;
-        usage::write_reports(&mut sessions.resources, at, record, reference, ie, w)
+        usage::write_reports(sessions, at, record, reference, ie, w)
     });
 }
 
@@ -125,11 +125,22 @@ fn change<N: Network>(
         draft::undo(sessions, drafted, net);
         return Err(refusal);
     }
+    sessions.reports.counters.paging_answered += paging_answered(&drafted.change);
     let launch = draft::commit(sessions, name, drafted, at.seconds());
     if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
         sessions.store.rename(name, CpSession { seid, ipv4, ipv6 });
     }
     Ok(launch)
+}
+
+/// FARs whose packets were told of, and that forward them from now on.
+fn paging_answered(RuleChange { old, new, .. }: &RuleChange) -> u64 {
+    let told = old.fars.iter().filter(|far| far.paged != 0);
+    let is_back = |far: &&Far| {
+        let mut all = new.fars.iter();
+        all.any(|new| new.id == far.id && new.is_updated && new.action == Action::Forward)
+    };
+    told.filter(is_back).count() as u64
 }
 
 /// First what goes, then what comes, then what changes: an identifier may be used again in the

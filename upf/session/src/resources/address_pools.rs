@@ -10,6 +10,7 @@ use super::claims::{Claim, Claims};
 use super::resting_numbers::{Holder, RestingNumbers, TakenNumber};
 use crate::config::{AllocationPool, PoolAddresses};
 use core::net::Ipv4Addr;
+use core::ops::Range;
 
 /// Addresses that are looked at before a choice gives up: the first is good unless its shard has no TEID left.
 const TRIES: usize = 64;
@@ -62,6 +63,8 @@ struct AddressPool {
     /// The first address, and how many there are.
     base: PoolAddress,
     len: u32,
+    /// The numbers that may be given: of those that came while there were sessions it is not known yet who has them.
+    open: Range<u32>,
     numbers: RestingNumbers,
 }
 
@@ -83,7 +86,58 @@ impl AddressPool {
             config,
             base,
             len,
+            open: 0..len,
         }
+    }
+
+    /// The same with those of its numbers in use that were of pools which it has as a whole; only what one of these,
+    /// or neighbours, gave is given until it is known who has the others.
+    fn grown_from(config: AllocationPool, old: &[Self], now_s: u32) -> Self {
+        let mut new = Self {
+            open: 0..0,
+            ..Self::new(config)
+        };
+        let mut old: Vec<_> = old
+            .iter()
+            .filter_map(|old| Some((new.place_of(old)?, old)))
+            .collect();
+        old.sort_unstable_by_key(|(first, _)| *first);
+        let mut run = 0..0;
+        for (first, old) in old {
+            new.take_over(old, first, now_s);
+            let open = first + old.open.start..first + old.open.end;
+            run = match run.end == open.start {
+                true => run.start..open.end,
+                false => open,
+            };
+            if run.len() > new.open.len() {
+                new.open = run.clone();
+            }
+        }
+        new
+    }
+
+    /// Numbers of another pool from this one on are whose they were.
+    fn take_over(&mut self, old: &Self, first: u32, now_s: u32) {
+        for number in 0..old.len {
+            for holder in [Holder::Session, Holder::Entry] {
+                if old.numbers.is_held(number, holder) {
+                    self.numbers.take(first + number, holder);
+                }
+            }
+            if old.numbers.rests(number) {
+                self.numbers.take(first + number, Holder::Entry);
+                self.numbers.release(first + number, Holder::Entry, now_s);
+            }
+        }
+    }
+
+    /// Where the first number of another pool is in this one, if it has all of them.
+    fn place_of(&self, other: &Self) -> Option<u32> {
+        let address = other.address(0);
+        let instance = other.config.instance.0;
+        let first = self.number(PoolKey { instance, address })?;
+        (other.len <= self.len - first).then_some(first)
     }
 
     fn number(&self, key: PoolKey) -> Option<u32> {
@@ -126,6 +180,49 @@ impl AddressPool {
     }
 }
 
+/// What a pool spans.
+struct Span {
+    instance: u8,
+    addresses: PoolAddresses,
+}
+
+impl Span {
+    fn new(config: AllocationPool) -> Self {
+        Self {
+            instance: config.instance.0,
+            addresses: config.addresses,
+        }
+    }
+
+    /// True if it has all addresses of a pool.
+    fn has(&self, pool: &AddressPool) -> bool {
+        let is_within = match (self.addresses, pool.config.addresses) {
+            (
+                PoolAddresses::Ipv4 { base, prefix_len },
+                PoolAddresses::Ipv4 {
+                    base: inner,
+                    prefix_len: len,
+                },
+            ) => {
+                let differ = u32::from(base) ^ u32::from(inner);
+                len >= prefix_len && differ.leading_zeros() >= prefix_len.into()
+            }
+            (
+                PoolAddresses::Ipv6 { base, prefix_len },
+                PoolAddresses::Ipv6 {
+                    base: inner,
+                    prefix_len: len,
+                },
+            ) => {
+                let differ = base.to_bits() ^ inner.to_bits();
+                len >= prefix_len && differ.leading_zeros() >= prefix_len.into()
+            }
+            _ => false,
+        };
+        is_within && self.instance == pool.config.instance.0
+    }
+}
+
 impl AddressPools {
     /// Of which all addresses are free.
     pub fn new(pools: &[AllocationPool]) -> Self {
@@ -142,14 +239,14 @@ impl AddressPools {
         self.0.iter().map(|pool| pool.numbers.used()).sum()
     }
 
-    /// An address that may be given, of an instance's pools of a family. It is not taken yet. `has_teid` tells
-    /// whether a session with this address finds a TEID where it is at home.
+    /// An address that may be given, of an instance's pools of a family. It is not taken yet. `is_own` tells whether
+    /// it lies behind no UE, `has_teid` whether a session with this address finds a TEID where it is at home.
     pub fn choose(
         &self,
         (instance, ipv4): (u8, bool),
         identities: &[&[u8]],
         now_s: u32,
-        has_teid: impl Fn(PoolAddress) -> bool,
+        (is_own, has_teid): (impl Fn(PoolAddress) -> bool, impl Fn(PoolAddress) -> bool),
     ) -> Result<PoolAddress, NoAddress> {
         let pools = self.0.iter();
         let of_family = pools.filter(|p| p.config.instance.0 == instance && p.is_ipv4() == ipv4);
@@ -164,9 +261,9 @@ impl AddressPools {
             if why != NoAddress::NoTeid {
                 why = NoAddress::Occupied;
             }
-            let free = pool.numbers.free(now_s).filter(|n| pool.is_host(*n));
-            for number in free.take(TRIES) {
-                let address = pool.address(number);
+            let free = pool.numbers.free(&pool.open, now_s);
+            let free = free.filter(|n| pool.is_host(*n)).map(|n| pool.address(n));
+            for address in free.filter(|address| is_own(*address)).take(TRIES) {
                 if has_teid(address) {
                     return Ok(address);
                 }
@@ -176,10 +273,69 @@ impl AddressPools {
         Err(why)
     }
 
+    /// Names a pool that could not go, as addresses of it are in use.
+    pub fn in_use_without(&self, new: &[AllocationPool]) -> Option<(String, usize)> {
+        let new: Vec<_> = new.iter().cloned().map(Span::new).collect();
+        let is_left =
+            |pool: &&AddressPool| pool.numbers.used() > 0 && new.iter().all(|span| !span.has(pool));
+        let pool = self.0.iter().find(is_left)?;
+        Some((pool.config.addresses.to_string(), pool.numbers.used()))
+    }
+
+    /// Has these pools from now on. Gives true if it has to learn who has addresses of them.
+    pub fn replace(&mut self, new: &[AllocationPool], now_s: u32) -> bool {
+        let mut old = core::mem::take(&mut self.0);
+        for config in new {
+            let pool = AddressPool::new(config.clone());
+            let is_inner = |old: &AddressPool| pool.place_of(old).is_some();
+            let (mut inner, others): (Vec<_>, _) = old.into_iter().partition(is_inner);
+            old = others;
+            let is_same = inner.first().is_some_and(|old| old.len == pool.len);
+            self.0.push(match inner.pop_if(|_| is_same) {
+                None => AddressPool::grown_from(config.clone(), &inner, now_s),
+                Some(mut same) => {
+                    same.numbers.set_rest(config.rest_s);
+                    same.config = config.clone();
+                    same
+                }
+            });
+        }
+        self.learns()
+    }
+
+    /// True if it is not known yet who has some of the addresses.
+    pub fn learns(&self) -> bool {
+        self.0.iter().any(|pool| pool.open != (0..pool.len))
+    }
+
+    /// A session has this address.
+    pub fn learn(&mut self, key: PoolKey, holder: Holder) {
+        if let Some((pool, number)) = self.find(key) {
+            self.0[pool].numbers.take(number, holder);
+        }
+    }
+
+    /// All sessions were looked at.
+    pub fn learnt(&mut self) {
+        self.0.iter_mut().for_each(|pool| pool.open = 0..pool.len);
+    }
+
     /// True if the address was given to a session, whether or not packets are looked up by it.
     pub fn is_given(&self, key: PoolKey) -> bool {
         let found = self.find(key);
         found.is_some_and(|(pool, number)| self.0[pool].numbers.is_held(number, Holder::Session))
+    }
+
+    /// True if a pool has addresses from `first` to `last`.
+    pub fn meets_ipv4(&self, instance: u8, first: u32, last: u32) -> bool {
+        let mut pools = self.0.iter().filter(|p| p.config.instance.0 == instance);
+        pools.any(|pool| match pool.base {
+            PoolAddress::Ipv4(base) => {
+                let end = u64::from(base) + u64::from(pool.len);
+                u64::from(first) < end && base <= last
+            }
+            PoolAddress::Ipv6(_) => false,
+        })
     }
 
     /// True if a pool has prefixes from `first` to `last`.

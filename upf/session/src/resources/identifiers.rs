@@ -149,10 +149,12 @@ impl Resources {
             };
             self.has_teid(low % SHARDS, now_s)
         };
+        let is_own = |address| !self.is_behind(instance, address);
         let wants_ipv4 = families.has_all(Families::IPV4);
         if wants_ipv4 {
             let of = (instance, true);
-            let chosen = self.addresses.choose(of, identities, now_s, has_teid)?;
+            let may = (&is_own, &has_teid);
+            let chosen = self.addresses.choose(of, identities, now_s, may)?;
             if let PoolAddress::Ipv4(address) = chosen {
                 ue.ipv4 = Some(address.into());
             }
@@ -160,12 +162,27 @@ impl Resources {
         if families.has_all(Families::IPV6) {
             let of = (instance, false);
             let is_at_home = |address| wants_ipv4 || has_teid(address);
-            let chosen = self.addresses.choose(of, identities, now_s, is_at_home)?;
+            let may = (&is_own, &is_at_home);
+            let chosen = self.addresses.choose(of, identities, now_s, may)?;
             if let PoolAddress::Ipv6(prefix) = chosen {
                 ue.prefix = NonZeroU64::new(prefix);
             }
         }
         Ok(ue)
+    }
+
+    /// Pools that came later learn that a session has these addresses in a network instance.
+    pub fn learn_addresses(&mut self, instance: u8, ue: &UeAddresses) {
+        for key in pool_keys(instance, ue, ue.families()) {
+            self.addresses.learn(key, Holder::Entry);
+        }
+    }
+
+    /// Pools that came later learn which of a session's addresses it was given.
+    pub fn learn_given(&mut self, ue: &UeAddresses) {
+        for key in pool_keys(ue.given.instance, ue, ue.given.families) {
+            self.addresses.learn(key, Holder::Session);
+        }
     }
 
     /// A session is given what was chosen for it.

@@ -25,11 +25,12 @@ use crate::session_sets::SessionSets;
 use crate::slab::Slab;
 use crate::slot_allocator::SlotAllocator;
 use claims::Claim;
+use core::net::Ipv4Addr;
 use routes::Routes;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::lookup::exact_match::{ExactReader, ExactWriter};
-use sluice_datapath::lookup::layout::Layout;
+use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
+use sluice_datapath::lookup::layout::{InstanceId, Layout};
 use sluice_datapath::session::flow_filter::{FilterRun, FlowFilter};
 use sluice_datapath::tables::PeerId;
 
@@ -173,6 +174,18 @@ impl Resources {
             layout,
             peers_held: 0,
         }
+    }
+
+    /// How many UEs have an address of an IPv4 pool. The path has entries for those that were of pools when it began;
+    /// a UE with another one is found as those are that CP functions chose.
+    pub fn used_of_pool(&self, instance: InstanceId, first: Ipv4Addr, len: u64) -> usize {
+        let first = u32::from(first);
+        let addresses = (0..len).map(|at| first.wrapping_add(at as u32));
+        let is_used = |address: &u32| match self.layout.pool_entry(instance, *address) {
+            Some(entry) => self.pool.get(entry.0),
+            None => self.known.knows(ExactKey::ue(instance.0, *address)),
+        };
+        addresses.filter(is_used).count()
     }
 
     /// A random number.

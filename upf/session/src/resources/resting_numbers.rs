@@ -3,6 +3,8 @@
 //! What comes back queues behind what came back before, and may be taken by name from anywhere in the queue. Each
 //! operation takes a constant time; a number takes twelve octets, touched when it is first used.
 
+use core::ops::Range;
+
 /// No number.
 const NONE: u32 = u32::MAX;
 /// In a number's state: somebody's for each of the reasons. Otherwise 0 for one that was never used, or the second in
@@ -77,21 +79,35 @@ impl RestingNumbers {
         self.states.get(number as usize).copied().unwrap_or(HELD)
     }
 
-    /// Those that may be given now: first those that were never used, then the longest unused.
-    pub fn free(&self, now_s: u32) -> impl Iterator<Item = u32> {
-        let fresh = (self.fresh..self.states.len() as u32).filter(|n| self.state(*n) == 0);
-        let first = (self.head != NONE).then_some(self.head);
+    /// Those of a range that may be given now: first those that were never used, then the longest unused. The others
+    /// are not looked at, nor is anything for an empty range.
+    pub fn free(&self, open: &Range<u32>, now_s: u32) -> impl Iterator<Item = u32> {
+        let fresh = self.fresh.max(open.start)..open.end.min(self.states.len() as u32);
+        let fresh = fresh.filter(|n| self.state(*n) == 0);
+        let first = (self.head != NONE && !open.is_empty()).then_some(self.head);
         let queue = core::iter::successors(first, |at| {
             let next = self.next.get(*at as usize).copied()?;
             (next != NONE).then_some(next)
         });
         let rested = move |at: &u32| now_s.saturating_sub(self.state(*at) - 1) >= self.rest_s;
-        fresh.chain(queue.take_while(rested))
+        let open = open.clone();
+        fresh.chain(queue.take_while(rested).filter(move |n| open.contains(n)))
     }
 
     /// True if it is somebody's for this reason.
     pub fn is_held(&self, number: u32, holder: Holder) -> bool {
         self.state(number) & holder.bit() != 0
+    }
+
+    /// True if it came back and was not given again.
+    pub fn rests(&self, number: u32) -> bool {
+        let state = self.state(number);
+        state != 0 && state & HELD == 0
+    }
+
+    /// What comes back, or has come back, rests so long.
+    pub fn set_rest(&mut self, rest_s: u32) {
+        self.rest_s = rest_s;
     }
 
     /// It is somebody's from now on.
@@ -199,7 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn first(numbers: &RestingNumbers, now_s: u32) -> Option<u32> {
-        numbers.free(now_s).next()
+        numbers.free(&(0..u32::MAX), now_s).next()
     }
 
     #[test]
@@ -213,8 +229,10 @@ mod tests {
         numbers.release(1, Holder::Session, 100);
         numbers.release(0, Holder::Session, 105);
         assert_eq!(first(&numbers, 109), None, "it rests");
-        assert_eq!(numbers.free(115).collect::<Vec<_>>(), [1, 0]);
-        assert_eq!(numbers.free(114).collect::<Vec<_>>(), [1]);
+        assert_eq!(numbers.free(&(0..3), 115).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(numbers.free(&(0..3), 114).collect::<Vec<_>>(), [1]);
+        assert_eq!(numbers.free(&(0..1), 115).collect::<Vec<_>>(), [0]);
+        assert_eq!(numbers.free(&(0..0), 115).next(), None);
     }
 
     #[test]
@@ -269,7 +287,7 @@ mod tests {
                 }
                 let rested = queue.iter().filter(|(_, freed)| now_s - freed >= 5).map(|(n, _)| *n);
                 let free: Vec<u32> = never.iter().copied().chain(rested).collect();
-                prop_assert_eq!(numbers.free(now_s).collect::<Vec<_>>(), free);
+                prop_assert_eq!(numbers.free(&(0..8), now_s).collect::<Vec<_>>(), free);
                 prop_assert_eq!(numbers.used(), held.len());
             }
         }

@@ -3,8 +3,10 @@
 //!
 //! Those of one network instance do not meet, whoever has them: what could belong to two sessions is refused.
 
+use super::address_pools::PoolAddress;
 use super::claims::{Claim, Claims};
 use super::{Denied, Exhausted, Resources};
+use crate::config::{AllocationPool, PoolAddresses};
 use crate::limits::ROUTES_OF_ALL;
 use crate::rules::UeAddresses;
 use sluice_datapath::ids::EntryId;
@@ -108,6 +110,18 @@ impl Resources {
         })
     }
 
+    /// True if a prefix behind some UE meets a pool.
+    pub fn meets_route(&self, pool: &AllocationPool) -> bool {
+        let prefix = match pool.addresses {
+            PoolAddresses::Ipv4 { base, prefix_len } => RoutePrefix::Ipv4(base.into(), prefix_len),
+            PoolAddresses::Ipv6 { base, prefix_len } => {
+                RoutePrefix::Ipv6((base.to_bits() >> 64) as u64, prefix_len)
+            }
+        };
+        let span = Span::of(pool.instance.0, prefix);
+        self.routes.0.iter().any(|route| route.meets(&span))
+    }
+
     /// True if it is the address of a UE itself.
     fn is_ues(&self, instance: u8, prefix: RoutePrefix) -> bool {
         match prefix {
@@ -124,8 +138,18 @@ impl Resources {
             false => {
                 let (first, last) = (span.first as u32, span.last as u32);
                 self.layout.meets_pool(InstanceId(instance), first, last)
+                    || self.addresses.meets_ipv4(instance, first, last)
             }
         }
+    }
+
+    /// True if an address of a pool lies behind a UE.
+    pub(super) fn is_behind(&self, instance: u8, address: PoolAddress) -> bool {
+        let prefix = match address {
+            PoolAddress::Ipv4(address) => RoutePrefix::Ipv4(address, 32),
+            PoolAddress::Ipv6(upper) => RoutePrefix::Ipv6(upper, 64),
+        };
+        !self.routes.is_free(&Span::of(instance, prefix))
     }
 
     /// True if one of a UE's addresses lies behind another UE.

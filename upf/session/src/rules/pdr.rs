@@ -28,7 +28,7 @@ pub struct Pdr {
     pub ue: Option<UeMatch>,
     /// QFIs of the PDI, one bit each; 0 matches all.
     pub qfis: u64,
-    /// What the SDF filters say.
+    /// What the SDF filters say, or the application.
     pub filter: Filter,
     /// Outer Header Removal: GTP-U/UDP/IP.
     pub removes_outer: bool,
@@ -63,6 +63,8 @@ pub enum FilterOrigin {
     StandsBack,
     /// They are those of the predefined rule with this number: the PDR is one of them.
     Predefined(u16),
+    /// They are those of the application with this number, which the PDI names.
+    Application(u16),
 }
 
 impl Filter {
@@ -74,11 +76,16 @@ impl Filter {
         origin: FilterOrigin::Pdi,
     };
 
+    /// Nothing.
+    pub const NOTHING: Self = Self {
+        families: Families::NONE,
+        ..Self::ALL
+    };
+
     /// Nothing: predefined rules match in the PDR's place.
     pub const STANDS_BACK: Self = Self {
-        families: Families::NONE,
         origin: FilterOrigin::StandsBack,
-        ..Self::ALL
+        ..Self::NOTHING
     };
 }
 

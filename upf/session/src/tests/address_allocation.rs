@@ -35,7 +35,7 @@ fn pools(config: &mut Config) {
     config.allocation = vec![pool(ipv4, Some("v4")), pool(ipv6, Some("v6"))];
 }
 
-fn choose(ipv4: bool, ipv6: bool) -> UeIpAddress {
+pub fn choose(ipv4: bool, ipv6: bool) -> UeIpAddress {
     UeIpAddress {
         choose_ipv4: ipv4,
         choose_ipv6: ipv6,
@@ -43,24 +43,24 @@ fn choose(ipv4: bool, ipv6: bool) -> UeIpAddress {
     }
 }
 
-fn asking(ue: UeIpAddress, cp_seid: u64) -> SessionEstablishmentRequest<'static> {
+pub fn asking(ue: UeIpAddress, cp_seid: u64) -> SessionEstablishmentRequest<'static> {
     let mut request = default_session(UE, cp_seid);
     on_ue(&mut request, ue);
     request
 }
 
-struct Given {
-    cause: Cause,
+pub struct Given {
+    pub cause: Cause,
     offending: Option<IeType>,
     failed: Option<FailedRuleId>,
-    seid: Seid,
+    pub seid: Seid,
     /// Of each Created PDR.
     ues: Vec<(PdrId, UeIpAddress)>,
     teids: Vec<u32>,
     octets: Vec<u8>,
 }
 
-fn ask(bench: &mut Bench, request: &SessionEstablishmentRequest<'_>) -> Given {
+pub fn ask(bench: &mut Bench, request: &SessionEstablishmentRequest<'_>) -> Given {
     let octets = bench
         .ask(CP, KIND, Some(Seid(0)), |w| request.emit(w))
         .unwrap();
@@ -87,7 +87,7 @@ fn ask(bench: &mut Bench, request: &SessionEstablishmentRequest<'_>) -> Given {
     }
 }
 
-fn ipv4(given: &Given) -> Ipv4Addr {
+pub fn ipv4(given: &Given) -> Ipv4Addr {
     given.ues[0].1.ipv4.expect("an address")
 }
 

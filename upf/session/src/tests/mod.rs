@@ -3,6 +3,7 @@
 
 mod address_allocation;
 mod allocations;
+mod applications;
 mod association_release;
 mod bars;
 mod before_qos;
@@ -27,6 +28,7 @@ mod outer_ipv6;
 mod predefined;
 mod property;
 mod refusals;
+mod reload;
 mod reports;
 pub mod requests;
 mod sdf_filters;

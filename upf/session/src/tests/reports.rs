@@ -154,6 +154,12 @@ fn the_first_packet_of_an_idle_ue_is_reported_once_until_the_far_is_updated() {
     assert!(bench.ring(entry, 0).is_empty());
     bench.modify(CP, seid, &acts(ApplyAction::FORW));
     assert!(bench.ring(entry, 0).is_empty());
+    assert_eq!(bench.up.reports().paging_answered, 0, "it was not paged");
+    bench.modify(CP, seid, &idle());
+    bench.ring(entry, 0);
+    bench.modify(CP, seid, &acts(ApplyAction::FORW));
+    bench.modify(CP, seid, &acts(ApplyAction::FORW));
+    assert_eq!(bench.up.reports().paging_answered, 1, "once");
     bench.assert_well_spoken();
     bench.delete(CP, seid);
     bench.assert_vacant();

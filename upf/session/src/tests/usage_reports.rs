@@ -2,14 +2,15 @@
 
 use super::bench::*;
 use super::reports::{read, with};
+use core::net::Ipv4Addr;
 use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::session::txn::{Op, Usage};
 use sluice_datapath::session::usage_record::{NEVER, Restart, UrrState};
 use sluice_wire::ids::{Seid, UrrId};
-use sluice_wire::pfcp::Cause;
 use sluice_wire::pfcp::group::{CreateUrr, QueryUrr, UpdateUrr};
 use sluice_wire::pfcp::message::SessionModificationRequest;
 use sluice_wire::pfcp::value::*;
+use sluice_wire::pfcp::{Cause, Header, MessageType};
 
 type Change = SessionModificationRequest<'static>;
 type Trigger = UsageReportTrigger;
@@ -289,4 +290,36 @@ fn a_cell_stands_for_each_urr_that_waits_for_octets() {
     assert_eq!(bench.up.in_use().usage_records, 0);
     bench.delete(CP, seid);
     bench.assert_vacant();
+}
+
+/// Periods of many sessions that end together leave room for requests, and all of them are measured.
+#[test]
+fn measurements_of_many_sessions_leave_room_for_requests() {
+    const SESSIONS: u8 = 40;
+    let mut bench = Bench::with(|c| c.transactions = 16);
+    for n in 0..SESSIONS {
+        let mut request = default_session(Ipv4Addr::new(10, 45, 1, n), u64::from(n) + 1);
+        for pdr in &mut request.create_pdr {
+            pdr.urr_id.push(UrrId(1));
+        }
+        request.create_urr.push(CreateUrr {
+            reporting_triggers: ReportingTriggers::PERIO,
+            measurement_period: Some(Seconds(60)),
+            ..urr(1)
+        });
+        assert_eq!(bench.establish(CP, &request).cause, Cause::REQUEST_ACCEPTED);
+    }
+    bench.now_s += 60;
+    let (now, wall) = (bench.now(), bench.wall());
+    bench.up.tick(now, wall, &mut bench.net, &mut bench.out);
+    assert_eq!(bench.out.txns.len(), 2, "an eighth of those that may go");
+    let done = bench.establish(CP, &default_session(UE, 99));
+    assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
+    let sent = bench.sent_by(Bench::tick);
+    let reports = sent.iter().chain(bench.spoken.iter().map(|(_, b)| b));
+    let reports = reports.filter(|bytes| {
+        let (header, _) = Header::parse(bytes).unwrap();
+        header.message_type == MessageType::SESSION_REPORT_REQUEST
+    });
+    assert_eq!(reports.count(), usize::from(SESSIONS));
 }

@@ -2,12 +2,61 @@
 
 use super::framed::check_routes;
 use super::ue_address::check_ue;
-use super::{Refused, no, no_rule};
+use super::{Refused, no, no_rule, no_to};
 use crate::config::{Side, TwinConfig};
 use crate::rules::{Filter, Pdr, Session, SessionId};
 use crate::up_address::{is_anothers, is_looked_up};
-use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::{Cause, IeType};
 use std::collections::BTreeMap;
+
+/// Pairs of port ranges that the filters of a PDR have at the most.
+const PORT_PAIRS: usize = 63;
+/// QERs with a bit rate of its direction that a PDR has at the most.
+const RATES: usize = 4;
+/// PDRs that packets of one door may meet, one that names QFIs as often as these are.
+const PDRS_OF_DOOR: usize = 32;
+
+/// Refuses more than a UP function has room for in one place.
+fn sizes(config: &TwinConfig, rules: &Session) -> Result<(), Refused> {
+    for (id, pdr) in &rules.pdrs {
+        let pairs = pdr.filters.iter().map(|f| match f {
+            Filter::Own(filter) => filter.port_pairs(),
+            Filter::Kept(id) => rules.filters.get(id).map_or(0, |f| f.port_pairs()),
+        });
+        if pairs.sum::<usize>() > PORT_PAIRS {
+            let why = format!("PDR {id} has too many ports");
+            return no_to(Cause::NO_RESOURCES_AVAILABLE, IeType::SDF_FILTER, why);
+        }
+        let is_uplink = rules.is_uplink(pdr);
+        let limits = |id: &u32| rules.qers.get(id).is_some_and(|qer| qer.limits(is_uplink));
+        for alone in met_alone(rules, pdr) {
+            let own = alone.active.iter().filter_map(|rule| rule.qer.as_ref());
+            if alone.qers.iter().chain(own).filter(|id| limits(id)).count() > RATES {
+                let why = format!("PDR {id} has too many rates");
+                return no_to(Cause::NO_RESOURCES_AVAILABLE, IeType::QER_ID, why);
+            }
+        }
+        let same = rules.pdrs.values();
+        let same = same.filter(|p| clash(config, (rules, pdr), (rules, p)));
+        let met = same.map(|p| met_alone(rules, p).count() * p.qfis.len().max(1));
+        if met.sum::<usize>() > PDRS_OF_DOOR {
+            let why = format!("packets of PDR {id} meet too many PDRs");
+            return no_to(Cause::NO_RESOURCES_AVAILABLE, IeType::CREATE_PDR, why);
+        }
+    }
+    Ok(())
+}
+
+/// What packets meet of a PDR: itself, or each of the predefined rules in its place; nothing that no packet can.
+fn met_alone<'a>(rules: &'a Session, pdr: &'a Pdr) -> impl Iterator<Item = Pdr> + 'a {
+    let own = pdr.active.is_empty().then(|| pdr.clone());
+    let of_rules = pdr.active.iter().map(|rule| Pdr {
+        active: vec![rule.clone()],
+        ..pdr.clone()
+    });
+    let all = own.into_iter().chain(of_rules);
+    all.filter(|pdr| rules.is_live(pdr))
+}
 
 /// Refuses rules that refer to nothing, lead nowhere, or take what another session has.
 pub fn check(
@@ -17,6 +66,7 @@ pub fn check(
     rules: &Session,
 ) -> Result<(), Refused> {
     check_ue(rules)?;
+    sizes(config, rules)?;
     for (pdr_id, pdr) in &rules.pdrs {
         refers(rules, *pdr_id, pdr)?;
         place(config, *pdr_id, pdr)?;
@@ -44,6 +94,12 @@ pub fn check(
         let of_ran = |p: &Pdr| p.source == Side::Access;
         if own.any(|p| of_ran(p) != of_ran(pdr)) {
             return no(format!("PDR {pdr_id} shares its entry with the other side"));
+        }
+    }
+    for (urr_id, urr) in &rules.urrs {
+        if urr.tells_of_traffic() && rules.is_ambiguous(*urr_id) {
+            let why = format!("URR {urr_id} tells of the traffic of several applications");
+            return no_rule(IeType::REPORTING_TRIGGERS, why);
         }
     }
     for (far_id, far) in &rules.fars {

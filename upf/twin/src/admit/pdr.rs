@@ -90,6 +90,7 @@ impl Draft<'_, '_> {
             routes: Vec::new(),
             qfis: pdi.qfi.iter().map(|q| q.get()).collect(),
             filters: self.sdf_filters(id, &pdi.sdf_filter)?,
+            application: self.application(id, pdi)?,
             active: Vec::new(),
             removes_outer: false,
             far: 0,

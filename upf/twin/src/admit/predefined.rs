@@ -26,6 +26,10 @@ impl Draft<'_, '_> {
             pdr.active.push(rule);
         }
         pdr.active.sort_by_key(|rule| rule.number);
+        if !pdr.active.is_empty() && pdr.application.is_some() {
+            let why = format!("PDR {id} has an application and predefined rules");
+            return no_rule(IeType::APPLICATION_ID, why);
+        }
         if !pdr.active.is_empty() && say_something(&pdr.filters) {
             let why = format!("PDR {id} has filters and predefined rules");
             return no_rule(IeType::SDF_FILTER, why);

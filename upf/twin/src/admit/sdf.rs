@@ -1,11 +1,13 @@
-//! Admission of SDF filters (TS 29.244, 8.2.5).
+//! Admission of SDF filters and applications (TS 29.244, 8.2.5, 8.2.6).
 
-use super::{Draft, Refused, no_rule};
+use super::{Draft, Refused, no_rule, no_to};
+use crate::applications::OfApplication;
 use crate::flow_description;
 use crate::rules::Filter;
 use crate::sdf::SdfFilter;
-use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::group::Pdi;
 use sluice_wire::pfcp::value;
+use sluice_wire::pfcp::{Cause, IeType};
 
 impl Draft<'_, '_> {
     /// The filters of a PDI. One with an ID is kept for the other PDIs that give the ID alone.
@@ -31,6 +33,30 @@ impl Draft<'_, '_> {
             });
         }
         Ok(filters)
+    }
+}
+
+impl Draft<'_, '_> {
+    /// The application of a PDI. What has to meet filters as well is refused.
+    pub(super) fn application(
+        &mut self,
+        pdr: u16,
+        pdi: &Pdi<'_>,
+    ) -> Result<Option<OfApplication>, Refused> {
+        let Some(name) = &pdi.application_id else {
+            return Ok(None);
+        };
+        let Some(found) = self.told.find(self.config, name.0) else {
+            let why = format!("PDR {pdr}: no application {name:?}");
+            return no_to(Cause::UNKNOWN_APPLICATION_ID, IeType::APPLICATION_ID, why);
+        };
+        match pdi.sdf_filter.is_empty() {
+            true => Ok(Some(found)),
+            false => no_rule(
+                IeType::SDF_FILTER,
+                format!("PDR {pdr} has filters and an application"),
+            ),
+        }
     }
 }
 

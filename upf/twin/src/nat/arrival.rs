@@ -1,6 +1,7 @@
 //! Packets from a translated data network, and those of UEs that turn round to UEs.
 
 use crate::config::{Link, Nat};
+use crate::fragment::Outer;
 use crate::ip;
 use crate::ipv4;
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome};
@@ -33,7 +34,7 @@ impl Twin {
             return vec![Outcome::Dropped(Drop::UnknownUe, None)];
         }
         if packet.header.is_fragmenting_payload() {
-            let gathered = self.fragments.add(frame, packet, now_ns);
+            let gathered = self.fragments.add(frame, &Outer::of_ipv4(packet), now_ns);
             return self.gathered(now_ns, port, gathered);
         }
         self.public(now_ns, (nat, of), came.link, packet.bytes)

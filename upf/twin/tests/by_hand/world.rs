@@ -129,6 +129,8 @@ pub fn world() -> TwinConfig {
     };
     TwinConfig {
         predefined: vec![],
+        applications: vec![],
+        application_names: vec![],
         links: vec![n3, n6],
         zero_rate_closes: false,
         pools: vec![],

@@ -3,11 +3,13 @@
 
 use crate::coverage::{self, Counts};
 use crate::encode::{
-    establishment, modification, read_establishment, read_modification, set_deletion,
+    establishment, modification, pfd_management, read_establishment, read_modification,
+    set_deletion,
 };
 use crate::frames;
+use crate::names::Names;
 use crate::refusal;
-use crate::run::{Falsify, Names};
+use crate::run::Falsify;
 use crate::spec::{Case, Change, PacketSpec, Rules, SetSpec, Slot, Step, UeSpec};
 use crate::world;
 use crate::world::Features;
@@ -16,7 +18,8 @@ use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::Writer;
 use sluice_wire::pfcp::group::{CreatePdr, CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{
-    SessionEstablishmentRequest, SessionModificationRequest, SessionSetDeletionRequest,
+    PfdManagementRequest, SessionEstablishmentRequest, SessionModificationRequest,
+    SessionSetDeletionRequest,
 };
 use sluice_wire::pfcp::value::{FTeid, NtpTime, UeIpAddress};
 use std::collections::BTreeMap;
@@ -109,6 +112,7 @@ impl Alone<'_> {
             Step::Modify(slot, change) => self.modify(*slot, change),
             Step::Delete(slot) => self.delete(*slot),
             Step::DeleteSets(sets) => self.delete_sets(sets),
+            Step::Pfds(told) => self.manage_pfds(told),
             Step::Packets(packets) => packets.iter().for_each(|p| self.packet(p)),
             Step::Advance(ns) => self.advance(*ns),
         }
@@ -212,6 +216,23 @@ impl Alone<'_> {
         let ends = ended.iter().map(|_| Event::Answer("ended with a set"));
         self.events.extend(ends);
         self.released(released);
+    }
+
+    fn manage_pfds(&mut self, told: &[(&'static str, Vec<&'static str>)]) {
+        let mut bytes = vec![0; 4096];
+        let mut out = Writer::new(&mut bytes);
+        pfd_management(&mut out, told).expect("it has room");
+        let mut request = PfdManagementRequest::parse(out.written()).expect("we wrote it");
+        self.falsify.pfds(&mut request);
+        let when = (self.now_ns, self.wall());
+        let of_any = self.twin.sessions_with_applications();
+        let managed = self.twin.manage_pfds(&request, when, |_| true);
+        let name = refusal::name(&managed.clone().map(drop));
+        self.events.push(Event::Answer(name));
+        if managed.is_ok() && of_any > 0 {
+            self.events.push(Event::Answer("sessions with new flows"));
+        }
+        self.released(managed.unwrap_or_default());
     }
 
     fn released(&mut self, released: Vec<Outcome>) {

@@ -68,7 +68,8 @@ const OUTCOMES: [&str; 54] = [
     "SYN over IPv4 lowered",
 ];
 
-const OF_IPV6: [&str; 24] = [
+const OF_IPV6: [&str; 25] = [
+    "drawn: outer IPv6 in fragments",
     "sent over IPv6",
     "udp_checksum_absent",
     "drawn: outer IPv6",
@@ -95,7 +96,10 @@ const OF_IPV6: [&str; 24] = [
     "drawn: frame to a group",
 ];
 
-const OF_FILTERS: [&str; 12] = [
+const OF_FILTERS: [&str; 15] = [
+    "refused for too many rates",
+    "refused for too many ports",
+    "refused for too many PDRs of a door",
     "refused for an SDF filter",
     "drawn: protocol",
     "drawn: addresses",
@@ -159,6 +163,10 @@ pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
     for (is, name) in [
         (before, "reported: before a monitoring time"),
         (
+            report.application_detection_information.is_some(),
+            "reported: an application",
+        ),
+        (
             part.contains(UsageInformation::AFT),
             "reported: after a monitoring time",
         ),
@@ -221,6 +229,18 @@ const OF_PREDEFINED: [&str; 6] = [
     "drawn: predefined rule that ends",
 ];
 
+const OF_APPLICATIONS: [&str; 9] = [
+    "refused for an application",
+    "refused for a URR of several applications",
+    "refused for the contents of a PFD",
+    "reported: an application",
+    "sessions with new flows",
+    "drawn: application",
+    "drawn: application in an update",
+    "drawn: an application without flows",
+    "drawn: flows of no application",
+];
+
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
 
@@ -241,6 +261,9 @@ pub fn missed(counts: &Counts, shapes: bool, features: Features, cases: u64) -> 
     }
     if features.predefined {
         all.extend(OF_PREDEFINED);
+    }
+    if features.applications {
+        all.extend(OF_APPLICATIONS);
     }
     if features.given {
         all.extend(OF_GIVEN);
@@ -272,6 +295,9 @@ pub fn count(counts: &mut Counts, step: &Step) {
             drawn.extend(of_our_choice(rules));
             drawn.extend(behind(rules));
             predefined(rules, &mut drawn);
+            if rules.pdrs.iter().any(|p| p.application.is_some()) {
+                drawn.push("drawn: application");
+            }
             if rules.fars.iter().any(|far| far.bar.is_some()) {
                 drawn.push("drawn: FAR with a BAR");
             }
@@ -290,6 +316,9 @@ pub fn count(counts: &mut Counts, step: &Step) {
             if change.pdrs.iter().any(|e| !e.on.is_empty()) {
                 drawn.push("drawn: predefined rule in an update");
             }
+            if change.pdrs.iter().any(|e| e.application.is_some()) {
+                drawn.push("drawn: application in an update");
+            }
             if change.pdrs.iter().any(|e| !e.off.is_empty()) {
                 drawn.push("drawn: predefined rule that ends");
             }
@@ -300,7 +329,11 @@ pub fn count(counts: &mut Counts, step: &Step) {
         }
         Step::Packets(packets) => packets.iter().for_each(|p| packet(p, &mut drawn)),
         Step::DeleteSets(sets) if sets.is_empty() => drawn.push("drawn: deletion of no set"),
-        Step::Delete(_) | Step::DeleteSets(_) | Step::Advance(_) => {}
+        Step::Pfds(told) if told.is_empty() => drawn.push("drawn: flows of no application"),
+        Step::Pfds(told) if told.iter().any(|(_, flows)| flows.is_empty()) => {
+            drawn.push("drawn: an application without flows");
+        }
+        Step::Delete(_) | Step::DeleteSets(_) | Step::Pfds(_) | Step::Advance(_) => {}
     }
     for name in drawn {
         *counts.entry(name).or_default() += 1;
@@ -395,6 +428,9 @@ fn filters(filters: &[FilterSpec], drawn: &mut Vec<&'static str>) {
 fn packet(packet: &PacketSpec, drawn: &mut Vec<&'static str>) {
     if matches!(packet.entry, Entry::Tunnel { peer, .. } if peer.is_ipv6()) {
         drawn.push("drawn: outer IPv6");
+        if packet.cut.is_some() {
+            drawn.push("drawn: outer IPv6 in fragments");
+        }
         if !packet.outer_extensions.is_empty() {
             drawn.push("drawn: outer IPv6 with extension headers");
         }

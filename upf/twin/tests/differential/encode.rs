@@ -1,8 +1,13 @@
 //! From descriptions of rules to PFCP messages.
 
+mod management;
+
+pub use management::{pfd_management, set_deletion};
+
 use crate::spec::*;
 use crate::world::given_slot;
 use crate::world::{N3, N3_6};
+use management::sets;
 use sluice_twin::Side;
 use sluice_wire::ids::{BarId, FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
 use sluice_wire::pfcp::element::Element;
@@ -142,22 +147,6 @@ fn update_urr(out: &mut Writer<'_>, urr: &UrrSpec, now: NtpTime) -> Result<(), F
     out.ie(IeType::UPDATE_URR, |w| ie.emit(w))
 }
 
-/// The IEs of a Session Set Deletion Request.
-pub fn set_deletion(out: &mut Writer<'_>, list: &[SetSpec]) -> Result<(), Full> {
-    out.ie(IeType::NODE_ID, |w| NodeId::V4(CP).encode(w))?;
-    sets(out, list)
-}
-
-fn sets(out: &mut Writer<'_>, list: &[SetSpec]) -> Result<(), Full> {
-    for set in list {
-        let csid = [0, set.csid];
-        let ie = FqCsid::new(CsidNode::V4(CP), &csid, Some(set.node_type));
-        let ie = ie.expect("one set");
-        out.ie(IeType::FQ_CSID, |w| ie.encode(w))?;
-    }
-    Ok(())
-}
-
 fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>, now: NtpTime) -> Result<(), Full> {
     sets(out, &rules.sets)?;
     for pdr in &rules.pdrs {
@@ -260,6 +249,7 @@ fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(
     let qfis = pdr.qfis.iter().filter_map(|q| Qfi::new(*q));
     ie.pdi.qfi.extend(qfis);
     ie.pdi.sdf_filter.extend(pdr.filters.iter().map(sdf_filter));
+    ie.pdi.application_id = pdr.application.map(|name| Text(name.as_bytes()));
     ie.activate_predefined_rules.extend(names(&pdr.active));
     ie.qer_id.extend(pdr.qers.iter().map(|q| QerId(*q)));
     ie.urr_id.extend(pdr.urrs.iter().map(|u| UrrId(*u)));
@@ -386,6 +376,7 @@ fn update_pdr(out: &mut Writer<'_>, edit: &PdrEdit) -> Result<(), Full> {
         };
         pdi.qfi.extend(qfis.iter().filter_map(|q| Qfi::new(*q)));
         pdi.sdf_filter.extend(filters.iter().map(sdf_filter));
+        pdi.application_id = edit.application.map(|name| Text(name.as_bytes()));
         ie.pdi = Some(pdi);
     }
     if let Some(qers) = &edit.qers {

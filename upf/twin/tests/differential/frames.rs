@@ -77,17 +77,23 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
         }
     };
     let link = &world.links[at];
-    let cut = spec
-        .cut
-        .filter(|_| packet.first().is_some_and(|first| first >> 4 != 6));
-    let packets = match cut {
-        None => vec![packet],
-        Some(cut) => pieces(&packet, cut),
-    };
-    let frames = packets
-        .iter()
-        .map(|p| damaged(spec, ethernet(spec, link, p)));
+    let frames = packets(spec, packet)
+        .into_iter()
+        .map(|p| damaged(spec, ethernet(spec, link, &p)));
     (link.port, frames.collect())
+}
+
+/// The packet, or the fragments that it is cut into.
+fn packets(spec: &PacketSpec, packet: Vec<u8>) -> Vec<Vec<u8>> {
+    let is_ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+    match spec.cut {
+        None => vec![packet],
+        Some(cut) if is_ipv6 => {
+            let identification = spec.outer.identification;
+            sent(pieces_ipv6(&packet, identification, cut), cut)
+        }
+        Some(cut) => sent(pieces(&packet, cut), cut),
+    }
 }
 
 /// The inner packet, or the plain one, by the version of its addresses.
@@ -202,6 +208,31 @@ fn pieces(packet: &[u8], cut: Cut) -> Vec<Vec<u8>> {
         piece[10..12].copy_from_slice(&checksum.to_be_bytes());
         pieces.push(piece);
     }
+    pieces
+}
+
+/// The fragments of an IPv6 packet (RFC 8200, 4.5), with all its extension headers in the fragmented part.
+fn pieces_ipv6(packet: &[u8], identification: u16, cut: Cut) -> Vec<Vec<u8>> {
+    let (header, payload) = packet.split_at(40);
+    if payload.is_empty() {
+        return vec![packet.to_vec()];
+    }
+    let len = usize::from(cut.len.max(8) & !7);
+    let pieces = payload.chunks(len).enumerate().map(|(i, part)| {
+        let more = u16::from((i + 1) * len < payload.len());
+        let offset = ((i * len) as u16 | more).to_be_bytes();
+        let [high, low] = identification.to_be_bytes();
+        let fragment = [header[6], 0, offset[0], offset[1], 0, 0, high, low];
+        let mut piece = [header, &fragment, part].concat();
+        piece[4..6].copy_from_slice(&((8 + part.len()) as u16).to_be_bytes());
+        piece[6] = 44;
+        piece
+    });
+    pieces.collect()
+}
+
+/// In the order in which they come.
+fn sent(mut pieces: Vec<Vec<u8>>, cut: Cut) -> Vec<Vec<u8>> {
     if cut.reversed {
         pieces.reverse();
     }

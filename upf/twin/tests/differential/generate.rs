@@ -1,12 +1,14 @@
 //! Random cases: sessions as SMFs establish them, changes as they make them, and packets, sound
 //! ones and others.
 
+mod application;
 mod change;
 mod filter;
 mod ipv6;
 mod nat;
 mod packet;
 mod session;
+mod sizes;
 
 use crate::rng::Rng;
 use crate::spec::{Case, Change, Entry, PacketSpec, Rules, SetSpec, Slot, Step, UeSpec};
@@ -62,6 +64,7 @@ impl Generator {
             6 => match self.rng.below(4) {
                 0..=1 => self.delete(),
                 2 => Step::DeleteSets(self.some_sets()),
+                _ if self.features.applications => self.pfds(),
                 _ => Step::Packets(vec![self.packet()]),
             },
             7..=8 => Step::Advance(self.duration_ns()),

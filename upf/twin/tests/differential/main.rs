@@ -13,6 +13,7 @@ mod coverage;
 mod encode;
 mod frames;
 mod generate;
+mod names;
 mod real;
 mod refusal;
 mod rng;

@@ -5,7 +5,7 @@
 mod configuration;
 
 use crate::world;
-use configuration::{allocation, control_config, instance_id, nat_pools, predefined};
+use configuration::{allocation, applications, control_config, instance_id, nat_pools, predefined};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
@@ -109,8 +109,8 @@ pub struct Real {
     buffer: Vec<u8>,
     /// Shards that had a transaction lately: those are moved, one at each step.
     shards: Vec<ShardId>,
-    /// A transaction wrote what packets meet.
-    wrote_rules: bool,
+    /// Shards of transactions that wrote what packets meet.
+    wrote_rules: Vec<ShardId>,
     moves: u64,
 }
 
@@ -152,6 +152,7 @@ fn up_config(layout: Layout, blocks: u32, world: &TwinConfig) -> Config {
     config.sessions = 1024;
     config.allocation = world.pools.iter().map(allocation).collect();
     config.predefined = predefined(world);
+    config.applications = applications(world);
     config.shaped_rates = match world.shaping {
         None => ShapedRates::Nothing,
         Some(shaping) if shaping.all => ShapedRates::All,
@@ -224,7 +225,7 @@ impl Real {
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
             shards: Vec::new(),
-            wrote_rules: false,
+            wrote_rules: Vec::new(),
             moves: 0,
         };
         real.arrange();
@@ -346,7 +347,24 @@ impl Real {
 
     /// True if the path got other rules since this was asked.
     pub fn took_rules(&mut self) -> bool {
-        std::mem::take(&mut self.wrote_rules)
+        !std::mem::take(&mut self.wrote_rules).is_empty()
+    }
+
+    /// The same of some sessions: by the shards in which they lie.
+    pub fn took_rules_of(&mut self, ids: impl Iterator<Item = u64>) -> Vec<u64> {
+        let shards = std::mem::take(&mut self.wrote_rules);
+        let has = |id: &u64| {
+            let session = self.up.session(*id);
+            session.is_some_and(|s| shards.contains(&ShardId(s.summary.shard)))
+        };
+        ids.filter(has).collect()
+    }
+
+    /// All sessions have the flows of their applications.
+    pub fn renew_flows(&mut self) {
+        while self.up.next_deadline() == Some(Instant(0)) {
+            self.advance(0);
+        }
     }
 
     /// What happened since the last look.
@@ -426,7 +444,9 @@ impl Real {
             for txn in self.sink.txns.drain(..) {
                 self.shards.retain(|shard| *shard != txn.shard);
                 self.shards.push(txn.shard);
-                self.wrote_rules |= txn.writes_rules();
+                if txn.writes_rules() {
+                    self.wrote_rules.push(txn.shard);
+                }
                 self.end.send(txn);
             }
             let now_ns = self.now_ns;
@@ -529,7 +549,9 @@ fn layout() -> Layout {
         prefix_len,
     };
     let pools = world::POOLS.map(pool);
-    Layout::new(1 << 16, &pools, 4 * SHARDS).expect("a sound layout")
+    // In each shard as many TEIDs and entries as a case can take that has all its sessions there, those that rest
+    // included: the twin knows no shards.
+    Layout::new(128 * SHARDS, &pools, 64 * SHARDS).expect("a sound layout")
 }
 
 fn polled(worker: usize, model: Model, workers: usize) -> Vec<Polled> {

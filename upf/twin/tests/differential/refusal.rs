@@ -62,7 +62,13 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
         return "refused for want of an address";
     }
     match said.map(|(_, ie)| ie) {
+        Some(IeType::QER_ID) if is_full(said) => "refused for too many rates",
+        Some(IeType::SDF_FILTER) if is_full(said) => "refused for too many ports",
+        Some(IeType::CREATE_PDR) if is_full(said) => "refused for too many PDRs of a door",
         Some(IeType::SDF_FILTER) => "refused for an SDF filter",
+        Some(IeType::APPLICATION_ID) => "refused for an application",
+        Some(IeType::REPORTING_TRIGGERS) => "refused for a URR of several applications",
+        Some(IeType::PFD_CONTENTS) => "refused for the contents of a PFD",
         Some(IeType::ACTIVATE_PREDEFINED_RULES) => "refused for a predefined rule",
         Some(IeType::DEACTIVATE_PREDEFINED_RULES) => "refused for a predefined rule that ends",
         Some(IeType::UE_IP_ADDRESS) => "refused for a UE address",
@@ -74,11 +80,17 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
     }
 }
 
+fn is_full(said: Option<(Cause, IeType)>) -> bool {
+    said.is_some_and(|(cause, _)| cause == Cause::NO_RESOURCES_AVAILABLE)
+}
+
 /// The rules without what is known to be wrong: without the PDRs that have it, and without the addresses and
-/// filters of these PDRs, whose other faults stay; and without their predefined rules alone.
-pub fn repaired_rules(rules: &Rules) -> [Rules; 3] {
+/// filters of these PDRs, whose other faults stay; without their predefined rules alone; and without any applications.
+pub fn repaired_rules(rules: &Rules) -> [Rules; 4] {
     let mut rules = rules.clone();
     rules.pdn_type = None;
+    let mut of_none = rules.clone();
+    of_none.pdrs.iter_mut().for_each(|p| p.application = None);
     let (mut cleared, before) = (rules.clone(), rules.clone());
     rules.pdrs.retain(|p| !p.is_wrong);
     cleared
@@ -89,11 +101,16 @@ pub fn repaired_rules(rules: &Rules) -> [Rules; 3] {
     let mut inactive = before;
     let wrong = inactive.pdrs.iter_mut().filter(|p| p.is_wrong);
     wrong.for_each(|p| p.active.clear());
-    [rules, cleared, inactive]
+    [rules, cleared, inactive, of_none]
 }
 
 /// The same of a change; what it updates may name filters, too.
-pub fn repaired_change(change: &Change) -> [Change; 3] {
+pub fn repaired_change(change: &Change) -> [Change; 4] {
+    let mut of_none = change.clone();
+    let created = &mut of_none.create.pdrs;
+    created.iter_mut().for_each(|p| p.application = None);
+    let edited = &mut of_none.pdrs;
+    edited.iter_mut().for_each(|e| e.application = None);
     let mut inactive = change.clone();
     inactive
         .create
@@ -111,9 +128,10 @@ pub fn repaired_change(change: &Change) -> [Change; 3] {
         if let Some((_, _, filters)) = &mut edit.flow {
             filters.clear();
         }
+        edit.application = None;
         (edit.on, edit.off) = (vec![], vec![]);
     }
-    [change, cleared, inactive]
+    [change, cleared, inactive, of_none]
 }
 
 fn clear(pdr: &mut PdrSpec) {
@@ -122,5 +140,6 @@ fn clear(pdr: &mut PdrSpec) {
         pdr.ue = UeSpec::default();
     }
     pdr.filters.clear();
+    pdr.application = None;
     pdr.active.clear();
 }

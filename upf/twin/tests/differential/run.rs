@@ -5,9 +5,11 @@ use crate::compare::{
 };
 use crate::coverage::{self, Counts};
 use crate::encode::{
-    establishment, modification, read_establishment, read_modification, set_deletion,
+    establishment, modification, pfd_management, read_establishment, read_modification,
+    set_deletion,
 };
-use crate::frames::{self, Lookup};
+use crate::frames;
+use crate::names::Names;
 use crate::real::{Model, Real};
 use crate::refusal::{self, Said, repaired_change, repaired_rules};
 use crate::show;
@@ -17,10 +19,9 @@ use crate::world::{Features, HOLD_OVER_NS};
 use sluice_twin::{Modified, Outcome, Paged, Refused, SessionId, Twin, TwinConfig};
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::*;
-use sluice_wire::pfcp::value::OffendingIe;
-use sluice_wire::pfcp::{Cause, Header, IeType, MessageType, Reject, Writer};
+use sluice_wire::pfcp::{Header, MessageType, Reject, Writer};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// A twin whose answers may be falsified, to see that the comparison sees it.
 pub trait Falsify {
@@ -28,6 +29,8 @@ pub trait Falsify {
     fn establishment(&mut self, _request: &mut SessionEstablishmentRequest<'_>) {}
     /// As [`Self::establishment`].
     fn modification(&mut self, _request: &mut SessionModificationRequest<'_>) {}
+    /// As [`Self::establishment`].
+    fn pfds(&mut self, _request: &mut PfdManagementRequest<'_>) {}
     /// Changes what the twin said of a frame.
     fn outcomes(&mut self, _outcomes: &mut Vec<Outcome>) {}
     /// Changes what the twin says of packets that were held.
@@ -111,6 +114,7 @@ impl Pair {
             Step::Modify(slot, change) => self.modify(*slot, change, falsify),
             Step::Delete(slot) => self.delete(*slot, falsify),
             Step::DeleteSets(sets) => self.delete_sets(sets, falsify),
+            Step::Pfds(told) => self.manage_pfds(told, falsify),
             Step::Advance(ns) => self.advance(*ns),
             Step::Packets(packets) => self.packets(packets, falsify),
         }
@@ -123,6 +127,7 @@ impl Pair {
             self.note(|| format!("in the end: delete session {slot}"));
             self.delete(slot, falsify)?;
         }
+        self.manage_pfds(&[], falsify)?;
         self.advance(100_000_000_000)?;
         self.real.check_empty()
     }
@@ -157,14 +162,15 @@ impl Pair {
             cause: answer.cause,
             offending_ie: answer.offending_ie,
         };
-        if self.lacks_place(said) {
-            return self.compare(Vec::new());
-        }
         let before = self.twin.clone();
         falsify.establishment(&mut request);
         let agreed = self.twin.establish(id, &request, &answer.created_pdr, wall);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
         let is_refused = |rules: &Rules| {
+            // Every PDR was wrong: what is left is no request, and says nothing of the other rules.
+            if rules.pdrs.is_empty() {
+                return false;
+            }
             let mut bytes = vec![0; 16_384];
             let mut out = Writer::new(&mut bytes);
             let mut request = SessionEstablishmentRequest::default();
@@ -229,9 +235,6 @@ impl Pair {
             cause: answer.cause,
             offending_ie: answer.offending_ie,
         };
-        if self.lacks_place(said) {
-            return self.compare(Vec::new());
-        }
         falsify.modification(&mut request);
         let before = self.twin.clone();
         // Whether a message says anything new of what packets meet is nothing that the twin could know.
@@ -326,6 +329,46 @@ impl Pair {
             return Err(format!("{stand} sessions stand, not {expected}"));
         }
         self.released(Vec::new(), released, falsify)
+    }
+
+    fn manage_pfds(
+        &mut self,
+        told: &[(&'static str, Vec<&'static str>)],
+        falsify: &mut dyn Falsify,
+    ) -> Result<(), Difference> {
+        let ids: Vec<SessionId> = self.sessions.values().copied().collect();
+        if ids.iter().any(|id| self.twin.drains_in_no_order(*id)) {
+            self.advance(HOLD_OVER_NS)?;
+        }
+        self.real.took_rules();
+        let has_two_doors = self.twin.downlink_has_two_doors();
+        let message = MessageType::PFD_MANAGEMENT_REQUEST;
+        let response = self
+            .real
+            .request(message, None, |w| pfd_management(w, told))
+            .ok_or("no answer to PFD Management")?;
+        // Its sessions are looked for from now on, some at a time.
+        self.real.renew_flows();
+        let (_, body) = Header::parse(&response).map_err(|e| e.to_string())?;
+        let answer = PfdManagementResponse::parse(body).map_err(unreadable)?;
+        let said = Said {
+            cause: answer.cause,
+            offending_ie: answer.offending_ie,
+        };
+        let mut bytes = vec![0; 4096];
+        let mut out = Writer::new(&mut bytes);
+        pfd_management(&mut out, told).map_err(|e| e.to_string())?;
+        let mut request = PfdManagementRequest::parse(out.written()).map_err(unreadable)?;
+        falsify.pfds(&mut request);
+        let when = (self.real.now_ns(), self.real.wall());
+        let changed = self.real.took_rules_of(ids.into_iter());
+        let wrote = |id| changed.contains(&id);
+        let managed = self.twin.manage_pfds(&request, when, wrote);
+        *self.counts.entry("sessions with new flows").or_default() += changed.len() as u64;
+        self.agree(said, &managed.clone().map(drop), || false)?;
+        self.released(Vec::new(), managed.unwrap_or_default(), falsify)?;
+        let has_two_doors = has_two_doors || self.twin.downlink_has_two_doors();
+        self.compare_paged(has_two_doors, falsify)
     }
 
     /// What becomes of held packets when rules change, behind what was there to send before.
@@ -464,21 +507,6 @@ impl Pair {
         self.inactive.extend(cps);
     }
 
-    /// A PDR has place for so many rates and flow filters and no more, a shard for so many TEIDs, those that rest
-    /// included; the twin knows no such limit.
-    fn lacks_place(&mut self, said: Said) -> bool {
-        let what = match said.offending_ie {
-            Some(OffendingIe(IeType::QER_ID)) => "too many rates",
-            Some(OffendingIe(IeType::SDF_FILTER)) => "too many flow filters",
-            Some(OffendingIe(IeType::F_TEID)) => "too many TEIDs",
-            Some(OffendingIe(IeType::UE_IP_ADDRESS)) => "no TEID where its address is at home",
-            _ => return false,
-        };
-        let lacks = said.cause == Cause::NO_RESOURCES_AVAILABLE;
-        *self.counts.entry(what).or_default() += u64::from(lacks);
-        lacks
-    }
-
     /// Both grant, or both refuse.
     fn agree(
         &mut self,
@@ -531,43 +559,5 @@ pub fn ue_of(rules: &Rules) -> UeSpec {
         ipv4: rules.pdrs.iter().find_map(|p| p.ue.ipv4),
         ipv6: rules.pdrs.iter().find_map(|p| p.ue.ipv6),
         ..UeSpec::default()
-    }
-}
-
-/// Names of a case, resolved.
-pub struct Names<'a> {
-    pub twin: &'a Twin,
-    pub sessions: &'a BTreeMap<Slot, SessionId>,
-    /// What sessions were told when they were established.
-    pub ues: &'a BTreeMap<Slot, UeSpec>,
-}
-
-impl Lookup for Names<'_> {
-    fn f_teid(&self, slot: u8, pdr: u16) -> Option<(IpAddr, u32)> {
-        self.twin.teid(*self.sessions.get(&slot)?, pdr)
-    }
-
-    fn public(&self, slot: u8, protocol: u8, own: u16) -> Option<(Ipv4Addr, u16)> {
-        let id = *self.sessions.get(&slot)?;
-        self.twin.public_port(id, protocol, own)
-    }
-
-    fn ue(&self, slot: u8, like: IpAddr) -> IpAddr {
-        let nobody = UeSpec {
-            ipv4: Some(Ipv4Addr::new(10, 45, 200, 200)),
-            ipv6: Some(Ipv6Addr::new(0x2001, 0xdb8, 0x45, 0xeee, 0, 0, 0, 0)),
-            ..UeSpec::default()
-        };
-        let is_told4 = |a: &Ipv4Addr| world::given_slot((*a).into()).is_none();
-        let is_told6 = |a: &Ipv6Addr| world::given_slot((*a).into()).is_none();
-        let mut told = self.ues.get(&slot).copied().unwrap_or_default();
-        // A prefix may have come later.
-        let session = self.sessions.get(&slot);
-        let later = session.and_then(|id| self.twin.ue_prefix(*id));
-        told.ipv6 = told.ipv6.filter(is_told6).or(later).or(told.ipv6);
-        let given = session.and_then(|id| self.twin.ue(*id));
-        told.ipv4 = told.ipv4.filter(is_told4).or(given).or(told.ipv4);
-        let known = told.address(like).or(nobody.address(like));
-        known.expect("nobody has both")
     }
 }

@@ -12,6 +12,7 @@ pub fn step(step: &Step) -> String {
         Step::Modify(slot, change) => format!("modify session {slot}: {}", change_text(change)),
         Step::Delete(slot) => format!("delete session {slot}"),
         Step::DeleteSets(sets) => format!("delete sets {sets:?}"),
+        Step::Pfds(told) => format!("tell flows {told:?}"),
         Step::Advance(ns) => format!("advance {} us", ns / 1000),
         Step::Packets(packets) => format!("receive {} packets", packets.len()),
     }

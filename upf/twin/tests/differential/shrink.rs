@@ -56,6 +56,12 @@ fn simpler(step: &Step) -> Vec<Step> {
             changes.map(|c| Step::Modify(*slot, Box::new(c))).collect()
         }
         Step::Packets(packets) => simpler_packets(packets),
+        Step::Pfds(told) => {
+            let mut all = Vec::new();
+            without_one(told, told, |whole, fewer| *whole = fewer, &mut all);
+            all.retain(|told| !told.is_empty());
+            all.into_iter().map(Step::Pfds).collect()
+        }
         Step::Delete(_) | Step::DeleteSets(_) | Step::Advance(_) => Vec::new(),
     }
 }
@@ -144,6 +150,10 @@ fn simpler_pdrs(rules: &Rules, all: &mut Vec<Rules>) {
         });
         put(PdrSpec {
             active: vec![],
+            ..pdr.clone()
+        });
+        put(PdrSpec {
+            application: None,
             ..pdr.clone()
         });
         for filters in simpler_filters(&pdr.filters) {

@@ -25,6 +25,8 @@ pub enum Step {
     Delete(Slot),
     /// Session Set Deletion.
     DeleteSets(Vec<SetSpec>),
+    /// PFD Management: applications with their flows; none of them takes all back.
+    Pfds(Vec<(&'static str, Vec<&'static str>)>),
     /// Nanoseconds.
     Advance(u64),
     /// Received at once, before the path works.
@@ -86,6 +88,7 @@ pub struct PdrSpec {
     pub ue_is_destination: bool,
     pub qfis: Vec<u8>,
     pub filters: Vec<FilterSpec>,
+    pub application: Option<&'static str>,
     /// Predefined rules that it activates.
     pub active: Vec<&'static str>,
     /// The generator knows that its UE address or filters must be refused.
@@ -166,6 +169,8 @@ pub struct PdrEdit {
     pub urrs: Option<Vec<u32>>,
     /// A PDI that tells only the side, these QFIs and these filters.
     pub flow: Option<(Side, Vec<u8>, Vec<FilterSpec>)>,
+    /// Of that PDI.
+    pub application: Option<&'static str>,
     /// Predefined rules that it activates, and that it deactivates.
     pub on: Vec<&'static str>,
     pub off: Vec<&'static str>,

@@ -37,6 +37,8 @@ pub struct Features {
     pub behind: bool,
     /// Rules that PDRs activate by name.
     pub predefined: bool,
+    /// Applications, and messages that tell their flows.
+    pub applications: bool,
 }
 
 impl Features {
@@ -49,6 +51,7 @@ impl Features {
         nat: false,
         behind: true,
         predefined: true,
+        applications: true,
     };
 }
 
@@ -60,6 +63,7 @@ pub const SERVED: Features = Features {
     usage: true,
     behind: true,
     predefined: true,
+    applications: true,
     nat: false,
 };
 
@@ -191,6 +195,20 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
         hold_ns: HOLD_NS,
         shaping: shapes.then_some(SHAPING),
         predefined: predefined(),
+        applications: vec![
+            (
+                APPLICATIONS[0],
+                vec!["permit out 17 from any 80-81 to assigned".to_owned()],
+            ),
+            (
+                APPLICATIONS[1],
+                vec![
+                    "permit out 6 from any to assigned".to_owned(),
+                    "permit out ip from 198.51.100.80 to assigned".to_owned(),
+                ],
+            ),
+        ],
+        application_names: APPLICATIONS.to_vec(),
         nats: match features.nat {
             true => vec![nat(zero_rate_closes)],
             false => vec![],
@@ -200,6 +218,9 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
             .to_vec(),
     }
 }
+
+/// Applications: the last has flows only where a message tells them.
+pub const APPLICATIONS: [&str; 3] = ["shop", "film", "mail"];
 
 /// Predefined rules: a QFI, a rate, closed gates, nothing of its own, and one for IPv6 alone.
 pub const PREDEFINED: [&str; 5] = ["web", "slow", "shut", "all", "six"];

@@ -3,8 +3,10 @@
 use crate::run::Falsify;
 use sluice_twin::{Drop, Notice, Outcome, Paged};
 use sluice_wire::pfcp::group::{CreatePdr, UsageReport};
-use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
-use sluice_wire::pfcp::value::SdfFilter;
+use sluice_wire::pfcp::message::{
+    PfdManagementRequest, SessionEstablishmentRequest, SessionModificationRequest,
+};
+use sluice_wire::pfcp::value::{SdfFilter, Text};
 
 /// What a twin does wrong, and how.
 type Named<T> = (&'static str, fn(&mut T));
@@ -32,6 +34,7 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     let mut all: Vec<_> = outcomes.into_iter().chain(reports).collect();
     all.push(("swaps two frames", Box::new(Swaps)));
     all.push(("knows no session sets", Box::new(NoSets)));
+    all.push(("hears no new flows of applications", Box::new(NoFlows)));
     all.push(("forgets a frame", Box::new(Forgets)));
     all.push(("lets the last go first", Box::new(LastFirst)));
     let of_pages: [(&'static str, Tells); 3] = [
@@ -49,6 +52,17 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     all
 }
 
+struct NoFlows;
+
+impl Falsify for NoFlows {
+    fn pfds(&mut self, request: &mut PfdManagementRequest<'_>) {
+        // Of an application of which nobody hears.
+        for told in &mut request.application_ids_pfds {
+            told.application_id = Text(b"gold");
+        }
+    }
+}
+
 struct NoSets;
 
 impl Falsify for NoSets {
@@ -59,7 +73,7 @@ impl Falsify for NoSets {
 
 /// Twins that read PDRs of requests wrongly.
 pub fn readers() -> Vec<(&'static str, Box<dyn Falsify>)> {
-    let all: [(&'static str, Reads); 14] = [
+    let all: [(&'static str, Reads); 15] = [
         ("knows no filters", |p| p.pdi.sdf_filter.clear()),
         ("knows one filter of a PDR", |p| {
             p.pdi.sdf_filter.truncate(1)
@@ -91,6 +105,7 @@ pub fn readers() -> Vec<(&'static str, Box<dyn Falsify>)> {
             of_words(p, |words| words.retain(|w| !is_ports(w)))
         }),
         ("confuses both ends", |p| of_words(p, confuse_ends)),
+        ("knows no applications", |p| p.pdi.application_id = None),
         ("activates nothing", |p| p.activate_predefined_rules.clear()),
         ("activates one rule alone", |p| {
             p.activate_predefined_rules.truncate(1);

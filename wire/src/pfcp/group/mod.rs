@@ -2,6 +2,7 @@
 //!
 //! Groups are nested as the types here are, at most three deep; bytes cannot nest them further.
 
+mod application;
 mod bar;
 mod far;
 mod node;
@@ -13,6 +14,7 @@ mod traffic_endpoint;
 mod urr;
 mod usage_report;
 
+pub use application::{ApplicationDetectionInformation, ApplicationIdsPfds, PfdContext};
 pub use bar::{CreateBar, RemoveBar, UpdateBar, UpdateBarInSessionReportResponse};
 pub use far::{
     CreateFar, DuplicatingParameters, ForwardingParameters, RemoveFar, UpdateDuplicatingParameters,

@@ -2,6 +2,7 @@
 
 use crate::ids::UrrId;
 use crate::limits;
+use crate::pfcp::group::ApplicationDetectionInformation;
 use crate::pfcp::table::ie_table;
 use crate::pfcp::value::{
     Name, NtpTime, Raw, Seconds, UeIpAddress, UsageInformation, UsageReportTrigger,
@@ -26,8 +27,9 @@ ie_table! {
         optional volume_measurement: VolumeMeasurement = VOLUME_MEASUREMENT,
         /// The time used.
         optional duration_measurement: Seconds = DURATION_MEASUREMENT,
-        /// Application Detection Information, uninterpreted.
-        optional application_detection_information: Raw<'a> = APPLICATION_DETECTION_INFORMATION,
+        /// The application whose traffic starts or stops.
+        optional application_detection_information: ApplicationDetectionInformation<'a> =
+            APPLICATION_DETECTION_INFORMATION,
         /// The UE address of the detected traffic.
         optional ue_ip_address: UeIpAddress = UE_IP_ADDRESS,
         /// The network instance of the detected traffic.

@@ -1,15 +1,17 @@
-//! PFD Management and Session Set Deletion, as far as they are answered.
+//! PFD Management and Session Set Deletion.
 
 use crate::limits;
 use crate::pfcp::Cause;
+use crate::pfcp::group::ApplicationIdsPfds;
 use crate::pfcp::table::ie_table;
-use crate::pfcp::value::{FqCsid, NodeId, OffendingIe, Raw};
+use crate::pfcp::value::{FqCsid, NodeId, OffendingIe};
 
 ie_table! {
     /// PFD Management Request (7.4.3.1).
     pub struct PfdManagementRequest<'a> {
-        /// Application IDs' PFDs, uninterpreted.
-        list[limits::RAW_REPEATED] application_ids_pfds: Raw<'a> = APPLICATION_IDS_PFDS,
+        /// What tells the packets of applications; none, and no application has any of it any more.
+        list[limits::APPLICATIONS_PER_MESSAGE] application_ids_pfds: ApplicationIdsPfds<'a> =
+            APPLICATION_IDS_PFDS,
         /// Who asks.
         optional node_id: NodeId<'a> = NODE_ID,
     }

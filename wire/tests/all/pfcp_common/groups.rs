@@ -131,7 +131,10 @@ pub fn queried_usage_report() -> UsageReport<'static> {
 pub fn reported_usage_report() -> UsageReport<'static> {
     UsageReport {
         // Application ID (8.2.6).
-        application_detection_information: Some(b"\0\x18\0\x05video"),
+        application_detection_information: Some(ApplicationDetectionInformation {
+            application_id: Text(b"video"),
+            ..ApplicationDetectionInformation::default()
+        }),
         ue_ip_address: Some(UeIpAddress::v4(UE_V4, false)),
         network_instance: Some(Name(b"\x08internet")),
         event_time_stamp: [NtpTime(0xe000_0002)].into_iter().collect(),

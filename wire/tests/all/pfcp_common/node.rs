@@ -36,7 +36,7 @@ fn management() -> [Vec<u8>; 4] {
     let offending_ie = Some(OffendingIe(IeType::APPLICATION_IDS_PFDS));
     [
         encoded(&PfdManagementRequest {
-            application_ids_pfds: [&b"\0\x18\0\x05video"[..]].into_iter().collect(),
+            application_ids_pfds: applications(),
             node_id: Some(NODE),
         }),
         encoded(&PfdManagementResponse {
@@ -54,6 +54,26 @@ fn management() -> [Vec<u8>; 4] {
             offending_ie: Some(OffendingIe(IeType::FQ_CSID)),
         }),
     ]
+}
+
+/// One application with two flows, and one whose flows are to go.
+fn applications<const N: usize>() -> arrayvec::ArrayVec<ApplicationIdsPfds<'static>, N> {
+    let contents = PfdContents {
+        additional_flow_descriptions: Some(b"\0\x24permit out 6 from any 80 to assigned"),
+        ..PfdContents::flow(b"permit out 17 from any 443 to assigned")
+    };
+    let context = PfdContext {
+        pfd_contents: [contents].into_iter().collect(),
+    };
+    let video = ApplicationIdsPfds {
+        application_id: Text(b"video"),
+        pfd_context: [context].into_iter().collect(),
+    };
+    let gone = ApplicationIdsPfds {
+        application_id: Text(b"gone"),
+        ..ApplicationIdsPfds::default()
+    };
+    [video, gone].into_iter().collect()
 }
 
 /// FQ-CSID (8.2.43): an IPv4 node of type SMF (5) with one set.

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use rs_pfcp::ie::application_id::ApplicationId;
+use rs_pfcp::ie::application_ids_pfds::ApplicationIdsPfds as TheirApplication;
 use rs_pfcp::ie::apply_action::ApplyAction as TheirAction;
 use rs_pfcp::ie::create_far::CreateFar as TheirFar;
 use rs_pfcp::ie::create_pdr::CreatePdrBuilder;
@@ -16,6 +18,8 @@ use rs_pfcp::ie::network_instance::NetworkInstance;
 use rs_pfcp::ie::outer_header_creation::OuterHeaderCreation as TheirHeader;
 use rs_pfcp::ie::outer_header_removal::OuterHeaderRemoval as TheirRemoval;
 use rs_pfcp::ie::pdi::PdiBuilder;
+use rs_pfcp::ie::pfd_contents::PfdContents as TheirContents;
+use rs_pfcp::ie::pfd_context::PfdContext as TheirPfd;
 use rs_pfcp::ie::reporting_triggers::ReportingTriggers as TheirTriggers;
 use rs_pfcp::ie::sdf_filter::SdfFilter as TheirFilter;
 use rs_pfcp::ie::source_interface::{SourceInterface as TheirSource, SourceInterfaceValue};
@@ -26,9 +30,11 @@ use rs_pfcp::ie::update_forwarding_parameters::UpdateForwardingParameters as The
 use rs_pfcp::ie::usage_report::UsageReportBuilder;
 use rs_pfcp::ie::usage_report_sdr::UsageReportSdr;
 use rs_pfcp::ie::{Ie, IeType, far_id, pdr_id, precedence, qer_id, qfi, ur_seqn, urr_id};
+use rs_pfcp::message::Message;
 use rs_pfcp::message::association_setup_request::AssociationSetupRequestBuilder;
 use rs_pfcp::message::association_setup_response::AssociationSetupResponseBuilder;
 use rs_pfcp::message::heartbeat_request::HeartbeatRequestBuilder;
+use rs_pfcp::message::pfd_management_request::PfdManagementRequestBuilder;
 use rs_pfcp::message::session_deletion_response::SessionDeletionResponseBuilder;
 use rs_pfcp::message::session_establishment_request::SessionEstablishmentRequestBuilder;
 use rs_pfcp::message::session_modification_request::SessionModificationRequestBuilder;
@@ -354,4 +360,24 @@ fn heartbeats_and_reports_are_read() {
     let request = SessionReportRequest::parse(body).unwrap();
     assert_eq!(request.report_type, ReportType::DLDR);
     assert_eq!(request.downlink_data_report.unwrap().pdr_id[..], [PdrId(2)]);
+}
+
+#[test]
+fn pfds_of_an_application() {
+    let flow = TheirContents::flow_description(FLOW).unwrap();
+    let url = TheirContents::flow_and_url(FLOW, "http://example.org/").unwrap();
+    let pfd = TheirPfd::new(vec![flow, url]);
+    let video = TheirApplication::new(ApplicationId::new("video"), pfd);
+    let request = PfdManagementRequestBuilder::new(77).application_ids_pfds(video);
+    let datagram = request.build().marshal();
+    let body = open(&datagram, MessageType::PFD_MANAGEMENT_REQUEST, None);
+    let request = PfdManagementRequest::parse(body).unwrap();
+    let told = &request.application_ids_pfds[0];
+    assert_eq!(told.application_id, Text(b"video"));
+    let [flow, url] = &told.pfd_context[0].pfd_contents[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(*flow, PfdContents::flow(FLOW.as_bytes()));
+    assert!(url.asks_for_names() && !flow.asks_for_names());
+    assert_eq!(url.flow_description, Some(FLOW.as_bytes()));
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -151,7 +151,7 @@ impl SendBatch {
 
 impl Queued {
     /// What those that leave together have in common.
-    fn kind(&self) -> (SocketAddrV4, Option<Ipv4Addr>, usize) {
+    fn kind(&self) -> (SocketAddr, Option<IpAddr>, usize) {
         (self.to, self.from, self.range.len())
     }
 }
@@ -186,12 +186,10 @@ mod tests {
 
     use super::*;
 
-    fn pair() -> (std::net::UdpSocket, std::net::UdpSocket, SocketAddrV4) {
+    fn pair() -> (std::net::UdpSocket, std::net::UdpSocket, SocketAddr) {
         let bind = || std::net::UdpSocket::bind("127.0.0.1:0").expect("bind");
         let (socket, peer) = (bind(), bind());
-        let std::net::SocketAddr::V4(to) = peer.local_addr().expect("address") else {
-            panic!("IPv4")
-        };
+        let to = peer.local_addr().expect("address");
         (socket, peer, to)
     }
 

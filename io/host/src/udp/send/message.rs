@@ -1,18 +1,19 @@
 //! Arguments of sendmsg(2) and sendmmsg(2): destination, source address and segment size.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use crate::udp::empty_header;
-use crate::udp::{Control, NO_CONTROL, to_in_addr, to_sockaddr};
+use crate::udp::name::{Name, to_in_addr, to_in6_addr};
+use crate::udp::{Control, NO_CONTROL};
 
 /// Sends one datagram by itself.
 pub(in crate::udp) fn send_one(
     socket: BorrowedFd<'_>,
     bytes: &[u8],
-    to: SocketAddrV4,
-    from: Option<Ipv4Addr>,
+    to: SocketAddr,
+    from: Option<IpAddr>,
 ) -> io::Result<()> {
     let mut vector = [vector_of(bytes)];
     let mut parts = Parts::new(&mut vector, to, from);
@@ -35,7 +36,8 @@ pub(super) unsafe fn send_message(socket: BorrowedFd<'_>, header: &libc::msghdr)
 
 /// What a message header points to.
 pub(super) struct Parts<'v> {
-    name: libc::sockaddr_in,
+    name: Name,
+    name_len: libc::socklen_t,
     vectors: &'v mut [libc::iovec],
     control: Control,
     /// Octets of `control` that are in use.
@@ -43,9 +45,10 @@ pub(super) struct Parts<'v> {
 }
 
 impl<'v> Parts<'v> {
-    pub fn new(vectors: &'v mut [libc::iovec], to: SocketAddrV4, from: Option<Ipv4Addr>) -> Self {
+    pub fn new(vectors: &'v mut [libc::iovec], to: SocketAddr, from: Option<IpAddr>) -> Self {
         let mut parts = Self {
-            name: to_sockaddr(to),
+            name: Name::new(to),
+            name_len: Name::len(to),
             vectors,
             control: NO_CONTROL,
             control_len: 0,
@@ -59,7 +62,7 @@ impl<'v> Parts<'v> {
     pub fn header(&mut self) -> libc::msghdr {
         let mut header = empty_header().msg_hdr;
         header.msg_name = (&raw mut self.name).cast();
-        header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        header.msg_namelen = self.name_len;
         header.msg_iov = self.vectors.as_mut_ptr();
         header.msg_iovlen = self.vectors.len() as _;
         if self.control_len > 0 {
@@ -74,7 +77,20 @@ impl<'v> Parts<'v> {
         self.set_control(libc::SOL_UDP, libc::UDP_SEGMENT, len);
     }
 
-    fn set_source(&mut self, from: Ipv4Addr) {
+    fn set_source(&mut self, from: IpAddr) {
+        match from {
+            IpAddr::V4(from) => self.set_source_ipv4(from),
+            IpAddr::V6(from) => {
+                let info = libc::in6_pktinfo {
+                    ipi6_addr: to_in6_addr(from),
+                    ipi6_ifindex: 0,
+                };
+                self.set_control(libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info);
+            }
+        }
+    }
+
+    fn set_source_ipv4(&mut self, from: Ipv4Addr) {
         let info = libc::in_pktinfo {
             ipi_ifindex: 0,
             ipi_spec_dst: to_in_addr(from),
@@ -85,13 +101,13 @@ impl<'v> Parts<'v> {
 
     /// The one control message. Its value is not longer than the longest that there is room for.
     fn set_control<T: Copy>(&mut self, level: libc::c_int, kind: libc::c_int, value: T) {
-        const { assert!(size_of::<T>() <= size_of::<libc::in_pktinfo>()) };
+        const { assert!(size_of::<T>() <= size_of::<libc::in6_pktinfo>()) };
         let len = size_of::<T>() as libc::c_uint;
         // SAFETY: CMSG_SPACE only computes a length.
         self.control_len = unsafe { libc::CMSG_SPACE(len) } as usize;
         let header = self.header();
         // SAFETY: the control buffer is aligned for `cmsghdr` and has CMSG_SPACE of an
-        // `in_pktinfo`, so its first message fits; the write needs no alignment.
+        // `in6_pktinfo`, so its first message fits; the write needs no alignment.
         unsafe {
             let message = libc::CMSG_FIRSTHDR(&header);
             (*message).cmsg_level = level;

@@ -4,7 +4,7 @@
 //! or the card splits again (UDP_SEGMENT, udp(7)): the way through the kernel is most of what a
 //! short datagram costs.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
 use super::{BATCH_MAX, apart};
@@ -34,8 +34,8 @@ pub struct SendBatch {
 struct Queued {
     /// Within the slab.
     range: Range<usize>,
-    to: SocketAddrV4,
-    from: Option<Ipv4Addr>,
+    to: SocketAddr,
+    from: Option<IpAddr>,
 }
 
 impl SendBatch {
@@ -90,18 +90,29 @@ impl SendBatch {
 
     /// Queues the bytes `range` of [`SendBatch::slot`] for `to`; `from` is the source address,
     /// for a socket bound to any. `false` when full or when the range is not in the slot.
-    pub fn push(&mut self, range: Range<usize>, to: SocketAddrV4, from: Option<Ipv4Addr>) -> bool {
+    pub fn push(
+        &mut self,
+        range: Range<usize>,
+        to: impl Into<SocketAddr>,
+        from: Option<IpAddr>,
+    ) -> bool {
         let fits = range.start <= range.end && range.end <= self.room && !self.is_full();
         if fits {
             let start = self.queued.len() * self.stride;
             let range = start + range.start..start + range.end;
+            let to = to.into();
             self.queued.push(Queued { range, to, from });
         }
         fits
     }
 
     /// Copies `bytes` into the slot and queues them. `false` when full or too long.
-    pub fn push_bytes(&mut self, bytes: &[u8], to: SocketAddrV4, from: Option<Ipv4Addr>) -> bool {
+    pub fn push_bytes(
+        &mut self,
+        bytes: &[u8],
+        to: impl Into<SocketAddr>,
+        from: Option<IpAddr>,
+    ) -> bool {
         let Some(room) = self.slot().and_then(|slot| slot.get_mut(..bytes.len())) else {
             return false;
         };

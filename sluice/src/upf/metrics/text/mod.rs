@@ -121,4 +121,89 @@ mod tests {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");
         }
     }
+
+    /// All that the expressions of the rules name of ours, with its labels: `name{label="a|b",...}`.
+    fn named(expression: &str) -> Vec<(String, Vec<(String, String)>)> {
+        let mut all = Vec::new();
+        for part in expression.split("sluice_").skip(1) {
+            let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit();
+            let end = part.find(|c| !is_name(c)).unwrap_or(part.len());
+            let (name, rest) = part.split_at(end);
+            let inside = rest.strip_prefix('{').and_then(|r| r.split_once('}'));
+            let labels = inside.map_or("", |(labels, _)| labels).split(',');
+            let pair = |label: &str| {
+                let (label, values) = label.split_once('=')?;
+                let values = values.trim_start_matches('~').trim_matches('"');
+                Some((label.to_owned(), values.to_owned()))
+            };
+            all.push((format!("sluice_{name}"), labels.filter_map(pair).collect()));
+        }
+        all
+    }
+
+    #[test]
+    fn every_metric_and_label_that_the_alerts_name_exists() {
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../packaging/sluice-alerts.yaml"
+        );
+        let rules = std::fs::read_to_string(file).unwrap();
+        let rules: serde_json::Value = serde_yaml_ng::from_str(&rules).unwrap();
+        let page = text(&Snapshot::example(), &[Arc::new(WorkerStats::default())]);
+        let has = |name: &str, labels: &[(&str, &str)]| {
+            page.lines().any(|line| {
+                let sample = line
+                    .strip_prefix(name)
+                    .filter(|rest| rest.starts_with(['{', ' ']));
+                let with = |(label, value): &(&str, &str)| {
+                    sample.is_some_and(|s| s.contains(&format!("{label}=\"{value}\"")))
+                };
+                sample.is_some() && labels.iter().all(with)
+            })
+        };
+        let alerts = rules["groups"][0]["rules"].as_array().unwrap();
+        let mut names = HashSet::new();
+        for alert in alerts {
+            let name = alert["alert"].as_str().unwrap();
+            assert!(names.insert(name), "{name} twice");
+            let expression = alert["expr"].as_str().unwrap();
+            let metrics = named(expression);
+            assert!(!metrics.is_empty(), "{name}: {expression}");
+            for (metric, labels) in metrics {
+                assert!(has(&metric, &[]), "{name}: no {metric}");
+                for (label, values) in labels {
+                    for value in values.split('|') {
+                        assert!(
+                            has(&metric, &[(&label, value)]),
+                            "{name}: no {metric} {label}={value}"
+                        );
+                    }
+                }
+            }
+            let severity = alert["labels"]["severity"].as_str().unwrap();
+            assert!(
+                ["info", "warning", "critical"].contains(&severity),
+                "{name}"
+            );
+            assert!(alert["for"].is_string(), "{name}");
+            assert!(alert["annotations"]["summary"].is_string(), "{name}");
+            let help = include_str!("../../../../../docs/operator/troubleshooting.md");
+            assert!(
+                help.contains(name),
+                "troubleshooting.md says nothing of {name}"
+            );
+        }
+        // Held packets, reports, paging sent and answered, and what sessions were given have one at least.
+        for metric in [
+            "sluice_held_packets",
+            "sluice_session_reports",
+            "sluice_session_reports_sent_total",
+            "sluice_paging_answered_total",
+            "sluice_resources_in_use",
+        ] {
+            let names = |alert: &serde_json::Value| named(alert["expr"].as_str().unwrap());
+            let mut all = alerts.iter().flat_map(names);
+            assert!(all.any(|(name, _)| name == metric), "no alert of {metric}");
+        }
+    }
 }

@@ -25,6 +25,11 @@ pub(super) fn node(page: &mut Page, s: &Snapshot) {
     let help = "Share of their requests that SMFs are asked to leave out, in percent.";
     page.gauge("sluice_overload_reduction_percent", help)
         .sample(&[], reduction);
+    page.gauge("sluice_applications", "Applications with flows, or in use.")
+        .sample(&[], s.applications);
+    let help = "Sessions that kept former flows of an application, as tables were full.";
+    page.counter("sluice_flows_kept_total", help)
+        .sample(&[], s.flows_kept);
     page.gauge(
         "sluice_transactions_under_way",
         "Transactions not yet applied.",
@@ -68,6 +73,12 @@ fn in_use(page: &mut Page, s: &Snapshot) {
         ("flow_filters", i.flow_filters),
         ("nat_blocks", i.nat_blocks),
         ("meters", i.meters),
+        ("clocks", i.clocks),
+        ("inactivity_timers", i.inactivity_timers),
+        ("usage_records", i.usage_records),
+        ("ue_addresses", i.allocated),
+        ("routes_behind_ues", i.routes),
+        ("session_sets", i.session_sets),
         ("peers", i.peers),
     ];
     for (resource, n) in resources {

@@ -32,6 +32,11 @@ pub(super) fn reports(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>])
     );
     ended.sample(&[("end", &"answered")], r.answered);
     ended.sample(&[("end", &"returned")], r.failed);
+    page.counter(
+        "sluice_paging_answered_total",
+        "Idle UEs (FARs of theirs) that were told of and to which packets are forwarded again.",
+    )
+    .sample(&[], r.paging_answered);
     let mut now = page.gauge(
         "sluice_session_reports",
         "Sessions with something to report now, and those of them with a request under way.",

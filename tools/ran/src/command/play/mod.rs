@@ -6,6 +6,7 @@ mod ended;
 mod outcome;
 mod paced;
 mod programs;
+mod signals;
 mod tasks;
 
 use std::path::{Path, PathBuf};
@@ -144,6 +145,25 @@ impl Player {
             Act::Churn(churn) => {
                 self.say(step, &format!("{} UEs come and go", churn.ues.len()));
                 self.churn(churn)
+            }
+            Act::Signal(signal) => {
+                let (count, what) = (signal.ues.len(), signal.what.describe());
+                self.say(step, &format!("{count} UEs {what}"));
+                self.signal(signal)
+            }
+            Act::Cycle(cycle) => {
+                let (count, at_once) = (cycle.ues.len(), cycle.at_once);
+                let what = format!("{count} UEs register and deregister, {at_once} at a time");
+                self.say(step, &what);
+                self.cycle(cycle)
+            }
+            Act::Misbehave(misbehave) => {
+                self.misbehave(misbehave);
+                Ok(())
+            }
+            Act::Reset(gnbs) => {
+                gnbs.iter().for_each(|gnb| self.world.reset_n2(*gnb));
+                Ok(())
             }
             Act::Repeat(repeat) => self.repeat(repeat),
             Act::Check(check) => self.check(check),

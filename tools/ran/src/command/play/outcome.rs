@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Player;
 use crate::command::metrics::{METRICS, OF_GNB, index};
-use crate::command::runtime::Figures;
+use crate::command::runtime::{Figures, Tally};
 use crate::command::{Halt, at};
 use sluice::exit::Exit;
 
@@ -43,6 +43,7 @@ pub struct ScenarioResult {
     gnbs: Vec<String>,
     figures: Figures,
     attached_last: usize,
+    tally: Tally,
 }
 
 impl Player {
@@ -79,6 +80,7 @@ impl Player {
             duration,
             figures,
             attached_last,
+            tally: self.world.take_tally(),
         }
     }
 }
@@ -137,6 +139,7 @@ impl ScenarioResult {
                 "{verdict}  {place:<width$}  {what}: expected {expected}, seen {seen}"
             );
         }
+        text.push_str(&self.tally.text());
         let (passed, failed) = (self.passed(), self.failed());
         let (halt, seconds) = (self.halt(), self.duration.as_secs_f64());
         let _ = writeln!(
@@ -168,6 +171,7 @@ impl ScenarioResult {
             "attached_at_the_end": self.attached_last,
             "gnbs": gnbs.collect::<Vec<_>>(),
             "counters": counters(&self.figures),
+            "procedures": self.tally.json(),
         })
     }
 }

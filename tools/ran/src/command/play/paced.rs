@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 use super::Player;
 use crate::command::Halt;
 use crate::command::runtime::Runtime;
-use crate::command::scenario::{Attach, Detach, Handover};
+use crate::command::scenario::{Attach, Detach, Handover, Signal, SignalKind};
 
+/// How long each procedure of a UE with a SIM may take (TS 24.501, T3510).
+const LIMIT: Duration = Duration::from_secs(15);
 /// UEs whose procedures go together where no rate is asked for.
 const TOGETHER: usize = 32;
 /// How long a procedure waits for an association that has gone.
@@ -14,13 +16,34 @@ const N4_PATIENCE: Duration = Duration::from_secs(60);
 
 impl Player {
     pub(super) fn attach(&mut self, attach: &Attach) -> Result<(), Halt> {
-        self.paced(&attach.ues, attach.rate, |world, ues| {
+        let (sims, others) = self.by_sim(&attach.ues);
+        self.paced(&others, attach.rate, |world, ues| {
             world.attach(ues, attach.gnb);
+        })?;
+        let away = sims.into_iter().filter(|ue| !self.world.is_registered(*ue));
+        self.signal(&Signal {
+            ues: away.collect(),
+            rate: attach.rate,
+            what: SignalKind::Attach,
+            limit: LIMIT,
         })
     }
 
     pub(super) fn detach(&mut self, detach: &Detach) -> Result<(), Halt> {
-        self.paced(&detach.ues, detach.rate, Runtime::detach)
+        let (sims, others) = self.by_sim(&detach.ues);
+        self.paced(&others, detach.rate, Runtime::detach)?;
+        let there = sims.into_iter().filter(|ue| self.world.is_registered(*ue));
+        self.signal(&Signal {
+            ues: there.collect(),
+            rate: detach.rate,
+            what: SignalKind::Deregister { switch_off: false },
+            limit: LIMIT,
+        })
+    }
+
+    /// UEs with SIMs, and those without.
+    fn by_sim(&self, ues: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        ues.iter().copied().partition(|ue| self.world.has_sim(*ue))
     }
 
     pub(super) fn hand_over(&mut self, handover: &Handover) -> Result<(), Halt> {

@@ -74,7 +74,7 @@ fn seats(ues: &[Ue], program: &RunProgram) -> Result<VecDeque<Seat>, sluice_host
         .into());
     };
     let attached = wanted.iter().filter_map(|ue| ues.get(*ue));
-    let attached = attached.filter(|ue| ue.served().is_some());
+    let attached = attached.filter(|ue| ue.can_send());
     Ok(attached
         .map(|ue| Seat {
             name: ue.name(),

@@ -35,7 +35,7 @@ impl Work {
 impl Player {
     pub(super) fn ping(&mut self, line: u32, ping: &Ping) -> Result<(), Halt> {
         let ues = ping.ues.iter().filter_map(|ue| self.world.ues().get(*ue));
-        let attached = ues.filter(|ue| ue.served().is_some());
+        let attached = ues.filter(|ue| ue.can_send());
         self.last_ping = self.last_ping.wrapping_add(1);
         let from = attached.filter_map(|ue| Some((ue.ns.clone(), ue.address_for(ping.to)?)));
         let from = from.collect();

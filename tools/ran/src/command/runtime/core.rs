@@ -1,6 +1,6 @@
 //! The emulated SMF and its association.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
@@ -23,7 +23,8 @@ const FIRST_TEID: u32 = 0x0100_0001;
 pub struct Core {
     smf: Smf,
     network: Arc<Network>,
-    n3_upf: Option<Ipv4Addr>,
+    n3_upf: Option<IpAddr>,
+    is_n3_ipv6: bool,
     /// When the UPF started that the association is with.
     pub upf_started: Option<NtpTime>,
     trying: Option<Receiver<Result<Peer, SmfError>>>,
@@ -32,8 +33,9 @@ pub struct Core {
 }
 
 impl Core {
-    /// Starts it and sets up the association.
-    pub fn start(n4: &N4) -> Result<Self, Failure> {
+    /// Starts it and sets up the association. Whether N3 is IPv6 tells which addresses it asks the
+    /// UPF for.
+    pub fn start(n4: &N4, is_n3_ipv6: bool) -> Result<Self, Failure> {
         let ns = match &n4.namespace {
             NetnsPlace::Named(name) => Ns::named(name),
             _ => Ns::current(),
@@ -55,6 +57,7 @@ impl Core {
         Ok(Self {
             smf,
             network: Arc::new(n4.network.clone()),
+            is_n3_ipv6,
             n3_upf: n4.n3_upf.filter(|_| n4.dialect.chooses_teids()),
             upf_started: Some(peer.recovery_time_stamp),
             trying: None,
@@ -76,8 +79,10 @@ impl Core {
         plan.measured = group.measured;
         (plan.ambr, plan.flow_mbr) = (group.ambr, group.mbr);
         let teid = Teid::new(FIRST_TEID + ue.number as u32);
-        if let Some((ipv4, teid)) = self.n3_upf.zip(teid) {
-            plan.uplink = UplinkTeid::ChosenByCp(Tunnel { teid, ipv4 });
+        if let Some((address, teid)) = self.n3_upf.zip(teid) {
+            plan.uplink = UplinkTeid::ChosenByCp(Tunnel { teid, address });
+        } else if self.is_n3_ipv6 {
+            plan.uplink = UplinkTeid::ChosenByUpAtIpv6;
         }
         plan
     }

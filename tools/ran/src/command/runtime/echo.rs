@@ -1,6 +1,6 @@
 //! Echo Requests of gNBs, and their responses.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use crate::EchoAnswer;
@@ -30,7 +30,7 @@ impl Echoes {
 
 impl Runtime {
     /// A gNB asks whether `to`, or where its UEs' packets go, is there.
-    pub fn send_echo(&mut self, gnb: usize, to: Option<Ipv4Addr>, wait: Duration) {
+    pub fn send_echo(&mut self, gnb: usize, to: Option<IpAddr>, wait: Duration) {
         let peers = match to {
             Some(to) => vec![to],
             None => self.upfs_of(gnb),

@@ -1,10 +1,10 @@
 //! A scenario's gNB, across restarts.
 
 use std::fmt::Write as _;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::IpAddr;
 
 use crate::{Gnb, GnbConfig, GnbHandle, Mute, RanError};
-use sluice_host::link::Link;
+use sluice_host::link::{Link, global_ipv6_addresses};
 use sluice_host::netns::Ns;
 use sluice_host::udp::UdpSocket;
 use sluice_wire::gtpu;
@@ -21,6 +21,7 @@ use super::namespaces::Namespaces;
 const LARGEST_PDU_BYTES: u16 = 9000;
 /// Prefix length of addresses that we add to an interface.
 const ADDED_PREFIX: u8 = 24;
+const ADDED_PREFIX_IPV6: u8 = 64;
 
 /// A gNB.
 pub struct Station {
@@ -43,7 +44,7 @@ pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Station>,
     let mut stations = Vec::new();
     for group in &scenario.gnbs {
         let ns = places.existing(&group.namespace)?;
-        let address = |n: usize| Ipv4Addr::from_bits(group.n3.to_bits() + n as u32);
+        let address = |n: usize| group.n3_of(n);
         if let Some(interface) = &group.interface {
             let (mut add, mut delete) = (String::new(), String::new());
             let label = own_label(interface);
@@ -52,9 +53,14 @@ pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Station>,
                 if theirs.contains(&address) {
                     continue;
                 }
-                let what = format!("{address}/{ADDED_PREFIX} dev {interface}");
+                let (prefix, how) = match address {
+                    IpAddr::V4(_) => (ADDED_PREFIX, format!("label {label}")),
+                    // Used at once: nobody else is asked whether he has it.
+                    IpAddr::V6(_) => (ADDED_PREFIX_IPV6, "nodad".to_owned()),
+                };
+                let what = format!("{address}/{prefix} dev {interface}");
                 // A killed run may have left it. Writing to a String cannot fail.
-                let _ = writeln!(add, "addr replace {what} label {label}");
+                let _ = writeln!(add, "addr replace {what} {how}");
                 let _ = writeln!(delete, "addr del {what}");
             }
             // Not those of a run that lives: with the end of this one they would go.
@@ -79,8 +85,8 @@ pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Station>,
 }
 
 /// Whether nobody else plays a gNB at this address.
-fn must_be_free(n3: Ipv4Addr, ns: &Ns) -> Result<(), Failure> {
-    match UdpSocket::bind(ns, SocketAddrV4::new(n3, gtpu::PORT)) {
+fn must_be_free(n3: IpAddr, ns: &Ns) -> Result<(), Failure> {
+    match UdpSocket::bind(ns, (n3, gtpu::PORT)) {
         Err(error) if !error.is_not_our_address() => Err(Failure::lacking(error)),
         _ => Ok(()),
     }
@@ -95,14 +101,19 @@ fn own_label(interface: &str) -> String {
     }
 }
 
-/// Addresses that the interface has, and not from a run: they stay when this one ends.
-fn foreign_addresses(interface: &str, ns: &Ns) -> Result<Vec<Ipv4Addr>, Failure> {
+/// Addresses that the interface has, and not from a run: they stay when this one ends. IPv6 addresses
+/// have no labels, so those that a killed run has left stay, too.
+fn foreign_addresses(interface: &str, ns: &Ns) -> Result<Vec<IpAddr>, Failure> {
     let found = Link::new(ns, interface).and_then(|link| link.addresses());
     let found = found
         .map_err(|error| no_interface(interface, ns).unwrap_or_else(|| Failure::lacking(error)))?;
     let marked = format!("{interface}:ran");
     let theirs = found.into_iter().filter(|found| found.label != marked);
-    Ok(theirs.map(|found| found.address).collect())
+    let mut all: Vec<_> = theirs.map(|found| IpAddr::V4(found.address)).collect();
+    let ipv6 = global_ipv6_addresses(ns).map_err(Failure::lacking)?;
+    let ours = ipv6.into_iter().filter(|(name, _)| name == interface);
+    all.extend(ours.map(|(_, address)| IpAddr::V6(address)));
+    Ok(all)
 }
 
 /// In words of the scenario, if that is why addresses could not be given.
@@ -118,7 +129,7 @@ fn no_interface(interface: &str, ns: &Ns) -> Option<Failure> {
 }
 
 impl Station {
-    fn start(name: &str, ns: &Ns, n3: Ipv4Addr, number: usize) -> Result<Self, RanError> {
+    fn start(name: &str, ns: &Ns, n3: IpAddr, number: usize) -> Result<Self, RanError> {
         let mut config = GnbConfig::new(name, ns, n3);
         config.largest_pdu_bytes = LARGEST_PDU_BYTES;
         let gnb = Gnb::start(&config)?;
@@ -141,7 +152,7 @@ impl Station {
     }
 
     /// Its address on N3.
-    pub fn n3(&self) -> Ipv4Addr {
+    pub fn n3(&self) -> IpAddr {
         self.config.n3
     }
 
@@ -210,6 +221,7 @@ impl Runtime {
             self.fail(format!("restart: {error}"));
         }
         self.left.retain(|left| left.gnb != index);
+        self.restart_n2(index);
     }
 
     /// A gNB keeps things to itself.

@@ -1,6 +1,6 @@
 //! UE mobility: attach, handover, detach.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use crate::{Detached, FTeid, Flow, HandoverTarget, RanError, UeConfig};
@@ -66,7 +66,7 @@ impl Runtime {
     }
 
     /// Has the UE's kernel ask for a router, if the session has IPv6.
-    fn start_ipv6(&mut self, index: usize) {
+    pub(super) fn start_ipv6(&mut self, index: usize) {
         let Some(ue) = self.ues.get(index).filter(|ue| ue.served().is_some()) else {
             return;
         };
@@ -79,9 +79,9 @@ impl Runtime {
     pub(super) fn connect(&mut self, what: &str, ues: &[usize], change: fn(Tunnel) -> Change) {
         let place = |ue: usize| {
             let served = self.ues.get(ue)?.served()?;
-            let ipv4 = self.stations.get(served.gnb)?.n3();
+            let address = self.stations.get(served.gnb)?.n3();
             let teid = served.teid;
-            Some((ue, change(Tunnel { teid, ipv4 })))
+            Some((ue, change(Tunnel { teid, address })))
         };
         let changes: Vec<_> = ues.iter().filter_map(|ue| place(*ue)).collect();
         self.change(what, &changes);
@@ -323,7 +323,7 @@ impl Runtime {
     }
 
     /// Takes a UE from its gNB. A gNB that has died has nothing left of it.
-    fn leave(&mut self, served: &Served) -> Option<Detached> {
+    pub(super) fn leave(&mut self, served: &Served) -> Option<Detached> {
         let station = self.stations.get_mut(served.gnb)?;
         station.served = station.served.saturating_sub(1);
         let detached = station.handle().detach(served.id);
@@ -341,8 +341,8 @@ impl Runtime {
         let ue = self.ues.get(ue)?;
         let tunnels = self.scenario.ues.get(ue.group)?.tunnels?;
         let teid = Teid::new(tunnels.uplink_teid + ue.member as u32)?;
-        let ipv4: Ipv4Addr = tunnels.upf;
-        Some(Tunnel { teid, ipv4 })
+        let address = tunnels.upf;
+        Some(Tunnel { teid, address })
     }
 
     fn given_downlink(&self, ue: usize) -> Option<Teid> {
@@ -352,7 +352,7 @@ impl Runtime {
     }
 
     /// Addresses of UPFs that UEs of a gNB send to.
-    pub(super) fn upfs_of(&self, gnb: usize) -> Vec<Ipv4Addr> {
+    pub(super) fn upfs_of(&self, gnb: usize) -> Vec<IpAddr> {
         let served = self.ues.iter().filter_map(Ue::served);
         let here = served.filter(|served| served.gnb == gnb);
         let mut upfs: Vec<_> = here

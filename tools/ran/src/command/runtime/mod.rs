@@ -8,6 +8,7 @@ mod core;
 mod echo;
 mod gnb;
 mod mobility;
+mod n2;
 mod namespaces;
 mod restore;
 mod sessions;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+pub use n2::{Signalling, Tally};
 pub use snapshot::Figures;
 pub use ues::{State, Ue};
 
@@ -104,6 +106,9 @@ pub struct Runtime {
     stations: Vec<Station>,
     ues: Vec<Ue>,
     core: Option<Core>,
+    n2: Option<Signalling>,
+    /// Procedures of UEs with SIMs, when N2 has ended.
+    tally: Tally,
     left: Vec<Left>,
     echoes: Echoes,
     live: Live,
@@ -120,8 +125,14 @@ impl Runtime {
         // gNBs first: where another run has their ports, its rules are not touched.
         let stations = gnb::all(scenario, &mut places)?;
         let ues = ues::all(scenario, &mut places)?;
-        let core = scenario.n4.as_ref().map(Core::start).transpose()?;
-        Ok(Self {
+        let is_ipv6 = scenario.is_n3_ipv6();
+        let core = scenario.n4.as_ref().map(|n4| Core::start(n4, is_ipv6));
+        let core = core.transpose()?;
+        let mut n2 = Signalling::open(scenario, &mut places)?;
+        if let Some(n2) = &mut n2 {
+            n2.set_up(scenario, &until)?;
+        }
+        let mut this = Self {
             scenario: Arc::clone(scenario),
             screen: screen.clone(),
             until,
@@ -129,13 +140,22 @@ impl Runtime {
             stations,
             ues,
             core,
+            n2,
+            tally: Tally::default(),
             left: Vec::new(),
             echoes: Echoes::new(scenario.echo_every),
             live: Live::new(),
             last_pulse: Instant::now(),
             complaints: 0,
             places,
-        })
+        };
+        this.add_lines()?;
+        Ok(this)
+    }
+
+    /// What became of procedures of UEs with SIMs, once N2 has ended.
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
     }
 
     /// What stays in namespaces that were there before, and how it is taken away.
@@ -164,7 +184,7 @@ impl Runtime {
                 return Ok(());
             }
             // A signal is heard as soon as a person notices.
-            std::thread::sleep(rest.min(Duration::from_millis(50)));
+            self.turn(rest.min(Duration::from_millis(50)));
         }
     }
 
@@ -179,6 +199,7 @@ impl Runtime {
         self.keep_association();
         self.forget_left(now);
         self.look_after_echoes(now);
+        self.look_after_bearers(now);
         self.show(now);
     }
 
@@ -202,7 +223,9 @@ impl Runtime {
         }
         let rows: Vec<_> = self.stations.iter().map(Station::row).collect();
         let n4 = self.core.as_ref().map(Core::describe);
-        self.live.show(&self.screen, now, rows, n4, &self.totals);
+        let n2 = self.n2.as_ref().map(Signalling::describe);
+        self.live
+            .show(&self.screen, now, rows, (n4, n2), &self.totals);
     }
 }
 
@@ -210,6 +233,7 @@ impl Runtime {
     /// Detaches all UEs and releases the association. What fails is counted; devices and
     /// namespaces go in any case, with the value.
     pub fn close(&mut self) {
+        self.close_n2();
         let all: Vec<_> = (0..self.ues.len()).collect();
         for some in all.chunks(TOGETHER) {
             self.detach(some);

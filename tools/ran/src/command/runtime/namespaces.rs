@@ -91,6 +91,15 @@ impl Namespaces {
         self.set(ns, lines, undo)
     }
 
+    /// Runs `ip` commands in the end, where the namespace stays; and now, for what a killed run has
+    /// left.
+    pub fn undo_later(&mut self, ns: &Ns, undo: String) {
+        if !self.is_made(ns) {
+            let _ = ns.ip_batch_all(&undo);
+            self.undo.add(ns, undo);
+        }
+    }
+
     fn is_made(&self, ns: &Ns) -> bool {
         self.made.iter().any(|made| made.ns().name() == ns.name())
     }

@@ -12,7 +12,7 @@ const WINDOW: usize = 64;
 /// The UPF's end as the gNB wants it.
 pub fn f_teid(tunnel: Tunnel) -> FTeid {
     FTeid {
-        address: tunnel.ipv4,
+        address: tunnel.address,
         teid: tunnel.teid,
     }
 }
@@ -22,7 +22,8 @@ impl Runtime {
     pub(super) fn has_session_of_ours(&self, ue: usize) -> bool {
         let group = self.ues.get(ue).map_or(0, |ue| ue.group);
         let group = self.scenario.ues.get(group);
-        self.core.is_some() && group.is_some_and(|group| group.tunnels.is_none())
+        self.core.is_some()
+            && group.is_some_and(|group| group.tunnels.is_none() && group.sims.is_none())
     }
 
     /// Establishes sessions of these UEs; gives what came of each. Failures are counted.
@@ -157,7 +158,7 @@ impl Runtime {
         }
     }
 
-    pub(super) fn fail_for(&mut self, what: &str, ue: usize, error: &dyn std::fmt::Display) {
+    pub fn fail_for(&mut self, what: &str, ue: usize, error: &dyn std::fmt::Display) {
         let name = self.ues.get(ue).map(super::Ue::name).unwrap_or_default();
         self.fail(format!("{what} of {name}: {error}"));
     }

@@ -7,8 +7,13 @@ use sluice_host::link::global_ipv6_addresses;
 use sluice_host::process::resident_bytes;
 
 use super::super::metrics::{COUNT, OF_GNB, index};
-use super::Runtime;
 use super::ues::{State, Ue};
+use super::{Runtime, Signalling};
+
+/// Procedures, as the fleet names them.
+const REGISTRATION: &str = "registration";
+const ESTABLISHMENT: &str = "session establishment";
+const SERVICE: &str = "service request";
 
 /// The figures of each gNB, and those of all.
 #[derive(Clone, Debug)]
@@ -33,7 +38,11 @@ impl Runtime {
         let totals = &self.totals;
         let mut world = [0.0; COUNT];
         let mut put = |name: &str, value: f64| world[index(name)] = value;
-        put("sessions", sessions.unwrap_or(0) as f64);
+        let of_sims = self.n2.as_ref().map_or(0, Signalling::sessions);
+        put("sessions", (sessions.unwrap_or(0) + of_sims) as f64);
+        for (name, value) in self.signalling() {
+            put(name, value);
+        }
         put("ipv6_ready", ipv6_ready as f64);
         put(
             "without_radio",
@@ -58,6 +67,53 @@ impl Runtime {
         }
         put("memory_mb", resident_bytes() as f64 / 1e6);
         Figures { gnbs, world }
+    }
+
+    /// Figures of N1 and N2.
+    fn signalling(&self) -> Vec<(&'static str, f64)> {
+        let n2 = self.n2.as_ref();
+        let tally = n2.map_or(&self.tally, |n2| &n2.tally);
+        let done = |name: &str| tally.kind(name).map_or(0, |kind| kind.done);
+        let ms = |name: &str, quantile: f64| {
+            let kind = tally.kind(name);
+            kind.map_or(0.0, |kind| kind.quantile_ms(quantile))
+        };
+        let registrations = done(REGISTRATION) + done("registration update");
+        let mut figures: Vec<(&'static str, f64)> = [
+            ("registrations", registrations),
+            ("establishments", done(ESTABLISHMENT)),
+            ("releases", done("session release")),
+            ("services", done(SERVICE)),
+            ("idles", done("AN release")),
+            ("path_switches", done("path switch")),
+            ("n2_handovers", done("handover")),
+            ("deregistrations", done("deregistration")),
+            ("refusals", tally.sum(|kind| kind.refused)),
+            ("timeouts", tally.sum(|kind| kind.timed_out)),
+            ("cut_off", tally.sum(|kind| kind.lost)),
+        ]
+        .map(|(name, value)| (name, value as f64))
+        .into();
+        figures.extend([
+            ("registration_p50_ms", ms(REGISTRATION, 0.5)),
+            ("registration_p99_ms", ms(REGISTRATION, 0.99)),
+            ("establishment_p50_ms", ms(ESTABLISHMENT, 0.5)),
+            ("establishment_p99_ms", ms(ESTABLISHMENT, 0.99)),
+            ("service_p50_ms", ms(SERVICE, 0.5)),
+            ("service_p99_ms", ms(SERVICE, 0.99)),
+        ]);
+        if let Some(n2) = n2 {
+            figures.extend([
+                ("gnbs_up", n2.gnbs_up().0 as f64),
+                ("registered", n2.fleet().registered() as f64),
+                ("connected", n2.fleet().connected() as f64),
+                ("busy", self.busy() as f64),
+                ("pagings", n2.fleet().pagings() as f64),
+                ("n2_lost", n2.lost as f64),
+                ("n2_errors", n2.errors() as f64),
+            ]);
+        }
+        figures
     }
 
     /// Served UEs that have the IPv6 address of their session.

@@ -13,7 +13,7 @@ use sluice_smf::{Traffic, Tunnel, UeAddresses};
 use sluice_wire::ids::{Seid, Teid, UrrId};
 
 use super::super::Failure;
-use super::super::scenario::{NetnsPlace, Scenario, Ues};
+use super::super::scenario::{NO_ADDRESS, NetnsPlace, Scenario, Ues};
 use super::namespaces::Namespaces;
 
 /// The first UE's routing table, where UEs share a namespace.
@@ -32,6 +32,12 @@ pub struct Ue {
     /// Where its device is.
     pub ns: Ns,
     route: TunRoute,
+    /// It comes back by itself when it is idle and has something to send.
+    pub has_sim: bool,
+    /// Which session of a UE with a SIM, where it is not the first.
+    pub session: Option<u8>,
+    /// Packets that it sent while it was idle.
+    pub held: Vec<Vec<u8>>,
     /// What it is doing.
     pub state: State,
 }
@@ -123,12 +129,44 @@ impl Session {
 impl Ue {
     /// What people call it.
     pub fn name(&self) -> String {
-        format!("UE {}", self.number)
+        match self.session {
+            None => format!("UE {}", self.number),
+            Some(session) => format!("UE {}, session {session}", self.number),
+        }
     }
 
     /// Its device's name.
     pub fn device(&self) -> String {
-        format!("ue{}", self.number)
+        match self.session {
+            None => format!("ue{}", self.number),
+            Some(session) => format!("ue{}s{session}", self.number),
+        }
+    }
+
+    /// The same UE's further session, which has a device of its own; `line` is its index.
+    pub fn further(&self, session: u8, line: usize) -> Self {
+        // Also where the first session has the default route.
+        let table = FIRST_TABLE + line as u32 + 1;
+        Self {
+            number: self.number,
+            group: self.group,
+            member: self.member,
+            addresses: NO_ADDRESS,
+            ns: self.ns.clone(),
+            route: TunRoute::Table { table },
+            has_sim: self.has_sim,
+            session: Some(session),
+            held: Vec::new(),
+            state: State::Off,
+        }
+    }
+
+    /// Its routing table, if it has one of its own.
+    pub fn table(&self) -> Option<u32> {
+        match self.route {
+            TunRoute::Table { table } => Some(table),
+            _ => None,
+        }
     }
 
     /// Makes its device.
@@ -184,6 +222,15 @@ impl Ue {
         lines
     }
 
+    /// Whether programs can send from its device: a gNB serves it, or will when it comes back.
+    pub fn can_send(&self) -> bool {
+        match self.state {
+            State::Off => false,
+            State::On(_) => true,
+            State::Stranded(_) => self.has_sim,
+        }
+    }
+
     /// As a served one.
     pub fn served(&self) -> Option<&Served> {
         match &self.state {
@@ -225,13 +272,17 @@ pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Ue>, Fail
     let mut rules: HashMap<Option<String>, (Ns, String)> = HashMap::new();
     for (index, group) in scenario.ues.iter().enumerate() {
         let shared = match group.namespace {
+            // Nobody needs one for what has no device.
+            _ if !group.has_devices() => Some(Ns::current().map_err(Failure::lacking)?),
             NetnsPlace::Each => None,
             NetnsPlace::Group => Some(places.make(&format!("ran-{}", group.name))?),
             _ => Some(places.existing(&group.namespace)?),
         };
         for member in 0..group.count {
             let ue = ue(group, index, member, ues.len(), shared.as_ref(), places)?;
-            if let TunRoute::Table { table } = ue.route {
+            if let TunRoute::Table { table } = ue.route
+                && group.sims.is_none()
+            {
                 let name = ue.ns.name().map(str::to_owned);
                 let entry = rules.entry(name).or_insert((ue.ns.clone(), String::new()));
                 entry.1.push_str(&ue.rules(table));
@@ -272,6 +323,9 @@ fn ue(
         addresses: group.addresses_of(member),
         ns,
         route,
+        has_sim: group.sims.is_some(),
+        session: None,
+        held: Vec::new(),
         state: State::Off,
     })
 }

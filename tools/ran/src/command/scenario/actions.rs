@@ -1,6 +1,6 @@
 //! Parameters of scenario actions.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::Mute;
@@ -10,7 +10,8 @@ use super::kinds::{self, NetnsPlace};
 use super::names::Names;
 use super::steps::Act;
 use sluice::config::fields::Fields;
-use sluice::config::kind;
+use sluice::config::kind::{self, Kind};
+use sluice_n1::RegistrationKind;
 
 /// UEs get sessions and devices.
 #[derive(Clone, Debug)]
@@ -70,7 +71,7 @@ pub struct Echo {
     /// Of which.
     pub gnbs: Vec<usize>,
     /// To whom; `None`: to the addresses that their UEs' uplinks lead to.
-    pub to: Option<Ipv4Addr>,
+    pub to: Option<IpAddr>,
     /// How long an answer may take.
     pub wait: Duration,
 }
@@ -130,6 +131,116 @@ pub struct Repeat {
     pub steps: Vec<Step>,
 }
 
+/// Procedures of UEs with SIMs.
+#[derive(Clone, Debug)]
+pub struct Signal {
+    /// Which UEs.
+    pub ues: Vec<usize>,
+    /// Per second, open-loop; `None`: some at a time, as fast as it goes.
+    pub rate: Option<f64>,
+    /// What each does.
+    pub what: SignalKind,
+    /// How long a procedure may take.
+    pub limit: Duration,
+}
+
+/// What UEs with SIMs do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SignalKind {
+    /// They register and establish all sessions that they have.
+    Attach,
+    /// They register.
+    Register(RegistrationKind),
+    /// They establish a session, or all that they have.
+    Establish(Option<u8>),
+    /// They release a session, or all.
+    Release(Option<u8>),
+    /// Their gNB releases them: they are idle.
+    Idle,
+    /// They come back by a service request.
+    Service,
+    /// They go to another gNB; `None`: the one after theirs.
+    HandOver(By, Option<usize>),
+    /// They deregister.
+    Deregister {
+        /// Without waiting for an answer.
+        switch_off: bool,
+    },
+}
+
+/// Who arranges a handover.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// The gNBs.
+    Xn,
+    /// The AMF.
+    N2,
+}
+
+impl SignalKind {
+    /// In words, behind a number of UEs.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Attach => "register and establish sessions",
+            Self::Register(_) => "register",
+            Self::Establish(_) => "establish sessions",
+            Self::Release(_) => "release sessions",
+            Self::Idle => "become idle",
+            Self::Service => "come back by service request",
+            Self::HandOver(By::Xn, _) => "go to another gNB by Xn",
+            Self::HandOver(By::N2, _) => "go to another gNB by N2",
+            Self::Deregister { .. } => "deregister",
+        }
+    }
+}
+
+/// UEs go through registration and deregistration again and again.
+#[derive(Clone, Debug)]
+pub struct Cycle {
+    /// Which UEs.
+    pub ues: Vec<usize>,
+    /// How many at the same time.
+    pub at_once: usize,
+    /// How long.
+    pub time: Duration,
+    /// How long a procedure may take.
+    pub limit: Duration,
+}
+
+/// UEs with SIMs do what they should not.
+#[derive(Clone, Debug)]
+pub struct Misbehave {
+    /// Which UEs.
+    pub ues: Vec<usize>,
+    /// What.
+    pub what: Wrong,
+}
+
+/// What a UE does wrong, until it is told to do nothing wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// Nothing.
+    Nothing,
+    /// It answers nothing.
+    Silent,
+    /// MACs of its first messages are wrong.
+    Mac,
+    /// It answers a challenge wrongly.
+    Res,
+    /// It says once that the key set identifier is in use.
+    Ngksi,
+    /// It refuses the security mode.
+    SecurityMode,
+    /// It does not say that a registration is complete.
+    NoComplete,
+    /// Its SIM is ahead of the network's sequence numbers, once.
+    Sqn,
+    /// It goes by a name that nobody gave it, once.
+    Guti,
+    /// It has lost its keys, once.
+    Keys,
+}
+
 /// Reads actions of a scenario with these names.
 pub struct ActionReader<'n> {
     pub(super) names: &'n Names,
@@ -157,6 +268,8 @@ impl ActionReader<'_> {
     }
 
     pub(super) fn handover(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let words = kind::word(&[("xn", By::Xn), ("n2", By::N2)]);
+        let by = f.optional("by", &words);
         let ues = f.or("ues", "all", &self.names.ues());
         let from = f.optional("from", &self.names.one_gnb());
         let to = f.or("to", "next", &self.names.gnb_or_next());
@@ -165,6 +278,25 @@ impl ActionReader<'_> {
             let key = f.key("to");
             let what = "there is one gNB";
             f.report().problem(to.line, key, what, "at least two gnbs");
+        }
+        if let Some(by) = by {
+            if let Some(from) = &from {
+                let (key, what) = (f.key("from"), "given together with by");
+                let expected = "one of both: UEs with SIMs go from where they are";
+                f.report().problem(from.line, key, what, expected);
+            }
+            let limit = f.or("limit", "15s", &kinds::duration());
+            return Some(Act::Signal(Signal {
+                ues: self.names.with_sims(&ues, f),
+                rate: rate.value,
+                what: SignalKind::HandOver(by.value, to.value),
+                limit: limit.value,
+            }));
+        }
+        if ues.value.iter().any(|ue| self.names.has_sim(*ue)) {
+            let (key, what) = (f.key("ues"), "there are UEs with SIMs among them");
+            let expected = "by: xn or by: n2 for these, and UEs without sim in a step of their own";
+            f.report().problem(ues.line, key, what, expected);
         }
         Some(Act::Handover(Handover {
             ues: ues.value,
@@ -195,7 +327,7 @@ impl ActionReader<'_> {
 
     pub(super) fn echo(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
         let gnbs = f.or("gnbs", "all", &self.names.gnbs());
-        let to = f.optional("to", &kind::ipv4());
+        let to = f.optional("to", &kind::ip());
         let wait = f.or("wait", "1s", &kinds::duration());
         Some(Act::Echo(Echo {
             gnbs: gnbs.value,
@@ -251,7 +383,7 @@ impl ActionReader<'_> {
         let ues = f.or("ues", "all", &self.names.ues());
         let expected = "so many per second from 0.001 to 100000";
         let rates = kinds::rate();
-        let rate = kind::Kind::new(expected, move |text| rates.parse(text).flatten());
+        let rate = Kind::new(expected, move |text| rates.parse(text).flatten());
         let rate = f.required("rate", &rate);
         let time = f.required("for", &kinds::duration());
         Some(Act::Churn(Churn {
@@ -261,16 +393,103 @@ impl ActionReader<'_> {
         }))
     }
 
+    /// Keys that all procedures have.
+    fn signal(&self, f: &mut Fields<'_, '_>, what: SignalKind) -> Act {
+        let ues = f.or("ues", "all", &self.names.ues());
+        let rate = f.or("rate", "max", &kinds::rate());
+        let limit = f.or("limit", "15s", &kinds::duration());
+        let ues = self.names.with_sims(&ues, f);
+        Act::Signal(Signal {
+            ues,
+            rate: rate.value,
+            what,
+            limit: limit.value,
+        })
+    }
+
+    pub(super) fn register(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let words = kind::word(&[
+            ("initial", RegistrationKind::Initial),
+            ("mobility", RegistrationKind::Mobility),
+            ("periodic", RegistrationKind::Periodic),
+        ]);
+        let kind = f.or("kind", "initial", &words);
+        Some(self.signal(f, SignalKind::Register(kind.value)))
+    }
+
+    pub(super) fn establish(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let session = f.or("session", "all", &session());
+        Some(self.signal(f, SignalKind::Establish(session.value)))
+    }
+
+    pub(super) fn release(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let session = f.or("session", "all", &session());
+        Some(self.signal(f, SignalKind::Release(session.value)))
+    }
+
+    pub(super) fn idle(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        Some(self.signal(f, SignalKind::Idle))
+    }
+
+    pub(super) fn service(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        Some(self.signal(f, SignalKind::Service))
+    }
+
+    pub(super) fn deregister(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let switch_off = f.or("switch_off", "false", &kind::boolean()).value;
+        Some(self.signal(f, SignalKind::Deregister { switch_off }))
+    }
+
+    pub(super) fn cycle(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let ues = f.or("ues", "all", &self.names.ues());
+        let at_once = f.or("at_once", "32", &kind::number(1, 10_000, ""));
+        let time = f.required("for", &kinds::duration());
+        let limit = f.or("limit", "15s", &kinds::duration());
+        let ues = self.names.with_sims(&ues, f);
+        Some(Act::Cycle(Cycle {
+            ues,
+            at_once: at_once.value,
+            time: time?.value,
+            limit: limit.value,
+        }))
+    }
+
+    pub(super) fn misbehave(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let ues = f.or("ues", "all", &self.names.ues());
+        let words = kind::word(&[
+            ("nothing", Wrong::Nothing),
+            ("silent", Wrong::Silent),
+            ("mac", Wrong::Mac),
+            ("res", Wrong::Res),
+            ("ngksi", Wrong::Ngksi),
+            ("security_mode", Wrong::SecurityMode),
+            ("no_complete", Wrong::NoComplete),
+            ("sqn", Wrong::Sqn),
+            ("guti", Wrong::Guti),
+            ("keys", Wrong::Keys),
+        ]);
+        let what = f.required("what", &words);
+        let ues = self.names.with_sims(&ues, f);
+        Some(Act::Misbehave(Misbehave {
+            ues,
+            what: what?.value,
+        }))
+    }
+
+    pub(super) fn reset(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let gnbs = f.required("gnbs", &self.names.gnbs());
+        Some(Act::Reset(gnbs?.value))
+    }
+
     pub(super) fn repeat(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
         let times = kind::number(1, u64::MAX, "");
-        let forever =
-            kind::Kind::new(
-                format!("forever or {}", times.expected),
-                move |text| match text {
-                    "forever" => Some(None),
-                    _ => times.parse(text).map(Some),
-                },
-            );
+        let forever = Kind::new(
+            format!("forever or {}", times.expected),
+            move |text| match text {
+                "forever" => Some(None),
+                _ => times.parse(text).map(Some),
+            },
+        );
         let times = f.or("times", "forever", &forever);
         let expected = "a list of steps, such as - wait: 1s";
         let steps = f.required_sections("steps", expected, |f| Step::read(f, self.names));
@@ -279,4 +498,14 @@ impl ActionReader<'_> {
             steps,
         }))
     }
+}
+
+/// A session's number, or `all`.
+fn session() -> Kind<Option<u8>> {
+    let number = kind::number(1, 15, "");
+    let expected = format!("all or {}", number.expected);
+    Kind::new(expected, move |text| match text {
+        "all" => Some(None),
+        _ => number.parse(text).map(Some),
+    })
 }

@@ -1,7 +1,7 @@
 //! Value types of scenario keys.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use sluice::config::kind::{self, Kind};
@@ -33,6 +33,20 @@ pub fn rate() -> Kind<Option<f64>> {
             (0.001..=1e5).contains(&rate).then_some(Some(rate))
         }
     })
+}
+
+/// The address that is so many behind the first; none behind the last of its family.
+pub fn following(first: IpAddr, by: usize) -> Option<IpAddr> {
+    match first {
+        IpAddr::V4(first) => {
+            let next = first.to_bits().checked_add(u32::try_from(by).ok()?)?;
+            Some(IpAddr::V4(Ipv4Addr::from_bits(next)))
+        }
+        IpAddr::V6(first) => {
+            let next = first.to_bits().checked_add(by as u128)?;
+            Some(IpAddr::V6(Ipv6Addr::from_bits(next)))
+        }
+    }
 }
 
 /// An address of IPv4 or IPv6.

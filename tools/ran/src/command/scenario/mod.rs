@@ -4,6 +4,7 @@
 
 mod actions;
 mod kinds;
+mod n2;
 mod names;
 mod nodes;
 mod steps;
@@ -15,19 +16,23 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use actions::{
-    ActionReader, Attach, Churn, Detach, Echo, Handover, MuteGnb, Ping, Repeat, Restart, RunProgram,
+    ActionReader, Attach, By, Churn, Cycle, Detach, Echo, Handover, Misbehave, MuteGnb, Ping,
+    Repeat, Restart, RunProgram, Signal, SignalKind, Wrong,
 };
 pub use kinds::{Bound, NetnsPlace};
+pub use n2::{N2, Over, Sims};
 pub use names::Names;
-pub use nodes::{Gnbs, N4, StaticTunnels, Ues};
+pub use nodes::{Gnbs, N4, NO_ADDRESS, StaticTunnels, Ues};
 pub use steps::{Act, Check, Expectation, Since, Step};
 
 use sluice::config::fields::Fields;
 use sluice::config::problem::Report;
 use sluice::config::{KnownKey, Refused, yaml};
 
-/// UEs in one scenario: each is a TUN device.
+/// UEs with TUN devices in one scenario.
 pub const UES_MAX: usize = 4096;
+/// UEs in one scenario: what an AMF of one site has, some KiB each.
+pub const N2_UES_MAX: usize = 100_000;
 /// gNBs in one scenario: each is a thread.
 pub const GNBS_MAX: usize = 256;
 
@@ -95,14 +100,31 @@ impl Scenario {
         }
     }
 
+    /// Whose network a gNB's UEs are in; none of a gNB without an AMF.
+    pub fn serving_plmn(&self, gnb: usize) -> Option<sluice_ids::Plmn> {
+        let mut end = 0;
+        let group = self.gnbs.iter().find(|group| {
+            end += group.count;
+            gnb < end
+        });
+        Some(group?.n2.as_ref()?.plmn)
+    }
+
+    /// Whether N3 is IPv6.
+    pub fn is_n3_ipv6(&self) -> bool {
+        self.gnbs.first().is_some_and(|group| group.n3.is_ipv6())
+    }
+
     fn read(f: &mut Fields<'_, '_>) -> Self {
         let n4 = f.optional_section("n4", N4::read);
         let gnbs = f.required_sections("gnbs", "a list of gNBs with their n3", Gnbs::read);
         let names = Names::of_gnbs(&gnbs, f);
-        let expected = "a list of groups of UEs with their first address";
+        let expected = "a list of groups of UEs with their first address, or with sim";
         let ues = f.required_sections("ues", expected, |f| Ues::read(f, &names));
         let names = names.with_ues(&ues, f);
         nodes::check_tunnels(n4.as_ref(), &ues, f);
+        nodes::check_families(n4.as_ref(), &gnbs, &ues, f);
+        n2::check(&gnbs, &ues, f);
         let echo_every = f.or("echo_every", "never", &kinds::duration_or_never());
         let seed = f.or("seed", "1", &sluice::config::kind::number(0, u64::MAX, ""));
         let expected = "a list of steps, such as - attach: {rate: 50}";

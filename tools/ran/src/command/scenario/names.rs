@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{GNBS_MAX, Gnbs, UES_MAX, Ues};
-use sluice::config::fields::Fields;
+use super::{GNBS_MAX, Gnbs, N2_UES_MAX, Ues};
+use sluice::config::fields::{At, Fields};
 use sluice::config::kind::Kind;
 
 /// Names of gNBs, and the UEs of each group.
@@ -11,6 +11,8 @@ use sluice::config::kind::Kind;
 pub struct Names {
     gnbs: Vec<String>,
     groups: Vec<(String, Range<usize>)>,
+    /// UEs with SIMs.
+    sims: Vec<Range<usize>>,
     /// Something is wrong with `gnbs` or `ues`, so that some may be missing here. What speaks of
     /// them is not checked: it would be blamed for the first problem once more.
     lacks_gnbs: bool,
@@ -53,10 +55,11 @@ impl Names {
             }
             let end = first + group.count;
             self.groups.push((group.name.clone(), first..end));
+            self.sims.extend(group.sims.is_some().then_some(first..end));
             first = end;
         }
-        if first > UES_MAX {
-            let (what, expected) = (format!("{first} UEs"), format!("at most {UES_MAX}"));
+        if first > N2_UES_MAX {
+            let (what, expected) = (format!("{first} UEs"), format!("at most {N2_UES_MAX}"));
             let line = f.line();
             f.report().problem(line, "ues", what, expected);
         }
@@ -72,6 +75,23 @@ impl Names {
     /// A gNB's name.
     pub fn gnb(&self, index: usize) -> &str {
         self.gnbs.get(index).map_or("?", String::as_str)
+    }
+
+    /// Whether a UE has a SIM.
+    pub fn has_sim(&self, ue: usize) -> bool {
+        self.sims.iter().any(|ues| ues.contains(&ue))
+    }
+
+    /// Those of some UEs that have SIMs; that none has is a problem.
+    pub(super) fn with_sims(&self, ues: &At<Vec<usize>>, f: &mut Fields<'_, '_>) -> Vec<usize> {
+        let all = ues.value.iter().copied();
+        let sims: Vec<_> = all.filter(|ue| self.has_sim(*ue)).collect();
+        if sims.is_empty() && !self.lacks_ues {
+            let (key, expected) = (f.key("ues"), "UEs of a group with sim");
+            f.report()
+                .problem(ues.line, key, "none of them has a SIM", expected);
+        }
+        sims
     }
 
     /// How many gNBs.

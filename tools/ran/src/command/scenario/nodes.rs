@@ -1,6 +1,6 @@
 //! Scenario sections for the UPF, gNBs and UEs.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
 use sluice_smf::{Dialect, Network, NetworkName, UeAddresses};
 use sluice_wire::ids::Qfi;
@@ -8,12 +8,31 @@ use sluice_wire::pfcp;
 use sluice_wire::pfcp::value::BitRate;
 
 use super::kinds::{self, NetnsPlace, PduType};
+use super::n2::{N2, Sims};
 use super::names::Names;
 use sluice::config::fields::Fields;
 use sluice::config::kind::{self, Kind};
 
 /// The first UE's interface identifier: none that routers have.
 const FIRST_INTERFACE_IDENTIFIER: u128 = 0x100;
+
+/// Of a UE that the network has told none yet.
+pub const NO_ADDRESS: UeAddresses = UeAddresses::V4(Ipv4Addr::UNSPECIFIED);
+
+/// Of a gNB that has none in the file.
+const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// What a scenario only says of UEs whose sessions it plans.
+const PLANNED: [&str; 8] = [
+    "pdu_type",
+    "address",
+    "prefix",
+    "tunnels",
+    "qfi",
+    "ambr_kbps",
+    "mbr_kbps",
+    "measured",
+];
 
 /// Our SMF and the UPF.
 #[derive(Clone, Debug)]
@@ -29,7 +48,7 @@ pub struct N4 {
     /// DNN and network instances.
     pub network: Network,
     /// The UPF's address on N3, for dialects that choose TEIDs.
-    pub n3_upf: Option<Ipv4Addr>,
+    pub n3_upf: Option<IpAddr>,
     /// From one heartbeat to the next, in seconds.
     pub heartbeat_s: u32,
     /// T1, in milliseconds.
@@ -47,12 +66,14 @@ pub struct Gnbs {
     pub name: String,
     /// How many.
     pub count: usize,
-    /// The first one's address on N3.
-    pub n3: Ipv4Addr,
+    /// The first one's address on N3; the others follow.
+    pub n3: IpAddr,
     /// Where the addresses are.
     pub namespace: NetnsPlace,
     /// The interface that gets the addresses, if it does not have them.
     pub interface: Option<String>,
+    /// Towards an AMF; without it they have no signalling of their own.
+    pub n2: Option<N2>,
 }
 
 /// UEs that are alike.
@@ -84,13 +105,15 @@ pub struct Ues {
     pub measured: bool,
     /// Tunnels that somebody else's SMF has made.
     pub tunnels: Option<StaticTunnels>,
+    /// Their SIMs; without them they have no signalling of their own.
+    pub sims: Option<Sims>,
 }
 
 /// Tunnels that are there without us; TEIDs count up from UE to UE.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticTunnels {
     /// The UPF's address on N3.
-    pub upf: Ipv4Addr,
+    pub upf: IpAddr,
     /// The first UE's TEID at the UPF.
     pub uplink_teid: u32,
     /// The first UE's TEID at its gNB.
@@ -107,7 +130,7 @@ impl N4 {
         let dnn = f.or("dnn", "internet", &network_name());
         let access = f.or("access", "access", &network_name());
         let core = f.or("core", "core", &network_name());
-        let n3_upf = f.optional("n3_upf", &kind::ipv4());
+        let n3_upf = f.optional("n3_upf", &kind::ip());
         let heartbeat_s = f.or("heartbeat_s", "5", &kind::number(1, 3600, "seconds"));
         let t1_ms = f.or("t1_ms", "1000", &kind::number(10, 60_000, "milliseconds"));
         let n1 = f.or("n1", "3", &kind::number(1, 20, ""));
@@ -140,11 +163,13 @@ impl Gnbs {
         let line = f.line();
         let name = f.or("name", "gnb", &kind::name()).value;
         let count = f.or("count", "1", &kind::number(1, super::GNBS_MAX, ""));
-        let n3 = f.required("n3", &kind::ipv4());
+        let n3 = f.required("n3", &kind::ip());
         let namespace = f.or("namespace", "current", &kinds::namespace());
         let interface = f.optional("interface", &kind::name());
+        let first = n3.as_ref().map_or(NOWHERE, |at| at.value);
+        let n2 = f.optional_section("n2", |f| N2::read(f, first, count.value));
         let n3 = n3?.value;
-        if n3.to_bits().checked_add(count.value as u32).is_none() {
+        if kinds::following(n3, count.value).is_none() {
             let key = f.key("n3");
             let what = format!("no room for {} addresses after {n3}", count.value);
             f.report().problem(line, key, what, "a lower address");
@@ -156,7 +181,13 @@ impl Gnbs {
             n3,
             namespace: namespace.value,
             interface: interface.map(|at| at.value),
+            n2,
         })
+    }
+
+    /// The address of one of them.
+    pub fn n3_of(&self, member: usize) -> IpAddr {
+        kinds::following(self.n3, member).unwrap_or(self.n3)
     }
 
     /// The names of all.
@@ -172,7 +203,7 @@ impl Ues {
     pub(super) fn read(f: &mut Fields<'_, '_>, names: &Names) -> Option<Self> {
         let line = f.line();
         let name = f.or("name", "ue", &group_name()).value;
-        let count = f.or("count", "1", &kind::number(1, super::UES_MAX, ""));
+        let count = f.or("count", "1", &kind::number(1, super::N2_UES_MAX, ""));
         let first = addresses(f, count.value);
         let gnbs = f.or("gnbs", "all", &names.gnbs());
         let namespace = f.or("namespace", "group", &kinds::ue_namespace());
@@ -183,6 +214,10 @@ impl Ues {
         let mbr = f.optional("mbr_kbps", &bit_rate());
         let measured = f.or("measured", "true", &kind::boolean());
         let tunnels = f.optional_section("tunnels", StaticTunnels::read);
+        let sims = f.optional_section("sim", |f| Sims::read(f, imsi.value, count.value));
+        if f.has("sim") {
+            refuse_plan(f);
+        }
         Some(Self {
             line,
             name,
@@ -197,11 +232,36 @@ impl Ues {
             mbr: mbr.map(|at| at.value),
             measured: measured.value,
             tunnels,
+            sims,
         })
     }
 }
 
+/// A network with an AMF plans its UEs' sessions itself.
+fn refuse_plan(f: &mut Fields<'_, '_>) {
+    for key in PLANNED {
+        if f.has(key) {
+            let (line, key) = (f.line(), f.key(key));
+            let expected = "only one of both: the network tells a UE with a SIM what it gets";
+            f.report()
+                .problem(line, key, "given together with sim", expected);
+        }
+    }
+}
+
 impl Ues {
+    /// Whether each session has a TUN device.
+    pub fn has_devices(&self) -> bool {
+        let sims = self.sims.as_ref();
+        sims.is_none_or(|sims| sims.devices && !sims.sessions.is_empty())
+    }
+
+    /// Whether numbers can count up without touching the home network's digits.
+    pub(super) fn is_room_for(imsi: u64, count: usize, home_digits: usize) -> bool {
+        let msins = 10_u64.pow(15 - home_digits.min(15) as u32);
+        imsi % msins + count as u64 <= msins
+    }
+
     /// The addresses of one of them: address and prefix count up, and so does the interface
     /// identifier.
     pub fn addresses_of(&self, member: usize) -> UeAddresses {
@@ -226,13 +286,16 @@ fn addresses(f: &mut Fields<'_, '_>, count: usize) -> Option<UeAddresses> {
     let prefix = f.optional("prefix", &kinds::prefix64());
     let address = address.map(|at| at.value);
     let prefix = prefix.map(|at| at.value);
+    let (wants_v4, wants_v6) = (pdu_type != PduType::Ipv6, pdu_type != PduType::Ipv4);
+    if f.has("sim") {
+        return Some(NO_ADDRESS);
+    }
     let mut lacks = |key: &str, expected: &str| {
         if !f.has(key) {
             let (key, what) = (f.key(key), "missing".to_owned());
             f.report().problem(line, key, what, expected);
         }
     };
-    let (wants_v4, wants_v6) = (pdu_type != PduType::Ipv6, pdu_type != PduType::Ipv4);
     if wants_v4 && address.is_none() {
         lacks("address", "the first UE's IPv4 address");
     }
@@ -259,7 +322,7 @@ fn addresses(f: &mut Fields<'_, '_>, count: usize) -> Option<UeAddresses> {
 impl StaticTunnels {
     fn read(f: &mut Fields<'_, '_>) -> Option<Self> {
         let teid = kind::number(1, u32::MAX - super::UES_MAX as u32, "");
-        let upf = f.required("upf", &kind::ipv4());
+        let upf = f.required("upf", &kind::ip());
         let uplink = f.required("uplink_teid", &teid);
         let downlink = f.required("downlink_teid", &teid);
         Some(Self {
@@ -270,12 +333,34 @@ impl StaticTunnels {
     }
 }
 
+/// A tunnel has two ends of one family, and UEs go from gNB to gNB.
+pub(super) fn check_families(n4: Option<&N4>, gnbs: &[Gnbs], ues: &[Ues], f: &mut Fields<'_, '_>) {
+    let Some(first) = gnbs.first() else { return };
+    let is_ipv6 = first.n3.is_ipv6();
+    let is_other = |address: &IpAddr| address.is_ipv6() != is_ipv6;
+    let upf = n4.and_then(|n4| n4.n3_upf).filter(is_other);
+    let of_gnbs = gnbs.iter().map(|group| (group.line, "gnbs.n3", group.n3));
+    let tunnels = |group: &Ues| Some((group.line, "ues.tunnels.upf", group.tunnels?.upf));
+    let all = of_gnbs.chain(ues.iter().filter_map(tunnels));
+    let upf = upf.map(|upf| (first.line, "n4.n3_upf", upf));
+    for (line, key, address) in all.filter(|(.., address)| is_other(address)).chain(upf) {
+        let what = format!("{address} and the gNB {} are of two families", first.n3);
+        let expected = "addresses on N3 of one family";
+        f.report().problem(line, key, what, expected);
+    }
+}
+
 /// Without an SMF of ours, tunnels must be given.
 pub(super) fn check_tunnels(n4: Option<&N4>, ues: &[Ues], f: &mut Fields<'_, '_>) {
-    for group in ues.iter().filter(|group| group.tunnels.is_none()) {
+    if !f.report().is_clean("ues") {
+        // Something is wrong with them already.
+        return;
+    }
+    let needy = |group: &&Ues| group.tunnels.is_none() && group.sims.is_none();
+    for group in ues.iter().filter(needy) {
         if n4.is_none() && !f.has("n4") {
             let what = format!("group {} has no tunnels, and there is no n4", group.name);
-            let expected = "n4 with smf and upf, or tunnels that another SMF has made";
+            let expected = "n4 with smf and upf, tunnels that another SMF has made, or sim";
             f.report().problem(group.line, "ues", what, expected);
         }
     }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::actions::{
-    ActionReader, Attach, Churn, Detach, Echo, Handover, MuteGnb, Ping, Repeat, Restart, RunProgram,
+    ActionReader, Attach, Churn, Cycle, Detach, Echo, Handover, Misbehave, MuteGnb, Ping, Repeat,
+    Restart, RunProgram, Signal,
 };
 use super::kinds::{self, Bound};
 use super::names::Names;
@@ -45,6 +46,14 @@ pub enum Act {
     Mute(MuteGnb),
     /// UEs come and go.
     Churn(Churn),
+    /// UEs with SIMs do something.
+    Signal(Signal),
+    /// UEs with SIMs do it again and again.
+    Cycle(Cycle),
+    /// UEs with SIMs do something wrong.
+    Misbehave(Misbehave),
+    /// gNBs lose their UEs and tell the AMF (NG Reset).
+    Reset(Vec<usize>),
     /// Steps again and again.
     Repeat(Repeat),
     /// What must hold.
@@ -87,7 +96,7 @@ pub enum Since {
 }
 
 /// Keys that say what a step does.
-const ACTIONS: [&str; 13] = [
+const ACTIONS: [&str; 22] = [
     "attach",
     "detach",
     "handover",
@@ -98,6 +107,15 @@ const ACTIONS: [&str; 13] = [
     "restart_gnb",
     "mute_gnb",
     "churn",
+    "register",
+    "establish",
+    "release",
+    "idle",
+    "service",
+    "deregister",
+    "cycle",
+    "misbehave",
+    "reset_n2",
     "repeat",
     "check",
     "end",
@@ -121,6 +139,15 @@ impl Step {
             f.optional_section("restart_gnb", |f| stage.restart(f)),
             f.optional_section("mute_gnb", |f| stage.mute(f)),
             f.optional_section("churn", |f| stage.churn(f)),
+            f.optional_section("register", |f| stage.register(f)),
+            f.optional_section("establish", |f| stage.establish(f)),
+            f.optional_section("release", |f| stage.release(f)),
+            f.optional_section("idle", |f| stage.idle(f)),
+            f.optional_section("service", |f| stage.service(f)),
+            f.optional_section("deregister", |f| stage.deregister(f)),
+            f.optional_section("cycle", |f| stage.cycle(f)),
+            f.optional_section("misbehave", |f| stage.misbehave(f)),
+            f.optional_section("reset_n2", |f| stage.reset(f)),
             f.optional_section("repeat", |f| stage.repeat(f)),
             f.optional_section("check", |f| Some(check(f, names))),
             f.optional_section("end", |_| Some(Act::End)),

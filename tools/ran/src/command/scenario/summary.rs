@@ -12,16 +12,28 @@ impl Scenario {
         let mut text = String::new();
         let n4 = match &self.n4 {
             Some(n4) => format!("SMF {} ({}), UPF {}", n4.smf, n4.dialect, n4.upf),
+            None if self.has_sims() => "no N4: the network's SMF makes the tunnels".to_owned(),
             None => "no N4: tunnels are given".to_owned(),
         };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{n4}");
         for group in &self.gnbs {
             let (count, name, n3) = (group.count, &group.name, group.n3);
-            let _ = writeln!(text, "gNBs: {count} x {name}, N3 from {n3} on");
+            let n2 = group.n2.as_ref().map_or_else(String::new, |n2| {
+                format!(", N2 from {} to the AMF {}", n2.local, n2.amf)
+            });
+            let _ = writeln!(text, "gNBs: {count} x {name}, N3 from {n3} on{n2}");
         }
         for group in &self.ues {
             let (count, name) = (group.count, &group.name);
+            if let Some(sims) = &group.sims {
+                let (imsi, sessions) = (group.imsi, sims.sessions.len());
+                let _ = writeln!(
+                    text,
+                    "UEs: {count} x {name}, IMSI from {imsi:015} on, {sessions} sessions each"
+                );
+                continue;
+            }
             let first = group.addresses_of(0);
             let ipv4 = first.ipv4().map(|ipv4| ipv4.to_string());
             let ipv6 = first.ipv6().map(|ipv6| ipv6.to_string());
@@ -51,6 +63,11 @@ impl Scenario {
             "checks": checks,
             "ends": self.ends(),
         })
+    }
+
+    /// Whether there are UEs with SIMs.
+    pub fn has_sims(&self) -> bool {
+        self.ues.iter().any(|group| group.sims.is_some())
     }
 
     /// Whether the script says where it ends.

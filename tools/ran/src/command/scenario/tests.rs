@@ -10,6 +10,7 @@ use super::*;
 use sluice::config::example::{is_explained, shown_keys, with_alternatives};
 
 const EXAMPLE: &str = include_str!("../../../../../docs/ran.yaml");
+const MANUAL: &str = include_str!("../../../../../docs/ran.md");
 
 fn load(text: &str) -> Result<Loaded, Refused> {
     Scenario::from_text(Path::new("ran.yaml"), text)
@@ -79,13 +80,97 @@ fn the_short_scenario_in_the_example_is_one() {
 }
 
 #[test]
-fn the_scenario_that_help_shows_is_one() {
-    let shown = crate::command::args::RAN_EXAMPLES
-        .lines()
-        .skip_while(|line| !line.starts_with("  n4:"))
-        .take_while(|line| line.starts_with("  "));
-    let loaded = accepted(&shown.collect::<Vec<_>>().join("\n"));
-    assert!(loaded.scenario.ends());
+fn the_scenarios_that_help_and_the_manual_show_are_some() {
+    let help = crate::command::args::RAN_EXAMPLES;
+    // In the manual a scenario ends with its block, in the help with its indentation.
+    for (text, first) in [
+        (help, "  n4:"),
+        (help, "  gnbs: {n3: 198.18.3.11, n2"),
+        (MANUAL, "# core.yaml"),
+    ] {
+        let is_inside = |line: &&str| match text == help {
+            true => line.starts_with("  "),
+            false => *line != "```",
+        };
+        let lines = text.lines().skip_while(|line| !line.starts_with(first));
+        let lines: Vec<_> = lines.take_while(is_inside).collect();
+        let loaded = accepted(&lines.join("\n"));
+        assert!(loaded.scenario.ends(), "{first}");
+    }
+}
+
+#[test]
+fn sims_and_their_gnbs_are_checked_together() {
+    let sim = "k: 465b5ce8b199b49faa5f0a2ee238a6bc, opc: cd63cb71954a9f4e48a5994e37a02baf";
+    let with = |n2: &str, sim: &str, step: &str| {
+        format!(
+            "gnbs: {{n3: 198.18.3.11{n2}}}\nues: {{count: 3, imsi: '310410000000001', \
+             sim: {{{sim}}}}}\nsteps:\n  - {step}\n"
+        )
+    };
+    let n2 = ", n2: {amf: 198.18.2.1, plmn: '310410', slices: '1, 2-0a0b0c'}";
+    let scenario = accepted(&with(n2, sim, "register:")).scenario;
+    let group = scenario.gnbs[0].n2.as_ref().expect("n2");
+    assert_eq!(group.slices[1].sd(), Some([10, 11, 12]));
+    assert_eq!(
+        (group.locals_of(1)[0].to_string(), group.amf.port()),
+        ("198.18.3.12".to_owned(), 38412)
+    );
+    let sims = scenario.ues[0].sims.as_ref().expect("SIMs");
+    assert_eq!(
+        (sims.home.to_string().as_str(), sims.home_digits),
+        ("310-41", 5)
+    );
+    for (text, part) in [
+        (with("", sim, "register:"), "has SIMs, and gNBs without n2"),
+        (with(n2, "opc: 00", "register:"), "sim.k: missing"),
+        (with(n2, &sim[..35], "register:"), "sim.opc: missing"),
+        (
+            with(n2, &format!("{sim}, op: {}", "0".repeat(32)), "register:"),
+            "not what op and k make",
+        ),
+        (
+            with(n2, &format!("{sim}, sessions: [{{}}, {{}}]"), "register:"),
+            "two sessions have the id 1",
+        ),
+        (
+            with(n2, &format!("{sim}, home_key: {{public: 00}}"), "register:"),
+            "64 hex digits",
+        ),
+        (
+            with(n2, &format!("{sim}, ciphering: 9"), "register:"),
+            "numbers from 0 to 3",
+        ),
+        (
+            with(n2, sim, "handover: {to: gnb}"),
+            "there are UEs with SIMs",
+        ),
+        (
+            with(&n2.replace("'1, ", "'x, "), sim, "register:"),
+            "SST-SD",
+        ),
+        (
+            with(
+                &n2.replace("amf: 198.18.2.1", "amf: '::1'"),
+                sim,
+                "register:",
+            ),
+            "two families",
+        ),
+        (
+            with(n2, sim, "register:").replace("count: 3", "count: 3, address: 10.0.0.1"),
+            "together with sim",
+        ),
+        (
+            with(n2, sim, "register:").replace("310410000000001", "310419999999999"),
+            "no room for 3 numbers",
+        ),
+    ] {
+        let refused = load(&text).expect_err(part).to_string();
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    let none = with_step("register: {ues: 1-3}");
+    assert!(problem(&none).contains("none of them has a SIM"));
 }
 
 #[test]
@@ -187,7 +272,7 @@ fn what_does_not_fit_together_is_refused() {
         load(&text)
             .expect_err("refused")
             .to_string()
-            .contains("to 4096")
+            .contains("at most 4096")
     );
     let text = with_step("end:").replace("10.60.0.2", "255.255.255.250");
     assert!(
@@ -202,6 +287,31 @@ fn what_does_not_fit_together_is_refused() {
     assert!(problem(&text).contains("ues.address: missing"), "{text}");
     let text = with_step("handover: {}").replace("count: 2, ", "");
     assert!(problem(&text).contains("there is one gNB"), "{text}");
+}
+
+#[test]
+fn n3_is_of_one_family_and_its_addresses_count_up() {
+    let text = with_step("end:").replace("198.18.3.11", "'2001:db8:3::ffff'");
+    let scenario = accepted(&text).scenario;
+    assert!(scenario.is_n3_ipv6());
+    let second = scenario.gnbs[0].n3_of(1).to_string();
+    assert_eq!(second, "2001:db8:3::1:0");
+    let last = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
+    let text = text.replace("2001:db8:3::ffff", last);
+    assert!(problem(&text).contains("no room for 2 addresses"), "{text}");
+    let tunnels = "tunnels: {upf: 198.18.3.1, uplink_teid: 1, downlink_teid: 1}";
+    let text = format!(
+        "gnbs: [{{name: a, n3: '2001:db8:3::1'}}, {{name: b, n3: 198.18.3.2}}]
+ues: {{address: 10.0.0.1, {tunnels}}}
+steps: [{{end: }}]
+"
+    );
+    let refused = load(&text).expect_err("refused").to_string();
+    assert!(
+        refused.contains("gnbs.n3: 198.18.3.2 and the gNB"),
+        "{refused}"
+    );
+    assert!(refused.contains("ues.tunnels.upf: 198.18.3.1"), "{refused}");
 }
 
 #[test]

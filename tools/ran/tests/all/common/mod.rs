@@ -3,6 +3,7 @@
 // Each test file uses its own part.
 #![allow(dead_code)]
 
+pub mod core;
 pub mod upf;
 
 use std::net::Ipv4Addr;
@@ -133,7 +134,7 @@ pub fn ue(
     UeConfig {
         addresses: ue_ip.into(),
         uplink: FTeid {
-            address: upf,
+            address: upf.into(),
             teid: teid(uplink_teid),
         },
         downlink_teid: teid(downlink_teid),

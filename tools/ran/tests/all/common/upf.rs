@@ -2,7 +2,7 @@
 //! address they name.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -124,7 +124,9 @@ fn burst(
     socket.recv(incoming).expect("recv");
     let mut shared = shared.lock().expect("lock");
     for datagram in incoming.iter() {
-        let from = *datagram.from.ip();
+        let IpAddr::V4(from) = datagram.from.ip() else {
+            panic!("{datagram:?}");
+        };
         match Message::parse(datagram.bytes) {
             Ok(Message::GPdu(g_pdu)) => {
                 forward(&mut shared, from, datagram.bytes, &g_pdu, outgoing)

@@ -11,7 +11,7 @@ pub mod upf;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use sluice_smf::{Dialect, Flow, Imsi, Network, SessionPlan, Tunnel, UplinkTeid};
+use sluice_smf::{Dialect, Flow, FlowPackets, Imsi, Network, SessionPlan, Tunnel, UplinkTeid};
 use sluice_wire::ids::{Precedence, Qfi, Teid};
 use sluice_wire::pfcp::value::{BitRate, SNssai};
 
@@ -22,10 +22,7 @@ pub const N3: Ipv4Addr = Ipv4Addr::new(192, 168, 3, 2);
 pub const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 2);
 
 pub fn tunnel(teid: u32, ipv4: Ipv4Addr) -> Tunnel {
-    Tunnel {
-        teid: Teid::new(teid).unwrap(),
-        ipv4,
-    }
+    Tunnel::v4(Teid::new(teid).unwrap(), ipv4)
 }
 
 pub fn gnb(n: u8) -> Tunnel {
@@ -42,7 +39,7 @@ pub fn flow() -> Flow {
         downlink_kbps: kbps,
     };
     Flow {
-        description: "permit out ip from 198.18.6.2/32 to assigned".into(),
+        packets: FlowPackets::Described("permit out ip from 198.18.6.2/32 to assigned".into()),
         precedence: Precedence(100),
         qfi: Qfi::new(2).unwrap(),
         mbr: Some(rate(1000)),

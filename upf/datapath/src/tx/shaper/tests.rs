@@ -191,3 +191,31 @@ proptest! {
         prop_assert!(pair.list.is_empty() && pair.workers.iter().all(Shaper::is_empty));
     }
 }
+
+/// A new packet of such an entry would have had to wait for those.
+#[test]
+fn nothing_is_late_once_what_was_late_is_discarded() {
+    let mut shaper = Shaper::new(ROOM, SHARDS);
+    let meta = Meta::NONE;
+    shaper.keep(ShardId(0), 3, (1u32, meta), 10).unwrap();
+    shaper.set_behind(20);
+    assert!(shaper.is_behind());
+    let mut discarded = Vec::new();
+    shaper.rules_changed(ShardId(0), |_| false, |packet| discarded.push(packet));
+    assert_eq!(
+        (discarded, shaper.len(), shaper.is_behind()),
+        (vec![1], 0, false)
+    );
+}
+
+#[test]
+fn what_left_with_its_shard_is_not_late() {
+    let mut shaper = Shaper::new(ROOM, SHARDS);
+    let meta = Meta::NONE;
+    shaper.keep(ShardId(0), 3, (1u32, meta), 10).unwrap();
+    assert!(shaper.give(ShardId(0)).is_some_and(|gone| gone.len() == 1));
+    shaper.keep(ShardId(1), 4, (2, meta), 50).unwrap();
+    shaper.set_behind(20);
+    assert!(!shaper.is_behind());
+    assert_eq!(shaper.next_due_ns(), Some(50));
+}

@@ -31,6 +31,10 @@ pub struct World {
     seen: HashMap<(u32, bool), u32>,
     arrived: u64,
     injected: u64,
+    /// Octets of inner packets that left, by UE and direction.
+    pub left: HashMap<(u32, bool), u64>,
+    /// What workers told the control core, where somebody wants it.
+    pub told: Option<Vec<ToControl<HeapPacket>>>,
     steering: Option<Steering>,
     /// Rule and queue of downlink packets of a UE.
     rules: HashMap<u32, (RuleId, u8)>,
@@ -79,6 +83,8 @@ impl World {
             seen: HashMap::new(),
             arrived: 0,
             injected: 0,
+            left: HashMap::new(),
+            told: None,
             steering: None,
             rules: HashMap::new(),
             rules_made: 0,
@@ -98,7 +104,12 @@ impl World {
 
     /// A UE goes idle: what comes for it is held.
     pub fn idle(&mut self, ue: u32) {
-        self.set_downlink(ue, holding(self.downlink_of(ue), None));
+        self.idle_with(ue, None);
+    }
+
+    /// The same with a suggestion of how much.
+    pub fn idle_with(&mut self, ue: u32, suggested: Option<u8>) {
+        self.set_downlink(ue, holding(self.downlink_of(ue), suggested));
     }
 
     /// It is back.
@@ -113,7 +124,7 @@ impl World {
         self.kit.send(entry, &[set(entry, image), again]);
     }
 
-    fn downlink_of(&self, ue: u32) -> SessionEntry {
+    pub fn downlink_of(&self, ue: u32) -> SessionEntry {
         let mut down = downlink();
         (down.key, down.ue_ip) = (address(ue).into(), address(ue).into());
         down.head.teid = GNB_TEID + ue;
@@ -121,20 +132,25 @@ impl World {
     }
 
     fn establish(&mut self, ue: u32) {
-        let address = address(ue);
-        let slot = u32::from(address) % SHARDS;
+        let [ul, dl] = self.entries(ue);
+        let ops = [set(ul, self.uplink_of(ue)), set(dl, self.downlink_of(ue))];
+        self.kit.apply(ul, &ops, &[]);
+    }
+
+    /// The entries of a UE: uplink and downlink.
+    pub fn entries(&self, ue: u32) -> [u32; 2] {
+        let address = u32::from(address(ue));
+        let downlink = self.kit.layout.pool_entry(INTERNET, address);
+        [address % SHARDS, downlink.unwrap().0]
+    }
+
+    pub fn uplink_of(&self, ue: u32) -> SessionEntry {
+        let [slot, _] = self.entries(ue);
         let teid = self.kit.layout.teid(slot, 5).unwrap();
-        let dl = self
-            .kit
-            .layout
-            .pool_entry(INTERNET, address.into())
-            .unwrap();
-        let ul = SessionEntry {
-            ue_ip: address.into(),
+        SessionEntry {
+            ue_ip: address(ue).into(),
             ..uplink(teid)
-        };
-        let down = self.downlink_of(ue);
-        self.kit.apply(slot, &[set(slot, ul), set(dl.0, down)], &[]);
+        }
     }
 
     /// Numbered packets of UEs and directions by lot.
@@ -142,20 +158,25 @@ impl World {
         for _ in 0..packets {
             let ue = self.lot(self.ues.into()) as u32;
             let up = self.lot(2) == 0;
-            let number = self.sent.entry((ue, up)).or_default();
-            *number += 1;
-            let payload = [ue.to_be_bytes(), number.to_be_bytes()].concat();
-            self.injected += 1;
-            if up {
-                let inner = udp_packet(address(ue), SERVER, (4000, 80), &payload);
-                let slot = u32::from(address(ue)) % SHARDS;
-                let teid = self.kit.layout.teid(slot, 5).unwrap().get();
-                self.kit.n3.inject(&gtpu_frame(GNB, teid, 9, &inner));
-            } else {
-                let packet = udp_packet(SERVER, address(ue), (80, 4000), &payload);
-                let frame = frame(N6_MAC, DN_MAC, EtherType::IPV4, &packet);
-                self.kit.n6.inject(&frame);
-            }
+            self.inject_of(ue, up);
+        }
+    }
+
+    /// The next packet of a UE and direction.
+    pub fn inject_of(&mut self, ue: u32, up: bool) {
+        let number = self.sent.entry((ue, up)).or_default();
+        *number += 1;
+        let payload = [ue.to_be_bytes(), number.to_be_bytes()].concat();
+        self.injected += 1;
+        if up {
+            let inner = udp_packet(address(ue), SERVER, (4000, 80), &payload);
+            let slot = u32::from(address(ue)) % SHARDS;
+            let teid = self.kit.layout.teid(slot, 5).unwrap().get();
+            self.kit.n3.inject(&gtpu_frame(GNB, teid, 9, &inner));
+        } else {
+            let packet = udp_packet(SERVER, address(ue), (80, 4000), &payload);
+            let frame = frame(N6_MAC, DN_MAC, EtherType::IPV4, &packet);
+            self.kit.n6.inject(&frame);
         }
     }
 
@@ -199,6 +220,9 @@ impl World {
         while let Some(message) = self.kit.control.receive_message() {
             if let ToControl::Expecting(_) = message {
                 self.rule();
+            }
+            if let Some(told) = &mut self.told {
+                told.push(message);
             }
         }
     }
@@ -351,6 +375,8 @@ impl World {
                 );
                 *seen = number;
                 self.arrived += 1;
+                let around = if up { 14 } else { 14 + 44 };
+                *self.left.entry((ue, up)).or_default() += (frame.len() - around) as u64;
             }
         }
     }
@@ -372,11 +398,11 @@ impl World {
     }
 }
 
-fn address(ue: u32) -> Ipv4Addr {
+pub fn address(ue: u32) -> Ipv4Addr {
     // Spread over the shards.
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 45, 0, 0)) + ue * 37)
 }
 
-fn shard(ue: u32) -> u16 {
+pub fn shard(ue: u32) -> u16 {
     (u32::from(address(ue)) % SHARDS) as u16
 }

@@ -1,5 +1,6 @@
 //! Create, Update and Remove PDR (TS 29.244, 7.5.2.2, 7.5.4.2, 7.5.4.6).
 
+mod application;
 mod behind;
 mod f_teid;
 mod filters;

@@ -1,4 +1,4 @@
-//! Admission of the PDI: source interface, F-TEID, UE address, QFI, SDF filters.
+//! Admission of the PDI: source interface, F-TEID, UE address, QFI, SDF filters or application.
 
 use super::unsupported::refuse_unsupported_pdi;
 use crate::admission::{Admission, side};
@@ -24,7 +24,10 @@ impl<N: Network> Admission<'_, N> {
         if let Some(old) = old {
             self.drop_filters(rule, old.filter)?;
         }
-        pdr.filter = self.filter(rule, &pdi.sdf_filter, pdr.is_from_access())?;
+        pdr.filter = match &pdi.application_id {
+            Some(id) => self.application(rule, id, &pdi.sdf_filter, pdr.is_from_access())?,
+            None => self.filter(rule, &pdi.sdf_filter, pdr.is_from_access())?,
+        };
         let behind = self.framed_routes(rule, pdi)?;
         // Some SMFs leave out of an update what tells where packets enter. A PDI without it
         // matches nothing, so the former one is meant.

@@ -2,7 +2,7 @@
 //! same identifier that no message names.
 
 use crate::admission::Admission;
-use crate::limits::PREDEFINED_OF_PDR;
+use crate::limits::{PDRS, PREDEFINED_OF_PDR};
 use crate::network::Network;
 use crate::predefined;
 use crate::refusal::{self, Refusal, RuleId};
@@ -46,7 +46,9 @@ impl<N: Network> Admission<'_, N> {
         self.remove_predefined(id)?;
         let own = self.draft.pdrs.iter_mut().find(|p| p.id == id);
         let own = own.ok_or(Refusal::identity(rule))?;
-        let has_filters = own.filter.origin == FilterOrigin::Pdi && own.filter != Filter::ALL;
+        let is_application = matches!(own.filter.origin, FilterOrigin::Application(_));
+        let is_own = is_application || own.filter.origin == FilterOrigin::Pdi;
+        let has_filters = is_own && own.filter != Filter::ALL;
         if active.is_empty() {
             if !has_filters {
                 own.filter = Filter::ALL;
@@ -55,7 +57,11 @@ impl<N: Network> Admission<'_, N> {
         }
         if has_filters {
             // What meets both is no list of filters.
-            return Err(Refusal::rule(rule, IeType::SDF_FILTER));
+            let ie = match is_application {
+                true => IeType::APPLICATION_ID,
+                false => IeType::SDF_FILTER,
+            };
+            return Err(Refusal::rule(rule, ie));
         }
         own.filter = Filter::STANDS_BACK;
         let own = *own;
@@ -128,6 +134,27 @@ impl<N: Network> Admission<'_, N> {
                 is_new: true,
             };
             self.draft.qers.try_push(qer).map_err(|_| full)?;
+        }
+        Ok(())
+    }
+
+    /// All active rules are what they are by now.
+    pub fn renew_predefined(&mut self) -> Result<(), Refusal> {
+        let mut with_active: ArrayVec<PdrId, PDRS> = ArrayVec::new();
+        // All are found first: those of a PDR go and come anew at the end, and what follows them moves.
+        for pdr in self.draft.pdrs.iter().filter(|pdr| !pdr.is_own()) {
+            if !with_active.contains(&pdr.id) {
+                with_active.push(pdr.id);
+            }
+        }
+        for id in with_active {
+            self.activate(id, &[], &[])?;
+        }
+        let all = self.predefined;
+        for qer in &mut self.draft.qers {
+            if let Some((told, _)) = predefined::of_qer(qer.id).and_then(|number| all.get(number)) {
+                (qer.gate, qer.mbr, qer.qfi) = (told.gate, told.mbr, told.qfi);
+            }
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 
 use crate::admit::first_present;
 use crate::refusal::{Refusal, RuleId};
+use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreatePdr, Pdi, UpdatePdr};
 use sluice_wire::pfcp::value::Edit;
-use sluice_wire::pfcp::{Cause, IeType};
 
 pub(super) fn refuse_unsupported(rule: RuleId, ie: &CreatePdr<'_>) -> Result<(), Refusal> {
     first_present(
@@ -34,10 +34,6 @@ pub(super) fn refuse_unsupported_update(rule: RuleId, ie: &UpdatePdr<'_>) -> Res
 }
 
 pub(super) fn refuse_unsupported_pdi(rule: RuleId, pdi: &Pdi<'_>) -> Result<(), Refusal> {
-    if pdi.application_id.is_some() {
-        let refused = Refusal::rule(rule, IeType::APPLICATION_ID);
-        return Err(refused.with(Cause::UNKNOWN_APPLICATION_ID));
-    }
     first_present(
         rule,
         &[

@@ -6,6 +6,7 @@ use crate::meter::{Meter, SentMeasurement};
 use crate::procedure::put;
 use crate::sessions::Sessions;
 use crate::store::SessionRef;
+use crate::usage;
 use core::num::NonZeroU32;
 use sluice_wire::pfcp::value::UsageReportTrigger;
 use sluice_wire::pfcp::{Full, IeType, Writer};
@@ -29,12 +30,19 @@ fn due(sessions: &Sessions, name: SessionRef) -> impl Iterator<Item = u32> {
 /// A Usage Report of each of them.
 pub fn write(sessions: &Sessions, name: SessionRef, w: &mut Writer<'_>) -> Result<(), Full> {
     let resources = &sessions.resources;
-    for meter in due(sessions, name).filter_map(|at| resources.meters.get(at)) {
+    for place in due(sessions, name) {
+        let Some(meter) = resources.meters.get(place) else {
+            continue;
+        };
         let ie = IeType::USAGE_REPORT_IN_SESSION_REPORT_REQUEST;
         let clock = meter.clock().and_then(|at| resources.clocks.get(at));
         let (before, latest) = meter.due_report(clock);
         for report in before.into_iter().chain([latest]) {
-            put(w, ie, &report)?;
+            put(
+                w,
+                ie,
+                &usage::detected(&sessions.applications, place, report),
+            )?;
         }
     }
     Ok(())

@@ -291,9 +291,10 @@ fn read_filter(eye: &mut OctetReader<'_>) -> Filter {
     let bits = eye.u8();
     let run = if bits & FILTER_RUN != 0 { eye.u32() } else { 0 };
     let run = FilterRun::new(run >> 6, (run & 63) as usize);
-    let origin = match bits & (FILTER_PREDEFINED | FILTER_STANDS_BACK) {
+    let origin = match bits & (FILTER_PREDEFINED | FILTER_STANDS_BACK | FILTER_APPLICATION) {
         0 => FilterOrigin::Pdi,
         FILTER_STANDS_BACK => FilterOrigin::StandsBack,
+        FILTER_APPLICATION => FilterOrigin::Application(eye.u16()),
         _ => FilterOrigin::Predefined(eye.u16()),
     };
     Filter {

@@ -285,12 +285,13 @@ fn write_filter(pen: &mut OctetWriter<'_>, filter: Filter) {
         FilterOrigin::Pdi => 0,
         FilterOrigin::StandsBack => FILTER_STANDS_BACK,
         FilterOrigin::Predefined(_) => FILTER_PREDEFINED,
+        FilterOrigin::Application(_) => FILTER_APPLICATION,
     };
     pen.u8(families.bits() | bit8(FILTER_RUN, has_run) | bit8(FILTER_LINK, is_link) | origin_bit);
     if has_run {
         pen.u32(run.first() << 6 | run.len() as u32);
     }
-    if let FilterOrigin::Predefined(number) = origin {
+    if let FilterOrigin::Predefined(number) | FilterOrigin::Application(number) = origin {
         pen.u16(number);
     }
 }

@@ -26,7 +26,7 @@ pub const PDR_IPV6: usize = 1;
 pub const FAR_IPV6: usize = 12;
 /// The number of IPv6 addresses of tunnels, and these.
 pub const IPV6_TUNNELS_MAX: usize = 1 + 16 * TUNNEL_IPV6_ADDRESSES;
-/// Families, a run and a predefined rule.
+/// Families, a run, and a predefined rule or an application.
 pub const FILTER_MAX: usize = 1 + 4 + 2;
 /// The same without blocks.
 pub const ENDPOINT_MIN: usize = 1 + 5 + 4;
@@ -81,6 +81,7 @@ pub const FILTER_RUN: u8 = 1 << 2;
 pub const FILTER_LINK: u8 = 1 << 3;
 pub const FILTER_STANDS_BACK: u8 = 1 << 4;
 pub const FILTER_PREDEFINED: u8 = 1 << 5;
+pub const FILTER_APPLICATION: u8 = 1 << 6;
 
 /// Bits of a FAR's word: two of the side, two of the action, then these.
 pub const FAR_ACTION: u32 = 2;

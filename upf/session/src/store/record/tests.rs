@@ -91,6 +91,7 @@ fn filter() -> impl Strategy<Value = Filter> {
         Just(FilterOrigin::Pdi),
         Just(FilterOrigin::StandsBack),
         any::<u16>().prop_map(FilterOrigin::Predefined),
+        any::<u16>().prop_map(FilterOrigin::Application),
     ];
     let narrow = (families(), run, any::<bool>(), origin);
     let narrow = narrow.prop_map(|(families, run, is_link, origin)| Filter {

@@ -267,6 +267,9 @@ impl Generator {
                     true => self.flow_filters(&session.ue),
                     false => vec![],
                 };
+                if filters.is_empty() || self.rng.one_in(10) {
+                    edit.application = self.other_application();
+                }
                 edit.flow = Some((pdr.source, qfis, filters));
             }
         }
@@ -338,6 +341,7 @@ fn unchanged(id: u16) -> PdrEdit {
         qers: None,
         urrs: None,
         flow: None,
+        application: None,
         on: vec![],
         off: vec![],
     }

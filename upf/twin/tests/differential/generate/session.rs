@@ -44,6 +44,9 @@ impl Generator {
         }
         self.qos(&mut rules);
         self.usage(&mut rules);
+        if self.features.applications && self.rng.one_in(4) {
+            self.applications(&mut rules);
+        }
         if self.features.usage && self.rng.one_in(5) {
             rules.inactivity = Some(self.inactivity());
         }
@@ -55,6 +58,9 @@ impl Generator {
         }
         if self.rng.one_in(40) {
             self.wrong_in_one_place(&mut rules);
+        }
+        if self.features.filters && self.rng.one_in(60) {
+            self.too_much(&mut rules);
         }
         Session { ue, dn, rules }
     }
@@ -135,6 +141,7 @@ impl Generator {
             ue_is_destination: false,
             qfis: vec![],
             filters,
+            application: None,
             active: vec![],
             is_wrong: false,
             removes_outer: true,
@@ -174,6 +181,7 @@ impl Generator {
             ue_is_destination: !self.rng.one_in(4),
             qfis: vec![],
             filters,
+            application: None,
             active: vec![],
             is_wrong: false,
             removes_outer: false,

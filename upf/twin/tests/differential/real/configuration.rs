@@ -10,13 +10,24 @@ use sluice_datapath::session::token_bucket::{Lead, Shaping};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
 use sluice_session::network::{Side as NodeSide, TunnelAddresses};
-use sluice_session::{AllocationPool, PoolAddresses, PredefinedRule, PredefinedRules};
+use sluice_session::{
+    AllocationPool, Application, ConfiguredApplications, PoolAddresses, PredefinedRule,
+    PredefinedRules,
+};
 use sluice_twin::{AddressPool, Link, Side, TwinConfig};
 use sluice_wire::eth::{MacAddr, VlanId};
 use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What PDRs activate by name.
+pub fn applications(world: &TwinConfig) -> ConfiguredApplications {
+    let all = world.applications.iter().map(|(name, flows)| Application {
+        name: (*name).to_owned(),
+        flows: flows.clone(),
+    });
+    ConfiguredApplications::new(&all.collect::<Vec<_>>()).expect("sound applications")
+}
+
 pub fn predefined(world: &TwinConfig) -> PredefinedRules {
     let gate = |is_open| match is_open {
         true => Gate::Open,

@@ -1,0 +1,222 @@
+//! Handover by Xn: packets go to the gNB that the UE has come to (TS 23.502, 4.9.1.2.2; TS 38.413, 8.4.4).
+
+use std::collections::BTreeMap;
+
+use sluice_n2::handover_transfer::path_switch_unsuccessful;
+use sluice_n2::{
+    Cause, HandoverFromAmf, PathSwitchRequest, PathSwitchRequestAcknowledge, Transfers,
+};
+use sluice_sbi::{AssociationId, Container, N2Sm, SmChange, SmContextUpdated, UpdateSmContext};
+use sluice_security::SecurityCapability;
+
+use crate::Amf;
+use crate::moving::{Handover, Stage};
+use crate::procedure::Procedure;
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::ue::{ConnectionId, UeId};
+
+/// 1: the UE is there, whatever becomes of its sessions: its connection is that of the target.
+pub(crate) fn begin(
+    amf: &mut Amf,
+    association: AssociationId,
+    ue: UeId,
+    source: ConnectionId,
+    request: PathSwitchRequest,
+) {
+    // A gNB that gives a name again has forgotten whom it called so; not so one that asks again.
+    let named = amf.state.borrow().find_ran(association, request.ran);
+    if named.is_none_or(|(_, id)| id != source) {
+        amf.forget_name(association, request.ran);
+    }
+    let is_served = {
+        let state = &mut *amf.state.borrow_mut();
+        // It goes by Xn, and not by N2, or has gone on.
+        state.end_handover(ue, Cause::HANDOVER_CANCELLED);
+        state.move_connection(source, association, &request);
+        state.counters.path_switches += 1;
+        let area = request.location.map(|location| location.tai);
+        let is_ours = area.is_none_or(|tai| state.config.areas.contains(&tai));
+        let known = state.ues.get(ue.0);
+        let has_keys = known.and_then(|ue| ue.security.as_ref()?.chain.as_ref());
+        let has_context = state
+            .connections
+            .get(source.0)
+            .is_some_and(|c| c.has_context);
+        is_ours && has_keys.is_some() && has_context
+    };
+    if !is_served {
+        let cause = Cause::HANDOVER_FAILED;
+        let state = &mut *amf.state.borrow_mut();
+        let all = request.switched.into_iter();
+        let released = all.map(|(one, _)| (one, path_switch_unsuccessful(cause)));
+        return fail(state, ue, released.collect());
+    }
+    let handover = Handover {
+        stage: Stage::Switching,
+        task: None,
+        other: None,
+        is_source_lost: false,
+    };
+    amf.start_handover(ue, handover, |p| run(p, request));
+}
+
+/// Path Switch Request Failure: no session is left, and the target releases the UE.
+fn fail(state: &mut State, ue: UeId, released: Transfers) {
+    state.counters.handover_failures += 1;
+    let Some((id, connection)) = state.connection(ue) else {
+        return;
+    };
+    let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
+    state.leave_sessions(ue, "2", &[]);
+    let failure = HandoverFromAmf::PathSwitchRequestFailure { ids, released };
+    state.send_handover(association, ue, "7", failure);
+    state.send_held(ue);
+}
+
+async fn run(p: Procedure, request: PathSwitchRequest) {
+    // 2 to 6: Nsmf_PDUSession_UpdateSMContext, for each session that the target has
+    let (mut switched, mut released) = (Transfers::new(), Transfers::new());
+    let sessions: BTreeMap<_, _> = request.switched.into_iter().collect();
+    for (session, transfer) in sessions {
+        match update(&p, "2", session, SmChange::PathSwitch, &transfer).await {
+            Some((N2Sm::PathSwitched, transfer)) => switched.push((session, transfer)),
+            Some((_, transfer)) => released.push((session, transfer)),
+            None => {
+                let why = path_switch_unsuccessful(Cause::UNKNOWN_SESSION);
+                released.push((session, why));
+            }
+        }
+    }
+    let kept: Vec<u8> = switched.iter().map(|(session, _)| *session).collect();
+    p.with_ue(|ue| {
+        for session in &kept {
+            if let Some(one) = ue.sessions.get_mut(session) {
+                one.is_up = true;
+            }
+        }
+    });
+    // The others have no user plane from now on.
+    p.with(|state| state.leave_sessions(p.ue, "2", &kept));
+    let answer = match kept.is_empty() {
+        true => Err(Refusal::Silent("no session goes along")),
+        false => acknowledge(&p, &request.capability).await,
+    };
+    p.with(|state| {
+        let Some((id, connection)) = state.connection(p.ue) else {
+            return;
+        };
+        let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
+        if let Some(ue) = state.ues.get_mut(p.ue.0) {
+            ue.handover = None;
+        }
+        let Ok(answer) = answer else {
+            let lost = kept.into_iter();
+            let why = path_switch_unsuccessful(Cause::HANDOVER_FAILED);
+            released.extend(lost.map(|session| (session, why.clone())));
+            return fail(state, p.ue, released);
+        };
+        // 7: N2 Path Switch Request Ack
+        let answer = PathSwitchRequestAcknowledge {
+            ids,
+            switched,
+            released,
+            ..answer
+        };
+        let answer = HandoverFromAmf::PathSwitchRequestAcknowledge(Box::new(answer));
+        state.send_handover(association, p.ue, "7", answer);
+        state.send_held(p.ue);
+    });
+}
+
+/// The next hop, which is stored before it is told, and the UE's algorithms where the target was told
+/// others (TS 33.501, 6.7.3.1 and 6.9.2.3.2).
+async fn acknowledge(
+    p: &Procedure,
+    told: &[u8; 4],
+) -> Result<PathSwitchRequestAcknowledge, Refusal> {
+    let known = p.with(|state| {
+        let ue = state.ues.get_mut(p.ue.0)?;
+        let (security, registered) = (ue.security.as_mut()?, ue.registered.as_ref()?);
+        let next_hop = security.chain.as_mut()?.advance(&security.kamf).clone();
+        Some((next_hop, registered.allowed_nssai.clone(), ue.capability?))
+    });
+    let (next_hop, allowed_nssai, capability) = known.ok_or(Refusal::Silent("no keys"))?;
+    p.commit().await?;
+    let is_same = is_told(&capability, told);
+    p.with(|state| state.counters.unexpected += u64::from(!is_same));
+    Ok(PathSwitchRequestAcknowledge {
+        ids: (sluice_n2::AmfUeId(0), sluice_n2::RanUeId(0)),
+        capability: Some(capability).filter(|_| !is_same),
+        next_hop,
+        switched: Transfers::new(),
+        released: Transfers::new(),
+        allowed_nssai,
+    })
+}
+
+/// Whether a gNB was told the algorithms that the UE has. It is told of none that are null.
+fn is_told(capability: &SecurityCapability, told: &[u8; 4]) -> bool {
+    let [ea, ia, eea, eia] = [
+        capability.ea(),
+        capability.ia(),
+        capability.eea(),
+        capability.eia(),
+    ]
+    .map(|octet| octet & 0x7f);
+    *told == [ea, ia, eea, eia]
+}
+
+/// Nsmf_PDUSession_UpdateSMContext about a handover; none if the SMF cannot.
+pub(crate) async fn update(
+    p: &Procedure,
+    step: &'static str,
+    session: u8,
+    change: SmChange,
+    transfer: &[u8],
+) -> Option<(N2Sm, Vec<u8>)> {
+    let context = p.with_ue(|ue| ue.sessions.get(&session).and_then(|one| one.context));
+    let request = UpdateSmContext {
+        context: context?.into(),
+        change,
+        n1: Container::NONE,
+        n2: Container::new(transfer)?,
+    };
+    let SmContextUpdated { n2_kind, n2, .. } = p.call(step, request).await.ok()?;
+    Some((n2_kind, n2.get().unwrap_or_default().to_vec()))
+}
+
+impl State {
+    /// A connection is at another gNB from now on, by another name.
+    fn move_connection(
+        &mut self,
+        id: ConnectionId,
+        association: AssociationId,
+        request: &PathSwitchRequest,
+    ) {
+        let Some(connection) = self.connections.get_mut(id.0) else {
+            return;
+        };
+        let before = (connection.association, connection.ran);
+        (connection.association, connection.ran) = (association, request.ran);
+        connection.location = request.location.unwrap_or(connection.location);
+        // Its gNB may have given the name to another UE meanwhile.
+        if self.by_ran.get(&before) == Some(&id) {
+            self.by_ran.remove(&before);
+        }
+        self.by_ran.insert((association, request.ran), id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capability_is_compared_without_null_algorithms() {
+        let capability = SecurityCapability::from_octets(&[0xf0, 0x70]).expect("two");
+        assert!(is_told(&capability, &[0x70, 0x70, 0, 0]));
+        assert!(!is_told(&capability, &[0x70, 0x30, 0, 0]));
+        assert!(!is_told(&capability, &[0; 4]));
+    }
+}

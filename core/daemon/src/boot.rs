@@ -1,0 +1,173 @@
+//! Start-up: from a checked configuration to a core with its doors open.
+
+use crate::config::{Charging, CoreConfig};
+use crate::daemon::{Daemon, OfDatabase};
+use crate::needs::{self, problem};
+use crate::reload::Reload;
+use crate::store::{self, Opened};
+use crate::{api, control, convert};
+use sluice_amf::Amf;
+use sluice_ausf::Ausf;
+use sluice_core::charging::Records;
+use sluice_core::{N2, N4, Runtime, system};
+use sluice_core_smf::Smf;
+use sluice_host::netns::Ns;
+use sluice_host::signal::Shutdown;
+use sluice_pcf::Pcf;
+use sluice_program::config::problem::Problem;
+use sluice_sctp::OpeningError;
+use sluice_udm::Udm;
+use sluice_udr::{Provisioned, Udr};
+use sluice_wiring::Core;
+use std::path::Path;
+
+/// Opens everything; what was opened closes again if a later step fails.
+pub(crate) fn boot(
+    file: &Path,
+    config: &CoreConfig,
+    shutdown: &Shutdown,
+) -> Result<Daemon, Vec<Problem>> {
+    let one = |problem| vec![problem];
+    let opened = config.database.as_ref().map(store::open).transpose();
+    let opened = opened.map_err(one)?;
+    let (core, of_database) = functions(config, opened.as_ref())?;
+    let ns = Ns::current().map_err(|e| one(step("network namespace", &e)))?;
+    let n2 = n2(config, &ns).map_err(one)?;
+    let n4 = n4(config, &ns).map_err(one)?;
+    let records = records(config).map_err(one)?;
+    let mut runtime = Runtime::new(core, n2, n4).map_err(|e| one(step("event loop", &e)))?;
+    let waker = runtime.waker();
+    let subscribers = opened
+        .map(|opened| opened.serve(move || waker.wake()))
+        .transpose();
+    let subscribers = subscribers.map_err(|e| one(step("a thread", &e)))?;
+    if let Some(subscribers) = &subscribers {
+        runtime.core_mut().keep_with(subscribers.keeper());
+    }
+    let waker = runtime.waker();
+    let ctl = control::Ctl::listen(&config.control_socket, move || waker.wake()).map_err(|e| {
+        let what = format!("{} cannot be used: {e}", config.control_socket.display());
+        let expected = "a path of its own for each core, in a folder that it may write to";
+        one(problem(0, "control_socket", what, expected))
+    })?;
+    needs::api(config, |listener, access| {
+        api::Server::start(listener, access, ctl.questions())
+    })
+    .map_err(one)?;
+    let reload = Reload {
+        file: file.to_owned(),
+        running: config.clone(),
+    };
+    let daemon = Daemon::new(runtime, ctl, records, subscribers, reload, of_database);
+    daemon
+        .watch(shutdown)
+        .map_err(|e| one(step("signals", &e)))?;
+    Ok(daemon)
+}
+
+/// A step that no line stands for.
+fn step(doing: &str, why: &dyn std::fmt::Display) -> Problem {
+    problem(
+        0,
+        "",
+        format!("{doing}: {why}"),
+        "a machine with room for it",
+    )
+}
+
+/// The functions of the core.
+fn functions(
+    config: &CoreConfig,
+    database: Option<&Opened>,
+) -> Result<(Core, OfDatabase), Vec<Problem>> {
+    let mut home_keys = needs::home_keys(&config.home_keys)?;
+    let line = config
+        .database
+        .as_ref()
+        .map_or(0, |database| database.file.line);
+    let stored = database.map(Opened::all).transpose().map_err(|e| {
+        let expected = "a database that is whole, or a backup of it";
+        vec![problem(
+            line,
+            "subscriber_database.file",
+            e.to_string(),
+            expected,
+        )]
+    })?;
+    let stored = stored.unwrap_or_default();
+    let of_database = OfDatabase {
+        subscribers: stored.subscribers.iter().map(|(supi, _)| *supi).collect(),
+        home_keys: stored.home_keys.unwrap_or_default(),
+    };
+    let stored_keys = of_database.home_keys.iter();
+    home_keys.extend(stored_keys.map(|(id, key)| (*id, key.clone())));
+    // Files are checked key by key; what is left is a limit that no key stands for.
+    let unfit = |why| vec![problem(0, "", why, "see docs/core.yaml")];
+    let amf = convert::amf(config).ok_or_else(|| unfit("the AMF has no identity"))?;
+    let amf = Amf::new(amf, Box::new(system::random)).map_err(unfit)?;
+    let udm = Udm::new(convert::udm(config, home_keys), Box::new(system::random));
+    let mut udr = Udr::default();
+    for account in &config.subscribers {
+        let taken = udr.provision(account.supi.value, convert::subscriber(account));
+        if taken == Provisioned::Full {
+            return Err(unfit("there are too many subscribers"));
+        }
+    }
+    for (supi, record) in &stored.subscribers {
+        let provision = record.as_ref().map(store::provision);
+        let taken = provision.map(|one| udr.provision(*supi, one));
+        if taken == Some(Provisioned::Full) {
+            return Err(unfit("there are too many subscribers"));
+        }
+    }
+    let core = Core::new(amf, Ausf::default(), udm, udr);
+    match &config.sessions {
+        None => Ok((core, of_database)),
+        Some(sessions) => {
+            let smf = convert::smf(config, system::now().unix_s);
+            let smf = smf.ok_or_else(|| unfit("the SMF has no address"))?;
+            let pcf = Pcf::new(convert::pcf(sessions)).map_err(unfit)?;
+            let core = core.with_smf(Smf::new(smf).map_err(unfit)?);
+            Ok((core.with_pcf(pcf), of_database))
+        }
+    }
+}
+
+fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, Problem> {
+    let n2 = &config.n2;
+    let no_address = || problem(0, "n2.listen", "missing", "an IP address");
+    let listen = n2.listen.ok_or_else(no_address)?;
+    let node = n2.opening(listen.value).open(ns);
+    let node = node.map_err(|error| match &error {
+        OpeningError::Carrier(e) => {
+            let expected = "an address of this machine whose port no other program has, and for SCTP \
+                            over IP CAP_NET_RAW (root)";
+            problem(listen.line, "n2.listen", e.to_string(), expected)
+        }
+        other => needs::no_sctp(listen.line, other),
+    })?;
+    Ok(N2::new(node))
+}
+
+fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, Problem> {
+    let Some(listen) = config.sessions.as_ref().and_then(|sessions| sessions.n4) else {
+        return Ok(None);
+    };
+    let opened = N4::open(ns, listen.value).map_err(|e| {
+        let expected = "an address of this machine whose port no other program has";
+        problem(listen.line, "n4.listen", e.to_string(), expected)
+    })?;
+    Ok(Some(opened))
+}
+
+pub(crate) fn records(config: &CoreConfig) -> Result<Option<Records>, Problem> {
+    match config.sessions.as_ref().map(|sessions| &sessions.charging) {
+        None | Some(Charging::None) => Ok(None),
+        Some(Charging::Stdout) => Records::stdout()
+            .map(Some)
+            .map_err(|e| step("a thread", &e)),
+        Some(Charging::File(path)) => Records::append_to(path)
+            .map(Some)
+            .map_err(|e| needs::no_records(path, &e)),
+    }
+}

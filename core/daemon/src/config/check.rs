@@ -1,0 +1,266 @@
+//! What several sections must agree on.
+
+use super::{CoreConfig, Sessions};
+use sluice_ids::Snssai;
+use sluice_program::config::fields::At;
+use sluice_program::config::problem::Report;
+
+/// Most PLMNs of an AMF (TS 38.413, maxnoofPLMNs).
+const PLMNS_MAX: usize = 12;
+/// Most slices of a PLMN that UEs can be told.
+const SLICES_MAX: usize = 8;
+/// Most areas of a UE's list (TS 24.501, 9.11.3.9).
+const AREAS_MAX: usize = 16;
+/// Most equivalent PLMNs (TS 24.501, 9.11.3.45).
+const EQUIVALENT_MAX: usize = 15;
+/// Most UPFs.
+const UPFS_MAX: usize = 64;
+
+/// All checks; each only where what it looks at could be read.
+pub(super) fn all(config: &CoreConfig, report: &mut Report) {
+    served(config, report);
+    keys(config, report);
+    if let Some(sessions) = &config.sessions {
+        networks(sessions, report);
+        policies(sessions, report);
+        upf_areas(config, sessions, report);
+    }
+    subscribers(config, report);
+    addresses(config, report);
+}
+
+/// Refuses what is given more often than may be.
+fn at_most<T>(list: &[T], most: usize, key: &str, line: impl Fn(&T) -> u32, report: &mut Report) {
+    if let Some(first) = list.get(most) {
+        let what = format!("{} are given", list.len());
+        report.problem(line(first), key, what, format!("{most} at the most"));
+    }
+}
+
+/// Refuses what is given twice.
+fn once<T: PartialEq>(list: &[&At<T>], key: impl Fn(usize) -> String, report: &mut Report) {
+    for (at, one) in list.iter().enumerate() {
+        let first = list[..at].iter().find(|before| before.value == one.value);
+        if let Some(first) = first {
+            let what = format!("the same as in line {}", first.line);
+            report.problem(one.line, key(at), what, "each once");
+        }
+    }
+}
+
+fn served(config: &CoreConfig, report: &mut Report) {
+    at_most(
+        &config.plmns,
+        PLMNS_MAX,
+        "plmns",
+        |one| one.plmn.line,
+        report,
+    );
+    at_most(
+        &config.areas,
+        AREAS_MAX,
+        "tracking_areas",
+        |one| one.line,
+        report,
+    );
+    let equivalent = &config.equivalent_plmns;
+    at_most(
+        equivalent,
+        EQUIVALENT_MAX,
+        "equivalent_plmns",
+        |one| one.line,
+        report,
+    );
+    let plmns: Vec<_> = config.plmns.iter().map(|one| &one.plmn).collect();
+    once(&plmns, |at| format!("plmns[{at}].plmn"), report);
+    let areas: Vec<_> = config.areas.iter().collect();
+    once(&areas, |at| format!("tracking_areas[{at}].tac"), report);
+    for (at, plmn) in config.plmns.iter().enumerate() {
+        let key = format!("plmns[{at}].slices");
+        at_most(&plmn.slices, SLICES_MAX, &key, |one| one.line, report);
+    }
+    let is_served = |plmn| config.plmns.iter().any(|one| one.plmn.value == plmn);
+    if !report.is_clean("plmns") {
+        return;
+    }
+    if let Some(guami) = config.amf.guami
+        && !is_served(guami.plmn)
+    {
+        let what = format!("{} is none of plmns", guami.plmn);
+        let (key, expected) = ("amf.plmn", "a PLMN that is served");
+        report.problem(config.amf.line, key, what, expected);
+    }
+    for (at, area) in config.areas.iter().enumerate() {
+        if !is_served(area.value.plmn) {
+            let what = format!("{} is none of plmns", area.value.plmn);
+            let key = format!("tracking_areas[{at}].plmn");
+            report.problem(area.line, key, what, "a PLMN that is served");
+        }
+    }
+}
+
+fn keys(config: &CoreConfig, report: &mut Report) {
+    let ids: Vec<_> = config.home_keys.iter().map(|key| &key.id).collect();
+    once(&ids, |at| format!("home_network_keys[{at}].id"), report);
+    if config.home_keys.is_empty()
+        && !config.security.null_scheme
+        && report.is_clean("home_network_keys")
+    {
+        let what = "none, and security.null_scheme is false: no UE can show who it is";
+        report.problem(0, "home_network_keys", what, "a key, or null_scheme: true");
+    }
+}
+
+fn networks(sessions: &Sessions, report: &mut Report) {
+    at_most(&sessions.upfs, UPFS_MAX, "upfs", |one| one.n4.line, report);
+    let upfs: Vec<_> = sessions.upfs.iter().map(|one| &one.n4).collect();
+    once(&upfs, |at| format!("upfs[{at}].n4"), report);
+    let names: Vec<_> = sessions.networks.iter().map(|one| &one.dnn).collect();
+    once(&names, |at| format!("data_networks[{at}].name"), report);
+    if !report.is_clean("data_networks") || !report.is_clean("upfs") {
+        return;
+    }
+    for (at, upf) in sessions.upfs.iter().enumerate() {
+        for dnn in &upf.networks {
+            if !names.iter().any(|name| name.value == dnn.value) {
+                let what = format!("'{}' is none of data_networks", dnn.value);
+                let key = format!("upfs[{at}].data_networks");
+                report.problem(dnn.line, key, what, "a data network that there is");
+            }
+        }
+    }
+    for (at, network) in sessions.networks.iter().enumerate() {
+        let leads = |upf: &super::Upf| {
+            upf.networks.is_empty()
+                || upf
+                    .networks
+                    .iter()
+                    .any(|dnn| dnn.value == network.dnn.value)
+        };
+        if !sessions.upfs.iter().any(leads) {
+            let what = format!("no UPF leads to '{}'", network.dnn.value);
+            let key = format!("data_networks[{at}].name");
+            report.problem(
+                network.dnn.line,
+                key,
+                what,
+                "a UPF whose data_networks name it",
+            );
+        }
+    }
+}
+
+fn policies(sessions: &Sessions, report: &mut Report) {
+    let most = sluice_pcf::POLICIES;
+    at_most(
+        &sessions.policies,
+        most,
+        "policies",
+        |one| one.name.line,
+        report,
+    );
+    let names: Vec<_> = sessions.policies.iter().map(|one| &one.name).collect();
+    once(&names, |at| format!("policies[{at}].name"), report);
+    if !report.is_clean("data_networks") {
+        return;
+    }
+    for (at, policy) in sessions.policies.iter().enumerate() {
+        let mut networks = sessions.networks.iter();
+        if !networks.any(|network| network.dnn.value == policy.dnn.value) {
+            let what = format!("'{}' is none of data_networks", policy.dnn.value);
+            let key = format!("policies[{at}].data_network");
+            report.problem(policy.dnn.line, key, what, "a data network that there is");
+        }
+    }
+}
+
+/// Tracking areas of UPFs are served.
+fn upf_areas(config: &CoreConfig, sessions: &Sessions, report: &mut Report) {
+    if !report.is_clean("tracking_areas") || !report.is_clean("plmns") {
+        return;
+    }
+    let home = config.plmns.first().map(|one| one.plmn.value);
+    for (at, upf) in sessions.upfs.iter().enumerate() {
+        for area in &upf.areas {
+            let (plmn, tac) = (area.value.0.or(home), area.value.1);
+            let is_it =
+                |one: &At<sluice_ids::Tai>| one.value.tac == tac && Some(one.value.plmn) == plmn;
+            if !config.areas.iter().any(is_it) {
+                let what = format!("{tac:?} is none of tracking_areas");
+                let key = format!("upfs[{at}].tais");
+                report.problem(area.line, key, what, "a tracking area that is served");
+            }
+        }
+    }
+}
+
+fn subscribers(config: &CoreConfig, report: &mut Report) {
+    let mut seen = std::collections::BTreeMap::new();
+    let served: Vec<Snssai> = config
+        .plmns
+        .iter()
+        .flat_map(|plmn| plmn.slices.iter().map(|at| at.value))
+        .collect();
+    for (at, account) in config.subscribers.iter().enumerate() {
+        if let Some(line) = seen.insert(account.supi.value, account.supi.line) {
+            let key = format!("subscribers[{at}].imsi");
+            let what = format!(
+                "{} is given before, in line {line}",
+                account.supi.value.imsi()
+            );
+            report.problem(account.supi.line, key, what, "each subscriber once");
+        }
+        for (number, network) in account.networks.iter().enumerate() {
+            let path = format!("subscribers[{at}].networks[{number}]");
+            if !account.slices.contains(&network.slice.value) {
+                let what = format!(
+                    "{:?} is none of the subscriber's slices",
+                    network.slice.value
+                );
+                let expected = "one of them";
+                report.problem(network.slice.line, format!("{path}.slice"), what, expected);
+            }
+            let known = config
+                .sessions
+                .iter()
+                .flat_map(|sessions| &sessions.networks);
+            let is_known = known
+                .into_iter()
+                .any(|one| one.dnn.value == network.dnn.value);
+            if config.sessions.is_some() && !is_known && report.is_clean("data_networks") {
+                let what = format!("'{}' is none of data_networks", network.dnn.value);
+                let expected = "a data network that there is";
+                report.problem(network.dnn.line, format!("{path}.name"), what, expected);
+            }
+        }
+        if report.is_clean("plmns") && !account.slices.iter().any(|one| served.contains(one)) {
+            let what = format!("none of its slices {:?} is served", account.slices);
+            let key = format!("subscribers[{at}].slices");
+            report.warning(account.supi.line, key, what, "a slice of plmns");
+        }
+    }
+}
+
+/// An address or prefix is one subscriber's alone within a data network.
+fn addresses(config: &CoreConfig, report: &mut Report) {
+    let mut seen = std::collections::BTreeMap::new();
+    for (at, account) in config.subscribers.iter().enumerate() {
+        for (number, network) in account.networks.iter().enumerate() {
+            let ipv4 = network.ipv4.map(|own| ("ipv4", own.to_string()));
+            let prefix = network.ipv6_prefix.map(|own| {
+                let mut octets = [0; 16];
+                octets[..8].copy_from_slice(&own);
+                ("ipv6_prefix", std::net::Ipv6Addr::from(octets).to_string())
+            });
+            for (key, own) in ipv4.into_iter().chain(prefix) {
+                let line = network.dnn.line;
+                let name = (network.dnn.value.to_string(), own.clone());
+                if let Some(first) = seen.insert(name, line) {
+                    let key = format!("subscribers[{at}].networks[{number}].{key}");
+                    let what = format!("{own} is given before, in line {first}");
+                    report.problem(line, key, what, "an address of its own");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `core.yaml`: from text to a checked [`CoreConfig`].
+//!
+//! Each section is one file, which reads its keys and says what is expected of each. The commented
+//! example, `docs/core.yaml`, names every key.
+
+mod access;
+mod api;
+mod check;
+pub mod kinds;
+mod n2;
+mod policies;
+mod reload;
+mod sessions;
+mod subscribers;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use access::{AmfSection, HomeKeyFile, Names, Profile, Security, ServedPlmn, Timers};
+pub use api::ApiSection;
+pub use n2::{N2Section, Over};
+pub use policies::PolicySection;
+pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
+pub use subscribers::{Account, Database, Network};
+
+use sluice_ids::{Plmn, Tai};
+use sluice_program::config::fields::{At, Fields};
+use sluice_program::config::kind::{boolean, log_filter, socket_path};
+use sluice_program::config::problem::Refused;
+use sluice_program::config::{self, read_text};
+use sluice_program::control::CORE_SOCKET;
+use std::path::{Path, PathBuf};
+
+/// The configuration of a core.
+#[derive(Clone, Debug)]
+pub struct CoreConfig {
+    /// Who the AMF is.
+    pub amf: AmfSection,
+    /// PLMNs that are served, with their slices; at least one.
+    pub plmns: Vec<ServedPlmn>,
+    /// Tracking areas that are served; at least one.
+    pub areas: Vec<At<Tai>>,
+    /// PLMNs that count as ours.
+    pub equivalent_plmns: Vec<At<Plmn>>,
+    /// Algorithms and identities.
+    pub security: Security,
+    /// Keys of the home network.
+    pub home_keys: Vec<HomeKeyFile>,
+    /// What UEs show.
+    pub names: Names,
+    /// Whether UEs are told that there are voice calls.
+    pub ims_voice: bool,
+    /// Timers of UEs.
+    pub timers: Timers,
+    /// Towards gNBs.
+    pub n2: N2Section,
+    /// PDU sessions; none of a core that only registers UEs.
+    pub sessions: Option<Sessions>,
+    /// Subscribers and home network keys in a database.
+    pub database: Option<Database>,
+    /// Subscribers of laboratories.
+    pub subscribers: Vec<Account>,
+    /// How it ends.
+    pub end: End,
+    /// Where `sluice ctl` finds us.
+    pub control_socket: PathBuf,
+    /// The same by HTTP.
+    pub api: ApiSection,
+    /// What is logged, as `tracing` filters are written.
+    pub log: String,
+}
+
+/// A configuration of a core, and what came to light while it was read.
+pub type Loaded = config::Loaded<CoreConfig>;
+
+impl CoreConfig {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each with line, key, problem and what was expected.
+    pub fn load(file: &Path) -> Result<Loaded, Refused> {
+        let text = read_text(file)?;
+        Self::from_text(file, &text)
+    }
+
+    /// As [`load`](Self::load), with the text of the file at hand.
+    ///
+    /// # Errors
+    /// See [`load`](Self::load).
+    pub fn from_text(file: &Path, text: &str) -> Result<Loaded, Refused> {
+        config::load(file, text, Self::read, check::all)
+    }
+
+    fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let expected = "a list of plmn and slices";
+        let plmns = fields.required_sections("plmns", expected, ServedPlmn::read);
+        let home = plmns.first().map(|first| first.plmn.value);
+        let amf = fields.section("amf", |f| AmfSection::read(f, home));
+        let expected = "a list of tac, and plmn where there are several";
+        let area = |f: &mut Fields<'_, '_>| access::read_area(f, home);
+        let areas = fields.required_sections("tracking_areas", expected, area);
+        let equivalent_plmns = fields.list("equivalent_plmns", &kinds::plmn());
+        let security = fields.section("security", Security::read);
+        let home_keys = fields.sections("home_network_keys", HomeKeyFile::read);
+        let names = fields.section("network_name", Names::read);
+        let ims_voice = fields.or("ims_voice", "false", &boolean()).value;
+        let timers = fields.section("timers", Timers::read);
+        let n2 = fields.section("n2", N2Section::read);
+        let sessions = Sessions::read(fields);
+        let first = plmns.first().and_then(|plmn| plmn.slices.first());
+        let slice = first.map(|at| at.value);
+        let database = fields.optional_section("subscriber_database", Database::read);
+        let subscribers = fields.sections("subscribers", |f| Account::read(f, slice));
+        let end = fields.section("end", End::read);
+        let control_socket = fields.or("control_socket", CORE_SOCKET, &socket_path());
+        let api = fields.section("api", ApiSection::read);
+        let log = fields.or("log", "info", &log_filter());
+        Self {
+            amf,
+            plmns,
+            areas,
+            equivalent_plmns,
+            security,
+            home_keys,
+            names,
+            ims_voice,
+            timers,
+            n2,
+            sessions,
+            database,
+            subscribers,
+            end,
+            control_socket: control_socket.value,
+            api,
+            log: log.value,
+        }
+    }
+}

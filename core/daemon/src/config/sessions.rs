@@ -1,0 +1,275 @@
+//! Sections of the SMF: N4, UPFs, data networks, charging records.
+
+use super::access::none_or;
+use super::kinds;
+use super::policies::PolicySection;
+use sluice_ids::{Dnn, Plmn, Snssai, Tac};
+use sluice_program::config::fields::{At, Fields};
+use sluice_program::config::kind::{
+    Kind, boolean, dns_ipv6, ip, network_instance, number, socket_address, word,
+};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::path::PathBuf;
+
+/// Port of PFCP (TS 29.244, 6.1).
+const PFCP_PORT: u16 = 8805;
+
+/// PDU sessions.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    /// Our address on N4; none if it could not be read.
+    pub n4: Option<At<SocketAddrV4>>,
+    /// At least one.
+    pub upfs: Vec<Upf>,
+    /// At least one.
+    pub networks: Vec<DataNetwork>,
+    /// Which QoS flows sessions have beside the default one.
+    pub policies: Vec<PolicySection>,
+    /// Where charging records go.
+    pub charging: Charging,
+}
+
+/// Where charging records go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Charging {
+    /// Nowhere: there are none.
+    None,
+    /// Standard output.
+    Stdout,
+    /// To the end of a file.
+    File(PathBuf),
+}
+
+impl Sessions {
+    /// None where the file has neither N4 nor UPFs nor data networks.
+    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let keys = ["n4", "upfs", "data_networks"];
+        let is_there = keys.iter().any(|key| fields.has(key));
+        let n4 = fields.section("n4", |f| read_n4(f, is_there));
+        let (upfs, networks) = if is_there {
+            let upfs = fields.required_sections("upfs", "a list of n4", Upf::read);
+            let expected = "a list of name";
+            let networks = fields.required_sections("data_networks", expected, DataNetwork::read);
+            (upfs, networks)
+        } else {
+            (Vec::new(), Vec::new())
+        };
+        let policies = fields.sections("policies", PolicySection::read);
+        let charging = fields.or("charging_records", "none", &charging());
+        if !is_there {
+            let line = fields.line();
+            let what = "missing: UEs register, and have no PDU sessions";
+            let expected = "n4, upfs and data_networks";
+            fields.report().warning(line, "upfs", what, expected);
+            return None;
+        }
+        let is_recorded = networks.iter().any(|one| one.charging_octets.is_some());
+        if charging.value == Charging::None && is_recorded {
+            let what = "none, but a data network has charging_octets";
+            let expected = "where the records go: stdout, or an absolute path";
+            fields
+                .report()
+                .warning(charging.line, "charging_records", what, expected);
+        }
+        Some(Self {
+            n4,
+            upfs,
+            networks,
+            policies,
+            charging: charging.value,
+        })
+    }
+}
+
+/// What becomes of PDU sessions when the core ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtEnd {
+    /// Their UPFs delete them.
+    Release,
+    /// Their UPFs have them until they miss the core.
+    Keep,
+}
+
+/// How the core ends.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct End {
+    /// What becomes of sessions.
+    pub sessions: AtEnd,
+    /// How long their release may take.
+    pub within_s: u32,
+}
+
+impl End {
+    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let kind = word(&[("release", AtEnd::Release), ("keep", AtEnd::Keep)]);
+        let sessions = fields.or("sessions", "release", &kind).value;
+        let within = number(1, 60, "seconds");
+        let within_s = fields.or("within_s", "5", &within).value;
+        Self { sessions, within_s }
+    }
+}
+
+fn read_n4(fields: &mut Fields<'_, '_>, is_needed: bool) -> Option<At<SocketAddrV4>> {
+    let kind = socket_address(PFCP_PORT);
+    let listen = match is_needed {
+        true => fields.required("listen", &kind)?,
+        false => return None,
+    };
+    let SocketAddr::V4(address) = listen.value else {
+        return None;
+    };
+    if address.ip().is_unspecified() {
+        let (what, key) = (format!("got '{address}'"), fields.key("listen"));
+        let expected = "the address of one interface: UPFs know us by it";
+        fields.report().problem(listen.line, key, what, expected);
+        return None;
+    }
+    Some(listen.map(|_| address))
+}
+
+fn charging() -> Kind<Charging> {
+    Kind::new("none, stdout, or an absolute path", |text| match text {
+        "none" => Some(Charging::None),
+        "stdout" => Some(Charging::Stdout),
+        text => kinds::file().parse(text).map(Charging::File),
+    })
+}
+
+/// A UPF.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Upf {
+    /// Its address on N4.
+    pub n4: At<SocketAddr>,
+    /// Network Instance of its interfaces towards gNBs; none names none.
+    pub access: Option<String>,
+    /// Whether its tunnels towards gNBs have addresses of IPv4 and IPv6.
+    pub n3: [bool; 2],
+    /// Data networks that it leads to; none are all.
+    pub networks: Vec<At<Dnn>>,
+    /// Slices that it serves; none are all.
+    pub slices: Vec<At<Snssai>>,
+    /// Tracking areas whose gNBs it serves, of the first PLMN where none is named; none are all.
+    pub areas: Vec<At<(Option<Plmn>, Tac)>>,
+    /// Most bits per second that are guaranteed to flows at it, down and up; none for no limit.
+    pub guaranteed_bps: Option<(u64, u64)>,
+}
+
+impl Upf {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let n4 = fields.required("n4", &socket_address(PFCP_PORT));
+        let access = fields.optional("access_instance", &network_instance());
+        let families = word(&[
+            ("ipv4", [true, false]),
+            ("ipv6", [false, true]),
+            ("ipv4v6", [true; 2]),
+        ]);
+        let n3 = fields.or("n3", "ipv4", &families);
+        let networks = fields.list("data_networks", &kinds::dnn());
+        let slices = fields.list("slices", &kinds::slice());
+        let areas = fields.list("tais", &kinds::tai());
+        let guaranteed_bps = read_budget(fields);
+        Some(Self {
+            n4: n4?,
+            access: access.map(|at| at.value),
+            n3: n3.value,
+            networks,
+            slices,
+            areas,
+            guaranteed_bps,
+        })
+    }
+}
+
+/// Most that is guaranteed in all; none where neither direction has a limit.
+fn read_budget(fields: &mut Fields<'_, '_>) -> Option<(u64, u64)> {
+    let down = fields.or("guaranteed_down", "none", &none_or(kinds::bit_rate()));
+    let up = fields.or("guaranteed_up", "none", &none_or(kinds::bit_rate()));
+    let most = (down.value, up.value);
+    let is_limited = most != (None, None);
+    is_limited.then(|| (most.0.unwrap_or(u64::MAX), most.1.unwrap_or(u64::MAX)))
+}
+
+/// A data network.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DataNetwork {
+    /// Its name.
+    pub dnn: At<Dnn>,
+    /// Its Network Instance at UPFs.
+    pub instance: String,
+    /// Whether there are addresses of IPv4 and IPv6.
+    pub families: [bool; 2],
+    /// Name servers.
+    pub servers_ipv4: Vec<Ipv4Addr>,
+    /// Name servers.
+    pub servers_ipv6: Vec<Ipv6Addr>,
+    /// Longest packet of a UE.
+    pub mtu_octets: u16,
+    /// A charging record after each so many octets, and one at the end of a session; none for no
+    /// records.
+    pub charging_octets: Option<u64>,
+    /// Most bits per second that are guaranteed to flows in it, down and up; none for no limit.
+    pub guaranteed_bps: Option<(u64, u64)>,
+}
+
+/// Name servers of a family that a UE is told.
+const SERVERS_MAX: usize = 4;
+
+impl DataNetwork {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let dnn = fields.required("name", &kinds::dnn());
+        let instance = fields.optional("network_instance", &network_instance());
+        let ipv4 = fields.or("ipv4", "true", &boolean());
+        let ipv6 = fields.or("ipv6", "true", &boolean());
+        if !ipv4.value && !ipv6.value {
+            let key = fields.key("ipv6");
+            let what = "false, and ipv4 is false";
+            fields
+                .report()
+                .problem(ipv6.line, key, what, "addresses of a family");
+        }
+        let (mut servers_ipv4, mut servers_ipv6) = (Vec::new(), Vec::new());
+        for at in fields.list("dns", &name_server()) {
+            match at.value {
+                IpAddr::V4(server) => servers_ipv4.push(server),
+                IpAddr::V6(server) => servers_ipv6.push(server),
+            }
+            if servers_ipv4.len().max(servers_ipv6.len()) > SERVERS_MAX {
+                let key = fields.key("dns");
+                let what = "more than UEs are told";
+                let expected = "4 name servers of a family at the most";
+                fields.report().problem(at.line, key, what, expected);
+                break;
+            }
+        }
+        let mtu = fields.or("mtu", "1400", &number(1_280, 9_000, "octets"));
+        let charging = none_or(number(1, u64::MAX, "octets"));
+        let charging = fields.or("charging_octets", "none", &charging);
+        let guaranteed_bps = read_budget(fields);
+        let dnn = dnn?;
+        let name = dnn.value.to_string();
+        Some(Self {
+            dnn,
+            instance: instance.map_or(name, |at| at.value),
+            families: [ipv4.value, ipv6.value],
+            servers_ipv4,
+            servers_ipv6,
+            mtu_octets: mtu.value,
+            charging_octets: charging.value,
+            guaranteed_bps,
+        })
+    }
+}
+
+fn name_server() -> Kind<IpAddr> {
+    Kind::new(
+        "the IP address of a name server that UEs can reach",
+        |text| match ip().parse(text)? {
+            IpAddr::V6(_) => dns_ipv6().parse(text).map(IpAddr::V6),
+            IpAddr::V4(ipv4) => {
+                let is_reached =
+                    !(ipv4.is_unspecified() || ipv4.is_multicast() || ipv4.is_loopback());
+                is_reached.then_some(IpAddr::V4(ipv4))
+            }
+        },
+    )
+}

@@ -1,0 +1,329 @@
+//! What `sluice ctl` can ask a core, and who answers.
+//!
+//! A question is a variant of [`Request`], named on the wire by `cmd`, and an arm of `answer`. Those
+//! that only look are in `view`; those that change something are functions of their own.
+
+use crate::daemon::Daemon;
+use crate::metrics;
+use crate::qos::{self, Wanted};
+use crate::reload;
+use crate::view;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use sluice_core::system;
+use sluice_ids::Supi;
+use sluice_n2::{Overload, OverloadAction};
+use sluice_pcf::AppSessionContext;
+use sluice_program::control::{Question, Socket, refusal};
+use sluice_subscribers::Operation;
+use std::time::Duration;
+
+/// The core's control socket.
+pub(crate) type Ctl = Socket<Ask>;
+
+/// What can be asked.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Version, uptime, gNBs, UPFs, UEs and sessions in short.
+    Status,
+    /// UEs by their identities, from one on.
+    Ues {
+        /// The first; none: from the beginning.
+        from: Option<String>,
+        /// At most so many; none: [`UES_MAX`].
+        count: Option<usize>,
+    },
+    /// One UE with its sessions.
+    Ue {
+        /// Whose.
+        imsi: String,
+    },
+    /// gNBs with their areas and slices.
+    Gnbs,
+    /// Procedures under way, by the step at which they wait.
+    Procedures,
+    /// What was said of a UE, step by step.
+    Flow {
+        /// Whose.
+        imsi: String,
+    },
+    /// What was refused, the newest, and all by cause.
+    Refusals,
+    /// All counters.
+    Counters,
+    /// The same and more for Prometheus, as text.
+    Metrics,
+    /// Read core.yaml again.
+    Reload,
+    /// Tell all gNBs what is served (AMF Configuration Update; TS 38.413, 8.7.3).
+    UpdateGnbs,
+    /// Have gNBs keep UEs away (TS 38.413, 8.7.7).
+    OverloadStart {
+        /// Which.
+        #[serde(default)]
+        action: Action,
+        /// How many of a hundred, 1 to 99; none: all.
+        percent: Option<u8>,
+    },
+    /// Have them do so no more (TS 38.413, 8.7.8).
+    OverloadStop,
+    /// Deregister a UE (TS 23.502, 4.2.2.3.3).
+    Deregister {
+        /// Whose.
+        imsi: String,
+        /// It is to register again at once.
+        #[serde(default)]
+        registers_again: bool,
+    },
+    /// Start a QoS flow of a session.
+    QosStart {
+        /// Whose.
+        imsi: String,
+        /// Of which PDU session; none: of the first.
+        session: Option<u8>,
+        /// What it is.
+        rule: Wanted,
+    },
+    /// Stop one, whoever started it.
+    QosStop {
+        /// Whose.
+        imsi: String,
+        /// Of which PDU session; none: of the first.
+        session: Option<u8>,
+        /// Its name.
+        name: String,
+    },
+    /// Flows of an application (TS 29.514, 4.2.2).
+    AppSessionCreate {
+        /// What it asks for.
+        context: AppSessionContext,
+    },
+    /// It has other flows from now on (TS 29.514, 4.2.3).
+    AppSessionUpdate {
+        /// Which.
+        id: u64,
+        /// What it asks for.
+        context: AppSessionContext,
+    },
+    /// It has none any more (TS 29.514, 4.2.4).
+    AppSessionDelete {
+        /// Which.
+        id: u64,
+    },
+    /// What it asked for.
+    AppSession {
+        /// Which.
+        id: u64,
+    },
+}
+
+/// What gNBs keep away (TS 38.413, 9.3.1.105).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// UEs that have data and begin by themselves, but for emergencies.
+    #[default]
+    RejectData,
+    /// UEs that have signalling alone.
+    RejectSignalling,
+    /// All but emergencies and those that are called.
+    PermitEmergency,
+    /// All but those of high priority and those that are called.
+    PermitHighPriority,
+}
+
+impl Action {
+    fn to_ngap(self) -> OverloadAction {
+        match self {
+            Self::RejectData => OverloadAction::RejectData,
+            Self::RejectSignalling => OverloadAction::RejectSignalling,
+            Self::PermitEmergency => OverloadAction::PermitEmergency,
+            Self::PermitHighPriority => OverloadAction::PermitHighPriority,
+        }
+    }
+}
+
+/// UEs of one answer, which is made between two turns of the core: some 10 ms.
+pub const UES_MAX: usize = 10_000;
+
+/// A question to the core, or to its database of subscribers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// To the core.
+    Core(Request),
+    /// To the database.
+    Subscribers(Box<Operation>),
+}
+
+impl<'de> Deserialize<'de> for Ask {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        let cmd = value.get("cmd").and_then(Value::as_str).unwrap_or_default();
+        let read = match Operation::COMMANDS.contains(&cmd) {
+            true => serde_json::from_value(value).map(|one| Self::Subscribers(Box::new(one))),
+            false => serde_json::from_value(value).map(Self::Core),
+        };
+        read.map_err(D::Error::custom)
+    }
+}
+
+impl Question for Ask {
+    /// Room for an import of some 200,000 subscribers.
+    const REQUEST_MAX: usize = 64 << 20;
+    const ANSWER_WITHIN: Duration = Duration::from_secs(300);
+}
+
+/// Answers; what the core then wants sent leaves with its next turn.
+pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
+    match request {
+        Request::Status => view::status(daemon),
+        Request::Ues { from, count } => {
+            let count = count.unwrap_or(UES_MAX).min(UES_MAX);
+            match from.as_deref().map(subscriber).transpose() {
+                Ok(from) => view::ues(daemon, from, count),
+                Err(refused) => refused,
+            }
+        }
+        Request::Ue { imsi } => of(imsi, |supi| view::ue(daemon, supi)),
+        Request::Gnbs => view::gnbs(daemon),
+        Request::Procedures => view::procedures(daemon),
+        Request::Flow { imsi } => of(imsi, |supi| view::flow(daemon, supi)),
+        Request::Refusals => daemon.refusals.view(),
+        Request::Counters => view::counters(daemon),
+        Request::Metrics => json!({ "text": metrics::text(daemon) }),
+        Request::Reload => reload::answer(daemon),
+        Request::UpdateGnbs => {
+            let told = daemon.runtime.core_mut().update_gnbs(system::now());
+            json!({ "told": told })
+        }
+        Request::OverloadStart { action, percent } => overload(daemon, *action, *percent),
+        Request::OverloadStop => {
+            daemon.runtime.core_mut().overload(system::now(), None);
+            json!({ "overload": null, "gnbs": daemon.runtime.core().amf().gnbs().len() })
+        }
+        Request::Deregister {
+            imsi,
+            registers_again,
+        } => of(imsi, |supi| deregister(daemon, supi, *registers_again)),
+        Request::QosStart {
+            imsi,
+            session,
+            rule,
+        } => of(imsi, |supi| qos::start(daemon, supi, *session, rule)),
+        Request::QosStop {
+            imsi,
+            session,
+            name,
+        } => of(imsi, |supi| qos::stop(daemon, supi, *session, name)),
+        Request::AppSessionCreate { context } => qos::create_application(daemon, context),
+        Request::AppSessionUpdate { id, context } => qos::update_application(daemon, *id, context),
+        Request::AppSessionDelete { id } => qos::delete_application(daemon, *id),
+        Request::AppSession { id } => qos::application(daemon, *id),
+    }
+}
+
+/// The UE is told with the next turn; whether it then answers, `ue` and `flow` tell.
+fn deregister(daemon: &mut Daemon, supi: &Supi, registers_again: bool) -> Value {
+    let core = daemon.runtime.core_mut();
+    match core.deregister(system::now(), supi, registers_again) {
+        true => json!({ "deregistering": supi.imsi() }),
+        false => refusal("not_found", "no UE of this IMSI is registered"),
+    }
+}
+
+/// gNBs are told with the next turn.
+fn overload(daemon: &mut Daemon, action: Action, percent: Option<u8>) -> Value {
+    if percent.is_some_and(|percent| !(1..=99).contains(&percent)) {
+        let what = "percent: expected 1 to 99, or none for all";
+        return refusal("invalid", what);
+    }
+    let overload = Overload {
+        action: action.to_ngap(),
+        percent,
+    };
+    let core = daemon.runtime.core_mut();
+    core.overload(system::now(), Some(overload));
+    let gnbs = core.amf().gnbs().len();
+    json!({ "overload": view::overload(overload), "gnbs": gnbs })
+}
+
+/// What is asked of one subscriber.
+fn of(imsi: &str, answer: impl FnOnce(&Supi) -> Value) -> Value {
+    match subscriber(imsi) {
+        Ok(supi) => answer(&supi),
+        Err(refused) => refused,
+    }
+}
+
+/// An IMSI, also as `imsi-...`.
+fn subscriber(text: &str) -> Result<Supi, Value> {
+    let digits = text.strip_prefix("imsi-").unwrap_or(text);
+    Supi::from_imsi(digits).ok_or_else(|| {
+        let what = format!("'{text}' is no IMSI: 6 to 15 digits are expected");
+        refusal("invalid", &what)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Request, serde_json::Error> {
+        match serde_json::from_str(text)? {
+            Ask::Core(request) => Ok(request),
+            Ask::Subscribers(operation) => panic!("{operation:?}"),
+        }
+    }
+
+    #[test]
+    fn operations_of_the_database_are_questions_too() {
+        for text in [
+            r#"{"cmd":"subscriber_list"}"#,
+            r#"{"cmd":"home_key_list"}"#,
+            r#"{"cmd":"restore","from":"/x"}"#,
+        ] {
+            let ask: Ask = serde_json::from_str(text).unwrap();
+            assert!(matches!(ask, Ask::Subscribers(_)), "{text}");
+        }
+        assert!(serde_json::from_str::<Ask>(r#"{"cmd":"restore"}"#).is_err());
+    }
+
+    #[test]
+    fn requests_are_named_by_their_command() {
+        let ue = Request::Ue {
+            imsi: "001010000000001".to_owned(),
+        };
+        assert_eq!(
+            read(r#"{"cmd":"ue","imsi":"001010000000001"}"#).unwrap(),
+            ue
+        );
+        let all = Request::Ues {
+            from: None,
+            count: None,
+        };
+        assert_eq!(read(r#"{"cmd":"ues"}"#).unwrap(), all);
+        for bad in [
+            r#"{"cmd":"ue"}"#,
+            r#"{"cmd":"sessions"}"#,
+            r#"{"cmd":"ue","imsi":"1","x":1}"#,
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_subscriber_is_named_by_its_digits() {
+        assert_eq!(
+            subscriber("imsi-001010000000001"),
+            subscriber("001010000000001")
+        );
+        assert!(
+            subscriber("00101x").unwrap_err()["error"]
+                .as_str()
+                .unwrap()
+                .contains("no IMSI")
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! `sluice core`: the 5G core as a daemon.
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`args`] | the command line |
+//! | [`config`] | `core.yaml` |
+//! | [`convert`] | what the functions of the core are told of it |
+//! | `needs` | what it needs of the machine |
+//! | `boot`, `daemon`, `ending` | start, the loop, the end |
+//! | [`control`], `view` | what `sluice ctl` asks, and the answers |
+//! | [`api`] | the same by HTTP |
+//! | `metrics` | the same for Prometheus |
+//! | `reload` | core.yaml, read again while the core runs |
+//! | `store` | the database of subscribers, on a thread of its own |
+//! | `flow`, `refusals` | what was said of each UE, and what was refused |
+#![forbid(unsafe_code)]
+
+pub mod api;
+pub mod args;
+mod boot;
+pub mod config;
+pub mod control;
+pub mod convert;
+mod daemon;
+mod ending;
+mod flow;
+mod metrics;
+mod needs;
+mod qos;
+mod refusals;
+mod reload;
+mod store;
+mod view;
+
+use args::{CheckScope, CoreArgs};
+use config::{CoreConfig, Loaded};
+use serde_json::json;
+use sluice_host::signal::Shutdown;
+use sluice_program::check::{self, problems_json, refused_json, write_out};
+use sluice_program::config::problem::Problem;
+use sluice_program::exit::Exit;
+use sluice_program::logging::{self, Verbosity};
+use std::path::Path;
+
+/// Runs until SIGTERM or SIGINT, or checks.
+pub fn run(args: &CoreArgs, verbosity: Verbosity) -> Exit {
+    let file = &args.config;
+    let loaded = CoreConfig::load(file);
+    let configured = loaded.as_ref().map_or("info", |loaded| &loaded.config.log);
+    logging::start(verbosity, configured);
+    let mut loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(refused) => {
+            eprintln!("{refused}");
+            if args.json {
+                write_out(&refused_json(&refused));
+            }
+            return Exit::Usage;
+        }
+    };
+    let exposed = needs::of_file(file, &loaded.config);
+    match args.check {
+        Some(CheckScope::File) => loaded.warnings.extend(exposed.clone()),
+        Some(CheckScope::Machine) => loaded.warnings.extend(needs::other_core(&loaded.config)),
+        None => {}
+    }
+    check::show_warnings(file, &loaded.warnings);
+    match (args.check, exposed) {
+        (Some(CheckScope::File), _) => look(args, &loaded, &[]),
+        (Some(CheckScope::Machine), exposed) => {
+            let mut problems = Vec::from_iter(exposed);
+            problems.extend(needs::of_machine(&loaded.config));
+            look(args, &loaded, &problems)
+        }
+        (None, Some(exposed)) => {
+            tell(file, &[exposed]);
+            Exit::Lacking
+        }
+        (None, None) => serve(file, &loaded.config),
+    }
+}
+
+/// `--check`: whether it would start, for all that `problems` tell.
+fn look(args: &CoreArgs, loaded: &Loaded, problems: &[Problem]) -> Exit {
+    let file = &args.config;
+    tell(file, problems);
+    if args.json {
+        let object = json!({
+            "file": file.display().to_string(),
+            "ok": problems.is_empty(),
+            "problems": problems_json(problems),
+            "warnings": problems_json(&loaded.warnings),
+            "summary": loaded.config.summary_json(),
+        });
+        write_out(&format!("{object:#}\n"));
+    } else if problems.is_empty() {
+        write_out(&format!(
+            "{}: ok\n{}",
+            file.display(),
+            loaded.config.summary()
+        ));
+    }
+    match problems.is_empty() {
+        true => Exit::Done,
+        false => Exit::Lacking,
+    }
+}
+
+fn tell(file: &Path, problems: &[Problem]) {
+    for problem in problems {
+        eprintln!("{}", problem.in_file(file));
+    }
+}
+
+fn serve(file: &Path, config: &CoreConfig) -> Exit {
+    let shutdown = match Shutdown::install() {
+        Ok(shutdown) => shutdown,
+        Err(e) => {
+            eprintln!("sluice core: {e}");
+            return Exit::Lacking;
+        }
+    };
+    match boot::boot(file, config, &shutdown) {
+        Ok(daemon) => {
+            tracing::info!("ready");
+            match daemon.run(&shutdown) {
+                Ok(()) => Exit::Done,
+                Err(e) => {
+                    tracing::error!("SCTP's socket has failed: {e}");
+                    Exit::Failed
+                }
+            }
+        }
+        Err(problems) => {
+            tell(file, &problems);
+            Exit::Lacking
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The program behind `sluice core`.
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use sluice_core_daemon::args::{CORE_EXAMPLES, CoreArgs};
+use sluice_program::logging::Verbosity;
+use std::process::ExitCode;
+
+/// The 5G core: AMF, SMF, AUSF, UDM and UDR, towards gNBs by N2 and UPFs by N4
+#[derive(Debug, Parser)]
+#[command(name = "sluice-core", bin_name = "sluice core", version, after_help = CORE_EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    core: CoreArgs,
+    #[command(flatten)]
+    verbosity: Verbosity,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    sluice_core_daemon::run(&cli.core, cli.verbosity).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

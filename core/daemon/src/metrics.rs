@@ -1,0 +1,276 @@
+//! Metrics of the core for Prometheus (text format 0.0.4).
+
+use crate::daemon::Daemon;
+use crate::view;
+use serde_json::Value;
+use sluice_sbi::tally::{BOUNDS_MS, Times};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What a family is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Gauge,
+    Counter,
+    Histogram,
+}
+
+/// A page that is being written. Writing to a string cannot fail.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn family(&mut self, name: &str, kind: Kind, help: &str) {
+        let kind = match kind {
+            Kind::Gauge => "gauge",
+            Kind::Counter => "counter",
+            Kind::Histogram => "histogram",
+        };
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        for (at, (label, value)) in labels.iter().enumerate() {
+            let value = value
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('\n', "\\n");
+            let before = if at == 0 { '{' } else { ',' };
+            let _ = write!(self.0, "{before}{label}=\"{value}\"");
+        }
+        if !labels.is_empty() {
+            self.0.push('}');
+        }
+        let _ = writeln!(self.0, " {value}");
+    }
+
+    fn single(&mut self, name: &str, kind: Kind, help: &str, value: impl std::fmt::Display) {
+        self.family(name, kind, help);
+        self.sample(name, &[], value);
+    }
+}
+
+/// All that there is to tell.
+pub(crate) fn text(daemon: &Daemon) -> String {
+    let mut page = Page::default();
+    process(&mut page, daemon);
+    gnbs(&mut page, daemon);
+    upfs(&mut page, daemon);
+    refusals(&mut page, daemon);
+    procedures(&mut page, daemon);
+    events(&mut page, &view::counters(daemon));
+    page.0
+}
+
+fn process(page: &mut Page, daemon: &Daemon) {
+    let core = daemon.runtime.core();
+    let name = "sluice_core_build_info";
+    page.family(name, Kind::Gauge, "The core's version; always 1.");
+    page.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
+    let uptime_s = daemon.started.elapsed().as_secs_f64();
+    let help = "Seconds since the core's start.";
+    page.single("sluice_core_uptime_seconds", Kind::Gauge, help, uptime_s);
+    let name = "sluice_core_ues";
+    page.family(
+        name,
+        Kind::Gauge,
+        "UEs by state: registered, and of those connected.",
+    );
+    page.sample(name, &[("state", "registered")], core.amf().registered());
+    page.sample(name, &[("state", "connected")], core.amf().connected());
+    let procedures =
+        core.amf().procedures().len() + core.smf().map_or(0, |smf| smf.procedures().len());
+    let help = "Procedures under way.";
+    page.single("sluice_core_procedures", Kind::Gauge, help, procedures);
+}
+
+fn gnbs(page: &mut Page, daemon: &Daemon) {
+    let associations = daemon.runtime.n2().gnbs().count();
+    let help = "SCTP associations with gNBs, also of those that are not set up.";
+    page.single(
+        "sluice_core_n2_associations",
+        Kind::Gauge,
+        help,
+        associations,
+    );
+    let gnbs = daemon.runtime.core().amf().gnbs();
+    let help = "gNBs that are set up.";
+    page.single("sluice_core_gnbs", Kind::Gauge, help, gnbs.len());
+    let name = "sluice_core_gnb_ues";
+    page.family(name, Kind::Gauge, "UEs that are connected, by gNB.");
+    for gnb in &gnbs {
+        let id = format!("{:?}", gnb.identity);
+        page.sample(name, &[("gnb", &id)], gnb.connected);
+    }
+}
+
+fn upfs(page: &mut Page, daemon: &Daemon) {
+    let smf = daemon.runtime.core().smf();
+    let upfs = smf.map(|smf| smf.upfs()).unwrap_or_default();
+    let help = "PDU sessions.";
+    let sessions = smf.map_or(0, |smf| smf.sessions());
+    page.single("sluice_core_sessions", Kind::Gauge, help, sessions);
+    let name = "sluice_core_upf_associated";
+    page.family(
+        name,
+        Kind::Gauge,
+        "Whether the PFCP association with a UPF is up.",
+    );
+    for upf in &upfs {
+        let up = u8::from(upf.is_associated);
+        page.sample(name, &[("upf", &upf.n4.to_string())], up);
+    }
+    let name = "sluice_core_upf_sessions";
+    page.family(name, Kind::Gauge, "PDU sessions, by UPF.");
+    for upf in &upfs {
+        page.sample(name, &[("upf", &upf.n4.to_string())], upf.sessions);
+    }
+}
+
+fn refusals(page: &mut Page, daemon: &Daemon) {
+    let name = "sluice_core_refusals_total";
+    page.family(
+        name,
+        Kind::Counter,
+        "Requests of UEs and gNBs that were refused, by request and cause.",
+    );
+    for (request, cause, count) in daemon.refusals.by_cause() {
+        page.sample(name, &[("request", request), ("cause", cause)], count);
+    }
+    let help = "Charging records that could not be written.";
+    let lost = daemon.records_lost;
+    page.single(
+        "sluice_core_charging_records_lost_total",
+        Kind::Counter,
+        help,
+        lost,
+    );
+}
+
+/// Procedures that ended, and how long they took: from the message that began one to its end.
+fn procedures(page: &mut Page, daemon: &Daemon) {
+    let core = daemon.runtime.core();
+    let smf = core.smf().map(|smf| ("SMF", smf.tally()));
+    let all = [("AMF", core.amf().tally())].into_iter().chain(smf);
+    let all = all.flat_map(|(function, tally)| tally.ends().map(move |one| (function, one)));
+    let all: Vec<_> = all.collect();
+    let name = "sluice_core_procedures_total";
+    let help = "Procedures that ended, by function, procedure, cause, slice and gNB.";
+    page.family(name, Kind::Counter, help);
+    let mut times: BTreeMap<(&str, &str, &str), Times> = BTreeMap::new();
+    for (function, (end, of_end)) in all {
+        let labels = [
+            ("function", function),
+            ("procedure", end.procedure),
+            ("cause", end.cause.as_str()),
+            ("slice", end.slice.as_str()),
+            ("gnb", end.gnb.as_str()),
+        ];
+        page.sample(name, &labels, of_end.count);
+        let sum = times.entry((function, end.procedure, end.cause.as_str()));
+        let sum = sum.or_default();
+        *sum = sum.and(of_end);
+    }
+    let name = "sluice_core_procedure_duration_seconds";
+    let help = "How long procedures took, those of UEs with the UE's answers.";
+    page.family(name, Kind::Histogram, help);
+    for ((function, procedure, cause), times) in times {
+        let labels = [
+            ("function", function),
+            ("procedure", procedure),
+            ("cause", cause),
+        ];
+        histogram(page, name, &labels, &times);
+    }
+}
+
+fn histogram(page: &mut Page, name: &str, labels: &[(&str, &str)], times: &Times) {
+    let bucket = format!("{name}_bucket");
+    let with = |le: &str, page: &mut Page, count: u64| {
+        let labels: Vec<_> = labels.iter().copied().chain([("le", le)]).collect();
+        page.sample(&bucket, &labels, count);
+    };
+    let mut so_far = 0;
+    for (bound_ms, within) in BOUNDS_MS.iter().zip(times.within) {
+        so_far += within;
+        let le = (*bound_ms as f64 / 1_000.0).to_string();
+        with(&le, page, so_far);
+    }
+    with("+Inf", page, times.count);
+    page.sample(&format!("{name}_sum"), labels, times.sum_ns as f64 / 1e9);
+    page.sample(&format!("{name}_count"), labels, times.count);
+}
+
+/// What happened so often in each part, as `sluice ctl --core counters` has it.
+fn events(page: &mut Page, counters: &Value) {
+    let parts = [
+        (
+            "n2",
+            "sluice_core_n2_events_total",
+            "NGAP messages of gNBs and for them, and associations that were given up.",
+        ),
+        (
+            "sctp",
+            "sluice_core_sctp_events_total",
+            "SCTP datagrams and messages, taken and not.",
+        ),
+        (
+            "n4",
+            "sluice_core_n4_events_total",
+            "PFCP datagrams of UPFs and for them.",
+        ),
+        (
+            "amf",
+            "sluice_core_amf_events_total",
+            "What happened in the AMF: registrations, refusals, faults.",
+        ),
+        (
+            "smf",
+            "sluice_core_smf_events_total",
+            "What happened in the SMF: sessions, reports, faults.",
+        ),
+    ];
+    for (part, name, help) in parts {
+        page.family(name, Kind::Counter, help);
+        for (event, count) in counters[part].as_object().into_iter().flatten() {
+            page.sample(name, &[("event", event)], count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_counts_up_to_all() {
+        let mut times = Times {
+            count: 4,
+            sum_ns: 1_500_000_000,
+            ..Times::default()
+        };
+        (times.within[0], times.within[3]) = (1, 2);
+        let mut page = Page::default();
+        histogram(&mut page, "t", &[("a", "b")], &times);
+        let lines: Vec<_> = page.0.lines().collect();
+        assert_eq!(lines[0], "t_bucket{a=\"b\",le=\"0.001\"} 1");
+        assert_eq!(lines[3], "t_bucket{a=\"b\",le=\"0.01\"} 3");
+        assert_eq!(lines[13], "t_bucket{a=\"b\",le=\"30\"} 3");
+        let end = [
+            "t_bucket{a=\"b\",le=\"+Inf\"} 4",
+            "t_sum{a=\"b\"} 1.5",
+            "t_count{a=\"b\"} 4",
+        ];
+        assert_eq!(lines[14..], end);
+    }
+
+    #[test]
+    fn labels_are_quoted() {
+        let mut page = Page::default();
+        page.single("a", Kind::Gauge, "Help.", 1);
+        page.sample("b", &[("x", "a\"b\\c\nd"), ("y", "")], 2);
+        let expected = "# HELP a Help.\n# TYPE a gauge\na 1\nb{x=\"a\\\"b\\\\c\\nd\",y=\"\"} 2\n";
+        assert_eq!(page.0, expected);
+    }
+}

@@ -1,0 +1,304 @@
+//! What a configuration needs of the machine: addresses, rights, key files.
+
+use crate::api::access::{Access, TOKEN_MAX, TOKEN_MIN};
+use crate::config::kinds::octets;
+use crate::config::{Charging, CoreConfig, HomeKeyFile, Over, Profile};
+use crate::store;
+use sluice_host::HostError;
+use sluice_host::netns::Ns;
+use sluice_program::config::fields::At;
+use sluice_program::config::problem::Problem;
+use sluice_sctp::{Carrier, OpeningError};
+use sluice_security::suci::HomeKey;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// Longer than any key file; what is longer is none.
+const KEY_FILE_MAX: u64 = 4096;
+
+/// A problem of a line.
+pub(crate) fn problem(
+    line: u32,
+    key: impl Into<String>,
+    what: impl Into<String>,
+    expected: impl Into<String>,
+) -> Problem {
+    Problem {
+        line,
+        key: key.into(),
+        what: what.into(),
+        expected: expected.into(),
+    }
+}
+
+/// Keys in a file that others can read are no secrets.
+pub(crate) fn of_file(file: &Path, config: &CoreConfig) -> Option<Problem> {
+    let mode = std::fs::metadata(file).ok()?.mode();
+    (mode & 0o077 != 0 && !config.subscribers.is_empty()).then(|| {
+        let what = format!(
+            "keys are in a file that others may read (mode {:03o})",
+            mode & 0o777
+        );
+        problem(0, "subscribers", what, "chmod 600")
+    })
+}
+
+/// All that is lacking.
+pub(crate) fn of_machine(config: &CoreConfig) -> Vec<Problem> {
+    let mut problems = home_keys(&config.home_keys).err().unwrap_or_default();
+    problems.extend(records(config).err());
+    problems.extend(control_socket(config).err());
+    problems.extend(config.database.as_ref().and_then(store::check));
+    problems.extend(api(config, |_, _| Ok(())).err());
+    problems.extend(n2(config).err());
+    if let Some(n4) = config.sessions.as_ref().and_then(|sessions| sessions.n4) {
+        let address = SocketAddr::V4(n4.value);
+        problems.extend(bind(address.ip(), n4.line, "n4.listen").err());
+    }
+    problems
+}
+
+/// Whether charging records can be added to their file.
+fn records(config: &CoreConfig) -> Result<(), Problem> {
+    let Some(Charging::File(path)) = config.sessions.as_ref().map(|sessions| &sessions.charging)
+    else {
+        return Ok(());
+    };
+    let opened = match std::fs::metadata(path) {
+        // Others than files may have the opener wait.
+        Ok(there) if !there.is_file() && !there.is_dir() => Ok(()),
+        Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
+        Err(e) if e.kind() == ErrorKind::NotFound => make_and_remove(path),
+        Err(e) => Err(e),
+    };
+    opened.map_err(|e| no_records(path, &e))
+}
+
+/// Charging records have no place.
+pub(crate) fn no_records(path: &Path, why: &io::Error) -> Problem {
+    let what = format!("{} cannot be written: {why}", path.display());
+    let expected = "a file that may be written, in a folder that is there";
+    problem(0, "charging_records", what, expected)
+}
+
+fn make_and_remove(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).open(path)?;
+    std::fs::remove_file(path)
+}
+
+/// Whether a socket can be made, at a path where nothing else is.
+fn control_socket(config: &CoreConfig) -> Result<(), Problem> {
+    let path = &config.control_socket;
+    let refused = |why: &str| {
+        let what = format!("{} cannot be used: {why}", path.display());
+        let expected = "a path of its own for each core, in a folder that it may write to";
+        problem(0, "control_socket", what, expected)
+    };
+    if let Ok(there) = path.symlink_metadata()
+        && !there.file_type().is_socket()
+    {
+        return Err(refused("there is something that is no socket"));
+    }
+    // Folders that are missing are made.
+    let folder = path.ancestors().skip(1).find(|folder| folder.exists());
+    let probe = format!(".sluice-check-{}", std::process::id());
+    let made = folder.map(|folder| make_and_remove(&folder.join(probe)));
+    made.unwrap_or(Ok(())).map_err(|e| refused(&e.to_string()))
+}
+
+/// Another core that runs with the same control socket: a file may be checked beside it, but two cannot run.
+pub(crate) fn other_core(config: &CoreConfig) -> Option<Problem> {
+    let path = &config.control_socket;
+    UnixStream::connect(path).ok()?;
+    let what = format!("another core answers on {}", path.display());
+    let expected = "that it ends before this one starts, or a path of its own";
+    Some(problem(0, "control_socket", what, expected))
+}
+
+/// Opens the door of the management API, if there is to be one, and does something with it.
+pub(crate) fn api(
+    config: &CoreConfig,
+    with: impl FnOnce(TcpListener, Access) -> io::Result<()>,
+) -> Result<(), Problem> {
+    let Some(listen) = config.api.listen.value else {
+        return Ok(());
+    };
+    let token = config.api.token_file.as_ref().map(read_token).transpose()?;
+    let access = Access { token, listen };
+    let opened = TcpListener::bind(listen).and_then(|listener| with(listener, access));
+    opened.map_err(|e| {
+        let what = format!("{listen} cannot be used: {e}");
+        let expected = "an address of this machine whose port no other program has, or none";
+        problem(config.api.listen.line, "api.listen", what, expected)
+    })
+}
+
+fn read_token(file: &At<PathBuf>) -> Result<Zeroizing<String>, Problem> {
+    let refused =
+        |(what, expected): (String, &str)| problem(file.line, "api.token_file", what, expected);
+    let text = read_secret(&file.value).map_err(refused)?;
+    let token = text.trim();
+    let is_token = (TOKEN_MIN..=TOKEN_MAX).contains(&token.len())
+        && token.bytes().all(|c| c.is_ascii_graphic());
+    match is_token {
+        true => Ok(Zeroizing::new(token.to_owned())),
+        false => {
+            let what = format!("{} holds no token", file.value.display());
+            let expected = "16 to 512 characters without spaces, as of `openssl rand -hex 32`";
+            Err(refused((what, expected)))
+        }
+    }
+}
+
+/// Whether SCTP may be spoken at the address: a raw socket has no port that somebody else could have.
+fn n2(config: &CoreConfig) -> Result<(), Problem> {
+    let Some(listen) = config.n2.listen else {
+        return Ok(());
+    };
+    bind(listen.value, listen.line, "n2.listen")?;
+    for one in &config.n2.more {
+        bind(one.value, one.line, "n2.more_addresses")?;
+    }
+    let no_namespace = |error: HostError| no_sctp(listen.line, &OpeningError::Carrier(error));
+    let ns = Ns::current().map_err(no_namespace)?;
+    let is_by_kernel = config.n2.opening(listen.value).is_by_kernel(&ns);
+    match is_by_kernel.map_err(|error| no_sctp(listen.line, &error))? {
+        false if config.n2.over == Over::Ip => Carrier::ip(&ns, listen.value)
+            .map(drop)
+            .map_err(no_namespace),
+        _ => Ok(()),
+    }
+}
+
+/// SCTP cannot be spoken as it is wanted.
+pub(crate) fn no_sctp(line: u32, why: &OpeningError) -> Problem {
+    let (key, expected) = match why {
+        OpeningError::Kernel(_) | OpeningError::Unfit(_) => (
+            "n2.sctp",
+            "userspace, or a kernel whose module sctp is loaded",
+        ),
+        OpeningError::Carrier(_) | OpeningError::Port(_) => (
+            "n2.listen",
+            "CAP_NET_RAW (root), or over: udp where the gNBs can",
+        ),
+    };
+    problem(line, key, why.to_string(), expected)
+}
+
+fn bind(address: IpAddr, line: u32, key: &str) -> Result<(), Problem> {
+    match UdpSocket::bind((address, 0)) {
+        Ok(_) => Ok(()),
+        Err(e) => {
+            let what = format!("{address} cannot be used: {e}");
+            Err(problem(line, key, what, "an address of this machine"))
+        }
+    }
+}
+
+/// Keys of the home network, or what is wrong with their files.
+pub(crate) fn home_keys(files: &[HomeKeyFile]) -> Result<BTreeMap<u8, HomeKey>, Vec<Problem>> {
+    let (mut keys, mut problems) = (BTreeMap::new(), Vec::new());
+    for (at, one) in files.iter().enumerate() {
+        match read_key(one) {
+            Ok(key) => {
+                keys.insert(one.id.value, key);
+            }
+            Err((what, expected)) => {
+                let key = format!("home_network_keys[{at}].file");
+                problems.push(problem(one.file.line, key, what, expected));
+            }
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(keys),
+        false => Err(problems),
+    }
+}
+
+fn read_key(one: &HomeKeyFile) -> Result<HomeKey, (String, &'static str)> {
+    let text = read_secret(&one.file.value)?;
+    let expected = "64 hexadecimal digits, as of `openssl rand -hex 32`";
+    let path = one.file.value.display();
+    let no_key = || (format!("{path} holds no key"), expected);
+    let octets = octets::<32>(text.trim()).ok_or_else(no_key)?;
+    match one.profile {
+        Profile::A => Ok(HomeKey::profile_a(octets)),
+        Profile::B => HomeKey::profile_b(octets).ok_or_else(no_key),
+    }
+}
+
+/// The text of a file that only its owner may read.
+fn read_secret(path: &Path) -> Result<Zeroizing<String>, (String, &'static str)> {
+    let shown = path.display();
+    let cannot = |e| {
+        (
+            format!("{shown} cannot be read: {e}"),
+            "a file that is there",
+        )
+    };
+    let file = File::open(path).map_err(cannot)?;
+    let mode = file.metadata().map_err(cannot)?.mode();
+    if mode & 0o077 != 0 {
+        let what = format!("{shown} can be read by others (mode {:03o})", mode & 0o777);
+        return Err((what, "chmod 600"));
+    }
+    let mut text = Zeroizing::new(String::new());
+    file.take(KEY_FILE_MAX)
+        .read_to_string(&mut text)
+        .map_err(cannot)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn read(text: &str, mode: u32, profile: Profile) -> Result<(), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let file = HomeKeyFile {
+            id: At { line: 1, value: 1 },
+            profile,
+            file: At {
+                line: 1,
+                value: path,
+            },
+        };
+        read_key(&file)
+            .map(drop)
+            .map_err(|(what, expected)| format!("{what}; {expected}"))
+    }
+
+    #[test]
+    fn a_key_file_is_for_its_owner_alone_and_holds_one_key() {
+        let key = format!("{}\n", "1f".repeat(32));
+        assert_eq!(read(&key, 0o600, Profile::A), Ok(()));
+        assert_eq!(read(&key, 0o400, Profile::B), Ok(()));
+        assert!(
+            read(&key, 0o640, Profile::A)
+                .unwrap_err()
+                .contains("mode 640")
+        );
+        assert!(
+            read(&key, 0o604, Profile::A)
+                .unwrap_err()
+                .ends_with("chmod 600")
+        );
+        for bad in ["", "00", &"1f".repeat(33), &"zz".repeat(32)] {
+            let error = read(bad, 0o600, Profile::A).unwrap_err();
+            assert!(error.contains("holds no key"), "{error}");
+        }
+        // The group's order: no private key of secp256r1 is as great.
+        let error = read(&"ff".repeat(32), 0o600, Profile::B).unwrap_err();
+        assert!(error.contains("holds no key"), "{error}");
+    }
+}

@@ -1,0 +1,174 @@
+//! `sluice ctl --core reload`: core.yaml is read again, and what may change does, without losing a UE.
+
+use crate::boot;
+use crate::config::CoreConfig;
+use crate::convert;
+use crate::daemon::Daemon;
+use crate::needs;
+use serde_json::{Value, json};
+use sluice_core::charging::Records;
+use sluice_core::system;
+use sluice_ids::Supi;
+use sluice_program::config::problem::Problem;
+use sluice_program::control::refusal;
+use sluice_program::logging;
+use sluice_sctp::AllowList;
+use sluice_security::suci::HomeKey;
+use sluice_udr::Provisioned;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// The configuration that is in force, and its file.
+pub(crate) struct Reload {
+    pub file: PathBuf,
+    pub running: CoreConfig,
+}
+
+/// All of a new configuration that could have failed.
+struct Ready {
+    config: CoreConfig,
+    warnings: Vec<String>,
+    amf: sluice_amf::Config,
+    smf: Option<sluice_core_smf::Config>,
+    home_keys: BTreeMap<u8, HomeKey>,
+    records: Option<Records>,
+}
+
+/// Takes the file as it is now, or says why nothing was changed.
+pub(crate) fn answer(daemon: &mut Daemon) -> Value {
+    let file = daemon.reload.file.clone();
+    match prepare(daemon) {
+        Ok(ready) => {
+            let warnings = ready.warnings.clone();
+            let changed = apply(daemon, ready);
+            tracing::info!(
+                "{} was read again; changed: {}",
+                file.display(),
+                match changed.is_empty() {
+                    true => "nothing".to_owned(),
+                    false => changed.join(", "),
+                }
+            );
+            json!({ "reloaded": file, "changed": changed, "warnings": warnings })
+        }
+        Err(why) => {
+            tracing::warn!("{} was not taken: {why}", file.display());
+            refusal("refused", &format!("nothing was changed: {why}"))
+        }
+    }
+}
+
+fn prepare(daemon: &Daemon) -> Result<Ready, String> {
+    let Reload { file, running } = &daemon.reload;
+    let loaded = CoreConfig::load(file).map_err(|e| e.to_string())?;
+    let config = loaded.config;
+    let told = |problem: &Problem| problem.in_file(file).to_string();
+    if let Some(exposed) = needs::of_file(file, &config) {
+        return Err(told(&exposed));
+    }
+    let others = running.needs_restart(&config);
+    if !others.is_empty() {
+        return Err(format!(
+            "{}: changes there need a restart",
+            others.join("; ")
+        ));
+    }
+    let core = daemon.runtime.core();
+    let amf = convert::amf(&config).ok_or("the AMF has no identity")?;
+    core.amf().may_reconfigure(&amf)?;
+    let smf = match core.smf() {
+        Some(smf) if config.sessions.is_some() => {
+            let config = convert::smf(&config, system::now().unix_s);
+            let config = config.ok_or("the SMF has no address")?;
+            smf.may_reconfigure(&config)?;
+            Some(config)
+        }
+        _ => None,
+    };
+    let home_keys = needs::home_keys(&config.home_keys);
+    let home_keys = home_keys.map_err(|all| {
+        let all: Vec<_> = all.iter().map(told).collect();
+        all.join("\n")
+    })?;
+    // The same file is opened again, too: it may have been moved away, so that another takes its place.
+    let records = boot::records(&config).map_err(|problem| told(&problem))?;
+    let warnings = loaded.warnings.iter().map(told).collect();
+    Ok(Ready {
+        config,
+        warnings,
+        amf,
+        smf,
+        home_keys,
+        records,
+    })
+}
+
+/// What cannot fail any more.
+fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
+    let changed = daemon.reload.running.changed(&ready.config);
+    let is_new = |key: &str| changed.contains(&key);
+    let now = system::now();
+    let before = std::mem::replace(&mut daemon.reload.running, ready.config);
+    if is_new("log") {
+        logging::change(&daemon.reload.running.log);
+    }
+    daemon.take_records_to(ready.records);
+    if is_new("n2.gnbs") {
+        let allowed = AllowList::new(daemon.reload.running.n2.gnbs.clone());
+        let gone = daemon.runtime.allow_gnbs(allowed);
+        if gone > 0 {
+            tracing::warn!("{gone} gNBs that n2.gnbs has no more were aborted");
+        }
+    }
+    let null_scheme = daemon.reload.running.security.null_scheme;
+    let core = daemon.runtime.core_mut();
+    core.allow_null_scheme(null_scheme);
+    // Both were asked before: they refuse nothing now.
+    if let Err(why) = core.reconfigure_amf(now, ready.amf) {
+        tracing::error!("the AMF keeps its configuration: {why}");
+    }
+    if let Some(smf) = ready.smf
+        && let Err(why) = core.reconfigure_smf(now, smf)
+    {
+        tracing::error!("the SMF keeps its configuration: {why}");
+    }
+    if let Some(sessions) = &daemon.reload.running.sessions
+        && let Err(why) = core.reconfigure_pcf(convert::pcf(sessions))
+    {
+        tracing::error!("the PCF keeps its policies: {why}");
+    }
+    daemon.set_home_keys_of_file(ready.home_keys);
+    if is_new("subscribers") {
+        subscribers(daemon, &before);
+    }
+    changed
+}
+
+/// Subscribers of the file: who is new, otherwise, or gone; those of a database count more.
+fn subscribers(daemon: &mut Daemon, before: &CoreConfig) {
+    let now = system::now();
+    let accounts = std::mem::take(&mut daemon.reload.running.subscribers);
+    let there: BTreeSet<Supi> = accounts.iter().map(|one| one.supi.value).collect();
+    for account in &accounts {
+        let supi = account.supi.value;
+        if daemon.of_database.contains(&supi) {
+            continue;
+        }
+        let core = daemon.runtime.core_mut();
+        let provision = convert::subscriber(account);
+        match core.udr_mut().provision(supi, provision) {
+            Provisioned::Changed => core.subscriber_changed(now, &supi),
+            Provisioned::SessionRates => core.session_rates_changed(now, &supi),
+            Provisioned::Full => tracing::error!("{supi}: there are too many subscribers"),
+            Provisioned::New | Provisioned::Same => {}
+        }
+    }
+    let gone = before.subscribers.iter().map(|one| one.supi.value);
+    for supi in gone.filter(|supi| !there.contains(supi)) {
+        let core = daemon.runtime.core_mut();
+        if !daemon.of_database.contains(&supi) && core.udr_mut().remove(&supi) {
+            core.subscriber_removed(now, &supi);
+        }
+    }
+    daemon.reload.running.subscribers = accounts;
+}

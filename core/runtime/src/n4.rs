@@ -1,0 +1,122 @@
+//! N4 of a core: PFCP over UDP (TS 29.244, 6.1).
+
+use std::io;
+use std::net::{SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use sluice_host::HostError;
+use sluice_host::netns::Ns;
+use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
+use sluice_wiring::Core;
+
+use crate::system;
+
+/// Room for a datagram: those of PFCP that are longer than an Ethernet frame carries come in
+/// fragments, and none of ours or of a UPF's reports is longer than this. Longer ones are cut by the
+/// kernel, and dropped here.
+const ROOM: usize = 16_384;
+
+/// What N4 has counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Datagrams of UPFs.
+    pub received: u64,
+    /// Datagrams for UPFs.
+    pub sent: u64,
+    /// Datagrams that were longer than any of PFCP.
+    pub too_long: u64,
+    /// Datagrams that could not be sent: they are lost, as on any network, and PFCP sends them again.
+    pub not_sent: u64,
+}
+
+/// A UDP socket towards UPFs.
+pub struct N4 {
+    socket: UdpSocket,
+    came: RecvBatch,
+    leaves: SendBatch,
+    counters: Counters,
+}
+
+impl N4 {
+    /// A socket of an address and port in `ns`.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn open(ns: &Ns, local: SocketAddrV4) -> Result<Self, HostError> {
+        Ok(Self {
+            socket: UdpSocket::bind(ns, local)?,
+            came: RecvBatch::new(BATCH_MAX, ROOM),
+            leaves: SendBatch::new(BATCH_MAX, ROOM),
+            counters: Counters::default(),
+        })
+    }
+
+    /// The address and port.
+    pub fn local(&self) -> SocketAddr {
+        self.socket.local()
+    }
+
+    /// What N4 has counted.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Gives the core what has come, a batch at the most, so that gNBs have their turn.
+    pub(crate) fn turn(&mut self, core: &mut Core) {
+        match self.socket.recv(&mut self.came) {
+            Ok(0) => return,
+            Ok(_) => {}
+            // An ICMP error for something sent before; the UPF's silence tells the same.
+            Err(_) => return,
+        }
+        for datagram in self.came.iter() {
+            if datagram.truncated {
+                self.counters.too_long += 1;
+                continue;
+            }
+            self.counters.received += 1;
+            core.n4(system::now(), datagram.from, datagram.bytes);
+        }
+    }
+
+    /// Sends what the core wants sent.
+    pub(crate) fn send(&mut self, core: &mut Core) {
+        for message in core.take_to_upf() {
+            let SocketAddr::V4(to) = message.to else {
+                self.counters.not_sent += 1;
+                continue;
+            };
+            if self.leaves.is_full() {
+                self.flush();
+            }
+            if !self.leaves.push_bytes(&message.octets, to, None) {
+                self.counters.not_sent += 1;
+            }
+        }
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        if self.leaves.is_empty() {
+            return;
+        }
+        let flushed = self
+            .socket
+            .flush(&mut self.leaves, Duration::ZERO, |_, _: &io::Error| {});
+        self.counters.sent += flushed.sent as u64;
+        self.counters.not_sent += flushed.failed as u64;
+    }
+}
+
+impl AsFd for N4 {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl std::fmt::Debug for N4 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("N4").field("local", &self.local()).finish()
+    }
+}

@@ -1,0 +1,161 @@
+//! The loop of a core: its functions on one thread, joined with SCTP towards gNBs and UDP towards
+//! UPFs.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use sluice_host::poll::{Poller, Ready, Waker};
+use sluice_sbi::{Instant, Ladder};
+use sluice_sctp::AllowList;
+use sluice_wiring::Core;
+
+use crate::n2::N2;
+use crate::n4::N4;
+use crate::system;
+
+const N2_CAME: u64 = 0;
+const N4_CAME: u64 = 1;
+const WOKEN: u64 = 2;
+
+/// A core and its doors.
+pub struct Runtime {
+    core: Core,
+    n2: N2,
+    n4: Option<N4>,
+    poller: Poller,
+    ready: Ready,
+    waker: Waker,
+}
+
+impl Runtime {
+    /// Of its parts; without N4 there are no sessions.
+    ///
+    /// # Errors
+    /// The kernel has no more descriptors.
+    pub fn new(core: Core, n2: N2, n4: Option<N4>) -> io::Result<Self> {
+        let (poller, waker) = (Poller::new()?, Waker::new()?);
+        poller.add(&n2, N2_CAME)?;
+        if let Some(n4) = &n4 {
+            poller.add(n4, N4_CAME)?;
+        }
+        poller.add(&waker, WOKEN)?;
+        Ok(Self {
+            core,
+            n2,
+            n4,
+            poller,
+            ready: Ready::with_capacity(8),
+            waker,
+        })
+    }
+
+    /// The core, for operators.
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// The core, for operators; what it then wants sent leaves with the next [`Runtime::turn`].
+    pub fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+
+    /// Towards gNBs.
+    pub fn n2(&self) -> &N2 {
+        &self.n2
+    }
+
+    /// Towards UPFs, if there are any.
+    pub fn n4(&self) -> Option<&N4> {
+        self.n4.as_ref()
+    }
+
+    /// Has `source` end a wait of [`Runtime::turn`] whenever it can be read; whoever reads it is the
+    /// caller's choice.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn also_wait_for(&self, source: impl AsFd) -> io::Result<()> {
+        self.poller.add(source, WOKEN)
+    }
+
+    /// Ends a wait of [`Runtime::turn`] from another thread.
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// What was said since the last call.
+    pub fn take_ladder(&mut self) -> Ladder {
+        self.core.take_ladder()
+    }
+
+    /// Waits for gNBs, UPFs, a deadline or a waker, at most `patience`, and does what is to be done.
+    ///
+    /// # Errors
+    /// When the socket of SCTP fails.
+    pub fn turn(&mut self, patience: Duration) -> io::Result<()> {
+        // What operators have caused meanwhile.
+        self.send();
+        let patience = patience.min(self.n2.patience()).min(self.until_deadline());
+        self.poller.wait(&mut self.ready, Some(patience))?;
+        self.waker.clear();
+        // Each takes a bounded burst, so that neither keeps the other waiting.
+        self.n2.turn(&mut self.core)?;
+        if let Some(n4) = &mut self.n4 {
+            n4.turn(&mut self.core);
+        }
+        let now = system::now();
+        if self.core.next_deadline() <= now.instant {
+            self.core.time(now);
+        }
+        self.send();
+        Ok(())
+    }
+
+    fn until_deadline(&self) -> Duration {
+        match self.core.next_deadline() {
+            Instant::NEVER => Duration::MAX,
+            until => {
+                let now = system::now().instant;
+                Duration::from_nanos(until.0.saturating_sub(now.0))
+            }
+        }
+    }
+
+    fn send(&mut self) {
+        self.n2.send(&mut self.core);
+        if let Some(n4) = &mut self.n4 {
+            n4.send(&mut self.core);
+        }
+    }
+
+    /// gNBs that may speak to the core from now on; associations of others are aborted. How many those
+    /// were.
+    pub fn allow_gnbs(&mut self, allowed: AllowList) -> usize {
+        self.n2.allow(&mut self.core, allowed)
+    }
+
+    /// Who wanted to speak on N2 since the last call, and is no gNB that may.
+    pub fn take_strangers(&mut self) -> Vec<IpAddr> {
+        self.n2.take_strangers()
+    }
+
+    /// Ends all associations with gNBs in order; they are gone when [`N2::gnbs`] has none any more.
+    pub fn shut_down_n2(&mut self) {
+        self.send();
+        self.n2.shut_down();
+    }
+
+    /// Aborts all associations with gNBs and closes; the core goes on alone.
+    pub fn close(self) -> Core {
+        self.n2.close();
+        self.core
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Runtime")
+    }
+}

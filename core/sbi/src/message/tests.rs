@@ -1,0 +1,67 @@
+use super::*;
+use proptest::prelude::*;
+
+fn supi() -> Supi {
+    Supi::from_imsi("001010000000001").expect("digits")
+}
+
+#[test]
+fn a_message_is_read_as_it_was_written() {
+    let slices = [(Snssai::new(1, None), true), (Snssai::new(2, None), false)];
+    let subscription = AccessAndMobility::new((1_000, 500), &slices);
+    assert!(subscription.subscribed().eq(slices));
+    for message in [
+        Message::from(subscription),
+        Done::ALL.into(),
+        Problem::UserNotFound.into(),
+        AdvanceSqn {
+            supi: supi(),
+            above: 7.into(),
+            resynchronised: true,
+            floor: 9.into(),
+        }
+        .into(),
+    ] {
+        let octets = message.to_octets();
+        assert!(octets.len() <= LONGEST);
+        assert_eq!(Message::from_octets(&octets), Some(message));
+        assert_eq!(Message::from_octets(&octets[..octets.len() - 1]), None);
+    }
+}
+
+#[test]
+fn an_identity_is_one_of_two() {
+    assert_eq!(Identity::from(supi()).get(), Ok(supi()));
+    let home = sluice_ids::Plmn::new("001", "01").expect("digits");
+    let suci = sluice_ids::Suci::new(home, 0, 0, &[1]).expect("short");
+    assert_eq!(Identity::from(suci).get(), Err(suci));
+}
+
+#[test]
+fn keys_are_not_printed() {
+    let subscription = AuthenticationSubscription {
+        method: AuthMethod::FiveGAka,
+        algorithm: SimAlgorithm::Milenage,
+        k: [0x5a; 32],
+        opc: [0x5a; 32],
+        sqn: 1.into(),
+    };
+    let text = format!("{:?}", Message::from(subscription));
+    assert_eq!(text, "Nudr_DM Response (authentication subscription)");
+}
+
+proptest! {
+    #[test]
+    fn any_octets_are_a_message_or_none(
+        number in 0u8..64,
+        octets in proptest::collection::vec(any::<u8>(), 0..2048),
+    ) {
+        let octets = [&[0, number][..], &octets].concat();
+        if let Some(message) = Message::from_octets(&octets) {
+            prop_assert_eq!(message.to_octets(), octets);
+            if let Message::AccessAndMobility(subscription) = message {
+                prop_assert!(subscription.subscribed().count() <= SLICES);
+            }
+        }
+    }
+}

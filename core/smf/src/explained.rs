@@ -1,0 +1,89 @@
+//! What operators are told of a session that was refused: why in words, and what to do about it.
+
+use sluice_n1::SessionCause;
+use sluice_sbi::{Effect, Refused};
+
+use crate::session::SessionId;
+use crate::state::State;
+
+fn by_cause(cause: SessionCause) -> (&'static str, &'static str) {
+    match cause {
+        SessionCause::UNKNOWN_DNN => (
+            "the core has no data network of this name",
+            "add it to data_networks, or correct the APN of the UE",
+        ),
+        SessionCause::NOT_SUBSCRIBED => (
+            "the subscriber may not use this data network in this slice",
+            "add it to the subscriber's networks",
+        ),
+        SessionCause::INSUFFICIENT_RESOURCES => (
+            "no UPF that serves this data network and slice is there, or it has no address left",
+            "look at the UPFs in sluice ctl --core status, and at the pools of the UPF",
+        ),
+        SessionCause::NETWORK_FAILURE => (
+            "the UPF refused the session, or did not answer",
+            "look at sluice ctl refusals of the UPF: its network instances must be those of data_networks",
+        ),
+        SessionCause::IPV4_ONLY | SessionCause::IPV6_ONLY => (
+            "the UE asks for addresses of a family that the data network or the subscription has not",
+            "compare ipv4 and ipv6 of data_networks, and the types of the subscriber's network",
+        ),
+        SessionCause::UNKNOWN_SESSION_TYPE => (
+            "the UE asks for a type of session that is not served, such as Ethernet",
+            "set the session type IPv4, IPv6 or IPv4v6 at the UE",
+        ),
+        SessionCause::SSC_MODE_NOT_SUPPORTED => (
+            "the UE asks for an SSC mode other than 1",
+            "none: the UE may ask again with SSC mode 1",
+        ),
+        SessionCause::INVALID_MANDATORY_INFORMATION => (
+            "the UE's request cannot be read, or is for another session than it says",
+            "look at sluice ctl flow; the UE may be at fault",
+        ),
+        SessionCause::NOT_COMPATIBLE_WITH_STATE => (
+            "the UE's request does not fit what is under way",
+            "none: the UE asks again",
+        ),
+        SessionCause::QOS_NOT_ACCEPTED | SessionCause::UNSUPPORTED_FIVE_QI => (
+            "the UE asks for a QoS flow that no policy allows it",
+            "add its 5QI to ue_requests of the policy that is for the UE",
+        ),
+        SessionCause::REJECTED => (
+            "there is no room for what the UE's QoS flow guarantees, or the gNB refused it",
+            "compare guaranteed_down and guaranteed_up of upfs and data_networks; look at sluice ctl flow",
+        ),
+        SessionCause::SEMANTICS_OF_QOS
+        | SessionCause::SYNTAX_OF_QOS
+        | SessionCause::SEMANTICS_OF_FILTERS
+        | SessionCause::SYNTAX_OF_FILTERS => (
+            "the QoS rules or packet filters that the UE asks for contradict each other, or cannot be read",
+            "look at sluice ctl flow; the UE may be at fault",
+        ),
+        _ => (
+            "the UE's request cannot be read, or does not fit",
+            "look at sluice ctl flow; the UE may be at fault",
+        ),
+    }
+}
+
+impl State {
+    /// Tells operators that a session was refused.
+    pub(crate) fn refused(&mut self, id: SessionId, cause: SessionCause) {
+        self.counters.refused += 1;
+        let Some(session) = self.sessions.get(id.0) else {
+            return;
+        };
+        let (why, remedy) = by_cause(cause);
+        self.refused_for = Some((id, cause.to_string()));
+        let (identity, dnn, slice) = (session.identity, session.dnn, session.slice);
+        let refused = Refused {
+            who: session.supi.to_string(),
+            supi: Some(session.supi),
+            request: "PDU Session Establishment",
+            cause: format!("{cause}"),
+            why: format!("{why} (session {identity}, {dnn}, slice {slice:?})"),
+            remedy,
+        };
+        self.effects.push(Effect::Refused(Box::new(refused)));
+    }
+}

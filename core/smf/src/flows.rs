@@ -1,0 +1,423 @@
+//! QoS flows of a session: rules of the PCF bound to flows (TS 23.503, 6.1.3.2.4), and what UE and gNB
+//! are told of them.
+
+use std::collections::BTreeMap;
+
+use sluice_n1::{
+    Ambr, FilterDirection, FlowDescription, FlowOperation, ModificationCommand, PacketFilter,
+    QosRule, RuleOperation,
+};
+use sluice_n2::{FlowRates, ModifyRequest, QosFlow};
+use sluice_sbi::{Filter, FlowDirection, PccRule};
+
+use crate::session::{QFI, Qos, Usage};
+
+/// A rule that is bound to a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bound {
+    pub pcc: PccRule,
+    pub qfi: u8,
+    /// The UE has it.
+    pub is_told: bool,
+    /// The UPF has its part for packets to the UE: that comes once the gNB has the flow.
+    pub has_downlink: bool,
+}
+
+/// Rules and flows of a session beside the default flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flows {
+    /// What the PCF calls the session.
+    pub policy: Option<u64>,
+    /// Rules at the UPF.
+    pub rules: Vec<Bound>,
+    /// Rules that there are to be: those of the PCF for which there is room.
+    pub wanted: Vec<PccRule>,
+    /// The session AMBR that there is to be, where it is another.
+    pub wanted_ambr: Option<(u64, u64)>,
+    /// Flows that the gNB has, a bit for each.
+    pub at_gnb: u64,
+    /// The UPF and the data network by their places in the configuration, once they are chosen.
+    pub place: Option<(usize, usize)>,
+    /// What is guaranteed to it, bits per second down and up.
+    pub guaranteed_bps: (u64, u64),
+    /// The subscription is to be looked at again.
+    pub is_stale: bool,
+    /// The UE was called for what is new.
+    pub is_called: bool,
+    /// It could not be told of a change though it is said to be connected: it is told when its user plane changes.
+    pub is_out_of_reach: bool,
+    /// The transaction of the command that the UE has not answered.
+    pub command: Option<u8>,
+    /// Usage by rating group; the rest of the session's has none.
+    pub groups: Vec<(u32, Usage)>,
+}
+
+/// What is to become otherwise.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub added: Vec<Bound>,
+    pub removed: Vec<Bound>,
+    pub ambr: Option<(u64, u64)>,
+    before: Vec<Bound>,
+    at_gnb: u64,
+}
+
+/// Flows by their numbers, without the default one.
+type ByQfi = BTreeMap<u8, QosFlow>;
+
+/// Flows of rules; what is guaranteed to a flow is guaranteed to its rules together.
+fn by_qfi<'a>(rules: impl Iterator<Item = &'a Bound>) -> ByQfi {
+    let mut flows = ByQfi::new();
+    for rule in rules.filter(|rule| rule.qfi != QFI) {
+        let pcc = &rule.pcc;
+        let flow = flows.entry(rule.qfi).or_insert(QosFlow {
+            may_preempt: pcc.may_preempt,
+            is_preemptable: pcc.is_preemptable,
+            ..QosFlow::new(rule.qfi, pcc.five_qi, pcc.priority)
+        });
+        let Some((down, up)) = pcc.guaranteed_bps() else {
+            continue;
+        };
+        let (most_down, most_up) = pcc.maximum_bps();
+        let rates = flow.rates.get_or_insert(FlowRates {
+            guaranteed_bps: (0, 0),
+            maximum_bps: (0, 0),
+        });
+        let add = |(a, b): (u64, u64), (c, d)| (a.saturating_add(c), b.saturating_add(d));
+        rates.guaranteed_bps = add(rates.guaranteed_bps, (down, up));
+        // What has no limit of its own has that of what is guaranteed.
+        let most = (
+            if most_down == 0 { down } else { most_down },
+            if most_up == 0 { up } else { most_up },
+        );
+        rates.maximum_bps = add(rates.maximum_bps, most);
+    }
+    flows
+}
+
+/// As the UE is told.
+fn description(flow: &QosFlow, operation: FlowOperation) -> FlowDescription {
+    FlowDescription {
+        operation,
+        guaranteed_bps: flow.rates.map(|rates| rates.guaranteed_bps),
+        maximum_bps: flow.rates.map(|rates| rates.maximum_bps),
+        ..FlowDescription::new(flow.qfi, flow.five_qi)
+    }
+}
+
+/// The number of a rule in NAS; the default one has 1.
+pub(crate) fn rule_id(pcc: &PccRule) -> u8 {
+    pcc.id + 1
+}
+
+/// As the UE is told.
+fn qos_rule(rule: &Bound) -> QosRule {
+    let filter = |(at, filter): (usize, Filter)| PacketFilter {
+        id: at as u8 + 1,
+        direction: match filter.direction {
+            FlowDirection::Downlink => FilterDirection::Downlink,
+            FlowDirection::Uplink => FilterDirection::Uplink,
+            FlowDirection::Both => FilterDirection::Both,
+        },
+        remote: filter.remote,
+        protocol: filter.protocol,
+        remote_ports: filter.remote_ports,
+        local_ports: filter.local_ports,
+        tos: filter.tos,
+        has_others: false,
+    };
+    QosRule {
+        id: rule_id(&rule.pcc),
+        operation: RuleOperation::Create,
+        is_default: false,
+        filters: rule.pcc.filters().enumerate().map(filter).collect(),
+        precedence: rule.pcc.precedence,
+        qfi: rule.qfi,
+    }
+}
+
+fn bits<'a>(flows: impl Iterator<Item = &'a u8>) -> u64 {
+    flows.fold(0, |bits, qfi| bits | 1 << (qfi & 63))
+}
+
+impl Flows {
+    /// Rules and flows for an accept.
+    pub fn told(&self) -> (Vec<QosRule>, Vec<FlowDescription>) {
+        let flows = by_qfi(self.rules.iter());
+        let descriptions = flows
+            .values()
+            .map(|flow| description(flow, FlowOperation::Create));
+        (
+            self.rules.iter().map(qos_rule).collect(),
+            descriptions.collect(),
+        )
+    }
+
+    /// Flows for a gNB, the default one first.
+    pub fn at_setup(&self, qos: &Qos) -> Vec<QosFlow> {
+        let default = QosFlow::new(QFI, qos.five_qi, qos.priority);
+        let mut flows = vec![default];
+        flows.extend(by_qfi(self.rules.iter()).into_values());
+        flows
+    }
+
+    /// All rules that are wanted are there from the session's beginning.
+    pub fn begin(&mut self, qos: &Qos) {
+        for pcc in self.wanted.clone() {
+            if let Some(qfi) = bind(&self.rules, qos, &pcc) {
+                self.rules.push(Bound {
+                    pcc,
+                    qfi,
+                    is_told: false,
+                    has_downlink: true,
+                });
+            }
+        }
+    }
+
+    /// The gNB has these flows; rules of those that it has not, a bit for each.
+    pub fn set_up(&mut self, qfis: &[u8]) -> u16 {
+        self.at_gnb = bits(qfis.iter());
+        self.failed(&self.rules, self.at_gnb)
+    }
+
+    /// Rules whose flows are not among those, a bit for each.
+    fn failed(&self, rules: &[Bound], there: u64) -> u16 {
+        let is_missing = |rule: &&Bound| rule.qfi != QFI && there & 1 << rule.qfi == 0;
+        let missing = rules.iter().filter(is_missing);
+        missing.fold(0, |bits, rule| bits | 1 << rule.pcc.id)
+    }
+
+    /// What is to become otherwise; none if all is as it should be.
+    pub fn change(&self, qos: &Qos) -> Option<Change> {
+        let is_wanted = |rule: &&Bound| self.wanted.contains(&rule.pcc);
+        let (kept, removed): (Vec<Bound>, Vec<Bound>) = self
+            .rules
+            .iter()
+            .copied()
+            .partition(|rule| is_wanted(&rule));
+        let mut after = kept;
+        let mut added = Vec::new();
+        for pcc in &self.wanted {
+            // One whose number is still taken comes when that is free.
+            let is_taken = self.rules.iter().any(|rule| rule.pcc.id == pcc.id);
+            if is_taken {
+                continue;
+            }
+            if let Some(qfi) = bind(&after, qos, pcc) {
+                let rule = Bound {
+                    pcc: *pcc,
+                    qfi,
+                    is_told: false,
+                    has_downlink: false,
+                };
+                after.push(rule);
+                added.push(rule);
+            }
+        }
+        let ambr = self.wanted_ambr.filter(|ambr| *ambr != qos.ambr_bps);
+        let is_any = !added.is_empty() || !removed.is_empty() || ambr.is_some();
+        is_any.then(|| Change {
+            added,
+            removed,
+            ambr,
+            before: self.rules.clone(),
+            at_gnb: self.at_gnb,
+        })
+    }
+
+    /// Usage under the rule of a URR; its rating group.
+    pub fn add_usage(&mut self, id: u8, usage: Usage) -> Option<u32> {
+        let rule = self.rules.iter().find(|rule| rule.pcc.id == id);
+        let group = rule.and_then(|rule| rule.pcc.rating_group())?;
+        match self.groups.iter_mut().find(|(one, _)| *one == group) {
+            Some((_, sum)) => sum.add(usage),
+            None => self.groups.push((group, usage)),
+        }
+        Some(group)
+    }
+}
+
+/// The flow of a rule: that of others with the same 5QI and priority, the default one too, else one of its
+/// own. None if there are too many.
+fn bind(others: &[Bound], qos: &Qos, pcc: &PccRule) -> Option<u8> {
+    let has = |one: &PccRule| {
+        (one.five_qi, one.priority) == (pcc.five_qi, pcc.priority)
+            && (one.may_preempt, one.is_preemptable) == (pcc.may_preempt, pcc.is_preemptable)
+    };
+    let is_default = (pcc.five_qi, pcc.priority) == (qos.five_qi, qos.priority)
+        && !pcc.may_preempt
+        && !pcc.is_preemptable;
+    if is_default && pcc.guaranteed_bps().is_none() {
+        return Some(QFI);
+    }
+    let same = others.iter().find(|one| one.qfi != QFI && has(&one.pcc));
+    let free = |qfi: &u8| others.iter().all(|one| one.qfi != *qfi);
+    same.map(|one| one.qfi).or_else(|| (QFI + 1..64).find(free))
+}
+
+impl Change {
+    fn after(&self) -> impl Iterator<Item = &Bound> {
+        let is_removed = |rule: &&Bound| !self.removed.contains(rule);
+        self.before.iter().filter(is_removed).chain(&self.added)
+    }
+
+    /// Rules that are new, a bit for each.
+    pub fn added_ids(&self) -> u16 {
+        self.added
+            .iter()
+            .fold(0, |bits, rule| bits | 1 << rule.pcc.id)
+    }
+
+    /// For the UE; none if it has to know of nothing.
+    pub fn command(&self) -> Option<ModificationCommand> {
+        let told = by_qfi(self.before.iter().filter(|rule| rule.is_told));
+        let after = by_qfi(self.after());
+        let gone = self.removed.iter().filter(|rule| rule.is_told);
+        let mut rules: Vec<QosRule> = gone
+            .map(|rule| QosRule::deleted(rule_id(&rule.pcc)))
+            .collect();
+        rules.extend(self.added.iter().map(qos_rule));
+        let mut flows = Vec::new();
+        for (qfi, flow) in &after {
+            match told.get(qfi) {
+                None => flows.push(description(flow, FlowOperation::Create)),
+                Some(before) if before != flow => {
+                    flows.push(description(flow, FlowOperation::Modify));
+                }
+                Some(_) => {}
+            }
+        }
+        let gone = told.keys().filter(|qfi| !after.contains_key(qfi));
+        flows.extend(gone.map(|qfi| FlowDescription::deleted(*qfi)));
+        let ambr = self
+            .ambr
+            .map(|(down_bps, up_bps)| Ambr { down_bps, up_bps });
+        let command = ModificationCommand { ambr, rules, flows };
+        (command != ModificationCommand::default()).then_some(command)
+    }
+
+    /// For the gNB; none if it has to know of nothing.
+    pub fn request(&self) -> Option<ModifyRequest> {
+        let (before, after) = (by_qfi(self.before.iter()), by_qfi(self.after()));
+        let has = |qfi: u8| self.at_gnb & 1 << qfi != 0;
+        let is_news = |flow: &&QosFlow| !has(flow.qfi) || before.get(&flow.qfi) != Some(*flow);
+        let released = before
+            .keys()
+            .filter(|qfi| has(**qfi) && !after.contains_key(qfi));
+        let request = ModifyRequest {
+            ambr_bps: self.ambr,
+            flows: after.values().filter(is_news).copied().collect(),
+            released: released.copied().collect(),
+        };
+        (request != ModifyRequest::default()).then_some(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_sbi::RuleName;
+
+    fn rule(id: u8, five_qi: u8) -> PccRule {
+        let name = RuleName::new(&format!("r{id}")).expect("a name");
+        let all = Filter::all(FlowDirection::Both);
+        let rule = PccRule::new(name, id, five_qi, &[all]).expect("room");
+        PccRule { id, ..rule }
+    }
+
+    fn guaranteed(id: u8, bps: u64) -> PccRule {
+        PccRule {
+            guaranteed_down_bps: bps.into(),
+            guaranteed_up_bps: (2 * bps).into(),
+            ..rule(id, 1)
+        }
+    }
+
+    const QOS: Qos = Qos {
+        ambr_bps: (2_000, 1_000),
+        five_qi: 9,
+        priority: 8,
+    };
+
+    #[test]
+    fn rules_of_one_5qi_and_priority_share_a_flow_and_what_is_guaranteed_is_added_up() {
+        let mut flows = Flows {
+            wanted: vec![
+                rule(1, 9),
+                rule(2, 7),
+                rule(3, 7),
+                guaranteed(4, 10),
+                guaranteed(5, 5),
+            ],
+            ..Flows::default()
+        };
+        flows.begin(&QOS);
+        let qfis: Vec<u8> = flows.rules.iter().map(|rule| rule.qfi).collect();
+        assert_eq!(qfis, [1, 2, 2, 3, 3]);
+        let at_gnb = flows.at_setup(&QOS);
+        assert_eq!(at_gnb.len(), 3);
+        let rates = at_gnb[2].rates.expect("guaranteed");
+        assert_eq!(
+            (rates.guaranteed_bps, rates.maximum_bps),
+            ((15, 30), (15, 30))
+        );
+        assert_eq!(flows.set_up(&[1, 2]), 1 << 4 | 1 << 5);
+    }
+
+    #[test]
+    fn a_change_is_told_to_whom_it_concerns() {
+        let mut flows = Flows {
+            wanted: vec![rule(1, 7), guaranteed(2, 10)],
+            ..Flows::default()
+        };
+        flows.begin(&QOS);
+        flows.set_up(&[1, 2, 3]);
+        for rule in &mut flows.rules {
+            rule.is_told = true;
+        }
+        assert!(flows.change(&QOS).is_none());
+        // One goes, one comes into a flow that is there, and the AMBR is another.
+        flows.wanted = vec![guaranteed(2, 10), guaranteed(3, 1)];
+        flows.wanted_ambr = Some((4_000, 1_000));
+        let change = flows.change(&QOS).expect("a change");
+        assert_eq!(change.added_ids(), 1 << 3);
+        let command = change.command().expect("a command");
+        let rules: Vec<_> = command
+            .rules
+            .iter()
+            .map(|rule| (rule.id, rule.operation))
+            .collect();
+        assert_eq!(
+            rules,
+            [(2, RuleOperation::Delete), (4, RuleOperation::Create)]
+        );
+        let told: Vec<_> = command
+            .flows
+            .iter()
+            .map(|flow| (flow.qfi, flow.operation))
+            .collect();
+        assert_eq!(
+            told,
+            [(3, FlowOperation::Modify), (2, FlowOperation::Delete)]
+        );
+        let request = change.request().expect("a request");
+        assert_eq!(request.ambr_bps, Some((4_000, 1_000)));
+        assert_eq!(request.flows.len(), 1);
+        assert_eq!(request.released, [2]);
+    }
+
+    #[test]
+    fn a_rule_that_neither_ue_nor_gnb_has_goes_without_a_word() {
+        let mut flows = Flows {
+            wanted: vec![guaranteed(1, 10)],
+            ..Flows::default()
+        };
+        flows.begin(&QOS);
+        flows.set_up(&[1]);
+        flows.wanted.clear();
+        let change = flows.change(&QOS).expect("a change");
+        assert_eq!((change.command(), change.request()), (None, None));
+        assert_eq!(change.removed.len(), 1);
+    }
+}

@@ -1,0 +1,326 @@
+//! PDU session modification (TS 23.502, 4.3.3.2; TS 24.501, 6.3.2 and 6.4.2): flows come and go, or the
+//! session AMBR is another, by the network's wish or the UE's.
+
+use sluice_n1::{SessionCause, SessionDownlink};
+use sluice_n2::ModifyResponse;
+use sluice_sbi::{Container, GetSessionManagement, Instant, N2Sm, SmContextUpdated};
+use sluice_wire::pfcp::value::{FTeid, UeIpAddress};
+use sluice_wire::pfcp::{Full, MessageType, Writer};
+
+use crate::flow_rules::{self, FlowRules};
+use crate::flows::{Bound, Change};
+use crate::limits;
+use crate::n4::Answer;
+use crate::paging;
+use crate::procedure::{Event, Procedure};
+use crate::session::SessionId;
+use crate::state::State;
+
+/// The network wants it: a policy or a subscription is otherwise.
+pub(crate) async fn by_network(p: Procedure) {
+    let is_stale = p.with_session(|session| std::mem::take(&mut session.flows.is_stale));
+    if is_stale == Some(true) {
+        refresh(&p).await;
+    }
+    let Some(change) = p.with(|state| state.change_of(p.session)) else {
+        // What is wanted is there.
+        p.with_session(|session| session.flows.wanted_ambr = None);
+        return;
+    };
+    let is_up = p.with_session(|session| session.downlink.is_some());
+    if is_up == Some(true) {
+        carry_out(&p, &change, None).await;
+        return;
+    }
+    // 3b: an idle UE is called for a new flow; what goes waits until it comes by itself.
+    p.with_session(|session| session.flows.is_called = true);
+    let is_reached = p.with_session(|session| session.reaching.is_some());
+    if !change.added.is_empty() && is_reached == Some(false) {
+        paging::run(p, 1).await;
+    }
+}
+
+/// Nudm_SDM_Get: what the subscriber may do now.
+async fn refresh(p: &Procedure) {
+    let of = p.with_session(|session| GetSessionManagement {
+        supi: session.supi,
+        slice: session.slice,
+        dnn: session.dnn,
+    });
+    let Some(of) = of else { return };
+    // A subscription that is gone ends sessions by another way: the UE is deregistered.
+    if let Ok(subscription) = p.call("1d", of).await {
+        let ambr = (
+            subscription.ambr_down_bps.get(),
+            subscription.ambr_up_bps.get(),
+        );
+        p.with_session(|session| session.flows.wanted_ambr = Some(ambr));
+    }
+}
+
+/// What UE and gNB said.
+struct Outcome {
+    /// None: the UE has not answered.
+    ue: Option<Result<(), SessionCause>>,
+    /// None: the gNB has not answered, or has changed nothing.
+    gnb: Option<ModifyResponse>,
+    /// Something else ended it.
+    is_interrupted: bool,
+}
+
+/// Carries a change out at UPF, UE and gNB; `procedure` is the UE's, where it wants the change. False if
+/// nothing has become of what is new.
+pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<u8>) -> bool {
+    const MODIFY: MessageType = MessageType::SESSION_MODIFICATION_REQUEST;
+    // 2a and 2b: the UPF takes packets from the UE
+    let added = change.added.as_slice();
+    if !added.is_empty() {
+        let is_done = ask(p, "2", MODIFY, |rules, w| rules.create_uplink(w, added)).await;
+        if !is_done {
+            p.with(|state| {
+                state.counters.modifications_failed += 1;
+                let why = "the UPF refused them, or did not answer";
+                state.rules_failed(p.session, change.added_ids(), why);
+            });
+            return false;
+        }
+    }
+    p.with_session(|session| session.flows.rules.extend_from_slice(added));
+    // 3a or 3b, 4 and 5: the gNB and the UE
+    let Some(outcome) = tell(p, change, procedure).await else {
+        // It is idle by now. It is told when it is back: asked at once it would be asked for ever.
+        p.with_session(|session| session.flows.is_out_of_reach = true);
+        take_back(p, added).await;
+        return false;
+    };
+    if outcome.is_interrupted {
+        take_back(p, added).await;
+        return false;
+    }
+    // 8a and 8b: the UPF sends packets to the UE, and forgets what is gone
+    let failed = failed(change, &outcome);
+    let is_good = |rule: &&Bound| failed & 1 << rule.pcc.id == 0;
+    let good: Vec<Bound> = added.iter().filter(is_good).copied().collect();
+    let (removed, ambr) = (change.removed.as_slice(), change.ambr);
+    if !good.is_empty() || !removed.is_empty() || ambr.is_some() {
+        ask(p, "8", MODIFY, |rules, w| {
+            rules.create_downlink(w, &good)?;
+            rules.remove(w, removed)?;
+            ambr.map_or(Ok(()), |ambr| flow_rules::write_ambr(w, ambr))
+        })
+        .await;
+    }
+    p.with(|state| state.settle(p.session, change, &outcome, failed));
+    if failed != 0 {
+        let why = match outcome.ue {
+            Some(Err(cause)) => format!("the UE refused them: {cause}"),
+            None => "the UE does not answer".to_owned(),
+            Some(Ok(())) => "the gNB has no room for them".to_owned(),
+        };
+        p.with(|state| state.rules_failed(p.session, failed, &why));
+    }
+    failed == 0
+}
+
+/// N4 Session Modification of flows; false if it is not done.
+async fn ask(
+    p: &Procedure,
+    step: &'static str,
+    kind: MessageType,
+    write: impl FnOnce(&FlowRules<'_>, &mut Writer<'_>) -> Result<(), Full>,
+) -> bool {
+    let known = p.with(|state| state.at_upf(p.session));
+    let Some((access, network, rules)) = known else {
+        return false;
+    };
+    let rules = FlowRules {
+        access: access.as_deref(),
+        network: &network,
+        ..rules
+    };
+    p.ask_upf(step, kind, |w| write(&rules, w)).await == Answer::Done
+}
+
+/// New rules go again, as if nothing had been done; those that are wanted still are tried anew later.
+async fn take_back(p: &Procedure, added: &[Bound]) {
+    if added.is_empty() {
+        return;
+    }
+    let kind = MessageType::SESSION_MODIFICATION_REQUEST;
+    ask(p, "8", kind, |rules, w| rules.remove(w, added)).await;
+    p.with_session(|session| {
+        let is_added = |rule: &Bound| added.iter().any(|one| one.pcc == rule.pcc);
+        session.flows.rules.retain(|rule| !is_added(rule));
+    });
+}
+
+/// Messages for UE and gNB, and their answers. None if the UE is idle.
+async fn tell(p: &Procedure, change: &Change, procedure: Option<u8>) -> Option<Outcome> {
+    let command = change.command();
+    let command = command.map(|command| SessionDownlink::ModificationCommand(Box::new(command)));
+    let transaction = procedure.unwrap_or(0);
+    let n1 = command
+        .as_ref()
+        .map_or(Container::NONE, |command| p.n1(command, transaction));
+    let is_up = p.with_session(|session| session.downlink.is_some()) == Some(true);
+    let request = change.request().filter(|_| is_up);
+    let n2 = request.and_then(|request| Container::new(&request.encode()));
+    let mut outcome = Outcome {
+        ue: command.is_none().then_some(Ok(())),
+        gnb: n2.is_none().then(ModifyResponse::default),
+        is_interrupted: false,
+    };
+    let n2_kind = if n2.is_some() {
+        N2Sm::Modify
+    } else {
+        N2Sm::None
+    };
+    let n2 = n2.unwrap_or(Container::NONE);
+    if let Some(command) = &command {
+        p.say("3", command);
+    }
+    p.with_session(|session| session.flows.command = command.is_some().then_some(transaction));
+    if procedure.is_some() {
+        let updated = SmContextUpdated { n1, n2_kind, n2 };
+        p.with(|state| state.answer(p.session, updated.into()));
+    } else if (n1, n2_kind) != (Container::NONE, N2Sm::None)
+        && !p.transfer("3", n1, n2_kind, n2).await
+    {
+        p.with_session(|session| session.flows.command = None);
+        return None;
+    }
+    let mut is_gnb_silent = outcome.gnb.is_none();
+    for attempt in 0..limits::MODIFICATION_SENDS {
+        if attempt > 0
+            && let Some(command) = &command
+        {
+            p.say("3", command);
+            p.transfer("3", n1, N2Sm::None, Container::NONE).await;
+        }
+        listen(p, &mut outcome, &mut is_gnb_silent).await;
+        if outcome.is_interrupted || outcome.ue.is_some() {
+            break;
+        }
+    }
+    p.with_session(|session| session.flows.command = None);
+    Some(outcome)
+}
+
+/// 6 to 10: until both have answered, or T3591 runs out.
+async fn listen(p: &Procedure, outcome: &mut Outcome, is_gnb_silent: &mut bool) {
+    let until: Instant = p.with(|state| state.now.instant.plus_ms(limits::MODIFICATION_TIMER_MS));
+    while outcome.ue.is_none() || *is_gnb_silent {
+        match p.is_modified("10", until).await {
+            Some(Event::ModificationAnswer(answer)) => outcome.ue = Some(answer),
+            Some(Event::AtGnb(response)) => {
+                outcome.gnb = response;
+                *is_gnb_silent = false;
+            }
+            Some(_) => {
+                outcome.is_interrupted = true;
+                return;
+            }
+            None => return,
+        }
+    }
+}
+
+/// New rules that are none, a bit for each.
+fn failed(change: &Change, outcome: &Outcome) -> u16 {
+    if !matches!(outcome.ue, Some(Ok(()))) {
+        return change.added_ids();
+    }
+    let asked = change
+        .request()
+        .map(|request| request.flows)
+        .unwrap_or_default();
+    let has_failed = |qfi: u8| {
+        let was_asked = asked.iter().any(|flow| flow.qfi == qfi);
+        let response = outcome.gnb.as_ref();
+        was_asked && response.is_none_or(|response| response.failed.contains(&qfi))
+    };
+    let failed = change.added.iter().filter(|rule| has_failed(rule.qfi));
+    failed.fold(0, |bits, rule| bits | 1 << rule.pcc.id)
+}
+
+impl State {
+    /// What is to become otherwise of a session that is there.
+    pub fn change_of(&self, id: SessionId) -> Option<Change> {
+        let session = self.sessions.get(id.0)?;
+        let is_there = session.is_accepted && session.upf.is_some();
+        session.flows.change(&session.qos).filter(|_| is_there)
+    }
+
+    /// Whether a modification is to begin: an idle UE is called once, and for new flows alone.
+    pub fn is_to_be_modified(&self, id: SessionId) -> bool {
+        let Some(session) = self.sessions.get(id.0) else {
+            return false;
+        };
+        if session.flows.is_stale && session.is_accepted {
+            return true;
+        }
+        let change = self.change_of(id);
+        change.is_some_and(|change| {
+            let may_call = !change.added.is_empty() && !session.flows.is_called;
+            session.downlink.is_some() && !session.flows.is_out_of_reach || may_call
+        })
+    }
+
+    /// A change that was carried out.
+    fn settle(&mut self, id: SessionId, change: &Change, outcome: &Outcome, failed: u16) {
+        self.counters.modified += 1;
+        let request = change.request();
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        if let Some(ambr) = change.ambr {
+            session.qos.ambr_bps = ambr;
+        }
+        let flows = &mut session.flows;
+        flows.rules.retain(|rule| {
+            let is_removed = |one: &&Bound| one.pcc == rule.pcc;
+            change.removed.iter().find(is_removed).is_none()
+        });
+        // Whoever does not answer may know them.
+        let is_told = !matches!(outcome.ue, Some(Err(_)));
+        for rule in &mut flows.rules {
+            let is_new = change.added.iter().any(|one| one.pcc == rule.pcc);
+            rule.is_told |= is_new && is_told;
+            rule.has_downlink |= is_new && failed & 1 << rule.pcc.id == 0;
+        }
+        if let (Some(request), Some(response)) = (request, &outcome.gnb) {
+            for qfi in &request.released {
+                flows.at_gnb &= !(1 << qfi);
+            }
+            for qfi in &response.done {
+                flows.at_gnb |= 1 << (qfi & 63);
+            }
+        }
+    }
+
+    /// Network Instances of a session's UPF, and what its rules have in common.
+    fn at_upf(&self, id: SessionId) -> Option<(Option<String>, String, FlowRules<'static>)> {
+        let session = self.sessions.get(id.0)?;
+        let upf = session.upf?;
+        let (at, _) = session.flows.place?;
+        let access = self.config.upfs.get(at)?.access.clone();
+        let network = self.config.network(&session.dnn)?;
+        let tunnel = upf.uplink;
+        let rules = FlowRules {
+            access: None,
+            network: "",
+            f_teid: FTeid::Assigned {
+                teid: sluice_wire::ids::Teid::new(tunnel.teid)?,
+                ipv4: tunnel.ipv4,
+                ipv6: tunnel.ipv6,
+            },
+            ue: UeIpAddress {
+                ipv4: session.address.ipv4,
+                ipv6: upf.ipv6_prefix.map(crate::rules::prefix_address),
+                ..UeIpAddress::default()
+            },
+            charging_octets: network.charging_octets,
+        };
+        Some((access, network.instance.clone(), rules))
+    }
+}

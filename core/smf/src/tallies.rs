@@ -1,0 +1,40 @@
+//! Procedures as operators count them.
+
+use sluice_sbi::tally::{Begun, PANICKED, SUCCESS};
+use sluice_sbi::{Poll, Tally, TaskId};
+
+use crate::Smf;
+use crate::session::SessionId;
+
+impl Smf {
+    /// How procedures ended, and how long they took.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    pub(crate) fn began(&mut self, task: TaskId, id: SessionId, procedure: &'static str) {
+        let state = &mut *self.state.borrow_mut();
+        let slice = state.sessions.get(id.0).map(|session| session.slice);
+        let begun = Begun {
+            procedure,
+            at: state.now.instant,
+            slice: slice.map(|slice| format!("{slice:?}")).unwrap_or_default(),
+            gnb: String::new(),
+        };
+        self.begun.insert(task, begun);
+    }
+
+    pub(crate) fn ended(&mut self, task: TaskId, id: SessionId, polled: Poll) {
+        let Some(begun) = self.begun.remove(&task) else {
+            return;
+        };
+        let state = &mut *self.state.borrow_mut();
+        let refused = state.refused_for.take_if(|(refused, _)| *refused == id);
+        let cause = match (polled, refused) {
+            (Poll::Panicked, _) => PANICKED.to_owned(),
+            (_, Some((_, cause))) => cause,
+            _ => SUCCESS.to_owned(),
+        };
+        self.tally.add(begun, cause, state.now.instant);
+    }
+}

@@ -1,0 +1,62 @@
+//! The user plane of a session that is there: what its gNB is told, and where its downlink packets go.
+
+use sluice_n1::SessionType;
+use sluice_n2::{PacketType, SetupRequest};
+use sluice_sbi::Container;
+use sluice_wire::pfcp::MessageType;
+
+use crate::n4::Answer;
+use crate::procedure::Procedure;
+use crate::rules::{self, Downlink};
+use crate::session::Session;
+
+/// PDU Session Resource Setup Request Transfer of an established session.
+pub(crate) fn setup(session: &Session) -> Option<Container> {
+    let request = SetupRequest {
+        ambr_bps: session.qos.ambr_bps,
+        uplink: session.upf?.uplink,
+        packets: match session.session_type {
+            SessionType::Ipv6 => PacketType::Ipv6,
+            SessionType::Ipv4v6 => PacketType::Ipv4v6,
+            _ => PacketType::Ipv4,
+        },
+        flows: session.flows.at_setup(&session.qos),
+    };
+    Container::new(&request.encode())
+}
+
+/// Network Instance towards gNBs of the session's UPF, and which families it has there.
+pub(crate) fn access(p: &Procedure) -> (Option<String>, [bool; 2]) {
+    let upf = p.with(|state| {
+        let session = state.sessions.get(p.session.0)?;
+        let association = session.upf?.association;
+        let is_its = |one: &Option<_>| *one == Some(association);
+        let index = state.associations.iter().position(is_its)?;
+        let upf = state.config.upfs.get(index)?;
+        Some((upf.access.clone(), upf.n3))
+    });
+    upf.unwrap_or((None, [true, false]))
+}
+
+/// N4 Session Modification: whether the downlink is what it is to be.
+pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink) -> bool {
+    let (access, n3) = access(p);
+    let kind = MessageType::SESSION_MODIFICATION_REQUEST;
+    let answer = p
+        .ask_upf(step, kind, |w| {
+            rules::write_downlink(w, wanted, access.as_deref(), n3)
+        })
+        .await;
+    let is_done = answer == Answer::Done;
+    let gnb = match wanted {
+        Downlink::Forward(gnb) => Some(gnb),
+        Downlink::Wait | Downlink::Drop => None,
+    };
+    if is_done || gnb.is_none() {
+        p.with_session(|session| {
+            session.downlink = gnb;
+            session.flows.is_out_of_reach = false;
+        });
+    }
+    is_done
+}

@@ -1,0 +1,83 @@
+//! What is not offered, and how it is answered.
+
+use sluice_n1::{Downlink, RegistrationKind, Uplink, UplinkPayload};
+use sluice_n2::FromAmf;
+use sluice_security::Ciphering;
+
+use crate::world::{World, config, core};
+
+/// Payload container types of TS 24.501, 9.11.3.40: SMS, LPP, SOR, UE policy, UE parameters.
+#[test]
+fn payloads_of_services_that_are_not_offered_come_back() {
+    let mut world = World::new(&[1]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    for (number, kind) in [2, 3, 4, 5, 6].into_iter().enumerate() {
+        let payload = Uplink::UlNasTransport(Box::new(UplinkPayload {
+            kind,
+            payload: vec![1, 2, 3],
+            ..UplinkPayload::default()
+        }));
+        let nas = world.ue_mut(0).protect(&payload);
+        world.say(0, nas);
+        let received = world.ue(0).received().iter();
+        let back = received.filter(|one| **one == "DL NAS Transport").count();
+        assert_eq!(back, number + 1, "kind {kind}");
+    }
+    world.assert_registered(0);
+}
+
+/// TS 24.501, 7.4: 5GMM STATUS #97, whoever says it.
+#[test]
+fn a_control_plane_service_request_is_no_message_here() {
+    let mut world = World::new(&[1]);
+    let request = vec![0x7e, 0, 0x4f, 0];
+    world.connect(0, request.clone());
+    assert_eq!(world.ue(0).received(), ["5GMM Status"]);
+    assert_eq!(world.core.amf().connected(), 0, "nothing came of it");
+    // Of a phone that is registered and connected.
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    world.say(0, request);
+    assert_eq!(world.ue(0).received().last(), Some(&"5GMM Status"));
+    world.assert_registered(0);
+    let status = "5GMM Status #97 (message type non-existent or not implemented)";
+    let ladder = world.ladder.to_string();
+    assert_eq!(ladder.matches(status).count(), 2, "{ladder}");
+}
+
+/// A phone that wants MICO, extended DRX, an active time, LADN and SMS is registered without them: the
+/// accept has nothing but what is known here.
+#[test]
+fn what_is_not_offered_is_not_granted_at_registration() {
+    let mut config = config();
+    config.preference.ciphering = vec![Ciphering::Nea0];
+    let mut world = World::of(core(config, true), &[1]);
+    world.set_up();
+    world.ue_mut(0).follow_on = true;
+    let mut nas = world.ue_mut(0).register(RegistrationKind::Initial);
+    for wanted in [
+        &[0xb0][..],
+        &[0x74, 0, 0],
+        &[0x53, 1, 1],
+        &[0x6e, 1, 0x25],
+        &[0x6a, 1, 0x21],
+    ] {
+        nas.extend_from_slice(wanted);
+    }
+    world.connect(0, nas);
+    world.assert_registered(0);
+    let accepts = world.transcript.iter().filter_map(|octets| {
+        let FromAmf::InitialContextSetupRequest(context) = FromAmf::decode(octets).ok()? else {
+            return None;
+        };
+        // Behind the security header, with the null cipher.
+        Some(context.nas?.get(7..)?.to_vec())
+    });
+    let accepts: Vec<Vec<u8>> = accepts.collect();
+    assert_eq!(accepts.len(), 1);
+    let accept = Downlink::decode(&accepts[0]).expect("an accept");
+    assert_eq!(accept.encode(), accepts[0]);
+    // 5GS registration result: 3GPP access, and no SMS over NAS.
+    assert_eq!(accepts[0][3..5], [1, 1]);
+}

@@ -1,0 +1,9 @@
+//! Tests of the database as a whole: what operators do with it, and what others do to its files.
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod backup;
+mod hostile;
+mod kit;
+mod operations;
+mod store;
+mod transfer;

@@ -1,0 +1,48 @@
+//! What the programs of Sluice have in common, the daemons above all.
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`config`] | YAML files read key by key, with file, line, key and what was expected in every error |
+//! | [`check`] | what `--check` writes |
+//! | [`control`] | the local socket of `sluice ctl`: one JSON request line, one object back |
+//! | [`lines`] | the limit on log lines that others cause |
+//! | [`logging`] | the log, on standard error |
+//! | [`exit`] | exit codes |
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod config;
+pub mod control;
+pub mod exit {
+    //! Exit codes of all subcommands.
+    //!
+    //! Scripts rely on these codes.
+
+    use std::process::ExitCode;
+
+    /// The end of a run.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum Exit {
+        /// Done, and all checks held.
+        Done,
+        /// A check failed, or the work could not be finished.
+        Failed,
+        /// The command line or a configuration file is wrong; the message says where.
+        Usage,
+        /// The environment lacks something; the message says what and how to get it.
+        Lacking,
+    }
+
+    impl From<Exit> for ExitCode {
+        fn from(exit: Exit) -> Self {
+            Self::from(match exit {
+                Exit::Done => 0,
+                Exit::Failed => 1,
+                Exit::Usage => 2,
+                Exit::Lacking => 3,
+            })
+        }
+    }
+}
+pub mod lines;
+pub mod logging;

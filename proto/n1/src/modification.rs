@@ -1,0 +1,94 @@
+//! PDU session modification (TS 24.501, 8.3.7 and 8.3.9): flows of a session that come and go.
+
+use oxirush_nas::nas_5gs as nas;
+
+use crate::qos::Ambr;
+use crate::qos_flows::{self, FlowDescription};
+use crate::qos_rules::{self, QosRule};
+use crate::session_cause::SessionCause;
+
+/// PDU Session Modification Request, of what is served: rules and flows that the UE wants.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ModificationRequest {
+    /// Rules.
+    pub rules: Vec<QosRule>,
+    /// Their flows.
+    pub flows: Vec<FlowDescription>,
+    /// What was wrong with a rule or flow that the UE was told (TS 24.501, 6.4.2.2).
+    pub cause: Option<SessionCause>,
+}
+
+/// PDU Session Modification Command.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ModificationCommand {
+    /// Another session AMBR.
+    pub ambr: Option<Ambr>,
+    /// Rules that come, change and go.
+    pub rules: Vec<QosRule>,
+    /// Flows that come, change and go.
+    pub flows: Vec<FlowDescription>,
+}
+
+pub(crate) fn read_request(
+    m: &nas::NasPduSessionModificationRequest,
+) -> Result<ModificationRequest, SessionCause> {
+    let rules = m.requested_qos_rules.as_ref();
+    let flows = m.requested_qos_flow_descriptions.as_ref();
+    Ok(ModificationRequest {
+        rules: qos_rules::read(rules.map_or(&[], |rules| &rules.value))?,
+        flows: qos_flows::read(flows.map_or(&[], |flows| &flows.value))?,
+        cause: m.fgsm_cause.as_ref().map(|cause| SessionCause(cause.value)),
+    })
+}
+
+pub(crate) fn write_request(m: &ModificationRequest) -> nas::NasPduSessionModificationRequest {
+    let mut message = nas::NasPduSessionModificationRequest::new();
+    if let Some(cause) = m.cause {
+        message = message.with_fgsm_cause(nas::NasFGsmCause::new(cause.0));
+    }
+    if !m.rules.is_empty() {
+        let rules = nas::NasQosRules::new(qos_rules::write(&m.rules));
+        message = message.with_requested_qos_rules(rules);
+    }
+    if !m.flows.is_empty() {
+        let flows = nas::NasQosFlowDescriptions::new(qos_flows::write(&m.flows));
+        message = message.with_requested_qos_flow_descriptions(flows);
+    }
+    message
+}
+
+pub(crate) fn read_command(
+    m: &nas::NasPduSessionModificationCommand,
+) -> Result<ModificationCommand, SessionCause> {
+    let ambr = match &m.session_ambr {
+        Some(ambr) => {
+            let ambr = Ambr::from_octets(&ambr.value);
+            Some(ambr.ok_or(SessionCause::INVALID_MANDATORY_INFORMATION)?)
+        }
+        None => None,
+    };
+    let rules = m.authorized_qos_rules.as_ref();
+    let flows = m.authorized_qos_flow_descriptions.as_ref();
+    Ok(ModificationCommand {
+        ambr,
+        rules: qos_rules::read(rules.map_or(&[], |rules| &rules.value))?,
+        flows: qos_flows::read(flows.map_or(&[], |flows| &flows.value))?,
+    })
+}
+
+pub(crate) fn write_command(m: &ModificationCommand) -> nas::NasPduSessionModificationCommand {
+    let mut message = nas::NasPduSessionModificationCommand::new();
+    if let Some(ambr) = m.ambr {
+        let ambr = nas::NasSessionAmbr::new(ambr.octets().to_vec());
+        message = message.with_session_ambr(ambr);
+    }
+    if !m.rules.is_empty() {
+        let rules = nas::NasQosRules::new(qos_rules::write(&m.rules));
+        message = message.with_authorized_qos_rules(rules);
+    }
+    if !m.flows.is_empty() {
+        let flows = nas::NasQosFlowDescriptions::new(qos_flows::write(&m.flows));
+        message = message.with_authorized_qos_flow_descriptions(flows);
+    }
+    message
+}

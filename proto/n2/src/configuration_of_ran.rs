@@ -1,0 +1,107 @@
+//! What a gNB says of its configuration, of the AMF's, and of a UE's context that changes (TS 38.413,
+//! 9.2.2.8, 9.2.2.9, 9.2.6.4, 9.2.6.8, 9.2.6.9).
+
+use oxirush_ngap::ngap::{NGAP_PDU, NgapPduKind as Kind};
+use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
+
+use crate::cause::Cause;
+use crate::from_ran::FromRan;
+use crate::value::{self, AmfUeId, RanUeId, SupportedArea};
+
+/// None of another procedure.
+pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
+    Ok(match pdu.kind() {
+        Kind::Initiating_RANConfigurationUpdate => {
+            extract_ngap_ies!(pdu, RANConfigurationUpdate,
+                lax name: String = RANNodeName(name) => name.0.into_owned(),
+                opt areas: Vec<SupportedArea> = SupportedTAList(list) => value::read_areas(&list),
+            );
+            Some(FromRan::RanConfigurationUpdate { name, areas })
+        }
+        Kind::Successful_AMFConfigurationUpdate => Some(FromRan::AmfConfigurationUpdateAcknowledge),
+        Kind::Unsuccessful_AMFConfigurationUpdate => {
+            extract_ngap_ies!(pdu, AMFConfigurationUpdateFailure,
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            Some(FromRan::AmfConfigurationUpdateFailure {
+                cause: why.unwrap_or(Cause::Unknown),
+            })
+        }
+        Kind::Successful_UEContextModification => {
+            extract_ngap_ies!(pdu, UEContextModificationResponse,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+            );
+            Some(FromRan::UeContextModificationResponse {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+            })
+        }
+        Kind::Unsuccessful_UEContextModification => {
+            extract_ngap_ies!(pdu, UEContextModificationFailure,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            Some(FromRan::UeContextModificationFailure {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+                cause: why.unwrap_or(Cause::Unknown),
+            })
+        }
+        _ => None,
+    })
+}
+
+/// Messages of these procedures; others are written where they are read.
+pub(crate) fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
+    match message {
+        FromRan::RanConfigurationUpdate { name, areas } => {
+            let mut pdu = build_ngap!(
+                InitiatingMessage,
+                RANConfigurationUpdate,
+                RANConfigurationUpdate,
+            )?;
+            let mut ies = pdu.protocol_ies()?.into_owned();
+            if let Some(name) = name {
+                let name = name.clone();
+                ies.0
+                    .push(build_ngap_ie!(RANConfigurationUpdate, RANNodeName(name))?);
+            }
+            if let Some(areas) = areas {
+                let areas = value::areas(areas);
+                ies.0.push(build_ngap_ie!(
+                    RANConfigurationUpdate,
+                    SupportedTAList(areas)
+                )?);
+            }
+            pdu.set_protocol_ies(ies)?;
+            Ok(pdu)
+        }
+        FromRan::AmfConfigurationUpdateAcknowledge => build_ngap!(
+            SuccessfulOutcome,
+            AMFConfigurationUpdate,
+            AMFConfigurationUpdateAcknowledge,
+        ),
+        FromRan::AmfConfigurationUpdateFailure { cause } => build_ngap!(
+            UnsuccessfulOutcome,
+            AMFConfigurationUpdate,
+            AMFConfigurationUpdateFailure,
+            Cause(cause.write()),
+        ),
+        FromRan::UeContextModificationResponse { ids } => build_ngap!(
+            SuccessfulOutcome,
+            UEContextModification,
+            UEContextModificationResponse,
+            AMF_UE_NGAP_ID(ids.0.0),
+            RAN_UE_NGAP_ID(ids.1.0),
+        ),
+        FromRan::UeContextModificationFailure { ids, cause } => build_ngap!(
+            UnsuccessfulOutcome,
+            UEContextModification,
+            UEContextModificationFailure,
+            AMF_UE_NGAP_ID(ids.0.0),
+            RAN_UE_NGAP_ID(ids.1.0),
+            Cause(cause.write()),
+        ),
+        _ => Err(Error::argument("written by another function")),
+    }
+}

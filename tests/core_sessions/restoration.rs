@@ -1,0 +1,89 @@
+//! UPFs that are gone or restarted (TS 23.527, 4.3; TS 23.502, 4.3.4.2).
+
+use sluice_core_smf::Smf;
+use sluice_n1::{SessionCause, SessionType};
+
+use crate::harness::*;
+use crate::world::World;
+
+fn smf(world: &World) -> &Smf {
+    world.core.smf().unwrap()
+}
+
+/// Until the SMF has noticed, by its heartbeats.
+fn wait_until(world: &mut World, is_so: impl Fn(&World) -> bool) {
+    for _ in 0..100 {
+        if is_so(world) {
+            return;
+        }
+        assert!(world.wait());
+    }
+    panic!("it does not come to pass: {}", world.ladder);
+}
+
+#[test]
+fn a_restarted_upf_gets_its_sessions_again_with_the_tunnels_and_addresses_that_they_had() {
+    let mut world = world(&[1, 2, 3]);
+    for (phone, kind) in [SessionType::Ipv4, SessionType::Ipv4v6, SessionType::Ipv4]
+        .into_iter()
+        .enumerate()
+    {
+        establish(&mut world, phone, 5, &wanted(kind));
+        assert!(goes_up(&mut world, phone, 5));
+    }
+    let before: Vec<_> = (0..2).map(|phone| radio(&world, phone, 5)).collect();
+    let addresses: Vec<_> = (0..3).map(|phone| address(&world, phone, 5)).collect();
+    go_idle(&mut world, 2);
+    upf(&mut world).restart();
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
+    world.ladder.0.clear();
+    wait_until(&mut world, |world| smf(world).counters().restored == 3);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 3);
+    // Nobody but the UPF has noticed.
+    let ladder = world.ladder.to_string();
+    assert!(!ladder.contains("gNB"), "{ladder}");
+    for phone in 0..2 {
+        assert_eq!(radio(&world, phone, 5), before[phone]);
+        assert!(goes_up(&mut world, phone, 5), "by the old tunnel");
+        let tunnel = before[phone].as_ref().unwrap().downlink.teid;
+        assert_eq!(goes_down(&mut world, addresses[phone]), Some(tunnel));
+    }
+    // The idle one is paged as ever.
+    goes_down(&mut world, addresses[2]);
+    assert_eq!(world.pages.len(), 1);
+    assert!(goes_up(&mut world, 2, 5));
+    // All can be released.
+    for phone in 0..3 {
+        let nas = world.ue_mut(phone).release(5);
+        world.say(phone, nas);
+    }
+    assert_no_session(&mut world);
+}
+
+#[test]
+fn sessions_of_a_upf_that_is_gone_are_released_and_asked_for_anew() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    let gone = world.upf.take();
+    wait_until(&mut world, |world| smf(world).sessions() == 0);
+    let received = world.ue(0).sessions().received();
+    let expected = format!(
+        "PDU Session Release Command {}",
+        SessionCause::REACTIVATION_REQUESTED
+    );
+    assert!(received.contains(&expected), "{received:?}");
+    assert_eq!(world.ue(0).sessions().status(), 0);
+    assert_eq!(radio(&world, 0, 5), None);
+    // It is back, and has the session still, until the SMF has noticed.
+    world.upf = gone;
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    for _ in 0..100 {
+        if upf(&mut world).upf.core.up.session_count() == 0 {
+            break;
+        }
+        assert!(world.wait());
+    }
+    assert_no_session(&mut world);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert!(goes_up(&mut world, 0, 5));
+}

@@ -1,0 +1,312 @@
+//! A core in this process and the UEs that register with it, whose own work is not counted.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sluice_amf::{Amf, Config};
+use sluice_ausf::Ausf;
+use sluice_core::system;
+use sluice_host::clock;
+use sluice_ids::{AmfId, Guami, Plmn, Snssai, Supi, Tac, Tai};
+use sluice_n1::RegistrationKind;
+use sluice_n2::{NgSetupRequest, PlmnSlices, RanUeId, SupportedArea};
+use sluice_sbi::{AssociationId, Instant, Now};
+use sluice_security::suci::HomeKey;
+use sluice_security::{K, Opc, Sqn};
+use sluice_udm::Udm;
+use sluice_udr::{Subscriber, Udr};
+use sluice_ue::{FromGnb, Gnb, Sim, Ue, UeState};
+use sluice_wiring::Core;
+
+use crate::path::testbed::Failure;
+
+/// The only gNB's association.
+const GNB: AssociationId = AssociationId(1);
+/// Keys of all subscribers.
+const SECRET: [u8; 16] = [0x46; 16];
+/// The private key of the home network.
+const HOME_KEY: [u8; 32] = [0x77; 32];
+/// Messages that a registration has at most, each way.
+const TURNS: usize = 32;
+
+/// How UEs tell who they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Identity {
+    /// SUCI of the null scheme.
+    Null,
+    /// 5G-GUTI, with keys that the AMF has.
+    Guti,
+    /// SUCI of profile A.
+    ProfileA,
+}
+
+impl Identity {
+    pub const ALL: [Self; 3] = [Self::Null, Self::Guti, Self::ProfileA];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Guti => "guti",
+            Self::ProfileA => "profile_a",
+        }
+    }
+
+    /// Registrations per CPU-second that the core is to do.
+    pub fn goal(self) -> f64 {
+        match self {
+            Self::Null | Self::Guti => 2_000.0,
+            Self::ProfileA => 1_000.0,
+        }
+    }
+}
+
+pub fn tai() -> Option<Tai> {
+    let plmn = Plmn::new("001", "01")?;
+    let tac = Tac([0, 0, 1]);
+    Some(Tai { plmn, tac })
+}
+
+/// Network functions with so many subscribers.
+pub fn core(subscribers: u32) -> Option<Core> {
+    let tai = tai()?;
+    let slice = Snssai::new(1, None);
+    let plmns = vec![PlmnSlices {
+        plmn: tai.plmn,
+        slices: vec![slice],
+    }];
+    let guami = Guami {
+        plmn: tai.plmn,
+        amf: AmfId::new(1, 1, 1)?,
+    };
+    let config = Config::new(guami, plmns, vec![tai]);
+    let amf = Amf::new(config, Box::new(system::random)).ok()?;
+    let udm = sluice_udm::Config {
+        home_keys: BTreeMap::from([(1, HomeKey::profile_a(HOME_KEY))]),
+        null_scheme: true,
+    };
+    let mut udr = Udr::default();
+    for number in 1..=subscribers {
+        let subscriber = Subscriber {
+            credentials: sluice_security::Credentials::milenage(K::new(SECRET), Opc::new(SECRET)),
+            sqn: Sqn::default(),
+            ambr_bps: (1_000_000_000, 500_000_000),
+            slices: vec![(slice, true)],
+            networks: Vec::new(),
+        };
+        udr.insert(Supi::from_msin(tai.plmn, &msin(number))?, subscriber);
+    }
+    let udm = Udm::new(udm, Box::new(system::random));
+    Some(Core::new(amf, Ausf::default(), udm, udr))
+}
+
+fn msin(number: u32) -> String {
+    format!("{number:010}")
+}
+
+/// A gNB that the core serves.
+pub fn gnb() -> Option<Gnb> {
+    let tai = tai()?;
+    let plmns = vec![PlmnSlices {
+        plmn: tai.plmn,
+        slices: vec![Snssai::new(1, None)],
+    }];
+    let setup = NgSetupRequest {
+        gnb: sluice_n2::Gnb {
+            plmn: tai.plmn,
+            id: 1,
+            bits: 24,
+        },
+        name: Some("gnb-1".to_owned()),
+        areas: vec![SupportedArea {
+            tac: tai.tac,
+            plmns,
+        }],
+    };
+    Some(Gnb::new(setup, tai))
+}
+
+/// A subscriber's UE.
+pub fn ue(number: u32, identity: Identity) -> Option<Ue> {
+    let plmn = tai()?.plmn;
+    let mut sim = Sim::new(plmn, &msin(number), &K::new(SECRET), &Opc::new(SECRET));
+    if identity == Identity::ProfileA {
+        sim.conceal_with(1, HomeKey::profile_a(HOME_KEY).public());
+    }
+    let mut ue = Ue::new(sim, plmn)?;
+    system::random(&mut ue.random);
+    Some(ue)
+}
+
+/// What a batch of registrations cost the core.
+#[derive(Clone, Debug, Default)]
+pub struct Cost {
+    /// CPU of the core's thread.
+    pub cpu: Duration,
+    /// NGAP messages of the gNB that the core took.
+    pub messages: usize,
+    /// The core's time for all messages of each registration.
+    pub service_ns: Vec<u64>,
+}
+
+/// Messages of gNB and AMF.
+pub type Transcript = (Vec<Vec<u8>>, Vec<Vec<u8>>);
+
+/// A core and a gNB, in virtual time.
+pub struct Plant {
+    core: Core,
+    gnb: Gnb,
+    now: Now,
+    transcript: Option<Transcript>,
+}
+
+impl Plant {
+    /// The gNB is set up.
+    pub fn new(subscribers: u32) -> Result<Self, Failure> {
+        let parts = core(subscribers).zip(gnb());
+        let (core, gnb) = parts.ok_or("the core's configuration is not sound")?;
+        let now = Now {
+            instant: Instant(0),
+            unix_s: 1_790_000_000,
+        };
+        let mut plant = Self {
+            core,
+            gnb,
+            now,
+            transcript: None,
+        };
+        let setup = plant.gnb.setup();
+        plant.core.n2(plant.now, GNB, 0, &setup);
+        for message in plant.core.take_to_ran() {
+            plant.gnb.receive(&message.octets);
+        }
+        match plant.gnb.response() {
+            Some(_) => Ok(plant),
+            None => Err("the AMF has refused NG Setup".to_owned()),
+        }
+    }
+
+    /// UEs that the AMF has registered.
+    pub fn registered(&self) -> usize {
+        self.core.amf().registered()
+    }
+
+    /// What is said when a UE registers.
+    pub fn transcript(&mut self, ue: Ue) -> Result<Transcript, Failure> {
+        self.transcript = Some(Transcript::default());
+        self.register(&mut [ue], false)?;
+        Ok(self.transcript.take().unwrap_or_default())
+    }
+
+    /// Registers UEs together, message by message, until all are idle again. `each` has the time of
+    /// each message taken, too.
+    pub fn register(&mut self, ues: &mut [Ue], each: bool) -> Result<Cost, Failure> {
+        self.now.instant = Instant(self.now.instant.0 + 1_000_000_000);
+        self.now.unix_s += 1;
+        let mut cost = Cost {
+            service_ns: vec![0; if each { ues.len() } else { 0 }],
+            ..Cost::default()
+        };
+        let mut by_ran: BTreeMap<RanUeId, usize> = BTreeMap::new();
+        let mut messages = Vec::with_capacity(ues.len());
+        for (at, ue) in ues.iter_mut().enumerate() {
+            let nas = ue.register(RegistrationKind::Initial);
+            let s_tmsi = ue.guti().map(|guti| guti.s_tmsi());
+            let (ran, octets) = self.gnb.connect(nas, s_tmsi);
+            by_ran.insert(ran, at);
+            messages.push((at, octets));
+        }
+        for _ in 0..TURNS {
+            if messages.is_empty() {
+                break;
+            }
+            cost.messages += messages.len();
+            let before = clock::thread_cpu_ns();
+            let answers = self.take(&messages, each.then_some(&mut cost.service_ns));
+            cost.cpu += Duration::from_nanos(clock::thread_cpu_ns() - before);
+            if let Some((up, down)) = &mut self.transcript {
+                up.extend(messages.iter().map(|(_, octets)| octets.clone()));
+                down.extend(answers.iter().cloned());
+            }
+            messages.clear();
+            for octets in answers {
+                self.answer(&octets, ues, &by_ran, &mut messages);
+            }
+        }
+        let registered = |ue: &&Ue| ue.state() == UeState::Registered && ue.guti().is_some();
+        match ues.iter().find(|ue| !registered(ue)) {
+            None => Ok(cost),
+            Some(ue) => Err(format!("a UE did not register: {:?}", ue.received())),
+        }
+    }
+
+    /// The core takes messages; what it sends.
+    fn take(
+        &mut self,
+        messages: &[(usize, Vec<u8>)],
+        mut service_ns: Option<&mut Vec<u64>>,
+    ) -> Vec<Vec<u8>> {
+        if self.core.next_deadline() <= self.now.instant {
+            self.core.time(self.now);
+        }
+        let mut answers = Vec::with_capacity(messages.len());
+        for (at, octets) in messages {
+            let before = service_ns.as_ref().map(|_| clock::monotonic_ns());
+            self.core.n2(self.now, GNB, 1, octets);
+            answers.extend(self.core.take_to_ran().into_iter().map(|one| one.octets));
+            if let (Some(service_ns), Some(before)) = (&mut service_ns, before)
+                && let Some(sum) = service_ns.get_mut(*at)
+            {
+                *sum += clock::monotonic_ns() - before;
+            }
+        }
+        self.core.take_ladder();
+        answers
+    }
+
+    fn answer(
+        &mut self,
+        octets: &[u8],
+        ues: &mut [Ue],
+        by_ran: &BTreeMap<RanUeId, usize>,
+        messages: &mut Vec<(usize, Vec<u8>)>,
+    ) {
+        let (about, done) = self.gnb.receive_about(octets);
+        let at = about.and_then(|ran| by_ran.get(&ran)).copied().unwrap_or(0);
+        for one in done {
+            match one {
+                FromGnb::ToAmf(octets) => messages.push((at, octets)),
+                FromGnb::ToUe(ran, nas) => {
+                    let said = ues.get_mut(at).map(|ue| ue.receive(&nas));
+                    let said = said.into_iter().flatten();
+                    let up = said.filter_map(|nas| self.gnb.uplink(ran, nas));
+                    messages.extend(up.map(|octets| (at, octets)));
+                }
+                FromGnb::Released(_) => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ues_of_each_kind_register_and_their_cost_is_counted() {
+        let mut plant = Plant::new(8).unwrap();
+        for identity in [Identity::Null, Identity::ProfileA] {
+            let first = if identity == Identity::Null { 1 } else { 5 };
+            let ues = (first..first + 4).map(|number| ue(number, identity));
+            let mut ues: Vec<_> = ues.collect::<Option<_>>().unwrap();
+            let cost = plant.register(&mut ues, true).unwrap();
+            // Request, authentication, security mode, context, complete, release.
+            assert!(cost.messages >= 6 * ues.len(), "{cost:?}");
+            assert!(cost.service_ns.iter().all(|ns| *ns > 0) && !cost.cpu.is_zero());
+            // By the names that they have now.
+            let again = plant.register(&mut ues, false).unwrap();
+            assert!(again.messages <= cost.messages && again.service_ns.is_empty());
+        }
+        assert_eq!(plant.registered(), 8);
+    }
+}

@@ -1,0 +1,114 @@
+//! Procedures of UEs with SIMs: paced, or so many at a time.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use sluice_host::clock;
+use sluice_n1::RegistrationKind;
+
+use super::Player;
+use crate::command::Halt;
+use crate::command::scenario::{Cycle, Misbehave, Signal, SignalKind};
+
+/// UEs with procedures under way where no rate is asked for.
+const TOGETHER: usize = 64;
+/// Between two looks at what has come.
+const LOOK: Duration = Duration::from_millis(5);
+/// UEs that begin between two looks at N2: no longer than the others' answers may wait.
+const BURST: usize = 16;
+
+impl Player {
+    /// Begins a procedure of each UE, at a rate whatever becomes of those before (open loop) or with
+    /// some at a time, and waits for all to end.
+    pub(super) fn signal(&mut self, signal: &Signal) -> Result<(), Halt> {
+        let begun = clock::monotonic_ns();
+        let due = |number: usize, now: u64| match signal.rate {
+            Some(rate) => begun + (number as f64 / rate * 1e9) as u64,
+            None => now,
+        };
+        let mut next = 0;
+        while next < signal.ues.len() {
+            self.world.until.check()?;
+            let mut burst = 0;
+            while let Some(ue) = signal.ues.get(next).copied() {
+                let now = clock::monotonic_ns();
+                let due = due(next, now);
+                let is_full = signal.rate.is_none() && self.world.busy() >= TOGETHER;
+                if due > now || is_full || burst >= BURST {
+                    break;
+                }
+                if !self.world.begin(ue, signal.what, due, signal.limit) {
+                    self.world
+                        .fail_for("signalling", ue, &"the UE has something under way");
+                }
+                (next, burst) = (next + 1, burst + 1);
+            }
+            let now = clock::monotonic_ns();
+            let wait = match signal.rate {
+                Some(_) => Duration::from_nanos(due(next, now).saturating_sub(now)),
+                None => LOOK,
+            };
+            self.turn(if burst >= BURST {
+                Duration::ZERO
+            } else {
+                wait.min(LOOK)
+            })?;
+        }
+        self.await_signals(&signal.ues)
+    }
+
+    /// Waits until none of these UEs has anything under way.
+    pub(super) fn await_signals(&mut self, ues: &[usize]) -> Result<(), Halt> {
+        // First all together, which costs less to ask.
+        while self.world.busy() > 0 {
+            let are_ours = ues.iter().any(|ue| self.world.is_busy(*ue));
+            if !are_ours {
+                break;
+            }
+            self.turn(LOOK)?;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, patience: Duration) -> Result<(), Halt> {
+        self.world.until.check()?;
+        self.settle();
+        self.world.turn(patience);
+        self.world.pulse();
+        Ok(())
+    }
+
+    /// Closed loop: so many UEs at a time, each of which registers and deregisters, as often as it
+    /// goes. In the end some are registered and others are not.
+    pub(super) fn cycle(&mut self, cycle: &Cycle) -> Result<(), Halt> {
+        let end = Instant::now() + cycle.time;
+        let mut waiting: VecDeque<usize> = cycle.ues.iter().copied().collect();
+        let mut under_way: Vec<usize> = Vec::new();
+        while Instant::now() < end {
+            let world = &self.world;
+            waiting.extend(under_way.extract_if(.., |ue| !world.is_busy(*ue)));
+            let room = cycle.at_once.saturating_sub(under_way.len());
+            for _ in 0..room.min(BURST) {
+                let Some(ue) = waiting.pop_front() else { break };
+                let what = match self.world.is_registered(ue) {
+                    true => SignalKind::Deregister { switch_off: false },
+                    false => SignalKind::Register(RegistrationKind::Initial),
+                };
+                let due = clock::monotonic_ns();
+                if self.world.begin(ue, what, due, cycle.limit) {
+                    under_way.push(ue);
+                } else {
+                    waiting.push_back(ue);
+                }
+            }
+            self.turn(Duration::from_millis(1))?;
+        }
+        self.await_signals(&cycle.ues)
+    }
+
+    pub(super) fn misbehave(&mut self, misbehave: &Misbehave) {
+        for ue in &misbehave.ues {
+            self.world.misbehave(*ue, misbehave.what);
+        }
+    }
+}

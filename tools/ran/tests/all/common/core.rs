@@ -1,0 +1,255 @@
+//! A core on a thread: N2 over SCTP, and N4 over a kernel socket where it has sessions.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use sluice_amf::{Amf, Config};
+use sluice_ausf::Ausf;
+use sluice_core::system;
+use sluice_core_smf::Smf;
+use sluice_host::netns::Ns;
+use sluice_ids::{AmfId, Dnn, Guami, Plmn, Snssai, Supi, Tac, Tai};
+use sluice_n2::PlmnSlices;
+use sluice_sbi::{AssociationId, Instant};
+use sluice_sctp::{
+    AllowList, Association, Carrier, Config as SctpConfig, Endpoint, Event, NGAP_PORT, NGAP_PPID,
+    Node, Sctp as _,
+};
+use sluice_security::suci::HomeKey;
+use sluice_security::{K, Opc, Sqn};
+use sluice_udm::Udm;
+use sluice_udr::{DataNetwork, Subscriber, Udr};
+use sluice_wiring::Core;
+
+/// Keys of all subscribers, as hex digits in scenarios.
+pub const K_HEX: &str = "465b5ce8b199b49faa5f0a2ee238a6bc";
+pub const OPC_HEX: &str = "cd63cb71954a9f4e48a5994e37a02baf";
+
+/// What the core is to be.
+pub struct Plan {
+    /// The AMF's address.
+    pub amf: Ipv4Addr,
+    /// SCTP inside UDP, at this port.
+    pub udp_port: Option<u16>,
+    /// Subscribers from 001010000000001 on.
+    pub subscribers: u32,
+    /// Sessions: the SMF, its own address and N4 port being in the same namespace.
+    pub smf: Option<(sluice_core_smf::Config, SocketAddr)>,
+}
+
+/// How the core stands.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    pub registered: usize,
+    pub connected: usize,
+    pub gnbs: usize,
+    pub sessions: usize,
+    pub upfs: usize,
+}
+
+/// A core that runs until it is dropped.
+pub struct CoreThread {
+    status: Arc<Mutex<Status>>,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl CoreThread {
+    pub fn start(ns: &Ns, plan: Plan) -> Self {
+        let amf = plan.amf.into();
+        let carrier = match plan.udp_port {
+            Some(port) => Carrier::udp(ns, SocketAddr::new(amf, port)),
+            None => Carrier::ip(ns, amf),
+        };
+        let all = "0.0.0.0/0".parse().expect("a prefix");
+        let endpoint = SctpConfig::new(NGAP_PORT, AllowList::new(vec![all]));
+        let carrier = carrier.expect("a socket");
+        let n4 = plan.smf.as_ref().map(|(_, at)| {
+            let socket = ns.run(|| UdpSocket::bind(at)).expect("entered");
+            let socket = socket.expect("N4's address");
+            socket.set_nonblocking(true).expect("a socket");
+            socket
+        });
+        let status = Arc::new(Mutex::new(Status::default()));
+        let ends = Arc::new(AtomicBool::new(false));
+        let (told, end) = (Arc::clone(&status), Arc::clone(&ends));
+        let work = move || {
+            let node = Node::new(Endpoint::open(endpoint).expect("a port"), carrier);
+            let core = functions(plan);
+            Loop {
+                core,
+                node,
+                n4,
+                streams: BTreeMap::new(),
+            }
+            .run(&told, &end);
+        };
+        Self {
+            status,
+            ends,
+            thread: Some(std::thread::spawn(work)),
+        }
+    }
+
+    pub fn status(&self) -> Status {
+        self.status.lock().expect("the core's thread lives").clone()
+    }
+}
+
+impl Drop for CoreThread {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Loop {
+    core: Core,
+    node: Node,
+    n4: Option<UdpSocket>,
+    streams: BTreeMap<Association, u16>,
+}
+
+impl Loop {
+    fn run(mut self, status: &Mutex<Status>, ends: &AtomicBool) {
+        self.core.time(system::now());
+        while !ends.load(Ordering::Relaxed) {
+            self.turn();
+            let amf = self.core.amf();
+            let mut status = status.lock().expect("the test lives");
+            (status.registered, status.connected) = (amf.registered(), amf.connected());
+            status.gnbs = self.streams.len();
+            status.sessions = self.core.smf().map_or(0, Smf::sessions);
+        }
+        self.node.close();
+    }
+
+    fn turn(&mut self) {
+        let events = self.node.turn(Duration::from_millis(2)).expect("a socket");
+        for event in events {
+            match event {
+                Event::Up {
+                    association,
+                    streams,
+                    ..
+                } => {
+                    self.streams.insert(association, streams);
+                }
+                Event::Message {
+                    association,
+                    stream,
+                    ppid: NGAP_PPID,
+                    octets,
+                } => {
+                    let id = AssociationId(association.0);
+                    self.core.n2(system::now(), id, stream, &octets);
+                }
+                Event::Message { .. } => {}
+                Event::Lost { association, .. } => {
+                    self.streams.remove(&association);
+                    let id = AssociationId(association.0);
+                    self.core.association_lost(system::now(), id);
+                }
+            }
+            self.send();
+        }
+        let mut room = [0; 9000];
+        while let Some(Ok((length, from))) = self.n4.as_ref().map(|n4| n4.recv_from(&mut room)) {
+            self.core.n4(system::now(), from, &room[..length]);
+            self.send();
+        }
+        let now = system::now();
+        if self.core.next_deadline() != Instant::NEVER && self.core.next_deadline() <= now.instant {
+            self.core.time(now);
+        }
+        self.send();
+        self.core.take_ladder();
+        self.core.take_records();
+    }
+
+    fn send(&mut self) {
+        for message in self.core.take_to_upf() {
+            if let Some(n4) = &self.n4 {
+                let _ = n4.send_to(&message.octets, message.to);
+            }
+        }
+        for message in self.core.take_to_ran() {
+            let to = Association(message.association.0);
+            let streams = self.streams.get(&to).copied().unwrap_or(1);
+            let stream = message.stream % streams.max(1);
+            let _ = self.node.sctp.send(to, stream, NGAP_PPID, &message.octets);
+        }
+        self.node.flush();
+    }
+}
+
+pub fn plmn() -> Plmn {
+    Plmn::new("001", "01").expect("digits")
+}
+
+/// The private key of the home network, number 1 of profile A.
+pub fn home_key() -> HomeKey {
+    HomeKey::profile_a([0x77; 32])
+}
+
+/// Its public key, as hex digits.
+pub fn home_key_hex() -> String {
+    let octets = home_key().public().octets();
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+fn hex(text: &str) -> [u8; 16] {
+    let octet = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).expect("hex");
+    std::array::from_fn(octet)
+}
+
+fn functions(plan: Plan) -> Core {
+    let guami = Guami {
+        plmn: plmn(),
+        amf: AmfId::new(1, 1, 1).expect("small"),
+    };
+    let slice = Snssai::new(1, None);
+    let plmns = vec![PlmnSlices {
+        plmn: plmn(),
+        slices: vec![slice],
+    }];
+    let tai = Tai {
+        plmn: plmn(),
+        tac: Tac([0, 0, 1]),
+    };
+    let config = Config::new(guami, plmns, vec![tai]);
+    let amf = Amf::new(config, Box::new(system::random)).expect("a sound configuration");
+    let udm = sluice_udm::Config {
+        home_keys: BTreeMap::from([(1, home_key())]),
+        null_scheme: true,
+    };
+    let udm = Udm::new(udm, Box::new(system::random));
+    let mut udr = Udr::default();
+    let ambr_bps = (200_000_000, 100_000_000);
+    let network = |name| DataNetwork::new(slice, Dnn::new(name).expect("a name"), ambr_bps);
+    for number in 1..=plan.subscribers {
+        let subscriber = Subscriber {
+            credentials: sluice_security::Credentials::milenage(
+                K::new(hex(K_HEX)),
+                Opc::new(hex(OPC_HEX)),
+            ),
+            sqn: Sqn::default(),
+            ambr_bps: (1_000_000_000, 500_000_000),
+            slices: vec![(slice, true)],
+            networks: vec![network("internet"), network("lab")],
+        };
+        let supi = Supi::from_msin(plmn(), &format!("{number:010}")).expect("digits");
+        assert!(udr.insert(supi, subscriber));
+    }
+    let core = Core::new(amf, Ausf::default(), udm, udr);
+    match plan.smf {
+        Some((config, _)) => core.with_smf(Smf::new(config).expect("a sound configuration")),
+        None => core,
+    }
+}

@@ -1,0 +1,143 @@
+//! Change of flows that sessions know by name: of applications whose PFDs or configuration changed, and of predefined
+//! rules. Sessions are looked at some at a time, and each changes as by a modification: whole, between two bursts of
+//! the path. On the way new address pools learn which of their addresses sessions have.
+//!
+//! What cannot be had, as the table of flow filters or that of blocks is full, leaves a session's rules as they were.
+//! It is counted and told, and the session gets the new flows with the next change of any, or with its own PDI's.
+
+use crate::draft::{self, Base, Scope};
+use crate::events::SessionEvent;
+use crate::limits::FLOWS_WALK;
+use crate::network::Network;
+use crate::pending::{Launch, Share};
+use crate::rules::{Filter, FilterOrigin, Key, Pdr, UeAddresses};
+use crate::sessions::{Effects, Moment, Node, Sessions};
+use crate::store::SessionRef;
+use crate::{completion, predefined, sdf};
+use sluice_datapath::session::flow_filter::FlowFilter;
+
+/// Changes some more sessions whose flows have changed.
+pub fn walk<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
+    if !node.sessions.flow_walk.is_under_way() {
+        return;
+    }
+    for _ in 0..FLOWS_WALK {
+        // What comes back makes room.
+        if !node.sessions.pending.has_room_for(Share::FlowChanges) {
+            break;
+        }
+        let has_new_flows = node.sessions.flow_walk.has_new_flows();
+        let Some(place) = node.sessions.flow_walk.pass() else {
+            break;
+        };
+        let Some(name) = node.sessions.store.named(place) else {
+            continue;
+        };
+        if node.sessions.resources.addresses.learns() {
+            learn_addresses(&mut node.sessions, name);
+        }
+        if has_new_flows && let Some(mut launch) = change(&mut node.sessions, at, name, net) {
+            launch.record.share = Share::FlowChanges;
+            completion::launch(node, at, launch, net, out);
+        }
+    }
+    if !node.sessions.flow_walk.learns() {
+        node.sessions.resources.addresses.learnt();
+    }
+    if let Some(kept) = node.sessions.flow_walk.take_kept() {
+        node.sessions.tell(SessionEvent::FlowsKept(kept));
+    }
+}
+
+/// A new pool learns which of its addresses a session has.
+fn learn_addresses(sessions: &mut Sessions, name: SessionRef) {
+    sessions.rules(name);
+    let Sessions {
+        read, resources, ..
+    } = sessions;
+    for endpoint in &read.endpoints {
+        if let Key::Ue { instance } = endpoint.key {
+            resources.learn_addresses(instance, &read.ue);
+        }
+    }
+    resources.learn_given(&read.ue);
+}
+
+fn change<N: Network>(
+    sessions: &mut Sessions,
+    at: Moment,
+    name: SessionRef,
+    net: &mut N,
+) -> Option<Launch> {
+    if !has_other_flows(sessions, name) {
+        return None;
+    }
+    let base = Base {
+        session: Some(name),
+        shard: u32::from(sessions.store.get(name)?.shard),
+        ue: UeAddresses::default(),
+        restores: false,
+    };
+    let drafted = draft::draft(sessions, at, &base, net, |work| {
+        work.renew_applications()?;
+        work.renew_predefined()?;
+        Ok(Scope::Rules)
+    });
+    match drafted {
+        Ok(drafted) => Some(draft::commit(sessions, name, drafted, at.seconds())),
+        Err(_) => {
+            sessions.flow_walk.keep();
+            sessions.flows_kept += 1;
+            None
+        }
+    }
+}
+
+/// True if a PDR of the session has other flow filters than its application by now, or an active rule is another.
+fn has_other_flows(sessions: &mut Sessions, name: SessionRef) -> bool {
+    sessions.rules(name);
+    let Sessions {
+        read,
+        applications,
+        resources,
+        config,
+        ..
+    } = sessions;
+    let is_other = |pdr: &Pdr, flows: &[FlowFilter]| {
+        let (wanted, needs_run) = sdf::named(flows, pdr.is_from_access(), pdr.filter.origin);
+        let mut had = pdr.filter;
+        had.run = wanted.run;
+        let has_run = resources.filters.run(pdr.filter.run);
+        let has_run = has_run.eq(flows.iter().copied().filter(|_| needs_run));
+        had != wanted || !has_run
+    };
+    read.pdrs.iter().any(|pdr| match pdr.filter.origin {
+        FilterOrigin::Application(number) => is_other(pdr, applications.flows(number)),
+        FilterOrigin::Predefined(number) => {
+            let Some((rule, flows)) = config.predefined.get(number) else {
+                return false;
+            };
+            let qer = predefined::qer_id(number).0;
+            let has_qer = read.qer(qer).filter(|_| pdr.qers.contains(qer));
+            let is_same_qer = match has_qer {
+                Some(has) => {
+                    rule.needs_qer()
+                        && (has.gate, has.mbr, has.qfi) == (rule.gate, rule.mbr, rule.qfi)
+                }
+                None => !rule.needs_qer(),
+            };
+            let is_other_flow = match flows.is_empty() {
+                true => {
+                    let all = Filter {
+                        origin: pdr.filter.origin,
+                        ..Filter::ALL
+                    };
+                    pdr.filter != all
+                }
+                false => is_other(pdr, flows),
+            };
+            !is_same_qer || is_other_flow
+        }
+        FilterOrigin::Pdi | FilterOrigin::StandsBack => false,
+    })
+}
