@@ -33,8 +33,9 @@ use std::thread::{Builder, JoinHandle};
 const CONTROL_EVERY: u32 = 4;
 const CONTROL_NS: u64 = 20_000;
 
-/// By then all packets have left, whatever else the machine does.
-const DRAIN_NS: u64 = 1_000_000_000;
+/// By then all packets have left, whatever else the machine does: what is set up next relies on it, and
+/// a virtual machine's CPU may be gone for seconds.
+const DRAIN_NS: u64 = 30_000_000_000;
 /// So many turns without a step are the end of what the card was asked for.
 const QUIET_TURNS: u32 = 64;
 

@@ -26,6 +26,7 @@ fn world() -> Testbed<HeapPacket> {
 #[test]
 fn moves_and_models_lose_and_reorder_nothing() {
     let mut world = world();
+    let mut reordered = vec![];
     let pauses = measure::moves(&mut world, 40, 2_000.0);
     let seen = pauses.iter().filter(|pause| pause.ns > 0).count();
     assert!(
@@ -33,9 +34,11 @@ fn moves_and_models_lose_and_reorder_nothing() {
         "packets of the moved shard were seen in {seen} moves"
     );
     world.drain();
+    reordered.push(("moves".to_owned(), measure::balance(&world).reordered));
     for model in Model::ALL {
         let each = Duration::from_millis(100);
         let figures = models::model(&mut world, model, 2, each, 2_000.0);
+        reordered.push((format!("{model:?}"), figures.balance.reordered));
         assert!(figures.mpps.median > 0.0, "{model:?}: {:?}", figures.mpps);
         // Where others had the CPUs all the time there is no round trip to tell of.
         let latency = &figures.latency;
@@ -45,12 +48,13 @@ fn moves_and_models_lose_and_reorder_nothing() {
     // No figure counts, but the daemon's scaling sees the burst, and order stays.
     let bursts = heavy::bursts(&mut world, FILLS, 2);
     assert!(bursts.iter().all(|b| b.balance.made > 0), "{bursts:?}");
+    reordered.extend(bursts.iter().map(|b| ("burst".to_owned(), b.balance.reordered)));
     let (balance, ledger) = (measure::balance(&world), world.core.ledger());
     assert!(ledger.balances(), "{ledger}");
     assert_eq!(
         (balance.reordered, balance.lost),
         (0, ledger.dropped_total()),
-        "{ledger}"
+        "{ledger}; reordered in {reordered:?}"
     );
     assert!(balance.made > 1_000);
     world.end();
