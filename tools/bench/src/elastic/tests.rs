@@ -48,7 +48,11 @@ fn moves_and_models_lose_and_reorder_nothing() {
     // No figure counts, but the daemon's scaling sees the burst, and order stays.
     let bursts = heavy::bursts(&mut world, FILLS, 2);
     assert!(bursts.iter().all(|b| b.balance.made > 0), "{bursts:?}");
-    reordered.extend(bursts.iter().map(|b| ("burst".to_owned(), b.balance.reordered)));
+    reordered.extend(
+        bursts
+            .iter()
+            .map(|b| ("burst".to_owned(), b.balance.reordered)),
+    );
     let (balance, ledger) = (measure::balance(&world), world.core.ledger());
     assert!(ledger.balances(), "{ledger}");
     assert_eq!(
