@@ -122,6 +122,7 @@ fn what_the_source_still_has_is_forwarded_by_the_upf_until_the_timer_ends_it() {
     // There is no such tunnel any more.
     let left = forwarded(&mut two, into, &inner);
     let is_error = |one: &frames::N3Frame| matches!(one, frames::N3Frame::ErrorIndication(..));
+    assert_eq!(left.len(), 1, "{left:?}");
     assert!(left.iter().all(is_error), "{left:?}");
     two.assert_flows(5);
 }

@@ -24,9 +24,31 @@ use crate::world::{self, BEGIN_S, World, dnn, slice};
 
 pub const SMF: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 20);
 
+/// What becomes of a request of the core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It is refused.
+    Refused,
+    /// It is lost.
+    Lost,
+    /// It is served, and the answer is kept back.
+    Late,
+}
+
+/// Message types (TS 29.244, 7.3).
+pub const ESTABLISHMENT: u8 = 50;
+pub const MODIFICATION: u8 = 52;
+pub const DELETION: u8 = 54;
+
 /// The UPF of the kit as the core's peer.
 pub struct RealUpf {
     pub upf: Upf,
+    /// What becomes of all requests of a type.
+    pub all: Option<(u8, Fate)>,
+    /// What becomes of the next ones of a type, after so many that are served.
+    pub next: Option<(u8, usize, Fate)>,
+    /// Answers that are kept back.
+    pub kept: Vec<Vec<u8>>,
     around: Around,
     now_ns: u64,
     judged: Option<Judged>,
@@ -70,10 +92,19 @@ impl RealUpf {
         };
         Self {
             upf,
+            all: None,
+            next: None,
+            kept: Vec::new(),
             around,
             now_ns: 1_000_000_000,
             judged: None,
         }
+    }
+
+    /// Its clock shows this; what it sends by itself.
+    pub fn at(&mut self, now_ns: u64) -> Vec<Vec<u8>> {
+        self.now_ns = self.now_ns.max(now_ns);
+        self.settle()
     }
 
     /// From now on, for tshark.
@@ -85,6 +116,24 @@ impl RealUpf {
     pub fn end_judging(&mut self) {
         self.upf.n3.untap().unwrap();
         self.judged.take().unwrap().end();
+    }
+
+    fn fate(&mut self, kind: u8) -> Option<Fate> {
+        let all = self.all.filter(|(one, _)| *one == kind);
+        match &mut self.next {
+            Some((one, before, fate)) if *one == kind => match before.checked_sub(1) {
+                Some(left) => {
+                    *before = left;
+                    None
+                }
+                None => {
+                    let fate = *fate;
+                    self.next = None;
+                    Some(fate)
+                }
+            },
+            _ => all.map(|(_, fate)| fate),
+        }
     }
 
     fn time(&self) -> Time {
@@ -114,15 +163,32 @@ impl RealUpf {
     }
 }
 
+/// The response to a session's request with the cause "request rejected".
+fn refusal(request: &[u8]) -> Vec<u8> {
+    let (kind, sequence) = (request[1] + 1, &request[12..15]);
+    let head = [0x21, kind, 0, 17, 0, 0, 0, 0, 0, 0, 0, 0];
+    [&head[..], sequence, &[0], &[0, 19, 0, 1, 64]].concat()
+}
+
 impl world::Upf for RealUpf {
     fn take(&mut self, octets: &[u8]) -> Vec<Vec<u8>> {
         let from = SocketAddr::from((SMF, 8805));
         if let Some(judged) = &mut self.judged {
             judged.message(from, world::N4, octets);
         }
+        let fate = self.fate(octets[1]);
+        match fate {
+            Some(Fate::Lost) => return Vec::new(),
+            Some(Fate::Refused) => return vec![refusal(octets)],
+            Some(Fate::Late) | None => {}
+        }
         let time = self.time();
         self.upf.core.datagram(time, from, octets, &mut self.around);
         let sent = self.settle();
+        if fate == Some(Fate::Late) {
+            self.kept.extend(sent);
+            return Vec::new();
+        }
         if let Some(judged) = &mut self.judged {
             sent.iter()
                 .for_each(|one| judged.message(world::N4, from, one));
@@ -288,4 +354,12 @@ pub fn assert_refused(world: &World, cause: Option<Cause>, session_cause: Option
     let refused = world.ue(0).sessions().refused().last();
     let causes = refused.map(|(_, mm, sm)| (*mm, *sm));
     assert_eq!(causes, Some((cause, session_cause)), "{}", world.ladder);
+}
+
+/// The clock goes on for so long.
+pub fn pass(world: &mut World, seconds: u64) {
+    let end = world.now.instant.plus_ms(seconds * 1_000);
+    while world.core.next_deadline() <= end {
+        assert!(world.wait_long());
+    }
 }

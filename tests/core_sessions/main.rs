@@ -4,9 +4,11 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod crossings;
 mod flows;
 mod handover;
 mod handover_collisions;
+mod handover_flows;
 mod harness;
 mod judging;
 mod kinds;
@@ -17,8 +19,11 @@ mod modification;
 mod paging;
 mod path_switch;
 mod procedures;
+mod reconciliation;
 mod restoration;
+mod simulation;
 mod two_gnbs;
+mod ue_requests;
 
 #[path = "../../core/wiring/tests/all/world.rs"]
 #[allow(dead_code, reason = "its own tests use the rest")]

@@ -17,11 +17,11 @@ use crate::kit;
 use crate::world::{World, supi};
 
 /// A world whose UEs have a session with its default flow alone.
-fn plain() -> World {
+pub fn plain() -> World {
     with(Vec::new())
 }
 
-fn with(policies: Vec<Policy>) -> World {
+pub fn with(policies: Vec<Policy>) -> World {
     let mut world = world_with(smf_config(), policies);
     for phone in [0, 1] {
         establish(&mut world, phone, 5, &wanted(SessionType::Ipv4));
@@ -30,14 +30,14 @@ fn with(policies: Vec<Policy>) -> World {
     world
 }
 
-fn start(world: &mut World, rule: PccRule) -> Result<(), FlowRefused> {
+pub fn start(world: &mut World, rule: PccRule) -> Result<(), FlowRefused> {
     let now = world.now;
     let started = world.core.start_flow(now, &supi(1), Some(5), rule);
     world.run();
     started
 }
 
-fn stop(world: &mut World, name: &str) -> Result<(), FlowRefused> {
+pub fn stop(world: &mut World, name: &str) -> Result<(), FlowRefused> {
     let now = world.now;
     let stopped = world.core.stop_flow(now, &supi(1), None, name);
     world.run();
@@ -45,7 +45,7 @@ fn stop(world: &mut World, name: &str) -> Result<(), FlowRefused> {
 }
 
 /// Rules of the UE, flows of the gNB, rules of the PCF.
-fn flows(world: &World) -> (usize, usize, usize) {
+pub fn flows(world: &World) -> (usize, usize, usize) {
     let at_ue = world.ue(0).sessions().get(5).unwrap().rules.len();
     let is_connected = world.phones[0].at.is_some();
     let radio = is_connected.then(|| radio(world, 0, 5)).flatten();
@@ -54,7 +54,7 @@ fn flows(world: &World) -> (usize, usize, usize) {
     (at_ue, at_gnb, at_pcf.rules.len())
 }
 
-fn mark_down(world: &mut World, port: u16) -> Option<u8> {
+pub fn mark_down(world: &mut World, port: u16) -> Option<u8> {
     let ue = address(world, 0, 5);
     sends_down(world, &to_ue(ue, (port, 6_000), 100)).and_then(|(_, qfi)| qfi)
 }
@@ -298,7 +298,7 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
     );
 }
 
-fn asks(rule: QosRule, flow: FlowDescription) -> ModificationRequest {
+pub fn asks(rule: QosRule, flow: FlowDescription) -> ModificationRequest {
     ModificationRequest {
         rules: vec![rule],
         flows: vec![flow],
@@ -307,7 +307,7 @@ fn asks(rule: QosRule, flow: FlowDescription) -> ModificationRequest {
 }
 
 /// What a UE asks for: all of UDP of a port.
-fn own_rule(port: u16) -> QosRule {
+pub fn own_rule(port: u16) -> QosRule {
     QosRule {
         id: 0,
         is_default: false,
@@ -321,7 +321,7 @@ fn own_rule(port: u16) -> QosRule {
     }
 }
 
-fn own_flow(bps: u64) -> FlowDescription {
+pub fn own_flow(bps: u64) -> FlowDescription {
     FlowDescription {
         guaranteed_bps: Some((bps, bps)),
         maximum_bps: Some((bps, bps)),
@@ -329,7 +329,7 @@ fn own_flow(bps: u64) -> FlowDescription {
     }
 }
 
-fn allowing() -> Policy {
+pub fn allowing() -> Policy {
     Policy {
         ue_requests: Some(UeRequests {
             five_qis: vec![1, 7],
@@ -344,7 +344,7 @@ fn allowing() -> Policy {
     }
 }
 
-fn modify(world: &mut World, wanted: ModificationRequest) {
+pub fn modify(world: &mut World, wanted: ModificationRequest) {
     let nas = world.ue_mut(0).modify(5, wanted);
     world.say(0, nas);
 }

@@ -1,134 +1,299 @@
-//! What comes in between: which message of a UE ends, begins or leaves alone a procedure
-//! (TS 24.501, 5.4 and 5.5.1.2.8).
+//! What comes in between: for each pair of a procedure that is under way and what comes of UE, gNB or core,
+//! what becomes of both (TS 24.501, 5.4, 5.5.1.2.8, 5.5.2.3.5 and 5.6.1.8; TS 38.413, 8; TS 33.501, 6.9.5.1).
+//!
+//! What the procedure waits for never comes here.
 
 use sluice_n1::{RegistrationKind, Uplink};
 
-/// What a UE is doing when a message comes.
+use crate::procedure::Kind;
+
+/// What a UE is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Running {
     /// Nothing.
     Nothing,
+    /// Another function is asked, or the store.
+    Calling,
+    /// It is asked who it is.
+    Identification,
+    /// It is to prove who it is.
+    Authentication,
+    /// It is told new keys.
+    SecurityMode,
+    /// Its registration is accepted, and it has not said that it knows.
+    Accepting,
+    /// Its gNB is told its context.
+    Context,
+    /// Its gNB is to release it.
+    Releasing,
     /// The network deregisters it, and it has not answered.
-    Deregistration,
+    Deregistering,
     /// It was told a new name, and has not acknowledged it.
     Renaming,
-    /// Another procedure.
-    Another,
+    /// It is called.
+    Paging,
 }
 
-/// What becomes of a message that the procedure under way does not wait for.
+/// What comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Input {
+    /// The Registration Request that the procedure began with, once more.
+    SameRegistration,
+    /// An initial Registration Request.
+    InitialRegistration,
+    /// Any other one.
+    OtherRegistration,
+    /// Deregistration Request of the UE itself.
+    Deregistration,
+    /// One that anybody may have sent.
+    StrangeDeregistration,
+    /// Service Request of the UE itself.
+    Service,
+    /// One of a UE that is not known, or not by these keys.
+    StrangeService,
+    /// UL NAS Transport.
+    Payload,
+    /// UL NAS Transport of anybody.
+    StrangePayload,
+    /// An answer that nobody waits for: it comes twice, or too late.
+    LateAnswer,
+    /// A message that no AMF takes.
+    Unknown,
+    /// Handover Required.
+    HandoverRequired,
+    /// UE Context Release Request of its gNB.
+    ReleaseRequest,
+    /// Its connection is lost: the association, NG Reset, Error Indication, a name that is given again.
+    Lost,
+    /// N1N2MessageTransfer of an SMF that has data for an idle UE.
+    Downlink,
+    /// An operator or UDM sends it away.
+    SentAway,
+    /// It comes on another connection, by a message of its own.
+    OtherConnection,
+}
+
+/// What becomes of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decision {
-    /// What is under way ends where it is; the message begins another procedure.
+    /// What is under way ends where it is; this begins another procedure, or is done at once.
     Begin,
-    /// The message is left alone.
+    /// Both go on.
+    Beside,
+    /// It is left alone.
     Ignore,
+    /// The answer that was given is given again.
+    Repeat,
     /// The UE is told that it fits nothing.
     NotCompatible,
+    /// It is refused: another time.
+    Refuse,
+    /// It is done when what is under way has ended.
+    Later,
 }
 
-/// Decides. `is_verified` says that the message's MAC was right.
-pub(crate) fn decide(message: &Uplink, is_verified: bool, running: Running) -> Decision {
-    match message {
-        // One that begins anew is served; all else comes too late (5.5.2.3.5 e to g).
-        Uplink::RegistrationRequest(request)
-            if running == Running::Deregistration
-                && request.kind != RegistrationKind::Initial
-                && request.kind != RegistrationKind::Emergency =>
-        {
-            Decision::Ignore
+use Decision::{Begin as B, Beside as S, Ignore as I, Later as L};
+use Decision::{NotCompatible as N, Refuse as F, Repeat as R};
+
+const PROCEDURES: usize = 11;
+
+/// A row for each input, a column for each procedure in the order of [`Running`].
+///
+/// `Nothing Calling Identification Authentication SecurityMode Accepting Context Releasing Deregistering
+/// Renaming Paging`
+#[rustfmt::skip]
+const TABLE: [(Input, [Decision; PROCEDURES]); 17] = [
+    // 5.5.1.2.8 d and e: the one that is under way goes on, and its accept is sent again. After a reject it is
+    // a new one.
+    (Input::SameRegistration,      [B, I, I, I, I, R, B, B, B, B, B]),
+    // 5.5.1.2.8 d and e: other than the one before, which ends. 5.5.2.3.5 d: it ends a deregistration.
+    (Input::InitialRegistration,   [B, B, B, B, B, B, B, B, B, B, B]),
+    // 5.5.2.3.5 e: the UE is told to go.
+    (Input::OtherRegistration,     [B, B, B, B, B, B, B, B, I, B, B]),
+    // 5.5.1.2.8 h, 5.5.2.3.5 d, 5.4.4.6 c
+    (Input::Deregistration,        [B, B, B, B, B, B, B, B, B, B, B]),
+    // Who is not known to be that UE changes nothing of it.
+    (Input::StrangeDeregistration, [I, I, I, I, I, I, I, I, I, I, I]),
+    // 5.4.4.6: both names stay good. 5.6.1.8: the one before goes on. 5.5.2.3.5 f
+    (Input::Service,               [B, I, I, I, I, I, I, I, I, B, B]),
+    // It is told that nobody knows it, on a connection of its own.
+    (Input::StrangeService,        [B, I, I, I, I, I, I, I, I, I, I]),
+    // Sessions have procedures of their own. 5.5.2.3.5 g
+    (Input::Payload,               [S, S, S, S, S, S, S, S, I, S, S]),
+    (Input::StrangePayload,        [N, N, N, N, N, N, N, N, I, N, N]),
+    (Input::LateAnswer,            [I, I, I, I, I, I, I, I, I, I, I]),
+    (Input::Unknown,               [N, N, N, N, N, N, N, N, N, N, N]),
+    // Keys that change, and a UE that leaves (TS 33.501, 6.9.5.1).
+    (Input::HandoverRequired,      [S, S, F, F, F, S, S, F, F, S, F]),
+    // TS 38.413, 8.3.2: the UE is idle.
+    (Input::ReleaseRequest,        [B, B, B, B, B, B, B, B, B, B, B]),
+    (Input::Lost,                  [B, B, B, B, B, B, B, B, B, B, S]),
+    // TS 23.502, 4.2.3.3: it is about to be idle, and is called then; one that is called is called for this, too.
+    (Input::Downlink,              [B, S, S, S, S, S, S, L, S, S, L]),
+    (Input::SentAway,              [B, B, B, B, B, B, B, B, I, B, B]),
+    // It has left what it did.
+    (Input::OtherConnection,       [B, B, B, B, B, B, B, B, B, B, B]),
+];
+
+impl Running {
+    /// What the UE's procedure waits for.
+    pub fn of(expects: Option<Kind>) -> Self {
+        match expects {
+            None => Self::Nothing,
+            Some(Kind::Identity) => Self::Identification,
+            Some(Kind::Authentication) => Self::Authentication,
+            Some(Kind::SecurityMode) => Self::SecurityMode,
+            Some(Kind::Accept) => Self::Accepting,
+            Some(Kind::Context) => Self::Context,
+            Some(Kind::Release) => Self::Releasing,
+            Some(Kind::Deregistration) => Self::Deregistering,
+            Some(Kind::Configuration) => Self::Renaming,
+            Some(Kind::Paging) => Self::Paging,
+            // Those of handovers are beside the UE's own.
+            Some(
+                Kind::Reply(_)
+                | Kind::Commit(_)
+                | Kind::Preparation
+                | Kind::Arrival
+                | Kind::Departure,
+            ) => Self::Calling,
         }
-        Uplink::UlNasTransport(_) if running == Running::Deregistration => Decision::Ignore,
-        // A new request replaces the one before it; a UE repeats it only when it has given up.
-        Uplink::RegistrationRequest(_) => Decision::Begin,
-        // Who is not known to be that UE changes nothing of it.
-        Uplink::DeregistrationRequest(_) if is_verified => Decision::Begin,
-        Uplink::DeregistrationRequest(_) => Decision::Ignore,
-        // Both go on (5.4.4.6): the old name and the new one stay good.
-        Uplink::ServiceRequest(_) if running == Running::Renaming && is_verified => Decision::Begin,
-        Uplink::ServiceRequest(_) if running != Running::Nothing => Decision::Ignore,
-        Uplink::ServiceRequest(_) => Decision::Begin,
-        Uplink::UlNasTransport(_) if is_verified => Decision::Begin,
-        // Answers that come twice, or too late.
-        Uplink::AuthenticationResponse(_)
-        | Uplink::EapResponse(_)
-        | Uplink::AuthenticationFailure { .. }
-        | Uplink::IdentityResponse(_)
-        | Uplink::SecurityModeComplete { .. }
-        | Uplink::SecurityModeReject(_)
-        | Uplink::RegistrationComplete
-        | Uplink::ConfigurationUpdateComplete
-        | Uplink::DeregistrationAccept
-        | Uplink::Status(_) => Decision::Ignore,
-        Uplink::UlNasTransport(_) | Uplink::Other => Decision::NotCompatible,
     }
+}
+
+impl Input {
+    /// Of a message of a UE. `is_verified` says that its MAC was right, `is_same` that it is the registration
+    /// under way once more.
+    pub fn of(message: &Uplink, is_verified: bool, is_same: bool) -> Self {
+        match message {
+            Uplink::RegistrationRequest(_) if is_same => Self::SameRegistration,
+            Uplink::RegistrationRequest(request) => match request.kind {
+                RegistrationKind::Initial | RegistrationKind::Emergency => {
+                    Self::InitialRegistration
+                }
+                _ => Self::OtherRegistration,
+            },
+            Uplink::DeregistrationRequest(_) if is_verified => Self::Deregistration,
+            Uplink::DeregistrationRequest(_) => Self::StrangeDeregistration,
+            Uplink::ServiceRequest(_) if is_verified => Self::Service,
+            Uplink::ServiceRequest(_) => Self::StrangeService,
+            Uplink::UlNasTransport(_) if is_verified => Self::Payload,
+            Uplink::UlNasTransport(_) => Self::StrangePayload,
+            Uplink::AuthenticationResponse(_)
+            | Uplink::EapResponse(_)
+            | Uplink::AuthenticationFailure { .. }
+            | Uplink::IdentityResponse(_)
+            | Uplink::SecurityModeComplete { .. }
+            | Uplink::SecurityModeReject(_)
+            | Uplink::RegistrationComplete
+            | Uplink::ConfigurationUpdateComplete
+            | Uplink::DeregistrationAccept
+            | Uplink::Status(_) => Self::LateAnswer,
+            Uplink::Other => Self::Unknown,
+        }
+    }
+}
+
+/// What becomes of what comes while that is under way.
+pub(crate) fn decide(input: Input, running: Running) -> Decision {
+    TABLE[input as usize].1[running as usize]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_n1::{DeregistrationRequest, MobileIdentity, RegistrationRequest, ServiceRequest};
-    use sluice_security::SecurityCapability;
+
+    const RUNNING: [Running; PROCEDURES] = [
+        Running::Nothing,
+        Running::Calling,
+        Running::Identification,
+        Running::Authentication,
+        Running::SecurityMode,
+        Running::Accepting,
+        Running::Context,
+        Running::Releasing,
+        Running::Deregistering,
+        Running::Renaming,
+        Running::Paging,
+    ];
+
+    /// Pairs of all inputs and all procedures.
+    fn pairs() -> impl Iterator<Item = (Input, Running, Decision)> {
+        let inputs = TABLE.iter().map(|(input, _)| *input);
+        inputs.flat_map(|input| {
+            let each = RUNNING.into_iter();
+            each.map(move |running| (input, running, decide(input, running)))
+        })
+    }
 
     #[test]
-    fn only_the_ue_itself_deregisters() {
-        let request = Uplink::DeregistrationRequest(DeregistrationRequest {
-            switch_off: true,
-            ngksi: 0,
-            identity: MobileIdentity::None,
-        });
-        assert_eq!(decide(&request, false, Running::Nothing), Decision::Ignore);
-        for running in [Running::Another, Running::Deregistration] {
-            assert_eq!(decide(&request, true, running), Decision::Begin);
+    fn every_pair_has_its_place() {
+        for (at, (input, _)) in TABLE.iter().enumerate() {
+            assert_eq!(*input as usize, at, "{input:?}");
+        }
+        for (at, running) in RUNNING.into_iter().enumerate() {
+            assert_eq!(running as usize, at, "{running:?}");
+        }
+        // The last ones of both.
+        assert_eq!(Input::OtherConnection as usize + 1, TABLE.len());
+        assert_eq!(Running::Paging as usize + 1, PROCEDURES);
+        assert_eq!(pairs().count(), 187);
+    }
+
+    /// What may not be, whatever is written in the table.
+    #[test]
+    fn no_pair_breaks_a_rule() {
+        for (input, running, decision) in pairs() {
+            let pair = format!("{input:?} while {running:?}: {decision:?}");
+            let ends_it = running != Running::Nothing && decision == Decision::Begin;
+            match input {
+                // Strangers end nothing.
+                Input::StrangeDeregistration
+                | Input::StrangeService
+                | Input::StrangePayload
+                | Input::LateAnswer
+                | Input::Unknown => assert!(!ends_it, "{pair}"),
+                // What cannot be refused is done.
+                Input::InitialRegistration
+                | Input::Deregistration
+                | Input::ReleaseRequest
+                | Input::OtherConnection => assert_eq!(decision, Decision::Begin, "{pair}"),
+                // Keys do not change on the way to another gNB.
+                Input::HandoverRequired => {
+                    let changes_keys = matches!(
+                        running,
+                        Running::Identification | Running::Authentication | Running::SecurityMode
+                    );
+                    assert!(!changes_keys || decision == Decision::Refuse, "{pair}");
+                    assert!(!ends_it, "{pair}");
+                }
+                // An SMF's data ends nothing.
+                Input::Downlink => assert!(!ends_it, "{pair}"),
+                _ => {}
+            }
+            // Who is being sent away begins anew or leaves by itself, and nothing else.
+            if running == Running::Deregistering && ends_it {
+                let may_be = matches!(
+                    input,
+                    Input::SameRegistration
+                        | Input::InitialRegistration
+                        | Input::Deregistration
+                        | Input::ReleaseRequest
+                        | Input::Lost
+                        | Input::OtherConnection
+                );
+                assert!(may_be, "{pair}");
+            }
+            // Only what was accepted can be repeated.
+            let repeats = decision == Decision::Repeat;
+            assert!(!repeats || running == Running::Accepting, "{pair}");
         }
     }
 
     #[test]
-    fn a_ue_that_is_being_deregistered_can_only_begin_anew() {
-        let capability = SecurityCapability::from_octets(&[0xf0, 0x70]).expect("two");
-        let request = |kind| {
-            let request = RegistrationRequest {
-                kind,
-                ..RegistrationRequest::initial(MobileIdentity::None, capability)
-            };
-            decide(
-                &Uplink::RegistrationRequest(Box::new(request)),
-                true,
-                Running::Deregistration,
-            )
-        };
-        assert_eq!(request(RegistrationKind::Initial), Decision::Begin);
-        assert_eq!(request(RegistrationKind::Mobility), Decision::Ignore);
-        assert_eq!(request(RegistrationKind::Periodic), Decision::Ignore);
-        let payload = Uplink::UlNasTransport(Box::default());
-        let decided = decide(&payload, true, Running::Deregistration);
-        assert_eq!(decided, Decision::Ignore);
-    }
-
-    #[test]
-    fn a_service_request_goes_on_with_a_new_name_and_with_nothing_else() {
-        let request = Uplink::ServiceRequest(ServiceRequest {
-            ngksi: 0,
-            kind: 1,
-            identity: MobileIdentity::None,
-            session_status: None,
-            uplink_data: None,
-            container: None,
-        });
-        assert_eq!(decide(&request, true, Running::Renaming), Decision::Begin);
-        assert_eq!(decide(&request, false, Running::Renaming), Decision::Ignore);
-        assert_eq!(decide(&request, true, Running::Another), Decision::Ignore);
-    }
-
-    #[test]
     fn late_answers_are_left_alone_and_strangers_are_told() {
-        assert_eq!(
-            decide(&Uplink::RegistrationComplete, true, Running::Nothing),
-            Decision::Ignore
-        );
-        assert_eq!(
-            decide(&Uplink::Other, true, Running::Nothing),
-            Decision::NotCompatible
-        );
+        let of = |message: &Uplink| decide(Input::of(message, true, false), Running::Nothing);
+        assert_eq!(of(&Uplink::RegistrationComplete), Decision::Ignore);
+        assert_eq!(of(&Uplink::Other), Decision::NotCompatible);
     }
 }

@@ -74,10 +74,13 @@ pub(crate) async fn implicit(p: Procedure) {
 
 /// Sessions are released; UDM and the store forget where the UE is, whatever they answer.
 async fn forget(p: &Procedure, sessions_step: &'static str, udm_step: &'static str) {
-    let sessions = p.with_ue(|ue| std::mem::take(&mut ue.sessions));
-    for context in sessions.into_values().filter_map(|session| session.context) {
-        let context = context.into();
-        let _ = p.call(sessions_step, ReleaseSmContext { context }).await;
+    // One after the other: those that are left when this is aborted are released by what undoes it.
+    while let Some((_, session)) = p.with_ue(|ue| ue.sessions.pop_first()) {
+        p.with(|state| state.ended.extend(session.task));
+        if let Some(context) = session.context {
+            let context = context.into();
+            let _ = p.call(sessions_step, ReleaseSmContext { context }).await;
+        }
     }
     let supi = p.with_ue(|ue| ue.supi);
     let guami = p.with(|state| state.config.guami);

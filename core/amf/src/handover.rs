@@ -10,6 +10,7 @@ use sluice_n2::{
 use sluice_sbi::{AssociationId, N2Sm, SmChange, Wake};
 
 use crate::Amf;
+use crate::collisions::{self, Decision, Input as Collision, Running};
 use crate::limits;
 use crate::moving::{Handover, Stage};
 use crate::path_switch::update;
@@ -64,21 +65,13 @@ fn find_target(
     expects: Option<Kind>,
     required: &HandoverRequired,
 ) -> Result<(AssociationId, ConnectionId), Cause> {
-    // Keys that change, and a UE that leaves (TS 33.501, 6.9.5.1).
-    let is_busy = matches!(
-        expects,
-        Some(
-            Kind::Identity
-                | Kind::Authentication
-                | Kind::SecurityMode
-                | Kind::Release
-                | Kind::Deregistration
-        )
-    );
+    let decision = collisions::decide(Collision::HandoverRequired, Running::of(expects));
     let (_, connection) = state.connection(id).ok_or(Cause::UNKNOWN_LOCAL_ID)?;
     let ue = state.ues.get(id.0).ok_or(Cause::UNKNOWN_LOCAL_ID)?;
     let security = ue.security.as_ref().filter(|_| ue.registered.is_some());
     let has_chain = security.is_some_and(|security| security.chain.is_some());
+    // The key that it is told is not that of the target.
+    let is_busy = decision == Decision::Refuse || connection.is_renewing;
     if is_busy || ue.handover.is_some() || !connection.has_context || !has_chain {
         return Err(Cause::INTERACTION);
     }

@@ -2,15 +2,20 @@
 
 use sluice_n1::Downlink;
 use sluice_n2::{ContextModification, FromAmf, InitialContext, SessionSetup};
-use sluice_security::{NextHopChain, access_key};
+use sluice_security::{Kgnb, NextHopChain, access_key};
 
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::ue::UeId;
 
 /// UE Context Modification Request: the gNB gets the key that follows from new keys of NAS (TS 38.413,
-/// 8.3.4; TS 33.501, 6.9.4.2).
-pub(crate) fn renew_key(state: &mut State, id: UeId, step: &'static str) -> Result<(), Refusal> {
+/// 8.3.4; TS 33.501, 6.9.4.2). `again` is the one that it was told before and did not take.
+pub(crate) fn renew_key(
+    state: &mut State,
+    id: UeId,
+    step: &'static str,
+    again: Option<Kgnb>,
+) -> Result<Kgnb, Refusal> {
     let (connection_id, connection) = state
         .connection(id)
         .ok_or(Refusal::Silent("the UE is not connected"))?;
@@ -20,16 +25,19 @@ pub(crate) fn renew_key(state: &mut State, id: UeId, step: &'static str) -> Resu
     let known = ue.and_then(|ue| Some((ue.security.as_mut()?, ue.capability?)));
     let (security, capability) = known.ok_or(Refusal::Silent("the UE has no keys"))?;
     // The last uplink message is Security Mode Complete.
-    let key = access_key(&security.kamf, security.last_uplink);
+    let key = again.unwrap_or_else(|| access_key(&security.kamf, security.last_uplink));
     security.chain = Some(NextHopChain::new(&security.kamf, &key));
+    if let Some(connection) = state.connections.get_mut(connection_id.0) {
+        connection.is_renewing = true;
+    }
     let request = FromAmf::UeContextModificationRequest(Box::new(ContextModification {
         ids,
-        key: Some(key),
+        key: Some(key.clone()),
         capability: Some(capability),
     }));
     state.line("AMF", "gNB", step, request.name(), id);
     state.send_n2(association, Some(id), &request);
-    Ok(())
+    Ok(key)
 }
 
 /// Initial Context Setup Request with a message for the UE, if there is one, and sessions whose user

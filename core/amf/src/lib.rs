@@ -54,7 +54,7 @@ use sluice_sbi::{
 pub use config::Config;
 pub use state::Counters;
 
-use collisions::Running;
+use collisions::{Decision, Input as Collision};
 use config::News;
 use deregistration::Leave;
 use procedure::{Event, Kind, Procedure};
@@ -99,6 +99,15 @@ impl Amf {
     /// How many UEs are connected.
     pub fn connected(&self) -> usize {
         self.state.borrow().connections.len()
+    }
+
+    /// How much is kept of UEs, by what it is: all of it is nothing when there are none.
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let mut sizes = self.state.borrow().sizes();
+        sizes.push(("AMF: procedures", self.tasks.len()));
+        sizes.push(("AMF: procedures by UE", self.owners.len()));
+        sizes.push(("AMF: procedures that are counted", self.begun.len()));
+        sizes
     }
 
     /// Procedures under way, by the step at which they wait.
@@ -214,7 +223,8 @@ impl Amf {
                     .is_some_and(|ue| ue.registered.is_some())
             })?
         };
-        if self.running(ue) == Running::Deregistration {
+        let decision = collisions::decide(Collision::SentAway, self.running(ue));
+        if decision == Decision::Ignore {
             return Some(ue);
         }
         self.abort(ue);
@@ -351,12 +361,10 @@ impl Amf {
 
     /// Ends a UE's procedure where it is, and undoes what it did.
     fn abort(&mut self, ue: UeId) {
-        let task = self
-            .state
-            .borrow_mut()
-            .ues
-            .get_mut(ue.0)
-            .and_then(|ue| ue.task.take());
+        let task = self.state.borrow_mut().ues.get_mut(ue.0).and_then(|ue| {
+            ue.request = None;
+            ue.task.take()
+        });
         if let Some(task) = task {
             self.tasks.abort(task);
             self.owners.remove(&task);
@@ -414,6 +422,7 @@ impl Amf {
             }
             if let Some(ue) = known {
                 ue.task = None;
+                ue.request = None;
             }
             if polled == Poll::Panicked {
                 state.counters.panics += 1;
@@ -461,6 +470,7 @@ impl NetworkFunction for Amf {
             // N4 is the SMF's.
             Input::N4 { .. } => {}
         }
+        self.hear_deferred();
         self.drop_ended();
         effects.append(&mut self.state.borrow_mut().effects);
     }

@@ -42,18 +42,49 @@ impl State {
         let Some(ue) = self.ues.get_mut(ue.0) else {
             return false;
         };
-        if ue.held.len() < limits::HELD {
-            ue.held.push_back(message());
-        } else {
+        if ue.held.len() >= limits::HELD {
             self.counters.unexpected += 1;
+            return true;
         }
+        let message = message();
+        let at = match message {
+            Held::Undelivered(_) => {
+                let is_before = |one: &&Held| matches!(one, Held::Undelivered(_));
+                ue.held.iter().take_while(is_before).count()
+            }
+            _ => ue.held.len(),
+        };
+        ue.held.insert(at, message);
         true
+    }
+
+    /// A NAS message that a gNB has not delivered, since the UE has left or is about to: the UE hears it where it
+    /// comes to.
+    pub fn not_delivered(&mut self, id: UeId, nas: Vec<u8>, is_here: bool) {
+        let security = self.ues.get(id.0).and_then(|ue| ue.security.as_ref());
+        let plain = security.and_then(|security| security.context.take_back(&nas));
+        let Some(plain) = plain else {
+            // Of keys of before, or what is sent again when its timer runs out.
+            self.counters.unexpected += 1;
+            return;
+        };
+        if is_here && !self.holds_nas(id) {
+            self.send_plain(id, plain);
+        } else {
+            self.hold(id, || Held::Undelivered(plain));
+        }
     }
 
     /// Whether NAS messages cannot be sent to a UE now.
     pub fn holds_nas(&self, ue: UeId) -> bool {
         let stage = self.stage(ue);
         matches!(stage, Some(Stage::Switching | Stage::Commanded))
+    }
+
+    /// Whether a UE that begins anew waits: its gNBs use the keys that it has (TS 33.501, 6.9.5.1).
+    pub fn defers(&self, ue: UeId) -> bool {
+        let stage = self.stage(ue);
+        stage.is_some_and(|stage| stage != Stage::Leaving)
     }
 
     /// Whether no session of a UE can be changed at a gNB now: the target was told how they are.
@@ -68,9 +99,12 @@ impl State {
             .ues
             .get_mut(ue.0)
             .map(|ue| std::mem::take(&mut ue.held));
+        if self.ues.get(ue.0).is_some_and(|ue| ue.deferred.is_some()) {
+            self.deferred.push(ue);
+        }
         for message in held.into_iter().flatten() {
             match message {
-                Held::Nas(nas) => self.send_octets(ue, nas),
+                Held::Nas(plain) | Held::Undelivered(plain) => self.send_plain(ue, plain),
                 Held::Sm(held) => {
                     let HeldSm {
                         session,
@@ -96,6 +130,7 @@ impl State {
             ue,
             is_secured: true,
             has_context: false,
+            is_renewing: false,
         };
         let id = ConnectionId(self.connections.insert(connection)?);
         self.preparing.insert((target, id));
@@ -455,7 +490,7 @@ impl Amf {
             }
             // It has gone before it heard this.
             (FromRan::NasNonDelivery { nas, .. }, Role::Source) => {
-                self.state.borrow_mut().send_octets(ue, nas);
+                self.state.borrow_mut().not_delivered(ue, nas, true);
             }
             // What it said before it went.
             (FromRan::UplinkNasTransport { nas, .. }, Role::Source) => self.nas(ue, &nas),
@@ -494,6 +529,23 @@ impl Amf {
         let polled = self.tasks.begin(task);
         self.after(task, polled);
         true
+    }
+
+    /// What UEs said while they were on their way.
+    pub(crate) fn hear_deferred(&mut self) {
+        loop {
+            let Some(ue) = self.state.borrow_mut().deferred.pop() else {
+                return;
+            };
+            let nas = {
+                let state = &mut *self.state.borrow_mut();
+                let known = state.ues.get_mut(ue.0);
+                known.and_then(|ue| ue.deferred.take())
+            };
+            if let Some(nas) = nas {
+                self.nas(ue, &nas);
+            }
+        }
     }
 
     /// Procedures of handovers that ended without them.

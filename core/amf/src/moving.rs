@@ -33,8 +33,10 @@ pub(crate) struct Handover {
 /// What is not sent while a UE is between two gNBs.
 #[derive(Debug)]
 pub(crate) enum Held {
-    /// A NAS message, protected.
+    /// A NAS message, which is protected when it is sent: counts follow the order in which the UE hears them.
     Nas(Vec<u8>),
+    /// One that was sent before and not delivered: it comes before all others.
+    Undelivered(Vec<u8>),
     /// Messages of an SMF.
     Sm(Box<HeldSm>),
     /// Sessions to be set up.

@@ -29,6 +29,14 @@ struct Opened {
     is_suspect: bool,
 }
 
+impl Opened {
+    /// Whether it begins with an authentication.
+    fn is_strange_registration(&self) -> bool {
+        let is_registration = matches!(self.message, Uplink::RegistrationRequest(_));
+        is_registration && self.verified.is_none()
+    }
+}
+
 impl Amf {
     /// The first message on a connection, of a UE that may be one that we know.
     pub(crate) fn initial_nas(&mut self, new: UeId, octets: &[u8]) {
@@ -94,8 +102,17 @@ impl Amf {
             }
             Envelope::Protected(protected) => self.open(ue, &protected),
         };
-        if let Some(opened) = opened {
-            self.of_ue_nas(ue, opened);
+        match opened {
+            // What begins anew on the way to another gNB waits until the UE is there.
+            Some(opened) if opened.is_strange_registration() && self.state.borrow().defers(ue) => {
+                let state = &mut *self.state.borrow_mut();
+                state.counters.deferred += 1;
+                if let Some(ue) = state.ues.get_mut(ue.0) {
+                    ue.deferred = Some(octets.to_vec());
+                }
+            }
+            Some(opened) => self.of_ue_nas(ue, opened),
+            None => {}
         }
     }
 
@@ -171,8 +188,15 @@ impl Amf {
             return;
         }
         match self.decide(ue, &message, is_verified) {
-            Decision::Begin => self.begin(ue, message, is_verified, is_suspect),
-            Decision::Ignore => self.state.borrow_mut().counters.unexpected += 1,
+            Decision::Begin | Decision::Beside => {
+                self.begin(ue, message, is_verified, is_suspect);
+            }
+            Decision::Repeat => {
+                self.tell(ue, Event::Again);
+            }
+            Decision::Ignore | Decision::Refuse | Decision::Later => {
+                self.state.borrow_mut().counters.unexpected += 1
+            }
             Decision::NotCompatible => {
                 let state = &mut *self.state.borrow_mut();
                 state.counters.unexpected += 1;
@@ -203,6 +227,9 @@ impl Amf {
                 } else {
                     apart(&mut self.state.borrow_mut(), ue)
                 };
+                if let Some(ue) = self.state.borrow_mut().ues.get_mut(ue.0) {
+                    ue.request = Some(message.clone());
+                }
                 let request = Request {
                     message: *message,
                     is_verified,
@@ -214,14 +241,16 @@ impl Amf {
                 self.abort(ue);
                 self.start(ue, |p| deregistration::run(p, request));
             }
-            Uplink::ServiceRequest(request) if is_verified => {
+            Uplink::ServiceRequest(request) if is_verified && self.is_registered(ue) => {
                 self.end_renaming(ue);
                 self.start(ue, |p| service_request::run(p, request));
             }
             // Neither a name nor keys that are known here: the UE registers anew.
             Uplink::ServiceRequest(request) => {
-                let state = &mut *self.state.borrow_mut();
+                let mut state = self.state.borrow_mut();
                 let cause = match request.identity {
+                    // It was being deregistered.
+                    _ if is_verified => Cause::IMPLICITLY_DEREGISTERED,
                     MobileIdentity::STmsi(name) if state.has_departed(name) => {
                         Cause::IMPLICITLY_DEREGISTERED
                     }
@@ -231,20 +260,23 @@ impl Amf {
                 let reason = explained::by_cause(cause);
                 state.refused(ue, None, "Service Request", cause.to_string(), reason);
                 state.send_nas(ue, &reject, "");
+                drop(state);
+                self.end_if_idle(ue);
             }
             Uplink::UlNasTransport(payload) => self.payload(ue, *payload),
             _ => {}
         }
     }
 
+    fn is_registered(&self, ue: UeId) -> bool {
+        let state = self.state.borrow();
+        let known = state.ues.get(ue.0);
+        known.is_some_and(|ue| ue.registered.is_some())
+    }
+
     /// UL NAS Transport: a message of a UE for an SMF (TS 24.501, 5.4.5.2.3).
     fn payload(&mut self, ue: UeId, payload: UplinkPayload) {
-        let is_registered = self
-            .state
-            .borrow()
-            .ues
-            .get(ue.0)
-            .is_some_and(|ue| ue.registered.is_some());
+        let is_registered = self.is_registered(ue);
         let session = payload.session.filter(|session| (1..16).contains(session));
         let (true, N1_SM, Some(session)) = (is_registered, payload.kind, session) else {
             return self.give_back(ue, payload);

@@ -1,5 +1,6 @@
 //! Messages of gNBs: which connection they are for, and what they begin.
 
+use sluice_n1::Uplink;
 use sluice_n2::{
     AmfUeId, Cause, Connection as Ids, FromAmf, FromRan, InitialUeMessage, Location,
     PagingCapability, RadioCapability, RanUeId,
@@ -7,9 +8,9 @@ use sluice_n2::{
 use sluice_sbi::{AssociationId, Effect, Line};
 
 use crate::Amf;
-use crate::collisions::{self, Running};
+use crate::collisions::{self, Input as Collision, Running};
 use crate::limits;
-use crate::moving::{Held, Role};
+use crate::moving::Role;
 use crate::ng_setup;
 use crate::procedure::{Event, Kind};
 use crate::release;
@@ -149,6 +150,7 @@ impl Amf {
                     self.lose_ue(ue);
                 }
             }
+            // The same in any state.
             FromRan::UeContextReleaseRequest { cause, .. } => {
                 self.ue_line(ue, name);
                 self.abort(ue);
@@ -161,10 +163,9 @@ impl Amf {
             } => keep_capability(&mut self.state.borrow_mut(), ue, capability, for_paging),
             // The UE hears it when it has come to where it goes.
             FromRan::NasNonDelivery { nas, cause, .. }
-                if cause == Cause::XN_HANDOVER_TRIGGERED
-                    || self.state.borrow().stage(ue).is_some() =>
+                if cause.is_handover() || self.state.borrow().stage(ue).is_some() =>
             {
-                self.state.borrow_mut().hold(ue, || Held::Nas(nas));
+                self.state.borrow_mut().not_delivered(ue, nas, false);
             }
             // The message is sent again when its timer runs out.
             _ => self.state.borrow_mut().counters.unexpected += 1,
@@ -192,7 +193,7 @@ impl Amf {
     }
 
     /// Releases a UE that is neither registered nor in a procedure.
-    fn end_if_idle(&mut self, ue: UeId) {
+    pub(crate) fn end_if_idle(&mut self, ue: UeId) {
         let is_idle = self.state.borrow().ues.get(ue.0).is_some_and(|ue| {
             ue.task.is_none() && ue.registered.is_none() && ue.connection.is_some()
         });
@@ -324,20 +325,24 @@ impl Amf {
     pub(crate) fn decide(
         &self,
         ue: UeId,
-        message: &sluice_n1::Uplink,
+        message: &Uplink,
         is_verified: bool,
     ) -> collisions::Decision {
-        collisions::decide(message, is_verified, self.running(ue))
+        let is_same = match message {
+            Uplink::RegistrationRequest(request) => {
+                let state = self.state.borrow();
+                let known = state.ues.get(ue.0).and_then(|ue| ue.request.as_ref());
+                known == Some(request)
+            }
+            _ => false,
+        };
+        let input = Collision::of(message, is_verified, is_same);
+        collisions::decide(input, self.running(ue))
     }
 
     /// What the UE is doing.
     pub(crate) fn running(&self, ue: UeId) -> Running {
-        match self.expects(ue) {
-            None => Running::Nothing,
-            Some(Kind::Deregistration) => Running::Deregistration,
-            Some(Kind::Configuration) => Running::Renaming,
-            Some(_) => Running::Another,
-        }
+        Running::of(self.expects(ue))
     }
 
     /// What the UE's procedure waits for; none if it has none.
@@ -391,6 +396,7 @@ fn connect(
         ue,
         is_secured: false,
         has_context: false,
+        is_renewing: false,
     };
     if state.connect(connection).is_none() {
         state.remove(ue);

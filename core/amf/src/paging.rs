@@ -8,6 +8,7 @@ use sluice_sbi::{
 };
 
 use crate::Amf;
+use crate::collisions::{self, Decision, Input as Collision, Running};
 use crate::limits;
 use crate::procedure::{Kind, Procedure};
 use crate::state::State;
@@ -86,11 +87,13 @@ impl Amf {
     fn way(&self, ue: UeId, request: &TransferN1N2) -> Way {
         let expects = self.expects(ue);
         let state = self.state.borrow();
+        let decision = collisions::decide(Collision::Downlink, Running::of(expects));
+        let waits = decision == Decision::Later;
         let may_page = !request.skips_idle_ue && request.n2_kind == N2Sm::Setup;
         let not_reachable = |s| Way::Refused(TransferCause::UeNotReachable, s);
         match (state.connection(ue), expects) {
             // It is about to be idle, and is paged then.
-            (Some(_), Some(Kind::Release)) if may_page => Way::Paging,
+            (Some(_), _) if may_page && waits => Way::Paging,
             // It is on its way here: what it is doing brings the gNB a context.
             (Some((_, connection)), Some(_)) if may_page && !connection.has_context => {
                 Way::Refused(TransferCause::TemporaryReject, limits::BUSY_S)

@@ -56,6 +56,8 @@ pub(crate) enum Event {
     Committed(CommitId),
     /// A message of the UE.
     Nas(Uplink),
+    /// The UE says once more what the procedure began with.
+    Again,
     /// The gNB has the UE's context, or why not.
     Context(Result<(), n2::Cause>),
     /// The gNB has released the UE.
@@ -87,7 +89,10 @@ impl Kind {
                 Self::SecurityMode,
                 Event::Nas(Uplink::SecurityModeComplete { .. } | Uplink::SecurityModeReject(_)),
             )
-            | (Self::Accept, Event::Nas(Uplink::RegistrationComplete) | Event::Context(_))
+            | (
+                Self::Accept,
+                Event::Nas(Uplink::RegistrationComplete) | Event::Context(_) | Event::Again,
+            )
             | (Self::Context, Event::Context(_))
             | (Self::Deregistration, Event::Nas(Uplink::DeregistrationAccept))
             | (Self::Configuration, Event::Nas(Uplink::ConfigurationUpdateComplete))

@@ -301,14 +301,15 @@ async fn accept_and_wait(
     let message = Downlink::RegistrationAccept(Box::new(accept));
     let mut needs_context = p.with_connection(|c| !c.has_context).unwrap_or_default();
     let mut needs_complete = renames;
+    let mut new_key = None;
     if needs_context {
         p.with(|state| initial_context::request(state, p.ue, "21", Some(&message), setups))?;
     } else {
         // A UE that was authenticated on this connection has new keys, and its gNB those of before.
         let has_new_keys = |ue: &mut Ue| ue.security.as_ref().is_some_and(|s| s.chain.is_none());
         if p.with_ue(has_new_keys) {
-            p.with(|state| initial_context::renew_key(state, p.ue, "21"))?;
-            needs_context = true;
+            let key = p.with(|state| initial_context::renew_key(state, p.ue, "21", None))?;
+            (new_key, needs_context) = (Some(key), true);
         }
         p.send("21", &message);
         p.with(|state| state.ask_for_sessions(p.ue, "21", setups));
@@ -320,10 +321,21 @@ async fn accept_and_wait(
             Wake::Event(Event::Nas(_)) => needs_complete = false,
             Wake::Event(Event::Context(Ok(()))) => {
                 needs_context = false;
-                p.with_connection(|connection| connection.has_context = true);
+                p.with_connection(|connection| {
+                    (connection.has_context, connection.is_renewing) = (true, false);
+                });
             }
-            Wake::Event(Event::Context(Err(_))) => {
+            // A gNB that prepares a handover takes no new key: it is told again when that was refused.
+            Wake::Event(Event::Context(Err(cause)))
+                if new_key.is_none() || !cause.is_handover() =>
+            {
                 return Err(Refusal::Silent("the gNB cannot set up the UE's context"));
+            }
+            Wake::Event(Event::Context(Err(_))) => {}
+            // The same request again: its timer begins anew, and nothing is counted (5.5.1.2.8 d).
+            Wake::Event(Event::Again) => {
+                at = p.deadline(limits::NAS_TIMER_MS);
+                p.send("21", &message);
             }
             // T3550; after the last time the UE is registered under either name (5.5.1.2.8 d)
             Wake::Deadline | Wake::Event(_) => {
@@ -334,6 +346,9 @@ async fn accept_and_wait(
                 at = p.deadline(limits::NAS_TIMER_MS);
                 if needs_complete {
                     p.send("21", &message);
+                }
+                if let (true, Some(key)) = (needs_context, new_key.clone()) {
+                    p.with(|state| initial_context::renew_key(state, p.ue, "21", Some(key)))?;
                 }
             }
         }

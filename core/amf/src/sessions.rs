@@ -92,7 +92,10 @@ impl State {
     fn forget_session(&mut self, ue: UeId, session: u8) -> Option<SmContext> {
         let ue = self.ues.get_mut(ue.0)?;
         ue.paged_for.remove(&session);
-        ue.sessions.remove(&session)
+        let session = ue.sessions.remove(&session)?;
+        // What its establishment still waits for is released when it comes.
+        self.ended.extend(session.task);
+        Some(session)
     }
 
     /// Releases those sessions of a UE whose bits are not set.

@@ -48,6 +48,8 @@ pub struct Counters {
     pub aborts: u64,
     /// Procedures that panicked.
     pub panics: u64,
+    /// Registrations that waited until their UEs had come to another gNB.
+    pub deferred: u64,
     /// UEs and connections that found no room.
     pub no_room: u64,
     /// Updates of our configuration that gNBs refused.
@@ -85,7 +87,9 @@ pub(crate) struct State {
     pub by_ran: BTreeMap<(AssociationId, RanUeId), ConnectionId>,
     /// Connections that their gNBs have not named yet.
     pub preparing: BTreeSet<(AssociationId, ConnectionId)>,
-    /// Procedures of handovers that are over.
+    /// UEs that have come and said something on their way.
+    pub deferred: Vec<UeId>,
+    /// Procedures that are over since their UE, session or handover is.
     pub ended: Vec<TaskId>,
     /// Idle UEs, by the time when they count as gone.
     idle: BTreeSet<(Instant, UeId)>,
@@ -111,6 +115,7 @@ impl State {
             by_supi: BTreeMap::new(),
             by_ran: BTreeMap::new(),
             preparing: BTreeSet::new(),
+            deferred: Vec::new(),
             ended: Vec::new(),
             idle: BTreeSet::new(),
             commits_made: 0,
@@ -122,6 +127,21 @@ impl State {
             .iter()
             .filter(|(_, ue)| ue.registered.is_some())
             .count()
+    }
+
+    /// How much is kept of UEs, by what it is.
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        vec![
+            ("AMF: UEs", self.ues.len()),
+            ("AMF: UEs by name", self.by_tmsi.len()),
+            ("AMF: UEs by subscriber", self.by_supi.len()),
+            ("AMF: idle UEs", self.idle.len()),
+            ("AMF: connections", self.connections.len()),
+            ("AMF: connections by name", self.by_ran.len()),
+            ("AMF: connections in preparation", self.preparing.len()),
+            ("AMF: calls", self.calls.waiting()),
+            ("AMF: commits", self.commits.len()),
+        ]
     }
 
     /// The UE that we call so.
@@ -223,6 +243,7 @@ impl State {
         let Some(ue) = self.ues.remove(id.0) else {
             return;
         };
+        self.ended.extend(ue.task);
         if let Some(gone_at) = ue.gone_at {
             self.idle.remove(&(gone_at, id));
         }
@@ -316,6 +337,7 @@ impl State {
         self.end_handover(ue, sluice_n2::Cause::FROM_5GC);
         if let Some(ue) = self.ues.get_mut(ue.0) {
             ue.held.clear();
+            ue.deferred = None;
         }
         let id = self.ues.get_mut(ue.0).and_then(|ue| ue.connection.take());
         let connection = id.and_then(|id| self.connections.remove(id.0));
@@ -363,10 +385,6 @@ impl State {
 
     /// Sends a NAS message as it is.
     pub fn send_octets(&mut self, ue: UeId, nas: Vec<u8>) {
-        if self.holds_nas(ue) {
-            self.hold(ue, || Held::Nas(nas));
-            return;
-        }
         let Some((id, connection)) = self.connection(ue) else {
             return;
         };
@@ -380,8 +398,11 @@ impl State {
 
     /// A NAS message with the protection that the connection has; none if its key is used up.
     pub fn protect(&mut self, ue: UeId, message: &Downlink) -> Option<Vec<u8>> {
+        self.protect_plain(ue, message.encode())
+    }
+
+    fn protect_plain(&mut self, ue: UeId, plain: Vec<u8>) -> Option<Vec<u8>> {
         let is_secured = self.connection(ue)?.1.is_secured;
-        let plain = message.encode();
         if !is_secured {
             return Some(plain);
         }
@@ -391,8 +412,18 @@ impl State {
 
     /// Sends a NAS message with the protection that the connection has.
     pub fn send_nas(&mut self, ue: UeId, message: &Downlink, step: &'static str) {
-        if let Some(nas) = self.protect(ue, message) {
-            self.line("AMF", "UE", step, describe(message), ue);
+        self.line("AMF", "UE", step, describe(message), ue);
+        let plain = message.encode();
+        if self.holds_nas(ue) {
+            self.hold(ue, || Held::Nas(plain));
+        } else {
+            self.send_plain(ue, plain);
+        }
+    }
+
+    /// Protects a NAS message and sends it; not so if its key is used up.
+    pub fn send_plain(&mut self, ue: UeId, plain: Vec<u8>) {
+        if let Some(nas) = self.protect_plain(ue, plain) {
             self.send_octets(ue, nas);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sluice_ids::{Dnn, Guti, Imeisv, Snssai, Supi};
-use sluice_n1::SecurityContext;
+use sluice_n1::{RegistrationRequest, SecurityContext};
 use sluice_n2::{Location, PagingCapability, RadioCapability, RanUeId};
 use sluice_sbi::{AssociationId, Instant, Key, TaskId};
 use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
@@ -152,6 +152,10 @@ pub(crate) struct Ue {
     pub handover: Option<Handover>,
     /// What it hears when it is there.
     pub held: VecDeque<Held>,
+    /// What it said unprotected on its way to another gNB.
+    pub deferred: Option<Vec<u8>>,
+    /// The request of the registration that is under way, as it came.
+    pub request: Option<Box<RegistrationRequest>>,
     /// The cause that its request was refused for.
     pub refused: Option<String>,
 }
@@ -171,6 +175,8 @@ pub(crate) struct Connection {
     pub is_secured: bool,
     /// The gNB has the UE's keys.
     pub has_context: bool,
+    /// It is told new ones.
+    pub is_renewing: bool,
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(crate) fn begin(
         network,
         expected: Expected::EapAkaPrime(exchange),
     };
-    let context = p.with(|state, _| state.keep(pending));
+    let context = p.with(|state, now| state.keep(now.instant, pending));
     Ok(Challenge {
         context: context.into(),
         method: AuthMethod::EapAkaPrime,
@@ -60,7 +60,7 @@ pub(crate) async fn receive(
     p: &Procedure<State>,
     request: EapResponse,
 ) -> Result<EapOutcome, Problem> {
-    let taken = p.with(|state, _| state.take(request.context.get()));
+    let taken = p.with(|state, now| state.take(now.instant, request.context.get()));
     let Pending {
         supi,
         network,
@@ -93,7 +93,7 @@ pub(crate) async fn receive(
             network,
             expected,
         };
-        context = p.with(|state, _| state.keep(pending));
+        context = p.with(|state, now| state.keep(now.instant, pending));
     } else {
         let outcome = AuthenticationOutcome {
             supi,

@@ -4,7 +4,7 @@
 
 mod eap_aka_prime;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use sluice_ids::{ServingNetworkName, Supi};
@@ -21,6 +21,9 @@ pub const PROCEDURES: usize = 4096;
 /// Challenges that wait for their answer. A UE has 30 s for one (five times T3560), so this is
 /// enough for 2,000 in a second; the oldest goes when there are more.
 pub const CHALLENGES: usize = 65_536;
+
+/// How long a challenge is kept: five times T3560 of 6 s, and as much again for calls between.
+pub const KEPT_MS: u64 = 60_000;
 
 /// A challenge that waits for its answer.
 struct Pending {
@@ -43,37 +46,36 @@ struct Exchange {
 
 #[derive(Default)]
 struct State {
-    pending: BTreeMap<u64, Pending>,
-    order: VecDeque<u64>,
+    /// By the number of the challenge, which counts up: the first is the oldest.
+    pending: BTreeMap<u64, (Instant, Pending)>,
     contexts: u64,
 }
 
 impl State {
-    fn keep(&mut self, pending: Pending) -> u64 {
-        while self.pending.len() >= CHALLENGES {
-            let Some(oldest) = self.order.pop_front() else {
-                break;
-            };
-            self.pending.remove(&oldest);
+    fn keep(&mut self, now: Instant, pending: Pending) -> u64 {
+        self.forget_old(now);
+        if self.pending.len() >= CHALLENGES {
+            self.pending.pop_first();
         }
         self.contexts += 1;
-        self.pending.insert(self.contexts, pending);
-        self.order.push_back(self.contexts);
+        self.pending.insert(self.contexts, (now, pending));
         self.contexts
     }
 
-    /// A challenge is answered once.
-    fn take(&mut self, context: u64) -> Option<Pending> {
-        let pending = self.pending.remove(&context);
-        // Answered ones leave the order when they come to its front.
-        while self
-            .order
-            .front()
-            .is_some_and(|first| !self.pending.contains_key(first))
-        {
-            self.order.pop_front();
+    /// A challenge is answered once, and in time.
+    fn take(&mut self, now: Instant, context: u64) -> Option<Pending> {
+        self.forget_old(now);
+        self.pending.remove(&context).map(|(_, pending)| pending)
+    }
+
+    /// UEs that were challenged so long ago will not answer.
+    fn forget_old(&mut self, now: Instant) {
+        while let Some(oldest) = self.pending.first_entry() {
+            if now.ms_since(oldest.get().0) <= KEPT_MS {
+                return;
+            }
+            oldest.remove();
         }
-        pending
     }
 }
 
@@ -127,7 +129,7 @@ async fn authenticate(p: &Procedure<State>, request: Authenticate) -> Result<Cha
                     kausf: Kausf::new(vector.kausf),
                 },
             };
-            let context = p.with(|state, _| state.keep(pending));
+            let context = p.with(|state, now| state.keep(now.instant, pending));
             Ok(Challenge {
                 context: context.into(),
                 method: vector.method,
@@ -143,7 +145,7 @@ async fn authenticate(p: &Procedure<State>, request: Authenticate) -> Result<Cha
 
 /// The confirmation (TS 33.501, 6.1.3.2.0, steps 10 to 12).
 async fn confirm(p: &Procedure<State>, request: Confirm) -> Result<Confirmed, Problem> {
-    let pending = p.with(|state, _| state.take(request.context.get()));
+    let pending = p.with(|state, now| state.take(now.instant, request.context.get()));
     let pending = pending.ok_or(Problem::ContextNotFound)?;
     let Expected::FiveGAka { xres_star, kausf } = pending.expected else {
         return Err(Problem::Protocol);
@@ -165,9 +167,20 @@ async fn confirm(p: &Procedure<State>, request: Confirm) -> Result<Confirmed, Pr
     Ok(Confirmed { supi, kseaf })
 }
 
+impl Ausf {
+    /// Challenges that wait for their answers.
+    pub fn pending(&self) -> usize {
+        self.0.with(|state| state.pending.len())
+    }
+}
+
 impl NetworkFunction for Ausf {
     fn handle(&mut self, now: Now, input: Input<'_>, effects: &mut Vec<Effect>) {
+        let is_time = matches!(input, Input::Time);
         self.0.handle(now, input, effects);
+        if is_time {
+            self.0.with(|state| state.forget_old(now.instant));
+        }
     }
 
     fn next_deadline(&self) -> Instant {
@@ -185,10 +198,8 @@ impl fmt::Debug for Ausf {
 mod tests {
     use super::*;
 
-    #[test]
-    fn challenges_are_answered_once_and_the_oldest_goes() {
-        let mut state = State::default();
-        let pending = || Pending {
+    fn pending() -> Pending {
+        Pending {
             supi: Supi::from_imsi("001010000000001").expect("digits"),
             network: sluice_ids::Plmn::new("001", "01")
                 .expect("digits")
@@ -197,15 +208,34 @@ mod tests {
                 xres_star: [0; 16],
                 kausf: Kausf::new([0; 32]),
             },
-        };
-        let first = state.keep(pending());
-        for _ in 0..CHALLENGES {
-            state.keep(pending());
         }
-        assert!(state.take(first).is_none());
-        assert!(state.take(first + 1).is_some());
-        assert!(state.take(first + 1).is_none());
+    }
+
+    #[test]
+    fn challenges_are_answered_once_and_the_oldest_goes() {
+        let (mut state, now) = (State::default(), Instant(0));
+        let first = state.keep(now, pending());
+        for _ in 0..CHALLENGES {
+            state.keep(now, pending());
+        }
+        assert!(state.take(now, first).is_none());
+        assert!(state.take(now, first + 1).is_some());
+        assert!(state.take(now, first + 1).is_none());
         assert_eq!(state.pending.len(), CHALLENGES - 1);
-        assert_eq!(state.order.len(), CHALLENGES - 1);
+    }
+
+    /// One that is never answered keeps nothing else: neither answered ones behind it, nor itself.
+    #[test]
+    fn an_unanswered_challenge_keeps_nothing() {
+        let (mut state, now) = (State::default(), Instant(0));
+        let unanswered = state.keep(now, pending());
+        for _ in 0..10 * CHALLENGES {
+            let context = state.keep(now, pending());
+            assert!(state.take(now, context).is_some());
+        }
+        assert_eq!(state.pending.len(), 1);
+        let later = now.plus_ms(KEPT_MS + 1);
+        assert!(state.take(later, unanswered).is_none());
+        assert!(state.pending.is_empty());
     }
 }

@@ -11,7 +11,7 @@ mod config;
 pub mod filter;
 mod policies;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use sluice_ids::Supi;
@@ -28,7 +28,7 @@ pub use app_session::{
 pub use config::{Config, Policy, Subscribers, UeRequests, check, check_rule, is_guaranteed};
 pub use policies::{FlowRefused, PolicyView};
 
-use policies::{PolicyId, Session};
+use policies::{Address, PolicyId, Session};
 
 /// Sessions: as many as an SMF has.
 pub(crate) const SESSIONS: usize = 1_000_000;
@@ -78,6 +78,8 @@ pub struct Pcf {
     now: Now,
     sessions: Slab<Session>,
     by_identity: BTreeMap<(Supi, u8), PolicyId>,
+    /// Networks may have addresses in common.
+    by_address: BTreeSet<(Address, PolicyId)>,
     apps: BTreeMap<u64, AppSession>,
     /// The number of the next session of an application.
     next_app: u64,
@@ -98,6 +100,7 @@ impl Pcf {
             now: Now::default(),
             sessions: Slab::new(SESSIONS),
             by_identity: BTreeMap::new(),
+            by_address: BTreeSet::new(),
             apps: BTreeMap::new(),
             next_app: 1,
             calls: Calls::new(CALLS),
@@ -119,6 +122,22 @@ impl Pcf {
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// How much is kept of sessions, by what it is: all of it is nothing when there are none.
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        vec![
+            ("PCF: sessions", self.sessions.len()),
+            ("PCF: sessions by identity", self.by_identity.len()),
+            ("PCF: sessions by address", self.by_address.len()),
+            ("PCF: sessions of applications", self.apps.len()),
+            ("PCF: calls", self.calls.waiting()),
+        ]
     }
 
     fn request(&mut self, id: RequestId, message: Message) {
@@ -175,9 +194,15 @@ impl Pcf {
         let session = session.ok_or(Problem::ContextNotFound)?;
         match request.trigger {
             PolicyTrigger::UeAddress => {
+                let before = session.addresses();
                 session.ipv4 = Some(request.ipv4).filter(|ipv4| *ipv4 != [0; 4]);
                 let prefix = Some(request.ipv6_prefix);
                 session.ipv6_prefix = prefix.filter(|prefix| *prefix != [0; 8]);
+                let after = session.addresses();
+                for address in before {
+                    self.by_address.remove(&(address, id));
+                }
+                self.by_address.extend(after.map(|address| (address, id)));
             }
             PolicyTrigger::RulesFailed => self.give_up(id, request.rules.get()),
             PolicyTrigger::ResourceRequested => {
@@ -189,6 +214,12 @@ impl Pcf {
             }
             PolicyTrigger::ResourceReleased => {
                 session.release(request.rules.get())?;
+            }
+            PolicyTrigger::ResourceModified => {
+                self.counters.requested += 1;
+                let changed = session.modify(request.rules.get(), request.requested);
+                self.counters.refused += u64::from(changed.is_err());
+                changed?;
             }
         }
         let session = self.sessions.get(id.0).ok_or(Problem::ContextNotFound)?;
@@ -220,6 +251,9 @@ impl Pcf {
         let Some(session) = self.sessions.remove(id.0) else {
             return;
         };
+        for address in session.addresses() {
+            self.by_address.remove(&(address, id));
+        }
         let name = (session.supi, session.session);
         if self.by_identity.get(&name) == Some(&id) {
             self.by_identity.remove(&name);

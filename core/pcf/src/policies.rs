@@ -13,6 +13,18 @@ use crate::config::{self, UeRequests};
 pub(crate) struct PolicyId(pub Key);
 
 impl PolicyId {
+    /// Not after any other.
+    pub const FIRST: Self = Self(Key {
+        slot: 0,
+        generation: 0,
+    });
+
+    /// Not before any other.
+    pub const LAST: Self = Self(Key {
+        slot: u32::MAX,
+        generation: u16::MAX,
+    });
+
     /// As the SMF is told; never 0.
     pub fn number(self) -> u64 {
         let Key { slot, generation } = self.0;
@@ -26,6 +38,14 @@ impl PolicyId {
             generation: (number >> 32) as u16,
         })
     }
+}
+
+/// An address of a UE, by which applications name its session.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Address {
+    V4([u8; 4]),
+    /// A /64 prefix.
+    V6([u8; 8]),
 }
 
 /// A session.
@@ -174,6 +194,17 @@ impl Session {
         Ok(id)
     }
 
+    /// The UE wants flows of its own to be otherwise: what takes their place is a rule of another number.
+    pub fn modify(&mut self, rules: u16, rule: PccRule) -> Result<(), Problem> {
+        let (before, of_ue, last) = (self.rules.clone(), self.of_ue, self.last);
+        self.release(rules)?;
+        if let Err(problem) = self.request(rule) {
+            (self.rules, self.of_ue, self.last) = (before, of_ue, last);
+            return Err(problem);
+        }
+        Ok(())
+    }
+
     /// The UE gives flows up: its own alone.
     pub fn release(&mut self, rules: u16) -> Result<(), Problem> {
         if rules & !self.of_ue != 0 {
@@ -181,6 +212,12 @@ impl Session {
         }
         self.rules.retain(|rule| rules & 1 << rule.id == 0);
         Ok(())
+    }
+
+    /// Its addresses.
+    pub fn addresses(&self) -> impl Iterator<Item = Address> + use<> {
+        let ipv4 = self.ipv4.map(Address::V4);
+        ipv4.into_iter().chain(self.ipv6_prefix.map(Address::V6))
     }
 
     fn has_address(&self, ipv4: Option<Ipv4Addr>, ipv6: Option<Ipv6Addr>) -> bool {
@@ -214,10 +251,18 @@ impl Pcf {
         ipv6: Option<Ipv6Addr>,
         dnn: Option<Dnn>,
     ) -> Option<PolicyId> {
-        let mut fitting = self.sessions.iter().filter(|(_, session)| {
-            session.has_address(ipv4, ipv6) && dnn.is_none_or(|dnn| session.dnn == dnn)
-        });
-        fitting.next().map(|(key, _)| PolicyId(key))
+        let prefix = ipv6.and_then(|ipv6| ipv6.octets().first_chunk::<8>().copied());
+        let address = ipv4.map(|ipv4| Address::V4(ipv4.octets()));
+        let address = address.or(prefix.map(Address::V6))?;
+        let (first, last) = (PolicyId::FIRST, PolicyId::LAST);
+        let mut its = self.by_address.range((address, first)..=(address, last));
+        let is_it = |id: &PolicyId| {
+            let session = self.sessions.get(id.0);
+            session.is_some_and(|session| {
+                session.has_address(ipv4, ipv6) && dnn.is_none_or(|dnn| session.dnn == dnn)
+            })
+        };
+        its.find(|(_, id)| is_it(id)).map(|(_, id)| *id)
     }
 
     /// Adds rules to a session, and tells the SMF.
@@ -311,5 +356,86 @@ impl Pcf {
             policy: known.policy.clone(),
             rules: known.rules.clone(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_sbi::{
+        CallId, CreateSmPolicy, DeleteSmPolicy, Input, Message, NetworkFunction, Nf, PolicyTrigger,
+        RequestId, UpdateSmPolicy,
+    };
+
+    fn ask(pcf: &mut Pcf, message: Message) -> Message {
+        let (from, slot) = (Nf::Smf, 0);
+        let call = CallId(Key {
+            slot,
+            generation: 0,
+        });
+        let (id, mut effects) = (RequestId { from, call }, Vec::new());
+        let input = Input::Request { id, message };
+        pcf.handle(Now::default(), input, &mut effects);
+        match effects.pop() {
+            Some(Effect::Answer { message, .. }) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A session in a data network, with an address there; its number.
+    fn session(pcf: &mut Pcf, number: u32, dnn: &str, ipv4: [u8; 4]) -> u64 {
+        let supi = Supi::from_imsi(&format!("00101{number:010}")).expect("digits");
+        let create = CreateSmPolicy {
+            supi,
+            session: 1,
+            slice: sluice_ids::Snssai::new(1, None),
+            dnn: Dnn::new(dnn).expect("a name"),
+            context: u64::from(number).into(),
+        };
+        let Message::SmPolicy(made) = ask(pcf, create.into()) else {
+            panic!("no session");
+        };
+        has_address(pcf, made.policy.get(), ipv4);
+        made.policy.get()
+    }
+
+    fn has_address(pcf: &mut Pcf, policy: u64, ipv4: [u8; 4]) {
+        let told = UpdateSmPolicy {
+            policy: policy.into(),
+            trigger: PolicyTrigger::UeAddress,
+            ipv4,
+            ipv6_prefix: [0x20, 1, 0xd, 0xb8, 0, 0, 0, ipv4[3]],
+            rules: 0.into(),
+            requested: PccRule::NONE,
+        };
+        ask(pcf, told.into());
+    }
+
+    #[test]
+    fn sessions_are_found_by_the_addresses_that_they_have() {
+        let mut pcf = Pcf::new(crate::Config::default()).expect("sound");
+        let one = session(&mut pcf, 1, "internet", [10, 0, 0, 1]);
+        let other = session(&mut pcf, 2, "lab", [10, 0, 0, 1]);
+        let find = |pcf: &Pcf, last: u8, dnn: Option<&str>| {
+            let dnn = dnn.map(|dnn| Dnn::new(dnn).expect("a name"));
+            let found = pcf.find_address(Some([10, 0, 0, last].into()), None, dnn);
+            found.map(PolicyId::number)
+        };
+        // Two networks have one address in common.
+        assert_eq!(find(&pcf, 1, Some("lab")), Some(other));
+        assert_eq!(find(&pcf, 1, None), Some(one));
+        let prefix = "2001:db8:0:1:aaaa::1".parse().expect("an address");
+        let found = pcf.find_address(None, Some(prefix), None);
+        assert_eq!(found.map(PolicyId::number), Some(one));
+        // Another one from now on.
+        has_address(&mut pcf, one, [10, 0, 0, 7]);
+        assert_eq!(find(&pcf, 7, None), Some(one));
+        assert_eq!(find(&pcf, 1, None), Some(other));
+        for policy in [one, other] {
+            let policy = policy.into();
+            ask(&mut pcf, DeleteSmPolicy { policy }.into());
+        }
+        assert_eq!((find(&pcf, 1, None), find(&pcf, 7, None)), (None, None));
+        assert!(pcf.by_address.is_empty() && pcf.sessions() == 0);
     }
 }

@@ -118,6 +118,11 @@ impl<T> Calls<T> {
         self.waiting.remove(call.0);
     }
 
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Answers that came too late.
     pub fn late(&self) -> u64 {
         self.late

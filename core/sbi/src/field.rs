@@ -94,6 +94,8 @@ pub enum PolicyTrigger {
     ResourceRequested = 3,
     /// RES_MO_RE: the UE gives flows up.
     ResourceReleased = 4,
+    /// RES_MO_RE: the UE wants a flow of its own to be otherwise.
+    ResourceModified = 5,
 }
 
 /// What a gNB is to do with a transfer of an SMF (TS 29.502, 6.1.6.3.9).

@@ -461,7 +461,7 @@ messages! {
         ipv4: [u8; 4],
         /// The UE's /64 prefix; zeros where it has none.
         ipv6_prefix: [u8; 8],
-        /// Rules that could not be carried out, or that the UE gives up, a bit for each.
+        /// Rules that could not be carried out, or that the UE gives up or wants otherwise, a bit for each.
         rules: U16,
         /// The rule that the UE asks for.
         requested: PccRule,

@@ -32,12 +32,26 @@ impl State {
             session.flows.wanted = wanted;
             session.flows.guaranteed_bps = sum;
             session.flows.is_called = false;
+            session.flows.failures = 0;
         }
         for rule in &refused {
             let why = "the guaranteed bit rates of the UPF or the data network are taken";
             self.rule_refused(id, rule, why, "raise guaranteed_down and guaranteed_up of upfs or data_networks in core.yaml, or stop flows");
         }
         refused.iter().fold(0, |bits, rule| bits | 1 << rule.id)
+    }
+
+    /// Whether there is room for a rule in the place of one that is there.
+    pub fn may_change(&self, id: SessionId, before: u8, rule: &PccRule) -> bool {
+        let Some(session) = self.sessions.get(id.0) else {
+            return false;
+        };
+        let mut wanted = session.flows.wanted.iter();
+        let known = wanted.find(|one| one.id == before);
+        let (down, up) = known.and_then(PccRule::guaranteed_bps).unwrap_or_default();
+        let (new_down, new_up) = rule.guaranteed_bps().unwrap_or_default();
+        let more = (new_down.saturating_sub(down), new_up.saturating_sub(up));
+        more == (0, 0) || self.has_room(session.flows.place, more)
     }
 
     /// So much is guaranteed from now on.
@@ -76,10 +90,11 @@ impl State {
         })
     }
 
-    /// The gNB has these flows of the session; what rests on others is no more.
-    pub fn has_flows(&mut self, id: SessionId, qfis: &[u8]) {
+    /// The gNB has these flows of the session of those that it was asked for, a bit for each; what rests on the
+    /// rest of those is no more.
+    pub fn has_flows(&mut self, id: SessionId, asked: u64, qfis: &[u8]) {
         let session = self.sessions.get_mut(id.0);
-        let failed = session.map_or(0, |session| session.flows.set_up(qfis));
+        let failed = session.map_or(0, |session| session.flows.set_up(asked, qfis));
         if failed != 0 {
             self.rules_failed(id, failed, "the gNB has no room for them");
         }

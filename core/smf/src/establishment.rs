@@ -317,6 +317,10 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
             | Cause::NO_RESOURCES_AVAILABLE
             | Cause::PFCP_ENTITY_IN_CONGESTION,
         ) => Err(SessionCause::INSUFFICIENT_RESOURCES),
+        Answer::Nothing => {
+            p.with(|state| state.give_up_establishment(p.session, association));
+            Err(SessionCause::NETWORK_FAILURE)
+        }
         _ => Err(SessionCause::NETWORK_FAILURE),
     }
 }

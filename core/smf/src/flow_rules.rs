@@ -220,6 +220,9 @@ impl FlowRules<'_> {
     pub fn remove(&self, w: &mut Writer<'_>, rules: &[Bound]) -> Result<(), Full> {
         for rule in rules {
             let id = rule.pcc.id;
+            if !rule.is_at_upf {
+                continue;
+            }
             if !texts(rule, FlowDirection::Uplink).is_empty() {
                 let pdr_id = uplink_pdr(id);
                 put(w, IeType::REMOVE_PDR, &RemovePdr { pdr_id })?;

@@ -8,7 +8,7 @@ use sluice_n1::{
     QosRule, RuleOperation,
 };
 use sluice_n2::{FlowRates, ModifyRequest, QosFlow};
-use sluice_sbi::{Filter, FlowDirection, PccRule};
+use sluice_sbi::{Filter, FlowDirection, Instant, PccRule};
 
 use crate::session::{QFI, Qos, Usage};
 
@@ -17,8 +17,10 @@ use crate::session::{QFI, Qos, Usage};
 pub(crate) struct Bound {
     pub pcc: PccRule,
     pub qfi: u8,
-    /// The UE has it.
+    /// The UE has it, or may have it.
     pub is_told: bool,
+    /// The UPF has its part for packets from the UE.
+    pub is_at_upf: bool,
     /// The UPF has its part for packets to the UE: that comes once the gNB has the flow.
     pub has_downlink: bool,
 }
@@ -46,6 +48,10 @@ pub(crate) struct Flows {
     pub is_called: bool,
     /// It could not be told of a change though it is said to be connected: it is told when its user plane changes.
     pub is_out_of_reach: bool,
+    /// No change is begun before then: the UE is being handed over, or the last one did not succeed.
+    pub postponed: Option<Instant>,
+    /// Changes in a row that somebody has not taken.
+    pub failures: u8,
     /// The transaction of the command that the UE has not answered.
     pub command: Option<u8>,
     /// Usage by rating group; the rest of the session's has none.
@@ -169,16 +175,36 @@ impl Flows {
                     pcc,
                     qfi,
                     is_told: false,
+                    is_at_upf: true,
                     has_downlink: true,
                 });
             }
         }
     }
 
-    /// The gNB has these flows; rules of those that it has not, a bit for each.
-    pub fn set_up(&mut self, qfis: &[u8]) -> u16 {
+    /// The gNB has these flows of those that it was asked for, a bit for each; rules of those that it has
+    /// not, a bit for each. Of others it knows nothing yet.
+    pub fn set_up(&mut self, asked: u64, qfis: &[u8]) -> u16 {
         self.at_gnb = bits(qfis.iter());
-        self.failed(&self.rules, self.at_gnb)
+        self.failures = 0;
+        self.failed(&self.rules, self.at_gnb | !asked)
+    }
+
+    /// Flows that a gNB is asked for that sets the session up.
+    pub fn asked_at_setup(&self) -> u64 {
+        bits(by_qfi(self.rules.iter()).keys()) | 1 << QFI
+    }
+
+    /// Whether a side has something that it should not have: rules that are not wanted, or flows that no rule
+    /// has.
+    pub fn has_leftovers(&self) -> bool {
+        let is_wanted = |rule: &Bound| self.wanted.contains(&rule.pcc);
+        !self.rules.iter().all(is_wanted) || self.strays(self.rules.iter()) != 0
+    }
+
+    /// Flows at the gNB that none of these rules has, a bit for each.
+    fn strays<'a>(&self, rules: impl Iterator<Item = &'a Bound>) -> u64 {
+        strays(self.at_gnb, rules)
     }
 
     /// Rules whose flows are not among those, a bit for each.
@@ -209,6 +235,7 @@ impl Flows {
                     pcc: *pcc,
                     qfi,
                     is_told: false,
+                    is_at_upf: false,
                     has_downlink: false,
                 };
                 after.push(rule);
@@ -216,7 +243,8 @@ impl Flows {
             }
         }
         let ambr = self.wanted_ambr.filter(|ambr| *ambr != qos.ambr_bps);
-        let is_any = !added.is_empty() || !removed.is_empty() || ambr.is_some();
+        let has_strays = self.strays(after.iter()) != 0;
+        let is_any = !added.is_empty() || !removed.is_empty() || ambr.is_some() || has_strays;
         is_any.then(|| Change {
             added,
             removed,
@@ -236,6 +264,10 @@ impl Flows {
         }
         Some(group)
     }
+}
+
+fn strays<'a>(at_gnb: u64, rules: impl Iterator<Item = &'a Bound>) -> u64 {
+    at_gnb & !(rules.fold(1 << QFI, |bits, rule| bits | 1 << rule.qfi))
 }
 
 /// The flow of a rule: that of others with the same 5QI and priority, the default one too, else one of its
@@ -302,13 +334,12 @@ impl Change {
         let (before, after) = (by_qfi(self.before.iter()), by_qfi(self.after()));
         let has = |qfi: u8| self.at_gnb & 1 << qfi != 0;
         let is_news = |flow: &&QosFlow| !has(flow.qfi) || before.get(&flow.qfi) != Some(*flow);
-        let released = before
-            .keys()
-            .filter(|qfi| has(**qfi) && !after.contains_key(qfi));
+        // Also one whose rules went before, and that the gNB did not release then.
+        let gone = strays(self.at_gnb, self.after());
         let request = ModifyRequest {
             ambr_bps: self.ambr,
             flows: after.values().filter(is_news).copied().collect(),
-            released: released.copied().collect(),
+            released: (0..64).filter(|qfi| gone & 1 << qfi != 0).collect(),
         };
         (request != ModifyRequest::default()).then_some(request)
     }
@@ -362,7 +393,10 @@ mod tests {
             (rates.guaranteed_bps, rates.maximum_bps),
             ((15, 30), (15, 30))
         );
-        assert_eq!(flows.set_up(&[1, 2]), 1 << 4 | 1 << 5);
+        assert_eq!(flows.asked_at_setup(), 1 << 1 | 1 << 2 | 1 << 3);
+        assert_eq!(flows.set_up(u64::MAX, &[1, 2]), 1 << 4 | 1 << 5);
+        // It was not asked for the third.
+        assert_eq!(flows.set_up(1 << 1 | 1 << 2, &[1, 2]), 0);
     }
 
     #[test]
@@ -372,7 +406,7 @@ mod tests {
             ..Flows::default()
         };
         flows.begin(&QOS);
-        flows.set_up(&[1, 2, 3]);
+        flows.set_up(u64::MAX, &[1, 2, 3]);
         for rule in &mut flows.rules {
             rule.is_told = true;
         }
@@ -408,13 +442,29 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_that_the_gnb_has_kept_is_released_with_the_next_change() {
+        let mut flows = Flows {
+            wanted: vec![guaranteed(1, 10)],
+            ..Flows::default()
+        };
+        flows.begin(&QOS);
+        flows.set_up(u64::MAX, &[1, 2, 3]);
+        assert!(flows.has_leftovers());
+        let change = flows.change(&QOS).expect("a change");
+        assert_eq!(change.request().expect("a request").released, [3]);
+        flows.set_up(u64::MAX, &[1, 2]);
+        assert!(!flows.has_leftovers());
+        assert!(flows.change(&QOS).is_none());
+    }
+
+    #[test]
     fn a_rule_that_neither_ue_nor_gnb_has_goes_without_a_word() {
         let mut flows = Flows {
             wanted: vec![guaranteed(1, 10)],
             ..Flows::default()
         };
         flows.begin(&QOS);
-        flows.set_up(&[1]);
+        flows.set_up(u64::MAX, &[1]);
         flows.wanted.clear();
         let change = flows.change(&QOS).expect("a change");
         assert_eq!((change.command(), change.request()), (None, None));

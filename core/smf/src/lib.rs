@@ -17,6 +17,7 @@ mod limits;
 mod mobility;
 mod modification;
 mod n4;
+mod orphans;
 mod paging;
 mod procedure;
 mod reconfiguration;
@@ -92,6 +93,16 @@ impl Smf {
     /// How many sessions there are.
     pub fn sessions(&self) -> usize {
         self.state.borrow().sessions.len()
+    }
+
+    /// How much is kept of sessions, by what it is: all of it is nothing when there are none.
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let mut sizes = self.state.borrow().sizes();
+        sizes.push(("SMF: procedures", self.tasks.len()));
+        sizes.push(("SMF: procedures by session", self.owners.len()));
+        sizes.push(("SMF: procedures that are counted", self.begun.len()));
+        sizes.push(("SMF: restorations", self.restoring.len()));
+        sizes
     }
 
     /// Whether a session's user plane is up, and its address; none if there is no such session.
@@ -338,6 +349,9 @@ impl Smf {
             None if is_due => self.start(id, paging::due),
             None if has_packets => self.start(id, |p| paging::run(p, 1)),
             None if is_to_be_modified => self.start(id, modification::by_network),
+            None if self.state.borrow().is_beyond_repair(id) => self.start(id, |p| {
+                release::by_network(p, SessionCause::REACTIVATION_REQUESTED)
+            }),
             None => {}
         }
     }
@@ -389,6 +403,20 @@ impl Smf {
         }
     }
 
+    /// Sessions whose flows are to be looked at again.
+    fn look_again(&mut self) {
+        loop {
+            let next = self.state.borrow_mut().next_postponed();
+            let Some(id) = next else {
+                return;
+            };
+            // One that has a procedure is looked at when that ends.
+            if self.is_free(id) {
+                self.next(id);
+            }
+        }
+    }
+
     fn n4(&mut self, from: SocketAddr, octets: &[u8]) {
         let answers = self.state.borrow_mut().n4_input(from, octets);
         for (tag, answer) in answers {
@@ -397,6 +425,9 @@ impl Smf {
     }
 
     fn answered(&mut self, tag: u64, answer: Answer) {
+        if self.state.borrow_mut().is_deleted(tag, answer) {
+            return;
+        }
         let session = self.state.borrow_mut().asked.remove(&tag);
         let told = session.is_some_and(|session| self.tell(session, Event::N4(tag, answer)));
         // Nobody waits for this session any more.
@@ -439,6 +470,7 @@ impl NetworkFunction for Smf {
             Input::Time => {
                 self.state.borrow_mut().associate();
                 self.state.borrow_mut().n4_time();
+                self.state.borrow_mut().delete_orphans();
                 while let Some((task, polled)) = self.tasks.expire(now.instant) {
                     self.after(task, polled);
                 }
@@ -450,6 +482,7 @@ impl NetworkFunction for Smf {
         self.restore();
         self.reach();
         self.end_forwarding();
+        self.look_again();
         self.go_on_ending();
         effects.append(&mut self.state.borrow_mut().effects);
     }
@@ -462,6 +495,8 @@ impl NetworkFunction for Smf {
         let reaching = reaching.map_or(Instant::NEVER, |(until, _)| *until);
         let forwarding = state.forwarding.first();
         let forwarding = forwarding.map_or(Instant::NEVER, |(until, _)| *until);
+        let postponed = state.postponed.first();
+        let postponed = postponed.map_or(Instant::NEVER, |(until, _)| *until);
         let given_up = state.given_up_at.values().min();
         let given_up = given_up.copied().unwrap_or(Instant::NEVER);
         self.tasks
@@ -470,7 +505,9 @@ impl NetworkFunction for Smf {
             .min(state.associate_at)
             .min(reaching)
             .min(forwarding)
+            .min(postponed)
             .min(given_up)
+            .min(state.orphans_at)
     }
 }
 

@@ -40,6 +40,14 @@ pub const CALL_MS: u64 = sluice_sbi::server::CALL_MS;
 /// PFCP requests of a second that a UPF sends at the most: reports. The endpoint's memory follows.
 pub const N4_REQUESTS_PER_S: u32 = 10_000;
 
+/// From a deletion that a UPF has not answered to the next one, and how often it is asked: a UPF that hears
+/// nothing for so long has lost its association.
+pub const ORPHAN_MS: u64 = 10_000;
+pub const ORPHAN_TRIES: u8 = 6;
+
+/// How long after an establishment was given up its answer may still come: what a UPF keeps in its queues.
+pub const LATE_MS: u64 = 120_000;
+
 /// T3592 (TS 24.501, 10.3).
 pub const RELEASE_TIMER_MS: u64 = 16_000;
 
@@ -58,6 +66,17 @@ pub const FORWARDING_MS: u64 = 2_000;
 
 /// T3591 (TS 24.501, 10.3).
 pub const MODIFICATION_TIMER_MS: u64 = 16_000;
+
+/// How long changes of flows wait for the end of a handover: its preparation, the UE's way, and a source
+/// that is released. It is told when a handover ends; this is for those of which nothing more is heard.
+pub const HANDOVER_MS: u64 = 25_000;
+
+/// How long after a change that somebody has not taken the next one is tried: longer each time.
+pub const RECONCILIATION_MS: u64 = 5_000;
+
+/// How often it is tried in a row. A UPF that does not take it then gives the session up; a gNB and a UE get
+/// another chance when the user plane changes.
+pub const RECONCILIATIONS: u8 = 3;
 
 /// How often a Modification Command is sent: once, and four times more (TS 24.501, 6.3.2.5).
 pub const MODIFICATION_SENDS: usize = 5;

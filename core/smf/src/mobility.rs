@@ -25,6 +25,16 @@ pub(crate) async fn run(p: Procedure, message: Message) {
     let Message::UpdateSmContext(update) = message else {
         return;
     };
+    // A change of flows would go to the gNB that the UE leaves.
+    if matches!(
+        update.change,
+        SmChange::PathSwitch | SmChange::HandoverRequired
+    ) {
+        p.with(|state| {
+            let until = state.now.instant.plus_ms(limits::HANDOVER_MS);
+            state.postpone(p.session, Some(until));
+        });
+    }
     let answer = match update.change {
         SmChange::PathSwitch => path_switch(&p, &update).await,
         SmChange::HandoverRequired => required(&p, &update),
@@ -32,7 +42,18 @@ pub(crate) async fn run(p: Procedure, message: Message) {
         SmChange::HandoverComplete => complete(&p).await,
         _ => cancelled(&p).await,
     };
-    p.with(|state| state.answer_mobility(p.session, answer));
+    // It is over, or never began.
+    let is_over = match update.change {
+        SmChange::HandoverRequired => matches!(answer, Message::Failure(_)),
+        SmChange::HandoverPrepared => false,
+        _ => true,
+    };
+    p.with(|state| {
+        if is_over {
+            state.postpone(p.session, None);
+        }
+        state.answer_mobility(p.session, answer);
+    });
 }
 
 fn updated(n2_kind: N2Sm, octets: &[u8]) -> Message {
@@ -58,7 +79,10 @@ async fn path_switch(p: &Procedure, update: &UpdateSmContext) -> Message {
     let is_switched = match told {
         Some(told) => {
             let is_switched = switch(p, "3", told.downlink).await;
-            p.with(|state| state.has_flows(p.session, &told.qfis));
+            // What the gNB before did not have, this one was not asked for.
+            let asked = p.with_session(|session| session.flows.at_gnb);
+            let asked = asked.unwrap_or_default();
+            p.with(|state| state.has_flows(p.session, asked, &told.qfis));
             is_switched
         }
         None => false,
@@ -82,6 +106,7 @@ fn required(p: &Procedure, update: &UpdateSmContext) -> Message {
     let n2 = p.with_session(|session| {
         session.mobility.is_direct = is_direct?;
         session.mobility.target = None;
+        session.mobility.asked = session.flows.asked_at_setup();
         setup(session)
     });
     match n2.flatten() {
@@ -109,7 +134,7 @@ async fn prepared(p: &Procedure, update: &UpdateSmContext) -> Message {
     });
     let forwarding = match told.forwarding {
         // 11b and 11c: the UPF forwards where the source cannot
-        Some(target) if is_direct == Some(false) => forward(p, target).await,
+        Some(target) if is_direct == Some(false) => forward(p, target, &told.qfis).await,
         target => target,
     };
     let octets = transfer::handover_command(forwarding, &told.qfis);
@@ -124,8 +149,13 @@ async fn complete(p: &Procedure) -> Message {
     };
     // 10a and 10b: N4 Session Modification, with an End Marker for the source
     let is_switched = switch(p, "10", target).await;
-    let qfis = p.with_session(|session| std::mem::take(&mut session.mobility.qfis));
-    p.with(|state| state.has_flows(p.session, &qfis.unwrap_or_default()));
+    let (asked, qfis) = p
+        .with_session(|session| {
+            let mobility = &mut session.mobility;
+            (mobility.asked, std::mem::take(&mut mobility.qfis))
+        })
+        .unwrap_or_default();
+    p.with(|state| state.has_flows(p.session, asked, &qfis));
     // 15: what the UPF forwards ends with a timer
     p.with(|state| state.end_forwarding_later(p.session));
     if is_switched {
@@ -174,29 +204,41 @@ async fn deactivate(p: &Procedure) {
 }
 
 /// The UPF takes packets of the source here, and passes them on to the target; none if it does not.
-async fn forward(p: &Procedure, target: Tunnel) -> Option<Tunnel> {
+async fn forward(p: &Procedure, target: Tunnel, qfis: &[u8]) -> Option<Tunnel> {
     // Those of a handover just before go no more.
     end_forwarding(p).await;
     let (access, n3) = access(p);
     let kind = MessageType::SESSION_MODIFICATION_REQUEST;
+    let flows: Vec<u8> = qfis.iter().copied().filter(|qfi| *qfi != QFI).collect();
     let answer = p.ask_upf("11b", kind, |w| {
-        forwarding_rules::write_forwarding(w, target, access.as_deref(), n3)
+        let access = access.as_deref();
+        forwarding_rules::write_forwarding(w, target, access, n3, &flows)
     });
-    let Answer::Forwards(tunnel) = answer.await else {
-        return None;
-    };
-    p.with_session(|session| session.mobility.forwards = true);
-    Some(tunnel)
+    let answer = answer.await;
+    p.with_session(|session| {
+        // One that does not answer may do it all the same.
+        session.mobility.forwards = !matches!(answer, Answer::Refused(_));
+        session.mobility.forwarded = flows;
+    });
+    match answer {
+        Answer::Forwards(tunnel) => Some(tunnel),
+        _ => None,
+    }
 }
 
 /// 15: the UPF forwards no more.
 pub(crate) async fn end_forwarding(p: &Procedure) {
     p.with(|state| state.forward_until(p.session, None));
-    let forwards = p.with_session(|session| std::mem::take(&mut session.mobility.forwards));
-    if forwards == Some(true) {
+    let forwards = p.with_session(|session| {
+        let flows = std::mem::take(&mut session.mobility.forwarded);
+        std::mem::take(&mut session.mobility.forwards).then_some(flows)
+    });
+    if let Some(flows) = forwards.flatten() {
         let kind = MessageType::SESSION_MODIFICATION_REQUEST;
-        p.ask_upf("15", kind, forwarding_rules::write_end_of_forwarding)
-            .await;
+        p.ask_upf("15", kind, |w| {
+            forwarding_rules::write_end_of_forwarding(w, &flows)
+        })
+        .await;
     }
 }
 

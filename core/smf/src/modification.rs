@@ -64,6 +64,8 @@ struct Outcome {
     ue: Option<Result<(), SessionCause>>,
     /// None: the gNB has not answered, or has changed nothing.
     gnb: Option<ModifyResponse>,
+    /// The gNB has changed nothing, for the UE is about to go to another one.
+    is_moving: bool,
     /// Something else ended it.
     is_interrupted: bool,
 }
@@ -85,7 +87,13 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
             return false;
         }
     }
-    p.with_session(|session| session.flows.rules.extend_from_slice(added));
+    p.with_session(|session| {
+        let there = added.iter().map(|rule| Bound {
+            is_at_upf: true,
+            ..*rule
+        });
+        session.flows.rules.extend(there);
+    });
     // 3a or 3b, 4 and 5: the gNB and the UE
     let Some(outcome) = tell(p, change, procedure).await else {
         // It is idle by now. It is told when it is back: asked at once it would be asked for ever.
@@ -97,28 +105,43 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
         take_back(p, added).await;
         return false;
     }
+    if outcome.is_moving {
+        // It begins anew when the UE is there.
+        p.with(|state| state.wait_for_handover(p.session));
+        take_back(p, added).await;
+        return false;
+    }
     // 8a and 8b: the UPF sends packets to the UE, and forgets what is gone
-    let failed = failed(change, &outcome);
+    let mut failed = failed(change, &outcome);
     let is_good = |rule: &&Bound| failed & 1 << rule.pcc.id == 0;
     let good: Vec<Bound> = added.iter().filter(is_good).copied().collect();
     let (removed, ambr) = (change.removed.as_slice(), change.ambr);
-    if !good.is_empty() || !removed.is_empty() || ambr.is_some() {
-        ask(p, "8", MODIFY, |rules, w| {
+    let is_at_upf = |rule: &Bound| rule.is_at_upf;
+    let mut is_done = true;
+    if !good.is_empty() || removed.iter().any(is_at_upf) || ambr.is_some() {
+        is_done = ask(p, "8", MODIFY, |rules, w| {
             rules.create_downlink(w, &good)?;
             rules.remove(w, removed)?;
             ambr.map_or(Ok(()), |ambr| flow_rules::write_ambr(w, ambr))
         })
         .await;
     }
-    p.with(|state| state.settle(p.session, change, &outcome, failed));
-    if failed != 0 {
-        let why = match outcome.ue {
-            Some(Err(cause)) => format!("the UE refused them: {cause}"),
-            None => "the UE does not answer".to_owned(),
-            Some(Ok(())) => "the gNB has no room for them".to_owned(),
-        };
-        p.with(|state| state.rules_failed(p.session, failed, &why));
+    if !is_done {
+        failed |= good.iter().fold(0, |bits, rule| bits | 1 << rule.pcc.id);
     }
+    p.with(|state| {
+        state.settle(p.session, change, &outcome, failed, is_done);
+        if failed != 0 {
+            let why = match outcome.ue {
+                _ if !is_done => "the UPF refused them, or did not answer".to_owned(),
+                Some(Err(cause)) => format!("the UE refused them: {cause}"),
+                None => "the UE does not answer".to_owned(),
+                Some(Ok(())) => "the gNB has no room for them".to_owned(),
+            };
+            state.rules_failed(p.session, failed, &why);
+        }
+        state.reconcile(p.session, change);
+    });
     failed == 0
 }
 
@@ -147,10 +170,22 @@ async fn take_back(p: &Procedure, added: &[Bound]) {
         return;
     }
     let kind = MessageType::SESSION_MODIFICATION_REQUEST;
-    ask(p, "8", kind, |rules, w| rules.remove(w, added)).await;
-    p.with_session(|session| {
-        let is_added = |rule: &Bound| added.iter().any(|one| one.pcc == rule.pcc);
-        session.flows.rules.retain(|rule| !is_added(rule));
+    let is_added = |rule: &Bound| added.iter().any(|one| one.pcc == rule.pcc);
+    let there = p.with_session(|session| {
+        let there = session.flows.rules.iter().copied();
+        there.filter(is_added).collect::<Vec<_>>()
+    });
+    let there = there.unwrap_or_default();
+    if ask(p, "8", kind, |rules, w| rules.remove(w, &there)).await {
+        p.with_session(|session| session.flows.rules.retain(|rule| !is_added(rule)));
+        return;
+    }
+    // The UPF has them still: they are not wanted until they are gone.
+    let ids = added.iter().fold(0, |bits, rule| bits | 1 << rule.pcc.id);
+    p.with(|state| {
+        let why = "the UPF did not take them back";
+        state.rules_failed(p.session, ids, why);
+        state.try_again_later(p.session);
     });
 }
 
@@ -168,6 +203,7 @@ async fn tell(p: &Procedure, change: &Change, procedure: Option<u8>) -> Option<O
     let mut outcome = Outcome {
         ue: command.is_none().then_some(Ok(())),
         gnb: n2.is_none().then(ModifyResponse::default),
+        is_moving: false,
         is_interrupted: false,
     };
     let n2_kind = if n2.is_some() {
@@ -198,7 +234,7 @@ async fn tell(p: &Procedure, change: &Change, procedure: Option<u8>) -> Option<O
             p.transfer("3", n1, N2Sm::None, Container::NONE).await;
         }
         listen(p, &mut outcome, &mut is_gnb_silent).await;
-        if outcome.is_interrupted || outcome.ue.is_some() {
+        if outcome.is_interrupted || outcome.is_moving || outcome.ue.is_some() {
             break;
         }
     }
@@ -215,6 +251,10 @@ async fn listen(p: &Procedure, outcome: &mut Outcome, is_gnb_silent: &mut bool) 
             Some(Event::AtGnb(response)) => {
                 outcome.gnb = response;
                 *is_gnb_silent = false;
+            }
+            Some(Event::Moving) => {
+                outcome.is_moving = true;
+                return;
             }
             Some(_) => {
                 outcome.is_interrupted = true;
@@ -259,7 +299,10 @@ impl State {
         if session.flows.is_stale && session.is_accepted {
             return true;
         }
-        let change = self.change_of(id);
+        let change = self.change_of(id).filter(|_| !self.is_postponed(id));
+        // What somebody has not taken so often is left alone.
+        let is_given_up = session.flows.failures > limits::RECONCILIATIONS;
+        let change = change.filter(|change| !(is_given_up && change.added.is_empty()));
         change.is_some_and(|change| {
             let may_call = !change.added.is_empty() && !session.flows.is_called;
             session.downlink.is_some() && !session.flows.is_out_of_reach || may_call
@@ -267,27 +310,37 @@ impl State {
     }
 
     /// A change that was carried out.
-    fn settle(&mut self, id: SessionId, change: &Change, outcome: &Outcome, failed: u16) {
+    fn settle(
+        &mut self,
+        id: SessionId,
+        change: &Change,
+        outcome: &Outcome,
+        failed: u16,
+        is_at_upf: bool,
+    ) {
         self.counters.modified += 1;
         let request = change.request();
         let Some(session) = self.sessions.get_mut(id.0) else {
             return;
         };
-        if let Some(ambr) = change.ambr {
+        if let Some(ambr) = change.ambr.filter(|_| is_at_upf) {
             session.qos.ambr_bps = ambr;
         }
         let flows = &mut session.flows;
-        flows.rules.retain(|rule| {
-            let is_removed = |one: &&Bound| one.pcc == rule.pcc;
-            change.removed.iter().find(is_removed).is_none()
-        });
         // Whoever does not answer may know them.
         let is_told = !matches!(outcome.ue, Some(Err(_)));
+        let has_forgotten = outcome.ue == Some(Ok(()));
         for rule in &mut flows.rules {
+            if change.removed.iter().any(|one| one.pcc == rule.pcc) {
+                rule.is_told &= !has_forgotten;
+                rule.is_at_upf &= !is_at_upf;
+                rule.has_downlink &= rule.is_at_upf;
+            }
             let is_new = change.added.iter().any(|one| one.pcc == rule.pcc);
             rule.is_told |= is_new && is_told;
             rule.has_downlink |= is_new && failed & 1 << rule.pcc.id == 0;
         }
+        flows.rules.retain(|rule| rule.is_told || rule.is_at_upf);
         if let (Some(request), Some(response)) = (request, &outcome.gnb) {
             for qfi in &request.released {
                 flows.at_gnb &= !(1 << qfi);
@@ -296,6 +349,78 @@ impl State {
                 flows.at_gnb |= 1 << (qfi & 63);
             }
         }
+    }
+
+    /// What a side was to give up with this change and has still, it is asked for again.
+    fn reconcile(&mut self, id: SessionId, change: &Change) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        let flows = &mut session.flows;
+        let is_there = |rule: &Bound| flows.rules.iter().any(|one| one.pcc == rule.pcc);
+        let has_kept = change.removed.iter().any(is_there)
+            || change.added.is_empty() && flows.has_leftovers()
+            || change.ambr.is_some_and(|ambr| ambr != session.qos.ambr_bps);
+        match has_kept {
+            true => self.try_again_later(id),
+            false => flows.failures = 0,
+        }
+    }
+
+    /// A change that somebody has not taken is tried again.
+    fn try_again_later(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        let failures = session.flows.failures.saturating_add(1);
+        session.flows.failures = failures;
+        let after_ms = u64::from(failures) * limits::RECONCILIATION_MS;
+        let at = self.now.instant.plus_ms(after_ms);
+        self.postpone(id, Some(at));
+    }
+
+    /// A gNB says that the UE is about to go. If nothing comes of that, it is tried again all the same.
+    fn wait_for_handover(&mut self, id: SessionId) {
+        if !self.is_postponed(id) {
+            let until = self.now.instant.plus_ms(limits::RECONCILIATION_MS);
+            self.postpone(id, Some(until));
+        }
+    }
+
+    /// Flows of a session are not changed before then; none: now.
+    pub fn postpone(&mut self, id: SessionId, until: Option<Instant>) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        if let Some(before) = std::mem::replace(&mut session.flows.postponed, until) {
+            self.postponed.remove(&(before, id));
+        }
+        self.postponed.extend(until.map(|until| (until, id)));
+    }
+
+    fn is_postponed(&self, id: SessionId) -> bool {
+        let until = self.sessions.get(id.0).and_then(|s| s.flows.postponed);
+        until.is_some_and(|until| until > self.now.instant)
+    }
+
+    /// A session whose flows are to be looked at again now.
+    pub fn next_postponed(&mut self) -> Option<SessionId> {
+        let (until, id) = *self.postponed.first()?;
+        (until <= self.now.instant).then(|| {
+            self.postpone(id, None);
+            id
+        })
+    }
+
+    /// Whether a UPF has kept so long what it should not have that the session is better begun anew.
+    pub fn is_beyond_repair(&self, id: SessionId) -> bool {
+        let Some(session) = self.sessions.get(id.0) else {
+            return false;
+        };
+        let flows = &session.flows;
+        let is_wanted = |rule: &Bound| flows.wanted.contains(&rule.pcc);
+        let mut leftovers = flows.rules.iter().filter(|rule| !is_wanted(rule));
+        flows.failures > limits::RECONCILIATIONS && leftovers.any(|rule| rule.is_at_upf)
     }
 
     /// Network Instances of a session's UPF, and what its rules have in common.

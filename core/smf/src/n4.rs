@@ -155,19 +155,16 @@ impl State {
         asked.ok().map(|_| tag)
     }
 
-    /// Deletes a session that nobody waits for any more.
-    pub(crate) fn forget_at_upf(&mut self, upf: AtUpf) {
-        let kind = MessageType::SESSION_DELETION_REQUEST;
-        self.ask_upf(upf.association, upf.to, kind, upf.seid, |_| Ok(()));
-    }
-
     /// Takes a datagram; what procedures wait for is given back.
     pub(crate) fn n4_input(&mut self, from: SocketAddr, octets: &[u8]) -> Vec<(u64, Answer)> {
         let mut answers = Vec::new();
         for message in sluice_n4::messages(octets) {
             let (mut sent, now) = (Sent::default(), self.n4_now());
             match self.endpoint.handle(now, from, message, &mut sent) {
-                N4Input::Nothing => self.flush(sent),
+                N4Input::Nothing => {
+                    self.flush(sent);
+                    self.answered_late(from, message);
+                }
                 N4Input::Response(response) => {
                     self.flush(sent);
                     let answer = self.read_answer(&response);
@@ -283,29 +280,6 @@ impl State {
         sessions.any(|session| session.loss == Loss::Restarted)
     }
 
-    /// The UPF of a session that was given up is to delete it: now, or when it answers again. One whose
-    /// association has ended has it no more.
-    pub(crate) fn forget_given_up(&mut self, upf: AtUpf) {
-        let Some(association) = self.endpoint.association(upf.association) else {
-            return;
-        };
-        if association.is_established() && !association.is_lost() {
-            self.forget_at_upf(upf);
-        } else if self.orphans.len() < limits::SESSIONS {
-            self.orphans.push(upf);
-        }
-    }
-
-    /// Sessions that were given up while their UPF did not answer: it has them no more, or is to delete
-    /// them.
-    fn forget_orphans(&mut self, association: AssociationId, deletes: bool) {
-        let is_its = |upf: &mut AtUpf| upf.association == association;
-        let orphans: Vec<AtUpf> = self.orphans.extract_if(.., is_its).collect();
-        for upf in orphans.into_iter().filter(|_| deletes) {
-            self.forget_at_upf(upf);
-        }
-    }
-
     fn lose_at(&mut self, association: AssociationId, loss: Loss) -> Vec<SessionId> {
         let lost = self.sessions_at(association);
         for id in &lost {
@@ -389,7 +363,7 @@ impl State {
         answer.unwrap_or(Answer::Nothing)
     }
 
-    fn read_established(&self, response: &Response<'_>) -> Option<Answer> {
+    pub(crate) fn read_established(&self, response: &Response<'_>) -> Option<Answer> {
         let mut answer = SessionEstablishmentResponse::default();
         let read = answer.parse_into(response.body);
         if answer.cause != Cause::default() && !answer.cause.is_acceptance() {

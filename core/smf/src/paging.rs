@@ -69,7 +69,6 @@ pub(crate) async fn due(p: Procedure) {
         // The next packet may try again.
         Some((Reaching::Dropping, _)) => {
             downlink(&p, "", Downlink::Wait).await;
-            p.with(|state| state.reach(p.session, None));
         }
         None => {}
     }

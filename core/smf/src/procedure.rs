@@ -42,6 +42,8 @@ pub(crate) enum Event {
     ModificationAnswer(Result<(), SessionCause>),
     /// What the gNB has changed; none if nothing.
     AtGnb(Option<ModifyResponse>),
+    /// It changes nothing now: the UE is about to go to another one.
+    Moving,
     /// The session ends, or the UE is idle.
     Interrupted,
 }
@@ -55,7 +57,7 @@ impl Kind {
             (Self::ReleaseComplete, Event::ReleaseComplete)
             | (
                 Self::Modification,
-                Event::ModificationAnswer(_) | Event::AtGnb(_) | Event::Interrupted,
+                Event::ModificationAnswer(_) | Event::AtGnb(_) | Event::Moving | Event::Interrupted,
             ) => true,
             _ => false,
         }

@@ -6,6 +6,7 @@ use sluice_sbi::{Container, Done, N2Sm, SmContextUpdated};
 use sluice_wire::pfcp::MessageType;
 
 use crate::limits;
+use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::session::Loss;
 
@@ -91,16 +92,23 @@ fn for_gnb(was_up: bool) -> (N2Sm, Container) {
     }
 }
 
-/// The UPF deletes the session. One that does not answer, or has lost it, has none.
+/// The UPF deletes the session. One that does not answer is asked again when nobody waits for it any more; one
+/// that was restarted has none.
 pub(crate) async fn delete(p: &Procedure, step: &'static str) {
     let is_there = p.with_session(|session| session.loss == Loss::None);
+    let mut is_answered = false;
     if is_there == Some(true) {
         let kind = MessageType::SESSION_DELETION_REQUEST;
-        p.ask_upf(step, kind, |_| Ok(())).await;
+        is_answered = p.ask_upf(step, kind, |_| Ok(())).await != Answer::Nothing;
     }
-    let given_up = p.with_session(|session| session.upf.filter(|_| session.loss == Loss::Gone));
+    let given_up = p.with_session(|session| {
+        let is_gone = session.loss == Loss::Gone;
+        session
+            .upf
+            .filter(|_| is_gone || session.loss == Loss::None && !is_answered)
+    });
     if let Some(upf) = given_up.flatten() {
-        p.with(|state| state.forget_given_up(upf));
+        p.with(|state| state.forget_at_upf(upf));
     }
     p.with_session(|session| {
         session.upf = None;

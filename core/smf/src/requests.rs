@@ -1,7 +1,7 @@
 //! Requests of other functions: which session they are for, and what they begin.
 
 use sluice_n1::{SessionUplink, transaction};
-use sluice_n2::ModifyResponse;
+use sluice_n2::{ModifyResponse, qos_flow::read_modify_failure};
 use sluice_sbi::{
     CreateSmContext, Effect, Message, NotifySmPolicy, NotifySubscription, Problem, RequestId,
     SmChange, SmContextUpdated, SmPolicyNotified, UpdateSmContext,
@@ -129,7 +129,13 @@ impl Smf {
                 }
             }
             SmChange::Modified => Event::AtGnb(update.n2.get().and_then(ModifyResponse::decode)),
-            SmChange::ModifyFailed => Event::AtGnb(None),
+            SmChange::ModifyFailed => {
+                let why = read_modify_failure(update.n2.get().unwrap_or_default());
+                match why.is_handover() {
+                    true => Event::Moving,
+                    false => Event::AtGnb(None),
+                }
+            }
             _ => return false,
         };
         self.tell(id, event)

@@ -130,8 +130,12 @@ pub(crate) struct Mobility {
     pub target: Option<Tunnel>,
     /// Flows that it has.
     pub qfis: Vec<u8>,
-    /// The UPF forwards packets.
+    /// Those that it was asked for, a bit for each.
+    pub asked: u64,
+    /// The UPF forwards packets, or may do so.
     pub forwards: bool,
+    /// Flows that it forwards by rules of their own.
+    pub forwarded: Vec<u8>,
     /// Until then.
     pub until: Option<Instant>,
 }

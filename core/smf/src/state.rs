@@ -12,7 +12,8 @@ use sluice_sbi::{
 
 use crate::config::Config;
 use crate::limits;
-use crate::session::{AtUpf, Session, SessionId, Usage};
+use crate::orphans::Orphan;
+use crate::session::{Session, SessionId, Usage};
 
 /// What happened so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,6 +32,8 @@ pub struct Counters {
     pub modifications_refused: u64,
     /// Flows for which there was no room at UPF, gNB or UE.
     pub rules_refused: u64,
+    /// Establishments that UPFs answered when they were given up; they were deleted.
+    pub late_establishments: u64,
     /// Sessions that restarted UPFs got again.
     pub restored: u64,
     /// Usage reports of UPFs.
@@ -96,12 +99,20 @@ pub(crate) struct State {
     pub tags: u64,
     /// Sessions for whose packets something is done, by the time until which it is.
     pub reaching: BTreeSet<(Instant, SessionId)>,
+    /// Sessions whose flows are to be looked at again, by the time when.
+    pub postponed: BTreeSet<(Instant, SessionId)>,
     /// Sessions whose UPFs forward packets between gNBs, by when that ends.
     pub forwarding: BTreeSet<(Instant, SessionId)>,
     /// When sessions of UPFs that do not answer are given up.
     pub given_up_at: BTreeMap<AssociationId, Instant>,
     /// Sessions that were given up, and that their UPFs may still have.
-    pub orphans: Vec<AtUpf>,
+    pub orphans: Vec<Orphan>,
+    /// When the first of those is asked for again.
+    pub orphans_at: Instant,
+    /// Deletions that nobody waits for.
+    pub deleting: BTreeMap<u64, Orphan>,
+    /// Establishments that were given up, by our SEIDs: where, and until when an answer may come.
+    pub given_up: BTreeMap<u64, (AssociationId, Instant)>,
     /// Sessions that their restarted UPFs are to get again.
     pub to_restore: VecDeque<SessionId>,
     /// Sessions that are still to be released, once the SMF ends.
@@ -132,9 +143,13 @@ impl State {
             asked: BTreeMap::new(),
             tags: 0,
             reaching: BTreeSet::new(),
+            postponed: BTreeSet::new(),
             forwarding: BTreeSet::new(),
             given_up_at: BTreeMap::new(),
             orphans: Vec::new(),
+            orphans_at: Instant::NEVER,
+            deleting: BTreeMap::new(),
+            given_up: BTreeMap::new(),
             to_restore: VecDeque::new(),
             to_end: None,
             with_packets: Vec::new(),
@@ -144,6 +159,24 @@ impl State {
             refused_for: None,
             counters: Counters::default(),
         }
+    }
+
+    /// How much is kept of sessions, by what it is.
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let guaranteed = self.guaranteed.values().filter(|sum| **sum != (0, 0));
+        vec![
+            ("SMF: sessions", self.sessions.len()),
+            ("SMF: sessions by identity", self.by_identity.len()),
+            ("SMF: calls", self.calls.waiting()),
+            ("SMF: requests to UPFs", self.asked.len()),
+            ("SMF: sessions to be reached", self.reaching.len()),
+            ("SMF: sessions to be looked at", self.postponed.len()),
+            ("SMF: sessions that are forwarded", self.forwarding.len()),
+            ("SMF: sessions to be deleted", self.orphans.len()),
+            ("SMF: deletions", self.deleting.len()),
+            ("SMF: sessions to be restored", self.to_restore.len()),
+            ("SMF: guaranteed bit rates", guaranteed.count()),
+        ]
     }
 
     /// What an operator sees.
@@ -193,6 +226,7 @@ impl State {
         self.answer(id, Problem::ContextNotFound.into());
         self.end_mobility(id);
         self.reach(id, None);
+        self.postpone(id, None);
         self.give_back(id);
         let policy = self
             .sessions

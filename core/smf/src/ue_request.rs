@@ -1,9 +1,9 @@
 //! PDU session modification that a UE asks for (TS 23.502, 4.3.3.2, step 1a; TS 24.501, 6.4.2): a flow of
-//! its own, or the end of one.
+//! its own, other filters or bit rates of one, or its end.
 
 use sluice_n1::{
-    FilterDirection, FlowOperation, ModificationRequest, PacketFilter, QosRule, RuleOperation,
-    SessionCause, SessionDownlink,
+    FilterDirection, FlowDescription, FlowOperation, ModificationRequest, PacketFilter, QosRule,
+    RuleOperation, SessionCause, SessionDownlink,
 };
 use sluice_sbi::{
     FILTERS, Filter, FlowDirection, PccRule, PolicyTrigger, Problem, RuleName, SmContextUpdated,
@@ -14,6 +14,9 @@ use crate::flows::{Flows, rule_id};
 use crate::modification;
 use crate::procedure::Procedure;
 
+/// The number of the default rule in NAS.
+const DEFAULT_RULE: u8 = 1;
+
 /// What a UE wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wish {
@@ -21,6 +24,8 @@ enum Wish {
     Create(PccRule),
     /// The end of rules, a bit for each.
     Delete(u16),
+    /// The rule of this number is to be otherwise.
+    Change(u8, PccRule),
 }
 
 /// The procedure; it answers the AMF's request.
@@ -68,6 +73,13 @@ async fn carry_out(p: &Procedure, wish: Wish, procedure: u8) -> Result<(), Sessi
     let (trigger, rules, requested) = match wish {
         Wish::Create(rule) => (PolicyTrigger::ResourceRequested, 0, rule),
         Wish::Delete(rules) => (PolicyTrigger::ResourceReleased, rules, PccRule::NONE),
+        Wish::Change(id, rule) => {
+            // The one that is there stays if there is no room for the other.
+            if !p.with(|state| state.may_change(p.session, id, &rule)) {
+                return Err(SessionCause::INSUFFICIENT_RESOURCES);
+            }
+            (PolicyTrigger::ResourceModified, 1 << id, rule)
+        }
     };
     let update = UpdateSmPolicy {
         policy: policy.into(),
@@ -105,7 +117,8 @@ fn by_problem(problem: Problem) -> SessionCause {
     }
 }
 
-/// What the UE wants: one new rule with its flow, or the end of rules; anything else is not offered.
+/// What the UE wants: one new rule with its flow, one that is otherwise, or the end of rules; more than that
+/// in one message is not offered.
 fn wish(flows: &Flows, request: &ModificationRequest) -> Result<Wish, SessionCause> {
     let is = |operation| move |rule: &&QosRule| rule.operation == operation;
     let new: Vec<&QosRule> = request
@@ -129,6 +142,7 @@ fn wish(flows: &Flows, request: &ModificationRequest) -> Result<Wish, SessionCau
             }
             Ok(Wish::Delete(ids))
         }
+        ([], []) if let [rule] = request.rules.as_slice() => change(flows, rule, request),
         _ => Err(SessionCause::NOT_SUPPORTED),
     }
 }
@@ -142,23 +156,7 @@ fn create(
     if rule.is_default || matches!(rule.precedence, 0 | 255) || flows.rules.iter().any(is_taken) {
         return Err(SessionCause::SEMANTICS_OF_QOS);
     }
-    if rule.filters.is_empty() {
-        return Err(SessionCause::SYNTAX_OF_QOS);
-    }
-    if rule.filters.len() > FILTERS {
-        return Err(SessionCause::INSUFFICIENT_RESOURCES);
-    }
-    for (at, filter) in rule.filters.iter().enumerate() {
-        if rule.filters[..at]
-            .iter()
-            .any(|before| before.id == filter.id)
-        {
-            return Err(SessionCause::SYNTAX_OF_FILTERS);
-        }
-        if filter.has_others {
-            return Err(SessionCause::SEMANTICS_OF_FILTERS);
-        }
-    }
+    check_filters(&rule.filters)?;
     let mut wanted = request.flows.iter();
     let flow = wanted.find(|flow| flow.qfi == rule.qfi && flow.operation == FlowOperation::Create);
     let flow = flow.ok_or(SessionCause::SEMANTICS_OF_QOS)?;
@@ -175,6 +173,137 @@ fn create(
         maximum_down_bps: most_down.into(),
         maximum_up_bps: most_up.into(),
         ..new.ok_or(SessionCause::INSUFFICIENT_RESOURCES)?
+    })
+}
+
+/// New filters of a rule. They have no numbers of their own yet (9.11.4.13), or different ones.
+fn check_filters(filters: &[PacketFilter]) -> Result<(), SessionCause> {
+    if filters.is_empty() {
+        return Err(SessionCause::SYNTAX_OF_QOS);
+    }
+    if filters.len() > FILTERS {
+        return Err(SessionCause::INSUFFICIENT_RESOURCES);
+    }
+    for (at, filter) in filters.iter().enumerate() {
+        let mut before = filters[..at].iter();
+        if filter.id != 0 && before.any(|before| before.id == filter.id) {
+            return Err(SessionCause::SYNTAX_OF_FILTERS);
+        }
+        // Conditions that no packet of the session can be asked for, as those of Ethernet.
+        if filter.has_others {
+            return Err(SessionCause::SEMANTICS_OF_FILTERS);
+        }
+    }
+    Ok(())
+}
+
+/// A rule of the UE's own with other filters, another precedence, or a flow of other bit rates.
+fn change(
+    flows: &Flows,
+    rule: &QosRule,
+    request: &ModificationRequest,
+) -> Result<Wish, SessionCause> {
+    let mut there = flows.rules.iter();
+    let known = there.find(|one| rule_id(&one.pcc) == rule.id);
+    let known = known.ok_or(match rule.id {
+        DEFAULT_RULE => SessionCause::NOT_SUPPORTED,
+        _ => SessionCause::SEMANTICS_OF_QOS,
+    })?;
+    // It stays in its flow.
+    if !matches!(rule.qfi, 0) && rule.qfi != known.qfi {
+        return Err(SessionCause::NOT_SUPPORTED);
+    }
+    let precedence = match rule.precedence {
+        0 => known.pcc.precedence,
+        255 => return Err(SessionCause::SEMANTICS_OF_QOS),
+        precedence => precedence,
+    };
+    let is_taken =
+        |one: &crate::flows::Bound| one.pcc.id != known.pcc.id && one.pcc.precedence == precedence;
+    if flows.rules.iter().any(is_taken) {
+        return Err(SessionCause::SEMANTICS_OF_QOS);
+    }
+    let filters = changed_filters(&known.pcc, rule)?;
+    let name = RuleName::new(&format!("ue-{precedence}")).ok_or(SessionCause::REJECTED)?;
+    let new = PccRule::new(name, precedence, known.pcc.five_qi, &filters);
+    let new = new.ok_or(SessionCause::INSUFFICIENT_RESOURCES)?;
+    let new = PccRule {
+        id: 0,
+        name,
+        precedence,
+        filters: new.filters,
+        filter: new.filter,
+        ..known.pcc
+    };
+    let mut others = request.flows.iter();
+    let flow = others.find(|flow| flow.qfi == known.qfi);
+    let new = match flow {
+        Some(flow) => changed_flow(flows, known, new, flow)?,
+        None => new,
+    };
+    match flow.is_some() || request.flows.is_empty() {
+        true => Ok(Wish::Change(known.pcc.id, new)),
+        // Another flow has nothing to do with the rule.
+        false => Err(SessionCause::SEMANTICS_OF_QOS),
+    }
+}
+
+/// Filters of a rule as they are to be.
+fn changed_filters(known: &PccRule, rule: &QosRule) -> Result<Vec<Filter>, SessionCause> {
+    let there: Vec<Filter> = known.filters().collect();
+    let new = || rule.filters.iter().map(filter);
+    let filters = match rule.operation {
+        RuleOperation::AddFilters => {
+            check_filters(&rule.filters)?;
+            there.into_iter().chain(new()).collect()
+        }
+        RuleOperation::ReplaceFilters => {
+            check_filters(&rule.filters)?;
+            new().collect()
+        }
+        RuleOperation::DeleteFilters => {
+            // As the UE was told them: from 1 on.
+            let is_gone = |at: usize| rule.filters.iter().any(|one| usize::from(one.id) == at);
+            let numbered = (1..).zip(there);
+            let kept = numbered.filter(|(at, _)| !is_gone(*at));
+            kept.map(|(_, filter)| filter).collect()
+        }
+        _ if rule.filters.is_empty() => there,
+        _ => return Err(SessionCause::SYNTAX_OF_QOS),
+    };
+    match filters.len() {
+        0 => Err(SessionCause::SEMANTICS_OF_QOS),
+        1..=FILTERS => Ok(filters),
+        _ => Err(SessionCause::INSUFFICIENT_RESOURCES),
+    }
+}
+
+/// The same rule in a flow of other bit rates or another 5QI, which it must have for itself.
+fn changed_flow(
+    flows: &Flows,
+    known: &crate::flows::Bound,
+    rule: PccRule,
+    flow: &FlowDescription,
+) -> Result<PccRule, SessionCause> {
+    let mut others = flows.rules.iter().filter(|one| one.pcc.id != known.pcc.id);
+    let is_shared = others.any(|one| one.qfi == known.qfi) || known.qfi == crate::session::QFI;
+    if is_shared {
+        return Err(SessionCause::NOT_SUPPORTED);
+    }
+    if flow.operation != FlowOperation::Modify {
+        return Err(SessionCause::SEMANTICS_OF_QOS);
+    }
+    let (least_down, least_up) = flow
+        .guaranteed_bps
+        .unwrap_or((rule.guaranteed_down_bps.get(), rule.guaranteed_up_bps.get()));
+    let (most_down, most_up) = flow.maximum_bps.unwrap_or(rule.maximum_bps());
+    Ok(PccRule {
+        five_qi: flow.five_qi.unwrap_or(rule.five_qi),
+        guaranteed_down_bps: least_down.into(),
+        guaranteed_up_bps: least_up.into(),
+        maximum_down_bps: most_down.into(),
+        maximum_up_bps: most_up.into(),
+        ..rule
     })
 }
 
@@ -196,7 +325,6 @@ fn filter(told: &PacketFilter) -> Filter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_n1::FlowDescription;
 
     fn request(rule: QosRule, flow: FlowDescription) -> ModificationRequest {
         ModificationRequest {
@@ -266,9 +394,18 @@ mod tests {
             (
                 QosRule {
                     operation: RuleOperation::AddFilters,
+                    id: DEFAULT_RULE,
                     ..rule()
                 },
                 SessionCause::NOT_SUPPORTED,
+            ),
+            (
+                QosRule {
+                    operation: RuleOperation::AddFilters,
+                    id: 7,
+                    ..rule()
+                },
+                SessionCause::SEMANTICS_OF_QOS,
             ),
             (QosRule::deleted(1), SessionCause::SEMANTICS_OF_QOS),
         ] {

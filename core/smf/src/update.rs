@@ -92,7 +92,9 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
     p.with_session(|session| session.flows.is_called = false);
     if is_up {
         // The session goes on without those that it has not, which the UE is told.
-        p.with(|state| state.has_flows(p.session, &qfis.unwrap_or_default()));
+        let asked = p.with_session(|session| session.flows.asked_at_setup());
+        let (asked, qfis) = (asked.unwrap_or_default(), qfis.unwrap_or_default());
+        p.with(|state| state.has_flows(p.session, asked, &qfis));
     }
     if !is_up {
         // 18: a session without downlink is none; the UE shall ask again.
@@ -154,7 +156,6 @@ fn activate(p: &Procedure) {
 async fn deactivate(p: &Procedure) {
     if p.with_session(|session| session.downlink.is_some()) == Some(true) {
         downlink(p, "6", Downlink::Wait).await;
-        p.with(|state| state.reach(p.session, None));
     }
     done(p);
 }

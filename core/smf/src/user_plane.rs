@@ -5,10 +5,11 @@ use sluice_n2::{PacketType, SetupRequest};
 use sluice_sbi::Container;
 use sluice_wire::pfcp::MessageType;
 
+use crate::limits;
 use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::rules::{self, Downlink};
-use crate::session::Session;
+use crate::session::{Reaching, Session};
 
 /// PDU Session Resource Setup Request Transfer of an established session.
 pub(crate) fn setup(session: &Session) -> Option<Container> {
@@ -56,6 +57,19 @@ pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink
         p.with_session(|session| {
             session.downlink = gnb;
             session.flows.is_out_of_reach = false;
+        });
+    }
+    if wanted == Downlink::Wait {
+        p.with(|state| {
+            let has_upf = state
+                .sessions
+                .get(p.session.0)
+                .is_some_and(|session| session.upf.is_some());
+            // A UPF that goes on sending to the gNB would never tell of packets: it is asked again.
+            let again = state.now.instant.plus_ms(limits::RECONCILIATION_MS);
+            let is_unsure = answer == Answer::Nothing && has_upf;
+            let again = is_unsure.then_some((Reaching::Dropping, again));
+            state.reach(p.session, again);
         });
     }
     is_done

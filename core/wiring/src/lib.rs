@@ -322,6 +322,11 @@ impl Core {
         self.refused.drain(..).collect()
     }
 
+    /// The AUSF, for operators.
+    pub fn ausf(&self) -> &Ausf {
+        &self.ausf
+    }
+
     /// The AMF, for operators.
     pub fn amf(&self) -> &Amf {
         &self.amf

@@ -185,6 +185,31 @@ impl SecurityContext {
         Some(octets)
     }
 
+    /// The plain message of one that was protected and ciphered at this end and has not been delivered: sent
+    /// as it is after later ones, the other end would not take it. None of any other octets.
+    pub fn take_back(&self, octets: &[u8]) -> Option<Vec<u8>> {
+        let Some(Envelope::Protected(message)) = Envelope::open(octets) else {
+            return None;
+        };
+        let (&sequence_number, inside) = message.covered.split_first()?;
+        // The last count before the next one that shows this number.
+        let next = self.send?;
+        let back = u32::from(
+            next.sequence_number()
+                .wrapping_sub(sequence_number)
+                .wrapping_sub(1),
+        );
+        let count = NasCount::new(next.get().checked_sub(back + 1)?)?;
+        let direction = self.side.sends();
+        let is_ours = self.keys.mac(count, direction, message.covered) == message.mac;
+        if !is_ours || message.header != Header::Ciphered {
+            return None;
+        }
+        let mut plain = inside.to_vec();
+        self.keys.cipher(count, direction, &mut plain);
+        Some(plain)
+    }
+
     /// Checks a message's MAC and deciphers it. Each count is taken once: what was seen before, or
     /// is older than what was seen, has another count and so another MAC.
     pub fn verify(&mut self, message: &Protected<'_>) -> Option<Verified> {
@@ -245,6 +270,26 @@ mod tests {
             Envelope::Protected(message) => context.verify(&message).map(|v| v.plain),
             Envelope::Plain(_) => None,
         }
+    }
+
+    #[test]
+    fn a_message_that_was_not_delivered_is_taken_back_by_who_sent_it() {
+        let (mut network, mut ue) = both_ends();
+        let sent: Vec<_> = (0..300)
+            .map(|_| network.protect(Header::Ciphered, &PLAIN).expect("a count"))
+            .collect();
+        // The last 256 have sequence numbers of their own.
+        for octets in &sent[44..] {
+            assert_eq!(network.take_back(octets).as_deref(), Some(&PLAIN[..]));
+        }
+        assert_eq!(network.take_back(&sent[43]), None);
+        assert_eq!(ue.take_back(&sent[299]), None);
+        assert_eq!(network.take_back(&PLAIN), None);
+        let of_ue = ue.protect(Header::Ciphered, &PLAIN).expect("a count");
+        assert_eq!(network.take_back(&of_ue), None);
+        let mut changed = sent[299].clone();
+        changed[8] ^= 1;
+        assert_eq!(network.take_back(&changed), None);
     }
 
     #[test]

@@ -301,6 +301,11 @@ fn length_of(kind: u8) -> Option<usize> {
         0x40 | 0x50 | 0x70 => 2,
         0x41 | 0x51 | 0x60 => 4,
         0x80 => 3,
+        // Of Ethernet: addresses, VLANs and their priorities, Ethertype, ranges of addresses.
+        0x81 | 0x82 => 6,
+        0x83 | 0x84 | 0x87 => 2,
+        0x85 | 0x86 => 1,
+        0x88 | 0x89 => 12,
         _ => return None,
     })
 }
@@ -344,7 +349,9 @@ fn read_component(filter: &mut PacketFilter, kind: u8, value: &[u8]) -> Result<(
             if filter.remote.is_some() {
                 return Err(CONFLICT);
             }
-            filter.remote = Some((IpAddr::V6(Ipv6Addr::from(octets)), len));
+            let mask = u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0);
+            let prefix = Ipv6Addr::from_bits(u128::from_be_bytes(octets) & mask);
+            filter.remote = Some((IpAddr::V6(prefix), len));
         }
         (0x30, [protocol]) => filter.protocol = Some(*protocol),
         (0x40 | 0x41, value) if filter.local_ports.is_none() => {
@@ -427,6 +434,48 @@ mod tests {
             ),
         ] {
             assert_eq!(read(octets), Err(cause), "{octets:?}");
+        }
+    }
+
+    /// A UE may tell its peer's whole address beside the length of a prefix.
+    #[test]
+    fn a_prefix_is_what_its_length_says() {
+        let address: Ipv6Addr = "2001:db8:1:2:3:4:5:6".parse().expect("an address");
+        for (len, prefix) in [(0, "::"), (32, "2001:db8::"), (128, "2001:db8:1:2:3:4:5:6")] {
+            let told = QosRule {
+                filters: vec![PacketFilter {
+                    remote: Some((IpAddr::V6(address), len)),
+                    ..PacketFilter::ALL
+                }],
+                ..QosRule::default_of(1)
+            };
+            let rules = read(&write(&[told])).expect("rules");
+            let prefix: Ipv6Addr = prefix.parse().expect("a prefix");
+            assert_eq!(rules[0].filters[0].remote, Some((IpAddr::V6(prefix), len)));
+        }
+    }
+
+    /// What is of Ethernet is read over: the filter has more to ask than a session of IP can know.
+    #[test]
+    fn components_of_ethernet_are_known_by_their_length() {
+        for (kind, length) in [
+            (0x81, 6),
+            (0x82, 6),
+            (0x83, 2),
+            (0x84, 2),
+            (0x85, 1),
+            (0x86, 1),
+        ]
+        .into_iter()
+        .chain([(0x87, 2), (0x88, 12), (0x89, 12)])
+        {
+            let components = [&[kind][..], &vec![0; length]].concat();
+            let filter = read_filter(0x31, &components).expect("a filter");
+            assert!(filter.has_others, "{kind:x}");
+            assert_eq!(
+                read_filter(0x31, &components[..length]),
+                Err(SessionCause::SYNTAX_OF_FILTERS)
+            );
         }
     }
 

@@ -85,6 +85,13 @@ impl Cause {
     /// Anything else.
     pub const UNSPECIFIED: Self = Self::Misc(5);
 
+    /// Whether it says that the UE is about to go to another gNB, or to come (TS 38.413, 9.3.1.2): what is
+    /// refused for it may be tried again there.
+    pub fn is_handover(self) -> bool {
+        // Within NG-RAN by N2, to another system, by Xn.
+        matches!(self, Self::RadioNetwork(31..=33))
+    }
+
     pub(crate) fn read(cause: &ngap::Cause) -> Self {
         match cause {
             ngap::Cause::radioNetwork(value) => Self::RadioNetwork(*value as u8),

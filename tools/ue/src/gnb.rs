@@ -73,6 +73,8 @@ pub struct Gnb {
     pub no_guaranteed: bool,
     /// It does not answer changes of flows.
     pub no_modifications: bool,
+    /// It refuses changes of flows and of keys for this cause.
+    pub refuses_changes: Option<Cause>,
     /// Sessions for which it has no room when a UE comes by handover.
     pub refuses: BTreeSet<u8>,
     /// It tells other algorithms of a UE than it was told.
@@ -113,6 +115,7 @@ impl Gnb {
             no_sessions: false,
             no_guaranteed: false,
             no_modifications: false,
+            refuses_changes: None,
             refuses: BTreeSet::new(),
             lies: false,
             is_silent: false,
@@ -166,6 +169,16 @@ impl Gnb {
     /// The AMF's name of a UE's connection.
     pub fn amf_id(&self, ue: RanUeId) -> Option<AmfUeId> {
         self.ues.get(&ue)?.amf
+    }
+
+    /// How many UEs it has, or expects.
+    pub fn connections(&self) -> usize {
+        self.ues.len()
+    }
+
+    /// It forgets a UE without a word.
+    pub fn forget_ue(&mut self, ue: RanUeId) {
+        self.ues.remove(&ue);
     }
 
     /// It has lost its association, and all UEs with it.
@@ -341,6 +354,10 @@ impl Gnb {
     /// A UE's key is another from now on.
     fn change(&mut self, change: &ContextModification) -> Vec<FromGnb> {
         let ids = change.ids;
+        if let Some(cause) = self.refuses_changes {
+            let failure = FromRan::UeContextModificationFailure { ids, cause };
+            return vec![FromGnb::ToAmf(failure.encode())];
+        }
         let ue = self.ues.get_mut(&ids.1);
         let Some(context) = ue.and_then(|ue| ue.context.as_mut()) else {
             return self.unknown(ids);
@@ -436,11 +453,19 @@ impl Gnb {
         asked: Vec<SessionModification>,
     ) -> Vec<FromGnb> {
         let no_guaranteed = self.no_guaranteed;
+        let refuses = self.refuses_changes;
         let Some(ue) = self.ues.get_mut(&ids.1) else {
             return self.unknown(ids);
         };
         let (mut results, mut done) = (SessionResults::default(), Vec::new());
         for one in asked {
+            if let Some(why) = refuses {
+                // Nor is anything told to the UE.
+                results
+                    .failed
+                    .push((one.session, qos_flow::modify_failure(why)));
+                continue;
+            }
             let request = ModifyRequest::decode(&one.transfer);
             let (Some(request), Some(known)) = (request, ue.sessions.get_mut(&one.session)) else {
                 let why = qos_flow::modify_failure(Cause::UNSPECIFIED);

@@ -58,7 +58,21 @@ impl Peer {
         let mut sent = Sent::default();
         match self.endpoint.handle(now, SMF.into(), octets, &mut sent) {
             N4Input::Nothing => {}
-            N4Input::Session(request) => self.asked.push(request.header().message_type),
+            N4Input::Session(request) => {
+                let kind = request.header().message_type;
+                self.asked.push(kind);
+                if kind == MessageType::SESSION_DELETION_REQUEST {
+                    let answer = SessionDeletionResponse {
+                        cause: Cause::REQUEST_ACCEPTED,
+                        ..SessionDeletionResponse::default()
+                    };
+                    let (reply, seid) = (request.reply, Some(Seid(1)));
+                    let replied = self
+                        .endpoint
+                        .reply(now, reply, seid, &mut sent, |w| answer.emit(w));
+                    replied.expect("room");
+                }
+            }
             N4Input::Response(response) => {
                 let mut answer = SessionReportResponse::default();
                 answer.parse_into(response.body).expect("a sound answer");
@@ -326,7 +340,7 @@ fn a_session_that_is_given_up_late_is_deleted_at_once_where_its_upf_is_back() {
     net.smf
         .state
         .borrow_mut()
-        .forget_given_up(upf.expect("there"));
+        .forget_at_upf(upf.expect("there"));
     let effects = std::mem::take(&mut net.smf.state.borrow_mut().effects);
     let mut net = net;
     net.carry(effects);

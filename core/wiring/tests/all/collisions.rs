@@ -163,6 +163,8 @@ fn a_second_registration_replaces_the_first() {
     world.connect(0, nas);
     assert_eq!(world.core.amf().procedures(), ["9b"]);
     world.ue_mut(0).behaviour.silent = false;
+    // An identical one would change nothing (5.5.1.2.8 d).
+    world.ue_mut(0).follow_on = true;
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.say(0, nas);
     world.assert_registered(0);

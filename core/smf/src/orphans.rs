@@ -1,0 +1,146 @@
+//! Sessions that a UPF may have and that nobody wants any more: those whose deletion it has not answered,
+//! and those whose establishment it answers when it was given up (TS 29.244, 6.4).
+
+use core::net::SocketAddr;
+
+use sluice_n4::{AssociationId, Response};
+use sluice_sbi::Instant;
+use sluice_wire::pfcp::{Header, MessageType};
+
+use crate::limits;
+use crate::n4::Answer;
+use crate::session::{AtUpf, SessionId};
+use crate::state::State;
+
+/// A session that a UPF is to delete.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Orphan {
+    upf: AtUpf,
+    /// How often it was asked.
+    tries: u8,
+    /// When it is asked again; never before it answers at all, if it does not.
+    at: Instant,
+}
+
+impl State {
+    /// Deletes a session that nobody waits for any more.
+    pub(crate) fn forget_at_upf(&mut self, upf: AtUpf) {
+        let at = self.now.instant;
+        self.delete_orphan(Orphan { upf, tries: 0, at });
+    }
+
+    /// Now, or when its UPF answers again. One whose association has ended has it no more.
+    fn delete_orphan(&mut self, orphan: Orphan) {
+        let upf = orphan.upf;
+        let Some(association) = self.endpoint.association(upf.association) else {
+            return;
+        };
+        if !association.is_established() || association.is_lost() {
+            let at = Instant::NEVER;
+            return self.keep_orphan(Orphan { at, ..orphan });
+        }
+        let kind = MessageType::SESSION_DELETION_REQUEST;
+        match self.ask_upf(upf.association, upf.to, kind, upf.seid, |_| Ok(())) {
+            Some(tag) => {
+                self.deleting.insert(tag, orphan);
+            }
+            // Too much is under way.
+            None => self.keep_orphan(self.later(orphan)),
+        }
+    }
+
+    fn later(&self, orphan: Orphan) -> Orphan {
+        Orphan {
+            tries: orphan.tries + 1,
+            at: self.now.instant.plus_ms(limits::ORPHAN_MS),
+            ..orphan
+        }
+    }
+
+    fn keep_orphan(&mut self, orphan: Orphan) {
+        if orphan.tries < limits::ORPHAN_TRIES && self.orphans.len() < limits::SESSIONS {
+            self.orphans_at = self.orphans_at.min(orphan.at);
+            self.orphans.push(orphan);
+        }
+    }
+
+    /// Whether this answers a deletion that nobody waits for.
+    pub(crate) fn is_deleted(&mut self, tag: u64, answer: Answer) -> bool {
+        let Some(orphan) = self.deleting.remove(&tag) else {
+            return false;
+        };
+        // One that refuses has it no more.
+        if answer == Answer::Nothing {
+            self.keep_orphan(self.later(orphan));
+        }
+        true
+    }
+
+    /// Those whose time has come.
+    pub(crate) fn delete_orphans(&mut self) {
+        let now = self.now.instant;
+        if self.orphans_at > now {
+            return;
+        }
+        let due: Vec<Orphan> = self.orphans.extract_if(.., |one| one.at <= now).collect();
+        let next = self.orphans.iter().map(|one| one.at).min();
+        self.orphans_at = next.unwrap_or(Instant::NEVER);
+        for orphan in due {
+            self.delete_orphan(orphan);
+        }
+    }
+
+    /// A UPF answers again and is to delete what was given up meanwhile, or it has lost all that it had.
+    pub(crate) fn forget_orphans(&mut self, association: AssociationId, deletes: bool) {
+        let is_its = |one: &Orphan| one.upf.association == association;
+        let orphans: Vec<Orphan> = self.orphans.extract_if(.., |one| is_its(one)).collect();
+        if deletes {
+            for orphan in orphans {
+                self.delete_orphan(orphan);
+            }
+            return;
+        }
+        // Its numbers may be those of other sessions by now.
+        self.deleting.retain(|_, one| !is_its(one));
+        self.given_up.retain(|_, (at, _)| *at != association);
+    }
+
+    /// An establishment is not waited for any more: what becomes of it late is deleted.
+    pub(crate) fn give_up_establishment(&mut self, id: SessionId, association: AssociationId) {
+        let now = self.now.instant;
+        self.given_up.retain(|_, (_, until)| *until > now);
+        if self.given_up.len() < limits::PROCEDURES {
+            let until = now.plus_ms(limits::LATE_MS);
+            self.given_up.insert(id.number(), (association, until));
+        }
+    }
+
+    /// A message that the endpoint has no use for: the response to an establishment that was given up.
+    pub(crate) fn answered_late(&mut self, from: SocketAddr, message: &[u8]) {
+        if self.given_up.is_empty() {
+            return;
+        }
+        let known = self.endpoint.association_at(from);
+        let (Some(association), Ok((header, body))) = (known, Header::parse(message)) else {
+            return;
+        };
+        let is_established = header.message_type == MessageType::SESSION_ESTABLISHMENT_RESPONSE;
+        let Some(seid) = header.seid.filter(|_| is_established) else {
+            return;
+        };
+        if self.given_up.get(&seid.0).map(|(at, _)| *at) != Some(association) {
+            return;
+        }
+        let response = Response {
+            association,
+            tag: 0,
+            header,
+            body,
+        };
+        if let Some(Answer::Established(upf, _)) = self.read_established(&response) {
+            self.given_up.remove(&seid.0);
+            self.counters.late_establishments += 1;
+            self.forget_at_upf(upf);
+        }
+    }
+}

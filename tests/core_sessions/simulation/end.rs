@@ -1,0 +1,89 @@
+//! It is quiet: what is under way comes to its end, each UE can do what it wants, and all leave.
+
+use sluice_n1::{RegistrationKind, SessionType};
+use sluice_ue::UeState;
+
+use super::network::{GNBS, MS, Simulation};
+use crate::harness::wanted;
+
+/// What is under way ends by then: the longest are commands that a UE does not answer, five times 16 s, one
+/// after the other, and what a UPF is asked again for.
+const REST_MS: u64 = 900_000;
+
+impl Simulation {
+    /// So long as something is under way.
+    pub fn quiet(&mut self) {
+        self.is_quiet = true;
+        self.note("it is quiet");
+        for gnb in 0..GNBS {
+            self.set_up(gnb);
+        }
+        let end = self.now + REST_MS * MS;
+        let least = self.now + 130_000 * MS;
+        while !(self.now > least && self.is_at_rest()) {
+            assert!(self.step(end), "under way for ever: {:?}", self.under_way());
+        }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.under_way().is_empty() && self.phones.iter().all(|phone| !phone.waits)
+    }
+
+    fn under_way(&self) -> Vec<&'static str> {
+        let smf = self.core.smf().unwrap();
+        let all = self.core.amf().procedures().into_iter();
+        all.chain(smf.procedures()).collect()
+    }
+
+    fn pass(&mut self, ms: u64) {
+        let end = self.now + ms * MS;
+        while self.step(end) {}
+    }
+
+    /// Each UE registers anew, has a session, and leaves. Then nothing is left.
+    pub fn end(&mut self) {
+        for phone in 0..self.phones.len() {
+            self.note(format!("UE {phone} comes for the last time"));
+            self.phones[phone].ue.follow_on = true;
+            let nas = self.phones[phone].ue.register(RegistrationKind::Initial);
+            self.wait(phone);
+            self.connect(phone, nas);
+            self.pass(2_000);
+            let ue = &self.phones[phone].ue;
+            assert_eq!(ue.state(), UeState::Registered, "UE {phone} is stuck");
+            let nas = self.phones[phone]
+                .ue
+                .establish(1, &wanted(SessionType::Ipv4));
+            self.say(phone, nas);
+            self.pass(2_000);
+            let has_session = self.phones[phone].ue.sessions().get(1).is_some();
+            assert!(has_session, "UE {phone} gets no session");
+        }
+        for phone in 0..self.phones.len() {
+            let nas = self.phones[phone].ue.deregister(false, true).unwrap();
+            self.say(phone, nas);
+            self.pass(2_000);
+            let state = self.phones[phone].ue.state();
+            assert_eq!(state, UeState::Deregistered, "UE {phone} cannot leave");
+        }
+        self.pass(200_000);
+        self.assert_empty();
+    }
+
+    fn assert_empty(&mut self) {
+        let smf = self.core.smf().unwrap();
+        let amf = self.core.amf();
+        let mut left: Vec<(&str, usize)> = amf.sizes();
+        left.extend(smf.sizes());
+        left.extend(self.core.pcf().unwrap().sizes());
+        left.push(("UPF: sessions", self.upf.upf.core.up.session_count()));
+        let stored = self.core.stored().filter(|key| key.starts_with(b"amf/ue/"));
+        left.push(("store", stored.count()));
+        for (number, station) in self.gnbs.iter().enumerate() {
+            let connections = station.gnb.connections();
+            assert_eq!(connections, 0, "UEs that gNB {number} still has");
+        }
+        left.retain(|(_, size)| *size != 0);
+        assert!(left.is_empty(), "what is left: {left:?}");
+    }
+}

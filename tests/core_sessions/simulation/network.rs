@@ -1,0 +1,357 @@
+//! Who is there, and what is on its way between them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use sluice_core_smf::Smf;
+use sluice_n2::{FromAmf, RanUeId};
+use sluice_pcf::Pcf;
+use sluice_sbi::{AssociationId, Instant, Now};
+use sluice_ue::{Gnb, Ue};
+use sluice_wiring::Core;
+
+use super::Random;
+use crate::flows::{policy, rule};
+use crate::harness::{RealUpf, smf_config};
+use crate::modification::allowing;
+use crate::world::{self, BEGIN_S, Upf as _, setup, slice, supi, tai};
+
+pub const MS: u64 = 1_000_000;
+pub const UES: u32 = 4;
+pub const GNBS: usize = 3;
+
+/// Something that happens at its time.
+#[derive(Debug)]
+pub enum Event {
+    ToAmf(usize, AssociationId, Vec<u8>),
+    ToGnb(usize, AssociationId, Vec<u8>),
+    ToUe(usize, RanUeId, Vec<u8>),
+    FromUe(usize, RanUeId, Vec<u8>),
+    ToUpf(Vec<u8>),
+    FromUpf(Vec<u8>),
+    /// A UE has waited for so long that it gives up, if it still waits for this.
+    GiveUp(usize, u64),
+    /// A UE hears that it is released.
+    Gone(usize, RanUeId),
+    /// A UE that was told to go comes to its target.
+    Arrive(usize, usize, usize, RanUeId),
+    /// Somebody does something.
+    Act,
+    /// A gNB is back.
+    Back(usize),
+    /// The UPF looks at its clock.
+    Tick,
+}
+
+/// A UE and what it waits for.
+pub struct Phone {
+    pub ue: Ue,
+    /// At which gNB, by which name.
+    pub at: Option<(usize, RanUeId)>,
+    /// Counts up with each procedure that it begins.
+    pub procedure: u64,
+    pub waits: bool,
+    /// Its last message.
+    pub last: Vec<u8>,
+}
+
+/// A gNB and its association.
+pub struct Station {
+    pub gnb: Gnb,
+    /// None while it is away.
+    pub at: Option<AssociationId>,
+}
+
+pub struct Simulation {
+    pub random: Random,
+    pub core: Core,
+    pub now: u64,
+    pub upf: RealUpf,
+    pub gnbs: Vec<Station>,
+    pub phones: Vec<Phone>,
+    queue: BTreeMap<(u64, u64), Event>,
+    events: u64,
+    /// When the last message of a way that keeps the order arrives.
+    ways: BTreeMap<(u8, u64), u64>,
+    pub associations: u32,
+    /// Nothing is lost any more, and nobody does anything by itself.
+    pub is_quiet: bool,
+    /// What happened, for a test that fails.
+    log: Vec<String>,
+    /// Of all octets for gNBs and UPF, and how many messages there were.
+    pub digest: (u64, u64),
+}
+
+/// Ways that keep the order of what goes on them.
+#[derive(Clone, Copy)]
+pub enum Way {
+    FromGnb(usize),
+    ToGnb(usize, u16),
+    Radio(usize, RanUeId, bool),
+}
+
+impl Way {
+    fn key(self) -> (u8, u64) {
+        match self {
+            Self::FromGnb(gnb) => (0, gnb as u64),
+            Self::ToGnb(gnb, stream) => (1, (gnb as u64) << 16 | u64::from(stream)),
+            Self::Radio(gnb, ran, up) => (2 + u8::from(up), (gnb as u64) << 32 | u64::from(ran.0)),
+        }
+    }
+}
+
+fn gnb(number: usize) -> Gnb {
+    let mut setup = setup(tai(), &[slice(1), slice(2)]);
+    setup.gnb.id = number as u32 + 1;
+    setup.name = Some(format!("gnb-{number}"));
+    let mut gnb = Gnb::new(setup, tai());
+    gnb.address = std::net::Ipv4Addr::new(192, 0, 2, 51 + number as u8).into();
+    gnb.next_teid = 1 + ((number as u32) << 16);
+    gnb
+}
+
+impl Simulation {
+    pub fn new(seed: u64) -> Self {
+        let mut core = world::core(world::config(), true);
+        for number in 4..=UES {
+            let subscriber = sluice_udr::Subscriber {
+                credentials: world::credentials(),
+                sqn: sluice_security::Sqn::default(),
+                ambr_bps: (1_000_000_000, 500_000_000),
+                slices: vec![(slice(1), true), (slice(2), false)],
+                networks: world::networks(),
+            };
+            assert!(core.udr_mut().insert(supi(number), subscriber));
+        }
+        let allowed = allowing().ue_requests;
+        let fixed = rule("fixed", 10, 8, &["permit inout tcp from any to any"]);
+        let policies = vec![sluice_pcf::Policy {
+            ue_requests: allowed,
+            ..policy(vec![fixed])
+        }];
+        let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
+        let core = core.with_smf(Smf::new(smf_config()).unwrap()).with_pcf(pcf);
+        let phone = |number| Phone {
+            ue: world::ue(number),
+            at: None,
+            procedure: 0,
+            waits: false,
+            last: Vec::new(),
+        };
+        let station = |number| Station {
+            gnb: gnb(number),
+            at: None,
+        };
+        Self {
+            random: Random(seed),
+            core,
+            now: 0,
+            upf: RealUpf::new(),
+            gnbs: (0..GNBS).map(station).collect(),
+            phones: (1..=UES).map(phone).collect(),
+            queue: BTreeMap::new(),
+            events: 0,
+            ways: BTreeMap::new(),
+            associations: 0,
+            is_quiet: false,
+            log: Vec::new(),
+            digest: (0, 0),
+        }
+    }
+
+    pub fn time(&self) -> Now {
+        Now {
+            instant: Instant(self.now),
+            unix_s: BEGIN_S + self.now / (1_000 * MS),
+        }
+    }
+
+    /// For whoever looks at a seed that fails.
+    pub fn note(&mut self, what: impl Into<String>) {
+        let (at, what) = (self.now / MS, what.into());
+        self.log.push(format!("{at:>7} ms  {what}"));
+    }
+
+    /// The last things that happened.
+    pub fn story(&self, most: usize) -> String {
+        let mut text = String::new();
+        let first = self.log.len().saturating_sub(most);
+        for line in &self.log[first..] {
+            let _ = writeln!(text, "{line}");
+        }
+        text
+    }
+
+    /// It happens in so many milliseconds.
+    pub fn later(&mut self, after_ms: u64, event: Event) {
+        self.events += 1;
+        let at = self.now + after_ms * MS;
+        self.queue.insert((at, self.events), event);
+    }
+
+    /// It arrives in a while, not before what went the same way.
+    pub fn send(&mut self, way: Way, most_ms: u64, event: Event) {
+        let delay = self.random.between(1, most_ms) * MS;
+        let last = self.ways.entry(way.key()).or_default();
+        let at = (self.now + delay).max(*last + 1);
+        *last = at;
+        self.events += 1;
+        self.queue.insert((at, self.events), event);
+    }
+
+    /// The next thing happens; false if there is none until then.
+    pub fn step(&mut self, until: u64) -> bool {
+        let next = self.queue.first_key_value().map(|((at, _), _)| *at);
+        let deadline = self.core.next_deadline().0;
+        let at = next.unwrap_or(u64::MAX).min(deadline).max(self.now);
+        if at > until {
+            self.now = until;
+            return false;
+        }
+        self.now = at;
+        if next.is_some_and(|next| next <= deadline.max(self.now)) && next == Some(at) {
+            let (_, event) = self.queue.pop_first().unwrap();
+            self.happen(event);
+        } else {
+            let now = self.time();
+            self.core.time(now);
+        }
+        self.drain();
+        true
+    }
+
+    /// What the core sends goes on its way.
+    pub fn drain(&mut self) {
+        for message in self.core.take_to_ran() {
+            self.digest(&message.octets);
+            let gnb = (0..GNBS).find(|gnb| self.gnbs[*gnb].at == Some(message.association));
+            if let Some(gnb) = gnb {
+                let event = Event::ToGnb(gnb, message.association, message.octets);
+                self.send(Way::ToGnb(gnb, message.stream), 20, event);
+            }
+        }
+        for message in self.core.take_to_upf() {
+            self.digest(&message.octets);
+            for delay in self.datagram() {
+                self.later(delay, Event::ToUpf(message.octets.clone()));
+            }
+        }
+        for line in self.core.take_ladder().0 {
+            let who = line.supi.map(|supi| supi.to_string());
+            let who = who.map(|who| who[who.len() - 1..].to_owned());
+            self.note(format!(
+                "    {} {} -> {} {}",
+                who.unwrap_or_default(),
+                line.from,
+                line.to,
+                line.what
+            ));
+        }
+        let amf = self.core.amf().counters().panics;
+        let smf = self.core.smf().unwrap().counters().panics;
+        assert_eq!((amf, smf), (0, 0), "a procedure panicked");
+    }
+
+    fn digest(&mut self, octets: &[u8]) {
+        let (hash, number) = &mut self.digest;
+        for octet in octets {
+            *hash = (*hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
+        }
+        *number += 1;
+    }
+
+    /// When copies of a datagram arrive, in milliseconds; none of one that is lost.
+    fn datagram(&mut self) -> Vec<u64> {
+        if self.is_quiet {
+            return vec![1];
+        }
+        let copies = match self.random.below(100) {
+            0..5 => 0,
+            5..8 => 2,
+            _ => 1,
+        };
+        (0..copies).map(|_| self.random.between(1, 40)).collect()
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::ToAmf(gnb, association, octets) => {
+                // What was under way over an association that is gone is lost.
+                if self.gnbs[gnb].at == Some(association) {
+                    let now = self.time();
+                    self.core.n2(now, association, 0, &octets);
+                }
+            }
+            Event::ToGnb(gnb, association, octets) => {
+                if self.gnbs[gnb].at == Some(association) {
+                    self.forget_unknown(gnb, &octets);
+                    let done = self.gnbs[gnb].gnb.receive(&octets);
+                    self.carry_out(gnb, done);
+                }
+            }
+            Event::ToUe(gnb, ran, octets) => self.hear(gnb, ran, &octets),
+            Event::FromUe(gnb, ran, octets) => {
+                if let Some(octets) = self.gnbs[gnb].gnb.uplink(ran, octets) {
+                    self.tell_amf(gnb, octets);
+                }
+            }
+            Event::ToUpf(octets) => {
+                let answers = self.upf.take(&octets);
+                self.upf_sends(answers);
+            }
+            Event::FromUpf(octets) => {
+                let now = self.time();
+                self.core.n4(now, world::N4, &octets);
+            }
+            Event::Tick => {
+                let sent = self.upf.at(1_000 * MS + self.now);
+                self.upf_sends(sent);
+                self.later(500, Event::Tick);
+            }
+            Event::GiveUp(phone, procedure) => self.give_up(phone, procedure),
+            Event::Arrive(phone, from, to, ran) => self.arrive(phone, from, to, ran),
+            Event::Gone(gnb, ran) => self.released(gnb, ran),
+            Event::Act => self.act(),
+            Event::Back(gnb) => self.set_up(gnb),
+        }
+    }
+
+    /// A gNB has a UE that the AMF does not know (TS 38.413, 8.7.5.2).
+    fn forget_unknown(&mut self, gnb: usize, octets: &[u8]) {
+        let Ok(FromAmf::ErrorIndication { connection, .. }) = FromAmf::decode(octets) else {
+            return;
+        };
+        if let Some(ran) = connection.and_then(|ids| ids.ran) {
+            self.note(format!("gNB {gnb} forgets {ran:?}"));
+            self.gnbs[gnb].gnb.forget_ue(ran);
+            self.send(Way::Radio(gnb, ran, false), 30, Event::Gone(gnb, ran));
+        }
+    }
+
+    pub fn upf_sends(&mut self, messages: Vec<Vec<u8>>) {
+        for octets in messages {
+            for delay in self.datagram() {
+                self.later(delay, Event::FromUpf(octets.clone()));
+            }
+        }
+    }
+
+    pub fn tell_amf(&mut self, gnb: usize, octets: Vec<u8>) {
+        if let Some(association) = self.gnbs[gnb].at {
+            let event = Event::ToAmf(gnb, association, octets);
+            self.send(Way::FromGnb(gnb), 20, event);
+        }
+    }
+
+    /// A gNB comes, or comes back.
+    pub fn set_up(&mut self, gnb: usize) {
+        if self.gnbs[gnb].at.is_some() {
+            return;
+        }
+        self.associations += 1;
+        self.gnbs[gnb].at = Some(AssociationId(100 + self.associations));
+        self.note(format!("gNB {gnb} sets up"));
+        let setup = self.gnbs[gnb].gnb.setup();
+        self.tell_amf(gnb, setup);
+    }
+}
