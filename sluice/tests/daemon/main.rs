@@ -8,6 +8,7 @@ mod applications;
 mod ctl;
 mod flows;
 mod framed_routes;
+mod instances;
 mod kit;
 mod life;
 mod live_cores;

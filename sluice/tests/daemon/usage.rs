@@ -61,6 +61,49 @@ fn a_quota_stops_a_download_until_more_is_granted() {
 }
 
 #[test]
+fn packets_that_an_idle_ue_loses_are_told_of() {
+    let Some(lab) = Lab::new("lost") else { return };
+    let mut config = Config::new();
+    config.limits += ", held_packets_of_ue: 2, held_s: 300";
+    let daemon = Daemon::start(&lab, &config);
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let mut plan = Ue::plan(gnb.handle().n3(), 0);
+    plan.lost_packets = Some(3);
+    let ue = Ue::attach_planned(&lab, &smf, gnb.handle(), 0, 1400, plan);
+    assert_eq!(ue.ping(&lab, 1, 84), 1);
+    smf.idle(ue.cp_seid()).unwrap();
+    let told = || {
+        let reports = reports(&smf).into_iter();
+        let urrs = reports.flat_map(|report| report.usage.urrs);
+        urrs.collect::<Vec<_>>()
+    };
+    // Two are held, two find no room.
+    let server_pings = |count: &str| {
+        let mut command = lab.dn.command("ping");
+        command.args(["-q", "-i5", "-W1", "-l", count, "-c", count]);
+        command.arg(ue.address.to_string()).output().unwrap();
+    };
+    server_pings("4");
+    eventually("two are lost", || daemon.dropped("hold_full") == 2);
+    assert!(told().is_empty());
+    server_pings("1");
+    let mut reports = Vec::new();
+    eventually("the SMF is told", || {
+        reports.extend(told());
+        !reports.is_empty()
+    });
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    assert_eq!(reports[0].trigger, UsageReportTrigger::DROTH);
+    assert_eq!(daemon.dropped("hold_full"), 3);
+    // What was held arrives.
+    let before = ue.counters().rx_packets;
+    smf.activate(ue.cp_seid(), ue.downlink(gnb.handle()))
+        .unwrap();
+    eventually("both arrive", || ue.counters().rx_packets == before + 2);
+    assert_eq!(daemon.ledger()["balances"], true);
+}
+
+#[test]
 fn a_ue_that_stays_silent_is_told_of_once_until_it_speaks() {
     let Some(lab) = Lab::new("silent") else {
         return;

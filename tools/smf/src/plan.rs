@@ -52,6 +52,8 @@ pub struct SessionPlan {
     /// Octets that may pass, both directions together, where usage is measured; the UPF tells when they are used up
     /// (VOLQU).
     pub quota_octets: Option<u64>,
+    /// The UPF tells when so many packets to the UE were lost, where usage is measured (DROTH).
+    pub lost_packets: Option<u64>,
     /// The UPF tells when no packet came for so many seconds (User Plane Inactivity Timer).
     pub inactivity_s: Option<u32>,
     /// The gNB's end of the tunnel, if it is known when the session is established.
@@ -83,6 +85,7 @@ impl SessionPlan {
             flow: None,
             measured: false,
             quota_octets: None,
+            lost_packets: None,
             inactivity_s: None,
             gnb: None,
             uplink: UplinkTeid::ChosenByUp,

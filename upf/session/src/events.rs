@@ -32,7 +32,7 @@ pub enum SessionEvent {
     NotReleased(AssociationId),
     /// It chooses TEIDs itself: they take the slower hash path.
     ChoosesTeids(AssociationId),
-    /// It asks for usage reports by events, dropped packets or linked rules, which are not made yet.
+    /// It asks for usage reports by events or linked rules, which are not made yet.
     TriggersUnserved(AssociationId),
     /// It refused a Session Report Request, or did not answer (`None`).
     ReportFailed(AssociationId, Option<Cause>),
@@ -170,7 +170,7 @@ impl SessionEvent {
             Self::TriggersUnserved(_) => write!(
                 f,
                 "the CP of N4 association {id} asks for usage reports that are not made yet: \
-                 by events, dropped packets or linked rules"
+                 by events or linked rules"
             ),
             Self::ReportFailed(_, Some(cause)) => {
                 write!(

@@ -60,13 +60,15 @@ impl ReportContent {
         self.0.get() & bit != 0
     }
 
-    /// The triggers of what has happened on the path.
+    /// The triggers of what has happened on the path. Only a URR that asks for it has a threshold of lost packets there.
     fn triggers(self, marks: UrrState) -> UsageReportTrigger {
+        let lost = match marks.has_any(UrrState::LOST) {
+            true => UsageReportTrigger::DROTH,
+            false => UsageReportTrigger::NONE,
+        };
         let told = Self::MARKS.into_iter();
         let told = told.filter(|(bit, mark, _)| self.has(*bit) && marks.has_any(*mark));
-        told.fold(UsageReportTrigger::NONE, |all, (.., trigger)| {
-            all.union(trigger)
-        })
+        told.fold(lost, |all, (.., trigger)| all.union(trigger))
     }
 }
 

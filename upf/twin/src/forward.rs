@@ -169,7 +169,12 @@ fn stops(
     if session.fars[&pdr.far].buffers {
         return Ok(Some(Outcome::Buffered));
     }
-    destination(&session.fars[&pdr.far])?;
+    if let Err(end) = destination(&session.fars[&pdr.far]) {
+        if end.0 == Drop::FarDrop {
+            session.lose(pdr, bytes);
+        }
+        return Err(end);
+    }
     quotas(session, pdr, uplink)?;
     match waits(config, session, (pdr, uplink), bytes, draw) {
         Ok(until_ns) => Ok(until_ns.map(Outcome::Shaped)),

@@ -97,6 +97,7 @@ impl Twin {
     ) -> Outcome {
         let of_door = self.holding.iter().filter(|held| held.door == door);
         if of_door.count() >= most {
+            self.lose(port, frame);
             return Outcome::Dropped(Drop::HoldFull, None);
         }
         self.holding.push(HeldFrame {
@@ -156,9 +157,23 @@ impl Twin {
 
     /// What has waited too long.
     pub(crate) fn expire_held(&mut self, now_ns: u64) -> Vec<Drop> {
-        let before = self.holding.len();
-        self.holding.retain(|held| held.until_ns > now_ns);
-        vec![Drop::HoldExpired; before - self.holding.len()]
+        let expires = |held: &mut HeldFrame| held.until_ns <= now_ns;
+        let expired: Vec<HeldFrame> = self.holding.extract_if(.., expires).collect();
+        for held in &expired {
+            self.lose(held.port, &held.frame);
+        }
+        vec![Drop::HoldExpired; expired.len()]
+    }
+
+    /// When the next packet has waited too long.
+    pub fn next_expiry_ns(&self) -> Option<u64> {
+        self.holding.iter().map(|held| held.until_ns).min()
+    }
+
+    /// The frames that a session holds, and the ports that they came by.
+    pub(crate) fn held_of(&self, id: SessionId) -> impl Iterator<Item = (u16, &[u8])> {
+        let held = self.holding.iter().filter(move |h| h.door.session == id);
+        held.map(|held| (held.port, &held.frame[..]))
     }
 
     /// What the CP function is told of idle UEs since the last time.

@@ -64,6 +64,7 @@ mod hold;
 mod ip;
 mod ipv4;
 mod ipv6;
+mod lost;
 mod mss;
 mod nat;
 pub mod outcome;

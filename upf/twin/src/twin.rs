@@ -143,7 +143,7 @@ impl Twin {
         created: &[CreatedPdr],
         (now_ns, wall): (u64, NtpTime),
     ) -> Result<Modified, Refused> {
-        let Some(before) = self.sessions.get(&id) else {
+        let Some(before) = &self.found(id, request) else {
             return no("the session is unknown");
         };
         let mut choices = Choices::new(created, &self.sessions);

@@ -1,11 +1,12 @@
 //! Usage of a URR and its reports (TS 29.244, 7.5.5.2, 8.2.40 to 8.2.44).
 
+use crate::lost::Lost;
 use crate::usage_time::UseTime;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr, UsageReport};
 use sluice_wire::pfcp::value::{
-    MeasurementInformation, MeasurementMethod, NtpTime, ReportingTriggers, Seconds,
-    UsageInformation, UsageReportTrigger, VolumeMeasurement,
+    DroppedDlTrafficThreshold, MeasurementInformation, MeasurementMethod, NtpTime,
+    ReportingTriggers, Seconds, UsageInformation, UsageReportTrigger, VolumeMeasurement,
 };
 
 /// Volume of one direction.
@@ -32,6 +33,9 @@ pub struct Urr {
     quota: Limit,
     /// Octets of each direction since the quota was granted.
     of_quota: [u64; 2],
+    /// Packets to the UE that may be lost, and what was since that began.
+    lost_threshold: Option<DroppedDlTrafficThreshold>,
+    lost: Lost,
     /// Which of the quota's parts are told to be used up.
     told: [bool; 3],
     awaits_start: bool,
@@ -104,6 +108,8 @@ impl Urr {
             towards_threshold: [0; 2],
             quota: limit(ie.volume_quota.as_ref()),
             of_quota: [0; 2],
+            lost_threshold: ie.dropped_dl_traffic_threshold,
+            lost: Lost::default(),
             told: [false; 3],
             awaits_start: ie.reporting_triggers.contains(ReportingTriggers::START),
             period_s: ie.measurement_period.map_or(0, |period| period.0),
@@ -151,9 +157,24 @@ impl Urr {
         }
     }
 
+    fn told_lost(&self) -> Option<DroppedDlTrafficThreshold> {
+        let is_told = self.triggers.contains(ReportingTriggers::DROTH);
+        self.lost_threshold.filter(|_| is_told)
+    }
+
+    /// A packet to the UE is lost.
+    pub fn lose(&mut self, bytes: usize) {
+        if let Some(threshold) = self.told_lost().filter(|_| !self.is_inactive())
+            && self.lost.one_more(bytes, &threshold)
+        {
+            self.due = self.due.union(UsageReportTrigger::DROTH);
+        }
+    }
+
     /// As updated; measuring goes on.
     pub fn update(&mut self, ie: &UpdateUrr<'_>, now: NtpTime) {
         let (threshold, period) = (self.told_threshold(), self.period());
+        let lost_threshold = self.told_lost();
         let started_by = |triggers: ReportingTriggers| triggers.contains(ReportingTriggers::START);
         let was_started_by = started_by(self.triggers);
         self.triggers = ie.reporting_triggers.unwrap_or(self.triggers);
@@ -164,6 +185,13 @@ impl Urr {
         if let Some(edit) = &ie.volume_quota {
             self.quota = limit(edit.value());
             (self.of_quota, self.told) = Default::default();
+        }
+        if let Some(edit) = ie.dropped_dl_traffic_threshold {
+            self.lost_threshold = edit.value().copied();
+            self.lost = Lost::default();
+        }
+        if lost_threshold != self.told_lost() {
+            self.lost = Lost::default();
         }
         if let Some(edit) = &ie.measurement_period {
             self.period_s = edit.value().map_or(0, |period| period.0);
@@ -299,7 +327,8 @@ impl Urr {
     /// True if something happens at an amount of octets, or with a packet.
     pub fn waits_for_packets(&self) -> bool {
         let limited = |limit: &Limit| limit.iter().any(Option::is_some);
-        limited(&self.threshold) || limited(&self.quota) || self.awaits_start
+        let limits_lost = self.lost_threshold.is_some();
+        limited(&self.threshold) || limited(&self.quota) || limits_lost || self.awaits_start
     }
 
     /// A packet of `bytes` (the inner IP packet) was dropped by a gate or a bit rate.
@@ -353,6 +382,9 @@ impl Urr {
             used: self.time.report(),
         };
         let trigger = std::mem::replace(&mut self.due, UsageReportTrigger::NONE).union(trigger);
+        if trigger.contains(UsageReportTrigger::DROTH) {
+            self.lost = Lost::default();
+        }
         let reports = match self.before.take() {
             None => vec![self.one(&latest, trigger, None)],
             Some(before) => vec![

@@ -18,6 +18,8 @@ pub struct Config {
     pub pools: Vec<String>,
     /// Keys of `dpdk`: small, as many daemons run at once.
     pub dpdk: String,
+    /// Keys of `limits`.
+    pub limits: String,
     /// Whole lines of other sections.
     pub more: String,
     /// Another control socket than the test's own.
@@ -46,6 +48,7 @@ impl Config {
             ],
             pools: vec!["network_instance: core, prefix: 10.60.0.0/24".to_owned()],
             dpdk: "memory_mb: 128, mbufs: 16383".to_owned(),
+            limits: "sessions: 64".to_owned(),
             more: String::new(),
             socket: None,
         }
@@ -96,10 +99,11 @@ impl Config {
             lines.collect::<String>()
         };
         format!(
-            "control_socket: {socket}\nn4: {{{}}}\ndpdk: {{{}}}\nlimits: {{sessions: 64}}\n\
+            "control_socket: {socket}\nn4: {{{}}}\ndpdk: {{{}}}\nlimits: {{{}}}\n\
              ports:\n{}interfaces:\n{}{}{}",
             self.n4,
             self.dpdk,
+            self.limits,
             list(&self.ports),
             list(&self.interfaces),
             match &self.pools[..] {

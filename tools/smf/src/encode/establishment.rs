@@ -44,7 +44,7 @@ pub(crate) fn write_establishment(
 pub(super) fn write_urrs(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     scene
         .urr_styles()
-        .try_for_each(|(id, style)| write_urr(w, id, style, scene.plan.quota_octets))
+        .try_for_each(|(id, style)| write_urr(w, id, style, Some(scene.plan)))
 }
 
 /// The directions that the first rules have, in order.

@@ -5,7 +5,7 @@ use sluice_wire::pfcp::group::{
     CreateFar, CreatePdr, ForwardingParameters, Pdi, UpdateForwardingParameters,
 };
 use sluice_wire::pfcp::value::{
-    ApplyAction, DestinationInterface, Edit, FTeid, OuterHeaderRemoval,
+    ApplyAction, DestinationInterface, DroppedDlTrafficThreshold, Edit, FTeid, OuterHeaderRemoval,
     OuterHeaderRemovalDescription, ReportingTriggers, SdfFilter, Seconds, SourceInterface, Text,
     Volume,
 };
@@ -13,7 +13,7 @@ use sluice_wire::pfcp::{Full, IeType, Writer};
 
 use super::context::{Direction, EncodeContext, put, put_some};
 use crate::dialect::profile::{BeforeGnb, UrrStyle};
-use crate::{Tunnel, UplinkTeid};
+use crate::{SessionPlan, Tunnel, UplinkTeid};
 
 impl<'a> EncodeContext<'a> {
     pub(super) fn pdr(&self, direction: Direction) -> CreatePdr<'a> {
@@ -219,17 +219,25 @@ impl<'a> EncodeContext<'a> {
     }
 }
 
-/// Writes one URR.
+/// Writes one URR, with what the plan asks of those of the session.
 pub(super) fn write_urr(
     w: &mut Writer<'_>,
     urr_id: UrrId,
     style: &UrrStyle,
-    quota_octets: Option<u64>,
+    plan: Option<&SessionPlan>,
 ) -> Result<(), Full> {
-    let told = match quota_octets {
-        Some(_) => style.triggers | ReportingTriggers::VOLQU,
-        None => style.triggers,
-    };
+    let quota_octets = plan.and_then(|plan| plan.quota_octets);
+    let lost_packets = plan.and_then(|plan| plan.lost_packets);
+    let asked = [
+        (quota_octets.is_some(), ReportingTriggers::VOLQU),
+        (lost_packets.is_some(), ReportingTriggers::DROTH),
+    ];
+    let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked);
+    let told = asked.fold(style.triggers, |all, (_, trigger)| all | trigger);
+    let lost = lost_packets.map(|packets| DroppedDlTrafficThreshold {
+        downlink_packets: Some(packets),
+        downlink_octets: None,
+    });
     let [t5, t6, t7, _] = told.0.to_le_bytes();
     let triggers: &[u8] = if style.two_octet_triggers {
         &[t5, t6]
@@ -243,6 +251,7 @@ pub(super) fn write_urr(
         put_some(w, IeType::MEASUREMENT_PERIOD, &style.period_s.map(Seconds))?;
         put_some(w, IeType::VOLUME_THRESHOLD, &style.volume_threshold)?;
         put_some(w, IeType::VOLUME_QUOTA, &quota_octets.map(quota))?;
+        put_some(w, IeType::DROPPED_DL_TRAFFIC_THRESHOLD, &lost)?;
         put_some(
             w,
             IeType::TIME_THRESHOLD,

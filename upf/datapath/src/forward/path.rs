@@ -307,7 +307,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         stop.into()
     }
 
-    /// What a gate or a bit rate drops counts for URRs that measure before QoS enforcement.
+    /// What a gate or a bit rate drops counts for URRs that measure before QoS enforcement; what a FAR drops is lost.
     #[cold]
     pub fn count_dropped(
         &mut self,
@@ -316,6 +316,9 @@ impl<'a, I: PortIo> Path<'a, I> {
         detect: &Detect<'_>,
         len: u32,
     ) {
+        if reason == DropReason::FarDrop {
+            return self.count_lost(meta, detect, len);
+        }
         if reason.is_of_qos()
             && let Ok((head, at)) = rules::detected(self.state, meta, detect)
             && head.counts_drops()
@@ -323,6 +326,19 @@ impl<'a, I: PortIo> Path<'a, I> {
             && !self.ring_for_usage(meta.entry)
         {
             urr::unring(self.state, meta.entry);
+        }
+    }
+
+    /// A packet is lost: URRs that ask for it tell how many to the UE were (Dropped DL Traffic Threshold).
+    #[cold]
+    pub fn count_lost(&mut self, meta: &Meta, detect: &Detect<'_>, len: u32) {
+        let entry = meta.entry;
+        if urr::is_measured(self.state, entry)
+            && let Ok((_, at)) = rules::detected(self.state, meta, detect)
+            && urr::lost(self.state, entry, at, len)
+            && !self.ring_for_usage(entry)
+        {
+            urr::unring(self.state, entry);
         }
     }
 

@@ -55,6 +55,19 @@ pub fn dropped(state: &mut State, entry: EntryId, at: Option<At>, bytes: u32) ->
     record != RecordId(0) && grant::dropped(state, record, grant::name_of(entry, at), bytes)
 }
 
+/// True if a session has a usage record.
+#[cold]
+pub fn is_measured(state: &State, entry: EntryId) -> bool {
+    grant::record_of(state, entry, None) != RecordId(0)
+}
+
+/// A packet to the UE was lost: true if the control core is to be told of it.
+#[cold]
+pub fn lost(state: &mut State, entry: EntryId, at: Option<At>, bytes: u32) -> bool {
+    let record = grant::record_of(state, entry, at);
+    record != RecordId(0) && grant::lost(state, record, grant::name_of(entry, at), bytes)
+}
+
 /// The control core could not be told: the next packet that is stopped rings again.
 #[cold]
 pub fn unring(state: &mut State, entry: EntryId) {

@@ -3,9 +3,11 @@
 use super::{Drained, Held};
 use crate::bells::{Bell, BellCause};
 use crate::drop::DropReason;
+use crate::forward::outer_header_removal;
 use crate::forward::path::{End, Path, Turn, TxDecision};
-use crate::forward::pdr::At;
-use crate::forward::rules::State;
+use crate::forward::pdr::{At, Detect};
+use crate::forward::rules::{self, State};
+use crate::forward::urr;
 use crate::ids::EntryId;
 use crate::limits::{DRAINED_PER_TURN, HELD_BEHIND};
 use crate::meta::Meta;
@@ -41,7 +43,7 @@ impl<I: PortIo> Path<'_, I> {
         let has_room = self.hold.has_room(meta.entry, most);
         let copy = has_room.then(|| self.copy(&packet)).flatten();
         let Some(copy) = copy else {
-            return self.discard(packet, DropReason::HoldFull);
+            return self.give_up_held(packet, meta, DropReason::HoldFull);
         };
         packet.free();
         let held = Held {
@@ -105,8 +107,8 @@ impl<I: PortIo> Path<'_, I> {
     /// What an entry holds is not wanted any more.
     #[cold]
     pub fn discard_held(&mut self, entry: EntryId) {
-        while let Some(held) = self.hold.next_discarded(entry) {
-            self.discard(held.packet, DropReason::HoldDiscarded);
+        while let Some(Held { packet, meta, .. }) = self.hold.next_discarded(entry) {
+            self.give_up_held(packet, &meta, DropReason::HoldDiscarded);
         }
     }
 
@@ -164,9 +166,24 @@ impl<I: PortIo> Path<'_, I> {
     /// Gives up what waited too long.
     #[cold]
     pub fn expire_held(&mut self) {
-        while let Some(held) = self.hold.next_expired(self.now_ns) {
-            self.discard(held.packet, DropReason::HoldExpired);
+        while let Some(Held { packet, meta, .. }) = self.hold.next_expired(self.now_ns) {
+            self.give_up_held(packet, &meta, DropReason::HoldExpired);
         }
+    }
+
+    /// A packet is not held, or no longer: it is lost by the rule that it meets now, if there is one.
+    #[cold]
+    fn give_up_held(&mut self, mut packet: I::Packet, meta: &Meta, reason: DropReason) {
+        let filters = &self.tables.filters;
+        if urr::is_measured(self.state, meta.entry)
+            && let Some(entry) = self.state.entry(meta.entry.0)
+            && rules::check(entry, meta, filters).is_ok()
+            && let Ok(inner) = outer_header_removal::remove(&mut packet, meta, entry, filters)
+        {
+            let detect = Detect::of(meta, entry, packet.data(), filters);
+            self.count_lost(meta, &detect, inner.len);
+        }
+        self.discard(packet, reason);
     }
 }
 

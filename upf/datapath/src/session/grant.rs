@@ -11,7 +11,7 @@ use crate::limits::{GRANT_MAX_BYTES, GRANT_MIN_BYTES, RECORD_CELLS, RECORD_RULES
 use crate::session::SessionState;
 use crate::session::rule::Body;
 use crate::session::txn::Usage;
-use crate::session::usage_record::{UrrState, UsageRecord, Watched, WatchedRule};
+use crate::session::usage_record::{DOWNLINK, UrrState, UsageRecord, Watched, WatchedRule};
 use arrayvec::ArrayVec;
 
 /// A session's usage record, opened.
@@ -99,6 +99,19 @@ pub fn dropped(state: &mut SessionState, record: RecordId, rule: WatchedRule, by
         record.recall_all();
     }
     record.each_urr(watched, UsageRecord::judge);
+    record.ring()
+}
+
+/// A packet to the UE was lost: its FAR drops it, or it was held and given up. True if there is something to be told.
+#[cold]
+pub fn lost(state: &mut SessionState, record: RecordId, rule: WatchedRule, bytes: u32) -> bool {
+    let Some((mut record, slot)) = Record::open_at(state, record, rule) else {
+        return false;
+    };
+    let watched = record.watched(slot);
+    if watched.rule.direction() == DOWNLINK {
+        record.each_urr(watched, |cell| cell.lose(bytes));
+    }
     record.ring()
 }
 

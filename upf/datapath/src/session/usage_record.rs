@@ -54,9 +54,11 @@ impl UrrState {
     pub const STOPS: Self = Self { bits: 1 << 10 };
     /// What gate and bit rates drop counts as well (MBQE).
     pub const BEFORE_QOS: Self = Self { bits: 1 << 11 };
+    /// To be told: so much on its way to the UE was lost.
+    pub const LOST: Self = Self { bits: 1 << 12 };
     /// All that is to be told.
     pub const MARKS: Self = Self {
-        bits: 0b111 | Self::RESUMED.bits,
+        bits: 0b111 | Self::RESUMED.bits | Self::LOST.bits,
     };
 
     /// Both.
@@ -88,6 +90,52 @@ impl UrrState {
     /// True if some bit of `other` is set.
     pub const fn has_any(self, other: Self) -> bool {
         self.bits & other.bits != 0
+    }
+}
+
+/// Packets and octets on their way to the UE that may be lost until the CP function is told (Dropped DL Traffic
+/// Threshold). More than fits here is never reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostRests {
+    packets: u32,
+    octets: u64,
+}
+
+impl LostRests {
+    /// Nobody waits for it.
+    pub const NEVER: Self = Self {
+        packets: u32::MAX,
+        octets: (1 << 48) - 1,
+    };
+
+    /// As a threshold says.
+    pub fn new(packets: Option<u64>, octets: Option<u64>) -> Self {
+        let Self {
+            packets: most_packets,
+            octets: most_octets,
+        } = Self::NEVER;
+        let packets = packets.and_then(|packets| u32::try_from(packets).ok());
+        Self {
+            packets: packets.unwrap_or(most_packets),
+            octets: octets.unwrap_or(most_octets).min(most_octets),
+        }
+    }
+
+    /// What is left when a packet is lost.
+    #[must_use]
+    fn less(self, bytes: u32) -> Self {
+        let mut left = self;
+        if self.packets != Self::NEVER.packets {
+            left.packets = self.packets.saturating_sub(1);
+        }
+        if self.octets != Self::NEVER.octets {
+            left.octets = self.octets.saturating_sub(bytes.into());
+        }
+        left
+    }
+
+    fn is_reached(self) -> bool {
+        self.packets == 0 || self.octets == 0
     }
 }
 
@@ -190,7 +238,8 @@ zeroable_struct! {
         pub next: RecordId,
         /// What is to be told of the URR, and what it waits for.
         pub state: UrrState,
-        _spare: [u8; 2],
+        /// Of the octets that may be lost the upper 16 bits of 48.
+        lost_octets_high: u16,
         /// Octets until the threshold is reached.
         pub threshold: Rests,
         /// Octets until the quota is used up.
@@ -202,7 +251,10 @@ zeroable_struct! {
         /// When the last packet left of those whose usage was taken, monotonic, in nanoseconds, where the URR
         /// measures time; 0 is none.
         pub last_ns: u64,
-        _pad: [u64; 1],
+        /// Packets that may be lost.
+        lost_packets: u32,
+        /// Of the octets that may be lost the lower 32 bits.
+        lost_octets_low: u32,
     }
 }
 
@@ -214,13 +266,14 @@ impl Default for UsageRecord {
         Self {
             next: RecordId(0),
             state: UrrState::default(),
-            _spare: [0; 2],
+            lost_octets_high: u16::MAX,
             threshold: [NEVER; 3],
             quota: [NEVER; 3],
             first_ns: 0,
             rules: [Watched::default(); RECORD_RULES],
             last_ns: 0,
-            _pad: [0; 1],
+            lost_packets: u32::MAX,
+            lost_octets_low: u32::MAX,
         }
     }
 }
@@ -252,6 +305,25 @@ impl UsageRecord {
     /// True if a quota of the direction is used up, of both together, or of something else than octets.
     pub fn is_used_up(&self, direction: usize) -> bool {
         self.state.has_any(UrrState::STOPS) || self.quota[direction] <= 0 || self.quota[TOTAL] <= 0
+    }
+
+    fn lost(&self) -> LostRests {
+        LostRests {
+            packets: self.lost_packets,
+            octets: u64::from(self.lost_octets_high) << 32 | u64::from(self.lost_octets_low),
+        }
+    }
+
+    fn set_lost(&mut self, LostRests { packets, octets }: LostRests) {
+        self.lost_packets = packets;
+        (self.lost_octets_high, self.lost_octets_low) = ((octets >> 32) as u16, octets as u32);
+    }
+
+    /// A packet to the UE is lost.
+    pub fn lose(&mut self, bytes: u32) {
+        let left = self.lost().less(bytes);
+        self.set_lost(left);
+        self.state = self.state.with_if(UrrState::LOST, left.is_reached());
     }
 
     /// Notes what has been reached, where nothing is granted any more.
@@ -291,6 +363,10 @@ pub struct RecordImage {
     pub stops: bool,
     /// What gate and bit rates drop counts as well.
     pub before_qos: bool,
+    /// What may be lost until it is told: it begins anew when that is told.
+    pub lost: LostRests,
+    /// It begins anew now.
+    pub restarts_lost: bool,
     /// Rules with the URRs that count them.
     pub rules: [(WatchedRule, u32); RECORD_RULES],
 }
@@ -306,6 +382,8 @@ impl RecordImage {
         awaits_packet: AwaitsPacket::NEVER,
         stops: false,
         before_qos: false,
+        lost: LostRests::NEVER,
+        restarts_lost: true,
         rules: [(WatchedRule::NONE, 0); RECORD_RULES],
     };
 }
@@ -382,6 +460,9 @@ impl UsageRecord {
         };
         if restarts {
             self.threshold = image.threshold;
+        }
+        if image.restarts_lost || marks.state.has_any(UrrState::LOST) {
+            self.set_lost(image.lost);
         }
         let ended = UrrState::MARKS.with(UrrState::RUNG);
         let set_anew = UrrState::AWAITS_PACKET

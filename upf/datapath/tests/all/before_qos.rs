@@ -11,7 +11,7 @@ use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::txn::{Op, Txn, Usage};
 use sluice_datapath::session::usage_record::{
-    AwaitsPacket, NEVER, RecordImage, Restart, UrrState, WatchedRule,
+    AwaitsPacket, LostRests, NEVER, RecordImage, Restart, UrrState, WatchedRule,
 };
 
 /// An uplink rule with two URRs, of which the first measures before QoS enforcement; each tells of so many octets.
@@ -65,6 +65,8 @@ impl Measured {
                 awaits_packet: AwaitsPacket::NEVER,
                 stops: false,
                 before_qos: urr == 0,
+                lost: LostRests::NEVER,
+                restarts_lost: false,
                 rules,
             };
             Op::Record {

@@ -12,7 +12,7 @@ use sluice_datapath::message::ToControl;
 use sluice_datapath::session::token_bucket::{Lead, Rate, Shaping};
 use sluice_datapath::session::txn::Op;
 use sluice_datapath::session::usage_record::{
-    AwaitsPacket, NEVER, RecordImage, Restart, WatchedRule,
+    AwaitsPacket, LostRests, NEVER, RecordImage, Restart, WatchedRule,
 };
 use std::collections::HashMap;
 
@@ -128,6 +128,8 @@ impl Soak {
             awaits_packet: AwaitsPacket::NEVER,
             stops: false,
             before_qos: false,
+            lost: LostRests::NEVER,
+            restarts_lost: false,
             rules,
         };
         Op::Record {

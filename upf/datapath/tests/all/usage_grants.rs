@@ -12,7 +12,7 @@ use sluice_datapath::session::rule::{Body, Flags, Head, Rule};
 use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::txn::{Op, Txn};
 use sluice_datapath::session::usage_record::{
-    AwaitsPacket, Marks, NEVER, RecordImage, Restart, Rests, UrrState, WatchedRule,
+    AwaitsPacket, LostRests, Marks, NEVER, RecordImage, Restart, Rests, UrrState, WatchedRule,
 };
 use sluice_mem::shard::ShardId;
 use sluice_port_sim::SimPortConfig;
@@ -203,6 +203,8 @@ impl Watch {
                 awaits_packet: AwaitsPacket::NEVER,
                 stops: false,
                 before_qos: false,
+                lost: LostRests::NEVER,
+                restarts_lost: false,
                 rules,
             }
         };

@@ -28,6 +28,7 @@ const SERVED: ReportingTriggers = ReportingTriggers(
         | ReportingTriggers::VOLTH.0
         | ReportingTriggers::VOLQU.0
         | ReportingTriggers::START.0
+        | ReportingTriggers::DROTH.0
         | ReportingTriggers::TIMTH.0
         | ReportingTriggers::TIMQU.0
         | ReportingTriggers::QUVTI.0
@@ -67,10 +68,6 @@ impl<N: Network> Admission<'_, N> {
         let without_effect = [
             (!ie.linked_urr_id.is_empty(), IeType::LINKED_URR_ID),
             (
-                ie.dropped_dl_traffic_threshold.is_some(),
-                IeType::DROPPED_DL_TRAFFIC_THRESHOLD,
-            ),
-            (
                 ie.user_plane_inactivity_timer.is_some(),
                 IeType::USER_PLANE_INACTIVITY_TIMER,
             ),
@@ -108,16 +105,10 @@ impl<N: Network> Admission<'_, N> {
         )?;
         let detects_stop = urr.times.inactivity_s.is_some();
         self.check_measurement(rule, urr.method, urr.triggers, detects_stop)?;
-        let without_effect = [
-            (
-                sets(&ie.dropped_dl_traffic_threshold),
-                IeType::DROPPED_DL_TRAFFIC_THRESHOLD,
-            ),
-            (
-                sets(&ie.user_plane_inactivity_timer),
-                IeType::USER_PLANE_INACTIVITY_TIMER,
-            ),
-        ];
+        let without_effect = [(
+            sets(&ie.user_plane_inactivity_timer),
+            IeType::USER_PLANE_INACTIVITY_TIMER,
+        )];
         self.without_effect(rule, &without_effect)
     }
 

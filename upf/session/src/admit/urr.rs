@@ -37,6 +37,7 @@ impl<N: Network> Admission<'_, N> {
             triggers: ie.reporting_triggers,
             threshold: ie.volume_threshold,
             quota: ie.volume_quota,
+            lost: ie.dropped_dl_traffic_threshold,
             period_s: ie.measurement_period.map_or(0, |period| period.0),
             times,
             monitoring: Monitoring {
@@ -89,6 +90,9 @@ impl<N: Network> Admission<'_, N> {
         if let Some(edit) = ie.volume_quota {
             edit.apply_to(&mut urr.quota);
         }
+        if let Some(edit) = ie.dropped_dl_traffic_threshold {
+            edit.apply_to(&mut urr.lost);
+        }
         if let Some(edit) = &ie.measurement_period {
             urr.period_s = edit.value().map_or(0, |period| period.0);
         }
@@ -101,6 +105,8 @@ impl<N: Network> Admission<'_, N> {
             period: urr.period_s() != before.period_s(),
             threshold: ie.volume_threshold.is_some() || urr.thresholds() != before.thresholds(),
             quota: ie.volume_quota.is_some(),
+            lost: ie.dropped_dl_traffic_threshold.is_some()
+                || urr.lost_rests() != before.lost_rests(),
             start: urr.awaits_start() != before.awaits_start(),
             time_threshold: ie.time_threshold.is_some(),
             time_quota: ie.time_quota.is_some(),

@@ -87,6 +87,7 @@ impl<N: Network> Admission<'_, N> {
                 urr.renewed = Renewed {
                     threshold: true,
                     quota: true,
+                    lost: true,
                     start: true,
                     ..urr.renewed
                 };

@@ -99,9 +99,8 @@ impl Delta<'_> {
         }
         for gone in &old.cells {
             if !new.cells.iter().any(|cell| cell.at == gone.at) {
-                self.watching
-                    .try_push(Watcher::Nobody)
-                    .map_err(|_| TooMany)?;
+                // What has happened by now is told, as the URR's last word where it goes.
+                self.watching.try_push(gone.watcher).map_err(|_| TooMany)?;
                 let image = RecordImage::VACANT;
                 self.push(Op::Record { at: gone.at, image })?;
             }

@@ -15,7 +15,7 @@ use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule};
 use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::usage_record::{
-    AwaitsPacket, NEVER, RecordImage, Restart, WatchedRule,
+    AwaitsPacket, LostRests, NEVER, RecordImage, Restart, WatchedRule,
 };
 use sluice_wire::pfcp::value::Gate;
 
@@ -93,6 +93,8 @@ impl Image {
                 awaits_packet,
                 stops: urr.is_some_and(|u| u.clock.stops),
                 before_qos: urr.is_some_and(Urr::is_before_qos),
+                lost: urr.map_or(LostRests::NEVER, Urr::lost_rests),
+                restarts_lost: urr.is_none_or(|urr| urr.renewed.lost),
                 rules: [(WatchedRule::NONE, 0); RECORD_RULES],
             };
             for (place, rule) in image.rules.iter_mut().zip(watched.by_ref()) {

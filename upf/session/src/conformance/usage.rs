@@ -15,7 +15,8 @@ ie_tables! {
         REPORTING_TRIGGERS enforced "QUVTI, QUHTI" quotas_that_are_not_valid_or_not_used_any_more_stop;
         REPORTING_TRIGGERS enforced "STOPT, with an Inactivity Detection Time" time_is_measured_between_packets_that_are_not_too_far_apart;
         REPORTING_TRIGGERS refused(73) "START or STOPT where its PDRs are of several applications, or of one and other traffic" a_urr_that_tells_of_traffic_is_of_one_application;
-        REPORTING_TRIGGERS ignored "EVETH, DROTH, LIUSA, UPINT, and STOPT without an Inactivity Detection Time: those reports are not made; refused with `n4.unserved: refuse`" reports_that_are_not_made_yet_are_passed_over_and_told_of_once;
+        REPORTING_TRIGGERS enforced "DROTH, with a Dropped DL Traffic Threshold" lost_packets_are_told_of_where_a_urr_asks;
+        REPORTING_TRIGGERS ignored "EVETH, LIUSA, UPINT, and STOPT without an Inactivity Detection Time: those reports are not made; refused with `n4.unserved: refuse`" reports_that_are_not_made_yet_are_passed_over_and_told_of_once;
         REPORTING_TRIGGERS refused(73) "EVEQU" an_establishment_that_cannot_be_served_is_refused_by_name;
         MEASUREMENT_PERIOD enforced "" periods_are_reported_one_after_the_other;
         VOLUME_THRESHOLD enforced "with VOLTH, of uplink, downlink and both" a_cell_stands_for_each_urr_that_waits_for_octets;
@@ -25,7 +26,7 @@ ie_tables! {
         TIME_THRESHOLD enforced "with TIMTH" thresholds_and_quotas_of_time_are_told_and_what_is_used_up_stops;
         TIME_QUOTA enforced "nothing passes when it is used up" thresholds_and_quotas_of_time_are_told_and_what_is_used_up_stops;
         QUOTA_HOLDING_TIME enforced "nothing passes after so long without packets; 0: none" quotas_that_are_not_valid_or_not_used_any_more_stop;
-        DROPPED_DL_TRAFFIC_THRESHOLD ignored "that report is not made";
+        DROPPED_DL_TRAFFIC_THRESHOLD enforced "with DROTH: packets and octets to the UE that a FAR drops, or that were held and given up" lost_packets_are_told_of_where_a_urr_asks;
         QUOTA_VALIDITY_TIME enforced "nothing passes when it is over; 0: none" quotas_that_are_not_valid_or_not_used_any_more_stop;
         MONITORING_TIME enforced "usage before it is told apart, with the next report; with its URRs counted twice a session has as many as a message tells" usage_is_split_at_the_monitoring_time_and_told_with_the_next_report;
         SUBSEQUENT_VOLUME_THRESHOLD enforced "without it the threshold goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
@@ -60,7 +61,7 @@ ie_tables! {
         EVENT_THRESHOLD ignored "events are not measured";
         EVENT_QUOTA refused(73) "";
         QUOTA_HOLDING_TIME enforced "counts from the message on" quotas_that_are_not_valid_or_not_used_any_more_stop;
-        DROPPED_DL_TRAFFIC_THRESHOLD ignored "that report is not made";
+        DROPPED_DL_TRAFFIC_THRESHOLD enforced "counts from the message on" lost_packets_are_told_of_where_a_urr_asks;
         QUOTA_VALIDITY_TIME enforced "counts from the message on" quotas_that_are_not_valid_or_not_used_any_more_stop;
         MONITORING_TIME enforced "as in Create URR; with its URRs counted twice a session has as many as a message tells" usage_is_split_at_the_monitoring_time_and_told_with_the_next_report;
         SUBSEQUENT_VOLUME_THRESHOLD enforced "without it the threshold goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
@@ -92,7 +93,7 @@ ie_tables! {
     UsageReport "Usage Report (7.5.5.2, 7.5.7.2, 7.5.8.3)" {
         URR_ID sent "" deletion_reports_every_urr_once;
         UR_SEQN sent "counts from 0, without a gap" a_query_takes_usage_and_leaves_the_rules_alone;
-        USAGE_REPORT_TRIGGER sent "IMMER, TERMR, PERIO, VOLTH, VOLQU, TIMTH, TIMQU, QUVTI, QUHTI, START, STOPT, MONIT, TEBUR" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
+        USAGE_REPORT_TRIGGER sent "IMMER, TERMR, PERIO, VOLTH, VOLQU, TIMTH, TIMQU, QUVTI, QUHTI, START, STOPT, DROTH, MONIT, TEBUR" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
         START_TIME sent "" deletion_reports_every_urr_once;
         END_TIME sent "" deletion_reports_every_urr_once;
         VOLUME_MEASUREMENT sent "packets, too, with MNOP" deletion_reports_every_urr_once;

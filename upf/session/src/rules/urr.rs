@@ -1,11 +1,11 @@
 //! Usage Reporting Rules.
 
 use sluice_datapath::session::usage_record::{
-    AwaitsPacket, DOWNLINK, NEVER, Rests, TOTAL, UPLINK, UrrState,
+    AwaitsPacket, DOWNLINK, LostRests, NEVER, Rests, TOTAL, UPLINK, UrrState,
 };
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::value::{
-    MeasurementInformation, MeasurementMethod, ReportingTriggers, Volume,
+    DroppedDlTrafficThreshold, MeasurementInformation, MeasurementMethod, ReportingTriggers, Volume,
 };
 
 /// A Usage Reporting Rule.
@@ -25,6 +25,8 @@ pub struct Urr {
     pub threshold: Option<Volume>,
     /// Volume Quota.
     pub quota: Option<Volume>,
+    /// Dropped DL Traffic Threshold.
+    pub lost: Option<DroppedDlTrafficThreshold>,
     /// Measurement Period in seconds; 0 is none.
     pub period_s: u32,
     /// What it says of time.
@@ -129,6 +131,8 @@ pub struct Renewed {
     pub threshold: bool,
     /// A quota was granted, or taken away.
     pub quota: bool,
+    /// The threshold of lost packets is another.
+    pub lost: bool,
     /// It waits for the first packet, or does no more.
     pub start: bool,
     /// The first period.
@@ -146,6 +150,7 @@ impl Renewed {
     pub const ALL: Self = Self {
         threshold: true,
         quota: true,
+        lost: true,
         start: true,
         period: true,
         time_threshold: true,
@@ -158,6 +163,7 @@ impl Renewed {
         Self {
             threshold: self.threshold || other.threshold,
             quota: self.quota || other.quota,
+            lost: self.lost || other.lost,
             start: self.start || other.start,
             period: self.period || other.period,
             time_threshold: self.time_threshold || other.time_threshold,
@@ -178,6 +184,7 @@ impl Urr {
             meter: 0,
             threshold: None,
             quota: None,
+            lost: None,
             period_s: 0,
             times: UrrTimes::default(),
             monitoring: Monitoring::default(),
@@ -260,6 +267,14 @@ impl Urr {
         rests(self.quota)
     }
 
+    /// Packets and octets to the UE that may be lost until it tells.
+    pub fn lost_rests(&self) -> LostRests {
+        let asked = self.lost.filter(|_| self.has(ReportingTriggers::DROTH));
+        asked.map_or(LostRests::NEVER, |threshold| {
+            LostRests::new(threshold.downlink_packets, threshold.downlink_octets)
+        })
+    }
+
     /// True if it waits for the first packet.
     pub fn awaits_start(&self) -> bool {
         self.has(ReportingTriggers::START)
@@ -273,6 +288,7 @@ impl Urr {
             || self.is_before_qos()
             || self.awaits_start()
             || self.quota.is_some()
+            || self.lost_rests() != LostRests::NEVER
             || later.quota.is_some()
             || self.thresholds() != [NEVER; 3]
             || later.threshold.is_some()
@@ -284,6 +300,7 @@ impl Urr {
             (ReportingTriggers::VOLTH, UrrState::THRESHOLD),
             (ReportingTriggers::VOLQU, UrrState::QUOTA),
             (ReportingTriggers::START, UrrState::STARTED),
+            (ReportingTriggers::DROTH, UrrState::LOST),
         ];
         let told = told.into_iter().filter(|(trigger, _)| self.has(*trigger));
         told.fold(UrrState::default(), |all, (_, mark)| all.with(mark))

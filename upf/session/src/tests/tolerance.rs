@@ -159,16 +159,6 @@ fn unserved() -> Vec<(SessionEstablishmentRequest<'static>, IeType)> {
             with(triggers(ReportingTriggers::STOPT)),
             IeType::REPORTING_TRIGGERS,
         ),
-        (
-            with(CreateUrr {
-                dropped_dl_traffic_threshold: Some(DroppedDlTrafficThreshold {
-                    downlink_packets: Some(7),
-                    downlink_octets: None,
-                }),
-                ..urr(1)
-            }),
-            IeType::DROPPED_DL_TRAFFIC_THRESHOLD,
-        ),
     ]
 }
 

@@ -5,7 +5,7 @@ use super::reports::{read, with};
 use core::net::Ipv4Addr;
 use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::session::txn::{Op, Usage};
-use sluice_datapath::session::usage_record::{NEVER, Restart, UrrState};
+use sluice_datapath::session::usage_record::{LostRests, NEVER, Restart, UrrState};
 use sluice_wire::ids::{Seid, UrrId};
 use sluice_wire::pfcp::group::{CreateUrr, QueryUrr, UpdateUrr};
 use sluice_wire::pfcp::message::SessionModificationRequest;
@@ -288,6 +288,57 @@ fn a_cell_stands_for_each_urr_that_waits_for_octets() {
     };
     bench.modify(CP, seid, &change);
     assert_eq!(bench.up.in_use().usage_records, 0);
+    bench.delete(CP, seid);
+    bench.assert_vacant();
+}
+
+#[test]
+fn lost_packets_are_told_of_where_a_urr_asks() {
+    let mut bench = Bench::new();
+    let threshold = |packets| DroppedDlTrafficThreshold {
+        downlink_packets: Some(packets),
+        downlink_octets: Some(9_000),
+    };
+    let asks = CreateUrr {
+        reporting_triggers: ReportingTriggers::DROTH,
+        dropped_dl_traffic_threshold: Some(threshold(7)),
+        ..urr(1)
+    };
+    // A threshold alone is none.
+    let without = CreateUrr {
+        reporting_triggers: ReportingTriggers::VOLTH,
+        volume_threshold: free5gc_urr(2).volume_threshold,
+        ..asks.clone()
+    };
+    let without = CreateUrr {
+        urr_id: UrrId(2),
+        ..without
+    };
+    let seid = session(&mut bench, [asks, without]);
+    // What became of the two cells last.
+    let images = |bench: &Bench| -> [_; 2] {
+        let cells = bench.ops.iter().rev().filter_map(|op| match op {
+            Op::Record { image, .. } => Some((image.lost, image.restarts_lost)),
+            _ => None,
+        });
+        let [second, first]: [_; 2] = cells.take(2).collect::<Vec<_>>().try_into().unwrap();
+        [first, second]
+    };
+    let first = LostRests::new(Some(7), Some(9_000));
+    assert_eq!(images(&bench), [(first, true), (LostRests::NEVER, true)]);
+    let sent = ring(&mut bench, UrrState::LOST);
+    assert_eq!(told(&sent[0])[0], (1, 0, Trigger::DROTH, [2, 2]));
+    accept(&mut bench, &sent[0]);
+    assert_eq!(images(&bench), [(first, false), (LostRests::NEVER, false)]);
+    let mut change = Change::default();
+    change.update_urr.push(UpdateUrr {
+        urr_id: UrrId(1),
+        dropped_dl_traffic_threshold: Some(Edit::Set(threshold(8))),
+        ..UpdateUrr::default()
+    });
+    bench.modify(CP, seid, &change);
+    let second = LostRests::new(Some(8), Some(9_000));
+    assert_eq!(images(&bench)[0], (second, true));
     bench.delete(CP, seid);
     bench.assert_vacant();
 }

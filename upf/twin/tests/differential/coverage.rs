@@ -122,7 +122,7 @@ const OF_GIVEN: [&str; 4] = [
 ];
 const OF_SHAPING: [&str; 4] = ["shaped", "shaping_delay", "shaping_full", "session_changed"];
 
-const OF_USAGE: [&str; 16] = [
+const OF_USAGE: [&str; 17] = [
     "quota_exhausted",
     "reported: threshold",
     "reported: quota",
@@ -133,6 +133,7 @@ const OF_USAGE: [&str; 16] = [
     "reported: validity",
     "reported: holding",
     "reported: stop",
+    "reported: lost packets",
     "reported: a duration",
     "reported: inactivity",
     "reported: before a monitoring time",
@@ -154,6 +155,7 @@ pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
         (UsageReportTrigger::QUVTI, "reported: validity"),
         (UsageReportTrigger::QUHTI, "reported: holding"),
         (UsageReportTrigger::STOPT, "reported: stop"),
+        (UsageReportTrigger::DROTH, "reported: lost packets"),
     ];
     let used = report.duration_measurement.map_or(0, |used| used.0);
     let part = report.usage_information.unwrap_or_default();

@@ -132,6 +132,7 @@ fn update_urr(out: &mut Writer<'_>, urr: &UrrSpec, now: NtpTime) -> Result<(), F
         volume_quota: limits.map(|l| edit(l.quota.map(volume))),
         measurement_period: limits.map(|l| edit(l.period_s.map(Seconds))),
         measurement_method: Some(method(urr)),
+        dropped_dl_traffic_threshold: limits.map(|l| edit(l.lost.map(lost))),
         time_threshold: limits.map(|l| edit(l.times.threshold.map(Seconds))),
         time_quota: limits.map(|l| edit(l.times.quota.map(Seconds))),
         quota_validity_time: limits.map(|l| edit(l.times.validity.map(Seconds))),
@@ -199,6 +200,7 @@ fn created_urr(urr: &UrrSpec, now: NtpTime) -> CreateUrr<'static> {
         volume_threshold: limits.and_then(|l| l.threshold).map(volume),
         volume_quota: limits.and_then(|l| l.quota).map(volume),
         measurement_period: limits.and_then(|l| l.period_s).map(Seconds),
+        dropped_dl_traffic_threshold: limits.and_then(|l| l.lost).map(lost),
         time_threshold: limits.and_then(|l| l.times.threshold).map(Seconds),
         time_quota: limits.and_then(|l| l.times.quota).map(Seconds),
         quota_validity_time: limits.and_then(|l| l.times.validity).map(Seconds),
@@ -501,12 +503,20 @@ fn volume([uplink, downlink, total]: [Option<u64>; 3]) -> Volume {
     }
 }
 
+fn lost((packets, octets): (Option<u64>, Option<u64>)) -> DroppedDlTrafficThreshold {
+    DroppedDlTrafficThreshold {
+        downlink_packets: packets,
+        downlink_octets: octets,
+    }
+}
+
 fn triggers(limits: &UrrLimits) -> ReportingTriggers {
     let all = [
         (limits.tells_threshold, ReportingTriggers::VOLTH),
         (limits.tells_quota, ReportingTriggers::VOLQU),
         (limits.tells_start, ReportingTriggers::START),
         (limits.tells_period, ReportingTriggers::PERIO),
+        (limits.tells_lost, ReportingTriggers::DROTH),
         (limits.times.tells[0], ReportingTriggers::TIMTH),
         (limits.times.tells[1], ReportingTriggers::TIMQU),
         (limits.times.tells[2], ReportingTriggers::QUVTI),

@@ -390,10 +390,17 @@ impl Pair {
     fn advance(&mut self, ns: u64) -> Result<(), Difference> {
         let until_ns = self.real.now_ns() + ns;
         // What waits leaves in the nanosecond in which it may, and none before.
-        while let Some(due_ns) = self.twin.next_due_ns().filter(|due| *due <= until_ns) {
-            self.advance_to(due_ns - 1)?;
-            self.advance_to(due_ns)?;
-            *self.counts.entry("left when it was due").or_default() += 1;
+        loop {
+            let (due_ns, expiry_ns) = (self.twin.next_due_ns(), self.twin.next_expiry_ns());
+            let next_ns = [due_ns, expiry_ns].into_iter().flatten().min();
+            let Some(next_ns) = next_ns.filter(|next_ns| *next_ns <= until_ns) else {
+                break;
+            };
+            self.advance_to(next_ns - 1)?;
+            self.advance_to(next_ns)?;
+            if due_ns == Some(next_ns) {
+                *self.counts.entry("left when it was due").or_default() += 1;
+            }
         }
         self.advance_to(until_ns)
     }

@@ -266,11 +266,14 @@ pub struct UrrLimits {
     pub threshold: Option<[Option<u64>; 3]>,
     pub quota: Option<[Option<u64>; 3]>,
     pub period_s: Option<u32>,
+    /// Packets and octets to the UE that may be lost.
+    pub lost: Option<(Option<u64>, Option<u64>)>,
     /// Reporting Triggers.
     pub tells_threshold: bool,
     pub tells_quota: bool,
     pub tells_start: bool,
     pub tells_period: bool,
+    pub tells_lost: bool,
     pub times: TimeLimits,
     pub later: Option<LaterLimits>,
 }

@@ -15,8 +15,9 @@ use sluice_twin::{
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How long packets of idle UEs are held.
-const HOLD_NS: u64 = 4_000_000_000;
+/// How long packets of idle UEs are held: no whole seconds, so that none is given up in the instant in which a URR's
+/// time is over. Which of both is told first is open then.
+const HOLD_NS: u64 = 3_700_000_000;
 /// After this nothing is held any more.
 pub const HOLD_OVER_NS: u64 = HOLD_NS + 1_000_000_000;
 

@@ -7,7 +7,7 @@ use sluice_wire::pfcp::value::{MeasurementInformation, ReportingTriggers, Second
 
 /// All of them, with what they do.
 pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
-    let of_urrs: [(&'static str, ReadsUrr); 14] = [
+    let of_urrs: [(&'static str, ReadsUrr); 16] = [
         ("knows no time threshold", |u| u.time_threshold = None),
         ("adds a second to quotas of time", |u| {
             u.time_quota = u.time_quota.map(|time| Seconds(time.0 + 1));
@@ -41,6 +41,16 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
         ("counts after QoS enforcement alone", |u| {
             if let Some(information) = &mut u.measurement_information {
                 information.0 &= !MeasurementInformation::MBQE.0;
+            }
+        }),
+        ("tells of one lost packet more", |u| {
+            if let Some(lost) = &mut u.dropped_dl_traffic_threshold {
+                lost.downlink_packets = lost.downlink_packets.map(|n| n.saturating_add(1));
+            }
+        }),
+        ("counts no lost octets", |u| {
+            if let Some(lost) = &mut u.dropped_dl_traffic_threshold {
+                lost.downlink_octets = None;
             }
         }),
         ("adds an octet to thresholds", |u| {

@@ -19,7 +19,8 @@ use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::{BarId, FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::value::{
-    BitRate, Gate, GateStatus, MeasurementInformation, MeasurementMethod, ReportingTriggers, Volume,
+    BitRate, DroppedDlTrafficThreshold, Gate, GateStatus, MeasurementInformation,
+    MeasurementMethod, ReportingTriggers, Volume,
 };
 
 /// Reads rules.
@@ -62,6 +63,7 @@ impl RuleDecoder {
                 true => read_monitoring(eye),
                 false => Monitoring::default(),
             },
+            lost: has(URR_LOST).then(|| read_lost(eye)),
             renewed: Renewed::default(),
             clock: ClockImage::default(),
         }
@@ -353,6 +355,15 @@ fn read_monitoring(eye: &mut OctetReader<'_>) -> Monitoring {
         quota,
         threshold_s: has(MONITORING_THRESHOLD_S).then(|| eye.u32()),
         quota_s: has(MONITORING_QUOTA_S).then(|| eye.u32()),
+    }
+}
+
+fn read_lost(eye: &mut OctetReader<'_>) -> DroppedDlTrafficThreshold {
+    let bits = eye.u8();
+    let mut part = |bit| (bits & bit != 0).then(|| eye.u64());
+    DroppedDlTrafficThreshold {
+        downlink_packets: part(LOST_PACKETS),
+        downlink_octets: part(LOST_OCTETS),
     }
 }
 

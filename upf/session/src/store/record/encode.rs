@@ -10,7 +10,7 @@ use crate::rules::{
 };
 use core::net::IpAddr;
 use sluice_datapath::session::rule::BucketRef;
-use sluice_wire::pfcp::value::{Gate, Volume};
+use sluice_wire::pfcp::value::{DroppedDlTrafficThreshold, Gate, Volume};
 
 /// Writes rules.
 pub struct RuleEncoder<'r> {
@@ -38,7 +38,8 @@ impl RuleEncoder<'_> {
             | bit8(URR_PERIOD, urr.period_s != 0)
             | bit8(URR_CELL, urr.cell != 0)
             | bit8(URR_TIMES, urr.times != UrrTimes::default())
-            | bit8(URR_MONITORING, urr.is_monitored());
+            | bit8(URR_MONITORING, urr.is_monitored())
+            | bit8(URR_LOST, urr.lost.is_some());
         pen.u32(urr.triggers.0 & 0x00ff_ffff | u32::from(bits) << 24);
         pen.u32(urr.meter);
         for volume in [urr.threshold, urr.quota].into_iter().flatten() {
@@ -54,6 +55,9 @@ impl RuleEncoder<'_> {
         }
         if urr.is_monitored() {
             write_monitoring(pen, &urr.monitoring);
+        }
+        if let Some(lost) = urr.lost {
+            write_lost(pen, lost);
         }
     }
 
@@ -339,6 +343,14 @@ fn write_monitoring(pen: &mut OctetWriter<'_>, monitoring: &Monitoring) {
     }
     for seconds in [at, monitoring.threshold_s, monitoring.quota_s] {
         seconds.into_iter().for_each(|seconds| pen.u32(seconds));
+    }
+}
+
+fn write_lost(pen: &mut OctetWriter<'_>, threshold: DroppedDlTrafficThreshold) {
+    let (packets, octets) = (threshold.downlink_packets, threshold.downlink_octets);
+    pen.u8(bit8(LOST_PACKETS, packets.is_some()) | bit8(LOST_OCTETS, octets.is_some()));
+    for number in [packets, octets].into_iter().flatten() {
+        pen.u64(number);
     }
 }
 

@@ -7,7 +7,8 @@ use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_CHAIN};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
 /// Octets of each at the most.
-pub const URR_MAX: usize = 4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4 + (1 + 5 * 4);
+pub const URR_MAX: usize =
+    4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4 + (1 + 5 * 4) + (1 + 2 * 8);
 
 /// The most octets that its Monitoring Time takes beside.
 pub const MONITORING_MAX: usize = 1 + 4 + 2 * (1 + 3 * 8) + 2 * 4;
@@ -46,6 +47,11 @@ pub const URR_CELL: u8 = 1 << 3;
 pub const URR_TIMES: u8 = 1 << 4;
 /// It says something of a Monitoring Time.
 pub const URR_MONITORING: u8 = 1 << 5;
+/// It says something of packets that are lost: an octet that tells what, and that.
+pub const URR_LOST: u8 = 1 << 6;
+/// Bits of that octet.
+pub const LOST_PACKETS: u8 = 1;
+pub const LOST_OCTETS: u8 = 1 << 1;
 
 /// What a Monitoring Time says: when it is, or that it has passed, and what holds then.
 pub const MONITORING_AT: u8 = 1;

@@ -262,6 +262,15 @@ fn monitoring() -> impl Strategy<Value = Monitoring> {
     )
 }
 
+fn lost() -> impl Strategy<Value = Option<DroppedDlTrafficThreshold>> {
+    let part = || prop::option::of(any::<u64>());
+    let lost = (part(), part()).prop_map(|(packets, octets)| DroppedDlTrafficThreshold {
+        downlink_packets: packets,
+        downlink_octets: octets,
+    });
+    prop::option::of(lost)
+}
+
 fn urr() -> impl Strategy<Value = Urr> {
     let measured = (any::<u8>(), any::<u16>(), 0..1u32 << 24, any::<u32>());
     let limits = (
@@ -269,14 +278,14 @@ fn urr() -> impl Strategy<Value = Urr> {
         volume(),
         maybe_zero(),
         maybe_zero(),
-        times(),
+        (times(), lost()),
         monitoring(),
     );
     (id(), measured, limits).prop_map(
         |(
             id,
             (method, information, triggers, meter),
-            (threshold, quota, period_s, cell, times, monitoring),
+            (threshold, quota, period_s, cell, (times, lost), monitoring),
         )| Urr {
             id: UrrId(id),
             method: MeasurementMethod(method),
@@ -285,6 +294,7 @@ fn urr() -> impl Strategy<Value = Urr> {
             meter,
             threshold,
             quota,
+            lost,
             period_s,
             cell,
             times,

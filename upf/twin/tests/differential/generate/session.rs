@@ -456,8 +456,21 @@ impl Generator {
             tells_quota: !self.rng.one_in(4),
             tells_start: self.rng.one_in(4),
             tells_period: !self.rng.one_in(3),
+            lost: self.rng.one_in(2).then(|| self.lost()),
+            tells_lost: !self.rng.one_in(6),
             times: self.times(),
             later: self.rng.one_in(3).then(|| self.later()),
+        }
+    }
+
+    /// What a few packets of an idle UE reach, or none.
+    fn lost(&mut self) -> (Option<u64>, Option<u64>) {
+        let packets = self.rng.pick(&[0, 1, 2, 4, u64::MAX]);
+        let octets = self.rng.pick(&[0, 50, 100, 400, u64::MAX]);
+        match self.rng.below(3) {
+            0 => (Some(packets), None),
+            1 => (None, Some(octets)),
+            _ => (Some(packets), Some(octets)),
         }
     }
 
