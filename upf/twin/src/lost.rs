@@ -7,25 +7,7 @@ use crate::pdr_detection;
 use crate::rules::{Pdr, Session, SessionId};
 use crate::twin::Twin;
 use sluice_wire::pfcp::message::SessionModificationRequest;
-use sluice_wire::pfcp::value::{DroppedDlTrafficThreshold, SessionModificationRequestFlags};
-
-/// Packets and octets that were lost since a threshold began.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Lost {
-    packets: u64,
-    octets: u64,
-}
-
-impl Lost {
-    /// One packet more: true if a threshold is reached.
-    pub fn one_more(&mut self, bytes: usize, threshold: &DroppedDlTrafficThreshold) -> bool {
-        self.packets += 1;
-        self.octets += bytes as u64;
-        let reached = |limit: Option<u64>, lost: u64| limit.is_some_and(|limit| lost >= limit);
-        reached(threshold.downlink_packets, self.packets)
-            || reached(threshold.downlink_octets, self.octets)
-    }
-}
+use sluice_wire::pfcp::value::SessionModificationRequestFlags;
 
 impl Session {
     /// A packet of a PDR is lost.

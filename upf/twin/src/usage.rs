@@ -1,6 +1,5 @@
 //! Usage of a URR and its reports (TS 29.244, 7.5.5.2, 8.2.40 to 8.2.44).
 
-use crate::lost::Lost;
 use crate::usage_time::UseTime;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr, UsageReport};
@@ -14,6 +13,24 @@ use sluice_wire::pfcp::value::{
 struct Volume {
     bytes: u64,
     packets: u64,
+}
+
+/// Packets and octets that were lost since a threshold began.
+#[derive(Clone, Copy, Default, Debug)]
+struct Lost {
+    packets: u64,
+    octets: u64,
+}
+
+impl Lost {
+    /// One packet more: true if a threshold is reached.
+    fn one_more(&mut self, bytes: usize, threshold: &DroppedDlTrafficThreshold) -> bool {
+        self.packets += 1;
+        self.octets += bytes as u64;
+        let reached = |limit: Option<u64>, lost: u64| limit.is_some_and(|limit| lost >= limit);
+        reached(threshold.downlink_packets, self.packets)
+            || reached(threshold.downlink_octets, self.octets)
+    }
 }
 
 /// A URR with what it measured since its last report.
