@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Usage: build.sh PROFILE [PROGRAM...]. Builds the sluice command and those of its tools that are named
-# (bench, core, demo, lab, load, ran; without any, all of them); says where they are.
+# (bench, box, core, demo, lab, load, ran; without any, all of them); says where they are.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 profile=${1:-release}
 shift || true
-[ $# -gt 0 ] || set -- bench core demo lab load ran
+[ $# -gt 0 ] || set -- bench box core demo lab load ran
 set_up
 packages=(-p sluice)
 for tool; do

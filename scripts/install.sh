@@ -7,7 +7,7 @@ set -euo pipefail
 
 prefix=${PREFIX:-/usr/local}
 dest=${DESTDIR:-}
-tools=(core demo load ran bench)
+tools=(core box demo load ran bench)
 
 scripts/build.sh release "${tools[@]}"
 built=$TARGET_DIR/release

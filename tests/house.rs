@@ -47,7 +47,7 @@ const FLOORS: &[&[&str]] = &[
     &["sluice-control", "sluice-wiring", "sluice-subscribers"],
     &["sluice", "sluice-core"],
     &["sluice-load", "sluice-core-daemon"],
-    &["sluice-ran"],
+    &["sluice-ran", "sluice-box"],
     &["sluice-demo", "sluice-bench"],
     &["sluice-lab"],
     &["sluice-tests", "sluice-fuzz"],

@@ -38,6 +38,9 @@ pub enum Command {
     /// The 5G core: AMF, SMF, AUSF, UDM and UDR, towards gNBs by N2 and UPFs by N4
     #[command(disable_help_flag = true)]
     Core(ToolArgs),
+    /// Both in one process: the core and a UPF, with N4 between them over rings
+    #[command(disable_help_flag = true)]
+    Box(ToolArgs),
     /// What names mean and what to do: drop reasons, causes of refusals, metrics, ctl
     Reference(ReferenceArgs),
     /// Completion for a shell: source <(sluice completion bash)
@@ -79,6 +82,7 @@ impl Cli {
             Command::Upf(args) => upf::run(&args, self.verbosity),
             Command::Ctl(args) => ctl::run(&args),
             Command::Core(args) => become_tool("core", verbose, &args),
+            Command::Box(args) => become_tool("box", verbose, &args),
             Command::Reference(args) => reference::run(args),
             Command::Completion(args) => pages::completion(args),
             Command::Man(args) => pages::man(&args),

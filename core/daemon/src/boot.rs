@@ -11,6 +11,7 @@ use sluice_ausf::Ausf;
 use sluice_core::charging::Records;
 use sluice_core::{N2, N4, Runtime, system};
 use sluice_core_smf::Smf;
+use sluice_host::datagram_ring::RingEnd;
 use sluice_host::netns::Ns;
 use sluice_host::signal::Shutdown;
 use sluice_pcf::Pcf;
@@ -21,11 +22,12 @@ use sluice_udr::{Provisioned, Udr};
 use sluice_wiring::Core;
 use std::path::Path;
 
-/// Opens everything; what was opened closes again if a later step fails.
+/// Opens everything; `rings` lead to UPFs of this process. What was opened closes again if a later step fails.
 pub(crate) fn boot(
     file: &Path,
     config: &CoreConfig,
     shutdown: &Shutdown,
+    rings: Vec<RingEnd>,
 ) -> Result<Daemon, Vec<Problem>> {
     let one = |problem| vec![problem];
     let opened = config.database.as_ref().map(store::open).transpose();
@@ -34,6 +36,7 @@ pub(crate) fn boot(
     let ns = Ns::current().map_err(|e| one(step("network namespace", &e)))?;
     let n2 = n2(config, &ns).map_err(one)?;
     let n4 = n4(config, &ns).map_err(one)?;
+    let n4 = n4.map(|n4| n4.with_rings(rings));
     let records = records(config).map_err(one)?;
     let mut runtime = Runtime::new(core, n2, n4).map_err(|e| one(step("event loop", &e)))?;
     let waker = runtime.waker();

@@ -35,6 +35,7 @@ mod view;
 use args::{CheckScope, CoreArgs};
 use config::{CoreConfig, Loaded};
 use serde_json::json;
+use sluice_host::datagram_ring::RingEnd;
 use sluice_host::signal::Shutdown;
 use sluice_program::check::{self, problems_json, refused_json, write_out};
 use sluice_program::config::problem::Problem;
@@ -113,17 +114,33 @@ fn tell(file: &Path, problems: &[Problem]) {
 }
 
 fn serve(file: &Path, config: &CoreConfig) -> Exit {
-    let shutdown = match Shutdown::install() {
-        Ok(shutdown) => shutdown,
+    match Shutdown::install() {
+        Ok(shutdown) => serve_until(&shutdown, file, config, Vec::new()),
         Err(e) => {
             eprintln!("sluice core: {e}");
-            return Exit::Lacking;
+            Exit::Lacking
         }
-    };
-    match boot::boot(file, config, &shutdown) {
+    }
+}
+
+/// Whether keys of the file may be read by others, which is told: then no core starts with it.
+pub fn is_exposed(file: &Path, config: &CoreConfig) -> bool {
+    let exposed = needs::of_file(file, config);
+    tell(file, exposed.as_slice());
+    exposed.is_some()
+}
+
+/// Serves until `shutdown` asks for the end; N4 to UPFs of this process goes over `rings`.
+pub fn serve_until(
+    shutdown: &Shutdown,
+    file: &Path,
+    config: &CoreConfig,
+    rings: Vec<RingEnd>,
+) -> Exit {
+    match boot::boot(file, config, shutdown, rings) {
         Ok(daemon) => {
             tracing::info!("ready");
-            match daemon.run(&shutdown) {
+            match daemon.run(shutdown) {
                 Ok(()) => Exit::Done,
                 Err(e) => {
                     tracing::error!("SCTP's socket has failed: {e}");

@@ -1,4 +1,4 @@
-//! N4 of a core: PFCP over UDP (TS 29.244, 6.1).
+//! N4 of a core: PFCP over UDP (TS 29.244, 6.1), and over rings to a UPF in the same process.
 
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use sluice_host::HostError;
+use sluice_host::datagram_ring::RingEnd;
 use sluice_host::netns::Ns;
 use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_wiring::Core;
@@ -30,9 +31,10 @@ pub struct Counters {
     pub not_sent: u64,
 }
 
-/// A UDP socket towards UPFs.
+/// A UDP socket towards UPFs, and rings to those of this process.
 pub struct N4 {
     socket: UdpSocket,
+    rings: Vec<RingEnd>,
     came: RecvBatch,
     leaves: SendBatch,
     counters: Counters,
@@ -46,10 +48,23 @@ impl N4 {
     pub fn open(ns: &Ns, local: SocketAddrV4) -> Result<Self, HostError> {
         Ok(Self {
             socket: UdpSocket::bind(ns, local)?,
+            rings: Vec::new(),
             came: RecvBatch::new(BATCH_MAX, ROOM),
             leaves: SendBatch::new(BATCH_MAX, ROOM),
             counters: Counters::default(),
         })
+    }
+
+    /// What is for the other ends of these rings goes there, not to the socket.
+    #[must_use]
+    pub fn with_rings(mut self, rings: Vec<RingEnd>) -> Self {
+        self.rings = rings;
+        self
+    }
+
+    /// Rings to UPFs of this process.
+    pub(crate) fn rings(&self) -> &[RingEnd] {
+        &self.rings
     }
 
     /// The address and port.
@@ -64,6 +79,13 @@ impl N4 {
 
     /// Gives the core what has come, a batch at the most, so that gNBs have their turn.
     pub(crate) fn turn(&mut self, core: &mut Core) {
+        for ring in &mut self.rings {
+            for _ in 0..BATCH_MAX {
+                let Some(octets) = ring.take() else { break };
+                self.counters.received += 1;
+                core.n4(system::now(), ring.peer(), &octets);
+            }
+        }
         match self.socket.recv(&mut self.came) {
             Ok(0) => return,
             Ok(_) => {}
@@ -83,6 +105,14 @@ impl N4 {
     /// Sends what the core wants sent.
     pub(crate) fn send(&mut self, core: &mut Core) {
         for message in core.take_to_upf() {
+            let mut rings = self.rings.iter_mut();
+            if let Some(ring) = rings.find(|ring| ring.peer() == message.to) {
+                match ring.send(&message.octets) {
+                    true => self.counters.sent += 1,
+                    false => self.counters.not_sent += 1,
+                }
+                continue;
+            }
             let SocketAddr::V4(to) = message.to else {
                 self.counters.not_sent += 1;
                 continue;
@@ -95,6 +125,7 @@ impl N4 {
             }
         }
         self.flush();
+        self.rings.iter_mut().for_each(RingEnd::flush);
     }
 
     fn flush(&mut self) {

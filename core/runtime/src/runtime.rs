@@ -39,6 +39,9 @@ impl Runtime {
         poller.add(&n2, N2_CAME)?;
         if let Some(n4) = &n4 {
             poller.add(n4, N4_CAME)?;
+            for ring in n4.rings() {
+                poller.add(ring, N4_CAME)?;
+            }
         }
         poller.add(&waker, WOKEN)?;
         Ok(Self {

@@ -9,6 +9,7 @@
 //! | [`netns`] | named namespaces of this process, work and commands inside them |
 //! | [`link`], [`veth`], [`tun`] | interfaces, their offloads, routes, neighbours and counters |
 //! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
+//! | [`datagram_ring`] | datagrams between two threads, in place of sockets |
 //! | [`icmp`] | ICMP messages of one address |
 //! | [`packet`] | whole frames on one interface, VLAN tags included |
 //! | [`claim`] | one UPF at a time on an interface |
@@ -22,6 +23,7 @@ pub mod alloc;
 pub mod capture;
 pub mod claim;
 pub mod clock;
+pub mod datagram_ring;
 pub mod env_check;
 mod error;
 pub mod icmp;

@@ -1,6 +1,6 @@
-//! SIGINT, SIGTERM and SIGHUP as a flag and a pollable descriptor.
+//! SIGINT, SIGTERM and SIGHUP, or another thread's wish, as a flag and a pollable descriptor.
 
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -19,7 +19,25 @@ pub struct Shutdown {
     requested: Arc<AtomicBool>,
     /// Readable from the first signal on, until [`Shutdown::again`].
     pipe: UnixStream,
+    writer: UnixStream,
     ids: Vec<SigId>,
+}
+
+/// Asks for the end as a signal does; clones ask for the same one.
+#[derive(Clone, Debug)]
+pub struct EndRequest {
+    requested: Arc<AtomicBool>,
+    writer: Arc<UnixStream>,
+}
+
+impl EndRequest {
+    /// Asks for it.
+    pub fn send(&self) {
+        // The flag first, as below.
+        self.requested.store(true, Ordering::Relaxed);
+        // A pipe that is full wakes as well.
+        let _ = (&*self.writer).write(&[0]);
+    }
 }
 
 impl Shutdown {
@@ -29,13 +47,39 @@ impl Shutdown {
         Self::register().map_err(HostError::os("take over SIGINT, SIGTERM and SIGHUP"))
     }
 
-    fn register() -> io::Result<Self> {
+    /// No signal asks for the end, but whoever has the [`EndRequest`].
+    ///
+    /// # Errors
+    /// The kernel has no more descriptors.
+    pub fn by_request() -> Result<Self, HostError> {
+        Self::unregistered().map_err(HostError::os("make a pipe"))
+    }
+
+    /// For other threads to ask for the end.
+    ///
+    /// # Errors
+    /// The kernel has no more descriptors.
+    pub fn end_request(&self) -> Result<EndRequest, HostError> {
+        let writer = self.writer.try_clone();
+        let writer = writer.and_then(|writer| writer.set_nonblocking(true).map(|()| writer));
+        Ok(EndRequest {
+            requested: Arc::clone(&self.requested),
+            writer: Arc::new(writer.map_err(HostError::os("duplicate a pipe"))?),
+        })
+    }
+
+    fn unregistered() -> io::Result<Self> {
         let (pipe, writer) = UnixStream::pair()?;
-        let mut this = Self {
+        Ok(Self {
             requested: Arc::default(),
             pipe,
+            writer,
             ids: Vec::new(),
-        };
+        })
+    }
+
+    fn register() -> io::Result<Self> {
+        let mut this = Self::unregistered()?;
         let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
         for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
             // The flag first: whoever is woken by the pipe must find it set.
@@ -43,7 +87,8 @@ impl Shutdown {
                 signal,
                 Arc::clone(&this.requested),
             )?);
-            this.ids.push(pipe::register(signal, writer.try_clone()?)?);
+            this.ids
+                .push(pipe::register(signal, this.writer.try_clone()?)?);
         }
         Ok(this)
     }
@@ -126,6 +171,18 @@ mod tests {
         let shutdown = Shutdown::install().expect("install");
         signal_hook::low_level::raise(SIGHUP).expect("raise");
         assert!(shutdown.is_requested());
+    }
+
+    #[test]
+    fn another_thread_asks_for_the_end_as_a_signal_does() {
+        let shutdown = Shutdown::by_request().expect("a pipe");
+        let request = shutdown.end_request().expect("its other end");
+        assert!(!shutdown.wait(Duration::ZERO).expect("poll"));
+        std::thread::spawn(move || request.send());
+        assert!(shutdown.wait(Duration::from_secs(60)).expect("poll"));
+        assert!(shutdown.is_requested());
+        shutdown.again().expect("drained");
+        assert!(!shutdown.wait(Duration::ZERO).expect("poll"));
     }
 
     #[test]

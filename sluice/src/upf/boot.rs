@@ -25,6 +25,7 @@ use sluice_datapath::limits::RESERVED;
 use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::tables::Polled;
 use sluice_host::claim::InterfaceClaim;
+use sluice_host::datagram_ring::RingEnd;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_n4::Features;
@@ -83,8 +84,14 @@ fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
     }
 }
 
-/// Starts everything. What was opened closes again if a later step fails.
-pub fn boot(config: &UpfConfig, file: &Path, shutdown: Shutdown) -> Result<ControlLoop, BootError> {
+/// Starts everything; `ring` leads to a core of this process. What was opened closes again if a later step
+/// fails.
+pub fn boot(
+    config: &UpfConfig,
+    file: &Path,
+    shutdown: Shutdown,
+    ring: Option<RingEnd>,
+) -> Result<ControlLoop, BootError> {
     // Before DPDK fails in words of its own.
     needs::rights(config).map_err(BootError::Line)?;
     let claims = claim_interfaces(config)?;
@@ -92,7 +99,7 @@ pub fn boot(config: &UpfConfig, file: &Path, shutdown: Shutdown) -> Result<Contr
     let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
     let [pool, held] = make_buffers(config, &eal)?;
     let ports = ports::open(config, &pool)?;
-    let n4 = open_n4(config, &pool)?;
+    let n4 = open_n4(config, ring, &pool)?;
     let plan = config.plan().map_err(failed("laying out sessions"))?;
     let steered = Steered::probe(config, &plan.layout, &ports);
     let (seeds, end, foreign) = assemble::<Mbuf>(&plan).map_err(failed("making the path"))?;
@@ -211,7 +218,7 @@ fn serve_metrics(config: &UpfConfig, core: &Core<Mbuf>) -> Result<Option<Metrics
     }
 }
 
-fn open_n4(config: &UpfConfig, pool: &MbufPool) -> Result<N4, BootError> {
+fn open_n4(config: &UpfConfig, ring: Option<RingEnd>, pool: &MbufPool) -> Result<N4, BootError> {
     let mut sockets = Vec::new();
     for (i, at) in config.n4.listen.iter().enumerate() {
         let refused = |what, expected| {
@@ -233,7 +240,7 @@ fn open_n4(config: &UpfConfig, pool: &MbufPool) -> Result<N4, BootError> {
             }
         }
     }
-    N4::new(sockets, pool.clone()).map_err(failed("waiting for N4"))
+    N4::new(sockets, ring, pool.clone()).map_err(failed("waiting for N4"))
 }
 
 fn opened(ports: &[Port]) -> HashMap<String, OpenedPort> {

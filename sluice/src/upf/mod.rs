@@ -3,7 +3,7 @@
 //! `boot` puts the parts on threads: one for each worker, one for the control core (this one),
 //! one that listens for `sluice ctl`, one that listens for Prometheus.
 
-mod boot;
+pub mod boot;
 pub mod control;
 mod ctl;
 mod links;
@@ -52,7 +52,7 @@ pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Lacking;
         }
     };
-    match boot::boot(&loaded.config, &args.config, shutdown) {
+    match boot::boot(&loaded.config, &args.config, shutdown, None) {
         Ok(upf) => {
             tracing::info!("ready");
             match upf.run() {

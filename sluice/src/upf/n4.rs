@@ -1,8 +1,9 @@
-//! N4 on kernel sockets, and the environment of the control core.
+//! N4 on kernel sockets and on a ring to a core in the same process, and the environment of the control core.
 
 use super::lines::{self, Kind, Peer};
 use arrayvec::ArrayVec;
 use sluice_control::core::{Env, Time};
+use sluice_host::datagram_ring::RingEnd;
 use sluice_host::netns::Ns;
 use sluice_host::poll::{Poller, Ready};
 use sluice_host::udp::{DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
@@ -59,6 +60,8 @@ pub struct Outside {
     /// By which listener each peer was heard last: what is for it leaves there, so that it comes from
     /// the address that the peer wrote to. Empty while there is one listener only.
     heard: HashMap<IpAddr, usize>,
+    /// To a core of this process.
+    ring: Option<RingEnd>,
     pool: MbufPool,
     failed: u64,
 }
@@ -73,8 +76,12 @@ impl N4 {
         Ok(socket)
     }
 
-    /// Serves all sockets.
-    pub fn new(sockets: Vec<UdpSocket>, pool: MbufPool) -> Result<Self, HostError> {
+    /// Serves all sockets, and the ring.
+    pub fn new(
+        sockets: Vec<UdpSocket>,
+        ring: Option<RingEnd>,
+        pool: MbufPool,
+    ) -> Result<Self, HostError> {
         let listener = |socket| Listener {
             socket,
             // Responses find their requests by sequence number, whatever their order.
@@ -87,11 +94,18 @@ impl N4 {
                 .add(&listener.socket, token as u64)
                 .map_err(os("watch an N4 socket"))?;
         }
+        if let Some(ring) = &ring {
+            let token = listeners.len() as u64;
+            poller
+                .add(ring, token)
+                .map_err(os("watch the ring to the core"))?;
+        }
         Ok(Self {
-            ready: Ready::with_capacity(listeners.len() + 1),
+            ready: Ready::with_capacity(listeners.len() + 2),
             outside: Outside {
                 listeners,
                 heard: HashMap::new(),
+                ring,
                 pool,
                 failed: 0,
             },
@@ -106,7 +120,7 @@ impl N4 {
         &mut self,
         mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside),
     ) -> usize {
-        let mut taken = 0;
+        let mut taken = self.receive_from_ring(&mut handle);
         for at in 0..self.outside.listeners.len() {
             match self.outside.listeners[at].socket.recv(&mut self.batch) {
                 Ok(n) => taken += n,
@@ -136,6 +150,25 @@ impl N4 {
         taken
     }
 
+    /// A batch at the most, as of each socket.
+    fn receive_from_ring(
+        &mut self,
+        handle: &mut impl FnMut(&[(SocketAddr, &[u8])], &mut Outside),
+    ) -> usize {
+        let Some(ring) = &mut self.outside.ring else {
+            return 0;
+        };
+        let from = ring.peer();
+        let came: ArrayVec<_, BATCH> = std::iter::from_fn(|| ring.take()).take(BATCH).collect();
+        if !came.is_empty() {
+            let datagrams: ArrayVec<_, BATCH> =
+                came.iter().map(|octets| (from, &**octets)).collect();
+            handle(&datagrams, &mut self.outside);
+            self.outside.flush();
+        }
+        came.len()
+    }
+
     /// The way out, for what no datagram caused.
     pub fn outside(&mut self) -> &mut Outside {
         &mut self.outside
@@ -146,9 +179,9 @@ impl N4 {
         self.outside.flush();
     }
 
-    /// Whether there is a socket to wait for.
+    /// Whether there is a socket, or a ring, to wait for.
     pub fn has_sockets(&self) -> bool {
-        !self.outside.listeners.is_empty()
+        !self.outside.listeners.is_empty() || self.outside.ring.is_some()
     }
 
     /// Waits for a datagram, at most `timeout`.
@@ -182,6 +215,9 @@ impl Outside {
     }
 
     fn flush(&mut self) {
+        if let Some(ring) = &mut self.ring {
+            ring.flush();
+        }
         for listener in &mut self.listeners {
             if listener.out.is_empty() {
                 continue;
@@ -198,6 +234,10 @@ impl Outside {
 
 impl Outbox for Outside {
     fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
+        if let Some(ring) = self.ring.as_mut().filter(|ring| ring.peer() == to) {
+            self.failed += u64::from(!ring.send(bytes));
+            return;
+        }
         let SocketAddr::V4(to) = to else {
             self.failed += 1;
             return;

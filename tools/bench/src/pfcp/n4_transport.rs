@@ -93,7 +93,7 @@ impl SocketWire {
             together.map_err(|e| format!("receive datagrams together: {e}"))?;
         }
         let socket = N4::open(to).map_err(error)?;
-        Ok((N4::new(vec![socket], pool).map_err(error)?, wire))
+        Ok((N4::new(vec![socket], None, pool).map_err(error)?, wire))
     }
 }
 
