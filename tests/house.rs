@@ -32,6 +32,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-n1",
         "sluice-n2",
         "sluice-sctp",
+        "sluice-contexts",
         "sluice-program",
     ],
     &[
@@ -108,7 +109,7 @@ const NOT_IN_ITS_SOURCES: &[&str] = &[
 ];
 
 /// The only folders with unsafe code: memory, and the doors to the world.
-const UNSAFE_FOLDERS: &[&str] = &["mem", "io/port-dpdk", "io/host", "io/sctp"];
+const UNSAFE_FOLDERS: &[&str] = &["mem", "io/port-dpdk", "io/host", "io/sctp", "io/contexts"];
 
 /// Longest file written by hand.
 const MAX_LINES: usize = 600;

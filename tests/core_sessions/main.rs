@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod contexts;
 mod crossings;
 mod flows;
 mod handover;

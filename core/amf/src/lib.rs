@@ -15,6 +15,7 @@ mod deregistration;
 mod explained;
 mod handover;
 mod initial_context;
+mod kept;
 mod limits;
 mod mobility;
 mod moving;
@@ -24,10 +25,10 @@ mod ng_setup;
 mod paging;
 mod path_switch;
 mod procedure;
-mod record;
 mod refusal;
 mod registration;
 mod release;
+mod resumption;
 mod security_mode;
 mod service_request;
 mod session_establishment;
@@ -52,6 +53,7 @@ use sluice_sbi::{
 };
 
 pub use config::Config;
+pub use resumption::KnownSession;
 pub use state::Counters;
 
 use collisions::{Decision, Input as Collision};
@@ -98,7 +100,8 @@ impl Amf {
 
     /// How many UEs are connected.
     pub fn connected(&self) -> usize {
-        self.state.borrow().connections.len()
+        let state = self.state.borrow();
+        state.connections.len() - state.awaited()
     }
 
     /// How much is kept of UEs, by what it is: all of it is nothing when there are none.
@@ -134,7 +137,7 @@ impl Amf {
         };
         let known = self.send_away(supi, leave);
         self.drop_ended();
-        effects.append(&mut self.state.borrow_mut().effects);
+        self.state.borrow_mut().take_effects(effects);
         known.is_some()
     }
 
@@ -164,7 +167,7 @@ impl Amf {
             News::of(&before, &state.config)
         };
         self.tell_ues(news);
-        effects.append(&mut self.state.borrow_mut().effects);
+        self.state.borrow_mut().take_effects(effects);
         Ok(())
     }
 
@@ -186,7 +189,7 @@ impl Amf {
         let state = &mut *self.state.borrow_mut();
         state.now = now;
         ng_setup::overload(state, overload);
-        effects.append(&mut state.effects);
+        state.take_effects(effects);
     }
 
     /// Tells gNBs that this AMF is about to go (TS 38.413, 8.7.6), so that they choose another one.
@@ -194,7 +197,7 @@ impl Amf {
         let state = &mut *self.state.borrow_mut();
         state.now = now;
         ng_setup::end(state);
-        effects.append(&mut state.effects);
+        state.take_effects(effects);
     }
 
     /// What gNBs keep away now.
@@ -207,7 +210,7 @@ impl Amf {
         let state = &mut *self.state.borrow_mut();
         state.now = now;
         ng_setup::amf_update(state);
-        effects.append(&mut state.effects);
+        state.take_effects(effects);
         state.gnbs.len()
     }
 
@@ -456,6 +459,7 @@ impl NetworkFunction for Amf {
                 while let Some((task, polled)) = self.tasks.expire(now.instant) {
                     self.after(task, polled);
                 }
+                self.state.borrow_mut().stop_waiting();
                 self.deregister_gone();
             }
             Input::Request {
@@ -472,13 +476,13 @@ impl NetworkFunction for Amf {
         }
         self.hear_deferred();
         self.drop_ended();
-        effects.append(&mut self.state.borrow_mut().effects);
+        self.state.borrow_mut().take_effects(effects);
     }
 
     fn next_deadline(&self) -> Instant {
-        self.tasks
-            .next_deadline()
-            .min(self.state.borrow().next_gone())
+        let state = self.state.borrow();
+        let waits = self.tasks.next_deadline();
+        waits.min(state.next_gone()).min(state.awaited_until())
     }
 }
 

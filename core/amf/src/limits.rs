@@ -72,6 +72,10 @@ pub const RADIO_CAPABILITY: usize = 16_384;
 /// Tracking areas of one list (TS 24.501, 9.11.3.9).
 pub const AREAS: usize = 16;
 
+/// How long gNBs that have UEs' contexts are waited for after a start: SCTP of a gNB tries again within some
+/// seconds, and its operator's timers are some more.
+pub const GNB_RETURNS_MS: u64 = 60_000;
+
 /// Downlink counts that are reserved ahead in what is stored.
 pub const COUNTS_AHEAD: u32 = 32;
 

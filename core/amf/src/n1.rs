@@ -320,6 +320,7 @@ impl Amf {
         self.end_paging(known);
         self.abort(known);
         let state = &mut *self.state.borrow_mut();
+        state.let_go(known);
         if state
             .ues
             .get(known.0)

@@ -363,6 +363,7 @@ fn keep_capability(
     if let Some(ue) = ue.filter(|_| capability.len() <= limits::RADIO_CAPABILITY) {
         ue.radio_capability = Some(capability);
         ue.paging_capability = for_paging.filter(is_short);
+        ue.is_radio_kept = false;
     }
 }
 

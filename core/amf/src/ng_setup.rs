@@ -14,6 +14,7 @@ use crate::state::{Gnb, State};
 
 /// Answers a request. What the gNB had before is gone; the caller has made its UEs idle.
 pub(crate) fn answer(state: &mut State, association: AssociationId, request: NgSetupRequest) {
+    let (gnb, retains_ues) = (request.gnb, request.retains_ues);
     let has_room = state.gnbs.len() < limits::GNBS;
     let admitted = if has_room {
         admit(state, &request.areas)
@@ -34,7 +35,11 @@ pub(crate) fn answer(state: &mut State, association: AssociationId, request: NgS
                     areas: request.areas,
                 },
             );
-            FromAmf::NgSetupResponse(ours(state))
+            FromAmf::NgSetupResponse(NgSetupResponse {
+                // Both have the contexts of its UEs (8.7.1.2).
+                retains_ues: retains_ues && state.awaits(&gnb),
+                ..ours(state)
+            })
         }
         Err((cause, why, remedy)) => {
             state.gnbs.remove(&association);
@@ -54,6 +59,8 @@ pub(crate) fn answer(state: &mut State, association: AssociationId, request: NgS
     };
     line(state, answer.name());
     state.send_n2(association, None, &answer);
+    let is_retained = matches!(&answer, FromAmf::NgSetupResponse(response) if response.retains_ues);
+    state.gnb_is_back(&gnb, is_retained.then_some(association));
     if let Some(overload) = state.overload
         && state.gnbs.contains_key(&association)
     {
@@ -68,6 +75,7 @@ fn ours(state: &State) -> NgSetupResponse {
         guamis: vec![state.config.guami],
         capacity: state.config.capacity,
         plmns: state.config.plmns.clone(),
+        retains_ues: false,
     }
 }
 

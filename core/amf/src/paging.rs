@@ -91,6 +91,10 @@ impl Amf {
         let waits = decision == Decision::Later;
         let may_page = !request.skips_idle_ue && request.n2_kind == N2Sm::Setup;
         let not_reachable = |s| Way::Refused(TransferCause::UeNotReachable, s);
+        // Its gNB may be about to come back with it.
+        if may_page && state.ues.get(ue.0).is_some_and(|ue| ue.awaits.is_some()) {
+            return Way::Refused(TransferCause::TemporaryReject, limits::BUSY_S);
+        }
         match (state.connection(ue), expects) {
             // It is about to be idle, and is paged then.
             (Some(_), _) if may_page && waits => Way::Paging,

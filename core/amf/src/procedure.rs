@@ -8,8 +8,8 @@ use sluice_n2::{self as n2};
 use sluice_sbi::server;
 use sluice_sbi::{CallId, CommitId, Handle, Instant, Message, Problem, Request, Wake};
 
+use crate::kept;
 use crate::limits;
-use crate::record;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::ue::{Connection, Ue, UeId, Undo, Waiter};
@@ -221,8 +221,9 @@ impl Procedure {
     /// Stores the UE's context; what follows leaves after that.
     pub async fn commit(&self) -> Result<(), Refusal> {
         let commit = self.with(|state| {
-            let ue = state.ues.get(self.ue.0)?;
-            let (supi, value) = (ue.supi?, record::of(ue)?);
+            let at = state.at(self.ue);
+            let ue = state.ues.get_mut(self.ue.0)?;
+            let (supi, value) = (ue.supi?, kept::of(ue, at)?);
             Some(state.commit(self.ue, &supi, Some(value)))
         });
         let commit = commit.ok_or(Refusal::Silent("the context cannot be stored"))?;

@@ -14,6 +14,7 @@ use sluice_sbi::{
 use crate::config::Config;
 use crate::limits;
 use crate::moving::Held;
+use crate::resumption::Awaited;
 use crate::ue::{Connection, ConnectionId, Ue, UeId, Undo, Waiter};
 
 /// A gNB whose NG Setup succeeded.
@@ -93,7 +94,9 @@ pub(crate) struct State {
     pub ended: Vec<TaskId>,
     /// Idle UEs, by the time when they count as gone.
     idle: BTreeSet<(Instant, UeId)>,
-    commits_made: u64,
+    pub commits_made: u64,
+    /// UEs whose gNBs may have kept them while there was no AMF.
+    pub awaited: Awaited,
 }
 
 impl State {
@@ -103,7 +106,7 @@ impl State {
             random,
             now: Now::default(),
             gnbs: BTreeMap::new(),
-            ues: Slab::new(limits::UES),
+            ues: Slab::new(limits::UES).watched(),
             connections: Slab::new(limits::CONNECTIONS),
             calls: Calls::new(limits::CALLS),
             commits: BTreeMap::new(),
@@ -119,6 +122,7 @@ impl State {
             ended: Vec::new(),
             idle: BTreeSet::new(),
             commits_made: 0,
+            awaited: Awaited::default(),
         }
     }
 
@@ -239,7 +243,9 @@ impl State {
     /// Forgets a UE whole.
     pub fn remove(&mut self, id: UeId) {
         self.end_handover(id, sluice_n2::Cause::FROM_5GC);
+        self.let_go(id);
         self.keep_sessions(id, 0, "");
+        self.forget_kept(id);
         let Some(ue) = self.ues.remove(id.0) else {
             return;
         };
@@ -254,6 +260,15 @@ impl State {
         }
         if let Some(supi) = ue.supi.filter(|supi| self.by_supi.get(supi) == Some(&id)) {
             self.by_supi.remove(&supi);
+        }
+    }
+
+    /// What is stored of a UE is deleted; nobody waits until it is.
+    fn forget_kept(&mut self, id: UeId) {
+        let known = self.ues.get(id.0).filter(|ue| ue.kept.is_some());
+        if let Some(supi) = known.and_then(|ue| ue.supi) {
+            let commit = self.commit(id, &supi, None);
+            self.commits.remove(&commit);
         }
     }
 
@@ -460,16 +475,6 @@ impl State {
             message,
         });
         Some(call)
-    }
-
-    /// Stores a UE's context, or deletes it.
-    pub fn commit(&mut self, ue: UeId, supi: &Supi, value: Option<Vec<u8>>) -> CommitId {
-        self.commits_made += 1;
-        let id = CommitId(self.commits_made);
-        self.commits.insert(id, ue);
-        let key = format!("amf/ue/{}", supi.imsi()).into_bytes();
-        self.effects.push(Effect::Commit { id, key, value });
-        id
     }
 
     /// A UE is not registered any more; nobody waits until the others know it.

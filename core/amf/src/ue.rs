@@ -9,6 +9,7 @@ use sluice_sbi::{AssociationId, Instant, Key, TaskId};
 use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
 
 use crate::config::News;
+use crate::kept::At;
 use crate::moving::{Handover, Held};
 
 /// A UE that is known, or about to be.
@@ -57,6 +58,8 @@ pub(crate) struct Security {
     pub last_uplink: NasCount,
     /// Next hops, once the gNB has a context.
     pub chain: Option<NextHopChain>,
+    /// The first downlink count that is certainly not used before more are stored.
+    pub reserved: u32,
 }
 
 /// What follows from a registration.
@@ -158,6 +161,12 @@ pub(crate) struct Ue {
     pub request: Option<Box<RegistrationRequest>>,
     /// The cause that its request was refused for.
     pub refused: Option<String>,
+    /// Where it was connected before this process began, until its gNB is back.
+    pub awaits: Option<At>,
+    /// The fingerprint of its context as it is stored.
+    pub kept: Option<u64>,
+    /// What is stored of its radio is what a gNB has told last.
+    pub is_radio_kept: bool,
 }
 
 /// A UE-associated connection.

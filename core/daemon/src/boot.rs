@@ -5,7 +5,7 @@ use crate::daemon::{Daemon, OfDatabase};
 use crate::needs::{self, problem};
 use crate::reload::Reload;
 use crate::store::{self, Opened};
-use crate::{api, control, convert};
+use crate::{api, contexts, control, convert};
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_core::charging::Records;
@@ -32,7 +32,13 @@ pub(crate) fn boot(
     let one = |problem| vec![problem];
     let opened = config.database.as_ref().map(store::open).transpose();
     let opened = opened.map_err(one)?;
-    let (core, of_database) = functions(config, opened.as_ref())?;
+    let contexts = config.contexts.as_ref().map(contexts::open).transpose();
+    let contexts = contexts.map_err(one)?;
+    let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
+    let (mut core, of_database) = functions(config, opened.as_ref(), begun_unix_s)?;
+    if let Some(contexts) = contexts {
+        contexts.resume(&mut core);
+    }
     let ns = Ns::current().map_err(|e| one(step("network namespace", &e)))?;
     let n2 = n2(config, &ns).map_err(one)?;
     let n4 = n4(config, &ns).map_err(one)?;
@@ -78,10 +84,11 @@ fn step(doing: &str, why: &dyn std::fmt::Display) -> Problem {
     )
 }
 
-/// The functions of the core.
+/// The functions of the core; for UPFs the SMF has begun at `begun_unix_s`, or now.
 fn functions(
     config: &CoreConfig,
     database: Option<&Opened>,
+    begun_unix_s: Option<u64>,
 ) -> Result<(Core, OfDatabase), Vec<Problem>> {
     let mut home_keys = needs::home_keys(&config.home_keys)?;
     let line = config
@@ -127,7 +134,8 @@ fn functions(
     match &config.sessions {
         None => Ok((core, of_database)),
         Some(sessions) => {
-            let smf = convert::smf(config, system::now().unix_s);
+            let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
+            let smf = convert::smf(config, begun_unix_s);
             let smf = smf.ok_or_else(|| unfit("the SMF has no address"))?;
             let pcf = Pcf::new(convert::pcf(sessions)).map_err(unfit)?;
             let core = core.with_smf(Smf::new(smf).map_err(unfit)?);

@@ -1,5 +1,6 @@
 //! The daemon's loop: the core with its doors, `sluice ctl`, log, charging records, shutdown.
 
+use crate::contexts::Watch;
 use crate::control::{self, Ask, Ctl};
 use crate::convert;
 use crate::ending;
@@ -37,6 +38,7 @@ pub(crate) struct Daemon {
     records: Option<Records>,
     pub records_lost: u64,
     subscribers: Option<Subscribers>,
+    contexts: Watch,
     /// What core.yaml has beside a database, no change of that takes away.
     pub reload: Reload,
     /// Who is in the database.
@@ -72,6 +74,7 @@ impl Daemon {
             records,
             records_lost: 0,
             subscribers,
+            contexts: Watch::default(),
             reload,
             of_database: of_database.subscribers,
             home_keys: of_database.home_keys,
@@ -105,6 +108,7 @@ impl Daemon {
             let patience = if has_more { Duration::ZERO } else { PATIENCE };
             self.runtime.turn(patience)?;
             self.said();
+            self.contexts.look(self.runtime.core());
             self.charge();
             // gNBs and UPFs are not kept waiting by however many ask.
             let mut asked = 0;

@@ -11,6 +11,7 @@
 //! | [`api`] | the same by HTTP |
 //! | `metrics` | the same for Prometheus |
 //! | `reload` | core.yaml, read again while the core runs |
+//! | `contexts` | what outlives the core |
 //! | `store` | the database of subscribers, on a thread of its own |
 //! | `flow`, `refusals` | what was said of each UE, and what was refused |
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ pub mod api;
 pub mod args;
 mod boot;
 pub mod config;
+mod contexts;
 pub mod control;
 pub mod convert;
 mod daemon;

@@ -3,6 +3,7 @@
 use crate::api::access::{Access, TOKEN_MAX, TOKEN_MIN};
 use crate::config::kinds::octets;
 use crate::config::{Charging, CoreConfig, HomeKeyFile, Over, Profile};
+use crate::contexts;
 use crate::store;
 use sluice_host::HostError;
 use sluice_host::netns::Ns;
@@ -55,6 +56,7 @@ pub(crate) fn of_machine(config: &CoreConfig) -> Vec<Problem> {
     problems.extend(records(config).err());
     problems.extend(control_socket(config).err());
     problems.extend(config.database.as_ref().and_then(store::check));
+    problems.extend(config.contexts.as_ref().and_then(contexts::check));
     problems.extend(api(config, |_, _| Ok(())).err());
     problems.extend(n2(config).err());
     if let Some(n4) = config.sessions.as_ref().and_then(|sessions| sessions.n4) {

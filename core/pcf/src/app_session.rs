@@ -311,7 +311,7 @@ impl Pcf {
                 request,
             },
         );
-        effects.append(&mut self.effects);
+        self.take_effects(effects);
         Ok(app)
     }
 
@@ -342,7 +342,7 @@ impl Pcf {
                 if let Some(known) = self.apps.get_mut(&app) {
                     (known.rules, known.request) = (rules, request.clone());
                 }
-                effects.append(&mut self.effects);
+                self.take_effects(effects);
                 Ok(())
             }
             Err(refused) => {
@@ -368,7 +368,7 @@ impl Pcf {
         let known = self.apps.remove(&app);
         let known = known.ok_or_else(AppSessionProblem::not_found)?;
         self.take(known.policy, known.rules);
-        effects.append(&mut self.effects);
+        self.take_effects(effects);
         Ok(())
     }
 

@@ -9,6 +9,7 @@
 mod app_session;
 mod config;
 pub mod filter;
+mod kept;
 mod policies;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,6 +87,8 @@ pub struct Pcf {
     calls: Calls<Told>,
     effects: Vec<Effect>,
     counters: Counters,
+    /// Changes of what is stored.
+    commits: u64,
 }
 
 impl Pcf {
@@ -98,7 +101,7 @@ impl Pcf {
         Ok(Self {
             config,
             now: Now::default(),
-            sessions: Slab::new(SESSIONS),
+            sessions: Slab::new(SESSIONS).watched(),
             by_identity: BTreeMap::new(),
             by_address: BTreeSet::new(),
             apps: BTreeMap::new(),
@@ -106,6 +109,7 @@ impl Pcf {
             calls: Calls::new(CALLS),
             effects: Vec::new(),
             counters: Counters::default(),
+            commits: 0,
         })
     }
 
@@ -254,6 +258,9 @@ impl Pcf {
         for address in session.addresses() {
             self.by_address.remove(&(address, id));
         }
+        if session.kept.is_some() {
+            self.store(id, None);
+        }
         let name = (session.supi, session.session);
         if self.by_identity.get(&name) == Some(&id) {
             self.by_identity.remove(&name);
@@ -313,14 +320,14 @@ impl NetworkFunction for Pcf {
                     self.answered(told, message);
                 }
             }
-            // It has neither N2 nor N4, nothing stored, and no timer.
+            // It has neither N2 nor N4, waits for nothing that is stored, and has no timer.
             Input::N2 { .. }
             | Input::N4 { .. }
             | Input::AssociationLost(_)
             | Input::Committed(_)
             | Input::Time => {}
         }
-        effects.append(&mut self.effects);
+        self.take_effects(effects);
     }
 
     fn next_deadline(&self) -> Instant {

@@ -67,6 +67,8 @@ pub(crate) struct Session {
     last: u8,
     pub ipv4: Option<[u8; 4]>,
     pub ipv6_prefix: Option<[u8; 8]>,
+    /// The fingerprint of what is stored of it.
+    pub kept: Option<u64>,
 }
 
 /// Why there is no such flow.
@@ -119,7 +121,18 @@ impl Session {
             last: 0,
             ipv4: None,
             ipv6_prefix: None,
+            kept: None,
         }
+    }
+
+    /// Rules that the UE asked for, a bit for each, and the number of the last new rule.
+    pub fn numbers(&self) -> (u16, u8) {
+        (self.of_ue, self.last)
+    }
+
+    /// The same of a session of before.
+    pub fn set_numbers(&mut self, of_ue: u16, last: u8) {
+        (self.of_ue, self.last) = (of_ue, last);
     }
 
     /// Rules of its policy, which were checked.
@@ -309,7 +322,7 @@ impl Pcf {
         let id = self.find(supi, session, None);
         let id = id.ok_or(FlowRefused::NoSession)?;
         self.add(id, &[rule])?;
-        effects.append(&mut self.effects);
+        self.take_effects(effects);
         Ok(())
     }
 
@@ -338,7 +351,7 @@ impl Pcf {
             app.rules &= if is_its { !(1 << rule) } else { u16::MAX };
             app.rules != 0
         });
-        effects.append(&mut self.effects);
+        self.take_effects(effects);
         Ok(())
     }
 

@@ -13,6 +13,7 @@ mod container;
 mod effect;
 mod executor;
 mod field;
+pub mod kept;
 mod ladder;
 mod message;
 mod pcc;

@@ -19,7 +19,7 @@ impl Smf {
             state.to_end = Some(all.collect());
         }
         self.go_on_ending();
-        effects.append(&mut self.state.borrow_mut().effects);
+        self.state.borrow_mut().take_effects(effects);
     }
 
     /// Releases the associations with UPFs (TS 29.244, 6.2.8), and whatever sessions they still have. It
@@ -30,7 +30,7 @@ impl Smf {
         state.to_end.get_or_insert_default();
         let all = state.endpoint.associations().map(|(id, _)| id).collect();
         state.release_upfs(all);
-        effects.append(&mut state.effects);
+        state.take_effects(effects);
     }
 
     /// Associations with UPFs that there are, or are being begun or ended.

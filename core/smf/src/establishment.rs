@@ -273,12 +273,18 @@ fn own_addresses(subscription: &SessionManagement, kind: SessionType) -> OwnAddr
     }
 }
 
-/// 10a and 10b: N4 Session Establishment.
-async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
+/// N4 Session Establishment, at a UPF and its place in the configuration.
+pub(crate) async fn ask(
+    p: &Procedure,
+    step: &'static str,
+    (association, upf): (AssociationId, usize),
+    own: OwnAddresses,
+) -> Answer {
     let kind = MessageType::SESSION_ESTABLISHMENT_REQUEST;
-    let (association, upf) = plan.upf;
     let tag = p.with(|state| {
         let config = state.config.clone();
+        // What is asked for is stored before the UPF hears of it.
+        state.sessions.get_mut(p.session.0)?.asks = config.upfs.get(upf).map(|upf| upf.n4);
         let session = state.sessions.get(p.session.0).map(copy)?;
         let network = config.network(&session.dnn)?;
         let node_id = sluice_n4::NodeId::Ip(config.n4);
@@ -286,7 +292,7 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
             node_id: node_id.as_wire(),
             f_seid: rules::f_seid(p.session.number(), config.n4),
             session: &session,
-            own: plan.own,
+            own,
             access: config.upfs.get(upf)?.access.as_deref(),
             n3: config.upfs.get(upf)?.n3,
             network: &network.instance,
@@ -297,7 +303,14 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
             rules::write_establishment(w, &wanted)
         })
     });
-    match p.wait_for_upf("10", kind, tag).await {
+    let answer = p.wait_for_upf(step, kind, tag).await;
+    p.with_session(|session| session.asks = None);
+    answer
+}
+
+/// 10a and 10b: N4 Session Establishment.
+async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
+    match ask(p, "10", plan.upf, plan.own).await {
         Answer::Established(at, told) => {
             p.with_session(|session| {
                 let ipv6_prefix = plan.own.ipv6_prefix.or(at.ipv6_prefix);
@@ -318,7 +331,7 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
             | Cause::PFCP_ENTITY_IN_CONGESTION,
         ) => Err(SessionCause::INSUFFICIENT_RESOURCES),
         Answer::Nothing => {
-            p.with(|state| state.give_up_establishment(p.session, association));
+            p.with(|state| state.give_up_establishment(p.session, plan.upf.0));
             Err(SessionCause::NETWORK_FAILURE)
         }
         _ => Err(SessionCause::NETWORK_FAILURE),

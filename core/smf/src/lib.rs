@@ -13,6 +13,7 @@ mod establishment;
 mod explained;
 mod flow_rules;
 mod flows;
+mod kept;
 mod limits;
 mod mobility;
 mod modification;
@@ -24,6 +25,7 @@ mod reconfiguration;
 mod release;
 mod requests;
 mod restoration;
+mod resumption;
 mod rules;
 mod rules_of_handover;
 mod session;
@@ -145,7 +147,7 @@ impl Smf {
         self.start(id, |p| {
             release::by_network(p, SessionCause::REGULAR_DEACTIVATION)
         });
-        effects.append(&mut self.state.borrow_mut().effects);
+        self.state.borrow_mut().take_effects(effects);
         true
     }
 
@@ -327,6 +329,9 @@ impl Smf {
         if self.state.borrow().is_restorable(id) {
             return self.start_restoration(id);
         }
+        if self.state.borrow().is_to_settle(id) {
+            return self.start(id, resumption::settle);
+        }
         let (next, is_lost, has_packets, is_due) = {
             let state = &mut *self.state.borrow_mut();
             let is_due = state.is_due(id);
@@ -370,6 +375,30 @@ impl Smf {
             let is_restorable = self.state.borrow().is_restorable(id);
             if is_restorable && self.is_free(id) {
                 self.start_restoration(id);
+            }
+        }
+    }
+
+    /// UPFs that have retained sessions are told anew how these are, where that is not known; a few at a
+    /// time.
+    fn settle(&mut self) {
+        while self.restoring.len() < limits::RESTORATIONS {
+            let next = self.state.borrow_mut().next_unsettled();
+            let Some(id) = next else {
+                return;
+            };
+            if self.state.borrow().is_to_undo(id) {
+                self.start(id, resumption::undo);
+                let task = self.state.borrow().sessions.get(id.0).and_then(|s| s.task);
+                self.restoring.extend(task);
+                continue;
+            }
+            // One that has a procedure is settled when that ends.
+            let is_to_settle = self.state.borrow().is_to_settle(id);
+            if is_to_settle && self.is_free(id) {
+                self.start(id, resumption::settle);
+                let task = self.state.borrow().sessions.get(id.0).and_then(|s| s.task);
+                self.restoring.extend(task);
             }
         }
     }
@@ -468,23 +497,24 @@ impl NetworkFunction for Smf {
             }
             Input::N4 { from, octets } => self.n4(from, octets),
             Input::Time => {
-                self.state.borrow_mut().associate();
+                self.state.borrow_mut().associate(false);
                 self.state.borrow_mut().n4_time();
                 self.state.borrow_mut().delete_orphans();
                 while let Some((task, polled)) = self.tasks.expire(now.instant) {
                     self.after(task, polled);
                 }
             }
-            // N2 is the AMF's, and nothing is stored yet.
+            // N2 is the AMF's, and nothing waits for what is stored.
             Input::N2 { .. } | Input::AssociationLost(_) | Input::Committed(_) => {}
         }
         self.n4_events();
         self.restore();
+        self.settle();
         self.reach();
         self.end_forwarding();
         self.look_again();
         self.go_on_ending();
-        effects.append(&mut self.state.borrow_mut().effects);
+        self.state.borrow_mut().take_effects(effects);
     }
 
     fn next_deadline(&self) -> Instant {
@@ -497,8 +527,6 @@ impl NetworkFunction for Smf {
         let forwarding = forwarding.map_or(Instant::NEVER, |(until, _)| *until);
         let postponed = state.postponed.first();
         let postponed = postponed.map_or(Instant::NEVER, |(until, _)| *until);
-        let given_up = state.given_up_at.values().min();
-        let given_up = given_up.copied().unwrap_or(Instant::NEVER);
         self.tasks
             .next_deadline()
             .min(n4)
@@ -506,7 +534,7 @@ impl NetworkFunction for Smf {
             .min(reaching)
             .min(forwarding)
             .min(postponed)
-            .min(given_up)
+            .min(state.next_given_up())
             .min(state.orphans_at)
     }
 }

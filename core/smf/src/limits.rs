@@ -27,6 +27,9 @@ pub const ASSOCIATE_MS: u64 = 5_000;
 /// Sessions that restarted UPFs get again at a time, so that a UPF with many is not flooded.
 pub const RESTORATIONS: usize = 256;
 
+/// From a start to the first paging for packets that had come before it: gNBs come back first.
+pub const RESUMED_MS: u64 = 5_000;
+
 /// How often an AMF is asked that says that it cannot now.
 pub const PAGING_ATTEMPTS: u8 = 3;
 

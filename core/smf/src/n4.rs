@@ -17,7 +17,7 @@ use sluice_wire::pfcp::message::{
     SessionReportRequest, SessionReportResponse,
 };
 use sluice_wire::pfcp::value::{FTeid, NtpTime, OffendingIe, UeIpAddress, UpFunctionFeatures};
-use sluice_wire::pfcp::{Cause, Full, MessageType, PORT, Writer};
+use sluice_wire::pfcp::{Cause, Full, MessageType, PORT, SequenceNumber, Writer};
 
 use crate::config::Config;
 use crate::flow_rules;
@@ -52,11 +52,14 @@ impl Outbox for Sent {
     }
 }
 
-/// The endpoint of an SMF.
-pub(crate) fn endpoint(config: &Config) -> Endpoint {
+/// The endpoint of an SMF; its requests are numbered from the time of its start on, unless told otherwise.
+pub(crate) fn endpoint(config: &Config, first_sequence: Option<u32>) -> Endpoint {
     let started = NtpTime::from_unix_s(config.started_unix_s);
     let mut n4 = sluice_n4::Config::new(NodeId::Ip(config.n4), started);
     n4.allowed_peers = allowed_peers(config);
+    if let Some(number) = first_sequence {
+        n4.first_sequence = SequenceNumber::wrapping(number);
+    }
     n4.limits = sluice_n4::Limits::for_rate(limits::N4_REQUESTS_PER_S, n4.t1_ms, n4.n1);
     Endpoint::new(Role::Cp, n4)
 }
@@ -84,8 +87,9 @@ impl State {
             .extend(messages.map(|(to, octets)| Effect::N4 { to, octets }));
     }
 
-    /// Associates with each UPF that it is not associated with, when it is time to try.
-    pub(crate) fn associate(&mut self) {
+    /// Associates with each UPF that it is not associated with, when it is time to try. With `retain` it is
+    /// asked to keep the sessions that it has.
+    pub(crate) fn associate(&mut self, retain: bool) {
         if self.to_end.is_some() {
             self.associate_at = Instant::NEVER;
         }
@@ -97,7 +101,7 @@ impl State {
             if self.associations.get(index).copied().flatten().is_none() {
                 let to = self.config.upfs[index].n4;
                 let now = self.n4_now();
-                let id = match self.endpoint.associate(now, to, false, &mut sent) {
+                let id = match self.endpoint.associate(now, to, retain, &mut sent) {
                     // The UPF came first.
                     Ok(id) | Err(RequestError::AlreadyAssociated(id)) => Some(id),
                     Err(_) => None,
@@ -184,7 +188,7 @@ impl State {
 
     /// A UPF has sessions at this address, as it says itself: requests go there, and its answers and
     /// reports come from there (TS 29.244, 4.2.3). Others' are not heard.
-    fn hear_from(&mut self, association: AssociationId, ip: IpAddr) {
+    pub(crate) fn hear_from(&mut self, association: AssociationId, ip: IpAddr) {
         if self.endpoint.is_allowed(ip) || !self.endpoint.add_address(association, ip) {
             return;
         }
@@ -208,12 +212,13 @@ impl State {
         while let Some(event) = self.endpoint.next_event() {
             match event {
                 N4Event::RequestFailed { tag, .. } => failed.push(tag),
-                N4Event::AssociationUp { association, .. } => {
+                N4Event::AssociationUp {
+                    association,
+                    sessions_retained,
+                } => {
                     self.upf_line(association, "PFCP association is up");
                     self.given_up_at.remove(&association);
-                    // A new association begins without sessions.
-                    self.forget_orphans(association, false);
-                    self.restore_at(association);
+                    self.associated(association, sessions_retained);
                 }
                 // It may be back soon, and packets may flow all the while.
                 N4Event::PeerLost { association } => {
@@ -268,7 +273,7 @@ impl State {
     }
 
     /// Its sessions are given up in a while, if they have not been restored then.
-    fn give_up_later(&mut self, association: AssociationId) {
+    pub(crate) fn give_up_later(&mut self, association: AssociationId) {
         let at = self.now.instant.plus_ms(limits::UPF_GRACE_MS);
         self.given_up_at.entry(association).or_insert(at);
     }
@@ -303,7 +308,7 @@ impl State {
         association.is_some_and(|association| association.is_established())
     }
 
-    fn restore_at(&mut self, association: AssociationId) {
+    pub(crate) fn restore_at(&mut self, association: AssociationId) {
         let there = self.sessions_at(association).into_iter();
         let is_to_be = |id: &SessionId| {
             let session = self.sessions.get(id.0);
@@ -313,7 +318,7 @@ impl State {
         self.to_restore.extend(lost);
     }
 
-    fn sessions_at(&self, association: AssociationId) -> Vec<SessionId> {
+    pub(crate) fn sessions_at(&self, association: AssociationId) -> Vec<SessionId> {
         let is_there = |upf: AtUpf| upf.association == association;
         let sessions = self.sessions.iter();
         let there = sessions.filter(|(_, session)| session.upf.is_some_and(is_there));

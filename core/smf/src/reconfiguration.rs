@@ -24,7 +24,7 @@ impl Smf {
         let state = &mut *self.state.borrow_mut();
         state.now = now;
         state.take_over(config);
-        effects.append(&mut state.effects);
+        state.take_effects(effects);
         Ok(())
     }
 

@@ -178,6 +178,12 @@ pub(crate) struct Session {
     pub guard_ms: u64,
     /// Its handovers.
     pub mobility: Mobility,
+    /// The address of the UPF that is asked for it and has not answered.
+    pub asks: Option<SocketAddr>,
+    /// What its UPF was told last is not known.
+    pub is_unsettled: bool,
+    /// The fingerprint of what is stored of it.
+    pub kept: Option<u64>,
 }
 
 impl Session {
@@ -204,6 +210,9 @@ impl Session {
             reaching: None,
             guard_ms: 0,
             mobility: Mobility::default(),
+            asks: None,
+            is_unsettled: false,
+            kept: None,
         }
     }
 }

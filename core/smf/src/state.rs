@@ -115,6 +115,10 @@ pub(crate) struct State {
     pub given_up: BTreeMap<u64, (AssociationId, Instant)>,
     /// Sessions that their restarted UPFs are to get again.
     pub to_restore: VecDeque<SessionId>,
+    /// Sessions whose UPFs are to be told anew how they are.
+    pub to_settle: VecDeque<SessionId>,
+    /// Changes of what is stored.
+    pub commits: u64,
     /// Sessions that are still to be released, once the SMF ends.
     pub to_end: Option<VecDeque<SessionId>>,
     /// Sessions for which packets have come, and which have not been looked at.
@@ -131,12 +135,12 @@ pub(crate) struct State {
 impl State {
     pub fn new(config: Config) -> Self {
         Self {
-            endpoint: crate::n4::endpoint(&config),
+            endpoint: crate::n4::endpoint(&config, None),
             associations: vec![None; config.upfs.len()],
             told_hosts: Vec::new(),
             config,
             now: Now::default(),
-            sessions: Slab::new(limits::SESSIONS),
+            sessions: Slab::new(limits::SESSIONS).watched(),
             by_identity: BTreeMap::new(),
             calls: Calls::new(limits::PROCEDURES),
             associate_at: Instant::default(),
@@ -151,6 +155,8 @@ impl State {
             deleting: BTreeMap::new(),
             given_up: BTreeMap::new(),
             to_restore: VecDeque::new(),
+            to_settle: VecDeque::new(),
+            commits: 0,
             to_end: None,
             with_packets: Vec::new(),
             guaranteed: BTreeMap::new(),
@@ -238,6 +244,7 @@ impl State {
             self.line("SMF", "PCF", "12", message.name(), id);
             self.call(None, Nf::Pcf, message);
         }
+        self.forget_kept(id);
         let Some(session) = self.sessions.remove(id.0) else {
             return;
         };

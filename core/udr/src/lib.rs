@@ -215,6 +215,13 @@ impl Udr {
         self.amfs.get(supi).copied()
     }
 
+    /// The UE is registered with this AMF, which was so before the repository began.
+    pub fn resume_amf(&mut self, supi: &Supi, guami: Guami) {
+        if self.subscribers.contains_key(supi) {
+            self.amfs.insert(*supi, guami);
+        }
+    }
+
     /// The last sequence number that a subscriber used.
     pub fn sqn_of(&self, supi: &Supi) -> Option<Sqn> {
         Some(self.subscribers.get(supi)?.subscriber.sqn)

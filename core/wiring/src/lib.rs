@@ -5,11 +5,13 @@
 //! what follows from it leaves after that.
 #![forbid(unsafe_code)]
 
+pub mod contexts;
 mod flows;
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
+use contexts::ContextStore;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_core_smf::{ChargingRecord, Smf};
@@ -78,6 +80,7 @@ pub struct Core {
     store: BTreeMap<Vec<u8>, Vec<u8>>,
     keeper: Option<Keeper>,
     to_keep: Kept,
+    contexts: ContextStore,
     ladder: Ladder,
     refused: VecDeque<Refused>,
     to_ran: Vec<ToRan>,
@@ -99,6 +102,7 @@ impl Core {
             store: BTreeMap::new(),
             keeper: None,
             to_keep: Vec::new(),
+            contexts: ContextStore::default(),
             ladder: Ladder::default(),
             refused: VecDeque::new(),
             to_ran: Vec::new(),
@@ -174,13 +178,15 @@ impl Core {
         .unwrap_or(Instant::NEVER)
     }
 
-    /// Messages for gNBs since the last call.
+    /// Messages for gNBs since the last call; contexts that they follow from are stored before.
     pub fn take_to_ran(&mut self) -> Vec<ToRan> {
+        self.contexts.flush();
         std::mem::take(&mut self.to_ran)
     }
 
-    /// Messages for UPFs since the last call.
+    /// Messages for UPFs since the last call; contexts that they follow from are stored before.
     pub fn take_to_upf(&mut self) -> Vec<ToUpf> {
+        self.contexts.flush();
         std::mem::take(&mut self.to_upf)
     }
 
@@ -431,12 +437,14 @@ impl Core {
             }
             Effect::N4 { to, octets } => self.to_upf.push(ToUpf { to, octets }),
             Effect::Commit { id, key, value } => {
+                self.contexts.change(&key, value.as_ref());
                 if self.keeper.is_some() {
                     self.to_keep.push((key.clone(), value.clone()));
                 }
                 match value {
-                    Some(value) => self.store.insert(key, value),
-                    None => self.store.remove(&key),
+                    // What is stored elsewhere needs no memory here.
+                    Some(value) if !self.contexts.is_used() => self.store.insert(key, value),
+                    _ => self.store.remove(&key),
                 };
                 self.commits.push((from, id));
             }

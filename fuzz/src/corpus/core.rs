@@ -131,6 +131,7 @@ fn from_ran(guti: Guti) -> Vec<FromRan> {
             },
             name: Some("gnb-1".to_owned()),
             areas: areas(plmn),
+            retains_ues: true,
         }),
         FromRan::InitialUeMessage(InitialUeMessage {
             ran: ids.1,
@@ -191,6 +192,7 @@ fn from_amf(guti: Guti) -> Vec<FromAmf> {
             guamis: vec![guti.guami],
             capacity: 255,
             plmns,
+            retains_ues: true,
         }),
         FromAmf::DownlinkNasTransport {
             ids: IDS,

@@ -150,6 +150,29 @@ impl SecurityContext {
         }
     }
 
+    /// With keys that were in use before: counts of the next message that is sent, and of the earliest
+    /// that is taken; none where the key is used up.
+    pub fn resumed(
+        side: Side,
+        ngksi: u8,
+        keys: NasKeys,
+        send: Option<NasCount>,
+        receive: Option<NasCount>,
+    ) -> Self {
+        Self {
+            side,
+            ngksi,
+            keys,
+            send,
+            receive,
+        }
+    }
+
+    /// Count of the earliest message that is taken.
+    pub fn next_received(&self) -> Option<NasCount> {
+        self.receive
+    }
+
     /// What the keys are called.
     pub fn ngksi(&self) -> u8 {
         self.ngksi

@@ -21,6 +21,63 @@ pub struct ContextModification {
     pub capability: Option<SecurityCapability>,
 }
 
+pub(crate) fn write_ng_setup_response(m: &NgSetupResponse) -> Result<NGAP_PDU, Error> {
+    let guami = |guami| ngap::ServedGUAMIItem::new(value::guami(guami), None, None);
+    let served = ngap::ServedGUAMIList(m.guamis.iter().map(guami).collect());
+    let plmn = |item: &PlmnSlices| {
+        let slices = value::slices(&item.slices);
+        ngap::PLMNSupportItem::new(value::plmn(item.plmn), slices, None)
+    };
+    let plmns = ngap::PLMNSupportList(m.plmns.iter().map(plmn).collect());
+    let mut pdu = build_ngap!(
+        SuccessfulOutcome,
+        NGSetup,
+        NGSetupResponse,
+        AMFName(m.name.clone()),
+        ServedGUAMIList(served),
+        RelativeAMFCapacity(ngap::RelativeAMFCapacity(m.capacity)),
+        PLMNSupportList(plmns),
+    )?;
+    if m.retains_ues {
+        let mut ies = pdu.protocol_ies()?.into_owned();
+        let retained = ngap::UERetentionInformation::ues_retained;
+        ies.0.push(build_ngap_ie!(
+            NGSetupResponse,
+            UERetentionInformation(retained)
+        )?);
+        pdu.set_protocol_ies(ies)?;
+    }
+    Ok(pdu)
+}
+
+pub(crate) fn read_ng_setup_response(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
+    extract_ngap_ies!(pdu, NGSetupResponse,
+        req name: String = AMFName(name) => name.0.into_owned(),
+        req served: ngap::ServedGUAMIList<'_> = ServedGUAMIList(list) => list,
+        lax capacity: ngap::RelativeAMFCapacity = RelativeAMFCapacity(value) => value,
+        req plmns: ngap::PLMNSupportList = PLMNSupportList(list) => list,
+        lax retained: bool = UERetentionInformation(_value) => true,
+    );
+    let plmn = |item: &ngap::PLMNSupportItem| {
+        let slices = value::read_slices(&item.slice_support_list);
+        Some(PlmnSlices {
+            plmn: value::read_plmn(&item.plmn_identity)?,
+            slices,
+        })
+    };
+    let guamis = served
+        .0
+        .iter()
+        .filter_map(|item| value::read_guami(&item.guami));
+    Ok(Some(FromAmf::NgSetupResponse(NgSetupResponse {
+        name,
+        guamis: guamis.collect(),
+        capacity: capacity.map_or(0, |value| value.0),
+        plmns: plmns.0.iter().filter_map(plmn).collect(),
+        retains_ues: retained.unwrap_or_default(),
+    })))
+}
+
 pub(crate) fn write_update(m: &NgSetupResponse) -> Result<NGAP_PDU, Error> {
     let guami = |guami| ngap::ServedGUAMIItem::new(value::guami(guami), None, None);
     let served = ngap::ServedGUAMIList(m.guamis.iter().map(guami).collect());
@@ -242,5 +299,6 @@ fn read_update(pdu: &NGAP_PDU) -> Result<FromAmf, Error> {
         guamis: served.unwrap_or_default(),
         capacity: capacity.map_or(0, |value| value.0),
         plmns: plmns.unwrap_or_default(),
+        retains_ues: false,
     }))
 }

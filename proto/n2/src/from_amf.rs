@@ -117,6 +117,8 @@ pub struct NgSetupResponse {
     pub capacity: u8,
     /// What it serves.
     pub plmns: Vec<PlmnSlices>,
+    /// It has the contexts of the gNB's UEs still (UE Retention Information, 9.3.1.117); never in an update.
+    pub retains_ues: bool,
 }
 
 /// Initial Context Setup Request.
@@ -192,7 +194,7 @@ impl FromAmf {
 
 fn write(message: &FromAmf) -> Result<NGAP_PDU, Error> {
     match message {
-        FromAmf::NgSetupResponse(m) => write_ng_setup_response(m),
+        FromAmf::NgSetupResponse(m) => configuration::write_ng_setup_response(m),
         FromAmf::NgSetupFailure { cause } => {
             build_ngap!(
                 UnsuccessfulOutcome,
@@ -327,25 +329,6 @@ pub(crate) fn ambr((down, up): (u64, u64)) -> ngap::UEAggregateMaximumBitRate {
     ngap::UEAggregateMaximumBitRate::new(ngap::BitRate(down), ngap::BitRate(up), None)
 }
 
-fn write_ng_setup_response(m: &NgSetupResponse) -> Result<NGAP_PDU, Error> {
-    let guami = |guami| ngap::ServedGUAMIItem::new(value::guami(guami), None, None);
-    let served = ngap::ServedGUAMIList(m.guamis.iter().map(guami).collect());
-    let plmn = |item: &PlmnSlices| {
-        let slices = value::slices(&item.slices);
-        ngap::PLMNSupportItem::new(value::plmn(item.plmn), slices, None)
-    };
-    let plmns = ngap::PLMNSupportList(m.plmns.iter().map(plmn).collect());
-    build_ngap!(
-        SuccessfulOutcome,
-        NGSetup,
-        NGSetupResponse,
-        AMFName(m.name.clone()),
-        ServedGUAMIList(served),
-        RelativeAMFCapacity(ngap::RelativeAMFCapacity(m.capacity)),
-        PLMNSupportList(plmns),
-    )
-}
-
 fn write_initial_context(m: &InitialContext) -> Result<NGAP_PDU, Error> {
     let mut pdu = build_ngap!(
         InitiatingMessage,
@@ -413,7 +396,7 @@ fn write_initial_context(m: &InitialContext) -> Result<NGAP_PDU, Error> {
 /// None of a procedure that an emulated gNB does not know.
 fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
     Ok(match pdu.kind() {
-        Kind::Successful_NGSetup => read_ng_setup_response(pdu)?,
+        Kind::Successful_NGSetup => configuration::read_ng_setup_response(pdu)?,
         Kind::Unsuccessful_NGSetup => {
             extract_ngap_ies!(pdu, NGSetupFailure,
                 lax why: Cause = Cause(cause) => Cause::read(&cause),
@@ -547,32 +530,6 @@ fn read_initial_context(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             nas,
         },
     ))))
-}
-
-fn read_ng_setup_response(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
-    extract_ngap_ies!(pdu, NGSetupResponse,
-        req name: String = AMFName(name) => name.0.into_owned(),
-        req served: ngap::ServedGUAMIList<'_> = ServedGUAMIList(list) => list,
-        lax capacity: ngap::RelativeAMFCapacity = RelativeAMFCapacity(value) => value,
-        req plmns: ngap::PLMNSupportList = PLMNSupportList(list) => list,
-    );
-    let plmn = |item: &ngap::PLMNSupportItem| {
-        let slices = value::read_slices(&item.slice_support_list);
-        Some(PlmnSlices {
-            plmn: value::read_plmn(&item.plmn_identity)?,
-            slices,
-        })
-    };
-    let guamis = served
-        .0
-        .iter()
-        .filter_map(|item| value::read_guami(&item.guami));
-    Ok(Some(FromAmf::NgSetupResponse(NgSetupResponse {
-        name,
-        guamis: guamis.collect(),
-        capacity: capacity.map_or(0, |value| value.0),
-        plmns: plmns.0.iter().filter_map(plmn).collect(),
-    })))
 }
 
 fn read_release(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {

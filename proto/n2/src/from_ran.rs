@@ -159,6 +159,8 @@ pub struct NgSetupRequest {
     pub name: Option<String>,
     /// Where it serves UEs.
     pub areas: Vec<SupportedArea>,
+    /// It has the contexts of its UEs still, and wants to keep them (UE Retention Information, 9.3.1.117).
+    pub retains_ues: bool,
 }
 
 /// Initial UE Message.
@@ -378,8 +380,40 @@ fn read_ng_setup(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
         req gnb: Option<Gnb> = GlobalRANNodeID(id) => value::read_gnb(&id),
         lax name: String = RANNodeName(name) => name.0.into_owned(),
         req areas: Vec<SupportedArea> = SupportedTAList(list) => value::read_areas(&list),
+        lax retained: bool = UERetentionInformation(_value) => true,
     );
-    Ok(gnb.map(|gnb| FromRan::NgSetupRequest(NgSetupRequest { gnb, name, areas })))
+    let retains_ues = retained.unwrap_or_default();
+    Ok(gnb.map(|gnb| {
+        FromRan::NgSetupRequest(NgSetupRequest {
+            gnb,
+            name,
+            areas,
+            retains_ues,
+        })
+    }))
+}
+
+fn write_ng_setup(m: &NgSetupRequest) -> Result<NGAP_PDU, Error> {
+    let name = m.name.clone().unwrap_or_else(|| "gnb".to_owned());
+    let mut pdu = build_ngap!(
+        InitiatingMessage,
+        NGSetup,
+        NGSetupRequest,
+        GlobalRANNodeID(value::gnb(&m.gnb)),
+        RANNodeName(name),
+        SupportedTAList(value::areas(&m.areas)),
+        DefaultPagingDRX(ngap::PagingDRX::v128),
+    )?;
+    if m.retains_ues {
+        let mut ies = pdu.protocol_ies()?.into_owned();
+        let retained = ngap::UERetentionInformation::ues_retained;
+        ies.0.push(build_ngap_ie!(
+            NGSetupRequest,
+            UERetentionInformation(retained)
+        )?);
+        pdu.set_protocol_ies(ies)?;
+    }
+    Ok(pdu)
 }
 
 fn read_initial_ue_message(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
@@ -406,18 +440,7 @@ fn read_initial_ue_message(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
 
 fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
     match message {
-        FromRan::NgSetupRequest(m) => {
-            let name = m.name.clone().unwrap_or_else(|| "gnb".to_owned());
-            build_ngap!(
-                InitiatingMessage,
-                NGSetup,
-                NGSetupRequest,
-                GlobalRANNodeID(value::gnb(&m.gnb)),
-                RANNodeName(name),
-                SupportedTAList(value::areas(&m.areas)),
-                DefaultPagingDRX(ngap::PagingDRX::v128),
-            )
-        }
+        FromRan::NgSetupRequest(m) => write_ng_setup(m),
         FromRan::InitialUeMessage(m) => write_initial_ue_message(m),
         FromRan::UplinkNasTransport { ids, nas, location } => match location {
             Some(location) => build_ngap!(

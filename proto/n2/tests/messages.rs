@@ -55,6 +55,7 @@ fn setup() -> NgSetupRequest {
             tac: Tac([0, 0, 1]),
             plmns: slices(),
         }],
+        retains_ues: false,
     }
 }
 
@@ -180,6 +181,7 @@ fn of_configuration() -> (Vec<FromRan>, Vec<FromAmf>) {
             guamis: vec![guami()],
             capacity: 17,
             plmns: slices(),
+            retains_ues: false,
         }),
         FromAmf::RanConfigurationUpdateAcknowledge,
         FromAmf::RanConfigurationUpdateFailure { cause },
@@ -236,6 +238,10 @@ fn from_ran() -> Vec<FromRan> {
     let (ids, nas) = (IDS, vec![0x7e, 0, 0x43]);
     vec![
         FromRan::NgSetupRequest(setup()),
+        FromRan::NgSetupRequest(NgSetupRequest {
+            retains_ues: true,
+            ..setup()
+        }),
         FromRan::InitialUeMessage(initial(None)),
         FromRan::InitialUeMessage(initial(Some(s_tmsi))),
         FromRan::UplinkNasTransport {
@@ -292,6 +298,7 @@ fn from_amf() -> Vec<FromAmf> {
         guamis: vec![guami()],
         capacity: 255,
         plmns: slices(),
+        retains_ues: false,
     };
     let context = InitialContext {
         ids: IDS,

@@ -41,6 +41,11 @@ impl NextHopChain {
         }
     }
 
+    /// With the next hop that was kept before.
+    pub fn resumed(last: NextHop) -> Self {
+        Self { last }
+    }
+
     /// The next hop that is kept.
     pub fn last(&self) -> &NextHop {
         &self.last

@@ -63,6 +63,8 @@ pub struct Gnb {
     refused: Option<Cause>,
     indications: Vec<Cause>,
     indicated: u64,
+    /// It keeps its UEs when it loses its association with the AMF.
+    pub retains_ues: bool,
     /// It refuses to set up contexts.
     pub no_contexts: bool,
     /// It does not answer release commands.
@@ -110,6 +112,7 @@ impl Gnb {
             refused: None,
             indications: Vec::new(),
             indicated: 0,
+            retains_ues: false,
             no_contexts: false,
             no_releases: false,
             no_sessions: false,
@@ -181,16 +184,33 @@ impl Gnb {
         self.ues.remove(&ue);
     }
 
-    /// It has lost its association, and all UEs with it.
+    /// It has lost its association, and all UEs with it, unless it retains them.
     pub fn forget(&mut self) {
-        self.ues.clear();
+        if !self.retains_ues {
+            self.ues.clear();
+        }
         self.response = None;
         self.refused = None;
     }
 
-    /// Its first message.
+    /// Its first message. UEs that it has still it wants to keep (TS 38.413, 8.7.1.2).
     pub fn setup(&self) -> Vec<u8> {
-        FromRan::NgSetupRequest(self.setup.clone()).encode()
+        let retains_ues = self.retains_ues && !self.ues.is_empty();
+        FromRan::NgSetupRequest(NgSetupRequest {
+            retains_ues,
+            ..self.setup.clone()
+        })
+        .encode()
+    }
+
+    /// The AMF has answered: UEs that it does not retain are released.
+    fn is_set_up(&mut self, response: NgSetupResponse) -> Vec<FromGnb> {
+        let mut released = Vec::new();
+        if !response.retains_ues {
+            released = std::mem::take(&mut self.ues).into_keys().collect();
+        }
+        self.response = Some(response);
+        released.into_iter().map(FromGnb::Released).collect()
     }
 
     /// It has lost all UEs and says so.
@@ -307,7 +327,7 @@ impl Gnb {
     /// What concerns no connection.
     fn receive_for_itself(&mut self, message: FromAmf) -> Vec<FromGnb> {
         match message {
-            FromAmf::NgSetupResponse(response) => self.response = Some(response),
+            FromAmf::NgSetupResponse(response) => return self.is_set_up(response),
             FromAmf::NgSetupFailure { cause }
             | FromAmf::RanConfigurationUpdateFailure { cause } => {
                 self.refused = Some(cause);

@@ -6,6 +6,7 @@
 mod access;
 mod api;
 mod check;
+mod contexts;
 pub mod kinds;
 mod n2;
 mod policies;
@@ -18,6 +19,7 @@ mod tests;
 
 pub use access::{AmfSection, HomeKeyFile, Names, Profile, Security, ServedPlmn, Timers};
 pub use api::ApiSection;
+pub use contexts::ContextsSection;
 pub use n2::{N2Section, Over};
 pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
@@ -60,6 +62,8 @@ pub struct CoreConfig {
     pub database: Option<Database>,
     /// Subscribers of laboratories.
     pub subscribers: Vec<Account>,
+    /// Where contexts of UEs and sessions are stored; none are lost when the core ends.
+    pub contexts: Option<ContextsSection>,
     /// How it ends.
     pub end: End,
     /// Where `sluice ctl` finds us.
@@ -111,6 +115,7 @@ impl CoreConfig {
         let slice = first.map(|at| at.value);
         let database = fields.optional_section("subscriber_database", Database::read);
         let subscribers = fields.sections("subscribers", |f| Account::read(f, slice));
+        let contexts = fields.optional_section("contexts", ContextsSection::read);
         let end = fields.section("end", End::read);
         let control_socket = fields.or("control_socket", CORE_SOCKET, &socket_path());
         let api = fields.section("api", ApiSection::read);
@@ -129,6 +134,7 @@ impl CoreConfig {
             sessions,
             database,
             subscribers,
+            contexts,
             end,
             control_socket: control_socket.value,
             api,

@@ -22,6 +22,7 @@ impl CoreConfig {
             ),
             ("n4", n4(self) == n4(new)),
             ("subscriber_database", self.database == new.database),
+            ("contexts", self.contexts == new.contexts),
             ("control_socket", self.control_socket == new.control_socket),
             ("api", self.api == new.api),
         ];

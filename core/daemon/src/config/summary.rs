@@ -60,6 +60,9 @@ impl CoreConfig {
                 one.file.value.display().to_string()
             }),
             "subscribers": self.subscribers.len(),
+            "contexts": self.contexts.as_ref().map_or("none".to_owned(), |one| {
+                one.folder.value.display().to_string()
+            }),
             "control_socket": self.control_socket.display().to_string(),
             "api": self.api.listen.value.map_or("none".to_owned(), |at| at.to_string()),
         });

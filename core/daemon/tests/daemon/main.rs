@@ -5,6 +5,7 @@
 
 mod api;
 mod causes;
+mod contexts;
 mod ending;
 mod metrics;
 mod place;

@@ -294,6 +294,7 @@ pub fn gnb(tac: Tac) -> Gnb {
         },
         name: Some("gnb-5".to_owned()),
         areas: vec![SupportedArea { tac, plmns }],
+        retains_ues: false,
     };
     Gnb::new(setup, Tai { plmn: plmn(), tac })
 }

@@ -80,6 +80,7 @@ fn serve(
 ) {
     let mut config = Config::new(NodeId::Ip(at), NtpTime(0xe000_0000));
     config.features = Features::of_up(UpFunctionFeatures::FTUP | UpFunctionFeatures::UEIP);
+    config.retains_sessions = true;
     let mut endpoint = Endpoint::new(Role::Up, config);
     let begin = std::time::Instant::now();
     socket

@@ -63,6 +63,7 @@ pub fn setup(tai: Tai, slices: &[Snssai]) -> NgSetupRequest {
             tac: tai.tac,
             plmns,
         }],
+        retains_ues: false,
     }
 }
 

@@ -121,6 +121,7 @@ pub fn gnb() -> Option<Gnb> {
             tac: tai.tac,
             plmns,
         }],
+        retains_ues: false,
     };
     Some(Gnb::new(setup, tai))
 }

@@ -475,6 +475,7 @@ fn gnb() -> Gnb {
             tac: tai.tac,
             plmns,
         }],
+        retains_ues: false,
     };
     let mut gnb = Gnb::new(setup, tai);
     gnb.address = plan::N3_GNBS[0].into();

@@ -161,12 +161,15 @@ impl Fleet {
         self.strand(gnb);
     }
 
-    /// A gNB has lost its association with the AMF, and all UEs with it.
+    /// A gNB has lost its association with the AMF, and all UEs with it, unless it retains them.
     pub fn lost(&mut self, gnb: usize) {
+        let retains_ues = self.gnbs.get(gnb).is_some_and(|gnb| gnb.retains_ues);
         if let Some(gnb) = self.gnbs.get_mut(gnb) {
             gnb.forget();
         }
-        self.strand(gnb);
+        if !retains_ues {
+            self.strand(gnb);
+        }
     }
 
     /// UEs of a gNB are idle, whether they know it or not.

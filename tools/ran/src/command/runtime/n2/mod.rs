@@ -251,6 +251,7 @@ fn gnb(name: &str, n2: &N2, member: usize) -> Gnb {
         },
         name: Some(name.to_owned()),
         areas: vec![SupportedArea { tac: n2.tac, plmns }],
+        retains_ues: false,
     };
     let tai = sluice_ids::Tai {
         plmn: n2.plmn,

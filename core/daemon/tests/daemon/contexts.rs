@@ -1,0 +1,115 @@
+//! Contexts outlive the program: it is killed by SIGKILL and started again.
+
+use sluice_n1::RegistrationKind;
+use sluice_ue::UeState;
+use sluice_wire::pfcp::MessageType;
+use tempfile::TempDir;
+
+use crate::ending::with_session;
+use crate::place::{Core, KEY, Place, Ran, run, ue};
+use crate::upf::Upf;
+
+fn memory() -> TempDir {
+    TempDir::new_in("/dev/shm").unwrap()
+}
+
+fn section(folder: &TempDir) -> String {
+    let folder = folder.path().join("contexts");
+    format!("contexts: {{folder: {}, most_mib: 64}}\n", folder.display())
+}
+
+/// SIGKILL.
+fn kill(mut core: Core) {
+    core.child.kill().unwrap();
+    core.child.wait().unwrap();
+}
+
+#[test]
+fn a_core_that_was_killed_goes_on_with_its_ues_and_sessions() {
+    let (place, memory) = (Place::new(20), memory());
+    let upf = Upf::start(&place, false);
+    let (core, ran) = with_session(&place, &upf, &section(&memory));
+    let before = core.ask_of("ue", "001010000000001");
+    let config = std::fs::read_to_string(place.folder.path().join("core.yaml")).unwrap();
+    let (phones, registrations) = (ran.phones, ran.gnb);
+    drop((ran.node, registrations));
+    kill(core);
+    let core = Core::start_with(&place, &config);
+    let ues = core.ask("ues");
+    assert_eq!(ues["registered"], 1, "{ues}");
+    let ues: Vec<_> = phones.into_iter().map(|(ue, _)| ue).collect();
+    let mut ran = Ran::connect(&place, [0, 0, 7], ues);
+    let (phone, _) = &mut ran.phones[0];
+    phone.sessions_mut().set_data(1 << 5);
+    let (name, request) = (phone.guti(), phone.request_service().unwrap());
+    let s_tmsi = name.map(sluice_ids::Guti::s_tmsi);
+    let (at, octets) = ran.gnb.connect(request, s_tmsi);
+    ran.phones[0].1 = Some(at);
+    ran.send(1, &octets);
+    ran.wait("the user plane", |ran| ran.gnb.session(at, 5).is_some());
+    assert_eq!(ran.phones[0].0.state(), UeState::Registered);
+    assert_eq!(ran.phones[0].0.guti(), name, "it has not registered anew");
+    let after = core.ask_of("ue", "001010000000001");
+    for key in ["address", "upf_tunnel", "dnn"] {
+        let of = |told: &serde_json::Value| told["ue"]["sessions"][0][key].clone();
+        assert_eq!(of(&before), of(&after), "{key} in {after}");
+    }
+    assert_eq!(core.ask("counters")["amf"]["registrations"], 0);
+    // The UPF was asked to associate again, and to establish no session again.
+    assert_eq!(upf.count(MessageType::ASSOCIATION_SETUP_REQUEST), 2);
+    assert_eq!(upf.count(MessageType::SESSION_ESTABLISHMENT_REQUEST), 1);
+    // Nobody else may have the folder meanwhile.
+    let other = place.folder.path().join("other.yaml");
+    std::fs::copy(place.folder.path().join("core.yaml"), &other).unwrap();
+    let refused = run(&other, &[]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(3), "{told}");
+    assert!(
+        told.contains("contexts.folder") && told.contains("another core"),
+        "{told}"
+    );
+    let (code, log) = core.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("goes on with 1 UEs and 1 sessions"), "{log}");
+    assert_eq!(upf.count(MessageType::SESSION_DELETION_REQUEST), 1);
+}
+
+#[test]
+fn ues_of_a_core_without_contexts_register_anew() {
+    let place = Place::new(21);
+    let core = Core::start(&place);
+    let mut ran = Ran::connect(&place, [0, 0, 7], vec![ue("0000000001", KEY)]);
+    ran.register(0);
+    let phones = ran.phones;
+    drop(ran.node);
+    kill(core);
+    let core = Core::start(&place);
+    assert_eq!(core.ask("ues")["registered"], 0);
+    let ues: Vec<_> = phones.into_iter().map(|(ue, _)| ue).collect();
+    let mut ran = Ran::connect(&place, [0, 0, 7], ues);
+    let (phone, _) = &mut ran.phones[0];
+    let request = phone.register(RegistrationKind::Periodic);
+    let s_tmsi = phone.guti().map(sluice_ids::Guti::s_tmsi);
+    let (at, octets) = ran.gnb.connect(request, s_tmsi);
+    ran.phones[0].1 = Some(at);
+    ran.send(1, &octets);
+    ran.wait("the registration", |ran| ran.phones[0].1.is_none());
+    assert_eq!(core.ask("counters")["amf"]["registrations"], 1);
+}
+
+#[test]
+fn keys_are_not_stored_on_a_disk_by_accident() {
+    let place = Place::new(22);
+    // Of the build, which is on a disk wherever this runs; if it is not, nothing can be shown here.
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    if sluice_contexts::is_in_memory(folder.path()).unwrap() {
+        return;
+    }
+    let file = place.file(&format!("{}{}", section(&folder), place.config()));
+    for arguments in [&["--check"][..], &[]] {
+        let refused = run(&file, arguments);
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(3), "{told}");
+        assert!(told.contains("on_disk: true"), "{told}");
+    }
+}

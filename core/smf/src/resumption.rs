@@ -1,0 +1,340 @@
+//! Contexts that survive the process: what is stored after each input, and how a later SMF goes on with it
+//! (TS 23.527, 4.2; TS 29.244, 6.2.6).
+//!
+//! It asks its UPFs to retain their sessions (Session Retention Information), and has the Recovery Time
+//! Stamp of before, so that for them it is the same SMF. A UPF that has not retained them gets them again.
+
+use core::net::SocketAddr;
+use std::collections::BTreeMap;
+
+use sluice_n4::AssociationId;
+use sluice_sbi::{CommitId, Effect, Instant, Key, Now, kept::fingerprint};
+
+use crate::Smf;
+use crate::establishment::ask;
+use crate::kept::{self, Kept};
+use crate::limits;
+use crate::n4::Answer;
+use crate::procedure::Procedure;
+use crate::release;
+use crate::rules::Downlink;
+use crate::session::{AtUpf, Loss, OwnAddresses, Reaching, Session, SessionId};
+use crate::state::State;
+use crate::user_plane::downlink;
+
+/// Before the number of a session.
+const SESSION: &str = "smf/session/";
+
+impl Smf {
+    /// Goes on with the sessions of an SMF of before, of which this is the `starts`th: keys and values as
+    /// they were committed. Only of an SMF that has done nothing yet. What cannot be read, and what is at a
+    /// UPF that is not in the configuration any more, is left out.
+    pub fn resume<'a>(
+        &mut self,
+        now: Now,
+        starts: u16,
+        contexts: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+        effects: &mut Vec<Effect>,
+    ) -> usize {
+        let state = &mut *self.state.borrow_mut();
+        state.now = now;
+        let unix_s = now.unix_s as u32;
+        // Away from the numbers of the SMF before, which its UPFs may remember.
+        let sequence = (unix_s << 12).wrapping_add(u32::from(starts).wrapping_mul(0x2_9b3d));
+        state.endpoint = crate::n4::endpoint(&state.config, Some(sequence));
+        let (mut read, mut is_whole) = (Vec::new(), true);
+        for (key, value) in contexts {
+            let Some(id) = session_of(key) else { continue };
+            match kept::read(value) {
+                Some(kept) => read.push((id, kept, fingerprint(value))),
+                None => is_whole = false,
+            }
+        }
+        // A session that nobody knows any more must not stay at its UPF: then all begin anew there.
+        state.associate(is_whole);
+        let sessions = read.into_iter().filter_map(|(id, kept, stored)| {
+            let session = state.resumed(id, kept, stored)?;
+            Some((id.0, session))
+        });
+        let sessions: Vec<(Key, Session)> = sessions.collect();
+        state.sessions.restore(starts << 8, sessions);
+        state.resume_indexes();
+        state.sessions.take_touched();
+        effects.append(&mut state.effects);
+        state.sessions.len()
+    }
+
+    /// By what an AMF knows, sessions by their numbers and whether a gNB has them: others are deleted, and
+    /// those that no gNB has wait for their UEs. Gives numbers that this SMF does not know, and those of
+    /// sessions that are not established: their UEs ask for them again (T3580).
+    pub fn reconcile(
+        &mut self,
+        now: Now,
+        known: &BTreeMap<u64, bool>,
+        effects: &mut Vec<Effect>,
+    ) -> Vec<u64> {
+        let state = &mut *self.state.borrow_mut();
+        state.now = now;
+        let there: Vec<SessionId> = state
+            .sessions
+            .iter()
+            .map(|(key, _)| SessionId(key))
+            .collect();
+        for id in there {
+            if !state.has_upf(id) {
+                continue;
+            }
+            match known.get(&id.number()) {
+                None => {
+                    let upf = state.sessions.get(id.0).and_then(|session| session.upf);
+                    if let Some(upf) = upf {
+                        state.forget_at_upf(upf);
+                    }
+                    state.remove(id);
+                }
+                Some(false) => {
+                    let session = state.sessions.get_mut(id.0);
+                    if let Some(session) = session.filter(|session| session.downlink.is_some()) {
+                        session.downlink = None;
+                        session.is_unsettled = true;
+                    }
+                }
+                Some(true) => {}
+            }
+        }
+        let is_unknown = |number: &u64| {
+            let id = SessionId::from_number(*number);
+            state.sessions.get(id.0).is_none() || !state.has_upf(id)
+        };
+        let unknown = known.keys().copied().filter(is_unknown).collect();
+        state.take_effects(effects);
+        unknown
+    }
+}
+
+/// The session that a key names.
+fn session_of(key: &[u8]) -> Option<SessionId> {
+    let digits = key.strip_prefix(SESSION.as_bytes())?;
+    let number = u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
+    Some(SessionId::from_number(number)).filter(|id| id.number() == number)
+}
+
+/// What the UPF was told last is not known: it is told what is to be.
+pub(crate) async fn settle(p: Procedure) {
+    p.with_session(|session| session.is_unsettled = false);
+    let reaching = p.with_session(|session| session.reaching).flatten();
+    let wanted = p.with_session(|session| session.downlink);
+    let wanted = wanted.flatten().map_or(Downlink::Wait, Downlink::Forward);
+    downlink(&p, "", wanted).await;
+    // Packets that came before are still to be told of.
+    if reaching.is_some() {
+        p.with(|state| state.reach(p.session, reaching));
+    }
+}
+
+/// A UPF was asked for a session, and nobody knows what it answered. It is asked again with the same F-SEID,
+/// so that it has one session of that at the most, and deletes it.
+pub(crate) async fn undo(p: Procedure) {
+    let own = OwnAddresses::default();
+    let asks = p.with_session(|session| session.asks).flatten();
+    let at = p.with(|state| {
+        let index = state
+            .config
+            .upfs
+            .iter()
+            .position(|upf| Some(upf.n4) == asks)?;
+        let association = state.associations.get(index).copied().flatten()?;
+        Some((association, index))
+    });
+    if let Some(at) = at {
+        match ask(&p, "", at, own).await {
+            Answer::Established(upf, _) => {
+                p.with_session(|session| session.upf = Some(upf));
+                release::delete(&p, "").await;
+            }
+            Answer::Nothing => p.with(|state| state.give_up_establishment(p.session, at.0)),
+            _ => {}
+        }
+    }
+    p.with(|state| state.remove(p.session));
+}
+
+impl State {
+    fn has_upf(&self, id: SessionId) -> bool {
+        let session = self.sessions.get(id.0);
+        session.is_some_and(|session| session.upf.is_some())
+    }
+
+    fn resumed(&mut self, id: SessionId, kept: Kept, stored: u64) -> Option<Session> {
+        let is_its = |upf: &crate::UpfConfig| upf.n4 == kept.upf;
+        let index = self.config.upfs.iter().position(is_its)?;
+        let association = self.associations.get(index).copied().flatten()?;
+        let mut session = kept.session;
+        session.kept = Some(stored);
+        let Some(at) = kept.at else {
+            session.asks = Some(kept.upf);
+            return Some(session);
+        };
+        session.upf = Some(at.within(association));
+        session.is_unsettled = kept.is_unsettled;
+        let mut networks = self.config.networks.iter();
+        let network = networks.position(|network| network.dnn == session.dnn)?;
+        session.flows.place = Some((index, network));
+        self.take(session.flows.place, session.flows.guaranteed_bps);
+        let now = self.now.instant;
+        if kept.has_packets && session.downlink.is_none() {
+            // gNBs come back first.
+            let at = now.plus_ms(limits::RESUMED_MS);
+            session.reaching = Some((Reaching::Again(0), at));
+            self.reaching.insert((at, id));
+            // Packets may be dropped for now; they are held again until the UE has come.
+            session.is_unsettled = true;
+        }
+        if kept.forwards {
+            let until = now.plus_ms(limits::FORWARDING_MS);
+            session.mobility.forwards = true;
+            session.mobility.until = Some(until);
+            self.forwarding.insert((until, id));
+        }
+        Some(session)
+    }
+
+    fn resume_indexes(&mut self) {
+        // One that is not established has no name: its UE asks for it anew.
+        let there = self.sessions.iter().filter(|(_, one)| one.upf.is_some());
+        let names = there.map(|(key, one)| ((one.supi, one.identity), SessionId(key)));
+        self.by_identity = names.collect();
+        let associations: Vec<AssociationId> =
+            self.associations.iter().flatten().copied().collect();
+        for association in associations {
+            if !self.sessions_at(association).is_empty() {
+                self.give_up_later(association);
+            }
+        }
+    }
+
+    /// The association is there. One that was asked to retain its sessions has them, or gets them again.
+    pub fn associated(&mut self, association: AssociationId, is_retained: bool) {
+        let there = self.sessions_at(association);
+        if !is_retained {
+            for id in &there {
+                if let Some(session) = self.sessions.get_mut(id.0) {
+                    session.loss = Loss::Restarted;
+                    session.is_unsettled = false;
+                }
+            }
+        }
+        self.undo_at(association, is_retained);
+        let hosts: Vec<SocketAddr> = there
+            .iter()
+            .filter_map(|id| self.sessions.get(id.0)?.upf?.to)
+            .collect();
+        for host in hosts {
+            self.hear_from(association, host.ip());
+        }
+        self.forget_orphans(association, is_retained);
+        self.restore_at(association);
+        let is_unsettled = |id: &SessionId| {
+            let session = self.sessions.get(id.0);
+            session.is_some_and(|session| session.is_unsettled)
+        };
+        let unsettled: Vec<SessionId> = there.into_iter().filter(is_unsettled).collect();
+        self.to_settle.extend(unsettled);
+    }
+
+    /// Sessions that the UPF was asked for before this process began: it has them no more, or is to delete
+    /// them.
+    fn undo_at(&mut self, association: AssociationId, is_retained: bool) {
+        let upf = self.address_of(association);
+        let is_undone = |session: &Session| {
+            session.upf.is_none() && session.task.is_none() && session.asks == upf
+        };
+        let there = self.sessions.iter();
+        let asked = there.filter(|(_, session)| upf.is_some() && is_undone(session));
+        let asked: Vec<SessionId> = asked.map(|(key, _)| SessionId(key)).collect();
+        for id in asked {
+            match is_retained {
+                true => self.to_settle.push_back(id),
+                false => self.remove(id),
+            }
+        }
+    }
+
+    /// Whether its UPF was asked for it before this process began.
+    pub fn is_to_undo(&self, id: SessionId) -> bool {
+        let session = self.sessions.get(id.0);
+        session.is_some_and(|one| one.upf.is_none() && one.task.is_none() && one.asks.is_some())
+    }
+
+    /// What is wanted done; before that, what of it is stored.
+    pub fn take_effects(&mut self, effects: &mut Vec<Effect>) {
+        for key in self.sessions.take_touched() {
+            self.keep(SessionId(key));
+        }
+        self.sessions.take_touched();
+        effects.append(&mut self.effects);
+    }
+
+    /// Stores a session if it is otherwise than what is stored. Nobody waits: whatever this input leads to
+    /// leaves after it.
+    fn keep(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get(id.0) else {
+            return;
+        };
+        let upf = match session.upf {
+            Some(AtUpf { association, .. }) => self.address_of(association),
+            None => session.asks,
+        };
+        let context = upf.map(|upf| kept::of(session, upf));
+        let stored = context.as_deref().map(fingerprint);
+        if stored == session.kept {
+            return;
+        }
+        if let Some(session) = self.sessions.get_mut(id.0) {
+            session.kept = stored;
+        }
+        self.store(id, context);
+    }
+
+    /// A session is over.
+    pub fn forget_kept(&mut self, id: SessionId) {
+        let known = self.sessions.get_mut(id.0);
+        if known.is_some_and(|session| session.kept.take().is_some()) {
+            self.store(id, None);
+        }
+    }
+
+    fn store(&mut self, session: SessionId, value: Option<Vec<u8>>) {
+        self.commits += 1;
+        let id = CommitId(self.commits);
+        let key = format!("{SESSION}{:016x}", session.number()).into_bytes();
+        self.effects.push(Effect::Commit { id, key, value });
+    }
+
+    /// The address of a UPF as it stands in the configuration.
+    fn address_of(&self, association: AssociationId) -> Option<SocketAddr> {
+        let is_its = |one: &Option<AssociationId>| *one == Some(association);
+        let index = self.associations.iter().position(is_its)?;
+        self.config.upfs.get(index).map(|upf| upf.n4)
+    }
+
+    /// A session that its UPF is to be told anew how it is, if it has nothing else to do.
+    pub fn next_unsettled(&mut self) -> Option<SessionId> {
+        self.to_settle.pop_front()
+    }
+
+    /// Whether its UPF is to be told anew.
+    pub fn is_to_settle(&self, id: SessionId) -> bool {
+        let session = self.sessions.get(id.0);
+        let unsettled = session.filter(|one| one.is_unsettled && one.loss == Loss::None);
+        let upf = unsettled.and_then(|session| session.upf);
+        let association = upf.and_then(|upf| self.endpoint.association(upf.association));
+        association.is_some_and(|association| association.is_established())
+    }
+
+    /// When something is due next.
+    pub fn next_given_up(&self) -> Instant {
+        let given_up = self.given_up_at.values().min();
+        given_up.copied().unwrap_or(Instant::NEVER)
+    }
+}

@@ -1,0 +1,180 @@
+//! Contexts of UEs and sessions that outlive the process: stored together before what follows from them
+//! leaves, and taken up by the next core.
+
+use std::collections::BTreeSet;
+
+use sluice_sbi::Now;
+use sluice_sbi::kept::{Changes, Contexts, Reader, Stored, Writer};
+
+use crate::Core;
+
+/// Where the start of the core is stored.
+const START: &[u8] = b"core/start";
+
+/// Version of its form.
+const VERSION: u8 = 1;
+
+/// The start of a core, and those that it goes on from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// Seconds since 1970 when the first of them began: for UPFs it is the same SMF ever since.
+    pub begun_unix_s: u64,
+    /// How many there were, with this one.
+    pub starts: u16,
+}
+
+impl Start {
+    /// The start after those that are stored; the first if there is none.
+    pub fn after(stored: &Stored, unix_s: u64) -> Self {
+        let before = stored.get(START).and_then(|octets| {
+            let r = &mut Reader::new(VERSION, octets)?;
+            let before = (r.u64()?, r.u16()?);
+            r.end().map(|()| before)
+        });
+        match before {
+            Some((begun_unix_s, starts)) => Self {
+                begun_unix_s,
+                starts: starts.wrapping_add(1),
+            },
+            None => Self {
+                begun_unix_s: unix_s,
+                starts: 1,
+            },
+        }
+    }
+
+    fn octets(self) -> Vec<u8> {
+        let mut w = Writer::new(VERSION);
+        w.u64(self.begun_unix_s);
+        w.u16(self.starts);
+        w.finish()
+    }
+}
+
+/// What a core goes on with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Resumed {
+    /// Registered UEs.
+    pub ues: usize,
+    /// PDU sessions.
+    pub sessions: usize,
+}
+
+/// What is stored, and what is to be.
+#[derive(Default)]
+pub(crate) struct ContextStore {
+    to: Option<Box<dyn Contexts>>,
+    changes: Changes,
+    failures: u64,
+    last_failure: Option<String>,
+}
+
+impl ContextStore {
+    /// Whether contexts are stored for a later core.
+    pub(crate) fn is_used(&self) -> bool {
+        self.to.is_some()
+    }
+
+    pub(crate) fn change(&mut self, key: &[u8], value: Option<&Vec<u8>>) {
+        let is_context = [&b"amf/"[..], b"smf/", b"pcf/", b"core/"]
+            .iter()
+            .any(|of| key.starts_with(of));
+        if self.to.is_some() && is_context {
+            self.changes.insert(key.to_vec(), value.cloned());
+        }
+    }
+
+    /// Stores what has changed. What cannot be stored is tried again with the next change.
+    pub(crate) fn flush(&mut self) {
+        let (Some(to), false) = (&mut self.to, self.changes.is_empty()) else {
+            return;
+        };
+        match to.put(&self.changes) {
+            Ok(()) => self.changes.clear(),
+            Err(why) => {
+                self.failures += 1;
+                self.last_failure = Some(why);
+            }
+        }
+    }
+}
+
+impl Core {
+    /// Has contexts stored there from now on, and goes on with those that are stored. Once, before
+    /// anything else. The SMF must have been told of [`Start::begun_unix_s`].
+    pub fn resume(
+        &mut self,
+        now: Now,
+        start: Start,
+        stored: &Stored,
+        contexts: Box<dyn Contexts>,
+    ) -> Resumed {
+        self.contexts.to = Some(contexts);
+        self.contexts.change(START, Some(&start.octets()));
+        let all = || stored.iter().map(|(key, value)| (&**key, &**value));
+        let starts = start.starts;
+        if let Some(pcf) = &mut self.pcf {
+            pcf.resume(starts, all());
+        }
+        let ues = self.amf.resume(now, starts, all());
+        let mut effects = Vec::new();
+        if let Some(smf) = &mut self.smf {
+            smf.resume(now, starts, all(), &mut effects);
+        }
+        self.follow(now, sluice_sbi::Nf::Smf, effects);
+        self.reconcile(now);
+        let guami = self.amf.guami();
+        for supi in self.amf.subscribers() {
+            self.udr.resume_amf(&supi, guami);
+            // One that was removed meanwhile.
+            if self.udr.amf_of(&supi).is_none() {
+                self.deregister(now, &supi, false);
+            }
+        }
+        let sessions = self.smf.as_ref().map_or(0, sluice_core_smf::Smf::sessions);
+        Resumed { ues, sessions }
+    }
+
+    /// AMF and SMF know the same sessions: what one of them does not know is over.
+    fn reconcile(&mut self, now: Now) {
+        let known = self.amf.known_sessions();
+        let by_context = known.iter().map(|one| (one.context, one.is_up)).collect();
+        let mut effects = Vec::new();
+        let unknown: BTreeSet<u64> = match &mut self.smf {
+            Some(smf) => smf
+                .reconcile(now, &by_context, &mut effects)
+                .into_iter()
+                .collect(),
+            None => by_context.into_keys().collect(),
+        };
+        self.follow(now, sluice_sbi::Nf::Smf, effects);
+        let mut effects = Vec::new();
+        for one in known.iter().filter(|one| unknown.contains(&one.context)) {
+            self.amf.forget_session(now, one, &mut effects);
+        }
+        self.follow(now, sluice_sbi::Nf::Amf, effects);
+    }
+
+    /// How often contexts could not be stored, and why the last time.
+    pub fn contexts_failed(&self) -> (u64, Option<&str>) {
+        let store = &self.contexts;
+        (store.failures, store.last_failure.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_goes_on_from_the_one_before() {
+        let first = Start::after(&Stored::new(), 1_000);
+        assert_eq!((first.begun_unix_s, first.starts), (1_000, 1));
+        let stored = Stored::from([(START.to_vec(), first.octets())]);
+        let second = Start::after(&stored, 2_000);
+        assert_eq!((second.begun_unix_s, second.starts), (1_000, 2));
+        // What cannot be read was never there.
+        let cut = Stored::from([(START.to_vec(), first.octets()[1..].to_vec())]);
+        assert_eq!(Start::after(&cut, 3_000).begun_unix_s, 3_000);
+    }
+}

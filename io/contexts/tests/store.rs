@@ -1,0 +1,165 @@
+//! The store as a core uses it: transactions, restarts, and what it refuses.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use sluice_contexts::{ContextError, ContextFile, Opening};
+use sluice_sbi::kept::{Changes, Contexts};
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    TempDir::new_in("/dev/shm").expect("memory")
+}
+
+fn opening(folder: &Path) -> Opening {
+    Opening {
+        folder: folder.join("contexts"),
+        most_octets: 1 << 24,
+        may_be_on_disk: false,
+    }
+}
+
+fn changes(all: &[(&str, Option<&str>)]) -> Changes {
+    let octets = |text: &str| text.as_bytes().to_vec();
+    let change = |(key, value): &(&str, Option<&str>)| (octets(key), value.map(octets));
+    all.iter().map(change).collect()
+}
+
+fn read(store: &ContextFile) -> Vec<(String, String)> {
+    let text = |octets| String::from_utf8(octets).expect("text");
+    let all = store.all().expect("it can be read").into_iter();
+    all.map(|(key, value)| (text(key), text(value))).collect()
+}
+
+fn is(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    all.iter().map(owned).collect()
+}
+
+#[test]
+fn what_was_stored_is_there_for_the_next_core() {
+    let folder = folder();
+    let mut store = ContextFile::open(&opening(folder.path())).expect("a new one");
+    assert_eq!(read(&store), []);
+    let first = changes(&[("a", Some("1")), ("b", Some("2")), ("c", None)]);
+    store.put(&first).expect("room");
+    let second = changes(&[("a", Some("3")), ("b", None)]);
+    store.put(&second).expect("room");
+    drop(store);
+    let store = ContextFile::open(&opening(folder.path())).expect("that of before");
+    assert_eq!(read(&store), is(&[("a", "3")]));
+}
+
+#[test]
+fn nobody_else_may_look_into_it() {
+    let folder = folder();
+    let opening = opening(folder.path());
+    let _store = ContextFile::open(&opening).expect("a new one");
+    let mode = |path: &Path| {
+        fs::metadata(path)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(mode(&opening.folder), 0o700);
+}
+
+#[test]
+fn a_folder_is_one_cores_alone() {
+    let folder = folder();
+    let opening = opening(folder.path());
+    let store = ContextFile::open(&opening).expect("a new one");
+    let other = ContextFile::open(&opening);
+    assert!(matches!(other, Err(ContextError::Busy(_))), "{other:?}");
+    drop(store);
+    ContextFile::open(&opening).expect("it is free");
+}
+
+#[test]
+fn keys_go_to_no_disk_unless_that_is_wanted() {
+    // Of the build, which is on a disk wherever this runs; if it is not, nothing can be shown here.
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    if sluice_contexts::is_in_memory(folder.path()).expect("it is there") {
+        return;
+    }
+    let mut opening = opening(folder.path());
+    let refused = ContextFile::open(&opening);
+    assert!(
+        matches!(refused, Err(ContextError::OnDisk(_))),
+        "{refused:?}"
+    );
+    opening.may_be_on_disk = true;
+    ContextFile::open(&opening).expect("it is wanted");
+}
+
+#[test]
+fn what_has_no_room_is_refused_whole_and_what_was_there_stays() {
+    let folder = folder();
+    let opening = Opening {
+        most_octets: 1 << 18,
+        ..opening(folder.path())
+    };
+    let mut store = ContextFile::open(&opening).expect("a new one");
+    store.put(&changes(&[("a", Some("1"))])).expect("room");
+    let long = "x".repeat(1 << 19);
+    let refused = store.put(&changes(&[("a", Some("2")), ("b", Some(&long))]));
+    assert!(refused.is_err());
+    assert_eq!(read(&store), is(&[("a", "1")]));
+    store
+        .put(&changes(&[("a", Some("2"))]))
+        .expect("room again");
+    assert_eq!(read(&store), is(&[("a", "2")]));
+}
+
+/// Set for the process that is killed: the folder it stores in.
+const KILLED: &str = "SLUICE_CONTEXTS_OF_THE_KILLED";
+
+/// It stores numbers for ever, two keys of one number at a time.
+#[test]
+fn the_killed() {
+    let Ok(folder) = std::env::var(KILLED) else {
+        return;
+    };
+    let mut store = ContextFile::open(&opening(Path::new(&folder))).expect("a new one");
+    for number in 0_u64.. {
+        let number = number.to_string();
+        let both = changes(&[("one", Some(&number)), ("two", Some(&number))]);
+        store.put(&both).expect("room");
+        if number == "1000" {
+            fs::write(Path::new(&folder).join("under way"), "").expect("memory");
+        }
+    }
+}
+
+#[test]
+fn a_core_that_is_killed_leaves_all_of_a_turn_or_nothing() {
+    for _ in 0..5 {
+        let folder = folder();
+        let this = std::env::current_exe().expect("a test");
+        let mut killed = Command::new(this)
+            .args(["--exact", "the_killed"])
+            .env(KILLED, folder.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("it runs");
+        let begun = std::time::Instant::now();
+        while !folder.path().join("under way").exists() {
+            assert!(begun.elapsed().as_secs() < 60, "it stores nothing");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        // SIGKILL.
+        killed.kill().expect("it is there");
+        killed.wait().expect("it ends");
+        let store = ContextFile::open(&opening(folder.path())).expect("it is whole");
+        let all = read(&store);
+        let [(one, first), (two, second)] = all.as_slice() else {
+            panic!("{all:?}");
+        };
+        assert_eq!((one.as_str(), two.as_str()), ("one", "two"));
+        assert_eq!(first, second);
+        assert!(first.parse::<u64>().expect("a number") >= 1_000);
+    }
+}

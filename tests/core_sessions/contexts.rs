@@ -1,0 +1,476 @@
+//! The core is killed and begins again with the contexts that it had stored (TS 23.527, 4.2 and 6.1): no UE
+//! registers anew, UPFs keep sessions, and idle UEs come back by service request or paging.
+
+use std::cell::RefCell;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+
+use sluice_core_smf::Smf;
+use sluice_n1::SessionType;
+use sluice_pcf::{Pcf, Policy};
+use sluice_sbi::kept::{Changes, Contexts, Stored};
+use sluice_sbi::{AssociationId, Now};
+use sluice_ue::Gnb;
+use sluice_wiring::Core;
+use sluice_wiring::contexts::Start;
+
+use crate::flows::{policy, voice};
+use crate::harness::*;
+use crate::world::{self, World, setup, slice, supi, tai};
+
+/// What outlives the core.
+#[derive(Clone, Default)]
+pub struct Memory(Rc<RefCell<(Stored, usize)>>);
+
+impl Contexts for Memory {
+    fn put(&mut self, changes: &Changes) -> Result<(), String> {
+        let (stored, puts) = &mut *self.0.borrow_mut();
+        *puts += 1;
+        for (key, value) in changes {
+            match value {
+                Some(value) => stored.insert(key.clone(), value.clone()),
+                None => stored.remove(key),
+            };
+        }
+        Ok(())
+    }
+}
+
+impl Memory {
+    fn puts(&self) -> usize {
+        self.0.borrow().1
+    }
+
+    fn keys(&self) -> Vec<String> {
+        let text = |key: &Vec<u8>| String::from_utf8(key.clone()).unwrap();
+        self.0.borrow().0.keys().map(text).collect()
+    }
+}
+
+/// A core that goes on with what is stored.
+fn core(memory: &Memory, now: Now, policies: &[Policy]) -> Core {
+    let stored = memory.0.borrow().0.clone();
+    let start = Start::after(&stored, now.unix_s);
+    let config = sluice_core_smf::Config {
+        started_unix_s: start.begun_unix_s,
+        ..smf_config()
+    };
+    let policies = policies.to_vec();
+    let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
+    let core = world::core(world::config(), true).with_smf(Smf::new(config).unwrap());
+    let mut core = core.with_pcf(pcf);
+    core.resume(now, start, &stored, Box::new(memory.clone()));
+    core
+}
+
+/// UEs with a session each, and what their core has stored.
+fn stored_world(numbers: &[u32], policies: &[Policy]) -> (World, Memory) {
+    let memory = Memory::default();
+    let now = Now {
+        unix_s: world::BEGIN_S,
+        ..Now::default()
+    };
+    let mut world = begin(core(&memory, now, policies), numbers);
+    for phone in 0..numbers.len() {
+        establish(&mut world, phone, 5, &wanted(SessionType::Ipv4));
+        assert!(goes_up(&mut world, phone, 5));
+    }
+    world.ladder.0.clear();
+    (world, memory)
+}
+
+/// The core is killed and begins again some seconds later; gNBs have not come back.
+fn kill(world: &mut World, memory: &Memory, policies: &[Policy]) {
+    world.now.instant = world.now.instant.plus_ms(2_000);
+    world.now.unix_s += 2;
+    world.core = core(memory, world.now, policies);
+    world.core.time(world.now);
+    world.run();
+}
+
+/// The gNB is back, and has released its UEs when it lost the core.
+fn gnb_comes_back(world: &mut World) {
+    world.gnb.forget();
+    for phone in &mut world.phones {
+        phone.at = None;
+    }
+    world.set_up();
+    assert!(world.gnb.response().is_some());
+}
+
+/// What the restart must not lead to.
+#[track_caller]
+fn assert_nobody_noticed(world: &mut World, sessions: usize) {
+    let ladder = world.ladder.to_string();
+    for what in ["Registration", "Establishment", "PDU Session Release"] {
+        assert!(!ladder.contains(what), "{what} in {ladder}");
+    }
+    assert_eq!(world.core.smf().unwrap().sessions(), sessions);
+    assert_eq!(upf(world).upf.core.up.session_count(), sessions);
+    assert_eq!(world.core.contexts_failed(), (0, None));
+}
+
+#[test]
+fn an_idle_phone_comes_back_by_service_request_after_the_core_was_killed() {
+    let (mut world, memory) = stored_world(&[1, 2], &[]);
+    let (name, before) = (world.ue(0).guti(), address(&world, 0, 5));
+    go_idle(&mut world, 0);
+    go_idle(&mut world, 1);
+    kill(&mut world, &memory, &[]);
+    assert_eq!(world.core.amf().registered(), 2);
+    gnb_comes_back(&mut world);
+    world.ue_mut(0).sessions_mut().set_data(1 << 5);
+    come_back(&mut world, 0);
+    assert_eq!((world.ue(0).refused(), world.ue(0).guti()), (None, name));
+    assert!(goes_up(&mut world, 0, 5));
+    let tunnel = radio(&world, 0, 5).unwrap().downlink.teid;
+    assert_eq!(goes_down(&mut world, before), Some(tunnel));
+    assert_nobody_noticed(&mut world, 2);
+    let supi = supi(1);
+    assert!(world.core.udr().amf_of(&supi).is_some(), "UDM knows it");
+    // It goes on as ever: a further session, idle, and off.
+    establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
+    assert!(goes_up(&mut world, 0, 6));
+    assert_ne!(address(&world, 0, 6), before);
+    let nas = world.ue_mut(0).deregister(false, true).unwrap();
+    world.say(0, nas);
+    assert_eq!(world.core.smf().unwrap().sessions(), 1);
+    assert_eq!(world.core.amf().registered(), 1);
+}
+
+#[test]
+fn a_packet_pages_a_phone_that_was_idle_when_the_core_was_killed() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    let ue = address(&world, 0, 5);
+    go_idle(&mut world, 0);
+    for round in 1..=3 {
+        kill(&mut world, &memory, &[]);
+        gnb_comes_back(&mut world);
+        goes_down(&mut world, ue);
+        assert_eq!(world.pages.len(), round, "{}", world.ladder);
+        assert!(goes_up(&mut world, 0, 5));
+        go_idle(&mut world, 0);
+    }
+    assert_nobody_noticed(&mut world, 1);
+}
+
+#[test]
+fn a_phone_whose_gnb_has_lost_it_with_the_core_is_idle_and_paged() {
+    let (mut world, memory) = stored_world(&[1, 2], &[]);
+    let ue = address(&world, 0, 5);
+    kill(&mut world, &memory, &[]);
+    // Nobody has said yet that the gNB has lost it: packets still go there.
+    let amf = world.core.amf();
+    assert_eq!((amf.registered(), amf.connected()), (2, 0));
+    assert!(goes_down(&mut world, ue).is_some());
+    gnb_comes_back(&mut world);
+    goes_down(&mut world, ue);
+    assert_eq!(world.pages.len(), 1, "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 5));
+    assert_nobody_noticed(&mut world, 2);
+}
+
+#[test]
+fn a_phone_whose_gnb_does_not_come_back_is_idle_after_a_minute_and_comes_elsewhere() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    let (ue, begin) = (address(&world, 0, 5), world.now.instant);
+    kill(&mut world, &memory, &[]);
+    let mut setup = setup(tai(), &[slice(1), slice(2)]);
+    setup.gnb.id = 2;
+    world.gnb = Gnb::new(setup, tai());
+    world.gnb.next_teid = 0x77;
+    world.at = AssociationId(world.at.0 + 1);
+    world.phones[0].at = None;
+    world.set_up();
+    while world.now.instant.ms_since(begin) < 62_000 {
+        assert!(world.wait());
+    }
+    goes_down(&mut world, ue);
+    assert_eq!(world.pages.len(), 1, "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 5));
+    assert_nobody_noticed(&mut world, 1);
+}
+
+#[test]
+fn a_phone_that_comes_before_its_gnb_has_said_anything_is_where_it_comes() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    let ue = address(&world, 0, 5);
+    kill(&mut world, &memory, &[]);
+    let mut setup = setup(tai(), &[slice(1), slice(2)]);
+    setup.gnb.id = 2;
+    world.gnb = Gnb::new(setup, tai());
+    world.gnb.next_teid = 0x77;
+    world.at = AssociationId(world.at.0 + 1);
+    world.set_up();
+    world.ue_mut(0).sessions_mut().set_data(1 << 5);
+    come_back(&mut world, 0);
+    let tunnel = radio(&world, 0, 5).unwrap().downlink.teid;
+    assert_eq!(goes_down(&mut world, ue), Some(tunnel));
+    assert_nobody_noticed(&mut world, 1);
+    // The gNB of before has nothing to say about it any more.
+    assert_eq!(world.core.amf().connected(), 1);
+}
+
+#[test]
+fn packets_that_came_before_the_core_was_killed_page_the_phone_after_it() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    let ue = address(&world, 0, 5);
+    go_idle(&mut world, 0);
+    world.answers_pages = false;
+    goes_down(&mut world, ue);
+    assert_eq!(world.pages.len(), 1);
+    kill(&mut world, &memory, &[]);
+    gnb_comes_back(&mut world);
+    world.answers_pages = true;
+    for _ in 0..100 {
+        if world.pages.len() > 1 {
+            break;
+        }
+        assert!(world.wait(), "{}", world.ladder);
+    }
+    assert_eq!(world.pages.len(), 2, "{}", world.ladder);
+    assert!(radio(&world, 0, 5).is_some());
+    assert!(goes_up(&mut world, 0, 5));
+    assert_nobody_noticed(&mut world, 1);
+}
+
+#[test]
+fn flows_of_policies_and_operators_outlive_the_core() {
+    let policies = [policy(vec![voice(64_000)])];
+    let (mut world, memory) = stored_world(&[1], &policies);
+    let flow = crate::flows::rule("video", 20, 7, &["permit out ip from any to assigned"]);
+    let now = world.now;
+    let started = world.core.start_flow(now, &supi(1), Some(5), flow);
+    assert_eq!(started, Ok(()));
+    world.run();
+    let rules = |world: &World| {
+        let view = world.core.pcf().unwrap().view(&supi(1), 5).unwrap();
+        view.rules
+            .iter()
+            .map(|rule| rule.name.text().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rules(&world), ["voice", "video"]);
+    go_idle(&mut world, 0);
+    kill(&mut world, &memory, &policies);
+    gnb_comes_back(&mut world);
+    assert_eq!(rules(&world), ["voice", "video"]);
+    world.ue_mut(0).sessions_mut().set_data(1 << 5);
+    come_back(&mut world, 0);
+    // The gNB has all flows again.
+    assert_eq!(radio(&world, 0, 5).unwrap().request.flows.len(), 3);
+    // What was started before is stopped now.
+    let now = world.now;
+    let stopped = world.core.stop_flow(now, &supi(1), Some(5), "video");
+    assert_eq!(stopped, Ok(()));
+    world.run();
+    assert_eq!(rules(&world), ["voice"]);
+    assert_nobody_noticed(&mut world, 1);
+}
+
+#[test]
+fn a_upf_that_was_restarted_meanwhile_gets_its_sessions_again() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    let (ue, before) = (address(&world, 0, 5), radio(&world, 0, 5).unwrap());
+    upf(&mut world).restart();
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
+    kill(&mut world, &memory, &[]);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    assert_eq!(world.core.smf().unwrap().counters().restored, 1);
+    assert_eq!(
+        goes_down(&mut world, ue),
+        Some(before.downlink.teid),
+        "by the old tunnel"
+    );
+    assert!(sends_up(
+        &mut world,
+        &before,
+        1,
+        &crate::kit::frames::packet(ue, crate::kit::SERVER, 100, 7)
+    ));
+}
+
+#[test]
+fn who_has_left_or_was_removed_is_not_resumed() {
+    let (mut world, memory) = stored_world(&[1, 2], &[]);
+    let nas = world.ue_mut(0).deregister(false, true).unwrap();
+    world.say(0, nas);
+    let left = memory.keys();
+    let its = left.iter().filter(|key| key.ends_with("0000000001"));
+    assert_eq!(its.count(), 0, "{left:?}");
+    kill(&mut world, &memory, &[]);
+    assert_eq!(world.core.amf().registered(), 1);
+    // The other one is removed.
+    let now = world.now;
+    assert!(world.core.udr_mut().remove(&supi(2)));
+    world.core.subscriber_removed(now, &supi(2));
+    world.run();
+    assert_no_session(&mut world);
+    let left = memory.keys();
+    assert_eq!(left, ["core/start"]);
+}
+
+#[test]
+fn a_session_that_the_amf_has_forgotten_is_deleted_and_one_that_the_smf_has_not_is_forgotten() {
+    let (mut world, memory) = stored_world(&[1, 2], &[]);
+    go_idle(&mut world, 0);
+    go_idle(&mut world, 1);
+    {
+        let (stored, _) = &mut *memory.0.borrow_mut();
+        stored.retain(|key, _| !key.ends_with(b"0000000001"));
+        let of_second = stored.keys().rfind(|key| key.starts_with(b"smf/session/"));
+        let of_second = of_second.cloned().unwrap();
+        stored.remove(&of_second);
+    }
+    kill(&mut world, &memory, &[]);
+    assert_eq!(world.core.smf().unwrap().sessions(), 0);
+    assert_eq!(world.core.amf().registered(), 1);
+    gnb_comes_back(&mut world);
+    come_back(&mut world, 1);
+    assert_eq!(world.ue(1).sessions().status(), 0, "{}", world.ladder);
+}
+
+#[test]
+fn what_cannot_be_read_is_as_if_it_had_not_been_stored() {
+    let (mut world, memory) = stored_world(&[1, 2], &[]);
+    let ue = address(&world, 1, 5);
+    go_idle(&mut world, 0);
+    go_idle(&mut world, 1);
+    {
+        let (stored, _) = &mut *memory.0.borrow_mut();
+        let first = stored.keys().find(|key| key.starts_with(b"smf/session/"));
+        let first = first.cloned().unwrap();
+        stored.get_mut(&first).unwrap()[0] = 99;
+    }
+    kill(&mut world, &memory, &[]);
+    gnb_comes_back(&mut world);
+    // Nobody can delete the one session at the UPF, so the UPF begins anew with the other.
+    assert_eq!(world.core.smf().unwrap().sessions(), 1);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    goes_down(&mut world, ue);
+    assert_eq!(world.pages.len(), 1);
+    assert!(goes_up(&mut world, 1, 5));
+}
+
+/// What a registration and a session cost: each is stored a few times, and packets are none of them.
+#[test]
+fn contexts_are_stored_seldom() {
+    let memory = Memory::default();
+    let now = Now {
+        unix_s: world::BEGIN_S,
+        ..Now::default()
+    };
+    let mut world = begin(core(&memory, now, &[]), &[]);
+    world.phones.push(world::Phone {
+        ue: world::ue(1),
+        at: None,
+    });
+    world.ue_mut(0).requested_nssai = Some(vec![slice(1), slice(2)]);
+    world.ue_mut(0).follow_on = true;
+    let before = memory.puts();
+    world.register(0);
+    let registered = memory.puts();
+    assert!(
+        (1..=4).contains(&(registered - before)),
+        "{}",
+        registered - before
+    );
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    let established = memory.puts();
+    let of_session = established - registered;
+    assert!((2..=6).contains(&of_session), "{of_session}");
+    for _ in 0..10 {
+        assert!(goes_up(&mut world, 0, 5));
+    }
+    let ue: Ipv4Addr = address(&world, 0, 5);
+    assert!(goes_down(&mut world, ue).is_some());
+    assert!(memory.puts() <= established + 1, "usage alone");
+}
+
+/// A UPF whose answers nobody hears.
+struct Unheard(Box<dyn world::Upf>);
+
+impl world::Upf for Unheard {
+    fn take(&mut self, octets: &[u8]) -> Vec<Vec<u8>> {
+        self.0.take(octets);
+        Vec::new()
+    }
+
+    fn as_any(&mut self) -> &mut dyn std::any::Any {
+        self.0.as_any()
+    }
+}
+
+/// The core is killed after its UPF has established a session, and before it hears that.
+#[test]
+fn a_session_that_was_asked_for_when_the_core_was_killed_is_deleted_at_the_upf() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    let inner = world.upf.take().unwrap();
+    world.upf = Some(Box::new(Unheard(inner)));
+    establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 2);
+    assert_eq!(world.core.smf().unwrap().sessions(), 2);
+    let inner = world.upf.take().unwrap();
+    let mut inner = inner;
+    let real = std::mem::replace(inner.as_any().downcast_mut().unwrap(), RealUpf::new());
+    world.upf = Some(Box::new(real));
+    kill(&mut world, &memory, &[]);
+    assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    // The UE asks for it again, and is told of the other one that it has it still.
+    gnb_comes_back(&mut world);
+    world.ue_mut(0).sessions_mut().set_data(1 << 5);
+    come_back(&mut world, 0);
+    assert!(goes_up(&mut world, 0, 5));
+    establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
+    assert!(goes_up(&mut world, 0, 6), "{}", world.ladder);
+}
+
+#[test]
+fn phones_of_a_gnb_that_retains_them_keep_connection_and_packets_throughout() {
+    let (mut world, memory) = stored_world(&[1, 2], &[]);
+    world.gnb.retains_ues = true;
+    go_idle(&mut world, 1);
+    let ue = address(&world, 0, 5);
+    let tunnel = radio(&world, 0, 5).unwrap().downlink.teid;
+    let names = |world: &World| {
+        let at = at(world, 0);
+        (at, world.gnb.amf_id(at))
+    };
+    let before = names(&world);
+    for _ in 0..2 {
+        kill(&mut world, &memory, &[]);
+        assert_eq!(goes_down(&mut world, ue), Some(tunnel));
+        assert!(goes_up(&mut world, 0, 5));
+        world.gnb.forget();
+        world.set_up();
+        assert!(world.gnb.response().unwrap().retains_ues);
+        assert_eq!((world.core.amf().connected(), names(&world)), (1, before));
+        assert_eq!(goes_down(&mut world, ue), Some(tunnel));
+        assert!(goes_up(&mut world, 0, 5));
+    }
+    assert!(world.pages.is_empty(), "{}", world.ladder);
+    assert_nobody_noticed(&mut world, 2);
+    // Both ends know the connection, its keys and its counts.
+    establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
+    assert!(goes_up(&mut world, 0, 6), "{}", world.ladder);
+    assert_eq!(world.core.amf().counters().wrong_macs, 0);
+    go_idle(&mut world, 0);
+    goes_down(&mut world, ue);
+    assert_eq!(world.pages.len(), 1);
+}
+
+#[test]
+fn a_gnb_retains_no_phones_that_the_amf_does_not_know() {
+    let (mut world, _) = stored_world(&[1], &[]);
+    world.gnb.retains_ues = true;
+    kill(&mut world, &Memory::default(), &[]);
+    world.gnb.forget();
+    assert!(world.gnb.context(at(&world, 0)).is_some());
+    world.set_up();
+    assert!(!world.gnb.response().unwrap().retains_ues);
+    assert_eq!(world.phones[0].at, None, "it is released");
+    // It comes by a name that nobody knows any more, and registers anew.
+    world.register(0);
+    assert_eq!(world.core.amf().registered(), 1);
+}
