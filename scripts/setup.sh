@@ -8,8 +8,9 @@ set -euo pipefail
 BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev libusrsctp-dev
     libsqlite3-dev curl ca-certificates)
 # What tests, demo and benchmarks use: traffic, judges, and tools to look at both and at scripts.
-# The font writes into plots of the lab.
-TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core shellcheck)
+# The font writes into plots of the lab. Tests start a PostgreSQL server of their own.
+TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core shellcheck
+    postgresql)
 # A guest whose kernel has SCTP, for scripts/test.d/60-kernel-sctp.sh, which fetches the kernel itself.
 GUEST_PACKAGES=(qemu-system-x86 busybox-static)
 
@@ -53,6 +54,7 @@ install_packages() {
     local had_nginx=yes
     command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || had_nginx=no
     forbid_services
+    forbid_clusters
     as_root apt-get update -qq || lacking "the package lists cannot be fetched (see above)"
     # No questions (tshark has one), no services, progress of each package.
     as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
@@ -75,6 +77,15 @@ forbid_services() {
     policy_is_ours=yes
     printf '#!/bin/sh\nexit 101\n' | as_root tee "$POLICY" >/dev/null
     as_root chmod 755 "$POLICY"
+}
+
+CLUSTERS=/etc/postgresql-common/createcluster.conf
+
+# Debian makes a cluster as soon as it installs the server, unless this file says no. One that is there stays as it is.
+forbid_clusters() {
+    [ ! -e "$CLUSTERS" ] || return 0
+    as_root mkdir -p "$(dirname "$CLUSTERS")"
+    printf '# Of Sluice: tests have servers of their own.\ncreate_main_cluster = false\n' | as_root tee "$CLUSTERS" >/dev/null
 }
 
 allow_services() {

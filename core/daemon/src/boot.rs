@@ -94,12 +94,16 @@ fn functions(
     let line = config
         .database
         .as_ref()
-        .map_or(0, |database| database.file.line);
+        .map_or(0, |database| database.location.line);
+    let key = config
+        .database
+        .as_ref()
+        .map_or("file", |one| one.place_key());
     let stored = database.map(Opened::all).transpose().map_err(|e| {
         let expected = "a database that is whole, or a backup of it";
         vec![problem(
             line,
-            "subscriber_database.file",
+            format!("subscriber_database.{key}"),
             e.to_string(),
             expected,
         )]
@@ -117,6 +121,9 @@ fn functions(
     let amf = Amf::new(amf, Box::new(system::random)).map_err(unfit)?;
     let udm = Udm::new(convert::udm(config, home_keys), Box::new(system::random));
     let mut udr = Udr::default();
+    if database.is_some_and(Opened::is_shared) {
+        udr.share_sequence_numbers();
+    }
     for account in &config.subscribers {
         let taken = udr.provision(account.supi.value, convert::subscriber(account));
         if taken == Provisioned::Full {

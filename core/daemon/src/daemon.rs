@@ -120,13 +120,11 @@ impl Daemon {
             }
             has_more = asked == QUESTIONS_OF_A_TURN;
             while let Some(outcome) = self.subscribers.as_ref().and_then(Subscribers::next) {
-                let Outcome {
-                    asked,
-                    answer,
-                    taken,
-                } = outcome;
+                let Outcome { answer, taken } = outcome;
                 self.take_over(taken);
-                asked.answer(answer);
+                if let Some((asked, answer)) = answer {
+                    asked.answer(answer);
+                }
             }
             lines::tell_withheld(&PeerNames::default());
         }
@@ -147,7 +145,9 @@ impl Daemon {
             asked.answer(refusal("refused", "the core ends"));
         }
         while let Some(outcome) = self.subscribers.as_ref().and_then(Subscribers::next) {
-            outcome.asked.answer(outcome.answer);
+            if let Some((asked, answer)) = outcome.answer {
+                asked.answer(answer);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::api::access::{Access, TOKEN_MAX, TOKEN_MIN};
 use crate::config::kinds::octets;
-use crate::config::{Charging, CoreConfig, HomeKeyFile, Over, Profile};
+use crate::config::{Charging, CoreConfig, Database, HomeKeyFile, Over, Profile};
 use crate::contexts;
 use crate::store;
 use sluice_host::HostError;
@@ -41,12 +41,16 @@ pub(crate) fn problem(
 /// Keys in a file that others can read are no secrets.
 pub(crate) fn of_file(file: &Path, config: &CoreConfig) -> Option<Problem> {
     let mode = std::fs::metadata(file).ok()?.mode();
-    (mode & 0o077 != 0 && !config.subscribers.is_empty()).then(|| {
-        let what = format!(
-            "keys are in a file that others may read (mode {:03o})",
-            mode & 0o777
-        );
-        problem(0, "subscribers", what, "chmod 600")
+    let has_password = config.database.as_ref().is_some_and(Database::has_password);
+    let (key, secrets) = match (config.subscribers.is_empty(), has_password) {
+        (false, _) => ("subscribers", "keys are"),
+        (true, true) => ("subscriber_database.postgresql", "a password is"),
+        (true, false) => return None,
+    };
+    (mode & 0o077 != 0).then(|| {
+        let mode = mode & 0o777;
+        let what = format!("{secrets} in a file that others may read (mode {mode:03o})");
+        problem(0, key, what, "chmod 600")
     })
 }
 

@@ -1,5 +1,5 @@
 //! The database of subscribers beside the loop: a thread works on it, so that an import of many holds up no
-//! UE, and the loop takes over what has changed.
+//! UE, and the loop takes over what has changed, also by others at a server's database.
 
 use crate::config::Database;
 use crate::control::{Ask, Request};
@@ -9,38 +9,58 @@ use sluice_core::system;
 use sluice_ids::Supi;
 use sluice_program::config::problem::Problem;
 use sluice_program::control::Asked;
+use sluice_security::Sqn;
 use sluice_security::suci::HomeKey;
 use sluice_subscribers::operation::Changed;
-use sluice_subscribers::store::sqn_of_commit;
+use sluice_subscribers::store::{Claim, sqn_of_commit};
 use sluice_subscribers::{Access, Error, Operation, Record, SqnState, Store, StoreKey};
 use sluice_udr::Provision;
-use sluice_wiring::{Keeper, Kept};
+use sluice_wiring::{Keeper, Kept, NotKept};
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the core waits for a sequence number to be stored. Then it goes on: what may follow is that
 /// a SIM asks for another one, once.
 const KEEP_WITHIN: Duration = Duration::from_secs(2);
 
+/// How often a server is asked what others have changed.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often one that was lost is looked for.
+const SEEK_EVERY: Duration = Duration::from_secs(1);
+
 /// A database that was opened, and its key.
 pub(crate) struct Opened {
     store: Store,
     key: StoreKey,
+    /// Whether it is a server's, which others use as well.
+    is_shared: bool,
+    is_lost: Arc<AtomicBool>,
+}
+
+/// A sequence number that is to be stored.
+struct ToKeep {
+    /// Its place among what was committed.
+    at: usize,
+    supi: Supi,
+    state: SqnState,
+    /// The last one before it, where several cores use the database.
+    before: Option<Sqn>,
 }
 
 /// What the thread is to do.
 enum Job {
     Operate(Box<Operation>, Asked<Ask>),
-    Keep(Vec<(Supi, SqnState)>, SyncSender<()>),
+    Keep(Vec<ToKeep>, SyncSender<NotKept>),
     End,
 }
 
-/// What an operation has done, for the core to take over, and who waits for the answer.
+/// What an operation has done, for the core to take over, and who waits for the answer: nobody for what others did.
 pub(crate) struct Outcome {
-    pub asked: Asked<Ask>,
-    pub answer: Value,
+    pub answer: Option<(Asked<Ask>, Value)>,
     pub taken: Taken,
 }
 
@@ -59,14 +79,20 @@ pub(crate) struct Subscribers {
     jobs: Sender<Job>,
     outcomes: Receiver<Outcome>,
     thread: JoinHandle<()>,
+    is_lost: Arc<AtomicBool>,
 }
 
-/// Opens the database of a configuration; nobody else may change it from now on.
+/// Opens the database of a configuration; nobody else may change that of a file from now on.
 pub(crate) fn open(database: &Database) -> Result<Opened, Problem> {
     let key = key_of(database)?;
-    let store = Store::open(&database.file.value, &key, Access::Serve);
-    let store = store.map_err(|e| lacking(database, "file", &e))?;
-    Ok(Opened { store, key })
+    let store = Store::open_at(&database.location.value, &key, Access::Serve);
+    let store = store.map_err(|e| lacking(database, database.place_key(), &e))?;
+    Ok(Opened {
+        store,
+        key,
+        is_shared: database.location.value.is_shared(),
+        is_lost: Arc::default(),
+    })
 }
 
 /// Whether it could be opened; one that a core serves now, or that this release would bring up to date,
@@ -76,9 +102,9 @@ pub(crate) fn check(database: &Database) -> Option<Problem> {
         Ok(key) => key,
         Err(problem) => return Some(problem),
     };
-    match Store::open(&database.file.value, &key, Access::Read) {
+    match Store::open_at(&database.location.value, &key, Access::Read) {
         Ok(_) | Err(Error::Busy(_) | Error::Older(..)) => None,
-        Err(error) => Some(lacking(database, "file", &error)),
+        Err(error) => Some(lacking(database, database.place_key(), &error)),
     }
 }
 
@@ -88,12 +114,21 @@ fn key_of(database: &Database) -> Result<StoreKey, Problem> {
 }
 
 fn lacking(database: &Database, key: &str, error: &Error) -> Problem {
-    let expected = "a database made by `sluice ctl subscribers --file FILE init`";
+    let option = match database.location.value.is_shared() {
+        true => "--database URL",
+        false => "--file FILE",
+    };
+    let expected = format!("a database made by `sluice ctl subscribers {option} init`");
     let key = format!("subscriber_database.{key}");
-    problem(database.file.line, key, error.to_string(), expected)
+    problem(database.location.line, key, error.to_string(), expected)
 }
 
 impl Opened {
+    /// Whether other cores may use it as well.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// All subscribers and home network keys.
     pub(crate) fn all(&self) -> Result<Taken, Error> {
         let mut taken = Taken {
@@ -112,41 +147,132 @@ impl Opened {
     pub(crate) fn serve(self, wake: impl Fn() + Send + 'static) -> std::io::Result<Subscribers> {
         let (jobs, queue) = channel();
         let (out, outcomes) = channel();
+        let is_lost = self.is_lost.clone();
         let thread = std::thread::Builder::new().name("subscribers".to_owned());
         let thread = thread.spawn(move || self.work(&queue, &out, &wake))?;
         Ok(Subscribers {
             jobs,
             outcomes,
             thread,
+            is_lost,
         })
     }
 
     fn work(mut self, queue: &Receiver<Job>, out: &Sender<Outcome>, wake: &dyn Fn()) {
-        while let Ok(job) = queue.recv() {
-            match job {
-                Job::End => return,
-                Job::Keep(states, told) => {
-                    if let Err(error) = self.store.store_sqns(&states) {
-                        tracing::error!("sequence numbers are not stored: {error}");
-                    }
-                    let _ = told.send(());
+        let tell = |outcome| {
+            let told = out.send(outcome).is_ok();
+            wake();
+            told
+        };
+        let mut next_look = Instant::now() + LOOK_EVERY;
+        loop {
+            let is_told = match self.next_job(queue, next_look) {
+                Some(Job::End) => return,
+                Some(Job::Keep(wanted, told)) => {
+                    let _ = told.send(self.keep(&wanted));
+                    true
                 }
-                Job::Operate(operation, asked) => {
-                    let (answer, taken) = match self.operate(*operation) {
-                        Ok(done) => done,
-                        Err(error) => (refused(&error), Taken::default()),
-                    };
-                    let outcome = Outcome {
-                        asked,
-                        answer,
-                        taken,
-                    };
-                    if out.send(outcome).is_err() {
-                        return;
-                    }
-                    wake();
+                Some(Job::Operate(operation, asked)) => {
+                    let done = self.operate(*operation);
+                    let (answer, taken) =
+                        done.unwrap_or_else(|error| (refused(&error), Taken::default()));
+                    let answer = Some((asked, answer));
+                    tell(Outcome { answer, taken })
                 }
+                None => true,
+            };
+            if !is_told {
+                return;
             }
+            if self.is_shared && Instant::now() >= next_look {
+                if let Some(taken) = self.look() {
+                    let answer = None;
+                    tell(Outcome { answer, taken });
+                }
+                let is_lost = self.is_lost.load(Ordering::Relaxed);
+                next_look = Instant::now() + if is_lost { SEEK_EVERY } else { LOOK_EVERY };
+            }
+        }
+    }
+
+    /// The next job; none if it is time to look at a server.
+    fn next_job(&self, queue: &Receiver<Job>, next_look: Instant) -> Option<Job> {
+        if !self.is_shared {
+            return Some(queue.recv().unwrap_or(Job::End));
+        }
+        match queue.recv_timeout(next_look.saturating_duration_since(Instant::now())) {
+            Ok(job) => Some(job),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Job::End),
+        }
+    }
+
+    /// Stores sequence numbers; what is told was not stored.
+    fn keep(&mut self, wanted: &[ToKeep]) -> NotKept {
+        let claim = |one: &ToKeep| {
+            let (supi, state) = (one.supi, one.state);
+            let before = one.before?;
+            Some(Claim {
+                supi,
+                state,
+                before,
+            })
+        };
+        let Some(claims) = wanted.iter().map(claim).collect::<Option<Vec<_>>>() else {
+            let states: Vec<_> = wanted.iter().map(|one| (one.supi, one.state)).collect();
+            if let Err(error) = self.store.store_sqns(&states) {
+                tracing::error!("sequence numbers are not stored: {error}");
+            }
+            return NotKept::new();
+        };
+        match self.store.claim_sqns(&claims) {
+            Ok(told) => {
+                let instead = |(one, instead): (&ToKeep, Option<SqnState>)| {
+                    let state = instead?;
+                    let octets = [
+                        state.last.get().to_be_bytes(),
+                        state.difference_s.to_be_bytes(),
+                    ];
+                    Some((one.at, Some(octets.concat())))
+                };
+                wanted.iter().zip(told).filter_map(instead).collect()
+            }
+            Err(error) => {
+                self.failed(&error);
+                none_of(wanted)
+            }
+        }
+    }
+
+    /// What others have changed at a server; it also finds one again that was lost.
+    fn look(&mut self) -> Option<Taken> {
+        let found = self.store.changes().and_then(|found| {
+            let Some((number, changed)) = found else {
+                return Ok(None);
+            };
+            let taken = self.read_back(&changed)?;
+            Ok(Some((number, taken)))
+        });
+        match found {
+            Ok(found) => {
+                if self.is_lost.swap(false, Ordering::Relaxed) {
+                    tracing::info!("{} answers again", self.store.path().display());
+                }
+                let (number, taken) = found?;
+                self.store.saw(number);
+                Some(taken)
+            }
+            Err(error) => {
+                self.failed(&error);
+                None
+            }
+        }
+    }
+
+    /// Says once that a server is lost: until it answers again, nobody waits for it.
+    fn failed(&self, error: &Error) {
+        if !self.is_lost.swap(true, Ordering::Relaxed) {
+            tracing::error!("subscribers are not authenticated until this is mended: {error}");
         }
     }
 
@@ -212,17 +338,32 @@ impl Subscribers {
 
     /// Stores sequence numbers of the repository, and is back when they are stored.
     pub(crate) fn keeper(&self) -> Keeper {
-        let jobs = self.jobs.clone();
+        let (jobs, is_lost) = (self.jobs.clone(), self.is_lost.clone());
         Box::new(move |kept: Kept| {
-            let states: Vec<_> = kept.iter().filter_map(sqn).collect();
-            if states.is_empty() {
-                return;
+            let wanted: Vec<_> = kept.iter().enumerate().filter_map(sqn).collect();
+            if wanted.is_empty() {
+                return NotKept::new();
+            }
+            let none = none_of(&wanted);
+            if is_lost.load(Ordering::Relaxed) {
+                return none;
             }
             let (told, stored) = sync_channel(1);
-            let asked = jobs.send(Job::Keep(states, told));
-            if asked.is_err() || stored.recv_timeout(KEEP_WITHIN).is_err() {
-                tracing::warn!("sequence numbers are told before they are stored");
-            }
+            let asked = jobs.send(Job::Keep(wanted, told));
+            let kept = asked
+                .ok()
+                .and_then(|()| stored.recv_timeout(KEEP_WITHIN).ok());
+            kept.unwrap_or_else(|| {
+                match none.is_empty() {
+                    true => tracing::warn!("sequence numbers are told before they are stored"),
+                    // What is stored after all is a number that nobody uses.
+                    false => {
+                        is_lost.store(true, Ordering::Relaxed);
+                        tracing::error!("the database does not answer within {KEEP_WITHIN:?}");
+                    }
+                }
+                none
+            })
         })
     }
 
@@ -234,10 +375,22 @@ impl Subscribers {
 }
 
 /// What a commit says of sequence numbers, if it does.
-fn sqn((key, value): &(Vec<u8>, Option<Vec<u8>>)) -> Option<(Supi, SqnState)> {
+fn sqn((at, (key, value)): (usize, &(Vec<u8>, Option<Vec<u8>>))) -> Option<ToKeep> {
     let imsi = key.strip_prefix(b"udr/sqn/")?;
     let supi = Supi::from_imsi(std::str::from_utf8(imsi).ok()?)?;
-    Some((supi, sqn_of_commit(value.as_deref()?)?))
+    let (state, before) = sqn_of_commit(value.as_deref()?)?;
+    Some(ToKeep {
+        at,
+        supi,
+        state,
+        before,
+    })
+}
+
+/// Of those that others might use as well, none is stored; a core alone goes on without.
+fn none_of(wanted: &[ToKeep]) -> NotKept {
+    let shared = wanted.iter().filter(|one| one.before.is_some());
+    shared.map(|one| (one.at, None)).collect()
 }
 
 /// As the repository takes it.

@@ -3,6 +3,7 @@
 //! It answers from memory at once; what it changes is committed before the answer leaves.
 #![forbid(unsafe_code)]
 
+use core::fmt;
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
@@ -104,6 +105,8 @@ struct Entry {
     difference_s: i64,
     /// The counting part that was stored last.
     kept: u64,
+    /// The last one that is stored, as far as is known: another core may have stored one since.
+    stored: Sqn,
     is_barred: bool,
 }
 
@@ -137,19 +140,40 @@ pub enum Provisioned {
 /// made up for in one step, so that a number that was not stored is never out of reach.
 const KEEP_EVERY: u64 = 1 << 26;
 
+/// An answer that waits until what it promises is stored.
+struct Pending {
+    request: RequestId,
+    answer: Message,
+    /// The sequence number that it tells was asked for so.
+    advance: Option<AdvanceSqn>,
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pending({:?})", self.request)
+    }
+}
+
 /// The repository.
 #[derive(Debug, Default)]
 pub struct Udr {
     subscribers: BTreeMap<Supi, Entry>,
     amfs: BTreeMap<Supi, Guami>,
-    /// Answers that wait until what they promise is stored.
-    pending: BTreeMap<CommitId, (RequestId, Message)>,
+    pending: BTreeMap<CommitId, Pending>,
     commits: u64,
     /// Unix time of the first sequence number since the start.
     begun_s: Option<u64>,
+    /// Whether other cores use sequence numbers of the same subscribers.
+    is_shared: bool,
 }
 
 impl Udr {
+    /// From now on other cores may use sequence numbers of the same subscribers: each number is stored before it
+    /// is told, with the last one before it, and whoever stores it compares that ([`Udr::not_stored`]).
+    pub fn share_sequence_numbers(&mut self) {
+        self.is_shared = true;
+    }
+
     /// Adds a subscriber or replaces it; false if there are too many.
     pub fn insert(&mut self, supi: Supi, subscriber: Subscriber) -> bool {
         self.remove(&supi);
@@ -171,6 +195,7 @@ impl Udr {
         } = provision;
         let mut entry = Entry {
             kept: subscriber.sqn.sequence(),
+            stored: subscriber.sqn,
             subscriber,
             difference_s,
             is_barred,
@@ -187,10 +212,16 @@ impl Udr {
             entry.subscriber.sqn = before.subscriber.sqn;
             (entry.kept, entry.difference_s) = (before.kept, before.difference_s);
         }
-        let are_rates = before.is_some_and(|b| {
-            b.is_barred == is_barred && b.subscriber.differs_in_rates(&entry.subscriber)
+        // A sequence number that another core has used is nothing that the UE may or may not do.
+        let may_before = before.map(|b| Subscriber {
+            sqn: entry.subscriber.sqn,
+            ..b.subscriber.clone()
         });
-        let is_same = before.map(|b| b.subscriber == entry.subscriber && b.is_barred == is_barred);
+        let was_barred = before.is_some_and(|b| b.is_barred);
+        let are_rates = may_before
+            .as_ref()
+            .is_some_and(|b| was_barred == is_barred && b.differs_in_rates(&entry.subscriber));
+        let is_same = may_before.map(|b| b == entry.subscriber && was_barred == is_barred);
         self.subscribers.insert(supi, entry);
         match is_same {
             None => Provisioned::New,
@@ -264,6 +295,7 @@ impl Udr {
         // In the second of a start nobody knows what was used before it; from the next one on, time is
         // above all that it told before.
         let begun_s = *self.begun_s.get_or_insert(now_s);
+        let is_shared = self.is_shared;
         let Some(entry) = self.subscribers.get_mut(&update.supi) else {
             effects.push(failure(id, Problem::UserNotFound));
             return;
@@ -287,14 +319,47 @@ impl Udr {
             !is_told || sqn.sequence() - entry.kept.min(sqn.sequence()) > KEEP_EVERY
         };
         let message = authentication(&entry.subscriber);
-        if !has_to_be_kept {
+        if !has_to_be_kept && !is_shared {
             effects.push(Effect::Answer { id, message });
             return;
         }
         let sqn = entry.subscriber.sqn;
         entry.kept = sqn.sequence();
-        let value = [sqn.get().to_be_bytes(), entry.difference_s.to_be_bytes()].concat();
-        self.commit(id, message, &update.supi, "sqn", Some(value), effects);
+        let mut value = [sqn.get().to_be_bytes(), entry.difference_s.to_be_bytes()].concat();
+        if is_shared {
+            value.extend(entry.stored.get().to_be_bytes());
+        }
+        entry.stored = sqn;
+        let pending = Pending {
+            request: id,
+            answer: message,
+            advance: Some(*update),
+        };
+        self.commit(pending, &update.supi, "sqn", Some(value), effects);
+    }
+
+    /// A sequence number could not be stored: another core has stored `instead` (a number, and its difference to
+    /// time) since, and the next one above that is tried, or the store does not answer.
+    pub fn not_stored(
+        &mut self,
+        commit: CommitId,
+        instead: Option<(Sqn, i64)>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(pending) = self.pending.remove(&commit) else {
+            return;
+        };
+        let (Some(advance), Some((last, difference_s))) = (pending.advance, instead) else {
+            // As if the store had taken too long (TS 29.503, 6.1.7: it is not the UE's fault).
+            effects.push(failure(pending.request, Problem::Timeout));
+            return;
+        };
+        if let Some(entry) = self.subscribers.get_mut(&advance.supi) {
+            entry.stored = last;
+            entry.subscriber.sqn = last;
+            entry.difference_s = difference_s;
+        }
+        self.advance(pending.request, &advance, effects);
     }
 
     /// Where a UE is. One that is removed or barred may leave.
@@ -309,7 +374,12 @@ impl Udr {
             return;
         }
         let value = self.store_amf(&update.supi, update.registered.then_some(update.guami));
-        self.commit(id, Done::ALL.into(), &update.supi, "amf", value, effects);
+        let pending = Pending {
+            request: id,
+            answer: Done::ALL.into(),
+            advance: None,
+        };
+        self.commit(pending, &update.supi, "amf", value, effects);
     }
 
     fn store_amf(&mut self, supi: &Supi, guami: Option<Guami>) -> Option<Vec<u8>> {
@@ -324,8 +394,7 @@ impl Udr {
     /// Answers when it is stored.
     fn commit(
         &mut self,
-        request: RequestId,
-        answer: Message,
+        pending: Pending,
         supi: &Supi,
         what: &str,
         value: Option<Vec<u8>>,
@@ -333,7 +402,7 @@ impl Udr {
     ) {
         self.commits += 1;
         let id = CommitId(self.commits);
-        self.pending.insert(id, (request, answer));
+        self.pending.insert(id, pending);
         let key = format!("udr/{what}/{}", supi.imsi()).into_bytes();
         effects.push(Effect::Commit { id, key, value });
     }
@@ -384,8 +453,11 @@ impl NetworkFunction for Udr {
         match input {
             Input::Request { id, message } => self.request(id, message, effects),
             Input::Committed(commit) => {
-                if let Some((id, message)) = self.pending.remove(&commit) {
-                    effects.push(Effect::Answer { id, message });
+                if let Some(pending) = self.pending.remove(&commit) {
+                    effects.push(Effect::Answer {
+                        id: pending.request,
+                        message: pending.answer,
+                    });
                 }
             }
             Input::Reply { .. }

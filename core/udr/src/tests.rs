@@ -245,3 +245,64 @@ fn a_change_goes_on_with_sequence_numbers_and_a_barred_one_may_only_leave() {
     ));
     assert!(udr.supis().eq([supi()]));
 }
+
+/// What is to be stored of a sequence number: it, and the one that is expected to be the last before it.
+fn claim(effects: &[Effect]) -> (CommitId, u64, u64) {
+    let [
+        Effect::Commit {
+            id,
+            value: Some(value),
+            ..
+        },
+    ] = effects
+    else {
+        panic!("nothing is to be stored: {effects:?}");
+    };
+    let octets = |at: usize| u64::from_be_bytes(value[at..at + 8].try_into().expect("8 octets"));
+    assert_eq!(value.len(), 24);
+    (*id, octets(0), octets(16))
+}
+
+#[test]
+fn a_number_that_another_core_has_used_is_not_told() {
+    let mut udr = udr();
+    udr.share_sequence_numbers();
+    let advance = || AdvanceSqn {
+        supi: supi(),
+        above: 0.into(),
+        resynchronised: false,
+        floor: 7.into(),
+    };
+    let (first, sqn, before) = claim(&ask(&mut udr, advance()));
+    assert_eq!((Sqn::new(sqn).sequence(), before), (8, 0));
+    // Another has stored a higher one: the next above that is tried, against that.
+    let theirs = Sqn::new(50 << 5 | 3);
+    let mut effects = Vec::new();
+    udr.not_stored(first, Some((theirs, 43)), &mut effects);
+    let (second, sqn, before) = claim(&effects);
+    assert!(second != first && Sqn::new(sqn) > theirs && before == theirs.get());
+    let mut effects = Vec::new();
+    udr.handle(Now::default(), Input::Committed(second), &mut effects);
+    let Message::AuthenticationSubscription(told) = answer(&effects) else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(told.sqn.get(), sqn);
+    // The next one goes on from there, also where time alone would tell it.
+    let (third, next, before) = claim(&ask(&mut udr, advance()));
+    assert!(next > sqn && before == sqn);
+    // The store does not answer: nothing is told but that.
+    let mut effects = Vec::new();
+    udr.not_stored(third, None, &mut effects);
+    assert_eq!(answer(&effects), Problem::Timeout.into());
+    // A number that another core has used changes nothing of what the UE may do.
+    let subscriber = Subscriber {
+        sqn: Sqn::new(900 << 5),
+        ..udr.get(&supi()).expect("a subscriber").clone()
+    };
+    let provision = Provision {
+        subscriber,
+        difference_s: 0,
+        is_barred: false,
+    };
+    assert_eq!(udr.provision(supi(), provision), Provisioned::Same);
+}

@@ -22,6 +22,7 @@ use sluice_sbi::{
     AssociationId, CallId, CommitId, Effect, Input, Instant, Ladder, Message, NetworkFunction, Nf,
     Now, Problem, Refused, Removal, RequestId,
 };
+use sluice_security::Sqn;
 use sluice_security::suci::HomeKey;
 use sluice_udm::Udm;
 use sluice_udr::Udr;
@@ -62,8 +63,12 @@ enum Queued {
 /// Keys and values that are to be stored for good; no value takes a key away.
 pub type Kept = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
+/// What of it was not stored, by its place: none where the store does not answer, else what somebody else has stored
+/// since (a sequence number and its difference to time, as the repository writes them).
+pub type NotKept = Vec<(usize, Option<Vec<u8>>)>;
+
 /// Stores for good what functions have committed, before anything follows from it.
-pub type Keeper = Box<dyn FnMut(Kept)>;
+pub type Keeper = Box<dyn FnMut(Kept) -> NotKept>;
 
 /// The functions of a core.
 pub struct Core {
@@ -373,12 +378,35 @@ impl Core {
             if self.commits.is_empty() {
                 return;
             }
-            if let Some(keeper) = &mut self.keeper {
-                keeper(std::mem::take(&mut self.to_keep));
+            let to_keep = std::mem::take(&mut self.to_keep);
+            let not_kept = match &mut self.keeper {
+                Some(keeper) => keeper(to_keep),
+                None => NotKept::new(),
+            };
+            let mut done = std::mem::take(&mut self.commits);
+            // From the last one on, so that places stay.
+            for (at, instead) in not_kept.into_iter().rev() {
+                if done.get(at).is_some_and(|(nf, _)| *nf == Nf::Udr) {
+                    self.not_stored(done.remove(at).1, instead.as_deref());
+                }
             }
-            let done = std::mem::take(&mut self.commits);
             self.queue
                 .extend(done.into_iter().map(|(nf, id)| (nf, Queued::Committed(id))));
+        }
+    }
+
+    /// A sequence number that is not stored.
+    fn not_stored(&mut self, commit: CommitId, instead: Option<&[u8]>) {
+        let read = |octets: &[u8]| {
+            let (last, difference) = octets.split_first_chunk::<8>()?;
+            let difference = i64::from_be_bytes(difference.try_into().ok()?);
+            Some((Sqn::new(u64::from_be_bytes(*last)), difference))
+        };
+        let mut effects = Vec::new();
+        let instead = instead.and_then(read);
+        self.udr.not_stored(commit, instead, &mut effects);
+        for effect in effects {
+            self.carry_out(Nf::Udr, effect);
         }
     }
 

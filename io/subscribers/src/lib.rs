@@ -1,4 +1,4 @@
-//! Subscribers of a core in an SQLite database, their keys encrypted, and the keys of the home network.
+//! Subscribers of a core in a database (SQLite or PostgreSQL), their keys encrypted, and the keys of the home network.
 //!
 //! | module | what it gives |
 //! |---|---|
@@ -26,4 +26,4 @@ pub use key_file::StoreKey;
 pub use operation::{Done, Operation};
 pub use problem::{Problem, Problems};
 pub use record::{Network, Profile, Record, Slice, SqnState};
-pub use store::{Access, Error, Store};
+pub use store::{Access, Error, Location, ServerAddress, Store};

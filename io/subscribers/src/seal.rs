@@ -13,6 +13,7 @@ const NONCE: usize = 24;
 const TAG: usize = 16;
 
 /// Encrypts and decrypts rows.
+#[derive(Clone)]
 pub(crate) struct Sealer(XChaCha20Poly1305);
 
 impl Sealer {

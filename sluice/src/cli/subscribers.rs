@@ -1,44 +1,68 @@
 //! Arguments of `sluice ctl subscribers` and `sluice ctl hnkey`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use sluice_subscribers::Draft;
 use sluice_subscribers::Operation;
 use sluice_subscribers::draft::{NetworkDraft, Secret, SliceDraft, Text};
 use sluice_subscribers::operation::{Edit, NetworkEdit};
-use sluice_subscribers::store::{Filter, Format, HomeKeyProfile};
+use sluice_subscribers::store::{Filter, Format, HomeKeyProfile, SERVER};
+use sluice_subscribers::{Location, ServerAddress};
 use std::path::{Path, PathBuf};
 
 /// Which database is meant.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(group = ArgGroup::new("place").args(["file", "database"]))]
 pub struct DatabaseArgs {
     /// Work on this database file, which no core may be serving; otherwise the running core is asked, and
     /// what changes acts at once
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Work on this database of a PostgreSQL server (postgresql://USER@HOST/DATABASE), also while cores serve it:
+    /// what changes acts at once. - takes URL from the environment variable SLUICE_DATABASE, where nobody else sees a
+    /// password
+    #[arg(long, value_name = "URL", conflicts_with = "file", requires = "key_file", value_parser = server_address)]
+    pub database: Option<ServerAddress>,
     /// The key file that keys in it are encrypted with; FILE.key otherwise
-    #[arg(long, value_name = "FILE", requires = "file")]
+    #[arg(long, value_name = "FILE", requires = "place")]
     pub key_file: Option<PathBuf>,
 }
 
-/// A database file and its key file.
+/// Where `-` finds a connection string.
+const URL_VARIABLE: &str = "SLUICE_DATABASE";
+
+fn server_address(text: &str) -> Result<ServerAddress, String> {
+    let given = match text {
+        "-" => std::env::var(URL_VARIABLE).map_err(|_| format!("{URL_VARIABLE} is not set"))?,
+        _ => text.to_owned(),
+    };
+    ServerAddress::read(&given).map_err(|what| format!("{what}; expected {SERVER}"))
+}
+
+/// A database and its key file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DatabaseFiles {
+pub struct DatabasePlace {
     /// The database.
-    pub file: PathBuf,
+    pub location: Location,
     /// Its key.
     pub key_file: PathBuf,
 }
 
 impl DatabaseArgs {
-    /// The files; none where the core is to be asked.
-    pub fn files(&self) -> Option<DatabaseFiles> {
+    /// Where it is; none where the core is to be asked.
+    pub fn place(&self) -> Option<DatabasePlace> {
+        if let (Some(address), Some(key_file)) = (&self.database, &self.key_file) {
+            let location = Location::Server(address.clone());
+            let key_file = key_file.clone();
+            return Some(DatabasePlace { location, key_file });
+        }
         let file = self.file.clone()?;
         let key_file = self.key_file.clone().unwrap_or_else(|| {
             let mut name = file.clone().into_os_string();
             name.push(".key");
             name.into()
         });
-        Some(DatabaseFiles { file, key_file })
+        let location = Location::File(file);
+        Some(DatabasePlace { location, key_file })
     }
 }
 
@@ -59,6 +83,7 @@ Examples:
   sluice ctl subscribers --file subscribers.db init
   sluice ctl subscribers --file subscribers.db import sims.csv      before the core starts
   sluice ctl subscribers import sims.csv                            through the core that runs
+  sluice ctl subscribers --database postgresql://core@db/sluice --key-file sluice.key list
   sluice ctl subscribers list --dnn internet
   sluice ctl subscribers change 001010000000001 --dnn internet --ipv4 10.45.0.7
   sluice ctl subscribers export --with-keys --output sims.csv

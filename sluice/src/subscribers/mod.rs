@@ -3,7 +3,7 @@
 mod print;
 
 use crate::cli::subscribers::{
-    DatabaseArgs, DatabaseFiles, FileFormat, HnkeyArgs, HnkeyCommand, SubscribersArgs,
+    DatabaseArgs, DatabasePlace, FileFormat, HnkeyArgs, HnkeyCommand, SubscribersArgs,
     SubscribersCommand,
 };
 use crate::ctl::{self, CtlError};
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use serde_json::{Value, json};
 use sluice_subscribers::draft::Secret;
 use sluice_subscribers::store::{Format, IMPORT_BYTES};
-use sluice_subscribers::{Access, Error, Operation, Problem, Store, StoreKey};
+use sluice_subscribers::{Access, Error, Location, Operation, Problem, Store, StoreKey};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -21,9 +21,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How long the core may take: an import of many takes seconds.
 const CORE_ANSWERS_WITHIN: Duration = Duration::from_secs(300);
 
-/// A database file, or the core that serves one.
+/// A database, or the core that serves one.
 enum Place<'a> {
-    File(DatabaseFiles),
+    Database(DatabasePlace),
     Core(&'a Path),
 }
 
@@ -32,9 +32,9 @@ pub fn run(args: &SubscribersArgs, socket: &Path, as_json: bool) -> Exit {
     let place = Place::of(&args.database, socket);
     let answer = match &args.what {
         SubscribersCommand::Init => match &place {
-            Place::File(files) => init(files).map_err(Failure::from),
+            Place::Database(place) => init(place).map_err(Failure::from),
             Place::Core(_) => {
-                let expected = "--file FILE: a core makes no database";
+                let expected = "--file FILE, or --database URL: a core makes no database";
                 Err(Error::from(Problem::new("--file", "missing", expected)).into())
             }
         },
@@ -87,7 +87,7 @@ pub fn run_hnkey(args: &HnkeyArgs, socket: &Path, as_json: bool) -> Exit {
 
 impl<'a> Place<'a> {
     fn of(database: &DatabaseArgs, socket: &'a Path) -> Self {
-        database.files().map_or(Self::Core(socket), Self::File)
+        database.place().map_or(Self::Core(socket), Self::Database)
     }
 }
 
@@ -164,27 +164,28 @@ fn now_s() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-fn open(database: &DatabaseFiles, access: Access) -> Result<(Store, StoreKey), Error> {
+fn open(database: &DatabasePlace, access: Access) -> Result<(Store, StoreKey), Error> {
     let key = StoreKey::read(&database.key_file)?;
-    let store = Store::open(&database.file, &key, access)?;
+    let store = Store::open_at(&database.location, &key, access)?;
     Ok((store, key))
 }
 
 /// Makes a database, and a key file unless there is one.
-fn init(database: &DatabaseFiles) -> Result<Value, Error> {
+fn init(database: &DatabasePlace) -> Result<Value, Error> {
     let path = &database.key_file;
     let (key, made) = match StoreKey::create(path) {
         Ok(key) => (key, true),
         Err(sluice_subscribers::key_file::KeyError::Exists(_)) => (StoreKey::read(path)?, false),
         Err(error) => return Err(error.into()),
     };
-    Store::create(&database.file, &key)?;
-    Ok(json!({ "file": database.file, "key_file": path, "key_file_made": made }))
+    Store::create_at(&database.location, &key)?;
+    let at = database.location.to_string();
+    Ok(json!({ "file": at, "key_file": path, "key_file_made": made }))
 }
 
 fn operate(place: &Place<'_>, operation: Operation) -> Result<Value, Failure> {
     let database = match place {
-        Place::File(files) => files,
+        Place::Database(place) => place,
         Place::Core(socket) => return ask(socket, &operation),
     };
     let access = match operation {
@@ -210,7 +211,7 @@ fn import(
     };
     let octets = read(path)?;
     let database = match place {
-        Place::File(files) => files,
+        Place::Database(place) => place,
         Place::Core(socket) => {
             let no_text = |_| Error::from(Problem::new("", "octets that are no text", "UTF-8"));
             let operation = Operation::SubscriberImport {
@@ -266,8 +267,8 @@ fn export(
         (None, None) => Format::Csv,
     };
     let done = match place {
-        Place::File(files) => {
-            let (store, _) = open(files, Access::Read)?;
+        Place::Database(place) => {
+            let (store, _) = open(place, Access::Read)?;
             write_out(output, |out| store.export(format, with_keys, now_s(), out))
         }
         Place::Core(socket) => {
@@ -319,14 +320,20 @@ fn write_out(
 
 fn restore(place: &Place<'_>, from: &Path) -> Result<Value, Failure> {
     let database = match place {
-        Place::File(files) => files,
+        Place::Database(place) => place,
         Place::Core(socket) => {
             let from = crate::cli::subscribers::absolute(from);
             return ask(socket, &Operation::Restore { from });
         }
     };
     let key = StoreKey::read(&database.key_file).map_err(Error::from)?;
-    let restored = Store::restore_file(&database.file, from, &key, now_s())?;
+    let restored = match &database.location {
+        Location::File(file) => Store::restore_file(file, from, &key, now_s())?,
+        server @ Location::Server(_) => {
+            let mut store = Store::open_at(server, &key, Access::Change)?;
+            store.restore(from, &key, now_s())?
+        }
+    };
     Ok(json!({ "subscribers": restored.subscribers, "damaged_kept_as": restored.damaged }))
 }
 

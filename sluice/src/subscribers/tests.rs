@@ -105,14 +105,75 @@ fn files_go_out_and_come_back() {
 }
 
 #[test]
+fn a_servers_database_takes_the_place_of_a_file() {
+    let server = match sluice_host::postgres::Postgres::start() {
+        Ok(server) => server,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let url = server.url(&server.new_database().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let key_file = at("key");
+    let parsed = |words: &[&str], rest: &str| {
+        let words = ["sluice", "ctl"].into_iter().chain(words.iter().copied());
+        Cli::try_parse_from(words.chain(rest.split_whitespace()))
+    };
+    let run = |line: &str| {
+        let (group, rest) = line.split_once(' ').unwrap();
+        let rest = rest.replace('@', &format!("{}/", folder.path().display()));
+        let words = [group, "--database", &url, "--key-file", &key_file];
+        let command = parsed(&words, &rest).unwrap_or_else(|error| panic!("{line}: {error}"));
+        command.ctl().expect("a question to the database")
+    };
+    assert_eq!(run("subscribers list"), Exit::Lacking);
+    assert_eq!(run("subscribers init"), Exit::Done);
+    assert_eq!(run("subscribers init"), Exit::Failed);
+    let add = format!("subscribers add 001010000000001 {KEYS} --ipv4 10.45.0.7");
+    assert_eq!(run(&add), Exit::Done);
+    assert_eq!(run(&add), Exit::Usage);
+    assert_eq!(run("hnkey new --profile b"), Exit::Done);
+    assert_eq!(run("subscribers backup @copy.db"), Exit::Done);
+    assert_eq!(
+        run("subscribers export --with-keys --output @out.csv"),
+        Exit::Done
+    );
+    assert_eq!(run("subscribers remove 001010000000001"), Exit::Done);
+    assert_eq!(run("subscribers import @out.csv"), Exit::Done);
+    assert_eq!(run("subscribers import @out.csv"), Exit::Usage);
+    assert_eq!(run("hnkey remove 1"), Exit::Done);
+    assert_eq!(run("subscribers restore @copy.db"), Exit::Done);
+    assert_eq!(run("hnkey remove 1"), Exit::Done);
+    assert_eq!(run("subscribers show 001010000000001"), Exit::Done);
+    server.stop().unwrap();
+    assert_eq!(run("subscribers show 001010000000001"), Exit::Lacking);
+    // One place, with its key file.
+    for words in [
+        &["subscribers", "--database", &url][..],
+        &["subscribers", "--database", "mysql://x", "--key-file", "k"],
+        &[
+            "subscribers",
+            "--database",
+            &url,
+            "--file",
+            "x",
+            "--key-file",
+            "k",
+        ],
+        &["subscribers", "--key-file", "k"],
+    ] {
+        assert!(parsed(words, "list").is_err(), "{words:?}");
+    }
+}
+
+#[test]
 fn answers_read_like_sentences_and_have_no_keys() {
     let folder = tempfile::tempdir().unwrap();
-    let database = DatabaseFiles {
-        file: folder.path().join("db"),
+    let database = DatabasePlace {
+        location: Location::File(folder.path().join("db")),
         key_file: folder.path().join("key"),
     };
     init(&database).unwrap();
-    let place = Place::File(database);
+    let place = Place::Database(database);
     let operate = |place: &Place<'_>, operation| {
         operate(place, operation).unwrap_or_else(|failure| panic!("{failure}"))
     };

@@ -7,6 +7,8 @@ use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::ipv6::Prefix6;
 use sluice_program::config::kind::{Kind, ipv4, number, word};
 use sluice_security::{Credentials, K, Method, Opc, Topc};
+use sluice_subscribers::store::SERVER;
+use sluice_subscribers::{Location, ServerAddress};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
@@ -14,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Database {
     /// The database.
-    pub file: At<PathBuf>,
+    pub location: At<Location>,
     /// The key that keys in it are encrypted with.
     pub key_file: PathBuf,
 }
@@ -26,12 +28,54 @@ impl Database {
                 (!text.is_empty()).then(|| PathBuf::from(text))
             })
         };
-        let file = fields.required("file", &path());
         let key_file = fields.optional("key_file", &path());
-        let file = file?;
+        if fields.has("postgresql") {
+            fields.optional("file", &path());
+            if key_file.is_none() {
+                fields.missing("key_file", "a path");
+            }
+            let location = server(fields)?;
+            let key_file = key_file?.value;
+            return Some(Self { location, key_file });
+        }
+        let file = fields.required("file", &path())?;
         let beside = || PathBuf::from(format!("{}.key", file.value.display()));
         let key_file = key_file.map_or_else(beside, |at| at.value);
-        Some(Self { file, key_file })
+        let location = file.map(Location::File);
+        Some(Self { location, key_file })
+    }
+
+    /// The key that says where it is.
+    pub fn place_key(&self) -> &'static str {
+        match self.location.value {
+            Location::File(_) => "file",
+            Location::Server(_) => "postgresql",
+        }
+    }
+
+    /// Whether core.yaml has its password.
+    pub fn has_password(&self) -> bool {
+        matches!(&self.location.value, Location::Server(server) if server.has_password())
+    }
+}
+
+/// The connection string; no complaint repeats it, for it may have a password.
+fn server(fields: &mut Fields<'_, '_>) -> Option<At<Location>> {
+    let key = fields.key("postgresql");
+    if fields.has("file") {
+        let (line, of_file) = (fields.line(), fields.key("file"));
+        let what = "says nothing beside postgresql";
+        let report = fields.report();
+        report.warning(line, of_file, what, "one of the two");
+    }
+    let any = Kind::new("a connection string", |text| Some(text.to_owned()));
+    let text = fields.required("postgresql", &any)?;
+    match ServerAddress::read(&text.value) {
+        Ok(address) => Some(text.map(|_| Location::Server(address))),
+        Err(what) => {
+            fields.report().problem(text.line, key, what, SERVER);
+            None
+        }
     }
 }
 

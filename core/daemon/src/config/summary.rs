@@ -57,7 +57,7 @@ impl CoreConfig {
             "n2": n2,
             "gnbs": self.n2.gnbs.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "subscriber_database": self.database.as_ref().map_or("none".to_owned(), |one| {
-                one.file.value.display().to_string()
+                one.location.value.to_string()
             }),
             "subscribers": self.subscribers.len(),
             "contexts": self.contexts.as_ref().map_or("none".to_owned(), |one| {

@@ -12,6 +12,7 @@ mod place;
 mod qos;
 mod reload;
 mod schema;
+mod server;
 mod upf;
 
 use std::fs;

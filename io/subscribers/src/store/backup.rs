@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
 use sluice_security::Sqn;
 
+use super::db::{Db, Purpose, SqlError};
 use super::error::Error;
-use super::{Access, Store, rows};
+use super::{Access, Store, rows, shared};
 use crate::key_file::{MODE, StoreKey, sync_folder_of};
 use crate::record::{Record, SqnState};
 
@@ -26,12 +26,15 @@ pub struct Restored {
 }
 
 impl Store {
-    /// Writes a copy of this moment to a new file of mode 0600; its keys are encrypted with the same key
-    /// file, which is no part of it.
+    /// Writes a copy of this moment to a new file of mode 0600: SQLite, also of a server's database. Its keys are
+    /// encrypted with the same key file, which is no part of it.
     ///
     /// # Errors
     /// When there is a file already, or it cannot be written.
     pub fn backup(&self, to: &Path) -> Result<u64, Error> {
+        if self.db.server().is_some() {
+            return self.copy_to(to);
+        }
         let failed = |error| Error::Io(to.to_owned(), error);
         let file = OpenOptions::new()
             .write(true)
@@ -47,8 +50,8 @@ impl Store {
                 .to_str()
                 .ok_or(ErrorKind::InvalidFilename)
                 .map_err(|e| failed(e.into()))?;
-            let copied = self.db.execute("VACUUM INTO ?1", [name]);
-            copied.map_err(|error| Error::sql(to, error))?;
+            let copied = self.db.execute("VACUUM INTO ?1", &[name.into()]);
+            copied.map_err(|error| error.at(to))?;
             // SQLite leaves this to whoever asks for the copy.
             let on_disk = File::open(to).and_then(|file| file.sync_all());
             on_disk.and_then(|()| sync_folder_of(to)).map_err(failed)?;
@@ -59,6 +62,37 @@ impl Store {
             let _ = std::fs::remove_file(to);
         }
         number
+    }
+
+    /// Row by row, of one moment.
+    fn copy_to(&self, to: &Path) -> Result<u64, Error> {
+        let mut copy = Self::create_file(to, self.sealer.clone())?;
+        let mut copied = || {
+            let moment = self.db.begin(Purpose::Read).map_err(|e| self.sql(e))?;
+            let number = copy.write(|store, tx| {
+                let mut number = 0;
+                let mut stopped = Ok(());
+                let read = rows::each(&self.db, &self.sealer, &mut |record| {
+                    number += 1;
+                    stopped = store.insert(tx, &record).map(|_| ());
+                    stopped.is_ok()
+                });
+                read.map_err(|error| self.rows(error))?;
+                stopped?;
+                copy_home_keys(&self.db, tx).map_err(|error| store.sql(error))?;
+                Ok(number)
+            })?;
+            moment.commit().map_err(|error| self.sql(error))?;
+            Ok(number)
+        };
+        let number = copied();
+        let closed = copy.close();
+        if number.is_err() || closed.is_err() {
+            for file in logs(to).iter().map(PathBuf::as_path).chain([to]) {
+                let _ = std::fs::remove_file(file);
+            }
+        }
+        closed.and(number)
     }
 
     /// Replaces all subscribers and home network keys by those of a backup, in one transaction. The
@@ -74,7 +108,7 @@ impl Store {
             let failed = |error| store.sql(error);
             let mut subscribers = 0;
             // What is there now is needed for its sequence numbers while its rows are replaced.
-            tx.execute_batch("DELETE FROM home_key;").map_err(failed)?;
+            tx.batch("DELETE FROM home_key").map_err(failed)?;
             let mut there = std::collections::BTreeSet::new();
             backup.each(|record| {
                 let before =
@@ -91,6 +125,7 @@ impl Store {
             })?;
             remove_others(tx, &there).map_err(failed)?;
             copy_home_keys(&backup.db, tx).map_err(failed)?;
+            shared::home_keys(tx).map_err(failed)?;
             Ok(Restored {
                 subscribers,
                 damaged: None,
@@ -123,10 +158,7 @@ impl Store {
         let beside = beside(path, "restored");
         let mut store = Self::create(&beside, key)?;
         let restored = store.restore(from, key, unix_s);
-        let closed = store
-            .db
-            .close()
-            .map_err(|(_, error)| Error::sql(&beside, error));
+        let closed = store.close();
         let exchanged = restored.and_then(|mut restored| {
             closed?;
             if set_aside {
@@ -177,32 +209,28 @@ fn not_before(record: Record, now: &Record, unix_s: u64) -> Record {
 }
 
 fn remove_others(
-    tx: &Connection,
+    tx: &Db,
     there: &std::collections::BTreeSet<sluice_ids::Supi>,
-) -> rusqlite::Result<()> {
-    let mut select = tx.prepare("SELECT imsi FROM subscriber")?;
-    let imsis: Vec<String> = select
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+) -> Result<(), SqlError> {
     let is_there =
         |imsi: &str| sluice_ids::Supi::from_imsi(imsi).is_some_and(|s| there.contains(&s));
-    let mut delete = tx.prepare("DELETE FROM subscriber WHERE imsi = ?1")?;
-    for imsi in imsis.iter().filter(|imsi| !is_there(imsi)) {
-        delete.execute([imsi])?;
+    for row in tx.query("SELECT imsi FROM subscriber", &[])? {
+        let imsi = row.text(0)?;
+        if !is_there(&imsi) {
+            let delete = "DELETE FROM subscriber WHERE imsi = ?1";
+            tx.execute(delete, &[imsi.as_str().into()])?;
+            shared::removed(tx, &imsi)?;
+        }
     }
     Ok(())
 }
 
 /// They are encrypted with the same key, for the same rows.
-fn copy_home_keys(from: &Connection, to: &Connection) -> rusqlite::Result<()> {
-    let mut select = from.prepare("SELECT id, profile, private, public FROM home_key")?;
-    let mut insert =
-        to.prepare("INSERT INTO home_key (id, profile, private, public) VALUES (?1, ?2, ?3, ?4)")?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let (id, profile): (i64, String) = (row.get(0)?, row.get(1)?);
-        let (private, public): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
-        insert.execute(rusqlite::params![id, profile, private, public])?;
+fn copy_home_keys(from: &Db, to: &Db) -> Result<(), SqlError> {
+    let select = "SELECT id, profile, private, public FROM home_key";
+    let insert = "INSERT INTO home_key (id, profile, private, public) VALUES (?1, ?2, ?3, ?4)";
+    for row in from.query(select, &[])? {
+        to.execute(insert, &row.0)?;
     }
     Ok(())
 }

@@ -39,8 +39,12 @@ pub enum Error {
     Key(KeyError),
     /// The kernel refuses.
     Io(PathBuf, io::Error),
-    /// SQLite refuses.
-    Sql(PathBuf, rusqlite::Error),
+    /// The database's own program refuses.
+    Sql(PathBuf, String),
+    /// A server cannot be reached.
+    Lost(PathBuf, String),
+    /// Others change it for too long.
+    Waited(PathBuf),
 }
 
 impl Error {
@@ -57,7 +61,7 @@ impl Error {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
             Some(ErrorCode::NotADatabase) => Self::Foreign(path, "no SQLite database".to_owned()),
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged(path, error.to_string()),
-            _ => Self::Sql(path, error),
+            _ => Self::Sql(path, error.to_string()),
         }
     }
 
@@ -99,7 +103,7 @@ impl fmt::Display for Error {
             Self::Exists(path) => write!(f, "{} exists already", at(path)),
             Self::Missing(path) => write!(
                 f,
-                "there is no database {}; `sluice ctl subscribers init` makes one",
+                "there is no database of subscribers in {}; `sluice ctl subscribers init` makes one",
                 at(path)
             ),
             Self::Busy(path) => write!(
@@ -135,6 +139,16 @@ impl fmt::Display for Error {
             Self::Key(error) => error.fmt(f),
             Self::Io(path, error) => write!(f, "{}: {error}", at(path)),
             Self::Sql(path, error) => write!(f, "{}: {error}", at(path)),
+            Self::Lost(path, why) => write!(
+                f,
+                "{} cannot be reached: {why}; expected a PostgreSQL server that takes connections of this user",
+                at(path)
+            ),
+            Self::Waited(path) => write!(
+                f,
+                "{} is being changed by others for too long; ask again",
+                at(path)
+            ),
         }
     }
 }

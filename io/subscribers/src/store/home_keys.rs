@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::params;
 use serde::{Deserialize, Serialize};
 use sluice_security::suci::HomeKey;
 use zeroize::Zeroizing;
 
-use super::Store;
+use super::db::SqlError;
 use super::error::Error;
+use super::{Store, shared};
 use crate::hex;
 use crate::key_file::random;
 use crate::problem::Problem;
@@ -102,10 +102,9 @@ impl Store {
         let public = key.public().octets();
         self.write(|store, tx| {
             let failed = |error| store.sql(error);
-            let taken: Vec<u8> = tx
-                .prepare("SELECT id FROM home_key")
-                .and_then(|mut ids| ids.query_map([], |row| row.get(0))?.collect())
-                .map_err(failed)?;
+            let rows = tx.query("SELECT id FROM home_key", &[]).map_err(failed)?;
+            let ids = rows.iter().filter_map(|row| row.integer(0).ok());
+            let taken: Vec<u8> = ids.filter_map(|id| u8::try_from(id).ok()).collect();
             let free = || (1..=u8::MAX).find(|id| !taken.contains(id));
             let problem = |what: &str| Problem::new("id", what, "a free number from 1 to 255");
             let id = match id {
@@ -120,8 +119,14 @@ impl Store {
             let sealed = sealed.map_err(|error| Error::Io(store.path.to_owned(), error))?;
             let insert =
                 "INSERT INTO home_key (id, profile, private, public) VALUES (?1, ?2, ?3, ?4)";
-            let values = params![id, profile.name(), sealed, public];
-            tx.execute(insert, values).map_err(failed)?;
+            let values = [
+                id.into(),
+                profile.name().into(),
+                sealed.as_slice().into(),
+                public.as_slice().into(),
+            ];
+            tx.execute(insert, &values).map_err(failed)?;
+            shared::home_keys(tx).map_err(failed)?;
             Ok(view(id, profile, &public))
         })
     }
@@ -149,14 +154,13 @@ impl Store {
     pub fn home_keys(&self) -> Result<BTreeMap<u8, HomeKey>, Error> {
         let failed = |error| self.sql(error);
         let select = "SELECT id, profile, private, public FROM home_key ORDER BY id";
-        let mut select = self.db.prepare_cached(select).map_err(failed)?;
-        let rows = select.query_map([], |row| {
-            let (id, profile): (i64, String) = (row.get(0)?, row.get(1)?);
-            Ok((id, profile, row.get(2)?, row.get(3)?))
-        });
+        let rows = self.db.query(select, &[]).map_err(failed)?;
         let mut keys = BTreeMap::new();
-        for row in rows.map_err(failed)? {
-            let (id, profile, private, public): (_, _, Vec<u8>, Vec<u8>) = row.map_err(failed)?;
+        for row in rows {
+            let read = || -> Result<_, SqlError> {
+                Ok((row.integer(0)?, row.text(1)?, row.blob(2)?, row.blob(3)?))
+            };
+            let (id, profile, private, public) = read().map_err(failed)?;
             let damaged = || Error::Damaged(self.path.clone(), format!("home network key {id}"));
             let id = u8::try_from(id)
                 .ok()
@@ -178,8 +182,10 @@ impl Store {
     /// When the file cannot be written.
     pub fn remove_home_key(&mut self, id: u8) -> Result<bool, Error> {
         self.write(|store, tx| {
-            let removed = tx.execute("DELETE FROM home_key WHERE id = ?1", [id]);
-            Ok(removed.map_err(|error| store.sql(error))? > 0)
+            let removed = tx.execute("DELETE FROM home_key WHERE id = ?1", &[id.into()]);
+            let removed = removed.map_err(|error| store.sql(error))?;
+            shared::home_keys(tx).map_err(|error| store.sql(error))?;
+            Ok(removed > 0)
         })
     }
 }

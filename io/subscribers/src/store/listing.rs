@@ -1,9 +1,9 @@
 //! Subscribers by page, and those that are looked for.
 
-use rusqlite::types::Value;
 use serde::{Deserialize, Serialize};
 use sluice_ids::Supi;
 
+use super::db::{Purpose, Value};
 use super::error::Error;
 use super::{Store, rows};
 use crate::draft::value;
@@ -123,13 +123,13 @@ impl Store {
             let expected = format!("a whole number from 1 to {PAGE}");
             return Err(Problem::got("limit", &limit.to_string(), expected).into());
         }
-        let moment = self.db.unchecked_transaction();
+        let moment = self.db.begin(Purpose::Read);
         let moment = moment.map_err(|error| self.sql(error))?;
         let mut conditions = filter.conditions()?;
         let count = format!("SELECT count(*) FROM subscriber{}", conditions.sql());
-        let values = rusqlite::params_from_iter(&conditions.values);
-        let number = moment.query_row(&count, values, |row| row.get::<_, i64>(0));
-        let number = number.map_err(|error| self.sql(error))?.unsigned_abs();
+        let counted = self.db.query(&count, &conditions.values);
+        let counted = counted.and_then(|rows| rows.first().map_or(Ok(0), |row| row.integer(0)));
+        let number = counted.map_err(|error| self.sql(error))?.unsigned_abs();
         if let Some(after) = after {
             conditions.and("imsi > ?", after.to_owned());
         }
@@ -138,11 +138,9 @@ impl Store {
             conditions.sql(),
             limit + 1
         );
-        let mut select = moment.prepare(&select).map_err(|error| self.sql(error))?;
-        let values = rusqlite::params_from_iter(&conditions.values);
-        let imsis = select.query_map(values, |row| row.get(0));
-        let imsis = imsis.and_then(Iterator::collect::<Result<Vec<String>, _>>);
-        let mut imsis = imsis.map_err(|error| self.sql(error))?;
+        let rows = self.db.query(&select, &conditions.values);
+        let imsis = rows.and_then(|rows| rows.iter().map(|row| row.text(0)).collect());
+        let mut imsis: Vec<String> = imsis.map_err(|error| self.sql(error))?;
         let has_more = imsis.len() > limit;
         imsis.truncate(limit);
         let next_after = imsis.last().filter(|_| has_more).cloned();
@@ -150,9 +148,10 @@ impl Store {
         for imsi in imsis {
             let damaged = || Error::Damaged(self.path.clone(), format!("subscriber {imsi:?}"));
             let supi = Supi::from_imsi(&imsi).ok_or_else(damaged)?;
-            let record = rows::get(&moment, &self.sealer, &supi);
+            let record = rows::get(&self.db, &self.sealer, &supi);
             records.extend(record.map_err(|error| self.rows(error))?);
         }
+        moment.commit().map_err(|error| self.sql(error))?;
         Ok(Page {
             records,
             number,

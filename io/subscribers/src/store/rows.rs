@@ -3,27 +3,27 @@
 
 use std::path::Path;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use sluice_ids::Supi;
 use sluice_security::{Algorithm, Credentials, K, Opc, Sqn, Topc, TuakKey};
 
+use super::db::{Db, Row, SqlError, Value};
 use super::error::Error;
 use crate::draft::keys::Kind;
 use crate::draft::value::{self, TYPE_NAMES, method_name};
 use crate::draft::{Draft, NetworkDraft, SliceDraft, Text};
 use crate::json::{prefix_text, type_names};
 use crate::problem::Problem;
-use crate::record::{Record, SqnState};
+use crate::record::{Network, Record, SqnState};
 use crate::seal::Sealer;
 
 /// Why a row tells of no subscriber.
 pub(super) enum Unreadable {
-    Sql(rusqlite::Error),
+    Sql(SqlError),
     Damaged(String),
 }
 
-impl From<rusqlite::Error> for Unreadable {
-    fn from(error: rusqlite::Error) -> Self {
+impl From<SqlError> for Unreadable {
+    fn from(error: SqlError) -> Self {
         Self::Sql(error)
     }
 }
@@ -31,7 +31,7 @@ impl From<rusqlite::Error> for Unreadable {
 impl Unreadable {
     pub(super) fn in_file(self, path: &Path) -> Error {
         match self {
-            Self::Sql(error) => Error::sql(path, error),
+            Self::Sql(error) => error.at(path),
             Self::Damaged(what) => Error::Damaged(path.to_owned(), what),
         }
     }
@@ -42,10 +42,8 @@ pub(super) fn row_name(supi: &Supi) -> String {
     format!("subscriber/{}", supi.imsi())
 }
 
-pub(super) fn number(db: &Connection) -> rusqlite::Result<u64> {
-    let number = db.query_row("SELECT count(*) FROM subscriber", [], |row| {
-        row.get::<_, i64>(0)
-    })?;
+pub(super) fn number(db: &Db) -> Result<u64, SqlError> {
+    let number = db.number("SELECT count(*) FROM subscriber")?;
     Ok(number.unsigned_abs())
 }
 
@@ -58,80 +56,75 @@ const INSERT_NETWORK: &str = "INSERT INTO network \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
 /// Adds a subscriber; false if there is one of this IMSI.
-pub(super) fn insert(db: &Connection, record: &Record, keys: &[u8]) -> rusqlite::Result<bool> {
+pub(super) fn insert(db: &Db, record: &Record, keys: &[u8]) -> Result<bool, SqlError> {
     let imsi = record.supi.imsi();
     let (down, up) = record.profile.ambr_bps;
-    let added = db.prepare_cached(INSERT)?.execute(params![
-        imsi,
-        keys,
-        record.sqn.last.get() as i64,
-        record.sqn.difference_s,
-        record.profile.barred,
-        down as i64,
-        up as i64,
-        Kind::of(&record.credentials.algorithm).name(),
-        method_name(record.credentials.method),
-    ])?;
-    if added == 0 {
+    let own = [
+        imsi.into(),
+        keys.into(),
+        (record.sqn.last.get() as i64).into(),
+        record.sqn.difference_s.into(),
+        record.profile.barred.into(),
+        (down as i64).into(),
+        (up as i64).into(),
+        Kind::of(&record.credentials.algorithm).name().into(),
+        method_name(record.credentials.method).into(),
+    ];
+    if db.execute(INSERT, &own)? == 0 {
         return Ok(false);
     }
-    let mut statement = db.prepare_cached(INSERT_NETWORK)?;
-    let mut place = 0;
+    let mut place = 0_i64;
     for slice in &record.profile.slices {
         let name = format!("{:?}", slice.snssai);
-        if slice.networks.is_empty() {
-            let none = rusqlite::types::Null;
-            statement.execute(params![
-                imsi,
-                place,
-                name,
-                slice.is_default,
-                none,
-                none,
-                none,
-                none,
-                none,
-                none,
-                none,
-                none,
-                none
-            ])?;
-            place += 1;
-        }
-        for one in &slice.networks {
-            statement.execute(params![
-                imsi,
-                place,
-                name,
-                slice.is_default,
-                one.dnn.to_string(),
-                type_names(one.types).join(" "),
-                TYPE_NAMES[usize::from(one.default_type).clamp(1, 3) - 1],
-                one.ambr_bps.0 as i64,
-                one.ambr_bps.1 as i64,
-                one.five_qi,
-                one.arp,
-                one.ipv4.map(|ipv4| ipv4.to_string()),
-                one.ipv6_prefix.map(prefix_text),
-            ])?;
+        let networks = match slice.networks.is_empty() {
+            true => vec![None],
+            false => slice.networks.iter().map(Some).collect(),
+        };
+        for one in networks {
+            let mut row: Vec<Value> = vec![
+                imsi.into(),
+                place.into(),
+                name.clone().into(),
+                slice.is_default.into(),
+            ];
+            match one {
+                Some(network) => row.extend(columns(network)),
+                None => row.resize(13, Value::Null),
+            }
+            db.execute(INSERT_NETWORK, &row)?;
             place += 1;
         }
     }
     Ok(true)
 }
 
+/// Of a data network, from its name on.
+fn columns(one: &Network) -> [Value; 9] {
+    [
+        one.dnn.to_string().into(),
+        type_names(one.types).join(" ").into(),
+        TYPE_NAMES[usize::from(one.default_type).clamp(1, 3) - 1].into(),
+        (one.ambr_bps.0 as i64).into(),
+        (one.ambr_bps.1 as i64).into(),
+        one.five_qi.into(),
+        one.arp.into(),
+        one.ipv4.map(|ipv4| ipv4.to_string()).into(),
+        one.ipv6_prefix.map(prefix_text).into(),
+    ]
+}
+
 /// Removes a subscriber; false if there is none.
-pub(super) fn remove(db: &Connection, supi: &Supi) -> rusqlite::Result<bool> {
-    let mut statement = db.prepare_cached("DELETE FROM subscriber WHERE imsi = ?1")?;
-    Ok(statement.execute([supi.imsi()])? > 0)
+pub(super) fn remove(db: &Db, supi: &Supi) -> Result<bool, SqlError> {
+    let delete = "DELETE FROM subscriber WHERE imsi = ?1";
+    Ok(db.execute(delete, &[supi.imsi().into()])? > 0)
 }
 
 /// A sequence number of a resynchronisation may be below the one that is stored: the SIM has said so.
-pub(super) fn set_sqn(db: &Connection, supi: &Supi, state: SqnState) -> rusqlite::Result<()> {
+pub(super) fn set_sqn(db: &Db, supi: &Supi, state: SqnState) -> Result<(), SqlError> {
     let update = "UPDATE subscriber SET sqn = ?2, sqn_difference_s = ?3 WHERE imsi = ?1";
-    let mut statement = db.prepare_cached(update)?;
     let last = state.last.get() as i64;
-    statement.execute(params![supi.imsi(), last, state.difference_s])?;
+    let values = [supi.imsi().into(), last.into(), state.difference_s.into()];
+    db.execute(update, &values)?;
     Ok(())
 }
 
@@ -147,18 +140,18 @@ struct Own {
 const SELECT: &str = "SELECT imsi, keys, sqn, sqn_difference_s, barred, ambr_down_bps, ambr_up_bps, algorithm, method \
     FROM subscriber";
 
-fn own(row: &Row<'_>) -> rusqlite::Result<Own> {
-    let imsi: String = row.get(0)?;
-    let barred: bool = row.get(4)?;
+fn own(row: &Row) -> Result<Own, SqlError> {
+    let imsi = row.text(0)?;
+    let barred = row.integer(4)? != 0;
     Ok(Own {
-        keys: row.get(1)?,
-        sqn: row.get(2)?,
-        difference_s: row.get(3)?,
+        keys: row.blob(1)?,
+        sqn: row.integer(2)?,
+        difference_s: row.integer(3)?,
         draft: Draft {
             imsi: Text::new(imsi.clone()),
             barred: Text::new(if barred { "yes" } else { "no" }),
-            ue_ambr_down_bps: integer(row, 5)?,
-            ue_ambr_up_bps: integer(row, 6)?,
+            ue_ambr_down_bps: text(row, 5)?,
+            ue_ambr_up_bps: text(row, 6)?,
             algorithm: text(row, 7)?,
             method: text(row, 8)?,
             ..Draft::default()
@@ -167,29 +160,24 @@ fn own(row: &Row<'_>) -> rusqlite::Result<Own> {
     })
 }
 
-fn integer(row: &Row<'_>, at: usize) -> rusqlite::Result<Text> {
-    let value: Option<i64> = row.get(at)?;
-    Ok(Text(value.map(|value| value.to_string())))
-}
-
-fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Text> {
-    row.get(at).map(Text)
+fn text(row: &Row, at: usize) -> Result<Text, SqlError> {
+    row.any_text(at).map(Text)
 }
 
 const SELECT_NETWORK: &str = "SELECT imsi, slice, is_default, dnn, types, default_type, \
     ambr_down_bps, ambr_up_bps, five_qi, arp, ipv4, ipv6_prefix FROM network";
 
 /// A row of a data network, and whose it is.
-fn network(row: &Row<'_>) -> rusqlite::Result<(String, SliceDraft)> {
-    let is_default: bool = row.get(2)?;
+fn network(row: &Row) -> Result<(String, SliceDraft), SqlError> {
+    let is_default = row.integer(2)? != 0;
     let network = NetworkDraft {
         dnn: text(row, 3)?,
         types: text(row, 4)?,
         default_type: text(row, 5)?,
-        session_ambr_down_bps: integer(row, 6)?,
-        session_ambr_up_bps: integer(row, 7)?,
-        five_qi: integer(row, 8)?,
-        arp: integer(row, 9)?,
+        session_ambr_down_bps: text(row, 6)?,
+        session_ambr_up_bps: text(row, 7)?,
+        five_qi: text(row, 8)?,
+        arp: text(row, 9)?,
         ipv4: text(row, 10)?,
         ipv6_prefix: text(row, 11)?,
     };
@@ -199,7 +187,7 @@ fn network(row: &Row<'_>) -> rusqlite::Result<(String, SliceDraft)> {
         default: Text::new(if is_default { "yes" } else { "no" }),
         networks: if is_none { Vec::new() } else { vec![network] },
     };
-    Ok((row.get(0)?, slice))
+    Ok((row.text(0)?, slice))
 }
 
 /// Adds a row to the slice that it belongs to.
@@ -274,56 +262,61 @@ fn algorithm(own: &Own, supi: &Supi, sealer: &Sealer) -> Option<Algorithm> {
 }
 
 /// One subscriber.
-pub(super) fn get(
-    db: &Connection,
-    sealer: &Sealer,
-    supi: &Supi,
-) -> Result<Option<Record>, Unreadable> {
-    let mut select = db.prepare_cached(&format!("{SELECT} WHERE imsi = ?1"))?;
-    let Some(own) = select.query_row([supi.imsi()], own).optional()? else {
+pub(super) fn get(db: &Db, sealer: &Sealer, supi: &Supi) -> Result<Option<Record>, Unreadable> {
+    let imsi = [supi.imsi().into()];
+    let select = format!("{SELECT} WHERE imsi = ?1{}", db.locking());
+    let rows = db.query(&select, &imsi)?;
+    let Some(row) = rows.first() else {
         return Ok(None);
     };
+    let own = own(row)?;
     let select = format!("{SELECT_NETWORK} WHERE imsi = ?1 ORDER BY place");
-    let mut select = db.prepare_cached(&select)?;
     let mut slices = Vec::new();
-    for row in select.query_map([supi.imsi()], network)? {
-        join(&mut slices, row?.1);
+    for row in db.query(&select, &imsi)? {
+        join(&mut slices, network(&row)?.1);
     }
     record(own, slices, sealer).map(Some)
 }
 
+/// So many are read at a time.
+const AT_A_TIME: usize = 1000;
+
 /// All subscribers by IMSI, until `take` has enough.
 pub(super) fn each(
-    db: &Connection,
+    db: &Db,
     sealer: &Sealer,
     take: &mut dyn FnMut(Record) -> bool,
 ) -> Result<(), Unreadable> {
-    let ordered = |sql: &str, by: &str| -> rusqlite::Result<CachedStatement<'_>> {
-        db.prepare_cached(&format!("{sql} ORDER BY {by}"))
-    };
-    let (mut owns, mut networks) = (
-        ordered(SELECT, "imsi")?,
-        ordered(SELECT_NETWORK, "imsi, place")?,
-    );
-    let mut networks = networks.query_map([], network)?.peekable();
-    for own in owns.query_map([], own)? {
-        let own = own?;
-        let mut slices = Vec::new();
-        // Rows of nobody are not there: the tables say so, and whoever verifies asks.
-        while let Some(row) = networks.next_if(|row| match row {
-            Ok((imsi, _)) => *imsi <= own.imsi,
-            Err(_) => true,
-        }) {
-            let (imsi, row) = row?;
-            if imsi == own.imsi {
-                join(&mut slices, row);
+    let of_page = format!("{SELECT} WHERE imsi > ?1 ORDER BY imsi LIMIT {AT_A_TIME}");
+    let of_them = format!("{SELECT_NETWORK} WHERE imsi > ?1 AND imsi <= ?2 ORDER BY imsi, place");
+    let mut after = String::new();
+    loop {
+        let page = db.query(&of_page, &[after.as_str().into()])?;
+        let Some(last) = page.last().map(|row| row.text(0)).transpose()? else {
+            return Ok(());
+        };
+        let limits = [after.as_str().into(), last.as_str().into()];
+        let rows = db.query(&of_them, &limits)?;
+        let rows: Vec<_> = rows.iter().map(network).collect::<Result<_, _>>()?;
+        let mut rows = rows.into_iter().peekable();
+        for row in &page {
+            let own = own(row)?;
+            let mut slices = Vec::new();
+            // Rows of nobody are not there: the tables say so, and whoever verifies asks.
+            while let Some((imsi, row)) = rows.next_if(|(imsi, _)| *imsi <= own.imsi) {
+                if imsi == own.imsi {
+                    join(&mut slices, row);
+                }
+            }
+            if !take(record(own, slices, sealer)?) {
+                return Ok(());
             }
         }
-        if !take(record(own, slices, sealer)?) {
-            break;
+        if page.len() < AT_A_TIME {
+            return Ok(());
         }
+        after = last;
     }
-    Ok(())
 }
 
 /// An address of a subscriber that another data network of this name has, too.
@@ -353,31 +346,27 @@ impl Taken {
 }
 
 /// Addresses that are there more than once, of one subscriber or of all.
-pub(super) fn taken_addresses(db: &Connection, of: Option<&Supi>) -> rusqlite::Result<Vec<Taken>> {
+pub(super) fn taken_addresses(db: &Db, of: Option<&Supi>) -> Result<Vec<Taken>, SqlError> {
     let mut all = Vec::new();
     for field in ["ipv4", "ipv6_prefix"] {
-        let of_one = if of.is_some() {
-            "a.imsi = ?1 AND"
-        } else {
-            "?1 IS NULL AND"
+        let (of_one, values) = match of {
+            Some(supi) => ("a.imsi = ?1 AND", vec![supi.imsi().into()]),
+            None => ("", Vec::new()),
         };
-        let mut select = db.prepare_cached(&format!(
+        let select = format!(
             "SELECT a.imsi, a.{field}, a.dnn, b.imsi FROM network a \
              JOIN network b ON b.{field} = a.{field} AND b.dnn = a.dnn \
              WHERE {of_one} a.{field} IS NOT NULL AND b.{field} IS NOT NULL \
              AND (a.imsi, a.place) <> (b.imsi, b.place) ORDER BY a.imsi, a.place LIMIT 1000"
-        ))?;
-        let rows = select.query_map([of.map(Supi::imsi)], |row| {
-            Ok(Taken {
-                imsi: row.get(0)?,
+        );
+        for row in db.query(&select, &values)? {
+            all.push(Taken {
+                imsi: row.text(0)?,
                 field,
-                address: row.get(1)?,
-                dnn: row.get(2)?,
-                other: row.get(3)?,
-            })
-        })?;
-        for row in rows {
-            all.push(row?);
+                address: row.text(1)?,
+                dnn: row.text(2)?,
+                other: row.text(3)?,
+            });
         }
     }
     Ok(all)

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
+use super::db::Db;
 use super::error::Error;
 use crate::seal::Sealer;
 
@@ -61,8 +62,8 @@ ALTER TABLE subscriber ADD COLUMN method TEXT NOT NULL DEFAULT '5g_aka';
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
 /// Encrypted, so that a wrong key is found before anything is written with it.
-const KEY_CHECK: &[u8; 16] = b"sluice subscribe";
-const KEY_CHECK_ROW: &str = "about";
+pub(super) const KEY_CHECK: &[u8; 16] = b"sluice subscribe";
+pub(super) const KEY_CHECK_ROW: &str = "about";
 
 /// Makes the tables of an empty database.
 pub(super) fn create(db: &mut Connection, sealer: &Sealer, path: &Path) -> Result<(), Error> {
@@ -136,14 +137,11 @@ fn tables(db: &Connection) -> rusqlite::Result<Vec<(String, String, Option<Strin
 }
 
 /// Whether the key is the one that the database was made with.
-pub(super) fn check_key(db: &Connection, sealer: &Sealer, path: &Path) -> Result<(), Error> {
-    let select = "SELECT key_check FROM about WHERE id = 0";
-    let sealed: Option<Vec<u8>> = db
-        .query_row(select, [], |row| row.get(0))
-        .optional()
-        .map_err(|error| Error::sql(path, error))?;
-    let sealed = sealed.unwrap_or_default();
-    match sealer.open::<16>(KEY_CHECK_ROW, &sealed) {
+pub(super) fn check_key(db: &Db, sealer: &Sealer, path: &Path) -> Result<(), Error> {
+    let rows = db.query("SELECT key_check FROM about WHERE id = 0", &[]);
+    let rows = rows.map_err(|error| error.at(path))?;
+    let sealed = rows.first().and_then(|row| row.blob(0).ok());
+    match sealer.open::<16>(KEY_CHECK_ROW, &sealed.unwrap_or_default()) {
         Some(check) if *check == *KEY_CHECK => Ok(()),
         _ => Err(Error::WrongKey(path.to_owned())),
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use sluice_ids::Supi;
 
+use super::db::Db;
 use super::error::Error;
 use super::{Store, Tools, rows};
 use crate::draft::Draft;
@@ -39,7 +39,7 @@ pub struct Imported {
 /// An import under way.
 struct Import<'a> {
     tools: &'a Tools<'a>,
-    tx: &'a Connection,
+    tx: &'a Db,
     unix_s: u64,
     replace: bool,
     room: u64,

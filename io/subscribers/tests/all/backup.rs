@@ -19,7 +19,7 @@ fn all(store: &Store) -> Vec<Record> {
 }
 
 #[test]
-fn a_backup_comes_back_as_it_was_but_sequence_numbers_go_on() {
+pub fn a_backup_comes_back_as_it_was_but_sequence_numbers_go_on() {
     let (place, mut store) = Place::new();
     store
         .import(table(20).as_bytes(), Format::Csv, false, NOW_S)
@@ -52,7 +52,7 @@ fn a_backup_comes_back_as_it_was_but_sequence_numbers_go_on() {
 }
 
 #[test]
-fn a_backup_that_is_not_whole_or_not_ours_replaces_nothing() {
+pub fn a_backup_that_is_not_whole_or_not_ours_replaces_nothing() {
     let (place, mut store) = Place::new();
     store
         .import(table(200).as_bytes(), Format::Csv, false, NOW_S)

@@ -1,28 +1,76 @@
 //! Databases in folders of their own, and subscribers to put into them.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use sluice_host::postgres::Postgres;
 use sluice_ids::Supi;
 use sluice_subscribers::draft::{Secret, Text};
-use sluice_subscribers::{Access, Draft, Error, Store, StoreKey};
+use sluice_subscribers::{Access, Draft, Error, Location, ServerAddress, Store, StoreKey};
 use tempfile::TempDir;
 
 /// Some moment.
 pub const NOW_S: u64 = 1_790_000_000;
 
-/// A folder with a database, and its key.
+thread_local! {
+    static SERVER: RefCell<Option<Arc<Postgres>>> = const { RefCell::new(None) };
+}
+
+/// The server that all tests of a time share; it ends with the last of them.
+static RUNNING: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
+
+pub fn server() -> Option<Arc<Postgres>> {
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(server) = running.upgrade() {
+        return Some(server);
+    }
+    match Postgres::start() {
+        Ok(server) => {
+            let server = Arc::new(server);
+            *running = Arc::downgrade(&server);
+            Some(server)
+        }
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            None
+        }
+    }
+}
+
+/// Runs a test whose databases are a server's.
+pub fn on_a_server(test: fn()) {
+    if let Some(server) = server() {
+        SERVER.set(Some(server));
+        test();
+        SERVER.set(None);
+    }
+}
+
+/// A folder with a database or beside one of a server, and its key.
 pub struct Place {
     folder: TempDir,
     pub key: StoreKey,
+    pub location: Location,
 }
 
 impl Place {
     pub fn new() -> (Self, Store) {
-        let place = Self {
-            folder: tempfile::tempdir().unwrap(),
-            key: StoreKey::new([9; 32]),
+        let folder = tempfile::tempdir().unwrap();
+        let server = SERVER.with_borrow(Clone::clone);
+        let location = match server {
+            None => Location::File(folder.path().join("subscribers.db")),
+            Some(server) => {
+                let url = server.url(&server.new_database().unwrap());
+                Location::Server(ServerAddress::read(&url).unwrap())
+            }
         };
-        let store = Store::create(&place.database(), &place.key).unwrap();
+        let place = Self {
+            folder,
+            key: StoreKey::new([9; 32]),
+            location,
+        };
+        let store = Store::create_at(&place.location, &place.key).unwrap();
         (place, store)
     }
 
@@ -35,7 +83,7 @@ impl Place {
     }
 
     pub fn open(&self, access: Access) -> Result<Store, Error> {
-        Store::open(&self.database(), &self.key, access)
+        Store::open_at(&self.location, &self.key, access)
     }
 
     /// Octets of the database and of what lies beside it.

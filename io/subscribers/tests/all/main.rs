@@ -4,6 +4,8 @@
 mod backup;
 mod hostile;
 mod kit;
+mod on_a_server;
 mod operations;
+mod several;
 mod store;
 mod transfer;

@@ -29,7 +29,7 @@ fn add(place: &Place, store: &mut Store) {
 }
 
 #[test]
-fn a_subscriber_is_added_changed_shown_and_removed() {
+pub fn a_subscriber_is_added_changed_shown_and_removed() {
     let (place, mut store) = Place::new();
     add(&place, &mut store);
     let change =
@@ -88,7 +88,7 @@ fn a_subscriber_is_added_changed_shown_and_removed() {
 }
 
 #[test]
-fn a_change_that_cannot_be_is_refused() {
+pub fn a_change_that_cannot_be_is_refused() {
     let (place, mut store) = Place::new();
     add(&place, &mut store);
     let change =
@@ -118,7 +118,7 @@ fn a_change_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn lists_imports_exports_and_keys_are_operations_as_well() {
+pub fn lists_imports_exports_and_keys_are_operations_as_well() {
     let (place, mut store) = Place::new();
     let mut ask = |request: Value| ask(&place, &mut store, request);
     let text = table(3).replace(&k(1), &k(500)).replace(&opc(1), &opc(500));

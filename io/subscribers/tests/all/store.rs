@@ -6,12 +6,12 @@ use serde_json::json;
 use sluice_security::Sqn;
 use sluice_subscribers::draft::{NetworkDraft, SliceDraft, Text};
 use sluice_subscribers::store::{Filter, HomeKeyProfile};
-use sluice_subscribers::{Access, Draft, Error, SqnState, Store, StoreKey};
+use sluice_subscribers::{Access, Draft, Error, Location, SqnState, Store, StoreKey};
 
 use crate::kit::{NOW_S, Place, contains, draft, imsi, k, opc, supi};
 
 #[test]
-fn what_was_added_is_there_after_it_was_closed() {
+pub fn what_was_added_is_there_after_it_was_closed() {
     let (place, mut store) = Place::new();
     let added = store.add(&draft(1), NOW_S).unwrap();
     drop(store);
@@ -22,9 +22,11 @@ fn what_was_added_is_there_after_it_was_closed() {
     assert!(store.remove(&supi(1)).unwrap());
     assert!(!store.remove(&supi(1)).unwrap());
     assert_eq!(store.number().unwrap(), 0);
-    let mode = place.database().metadata().unwrap().permissions().mode();
-    assert_eq!(mode & 0o7777, 0o600);
-    let again = Store::create(&place.database(), &place.key).unwrap_err();
+    if let Location::File(path) = &place.location {
+        let mode = path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600);
+    }
+    let again = Store::create_at(&place.location, &place.key).unwrap_err();
     assert!(matches!(again, Error::Exists(_)), "{again}");
 }
 
@@ -71,13 +73,13 @@ fn no_octet_of_a_key_lies_in_the_files() {
 }
 
 #[test]
-fn another_key_file_is_noticed_before_anything_is_done() {
+pub fn another_key_file_is_noticed_before_anything_is_done() {
     let (place, mut store) = Place::new();
     store.add(&draft(1), NOW_S).unwrap();
     drop(store);
     for access in [Access::Read, Access::Change, Access::Serve] {
         let wrong = StoreKey::new([8; 32]);
-        let refused = Store::open(&place.database(), &wrong, access).unwrap_err();
+        let refused = Store::open_at(&place.location, &wrong, access).unwrap_err();
         assert!(matches!(refused, Error::WrongKey(_)), "{refused}");
         assert!(refused.to_string().contains("expected the key file"));
     }
@@ -104,7 +106,7 @@ fn a_served_database_is_nobody_elses() {
 }
 
 #[test]
-fn readers_see_one_moment_while_another_writes() {
+pub fn readers_see_one_moment_while_another_writes() {
     let (place, mut store) = Place::new();
     store.add(&draft(0), NOW_S).unwrap();
     let readers: Vec<_> = (0..4)
@@ -144,7 +146,7 @@ fn readers_see_one_moment_while_another_writes() {
 }
 
 #[test]
-fn a_change_is_checked_as_a_whole_and_its_refusal_changes_nothing() {
+pub fn a_change_is_checked_as_a_whole_and_its_refusal_changes_nothing() {
     let (_place, mut store) = Place::new();
     let with = |number, ipv4: &str| Draft {
         slices: vec![SliceDraft {
@@ -192,7 +194,7 @@ fn a_change_is_checked_as_a_whole_and_its_refusal_changes_nothing() {
 }
 
 #[test]
-fn sequence_numbers_are_kept_where_time_does_not_tell_them() {
+pub fn sequence_numbers_are_kept_where_time_does_not_tell_them() {
     let (place, mut store) = Place::new();
     let added = store.add(&draft(1), NOW_S).unwrap();
     assert_eq!(added.sqn, SqnState::new(Sqn::default(), NOW_S));
@@ -239,7 +241,7 @@ fn some() -> (Place, Store) {
 }
 
 #[test]
-fn pages_follow_each_other() {
+pub fn pages_follow_each_other() {
     let (_place, store) = some();
     let (mut after, mut seen) = (None, Vec::new());
     loop {
@@ -265,7 +267,7 @@ fn pages_follow_each_other() {
 }
 
 #[test]
-fn filters_find_who_fits_all_of_them() {
+pub fn filters_find_who_fits_all_of_them() {
     let (_place, store) = some();
     let filter = |fields: serde_json::Value| serde_json::from_value::<Filter>(fields).unwrap();
     for (fields, number) in [
@@ -291,7 +293,7 @@ fn filters_find_who_fits_all_of_them() {
 }
 
 #[test]
-fn home_network_keys_are_made_shown_and_opened() {
+pub fn home_network_keys_are_made_shown_and_opened() {
     let (place, mut store) = Place::new();
     let a = store.new_home_key(HomeKeyProfile::A, None, None).unwrap();
     let b = store
