@@ -446,6 +446,34 @@ fn a_key_that_a_gnb_does_not_take_during_a_handover_is_told_again() {
     assert_eq!(Some(key), world.ue(0).kgnb());
 }
 
+/// A session whose number is used again while the one before is released: neither its command, nor what was
+/// asked of it, touches the new one.
+#[test]
+fn a_number_that_is_used_again_is_another_session() {
+    let mut world = connected();
+    upf(&mut world).next = Some((DELETION, 0, Fate::Late));
+    let now = world.now;
+    assert!(world.core.release_session(now, &supi(1), 5));
+    world.run();
+    // It waits for the UPF; this waits for that.
+    let nas = world.ue_mut(0).release(5);
+    world.say(0, nas);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    // The AMF does not wait for ever.
+    pass(&mut world, 4);
+    assert!(goes_up(&mut world, 0, 5), "{}", world.ladder);
+    for octets in std::mem::take(&mut upf(&mut world).kept) {
+        let now = world.now;
+        world.core.n4(now, crate::world::N4, &octets);
+        world.run();
+    }
+    pass(&mut world, 100);
+    assert_eq!(world.ue(0).sessions().status(), 1 << 5, "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 5), "{}", world.ladder);
+    assert_eq!(world.core.smf().unwrap().sessions(), 1);
+    ends_well(&mut world, "");
+}
+
 /// Counts follow the order in which the UE hears: what was not delivered comes first.
 #[test]
 fn messages_that_wait_for_a_handover_are_heard_in_order() {

@@ -50,25 +50,28 @@ pub struct RealUpf {
     /// Answers that are kept back.
     pub kept: Vec<Vec<u8>>,
     around: Around,
+    /// Its Recovery Time Stamp.
+    started: u32,
     now_ns: u64,
     judged: Option<Judged>,
 }
 
 impl RealUpf {
     pub fn new() -> Self {
-        Self::started(NtpTime(0xe000_0000))
+        Self::started(0xe000_0000)
     }
 
     /// It is restarted: all sessions are gone.
     pub fn restart(&mut self) {
+        let started = self.started + 0x100;
         *self = Self {
             now_ns: self.now_ns,
-            ..Self::started(NtpTime(0xe000_0100))
+            ..Self::started(started)
         };
     }
 
-    fn started(at: NtpTime) -> Self {
-        let upf = Upf::start_at(at, 1, |config| {
+    fn started(started: u32) -> Self {
+        let upf = Upf::start_at(NtpTime(started), 1, |config| {
             let pool = |addresses| AllocationPool {
                 instance: INTERNET,
                 addresses,
@@ -96,6 +99,7 @@ impl RealUpf {
             next: None,
             kept: Vec::new(),
             around,
+            started,
             now_ns: 1_000_000_000,
             judged: None,
         }

@@ -89,7 +89,6 @@ fn a_session_that_the_upf_establishes_too_late_is_deleted() {
         assert!(world.wait());
     }
     assert_eq!(world.ue(0).sessions().refusals(), 1);
-    assert_eq!(world.core.smf().unwrap().sessions(), 0);
     let kept = std::mem::take(&mut upf(&mut world).kept);
     assert!(!kept.is_empty());
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
@@ -99,8 +98,26 @@ fn a_session_that_the_upf_establishes_too_late_is_deleted() {
         world.core.n4(now, crate::world::N4, &octets);
         world.run();
     }
-    assert_no_session(&mut world);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
     assert_eq!(world.core.smf().unwrap().counters().late_establishments, 1);
+    pass(&mut world, 20);
+    assert_no_session(&mut world);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert!(goes_up(&mut world, 0, 5));
+}
+
+/// Its answer never comes.
+#[test]
+fn a_session_whose_establishment_is_never_answered_is_asked_for_again_and_deleted() {
+    let mut world = world(&[1]);
+    upf(&mut world).all = Some((ESTABLISHMENT, Fate::Late));
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    pass(&mut world, 9);
+    assert_eq!(world.ue(0).sessions().refusals(), 1);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    upf(&mut world).all = None;
+    pass(&mut world, 30);
+    assert_no_session(&mut world);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     assert!(goes_up(&mut world, 0, 5));
 }

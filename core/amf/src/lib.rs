@@ -315,8 +315,9 @@ impl Amf {
                 };
                 task.is_some_and(|task| self.tell_task(task, Event::Reply(call, Box::new(message))))
             }
-            Some(Waiter::Session(ue, session, step)) => {
-                self.state.borrow_mut().updated(ue, session, step, message);
+            Some(Waiter::Session(ue, session, context, step)) => {
+                let state = &mut *self.state.borrow_mut();
+                state.updated(ue, (session, context), step, message);
                 true
             }
             Some(Waiter::Nobody) | None => false,

@@ -73,7 +73,8 @@ impl State {
             n2,
         });
         self.line("AMF", "SMF", step, message.name(), ue);
-        self.call(Waiter::Session(ue, session, step), Nf::Smf, message);
+        let waiter = Waiter::Session(ue, session, context, step);
+        self.call(waiter, Nf::Smf, message);
     }
 
     /// The session is over for the UE: the SMF forgets it.
@@ -178,9 +179,21 @@ impl State {
     }
 
     /// The SMF's answer to what changed.
-    pub fn updated(&mut self, ue: UeId, session: u8, step: &'static str, message: Message) {
+    pub fn updated(
+        &mut self,
+        ue: UeId,
+        (session, context): (u8, u64),
+        step: &'static str,
+        message: Message,
+    ) {
         let smf = server::name(Nf::Smf);
         self.line(smf, "AMF", step, format!("{message:?}"), ue);
+        let known = self.session_mut(ue, session);
+        if known.is_none_or(|one| one.context != Some(context)) {
+            // It is about one that is over, whose number may be another's by now.
+            self.counters.unexpected += 1;
+            return;
+        }
         match message.answer_to::<UpdateSmContext>() {
             Ok(SmContextUpdated { n1, n2_kind, n2 }) => {
                 self.deliver(ue, session, "4", n1, n2_kind, n2);

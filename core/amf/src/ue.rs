@@ -95,8 +95,9 @@ pub(crate) enum Waiter {
     Ue(UeId),
     /// The establishment of a session of a UE.
     Establishment(UeId, u8),
-    /// A session of a UE, for which the answer is delivered; and the step of the call flow.
-    Session(UeId, u8, &'static str),
+    /// A session of a UE, for which the answer is delivered if it is the same still: its number, the SMF's name
+    /// of it, and the step of the call flow.
+    Session(UeId, u8, u64, &'static str),
 }
 
 /// What a procedure must undo if it does not come to its end.

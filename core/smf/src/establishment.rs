@@ -13,6 +13,7 @@ use sluice_sbi::{
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, MessageType};
 
+use crate::limits;
 use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::release;
@@ -83,6 +84,9 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
         let n1 = p.n1(&reject, procedure);
         p.say("11", &reject);
         p.transfer("11", n1, N2Sm::None, Container::NONE).await;
+        if p.with(|state| state.is_given_up(p.session)) {
+            clean_up(&p, &plan).await;
+        }
         return release::end(&p, "");
     }
     // 11: Namf_Communication_N1N2MessageTransfer
@@ -101,6 +105,25 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
         return release::end(&p, "");
     }
     p.with(|state| state.counters.established += 1);
+}
+
+/// A UPF that has not answered may have the session all the same. It is asked for it again, by the same F-SEID,
+/// until it says so; then it deletes it.
+async fn clean_up(p: &Procedure, plan: &Plan) {
+    p.with(|state| state.notify(p.session, ""));
+    p.with_session(|session| session.is_forgotten = true);
+    for _ in 0..limits::ORPHAN_TRIES {
+        p.pause("10", limits::ORPHAN_MS).await;
+        // It has answered late, or was restarted.
+        if !p.with(|state| state.is_given_up(p.session)) {
+            return;
+        }
+        match ask(p, "10", plan.upf, plan.own).await {
+            Answer::Established(at, _) => return p.with(|state| state.forget_at_upf(at)),
+            Answer::Refused(_) => return,
+            _ => {}
+        }
+    }
 }
 
 /// 7b: Npcf_SMPolicyControl_Create. Without a PCF a session has its default flow alone.

@@ -325,6 +325,14 @@ impl Smf {
         if self.state.borrow().to_end.is_some() {
             return self.end_session(id);
         }
+        let is_forgotten = {
+            let state = self.state.borrow();
+            let session = state.sessions.get(id.0);
+            session.is_some_and(|session| session.is_forgotten && session.pending.is_empty())
+        };
+        if is_forgotten {
+            return self.start(id, release::replaced);
+        }
         // Without it nothing else can be done at the UPF.
         if self.state.borrow().is_restorable(id) {
             return self.start_restoration(id);

@@ -115,6 +115,11 @@ impl State {
         }
     }
 
+    /// Whether an establishment was given up, and nothing more is known of it.
+    pub(crate) fn is_given_up(&self, id: SessionId) -> bool {
+        self.given_up.contains_key(&id.number())
+    }
+
     /// A message that the endpoint has no use for: the response to an establishment that was given up.
     pub(crate) fn answered_late(&mut self, from: SocketAddr, message: &[u8]) {
         if self.given_up.is_empty() {

@@ -181,8 +181,17 @@ impl Procedure {
         }
     }
 
+    /// Waits for so long.
+    pub async fn pause(&self, step: &'static str, ms: u64) {
+        // No request has this number.
+        self.wait(step, Kind::N4(0), ms).await;
+    }
+
     /// Waits until the UE has released the session; false if it does not say so in time.
     pub async fn is_released(&self, step: &'static str) -> bool {
+        if self.is_forgotten() {
+            return true;
+        }
         let woken = self
             .wait(step, Kind::ReleaseComplete, limits::RELEASE_TIMER_MS)
             .await;
@@ -191,10 +200,18 @@ impl Procedure {
 
     /// Waits for what UE or gNB say to a change of flows; none when the time is over.
     pub async fn is_modified(&self, step: &'static str, until: Instant) -> Option<Event> {
+        if self.is_forgotten() {
+            return Some(Event::Interrupted);
+        }
         match self.handle.wait(step, Kind::Modification, until).await {
             Wake::Event(event) => Some(event),
             _ => None,
         }
+    }
+
+    /// Whether the AMF has forgotten the session: its number may be another's by now.
+    fn is_forgotten(&self) -> bool {
+        self.with_session(|session| session.is_forgotten) != Some(false)
     }
 
     /// What the UE sees of a message that the AMF carries.
@@ -223,6 +240,7 @@ impl Procedure {
         n2: Container,
     ) -> bool {
         let name = self.with_session(|session| (session.supi, session.identity));
+        let name = name.filter(|_| !self.is_forgotten());
         let Some((supi, session)) = name else {
             return false;
         };
@@ -241,6 +259,7 @@ impl Procedure {
     /// Wants the user plane of a UE up that may be idle: the AMF pages it.
     pub async fn wake(&self, step: &'static str, n2: Container) -> Result<Transferred, Problem> {
         let name = self.with_session(|session| (session.supi, session.identity));
+        let name = name.filter(|_| !self.is_forgotten());
         let (supi, session) = name.ok_or(Problem::ContextNotFound)?;
         let request = TransferN1N2 {
             supi,

@@ -38,6 +38,7 @@ impl Smf {
             Message::ReleaseSmContext(release) => {
                 let session = SessionId::from_number(release.context.get());
                 // The UE is gone: it will not say that it has released the session.
+                self.forget(session);
                 self.change(id, session, message);
                 self.tell(session, Event::ReleaseComplete);
                 self.tell(session, Event::Interrupted);
@@ -165,8 +166,16 @@ impl Smf {
             session
         };
         // One of this identity is over: the UE asks for it anew.
-        if let Some(before) = before.filter(|before| self.is_free(*before)) {
-            self.start(before, release::replaced);
+        if let Some(before) = before {
+            self.forget(before);
+            match self.is_free(before) {
+                true => self.start(before, release::replaced),
+                // What it waits for of the UE is said of the new one.
+                false => {
+                    self.tell(before, Event::ReleaseComplete);
+                    self.tell(before, Event::Interrupted);
+                }
+            }
         }
         match session {
             Some(session) => self.start(session, |p| establishment::run(p, request)),
@@ -174,6 +183,14 @@ impl Smf {
                 self.state.borrow_mut().counters.no_room += 1;
                 self.refuse(id, Problem::Overload);
             }
+        }
+    }
+
+    /// The AMF has forgotten a session.
+    fn forget(&mut self, id: SessionId) {
+        let state = &mut *self.state.borrow_mut();
+        if let Some(session) = state.sessions.get_mut(id.0) {
+            session.is_forgotten = true;
         }
     }
 

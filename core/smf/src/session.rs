@@ -155,6 +155,8 @@ pub(crate) struct Session {
     /// Flows beside the default one.
     pub flows: Flows,
     pub address: PduAddress,
+    /// The AMF has forgotten it: nobody is told of it any more, and it ends with what is under way.
+    pub is_forgotten: bool,
     /// The UE has accepted it, or been sent the accept.
     pub is_accepted: bool,
     /// None before it is established and after it is deleted.
@@ -198,6 +200,7 @@ impl Session {
             qos: Qos::default(),
             flows: Flows::default(),
             address: PduAddress::default(),
+            is_forgotten: false,
             is_accepted: false,
             upf: None,
             downlink: None,

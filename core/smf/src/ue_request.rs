@@ -391,22 +391,6 @@ mod tests {
                 SessionCause::SEMANTICS_OF_FILTERS,
             ),
             (QosRule { qfi: 5, ..rule() }, SessionCause::SEMANTICS_OF_QOS),
-            (
-                QosRule {
-                    operation: RuleOperation::AddFilters,
-                    id: DEFAULT_RULE,
-                    ..rule()
-                },
-                SessionCause::NOT_SUPPORTED,
-            ),
-            (
-                QosRule {
-                    operation: RuleOperation::AddFilters,
-                    id: 7,
-                    ..rule()
-                },
-                SessionCause::SEMANTICS_OF_QOS,
-            ),
             (QosRule::deleted(1), SessionCause::SEMANTICS_OF_QOS),
         ] {
             let asked = request(rule.clone(), flow);
@@ -424,5 +408,22 @@ mod tests {
             wish(&flows, &request(rule(), without)),
             Err(SessionCause::SYNTAX_OF_QOS)
         );
+    }
+
+    #[test]
+    fn rules_that_cannot_be_changed_have_their_causes() {
+        let (flows, flow) = (Flows::default(), FlowDescription::new(0, 9));
+        for (id, cause) in [
+            (DEFAULT_RULE, SessionCause::NOT_SUPPORTED),
+            // It is not there.
+            (7, SessionCause::SEMANTICS_OF_QOS),
+        ] {
+            let rule = QosRule {
+                operation: RuleOperation::AddFilters,
+                id,
+                ..rule()
+            };
+            assert_eq!(wish(&flows, &request(rule, flow)), Err(cause), "{id}");
+        }
     }
 }

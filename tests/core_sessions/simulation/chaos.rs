@@ -63,6 +63,7 @@ impl Simulation {
             43..=50 => self.operate(phone),
             51 => self.repeat(phone),
             52 => self.lose_gnb(),
+            53 if self.has_upf_faults => self.lose_upf(),
             _ => self.send_down(phone),
         }
         self.drain();
@@ -282,6 +283,18 @@ impl Simulation {
         self.core.association_lost(now, association);
         let back = self.random.between(200, 8_000);
         self.later(back, Event::Back(gnb));
+    }
+
+    /// The UPF is not heard for a while, or is restarted.
+    fn lose_upf(&mut self) {
+        if self.random.percent(70) {
+            let ms = self.random.between(500, 40_000);
+            self.note(format!("N4 is silent for {ms} ms"));
+            self.silent_until = self.now + ms * MS;
+        } else {
+            self.note("the UPF is restarted");
+            self.upf.restart();
+        }
     }
 
     /// The data network has something for a UE.

@@ -3,7 +3,8 @@
 //! stuck, and when all have left nothing is left of them anywhere.
 //!
 //! `SLUICE_SEEDS` says how many seeds, from `SLUICE_FIRST_SEED` on; `SLUICE_SEED` repeats one of them and tells
-//! all that happens.
+//! all that happens. With `SLUICE_UPF_FAULTS=1` N4 falls silent for up to 40 s, too, and the UPF is restarted:
+//! seeds are known in which a session is left at the UPF then.
 
 mod chaos;
 mod end;
@@ -45,7 +46,7 @@ impl Random {
 /// Seeds of a usual run: half a minute on a busy machine.
 const SEEDS: u64 = 200;
 
-fn number(name: &str) -> Option<u64> {
+pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
@@ -90,6 +91,6 @@ fn a_seed_gives_the_same_history_each_time() {
         simulation.digest
     };
     let first = history();
-    assert!(first.1 > 500, "{first:?}");
+    assert!(first.1 > 200, "{first:?}");
     assert_eq!(first, history());
 }

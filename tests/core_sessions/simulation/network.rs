@@ -74,6 +74,10 @@ pub struct Simulation {
     /// When the last message of a way that keeps the order arrives.
     ways: BTreeMap<(u8, u64), u64>,
     pub associations: u32,
+    /// N4 falls silent, and the UPF is restarted.
+    pub has_upf_faults: bool,
+    /// N4 loses everything until then.
+    pub silent_until: u64,
     /// Nothing is lost any more, and nobody does anything by itself.
     pub is_quiet: bool,
     /// What happened, for a test that fails.
@@ -153,6 +157,8 @@ impl Simulation {
             events: 0,
             ways: BTreeMap::new(),
             associations: 0,
+            has_upf_faults: super::number("SLUICE_UPF_FAULTS").is_some(),
+            silent_until: 0,
             is_quiet: false,
             log: Vec::new(),
             digest: (0, 0),
@@ -262,6 +268,9 @@ impl Simulation {
 
     /// When copies of a datagram arrive, in milliseconds; none of one that is lost.
     fn datagram(&mut self) -> Vec<u64> {
+        if self.now < self.silent_until {
+            return Vec::new();
+        }
         if self.is_quiet {
             return vec![1];
         }
