@@ -195,6 +195,9 @@ pub struct PfcpArgs {
     #[arg(long, value_name = "N", default_value = "200",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub ambrs: u32,
+    /// Sessions whose URRs have quotas and thresholds of varied values, and a filtered flow with a QER of its own
+    #[arg(long)]
+    pub armed: bool,
     /// Requests of one repetition, 4 times the sessions at the most
     #[arg(long, value_name = "N", default_value = "60000",
         value_parser = clap::value_parser!(u32).range(1_000..=8_000_000))]
@@ -257,7 +260,11 @@ impl PfcpArgs {
             ("socket_rate", self.socket_rate),
         ];
         let names = (&[self.sessions][..], &self.only[..]);
-        asked("pfcp", &numbers, &self.cpus, names)
+        let mut asked = asked("pfcp", &numbers, &self.cpus, names);
+        if self.armed {
+            asked.selection += ", armed";
+        }
+        asked
     }
 }
 

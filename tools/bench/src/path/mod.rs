@@ -5,7 +5,7 @@
 
 mod arrivals;
 pub(crate) mod fifo;
-mod filters;
+pub(crate) mod filters;
 mod form;
 pub mod io;
 mod latency;

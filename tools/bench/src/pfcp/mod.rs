@@ -67,7 +67,7 @@ pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
 
 fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure> {
     let mut outcomes = Vec::new();
-    let variety = Variety::new(args.peers, args.ambrs);
+    let variety = variety(args);
     let fresh = || {
         let packets = pool.clone();
         Box::new(move || packets.alloc())
@@ -153,11 +153,24 @@ fn conclude(
     })
 }
 
-/// What is measured, by the way that messages come. Sessions that are all alike are a case of their own.
+fn variety(args: &PfcpArgs) -> Variety {
+    let variety = Variety::new(args.peers, args.ambrs);
+    match args.armed {
+        true => variety.armed(),
+        false => variety,
+    }
+}
+
+/// What is measured, by the way that messages come. Sessions that are all alike are a case of their own, and so are
+/// armed ones.
 fn cases(args: &PfcpArgs) -> [Case; 4] {
-    let uniform = Variety::new(args.peers, args.ambrs).is_uniform();
-    let case = |[name, name_if_uniform]: [&'static str; 2], carried_by, rate_per_s| Case {
-        name: if uniform { name_if_uniform } else { name },
+    let variety = variety(args);
+    let case = |names: [&'static str; 3], carried_by, rate_per_s| Case {
+        name: match (variety.is_armed(), variety.is_uniform()) {
+            (true, _) => names[2],
+            (false, true) => names[1],
+            (false, false) => names[0],
+        },
         carried_by,
         messages: args.messages as usize,
         window: args.window.into(),
@@ -166,25 +179,33 @@ fn cases(args: &PfcpArgs) -> [Case; 4] {
     };
     [
         case(
-            ["pfcp/port/mix", "pfcp/port/uniform"],
+            ["pfcp/port/mix", "pfcp/port/uniform", "pfcp/port/armed"],
             "a ring of buffers in the process, as between a worker and the N4 loop; no NIC and no \
              Ethernet, IP or UDP headers",
             args.port_rate,
         ),
         case(
-            ["pfcp/dpdk/mix", "pfcp/dpdk/uniform"],
+            ["pfcp/dpdk/mix", "pfcp/dpdk/uniform", "pfcp/dpdk/armed"],
             "whole frames in mbufs on a port in the process, received and sent by the worker; no \
              NIC",
             args.port_rate,
         ),
         case(
-            ["pfcp/socket/mix", "pfcp/socket/uniform"],
+            [
+                "pfcp/socket/mix",
+                "pfcp/socket/uniform",
+                "pfcp/socket/armed",
+            ],
             "kernel UDP on loopback, the daemon's socket; the SMFs send and take each datagram by \
              itself",
             args.socket_rate,
         ),
         case(
-            ["pfcp/socket/together", "pfcp/socket/uniform-together"],
+            [
+                "pfcp/socket/together",
+                "pfcp/socket/uniform-together",
+                "pfcp/socket/armed-together",
+            ],
             "the same, the SMFs sending and taking datagrams of one length as one (UDP_SEGMENT, \
              UDP_GRO), as a card may bring them",
             args.socket_rate,

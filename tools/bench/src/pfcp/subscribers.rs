@@ -10,8 +10,8 @@ use crate::path::topology::{self, GNBS, QFI, UPF_N3};
 use crate::path::traffic::Flow;
 use crate::stats::Random;
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{Dialect, SessionPlan, SessionView, Tunnel, UplinkTeid};
-use sluice_wire::ids::{Seid, Teid};
+use sluice_smf::{Dialect, FlowPackets, SessionPlan, SessionView, Tunnel, UplinkTeid};
+use sluice_wire::ids::{Precedence, Qfi, Seid, Teid};
 use sluice_wire::pfcp::message::HeartbeatRequest;
 use sluice_wire::pfcp::value::{BitRate, NtpTime};
 use sluice_wire::pfcp::{Full, Header, MessageType, Writer, write_message};
@@ -129,6 +129,9 @@ impl Subscribers {
         let mut plan = SessionPlan::new(topology::ue_address(index), self.cp.network.clone(), QFI);
         let rate = Some(self.variety.rate(index));
         (plan.ambr, plan.flow_mbr, plan.measured) = (rate, rate, true);
+        if self.variety.is_armed {
+            arm(&mut plan, index);
+        }
         if let Some(teid) = Teid::new(CP_TEID + index).filter(|_| dialect(index).chooses_teids()) {
             plan.uplink = UplinkTeid::ChosenByCp(Tunnel::v4(teid, UPF_N3));
         }
@@ -166,9 +169,34 @@ impl Subscribers {
     }
 }
 
+/// Quota and threshold of this session's own, so high that nothing is used up, and a flow that none of the packets
+/// here belongs to.
+fn arm(plan: &mut SessionPlan, index: u32) {
+    let mixed = index.wrapping_mul(0x85eb_ca6b);
+    plan.quota_octets = Some((1 << 40) + u64::from(mixed));
+    plan.lost_packets = Some(1_000_000 + u64::from(mixed >> 16));
+    let style = &dialect(index).profile().flow;
+    if !style.as_ref().is_some_and(|flow| flow.with_session) {
+        return;
+    }
+    let port = FIRST_PORT + mixed % PORTS;
+    let to = format!("permit out 17 from 192.0.2.1/32 {port} to assigned");
+    plan.flow = Some(sluice_smf::Flow {
+        packets: FlowPackets::Described(to.into()),
+        precedence: Precedence(100),
+        qfi: Qfi::new(5).unwrap_or_default(),
+        mbr: plan.flow_mbr,
+        gbr: None,
+    });
+}
+
 fn gnb_teid(index: u32, gnb: u8) -> u32 {
     0x1000_0000 + index * GNBS as u32 + u32::from(gnb)
 }
+
+/// Ports of flows' filters, which many sessions share.
+const FIRST_PORT: u32 = 20_000;
+const PORTS: u32 = 1_000;
 
 /// The highest rate, and the only one where all are the same.
 const TOP_KBPS: f64 = 10_000_000.0;
@@ -183,6 +211,8 @@ pub struct Variety {
     pub peers: Peers,
     /// Values of session AMBR and flow MBR.
     ambrs: u32,
+    /// URRs have quotas and thresholds, and sessions a filtered flow.
+    is_armed: bool,
 }
 
 impl Variety {
@@ -191,7 +221,22 @@ impl Variety {
         Self {
             peers: Peers::new(peers),
             ambrs: ambrs.max(1),
+            is_armed: false,
         }
+    }
+
+    /// The same with quotas, thresholds and a flow in each session.
+    #[must_use]
+    pub fn armed(self) -> Self {
+        Self {
+            is_armed: true,
+            ..self
+        }
+    }
+
+    /// Whether sessions have quotas, thresholds and a flow.
+    pub fn is_armed(self) -> bool {
+        self.is_armed
     }
 
     /// All sessions alike: 16 gNBs and one rate.

@@ -7,6 +7,7 @@ use super::port::N4Port;
 use super::script::Script;
 use super::subscribers::{Subscribers, Variety};
 use super::turns::{Spent, spend, turn, turn_or_rest};
+use crate::path::filters::Filters;
 use crate::path::io::{BenchIo, Pool};
 use crate::path::memory;
 use crate::path::testbed::{Failure, Size, Testbed as PathWorld, start, time};
@@ -24,6 +25,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const SERIES: u32 = 100_000;
 /// TEIDs of ours at the least.
 const ENDPOINTS_MIN: u32 = 1 << 22;
+/// As if an armed session had so many PDRs beside the default one in each direction: two blocks of rules. Some dialects
+/// have more tunnels than one.
+const ARMED_PDRS: u16 = 9;
 /// Requests under way at a time while sessions are established and connected.
 const WINDOW: usize = 256;
 
@@ -82,6 +86,10 @@ impl<P: Packet> Testbed<P> {
                 .next_power_of_two()
                 .max(ENDPOINTS_MIN),
             peers: variety.peers,
+            filters: match variety.is_armed() {
+                true => Filters::shared(ARMED_PDRS, 1),
+                false => Filters::NONE,
+            },
             ..Size::of(sessions)
         };
         let (core, [worker]) = start(size, [io])?;

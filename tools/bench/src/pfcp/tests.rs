@@ -16,13 +16,17 @@ use sluice_port_sim::{HeapPacket, HeapPool};
 const SESSIONS: u32 = 1_000;
 
 fn world(pool: &HeapPool) -> (Testbed<HeapPacket>, PortWire<HeapPacket>) {
+    world_of(pool, Variety::new(300, 17))
+}
+
+fn world_of(pool: &HeapPool, variety: Variety) -> (Testbed<HeapPacket>, PortWire<HeapPacket>) {
     let allowed = thread::allowed_cpus().unwrap();
     let cpus = Cpus {
         n4: allowed[0],
         worker: *allowed.last().unwrap(),
     };
     let (port, wire) = port::pair(fresh(pool));
-    let world = Testbed::build(SESSIONS, Variety::new(300, 17), fresh(pool), port, cpus).unwrap();
+    let world = Testbed::build(SESSIONS, variety, fresh(pool), port, cpus).unwrap();
     (world, wire)
 }
 
@@ -79,6 +83,27 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     let standing = world.subscribers.flows().unwrap().len() as u64;
     assert!(standing > u64::from(SESSIONS) / 2 && standing < u64::from(SESSIONS));
     assert!(world.prove().unwrap() >= 2 * standing);
+    assert_eq!((pool.live(), pool.leaked()), (0, 0));
+}
+
+#[test]
+fn armed_sessions_of_all_dialects_live_and_carry_packets_afterwards() {
+    let pool = HeapPool::default();
+    let (mut world, _) = world_of(&pool, Variety::new(300, 17).armed());
+    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    world.populate(&mut door, &mut wire).unwrap();
+    assert!(world.core.up.in_use().usage_records >= SESSIONS as usize);
+    for _ in 0..3 {
+        let (mut script, mut log) = (Script::default(), Log::new(2_000));
+        script.mixed(&mut world.subscribers, 2_000);
+        let ends = (&mut door, &mut wire);
+        let pace = Pace::Closed(64);
+        world.lap(ends, &script, pace, Loop::N4, &mut log).unwrap();
+        world.judge(&script, &log).unwrap();
+    }
+    world.connect_all(&mut door, &mut wire).unwrap();
+    let standing = world.subscribers.flows().unwrap().len() as u64;
+    assert!(standing > 0 && world.prove().unwrap() >= 2 * standing);
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }
 
