@@ -7,6 +7,7 @@
 mod contexts;
 mod crossings;
 mod flows;
+mod followed;
 mod handover;
 mod handover_collisions;
 mod handover_flows;

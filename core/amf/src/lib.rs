@@ -200,6 +200,11 @@ impl Amf {
         state.take_effects(effects);
     }
 
+    /// Whether messages of UEs are wanted as octets ([`Effect::Seen`]), NAS without its protection.
+    pub fn follow(&mut self, is_followed: bool) {
+        self.state.borrow_mut().is_followed = is_followed;
+    }
+
     /// What gNBs keep away now.
     pub fn overloaded(&self) -> Option<Overload> {
         self.state.borrow().overload

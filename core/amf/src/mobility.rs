@@ -419,12 +419,15 @@ impl Amf {
         association: AssociationId,
         amf: sluice_n2::AmfUeId,
     ) -> Option<(UeId, ConnectionId)> {
-        let state = self.state.borrow();
+        let state = &mut *self.state.borrow_mut();
         let id = ConnectionId::from_ngap(amf);
         let connection = state.connections.get(id.0)?;
-        let is_it =
-            connection.association == association && state.role(connection.ue, id) == Role::Target;
-        is_it.then_some((connection.ue, id))
+        let (ue, at) = (connection.ue, connection.association);
+        if at != association || state.role(ue, id) != Role::Target {
+            return None;
+        }
+        state.of_ue = Some(ue);
+        Some((ue, id))
     }
 
     /// Names that nobody knows here.
@@ -573,6 +576,7 @@ impl Amf {
         };
         {
             let state = &mut *self.state.borrow_mut();
+            state.of_ue = Some(ue);
             state.line("gNB", "AMF", "1", "Path Switch Request", ue);
         }
         path_switch::begin(self, association, ue, source, request);

@@ -60,6 +60,7 @@ impl Amf {
             Some((ue, count)) => {
                 // It is that UE: the connection is its own, and what it did before is over.
                 self.lose_ue_for(ue, new);
+                self.state.borrow_mut().see_as(new, ue);
                 let message = self.decipher(ue, count, message);
                 self.of_ue_nas(
                     ue,
@@ -140,6 +141,7 @@ impl Amf {
 
     /// Reads a plain message, and tells the UE of one that cannot be read.
     fn read(&mut self, ue: UeId, plain: &[u8]) -> Option<Uplink> {
+        self.state.borrow_mut().see_nas(ue, true, plain);
         match Uplink::decode(plain) {
             Ok(message) => Some(message),
             Err(unreadable) => {
@@ -348,6 +350,7 @@ impl Amf {
         if let Some(security) = state.ues.get(ue.0).and_then(|ue| ue.security.as_ref()) {
             security.context.cipher_container(count, &mut container);
         }
+        state.see_whole(ue, &container);
         match (Uplink::decode(&container), message) {
             (Ok(Uplink::RegistrationRequest(inner)), Uplink::RegistrationRequest(outer)) => {
                 let kind = outer.kind;

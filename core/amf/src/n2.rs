@@ -5,7 +5,7 @@ use sluice_n2::{
     AmfUeId, Cause, Connection as Ids, FromAmf, FromRan, InitialUeMessage, Location,
     PagingCapability, RadioCapability, RanUeId,
 };
-use sluice_sbi::{AssociationId, Effect, Line};
+use sluice_sbi::{AssociationId, Effect, Line, ReferencePoint};
 
 use crate::Amf;
 use crate::collisions::{self, Input as Collision, Running};
@@ -20,6 +20,24 @@ use crate::ue::{Connection, ConnectionId, Ue, UeId};
 impl Amf {
     /// A message of a gNB.
     pub(crate) fn n2(&mut self, association: AssociationId, octets: &[u8]) {
+        let before = {
+            let state = &mut *self.state.borrow_mut();
+            state.of_ue = None;
+            state.effects.len()
+        };
+        self.take_n2(association, octets);
+        // It is known now whose it was; what followed from it comes behind it.
+        let state = &mut *self.state.borrow_mut();
+        if state.is_followed && state.of_ue.is_some() {
+            state.see(ReferencePoint::N2, state.of_ue, true, octets);
+            if let Some(seen) = state.effects.pop() {
+                let at = before.min(state.effects.len());
+                state.effects.insert(at, seen);
+            }
+        }
+    }
+
+    fn take_n2(&mut self, association: AssociationId, octets: &[u8]) {
         let message = match FromRan::decode(octets) {
             Ok(message) => message,
             Err(faulty) => {
@@ -187,6 +205,7 @@ impl Amf {
             };
             return self.indicate(association, Some(ids), Cause::Misc(0));
         };
+        self.state.borrow_mut().of_ue = Some(ue);
         self.initial_nas(ue, &message.nas);
         // Nothing came of it: the gNB need not keep the UE.
         self.end_if_idle(ue);
@@ -214,14 +233,16 @@ impl Amf {
         association: AssociationId,
         ids: (AmfUeId, RanUeId),
     ) -> Result<(UeId, ConnectionId), Cause> {
-        let state = self.state.borrow();
+        let state = &mut *self.state.borrow_mut();
         let id = ConnectionId::from_ngap(ids.0);
         let connection = state.connections.get(id.0);
         let connection = connection.filter(|connection| connection.association == association);
         let connection = connection.ok_or(Cause::UNKNOWN_LOCAL_ID)?;
-        (connection.ran == ids.1)
-            .then_some((connection.ue, id))
-            .ok_or(Cause::INCONSISTENT_REMOTE_ID)
+        if connection.ran != ids.1 {
+            return Err(Cause::INCONSISTENT_REMOTE_ID);
+        }
+        state.of_ue = Some(connection.ue);
+        Ok((connection.ue, id))
     }
 
     /// NG Reset: all UEs of a gNB, or some, are idle (TS 38.413, 8.7.4.2.2).

@@ -64,14 +64,12 @@ pub(crate) async fn run(
 /// Protected with keys that the UE is only told of by this message.
 fn send(p: &Procedure, command: &Downlink) -> Result<(), Refusal> {
     p.with(|state| {
+        let plain = command.encode();
+        state.see_nas(p.ue, false, &plain);
         let ue = state.ues.get_mut(p.ue.0);
         let security = ue.and_then(|ue| ue.new_security.as_mut());
         let protected = security
-            .and_then(|security| {
-                security
-                    .context
-                    .protect(Header::IntegrityNew, &command.encode())
-            })
+            .and_then(|security| security.context.protect(Header::IntegrityNew, &plain))
             .ok_or(Refusal::Silent("the new keys are used up"))?;
         state.line("AMF", "UE", "9d", command.name(), p.ue);
         state.send_octets(p.ue, protected);

@@ -8,7 +8,7 @@ use sluice_n1::{Downlink, Header};
 use sluice_n2::{FromAmf, Overload, RanUeId, SupportedArea};
 use sluice_sbi::{
     AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Instant, Line, Message, Nf, Now,
-    Random, Slab, TaskId,
+    Random, ReferencePoint, Seen, Slab, TaskId,
 };
 
 use crate::config::Config;
@@ -78,6 +78,10 @@ pub(crate) struct State {
     pub calls: Calls<Waiter>,
     pub commits: BTreeMap<CommitId, UeId>,
     pub effects: Vec<Effect>,
+    /// Whether somebody follows UEs, and wants messages as octets.
+    pub is_followed: bool,
+    /// Whom the message of a gNB was about that is being taken, if it is known.
+    pub of_ue: Option<UeId>,
     pub counters: Counters,
     /// What gNBs keep away, if they do.
     pub overload: Option<Overload>,
@@ -111,6 +115,8 @@ impl State {
             calls: Calls::new(limits::CALLS),
             commits: BTreeMap::new(),
             effects: Vec::new(),
+            is_followed: false,
+            of_ue: None,
             counters: Counters::default(),
             overload: None,
             departed: VecDeque::new(),
@@ -391,6 +397,9 @@ impl State {
     pub fn send_n2(&mut self, association: AssociationId, ue: Option<UeId>, message: &FromAmf) {
         let stream = ue.map_or(0, |ue| 1 + (ue.0.slot % 15) as u16);
         let octets = message.encode();
+        if ue.is_some() {
+            self.see(ReferencePoint::N2, ue, false, &octets);
+        }
         self.effects.push(Effect::N2 {
             association,
             stream,
@@ -418,6 +427,7 @@ impl State {
 
     fn protect_plain(&mut self, ue: UeId, plain: Vec<u8>) -> Option<Vec<u8>> {
         let is_secured = self.connection(ue)?.1.is_secured;
+        self.see_nas(ue, false, &plain);
         if !is_secured {
             return Some(plain);
         }
@@ -440,6 +450,56 @@ impl State {
     pub fn send_plain(&mut self, ue: UeId, plain: Vec<u8>) {
         if let Some(nas) = self.protect_plain(ue, plain) {
             self.send_octets(ue, nas);
+        }
+    }
+
+    /// A NAS message without protection, for whoever follows the UE.
+    pub fn see_nas(&mut self, ue: UeId, is_received: bool, plain: &[u8]) {
+        self.see(ReferencePoint::N1, Some(ue), is_received, plain);
+    }
+
+    /// A message as octets, for whoever follows the UE.
+    pub fn see(&mut self, at: ReferencePoint, ue: Option<UeId>, is_received: bool, octets: &[u8]) {
+        if !self.is_followed {
+            return;
+        }
+        let known = ue.and_then(|ue| self.ues.get(ue.0));
+        self.effects.push(Effect::Seen(Box::new(Seen {
+            at,
+            is_received,
+            supi: known.and_then(|ue| ue.supi),
+            ue: ue.map(|ue| ue.number()),
+            octets: octets.to_vec(),
+        })));
+    }
+
+    /// The message that was seen last is the cleartext part of this one, which has come in its container
+    /// (TS 24.501, 4.4.6).
+    pub fn see_whole(&mut self, ue: UeId, plain: &[u8]) {
+        let is_it = |seen: &Seen| seen.at == ReferencePoint::N1 && seen.ue == Some(ue.number());
+        let last = self
+            .effects
+            .iter_mut()
+            .rev()
+            .find_map(|effect| match effect {
+                Effect::Seen(seen) if is_it(seen) => Some(seen),
+                _ => None,
+            });
+        if let Some(seen) = last {
+            seen.octets = plain.to_vec();
+        }
+    }
+
+    /// Messages of a new UE were those of one that is known.
+    pub fn see_as(&mut self, new: UeId, known: UeId) {
+        self.of_ue = Some(known);
+        let supi = self.ues.get(known.0).and_then(|ue| ue.supi);
+        for effect in &mut self.effects {
+            if let Effect::Seen(seen) = effect
+                && seen.ue == Some(new.number())
+            {
+                (seen.ue, seen.supi) = (Some(known.number()), supi);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use crate::daemon::Daemon;
 use crate::metrics;
 use crate::qos::{self, Wanted};
 use crate::reload;
+use crate::trace;
 use crate::view;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -48,6 +49,14 @@ pub enum Request {
     Flow {
         /// Whose.
         imsi: String,
+    },
+    /// Messages of a UE as octets since the last time that this was asked, from the first time on.
+    Trace {
+        /// Whose; none: of all.
+        imsi: Option<String>,
+        /// Nobody follows it any more.
+        #[serde(default)]
+        ends: bool,
     },
     /// What was refused, the newest, and all by cause.
     Refusals,
@@ -190,6 +199,11 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
         Request::Gnbs => view::gnbs(daemon),
         Request::Procedures => view::procedures(daemon),
         Request::Flow { imsi } => of(imsi, |supi| view::flow(daemon, supi)),
+        Request::Trace { imsi: None, ends } => trace::answer(daemon, None, *ends),
+        Request::Trace {
+            imsi: Some(imsi),
+            ends,
+        } => of(imsi, |supi| trace::answer(daemon, Some(*supi), *ends)),
         Request::Refusals => daemon.refusals.view(),
         Request::Counters => view::counters(daemon),
         Request::Metrics => json!({ "text": metrics::text(daemon) }),

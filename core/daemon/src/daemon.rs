@@ -9,6 +9,7 @@ use crate::needs;
 use crate::refusals::{RefusalLog, Strangers};
 use crate::reload::Reload;
 use crate::store::{Outcome, Subscribers, Taken, provision};
+use crate::trace::Trace;
 use sluice_core::charging::Records;
 use sluice_core::{Runtime, system};
 use sluice_host::signal::Shutdown;
@@ -31,6 +32,8 @@ const QUESTIONS_OF_A_TURN: usize = 4;
 pub(crate) struct Daemon {
     pub runtime: Runtime,
     pub flow: Flow,
+    /// Who is followed.
+    pub trace: Option<Trace>,
     pub refusals: RefusalLog,
     strangers: Strangers,
     pub started: Instant,
@@ -67,6 +70,7 @@ impl Daemon {
         Self {
             runtime,
             flow: Flow::default(),
+            trace: None,
             refusals: RefusalLog::default(),
             strangers: Strangers::default(),
             started: Instant::now(),
@@ -223,6 +227,7 @@ impl Daemon {
 
     /// What was said and refused since the last turn.
     fn said(&mut self) {
+        self.see();
         for line in self.runtime.take_ladder().0 {
             log(&line);
             self.flow.add(line);

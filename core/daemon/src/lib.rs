@@ -32,6 +32,7 @@ mod qos;
 mod refusals;
 mod reload;
 mod store;
+mod trace;
 mod view;
 
 use args::{CheckScope, CoreArgs};

@@ -7,6 +7,7 @@ use crate::call::CallId;
 use crate::ladder::Line;
 use crate::message::Message;
 use crate::refused::Refused;
+use crate::seen::Seen;
 use crate::time::{Instant, Now};
 
 /// A kind of network function. There is one of each in a box.
@@ -147,6 +148,8 @@ pub enum Effect {
     Ladder(Line),
     /// What an operator is told of a request that was refused.
     Refused(Box<Refused>),
+    /// Octets of a message, for whoever follows its UE.
+    Seen(Box<Seen>),
 }
 
 /// A network function: one deterministic function.

@@ -18,6 +18,7 @@ mod ladder;
 mod message;
 mod pcc;
 mod refused;
+mod seen;
 pub mod server;
 mod slab;
 mod subscription;
@@ -49,6 +50,7 @@ pub use pcc::{
     PccRules, Ports, RULES, RuleName,
 };
 pub use refused::Refused;
+pub use seen::{ReferencePoint, Seen};
 pub use slab::{Key, Slab};
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};

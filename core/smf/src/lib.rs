@@ -28,6 +28,7 @@ mod restoration;
 mod resumption;
 mod rules;
 mod rules_of_handover;
+mod seen;
 mod session;
 mod state;
 mod tallies;
@@ -113,6 +114,11 @@ impl Smf {
         let id = state.by_identity.get(&(*supi, identity))?;
         let session = state.sessions.get(id.0)?;
         Some((session.downlink.is_some(), session.address))
+    }
+
+    /// Whether messages about sessions are wanted as octets ([`Effect::Seen`]).
+    pub fn follow(&mut self, is_followed: bool) {
+        self.state.borrow_mut().is_followed = is_followed;
     }
 
     /// Charging records since the last call, oldest first.

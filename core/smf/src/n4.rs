@@ -82,9 +82,10 @@ impl State {
     }
 
     fn flush(&mut self, sent: Sent) {
-        let messages = sent.0.into_iter();
-        self.effects
-            .extend(messages.map(|(to, octets)| Effect::N4 { to, octets }));
+        for (to, octets) in sent.0 {
+            self.see_n4(false, &octets);
+            self.effects.push(Effect::N4 { to, octets });
+        }
     }
 
     /// Associates with each UPF that it is not associated with, when it is time to try. With `retain` it is
@@ -164,6 +165,7 @@ impl State {
         let mut answers = Vec::new();
         for message in sluice_n4::messages(octets) {
             let (mut sent, now) = (Sent::default(), self.n4_now());
+            self.see_n4(true, message);
             match self.endpoint.handle(now, from, message, &mut sent) {
                 N4Input::Nothing => {
                     self.flush(sent);

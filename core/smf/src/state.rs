@@ -127,6 +127,8 @@ pub(crate) struct State {
     pub guaranteed: BTreeMap<Budget, (u64, u64)>,
     pub records: VecDeque<ChargingRecord>,
     pub effects: Vec<Effect>,
+    /// Whether somebody follows UEs, and wants messages as octets.
+    pub is_followed: bool,
     /// The session that was refused last, and the cause.
     pub refused_for: Option<(SessionId, String)>,
     pub counters: Counters,
@@ -162,6 +164,7 @@ impl State {
             guaranteed: BTreeMap::new(),
             records: VecDeque::new(),
             effects: Vec::new(),
+            is_followed: false,
             refused_for: None,
             counters: Counters::default(),
         }

@@ -20,7 +20,7 @@ use sluice_n2::Overload;
 use sluice_pcf::Pcf;
 use sluice_sbi::{
     AssociationId, CallId, CommitId, Effect, Input, Instant, Ladder, Message, NetworkFunction, Nf,
-    Now, Problem, Refused, Removal, RequestId,
+    Now, Problem, Refused, Removal, RequestId, Seen,
 };
 use sluice_security::Sqn;
 use sluice_security::suci::HomeKey;
@@ -32,6 +32,9 @@ pub const LINES: usize = 8192;
 
 /// Refusals that wait to be taken; the oldest go.
 pub const REFUSALS: usize = 1024;
+
+/// Messages as octets that wait to be taken; the oldest go.
+pub const SEEN: usize = 16_384;
 
 /// A message for a gNB.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,6 +91,7 @@ pub struct Core {
     contexts: ContextStore,
     ladder: Ladder,
     refused: VecDeque<Refused>,
+    seen: VecDeque<Seen>,
     to_ran: Vec<ToRan>,
     to_upf: Vec<ToUpf>,
 }
@@ -110,6 +114,7 @@ impl Core {
             contexts: ContextStore::default(),
             ladder: Ladder::default(),
             refused: VecDeque::new(),
+            seen: VecDeque::new(),
             to_ran: Vec::new(),
             to_upf: Vec::new(),
         }
@@ -338,6 +343,22 @@ impl Core {
         &self.ausf
     }
 
+    /// Whether messages of UEs are wanted as octets, NAS without its protection.
+    pub fn follow_ues(&mut self, is_followed: bool) {
+        self.amf.follow(is_followed);
+        if let Some(smf) = &mut self.smf {
+            smf.follow(is_followed);
+        }
+        if !is_followed {
+            self.seen.clear();
+        }
+    }
+
+    /// Messages since the last call, in their order.
+    pub fn take_seen(&mut self) -> Vec<Seen> {
+        self.seen.drain(..).collect()
+    }
+
     /// The AMF, for operators.
     pub fn amf(&self) -> &Amf {
         &self.amf
@@ -488,6 +509,13 @@ impl Core {
                     self.refused.pop_front();
                 }
                 self.refused.push_back(*refused);
+            }
+            Effect::Seen(seen) => {
+                // Nobody took the oldest.
+                if self.seen.len() >= SEEN {
+                    self.seen.pop_front();
+                }
+                self.seen.push_back(*seen);
             }
         }
     }

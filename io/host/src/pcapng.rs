@@ -27,6 +27,34 @@ pub enum FrameDirection {
     Out,
 }
 
+/// What an interface's frames are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkType {
+    /// Ethernet frames.
+    Ethernet,
+    /// Messages without the layers below, as Wireshark exports them ([`exported_pdu`]).
+    ExportedPdu,
+}
+
+/// Tags in front of an exported message (epan/exported_pdu.h of Wireshark).
+const TAG_DISSECTOR_NAME: u16 = 12;
+const TAG_END: u16 = 0;
+
+/// A message, and the name of the dissector that Wireshark is to read it by: `nas-5gs`, `ngap`, `pfcp`.
+pub fn exported_pdu(dissector: &str, message: &[u8]) -> Vec<u8> {
+    // Tags are padded to four octets, which their length counts.
+    let length = dissector.len().next_multiple_of(4);
+    let mut octets = Vec::with_capacity(8 + length + message.len());
+    octets.extend(TAG_DISSECTOR_NAME.to_be_bytes());
+    octets.extend(u16::try_from(length).unwrap_or(0).to_be_bytes());
+    octets.extend(dissector.as_bytes());
+    octets.resize(4 + length, 0);
+    octets.extend(TAG_END.to_be_bytes());
+    octets.extend([0, 0]);
+    octets.extend(message);
+    octets
+}
+
 /// A frame to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
@@ -57,6 +85,21 @@ impl<W: Write> Writer<W> {
         application: &str,
         interfaces: impl IntoIterator<Item = &'n str>,
     ) -> io::Result<Self> {
+        let ethernet = interfaces
+            .into_iter()
+            .map(|name| (name, LinkType::Ethernet));
+        Self::begin_with(to, application, ethernet)
+    }
+
+    /// The same, with what the frames of each are.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn begin_with<'n>(
+        to: W,
+        application: &str,
+        interfaces: impl IntoIterator<Item = (&'n str, LinkType)>,
+    ) -> io::Result<Self> {
         let application = application.to_owned().into();
         let section = SectionHeaderBlock {
             endianness: Endianness::native(),
@@ -64,20 +107,33 @@ impl<W: Write> Writer<W> {
             ..SectionHeaderBlock::default()
         };
         let mut writer = PcapNgWriter::with_section_header(to, section).map_err(io_error)?;
-        for name in interfaces {
-            // No limit of what is captured; times in 10^-9 s.
-            let interface = InterfaceDescriptionBlock {
-                linktype: DataLink::ETHERNET,
-                snaplen: 0,
-                options: vec![
-                    InterfaceDescriptionOption::IfName(name.into()),
-                    InterfaceDescriptionOption::IfTsResol(9),
-                ],
-            };
-            writer.write_pcapng_block(interface).map_err(io_error)?;
-        }
         writer.get_mut().flush()?;
-        Ok(Self(writer))
+        let mut this = Self(writer);
+        for (name, link) in interfaces {
+            this.add_interface(name, link)?;
+        }
+        Ok(this)
+    }
+
+    /// One more interface, behind those that there are.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn add_interface(&mut self, name: &str, link: LinkType) -> io::Result<()> {
+        // No limit of what is captured; times in 10^-9 s.
+        let interface = InterfaceDescriptionBlock {
+            linktype: match link {
+                LinkType::Ethernet => DataLink::ETHERNET,
+                LinkType::ExportedPdu => DataLink::WIRESHARK_UPPER_PDU,
+            },
+            snaplen: 0,
+            options: vec![
+                InterfaceDescriptionOption::IfName(name.into()),
+                InterfaceDescriptionOption::IfTsResol(9),
+            ],
+        };
+        self.0.write_pcapng_block(interface).map_err(io_error)?;
+        self.0.get_mut().flush()
     }
 
     /// Writes a frame.
@@ -134,6 +190,55 @@ mod tests {
             wire_bytes: 60,
             comment,
         }
+    }
+
+    #[test]
+    fn tshark_reads_messages_by_the_dissector_that_they_name() {
+        if !tool::is_installed("tshark") {
+            println!("skipped: needs tshark");
+            return;
+        }
+        let path = std::env::temp_dir().join(format!("sluice-pdu-{}.pcapng", std::process::id()));
+        let file = std::fs::File::create(&path).expect("a file");
+        let interfaces = [("n1", LinkType::ExportedPdu), ("n3", LinkType::Ethernet)];
+        let mut writer = Writer::begin_with(file, "sluice", interfaces).expect("begin");
+        // Registration Complete (TS 24.501, 8.2.8), and a Heartbeat Request (TS 29.244, 7.4.2.1).
+        let heartbeat = [0x20, 1, 0, 12, 0, 0, 1, 0, 0, 96, 0, 4, 0xe0, 0, 0, 0];
+        for (name, message) in [("nas-5gs", &[0x7e, 0, 0x43][..]), ("pfcp", &heartbeat)] {
+            let octets = exported_pdu(name, message);
+            let one = Frame {
+                bytes: &octets,
+                wire_bytes: 0,
+                ..frame(0, FrameDirection::In, "")
+            };
+            writer.frame(&one).expect("a frame");
+        }
+        writer
+            .frame(&frame(1, FrameDirection::Out, ""))
+            .expect("a frame");
+        let mut command = Command::new("tshark");
+        command.arg("-n").arg("-r").arg(&path);
+        command.args(["-T", "fields", "-E", "separator=|"]);
+        for field in [
+            "frame.protocols",
+            "nas_5gs.mm.message_type",
+            "pfcp.msg_type",
+        ] {
+            command.args(["-e", field]);
+        }
+        let text = tool::run(&mut command).expect("tshark reads it");
+        let _ = std::fs::remove_file(&path);
+        let rows: Vec<_> = text.lines().collect();
+        let [nas, pfcp, arp] = rows[..] else {
+            panic!("{text}");
+        };
+        assert!(nas.starts_with("exported_pdu:nas-5gs|"), "{text}");
+        assert!(nas.contains("|67|") || nas.contains("|0x43|"), "{text}");
+        assert!(
+            pfcp.starts_with("exported_pdu:pfcp|") && pfcp.ends_with("|1"),
+            "{text}"
+        );
+        assert!(arp.starts_with("eth:ethertype:arp|"), "{text}");
     }
 
     #[test]

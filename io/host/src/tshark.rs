@@ -26,6 +26,12 @@ const JUDGED_N2: &str = "sctp";
 const WRONG_N2: &str = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 \
     or (sctp.data_payload_proto_id == 60 and not ngap) or sctp.chunk_type == 6";
 
+/// What is judged of N1: all that was exported, and whether it is read as NAS.
+const JUDGED_NAS: &str = "exported_pdu";
+
+const WRONG_NAS: &str =
+    "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 or not nas-5gs";
+
 const OPTIONS: [&str; 5] = [
     "sctp.checksum:CRC 32c",
     "gtp.v1u_port:2152",
@@ -60,6 +66,20 @@ pub fn judge(pcap: &Path) -> Result<Verdict, ToolError> {
 /// The same of SCTP and NGAP on N2. An ABORT is a complaint, too.
 pub fn judge_n2(pcap: &Path) -> Result<Verdict, ToolError> {
     judge_by(pcap, JUDGED_N2, WRONG_N2)
+}
+
+/// The same of NAS that was exported without the layers below ([`crate::pcapng::exported_pdu`]).
+pub fn judge_nas(pcap: &Path) -> Result<Verdict, ToolError> {
+    judge_by(pcap, JUDGED_NAS, WRONG_NAS)
+}
+
+/// Types of those messages, in order: of 5GMM and, behind a space, of 5GSM inside (TS 24.501, 9.7), such as
+/// `0x41` and `0x67 0xc1`.
+pub fn nas_types(pcap: &Path) -> Result<Vec<String>, ToolError> {
+    let fields = ["nas_5gs.mm.message_type", "nas_5gs.sm.message_type"];
+    let rows = tshark(pcap, JUDGED_NAS, &fields)?;
+    let text = |row: &str| row.replace('\t', " ").trim().to_owned();
+    Ok(rows.lines().map(text).collect())
 }
 
 /// How many NGAP messages tshark recognises in a capture.

@@ -78,7 +78,9 @@ impl CtlArgs {
                 CtlQuery::Core(_) | CtlQuery::Subscribers(_) | CtlQuery::Hnkey(_)
             )
         };
-        let is_core = self.core || of_core(&self.query);
+        let of_subscriber = matches!(&self.query, CtlQuery::Trace(args)
+            if matches!(args.what, Followable::Subscriber(_)));
+        let is_core = self.core || of_subscriber || of_core(&self.query);
         let usual = if is_core { CORE_SOCKET } else { UPF_SOCKET };
         self.socket.as_deref().unwrap_or(Path::new(usual))
     }
@@ -192,8 +194,8 @@ pub enum CtlQuery {
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 pub struct TraceArgs {
     /// A UE's or a peer's address (ue:ADDRESS, peer:ADDRESS where it is both), or an F-TEID,
-    /// ours or a peer's: ADDRESS/TEID, the TEID decimal or 0x...
-    #[arg(value_name = "UE|PEER|F-TEID", value_parser = followable)]
+    /// ours or a peer's: ADDRESS/TEID, the TEID decimal or 0x...; an IMSI asks the core as well
+    #[arg(value_name = "UE|PEER|F-TEID|IMSI", value_parser = followable)]
     pub what: Followable,
     /// End after so many packets
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -204,6 +206,9 @@ pub struct TraceArgs {
     /// Write the frames, as received and as sent, to this pcapng file, with the verdicts as comments
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
+    /// With an IMSI: the control socket of the UPF, whose packets are followed [default: /run/sluice/upf.sock]
+    #[arg(long, value_name = "PATH")]
+    pub upf_socket: Option<PathBuf>,
 }
 
 /// Which session is meant.
@@ -221,7 +226,7 @@ fn which_session(text: &str) -> Result<WhichSession, String> {
 }
 
 /// Whose packets can be followed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Followable {
     /// A UE's, of IPv6 any of its addresses.
     Ue(IpAddr),
@@ -231,6 +236,8 @@ pub enum Followable {
     Address(IpAddr),
     /// A tunnel's.
     FTeid(IpAddr, u32),
+    /// A subscriber's, by its IMSI, and all that is said of it.
+    Subscriber(String),
 }
 
 fn followable(text: &str) -> Result<Followable, String> {
@@ -239,7 +246,10 @@ fn followable(text: &str) -> Result<Followable, String> {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
     };
-    let found = if let Some(ue) = text.strip_prefix("ue:") {
+    let is_imsi = (6..=15).contains(&text.len()) && text.bytes().all(|one| one.is_ascii_digit());
+    let found = if is_imsi {
+        Some(Followable::Subscriber(text.to_owned()))
+    } else if let Some(ue) = text.strip_prefix("ue:") {
         address(ue).map(Followable::Ue)
     } else if let Some(peer) = text.strip_prefix("peer:") {
         address(peer).map(Followable::Peer)
@@ -252,8 +262,8 @@ fn followable(text: &str) -> Result<Followable, String> {
         address(text).map(Followable::Address)
     };
     found.ok_or_else(|| {
-        "expected an address such as 10.45.0.7 or 2001:db8::7 (or ue:..., peer:...), or an F-TEID \
-         such as 192.0.2.1/0x80000007"
+        "expected an address such as 10.45.0.7 or 2001:db8::7 (or ue:..., peer:...), an F-TEID \
+         such as 192.0.2.1/0x80000007, or an IMSI such as 001010000000001"
             .to_owned()
     })
 }
@@ -390,6 +400,10 @@ mod tests {
             ("192.0.2.1/16", Some(Followable::FTeid(n3.into(), 16))),
             ("192.0.2.1/0", None),
             ("192.0.2.1/0x100000000", None),
+            (
+                "001010000000001",
+                Some(Followable::Subscriber("001010000000001".to_owned())),
+            ),
             ("peer:gnb", None),
             ("", None),
         ] {

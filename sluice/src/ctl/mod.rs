@@ -1,6 +1,7 @@
 //! `sluice ctl`: client of the local socket of a running UPF or core.
 
 mod core;
+pub mod follow;
 mod print;
 mod trace;
 

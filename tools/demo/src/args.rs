@@ -17,20 +17,36 @@ pub struct DemoArgs {
     /// UEs that attach and send traffic, 1 to 64
     #[arg(long, value_name = "N", default_value = "3", value_parser = ues)]
     pub ues: u32,
-    /// UEs register with `sluice core` over N1 and N2 through SCTP, and have sessions and traffic
-    #[arg(long, conflicts_with = "driver")]
+    /// The part with `sluice core` alone: UEs register over N1 and N2 through SCTP
+    #[arg(long, conflicts_with_all = ["driver", "upf"])]
     pub core: bool,
+    /// The part with an emulated SMF alone, as with another driver than af_packet
+    #[arg(long)]
+    pub upf: bool,
     /// How packets get between the namespaces and the UPF
     #[arg(long, value_enum, default_value_t = Driver::AfPacket)]
     pub driver: Driver,
 }
 
+impl DemoArgs {
+    /// Whether the UPF with an emulated SMF is a part.
+    pub fn shows_upf(&self) -> bool {
+        !self.core
+    }
+
+    /// Whether the core is a part.
+    pub fn shows_core(&self) -> bool {
+        self.core || !self.upf && self.driver == Driver::AfPacket
+    }
+}
+
 /// Shown by `sluice demo --help`.
 pub const DEMO_EXAMPLES: &str = "\
 Examples:
-  sluice demo                           a UPF, an SMF and gNBs with UEs; runs until Ctrl-C
+  sluice demo                           the UPF with an emulated SMF; then with the core, until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
-  sluice demo --core --once             UEs register with the core, and have sessions of it, step by step
+  sluice demo --core --once             the core alone: registration, sessions, paging, handover, QoS flows
+  sluice demo --upf                     the UPF with an emulated SMF, round after round until Ctrl-C
   sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
 
 What passes N3 and N4 is captured and judged by tshark. Of the UEs' TCP and UDP it reads one packet
@@ -85,6 +101,19 @@ mod tests {
         let args: DemoArgs = parsed("test --core --once --ues 2").unwrap();
         assert!(args.core && args.ues == 2);
         assert!(parsed::<DemoArgs>("test --core --driver af_xdp").is_err());
+        assert!(parsed::<DemoArgs>("test --core --upf").is_err());
+    }
+
+    #[test]
+    fn both_parts_are_shown_unless_one_is_asked_for() {
+        let parts = |line: &str| {
+            let args = parsed::<DemoArgs>(line).unwrap();
+            (args.shows_upf(), args.shows_core())
+        };
+        assert_eq!(parts("test"), (true, true));
+        assert_eq!(parts("test --core"), (false, true));
+        assert_eq!(parts("test --upf"), (true, false));
+        assert_eq!(parts("test --driver memif"), (true, false));
     }
 
     #[test]

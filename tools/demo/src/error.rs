@@ -8,7 +8,7 @@ use sluice_host::capture::CaptureError;
 use sluice_host::env_check::Missing;
 use sluice_host::tool::ToolError;
 use sluice_ran::RanError;
-use sluice_sctp::OpenError;
+use sluice_sctp::OpeningError;
 use sluice_smf::SmfError;
 
 use sluice::ctl::CtlError;
@@ -31,7 +31,7 @@ pub(super) enum DemoError {
     #[error(transparent)]
     Ran(#[from] RanError),
     #[error(transparent)]
-    Sctp(#[from] OpenError),
+    Sctp(#[from] OpeningError),
     #[error(transparent)]
     Smf(#[from] SmfError),
     #[error(transparent)]

@@ -12,11 +12,12 @@
 //! | `checks`, `report` | what must hold, and the outcome |
 //! | `host`, `phase` | what the host lost, and what is repeated for it |
 //! | `watch` | the live table |
-//! | `registration` | `--core`: UEs that register with `sluice core` through SCTP, and have sessions of it |
+//! | `registration` | the second part: UEs that register with `sluice core` through SCTP, and have sessions of it |
 #![forbid(unsafe_code)]
 
 use std::io::Write as _;
 
+use serde::Serialize;
 use sluice_host::env_check::{self, Need};
 use sluice_host::netns;
 use sluice_host::signal::Shutdown;
@@ -62,17 +63,38 @@ pub fn run(args: &DemoArgs) -> Exit {
         eprintln!("sluice demo: {}", DemoError::Missing(lacking));
         return Exit::Lacking;
     }
-    if args.core {
-        return exit(registration::show(args));
-    }
     if let Some(lacking) = upf_config::lacks(args.driver) {
         eprintln!("sluice demo: {lacking}");
         return Exit::Lacking;
     }
-    exit(show(args).map(|report| {
-        print(&report, args.json);
-        report.is_good()
-    }))
+    exit(show(args))
+}
+
+/// Plays the parts, and prints what came of them; whether all was well.
+fn show(args: &DemoArgs) -> Result<bool, DemoError> {
+    let shutdown = Shutdown::install()?;
+    let stop = Stop(shutdown.flag());
+    let screen = Screen::new();
+    for name in netns::sweep()? {
+        screen.say(&format!("removed {name}, which a killed run had left"));
+    }
+    workdir::sweep();
+    if !args.shows_upf() {
+        let report = registration::show(args, &stop, &screen)?;
+        print(&report, || report.text(), args.json);
+        return Ok(report.is_good());
+    }
+    let until_done = DemoArgs {
+        once: args.once || args.shows_core(),
+        ..args.clone()
+    };
+    let mut report = show_upf(&until_done, &stop, &screen)?;
+    if args.shows_core() && !report.interrupted {
+        screen.step("the same UPF with the core in the SMF's place");
+        report.add_core(registration::show(args, &stop, &screen)?);
+    }
+    print(&report, || report.text(), args.json);
+    Ok(report.is_good())
 }
 
 fn exit(outcome: Result<bool, DemoError>) -> Exit {
@@ -95,16 +117,9 @@ fn needs() -> Vec<Need> {
 }
 
 /// Only what cannot even be reported is an error.
-fn show(args: &DemoArgs) -> Result<Report, DemoError> {
-    let shutdown = Shutdown::install()?;
-    let stop = Stop(shutdown.flag());
-    let screen = Screen::new();
-    for name in netns::sweep()? {
-        screen.say(&format!("removed {name}, which a killed run had left"));
-    }
-    workdir::sweep();
+fn show_upf(args: &DemoArgs, stop: &Stop, screen: &Screen) -> Result<Report, DemoError> {
     let mut report = Report::new(upf_config::driver_name(args.driver), screen.clone());
-    if let Err(error) = run::run(args, &stop, &screen, &mut report) {
+    if let Err(error) = run::run(args, stop, screen, &mut report) {
         // What fails while somebody wants the end, fails for that.
         report.interrupted = error.is_interruption() || stop.is_requested();
         report.error = Some(error.to_string());
@@ -127,12 +142,12 @@ fn show(args: &DemoArgs) -> Result<Report, DemoError> {
     Ok(report)
 }
 
-fn print(report: &Report, as_json: bool) {
+fn print(report: &impl Serialize, text: impl FnOnce() -> String, as_json: bool) {
     let text = if as_json {
         // Numbers, texts and lists can always be written.
         serde_json::to_string_pretty(report).unwrap_or_default()
     } else {
-        report.text()
+        text()
     };
     // A closed pipe (`| head`) is the reader's choice.
     let _ = writeln!(std::io::stdout(), "{text}");

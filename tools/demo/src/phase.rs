@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::checks::Check;
+use sluice::screen::Screen;
+
+use super::checks::{Check, Checks};
 use super::error::DemoError;
 use super::host::{Host, HostLosses};
-use super::report::Report;
-use super::run::DemoContext;
 
 /// A host that disturbs a phase so often is no place for a demo.
 const ATTEMPTS: u32 = 3;
@@ -14,6 +14,22 @@ const ATTEMPTS: u32 = 3;
 /// What of a phase's outcome the host alone is to blame for: senders that did not come to send as much
 /// as they were told to, in words.
 pub(super) type Starved = Vec<String>;
+
+/// A report from which findings can be taken back.
+pub(super) trait Findings {
+    /// How much there is at one moment.
+    type Mark;
+    /// How much there is now.
+    fn mark(&self) -> Self::Mark;
+    /// Checks since then that do not hold.
+    fn failed_since(&self, mark: &Self::Mark) -> Vec<Check>;
+    /// Forgets what was found since then.
+    fn back_to(&mut self, mark: Self::Mark);
+    /// What has been checked.
+    fn checks(&mut self) -> &mut Checks;
+    /// Attempts that do not count.
+    fn disturbed(&mut self) -> &mut Vec<Disturbed>;
+}
 
 /// An attempt that does not count.
 #[derive(Clone, Debug, Serialize)]
@@ -29,12 +45,12 @@ pub(super) struct Disturbed {
 
 /// Plays a phase; where the host lost packets meanwhile or starved a sender, all that was found is
 /// forgotten and the phase is played again, [`ATTEMPTS`] times in all.
-pub(super) fn undisturbed(
-    stage: &DemoContext<'_>,
+pub(super) fn undisturbed<R: Findings>(
+    screen: &Screen,
     host: &Host<'_>,
-    report: &mut Report,
+    report: &mut R,
     phase: &'static str,
-    mut act: impl FnMut(&mut Report) -> Result<Starved, DemoError>,
+    mut act: impl FnMut(&mut R) -> Result<Starved, DemoError>,
 ) -> Result<(), DemoError> {
     let mut attempt = 1;
     loop {
@@ -61,13 +77,13 @@ pub(super) fn undisturbed(
         if attempt == ATTEMPTS {
             let name = format!("{phase}: an attempt that the host does not disturb");
             let expected = format!("one of {ATTEMPTS}");
-            report.checks.holds(name, expected, what, false);
-            report.disturbed.push(disturbed);
+            report.checks().holds(name, expected, what, false);
+            report.disturbed().push(disturbed);
             return outcome.map(drop);
         }
-        stage.screen.say(&format!("  again   {what}"));
+        screen.say(&format!("  again   {what}"));
         report.back_to(mark);
-        report.disturbed.push(disturbed);
+        report.disturbed().push(disturbed);
         attempt += 1;
     }
 }

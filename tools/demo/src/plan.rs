@@ -3,7 +3,7 @@
 //! Links lie in 198.18.0.0/15, which RFC 2544 keeps for laboratories; UEs in a private range. IPv6 is
 //! of the prefix that RFC 3849 keeps for documentation.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use std::time::Duration;
 
 use sluice_ids::{Plmn, Tac, Tai};
@@ -17,9 +17,12 @@ pub(super) const N3_GNBS: [Ipv4Addr; 2] =
 pub(super) const N4_UPF: Ipv4Addr = Ipv4Addr::new(198, 18, 4, 1);
 pub(super) const N4_SMF: Ipv4Addr = Ipv4Addr::new(198, 18, 4, 2);
 pub(super) const N2_AMF: Ipv4Addr = Ipv4Addr::new(198, 18, 2, 1);
-pub(super) const N2_GNB: Ipv4Addr = Ipv4Addr::new(198, 18, 2, 11);
-/// The gNB's own; the AMF's is that of NGAP.
+pub(super) const N2_GNBS: [Ipv4Addr; 2] =
+    [Ipv4Addr::new(198, 18, 2, 11), Ipv4Addr::new(198, 18, 2, 12)];
+/// The first gNB's own, from where they count up; the AMF's is that of NGAP.
 pub(super) const GNB_SCTP_PORT: u16 = 38_413;
+/// Where the core's HTTP API is, in its namespace.
+pub(super) const CORE_API: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9471);
 /// The one slice of the core.
 pub(super) const SST: u8 = 1;
 /// Of the key with which UEs conceal who they are.
@@ -63,6 +66,9 @@ pub(super) const TCP_WINDOW_BYTES: u32 = 256 << 10;
 
 pub(super) const PING_COUNT: u32 = 20;
 pub(super) const PING_INTERVAL_S: f32 = 0.05;
+/// During handovers, so that those of all UEs happen meanwhile: at least so many, and more with many UEs.
+pub(super) const HANDOVER_PINGS: u32 = 80;
+pub(super) const HANDOVER_PINGS_PER_UE: u32 = 10;
 /// For the last answer.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
 /// The usual payload, and the one that fills the MTU behind 28 bytes of headers, of IPv6 48.

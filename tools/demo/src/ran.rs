@@ -86,6 +86,7 @@ impl Ran {
             uplink,
             downlink_teid: downlink_endpoint(gnb, index).teid,
             qfi,
+            rules: Default::default(),
             tun,
             has_framed_routes: false,
         })?;

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::captures::Judgement;
 use super::checks::{Check, Checks};
-use super::phase::Disturbed;
+use super::phase::{Disturbed, Findings};
+use super::registration::Report as CoreReport;
 use super::traffic::http::Http;
 use super::traffic::iperf::{TcpFlow, Udp};
 use super::traffic::ping::Ping;
@@ -45,6 +46,8 @@ pub(super) struct Report {
     pub(super) checks: Checks,
     /// The end of the UPF's log, when something went wrong.
     pub(super) upf_log: Vec<String>,
+    /// The part with the core. What it passed, failed and lost is in the sums above.
+    pub(super) core: Option<CoreReport>,
 }
 
 /// Packets that got lost, by who missed them.
@@ -147,26 +150,8 @@ impl Report {
             captures: Vec::new(),
             checks: Checks::new(screen),
             upf_log: Vec::new(),
+            core: None,
         }
-    }
-
-    /// Where it stands now.
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
-            checks: self.checks.len(),
-            loss: self.loss,
-        }
-    }
-
-    /// Checks since then that do not hold.
-    pub(super) fn failed_since(&self, mark: &Mark) -> Vec<Check> {
-        self.checks.failures_from(mark.checks)
-    }
-
-    /// Forgets checks and losses since then.
-    pub(super) fn back_to(&mut self, mark: Mark) {
-        self.checks.truncate(mark.checks);
-        self.loss = mark.loss;
     }
 
     /// Makes the sums.
@@ -175,6 +160,18 @@ impl Report {
         self.checks_failed = self.checks.failed();
         self.loss_packets = self.loss.total();
         self.sum_throughput();
+    }
+
+    /// Adds the part with the core.
+    pub(super) fn add_core(&mut self, core: CoreReport) {
+        self.checks_passed += core.checks_passed;
+        self.checks_failed += core.checks_failed;
+        self.loss_packets += core.loss_packets;
+        self.host_loss_packets += core.host_loss_packets;
+        self.duration_s += core.duration_s;
+        self.interrupted |= core.interrupted;
+        self.error = self.error.take().or_else(|| core.error.clone());
+        self.core = Some(core);
     }
 
     fn sum_throughput(&mut self) {
@@ -239,6 +236,9 @@ impl Report {
                 check.name, check.expected, check.got
             );
         }
+        if let Some(core) = &self.core {
+            let _ = writeln!(text, "with the core:\n{}\nin all:", core.text());
+        }
         let interrupted = if self.interrupted {
             "interrupted; "
         } else {
@@ -254,6 +254,35 @@ impl Report {
             self.checks_passed, self.checks_failed, self.loss_packets, self.duration_s
         );
         text
+    }
+}
+
+impl Findings for Report {
+    type Mark = Mark;
+
+    fn mark(&self) -> Mark {
+        Mark {
+            checks: self.checks.len(),
+            loss: self.loss,
+        }
+    }
+
+    fn failed_since(&self, mark: &Mark) -> Vec<Check> {
+        self.checks.failures_from(mark.checks)
+    }
+
+    /// Checks and losses.
+    fn back_to(&mut self, mark: Mark) {
+        self.checks.truncate(mark.checks);
+        self.loss = mark.loss;
+    }
+
+    fn checks(&mut self) -> &mut Checks {
+        &mut self.checks
+    }
+
+    fn disturbed(&mut self) -> &mut Vec<Disturbed> {
+        &mut self.disturbed
     }
 }
 
@@ -290,6 +319,22 @@ mod tests {
         report.finish();
         assert!(report.is_good());
         assert_eq!(report.checks_passed, 1);
+    }
+
+    #[test]
+    fn the_part_with_the_core_counts() {
+        let mut core = CoreReport::new(Screen::silent());
+        core.checks_passed = 3;
+        let mut report = Report::new("af_packet", Screen::silent());
+        report.checks.equal("kept", 1, 1);
+        report.finish();
+        report.add_core(core);
+        assert!(report.is_good() && report.checks_passed == 4);
+        let mut core = CoreReport::new(Screen::silent());
+        (core.checks_failed, core.loss_packets) = (1, 2);
+        report.add_core(core);
+        assert!(!report.is_good() && report.loss_packets == 2);
+        assert!(report.text().contains("with the core"));
     }
 
     #[test]

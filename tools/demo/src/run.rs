@@ -143,7 +143,7 @@ fn with_servers(
     acts::attach(stage, &mut core, &mut ran).in_step("sessions")?;
     report.ues = ran.ues.iter().map(ue_report).collect();
     let host = Host::watch(stage.topology, &places(&ran), &upf.ctl, lost_by_bridge)?;
-    undisturbed(stage, &host, report, "echoes", |report| {
+    undisturbed(stage.screen, &host, report, "echoes", |report| {
         acts::greet(stage, &ran, report).in_step("signalling")
     })?;
     let watch = Watch::start(stage.screen, &upf.ctl, &ran.ues)?;
@@ -157,7 +157,7 @@ fn with_servers(
     }
     drop(watch);
     acts::detach(stage, &host, &mut core, &ran, report).in_step("deletion of the sessions")?;
-    undisturbed(stage, &host, report, "no session", |report| {
+    undisturbed(stage.screen, &host, report, "no session", |report| {
         acts::knock(stage, &upf.ctl, &ran, report).in_step("traffic without a session")
     })?;
     acts::account(stage, &host, &upf.ctl, &ran, report).in_step("the UPF's accounts")?;

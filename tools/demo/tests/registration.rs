@@ -44,9 +44,13 @@ fn phones_register_through_sctp_and_tshark_has_no_complaint() {
     );
     assert!(report["checks_passed"].as_u64() >= Some(50), "{said}");
     assert_eq!(report["ues"].as_array().map(Vec::len), Some(3));
-    let capture = &report["captures"][0];
-    assert_eq!(capture["complaints"], 0, "{capture}");
-    assert!(capture["messages"].as_u64() >= Some(40), "{capture}");
+    let captures = report["captures"].as_array().expect("a list");
+    let of = |interface: &str| captures.iter().find(|one| one["interface"] == interface);
+    for interface in ["N2", "N1, deciphered"] {
+        let capture = of(interface).expect("a capture");
+        assert_eq!(capture["complaints"], 0, "{capture}");
+        assert!(capture["messages"].as_u64() >= Some(40), "{capture}");
+    }
     // Each step of the figures (TS 23.502, 4.2.2.2.2 and 4.3.2.2.1) is there for each UE.
     let ladder = report["ladder"].as_array().expect("lines");
     let lines_with = |what: &str| {
@@ -64,6 +68,29 @@ fn phones_register_through_sctp_and_tshark_has_no_complaint() {
     ] {
         assert_eq!(lines_with(what), 3, "{what}: {ladder:#?}");
     }
-    // Once as it had something to say, once as it was called.
-    assert_eq!(lines_with("UE   -> AMF   Service Request"), 2);
+    // One UE as it had something to say, and each as it was called; both handovers, and a flow that
+    // comes and goes.
+    assert!(
+        lines_with("UE   -> AMF   Service Request") >= 4,
+        "{ladder:#?}"
+    );
+    for what in [
+        "gNB  -> AMF   Path Switch Request",
+        "gNB  -> AMF   Handover Notify",
+    ] {
+        assert!(lines_with(what) >= 3, "{what}: {ladder:#?}");
+    }
+    assert!(lines_with("SMF  -> UE    PDU Session Modification Command") >= 6);
+    assert_eq!(report["loss_packets"], 0, "{said}");
+    for ue in report["ues"].as_array().expect("UEs") {
+        assert!(ue["pages_answered"].as_u64() >= Some(1), "{ue}");
+        let by: Vec<_> = ue["handovers"].as_array().expect("a list").iter().collect();
+        let by: Vec<_> = by.iter().map(|one| one["by"].as_str()).collect();
+        assert_eq!(by, [Some("Xn"), Some("N2")], "{ue}");
+        let flow = &ue["dedicated_flow"];
+        assert_eq!(
+            (&flow["uplink_packets"], &flow["downlink_packets"]),
+            (&20.into(), &20.into())
+        );
+    }
 }

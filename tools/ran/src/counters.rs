@@ -47,6 +47,8 @@ pub enum DropReason {
     TunRefused,
     /// Downlink: the gNB is mute ([`crate::Mute::All`]).
     Muted,
+    /// Downlink: what should be forwarded to another gNB was not sent.
+    ForwardingFailed,
     /// Uplink: the UE sent more bytes than the gNB has room for.
     PacketTooLong,
     /// Uplink: the kernel did not send it.
@@ -57,7 +59,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// All, in the order of their numbers.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Malformed,
         Self::DatagramTooLong,
         Self::UnknownMessage,
@@ -69,6 +71,7 @@ impl DropReason {
         Self::ForeignDestination,
         Self::TunRefused,
         Self::Muted,
+        Self::ForwardingFailed,
         Self::PacketTooLong,
         Self::SendFailed,
         Self::MutedUplink,
@@ -88,6 +91,7 @@ impl DropReason {
             Self::ForeignDestination => "foreign_destination",
             Self::TunRefused => "tun_refused",
             Self::Muted => "muted",
+            Self::ForwardingFailed => "forwarding_failed",
             Self::PacketTooLong => "packet_too_long",
             Self::SendFailed => "send_failed",
             Self::MutedUplink => "muted_uplink",
@@ -139,6 +143,8 @@ pub struct UeCounters {
     pub downlink: Flow,
     /// The same by QoS flow.
     pub downlink_by_qfi: BTreeMap<Qfi, Flow>,
+    /// Of uplink, the flows in which it was marked.
+    pub uplink_by_qfi: BTreeMap<Qfi, Flow>,
     /// IPv6 among both.
     pub by_family: ByFamily,
     /// Downlink packets with the Reflective QoS Indicator (TS 38.415, 5.5.3.4).
@@ -167,8 +173,10 @@ impl UeCounters {
 pub struct TunnelCounters {
     /// End Markers (TS 29.281, 7.3.2).
     pub end_markers: u64,
-    /// G-PDUs that came after the UE had left; bytes of the inner packets.
+    /// G-PDUs that came after the UE had left, and went no further; bytes of the inner packets.
     pub late: Flow,
+    /// Those that were forwarded to where it is.
+    pub forwarded: Flow,
 }
 
 /// GTP-U messages other than G-PDU, and End Markers.
@@ -213,6 +221,8 @@ impl Signalling {
 pub struct GnbCounters {
     /// Datagrams received on N3; bytes of the UDP payload.
     pub received: Flow,
+    /// Packets for UEs that had left, sent on to where they are.
+    pub forwarded: Flow,
     /// Packets of UEs sent on N3.
     pub uplink: Flow,
     /// Packets given to UEs.
@@ -241,7 +251,8 @@ impl GnbCounters {
     pub fn unaccounted(&self) -> i64 {
         let dropped = self.drops.iter().filter(|(reason, _)| !reason.is_uplink());
         let dropped: u64 = dropped.map(|(_, packets)| packets).sum();
-        let known = self.downlink.packets + self.signalling.total() + dropped;
+        let known =
+            self.downlink.packets + self.forwarded.packets + self.signalling.total() + dropped;
         self.received.packets.cast_signed() - known.cast_signed()
     }
 }

@@ -1,12 +1,12 @@
 //! Downlink: G-PDUs from N3 to the UEs' TUN devices.
 
 use sluice_host::udp::{BATCH_MAX, Datagram, RecvBatch};
-use sluice_wire::gtpu::{GPdu, GtpuError, PduType};
+use sluice_wire::gtpu::{self, GPdu, GtpuError, PduType};
 use sluice_wire::ids::Qfi;
 
 use crate::family::Family;
 use crate::worker::GnbThread;
-use crate::{DropReason, Mute, UeId};
+use crate::{DropReason, FTeid, Mute, UeId};
 
 /// Bursts in a row before UEs get their turn.
 const BURSTS: usize = 4;
@@ -52,6 +52,9 @@ impl GnbThread {
             self.drop_packet(None, DropReason::UnknownTeid);
             return self.send_error_indication(datagram, g_pdu.teid);
         };
+        if let (true, Some(to)) = (tunnel.is_left, tunnel.forward_to) {
+            return self.follow(datagram.bytes, g_pdu, to);
+        }
         if tunnel.is_left {
             tunnel.counters.late.add(usize::from(g_pdu.payload_len));
             return self.drop_packet(None, DropReason::Late);
@@ -60,6 +63,33 @@ impl GnbThread {
         if let Err(reason) = self.deliver(owner, datagram.bytes, g_pdu) {
             self.drop_packet(Some(owner), reason);
         }
+    }
+
+    /// A packet follows its UE.
+    fn follow(&mut self, bytes: &[u8], g_pdu: &GPdu, to: FTeid) {
+        if !self.forward(bytes, to) {
+            return self.drop_packet(None, DropReason::ForwardingFailed);
+        }
+        let length = usize::from(g_pdu.payload_len);
+        self.counters.forwarded.add(length);
+        if let Some(tunnel) = self.tunnels.get_mut(&g_pdu.teid) {
+            tunnel.counters.forwarded.add(length);
+        }
+    }
+
+    /// Sends what came for a UE that has left on to `to`, as it is but for the TEID, so that its QoS flow
+    /// stays known (TS 38.300, 9.2.3.2.2). False if the kernel does not send it.
+    pub(crate) fn forward(&mut self, message: &[u8], to: FTeid) -> bool {
+        let Some(room) = self.forwarding.get_mut(..message.len()) else {
+            return false;
+        };
+        room.copy_from_slice(message);
+        if let Some(teid) = room.get_mut(4..8) {
+            teid.copy_from_slice(&to.teid.get().to_be_bytes());
+        }
+        self.socket
+            .send(room, (to.address, gtpu::PORT), None)
+            .is_ok()
     }
 
     fn deliver(&mut self, owner: UeId, bytes: &[u8], g_pdu: &GPdu) -> Result<(), DropReason> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sluice_host::poll::Waker;
+use sluice_n1::QosRule;
 use sluice_smf::UeAddresses;
 use sluice_wire::ids::{Qfi, Teid};
 
@@ -42,6 +43,16 @@ pub struct HandoverTarget {
     pub downlink_teid: Teid,
     /// The UPF's endpoint for its uplink; mostly the old one.
     pub uplink: FTeid,
+}
+
+/// How packets follow a UE that is handed over (TS 38.300, 9.2.3.2.2; by N2: TS 23.502, 4.9.1.3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forwarding {
+    /// Where the old gNB forwards to what still comes to its endpoint: an endpoint of the new gNB, or of
+    /// a UPF. None: it is dropped as late.
+    pub to: Option<FTeid>,
+    /// A further endpoint of the new gNB, for what is forwarded.
+    pub takes: Option<Teid>,
 }
 
 /// The answer to an Echo Request, which may come.
@@ -105,17 +116,29 @@ impl GnbHandle {
     /// [`crate::DropReason::Late`] and counted by [`GnbHandle::tunnel`], until
     /// [`GnbHandle::forget_tunnel`]. If `to` refuses, the UE stays here.
     pub fn hand_over(&self, ue: UeId, to: &Self, target: HandoverTarget) -> Result<(), RanError> {
-        let mut moving = self.release(ue, AfterRelease::KeepTunnel)?;
+        self.hand_over_with(ue, to, target, Forwarding::default())
+    }
+
+    /// The same, and packets follow the UE: what the UPF still sends to the old TEID is forwarded, End
+    /// Markers as well, and counted by [`GnbHandle::tunnel`].
+    pub fn hand_over_with(
+        &self,
+        ue: UeId,
+        to: &Self,
+        target: HandoverTarget,
+        forwarding: Forwarding,
+    ) -> Result<(), RanError> {
+        let mut moving = self.release(ue, AfterRelease::KeepTunnel(forwarding.to))?;
         let old = HandoverTarget {
             downlink_teid: moving.config.downlink_teid,
             uplink: moving.config.uplink,
         };
-        moving.set_tunnel(target);
+        moving.set_tunnel(target, forwarding);
         let Err(refused) = to.adopt(moving) else {
             return Ok(());
         };
         if let Some(mut ue) = refused.ue {
-            ue.set_tunnel(old);
+            ue.set_tunnel(old, Forwarding::default());
             self.adopt(ue).map_err(|again| again.error)?;
         }
         Err(refused.error)
@@ -126,9 +149,14 @@ impl GnbHandle {
         self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.config.uplink = uplink))?
     }
 
-    /// Puts the UE's packets into another QoS flow from now on.
+    /// Puts the UE's packets that no QoS rule knows into another QoS flow from now on.
     pub fn set_qfi(&self, ue: UeId, qfi: Qfi) -> Result<(), RanError> {
         self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.config.qfi = qfi))?
+    }
+
+    /// The network has given the UE other QoS rules, in the order of their precedence.
+    pub fn set_rules(&self, ue: UeId, rules: Arc<[QosRule]>) -> Result<(), RanError> {
+        self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.config.rules = rules))?
     }
 
     /// The UE has other addresses from now on.

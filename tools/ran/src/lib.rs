@@ -34,5 +34,5 @@ pub use counters::{DropReason, Drops, Flow, GnbCounters, Signalling, TunnelCount
 pub use error::RanError;
 pub use family::ByFamily;
 pub use gnb::{Gnb, GnbConfig, Mute};
-pub use handle::{EchoAnswer, GnbHandle, HandoverTarget, NoAnswer};
+pub use handle::{EchoAnswer, Forwarding, GnbHandle, HandoverTarget, NoAnswer};
 pub use ue::{Detached, FTeid, UeConfig, UeId, UeReport};

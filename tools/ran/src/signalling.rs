@@ -45,8 +45,12 @@ impl GnbThread {
             }
             Ok(Message::EndMarker(marker)) => {
                 counters.end_markers += 1;
-                if let Some(tunnel) = self.tunnels.get_mut(&marker.teid) {
-                    tunnel.counters.end_markers += 1;
+                let Some(tunnel) = self.tunnels.get_mut(&marker.teid) else {
+                    return;
+                };
+                tunnel.counters.end_markers += 1;
+                if let Some(to) = tunnel.forward_to {
+                    self.forward(datagram.bytes, to);
                 }
             }
             Ok(Message::SupportedExtensionHeadersNotification { .. }) => {

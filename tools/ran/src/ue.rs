@@ -2,13 +2,16 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluice_host::tun::Tun;
+use sluice_n1::QosRule;
 use sluice_smf::UeAddresses;
+use sluice_ue::qfi_by_rules;
 use sluice_wire::ids::{Qfi, Teid};
 
-use crate::{HandoverTarget, UeCounters};
+use crate::{Forwarding, HandoverTarget, UeCounters};
 
 /// A tunnel endpoint: an address on N3 and a TEID there (TS 29.244, 8.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,8 +56,11 @@ pub struct UeConfig {
     pub uplink: FTeid,
     /// Where its packets come in: the gNB's endpoint.
     pub downlink_teid: Teid,
-    /// The QoS flow of its uplink packets.
+    /// The QoS flow of its uplink packets that none of `rules` knows.
     pub qfi: Qfi,
+    /// QoS rules that the network gave it, in the order of their precedence (TS 24.501, 9.11.4.13):
+    /// the flow of an uplink packet is that of the first one with a filter that the packet meets.
+    pub rules: Arc<[QosRule]>,
     /// Its device.
     pub tun: Tun,
     /// Whether other addresses lie behind it, so that any inner destination is its own
@@ -69,7 +75,7 @@ pub struct UeReport {
     pub uplink: FTeid,
     /// Where its packets come in.
     pub downlink_teid: Teid,
-    /// The QoS flow of its uplink packets.
+    /// The QoS flow of its uplink packets that no QoS rule knows.
     pub qfi: Qfi,
     /// What it has sent and got.
     pub counters: UeCounters,
@@ -91,6 +97,8 @@ pub struct Detached {
 pub(crate) struct Ue {
     pub(crate) id: UeId,
     pub(crate) config: UeConfig,
+    /// A further end of its tunnel, where its last gNB forwards packets to.
+    pub(crate) takes: Option<Teid>,
     pub(crate) counters: UeCounters,
     pub(crate) tun_lost: bool,
 }
@@ -100,6 +108,7 @@ impl Ue {
         Self {
             id: UeId::next(),
             config,
+            takes: None,
             counters: UeCounters::default(),
             tun_lost: false,
         }
@@ -134,9 +143,23 @@ impl Ue {
         }
     }
 
-    pub(crate) fn set_tunnel(&mut self, target: HandoverTarget) {
+    pub(crate) fn set_tunnel(&mut self, target: HandoverTarget, forwarding: Forwarding) {
         self.config.downlink_teid = target.downlink_teid;
         self.config.uplink = target.uplink;
+        self.takes = forwarding.takes;
+    }
+
+    /// The ends of its tunnel at its gNB.
+    pub(crate) fn teids(&self) -> impl Iterator<Item = Teid> {
+        [Some(self.config.downlink_teid), self.takes]
+            .into_iter()
+            .flatten()
+    }
+
+    /// The QoS flow of a packet from it (TS 24.501, 6.2.5.1.1.4).
+    pub(crate) fn qfi_of(&self, packet: &[u8]) -> Qfi {
+        let by_rule = qfi_by_rules(&self.config.rules, packet);
+        by_rule.and_then(Qfi::new).unwrap_or(self.config.qfi)
     }
 
     pub(crate) fn report(&self) -> UeReport {

@@ -75,14 +75,15 @@ impl GnbThread {
         let Some((header, room)) = slot.split_first_chunk_mut::<G_PDU_HEADER_BYTES>() else {
             return;
         };
-        let family = Family::of(room.get(..length).unwrap_or_default());
-        let container = ShortContainer::uplink(ue.config.qfi);
+        let packet = room.get(..length).unwrap_or_default();
+        let (family, qfi) = (Family::of(packet), ue.qfi_of(packet));
+        let container = ShortContainer::uplink(qfi);
         match g_pdu_header_with_container(ue.config.uplink.teid, container, length) {
             Ok(made) if length <= usize::from(self.largest_pdu_bytes) => {
                 *header = made;
                 let to = (ue.config.uplink.address, gtpu::PORT);
                 self.outgoing.push(0..G_PDU_HEADER_BYTES + length, to, None);
-                self.senders.push((id, length, family));
+                self.senders.push((id, length, family, qfi));
             }
             _ => self.drop_packet(Some(id), DropReason::PacketTooLong),
         }
@@ -100,7 +101,7 @@ impl GnbThread {
             }
         });
         let mut senders = std::mem::take(&mut self.senders);
-        for ((id, length, family), is_lost) in senders.drain(..).zip(is_lost) {
+        for ((id, length, family, qfi), is_lost) in senders.drain(..).zip(is_lost) {
             if is_lost {
                 self.drop_packet(Some(id), DropReason::SendFailed);
                 continue;
@@ -110,6 +111,8 @@ impl GnbThread {
             if let Some(ue) = self.ues.get_mut(&id) {
                 ue.counters.uplink.add(length);
                 ue.counters.by_family.add_uplink(family, length);
+                let flows = &mut ue.counters.uplink_by_qfi;
+                flows.entry(qfi).or_default().add(length);
             }
         }
         // With its memory, for the next burst.

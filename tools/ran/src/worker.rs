@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use sluice_host::clock;
 use sluice_host::poll::{Poller, Ready, Waker};
 use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
-use sluice_wire::ids::Teid;
+use sluice_wire::ids::{Qfi, Teid};
 
 use crate::family::Family;
 use crate::handle::{Control, Job};
@@ -15,7 +15,7 @@ use crate::rate::RateLimit;
 use crate::signalling::PendingEcho;
 use crate::ue::Ue;
 use crate::uplink::G_PDU_HEADER_BYTES;
-use crate::{DropReason, GnbConfig, GnbCounters, Mute, RanError, TunnelCounters, UeId};
+use crate::{DropReason, FTeid, GnbConfig, GnbCounters, Mute, RanError, TunnelCounters, UeId};
 
 /// Tokens of the poller; a UE's token is its number, which has 32 bits.
 const WAKE: u64 = u64::MAX;
@@ -36,9 +36,11 @@ pub(crate) struct GnbThread {
     pub(crate) ues: HashMap<UeId, Box<Ue>>,
     pub(crate) tunnels: HashMap<Teid, Tunnel>,
     pub(crate) counters: GnbCounters,
-    /// Uplink packets that are read but not sent, and whose and what they are, with their lengths.
+    /// Uplink packets that are read but not sent, and whose and what they are, with their lengths and flows.
     pub(crate) outgoing: SendBatch,
-    pub(crate) senders: Vec<(UeId, usize, Family)>,
+    pub(crate) senders: Vec<(UeId, usize, Family, Qfi)>,
+    /// Room for a message that is forwarded.
+    pub(crate) forwarding: Box<[u8]>,
     pub(crate) echoes: Vec<PendingEcho>,
     pub(crate) echo_sequence: u16,
     pub(crate) answers: RateLimit,
@@ -51,6 +53,10 @@ pub(crate) struct Tunnel {
     pub(crate) owner: UeId,
     /// The UE has been handed over.
     pub(crate) is_left: bool,
+    /// Where what comes late is forwarded to.
+    pub(crate) forward_to: Option<FTeid>,
+    /// The UE's further endpoint, which is forgotten with this one.
+    further: Option<Teid>,
     pub(crate) counters: TunnelCounters,
 }
 
@@ -59,8 +65,8 @@ pub(crate) struct Tunnel {
 pub(crate) enum AfterRelease {
     /// It is unknown from now on.
     Forget,
-    /// It counts what comes late.
-    KeepTunnel,
+    /// It counts what comes late, and forwards it where there is somewhere to.
+    KeepTunnel(Option<FTeid>),
 }
 
 impl GnbThread {
@@ -86,6 +92,7 @@ impl GnbThread {
             counters: GnbCounters::default(),
             outgoing: SendBatch::new(BATCH_MAX, slot_bytes(config)),
             senders: Vec::with_capacity(BATCH_MAX),
+            forwarding: vec![0; incoming_slot_bytes(config.largest_pdu_bytes)].into(),
             echoes: Vec::new(),
             echo_sequence: 0,
             answers: RateLimit::new(config.answers_per_second, clock::monotonic_ns()),
@@ -96,7 +103,7 @@ impl GnbThread {
 
     /// Works until it is told to stop.
     pub(crate) fn run(mut self) -> GnbCounters {
-        let mut incoming = RecvBatch::new(BATCH_MAX, self.incoming_slot_bytes());
+        let mut incoming = RecvBatch::new(BATCH_MAX, incoming_slot_bytes(self.largest_pdu_bytes));
         let mut ready = Ready::with_capacity(READY_MAX);
         while !self.stopping {
             if self.poller.wait(&mut ready, None).is_err() {
@@ -138,11 +145,8 @@ impl GnbThread {
             return Ok(());
         };
         let (teid, mtu) = (ue.config.downlink_teid, ue.config.tun.mtu());
-        if self
-            .tunnels
-            .get(&teid)
-            .is_some_and(|tunnel| !tunnel.is_left)
-        {
+        let is_taken = |teid: &Teid| self.tunnels.get(teid).is_some_and(|one| !one.is_left);
+        if let Some(teid) = ue.teids().find(is_taken) {
             return Err(RanError::TeidTaken {
                 gnb: self.name.clone(),
                 teid,
@@ -165,14 +169,19 @@ impl GnbThread {
                 .get(&teid)
                 .filter(|tunnel| tunnel.owner == ue.id);
             let counters = old.map(|tunnel| tunnel.counters).unwrap_or_default();
-            self.tunnels.insert(
-                teid,
-                Tunnel {
+            for one in ue.teids() {
+                let tunnel = Tunnel {
                     owner: ue.id,
                     is_left: false,
-                    counters,
-                },
-            );
+                    forward_to: None,
+                    further: None,
+                    counters: TunnelCounters::default(),
+                };
+                self.tunnels.insert(one, tunnel);
+            }
+            if let Some(tunnel) = self.tunnels.get_mut(&teid) {
+                (tunnel.counters, tunnel.further) = (counters, ue.takes);
+            }
             self.ues.insert(ue.id, ue);
         }
         Ok(())
@@ -185,13 +194,16 @@ impl GnbThread {
         };
         // A lost device is not watched any more.
         let _ = self.poller.remove(&ue.config.tun);
-        match after {
-            AfterRelease::Forget => {
-                self.tunnels.remove(&ue.config.downlink_teid);
-            }
-            AfterRelease::KeepTunnel => {
-                if let Some(tunnel) = self.tunnels.get_mut(&ue.config.downlink_teid) {
-                    tunnel.is_left = true;
+        // What its last gNB still forwards to here goes on or is nobody's, too.
+        for teid in ue.teids() {
+            match after {
+                AfterRelease::Forget => {
+                    self.tunnels.remove(&teid);
+                }
+                AfterRelease::KeepTunnel(forward_to) => {
+                    if let Some(tunnel) = self.tunnels.get_mut(&teid) {
+                        (tunnel.is_left, tunnel.forward_to) = (true, forward_to);
+                    }
                 }
             }
         }
@@ -221,8 +233,10 @@ impl GnbThread {
 
     pub(crate) fn forget_tunnel(&mut self, teid: Teid) -> Result<TunnelCounters, RanError> {
         let counters = self.tunnel(teid)?;
-        if self.tunnels.get(&teid).is_some_and(|tunnel| tunnel.is_left) {
+        if let Some(left) = self.tunnels.get(&teid).filter(|tunnel| tunnel.is_left) {
+            let further = left.further;
             self.tunnels.remove(&teid);
+            further.map(|further| self.tunnels.remove(&further));
         }
         Ok(counters)
     }
@@ -261,11 +275,11 @@ impl GnbThread {
             teid,
         }
     }
+}
 
-    fn incoming_slot_bytes(&self) -> usize {
-        // Room for a longer header than ours: any extension header may come along.
-        usize::from(self.largest_pdu_bytes) + 256
-    }
+fn incoming_slot_bytes(largest_pdu_bytes: u16) -> usize {
+    // Room for a longer header than ours: any extension header may come along.
+    usize::from(largest_pdu_bytes) + 256
 }
 
 /// The header, the longest packet, and one byte more that tells of a longer one.

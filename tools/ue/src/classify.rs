@@ -16,7 +16,12 @@ struct Packet {
 
 /// The flow of a packet from the UE; the default one of what no rule knows.
 pub fn qfi_of(accept: &EstablishmentAccept, packet: &[u8]) -> u8 {
-    rule_of(&accept.rules, packet).map_or(accept.qfi, |rule| rule.qfi)
+    qfi_by_rules(&accept.rules, packet).unwrap_or(accept.qfi)
+}
+
+/// The flow that these rules, in the order of their precedence, have for a packet from the UE.
+pub fn qfi_by_rules(rules: &[QosRule], packet: &[u8]) -> Option<u8> {
+    rule_of(rules, packet).map(|rule| rule.qfi)
 }
 
 /// The rule of a packet from the UE: rules are in the order of their precedence.

@@ -13,7 +13,7 @@ mod sessions;
 mod sim;
 mod ue;
 
-pub use classify::qfi_of;
+pub use classify::{qfi_by_rules, qfi_of};
 pub use fleet::{Ended, Fleet, Outcome, Phone, Procedure, ToAmf};
 pub use gnb::{FromGnb, Gnb, RadioSession};
 pub use handover::{HandoverAnswer, XnHandover};

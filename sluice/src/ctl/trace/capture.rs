@@ -1,13 +1,16 @@
 //! pcapng capture of traced packets.
 
 use super::super::CtlError;
+use super::super::follow::{INTERFACES, Message};
 use super::line;
 use serde_json::Value;
-use sluice_host::pcapng::{Frame, FrameDirection, Writer};
+use sluice_host::pcapng::{Frame, FrameDirection, LinkType, Writer};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+const APPLICATION: &str = concat!("sluice ", env!("CARGO_PKG_VERSION"));
 
 /// Frames whose packets are with another worker: their verdict is to come.
 const OPEN_MAX: usize = 1024;
@@ -19,6 +22,8 @@ pub struct Capture {
     file: Option<File>,
     writer: Option<Writer<File>>,
     ports: Vec<String>,
+    /// Interfaces before the ports.
+    before: usize,
     open: VecDeque<Value>,
 }
 
@@ -31,18 +36,44 @@ impl Capture {
             file: Some(file),
             writer: None,
             ports: Vec::new(),
+            before: 0,
             open: VecDeque::new(),
         })
+    }
+
+    /// An empty one of messages as well.
+    pub fn create_with_messages(path: &Path) -> Result<Self, CtlError> {
+        let mut this = Self::create(path)?;
+        if let Some(file) = this.file.take() {
+            let writer = Writer::begin_with(file, APPLICATION, INTERFACES);
+            this.writer = Some(writer.map_err(|e| this.failed(e))?);
+        }
+        this.before = INTERFACES.len();
+        Ok(this)
+    }
+
+    /// A message of the core.
+    pub fn message(&mut self, message: &Message) -> Result<(), CtlError> {
+        let written = match &mut self.writer {
+            Some(writer) => writer.frame(&message.frame()),
+            None => Ok(()),
+        };
+        written.map_err(|e| self.failed(e))
+    }
+
+    fn failed(&self, e: std::io::Error) -> CtlError {
+        CtlError::File(self.path.clone(), e)
     }
 
     /// One more step of a packet.
     pub fn step(&mut self, step: &Value) -> Result<(), CtlError> {
         if let Some(ports) = step["ports"].as_array() {
+            let is_known = !self.ports.is_empty();
             self.ports = ports
                 .iter()
                 .filter_map(|p| p.as_str().map(str::to_owned))
                 .collect();
-            return self.begin();
+            return if is_known { Ok(()) } else { self.begin() };
         }
         if step.get("packet").is_none() {
             return Ok(());
@@ -79,13 +110,22 @@ impl Capture {
 
     fn begin(&mut self) -> Result<(), CtlError> {
         let Some(file) = self.file.take() else {
-            return Ok(());
+            return self.add_ports();
         };
         let names = self.ports.iter().map(String::as_str);
-        let application = concat!("sluice ", env!("CARGO_PKG_VERSION"));
-        let writer = Writer::begin(file, application, names);
-        self.writer = Some(writer.map_err(|e| CtlError::File(self.path.clone(), e))?);
+        let writer = Writer::begin(file, APPLICATION, names);
+        self.writer = Some(writer.map_err(|e| self.failed(e))?);
         Ok(())
+    }
+
+    /// Behind what there was before.
+    fn add_ports(&mut self) -> Result<(), CtlError> {
+        let names = self.ports.iter();
+        let added = self.writer.as_mut().map_or(Ok(()), |writer| {
+            let mut names = names.map(|name| writer.add_interface(name, LinkType::Ethernet));
+            names.try_for_each(|added| added)
+        });
+        added.map_err(|e| self.failed(e))
     }
 
     fn give_up_oldest(&mut self) -> Result<(), CtlError> {
@@ -124,7 +164,7 @@ impl Capture {
         };
         let wire_bytes = frame["bytes"].as_u64().and_then(|n| u32::try_from(n).ok());
         let frame = Frame {
-            interface: place as u32,
+            interface: (self.before + place) as u32,
             time: time(step["time"].as_str().unwrap_or_default()),
             way,
             bytes: &bytes,
@@ -136,7 +176,8 @@ impl Capture {
     }
 }
 
-fn octets(hex: &str) -> Option<Vec<u8>> {
+/// Octets of their hexadecimal digits.
+pub fn octets(hex: &str) -> Option<Vec<u8>> {
     let digits = hex.as_bytes().chunks(2);
     let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     digits.map(octet).collect()

@@ -2,12 +2,15 @@
 
 mod capture;
 mod line;
+mod subscriber;
 
 use super::{CtlError, not_running, put, read};
 use crate::cli::args::{Followable, TraceArgs};
 use capture::Capture;
+pub(super) use capture::octets;
 use serde_json::{Value, json};
 use sluice_host::signal::Shutdown;
+use sluice_program::control::UPF_SOCKET;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::Shutdown as Close;
 use std::os::unix::net::UnixStream;
@@ -22,7 +25,9 @@ const END_WITHIN: Duration = Duration::from_secs(3);
 /// The request line.
 pub fn request(args: &TraceArgs) -> Value {
     let mut request = json!({ "cmd": "trace", "count": args.count, "seconds": args.seconds });
-    match args.what {
+    match &args.what {
+        // The core is asked of it.
+        Followable::Subscriber(_) => {}
         Followable::Ue(ue) => request["ue"] = json!(ue),
         Followable::Peer(peer) => request["peer"] = json!(peer),
         Followable::Address(address) => request["address"] = json!(address),
@@ -35,6 +40,11 @@ pub fn request(args: &TraceArgs) -> Value {
 
 /// Follows until the UPF ends it, or a signal comes. With `as_json` each step is an object of a line.
 pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), CtlError> {
+    if let Followable::Subscriber(imsi) = &args.what {
+        let upf = args.upf_socket.as_deref();
+        let upf = upf.unwrap_or(Path::new(UPF_SOCKET));
+        return subscriber::run((socket, upf), imsi, args, as_json);
+    }
     let mut capture = match &args.write {
         Some(path) => Some(Capture::create(path)?),
         None => None,

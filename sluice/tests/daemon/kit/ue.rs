@@ -69,6 +69,7 @@ impl Ue {
                 uplink: endpoint(session.uplink),
                 downlink_teid: downlink(gnb.n3(), number).teid,
                 qfi: qfi(),
+                rules: Default::default(),
                 tun,
                 has_framed_routes,
             })

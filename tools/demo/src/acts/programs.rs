@@ -21,10 +21,10 @@ pub(crate) fn ping_and_http(
     ran: &Ran,
     report: &mut Report,
 ) -> Result<(), DemoError> {
-    undisturbed(stage, host, report, "ping", |report| {
+    undisturbed(stage.screen, host, report, "ping", |report| {
         ping_all(stage, ran, report).in_step("ping")
     })?;
-    undisturbed(stage, host, report, "HTTP", |report| {
+    undisturbed(stage.screen, host, report, "HTTP", |report| {
         http_all(stage, servers, ran, report).in_step("HTTP")
     })
 }
@@ -79,11 +79,11 @@ pub(crate) fn iperf(
         .ues
         .get(..ran.ues.len().min(plan::IPERF_UES_MAX))
         .unwrap_or_default();
-    undisturbed(stage, host, report, "iperf3 UDP", |report| {
+    undisturbed(stage.screen, host, report, "iperf3 UDP", |report| {
         udp(stage, ues, report).in_step("iperf3 UDP")
     })?;
     for direction in [iperf::Direction::Uplink, iperf::Direction::Downlink] {
-        undisturbed(stage, host, report, "iperf3 TCP", |report| {
+        undisturbed(stage.screen, host, report, "iperf3 TCP", |report| {
             tcp(stage, ues, direction, report).in_step("iperf3 TCP")
         })?;
     }

@@ -121,7 +121,7 @@ pub(crate) fn switch_path(
         Ok(old_gnb.tunnel(old.teid)?.end_markers > 0)
     });
     stage.stop.check()?;
-    undisturbed(stage, host, report, "path switch", |report| {
+    undisturbed(stage.screen, host, report, "path switch", |report| {
         through_the_new_gnb(stage, ran, &new_gnb, report)
     })?;
     report.path_switch = Some(PathSwitch {

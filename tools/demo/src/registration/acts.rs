@@ -5,26 +5,30 @@ use std::time::{Duration, Instant};
 use sluice_core::system;
 use sluice_host::netns::Ns;
 use sluice_ids::Supi;
+use sluice_n1::RegistrationKind;
 use sluice_sctp::Loss;
 use sluice_security::suci::HomeKey;
 use sluice_security::{K, Opc};
-use sluice_ue::{Sim, Ue, UeState};
+use sluice_ue::{Procedure, Sim, Ue, UeState};
 
 use super::core::{Account, Core, Status};
+use super::mobility::By;
+use super::n1::N1;
 use super::ran::Ran;
 use super::report::{self, Report};
-use super::{Stage, traffic};
+use super::{Stage, flow, mobility, traffic};
 use crate::error::{DemoError, InStep as _};
 use crate::host::Host;
 use crate::plan;
 use crate::upf::Upf;
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Subscribers as the core knows them, and their UEs, each with its namespace.
 type Subscribers = (Vec<Account>, Vec<(Ue, Ns)>);
 
-/// UEs register, have sessions and traffic; one is idle and comes back, one is sent away.
+/// UEs register, have sessions and traffic, are idle and called, go from gNB to gNB, have flows of their own;
+/// one is sent away, the others go.
 pub(super) fn play(stage: &Stage<'_>, upf: &Upf, report: &mut Report) -> Result<(), DemoError> {
     let mut home_key = [0; 32];
     system::random(&mut home_key);
@@ -33,17 +37,55 @@ pub(super) fn play(stage: &Stage<'_>, upf: &Upf, report: &mut Report) -> Result<
     screen.step("the core listens, and associates with the UPF");
     let core = Core::start(&topology.smf, stage.work, &accounts, home_key, stage.stop);
     let mut core = core.in_step("start of the core")?;
+    let n1 = N1::start(&core.socket, stage.work.join("n1.pcapng")).in_step("capture of N1")?;
     let played = with_core(stage, upf, &core, ues, report);
+    let judged = n1.judge().in_step("judgement of N1");
     let alive = core.check_alive().in_step("life of the core");
     if played.is_err() || alive.is_err() || report.checks.failed() > 0 {
         report.core_log = core.log_tail(30);
         report.refusals = core.refusals().unwrap_or_default();
     }
     alive.and(played)?;
+    check_n1(judged?, stage.args.ues as usize, report);
     let ended = core.stop();
     let name = "how the core ended when asked to";
     report.checks.equal(name, "exit status: 0", &ended);
     Ok(())
+}
+
+/// Types of messages that each UE has said or heard (TS 24.501, table 9.7.1 and 9.7.2).
+const NAS: [(&str, &str); 12] = [
+    ("0x41", "Registration Request"),
+    ("0x42", "Registration Accept"),
+    ("0x43", "Registration Complete"),
+    ("0x56", "Authentication Request"),
+    ("0x57", "Authentication Response"),
+    ("0x5d", "Security Mode Command"),
+    ("0x5e", "Security Mode Complete"),
+    ("0x4c", "Service Request"),
+    ("0x4e", "Service Accept"),
+    ("0xc1", "PDU Session Establishment Request"),
+    ("0xc2", "PDU Session Establishment Accept"),
+    ("0xcb", "PDU Session Modification Command"),
+];
+
+/// What tshark found in NAS.
+fn check_n1((judged, types): (report::Capture, Vec<String>), ues: usize, report: &mut Report) {
+    let complaint = judged.first_complaints.first().cloned();
+    let got = complaint.unwrap_or_else(|| format!("nothing in {} messages", judged.frames));
+    let is_clean = judged.frames > 0 && judged.complaints == 0;
+    let checks = &mut report.checks;
+    let name = "what tshark complains of in N1";
+    checks.holds(name, "nothing", got, is_clean);
+    checks.equal("messages that the capture of N1 missed", 0, judged.missed);
+    for (number, name) in NAS {
+        let has = |types: &&String| types.split([' ', '|']).any(|one| one == number);
+        let count = types.iter().filter(has).count();
+        let name = format!("{name} in N1");
+        let expected = format!("{ues} at least");
+        checks.holds(name, expected, count.to_string(), count >= ues);
+    }
+    report.captures.push(judged);
 }
 
 fn with_core(
@@ -58,38 +100,40 @@ fn with_core(
         Ok(core.status()?.upfs == 1)
     })
     .in_step("N4")?;
-    screen.step("the gNB sets up SCTP and N2");
+    screen.step("two gNBs set up SCTP and N2");
     let mut ran = Ran::start(&stage.topology.gnb, ues, stop).in_step("SCTP")?;
-    ran.set_up().in_step("NG Setup")?;
-    let answer = match ran.gnb.response() {
-        Some(_) => "NG Setup Response",
-        None => "NG Setup Failure",
-    };
-    let name = "the AMF's answer";
-    report.checks.equal(name, "NG Setup Response", answer);
+    let accepted = ran.set_up().in_step("NG Setup")?;
+    let name = "gNBs that the AMF has accepted";
+    report.checks.equal(name, ran.stations.len(), accepted);
     screen.step(&format!(
         "{} UEs register, and get IPv4 and IPv6",
         stage.args.ues
     ));
     register(&mut ran, core, report)?;
     establish(&mut ran, core, stage, report)?;
-    let host = Host::watch(stage.topology, &ran.places(), &upf.ctl, None)?;
-    traffic::all(stage, &mut ran, report)?;
-    come_back(stage, &mut ran, core, report)?;
+    let host = Host::watch(stage.topology, &ran.ue_places(), &upf.ctl, None)?;
+    traffic::all(stage, &host, &mut ran, report)?;
+    mobility::request_service(stage, &host, &mut ran, core, report)?;
+    mobility::page(stage, &host, &mut ran, core, report)?;
+    mobility::hand_over(stage, &host, &mut ran, By::Xn, report)?;
+    mobility::hand_over(stage, &host, &mut ran, By::N2, report)?;
+    flow::dedicated(stage, &host, &mut ran, core, report)?;
     if !stage.args.once {
         screen.step("the core and its UEs stay up until Ctrl-C");
-        while !stop.is_requested() && ran.lost.is_none() {
+        while !stop.is_requested() && ran.lost().is_none() {
             ran.turn()?;
         }
         report.interrupted = stop.is_requested();
-        let lost = ran.lost.map_or("up".to_owned(), |why| why.to_string());
-        let name = "the association while nothing was said";
-        report.checks.holds(name, "up", lost, ran.lost.is_none());
+        let lost = ran.lost();
+        let got = lost.map_or("up".to_owned(), |why| why.to_string());
+        let name = "the associations while nothing was said";
+        report.checks.holds(name, "up", got, lost.is_none());
         // What is left is done all the same.
         stop.forget();
     }
     leave(stage, &mut ran, core, report)?;
     traffic::settle(&ran, core, &host, stage, report).in_step("charging records")?;
+    report.host_loss_packets = host.lost()?.total();
     end(&mut ran, core, stage, report)
 }
 
@@ -120,12 +164,11 @@ fn is_concealed(phone: usize) -> bool {
 }
 
 fn register(ran: &mut Ran<'_>, core: &Core, report: &mut Report) -> Result<(), DemoError> {
-    let count = ran.phones.len();
+    let count = ran.count();
+    let initial = Procedure::Register(RegistrationKind::Initial);
     for phone in 0..count {
-        let begun = Instant::now();
-        ran.register(phone).in_step("registration")?;
-        let registration_ms = begun.elapsed().as_secs_f64() * 1e3;
-        let ue = &ran.phones[phone].ue;
+        let registration_ms = ran.play(phone, initial).in_step("registration")?;
+        let ue = ran.ue(phone);
         let supi = ue.supi().map_or_else(String::new, |supi| supi.to_string());
         let is_registered = ue.state() == UeState::Registered && ue.guti().is_some();
         let scheme = match is_concealed(phone) {
@@ -159,7 +202,7 @@ fn establish(
     stage: &Stage<'_>,
     report: &mut Report,
 ) -> Result<(), DemoError> {
-    let count = ran.phones.len();
+    let count = ran.count();
     for phone in 0..count {
         ran.establish(phone).in_step("PDU session")?;
     }
@@ -185,45 +228,6 @@ fn establish(
     Ok(())
 }
 
-/// The first UE is idle twice: it comes back as it has something to say, and as it is called.
-fn come_back(
-    stage: &Stage<'_>,
-    ran: &mut Ran<'_>,
-    core: &Core,
-    report: &mut Report,
-) -> Result<(), DemoError> {
-    let first = 0;
-    stage
-        .screen
-        .step("a UE is idle, and comes back by service request");
-    ran.release(first).in_step("release")?;
-    let status = at_rest(core, ran)?;
-    let others = ran.phones.len() as u64 - 1;
-    let name = "UEs connected while one is idle";
-    report.checks.equal(name, others, status.connected);
-    ran.request_service(first).in_step("service request")?;
-    let phone = &ran.phones[first];
-    let context = phone.at.and_then(|at| ran.gnb.context(at));
-    let is_same = match (context, phone.ue.kgnb()) {
-        (Some(context), Some(key)) => context.key == key,
-        _ => false,
-    };
-    let got = if is_same { "the same" } else { "different" };
-    let name = "KgNB of the UE and of its gNB";
-    report.checks.holds(name, "the same", got, is_same);
-    traffic::ping_one(stage, ran, first, "after its service request", report)?;
-    stage
-        .screen
-        .step("it is idle again, and is called as packets come for it");
-    ran.release(first).in_step("release")?;
-    // The gNB has let it go before the UPF knows: what comes between is lost (TS 23.502, 4.2.6).
-    at_rest(core, ran)?;
-    traffic::ping_idle(stage, ran, first, report)?;
-    let name = "pages that the UE has answered";
-    report.checks.equal(name, 1, ran.answered_pages);
-    Ok(())
-}
-
 /// The last UE is sent away by the operator; the others go.
 fn leave(
     stage: &Stage<'_>,
@@ -231,17 +235,17 @@ fn leave(
     core: &Core,
     report: &mut Report,
 ) -> Result<(), DemoError> {
-    let last = ran.phones.len() - 1;
+    let last = ran.count() - 1;
     stage
         .screen
         .step("the operator deregisters a UE, the others leave");
-    let supi = ran.phones[last].ue.supi();
+    let supi = ran.ue(last).supi();
     let supi = supi.ok_or_else(|| DemoError::answer("the plan", "no subscriber"))?;
     core.deregister(&supi)
         .in_step("deregistration by the operator")?;
     ran.leave(last).in_step("deregistration by the operator")?;
-    let got = format!("{:?}", ran.phones[last].ue.state());
-    let is_gone = ran.phones[last].ue.state() == UeState::Deregistered;
+    let state = ran.ue(last).state();
+    let (got, is_gone) = (format!("{state:?}"), state == UeState::Deregistered);
     let name = format!("{supi} after the operator has deregistered it");
     report.checks.holds(name, "Deregistered", got, is_gone);
     traffic::ping_in_vain(stage, ran, last, report)?;
@@ -249,7 +253,10 @@ fn leave(
     let name = "UEs registered after one was sent away";
     report.checks.equal(name, last as u64, status.registered);
     for phone in 0..last {
-        ran.deregister(phone).in_step("deregistration")?;
+        let switch_off = false;
+        ran.play(phone, Procedure::Deregister { switch_off })
+            .in_step("deregistration")?;
+        ran.leave(phone).in_step("deregistration")?;
     }
     let status = at_rest(core, ran)?;
     let checks = &mut report.checks;
@@ -260,7 +267,7 @@ fn leave(
 }
 
 /// How the core stands when it has taken all that the gNB has sent.
-fn at_rest(core: &Core, ran: &mut Ran<'_>) -> Result<Status, DemoError> {
+pub(super) fn at_rest(core: &Core, ran: &mut Ran<'_>) -> Result<Status, DemoError> {
     let end = Instant::now() + LIMIT;
     loop {
         let status = core.status()?;
@@ -284,22 +291,24 @@ fn end(
 ) -> Result<(), DemoError> {
     let status = at_rest(core, ran)?;
     let checks = &mut report.checks;
-    checks.equal("NGAP messages from gNB to AMF", ran.sent, status.received);
-    checks.equal("NGAP messages from AMF to gNB", status.sent, ran.received);
+    checks.equal("NGAP messages from gNBs to AMF", ran.sent, status.received);
+    checks.equal("NGAP messages from AMF to gNBs", status.sent, ran.received);
     ran.end().in_step("end of the association")?;
-    let why = ran.lost.unwrap_or(Loss::Silent);
-    let name = "how the gNB's association ended";
-    checks.equal(name, Loss::Ended.to_string(), why.to_string());
+    for why in ran.endings() {
+        let why = why.unwrap_or(Loss::Silent);
+        let name = "how a gNB's association ended";
+        checks.equal(name, Loss::Ended.to_string(), why.to_string());
+    }
     stage.stop.wait_until("the AMF hears of it", LIMIT, || {
         Ok(core.status()?.associations == 0)
     })?;
-    for phone in &ran.phones {
-        let supi = phone.ue.supi();
+    for phone in 0..ran.count() {
+        let supi = ran.ue(phone).supi();
         let said = supi.map(|supi| core.flow(&supi)).transpose()?;
         report.ladder.extend(said.unwrap_or_default());
     }
     stage.screen.step("what was said of the first UE");
-    let first = ran.phones.first().and_then(|phone| phone.ue.supi());
+    let first = ran.ue(0).supi();
     for line in first
         .map(|supi| core.flow(&supi))
         .transpose()?
@@ -311,7 +320,7 @@ fn end(
         .ladder
         .iter()
         .filter(|line| line.ends_with("Registration Complete"));
-    let (count, wanted) = (completed.count(), ran.phones.len());
+    let (count, wanted) = (completed.count(), ran.count());
     report
         .checks
         .equal("registrations in the ladder", wanted, count);

@@ -18,6 +18,7 @@ use crate::workdir::WorkDir;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const END_LIMIT: Duration = Duration::from_secs(10);
+const HTTP_LIMIT: Duration = Duration::from_secs(30);
 /// More than iperf3 comes to: what a limit drops the UE's device has counted, and nobody is charged for.
 const AMBR: &str = "100G";
 
@@ -54,9 +55,10 @@ pub(super) struct Charged {
 /// The running core; it ends with the value.
 #[derive(Debug)]
 pub(super) struct Core {
+    ns: Ns,
     process: Process,
     log: PathBuf,
-    socket: PathBuf,
+    pub(super) socket: PathBuf,
     records: PathBuf,
 }
 
@@ -83,6 +85,7 @@ impl Core {
         let log = work.join("core.log");
         let process = child::start(&mut command, &log)?;
         let mut this = Self {
+            ns: ns.clone(),
             process,
             log,
             socket,
@@ -149,6 +152,27 @@ impl Core {
             format!("{step:<5} {from:<4} -> {to:<4}  {what}")
         };
         Ok(lines.iter().map(text).collect())
+    }
+
+    /// Has the core do something for an application or an operator, by its HTTP API; gives the status.
+    pub(super) fn http(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        stop: &Stop,
+    ) -> Result<u16, DemoError> {
+        let mut command = self.ns.command("curl");
+        command.args(["-q", "-sS", "--noproxy", "*", "-o", "/dev/null"]);
+        command.args(["-w", "%{http_code}", "-X", method]);
+        if let Some(body) = body {
+            command.args(["-H", "Content-Type: application/json"]);
+            command.args(["--data-binary", &body.to_string()]);
+        }
+        command.arg(format!("http://{}{path}", plan::CORE_API));
+        let said = child::run(&mut command, HTTP_LIMIT, stop)?.success()?;
+        let status = said.trim().parse();
+        status.map_err(|_| DemoError::answer("the core's HTTP API", said))
     }
 
     /// Deregisters a UE for the operator.
@@ -220,7 +244,8 @@ fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account]) -> St
          tracking_areas: {{tac: 1}}\n\
          home_network_keys: {{id: {HOME_KEY_ID}, profile: a, file: {key}}}\n\
          network_name: {{full: Sluice}}\n\
-         n2: {{listen: {N2_AMF}, gnbs: {N2_GNB}}}\n\
+         api: {{listen: '{CORE_API}'}}\n\
+         n2: {{listen: {N2_AMF}, gnbs: [{gnbs}]}}\n\
          n4: {{listen: {N4_SMF}}}\n\
          upfs: {{n4: {N4_UPF}, access_instance: {NETWORK_ACCESS}}}\n\
          data_networks:\n\
@@ -234,7 +259,8 @@ fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account]) -> St
         SST = plan::SST,
         HOME_KEY_ID = plan::HOME_KEY_ID,
         N2_AMF = plan::N2_AMF,
-        N2_GNB = plan::N2_GNB,
+        CORE_API = plan::CORE_API,
+        gnbs = plan::N2_GNBS.map(|gnb| gnb.to_string()).join(", "),
         N4_SMF = plan::N4_SMF,
         N4_UPF = plan::N4_UPF,
         NETWORK_ACCESS = plan::NETWORK_ACCESS,

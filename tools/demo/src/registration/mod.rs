@@ -2,7 +2,7 @@
 //! and real programs with traffic.
 //!
 //! ```text
-//!  ue1 .. ueN          gnb                  upf                  dn
+//!  ue1 .. ueN       two gNBs                upf                  dn
 //!  [TUN ue]  <- RAN -> [n3] --- N3 veth --- [n3]   [n6] -- N6 -- [n6] HTTP, iperf3
 //!                      [n2]                   [n4]
 //!                        |                     |
@@ -13,16 +13,20 @@
 
 mod acts;
 mod core;
+mod devices;
+mod flow;
+mod link;
+mod mobility;
+mod n1;
 mod ran;
 mod report;
 mod traffic;
 
-use std::io::Write as _;
 use std::net::Ipv4Addr;
+use std::time::Instant;
 
 use sluice_host::capture::Capture;
-use sluice_host::netns::{self, Netns};
-use sluice_host::signal::Shutdown;
+use sluice_host::netns::Netns;
 use sluice_host::tshark;
 use sluice_host::veth::{Veth, VethEnd};
 
@@ -35,25 +39,20 @@ use super::servers::Servers;
 use super::topology::{Topology, left_over};
 use super::upf::Upf;
 use super::upf_config::Addresses;
-use super::workdir::{self, WorkDir};
+use super::workdir::WorkDir;
 use sluice::screen::Screen;
 
-use self::report::{Capture as Judged, Report};
+use self::report::Capture as Judged;
+pub(super) use self::report::Report;
 
 /// Complaints that a report shows.
 const SHOWN_MAX: usize = 10;
 
-/// Runs it and prints what came of it; whether all was well.
-pub(super) fn show(args: &DemoArgs) -> Result<bool, DemoError> {
-    let shutdown = Shutdown::install()?;
-    let stop = Stop(shutdown.flag());
-    let screen = Screen::new();
-    for name in netns::sweep()? {
-        screen.say(&format!("removed {name}, which a killed run had left"));
-    }
-    workdir::sweep();
+/// Plays it; what came of it.
+pub(super) fn show(args: &DemoArgs, stop: &Stop, screen: &Screen) -> Result<Report, DemoError> {
+    let started = Instant::now();
     let mut report = Report::new(screen.clone());
-    if let Err(error) = run(args, &stop, &screen, &mut report) {
+    if let Err(error) = run(args, stop, screen, &mut report) {
         // What fails while somebody wants the end, fails for that.
         report.interrupted = error.is_interruption() || stop.is_requested();
         report.error = Some(error.to_string());
@@ -73,16 +72,9 @@ pub(super) fn show(args: &DemoArgs) -> Result<bool, DemoError> {
     report
         .checks
         .equal("namespaces that are left behind", 0, left.len());
+    report.duration_s = started.elapsed().as_secs_f64();
     report.finish();
-    let text = if args.json {
-        // Numbers, texts and lists can always be written.
-        serde_json::to_string_pretty(&report).unwrap_or_default()
-    } else {
-        report.text()
-    };
-    // A closed pipe (`| head`) is the reader's choice.
-    let _ = writeln!(std::io::stdout(), "{text}");
-    Ok(report.is_good())
+    Ok(report)
 }
 
 /// What the whole demo works with.
@@ -95,13 +87,17 @@ struct Stage<'a> {
     servers: &'a Servers,
 }
 
-/// N2: the core is where the SMF is in the demo without it. It goes before the namespaces.
+/// N2: the core is where the SMF is in the demo without it, and both gNBs share the link. It goes before
+/// the namespaces.
 fn n2(topology: &Topology) -> Result<Veth, DemoError> {
     let end =
         |ns: &Netns, at: Ipv4Addr| VethEnd::bare(ns, "n2").with_address(at, plan::LINK_PREFIX);
     let near = end(&topology.smf, plan::N2_AMF);
-    let far = end(&topology.gnb, plan::N2_GNB);
-    Ok(Veth::create(&near, &far, plan::LINK_MTU)?)
+    let [first, second] = plan::N2_GNBS;
+    let far = end(&topology.gnb, first);
+    let veth = Veth::create(&near, &far, plan::LINK_MTU)?;
+    veth.b().add_address(second, plan::LINK_PREFIX)?;
+    Ok(veth)
 }
 
 fn run(

@@ -3,12 +3,16 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use sluice_host::netns::Ns;
+
 use super::Stage;
 use super::core::{Charged, Core};
 use super::ran::Ran;
 use super::report::Report;
+use crate::child::Stop;
 use crate::error::{DemoError, InStep as _};
 use crate::host::Host;
+use crate::phase::{Starved, undisturbed};
 use crate::plan;
 use crate::traffic::iperf::{self, Direction};
 use crate::traffic::ping::{Ping, PingPlan, ping};
@@ -26,42 +30,44 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// All UEs ping over both families, fetch and store files, and have UDP and TCP.
 pub(super) fn all(
     stage: &Stage<'_>,
+    host: &Host<'_>,
     ran: &mut Ran<'_>,
     report: &mut Report,
 ) -> Result<(), DemoError> {
+    undisturbed(stage.screen, host, report, "ping", |report| {
+        pings(stage, ran, report).in_step("ping")
+    })?;
+    undisturbed(stage.screen, host, report, "HTTP", |report| {
+        transfers(stage, ran, report).in_step("HTTP")
+    })?;
+    undisturbed(stage.screen, host, report, "iperf3", |report| {
+        flows(stage, ran, report).in_step("iperf3")
+    })
+}
+
+fn spaces(ran: &Ran<'_>) -> Vec<Ns> {
+    ran.places.iter().map(|place| place.ns.clone()).collect()
+}
+
+fn pings(stage: &Stage<'_>, ran: &mut Ran<'_>, report: &mut Report) -> Result<Starved, DemoError> {
     stage
         .screen
         .step("ping over IPv4 and IPv6, small and full packets");
-    let spaces: Vec<_> = ran.phones.iter().map(|phone| phone.ns.clone()).collect();
+    let spaces = spaces(ran);
     for payloads in plan::PING_SIZES {
         let pings = plan::SERVERS.into_iter().zip(payloads);
         let each = |ue| pings.clone().map(move |(to, payload)| (ue, to, payload));
         let wanted: Vec<(usize, IpAddr, u16)> = (0..spaces.len()).flat_map(each).collect();
-        let answers = ran
-            .meanwhile(|| {
-                at_once(&wanted, |_, (ue, to, payload)| {
-                    ping(&spaces[*ue], server(*to, *payload), stage.stop)
-                })
+        let answers = ran.meanwhile(|| {
+            at_once(&wanted, |_, (ue, to, payload)| {
+                ping(&spaces[*ue], server(*to, *payload), stage.stop)
             })
-            .in_step("ping")?;
+        })?;
         for ((ue, to, payload), one) in wanted.into_iter().zip(answers) {
-            let name = format!(
-                "{} ping {to} with {payload} bytes, answers",
-                name(report, ue)
-            );
-            report.checks.equal(name, one.sent, one.received);
-            report.ues[ue].pings.push(one);
+            report.check_ping(ue, &format!("ping {to} with {payload} bytes"), one);
         }
     }
-    stage
-        .screen
-        .step("HTTP: a file down and up again, and down over IPv6");
-    transfers(stage, ran, report).in_step("HTTP")?;
-    let count = spaces.len().min(plan::IPERF_UES_MAX);
-    stage.screen.step(&format!(
-        "iperf3: UDP both ways, then TCP each way, {count} UEs"
-    ));
-    flows(stage, ran, count, report).in_step("iperf3")
+    Ok(Starved::new())
 }
 
 fn name(report: &Report, ue: usize) -> String {
@@ -81,8 +87,15 @@ fn server(to: IpAddr, payload_bytes: u16) -> PingPlan {
     }
 }
 
-fn transfers(stage: &Stage<'_>, ran: &mut Ran<'_>, report: &mut Report) -> Result<(), DemoError> {
-    let spaces: Vec<_> = ran.phones.iter().map(|phone| phone.ns.clone()).collect();
+fn transfers(
+    stage: &Stage<'_>,
+    ran: &mut Ran<'_>,
+    report: &mut Report,
+) -> Result<Starved, DemoError> {
+    stage
+        .screen
+        .step("HTTP: a file down and up again, and down over IPv6");
+    let spaces = spaces(ran);
     let named: Vec<_> = (1..).zip(spaces).collect();
     let done = ran.meanwhile(|| {
         in_groups(&named, plan::FLOWS_AT_ONCE, |(number, ns)| {
@@ -114,17 +127,16 @@ fn transfers(stage: &Stage<'_>, ran: &mut Ran<'_>, report: &mut Report) -> Resul
             report.checks.holds(name, expected, got, pass);
         }
     }
-    Ok(())
+    Ok(Starved::new())
 }
 
-fn flows(
-    stage: &Stage<'_>,
-    ran: &mut Ran<'_>,
-    count: usize,
-    report: &mut Report,
-) -> Result<(), DemoError> {
-    let spaces = ran.phones.iter().take(count).map(|phone| phone.ns.clone());
-    let spaces: Vec<_> = spaces.collect();
+fn flows(stage: &Stage<'_>, ran: &mut Ran<'_>, report: &mut Report) -> Result<Starved, DemoError> {
+    let mut spaces = spaces(ran);
+    spaces.truncate(plan::IPERF_UES_MAX);
+    stage.screen.step(&format!(
+        "iperf3: UDP both ways, then TCP each way, {} UEs",
+        spaces.len()
+    ));
     let udp = ran.meanwhile(|| at_once(&spaces, |index, ns| iperf::udp(ns, index, stage.stop)))?;
     for (ue, flows) in udp.into_iter().enumerate() {
         for (way, flow) in [("uplink", flows.uplink), ("downlink", flows.downlink)] {
@@ -155,7 +167,7 @@ fn flows(
                 .holds(name, "data arrive", got, flow.bytes > 0);
         }
     }
-    Ok(())
+    Ok(Starved::new())
 }
 
 /// A UE pings the server over both families.
@@ -166,33 +178,59 @@ pub(super) fn ping_one(
     when: &str,
     report: &mut Report,
 ) -> Result<(), DemoError> {
-    let ns = ran.phones[ue].ns.clone();
+    let ns = ran.places[ue].ns.clone();
     for to in plan::SERVERS {
         let one = ran.meanwhile(|| ping(&ns, server(to, 56), stage.stop))?;
-        let name = format!("{} ping {to} {when}, answers", name(report, ue));
-        report.checks.equal(name, one.sent, one.received);
+        report.check_ping(ue, &format!("ping {to} {when}"), one);
     }
     Ok(())
 }
 
-/// The data network pings an idle UE, which is called, and answers all that waited for it.
+/// Pings of all UEs to the server over both families, in the order of UEs and families.
+pub(super) fn ping_all(
+    spaces: &[Ns],
+    count: u32,
+    stop: &Stop,
+) -> Result<Vec<(usize, IpAddr, Ping)>, DemoError> {
+    let each = |ue| plan::SERVERS.map(|to| (ue, to));
+    let wanted: Vec<_> = (0..spaces.len()).flat_map(each).collect();
+    at_once(&wanted, |_, (ue, to)| {
+        let plan = PingPlan {
+            count,
+            wait: PAGE_WAIT,
+            ..server(*to, 56)
+        };
+        Ok((*ue, *to, ping(&spaces[*ue], plan, stop)?))
+    })
+}
+
+/// The data network pings all UEs, which are idle and are called; what waited for them is answered.
 pub(super) fn ping_idle(
     stage: &Stage<'_>,
     ran: &mut Ran<'_>,
-    ue: usize,
     report: &mut Report,
 ) -> Result<(), DemoError> {
-    let Some(address) = ran.ipv4(ue) else {
+    let addresses: Vec<_> = (0..ran.count()).filter_map(|ue| ran.ipv4(ue)).collect();
+    if addresses.len() < ran.count() {
         return Err(DemoError::answer("the SMF", "no IPv4 address"));
-    };
-    let plan = PingPlan {
-        wait: PAGE_WAIT,
-        ..server(address.into(), 56)
-    };
+    }
     let dn = (*stage.topology.dn).clone();
-    let one = ran.meanwhile(|| ping(&dn, plan, stage.stop))?;
-    let name = format!("pings to {} while it was idle, answers", name(report, ue));
-    report.checks.equal(name, one.sent, one.received);
+    let answers = ran.meanwhile(|| {
+        at_once(&addresses, |_, address| {
+            let plan = PingPlan {
+                wait: PAGE_WAIT,
+                ..server((*address).into(), 56)
+            };
+            ping(&dn, plan, stage.stop)
+        })
+    })?;
+    for (ue, one) in answers.into_iter().enumerate() {
+        report.check_ping(
+            ue,
+            "is pinged while it is idle, from the first packet on",
+            one,
+        );
+    }
     Ok(())
 }
 
@@ -208,7 +246,7 @@ pub(super) fn ping_in_vain(
         wait: KNOCK_WAIT,
         ..server(to, 56)
     };
-    let (ns, dn) = (ran.phones[ue].ns.clone(), (*stage.topology.dn).clone());
+    let (ns, dn) = (ran.places[ue].ns.clone(), (*stage.topology.dn).clone());
     let own = report.ues[ue]
         .addresses
         .first()
@@ -241,8 +279,8 @@ pub(super) fn settle(
     // What the host lost between UE and UPF only one of them has counted.
     let lost = host.lost()?;
     let unsure = lost.total() * u64::from(plan::UE_MTU);
-    for (at, phone) in ran.phones.iter().enumerate() {
-        let charged = phone.ue.supi().and_then(|supi| core.charged(&supi));
+    for at in 0..ran.count() {
+        let charged = ran.ue(at).supi().and_then(|supi| core.charged(&supi));
         let name = name(report, at);
         let Some(Charged {
             uplink_octets,
@@ -268,16 +306,18 @@ pub(super) fn settle(
             report.checks.holds(name, expected, core.to_string(), pass);
         }
     }
+    let (drops, forwarded) = ran.drops_and_forwarded()?;
     report
         .checks
-        .equal("packets that the gNB dropped", 0, ran.drops()?);
+        .equal("packets that the gNBs dropped", 0, drops);
+    report.forwarded_packets = forwarded;
     Ok(())
 }
 
 /// Waits until the devices count nothing more.
 fn quiet(ran: &Ran<'_>, stage: &Stage<'_>) -> Result<(), DemoError> {
     let all = || -> Result<Vec<_>, DemoError> {
-        let counted = (0..ran.phones.len()).map(|phone| ran.counted(phone));
+        let counted = (0..ran.count()).map(|phone| ran.counted(phone));
         counted.collect()
     };
     let (mut last, mut since) = (all()?, Instant::now());

@@ -43,7 +43,7 @@ const fn now(name: &'static str, help: &'static str) -> Metric {
 }
 
 /// How many figures there are.
-pub const COUNT: usize = 78;
+pub const COUNT: usize = 80;
 
 /// All figures. Those of gNBs stand first, in the order of [`of_gnb`].
 pub const METRICS: [Metric; COUNT] = [
@@ -81,9 +81,17 @@ pub const METRICS: [Metric; COUNT] = [
     gnb("drops_foreign_destination", "not addressed to the UE"),
     gnb("drops_tun_refused", "not taken by the UE's device"),
     gnb("drops_muted", "came to a gNB that was mute"),
+    gnb(
+        "drops_forwarding_failed",
+        "for a UE that had left, not sent on by the kernel",
+    ),
     gnb("drops_packet_too_long", "from a UE, too long"),
     gnb("drops_send_failed", "not sent by the kernel"),
     gnb("drops_muted_uplink", "from a UE, at a gNB that was mute"),
+    gnb(
+        "forwarded",
+        "packets for UEs that had left, sent on to where they are",
+    ),
     gnb("uplink_ipv6_packets", "IPv6 packets of UEs sent on N3"),
     gnb("downlink_ipv6_packets", "IPv6 packets given to UEs"),
     Metric {
@@ -200,10 +208,10 @@ pub const METRICS: [Metric; COUNT] = [
 ];
 
 /// How many figures gNBs have.
-pub const OF_GNB: usize = 29;
+pub const OF_GNB: usize = 31;
 /// Those behind the counters.
-pub const ATTACHED: usize = 27;
-const UNACCOUNTED: usize = 28;
+pub const ATTACHED: usize = 29;
+const UNACCOUNTED: usize = 30;
 
 /// Where a figure stands in [`METRICS`].
 pub fn index(name: &str) -> usize {
@@ -251,7 +259,12 @@ pub fn of_gnb(counters: &GnbCounters, attached: usize) -> [f64; OF_GNB] {
         counters.by_family.ipv6_downlink,
     ];
     let ipv6 = ipv6.map(|flow| flow.packets);
-    let all = first.into_iter().chain(reasons).chain(ipv6);
+    let forwarded = [counters.forwarded.packets];
+    let all = first
+        .into_iter()
+        .chain(reasons)
+        .chain(forwarded)
+        .chain(ipv6);
     for (figure, value) in figures.iter_mut().zip(all) {
         *figure = value as f64;
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod common;
+mod flows;
 mod ipv6;
 mod n2;
 mod signalling;

@@ -1,6 +1,6 @@
 //! UEs of a fleet that go from one of its gNBs to another.
 
-use sluice_n2::RanUeId;
+use sluice_n2::{RanUeId, Tunnel};
 
 use super::{Fleet, Outcome, Procedure};
 use crate::handover::HandoverAnswer;
@@ -69,6 +69,7 @@ impl Fleet {
         self.connected.insert(after, index);
         if let Some(phone) = self.phones.get_mut(index) {
             (phone.at, phone.gnb) = (Some(after), after.0);
+            phone.before = Some(before);
         }
         self.touched.insert(index);
     }
@@ -106,6 +107,30 @@ impl Fleet {
             }
         }
         self.progress(now_ns, index);
+    }
+
+    /// Where the gNB that a UE has just left forwards packets of a session to, and the further endpoint at
+    /// its new gNB that takes them. By Xn gNBs have arranged it between them: there is no further
+    /// endpoint. By N2 it is as the AMF told, for as long as the source has the UE.
+    pub fn forwarding(&self, phone: usize, session: u8) -> (Option<Tunnel>, Option<Tunnel>) {
+        let one = self.phones.get(phone);
+        let Some((before, at)) = one.and_then(|one| one.before.zip(one.at)) else {
+            return (None, None);
+        };
+        let (source, target) = (self.gnbs.get(before.0), self.gnbs.get(at.0));
+        let Some((source, target)) = source.zip(target) else {
+            return (None, None);
+        };
+        match source.amf_id(before.1) {
+            Some(_) => (
+                source.forwards_to(before.1, session),
+                target.takes_forwarded(at.1, session),
+            ),
+            None => {
+                let there = target.session(at.1, session);
+                (there.map(|there| there.downlink), None)
+            }
+        }
     }
 
     /// The UE that was told to go is at the target, which says so.

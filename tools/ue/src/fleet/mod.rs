@@ -41,6 +41,8 @@ pub struct Phone {
     /// What it wants of each session that it establishes, by PDU session identity.
     pub wanted: BTreeMap<u8, WantedSession>,
     at: Option<(usize, RanUeId)>,
+    /// Where it was before its last handover.
+    before: Option<(usize, RanUeId)>,
     task: Option<Task>,
     /// What the network calls it.
     name: Option<STmsi>,
@@ -54,6 +56,7 @@ impl Phone {
             gnb,
             wanted: BTreeMap::new(),
             at: None,
+            before: None,
             task: None,
             name: None,
         }

@@ -28,6 +28,20 @@ pub struct Left {
     marked: bool,
 }
 
+impl Left {
+    /// Another SMF knows of the handover, whose UPF may send no End Marker.
+    pub fn of_others(gnb: usize, teid: Teid) -> Self {
+        let since = Instant::now();
+        let marked = false;
+        Self {
+            gnb,
+            teid,
+            since,
+            marked,
+        }
+    }
+}
+
 impl Runtime {
     /// Attaches those of these UEs that are not: sessions, devices, tunnels. At `gnb`, or in turn
     /// at those of their group.
@@ -310,6 +324,7 @@ impl Runtime {
             uplink: f_teid(uplink),
             downlink_teid: teid,
             qfi: group.qfi,
+            rules: Default::default(),
             tun,
             has_framed_routes: false,
         })?;
@@ -319,6 +334,7 @@ impl Runtime {
             teid,
             uplink,
             session: None,
+            rules: Default::default(),
         })
     }
 

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use crate::{Flow, UeId};
 use sluice_host::HostError;
 use sluice_host::link::Link;
 use sluice_host::netns::Ns;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
+use sluice_n1::QosRule;
 use sluice_smf::{Traffic, Tunnel, UeAddresses};
 use sluice_wire::ids::{Seid, Teid, UrrId};
 
@@ -64,6 +66,8 @@ pub struct Served {
     pub uplink: Tunnel,
     /// At the UPF; `None`: somebody else's, or lost.
     pub session: Option<Session>,
+    /// By which its uplink packets are marked.
+    pub rules: Arc<[QosRule]>,
 }
 
 /// A UE without a gNB.

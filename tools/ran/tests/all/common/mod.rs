@@ -139,6 +139,7 @@ pub fn ue(
         },
         downlink_teid: teid(downlink_teid),
         qfi: qfi(flow),
+        rules: Default::default(),
         tun: Tun::create(ns, &tun).expect("tun"),
         has_framed_routes: false,
     }

@@ -33,6 +33,8 @@ pub struct Seen {
     pub echo_responses: Vec<u16>,
     pub notifications: u64,
     pub wrong: u64,
+    /// G-PDUs that gNBs sent on, as their UEs had left.
+    pub forwarded: u64,
 }
 
 #[derive(Default)]
@@ -42,6 +44,8 @@ struct Shared {
     routes_ipv6: HashMap<u64, Route>,
     /// By the UPF's TEID.
     prefixes: HashMap<Teid, u64>,
+    /// By the UPF's TEID, where what gNBs send on goes.
+    forwarding: HashMap<Teid, Route>,
     seen: Seen,
 }
 
@@ -93,6 +97,12 @@ impl Upf {
         let mut shared = self.shared.lock().expect("lock");
         shared.prefixes.insert(ours, prefix);
         shared.routes_ipv6.insert(prefix, Route { gnb, teid, qfi });
+    }
+
+    /// What a gNB sends on into this tunnel, as its UE has left, goes to `gnb` (TS 23.502, 4.9.1.3.3).
+    pub fn forward(&self, ours: Teid, gnb: Ipv4Addr, teid: Teid, qfi: Qfi) {
+        let mut shared = self.shared.lock().expect("lock");
+        shared.forwarding.insert(ours, Route { gnb, teid, qfi });
     }
 
     /// Sends bytes to UDP port 2152 of a gNB.
@@ -156,6 +166,11 @@ fn forward(
     outgoing: &mut SendBatch,
 ) {
     let packet = g_pdu.payload(bytes).expect("inside");
+    if let Some(route) = shared.forwarding.get(&g_pdu.teid) {
+        assert_eq!(g_pdu.pdu_type, Some(PduType::Downlink));
+        shared.seen.forwarded += 1;
+        return push(*route, packet, outgoing);
+    }
     assert_eq!(g_pdu.pdu_type, Some(PduType::Uplink));
     let qfi = g_pdu.qfi.expect("a container").get();
     let count = shared

@@ -1,21 +1,23 @@
 //! User planes of UEs with SIMs: devices and tunnels follow what network and gNB have told.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_host::link::{global_ipv6_addresses, link_local};
 use sluice_host::tun::Tun;
-use sluice_n1::PduAddress;
+use sluice_n1::{PduAddress, QosRule};
 use sluice_smf::{Tunnel, UeAddresses};
 use sluice_ue::RadioSession;
 use sluice_wire::ids::{Qfi, Teid};
 
 use super::super::Runtime;
+use super::super::mobility::Left;
 use super::super::sessions::f_teid;
-use super::super::ues::{Served, State, Stranded};
-use crate::UeConfig;
+use super::super::ues::{Served, State, Stranded, Ue};
 use crate::command::Failure;
 use crate::command::scenario::{NO_ADDRESS, Scenario};
+use crate::{FTeid, Forwarding, HandoverTarget, UeConfig};
 
 /// From a session's tunnel to the first Router Solicitation: meanwhile the UPF hears of the gNB's
 /// end. A solicitation that is lost is said again after seconds.
@@ -28,6 +30,8 @@ struct Wanted {
     addresses: UeAddresses,
     /// None while the user plane is down.
     radio: Option<RadioSession>,
+    /// By which uplink packets are marked.
+    rules: Arc<[QosRule]>,
 }
 
 impl Runtime {
@@ -97,7 +101,7 @@ impl Runtime {
             .collect();
         for (session, line) in sessions {
             let wanted = self.wanted(phone, session);
-            if let Err(why) = self.keep_bearer(phone, line, wanted) {
+            if let Err(why) = self.keep_bearer((phone, session), line, wanted) {
                 self.fail_for("user plane", line, &why);
             }
         }
@@ -109,12 +113,13 @@ impl Runtime {
         Some(Wanted {
             addresses: addresses(accept.address)?,
             radio: fleet.radio(phone, session),
+            rules: accept.rules.as_slice().into(),
         })
     }
 
     fn keep_bearer(
         &mut self,
-        phone: usize,
+        (phone, session): (usize, u8),
         line: usize,
         wanted: Option<Wanted>,
     ) -> Result<(), String> {
@@ -132,12 +137,17 @@ impl Runtime {
             _ => false,
         };
         if is_same {
-            return Ok(());
+            return self.keep_rules(line, wanted.rules);
+        }
+        if let Some(radio) = &wanted.radio
+            && self.move_bearer((phone, session), line, radio)?
+        {
+            return self.keep_rules(line, wanted.rules);
         }
         let device = self.take_device(line);
-        if let Some(radio) = wanted.radio {
+        if wanted.radio.is_some() {
             let tun = device.map(|(tun, _)| tun);
-            return self.begin_bearer(phone, line, wanted.addresses, radio, tun);
+            return self.begin_bearer(phone, line, wanted, tun);
         }
         if let (Some(ue), Some((tun, uplink))) = (self.ues.get_mut(line), device) {
             let session = None;
@@ -148,6 +158,78 @@ impl Runtime {
             });
         }
         Ok(())
+    }
+
+    /// The UE marks its packets by these rules from now on.
+    fn keep_rules(&mut self, line: usize, rules: Arc<[QosRule]>) -> Result<(), String> {
+        let served = self.ues.get_mut(line).and_then(Ue::served_mut);
+        let Some(served) = served.filter(|served| served.rules != rules) else {
+            return Ok(());
+        };
+        served.rules = Arc::clone(&rules);
+        let station = self.stations.get(served.gnb).ok_or("no such gNB")?;
+        let told = station.handle().set_rules(served.id, rules);
+        told.map_err(|error| error.to_string())
+    }
+
+    /// A UE that was handed over takes its device along, and packets follow it. False if it is where it
+    /// was.
+    fn move_bearer(
+        &mut self,
+        (phone, session): (usize, u8),
+        line: usize,
+        radio: &RadioSession,
+    ) -> Result<bool, String> {
+        let gnb = self.gnb_of_phone(phone)?;
+        let (uplink, downlink_teid) = self.ends(radio)?;
+        let n2 = self.n2.as_ref().ok_or("no N2")?;
+        let (to, takes) = n2.fleet.forwarding(phone, session);
+        let is_ipv6 = self.scenario.is_n3_ipv6();
+        let forwarding = Forwarding {
+            to: to.and_then(|to| endpoint(&to, is_ipv6)),
+            takes: takes.and_then(|takes| Teid::new(takes.teid)),
+        };
+        let served = self.ues.get_mut(line).and_then(Ue::served_mut);
+        let Some(served) = served.filter(|served| served.gnb != gnb) else {
+            return Ok(false);
+        };
+        let (old, target) = (self.stations.get(served.gnb), self.stations.get(gnb));
+        let (old, target) = old.zip(target).ok_or("no such gNB")?;
+        let there = HandoverTarget {
+            downlink_teid,
+            uplink: f_teid(uplink),
+        };
+        let moved = old
+            .handle()
+            .hand_over_with(served.id, target.handle(), there, forwarding);
+        moved.map_err(|error| error.to_string())?;
+        self.left.push(Left::of_others(served.gnb, served.teid));
+        if let Some(old) = self.stations.get_mut(served.gnb) {
+            old.served = old.served.saturating_sub(1);
+        }
+        if let Some(target) = self.stations.get_mut(gnb) {
+            target.served += 1;
+        }
+        (served.gnb, served.teid, served.uplink) = (gnb, downlink_teid, uplink);
+        Ok(true)
+    }
+
+    /// Where a connected UE is, by index in the scenario.
+    fn gnb_of_phone(&self, phone: usize) -> Result<usize, String> {
+        let n2 = self.n2.as_ref().ok_or("no N2")?;
+        let at = n2.fleet.phones().get(phone).and_then(|one| one.at());
+        let gnb = at.and_then(|(at, _)| n2.gnb_of.get(at)).copied();
+        Ok(gnb.ok_or("the UE is idle")?)
+    }
+
+    /// The ends of a session's tunnel: the UPF's, and the gNB's.
+    fn ends(&self, radio: &RadioSession) -> Result<(Tunnel, Teid), String> {
+        let told = endpoint(&radio.request.uplink, self.scenario.is_n3_ipv6());
+        let told =
+            told.ok_or("the UPF has no address on N3 of the gNB's family, or a TEID of 0")?;
+        let downlink = Teid::new(radio.downlink.teid).ok_or("a TEID of 0")?;
+        let FTeid { address, teid } = told;
+        Ok((Tunnel { teid, address }, downlink))
     }
 
     /// The device of a UE, whose tunnel ends, and where its packets went.
@@ -167,23 +249,18 @@ impl Runtime {
         &mut self,
         phone: usize,
         line: usize,
-        addresses: UeAddresses,
-        radio: RadioSession,
+        wanted: Wanted,
         tun: Option<Tun>,
     ) -> Result<(), String> {
-        let told = radio.request.uplink;
-        let address = match self.scenario.is_n3_ipv6() {
-            true => told.ipv6.map(IpAddr::V6),
-            false => told.ipv4.map(IpAddr::V4),
-        };
-        let address = address.ok_or("the UPF has no address on N3 of the gNB's family")?;
-        let teid = Teid::new(told.teid).ok_or("a TEID of 0")?;
-        let downlink_teid = Teid::new(radio.downlink.teid).ok_or("a TEID of 0")?;
+        let Wanted {
+            addresses,
+            radio,
+            rules,
+        } = wanted;
+        let radio = radio.ok_or("the user plane is down")?;
+        let (uplink, downlink_teid) = self.ends(&radio)?;
         let qfi = Qfi::new(radio.default_qfi()).ok_or("a QFI above 63")?;
-        let n2 = self.n2.as_ref().ok_or("no N2")?;
-        let gnb = n2.fleet.phones().get(phone).and_then(|one| one.at());
-        let gnb = gnb.and_then(|(at, _)| n2.gnb_of.get(at)).copied();
-        let gnb = gnb.ok_or("the UE is idle")?;
+        let gnb = self.gnb_of_phone(phone)?;
         let ue = self.ues.get_mut(line).ok_or("no such UE")?;
         let is_new = tun.is_none();
         let group = self.scenario.ues.get(ue.group).ok_or("no such group")?;
@@ -196,12 +273,12 @@ impl Runtime {
         };
         let held = std::mem::take(&mut ue.held);
         let station = self.stations.get_mut(gnb).ok_or("no such gNB")?;
-        let uplink = Tunnel { teid, address };
         let config = UeConfig {
             addresses: ue.addresses,
             uplink: f_teid(uplink),
             downlink_teid,
             qfi,
+            rules: Arc::clone(&rules),
             tun,
             has_framed_routes: false,
         };
@@ -215,6 +292,7 @@ impl Runtime {
             teid: downlink_teid,
             uplink,
             session: None,
+            rules,
         });
         if is_new {
             self.begin_addresses(line)?;
@@ -338,6 +416,16 @@ impl Runtime {
             self.wake(phone, false);
         }
     }
+}
+
+/// An end of a tunnel, by its address of this family.
+fn endpoint(tunnel: &sluice_n2::Tunnel, is_ipv6: bool) -> Option<FTeid> {
+    let address = match is_ipv6 {
+        true => tunnel.ipv6.map(IpAddr::V6),
+        false => tunnel.ipv4.map(IpAddr::V4),
+    };
+    let (address, teid) = address.zip(Teid::new(tunnel.teid))?;
+    Some(FTeid { address, teid })
 }
 
 /// Router Solicitations and multicast are repeated by the kernel, and no reason to come back.

@@ -1,0 +1,217 @@
+//! `sluice ctl trace IMSI`: N1, N2 and N4 from the core, and the UE's packets on N3 and N6 from the UPF.
+
+use super::super::follow::Follower;
+use super::super::{CtlError, exchange, not_running, put, read, refused};
+use super::capture::Capture;
+use super::line;
+use crate::cli::args::TraceArgs;
+use serde_json::{Value, json};
+use sluice_host::signal::Shutdown;
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::net::IpAddr;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// From one question to the core to the next.
+const EACH: Duration = Duration::from_millis(100);
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+/// Packets of the UE between two questions to the core.
+const PACKETS: usize = 1000;
+
+/// What is followed, and where it is told.
+struct Trace<'a> {
+    core: &'a Path,
+    imsi: &'a str,
+    capture: Option<Capture>,
+    as_json: bool,
+    /// Lines of the ladder that were there before, or are told.
+    told: usize,
+    packets: Option<Packets>,
+    /// Packets that the UPF has told of.
+    seen: u64,
+}
+
+/// Follows until its end is asked for, by a signal or by `args`.
+pub fn run(
+    (core, upf): (&Path, &Path),
+    imsi: &str,
+    args: &TraceArgs,
+    as_json: bool,
+) -> Result<(), CtlError> {
+    let capture = args.write.as_deref().map(Capture::create_with_messages);
+    let mut trace = Trace {
+        core,
+        imsi,
+        capture: capture.transpose()?,
+        as_json,
+        told: 0,
+        packets: None,
+        seen: 0,
+    };
+    let follower = Follower::new(core, Some(imsi.to_owned()));
+    let shutdown = Shutdown::install().ok();
+    let is_over = || shutdown.as_ref().is_some_and(Shutdown::is_requested);
+    // What was said before is no part of it.
+    follower.take(false)?;
+    trace.told = trace.ladder()?.len();
+    let end = args
+        .seconds
+        .map(|s| Instant::now() + Duration::from_secs(s.into()));
+    loop {
+        let is_last = is_over()
+            || end.is_some_and(|end| Instant::now() >= end)
+            || args.count.is_some_and(|count| trace.seen >= count);
+        let (messages, lost) = follower.take(is_last)?;
+        for message in &messages {
+            if let Some(capture) = &mut trace.capture {
+                capture.message(message)?;
+            }
+        }
+        // A closed pipe (`| head`) is the reader's choice, and the end.
+        let is_heard = trace.tell().is_ok() && trace.tell_packets(upf)?;
+        if is_last || !is_heard {
+            if lost > 0 {
+                eprintln!(
+                    "sluice ctl: the core has lost {lost} messages, as it was not asked in time"
+                );
+            }
+            if !is_last {
+                follower.take(true)?;
+            }
+            return trace.capture.map_or(Ok(()), Capture::finish);
+        }
+        std::thread::sleep(EACH);
+    }
+}
+
+impl Trace<'_> {
+    fn ask(&self, what: &str) -> Result<Value, CtlError> {
+        let request = json!({ "cmd": what, "imsi": self.imsi });
+        refused(exchange(self.core, &request, ANSWER_WITHIN)?)
+    }
+
+    fn ladder(&self) -> Result<Vec<Value>, CtlError> {
+        let answer = self.ask("flow")?;
+        Ok(answer["lines"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// New lines of the ladder.
+    fn tell(&mut self) -> io::Result<()> {
+        let lines = self.ladder().map_err(|e| io::Error::other(e.to_string()))?;
+        // The core forgets the oldest.
+        let from = self.told.min(lines.len());
+        for line in &lines[from..] {
+            self.print(line, ladder_line(line))?;
+        }
+        self.told = lines.len();
+        Ok(())
+    }
+
+    /// What became of packets of the UE; false where nobody listens any more.
+    fn tell_packets(&mut self, upf: &Path) -> Result<bool, CtlError> {
+        if self.packets.is_none() {
+            self.packets = self.address()?.and_then(|ue| Packets::follow(upf, ue));
+        }
+        for _ in 0..PACKETS {
+            let Some(packets) = &mut self.packets else {
+                return Ok(true);
+            };
+            let Some(step) = packets.next()? else {
+                return Ok(true);
+            };
+            if step.get("done").is_some() {
+                // Its session is over; another one is followed when there is one.
+                self.packets = None;
+                return Ok(true);
+            }
+            if let Some(capture) = &mut self.capture {
+                capture.step(&step)?;
+            }
+            self.seen = self.seen.max(step["packet"].as_u64().unwrap_or(0));
+            if step.get("ports").is_none() && self.print(&step, line::text(&step)).is_err() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// An address of the UE's first session.
+    fn address(&self) -> Result<Option<IpAddr>, CtlError> {
+        let ue = match self.ask("ue") {
+            Ok(answer) => answer,
+            // It is not registered now.
+            Err(CtlError::Refused(_)) => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let sessions = ue["ue"]["sessions"].as_array();
+        let addresses = sessions.into_iter().flatten();
+        let addresses = addresses.filter_map(|session| session["addresses"].as_array());
+        // A prefix is an address of it, too.
+        let mut addresses = addresses.flatten().filter_map(|address| {
+            let address = address.as_str()?.split('/').next()?;
+            address.parse().ok()
+        });
+        Ok(addresses.next())
+    }
+
+    fn print(&self, object: &Value, text: String) -> io::Result<()> {
+        let mut out = io::stdout();
+        match self.as_json {
+            true => writeln!(out, "{object}")?,
+            false => writeln!(out, "{text}")?,
+        }
+        out.flush()
+    }
+}
+
+fn ladder_line(line: &Value) -> String {
+    let [step, from, to, what] =
+        ["step", "from", "to", "what"].map(|key| line[key].as_str().unwrap_or_default());
+    let unix_ms = line["unix_ms"].as_u64().unwrap_or(0);
+    let (s, ms) = (unix_ms / 1000, unix_ms % 1000);
+    format!("{s}.{ms:03}  {step:<5} {from:<4} -> {to:<4}  {what}")
+}
+
+/// What a UPF tells of a UE's packets.
+struct Packets {
+    lines: BufReader<UnixStream>,
+    line: String,
+    socket: std::path::PathBuf,
+}
+
+impl Packets {
+    /// None if the UPF is not here, or knows no such UE yet.
+    fn follow(socket: &Path, ue: IpAddr) -> Option<Self> {
+        let mut stream = UnixStream::connect(socket).ok()?;
+        put(&mut stream, &json!({ "cmd": "trace", "ue": ue })).ok()?;
+        stream
+            .set_read_timeout(Some(Duration::from_millis(10)))
+            .ok()?;
+        Some(Self {
+            lines: BufReader::new(stream),
+            line: String::new(),
+            socket: socket.to_owned(),
+        })
+    }
+
+    /// The next step; none if there is none now.
+    fn next(&mut self) -> Result<Option<Value>, CtlError> {
+        match self.lines.read_line(&mut self.line) {
+            Ok(0) => Ok(Some(json!({ "done": {} }))),
+            Ok(_) => {
+                let step = read(&self.line);
+                self.line.clear();
+                match step {
+                    Ok(step) => Ok(Some(step)),
+                    // The UPF does not know the UE, or is traced by others.
+                    Err(CtlError::Refused(_)) => Ok(Some(json!({ "done": {} }))),
+                    Err(e) => Err(e),
+                }
+            }
+            // What has come of the line stays.
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(None),
+            Err(e) => Err(not_running(&self.socket, e)),
+        }
+    }
+}
