@@ -45,6 +45,7 @@ fn attach(ns: &Ns, smf: &SmfHandle, gnb: &GnbHandle, instance: &str, number: u32
         downlink_teid: teid,
         qfi: Qfi::new(9).unwrap(),
         tun: Tun::create(ns, &config).unwrap(),
+        rules: Default::default(),
         has_framed_routes: false,
     })
     .unwrap();
