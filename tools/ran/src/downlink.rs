@@ -2,7 +2,7 @@
 
 use sluice_host::udp::{BATCH_MAX, Datagram, RecvBatch};
 use sluice_wire::gtpu::{self, GPdu, GtpuError, PduType};
-use sluice_wire::ids::Qfi;
+use sluice_wire::ids::{Qfi, Teid};
 
 use crate::family::Family;
 use crate::worker::GnbThread;
@@ -10,6 +10,8 @@ use crate::{DropReason, FTeid, Mute, UeId};
 
 /// Bursts in a row before UEs get their turn.
 const BURSTS: usize = 4;
+/// Packets that wait for a UE that is on its way to another gNB: a moment's.
+const HELD: usize = 4096;
 
 impl GnbThread {
     /// Takes what has come on N3.
@@ -53,7 +55,12 @@ impl GnbThread {
             return self.send_error_indication(datagram, g_pdu.teid);
         };
         if let (true, Some(to)) = (tunnel.is_left, tunnel.forward_to) {
-            return self.follow(datagram.bytes, g_pdu, to);
+            match &mut tunnel.held {
+                Some(held) if held.len() < HELD => held.push(datagram.bytes.into()),
+                Some(_) => self.drop_packet(None, DropReason::ForwardingFailed),
+                None => self.follow(datagram.bytes, g_pdu, to),
+            }
+            return;
         }
         if tunnel.is_left {
             tunnel.counters.late.add(usize::from(g_pdu.payload_len));
@@ -62,6 +69,24 @@ impl GnbThread {
         let owner = tunnel.owner;
         if let Err(reason) = self.deliver(owner, datagram.bytes, g_pdu) {
             self.drop_packet(Some(owner), reason);
+        }
+    }
+
+    /// The UE of these endpoints is where what came for it may go now; what waited goes first.
+    pub(crate) fn begin_forwarding(&mut self, teids: &[Teid]) {
+        for teid in teids {
+            let Some(tunnel) = self.tunnels.get_mut(teid) else {
+                continue;
+            };
+            let (held, to) = (tunnel.held.take(), tunnel.forward_to);
+            for bytes in held.unwrap_or_default() {
+                match (GPdu::parse(&bytes), to) {
+                    (Ok(g_pdu), Some(to)) => self.follow(&bytes, &g_pdu, to),
+                    // An End Marker, which was counted when it came.
+                    (Err(_), Some(to)) => drop(self.forward(&bytes, to)),
+                    (_, None) => {}
+                }
+            }
         }
     }
 

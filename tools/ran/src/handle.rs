@@ -133,9 +133,11 @@ impl GnbHandle {
             downlink_teid: moving.config.downlink_teid,
             uplink: moving.config.uplink,
         };
+        let left: Vec<Teid> = moving.teids().collect();
         moving.set_tunnel(target, forwarding);
         let Err(refused) = to.adopt(moving) else {
-            return Ok(());
+            // Nobody would have taken a packet there before.
+            return self.ask(move |worker| worker.begin_forwarding(&left));
         };
         if let Some(mut ue) = refused.ue {
             ue.set_tunnel(old, Forwarding::default());

@@ -49,8 +49,10 @@ impl GnbThread {
                     return;
                 };
                 tunnel.counters.end_markers += 1;
-                if let Some(to) = tunnel.forward_to {
-                    self.forward(datagram.bytes, to);
+                match (&mut tunnel.held, tunnel.forward_to) {
+                    (Some(held), _) => held.push(datagram.bytes.into()),
+                    (None, Some(to)) => drop(self.forward(datagram.bytes, to)),
+                    (None, None) => {}
                 }
             }
             Ok(Message::SupportedExtensionHeadersNotification { .. }) => {

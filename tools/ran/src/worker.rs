@@ -48,13 +48,15 @@ pub(crate) struct GnbThread {
 }
 
 /// A tunnel endpoint of the gNB.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tunnel {
     pub(crate) owner: UeId,
     /// The UE has been handed over.
     pub(crate) is_left: bool,
     /// Where what comes late is forwarded to.
     pub(crate) forward_to: Option<FTeid>,
+    /// What waits to be forwarded, as its UE is on its way and nobody would take it yet.
+    pub(crate) held: Option<Vec<Box<[u8]>>>,
     /// The UE's further endpoint, which is forgotten with this one.
     further: Option<Teid>,
     pub(crate) counters: TunnelCounters,
@@ -174,6 +176,7 @@ impl GnbThread {
                     owner: ue.id,
                     is_left: false,
                     forward_to: None,
+                    held: None,
                     further: None,
                     counters: TunnelCounters::default(),
                 };
@@ -203,6 +206,7 @@ impl GnbThread {
                 AfterRelease::KeepTunnel(forward_to) => {
                     if let Some(tunnel) = self.tunnels.get_mut(&teid) {
                         (tunnel.is_left, tunnel.forward_to) = (true, forward_to);
+                        tunnel.held = forward_to.map(|_| Vec::new());
                     }
                 }
             }
