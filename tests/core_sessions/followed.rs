@@ -79,7 +79,6 @@ fn a_stranger_is_seen_before_and_after_it_is_known() {
     let mut world = world(&[1]);
     let nas_of_deregistration = world.ue_mut(0).deregister(true, true).unwrap();
     world.say(0, nas_of_deregistration);
-    world.settle();
     world.ue_mut(0).forget_keys();
     follow(&mut world);
     let request = world.ue_mut(0).register(RegistrationKind::Initial);
