@@ -1,4 +1,4 @@
-//! What a UPF or a gNB has not done, or has done too late: nobody keeps what it should not have.
+//! Reconciliation of sessions: what a UPF or a gNB has not done, or has done too late: nobody keeps what it should not have.
 
 use sluice_n1::SessionType;
 use sluice_n2::Cause;

@@ -1,4 +1,4 @@
-//! Rules of its own that a UE wants otherwise (TS 24.501, 6.4.2.2 and 9.11.4.13).
+//! QoS rules of its own that a UE asks to be changed (TS 24.501, 6.4.2.2 and 9.11.4.13).
 
 use sluice_n1::{
     FlowDescription, FlowOperation, ModificationRequest, PacketFilter, QosRule, RuleOperation,

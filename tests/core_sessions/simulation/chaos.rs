@@ -1,4 +1,4 @@
-//! Whatever may happen at any time.
+//! Simulation of the core, events by lot: what UEs, gNBs, operators and the UPF may do at any time.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! It is quiet: what is under way comes to its end, each UE can do what it wants, and all leave.
+//! Simulation of the core, end of a seed: what is under way comes to its end, each UE can do what it wants, and all leave.
 
 use sluice_n1::{RegistrationKind, SessionType};
 use sluice_ue::UeState;

@@ -1,4 +1,4 @@
-//! Who is there, and what is on its way between them.
+//! Simulation of the core, its network: UEs, gNBs and the UPF that are there, and what is on its way between them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What UEs and gNBs do because the network says something, or nothing.
+//! Simulation of the core, protocol ends: what UEs and gNBs do because the network says something, or nothing.
 
 use sluice_n1::RegistrationKind;
 use sluice_n2::RanUeId;

@@ -1,4 +1,4 @@
-//! Section of contexts that outlive the core.
+//! `contexts` of core.yaml: where UE and session contexts are stored, so that they outlive the core.
 
 use super::kinds;
 use sluice_program::config::fields::{At, Fields};

@@ -1,4 +1,4 @@
-//! SQL, the same for both kinds of database: statements with `?1`, `?2`, ... and values of four types.
+//! SQL of the subscriber store, the same for both kinds of database: statements with `?1`, `?2`, ... and values of four types.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Where a database is: a file of SQLite's, or a PostgreSQL server by its connection string.
+//! Where a subscriber database is: a file of SQLite's, or a PostgreSQL server by its connection string.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
