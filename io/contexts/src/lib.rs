@@ -53,8 +53,21 @@ pub struct Opening {
 pub struct ContextFile {
     env: Env<WithoutTls>,
     contexts: Database<Bytes, Bytes>,
-    /// Ends with the process, however that ends.
-    _lock: File,
+    /// Behind `env`, so that the folder is free when LMDB has closed its file.
+    _lock: FolderLock,
+}
+
+/// The lock of a folder. It ends with the process, however that ends.
+#[derive(Debug)]
+struct FolderLock(File);
+
+impl Drop for FolderLock {
+    /// Ends the lock itself: closing the file would leave it with a child that another thread has forked and
+    /// that has not yet executed its program.
+    fn drop(&mut self) {
+        // The kernel refuses this for no open file; if it did, closing the file follows.
+        let _ = self.0.unlock();
+    }
 }
 
 impl ContextFile {
@@ -121,7 +134,7 @@ impl Contexts for ContextFile {
 }
 
 /// One core alone has a folder.
-fn lock(folder: &Path) -> Result<File, ContextError> {
+fn lock(folder: &Path) -> Result<FolderLock, ContextError> {
     let at = |error| ContextError::Folder(folder.to_owned(), error);
     let file = OpenOptions::new()
         .create(true)
@@ -131,7 +144,7 @@ fn lock(folder: &Path) -> Result<File, ContextError> {
         .open(folder.join(LOCK))
         .map_err(at)?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(FolderLock(file)),
         Err(fs::TryLockError::WouldBlock) => Err(ContextError::Busy(folder.to_owned())),
         Err(fs::TryLockError::Error(error)) => Err(at(error)),
     }

@@ -1,10 +1,12 @@
 //! The store as a core uses it: transactions, restarts, and what it refuses.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use sluice_contexts::{ContextError, ContextFile, Opening};
 use sluice_sbi::kept::{Changes, Contexts};
 use tempfile::TempDir;
@@ -76,6 +78,33 @@ fn a_folder_is_one_cores_alone() {
     assert!(matches!(other, Err(ContextError::Busy(_))), "{other:?}");
     drop(store);
     ContextFile::open(&opening).expect("it is free");
+}
+
+#[test]
+fn a_folder_is_free_although_a_child_has_the_files_of_its_core() {
+    let folder = folder();
+    let opening = opening(folder.path());
+    let store = ContextFile::open(&opening).expect("a new one");
+    let _of_a_child = another_of(&opening.folder.join("core.lock"));
+    drop(store);
+    ContextFile::open(&opening).expect("it is free");
+}
+
+/// A second descriptor of a file that this process has open, as a child has between fork and exec.
+fn another_of(file: &Path) -> OwnedFd {
+    let descriptor = fs::read_dir("/proc/self/fd")
+        .expect("this process's files")
+        .filter_map(Result::ok)
+        .find(|entry| fs::read_link(entry.path()).is_ok_and(|open| open == file))
+        .expect("it is open");
+    let number = descriptor.file_name().into_string().expect("a number");
+    let this = pidfd_open(getpid(), PidfdFlags::empty()).expect("this process");
+    pidfd_getfd(
+        this,
+        number.parse().expect("a number"),
+        PidfdGetfdFlags::empty(),
+    )
+    .expect("another")
 }
 
 #[test]
