@@ -389,7 +389,7 @@ fn a_service_request_of_a_ue_that_is_being_deregistered_is_refused_and_its_conne
     let nas = world.ue_mut(0).request_service().unwrap();
     world.connect(0, nas);
     let refused = world.ue(0).refused().cloned();
-    let expected = Downlink::ServiceReject(Cause::IMPLICITLY_DEREGISTERED);
+    let expected = Downlink::ServiceReject(Cause::IMPLICITLY_DEREGISTERED.into());
     assert_eq!(refused, Some(expected), "{}", world.ladder);
     rest(&mut world, "");
     let amf = world.core.amf();

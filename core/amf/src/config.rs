@@ -4,7 +4,9 @@ use sluice_ids::{Guami, Plmn, Tai};
 use sluice_n2::PlmnSlices;
 use sluice_security::Preference;
 
+use crate::bounds::Bounds;
 use crate::limits;
+use crate::overload::BackOff;
 
 /// What an operator tells an AMF.
 #[derive(Clone, Debug)]
@@ -35,6 +37,10 @@ pub struct Config {
     pub t3512_s: u32,
     /// Seconds after which a refused UE tries again.
     pub t3502_s: u32,
+    /// How long UEs stay away that are refused for congestion.
+    pub back_off: BackOff,
+    /// UEs at a time that have not proved who they are.
+    pub unauthenticated: Bounds,
 }
 
 /// What of a configuration that has changed registered UEs are to be told of.
@@ -95,6 +101,8 @@ impl Config {
             time_zone_quarters: None,
             t3512_s: 54 * 60,
             t3502_s: 12 * 60,
+            back_off: BackOff::default(),
+            unauthenticated: Bounds::default(),
         }
     }
 
@@ -141,6 +149,14 @@ impl Config {
             (
                 !self.preference.ciphering.is_empty(),
                 "a ciphering algorithm is needed",
+            ),
+            (
+                self.back_off.is_sound(),
+                "a back-off is 2 to 11160 seconds long, the least no longer than the most",
+            ),
+            (
+                self.unauthenticated.are_sound(),
+                "unauthenticated UEs are at least 1 of a gNB, no more than in all, and no more than a million",
             ),
         ];
         match checks.iter().find(|(holds, _)| !holds) {

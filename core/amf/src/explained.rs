@@ -10,6 +10,19 @@ use crate::ue::UeId;
 /// Why, and what to do.
 pub(crate) type Reason = (String, &'static str);
 
+/// UEs are shed beyond the bound of their gNB.
+pub(crate) const TOO_MANY_OF_GNB: (&str, &str) = (
+    "more UEs that have not proved who they are come by one gNB than may be under way at a time",
+    "none if this passes: UEs try again; else look for UEs at that gNB that never register, or set \
+     overload.unauthenticated_of_gnb",
+);
+
+/// UEs are shed beyond the bound of all.
+pub(crate) const TOO_MANY_IN_ALL: (&str, &str) = (
+    "more UEs that have not proved who they are come than may be under way at a time",
+    "none if this passes: UEs try again; else set overload.unauthenticated, or share UEs with another core",
+);
+
 /// Of a procedure that ended for this.
 pub(crate) fn refusal(refusal: &Refusal) -> Reason {
     let (why, remedy) = match refusal {

@@ -7,14 +7,17 @@
 #![forbid(unsafe_code)]
 
 mod authentication;
+mod bounds;
 mod collisions;
 mod common_procedures;
 mod config;
 mod configuration_update;
+mod counters;
 mod deregistration;
 mod explained;
 mod handover;
 mod initial_context;
+mod keeping_away;
 mod kept;
 mod limits;
 mod mobility;
@@ -22,6 +25,7 @@ mod moving;
 mod n1;
 mod n2;
 mod ng_setup;
+mod overload;
 mod paging;
 mod path_switch;
 mod procedure;
@@ -33,6 +37,7 @@ mod security_mode;
 mod service_request;
 mod session_establishment;
 mod sessions;
+mod shedding;
 mod state;
 mod tallies;
 mod ue;
@@ -52,9 +57,11 @@ use sluice_sbi::{
     Poll, Problem, Random, ReleaseSmContext, Removal, RequestId, TaskId, Tasks,
 };
 
+pub use bounds::Bounds;
 pub use config::Config;
+pub use counters::Counters;
+pub use overload::BackOff;
 pub use resumption::KnownSession;
-pub use state::Counters;
 
 use collisions::{Decision, Input as Collision};
 use config::News;
@@ -183,13 +190,28 @@ impl Amf {
         }
     }
 
-    /// Has gNBs keep UEs away, or not any more (TS 38.413, 8.7.7 and 8.7.8); such as come all the same,
-    /// unauthenticated, are refused with #22.
+    /// An operator has gNBs keep UEs away, or not any more (TS 38.413, 8.7.7 and 8.7.8); such as come all the
+    /// same, unauthenticated, are refused with #22. This counts more than [`Amf::feel_load`]; that decides again
+    /// when an operator has ended it and there is no more to do than can be done.
     pub fn overload(&mut self, now: Now, overload: Option<Overload>, effects: &mut Vec<Effect>) {
         let state = &mut *self.state.borrow_mut();
         state.now = now;
-        ng_setup::overload(state, overload);
+        state.want_overload(overload);
         state.take_effects(effects);
+    }
+
+    /// There is too much to do, and gNBs keep UEs away, or not any more. UEs beyond [`Bounds`] are left unanswered
+    /// meanwhile.
+    pub fn feel_load(&mut self, now: Now, overload: Option<Overload>, effects: &mut Vec<Effect>) {
+        let state = &mut *self.state.borrow_mut();
+        state.now = now;
+        state.feel_load(overload);
+        state.take_effects(effects);
+    }
+
+    /// UEs that are connected and have not proved who they are.
+    pub fn unauthenticated(&self) -> usize {
+        self.state.borrow().unauthenticated.len()
     }
 
     /// Tells gNBs that this AMF is about to go (TS 38.413, 8.7.6), so that they choose another one.
@@ -207,7 +229,7 @@ impl Amf {
 
     /// What gNBs keep away now.
     pub fn overloaded(&self) -> Option<Overload> {
-        self.state.borrow().overload
+        self.state.borrow().overload()
     }
 
     /// Tells all gNBs what is served (TS 38.413, 8.7.3), as after a change; how many there are.

@@ -6,6 +6,16 @@ pub const UES: usize = 1_000_000;
 /// UEs that are connected at a time; an AMF UE NGAP ID has 24 bits for the number.
 pub const CONNECTIONS: usize = 1_000_000;
 
+/// UEs at a time by one gNB that have not proved who they are, unless an operator says otherwise: more than radios
+/// connect in the second that a registration takes.
+pub const UNAUTHENTICATED_OF_GNB: usize = 2_048;
+
+/// The same in all: those of eight gNBs at their bound, in 128 MiB at the most.
+pub const UNAUTHENTICATED: usize = 16_384;
+
+/// How often operators are told that UEs are shed.
+pub const SHED_TOLD_MS: u64 = 10_000;
+
 /// gNBs: as many as have connections of 1,000 UEs each.
 pub const GNBS: usize = 1_000;
 

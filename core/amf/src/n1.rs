@@ -210,17 +210,20 @@ impl Amf {
 
     fn begin(&mut self, ue: UeId, message: Uplink, is_verified: bool, is_suspect: bool) {
         match message {
+            // Beyond a bound nobody begins who has to be authenticated.
+            Uplink::RegistrationRequest(_) | Uplink::ServiceRequest(_)
+                if !is_verified && self.sheds(ue) => {}
             // Strangers wait until there is less to do; T3346 may not be told without protection.
             Uplink::RegistrationRequest(message)
                 if !is_verified
                     && message.kind == RegistrationKind::Initial
-                    && self.state.borrow().overload.is_some() =>
+                    && self.state.borrow().is_overload_wanted() =>
             {
                 let state = &mut *self.state.borrow_mut();
                 let cause = Cause::CONGESTION;
                 let reason = explained::by_cause(cause);
                 state.refused(ue, None, "Registration", cause.to_string(), reason);
-                state.send_nas(ue, &Downlink::RegistrationReject(cause), "");
+                state.send_nas(ue, &Downlink::RegistrationReject(cause.into()), "");
             }
             Uplink::RegistrationRequest(message) => {
                 self.abort(ue);
@@ -258,7 +261,7 @@ impl Amf {
                     }
                     _ => Cause::IDENTITY_UNKNOWN,
                 };
-                let reject = Downlink::ServiceReject(cause);
+                let reject = Downlink::ServiceReject(cause.into());
                 let reason = explained::by_cause(cause);
                 state.refused(ue, None, "Service Request", cause.to_string(), reason);
                 state.send_nas(ue, &reject, "");
@@ -392,6 +395,8 @@ fn apart(state: &mut State, id: UeId) -> UeId {
     adopt(state, new, connection);
     if let Some(connection) = state.connection_mut(new) {
         connection.is_secured = false;
+        let gnb = connection.association;
+        state.count_unauthenticated(new, gnb);
     }
     state.watch_idle(id);
     state.forget_if_unknown(id);

@@ -216,7 +216,7 @@ impl Amf {
         let is_idle = self.state.borrow().ues.get(ue.0).is_some_and(|ue| {
             ue.task.is_none() && ue.registered.is_none() && ue.connection.is_some()
         });
-        if is_idle {
+        if is_idle && !self.sheds(ue) {
             self.start(ue, |p| release::requested(p, Cause::NAS_UNSPECIFIED));
         }
     }
@@ -424,6 +424,7 @@ fn connect(
         state.remove(ue);
         return None;
     }
+    state.count_unauthenticated(ue, association);
     Some(ue)
 }
 

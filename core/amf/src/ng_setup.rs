@@ -61,7 +61,7 @@ pub(crate) fn answer(state: &mut State, association: AssociationId, request: NgS
     state.send_n2(association, None, &answer);
     let is_retained = matches!(&answer, FromAmf::NgSetupResponse(response) if response.retains_ues);
     state.gnb_is_back(&gnb, is_retained.then_some(association));
-    if let Some(overload) = state.overload
+    if let Some(overload) = state.overload()
         && state.gnbs.contains_key(&association)
     {
         state.send_n2(association, None, &FromAmf::OverloadStart(overload));
@@ -128,12 +128,8 @@ pub(crate) fn end(state: &mut State) {
     tell_all(state, &FromAmf::AmfStatusIndication { unavailable });
 }
 
-/// Overload Start or Stop, to all gNBs.
-pub(crate) fn overload(state: &mut State, overload: Option<Overload>) {
-    if state.overload == overload {
-        return;
-    }
-    state.overload = overload;
+/// Overload Start or Stop, to all gNBs (8.7.7, 8.7.8).
+pub(crate) fn tell_overload(state: &mut State, overload: Option<Overload>) {
     let message = match overload {
         Some(overload) => FromAmf::OverloadStart(overload),
         None => FromAmf::OverloadStop,

@@ -23,12 +23,12 @@ impl Refusal {
     /// What the UE is told.
     pub fn message(&self) -> Option<Downlink> {
         match self {
-            Self::Registration(cause) => Some(Downlink::RegistrationReject(*cause)),
+            Self::Registration(cause) => Some(Downlink::RegistrationReject((*cause).into())),
             Self::Problem(Problem::AuthenticationRejected) | Self::Authentication => {
                 Some(Downlink::AuthenticationReject)
             }
             Self::Eap(eap) => Some(Downlink::EapReject(eap.clone())),
-            Self::Problem(problem) => Some(Downlink::RegistrationReject(cause(*problem))),
+            Self::Problem(problem) => Some(Downlink::RegistrationReject(cause(*problem).into())),
             Self::Silent(_) => None,
         }
     }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn what_other_functions_cannot_do_becomes_a_cause_for_the_ue() {
         let cause = |problem| Refusal::from(problem).message();
-        let reject = |cause| Some(Downlink::RegistrationReject(cause));
+        let reject = |cause: n1::Cause| Some(Downlink::RegistrationReject(cause.into()));
         assert_eq!(cause(Problem::UserNotFound), reject(n1::Cause::ILLEGAL_UE));
         assert_eq!(cause(Problem::Timeout), reject(n1::Cause::CONGESTION));
         let barred = reject(n1::Cause::SERVICES_NOT_ALLOWED);

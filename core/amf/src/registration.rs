@@ -58,7 +58,10 @@ async fn refuse(p: &Procedure, refusal: &Refusal, shown: String) {
         state.undo(p.ue);
     });
     match (refusal.message(), refusal) {
-        (Some(message), _) => p.send("", &message),
+        (Some(message), _) => {
+            let message = p.with(|state| state.with_back_off(p.ue, message));
+            p.send("", &message);
+        }
         (None, Refusal::Silent(why)) => p.with(|state| state.line("AMF", "AMF", "", *why, p.ue)),
         (None, _) => {}
     }
@@ -182,6 +185,7 @@ fn take_over(p: &Procedure, supi: sluice_ids::Supi) {
             state.remove(old);
         }
         state.own_supi(p.ue, supi);
+        state.not_unauthenticated(p.ue);
         if let Some(ue) = state.ues.get_mut(p.ue.0) {
             ue.supi = Some(supi);
             let (imeisv, (radio_capability, paging_capability)) = kept.unwrap_or_default();

@@ -10,6 +10,7 @@ use crate::limits;
 use crate::procedure::{Event, Kind, Procedure};
 use crate::refusal::Refusal;
 use crate::release;
+use crate::state::describe;
 use crate::user_plane::{self, Resumed};
 
 /// The procedure; the UE's request was verified. The UE stays connected until its gNB wants it
@@ -17,14 +18,29 @@ use crate::user_plane::{self, Resumed};
 pub(crate) async fn run(p: Procedure, request: ServiceRequest) {
     let is_paged = p.with_ue(|ue| std::mem::take(&mut ue.is_paged));
     if let Err(refusal) = serve(&p, &request).await {
-        let cause = "without a cause".to_owned();
-        let reason = explained::refusal(&refusal);
-        p.with(|state| state.refused(p.ue, None, "Service Request", cause, reason));
+        refuse(&p, &refusal);
         return release::run(&p, refusal.release()).await;
     }
     // A name that was called over the air is used no more (TS 33.501, 6.12.3).
     if is_paged {
         common_procedures::rename(&p).await;
+    }
+}
+
+/// A UE whose context cannot be stored in time is told to come later; it stays registered (5.6.1.5).
+fn refuse(p: &Procedure, refusal: &Refusal) {
+    let told = match refusal {
+        Refusal::Registration(cause) => {
+            let message = Downlink::ServiceReject((*cause).into());
+            Some(p.with(|state| state.with_back_off(p.ue, message)))
+        }
+        _ => None,
+    };
+    let cause = told.as_ref().map_or("without a cause".to_owned(), describe);
+    let reason = explained::refusal(refusal);
+    p.with(|state| state.refused(p.ue, None, "Service Request", cause, reason));
+    if let Some(message) = told {
+        p.send("", &message);
     }
 }
 

@@ -5,15 +5,18 @@ use std::ops::Bound;
 
 use sluice_ids::{Guti, STmsi, Supi, Tmsi};
 use sluice_n1::{Downlink, Header};
-use sluice_n2::{FromAmf, Overload, RanUeId, SupportedArea};
+use sluice_n2::{FromAmf, RanUeId, SupportedArea};
 use sluice_sbi::{
     AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Instant, Line, Message, Nf, Now,
     Random, ReferencePoint, Seen, Slab, TaskId,
 };
 
+use crate::bounds::Unauthenticated;
 use crate::config::Config;
+use crate::counters::Counters;
 use crate::limits;
 use crate::moving::Held;
+use crate::overload::Wishes;
 use crate::resumption::Awaited;
 use crate::ue::{Connection, ConnectionId, Ue, UeId, Undo, Waiter};
 
@@ -26,45 +29,6 @@ pub(crate) struct Gnb {
     pub name: Option<String>,
     /// Where it serves UEs.
     pub areas: Vec<SupportedArea>,
-}
-
-/// What happened so far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// NGAP messages that broke the rules.
-    pub faulty_ngap: u64,
-    /// NAS messages that cannot be read.
-    pub unreadable_nas: u64,
-    /// NAS messages whose MAC was wrong.
-    pub wrong_macs: u64,
-    /// NAS messages that came without the protection that they need.
-    pub unprotected: u64,
-    /// NAS and NGAP messages that do not fit what is under way.
-    pub unexpected: u64,
-    /// Registrations that were accepted and completed.
-    pub registrations: u64,
-    /// Procedures that ended with a refusal.
-    pub refusals: u64,
-    /// Procedures that were ended where they were.
-    pub aborts: u64,
-    /// Procedures that panicked.
-    pub panics: u64,
-    /// Registrations that waited until their UEs had come to another gNB.
-    pub deferred: u64,
-    /// UEs and connections that found no room.
-    pub no_room: u64,
-    /// Updates of our configuration that gNBs refused.
-    pub refused_updates: u64,
-    /// Pagings that were sent, each to all gNBs of the UE's areas.
-    pub pagings: u64,
-    /// UEs that did not answer their paging.
-    pub unanswered_pagings: u64,
-    /// UEs that came to another gNB by Xn.
-    pub path_switches: u64,
-    /// UEs that came to another gNB by N2.
-    pub handovers: u64,
-    /// Handovers by Xn or N2 that were refused, cancelled or not completed.
-    pub handover_failures: u64,
 }
 
 /// What an AMF knows.
@@ -83,8 +47,10 @@ pub(crate) struct State {
     /// Whom the message of a gNB was about that is being taken, if it is known.
     pub of_ue: Option<UeId>,
     pub counters: Counters,
-    /// What gNBs keep away, if they do.
-    pub overload: Option<Overload>,
+    /// What gNBs are to keep away.
+    pub wishes: Wishes,
+    /// UEs that have not proved who they are.
+    pub unauthenticated: Unauthenticated,
     /// Names of UEs that were deregistered without a word to them, oldest first.
     departed: VecDeque<[u8; 4]>,
     by_tmsi: BTreeMap<[u8; 4], UeId>,
@@ -118,7 +84,8 @@ impl State {
             is_followed: false,
             of_ue: None,
             counters: Counters::default(),
-            overload: None,
+            wishes: Wishes::default(),
+            unauthenticated: Unauthenticated::default(),
             departed: VecDeque::new(),
             by_tmsi: BTreeMap::new(),
             by_supi: BTreeMap::new(),
@@ -151,6 +118,7 @@ impl State {
             ("AMF: connections in preparation", self.preparing.len()),
             ("AMF: calls", self.calls.waiting()),
             ("AMF: commits", self.commits.len()),
+            ("AMF: unauthenticated UEs", self.unauthenticated.len()),
         ]
     }
 
@@ -252,6 +220,7 @@ impl State {
         self.let_go(id);
         self.keep_sessions(id, 0, "");
         self.forget_kept(id);
+        self.not_unauthenticated(id);
         let Some(ue) = self.ues.remove(id.0) else {
             return;
         };
@@ -582,9 +551,10 @@ impl State {
 /// A message and the cause in it.
 pub(crate) fn describe(message: &Downlink) -> String {
     match message {
-        Downlink::RegistrationReject(cause)
-        | Downlink::ServiceReject(cause)
-        | Downlink::DeregistrationRequest {
+        Downlink::RegistrationReject(reject) | Downlink::ServiceReject(reject) => {
+            format!("{} {reject}", message.name())
+        }
+        Downlink::DeregistrationRequest {
             cause: Some(cause), ..
         }
         | Downlink::Status(cause) => format!("{} {cause}", message.name()),

@@ -160,6 +160,8 @@ pub(crate) struct Ue {
     pub deferred: Option<Vec<u8>>,
     /// The request of the registration that is under way, as it came.
     pub request: Option<Box<RegistrationRequest>>,
+    /// The gNB by which it came, as long as it has not proved who it is.
+    pub unauthenticated_at: Option<AssociationId>,
     /// The cause that its request was refused for.
     pub refused: Option<String>,
     /// Where it was connected before this process began, until its gNB is back.

@@ -45,6 +45,7 @@ pub(crate) fn boot(
     let n4 = n4.map(|n4| n4.with_rings(rings));
     let records = records(config).map_err(one)?;
     let mut runtime = Runtime::new(core, n2, n4).map_err(|e| one(step("event loop", &e)))?;
+    runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
     let subscribers = opened
         .map(|opened| opened.serve(move || waker.wake()))

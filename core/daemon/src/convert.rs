@@ -33,6 +33,8 @@ pub fn amf(config: &CoreConfig) -> Option<sluice_amf::Config> {
         time_zone_quarters: config.names.time_zone_quarters,
         t3512_s: config.timers.t3512_s,
         t3502_s: config.timers.t3502_s,
+        back_off: config.overload.back_off,
+        unauthenticated: config.overload.unauthenticated,
         ..amf
     })
 }

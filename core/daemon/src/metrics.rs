@@ -75,14 +75,29 @@ fn process(page: &mut Page, daemon: &Daemon) {
     page.family(
         name,
         Kind::Gauge,
-        "UEs by state: registered, and of those connected.",
+        "UEs by state: registered, connected, and of these unauthenticated.",
     );
     page.sample(name, &[("state", "registered")], core.amf().registered());
     page.sample(name, &[("state", "connected")], core.amf().connected());
+    let unauthenticated = core.amf().unauthenticated();
+    page.sample(name, &[("state", "unauthenticated")], unauthenticated);
+    overload(page, daemon);
     let procedures =
         core.amf().procedures().len() + core.smf().map_or(0, |smf| smf.procedures().len());
     let help = "Procedures under way.";
     page.single("sluice_core_procedures", Kind::Gauge, help, procedures);
+}
+
+fn overload(page: &mut Page, daemon: &Daemon) {
+    let busy = daemon.runtime.load().busy_percent() as f64 / 100.0;
+    let help =
+        "Share of the time that the core's loop had something to do, of the last half second.";
+    page.single("sluice_core_busy_ratio", Kind::Gauge, help, busy);
+    let kept_away = daemon.runtime.core().amf().overloaded();
+    let percent = kept_away.map_or(0, |overload| overload.percent.unwrap_or(100));
+    let name = "sluice_core_overload_percent";
+    let help = "Share of UEs that gNBs are to keep away (Overload Start), in percent.";
+    page.single(name, Kind::Gauge, help, percent);
 }
 
 fn gnbs(page: &mut Page, daemon: &Daemon) {

@@ -120,6 +120,9 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
             tracing::warn!("{gone} gNBs that n2.gnbs has no more were aborted");
         }
     }
+    daemon
+        .runtime
+        .set_overload_automatic(daemon.reload.running.overload.automatic);
     let null_scheme = daemon.reload.running.security.null_scheme;
     let core = daemon.runtime.core_mut();
     core.allow_null_scheme(null_scheme);

@@ -35,6 +35,8 @@ pub(crate) fn status(daemon: &Daemon) -> Value {
         "procedures": core.amf().procedures().len()
             + core.smf().map_or(0, |smf| smf.procedures().len()),
         "refused": daemon.refusals.total(),
+        "ues_unauthenticated": core.amf().unauthenticated(),
+        "busy_percent": daemon.runtime.load().busy_percent(),
         "overload": core.amf().overloaded().map(overload),
         "upfs": upfs,
     })
@@ -328,6 +330,9 @@ pub(crate) fn counters(daemon: &Daemon) -> Value {
             "refused_updates": amf.refused_updates,
             "pagings": amf.pagings,
             "unanswered_pagings": amf.unanswered_pagings,
+            "shed_of_gnb": amf.shed_of_gnb,
+            "shed_in_all": amf.shed_in_all,
+            "unanswered": amf.unanswered,
         },
         "smf": smf,
     })

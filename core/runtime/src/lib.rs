@@ -3,6 +3,7 @@
 //!
 //! | module | what it gives |
 //! |---|---|
+//! | [`load`] | whether there is more to do than can be done |
 //! | [`n2`] | SCTP towards gNBs |
 //! | [`n4`] | UDP towards UPFs |
 //! | [`runtime`] | the loop that joins a core with both |
@@ -11,11 +12,13 @@
 #![forbid(unsafe_code)]
 
 pub mod charging;
+pub mod load;
 pub mod n2;
 pub mod n4;
 pub mod runtime;
 pub mod system;
 
+pub use load::Load;
 pub use n2::N2;
 pub use n4::N4;
 pub use runtime::Runtime;

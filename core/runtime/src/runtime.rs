@@ -11,6 +11,7 @@ use sluice_sbi::{Instant, Ladder};
 use sluice_sctp::AllowList;
 use sluice_wiring::Core;
 
+use crate::load::Load;
 use crate::n2::N2;
 use crate::n4::N4;
 use crate::system;
@@ -27,6 +28,7 @@ pub struct Runtime {
     poller: Poller,
     ready: Ready,
     waker: Waker,
+    load: Load,
 }
 
 impl Runtime {
@@ -51,6 +53,7 @@ impl Runtime {
             poller,
             ready: Ready::with_capacity(8),
             waker,
+            load: Load::default(),
         })
     }
 
@@ -101,7 +104,9 @@ impl Runtime {
         // What operators have caused meanwhile.
         self.send();
         let patience = patience.min(self.n2.patience()).min(self.until_deadline());
+        let before = system::now().instant;
         self.poller.wait(&mut self.ready, Some(patience))?;
+        let slept_ns = system::now().instant.0.saturating_sub(before.0);
         self.waker.clear();
         // Each takes a bounded burst, so that neither keeps the other waiting.
         self.n2.turn(&mut self.core)?;
@@ -112,8 +117,22 @@ impl Runtime {
         if self.core.next_deadline() <= now.instant {
             self.core.time(now);
         }
+        if self.load.turn(now.instant, Duration::from_nanos(slept_ns)) {
+            self.core.feel_load(now, self.load.overload());
+        }
         self.send();
         Ok(())
+    }
+
+    /// How much there is to do.
+    pub fn load(&self) -> &Load {
+        &self.load
+    }
+
+    /// Whether gNBs are asked to keep UEs away when there is more to do than can be done.
+    pub fn set_overload_automatic(&mut self, is_automatic: bool) {
+        self.load.set_automatic(is_automatic);
+        self.core.feel_load(system::now(), self.load.overload());
     }
 
     fn until_deadline(&self) -> Duration {

@@ -245,10 +245,17 @@ impl Core {
         Ok(())
     }
 
-    /// Has gNBs keep UEs away, or not any more.
+    /// An operator has gNBs keep UEs away, or not any more.
     pub fn overload(&mut self, now: Now, overload: Option<Overload>) {
         let mut effects = Vec::new();
         self.amf.overload(now, overload, &mut effects);
+        self.follow(now, Nf::Amf, effects);
+    }
+
+    /// There is too much to do, and gNBs keep UEs away, or not any more; what operators want counts more.
+    pub fn feel_load(&mut self, now: Now, overload: Option<Overload>) {
+        let mut effects = Vec::new();
+        self.amf.feel_load(now, overload, &mut effects);
         self.follow(now, Nf::Amf, effects);
     }
 

@@ -12,6 +12,7 @@ use crate::identity::MobileIdentity;
 use crate::lists;
 use crate::network_time::NetworkTime;
 use crate::reactivation::Reactivation;
+use crate::reject::Reject;
 
 /// A message to a UE.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +20,7 @@ pub enum Downlink {
     /// 8.2.7
     RegistrationAccept(Box<RegistrationAccept>),
     /// 8.2.9
-    RegistrationReject(Cause),
+    RegistrationReject(Reject),
     /// 8.2.13
     DeregistrationAccept,
     /// 8.2.14: of the network.
@@ -37,7 +38,7 @@ pub enum Downlink {
         reactivation: Option<Reactivation>,
     },
     /// 8.2.18
-    ServiceReject(Cause),
+    ServiceReject(Reject),
     /// 8.2.1
     AuthenticationRequest(AuthenticationRequest),
     /// 8.2.1, of EAP
@@ -169,7 +170,7 @@ impl Downlink {
                 Self::RegistrationAccept(Box::new(registration_accept(&m)))
             }
             Nas5gmmMessage::RegistrationReject(m) => {
-                Self::RegistrationReject(Cause(m.fgmm_cause.value))
+                Self::RegistrationReject(Reject::read(&m.fgmm_cause, m.t3346_value.as_ref()))
             }
             Nas5gmmMessage::DeregistrationAcceptUeOriginating(_) => Self::DeregistrationAccept,
             Nas5gmmMessage::DeregistrationRequestUeTerminated(m) => Self::DeregistrationRequest {
@@ -186,7 +187,9 @@ impl Downlink {
                     m.pdu_session_reactivation_result_error_cause.as_ref(),
                 ),
             },
-            Nas5gmmMessage::ServiceReject(m) => Self::ServiceReject(Cause(m.fgmm_cause.value)),
+            Nas5gmmMessage::ServiceReject(m) => {
+                Self::ServiceReject(Reject::read(&m.fgmm_cause, m.t3346_value.as_ref()))
+            }
             Nas5gmmMessage::AuthenticationRequest(m) => {
                 eap::challenge(&m).ok_or(Unreadable::MANDATORY)?
             }
@@ -235,7 +238,13 @@ impl Downlink {
         let cause = |cause: &Cause| nas::NasFGmmCause::new(cause.0);
         match self {
             Self::RegistrationAccept(m) => codec::encode(write_registration_accept(m)),
-            Self::RegistrationReject(c) => codec::encode(nas::NasRegistrationReject::new(cause(c))),
+            Self::RegistrationReject(reject) => {
+                let message = nas::NasRegistrationReject::new(cause(&reject.cause));
+                codec::encode(match reject.timer() {
+                    Some(timer) => message.with_t3346_value(timer),
+                    None => message,
+                })
+            }
             Self::DeregistrationAccept => {
                 codec::encode(nas::NasDeregistrationAcceptUeOriginating::new())
             }
@@ -247,7 +256,13 @@ impl Downlink {
                 session_status,
                 reactivation,
             } => codec::encode(write_service_accept(*session_status, reactivation.as_ref())),
-            Self::ServiceReject(c) => codec::encode(nas::NasServiceReject::new(cause(c))),
+            Self::ServiceReject(reject) => {
+                let message = nas::NasServiceReject::new(cause(&reject.cause));
+                codec::encode(match reject.timer() {
+                    Some(timer) => message.with_t3346_value(timer),
+                    None => message,
+                })
+            }
             Self::AuthenticationRequest(m) => {
                 let ngksi = nas::NasKeySetIdentifier::new(m.ngksi);
                 let rand = nas::NasAuthenticationParameterRand::new(m.rand.to_vec());

@@ -20,6 +20,7 @@ mod qos;
 mod qos_flows;
 mod qos_rules;
 mod reactivation;
+mod reject;
 mod session;
 mod session_cause;
 mod uplink;
@@ -40,6 +41,7 @@ pub use qos::Ambr;
 pub use qos_flows::{FlowDescription, FlowOperation};
 pub use qos_rules::{FilterDirection, PacketFilter, QosRule, RuleOperation};
 pub use reactivation::Reactivation;
+pub use reject::{Reject, T3346_MOST_S, told_t3346_s};
 pub use session::{
     EstablishmentAccept, EstablishmentRequest, N1_SM, PduAddress, SessionDownlink, SessionType,
     SessionUplink, Transaction, transaction,

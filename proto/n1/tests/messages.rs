@@ -190,7 +190,7 @@ fn every_downlink_message_is_read_as_it_was_written() {
     for message in [
         Downlink::RegistrationAccept(Box::new(accept)),
         Downlink::RegistrationAccept(Box::default()),
-        Downlink::RegistrationReject(Cause::NO_NETWORK_SLICES),
+        Downlink::RegistrationReject(Cause::NO_NETWORK_SLICES.into()),
         Downlink::DeregistrationAccept,
         Downlink::ServiceAccept {
             session_status: Some(0x22),
@@ -202,7 +202,7 @@ fn every_downlink_message_is_read_as_it_was_written() {
             session_status: None,
             reactivation: None,
         },
-        Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN),
+        Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN.into()),
         Downlink::AuthenticationRequest(request),
         Downlink::AuthenticationReject,
         Downlink::IdentityRequest(IdentityKind::Suci),

@@ -80,6 +80,8 @@ impl Cause {
     pub const SEMANTIC_ERROR: Self = Self::Protocol(4);
     /// IEs twice, or in a wrong order.
     pub const FALSELY_CONSTRUCTED: Self = Self::Protocol(5);
+    /// Too much to do.
+    pub const CONTROL_PROCESSING_OVERLOAD: Self = Self::Misc(0);
     /// None of the PLMNs is served here.
     pub const UNKNOWN_PLMN: Self = Self::Misc(4);
     /// Anything else.

@@ -441,6 +441,12 @@ impl Ue {
     }
 
     fn refuse(&mut self, refusal: Downlink) {
+        // It stays registered, and tries again later (TS 24.501, 5.6.1.5).
+        if matches!(&refusal, Downlink::ServiceReject(reject) if reject.cause == Cause::CONGESTION)
+        {
+            self.refused = Some(refusal);
+            return;
+        }
         self.state = UeState::Deregistered;
         self.security = None;
         self.guti = None;

@@ -137,6 +137,8 @@ fn of_core() -> Value {
             "sessions": or_null("integer"),
             "procedures": number(),
             "refused": number(),
+            "ues_unauthenticated": number(),
+            "busy_percent": number(),
             "overload": or_none(reference("OverloadNow")),
             "upfs": or_none(list(upf)),
         }), &[]),
@@ -387,6 +389,9 @@ fn of_counters() -> Value {
         "refused_updates",
         "pagings",
         "unanswered_pagings",
+        "shed_of_gnb",
+        "shed_in_all",
+        "unanswered",
     ]);
     let smf = numbers(&[
         "established",

@@ -9,6 +9,7 @@ mod check;
 mod contexts;
 pub mod kinds;
 mod n2;
+mod overload;
 mod policies;
 mod reload;
 mod sessions;
@@ -21,6 +22,7 @@ pub use access::{AmfSection, HomeKeyFile, Names, Profile, Security, ServedPlmn, 
 pub use api::ApiSection;
 pub use contexts::ContextsSection;
 pub use n2::{N2Section, Over};
+pub use overload::OverloadSection;
 pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
@@ -56,6 +58,8 @@ pub struct CoreConfig {
     pub timers: Timers,
     /// Towards gNBs.
     pub n2: N2Section,
+    /// What becomes of UEs when there are too many.
+    pub overload: OverloadSection,
     /// PDU sessions; none of a core that only registers UEs.
     pub sessions: Option<Sessions>,
     /// Subscribers and home network keys in a database.
@@ -110,6 +114,7 @@ impl CoreConfig {
         let ims_voice = fields.or("ims_voice", "false", &boolean()).value;
         let timers = fields.section("timers", Timers::read);
         let n2 = fields.section("n2", N2Section::read);
+        let overload = fields.section("overload", OverloadSection::read);
         let sessions = Sessions::read(fields);
         let first = plmns.first().and_then(|plmn| plmn.slices.first());
         let slice = first.map(|at| at.value);
@@ -131,6 +136,7 @@ impl CoreConfig {
             ims_voice,
             timers,
             n2,
+            overload,
             sessions,
             database,
             subscribers,

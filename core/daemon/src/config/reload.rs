@@ -50,6 +50,7 @@ impl CoreConfig {
             ("ims_voice", self.ims_voice == new.ims_voice),
             ("timers", self.timers == new.timers),
             ("n2.gnbs", self.n2.gnbs == new.n2.gnbs),
+            ("overload", self.overload == new.overload),
             ("upfs", upfs(self) == upfs(new)),
             ("data_networks", networks(self) == networks(new)),
             ("policies", policies(self) == policies(new)),

@@ -56,6 +56,10 @@ impl CoreConfig {
             "home_network_keys": keys.collect::<Vec<_>>(),
             "n2": n2,
             "gnbs": self.n2.gnbs.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "unauthenticated_ues": format!(
+                "{} of a gNB, {} in all",
+                self.overload.unauthenticated.of_gnb, self.overload.unauthenticated.in_all
+            ),
             "subscriber_database": self.database.as_ref().map_or("none".to_owned(), |one| {
                 one.location.value.to_string()
             }),

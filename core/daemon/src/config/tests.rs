@@ -103,6 +103,12 @@ fn a_short_file_has_the_defaults_that_the_example_shows() {
     assert_eq!(short.timers.t3512_s, example.timers.t3512_s);
     assert_eq!((short.n2.over, short.n2.port), (Over::Ip, example.n2.port));
     assert_eq!(short.control_socket, example.control_socket);
+    assert_eq!(short.overload, example.overload);
+    assert_eq!(
+        short.overload.unauthenticated,
+        sluice_amf::Bounds::default()
+    );
+    assert_eq!(short.overload.back_off, sluice_amf::BackOff::default());
     let charging = &short.sessions.expect("sessions").charging;
     assert_eq!(*charging, Charging::None);
 }
@@ -199,6 +205,21 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "core.yaml:4: n4.listen: got '0.0.0.0:8805'",
     ),
     ("n4: {listen: 192.0.2.20}\n", "", "n4.listen: missing"),
+    (
+        "n4: {listen: 192.0.2.20}\n",
+        "overload: {unauthenticated: 8, unauthenticated_of_gnb: 9}\nn4: {listen: 192.0.2.20}\n",
+        "core.yaml:4: overload.unauthenticated_of_gnb: got 9, more than the 8 in all",
+    ),
+    (
+        "n4: {listen: 192.0.2.20}\n",
+        "overload: {unauthenticated: 0}\nn4: {listen: 192.0.2.20}\n",
+        "core.yaml:4: overload.unauthenticated: got '0'; expected a whole number of UEs from 1 to 1000000",
+    ),
+    (
+        "n4: {listen: 192.0.2.20}\n",
+        "overload: {back_off_most_s: 60, back_off_least_s: 61}\nn4: {listen: 192.0.2.20}\n",
+        "core.yaml:4: overload.back_off_least_s: got 61, more than the 60 at the most",
+    ),
     (
         "upfs: {n4: 192.0.2.10}\n",
         "",

@@ -17,7 +17,7 @@ fn changed(answer: &Value) -> Vec<&str> {
     list.map(|key| key.as_str().unwrap()).collect()
 }
 
-/// Other slices, timers, UPFs, data networks, gNBs, log, and another subscriber.
+/// Other slices, timers, bounds, UPFs, data networks, gNBs, log, and another subscriber.
 fn much_else(place: &Place, config: &str) -> String {
     let text = config
         .replace("slices: 1}", "slices: [1, 2]}")
@@ -31,7 +31,7 @@ fn much_else(place: &Place, config: &str) -> String {
             &format!("{}}}\n", place.ip(3)),
             &format!("{}, slices: 1}}\n", place.ip(3)),
         );
-    format!("timers: {{t3512_s: 600}}\nlog: debug\n{text}")
+    format!("timers: {{t3512_s: 600}}\noverload: {{unauthenticated: 100}}\nlog: debug\n{text}")
 }
 
 /// What the first UE is told when it registers again; it is idle then.
@@ -77,6 +77,7 @@ fn a_reload_changes_what_it_may_and_loses_no_ue() {
         "plmns",
         "timers",
         "n2.gnbs",
+        "overload",
         "upfs",
         "data_networks",
         "subscribers",
@@ -229,6 +230,9 @@ fn overload_and_updates_of_gnbs_are_the_operators_to_begin_and_to_end() {
             .unwrap()
             .contains("1 to 99")
     );
+    let status = core.ask("status");
+    assert!(status["busy_percent"].as_u64() <= Some(100), "{status}");
+    assert_eq!(status["ues_unauthenticated"], 0);
     core.ask("overload_stop");
     ran.wait("Overload Stop", |ran| ran.gnb.overload.is_none());
     assert_eq!(core.ask("update_gnbs")["told"], 1);

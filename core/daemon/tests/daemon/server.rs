@@ -144,7 +144,7 @@ fn while_the_server_is_lost_ues_are_refused_by_congestion_and_then_registered() 
     database.server.stop().unwrap();
     ran.register(1);
     let refused = ran.phones[1].0.refused();
-    let congestion = Downlink::RegistrationReject(Cause::CONGESTION);
+    let congestion = Downlink::RegistrationReject(Cause::CONGESTION.into());
     assert_eq!(refused, Some(&congestion), "{:?}", core.ask("refusals"));
     // Who is registered stays so, and operators are told why nothing can be changed.
     assert!(core.ask_of("ue", "001010000000003").get("error").is_none());

@@ -23,7 +23,7 @@ fn assert_refused(world: &World, expected: &Downlink) {
 }
 
 fn reject(cause: Cause) -> Downlink {
-    Downlink::RegistrationReject(cause)
+    Downlink::RegistrationReject(cause.into())
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn a_service_request_of_an_unknown_phone_is_refused() {
         container: None,
     };
     world.connect(0, Uplink::ServiceRequest(request).encode());
-    let expected = Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN);
+    let expected = Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN.into());
     assert_eq!(world.ue(0).refused(), Some(&expected));
     assert_eq!(world.core.amf().connected(), 0);
 }

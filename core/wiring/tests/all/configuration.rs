@@ -169,7 +169,7 @@ fn overload_keeps_strangers_away_and_serves_who_is_known() {
     assert_eq!(told, 1, "the same again is nothing new");
     // One that comes all the same.
     world.register(1);
-    let expected = Downlink::RegistrationReject(Cause::CONGESTION);
+    let expected = Downlink::RegistrationReject(Cause::CONGESTION.into());
     assert_eq!(world.ue(1).refused(), Some(&expected));
     assert_eq!(world.core.amf().connected(), 0);
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
@@ -276,7 +276,7 @@ fn a_phone_that_was_deregistered_without_a_word_is_told_so_when_it_comes_back() 
         assert_eq!(world.core.amf().registered(), 0);
         let nas = world.ue_mut(0).request_service().expect("a name");
         world.connect(0, nas);
-        let expected = Downlink::ServiceReject(Cause::IMPLICITLY_DEREGISTERED);
+        let expected = Downlink::ServiceReject(Cause::IMPLICITLY_DEREGISTERED.into());
         assert_eq!(world.ue(0).refused(), Some(&expected));
         assert_eq!(world.core.amf().connected(), 0);
         world.register(0);

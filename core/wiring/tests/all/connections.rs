@@ -242,7 +242,7 @@ fn a_service_request_whose_mac_is_wrong_is_refused_and_changes_nothing() {
     world.ue_mut(0).behaviour.wrong_mac = true;
     let nas = world.ue_mut(0).request_service().expect("a name");
     world.connect(0, nas);
-    let expected = sluice_n1::Downlink::ServiceReject(sluice_n1::Cause::IDENTITY_UNKNOWN);
+    let expected = sluice_n1::Downlink::ServiceReject(sluice_n1::Cause::IDENTITY_UNKNOWN.into());
     assert_eq!(world.ue(0).refused(), Some(&expected));
     assert_eq!(
         (world.core.amf().connected(), world.core.amf().registered()),

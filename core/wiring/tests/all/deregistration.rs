@@ -93,7 +93,7 @@ fn a_removed_subscriber_is_deregistered_at_once_and_comes_back_no_more() {
     assert_eq!(world.ue(0).sent_away(), expected);
     assert_gone(&world);
     world.register(0);
-    let expected = Downlink::RegistrationReject(Cause::ILLEGAL_UE);
+    let expected = Downlink::RegistrationReject(Cause::ILLEGAL_UE.into());
     assert_eq!(world.ue(0).refused(), Some(&expected));
     // Once more is no harm.
     world.core.subscriber_removed(world.now, &supi(1));

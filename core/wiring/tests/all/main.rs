@@ -12,5 +12,6 @@ mod methods;
 mod octets;
 mod others;
 mod registration;
+mod storm;
 mod unsupported;
 mod world;

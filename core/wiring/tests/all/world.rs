@@ -113,6 +113,17 @@ pub fn networks() -> Vec<DataNetwork> {
     ]
 }
 
+/// What each of them may do.
+pub fn subscriber() -> Subscriber {
+    Subscriber {
+        credentials: credentials(),
+        sqn: Sqn::default(),
+        ambr_bps: (1_000_000_000, 500_000_000),
+        slices: vec![(slice(1), true), (slice(2), false), (slice(3), true)],
+        networks: networks(),
+    }
+}
+
 pub fn core(config: Config, null_scheme: bool) -> Core {
     let amf = Amf::new(config, Box::new(sequence(1))).expect("a sound configuration");
     let home_keys = BTreeMap::from([(1, home_key_a()), (2, home_key_b())]);
@@ -123,14 +134,7 @@ pub fn core(config: Config, null_scheme: bool) -> Core {
     let udm = Udm::new(udm_config, Box::new(sequence(2)));
     let mut udr = Udr::default();
     for number in 1..=3 {
-        let subscriber = Subscriber {
-            credentials: credentials(),
-            sqn: Sqn::default(),
-            ambr_bps: (1_000_000_000, 500_000_000),
-            slices: vec![(slice(1), true), (slice(2), false), (slice(3), true)],
-            networks: networks(),
-        };
-        assert!(udr.insert(supi(number), subscriber));
+        assert!(udr.insert(supi(number), subscriber()));
     }
     Core::new(amf, Ausf::default(), udm, udr)
 }

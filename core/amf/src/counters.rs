@@ -1,0 +1,46 @@
+//! Events as operators count them.
+
+/// What happened so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// NGAP messages that broke the rules.
+    pub faulty_ngap: u64,
+    /// NAS messages that cannot be read.
+    pub unreadable_nas: u64,
+    /// NAS messages whose MAC was wrong.
+    pub wrong_macs: u64,
+    /// NAS messages that came without the protection that they need.
+    pub unprotected: u64,
+    /// NAS and NGAP messages that do not fit what is under way.
+    pub unexpected: u64,
+    /// Registrations that were accepted and completed.
+    pub registrations: u64,
+    /// Procedures that ended with a refusal.
+    pub refusals: u64,
+    /// Procedures that were ended where they were.
+    pub aborts: u64,
+    /// Procedures that panicked.
+    pub panics: u64,
+    /// Registrations that waited until their UEs had come to another gNB.
+    pub deferred: u64,
+    /// UEs and connections that found no room.
+    pub no_room: u64,
+    /// Updates of our configuration that gNBs refused.
+    pub refused_updates: u64,
+    /// Pagings that were sent, each to all gNBs of the UE's areas.
+    pub pagings: u64,
+    /// UEs that did not answer their paging.
+    pub unanswered_pagings: u64,
+    /// UEs that came to another gNB by Xn.
+    pub path_switches: u64,
+    /// UEs that came to another gNB by N2.
+    pub handovers: u64,
+    /// Handovers by Xn or N2 that were refused, cancelled or not completed.
+    pub handover_failures: u64,
+    /// UEs that were shed as their gNB has too many that have not proved who they are.
+    pub shed_of_gnb: u64,
+    /// UEs that were shed as there are too many of these in all.
+    pub shed_in_all: u64,
+    /// UEs of both that were left unanswered, as gNBs were to keep UEs away.
+    pub unanswered: u64,
+}

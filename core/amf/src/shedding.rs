@@ -1,0 +1,116 @@
+//! What becomes of UEs that have not proved who they are when there are too many of them (TS 23.501, 5.19.5.2).
+//!
+//! Each connection begins as one of these. It is none any more once its UE is authenticated, or known by a MAC that
+//! is right, or gone. What is shed leaves nothing behind: no context, no name, no challenge, no procedure.
+
+use sluice_n1::Cause;
+use sluice_n2::Cause as N2Cause;
+use sluice_sbi::AssociationId;
+
+use crate::Amf;
+use crate::explained;
+use crate::limits;
+use crate::release;
+use crate::state::State;
+use crate::ue::UeId;
+
+/// Which bound was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Beyond {
+    /// That of the gNB.
+    OfGnb,
+    /// That of all.
+    InAll,
+}
+
+impl State {
+    /// The UE's connection is that of somebody who has not proved who it is.
+    pub fn count_unauthenticated(&mut self, id: UeId, gnb: AssociationId) {
+        if let Some(ue) = self.ues.get_mut(id.0)
+            && ue.unauthenticated_at.is_none()
+        {
+            ue.unauthenticated_at = Some(gnb);
+            self.unauthenticated.add(gnb);
+        }
+    }
+
+    /// The UE has proved who it is, or is gone.
+    pub fn not_unauthenticated(&mut self, id: UeId) {
+        let ue = self.ues.get_mut(id.0);
+        if let Some(gnb) = ue.and_then(|ue| ue.unauthenticated_at.take()) {
+            self.unauthenticated.take(gnb);
+        }
+    }
+
+    /// The bound beyond which a UE is that wants to be authenticated.
+    fn beyond(&self, id: UeId) -> Option<Beyond> {
+        let gnb = self.connection(id)?.1.association;
+        let is_counted = self.ues.get(id.0)?.unauthenticated_at.is_some();
+        // One that is counted takes no more room than it has.
+        let more = usize::from(!is_counted);
+        let bounds = self.config.unauthenticated;
+        if self.unauthenticated.of_gnb(gnb) + more > bounds.of_gnb {
+            Some(Beyond::OfGnb)
+        } else if self.unauthenticated.len() + more > bounds.in_all {
+            Some(Beyond::InAll)
+        } else {
+            None
+        }
+    }
+}
+
+impl Amf {
+    /// Whether a UE is beyond a bound that wants to be authenticated, or to hear that nobody knows it; then it
+    /// is shed. Without overload its gNB releases it, and it tries again some seconds later (TS 24.501, 5.5.1.2.7).
+    /// Under overload it is left unanswered, which costs nothing more, and does so when T3510 has run out.
+    pub(crate) fn sheds(&mut self, ue: UeId) -> bool {
+        let Some(beyond) = self.state.borrow().beyond(ue) else {
+            return false;
+        };
+        let is_secured = {
+            let state = &mut *self.state.borrow_mut();
+            let counters = &mut state.counters;
+            match beyond {
+                Beyond::OfGnb => counters.shed_of_gnb += 1,
+                Beyond::InAll => counters.shed_in_all += 1,
+            }
+            tell_shed(state, ue, beyond);
+            state.connection(ue).is_some_and(|(_, c)| c.is_secured)
+        };
+        // The connection of a UE that is registered stays as it is.
+        if is_secured {
+            return true;
+        }
+        self.abort(ue);
+        let state = &mut *self.state.borrow_mut();
+        match state.overload() {
+            Some(_) => state.counters.unanswered += 1,
+            // Nothing waits for the gNB's answer, which is about nobody then.
+            None => {
+                release::command(state, ue, N2Cause::CONTROL_PROCESSING_OVERLOAD);
+            }
+        }
+        state.disconnect(ue);
+        state.remove(ue);
+        true
+    }
+}
+
+/// Tells operators, who have counters besides, once in a while.
+fn tell_shed(state: &mut State, ue: UeId, beyond: Beyond) {
+    let now = state.now.instant;
+    if now < state.unauthenticated.told_until {
+        return;
+    }
+    state.unauthenticated.told_until = now.plus_ms(limits::SHED_TOLD_MS);
+    let refusals = state.counters.refusals;
+    let reason = match beyond {
+        Beyond::OfGnb => explained::TOO_MANY_OF_GNB,
+        Beyond::InAll => explained::TOO_MANY_IN_ALL,
+    };
+    let reason = (reason.0.to_owned(), reason.1);
+    let cause = format!("{}, not told", Cause::CONGESTION);
+    state.refused(ue, None, "Registration", cause, reason);
+    // It is counted as shed.
+    state.counters.refusals = refusals;
+}
