@@ -329,7 +329,7 @@ impl Pcf {
         self.now = now;
         let known = self
             .apps
-            .get(&app)
+            .get(app)
             .ok_or_else(AppSessionProblem::not_found)?;
         let (policy, before) = (known.policy, known.rules);
         let rules = request.rules(app)?;
@@ -339,9 +339,9 @@ impl Pcf {
         session.rules.retain(|rule| before & 1 << rule.id == 0);
         match self.add(policy, &rules) {
             Ok(rules) => {
-                if let Some(known) = self.apps.get_mut(&app) {
+                self.apps.change(app, |known| {
                     (known.rules, known.request) = (rules, request.clone());
-                }
+                });
                 self.take_effects(effects);
                 Ok(())
             }
@@ -365,7 +365,7 @@ impl Pcf {
         effects: &mut Vec<Effect>,
     ) -> Result<(), AppSessionProblem> {
         self.now = now;
-        let known = self.apps.remove(&app);
+        let known = self.apps.remove(app);
         let known = known.ok_or_else(AppSessionProblem::not_found)?;
         self.take(known.policy, known.rules);
         self.take_effects(effects);
@@ -374,7 +374,7 @@ impl Pcf {
 
     /// A session of an application; none if it is over, or there was no room for it.
     pub fn app_session(&self, app: u64) -> Option<&AppSession> {
-        self.apps.get(&app)
+        self.apps.get(app)
     }
 
     /// The PDU session that a request is for: by its UE's identity, or address.

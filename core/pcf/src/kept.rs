@@ -113,7 +113,7 @@ impl Pcf {
         let Some(session) = self.sessions.get(id.0) else {
             return;
         };
-        let apps = self.apps.iter().filter(|(_, app)| app.policy == id);
+        let apps = self.apps.of(id);
         let context = of(session, apps);
         let stored = Some(fingerprint(&context));
         if stored == session.kept {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod app_session;
+mod apps;
 mod config;
 pub mod filter;
 mod kept;
@@ -29,6 +30,7 @@ pub use app_session::{
 pub use config::{Config, Policy, Subscribers, UeRequests, check, check_rule, is_guaranteed};
 pub use policies::{FlowRefused, PolicyView};
 
+use apps::Apps;
 use policies::{Address, PolicyId, Session};
 
 /// Sessions: as many as an SMF has.
@@ -81,7 +83,7 @@ pub struct Pcf {
     by_identity: BTreeMap<(Supi, u8), PolicyId>,
     /// Networks may have addresses in common.
     by_address: BTreeSet<(Address, PolicyId)>,
-    apps: BTreeMap<u64, AppSession>,
+    apps: Apps,
     /// The number of the next session of an application.
     next_app: u64,
     calls: Calls<Told>,
@@ -104,7 +106,7 @@ impl Pcf {
             sessions: Slab::new(SESSIONS).watched(),
             by_identity: BTreeMap::new(),
             by_address: BTreeSet::new(),
-            apps: BTreeMap::new(),
+            apps: Apps::default(),
             next_app: 1,
             calls: Calls::new(CALLS),
             effects: Vec::new(),
@@ -243,12 +245,7 @@ impl Pcf {
         self.counters.failed += (before - session.rules.len()) as u64;
         let there: u16 = session.ids();
         // An application whose last flow has failed has nothing left; numbers of others are given again.
-        self.apps.retain(|_, app| {
-            if app.policy == id {
-                app.rules &= there;
-            }
-            app.policy != id || app.rules != 0
-        });
+        self.apps.keep_rules(id, there);
     }
 
     fn delete(&mut self, id: PolicyId) {
@@ -265,7 +262,7 @@ impl Pcf {
         if self.by_identity.get(&name) == Some(&id) {
             self.by_identity.remove(&name);
         }
-        self.apps.retain(|_, app| app.policy != id);
+        self.apps.keep_rules(id, 0);
     }
 
     /// Npcf_SMPolicyControl_UpdateNotify (TS 29.512, 4.2.3): the SMF is told all rules, of which some are

@@ -346,11 +346,7 @@ impl Pcf {
         let rule = rules.find(|rule| rule.name.text() == name);
         let rule = rule.ok_or(FlowRefused::NoFlow)?.id;
         self.take(id, 1 << rule);
-        self.apps.retain(|_, app| {
-            let is_its = app.policy == id;
-            app.rules &= if is_its { !(1 << rule) } else { u16::MAX };
-            app.rules != 0
-        });
+        self.apps.keep_rules(id, !(1 << rule));
         self.take_effects(effects);
         Ok(())
     }
