@@ -5,7 +5,9 @@ use std::net::Ipv4Addr;
 use sluice_n1::{RegistrationKind, SessionType};
 use sluice_n2::PagingCapability;
 use sluice_sbi::AssociationId;
+use sluice_smf::Tunnel;
 use sluice_ue::Gnb;
+use sluice_wire::ids::Teid;
 
 use crate::harness::*;
 use crate::kit::frames;
@@ -362,4 +364,31 @@ fn a_phone_that_leaves_is_not_paged_for_what_came_before_when_it_is_back() {
     go_idle(&mut world, 0);
     assert!(world.pages.is_empty(), "{}", world.ladder);
     assert!(world.core.amf().procedures().is_empty());
+}
+
+/// TS 23.527, 5.3.3; TS 29.281, 7.3.1.
+#[test]
+fn a_tunnel_that_its_gnb_has_forgotten_is_set_up_anew_for_the_next_packet() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    let ue = address(&world, 0, 5);
+    let before = radio(&world, 0, 5).unwrap().downlink;
+    assert_eq!(goes_down(&mut world, ue), Some(before.teid));
+    let end = Tunnel::v4(Teid::new(before.teid).unwrap(), before.ipv4.unwrap());
+    let indication = frames::error_indication(1, end);
+    upf(&mut world).upf.n3.inject(&indication);
+    settle_upf(&mut world);
+    let counters = world.core.smf().unwrap().counters();
+    assert_eq!(counters.error_indications, 1);
+    // Nothing goes there any more. The next packet has the gNB set the session up again, and waits for that.
+    let tunnel = goes_down(&mut world, ue);
+    let after = radio(&world, 0, 5).unwrap().downlink;
+    assert_ne!(after.teid, before.teid);
+    assert!(tunnel == Some(after.teid) || what_waited_arrives(&mut world));
+    assert!(goes_up(&mut world, 0, 5));
+    assert_eq!(world.pages.len(), 0, "the UE was connected all the while");
+    // One about the tunnel of before is about nobody's.
+    upf(&mut world).upf.n3.inject(&indication);
+    settle_upf(&mut world);
+    assert_eq!(goes_down(&mut world, ue), Some(after.teid));
 }

@@ -292,6 +292,7 @@ pub(crate) fn counters(daemon: &Daemon) -> Value {
             "unreachable": smf.unreachable,
             "usage_reports": smf.usage_reports,
             "downlink_data_reports": smf.downlink_data_reports,
+            "error_indications": smf.error_indications,
             "unexpected": smf.unexpected,
             "records_lost": smf.records_lost,
             "panics": smf.panics,

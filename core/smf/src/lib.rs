@@ -346,7 +346,7 @@ impl Smf {
         if self.state.borrow().is_to_settle(id) {
             return self.start(id, resumption::settle);
         }
-        let (next, is_lost, has_packets, is_due) = {
+        let (next, is_lost, has_packets, is_due, loses_tunnel) = {
             let state = &mut *self.state.borrow_mut();
             let is_due = state.is_due(id);
             let Some(session) = state.sessions.get_mut(id.0) else {
@@ -357,7 +357,10 @@ impl Smf {
             let waits = session.downlink.is_none() && session.reaching.is_none();
             let has_packets = next.is_none() && std::mem::take(&mut session.has_packets);
             let is_gone = session.loss == Loss::Gone;
-            (next, is_gone, has_packets && waits, is_due)
+            let is_lost = next.is_none() && !is_gone && std::mem::take(&mut session.is_tunnel_lost);
+            // The UE may have come elsewhere meanwhile.
+            let loses_tunnel = is_lost && session.downlink.is_some();
+            (next, is_gone, has_packets && waits, is_due, loses_tunnel)
         };
         let is_to_be_modified = self.state.borrow().is_to_be_modified(id);
         match next {
@@ -365,6 +368,7 @@ impl Smf {
             None if is_lost => self.start(id, |p| {
                 release::by_network(p, SessionCause::REACTIVATION_REQUESTED)
             }),
+            None if loses_tunnel => self.start(id, paging::tunnel_lost),
             None if is_due => self.start(id, paging::due),
             None if has_packets => self.start(id, |p| paging::run(p, 1)),
             None if is_to_be_modified => self.start(id, modification::by_network),

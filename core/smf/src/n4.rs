@@ -456,6 +456,9 @@ impl State {
                 self.line("UPF", "SMF", "2a", name, id);
                 self.with_packets.push(id);
             }
+            if let Some(indication) = &report.error_indication_report {
+                self.lose_tunnel(id, &indication.remote_f_teid);
+            }
             for group in groups {
                 self.record(id, group, false);
             }
@@ -471,6 +474,31 @@ impl State {
             .endpoint
             .reply(now, request.reply, seid, &mut sent, |w| answer.emit(w));
         self.flush(sent);
+    }
+
+    /// A peer of the UPF knows nothing of tunnels; one of a gNB that the UE has left meanwhile is none of the session's.
+    fn lose_tunnel(&mut self, id: SessionId, unknown: &[FTeid]) {
+        self.counters.error_indications += 1;
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        // The gNB may have addresses of both families, of which the UPF uses one.
+        let is_same = |one: Tunnel, other: Tunnel| {
+            let by_ipv4 = one.ipv4.is_some() && one.ipv4 == other.ipv4;
+            let by_ipv6 = one.ipv6.is_some() && one.ipv6 == other.ipv6;
+            one.teid == other.teid && (by_ipv4 || by_ipv6)
+        };
+        let is_it = |one: &FTeid| {
+            let both = one_of(one).zip(session.downlink);
+            both.is_some_and(|(one, other)| is_same(one, other))
+        };
+        if !unknown.iter().any(is_it) {
+            return;
+        }
+        session.is_tunnel_lost = true;
+        let name = "N4 Session Report Request (Error Indication)";
+        self.line("UPF", "SMF", "", name, id);
+        self.with_packets.push(id);
     }
 
     /// An association with a UPF for the network, slice and area, that chooses tunnels, and addresses where
@@ -505,8 +533,12 @@ impl State {
 
 /// The UPF's end of a tunnel.
 fn tunnel(created: &CreatedPdr) -> Option<Tunnel> {
-    match created.local_f_teid.first() {
-        Some(FTeid::Assigned { teid, ipv4, ipv6 }) => Some(Tunnel {
+    created.local_f_teid.first().and_then(one_of)
+}
+
+fn one_of(end: &FTeid) -> Option<Tunnel> {
+    match end {
+        FTeid::Assigned { teid, ipv4, ipv6 } => Some(Tunnel {
             ipv4: *ipv4,
             ipv6: *ipv6,
             teid: teid.get(),

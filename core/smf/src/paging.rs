@@ -53,6 +53,12 @@ async fn give_up(p: &Procedure, guard_ms: u64) {
     });
 }
 
+/// The gNB knows nothing of the tunnel: packets wait, and the next one has the gNB set the session up anew, as of an
+/// idle UE (TS 23.527, 5.3.3).
+pub(crate) async fn tunnel_lost(p: Procedure) {
+    downlink(&p, "", Downlink::Wait).await;
+}
+
 /// The time has come until which something is done.
 pub(crate) async fn due(p: Procedure) {
     let reaching = p.with_session(|session| session.reaching).flatten();

@@ -174,6 +174,8 @@ pub(crate) struct Session {
     pub loss: Loss,
     /// Packets have come while it had no user plane, and no procedure has begun for them.
     pub has_packets: bool,
+    /// Its gNB has said that it does not know the tunnel, and nothing has been done about it.
+    pub is_tunnel_lost: bool,
     /// What is done for them, and until when.
     pub reaching: Option<(Reaching, Instant)>,
     /// How long the AMF will not page the UE.
@@ -210,6 +212,7 @@ impl Session {
             pending: VecDeque::new(),
             loss: Loss::None,
             has_packets: false,
+            is_tunnel_lost: false,
             reaching: None,
             guard_ms: 0,
             mobility: Mobility::default(),

@@ -40,6 +40,8 @@ pub struct Counters {
     pub usage_reports: u64,
     /// Reports of downlink data for idle UEs.
     pub downlink_data_reports: u64,
+    /// Reports of peers of UPFs that know nothing of a tunnel.
+    pub error_indications: u64,
     /// UEs that could not be reached for downlink data.
     pub unreachable: u64,
     /// NAS messages that cannot be read, or do not fit.

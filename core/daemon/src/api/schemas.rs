@@ -401,6 +401,7 @@ fn of_counters() -> Value {
         "unreachable",
         "usage_reports",
         "downlink_data_reports",
+        "error_indications",
         "unexpected",
         "records_lost",
         "panics",
