@@ -1,6 +1,7 @@
 //! NAS of a UE and of the network, plain and inside of a security header; NGAP of a gNB and of an AMF.
 
 use sluice_n1::{Downlink, Envelope, SessionDownlink, SessionUplink, Uplink, options, transaction};
+use sluice_n2::notify::Notified;
 use sluice_n2::{FromAmf, FromRan, SetupRequest, SetupResponse, session};
 
 /// Longest message that is taken.
@@ -50,6 +51,14 @@ fn session_message(octets: &[u8]) {
 /// Reads a message as either end would.
 pub fn ngap_parse(data: &[u8]) {
     match FromRan::decode(data) {
+        // It is said to another gNB, which reads it.
+        Ok(FromRan::ConfigurationTransfer {
+            target: Some(_),
+            transfer,
+        }) => {
+            let relayed = FromAmf::ConfigurationTransfer { transfer };
+            assert_eq!(FromAmf::decode(&relayed.encode()), Ok(relayed));
+        }
         Ok(message) => assert!(!message.name().is_empty()),
         Err(faulty) => {
             let answer = faulty.answer.map(|octets| FromAmf::decode(&octets));
@@ -64,6 +73,9 @@ pub fn ngap_parse(data: &[u8]) {
     }
     if let Some(response) = SetupResponse::decode(data) {
         assert!(response.qfis.len() <= 64);
+    }
+    if let Some(notified) = Notified::decode(data) {
+        assert!(notified.released.len() <= 64);
     }
     let _ = session::read_setup_failure(data);
 }

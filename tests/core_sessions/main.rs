@@ -18,6 +18,7 @@ mod kinds;
 mod kit;
 mod mobility_registration;
 mod modification;
+mod notices;
 mod paging;
 mod path_switch;
 mod procedures;

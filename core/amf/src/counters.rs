@@ -5,6 +5,8 @@
 pub struct Counters {
     /// NGAP messages that broke the rules.
     pub faulty_ngap: u64,
+    /// NGAP messages of procedures that are not served, answered as their criticality says.
+    pub not_served_ngap: u64,
     /// NAS messages that cannot be read.
     pub unreadable_nas: u64,
     /// NAS messages whose MAC was wrong.

@@ -399,6 +399,7 @@ fn apart(state: &mut State, id: UeId) -> UeId {
         state.count_unauthenticated(new, gnb);
     }
     state.watch_idle(id);
+    state.deactivate_sessions(id);
     state.forget_if_unknown(id);
     new
 }

@@ -42,7 +42,10 @@ impl Amf {
             Ok(message) => message,
             Err(faulty) => {
                 let state = &mut *self.state.borrow_mut();
-                state.counters.faulty_ngap += 1;
+                match faulty.is_served {
+                    true => state.counters.faulty_ngap += 1,
+                    false => state.counters.not_served_ngap += 1,
+                }
                 if let Some(octets) = faulty.answer {
                     state.effects.push(Effect::N2 {
                         association,
@@ -88,6 +91,9 @@ impl Amf {
                 self.state.borrow_mut().counters.refused_updates += 1;
                 let what = format!("AMF Configuration Update Failure ({cause})");
                 self.line(association, &what);
+            }
+            FromRan::ConfigurationTransfer { target, transfer } => {
+                ng_setup::relay(&mut self.state.borrow_mut(), target, transfer);
             }
             FromRan::Handover(message) => self.handover(association, message),
             message => self.of_ue(association, message),
@@ -142,7 +148,8 @@ impl Amf {
             }
             message @ (FromRan::PduSessionSetupResponse { .. }
             | FromRan::PduSessionModifyResponse { .. }
-            | FromRan::PduSessionReleaseResponse { .. }) => {
+            | FromRan::PduSessionReleaseResponse { .. }
+            | FromRan::PduSessionNotify { .. }) => {
                 self.state.borrow_mut().of_sessions(ue, message);
             }
             FromRan::UeContextModificationResponse { .. } => {
@@ -436,6 +443,7 @@ fn ids_of(message: &FromRan) -> Option<(AmfUeId, RanUeId)> {
         | FromRan::PduSessionSetupResponse { ids, .. }
         | FromRan::PduSessionModifyResponse { ids, .. }
         | FromRan::PduSessionReleaseResponse { ids, .. }
+        | FromRan::PduSessionNotify { ids, .. }
         | FromRan::InitialContextSetupFailure { ids, .. }
         | FromRan::UeContextReleaseRequest { ids, .. }
         | FromRan::UeContextReleaseComplete { ids }
@@ -448,6 +456,7 @@ fn ids_of(message: &FromRan) -> Option<(AmfUeId, RanUeId)> {
         | FromRan::RanConfigurationUpdate { .. }
         | FromRan::AmfConfigurationUpdateAcknowledge
         | FromRan::AmfConfigurationUpdateFailure { .. }
+        | FromRan::ConfigurationTransfer { .. }
         | FromRan::Handover(_)
         | FromRan::ErrorIndication { .. } => None,
     }

@@ -122,6 +122,21 @@ pub(crate) fn amf_update(state: &mut State) {
     tell_all(state, &update);
 }
 
+/// Uplink RAN Configuration Transfer: another gNB is told what this one tells it (8.8). What is for a gNB that is not
+/// here, or is no gNB's, ends here (8.8.1.2 has no answer).
+pub(crate) fn relay(state: &mut State, target: Option<sluice_n2::Gnb>, transfer: Vec<u8>) {
+    line(state, "Uplink RAN Configuration Transfer");
+    let is_it = |gnb: &Gnb| Some(gnb.identity) == target;
+    let there = state.gnbs.iter().find(|(_, gnb)| is_it(gnb));
+    let Some(association) = there.map(|(association, _)| *association) else {
+        state.counters.unexpected += 1;
+        return;
+    };
+    let message = FromAmf::ConfigurationTransfer { transfer };
+    line(state, message.name());
+    state.send_n2(association, None, &message);
+}
+
 /// AMF Status Indication, to all gNBs: this AMF is about to go (8.7.6).
 pub(crate) fn end(state: &mut State) {
     let unavailable = vec![state.config.guami];

@@ -153,7 +153,31 @@ impl State {
                 self.line("gNB", "AMF", "6", name, ue);
                 self.released(ue, sessions);
             }
+            // 4.3.3.2, 1e and 2: the gNB has taken flows or sessions away
+            FromRan::PduSessionNotify {
+                sessions, released, ..
+            } => {
+                self.line("gNB", "AMF", "1", name, ue);
+                for (session, transfer) in sessions {
+                    self.update_session(ue, session, "2", SmChange::Notified, &transfer);
+                }
+                self.taken_away(ue, released);
+            }
             _ => self.counters.unexpected += 1,
+        }
+    }
+
+    /// Sessions that a gNB has released by itself: they stay, without user plane, and have one again when there is a
+    /// packet (TS 23.502, 4.3.4.2, step 1d leaves that to the SMF).
+    fn taken_away(&mut self, ue: UeId, sessions: Transfers) {
+        for (session, transfer) in sessions {
+            let why = sluice_n2::notify::read_notify_released(&transfer);
+            let what = format!("the gNB has released session {session}: {why}");
+            self.line("gNB", "AMF", "1", what, ue);
+            let known = self.session_mut(ue, session);
+            if known.is_some_and(|one| std::mem::take(&mut one.is_up)) {
+                self.update_session(ue, session, "2", SmChange::Deactivate, &[]);
+            }
         }
     }
 

@@ -319,6 +319,7 @@ pub(crate) fn counters(daemon: &Daemon) -> Value {
         "n4": n4,
         "amf": {
             "faulty_ngap": amf.faulty_ngap,
+            "not_served_ngap": amf.not_served_ngap,
             "unreadable_nas": amf.unreadable_nas,
             "wrong_macs": amf.wrong_macs,
             "unprotected": amf.unprotected,

@@ -60,6 +60,8 @@ pub enum SmChange {
     Modified = 7,
     /// The gNB has not.
     ModifyFailed = 8,
+    /// The gNB has taken flows of the session away, or has not what it guaranteed.
+    Notified = 9,
     /// The UE has come to another gNB by Xn, which has the session.
     PathSwitch = 16,
     /// The UE is to go to another gNB by N2.

@@ -85,7 +85,8 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
         p.say("11", &reject);
         p.transfer("11", n1, N2Sm::None, Container::NONE).await;
         if p.with(|state| state.is_given_up(p.session)) {
-            clean_up(&p, &plan).await;
+            let upf = plan.upf.1;
+            clean_up(&p, upf, async |at| ask(&p, "10", (at, upf), plan.own).await).await;
         }
         return release::end(&p, "");
     }
@@ -109,17 +110,42 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
 
 /// A UPF that has not answered may have the session all the same. It is asked for it again, by the same F-SEID,
 /// until it says so; then it deletes it.
-async fn clean_up(p: &Procedure, plan: &Plan) {
+pub(crate) async fn clean_up(
+    p: &Procedure,
+    upf: usize,
+    ask: impl AsyncFn(AssociationId) -> Answer,
+) {
     p.with(|state| state.notify(p.session, ""));
     p.with_session(|session| session.is_forgotten = true);
-    for _ in 0..limits::ORPHAN_TRIES {
+    let mut tries = 0;
+    for _ in 0..limits::LATE_WAITS {
+        if tries == limits::ORPHAN_TRIES {
+            return;
+        }
         p.pause("10", limits::ORPHAN_MS).await;
-        // It has answered late, or was restarted.
+        // It has answered late.
         if !p.with(|state| state.is_given_up(p.session)) {
             return;
         }
-        match ask(p, "10", plan.upf, plan.own).await {
-            Answer::Established(at, _) => return p.with(|state| state.forget_at_upf(at)),
+        let at = p.with(|state| {
+            let at = state.associations.get(upf).copied().flatten()?;
+            // Its answer may still come, whatever time has gone by.
+            state.give_up_establishment(p.session, at);
+            let is_heard = state
+                .endpoint
+                .association(at)
+                .is_some_and(|peer| !peer.is_lost());
+            is_heard.then_some(at)
+        });
+        // One that does not answer at all is waited for.
+        let Some(at) = at else {
+            continue;
+        };
+        tries += 1;
+        match ask(at).await {
+            Answer::Established(at, _) => {
+                return p.with(|state| state.established_late(p.session, at));
+            }
             Answer::Refused(_) => return,
             _ => {}
         }

@@ -190,6 +190,13 @@ impl Flows {
         self.failed(&self.rules, self.at_gnb | !asked)
     }
 
+    /// The gNB has these flows no more, a bit for each; rules of those, a bit for each.
+    pub fn taken_away(&mut self, gone: u64) -> u16 {
+        let gone = gone & self.at_gnb;
+        self.at_gnb &= !gone;
+        self.failed(&self.rules, !gone)
+    }
+
     /// Flows that a gNB is asked for that sets the session up.
     pub fn asked_at_setup(&self) -> u64 {
         bits(by_qfi(self.rules.iter()).keys()) | 1 << QFI

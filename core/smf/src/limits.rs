@@ -48,6 +48,10 @@ pub const N4_REQUESTS_PER_S: u32 = 10_000;
 pub const ORPHAN_MS: u64 = 10_000;
 pub const ORPHAN_TRIES: u8 = 6;
 
+/// How often, in steps of that, it is waited for a UPF that does not answer at all: an hour. Until then it may be the
+/// way that is lost, and not what the UPF has.
+pub const LATE_WAITS: u32 = 360;
+
 /// How long after an establishment was given up its answer may still come: what a UPF keeps in its queues.
 pub const LATE_MS: u64 = 120_000;
 

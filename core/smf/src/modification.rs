@@ -303,9 +303,9 @@ impl State {
         // What somebody has not taken so often is left alone.
         let is_given_up = session.flows.failures > limits::RECONCILIATIONS;
         let change = change.filter(|change| !(is_given_up && change.added.is_empty()));
-        change.is_some_and(|change| {
-            let may_call = !change.added.is_empty() && !session.flows.is_called;
-            session.downlink.is_some() && !session.flows.is_out_of_reach || may_call
+        change.is_some_and(|change| match session.downlink {
+            Some(_) => !session.flows.is_out_of_reach,
+            None => !change.added.is_empty() && !session.flows.is_called,
         })
     }
 

@@ -102,22 +102,30 @@ impl State {
         }
         // Its numbers may be those of other sessions by now.
         self.deleting.retain(|_, one| !is_its(one));
-        self.given_up.retain(|_, (at, _)| *at != association);
     }
 
-    /// An establishment is not waited for any more: what becomes of it late is deleted.
+    /// An establishment is not waited for any more: what becomes of it late is deleted. It may reach its UPF
+    /// after a restart of that, in another association.
     pub(crate) fn give_up_establishment(&mut self, id: SessionId, association: AssociationId) {
         let now = self.now.instant;
         self.given_up.retain(|_, (_, until)| *until > now);
-        if self.given_up.len() < limits::PROCEDURES {
+        let asked = self.endpoint.association(association);
+        let host = asked.and_then(|asked| asked.addresses().first().map(SocketAddr::ip));
+        if let Some(host) = host.filter(|_| self.given_up.len() < limits::PROCEDURES) {
             let until = now.plus_ms(limits::LATE_MS);
-            self.given_up.insert(id.number(), (association, until));
+            self.given_up.insert(id.number(), (host, until));
         }
     }
 
     /// Whether an establishment was given up, and nothing more is known of it.
     pub(crate) fn is_given_up(&self, id: SessionId) -> bool {
         self.given_up.contains_key(&id.number())
+    }
+
+    /// A UPF has what was given up.
+    pub(crate) fn established_late(&mut self, id: SessionId, upf: AtUpf) {
+        self.given_up.remove(&id.number());
+        self.forget_at_upf(upf);
     }
 
     /// A message that the endpoint has no use for: the response to an establishment that was given up.
@@ -133,7 +141,10 @@ impl State {
         let Some(seid) = header.seid.filter(|_| is_established) else {
             return;
         };
-        if self.given_up.get(&seid.0).map(|(at, _)| *at) != Some(association) {
+        let asked = self.given_up.get(&seid.0).map(|(host, _)| *host);
+        let addresses = self.endpoint.association(association);
+        let mut hosts = addresses.into_iter().flat_map(|peer| peer.addresses());
+        if !hosts.any(|host| Some(host.ip()) == asked) {
             return;
         }
         let response = Response {

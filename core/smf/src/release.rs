@@ -40,9 +40,16 @@ pub(crate) async fn by_ue(p: &Procedure, transaction: u8) {
 
 /// The network wants it (1b to 1e): an operator, or a UPF that has lost it.
 pub(crate) async fn by_network(p: Procedure, cause: SessionCause) {
+    tell(&p, cause).await;
+    // 11: Nsmf_PDUSession_SMContextStatusNotify
+    end(&p, "11");
+}
+
+/// The UPF deletes it, gNB and UE release it.
+pub(crate) async fn tell(p: &Procedure, cause: SessionCause) {
     // 2a and 2b: the UPF deletes it
-    let was_up = is_up(&p);
-    delete(&p, "2").await;
+    let was_up = is_up(p);
+    delete(p, "2").await;
     // 3b: Namf_Communication_N1N2MessageTransfer
     let command = SessionDownlink::ReleaseCommand(cause);
     let n1 = p.n1(&command, 0);
@@ -59,8 +66,6 @@ pub(crate) async fn by_network(p: Procedure, cause: SessionCause) {
             break;
         }
     }
-    // 11: Nsmf_PDUSession_SMContextStatusNotify
-    end(&p, "11");
 }
 
 /// The AMF wants it, since the UE is gone: nobody is told.
@@ -84,7 +89,8 @@ fn is_up(p: &Procedure) -> bool {
         .unwrap_or(false)
 }
 
-fn for_gnb(was_up: bool) -> (N2Sm, Container) {
+/// What a gNB is told that has the session.
+pub(crate) fn for_gnb(was_up: bool) -> (N2Sm, Container) {
     let command = session::release_command(Cause::NORMAL_RELEASE);
     match Container::new(&command) {
         Some(command) if was_up => (N2Sm::Release, command),

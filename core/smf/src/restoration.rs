@@ -2,24 +2,38 @@
 //! tunnels and addresses that they had, so that neither UE nor gNB notices.
 
 use sluice_n1::SessionCause;
+use sluice_n2::Tunnel;
+use sluice_n4::AssociationId;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::MessageType;
 
-use crate::establishment::copy;
+use crate::establishment::{clean_up, copy};
 use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::release;
 use crate::rules::{self, Downlink, Establishment, Restored};
-use crate::session::{AtUpf, Loss, OwnAddresses};
+use crate::session::{AtUpf, Loss, OwnAddresses, Session};
+
+/// What a restarted UPF is asked for: the same each time, so that it knows the request again.
+struct Wanted {
+    session: Session,
+    own: OwnAddresses,
+    downlink: Downlink,
+    uplink: Tunnel,
+    upf: usize,
+}
 
 /// The procedure. A session that cannot be restored is released, and the UE asks for it again.
 pub(crate) async fn run(p: Procedure) {
-    let kind = MessageType::SESSION_ESTABLISHMENT_REQUEST;
     let Some(before) = p.with_session(|session| session.upf).flatten() else {
         return;
     };
-    let tag = ask(&p, before);
-    let restored = match p.wait_for_upf("", kind, tag).await {
+    let wanted = wanted(&p, before);
+    let answer = match &wanted {
+        Some(wanted) => ask(&p, wanted, before.association).await,
+        None => Answer::Nothing,
+    };
+    let restored = match answer {
         Answer::Established(at, _) if at.uplink.teid == 0 || at.uplink == before.uplink => {
             Some(AtUpf {
                 uplink: before.uplink,
@@ -32,16 +46,20 @@ pub(crate) async fn run(p: Procedure) {
             p.with(|state| state.forget_at_upf(at));
             None
         }
+        // It may have the session all the same.
+        Answer::Nothing => {
+            p.with(|state| state.give_up_establishment(p.session, before.association));
+            None
+        }
         _ => None,
     };
-    let Some(at) = restored else {
-        p.with_session(|session| {
-            session.loss = Loss::Gone;
-            // Its SEID of before the restart may be another session's by now.
-            session.upf = None;
-        });
-        return release::by_network(p, SessionCause::REACTIVATION_REQUESTED).await;
-    };
+    match restored {
+        Some(at) => restore(&p, at),
+        None => give_up(&p, wanted).await,
+    }
+}
+
+fn restore(p: &Procedure, at: AtUpf) {
     p.with(|state| {
         if let Some(session) = state.sessions.get_mut(p.session.0) {
             session.upf = Some(at);
@@ -53,38 +71,63 @@ pub(crate) async fn run(p: Procedure) {
     });
 }
 
-/// N4 Session Establishment, with what the session had. None if it cannot be sent.
-fn ask(p: &Procedure, before: AtUpf) -> Option<u64> {
-    let kind = MessageType::SESSION_ESTABLISHMENT_REQUEST;
+/// gNB and UE release the session. What the UPF may have of it is deleted.
+async fn give_up(p: &Procedure, wanted: Option<Wanted>) {
+    p.with_session(|session| {
+        session.loss = Loss::Gone;
+        // Its SEID of before the restart may be another session's by now.
+        session.upf = None;
+    });
+    release::tell(p, SessionCause::REACTIVATION_REQUESTED).await;
+    if let Some(wanted) = wanted
+        && p.with(|state| state.is_given_up(p.session))
+    {
+        clean_up(p, wanted.upf, async |at| ask(p, &wanted, at).await).await;
+    }
+    release::end(p, "11");
+}
+
+fn wanted(p: &Procedure, before: AtUpf) -> Option<Wanted> {
     p.with(|state| {
-        let config = state.config.clone();
         let known = state.sessions.get(p.session.0)?;
-        let own = OwnAddresses {
-            ipv4: known.address.ipv4,
-            ipv6_prefix: before.ipv6_prefix,
-        };
-        let downlink = known.downlink.map_or(Downlink::Wait, Downlink::Forward);
-        let session = copy(known);
-        let network = config.network(&session.dnn)?;
         let is_its = |one: &Option<_>| *one == Some(before.association);
-        let upf = state.associations.iter().position(is_its)?;
+        Some(Wanted {
+            session: copy(known),
+            own: OwnAddresses {
+                ipv4: known.address.ipv4,
+                ipv6_prefix: before.ipv6_prefix,
+            },
+            downlink: known.downlink.map_or(Downlink::Wait, Downlink::Forward),
+            uplink: before.uplink,
+            upf: state.associations.iter().position(is_its)?,
+        })
+    })
+}
+
+/// N4 Session Establishment, with what the session had.
+async fn ask(p: &Procedure, wanted: &Wanted, at: AssociationId) -> Answer {
+    let kind = MessageType::SESSION_ESTABLISHMENT_REQUEST;
+    let tag = p.with(|state| {
+        let config = state.config.clone();
+        let network = config.network(&wanted.session.dnn)?;
         let node_id = sluice_n4::NodeId::Ip(config.n4);
         let wanted = Establishment {
             node_id: node_id.as_wire(),
             f_seid: rules::f_seid(p.session.number(), config.n4),
-            session: &session,
-            own,
-            access: config.upfs.get(upf)?.access.as_deref(),
-            n3: config.upfs.get(upf)?.n3,
+            session: &wanted.session,
+            own: wanted.own,
+            access: config.upfs.get(wanted.upf)?.access.as_deref(),
+            n3: config.upfs.get(wanted.upf)?.n3,
             network: &network.instance,
             charging_octets: network.charging_octets,
             restored: Some(Restored {
-                uplink: before.uplink,
-                downlink,
+                uplink: wanted.uplink,
+                downlink: wanted.downlink,
             }),
         };
-        state.ask_upf(before.association, None, kind, Seid(0), |w| {
+        state.ask_upf(at, None, kind, Seid(0), |w| {
             rules::write_establishment(w, &wanted)
         })
-    })
+    });
+    p.wait_for_upf("", kind, tag).await
 }

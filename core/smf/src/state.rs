@@ -114,7 +114,7 @@ pub(crate) struct State {
     /// Deletions that nobody waits for.
     pub deleting: BTreeMap<u64, Orphan>,
     /// Establishments that were given up, by our SEIDs: where, and until when an answer may come.
-    pub given_up: BTreeMap<u64, (AssociationId, Instant)>,
+    pub given_up: BTreeMap<u64, (IpAddr, Instant)>,
     /// Sessions that their restarted UPFs are to get again.
     pub to_restore: VecDeque<SessionId>,
     /// Sessions whose UPFs are to be told anew how they are.
@@ -269,8 +269,10 @@ impl State {
     }
 
     /// Tells the AMF that a session is over.
+    /// One that the AMF has forgotten is not told of.
     pub fn notify(&mut self, id: SessionId, step: &'static str) {
-        let Some(session) = self.sessions.get(id.0) else {
+        let session = self.sessions.get(id.0);
+        let Some(session) = session.filter(|session| !session.is_forgotten) else {
             return;
         };
         let message = Message::from(NotifySmContext {

@@ -2,6 +2,7 @@
 //! (TS 23.502, 4.3.2.2.1 from step 15 on, 4.2.3.2, 4.2.6).
 
 use sluice_n1::{SessionCause, SessionDownlink, SessionUplink, transaction};
+use sluice_n2::notify::Notified;
 use sluice_n2::{SetupResponse, session};
 use sluice_sbi::{Container, Message, N2Sm, Problem, SmChange, SmContextUpdated, UpdateSmContext};
 
@@ -21,6 +22,7 @@ pub(crate) async fn run(p: Procedure, message: Message) {
             SmChange::SetupFailed => setup_failed(&p, &update).await,
             // What the gNB says of flows when nobody asked.
             SmChange::Released | SmChange::Modified | SmChange::ModifyFailed => done(&p),
+            SmChange::Notified => notified(&p, &update).await,
             SmChange::Activate => activate(&p),
             SmChange::Deactivate => deactivate(&p).await,
             // Handovers have procedures of their own.
@@ -150,6 +152,29 @@ fn activate(p: &Procedure) {
         None => Problem::ContextNotFound.into(),
     };
     p.with(|state| state.answer(p.session, message));
+}
+
+/// 4.3.3.2, 2: the gNB has taken flows away. What rests on them is no more, as if it had had no room for them; a
+/// session without its default flow has no user plane. Rates that it cannot give for now were not asked to be
+/// notified of (Notification Control), and change nothing.
+async fn notified(p: &Procedure, update: &UpdateSmContext) {
+    let Some(told) = update.n2.get().and_then(Notified::decode) else {
+        p.with(|state| state.counters.unexpected += 1);
+        return done(p);
+    };
+    if told.released.contains(&QFI) {
+        deactivate(p).await;
+        let (n2_kind, n2) = release::for_gnb(true);
+        p.transfer("4", Container::NONE, n2_kind, n2).await;
+        return;
+    }
+    let bit = |qfi: &u8| 1_u64.checked_shl((*qfi).into()).unwrap_or_default();
+    let gone = told.released.iter().fold(0, |all, qfi| all | bit(qfi));
+    done(p);
+    let failed = p.with_session(|session| session.flows.taken_away(gone));
+    if let Some(failed) = failed.filter(|failed| *failed != 0) {
+        p.with(|state| state.rules_failed(p.session, failed, "the gNB has released them"));
+    }
 }
 
 /// 4.2.6, steps 5 to 7: the UE is idle; downlink packets wait.

@@ -6,10 +6,11 @@ use sluice_n1::{
     MobileIdentity, RegistrationAccept, RegistrationRequest, ServiceRequest, SessionCause,
     SessionDownlink, SessionType, SessionUplink, Transaction, Uplink, UplinkPayload,
 };
+use sluice_n2::notify::Notified;
 use sluice_n2::{
     AmfUeId, Cause, Connection, FromAmf, FromRan, Gnb, InitialUeMessage, Location, NgSetupRequest,
     NgSetupResponse, Paging, PagingCapability, PlmnSlices, RanUeId, SessionResults, SetupResponse,
-    SupportedArea, Tunnel, session,
+    SupportedArea, Tunnel, notify, session, xn_addresses_wanted,
 };
 use sluice_security::SecurityCapability;
 
@@ -110,6 +111,33 @@ fn location(plmn: Plmn) -> Location {
     }
 }
 
+/// What a gNB says when nobody has asked.
+fn notices(gnb: Gnb, tai: Tai) -> Vec<FromRan> {
+    let notified = Notified {
+        released: vec![2],
+        unfulfilled: vec![3],
+        fulfilled: Vec::new(),
+    };
+    vec![
+        FromRan::PduSessionNotify {
+            ids: IDS,
+            sessions: vec![(5, notified.encode())],
+            released: vec![(6, notify::notify_released(Cause::RADIO_LOST))],
+        },
+        FromRan::ConfigurationTransfer {
+            target: Some(gnb),
+            transfer: xn_addresses_wanted((&gnb, &tai), (&gnb, &tai)),
+        },
+        FromRan::ErrorIndication {
+            connection: Connection {
+                amf: Some(IDS.0),
+                ran: None,
+            },
+            cause: Some(Cause::USER_INACTIVITY),
+        },
+    ]
+}
+
 fn from_ran(guti: Guti) -> Vec<FromRan> {
     let plmn = guti.guami.plmn;
     let (ids, cause, location) = (IDS, Cause::USER_INACTIVITY, location(plmn));
@@ -122,13 +150,14 @@ fn from_ran(guti: Guti) -> Vec<FromRan> {
         qfis: vec![1],
         failed: Vec::new(),
     };
-    vec![
+    let gnb = Gnb {
+        plmn,
+        id: 1,
+        bits: 24,
+    };
+    let mut all = vec![
         FromRan::NgSetupRequest(NgSetupRequest {
-            gnb: Gnb {
-                plmn,
-                id: 1,
-                bits: 24,
-            },
+            gnb,
             name: Some("gnb-1".to_owned()),
             areas: areas(plmn),
             retains_ues: true,
@@ -173,14 +202,9 @@ fn from_ran(guti: Guti) -> Vec<FromRan> {
                 ran: Some(ids.1),
             }]),
         },
-        FromRan::ErrorIndication {
-            connection: Connection {
-                amf: Some(ids.0),
-                ran: None,
-            },
-            cause: Some(cause),
-        },
-    ]
+    ];
+    all.extend(notices(gnb, location.tai));
+    all
 }
 
 fn from_amf(guti: Guti) -> Vec<FromAmf> {

@@ -1,5 +1,5 @@
 //! What an AMF says of its configuration, of its end, of overload, and of a UE's context that changes (TS
-//! 38.413, 9.2.2.7, 9.2.6.5, 9.2.6.7 to 9.2.6.10, 9.2.6.13, 9.2.6.14).
+//! 38.413, 9.2.2.7, 9.2.6.5, 9.2.6.7 to 9.2.6.10, 9.2.6.14, 9.2.6.15).
 
 use oxirush_ngap::ngap::{self, NGAP_PDU, NgapPduKind as Kind};
 use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};

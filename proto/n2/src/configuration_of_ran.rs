@@ -1,12 +1,13 @@
 //! What a gNB says of its configuration, of the AMF's, and of a UE's context that changes (TS 38.413,
-//! 9.2.2.8, 9.2.2.9, 9.2.6.4, 9.2.6.8, 9.2.6.9).
+//! 9.2.2.8, 9.2.2.9, 9.2.6.1, 9.2.6.4, 9.2.6.8, 9.2.6.9).
 
-use oxirush_ngap::ngap::{NGAP_PDU, NgapPduKind as Kind};
+use oxirush_ngap::ngap::{self, NGAP_PDU, NgapPduKind as Kind};
 use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
 
 use crate::cause::Cause;
-use crate::from_ran::FromRan;
-use crate::value::{self, AmfUeId, RanUeId, SupportedArea};
+use crate::configuration_transfer;
+use crate::from_ran::{FromRan, NgSetupRequest};
+use crate::value::{self, AmfUeId, Gnb, RanUeId, SupportedArea};
 
 /// None of another procedure.
 pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
@@ -18,6 +19,7 @@ pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
             );
             Some(FromRan::RanConfigurationUpdate { name, areas })
         }
+        Kind::Initiating_UplinkRANConfigurationTransfer => Some(configuration_transfer::read(pdu)?),
         Kind::Successful_AMFConfigurationUpdate => Some(FromRan::AmfConfigurationUpdateAcknowledge),
         Kind::Unsuccessful_AMFConfigurationUpdate => {
             extract_ngap_ies!(pdu, AMFConfigurationUpdateFailure,
@@ -54,6 +56,7 @@ pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
 /// Messages of these procedures; others are written where they are read.
 pub(crate) fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
     match message {
+        FromRan::ConfigurationTransfer { transfer, .. } => configuration_transfer::write(transfer),
         FromRan::RanConfigurationUpdate { name, areas } => {
             let mut pdu = build_ngap!(
                 InitiatingMessage,
@@ -104,4 +107,45 @@ pub(crate) fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
         ),
         _ => Err(Error::argument("written by another function")),
     }
+}
+
+pub(crate) fn read_ng_setup(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
+    extract_ngap_ies!(pdu, NGSetupRequest,
+        req gnb: Option<Gnb> = GlobalRANNodeID(id) => value::read_gnb(&id),
+        lax name: String = RANNodeName(name) => name.0.into_owned(),
+        req areas: Vec<SupportedArea> = SupportedTAList(list) => value::read_areas(&list),
+        lax retained: bool = UERetentionInformation(_value) => true,
+    );
+    let retains_ues = retained.unwrap_or_default();
+    Ok(gnb.map(|gnb| {
+        FromRan::NgSetupRequest(NgSetupRequest {
+            gnb,
+            name,
+            areas,
+            retains_ues,
+        })
+    }))
+}
+
+pub(crate) fn write_ng_setup(m: &NgSetupRequest) -> Result<NGAP_PDU, Error> {
+    let name = m.name.clone().unwrap_or_else(|| "gnb".to_owned());
+    let mut pdu = build_ngap!(
+        InitiatingMessage,
+        NGSetup,
+        NGSetupRequest,
+        GlobalRANNodeID(value::gnb(&m.gnb)),
+        RANNodeName(name),
+        SupportedTAList(value::areas(&m.areas)),
+        DefaultPagingDRX(ngap::PagingDRX::v128),
+    )?;
+    if m.retains_ues {
+        let mut ies = pdu.protocol_ies()?.into_owned();
+        let retained = ngap::UERetentionInformation::ues_retained;
+        ies.0.push(build_ngap_ie!(
+            NGSetupRequest,
+            UERetentionInformation(retained)
+        )?);
+        pdu.set_protocol_ies(ies)?;
+    }
+    Ok(pdu)
 }

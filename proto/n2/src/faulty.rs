@@ -4,6 +4,7 @@ use oxirush_ngap::{Deviation, build_ngap, ngap};
 
 use crate::cause::Cause;
 use crate::from_amf::FromAmf;
+use crate::procedures;
 use crate::value::{AmfUeId, Connection, RanUeId};
 
 /// Longest message that is read: a handover with all its containers stays below it.
@@ -16,29 +17,50 @@ pub struct Faulty {
     pub cause: Cause,
     /// The procedure's name in the TS, if there is one.
     pub procedure: &'static str,
+    /// False of a procedure that its receiver does not serve.
+    pub is_served: bool,
     /// What the sender gets; none if it is to be told nothing.
     pub answer: Option<Vec<u8>>,
 }
 
-/// Reads a PDU's envelope and checks which IEs it has.
+/// Reads a PDU's envelope.
 pub fn open(octets: &[u8]) -> Result<ngap::NGAP_PDU, Faulty> {
-    let no_message = || Faulty {
-        cause: Cause::TRANSFER_SYNTAX,
-        procedure: "no message",
-        answer: Some(indication(Cause::TRANSFER_SYNTAX, None, None)),
-    };
     if octets.len() > LONGEST {
         return Err(no_message());
     }
-    let pdu = ngap::NGAP_PDU::decode(octets).map_err(|_| no_message())?;
+    ngap::NGAP_PDU::decode(octets).map_err(|_| no_message())
+}
+
+/// Checks which IEs a PDU has.
+pub fn check(pdu: &ngap::NGAP_PDU) -> Result<(), Faulty> {
     let deviations = pdu.check_structure().map_err(|_| no_message())?;
     let worst = deviations
         .iter()
         .filter_map(Deviation::cause)
         .find(|cause| *cause != ngap::CauseProtocol::abstract_syntax_error_ignore_and_notify);
     match worst {
-        None => Ok(pdu),
-        Some(worst) => Err(refused(&pdu, Cause::Protocol(worst as u8), &deviations)),
+        None => Ok(()),
+        Some(worst) => Err(refused(pdu, Cause::Protocol(worst as u8), &deviations)),
+    }
+}
+
+fn no_message() -> Faulty {
+    Faulty {
+        cause: Cause::TRANSFER_SYNTAX,
+        procedure: "no message",
+        is_served: true,
+        answer: Some(indication(Cause::TRANSFER_SYNTAX, None, None)),
+    }
+}
+
+/// A message of a procedure that its receiver does not serve, or does not begin: its criticality says whether it
+/// is answered (10.3.4.1).
+pub fn not_served(pdu: &ngap::NGAP_PDU) -> Faulty {
+    let refused = refused(pdu, Cause::ABSTRACT_SYNTAX_REJECT, &[]);
+    Faulty {
+        is_served: false,
+        answer: refused.answer.filter(|_| procedures::is_answered(pdu)),
+        ..refused
     }
 }
 
@@ -71,6 +93,7 @@ pub fn refused(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Fa
     Faulty {
         cause: why,
         procedure,
+        is_served: true,
         answer,
     }
 }

@@ -7,6 +7,7 @@ use sluice_security::{Kgnb, SecurityCapability};
 
 use crate::cause::Cause;
 use crate::configuration::{self, ContextModification, Overload};
+use crate::configuration_transfer;
 use crate::faulty::{self, Faulty};
 use crate::handover::HandoverFromAmf;
 use crate::handover_of_amf as handover;
@@ -88,16 +89,21 @@ pub enum FromAmf {
         /// Who it was.
         unavailable: Vec<Guami>,
     },
-    /// 9.2.6.13
-    OverloadStart(Overload),
     /// 9.2.6.14
+    OverloadStart(Overload),
+    /// 9.2.6.15
     OverloadStop,
     /// 9.2.6.12
     NgResetAcknowledge {
         /// Those connections; none are all.
         connections: Option<Vec<Connection>>,
     },
-    /// 9.2.7.1
+    /// 9.2.7.2: of another gNB.
+    ConfigurationTransfer {
+        /// SON Configuration Transfer (9.3.3.6).
+        transfer: Vec<u8>,
+    },
+    /// 9.2.6.13
     ErrorIndication {
         /// Whose, as far as it is known.
         connection: Option<Connection>,
@@ -150,6 +156,7 @@ impl FromAmf {
     /// Reads a message.
     pub fn decode(octets: &[u8]) -> Result<Self, Faulty> {
         let pdu = faulty::open(octets)?;
+        faulty::check(&pdu)?;
         match read(&pdu) {
             Ok(Some(message)) => Ok(message),
             Ok(None) => Err(faulty::refused(&pdu, Cause::ABSTRACT_SYNTAX_REJECT, &[])),
@@ -186,6 +193,7 @@ impl FromAmf {
             Self::AmfStatusIndication { .. } => "AMF Status Indication",
             Self::OverloadStart(_) => "Overload Start",
             Self::OverloadStop => "Overload Stop",
+            Self::ConfigurationTransfer { .. } => "Downlink RAN Configuration Transfer",
             Self::NgResetAcknowledge { .. } => "NG Reset Acknowledge",
             Self::ErrorIndication { .. } => "Error Indication",
         }
@@ -237,6 +245,9 @@ fn write(message: &FromAmf) -> Result<NGAP_PDU, Error> {
         FromAmf::AmfStatusIndication { unavailable } => configuration::write_status(unavailable),
         FromAmf::OverloadStart(overload) => configuration::write_overload_start(*overload),
         FromAmf::OverloadStop => configuration::write_overload_stop(),
+        FromAmf::ConfigurationTransfer { transfer } => {
+            configuration_transfer::write_downlink(transfer)
+        }
         FromAmf::NgResetAcknowledge { connections } => match connections {
             Some(list) => build_ngap!(
                 SuccessfulOutcome,
@@ -449,14 +460,17 @@ fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             Some(message) => Some(message),
             None => match handover::read(pdu)? {
                 Some(message) => Some(FromAmf::Handover(message)),
-                None => read_sessions(pdu)?,
+                None => read_others(pdu)?,
             },
         },
     })
 }
 
-fn read_sessions(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
+fn read_others(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
     Ok(match pdu.kind() {
+        Kind::Initiating_DownlinkRANConfigurationTransfer => {
+            configuration_transfer::read_downlink(pdu)?
+        }
         Kind::Initiating_PDUSessionResourceSetup => {
             extract_ngap_ies!(pdu, PDUSessionResourceSetupRequest,
                 req amf: u64 = AMF_UE_NGAP_ID(id),

@@ -10,6 +10,7 @@ use crate::faulty::{self, Faulty};
 use crate::handover::HandoverFromRan;
 use crate::handover_of_ran as handover;
 use crate::paging::PagingCapability;
+use crate::procedures;
 use crate::session::{self, Transfers};
 use crate::sessions_of_ran as sessions;
 use crate::value::{
@@ -68,6 +69,15 @@ pub enum FromRan {
         ids: (AmfUeId, RanUeId),
         /// Those that are released.
         sessions: Transfers,
+    },
+    /// 9.2.1.7
+    PduSessionNotify {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// Sessions that stay, each with a [`Notified`](crate::notify::Notified).
+        sessions: Transfers,
+        /// Sessions that the gNB has released, each with why.
+        released: Transfers,
     },
     /// 9.2.2.3
     InitialContextSetupFailure {
@@ -130,9 +140,16 @@ pub enum FromRan {
         /// Those connections; none are all.
         connections: Option<Vec<Connection>>,
     },
+    /// 9.2.7.1: for another gNB, of which the AMF reads nothing else.
+    ConfigurationTransfer {
+        /// That gNB; none of a node that is none.
+        target: Option<Gnb>,
+        /// SON Configuration Transfer (9.3.3.6).
+        transfer: Vec<u8>,
+    },
     /// 9.2.3
     Handover(HandoverFromRan),
-    /// 9.2.7.1
+    /// 9.2.6.13
     ErrorIndication {
         /// Whose, as far as it is known.
         connection: Connection,
@@ -184,6 +201,10 @@ impl FromRan {
     /// Reads a message, or says what the gNB is to be told.
     pub fn decode(octets: &[u8]) -> Result<Self, Faulty> {
         let pdu = faulty::open(octets)?;
+        if !procedures::is_for_amf(&pdu) {
+            return Err(faulty::not_served(&pdu));
+        }
+        faulty::check(&pdu)?;
         match read(&pdu) {
             Ok(Some(message)) => Ok(message),
             Ok(None) => Err(faulty::refused(&pdu, Cause::ABSTRACT_SYNTAX_REJECT, &[])),
@@ -218,6 +239,8 @@ impl FromRan {
             Self::PduSessionSetupResponse { .. } => "PDU Session Resource Setup Response",
             Self::PduSessionModifyResponse { .. } => "PDU Session Resource Modify Response",
             Self::PduSessionReleaseResponse { .. } => "PDU Session Resource Release Response",
+            Self::PduSessionNotify { .. } => "PDU Session Resource Notify",
+            Self::ConfigurationTransfer { .. } => "Uplink RAN Configuration Transfer",
             Self::InitialContextSetupFailure { .. } => "Initial Context Setup Failure",
             Self::UeContextReleaseRequest { .. } => "UE Context Release Request",
             Self::UeContextReleaseComplete { .. } => "UE Context Release Complete",
@@ -237,7 +260,7 @@ impl FromRan {
 /// None of a procedure that is not offered, or of a value that makes no sense.
 fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
     Ok(match pdu.kind() {
-        Kind::Initiating_NGSetup => read_ng_setup(pdu)?,
+        Kind::Initiating_NGSetup => configuration::read_ng_setup(pdu)?,
         Kind::Initiating_InitialUEMessage => read_initial_ue_message(pdu)?,
         Kind::Initiating_UplinkNASTransport => {
             extract_ngap_ies!(pdu, UplinkNASTransport,
@@ -375,47 +398,6 @@ fn read_reset(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
     Ok(Some(FromRan::NgReset { cause, connections }))
 }
 
-fn read_ng_setup(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
-    extract_ngap_ies!(pdu, NGSetupRequest,
-        req gnb: Option<Gnb> = GlobalRANNodeID(id) => value::read_gnb(&id),
-        lax name: String = RANNodeName(name) => name.0.into_owned(),
-        req areas: Vec<SupportedArea> = SupportedTAList(list) => value::read_areas(&list),
-        lax retained: bool = UERetentionInformation(_value) => true,
-    );
-    let retains_ues = retained.unwrap_or_default();
-    Ok(gnb.map(|gnb| {
-        FromRan::NgSetupRequest(NgSetupRequest {
-            gnb,
-            name,
-            areas,
-            retains_ues,
-        })
-    }))
-}
-
-fn write_ng_setup(m: &NgSetupRequest) -> Result<NGAP_PDU, Error> {
-    let name = m.name.clone().unwrap_or_else(|| "gnb".to_owned());
-    let mut pdu = build_ngap!(
-        InitiatingMessage,
-        NGSetup,
-        NGSetupRequest,
-        GlobalRANNodeID(value::gnb(&m.gnb)),
-        RANNodeName(name),
-        SupportedTAList(value::areas(&m.areas)),
-        DefaultPagingDRX(ngap::PagingDRX::v128),
-    )?;
-    if m.retains_ues {
-        let mut ies = pdu.protocol_ies()?.into_owned();
-        let retained = ngap::UERetentionInformation::ues_retained;
-        ies.0.push(build_ngap_ie!(
-            NGSetupRequest,
-            UERetentionInformation(retained)
-        )?);
-        pdu.set_protocol_ies(ies)?;
-    }
-    Ok(pdu)
-}
-
 fn read_initial_ue_message(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
     extract_ngap_ies!(pdu, InitialUEMessage,
         req ran: u32 = RAN_UE_NGAP_ID(id),
@@ -440,7 +422,7 @@ fn read_initial_ue_message(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
 
 fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
     match message {
-        FromRan::NgSetupRequest(m) => write_ng_setup(m),
+        FromRan::NgSetupRequest(m) => configuration::write_ng_setup(m),
         FromRan::InitialUeMessage(m) => write_initial_ue_message(m),
         FromRan::UplinkNasTransport { ids, nas, location } => match location {
             Some(location) => build_ngap!(
@@ -554,6 +536,7 @@ fn write_others(message: &FromRan) -> Result<NGAP_PDU, Error> {
         | FromRan::UeContextModificationFailure { .. }
         | FromRan::RanConfigurationUpdate { .. }
         | FromRan::AmfConfigurationUpdateAcknowledge
+        | FromRan::ConfigurationTransfer { .. }
         | FromRan::AmfConfigurationUpdateFailure { .. } => configuration::write(message),
         FromRan::Handover(message) => handover::write(message),
         others => sessions::write(others),

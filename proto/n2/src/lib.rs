@@ -9,6 +9,7 @@
 mod cause;
 mod configuration;
 mod configuration_of_ran;
+mod configuration_transfer;
 mod faulty;
 mod from_amf;
 mod from_ran;
@@ -16,7 +17,9 @@ mod handover;
 mod handover_of_amf;
 mod handover_of_ran;
 pub mod handover_transfer;
+pub mod notify;
 mod paging;
+mod procedures;
 pub mod qos_flow;
 pub mod session;
 mod sessions_modified;
@@ -25,6 +28,7 @@ mod value;
 
 pub use cause::Cause;
 pub use configuration::{ContextModification, Overload, OverloadAction};
+pub use configuration_transfer::xn_addresses_wanted;
 pub use faulty::{Faulty, LONGEST};
 pub use from_amf::{FromAmf, InitialContext, NgSetupResponse};
 pub use from_ran::{FromRan, InitialUeMessage, NgSetupRequest, SessionResults};
@@ -34,6 +38,7 @@ pub use handover::{
 };
 pub use handover_transfer::{Admitted, PathSwitch, RanStatus};
 pub use paging::{Paging, PagingCapability};
+pub use procedures::{PROCEDURES, Procedure, Side};
 pub use qos_flow::{FlowRates, ModifyRequest, ModifyResponse, QosFlow};
 pub use session::{PacketType, SessionSetup, SetupRequest, SetupResponse, Transfers, Tunnel};
 pub use sessions_modified::SessionModification;

@@ -4,6 +4,7 @@ use oxirush_ngap::ngap::{NGAP_PDU, NgapPduKind as Kind};
 use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
 
 use crate::from_ran::{FromRan, SessionResults};
+use crate::notify;
 use crate::session::{self, Transfers};
 use crate::sessions_modified;
 use crate::value::{AmfUeId, RanUeId};
@@ -41,6 +42,7 @@ pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
                 sessions: released.unwrap_or_default(),
             })
         }
+        Kind::Initiating_PDUSessionResourceNotify => Some(notify::read(pdu)?),
         _ => None,
     })
 }
@@ -110,6 +112,11 @@ pub(crate) fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
         FromRan::PduSessionModifyResponse { ids, sessions } => {
             sessions_modified::write_response(*ids, sessions)
         }
+        FromRan::PduSessionNotify {
+            ids,
+            sessions,
+            released,
+        } => notify::write(*ids, sessions, released),
         FromRan::PduSessionReleaseResponse { ids, sessions } => build_ngap!(
             SuccessfulOutcome,
             PDUSessionResourceRelease,

@@ -4,11 +4,12 @@
 
 use proptest::prelude::*;
 use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, Tmsi};
+use sluice_n2::notify::{self, Notified};
 use sluice_n2::{
     AmfUeId, Cause, Connection, ContextModification, FromAmf, FromRan, Gnb, InitialContext,
     InitialUeMessage, Location, NgSetupRequest, NgSetupResponse, Overload, OverloadAction,
-    PacketType, Paging, PagingCapability, PlmnSlices, RanUeId, SessionResults, SessionSetup,
-    SetupRequest, SetupResponse, SupportedArea, Tunnel, session,
+    PROCEDURES, PacketType, Paging, PagingCapability, PlmnSlices, RanUeId, SessionResults,
+    SessionSetup, SetupRequest, SetupResponse, Side, SupportedArea, Tunnel, session,
 };
 use sluice_security::{Kgnb, SecurityCapability};
 
@@ -104,6 +105,19 @@ fn session_setup(nas: Option<Vec<u8>>) -> SessionSetup {
     }
 }
 
+fn notified() -> Notified {
+    Notified {
+        released: vec![2, 63],
+        unfulfilled: vec![3],
+        fulfilled: vec![4],
+    }
+}
+
+fn xn_wanted() -> Vec<u8> {
+    let (gnb, tai) = (setup().gnb, location().tai);
+    sluice_n2::xn_addresses_wanted((&Gnb { id: 1, ..gnb }, &tai), (&gnb, &tai))
+}
+
 /// Of sessions, and what has several forms.
 fn sessions_from_ran() -> Vec<FromRan> {
     let ids = IDS;
@@ -124,6 +138,15 @@ fn sessions_from_ran() -> Vec<FromRan> {
             ids,
             sessions: vec![(5, session::release_response())],
         },
+        FromRan::PduSessionNotify {
+            ids,
+            sessions: vec![(5, notified().encode())],
+            released: vec![(6, notify::notify_released(Cause::RADIO_LOST))],
+        },
+        FromRan::ConfigurationTransfer {
+            target: Some(setup().gnb),
+            transfer: xn_wanted(),
+        },
         FromRan::UeRadioCapability {
             ids,
             capability: vec![1, 2, 3],
@@ -137,6 +160,9 @@ fn sessions_from_ran() -> Vec<FromRan> {
 
 fn sessions_from_amf() -> Vec<FromAmf> {
     vec![
+        FromAmf::ConfigurationTransfer {
+            transfer: xn_wanted(),
+        },
         FromAmf::PduSessionSetupRequest {
             ids: IDS,
             ambr_bps: Some((1_000_000_000, 500_000_000)),
@@ -421,7 +447,7 @@ fn what_is_no_message_and_what_is_not_offered_is_answered_by_error_indication() 
             })
         );
     }
-    // What only an AMF sends, by the criticality of its procedure.
+    // What only an AMF sends.
     let command = FromAmf::NgResetAcknowledge { connections: None }.encode();
     let faulty = FromRan::decode(&command).expect_err("not for an AMF");
     assert_eq!(faulty.answer, None, "a response is not answered");
@@ -430,15 +456,78 @@ fn what_is_no_message_and_what_is_not_offered_is_answered_by_error_indication() 
         nas: vec![0x7e, 0, 0x5b, 1],
     };
     let faulty = FromRan::decode(&transport.encode()).expect_err("not for an AMF");
+    assert!(!faulty.is_served);
+    assert_eq!(faulty.answer, None, "its criticality is to be ignored");
+    let command = FromAmf::UeContextReleaseCommand {
+        amf: IDS.0,
+        ran: Some(IDS.1),
+        cause: Cause::USER_INACTIVITY,
+    };
+    let faulty = FromRan::decode(&command.encode()).expect_err("not for an AMF");
     let answer = FromAmf::decode(&faulty.answer.expect("an answer"));
     let cause = Some(Cause::ABSTRACT_SYNTAX_REJECT);
-    assert_eq!(
-        answer,
-        Ok(FromAmf::ErrorIndication {
-            connection: Some(connection()),
-            cause
-        })
+    let connection = None;
+    assert_eq!(answer, Ok(FromAmf::ErrorIndication { connection, cause }));
+}
+
+/// An NGAP PDU that begins a procedure (9.4.3), with no IEs.
+fn beginning(code: u8, criticality: u8) -> Vec<u8> {
+    vec![0, code, criticality << 6, 3, 0, 0, 0]
+}
+
+/// Of each code there is what becomes of its first message: of procedures that are not served, or that an AMF
+/// begins, the criticality says it.
+#[test]
+fn each_procedure_is_served_or_answered_by_its_criticality() {
+    const REJECT: u8 = 0;
+    const IGNORE: u8 = 1;
+    for code in 0..=u8::MAX {
+        let known = PROCEDURES.get(usize::from(code));
+        assert!(known.is_none_or(|one| one.code == code));
+        let begins = known.is_some_and(|one| one.is_served && one.side != Side::Amf);
+        for criticality in [REJECT, IGNORE] {
+            let read = FromRan::decode(&beginning(code, criticality));
+            let Err(faulty) = read else {
+                // The one message that may have nothing in it.
+                assert!(begins, "{code}");
+                continue;
+            };
+            assert_eq!(faulty.is_served, begins, "{code}: {known:?}");
+            if !begins {
+                assert_eq!(faulty.cause, Cause::ABSTRACT_SYNTAX_REJECT);
+                assert_eq!(faulty.answer.is_some(), criticality == REJECT, "{code}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_lists_every_procedure() {
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/operator/conformance.md"
     );
+    let page = std::fs::read_to_string(page).expect("the page");
+    for one in PROCEDURES {
+        let side = match one.side {
+            Side::Gnb => "gNB",
+            Side::Amf => "AMF",
+            Side::Both => "either",
+        };
+        let row = format!("| {} | {} | {side} | ", one.clause, one.name);
+        let rest = page.lines().find_map(|line| line.strip_prefix(&row));
+        let rest = rest.unwrap_or_else(|| panic!("no row {row}"));
+        assert_eq!(rest.starts_with("yes |"), one.is_served, "{row}{rest}");
+    }
+}
+
+#[test]
+fn flows_that_a_gnb_tells_of_are_read_as_they_are_written() {
+    assert_eq!(Notified::decode(&notified().encode()), Some(notified()));
+    assert_eq!(Notified::decode(&[0xff; 3]), None);
+    let released = notify::notify_released(Cause::RADIO_LOST);
+    assert_eq!(notify::read_notify_released(&released), Cause::RADIO_LOST);
+    assert_eq!(notify::read_notify_released(&[]), Cause::Unknown);
 }
 
 proptest! {

@@ -43,7 +43,7 @@ impl Simulation {
             return;
         }
         let phone = self.random.below(u64::from(UES)) as usize;
-        match self.random.below(60) {
+        match self.random.below(61) {
             0..=5 => self.come_or_register(phone),
             6..=9 => self.come(phone),
             10..=12 => self.go_idle(phone),
@@ -64,6 +64,7 @@ impl Simulation {
             51 => self.repeat(phone),
             52 => self.lose_gnb(),
             53 if self.has_upf_faults => self.lose_upf(),
+            54 => self.take_away(phone),
             _ => self.send_down(phone),
         }
         self.drain();
@@ -186,6 +187,26 @@ impl Simulation {
             && let Some(octets) = self.gnbs[gnb].gnb.cancel_handover(ran)
         {
             self.note(format!("gNB {gnb} cancels the handover of UE {phone}"));
+            self.tell_amf(gnb, octets);
+        }
+    }
+
+    /// A gNB has flows of a session no more, or none of it.
+    fn take_away(&mut self, phone: usize) {
+        let Some((gnb, ran)) = self.phones[phone].at else {
+            return;
+        };
+        let (session, flow) = (self.session(phone), self.random.between(1, 3) as u8);
+        let is_whole = self.random.percent(30);
+        let gnb_of_it = &mut self.gnbs[gnb].gnb;
+        let notify = match is_whole {
+            true => gnb_of_it.take_session_away(ran, session),
+            false => gnb_of_it.take_flows_away(ran, session, &[flow]),
+        };
+        if let Some(octets) = notify {
+            self.note(format!(
+                "gNB {gnb} takes from UE {phone} session {session}, all of it: {is_whole}"
+            ));
             self.tell_amf(gnb, octets);
         }
     }

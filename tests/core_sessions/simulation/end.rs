@@ -71,12 +71,14 @@ impl Simulation {
     }
 
     fn assert_empty(&mut self) {
+        let at_upf = self.upf.upf.core.up.sessions();
+        self.note(format!("left at the UPF: {at_upf:?}"));
         let smf = self.core.smf().unwrap();
         let amf = self.core.amf();
         let mut left: Vec<(&str, usize)> = amf.sizes();
         left.extend(smf.sizes());
         left.extend(self.core.pcf().unwrap().sizes());
-        left.push(("UPF: sessions", self.upf.upf.core.up.session_count()));
+        left.push(("UPF: sessions", at_upf.len()));
         let stored = self.core.stored().filter(|key| key.starts_with(b"amf/ue/"));
         left.push(("store", stored.count()));
         for (number, station) in self.gnbs.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! The whole core in virtual time, by seeds: UEs, gNBs and the UPF do what they like, N4 loses, repeats and
-//! reorders, the radio loses, N2 associations die. Then it is quiet, and everything comes to rest: no UE is
-//! stuck, and when all have left nothing is left of them anywhere.
+//! reorders, the radio loses, N2 associations die; in every other seed N4 falls silent for up to 40 s, too, and
+//! the UPF is restarted. Then it is quiet, and everything comes to rest: no UE is stuck, and when all have left
+//! nothing is left of them anywhere.
 //!
 //! `SLUICE_SEEDS` says how many seeds, from `SLUICE_FIRST_SEED` on; `SLUICE_SEED` repeats one of them and tells
-//! all that happens. With `SLUICE_UPF_FAULTS=1` N4 falls silent for up to 40 s, too, and the UPF is restarted:
-//! seeds are known in which a session is left at the UPF then.
+//! all that happens.
 
 mod chaos;
 mod end;

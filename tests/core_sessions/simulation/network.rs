@@ -157,7 +157,7 @@ impl Simulation {
             events: 0,
             ways: BTreeMap::new(),
             associations: 0,
-            has_upf_faults: super::number("SLUICE_UPF_FAULTS").is_some(),
+            has_upf_faults: seed % 2 == 0,
             silent_until: 0,
             is_quiet: false,
             log: Vec::new(),
@@ -176,6 +176,17 @@ impl Simulation {
     pub fn note(&mut self, what: impl Into<String>) {
         let (at, what) = (self.now / MS, what.into());
         self.log.push(format!("{at:>7} ms  {what}"));
+    }
+
+    /// A datagram of N4, and when each copy arrives, in milliseconds; of one that is lost there is none.
+    fn note_n4(&mut self, way: &str, octets: &[u8], delays: &[u64]) {
+        if let Ok((header, _)) = sluice_wire::pfcp::Header::parse(octets) {
+            let (kind, seid) = (header.message_type, header.seid);
+            let number = header.sequence;
+            self.note(format!(
+                "      {way} UPF: {kind:?} {seid:?} {number:?} in {delays:?} ms"
+            ));
+        }
     }
 
     /// The last things that happened.
@@ -238,7 +249,9 @@ impl Simulation {
         }
         for message in self.core.take_to_upf() {
             self.digest(&message.octets);
-            for delay in self.datagram() {
+            let delays = self.datagram();
+            self.note_n4("to", &message.octets, &delays);
+            for delay in delays {
                 self.later(delay, Event::ToUpf(message.octets.clone()));
             }
         }
@@ -339,7 +352,9 @@ impl Simulation {
 
     pub fn upf_sends(&mut self, messages: Vec<Vec<u8>>) {
         for octets in messages {
-            for delay in self.datagram() {
+            let delays = self.datagram();
+            self.note_n4("from", &octets, &delays);
+            for delay in delays {
                 self.later(delay, Event::FromUpf(octets.clone()));
             }
         }

@@ -85,6 +85,7 @@ pub struct Gnb {
     pub is_silent: bool,
     pub(crate) commanded: Vec<RanUeId>,
     pub(crate) answers: Vec<HandoverAnswer>,
+    pub(crate) transfers: Vec<Vec<u8>>,
     /// Its address for tunnels.
     pub address: IpAddr,
     /// The TEID of its next tunnel; they count up.
@@ -124,6 +125,7 @@ impl Gnb {
             is_silent: false,
             commanded: Vec::new(),
             answers: Vec::new(),
+            transfers: Vec::new(),
             address: Ipv4Addr::new(192, 0, 2, 51).into(),
             next_teid: 1,
             radio_capability: None,
@@ -341,6 +343,7 @@ impl Gnb {
             FromAmf::AmfStatusIndication { .. } => self.is_left = true,
             FromAmf::OverloadStart(overload) => self.overload = Some(overload),
             FromAmf::OverloadStop => self.overload = None,
+            FromAmf::ConfigurationTransfer { transfer } => self.transfers.push(transfer),
             FromAmf::ErrorIndication { cause, .. } => {
                 self.indicated += 1;
                 if self.indications.len() >= INDICATIONS {

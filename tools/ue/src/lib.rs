@@ -9,6 +9,7 @@ mod classify;
 mod fleet;
 mod gnb;
 mod handover;
+mod notices;
 mod sessions;
 mod sim;
 mod ue;

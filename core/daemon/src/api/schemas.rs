@@ -377,6 +377,7 @@ fn of_counters() -> Value {
     let n4 = numbers(&["received", "sent", "too_long", "not_sent"]);
     let amf = numbers(&[
         "faulty_ngap",
+        "not_served_ngap",
         "unreadable_nas",
         "wrong_macs",
         "unprotected",

@@ -46,6 +46,37 @@ fn a_control_plane_service_request_is_no_message_here() {
     assert_eq!(ladder.matches(status).count(), 2, "{ladder}");
 }
 
+/// What UEs say (TS 24.501, 9.7): registration request and complete, both sides of deregistration, service
+/// request, configuration update complete, authentication response and failure, identity response, security
+/// mode complete and reject, 5GMM status, UL NAS transport.
+const SERVED: [u8; 13] = [
+    0x41, 0x43, 0x45, 0x48, 0x4c, 0x55, 0x57, 0x59, 0x5c, 0x5e, 0x5f, 0x64, 0x67,
+];
+
+/// All others are told #97: what a network says itself, notification, slice-specific authentication, keys of
+/// relays, and what has no number yet.
+#[test]
+fn each_message_type_is_taken_or_answered_by_status() {
+    let mut world = World::new(&[1]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    for kind in 0..=u8::MAX {
+        world.ladder.0.clear();
+        let before = world.core.amf().counters().unprotected;
+        world.say(0, vec![0x7e, 0, kind]);
+        let ladder = world.ladder.to_string();
+        // What a network says is known: with nothing in it #96, and what needs protection is dropped.
+        let is_told = ["5GMM Status #96", "5GMM Status #97"].map(|told| ladder.contains(told));
+        let is_dropped = world.core.amf().counters().unprotected > before;
+        let is_left = is_told[0] || is_told[1] || is_dropped;
+        match SERVED.contains(&kind) {
+            true => assert!(!is_told[1], "{kind:#x}: {ladder}"),
+            false => assert!(is_left, "{kind:#x}: {ladder}"),
+        }
+        world.assert_registered(0);
+    }
+}
+
 /// A phone that wants MICO, extended DRX, an active time, LADN and SMS is registered without them: the
 /// accept has nothing but what is known here.
 #[test]
