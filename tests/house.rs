@@ -43,6 +43,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-udm",
         "sluice-udr",
         "sluice-pcf",
+        "sluice-nssf",
         "sluice-ue",
     ],
     &["sluice-control", "sluice-wiring", "sluice-subscribers"],
@@ -72,6 +73,7 @@ const CORE: &[(&str, &str)] = &[
     ("sluice-udm", "core/udm"),
     ("sluice-udr", "core/udr"),
     ("sluice-pcf", "core/pcf"),
+    ("sluice-nssf", "core/nssf"),
     ("sluice-wiring", "core/wiring"),
     ("sluice-ue", "tools/ue"),
 ];

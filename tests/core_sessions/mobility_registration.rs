@@ -33,6 +33,8 @@ const UPDATE: &str = "\
 14b   UDM  -> UDR   Nudr_DM_Query Request (access and mobility)
 14b   UDR  -> UDM   Nudm_SDM_Get Response
 14b   UDM  -> AMF   Nudm_SDM_Get Response
+14b   AMF  -> NSSF  Nnssf_NSSelection_Get Request
+14b   NSSF -> AMF   Nnssf_NSSelection_Get Response
 17    AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request
 17    SMF  -> AMF   Nsmf_PDUSession_UpdateSMContext Response
 21    AMF  -> gNB   Initial Context Setup Request

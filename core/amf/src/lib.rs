@@ -100,6 +100,11 @@ impl Amf {
         self.state.borrow().counters
     }
 
+    /// PLMNs that it serves, with their slices.
+    pub fn plmns(&self) -> Vec<sluice_n2::PlmnSlices> {
+        self.state.borrow().config.plmns.clone()
+    }
+
     /// How many UEs are registered.
     pub fn registered(&self) -> usize {
         self.state.borrow().registered()

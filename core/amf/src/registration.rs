@@ -3,9 +3,13 @@
 use sluice_ids::Snssai;
 use sluice_n1::{
     Cause, Downlink, MobileIdentity, RegistrationAccept, RegistrationKind, RegistrationRequest,
+    RejectedIn,
 };
 use sluice_n2::SessionSetup;
-use sluice_sbi::{AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf, Wake};
+use sluice_sbi::{
+    AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf, SelectSlices, SlicesSelected,
+    Wake,
+};
 
 use crate::authentication;
 use crate::common_procedures;
@@ -101,6 +105,8 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     p.call("14a", RegisterAmf { supi, guami }).await?;
     // 14b: what it may do
     let subscription = p.call("14b", GetAccessAndMobility { supi }).await?;
+    // ... and which slices it may use here (4.2.2.2.3, 4a and 4b)
+    let slices = p.call("14b", asked(p, &message, &subscription)?).await?;
     // 15 to 17: no policies of its own; sessions that the UE has no more, and user planes that it wants.
     // One that begins anew has none.
     let resumed = if message.kind == RegistrationKind::Initial {
@@ -118,7 +124,7 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
         reactivation,
         setups,
     } = resumed;
-    let mut accept = admit(p, &message, &subscription)?;
+    let mut accept = admit(p, &message, &subscription, &slices)?;
     (accept.session_status, accept.reactivation) = (status, reactivation);
     // 18 to 20: no slices of others
     // 21 and 22: stored, accepted, completed
@@ -198,28 +204,39 @@ fn take_over(p: &Procedure, supi: sluice_ids::Supi) {
     });
 }
 
-/// Which slices it may use, and what it is called; the UE's context becomes that of a registered one.
+/// What the NSSF is asked: what the UE asks for, what it subscribes to, and which of both its gNB offers.
+fn asked(
+    p: &Procedure,
+    message: &RegistrationRequest,
+    subscription: &AccessAndMobility,
+) -> Result<SelectSlices, Refusal> {
+    let tai = p.with_connection(|c| c.location.tai);
+    let tai = tai.ok_or(Refusal::Authentication)?;
+    let requested = message.requested_nssai.as_deref().unwrap_or_default();
+    let subscribed: Vec<(Snssai, bool)> = subscription.subscribed().collect();
+    let is_its = |slice: &Snssai| {
+        requested.contains(slice) || subscribed.iter().any(|(one, _)| one == slice)
+    };
+    let mut offered = offered(p);
+    offered.retain(is_its);
+    Ok(SelectSlices::new(tai, requested, &subscribed, &offered))
+}
+
+/// What the UE is called, and may do; its context becomes that of a registered one.
 fn admit(
     p: &Procedure,
     message: &RegistrationRequest,
     subscription: &AccessAndMobility,
+    slices: &SlicesSelected,
 ) -> Result<RegistrationAccept, Refusal> {
-    let subscribed: Vec<(Snssai, bool)> = subscription.subscribed().collect();
-    let here = slices_here(p);
-    let is_here = |slice: &Snssai| here.contains(slice);
-    let is_subscribed = |slice: &Snssai| subscribed.iter().any(|(one, _)| one == slice);
-    let requested = message.requested_nssai.clone().unwrap_or_default();
-    let (allowed, rejected): (Vec<_>, Vec<_>) = requested
-        .iter()
-        .partition(|slice| is_here(slice) && is_subscribed(slice));
-    let defaults = subscribed
-        .iter()
-        .filter(|(slice, default)| *default && is_here(slice));
-    // None was asked for, or none of those asked for is there: the default ones.
-    let allowed: Vec<Snssai> = match allowed.is_empty() {
-        true => defaults.map(|(slice, _)| *slice).take(8).collect(),
-        false => allowed,
+    let allowed = slices.allowed().to_vec();
+    let cause = |is_of_area| match is_of_area {
+        true => RejectedIn::Area,
+        false => RejectedIn::Plmn,
     };
+    let rejected = slices.rejected();
+    let rejected = rejected.map(|(slice, is_of_area)| (slice, cause(is_of_area)));
+    let rejected: Vec<(Snssai, RejectedIn)> = rejected.collect();
     if allowed.is_empty() {
         return Err(Refusal::Registration(Cause::NO_NETWORK_SLICES));
     }
@@ -250,11 +267,7 @@ fn admit(
             areas: config.areas.clone(),
             allowed_nssai: allowed,
             rejected_nssai: rejected,
-            configured_nssai: subscribed
-                .iter()
-                .map(|(slice, _)| *slice)
-                .take(16)
-                .collect(),
+            configured_nssai: subscription.subscribed().map(|(slice, _)| slice).collect(),
             ims_voice: config.ims_voice,
             session_status: None,
             reactivation: None,
@@ -265,32 +278,19 @@ fn admit(
     })
 }
 
-/// Slices of the area that the UE is in.
-fn slices_here(p: &Procedure) -> Vec<Snssai> {
+/// Slices that the UE's gNB offers in the area that the UE is in.
+fn offered(p: &Procedure) -> Vec<Snssai> {
     p.with(|state| {
         let Some((_, connection)) = state.connection(p.ue) else {
             return Vec::new();
         };
         let tai = connection.location.tai;
-        let areas = state
-            .gnbs
-            .get(&connection.association)
-            .map(|gnb| &gnb.areas);
-        let area = areas.into_iter().flatten().find(|area| area.tac == tai.tac);
-        let of_gnb = area
-            .iter()
-            .flat_map(|area| &area.plmns)
-            .find(|plmn| plmn.plmn == tai.plmn);
-        let ours = state.config.plmns.iter().find(|plmn| plmn.plmn == tai.plmn);
-        let (Some(of_gnb), Some(ours)) = (of_gnb, ours) else {
-            return Vec::new();
-        };
-        of_gnb
-            .slices
-            .iter()
-            .filter(|slice| ours.slices.contains(slice))
-            .copied()
-            .collect()
+        let gnb = state.gnbs.get(&connection.association);
+        let mut areas = gnb.into_iter().flat_map(|gnb| &gnb.areas);
+        let area = areas.find(|area| area.tac == tai.tac);
+        let mut plmns = area.into_iter().flat_map(|area| &area.plmns);
+        let of_plmn = plmns.find(|plmn| plmn.plmn == tai.plmn);
+        of_plmn.map(|plmn| plmn.slices.clone()).unwrap_or_default()
     })
 }
 

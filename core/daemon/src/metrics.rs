@@ -245,6 +245,11 @@ fn events(page: &mut Page, counters: &Value) {
             "sluice_core_smf_events_total",
             "What happened in the SMF: sessions, reports, faults.",
         ),
+        (
+            "nssf",
+            "sluice_core_nssf_events_total",
+            "Selections of slices, those with none, and slices that were rejected.",
+        ),
     ];
     for (part, name, help) in parts {
         page.family(name, Kind::Counter, help);

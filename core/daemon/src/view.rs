@@ -308,6 +308,7 @@ pub(crate) fn counters(daemon: &Daemon) -> Value {
             "not_sent": n4.not_sent,
         })
     });
+    let nssf = daemon.runtime.core().nssf().counters();
     json!({
         "n2": {
             "received": n2.received,
@@ -337,5 +338,10 @@ pub(crate) fn counters(daemon: &Daemon) -> Value {
             "unanswered": amf.unanswered,
         },
         "smf": smf,
+        "nssf": {
+            "selected": nssf.selected,
+            "none": nssf.none,
+            "rejected": nssf.rejected,
+        },
     })
 }

@@ -9,9 +9,9 @@ use crate::message::{
     GetAuthenticationData, GetSessionManagement, GetSmfSelection, Message, NotifyDeregistration,
     NotifySmContext, NotifySmPolicy, NotifySubscription, NotifyTransferFailure,
     QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
-    RegisterAmf, ReleaseSmContext, SessionManagement, SmContextCreated, SmContextUpdated, SmPolicy,
-    SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2, Transferred, UpdateSmContext,
-    UpdateSmPolicy,
+    RegisterAmf, ReleaseSmContext, SelectSlices, SessionManagement, SlicesSelected,
+    SmContextCreated, SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection, StoreAmf,
+    TransferN1N2, Transferred, UpdateSmContext, UpdateSmPolicy,
 };
 use crate::slab::{Key, Slab};
 
@@ -68,6 +68,7 @@ calls! {
     DeleteSmPolicy to Pcf: Done;
     NotifySmPolicy to Smf: SmPolicyNotified;
     NotifySubscription to Smf: Done;
+    SelectSlices to Nssf: SlicesSelected;
 }
 
 impl Answer for Challenge {}
@@ -84,6 +85,7 @@ impl Answer for SmContextUpdated {}
 impl Answer for Transferred {}
 impl Answer for SmPolicy {}
 impl Answer for SmPolicyNotified {}
+impl Answer for SlicesSelected {}
 
 /// Calls of one network function that wait, and for whom.
 #[derive(Debug)]

@@ -23,6 +23,8 @@ pub enum Nf {
     Udr,
     /// Session management.
     Smf,
+    /// Network slice selection.
+    Nssf,
     /// Policy control.
     Pcf,
 }
@@ -36,6 +38,7 @@ impl fmt::Display for Nf {
             Self::Udr => "UDR",
             Self::Smf => "SMF",
             Self::Pcf => "PCF",
+            Self::Nssf => "NSSF",
         })
     }
 }

@@ -21,6 +21,7 @@ mod refused;
 mod seen;
 pub mod server;
 mod slab;
+mod slices;
 mod subscription;
 pub mod tally;
 mod time;
@@ -40,10 +41,11 @@ pub use message::{
     DNNS, DeleteSmPolicy, DeregisterAmf, Done, EapOutcome, EapResponse, Failure,
     GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection, LONGEST,
     Message, NotifyDeregistration, NotifySmContext, NotifySmPolicy, NotifySubscription,
-    NotifyTransferFailure, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection,
-    QuerySubscription, RegisterAmf, ReleaseSmContext, SLICES, SessionManagement, SmContextCreated,
-    SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2,
-    Transferred, UpdateSmContext, UpdateSmPolicy,
+    NotifyTransferFailure, OFFERED, QueryAccessAndMobility, QuerySessionManagement,
+    QuerySmfSelection, QuerySubscription, REQUESTED, RegisterAmf, ReleaseSmContext, SLICES,
+    SelectSlices, SessionManagement, SlicesSelected, SmContextCreated, SmContextUpdated, SmPolicy,
+    SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2, Transferred, UpdateSmContext,
+    UpdateSmPolicy,
 };
 pub use pcc::{
     FILTERS, FILTERS_OF_A_SESSION, Filter, FlatFilter, FlowDirection, NAME_OCTETS, PccRule,

@@ -23,6 +23,12 @@ pub const LONGEST: usize = 2048;
 /// Most slices of a subscription that a message has.
 pub const SLICES: usize = 16;
 
+/// Most slices that a UE asks for, or may use (TS 24.501, 9.11.3.37).
+pub const REQUESTED: usize = 8;
+
+/// Most slices of a UE that its gNB offers: those that it asks for, and those of its subscription.
+pub const OFFERED: usize = REQUESTED + SLICES;
+
 /// Most data networks of a slice that a message has.
 pub const DNNS: usize = 8;
 
@@ -489,6 +495,38 @@ messages! {
     56 NotifySubscription "Nudm_SDM_Notification Request" {
         /// Who.
         supi: Supi,
+    }
+    /// AMF to NSSF: which slices a UE may use.
+    57 SelectSlices "Nnssf_NSSelection_Get Request" {
+        /// Where it is.
+        tai: Tai,
+        /// How many it asks for.
+        requests: u8,
+        /// What it asks for.
+        requested: [Snssai; REQUESTED],
+        /// How many slices of its subscription follow.
+        slices: u8,
+        /// A bit for each of those that is a default one.
+        defaults: U16,
+        /// Slices of its subscription.
+        slice: [Snssai; SLICES],
+        /// How many of all these its gNB offers there.
+        offers: u8,
+        /// Those.
+        offered: [Snssai; OFFERED],
+    }
+    /// NSSF to AMF.
+    58 SlicesSelected "Nnssf_NSSelection_Get Response" {
+        /// How many it may use.
+        allows: u8,
+        /// Those.
+        allowed: [Snssai; REQUESTED],
+        /// How many it asked for and may not use.
+        rejects: u8,
+        /// A bit for each of those that it may not use in its registration area alone.
+        in_area: U16,
+        /// Those.
+        rejected: [Snssai; REQUESTED],
     }
 }
 

@@ -125,6 +125,7 @@ pub fn name(nf: Nf) -> &'static str {
         Nf::Udr => "UDR",
         Nf::Smf => "SMF",
         Nf::Pcf => "PCF",
+        Nf::Nssf => "NSSF",
     }
 }
 

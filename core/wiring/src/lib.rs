@@ -17,6 +17,7 @@ use sluice_ausf::Ausf;
 use sluice_core_smf::{ChargingRecord, Smf};
 use sluice_ids::Supi;
 use sluice_n2::Overload;
+use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::{
     AssociationId, CallId, CommitId, Effect, Input, Instant, Ladder, Message, NetworkFunction, Nf,
@@ -79,6 +80,8 @@ pub struct Core {
     ausf: Ausf,
     udm: Udm,
     udr: Udr,
+    /// It serves the slices that the AMF serves.
+    nssf: Nssf,
     /// None of a core without sessions.
     smf: Option<Smf>,
     /// None of a core whose sessions have their default flows alone.
@@ -96,14 +99,24 @@ pub struct Core {
     to_upf: Vec<ToUpf>,
 }
 
+/// Slices that an AMF serves, as its NSSF knows them.
+fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
+    let plmns = plmns.iter().map(|one| (one.plmn, one.slices.clone()));
+    sluice_nssf::Config {
+        plmns: plmns.collect(),
+    }
+}
+
 impl Core {
     /// Of its functions.
     pub fn new(amf: Amf, ausf: Ausf, udm: Udm, udr: Udr) -> Self {
+        let nssf = Nssf::new(slices_of(&amf.plmns()));
         Self {
             amf,
             ausf,
             udm,
             udr,
+            nssf,
             smf: None,
             pcf: None,
             queue: VecDeque::new(),
@@ -200,6 +213,11 @@ impl Core {
         std::mem::take(&mut self.to_upf)
     }
 
+    /// Slice selection, for operators.
+    pub fn nssf(&self) -> &Nssf {
+        &self.nssf
+    }
+
     /// Session management, for operators; none of a core without sessions.
     pub fn smf(&self) -> Option<&Smf> {
         self.smf.as_ref()
@@ -240,7 +258,9 @@ impl Core {
         config: sluice_amf::Config,
     ) -> Result<(), &'static str> {
         let mut effects = Vec::new();
+        let slices = slices_of(&config.plmns);
         self.amf.reconfigure(now, config, &mut effects)?;
+        self.nssf.reconfigure(slices);
         self.follow(now, Nf::Amf, effects);
         Ok(())
     }
@@ -445,6 +465,7 @@ impl Core {
             Nf::Ausf => &mut self.ausf,
             Nf::Udm => &mut self.udm,
             Nf::Udr => &mut self.udr,
+            Nf::Nssf => &mut self.nssf,
             Nf::Smf => match &mut self.smf {
                 Some(smf) => smf,
                 None => return self.refuse(&input),

@@ -9,7 +9,7 @@ use crate::cause::Cause;
 use crate::codec::{self, Unreadable};
 use crate::eap::{self, EapRequest};
 use crate::identity::MobileIdentity;
-use crate::lists;
+use crate::lists::{self, RejectedIn};
 use crate::network_time::NetworkTime;
 use crate::reactivation::Reactivation;
 use crate::reject::Reject;
@@ -143,8 +143,8 @@ pub struct RegistrationAccept {
     pub areas: Vec<Tai>,
     /// Slices that it may use.
     pub allowed_nssai: Vec<Snssai>,
-    /// Slices that it asked for and may not use.
-    pub rejected_nssai: Vec<Snssai>,
+    /// Slices that it asked for and may not use, and where.
+    pub rejected_nssai: Vec<(Snssai, RejectedIn)>,
     /// Slices of its subscription.
     pub configured_nssai: Vec<Snssai>,
     /// Whether there are voice calls.

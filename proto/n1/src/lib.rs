@@ -33,7 +33,7 @@ pub use downlink::{
 };
 pub use eap::EapRequest;
 pub use identity::MobileIdentity;
-pub use lists::told_t3512_s;
+pub use lists::{RejectedIn, told_t3512_s};
 pub use modification::{ModificationCommand, ModificationRequest};
 pub use network_time::NetworkTime;
 pub use protection::{Envelope, Header, Protected, SecurityContext, Side};

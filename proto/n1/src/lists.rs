@@ -46,25 +46,39 @@ pub fn nssai(slices: &[Snssai]) -> Vec<u8> {
     slices.iter().flat_map(with_length).collect()
 }
 
-/// Slices that are refused in this PLMN, each with its length and cause 0 (TS 24.501, 9.11.3.46).
-pub fn rejected_nssai(slices: &[Snssai]) -> Vec<u8> {
-    let slice = |slice: &Snssai| match slice.sd() {
-        Some([a, b, c]) => vec![4 << 4, slice.sst, a, b, c],
-        None => vec![1 << 4, slice.sst],
+/// Where a slice is not available (TS 24.501, 9.11.3.46).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RejectedIn {
+    /// In this PLMN.
+    Plmn = 0,
+    /// In this registration area.
+    Area = 1,
+}
+
+/// Slices that are refused, each with its length and cause (TS 24.501, 9.11.3.46).
+pub fn rejected_nssai(slices: &[(Snssai, RejectedIn)]) -> Vec<u8> {
+    let slice = |(slice, cause): &(Snssai, RejectedIn)| match slice.sd() {
+        Some([a, b, c]) => vec![4 << 4 | *cause as u8, slice.sst, a, b, c],
+        None => vec![1 << 4 | *cause as u8, slice.sst],
     };
     slices.iter().flat_map(slice).collect()
 }
 
 /// Slices that are refused; what cannot be read is left out.
-pub fn read_rejected_nssai(mut octets: &[u8]) -> Vec<Snssai> {
+pub fn read_rejected_nssai(mut octets: &[u8]) -> Vec<(Snssai, RejectedIn)> {
     let mut slices = Vec::new();
     while let Some((&head, rest)) = octets.split_first() {
         let Some((slice, rest)) = rest.split_at_checked(usize::from(head >> 4)) else {
             break;
         };
+        // Of other causes the slice is refused for good, too.
+        let cause = match head & 15 {
+            1 => RejectedIn::Area,
+            _ => RejectedIn::Plmn,
+        };
         match *slice {
-            [sst] => slices.push(Snssai::new(sst, None)),
-            [sst, a, b, c, ..] => slices.push(Snssai::new(sst, Some([a, b, c]))),
+            [sst] => slices.push((Snssai::new(sst, None), cause)),
+            [sst, a, b, c, ..] => slices.push((Snssai::new(sst, Some([a, b, c])), cause)),
             _ => {}
         }
         octets = rest;
@@ -216,7 +230,9 @@ mod tests {
         assert_eq!(read_nssai(&[1, 1, 5, 2]), None);
         assert_eq!(read_nssai(&[0]), None);
         assert_eq!(read_nssai(&[1, 1].repeat(9)), None);
-        assert_eq!(rejected_nssai(&slices), [0x10, 1, 0x40, 2, 0, 0, 10]);
+        let rejected = [(slices[0], RejectedIn::Plmn), (slices[1], RejectedIn::Area)];
+        assert_eq!(rejected_nssai(&rejected), [0x10, 1, 0x41, 2, 0, 0, 10]);
+        assert_eq!(read_rejected_nssai(&rejected_nssai(&rejected)), rejected);
     }
 
     #[test]

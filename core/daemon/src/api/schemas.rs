@@ -414,6 +414,7 @@ fn of_counters() -> Value {
         "n4": or_none(n4),
         "amf": amf,
         "smf": or_none(smf),
+        "nssf": numbers(&["selected", "none", "rejected"]),
     }), &[]) })
 }
 

@@ -1,6 +1,12 @@
 use super::*;
 use proptest::prelude::*;
 
+fn tai() -> Tai {
+    let plmn = sluice_ids::Plmn::new("001", "01").expect("digits");
+    let tac = sluice_ids::Tac([0, 0, 1]);
+    Tai { plmn, tac }
+}
+
 fn supi() -> Supi {
     Supi::from_imsi("001010000000001").expect("digits")
 }
@@ -10,9 +16,18 @@ fn a_message_is_read_as_it_was_written() {
     let slices = [(Snssai::new(1, None), true), (Snssai::new(2, None), false)];
     let subscription = AccessAndMobility::new((1_000, 500), &slices);
     assert!(subscription.subscribed().eq(slices));
+    let both = slices.map(|(slice, _)| slice);
+    let selection = SelectSlices::new(tai(), &both, &slices, &both[1..]);
+    assert!(selection.subscribed().eq(slices));
+    assert_eq!(
+        (selection.requested(), selection.offered()),
+        (&both[..], &both[1..])
+    );
     for message in [
         Message::from(subscription),
         Done::ALL.into(),
+        selection.into(),
+        SlicesSelected::new(&[slices[0].0], &[(slices[1].0, true)]).into(),
         Problem::UserNotFound.into(),
         AdvanceSqn {
             supi: supi(),
@@ -61,6 +76,13 @@ proptest! {
             prop_assert_eq!(message.to_octets(), octets);
             if let Message::AccessAndMobility(subscription) = message {
                 prop_assert!(subscription.subscribed().count() <= SLICES);
+            }
+            if let Message::SelectSlices(one) = message {
+                prop_assert!(one.subscribed().count() <= SLICES && one.requested().len() <= REQUESTED);
+                prop_assert!(one.offered().len() <= OFFERED);
+            }
+            if let Message::SlicesSelected(one) = message {
+                prop_assert!(one.rejected().count() <= REQUESTED && one.allowed().len() <= REQUESTED);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What changes while gNBs and UEs are there: configuration of either side, overload, keys.
 
 use sluice_ids::{Plmn, Tac, Tai};
-use sluice_n1::{Cause, Downlink, RegistrationKind};
+use sluice_n1::{Cause, Downlink, RegistrationKind, RejectedIn};
 use sluice_n2::{Cause as N2Cause, Connection, FromRan, Overload, OverloadAction, PlmnSlices};
 use sluice_ue::{Gnb, Sim, Ue, UeState};
 
@@ -34,7 +34,7 @@ fn a_gnb_may_serve_other_slices_and_areas_from_now_on() {
     let accept = world.ue(1).accept().expect("accepted");
     assert_eq!(
         (&accept.allowed_nssai[..], &accept.rejected_nssai[..]),
-        (&[slice(2)][..], &[slice(1)][..])
+        (&[slice(2)][..], &[(slice(1), RejectedIn::Area)][..])
     );
     // A new name alone changes nothing.
     let (name, areas) = (Some("gnb-one".to_owned()), None);

@@ -1,6 +1,6 @@
 //! A phone attaches.
 
-use sluice_n1::RegistrationKind;
+use sluice_n1::{RegistrationKind, RejectedIn};
 use sluice_security::{Ciphering, Integrity};
 use sluice_ue::UeState;
 
@@ -31,6 +31,8 @@ const LADDER: &str = "\
 14b   UDM  -> UDR   Nudr_DM_Query Request (access and mobility)
 14b   UDR  -> UDM   Nudm_SDM_Get Response
 14b   UDM  -> AMF   Nudm_SDM_Get Response
+14b   AMF  -> NSSF  Nnssf_NSSelection_Get Request
+14b   NSSF -> AMF   Nnssf_NSSelection_Get Response
 21    AMF  -> gNB   Initial Context Setup Request
 21    AMF  -> UE    Registration Accept
 22    gNB  -> AMF   Initial Context Setup Response
@@ -71,7 +73,7 @@ fn the_accept_has_what_a_phone_needs() {
     let accept = world.ue(0).accept().expect("accepted");
     assert_eq!(accept.areas, [tai()]);
     assert_eq!(accept.allowed_nssai, [slice(2)]);
-    assert_eq!(accept.rejected_nssai, [slice(9)]);
+    assert_eq!(accept.rejected_nssai, [(slice(9), RejectedIn::Plmn)]);
     assert_eq!(accept.configured_nssai, [slice(1), slice(2), slice(3)]);
     // 54 minutes cannot be told.
     assert_eq!(
