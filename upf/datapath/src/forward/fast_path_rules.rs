@@ -13,7 +13,7 @@ use crate::forward::pdr::{self, At, Detect};
 use crate::forward::qer;
 use crate::ids::BlockId;
 use crate::meta::{Arrival, Meta};
-use crate::session::rule::{ExtBlock, Flags, Head, Rule, SharedBucket};
+use crate::session::rule::{BlockRule, ExtBlock, Flags, Head, SharedBucket};
 use crate::tx::transmit::UsageRef;
 use core::mem::offset_of;
 use sluice_port::{Packet, PortIo};
@@ -28,16 +28,14 @@ impl<I: PortIo> Path<'_, I> {
         chains
             .flatten()
             .for_each(|chain| self.state.prefetch_ext_line(chain.0, 0));
-        for chain in metas.iter().filter_map(|meta| self.chain_of(meta)) {
-            self.prefetch_asked(chain);
+        for (packet, meta) in packets.iter().zip(metas) {
+            self.prefetch_asked(packet, meta);
         }
         for ((packet, meta), found) in packets.iter().zip(metas).zip(&mut *found) {
             *found = self.find_rule(packet, meta);
             if let Some(at) = *found {
-                let from = offset_of!(ExtBlock, rules) + at.rule() * size_of::<Rule>();
+                let from = offset_of!(ExtBlock, rules) + at.rule() * size_of::<BlockRule>();
                 self.state.prefetch_ext_line(at.block().0, from);
-                self.state
-                    .prefetch_ext_line(at.block().0, from + size_of::<Rule>() - 1);
             }
         }
         for at in found.iter().take(metas.len()).flatten() {
@@ -51,29 +49,35 @@ impl<I: PortIo> Path<'_, I> {
         self.state.entry(meta.entry.0)?.block()
     }
 
-    /// What a chain's first block leads to: filters and the next block.
+    /// What a chain's first block leads to: the next block, and the filters of rules that the packet may meet.
     #[inline(always)]
-    fn prefetch_asked(&self, chain: BlockId) {
-        let Some(block) = self.state.ext(chain.0) else {
-            return;
-        };
+    fn prefetch_asked(&self, packet: &I::Packet, meta: &Meta) -> Option<()> {
+        let block = self.state.ext(self.chain_of(meta)?.0)?;
         if block.next != BlockId(0) {
             self.state.prefetch_ext_line(block.next.0, 0);
         }
-        for (_, filters) in block.asks() {
+        let detect = self.detect(packet, meta)?;
+        for at in block.candidates(|| detect.read().1) {
+            let (_, filters) = block.asks(at);
             self.tables.filters.prefetch(filters);
         }
+        Some(())
     }
 
     #[inline(always)]
-    fn find_rule(&self, packet: &I::Packet, meta: &Meta) -> Option<At> {
+    fn detect<'p>(&'p self, packet: &'p I::Packet, meta: &Meta) -> Option<Detect<'p>> {
         let entry = self.state.entry(meta.entry.0)?;
-        let chain = entry.block()?;
         let inner = packet.data().get(usize::from(meta.inner_at)..)?;
         if meta.arrival == Arrival::Public {
             return None;
         }
-        let detect = Detect::of(meta, entry, inner, &self.tables.filters);
+        Some(Detect::of(meta, entry, inner, &self.tables.filters))
+    }
+
+    #[inline(always)]
+    fn find_rule(&self, packet: &I::Packet, meta: &Meta) -> Option<At> {
+        let chain = self.chain_of(meta)?;
+        let detect = self.detect(packet, meta)?;
         pdr::first(chain, &detect, |number| self.state.ext(number.0)).ok()
     }
 

@@ -6,6 +6,7 @@ use crate::ids::BlockId;
 use crate::limits::{BLOCK_CHAIN, BLOCK_RULES};
 use crate::meta::Meta;
 use crate::session::entry::SessionEntry;
+use crate::session::filter_hint::FlowHints;
 use crate::session::flow_filter::FlowFilters;
 use crate::session::rule::{Conditions, ExtBlock, Flags, Head};
 use core::num::NonZeroU32;
@@ -94,6 +95,13 @@ impl<'p> Detect<'p> {
         }
     }
 
+    /// The same towards the UE, as filters ask for it, and its hints.
+    #[inline]
+    pub fn read(&self) -> (Flow, FlowHints) {
+        let flow = self.flow().towards_ue(self.is_from_ue);
+        (flow, FlowHints::of(&flow))
+    }
+
     #[inline(always)]
     fn is_ipv6(&self) -> bool {
         match self.flow {
@@ -134,7 +142,7 @@ pub fn first<'a>(
     block: impl Fn(BlockId) -> Option<&'a ExtBlock>,
 ) -> Result<At, DropReason> {
     let mut number = chain;
-    let mut flow = None;
+    let mut reading = None;
     let is_ipv6 = detect.is_ipv6();
     for _ in 0..BLOCK_CHAIN {
         // An endpoint whose PDRs match no packet of the path has a chain without blocks.
@@ -142,11 +150,12 @@ pub fn first<'a>(
             break;
         }
         let b = block(number).ok_or(DropReason::Internal)?;
-        let found = b.asks().position(|(conditions, run)| {
+        let hints = || reading.get_or_insert_with(|| detect.read()).1;
+        let found = b.candidates(hints).find(|at| {
+            let (conditions, run) = b.asks(*at);
             conditions.are_met(detect.qfi, is_ipv6)
                 && (run.is_none() || {
-                    let towards_ue = || detect.flow().towards_ue(detect.is_from_ue);
-                    let flow = flow.get_or_insert_with(towards_ue);
+                    let (flow, _) = reading.get_or_insert_with(|| detect.read());
                     detect.filters.any_met(run, flow)
                 })
         });

@@ -176,7 +176,7 @@ pub fn record_of(state: &SessionState, entry: EntryId, at: Option<At>) -> Record
         None => state.number(entry.0).map(RecordId),
         Some(at) => {
             let block = state.ext(at.block().0);
-            block.map(|block| block.rules[at.rule()].record)
+            block.map(|block| block.record(at.rule()))
         }
     };
     record.unwrap_or_default()

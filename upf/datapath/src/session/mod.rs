@@ -7,6 +7,7 @@ use crate::session::usage_record::UsageRecord;
 use sluice_mem::shard::{Owned, ShardOwner};
 
 pub mod entry;
+pub mod filter_hint;
 pub mod flow_filter;
 pub(crate) mod grant;
 pub mod rule;

@@ -2,6 +2,7 @@
 
 use crate::ids::{BlockId, EgressId, PeerId, RecordId};
 use crate::limits::{BLOCK_BUCKETS, BLOCK_RULES, RULE_QERS};
+use crate::session::filter_hint::{Candidates, FlowHints, RuleHints};
 use crate::session::flow_filter::FilterRun;
 use crate::session::token_bucket::{Rate, Tat};
 use sluice_mem::zeroable_struct;
@@ -404,17 +405,28 @@ impl BucketRef {
     }
 }
 
+/// One rule of an extension block, whole.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Rule {
+    /// Decisions.
+    pub head: Head,
+    /// The flow filters of which a packet must meet one; or none.
+    pub filters: FilterRun,
+    /// The usage record from which its octets are granted.
+    pub record: RecordId,
+    /// Shared buckets of all QERs with a maximum bit rate; the body's own two stay empty.
+    pub buckets: [BucketRef; RULE_QERS],
+    /// The rest.
+    pub body: Body,
+}
+
 zeroable_struct! {
-    /// One rule of an extension block.
+    /// Of a rule what a packet that meets it needs: one cache line.
     #[derive(Clone, Copy, Default, Debug)]
     #[repr(C)]
-    pub struct Rule {
+    pub struct BlockRule {
         /// Decisions.
         pub head: Head,
-        /// The flow filters of which a packet must meet one; or none.
-        pub filters: FilterRun,
-        /// The usage record from which its octets are granted.
-        pub record: RecordId,
         /// Shared buckets of all QERs with a maximum bit rate; the body's own two stay empty.
         pub buckets: [BucketRef; RULE_QERS],
         /// The rest.
@@ -488,35 +500,64 @@ zeroable_struct! {
         pub rules_len: u32,
         filters: [FilterRun; BLOCK_RULES],
         conditions: [Conditions; BLOCK_RULES],
+        hints: RuleHints,
         /// The rules, lowest precedence value first. [`Self::set`] replaces one.
-        pub rules: [Rule; BLOCK_RULES],
+        pub rules: [BlockRule; BLOCK_RULES],
         /// Shared buckets.
         pub buckets: [SharedBucket; BLOCK_BUCKETS],
-        _pad: u64,
+        records: [RecordId; BLOCK_RULES],
+        _pad: [u64; 4],
     }
 }
 
 impl ExtBlock {
-    /// Replaces a rule; nothing is counted of the new one, and its own clocks stand at zero.
-    pub fn set(&mut self, at: usize, image: &Rule) {
+    /// Replaces a rule; nothing is counted of the new one, and its own clocks stand at zero. `hint` is that of
+    /// [its filters](crate::session::filter_hint::FlowHints::of_filters).
+    pub fn set(&mut self, at: usize, image: &Rule, hint: u8) {
         let place = (self.rules.get_mut(at))
             .zip(self.filters.get_mut(at))
-            .zip(self.conditions.get_mut(at));
-        let Some(((rule, filters), conditions)) = place else {
+            .zip(self.conditions.get_mut(at))
+            .zip(self.records.get_mut(at));
+        let Some((((rule, filters), conditions), record)) = place else {
             return;
         };
-        *rule = *image;
+        let Rule {
+            head,
+            buckets,
+            body,
+            ..
+        } = *image;
+        *rule = BlockRule {
+            head,
+            buckets,
+            body,
+        };
         rule.body.usage.clear();
         (rule.body.tat0, rule.body.tat1) = Default::default();
         (*filters, *conditions) = (image.filters, Conditions::of(image.head));
+        *record = image.record;
+        self.hints.set(at, hint);
     }
 
-    /// What the rules ask, in their order.
+    /// The usage record from which a rule's octets are granted; 0 is none.
+    #[inline]
+    pub fn record(&self, at: usize) -> RecordId {
+        self.records.get(at).copied().unwrap_or_default()
+    }
+
+    /// What a rule asks.
     #[inline(always)]
-    pub fn asks(&self) -> impl Iterator<Item = (Conditions, FilterRun)> {
-        let asked = self.conditions.iter().zip(&self.filters);
-        let asked = asked.map(|(conditions, filters)| (*conditions, *filters));
-        asked.take(self.rules_len as usize)
+    pub fn asks(&self, at: usize) -> (Conditions, FilterRun) {
+        (self.conditions[at], self.filters[at])
+    }
+
+    /// The rules that a packet may meet; `hints` are asked for where they tell something.
+    #[inline(always)]
+    pub fn candidates(&self, hints: impl FnOnce() -> FlowHints) -> Candidates {
+        match self.hints.are_none() {
+            true => Candidates::all(self.rules_len),
+            false => self.hints.candidates(hints(), self.rules_len),
+        }
     }
 }
 
@@ -550,47 +591,9 @@ impl SharedBucket {
 
 const _: () = assert!(size_of::<Body>() == 40);
 const _: () = assert!(size_of::<Head>() == 8);
-const _: () = assert!(size_of::<Rule>() == 72);
-const _: () = assert!(core::mem::offset_of!(ExtBlock, rules) <= 64);
+const _: () = assert!(size_of::<BlockRule>() == 64);
+const _: () = assert!(core::mem::offset_of!(ExtBlock, rules) == 64);
 const _: () = assert!(size_of::<ExtBlock>() == 768);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counting_leaves_the_constants_alone_and_the_other_way_round() {
-        let mut usage = UsageAndWay::new(0xfedc).with_local(0xab);
-        for _ in 0..3 {
-            usage.add(u32::MAX);
-        }
-        usage.subtract(5);
-        let expected = (3 * u64::from(u32::MAX) - 5, 2, 0xab, 0xfedc);
-        let read = |u: &UsageAndWay| (u.bytes(), u.packets(), u.local(), u.way());
-        assert_eq!(read(&usage), expected);
-        usage.clear();
-        assert_eq!(read(&usage), (0, 0, 0xab, 0xfedc));
-    }
-
-    #[test]
-    fn a_grant_ends_with_the_packet_that_would_use_it_up() {
-        let mut usage = UsageAndWay::new(7).with_local(0xff);
-        assert!(usage.has_room(u32::MAX) && !usage.is_granted());
-        usage = usage.awaiting_grants();
-        assert!(usage.is_granted() && !usage.has_room(0) && usage.left() == 0);
-        usage.grant(100);
-        assert!(usage.has_room(99) && !usage.has_room(100));
-        usage.add(60);
-        assert_eq!((usage.left(), usage.packets()), (40, 1));
-        usage.clear();
-        assert_eq!(
-            (usage.left(), usage.packets(), usage.local()),
-            (40, 0, 0xff)
-        );
-        usage.add(90);
-        assert_eq!((usage.left(), usage.has_room(0)), (-50, false));
-        usage.grant(-usage.left());
-        usage.subtract(90);
-        assert_eq!((usage.left(), usage.local()), (90, 0xff));
-    }
-}
+mod tests;

@@ -13,8 +13,9 @@ use crate::message::ToControl;
 use crate::meta::{Arrival, Meta};
 use crate::nat::mapping::{NatChunk, NatUser};
 use crate::nat::pool::Unit;
+use crate::session::filter_hint::FlowHints;
 use crate::session::grant;
-use crate::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use crate::session::rule::{BlockRule, Body, BucketRef, Flags, Head, SharedBucket};
 use crate::session::token_bucket::Tat;
 use crate::session::txn::{Clock, EndMarker, HeldOrder, Op, Txn, Usage};
 use crate::tables::InterfaceId;
@@ -95,8 +96,10 @@ impl<I: PortIo> Path<'_, I> {
             Op::TakeEntry { at } => Some(self.take_entry(*at)),
             Op::Rule { block, at, image } => {
                 let usage = self.take_rule(*block, *at);
+                // They were written before the transaction was sent.
+                let hint = FlowHints::of_filters(self.tables.filters.run(image.filters));
                 if let Some(block) = self.state.ext_mut(block.0) {
-                    block.set(usize::from(*at), image);
+                    block.set(usize::from(*at), image, hint);
                 }
                 Some(usage)
             }
@@ -182,10 +185,11 @@ impl<I: PortIo> Path<'_, I> {
     }
 
     fn take_rule(&mut self, block: BlockId, at: u8) -> Usage {
-        let Some(rule) = self.rule(block, at) else {
+        let record = self.state.ext(block.0).map(|b| b.record(usize::from(at)));
+        let Some((rule, record)) = self.rule(block, at).zip(record) else {
             return Usage::default();
         };
-        let (record, place) = (rule.record, At::new(block, usize::from(at)));
+        let place = At::new(block, usize::from(at));
         match place {
             Some(_) if record != RecordId(0) && rule.body.usage.is_granted() => {
                 grant::take(self.state, record, grant::name_of(EntryId(0), place))
@@ -219,7 +223,7 @@ impl<I: PortIo> Path<'_, I> {
         tat.unwrap_or_default()
     }
 
-    fn rule(&mut self, block: BlockId, at: u8) -> Option<&mut Rule> {
+    fn rule(&mut self, block: BlockId, at: u8) -> Option<&mut BlockRule> {
         self.state.ext_mut(block.0)?.rules.get_mut(usize::from(at))
     }
 
