@@ -474,3 +474,76 @@ fn a_gnb_retains_no_phones_that_the_amf_does_not_know() {
     world.register(0);
     assert_eq!(world.core.amf().registered(), 1);
 }
+
+/// A UPF that hears nothing.
+struct Deaf(Box<dyn world::Upf>);
+
+impl world::Upf for Deaf {
+    fn take(&mut self, _: &[u8]) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+
+    fn as_any(&mut self) -> &mut dyn std::any::Any {
+        self.0.as_any()
+    }
+}
+
+#[test]
+fn a_session_whose_deletion_the_upf_had_not_answered_is_deleted_after_the_core_was_killed() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    let inner = world.upf.take().unwrap();
+    world.upf = Some(Box::new(Deaf(inner)));
+    let nas = world.ue_mut(0).deregister(false, true).unwrap();
+    world.say(0, nas);
+    for _ in 0..200 {
+        if world.core.smf().unwrap().sessions() == 0 {
+            break;
+        }
+        assert!(world.wait(), "{}", world.ladder);
+    }
+    assert_eq!(world.core.smf().unwrap().sessions(), 0);
+    let orphans = |memory: &Memory| {
+        let keys = memory.keys().into_iter();
+        keys.filter(|key| key.starts_with("smf/orphan/")).count()
+    };
+    assert_eq!(orphans(&memory), 1, "{:?}", memory.keys());
+    let mut inner = world.upf.take().unwrap();
+    let real = std::mem::replace(inner.as_any().downcast_mut().unwrap(), RealUpf::new());
+    world.upf = Some(Box::new(real));
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    kill(&mut world, &memory, &[]);
+    assert_eq!(
+        upf(&mut world).upf.core.up.session_count(),
+        0,
+        "{}",
+        world.ladder
+    );
+    assert_eq!(memory.keys(), ["core/start"]);
+}
+
+#[test]
+fn a_phone_that_was_still_to_be_told_of_a_changed_configuration_is_told_after_the_core_was_killed()
+{
+    let (mut world, memory) = stored_world(&[1], &[]);
+    go_idle(&mut world, 0);
+    let mut config = world::config();
+    config.t3512_s = 1_800;
+    let now = world.now;
+    assert_eq!(world.core.reconfigure_amf(now, config), Ok(()));
+    world.run();
+    kill(&mut world, &memory, &[]);
+    gnb_comes_back(&mut world);
+    world.ladder.0.clear();
+    world.ue_mut(0).sessions_mut().set_data(1 << 5);
+    come_back(&mut world, 0);
+    let ladder = world.ladder.to_string();
+    assert!(ladder.contains("Configuration Update Command"), "{ladder}");
+    // It was told, is idle by that, and is not told again.
+    assert_eq!(world.phones[0].at, None, "{ladder}");
+    kill(&mut world, &memory, &[]);
+    gnb_comes_back(&mut world);
+    world.ladder.0.clear();
+    come_back(&mut world, 0);
+    let ladder = world.ladder.to_string();
+    assert!(!ladder.contains("Configuration Update Command"), "{ladder}");
+}

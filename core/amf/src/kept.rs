@@ -9,11 +9,12 @@ use sluice_security::{
     Ciphering, Integrity, Kamf, Kgnb, NasCount, NasKeys, NextHop, NextHopChain, SecurityCapability,
 };
 
+use crate::config::News;
 use crate::limits::COUNTS_AHEAD;
 use crate::ue::{ConnectionId, Registered, Security, SmContext, Ue};
 
 /// Version of the form.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Where a UE is connected, as it is stored: the gNB by its identity, since associations end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +40,8 @@ pub(crate) fn of(ue: &mut Ue, at: Option<At>) -> Option<Vec<u8>> {
     w.u64(registered.ambr_bps.1);
     w.option(ue.imeisv, |w, imeisv| w.flat(&imeisv));
     w.option(ue.drx, Writer::u8);
+    w.bool(ue.news.names);
+    w.bool(ue.news.registration);
     // One that has no SMF yet is asked for again.
     let sessions = ue.sessions.iter();
     let sessions: Vec<_> = sessions
@@ -100,6 +103,10 @@ pub(crate) fn read(octets: &[u8]) -> Option<(Ue, Option<At>)> {
         }),
         imeisv: r.option(Reader::flat)?,
         drx: r.option(Reader::u8)?,
+        news: News {
+            names: r.bool()?,
+            registration: r.bool()?,
+        },
         ..Ue::default()
     };
     let sessions = r.list(|r| {
@@ -232,6 +239,10 @@ mod tests {
                 ambr_bps: (5, 6),
             }),
             drx: Some(2),
+            news: News {
+                names: false,
+                registration: true,
+            },
             sessions: [(5, session)].into(),
             radio_capability: Some(vec![1, 2, 3]),
             paging_capability: Some(PagingCapability {
@@ -270,6 +281,7 @@ mod tests {
         let octets = of(&mut ue, Some(at)).expect("registered");
         let (mut read_ue, read_at) = read(&octets).expect("whole");
         assert_eq!(read_at, Some(at));
+        assert_eq!(read_ue.news, ue.news);
         assert_eq!(of(&mut read_ue, Some(at)), Some(octets.clone()));
         assert_eq!(
             format!("{:?}", read_ue.sessions),

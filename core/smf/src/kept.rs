@@ -43,6 +43,16 @@ pub(crate) struct At {
 }
 
 impl At {
+    /// Of a session, without its association.
+    pub fn of(upf: AtUpf) -> Self {
+        Self {
+            to: upf.to,
+            seid: upf.seid,
+            uplink: upf.uplink,
+            ipv6_prefix: upf.ipv6_prefix,
+        }
+    }
+
     /// The same in an association.
     pub fn within(self, association: AssociationId) -> AtUpf {
         let Self {
@@ -78,12 +88,7 @@ pub(crate) fn of(session: &Session, upf: SocketAddr) -> Vec<u8> {
     w.option(session.address.interface_identifier, |w, id| w.flat(&id));
     w.bool(session.is_accepted);
     w.socket(upf);
-    w.option(session.upf, |w, at| {
-        w.option(at.to, Writer::socket);
-        w.u64(at.seid.0);
-        write_tunnel(w, at.uplink);
-        w.option(at.ipv6_prefix, |w, prefix| w.flat(&prefix));
-    });
+    w.option(session.upf.map(At::of), write_at);
     w.option(session.downlink, write_tunnel);
     write_usage(&mut w, session.usage);
     w.u8(session.loss as u8);
@@ -93,6 +98,28 @@ pub(crate) fn of(session: &Session, upf: SocketAddr) -> Vec<u8> {
     w.octets(&session.mobility.forwarded);
     write_flows(&mut w, &session.flows);
     w.finish()
+}
+
+fn write_at(w: &mut Writer, at: At) {
+    w.option(at.to, Writer::socket);
+    w.u64(at.seid.0);
+    write_tunnel(w, at.uplink);
+    w.option(at.ipv6_prefix, |w, prefix| w.flat(&prefix));
+}
+
+/// A session that the UPF of this address is to delete, and that nobody knows any more.
+pub(crate) fn of_orphan(at: At, upf: SocketAddr) -> Vec<u8> {
+    let mut w = Writer::new(VERSION);
+    w.socket(upf);
+    write_at(&mut w, at);
+    w.finish()
+}
+
+/// The same from what was stored.
+pub(crate) fn read_orphan(octets: &[u8]) -> Option<(SocketAddr, At)> {
+    let r = &mut Reader::new(VERSION, octets)?;
+    let orphan = (r.socket()?, read_at(r)?);
+    r.end().map(|()| orphan)
 }
 
 fn write_tunnel(w: &mut Writer, tunnel: Tunnel) {
@@ -151,14 +178,7 @@ pub(crate) fn read(octets: &[u8]) -> Option<Kept> {
     };
     session.is_accepted = r.bool()?;
     let upf = r.socket()?;
-    let at = r.option(|r| {
-        Some(At {
-            to: r.option(Reader::socket)?,
-            seid: Seid(r.u64()?),
-            uplink: read_tunnel(r)?,
-            ipv6_prefix: r.option(Reader::flat)?,
-        })
-    })?;
+    let at = r.option(read_at)?;
     session.downlink = r.option(read_tunnel)?;
     session.usage = read_usage(r)?;
     session.loss = match r.u8()? {
@@ -179,6 +199,15 @@ pub(crate) fn read(octets: &[u8]) -> Option<Kept> {
         is_unsettled,
         has_packets,
         forwards,
+    })
+}
+
+fn read_at(r: &mut Reader<'_>) -> Option<At> {
+    Some(At {
+        to: r.option(Reader::socket)?,
+        seid: Seid(r.u64()?),
+        uplink: read_tunnel(r)?,
+        ipv6_prefix: r.option(Reader::flat)?,
     })
 }
 
@@ -278,6 +307,23 @@ mod tests {
         assert!(kept.at.is_none(), "the UPF has not answered");
         for length in 0..octets.len() {
             assert!(read(&octets[..length]).is_none(), "{length} octets");
+        }
+    }
+
+    #[test]
+    fn a_session_that_is_to_be_deleted_is_read_as_it_was_written() {
+        let at = At {
+            to: Some("[2001:db8::8]:8805".parse().expect("an address")),
+            seid: Seid(7),
+            uplink: session().downlink.expect("a tunnel"),
+            ipv6_prefix: Some([1; 8]),
+        };
+        let octets = of_orphan(at, UPF.parse().expect("an address"));
+        let (upf, read) = read_orphan(&octets).expect("whole");
+        assert_eq!(upf.to_string(), UPF);
+        assert_eq!(format!("{read:?}"), format!("{at:?}"));
+        for length in 0..octets.len() {
+            assert!(read_orphan(&octets[..length]).is_none(), "{length} octets");
         }
     }
 

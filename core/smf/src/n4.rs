@@ -220,8 +220,6 @@ impl State {
                 } => {
                     self.upf_line(association, "PFCP association is up");
                     self.given_up_at.remove(&association);
-                    // Those of before a restart are forgotten already; these it has established since.
-                    self.forget_orphans(association, true);
                     self.associated(association, sessions_retained);
                 }
                 // It may be back soon, and packets may flow all the while.

@@ -1,5 +1,6 @@
 //! Sessions that a UPF may have and that nobody wants any more: those whose deletion it has not answered,
-//! and those whose establishment it answers when it was given up (TS 29.244, 6.4).
+//! and those whose establishment it answers when it was given up (TS 29.244, 6.4). They are stored until their
+//! UPF has deleted them, so that a later SMF does it.
 
 use core::net::SocketAddr;
 
@@ -7,15 +8,23 @@ use sluice_n4::{AssociationId, Response};
 use sluice_sbi::Instant;
 use sluice_wire::pfcp::{Header, MessageType};
 
+use crate::kept;
 use crate::limits;
 use crate::n4::Answer;
 use crate::session::{AtUpf, SessionId};
 use crate::state::State;
 
+/// Before the UPF and its number of a session that it is to delete.
+pub(crate) const ORPHAN: &str = "smf/orphan/";
+
 /// A session that a UPF is to delete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Orphan {
     upf: AtUpf,
+    /// The UPF, by its address in the configuration.
+    n4: Option<SocketAddr>,
+    /// It is of a process before this one.
+    is_resumed: bool,
     /// How often it was asked.
     tries: u8,
     /// When it is asked again; never before it answers at all, if it does not.
@@ -25,15 +34,49 @@ pub(crate) struct Orphan {
 impl State {
     /// Deletes a session that nobody waits for any more.
     pub(crate) fn forget_at_upf(&mut self, upf: AtUpf) {
-        let at = self.now.instant;
-        self.delete_orphan(Orphan { upf, tries: 0, at });
+        let orphan = Orphan {
+            upf,
+            n4: self.address_of(upf.association),
+            is_resumed: false,
+            tries: 0,
+            at: self.now.instant,
+        };
+        self.store_orphan(&orphan, true);
+        self.delete_orphan(orphan);
+    }
+
+    /// Stores that it is to be deleted, or that it is.
+    fn store_orphan(&mut self, orphan: &Orphan, is_there: bool) {
+        if let Some(n4) = orphan.n4 {
+            let value = is_there.then(|| kept::of_orphan(kept::At::of(orphan.upf), n4));
+            let key = format!("{ORPHAN}{n4}/{:016x}", orphan.upf.seid.0);
+            self.store(key.into_bytes(), value);
+        }
+    }
+
+    /// One of a process before, by what is stored under a key. One whose UPF is not in the configuration any more
+    /// is left to that.
+    pub(crate) fn resume_orphan(&mut self, key: &[u8], n4: SocketAddr, at: kept::At) {
+        let index = self.config.upfs.iter().position(|upf| upf.n4 == n4);
+        let association = index.and_then(|index| self.associations.get(index).copied().flatten());
+        match association {
+            // It is deleted, or forgotten, when the association is there.
+            Some(association) => self.keep_orphan(Orphan {
+                upf: at.within(association),
+                n4: Some(n4),
+                is_resumed: true,
+                tries: 0,
+                at: Instant::NEVER,
+            }),
+            None => self.store(key.to_vec(), None),
+        }
     }
 
     /// Now, or when its UPF answers again. One whose association has ended has it no more.
     fn delete_orphan(&mut self, orphan: Orphan) {
         let upf = orphan.upf;
         let Some(association) = self.endpoint.association(upf.association) else {
-            return;
+            return self.store_orphan(&orphan, false);
         };
         if !association.is_established() || association.is_lost() {
             let at = Instant::NEVER;
@@ -61,6 +104,8 @@ impl State {
         if orphan.tries < limits::ORPHAN_TRIES && self.orphans.len() < limits::SESSIONS {
             self.orphans_at = self.orphans_at.min(orphan.at);
             self.orphans.push(orphan);
+        } else {
+            self.store_orphan(&orphan, false);
         }
     }
 
@@ -70,8 +115,9 @@ impl State {
             return false;
         };
         // One that refuses has it no more.
-        if answer == Answer::Nothing {
-            self.keep_orphan(self.later(orphan));
+        match answer {
+            Answer::Nothing => self.keep_orphan(self.later(orphan)),
+            _ => self.store_orphan(&orphan, false),
         }
         true
     }
@@ -101,7 +147,20 @@ impl State {
             return;
         }
         // Its numbers may be those of other sessions by now.
-        self.deleting.retain(|_, one| !is_its(one));
+        let deleting = self.deleting.extract_if(.., |_, one| is_its(one));
+        let gone: Vec<Orphan> = deleting.map(|(_, one)| one).chain(orphans).collect();
+        for orphan in gone {
+            self.store_orphan(&orphan, false);
+        }
+    }
+
+    /// A UPF has not retained what it had for a process before this one.
+    pub(crate) fn forget_resumed_orphans(&mut self, association: AssociationId) {
+        let is_its = |one: &Orphan| one.is_resumed && one.upf.association == association;
+        let gone: Vec<Orphan> = self.orphans.extract_if(.., |one| is_its(one)).collect();
+        for orphan in gone {
+            self.store_orphan(&orphan, false);
+        }
     }
 
     /// An establishment is not waited for any more: what becomes of it late is deleted. It may reach its UPF

@@ -15,6 +15,7 @@ use crate::establishment::ask;
 use crate::kept::{self, Kept};
 use crate::limits;
 use crate::n4::Answer;
+use crate::orphans::ORPHAN;
 use crate::procedure::Procedure;
 use crate::release;
 use crate::rules::Downlink;
@@ -43,7 +44,15 @@ impl Smf {
         let sequence = (unix_s << 12).wrapping_add(u32::from(starts).wrapping_mul(0x2_9b3d));
         state.endpoint = crate::n4::endpoint(&state.config, Some(sequence));
         let (mut read, mut is_whole) = (Vec::new(), true);
+        let mut orphans = Vec::new();
         for (key, value) in contexts {
+            if key.starts_with(ORPHAN.as_bytes()) {
+                match kept::read_orphan(value) {
+                    Some((upf, at)) => orphans.push((key, upf, at)),
+                    None => is_whole = false,
+                }
+                continue;
+            }
             let Some(id) = session_of(key) else { continue };
             match kept::read(value) {
                 Some(kept) => read.push((id, kept, fingerprint(value))),
@@ -59,6 +68,9 @@ impl Smf {
         let sessions: Vec<(Key, Session)> = sessions.collect();
         state.sessions.restore(starts << 8, sessions);
         state.resume_indexes();
+        for (key, upf, at) in orphans {
+            state.resume_orphan(key, upf, at);
+        }
         state.sessions.take_touched();
         effects.append(&mut state.effects);
         state.sessions.len()
@@ -232,7 +244,11 @@ impl State {
         for host in hosts {
             self.hear_from(association, host.ip());
         }
-        self.forget_orphans(association, is_retained);
+        // Those of before a restart are forgotten already; others it has established since.
+        if !is_retained {
+            self.forget_resumed_orphans(association);
+        }
+        self.forget_orphans(association, true);
         self.restore_at(association);
         let is_unsettled = |id: &SessionId| {
             let session = self.sessions.get(id.0);
@@ -293,26 +309,31 @@ impl State {
         if let Some(session) = self.sessions.get_mut(id.0) {
             session.kept = stored;
         }
-        self.store(id, context);
+        self.store_session(id, context);
     }
 
     /// A session is over.
     pub fn forget_kept(&mut self, id: SessionId) {
         let known = self.sessions.get_mut(id.0);
         if known.is_some_and(|session| session.kept.take().is_some()) {
-            self.store(id, None);
+            self.store_session(id, None);
         }
     }
 
-    fn store(&mut self, session: SessionId, value: Option<Vec<u8>>) {
+    fn store_session(&mut self, session: SessionId, value: Option<Vec<u8>>) {
+        let key = format!("{SESSION}{:016x}", session.number()).into_bytes();
+        self.store(key, value);
+    }
+
+    /// Stores a value, or deletes its key. Nobody waits for that.
+    pub fn store(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
         self.commits += 1;
         let id = CommitId(self.commits);
-        let key = format!("{SESSION}{:016x}", session.number()).into_bytes();
         self.effects.push(Effect::Commit { id, key, value });
     }
 
     /// The address of a UPF as it stands in the configuration.
-    fn address_of(&self, association: AssociationId) -> Option<SocketAddr> {
+    pub fn address_of(&self, association: AssociationId) -> Option<SocketAddr> {
         let is_its = |one: &Option<AssociationId>| *one == Some(association);
         let index = self.associations.iter().position(is_its)?;
         self.config.upfs.get(index).map(|upf| upf.n4)

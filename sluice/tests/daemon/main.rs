@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod applications;
+mod core_killed;
 mod ctl;
 mod flows;
 mod framed_routes;

@@ -186,13 +186,24 @@ impl Gnb {
         self.ues.remove(&ue);
     }
 
-    /// It has lost its association, and all UEs with it, unless it retains them.
+    /// It has lost its association, and all UEs with it, unless it retains them. Those whose contexts the
+    /// AMF has not set up yet it cannot retain.
     pub fn forget(&mut self) {
-        if !self.retains_ues {
-            self.ues.clear();
-        }
+        let retains_ues = self.retains_ues;
+        self.ues.retain(|_, ue| retains_ues && ue.context.is_some());
         self.response = None;
         self.refused = None;
+    }
+
+    /// It starts anew, and has no UE any more.
+    pub fn restart(&mut self) {
+        self.ues.clear();
+        self.forget();
+    }
+
+    /// Whether it has a UE of this name, or expects it.
+    pub fn has(&self, ue: RanUeId) -> bool {
+        self.ues.contains_key(&ue)
     }
 
     /// Its first message. UEs that it has still it wants to keep (TS 38.413, 8.7.1.2).

@@ -166,20 +166,27 @@ impl Fleet {
 
     /// A gNB has lost its association with the AMF, and all UEs with it, unless it retains them.
     pub fn lost(&mut self, gnb: usize) {
-        let retains_ues = self.gnbs.get(gnb).is_some_and(|gnb| gnb.retains_ues);
         if let Some(gnb) = self.gnbs.get_mut(gnb) {
             gnb.forget();
         }
-        if !retains_ues {
-            self.strand(gnb);
-        }
+        self.strand(gnb);
     }
 
-    /// UEs of a gNB are idle, whether they know it or not.
+    /// A gNB starts anew, and has lost its UEs even if it retains them over the loss of an association.
+    pub fn restart(&mut self, gnb: usize) {
+        if let Some(gnb) = self.gnbs.get_mut(gnb) {
+            gnb.restart();
+        }
+        self.strand(gnb);
+    }
+
+    /// UEs that a gNB has no more are idle, whether they know it or not.
     fn strand(&mut self, gnb: usize) {
         let here = (gnb, RanUeId(0))..=(gnb, RanUeId(u32::MAX));
-        let there: Vec<_> = self.connected.range(here).map(|(at, _)| *at).collect();
-        for at in there {
+        let there = self.connected.range(here).map(|(at, _)| *at);
+        let has = |ran| self.gnbs.get(gnb).is_some_and(|gnb| gnb.has(ran));
+        let lost: Vec<_> = there.filter(|(_, ran)| !has(*ran)).collect();
+        for at in lost {
             self.released(0, at, true);
         }
     }

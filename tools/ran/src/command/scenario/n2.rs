@@ -53,6 +53,8 @@ pub struct N2 {
     pub slices: Vec<Snssai>,
     /// The first one's identity, of 24 bits; the others follow.
     pub id: u32,
+    /// Whether they keep their UEs when they lose the AMF (TS 38.413, 8.7.1).
+    pub retains_ues: bool,
 }
 
 /// SIMs of a group of UEs.
@@ -92,6 +94,7 @@ impl N2 {
         let tac = f.or("tac", "1", &kind::number(0, 0xff_ffff, ""));
         let slices = f.or("slices", "1", &slices());
         let id = f.or("id", "1", &kind::number(0, 0xff_ffff, ""));
+        let retains_ues = f.or("retains_ues", "false", &kind::boolean());
         if usize::from(sctp.value) + count > 1 << 16 || id.value as usize + count > 1 << 24 {
             let (line, key) = (f.line(), f.key("sctp_port"));
             let what = format!("no room for {count} ports and identities");
@@ -120,6 +123,7 @@ impl N2 {
             tac: Tac([a, b, c]),
             slices: slices.value,
             id: id.value,
+            retains_ues: retains_ues.value,
         })
     }
 

@@ -251,13 +251,16 @@ fn gnb(name: &str, n2: &N2, member: usize) -> Gnb {
         },
         name: Some(name.to_owned()),
         areas: vec![SupportedArea { tac: n2.tac, plmns }],
+        // The gNB says it where it has any.
         retains_ues: false,
     };
     let tai = sluice_ids::Tai {
         plmn: n2.plmn,
         tac: n2.tac,
     };
-    Gnb::new(setup, tai)
+    let mut gnb = Gnb::new(setup, tai);
+    gnb.retains_ues = n2.retains_ues;
+    gnb
 }
 
 /// UEs with SIMs, and their indices in the scenario.

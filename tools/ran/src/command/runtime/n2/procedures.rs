@@ -224,7 +224,7 @@ impl Runtime {
         let Some(at) = n2.station_of.get(&gnb).copied() else {
             return;
         };
-        n2.fleet.lost(at);
+        n2.fleet.restart(at);
         if let Some(link) = n2.links.get_mut(at) {
             link.abort();
             link.connect();
@@ -232,9 +232,14 @@ impl Runtime {
         self.follow();
     }
 
-    /// A UE whose device has packets while it is idle comes back, as does one that is paged.
+    /// A UE whose device has packets while it is idle comes back, as does one that is paged: once its gNB has
+    /// an AMF.
     pub(super) fn wake(&mut self, phone: usize, is_paged: bool) {
         let Some(n2) = &mut self.n2 else { return };
+        let gnb = n2.fleet.phones().get(phone).map(|one| one.gnb);
+        if !gnb.is_some_and(|gnb| n2.is_up(gnb)) {
+            return;
+        }
         let Some(one) = n2.fleet.phone_mut(phone) else {
             return;
         };
