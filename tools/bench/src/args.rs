@@ -6,7 +6,7 @@ use super::watch::WatchArgs;
 use super::watch::command::CompareArgs;
 use super::watch::history::RunArguments;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// `sluice bench`
@@ -90,9 +90,32 @@ pub struct CoreArgs {
     #[arg(long, value_name = "N", default_value = "100000",
         value_parser = clap::value_parser!(u32).range(4_096..=1_000_000))]
     pub ues: u32,
+    /// Seconds of the core's time that a storm of registrations lasts, three times as many as it can do; 0: none
+    #[arg(long, value_name = "S", default_value = "60", value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    pub storm_s: u64,
+    /// Seconds that registered UEs come for service and go idle, for `--only soak`
+    #[arg(long, value_name = "S", default_value = "600", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub soak_s: u64,
+    /// How many of them come per second
+    #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub soak_hz: u64,
+    /// One part alone; otherwise all but the soak, which is long
+    #[arg(long, value_enum, value_name = "PART")]
+    pub only: Option<CorePart>,
     /// How it is told, kept and compared
     #[command(flatten)]
     pub watch: WatchArgs,
+}
+
+/// Parts of `sluice bench core`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CorePart {
+    /// What registrations cost, and registered UEs take
+    Registrations,
+    /// More registrations than can be done
+    Storm,
+    /// Registered UEs that come and go for long
+    Soak,
 }
 
 /// `sluice bench core-ran`
@@ -274,6 +297,7 @@ impl CoreArgs {
         let numbers = [
             ("registrations", self.registrations.into()),
             ("ues", self.ues.into()),
+            ("storm_s", self.storm_s as f64),
         ];
         asked("core", &numbers, &[], (&[], ""))
     }

@@ -1,17 +1,20 @@
 //! `sluice bench core`: what registrations cost the core.
 //!
 //! `plant` has the core and its UEs in one process and in virtual time, where only the core's work is
-//! counted; `wire` has SCTP between them; `limit` is the crypto and the codecs alone.
+//! counted; `wire` has SCTP between them; `limit` is the crypto and the codecs alone; `storm` has more registrations
+//! than can be done, `soak` registered UEs that come and go for long.
 
 mod limit;
 mod plant;
+mod soak;
+mod storm;
 mod wire;
 
 use serde_json::{Value, json};
 use sluice_host::process::resident_bytes;
 use sluice_n2::FromAmf;
 
-use crate::args::{CoreArgs, CoreRanArgs};
+use crate::args::{CoreArgs, CorePart, CoreRanArgs};
 use crate::path::testbed::Failure;
 use crate::report;
 use crate::stats::{Summary, percentile, round};
@@ -28,11 +31,125 @@ const ROUNDS: u32 = 2_000;
 /// Octets of a registered UE at the most, and by how much more a registration may cost among many.
 const GOAL_BYTES: f64 = 8_192.0;
 const GOAL_GROWTH: f64 = 1.2;
+/// Goodput per CPU-second in a storm, by that at capacity, at the least.
+const GOAL_STORM: f64 = 0.9;
 
 /// Measures.
 pub fn run(args: &CoreArgs) -> Result<Measured, Failed> {
-    let outcome = all(args).map_err(Failed::Midway)?;
-    Ok(outcome)
+    let measured = match args.only {
+        Some(CorePart::Registrations) => all(args),
+        Some(CorePart::Storm) => storms(args).map(|storms| measured(vec![storms])),
+        Some(CorePart::Soak) => soaked(args).map(|soaked| measured(vec![soaked])),
+        None => all(args).and_then(|all| match args.storm_s {
+            0 => Ok(all),
+            _ => Ok(join(all, measured(vec![storms(args)?]))),
+        }),
+    };
+    measured.map_err(Failed::Midway)
+}
+
+/// A part that is no row of registrations.
+struct Part {
+    key: &'static str,
+    json: Value,
+    series: Vec<Series>,
+    table: String,
+    fault: Option<String>,
+}
+
+fn measured(parts: Vec<Part>) -> Measured {
+    let object = parts
+        .iter()
+        .map(|part| (part.key.to_owned(), part.json.clone()));
+    let object: serde_json::Map<_, _> = object.collect();
+    Measured {
+        json: report::object("core", Value::Object(object)),
+        series: parts.iter().flat_map(|part| part.series.clone()).collect(),
+        table: parts.iter().map(|part| part.table.as_str()).collect(),
+        fault: parts.into_iter().find_map(|part| part.fault),
+    }
+}
+
+fn join(mut one: Measured, other: Measured) -> Measured {
+    if let (Value::Object(all), Value::Object(more)) = (&mut one.json, other.json) {
+        more.into_iter().for_each(|(key, value)| {
+            all.entry(key).or_insert(value);
+        });
+    }
+    one.series.extend(other.series);
+    one.table += &other.table;
+    one.fault = one.fault.or(other.fault);
+    one
+}
+
+/// Three times as many registrations as can be done, of gNBs that keep away whom they are asked to, and of gNBs that
+/// do not.
+fn storms(args: &CoreArgs) -> Result<Part, Failure> {
+    let size = storm::Size::full(args.storm_s.max(1));
+    let mut part = Part {
+        key: "storms",
+        json: Value::Null,
+        series: Vec::new(),
+        table: String::new(),
+        fault: None,
+    };
+    let mut all = Vec::new();
+    for (name, obeys) in [("core/storm/obeyed", true), ("core/storm/deaf", false)] {
+        eprintln!("{name}: {} s of the core's time", size.storm_s);
+        let outcome = storm::measure(&size, obeys)?;
+        let counts = outcome.storm.counts;
+        part.table += &format!(
+            "  {name:<28}{:>8.0} per CPU-second, {:.2} of {:.0} at capacity (goal {GOAL_STORM}); of {} that came gNBs kept \
+             {} away, SCTP held {} back, {} were shed; {} of {} services failed; {:.0} MiB, then {:.0}\n",
+            outcome.storm.goodput(),
+            outcome.ratio,
+            outcome.capacity.goodput(),
+            counts.arrivals,
+            counts.kept_away,
+            counts.held_back,
+            counts.unanswered + counts.released,
+            counts.no_services,
+            counts.services + counts.no_services,
+            outcome.resident_bytes.0 as f64 / f64::from(1 << 20),
+            outcome.resident_bytes.1 as f64 / f64::from(1 << 20),
+        );
+        let ratio = std::iter::once(outcome.ratio);
+        part.series
+            .push(Series::shown(name.to_owned(), "of the goodput at capacity", ratio).higher());
+        let mut json = outcome.json(name);
+        json["goal_ratio"] = json!(GOAL_STORM);
+        all.push(json);
+    }
+    part.json = Value::Array(all);
+    Ok(part)
+}
+
+fn soaked(args: &CoreArgs) -> Result<Part, Failure> {
+    let size = soak::Size {
+        ues: args.ues,
+        cycles_hz: args.soak_hz,
+        time_s: args.soak_s,
+    };
+    let soaked = soak::measure(&size)?;
+    let json = soaked.json();
+    Ok(Part {
+        key: "soak",
+        table: format!(
+            "  {} registered UEs, {} cycles of service and idle in {} s, {} failures; service {} ms (p99 {}); {:.0} MiB, \
+             then {:.0}\n",
+            soaked.registered,
+            soaked.cycles,
+            json["seconds"],
+            soaked.failures.values().sum::<u64>(),
+            json["service_ms_p50"],
+            json["service_ms_p99"],
+            soaked.resident_bytes.0 as f64 / f64::from(1 << 20),
+            soaked.resident_bytes.1 as f64 / f64::from(1 << 20),
+        ),
+        fault: soaked.fault(),
+        series: Vec::new(),
+        json,
+    })
 }
 
 /// gNB and UEs of [`run`], in a process of their own.
@@ -249,6 +366,10 @@ mod tests {
             registrations: 64,
             reps: 3,
             ues: 600,
+            storm_s: 1,
+            soak_s: 1,
+            soak_hz: 10,
+            only: None,
             watch: crate::watch::WatchArgs::default(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sluice_amf::{Amf, Config};
+use sluice_amf::{Amf, Bounds, Config};
 use sluice_ausf::Ausf;
 use sluice_core::system;
 use sluice_host::clock;
@@ -68,6 +68,11 @@ pub fn tai() -> Option<Tai> {
 
 /// Network functions with so many subscribers.
 pub fn core(subscribers: u32) -> Option<Core> {
+    core_with(subscribers, Bounds::default())
+}
+
+/// The same with bounds of UEs that have not proved who they are.
+pub fn core_with(subscribers: u32, unauthenticated: Bounds) -> Option<Core> {
     let tai = tai()?;
     let slice = Snssai::new(1, None);
     let plmns = vec![PlmnSlices {
@@ -78,7 +83,10 @@ pub fn core(subscribers: u32) -> Option<Core> {
         plmn: tai.plmn,
         amf: AmfId::new(1, 1, 1)?,
     };
-    let config = Config::new(guami, plmns, vec![tai]);
+    let config = Config {
+        unauthenticated,
+        ..Config::new(guami, plmns, vec![tai])
+    };
     let amf = Amf::new(config, Box::new(system::random)).ok()?;
     let udm = sluice_udm::Config {
         home_keys: BTreeMap::from([(1, HomeKey::profile_a(HOME_KEY))]),
@@ -105,6 +113,11 @@ fn msin(number: u32) -> String {
 
 /// A gNB that the core serves.
 pub fn gnb() -> Option<Gnb> {
+    gnb_of(1)
+}
+
+/// The same with an identity of its own.
+pub fn gnb_of(id: u32) -> Option<Gnb> {
     let tai = tai()?;
     let plmns = vec![PlmnSlices {
         plmn: tai.plmn,
@@ -113,10 +126,10 @@ pub fn gnb() -> Option<Gnb> {
     let setup = NgSetupRequest {
         gnb: sluice_n2::Gnb {
             plmn: tai.plmn,
-            id: 1,
+            id,
             bits: 24,
         },
-        name: Some("gnb-1".to_owned()),
+        name: Some(format!("gnb-{id}")),
         areas: vec![SupportedArea {
             tac: tai.tac,
             plmns,
