@@ -172,7 +172,7 @@ fn every_downlink_message_is_read_as_it_was_written() {
             tac: Tac([0, 0, 1]),
         }],
         allowed_nssai: vec![Snssai::new(1, None)],
-        rejected_nssai: vec![Snssai::new(9, Some([1, 2, 3]))],
+        rejected_nssai: vec![(Snssai::new(9, Some([1, 2, 3])), sluice_n1::RejectedIn::Area)],
         configured_nssai: vec![Snssai::new(1, None), Snssai::new(2, None)],
         ims_voice: true,
         session_status: Some(0),
