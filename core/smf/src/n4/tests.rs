@@ -290,8 +290,8 @@ fn a_name_of_before_a_restart_is_deleted_at_no_upf() {
     let mut net = Net::new(&[8], vec![Peer::new(8, 0xe000_0000)]);
     net.insert_session(0);
     net.peers[0].restart();
-    // It is not restored: the UPF does not answer that.
-    net.pass(60_000);
+    // It is not restored: the UPF does not answer that, and is asked six times more.
+    net.pass(150_000);
     let asked = &net.peers[0].asked;
     assert!(asked.contains(&MessageType::SESSION_ESTABLISHMENT_REQUEST));
     assert_eq!((net.smf.sessions(), net.orphans()), (0, 0));
