@@ -201,19 +201,22 @@ mod tests {
     use sluice_n1::{Envelope, Header};
     use sluice_sbi::Key;
 
+    fn session() -> SmContext {
+        SmContext {
+            slice: Snssai::new(1, Some([1, 2, 3])),
+            dnn: Dnn::new("internet").expect("a name"),
+            context: Some(77),
+            is_up: true,
+            task: None,
+        }
+    }
+
     fn ue() -> (Ue, At) {
         let plmn = Plmn::new("001", "01").expect("digits");
         let kamf = Kamf::new([7; 32]);
         let keys = NasKeys::new(&kamf, Ciphering::Nea2, Integrity::Nia1);
         let context = SecurityContext::new(Side::Network, 3, keys);
         let key = Kgnb::new([9; 32]);
-        let session = SmContext {
-            slice: Snssai::new(1, Some([1, 2, 3])),
-            dnn: Dnn::new("internet").expect("a name"),
-            context: Some(77),
-            is_up: true,
-            task: None,
-        };
         let guami = Guami {
             plmn,
             amf: AmfId::new(1, 1, 1).expect("small"),
@@ -243,7 +246,7 @@ mod tests {
                 names: false,
                 registration: true,
             },
-            sessions: [(5, session)].into(),
+            sessions: [(5, session())].into(),
             radio_capability: Some(vec![1, 2, 3]),
             paging_capability: Some(PagingCapability {
                 nr: Some(vec![4]),

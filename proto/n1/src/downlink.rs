@@ -263,17 +263,7 @@ impl Downlink {
                     None => message,
                 })
             }
-            Self::AuthenticationRequest(m) => {
-                let ngksi = nas::NasKeySetIdentifier::new(m.ngksi);
-                let rand = nas::NasAuthenticationParameterRand::new(m.rand.to_vec());
-                let autn = nas::NasAuthenticationParameterAutn::new(m.autn.to_vec());
-                let abba = nas::NasAbba::new(m.abba.to_vec());
-                codec::encode(
-                    nas::NasAuthenticationRequest::new(ngksi, abba)
-                        .with_authentication_parameter_rand(rand)
-                        .with_authentication_parameter_autn(autn),
-                )
-            }
+            Self::AuthenticationRequest(m) => codec::encode(write_authentication_request(m)),
             Self::EapRequest(m) => codec::encode(m.request()),
             Self::AuthenticationResult(m) => codec::encode(m.result()),
             Self::AuthenticationReject => codec::encode(nas::NasAuthenticationReject::new()),
@@ -502,6 +492,16 @@ fn registration_accept(m: &nas::NasRegistrationAccept) -> RegistrationAccept {
             .as_ref()
             .and_then(|d| d.value.first().copied()),
     }
+}
+
+fn write_authentication_request(m: &AuthenticationRequest) -> nas::NasAuthenticationRequest {
+    let ngksi = nas::NasKeySetIdentifier::new(m.ngksi);
+    let rand = nas::NasAuthenticationParameterRand::new(m.rand.to_vec());
+    let autn = nas::NasAuthenticationParameterAutn::new(m.autn.to_vec());
+    let abba = nas::NasAbba::new(m.abba.to_vec());
+    nas::NasAuthenticationRequest::new(ngksi, abba)
+        .with_authentication_parameter_rand(rand)
+        .with_authentication_parameter_autn(autn)
 }
 
 fn write_registration_accept(m: &RegistrationAccept) -> nas::NasRegistrationAccept {

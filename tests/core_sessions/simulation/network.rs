@@ -157,7 +157,7 @@ impl Simulation {
             events: 0,
             ways: BTreeMap::new(),
             associations: 0,
-            has_upf_faults: seed % 2 == 0,
+            has_upf_faults: seed.is_multiple_of(2),
             silent_until: 0,
             is_quiet: false,
             log: Vec::new(),
