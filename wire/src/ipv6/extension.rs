@@ -25,14 +25,14 @@ pub struct Upper<'a> {
 impl<'a> Upper<'a> {
     /// Walks from `next_header`, whose header is at the beginning of `payload`.
     #[inline]
-    pub(super) fn find(next_header: Protocol, payload: &'a [u8]) -> Self {
+    pub fn find(next_header: Protocol, payload: &'a [u8]) -> Self {
         let whole = Self {
             protocol: next_header,
             payload,
             is_fragment: false,
             is_later_fragment: false,
         };
-        if is_extension(next_header) {
+        if next_header.is_ipv6_extension() {
             whole.behind_extensions()
         } else {
             whole
@@ -46,7 +46,7 @@ impl<'a> Upper<'a> {
                 Some(next) => next,
                 None => break,
             };
-            if upper.is_later_fragment || !is_extension(upper.protocol) {
+            if upper.is_later_fragment || !upper.protocol.is_ipv6_extension() {
                 return upper;
             }
         }
@@ -74,16 +74,15 @@ impl<'a> Upper<'a> {
     }
 }
 
-/// Whether a header is one that [`Upper`] looks behind.
-#[inline]
-const fn is_extension(header: Protocol) -> bool {
-    matches!(
-        header,
-        Protocol::HOP_BY_HOP
-            | Protocol::ROUTING
-            | Protocol::FRAGMENT
-            | Protocol::DESTINATION_OPTIONS
-    )
+impl Protocol {
+    /// Whether a header is one that [`Upper`] looks behind.
+    #[inline]
+    pub const fn is_ipv6_extension(self) -> bool {
+        matches!(
+            self,
+            Self::HOP_BY_HOP | Self::ROUTING | Self::FRAGMENT | Self::DESTINATION_OPTIONS
+        )
+    }
 }
 
 #[cfg(test)]
@@ -177,7 +176,7 @@ mod tests {
             let upper = Upper::find(Protocol(first), &bytes);
             prop_assert!(bytes.ends_with(upper.payload));
             prop_assert!(upper.is_fragment || !upper.is_later_fragment);
-            let is_header = !upper.is_later_fragment && is_extension(upper.protocol);
+            let is_header = !upper.is_later_fragment && upper.protocol.is_ipv6_extension();
             prop_assert!(!is_header || upper.payload.is_empty());
         }
     }

@@ -47,7 +47,7 @@ pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> 
     let entry = match meta.arrival {
         Arrival::Tunnel | Arrival::EndMarker => by_teid(meta, places),
         Arrival::Plain => by_ue_address(InstanceId(meta.local), meta.key, places),
-        Arrival::PlainIpv6 => by_ue_prefix(meta, places),
+        Arrival::PlainIpv6 => by_ue_prefix(meta.local, meta.prefix(), places),
         // Where it was found to be one.
         Arrival::Public => Ok(meta.entry),
     };
@@ -88,12 +88,17 @@ pub fn by_ue_address(
     }
 }
 
+/// As [`foreign_teid`], not by a reference to the meta.
 #[inline(never)]
-fn by_ue_prefix(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
+fn by_ue_prefix(
+    instance: u8,
+    prefix: u64,
+    places: &SessionLookup,
+) -> Result<EntryId, DropReason> {
     places
         .foreign
-        .get(ExactKey::ue_prefix(meta.local, meta.prefix()))
-        .or_else(|| places.foreign.route_ipv6(meta.local, meta.prefix()))
+        .get(ExactKey::ue_prefix(instance, prefix))
+        .or_else(|| places.foreign.route_ipv6(instance, prefix))
         .ok_or(DropReason::UnknownUe)
 }
 

@@ -17,12 +17,18 @@ use sluice_port::{BURST_MAX, Packet, PortId};
 /// How many packets ahead the header is fetched: with about 20 ns a packet it covers a miss.
 const PREFETCH_AHEAD: usize = 8;
 
-/// How many packets ahead a place in the table of CP-chosen identifiers is fetched: with about 15 ns a
-/// packet it covers a miss, and one of the page table.
-const KEY_PREFETCH_AHEAD: usize = 16;
-
 /// The entry of a TEID that no table knows: execution finds no entry there and answers the peer.
 const NO_ENTRY: u32 = u32::MAX;
+
+/// What the packets of a burst are, before they are placed; of no use to anybody else.
+pub(crate) struct Ahead([Meta; BURST_MAX]);
+
+impl Ahead {
+    /// Of no packets.
+    pub fn new() -> Self {
+        Self([Meta::NONE; BURST_MAX])
+    }
+}
 
 /// Packets that were received together, and what is made of them.
 pub(crate) struct Classifier<'a, P: Packet> {
@@ -34,6 +40,8 @@ pub(crate) struct Classifier<'a, P: Packet> {
     /// Where they were received.
     pub port: PortId,
     pub packets: &'a mut [P],
+    /// Room for what they are while their keys are fetched.
+    pub ahead: &'a mut Ahead,
     /// One is added for each that is mine.
     pub metas: &'a mut BurstArray<Meta>,
     /// Which are not.
@@ -95,48 +103,58 @@ impl<P: Packet> Classifier<'_, P> {
         }
     }
 
-    /// The same where others chose identifiers, or addresses are public: packets are looked at some time before it
-    /// is their turn, so that their places in the table are there when they are asked for.
+    /// The same where others chose identifiers, or addresses are public: first what each packet is, and its place in
+    /// the table is fetched; then each in its turn, when that is there.
     #[inline(never)]
     fn run_prefetched(&mut self, header_matches: &[HeaderMatch]) {
-        const HEADERS_AHEAD: usize = PREFETCH_AHEAD + KEY_PREFETCH_AHEAD;
-        for packet in self.packets.iter().take(HEADERS_AHEAD) {
+        for packet in self.packets.iter().take(PREFETCH_AHEAD) {
             packet.prefetch();
         }
-        let (places, units) = (self.places, &self.tables.nat_units);
         let is_translated = self.is_translated(header_matches);
-        let prefetch_key = |packet: &P| {
-            let meta = header_matches
-                .iter()
-                .find_map(|shape| shape.meta(packet.data()))?;
-            if is_translated
-                && let Some(public) = inbound::prefetch(packet.data(), meta, places, units)
-            {
-                return Some(public);
-            }
-            session_lookup::prefetch_key(&meta, places);
-            Some(meta)
-        };
-        let mut run_prefetched = [None; KEY_PREFETCH_AHEAD];
-        for (meta, packet) in run_prefetched.iter_mut().zip(self.packets.iter()) {
-            *meta = prefetch_key(packet);
-        }
         for at in 0..self.packets.len() {
-            if let Some(ahead) = self.packets.get(at + HEADERS_AHEAD) {
+            if let Some(ahead) = self.packets.get(at + PREFETCH_AHEAD) {
                 ahead.prefetch();
             }
-            let ahead = self
-                .packets
-                .get(at + KEY_PREFETCH_AHEAD)
-                .and_then(prefetch_key);
-            let known = core::mem::replace(&mut run_prefetched[at % KEY_PREFETCH_AHEAD], ahead);
-            match known.filter(|_| self.packets[at].segments() == 1) {
-                Some(meta) if meta.arrival == Arrival::Public => {
-                    self.keep_placed(at, meta.interface, inbound::find(meta, units));
+            self.look_ahead(at, header_matches, is_translated);
+        }
+        for at in 0..self.packets.len() {
+            match self.ahead.0[at] {
+                meta if !meta.fast_path => self.another(at, &[]),
+                meta if meta.arrival == Arrival::Public => {
+                    let found = inbound::find(meta, &self.tables.nat_units);
+                    self.keep_placed(at, meta.interface, found);
                 }
-                Some(meta) => self.keep(at, meta),
-                None => self.another(at, &[]),
+                meta => self.keep(at, meta),
             }
+        }
+    }
+
+    /// What a packet is, if it has a shape, and its place in the table on its way.
+    ///
+    /// The meta is written where it stays until it is read much later: read at once, in one piece, it would be waited
+    /// for.
+    #[inline(always)]
+    fn look_ahead(&mut self, at: usize, header_matches: &[HeaderMatch], is_translated: bool) {
+        let (packet, places) = (&self.packets[at], self.places);
+        let known = &mut self.ahead.0[at];
+        known.fast_path = false;
+        if packet.segments() != 1 {
+            return;
+        }
+        for shape in header_matches {
+            let Some(meta) = shape.meta(packet.data()) else {
+                continue;
+            };
+            if is_translated
+                && let units = &self.tables.nat_units
+                && let Some(public) = inbound::prefetch(packet.data(), meta, places, units)
+            {
+                *known = public;
+                return;
+            }
+            session_lookup::prefetch_key(&meta, places);
+            *known = meta;
+            return;
         }
     }
 

@@ -45,6 +45,7 @@ impl<I: PortIo> Worker<I> {
     fn classify(&mut self, from: usize, port: PortId) {
         let Batch {
             mine,
+            ahead,
             metas,
             exceptions,
             ..
@@ -57,6 +58,7 @@ impl<I: PortIo> Worker<I> {
             id: self.id,
             port,
             packets: mine.as_mut_slice().get_mut(from..).unwrap_or_default(),
+            ahead,
             metas,
             exceptions,
         };
