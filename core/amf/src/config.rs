@@ -41,6 +41,8 @@ pub struct Config {
     pub back_off: BackOff,
     /// UEs at a time that have not proved who they are.
     pub unauthenticated: Bounds,
+    /// Whether there is an SMF to be used while the NRF does not answer.
+    pub default_smf: bool,
 }
 
 /// What of a configuration that has changed registered UEs are to be told of.
@@ -103,6 +105,7 @@ impl Config {
             t3502_s: 12 * 60,
             back_off: BackOff::default(),
             unauthenticated: Bounds::default(),
+            default_smf: true,
         }
     }
 

@@ -45,4 +45,14 @@ pub struct Counters {
     pub shed_in_all: u64,
     /// UEs of both that were left unanswered, as gNBs were to keep UEs away.
     pub unanswered: u64,
+    /// SMFs that the NRF has found for a session.
+    pub smfs_by_nrf: u64,
+    /// The same by an answer of before that is still valid.
+    pub smfs_by_cache: u64,
+    /// The same by an answer that is not valid any more, as the NRF does not answer.
+    pub smfs_by_old_answer: u64,
+    /// The default SMF, as the NRF does not answer and has never answered that.
+    pub smfs_by_default: u64,
+    /// Sessions for which there is no SMF.
+    pub no_smf: u64,
 }

@@ -38,6 +38,7 @@ mod service_request;
 mod session_establishment;
 mod sessions;
 mod shedding;
+mod smf_selection;
 mod state;
 mod tallies;
 mod ue;
@@ -103,6 +104,16 @@ impl Amf {
     /// PLMNs that it serves, with their slices.
     pub fn plmns(&self) -> Vec<sluice_n2::PlmnSlices> {
         self.state.borrow().config.plmns.clone()
+    }
+
+    /// Tracking areas that it serves.
+    pub fn areas(&self) -> Vec<sluice_ids::Tai> {
+        self.state.borrow().config.areas.clone()
+    }
+
+    /// Percent of the UEs that there is room for.
+    pub fn load(&self) -> u8 {
+        (self.state.borrow().ues.len() * 100 / limits::UES) as u8
     }
 
     /// How many UEs are registered.

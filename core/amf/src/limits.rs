@@ -59,6 +59,12 @@ pub const UNREACHABLE_MS: u64 = 30_000;
 /// When an SMF whose UE is being registered, or connected, tries again: a second is enough for a radio.
 pub const BUSY_S: u64 = 2;
 
+/// Discovered SMFs that are kept: those of 8 slices, 8 data networks and 16 areas.
+pub const DISCOVERED: usize = 1_024;
+
+/// For how long an NRF that did not answer is not asked again, so that not each session waits for it.
+pub const NRF_SILENT_MS: u64 = 10_000;
+
 /// Names of UEs that were deregistered without a word, which are remembered: those of some hours. They
 /// are looked at only for service requests of strangers.
 pub const DEPARTED: usize = 4_096;

@@ -5,10 +5,11 @@ use sluice_ids::{Dnn, Snssai};
 use sluice_n1::{Cause, Downlink, RequestType, UplinkPayload};
 use sluice_sbi::{Container, CreateSmContext, GetSmfSelection, Problem, ReleaseSmContext};
 
-use crate::explained;
+use crate::explained::{self, Reason};
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::sessions::{returned, transport};
+use crate::smf_selection::{self, Wanted};
 
 /// The procedure; the UE's message was verified.
 pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
@@ -19,8 +20,7 @@ pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
             p.with(|state| state.counters.refusals += 1);
             answer
         }
-        Err(cause) => {
-            let reason = explained::by_cause(cause);
+        Err(NoSession { cause, reason }) => {
             let request = "PDU Session Establishment";
             p.with(|state| state.refused(p.ue, None, request, cause.to_string(), reason));
             returned(payload, cause)
@@ -32,12 +32,31 @@ pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
     p.send("5", &answer);
 }
 
+/// Why there is no session: for the UE, and for operators.
+struct NoSession {
+    cause: Cause,
+    reason: Reason,
+}
+
+impl From<Cause> for NoSession {
+    fn from(cause: Cause) -> Self {
+        let reason = explained::by_cause(cause);
+        Self { cause, reason }
+    }
+}
+
+impl From<(Cause, Reason)> for NoSession {
+    fn from((cause, reason): (Cause, Reason)) -> Self {
+        Self { cause, reason }
+    }
+}
+
 /// None if the SMF goes on; else what the UE is told.
 async fn establish(
     p: &Procedure,
     session: u8,
     payload: &UplinkPayload,
-) -> Result<Option<Downlink>, Cause> {
+) -> Result<Option<Downlink>, NoSession> {
     // The one that the UE had under this identity is over, whatever becomes of the new one (TS 24.501, 6.4.1.7 c).
     let old = p.with_ue(|ue| {
         ue.sessions
@@ -50,11 +69,11 @@ async fn establish(
     }
     // 1: PDU Session Establishment Request, of a session that is new
     if payload.request != Some(RequestType::Initial) {
-        return Err(Cause::PAYLOAD_NOT_FORWARDED);
+        return Err(Cause::PAYLOAD_NOT_FORWARDED.into());
     }
     let n1 = Container::new(&payload.payload).ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
     if p.with_ue(|ue| ue.sessions.len()) > limits::SESSIONS_OF_A_UE {
-        return Err(Cause::MAXIMUM_SESSIONS);
+        return Err(Cause::MAXIMUM_SESSIONS.into());
     }
     // 2: SMF selection, by slice and data network
     let supi = p
@@ -74,21 +93,29 @@ async fn establish(
             (one.slice, one.dnn, one.context, one.is_up) = (slice, dnn, None, false);
         }
     });
-    // 3 and 5: Nsmf_PDUSession_CreateSMContext
     let area = p.with(|state| {
         state
             .connection(p.ue)
             .map(|(_, connection)| connection.location.tai)
     });
+    let area = area.ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
+    let wanted = Wanted { slice, dnn, area };
+    smf_selection::run(p, &wanted).await?;
+    // 3 and 5: Nsmf_PDUSession_CreateSMContext
     let request = CreateSmContext {
         supi,
         session,
         slice,
         dnn,
-        area: area.ok_or(Cause::PAYLOAD_NOT_FORWARDED)?,
+        area,
         n1,
     };
-    let created = p.call("3", request).await.map_err(by_problem)?;
+    let created = p.call("3", request).await;
+    if matches!(created, Err(Problem::Timeout)) {
+        // The next one asks who is there now.
+        p.with(|state| state.discovered.forget(&wanted));
+    }
+    let created = created.map_err(by_problem)?;
     if !created.created {
         let n1 = created.n1.get().unwrap_or_default();
         return Ok(Some(transport(session, n1)));

@@ -18,6 +18,7 @@ use crate::limits;
 use crate::moving::Held;
 use crate::overload::Wishes;
 use crate::resumption::Awaited;
+use crate::smf_selection::Discovered;
 use crate::ue::{Connection, ConnectionId, Ue, UeId, Undo, Waiter};
 
 /// A gNB whose NG Setup succeeded.
@@ -67,6 +68,8 @@ pub(crate) struct State {
     pub commits_made: u64,
     /// UEs whose gNBs may have kept them while there was no AMF.
     pub awaited: Awaited,
+    /// What the NRF has answered.
+    pub discovered: Discovered,
 }
 
 impl State {
@@ -96,6 +99,7 @@ impl State {
             idle: BTreeSet::new(),
             commits_made: 0,
             awaited: Awaited::default(),
+            discovered: Discovered::default(),
         }
     }
 

@@ -5,13 +5,14 @@ use crate::field::Problem;
 use crate::message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
     AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
-    DeleteSmPolicy, DeregisterAmf, Done, EapOutcome, EapResponse, GetAccessAndMobility,
-    GetAuthenticationData, GetSessionManagement, GetSmfSelection, Message, NotifyDeregistration,
-    NotifySmContext, NotifySmPolicy, NotifySubscription, NotifyTransferFailure,
-    QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
-    RegisterAmf, ReleaseSmContext, SelectSlices, SessionManagement, SlicesSelected,
-    SmContextCreated, SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection, StoreAmf,
-    TransferN1N2, Transferred, UpdateSmContext, UpdateSmPolicy,
+    DeleteSmPolicy, DeregisterAmf, DeregisterNf, DiscoverNfs, Done, EapOutcome, EapResponse,
+    GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection, HeartBeat,
+    Message, NfRegistered, NfsDiscovered, NotifyDeregistration, NotifySmContext, NotifySmPolicy,
+    NotifySubscription, NotifyTransferFailure, QueryAccessAndMobility, QuerySessionManagement,
+    QuerySmfSelection, QuerySubscription, RegisterAmf, RegisterNf, ReleaseSmContext, SelectSlices,
+    ServeMore, SessionManagement, SlicesSelected, SmContextCreated, SmContextUpdated, SmPolicy,
+    SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2, Transferred, UpdateSmContext,
+    UpdateSmPolicy,
 };
 use crate::slab::{Key, Slab};
 
@@ -69,6 +70,11 @@ calls! {
     NotifySmPolicy to Smf: SmPolicyNotified;
     NotifySubscription to Smf: Done;
     SelectSlices to Nssf: SlicesSelected;
+    RegisterNf to Nrf: NfRegistered;
+    ServeMore to Nrf: Done;
+    HeartBeat to Nrf: Done;
+    DeregisterNf to Nrf: Done;
+    DiscoverNfs to Nrf: NfsDiscovered;
 }
 
 impl Answer for Challenge {}
@@ -86,6 +92,8 @@ impl Answer for Transferred {}
 impl Answer for SmPolicy {}
 impl Answer for SmPolicyNotified {}
 impl Answer for SlicesSelected {}
+impl Answer for NfRegistered {}
+impl Answer for NfsDiscovered {}
 
 /// Calls of one network function that wait, and for whom.
 #[derive(Debug)]

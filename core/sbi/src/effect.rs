@@ -3,6 +3,8 @@
 use core::net::SocketAddr;
 use std::fmt;
 
+use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
+
 use crate::call::CallId;
 use crate::ladder::Line;
 use crate::message::Message;
@@ -11,22 +13,39 @@ use crate::seen::Seen;
 use crate::time::{Instant, Now};
 
 /// A kind of network function. There is one of each in a box.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    TryFromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
+)]
+#[repr(u8)]
 pub enum Nf {
     /// Access and mobility.
-    Amf,
+    Amf = 1,
     /// Authentication server.
-    Ausf,
+    Ausf = 2,
     /// Unified data management.
-    Udm,
+    Udm = 3,
     /// Unified data repository.
-    Udr,
+    Udr = 4,
     /// Session management.
-    Smf,
+    Smf = 5,
     /// Network slice selection.
-    Nssf,
+    Nssf = 6,
     /// Policy control.
-    Pcf,
+    Pcf = 7,
+    /// Network repository.
+    Nrf = 8,
 }
 
 impl fmt::Display for Nf {
@@ -39,6 +58,7 @@ impl fmt::Display for Nf {
             Self::Smf => "SMF",
             Self::Pcf => "PCF",
             Self::Nssf => "NSSF",
+            Self::Nrf => "NRF",
         })
     }
 }

@@ -16,6 +16,7 @@ mod field;
 pub mod kept;
 mod ladder;
 mod message;
+mod nrf;
 mod pcc;
 mod refused;
 mod seen;
@@ -38,14 +39,17 @@ pub use ladder::{Ladder, Line};
 pub use message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
     AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
-    DNNS, DeleteSmPolicy, DeregisterAmf, Done, EapOutcome, EapResponse, Failure,
-    GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection, LONGEST,
-    Message, NotifyDeregistration, NotifySmContext, NotifySmPolicy, NotifySubscription,
-    NotifyTransferFailure, OFFERED, QueryAccessAndMobility, QuerySessionManagement,
-    QuerySmfSelection, QuerySubscription, REQUESTED, RegisterAmf, ReleaseSmContext, SLICES,
-    SelectSlices, SessionManagement, SlicesSelected, SmContextCreated, SmContextUpdated, SmPolicy,
-    SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2, Transferred, UpdateSmContext,
-    UpdateSmPolicy,
+    DNNS, DeleteSmPolicy, DeregisterAmf, DeregisterNf, DiscoverNfs, Done, EapOutcome, EapResponse,
+    Failure, GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection,
+    HeartBeat, LONGEST, Message, NfRegistered, NfsDiscovered, NotifyDeregistration,
+    NotifySmContext, NotifySmPolicy, NotifySubscription, NotifyTransferFailure,
+    QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
+    RegisterAmf, RegisterNf, ReleaseSmContext, SelectSlices, ServeMore, SessionManagement,
+    SlicesSelected, SmContextCreated, SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection,
+    StoreAmf, TransferN1N2, Transferred, UpdateSmContext, UpdateSmPolicy,
+};
+pub use nrf::{
+    AREAS, FOUND, Found, NfInstance, NfProfile, NfQuery, NfStatus, NfsFound, NoMatch, PLMNS, Served,
 };
 pub use pcc::{
     FILTERS, FILTERS_OF_A_SESSION, Filter, FlatFilter, FlowDirection, NAME_OCTETS, PccRule,
@@ -54,5 +58,6 @@ pub use pcc::{
 pub use refused::Refused;
 pub use seen::{ReferencePoint, Seen};
 pub use slab::{Key, Slab};
+pub use slices::{OFFERED, REQUESTED, SLICES};
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};

@@ -15,19 +15,12 @@ use crate::field::{
     AuthMethod, AuthResult, Identity, N2Sm, PolicyTrigger, Problem, Removal, Resynchronisation,
     SimAlgorithm, SmChange, TransferCause,
 };
+use crate::nrf::{NfInstance, NfProfile, NfQuery, NfsFound, Served};
 use crate::pcc::{PccRule, PccRules};
+use crate::slices::{OFFERED, REQUESTED, SLICES};
 
 /// Longest message in octets.
 pub const LONGEST: usize = 2048;
-
-/// Most slices of a subscription that a message has.
-pub const SLICES: usize = 16;
-
-/// Most slices that a UE asks for, or may use (TS 24.501, 9.11.3.37).
-pub const REQUESTED: usize = 8;
-
-/// Most slices of a UE that its gNB offers: those that it asks for, and those of its subscription.
-pub const OFFERED: usize = REQUESTED + SLICES;
 
 /// Most data networks of a slice that a message has.
 pub const DNNS: usize = 8;
@@ -528,6 +521,45 @@ messages! {
         /// Those.
         rejected: [Snssai; REQUESTED],
     }
+    /// An NF to the NRF: it is there, and it serves this alone.
+    59 RegisterNf "Nnrf_NFManagement_NFRegister Request" {
+        /// The first part of its profile.
+        profile: NfProfile,
+    }
+    /// NRF to an NF.
+    60 NfRegistered "Nnrf_NFManagement_NFRegister Response" {
+        /// Seconds between heart-beats; 0 for none.
+        heart_beat_s: U16,
+    }
+    /// An NF to the NRF: it serves this, too.
+    61 ServeMore "Nnrf_NFManagement_NFUpdate Request (served)" {
+        /// Who.
+        instance: NfInstance,
+        /// A further part of its profile.
+        served: Served,
+    }
+    /// An NF to the NRF: it is still there.
+    62 HeartBeat "Nnrf_NFManagement_NFUpdate Request (heart-beat)" {
+        /// Who.
+        instance: NfInstance,
+        /// Percent of what it can take.
+        load: u8,
+    }
+    /// An NF to the NRF: it goes.
+    63 DeregisterNf "Nnrf_NFManagement_NFDeregister Request" {
+        /// Who.
+        instance: NfInstance,
+    }
+    /// AMF to NRF: who can do it.
+    64 DiscoverNfs "Nnrf_NFDiscovery_Request Request" {
+        /// What is to be done.
+        query: NfQuery,
+    }
+    /// NRF to AMF.
+    65 NfsDiscovered "Nnrf_NFDiscovery_Request Response" {
+        /// Those, best first.
+        found: NfsFound,
+    }
 }
 
 impl SmContextUpdated {
@@ -556,6 +588,7 @@ impl fmt::Debug for Message {
         match self {
             Self::Failure(failure) => write!(f, "Failure ({:?})", failure.problem),
             Self::Transferred(answer) => write!(f, "{} ({:?})", self.name(), answer.cause),
+            Self::NfsDiscovered(answer) => write!(f, "{} ({})", self.name(), answer.found),
             message => f.write_str(message.name()),
         }
     }

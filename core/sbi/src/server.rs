@@ -126,6 +126,7 @@ pub fn name(nf: Nf) -> &'static str {
         Nf::Smf => "SMF",
         Nf::Pcf => "PCF",
         Nf::Nssf => "NSSF",
+        Nf::Nrf => "NRF",
     }
 }
 

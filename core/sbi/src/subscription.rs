@@ -2,7 +2,8 @@
 
 use sluice_ids::{Dnn, Snssai};
 
-use crate::message::{AccessAndMobility, DNNS, SLICES, SmfSelection};
+use crate::message::{AccessAndMobility, DNNS, SmfSelection};
+use crate::slices::SLICES;
 
 impl SmfSelection {
     /// Of data networks, the default one first.

@@ -123,6 +123,18 @@ impl Config {
         }
     }
 
+    /// What each UPF serves of the data networks; one that serves none of them is left out.
+    pub(crate) fn served(&self) -> Vec<(Vec<Snssai>, Vec<Dnn>, Vec<Tai>)> {
+        let of_upf = |upf: &UpfConfig| {
+            let all = self.networks.iter().map(|one| one.dnn);
+            let dnns = all.filter(|dnn| upf.networks.is_empty() || upf.networks.contains(dnn));
+            (upf.slices.clone(), dnns.collect(), upf.areas.clone())
+        };
+        let all = self.upfs.iter().map(of_upf);
+        all.filter(|(_, dnns, _): &(_, Vec<Dnn>, _)| !dnns.is_empty())
+            .collect()
+    }
+
     pub(crate) fn network(&self, dnn: &Dnn) -> Option<&NetworkConfig> {
         self.networks.iter().find(|one| one.dnn == *dnn)
     }

@@ -43,7 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
-use sluice_ids::Supi;
+use sluice_ids::{Dnn, Snssai, Supi, Tai};
 use sluice_n1::{PduAddress, SessionCause};
 use sluice_sbi::{
     Effect, Input, Instant, Message, NetworkFunction, Now, Poll, Problem, RequestId, TaskId, Tasks,
@@ -96,6 +96,17 @@ impl Smf {
     /// How many sessions there are.
     pub fn sessions(&self) -> usize {
         self.state.borrow().sessions.len()
+    }
+
+    /// Percent of the sessions that there is room for.
+    pub fn load(&self) -> u8 {
+        (self.sessions() * 100 / limits::SESSIONS) as u8
+    }
+
+    /// What is served, by each UPF: slices, which are all if there are none, data networks, and tracking
+    /// areas, which are all if there are none.
+    pub fn served(&self) -> Vec<(Vec<Snssai>, Vec<Dnn>, Vec<Tai>)> {
+        self.state.borrow().config.served()
     }
 
     /// How much is kept of sessions, by what it is: all of it is nothing when there are none.

@@ -7,16 +7,19 @@
 
 pub mod contexts;
 mod flows;
+mod repository;
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 use contexts::ContextStore;
+use repository::Registrations;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_core_smf::{ChargingRecord, Smf};
 use sluice_ids::Supi;
 use sluice_n2::Overload;
+use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::{
@@ -62,6 +65,8 @@ enum Queued {
     Request(RequestId, Message),
     Reply(CallId, Message),
     Committed(CommitId),
+    /// The NRF's answer about a registration.
+    Registered(Message),
 }
 
 /// Keys and values that are to be stored for good; no value takes a key away.
@@ -82,6 +87,8 @@ pub struct Core {
     udr: Udr,
     /// It serves the slices that the AMF serves.
     nssf: Nssf,
+    nrf: Nrf,
+    registrations: Registrations,
     /// None of a core without sessions.
     smf: Option<Smf>,
     /// None of a core whose sessions have their default flows alone.
@@ -117,6 +124,8 @@ impl Core {
             udm,
             udr,
             nssf,
+            nrf: Nrf::default(),
+            registrations: Registrations::default(),
             smf: None,
             pcf: None,
             queue: VecDeque::new(),
@@ -182,7 +191,17 @@ impl Core {
 
     /// Deadlines may have come.
     pub fn time(&mut self, now: Now) {
-        for nf in [Nf::Amf, Nf::Ausf, Nf::Udm, Nf::Udr, Nf::Smf, Nf::Pcf] {
+        // Heart-beats come before the NRF misses them.
+        self.go_on(now);
+        for nf in [
+            Nf::Amf,
+            Nf::Ausf,
+            Nf::Udm,
+            Nf::Udr,
+            Nf::Smf,
+            Nf::Pcf,
+            Nf::Nrf,
+        ] {
             self.turn(now, nf, Input::Time);
         }
     }
@@ -195,6 +214,8 @@ impl Core {
             self.udm.next_deadline(),
             self.udr.next_deadline(),
             self.smf.as_ref().map_or(Instant::NEVER, Smf::next_deadline),
+            self.nrf.next_deadline(),
+            self.registrations.next_deadline(),
         ]
         .into_iter()
         .min()
@@ -261,6 +282,7 @@ impl Core {
         let slices = slices_of(&config.plmns);
         self.amf.reconfigure(now, config, &mut effects)?;
         self.nssf.reconfigure(slices);
+        self.update_registrations();
         self.follow(now, Nf::Amf, effects);
         Ok(())
     }
@@ -300,6 +322,7 @@ impl Core {
         if let Some(smf) = &mut self.smf {
             smf.reconfigure(now, config, &mut effects)?;
         }
+        self.update_registrations();
         self.follow(now, Nf::Smf, effects);
         Ok(())
     }
@@ -309,6 +332,10 @@ impl Core {
     pub fn end(&mut self, now: Now, releases_sessions: bool) {
         let mut effects = Vec::new();
         self.amf.end(now, &mut effects);
+        self.deregister_nf(Nf::Amf);
+        if releases_sessions {
+            self.deregister_nf(Nf::Smf);
+        }
         self.follow(now, Nf::Amf, effects);
         let mut effects = Vec::new();
         if let Some(smf) = self.smf.as_mut().filter(|_| releases_sessions) {
@@ -412,14 +439,24 @@ impl Core {
         self.go_on(now);
     }
 
+    /// What waits longest, after what registrations have to say.
+    fn next_queued(&mut self, now: Now) -> Option<(Nf, Queued)> {
+        self.speak_of_registrations(now);
+        self.queue.pop_front()
+    }
+
     /// What is in the queue, and what follows from it.
     fn go_on(&mut self, now: Now) {
         loop {
-            while let Some((nf, queued)) = self.queue.pop_front() {
+            while let Some((nf, queued)) = self.next_queued(now) {
                 let input = match queued {
                     Queued::Request(id, message) => Input::Request { id, message },
                     Queued::Reply(call, message) => Input::Reply { call, message },
                     Queued::Committed(id) => Input::Committed(id),
+                    Queued::Registered(message) => {
+                        self.registrations.heard(nf, message);
+                        continue;
+                    }
                 };
                 self.handle(now, nf, input);
             }
@@ -466,6 +503,7 @@ impl Core {
             Nf::Udm => &mut self.udm,
             Nf::Udr => &mut self.udr,
             Nf::Nssf => &mut self.nssf,
+            Nf::Nrf => &mut self.nrf,
             Nf::Smf => match &mut self.smf {
                 Some(smf) => smf,
                 None => return self.refuse(&input),
@@ -491,6 +529,8 @@ impl Core {
 
     fn carry_out(&mut self, from: Nf, effect: Effect) {
         match effect {
+            Effect::Call { to, .. } if self.registrations.are_apart(from, to) => {}
+            Effect::Answer { id, .. } if self.registrations.are_apart(from, id.from) => {}
             Effect::Call {
                 to, call, message, ..
             } => {
@@ -498,8 +538,11 @@ impl Core {
                     .push_back((to, Queued::Request(RequestId { from, call }, message)));
             }
             Effect::Answer { id, message } => {
-                self.queue
-                    .push_back((id.from, Queued::Reply(id.call, message)));
+                let queued = match repository::is_of_registration(id.call) {
+                    true => Queued::Registered(message),
+                    false => Queued::Reply(id.call, message),
+                };
+                self.queue.push_back((id.from, queued));
             }
             Effect::N2 {
                 association,

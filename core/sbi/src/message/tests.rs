@@ -1,4 +1,6 @@
 use super::*;
+use crate::effect::Nf;
+use crate::nrf::Found;
 use proptest::prelude::*;
 
 fn tai() -> Tai {
@@ -23,9 +25,24 @@ fn a_message_is_read_as_it_was_written() {
         (selection.requested(), selection.offered()),
         (&both[..], &both[1..])
     );
+    let instance = NfInstance::of([7; 16]);
+    let served = Served::new(&both, &[Dnn::new("internet").expect("a name")], &[tai()]);
+    let profile = NfProfile::new(instance, Nf::Smf, &[tai().plmn], served);
+    assert_eq!(profile.plmns(), [tai().plmn]);
+    let query = NfQuery::new(Nf::Smf, Some(both[1]), None, Some(tai()));
+    assert!(served.serves(&query) && served.is_in(&query));
+    let found = Found {
+        instance,
+        priority: 1.into(),
+        capacity: 2.into(),
+        load: 3,
+    };
     for message in [
         Message::from(subscription),
         Done::ALL.into(),
+        RegisterNf { profile }.into(),
+        DiscoverNfs::from(query).into(),
+        NfsDiscovered::from(NfsFound::new(60, &[found])).into(),
         selection.into(),
         SlicesSelected::new(&[slices[0].0], &[(slices[1].0, true)]).into(),
         Problem::UserNotFound.into(),
@@ -68,7 +85,7 @@ fn keys_are_not_printed() {
 proptest! {
     #[test]
     fn any_octets_are_a_message_or_none(
-        number in 0u8..64,
+        number in 0u8..68,
         octets in proptest::collection::vec(any::<u8>(), 0..2048),
     ) {
         let octets = [&[0, number][..], &octets].concat();
@@ -80,6 +97,13 @@ proptest! {
             if let Message::SelectSlices(one) = message {
                 prop_assert!(one.subscribed().count() <= SLICES && one.requested().len() <= REQUESTED);
                 prop_assert!(one.offered().len() <= OFFERED);
+            }
+            if let Message::RegisterNf(one) = message {
+                prop_assert!(one.profile.plmns().len() <= crate::nrf::PLMNS);
+                prop_assert!(one.profile.served.dnns().len() <= DNNS);
+            }
+            if let Message::NfsDiscovered(one) = message {
+                prop_assert!(one.found.all().len() <= crate::nrf::FOUND);
             }
             if let Message::SlicesSelected(one) = message {
                 prop_assert!(one.rejected().count() <= REQUESTED && one.allowed().len() <= REQUESTED);

@@ -1,0 +1,368 @@
+//! Profiles of network functions, and what an NRF is asked and answers (TS 29.510).
+
+use std::fmt;
+
+use sluice_ids::{Dnn, Plmn, Snssai, Tai};
+use zerocopy::big_endian::{U16, U32};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
+
+use crate::effect::Nf;
+use crate::message::{DNNS, DiscoverNfs, NfsDiscovered};
+use crate::slices::SLICES;
+
+/// Most tracking areas of a part of a profile.
+pub const AREAS: usize = 16;
+
+/// Most PLMNs of a profile: those that an AMF serves.
+pub const PLMNS: usize = 12;
+
+/// Most instances that one discovery finds.
+pub const FOUND: usize = 8;
+
+/// Who a network function is: a UUID (TS 29.510, 6.1.6.3.2; RFC 9562).
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
+)]
+#[repr(transparent)]
+pub struct NfInstance([u8; 16]);
+
+impl NfInstance {
+    /// Of octets of its maker's choice: six bits of them are the version, 8, and the variant.
+    pub fn of(mut octets: [u8; 16]) -> Self {
+        octets[6] = octets[6] & 0x0f | 0x80;
+        octets[8] = octets[8] & 0x3f | 0x80;
+        Self(octets)
+    }
+}
+
+impl fmt::Display for NfInstance {
+    /// `736c7569-6365-8000-8000-00f110010101`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, octet) in self.0.iter().enumerate() {
+            if matches!(at, 4 | 6 | 8 | 10) {
+                f.write_str("-")?;
+            }
+            write!(f, "{octet:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for NfInstance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A part of what a network function serves: each of these slices with each of these data networks in each
+/// of these tracking areas (SmfInfo: TS 29.510, 6.1.6.2.12).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Served {
+    slices: u8,
+    slice: [Snssai; SLICES],
+    dnns: u8,
+    dnn: [Dnn; DNNS],
+    areas: u8,
+    area: [Tai; AREAS],
+}
+
+/// The first of these for which there is room.
+fn put<T: Copy>(room: &mut [T], from: &[T]) -> u8 {
+    let number = from.len().min(room.len());
+    room[..number].copy_from_slice(&from[..number]);
+    number as u8
+}
+
+impl Served {
+    /// The first 16 slices, 8 data networks and 16 areas of these; an empty list stands for all there are.
+    pub fn new(slices: &[Snssai], dnns: &[Dnn], areas: &[Tai]) -> Self {
+        let mut served: Self = FromZeros::new_zeroed();
+        served.slices = put(&mut served.slice, slices);
+        served.dnns = put(&mut served.dnn, dnns);
+        served.areas = put(&mut served.area, areas);
+        served
+    }
+
+    /// Slices; none are all.
+    pub fn slices(&self) -> &[Snssai] {
+        &self.slice[..usize::from(self.slices).min(SLICES)]
+    }
+
+    /// Data networks; none are all.
+    pub fn dnns(&self) -> &[Dnn] {
+        &self.dnn[..usize::from(self.dnns).min(DNNS)]
+    }
+
+    /// Tracking areas; none are all.
+    pub fn areas(&self) -> &[Tai] {
+        &self.area[..usize::from(self.areas).min(AREAS)]
+    }
+
+    /// Whether what is asked for is served, but for where.
+    pub fn serves(&self, query: &NfQuery) -> bool {
+        is_any_or(self.slices(), query.slice()) && is_any_or(self.dnns(), query.dnn())
+    }
+
+    /// Whether the tracking area is one of these.
+    pub fn is_in(&self, query: &NfQuery) -> bool {
+        is_any_or(self.areas(), query.area())
+    }
+}
+
+/// Whether it is not asked for, all there are do, or it is one of these.
+fn is_any_or<T: PartialEq>(all: &[T], one: Option<T>) -> bool {
+    one.is_none_or(|one| all.is_empty() || all.contains(&one))
+}
+
+/// Who a network function is, and a part of what it serves (NFProfile: TS 29.510, 6.1.6.2.2).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct NfProfile {
+    /// Who.
+    pub instance: NfInstance,
+    /// What it is.
+    pub kind: Nf,
+    /// The one with the lowest is taken first.
+    pub priority: U16,
+    /// Its weight among those of a priority.
+    pub capacity: U16,
+    /// Percent of what it can take.
+    pub load: u8,
+    plmns: u8,
+    plmn: [Plmn; PLMNS],
+    /// The first part of what it serves.
+    pub served: Served,
+}
+
+impl NfProfile {
+    /// Of an instance in these PLMNs, the first 12; none are all. It has no load yet.
+    pub fn new(instance: NfInstance, kind: Nf, plmns: &[Plmn], served: Served) -> Self {
+        let mut plmn: [Plmn; PLMNS] = FromZeros::new_zeroed();
+        let number = put(&mut plmn, plmns);
+        Self {
+            instance,
+            kind,
+            priority: 0.into(),
+            capacity: 100.into(),
+            load: 0,
+            plmns: number,
+            plmn,
+            served,
+        }
+    }
+
+    /// The same with so much load, in percent.
+    #[must_use]
+    pub fn with_load(mut self, load: u8) -> Self {
+        self.load = load;
+        self
+    }
+
+    /// PLMNs in which it serves; none are all.
+    pub fn plmns(&self) -> &[Plmn] {
+        &self.plmn[..usize::from(self.plmns).min(PLMNS)]
+    }
+}
+
+/// What is to be done by whoever is looked for (TS 29.510, 6.2.3.2.3.1).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct NfQuery {
+    /// What it is.
+    pub target: Nf,
+    by_slice: bool,
+    slice: Snssai,
+    by_dnn: bool,
+    dnn: Dnn,
+    by_area: bool,
+    area: Tai,
+}
+
+impl NfQuery {
+    /// Of what is asked for.
+    pub fn new(target: Nf, slice: Option<Snssai>, dnn: Option<Dnn>, area: Option<Tai>) -> Self {
+        Self {
+            target,
+            by_slice: slice.is_some(),
+            slice: slice.unwrap_or_else(|| Snssai::new(0, None)),
+            by_dnn: dnn.is_some(),
+            dnn: dnn.unwrap_or(Dnn::NONE),
+            by_area: area.is_some(),
+            area: area.unwrap_or_else(FromZeros::new_zeroed),
+        }
+    }
+
+    /// In which slice, if that matters.
+    pub fn slice(&self) -> Option<Snssai> {
+        self.by_slice.then_some(self.slice)
+    }
+
+    /// For which data network, if that matters.
+    pub fn dnn(&self) -> Option<Dnn> {
+        self.by_dnn.then_some(self.dnn)
+    }
+
+    /// Where, if that matters.
+    pub fn area(&self) -> Option<Tai> {
+        self.by_area.then_some(self.area)
+    }
+}
+
+/// How an instance stands (NFStatus: TS 29.510, 6.1.6.3.7).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum NfStatus {
+    /// REGISTERED: it is discovered.
+    Registered,
+    /// SUSPENDED: it has missed its heart-beats, and is not.
+    Suspended,
+}
+
+impl NfStatus {
+    /// As the TS has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Registered => "REGISTERED",
+            Self::Suspended => "SUSPENDED",
+        }
+    }
+}
+
+/// Why none is found (NoProfileMatchReason: TS 29.510, 6.2.6.3.10).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum NoMatch {
+    /// Some are.
+    Matched = 0,
+    /// None of the type is registered.
+    NotRegistered = 1,
+    /// Those that do it have missed their heart-beats.
+    Suspended = 2,
+    /// None does it in the slice and the data network.
+    NotServed = 3,
+    /// None of those that do it is for the tracking area.
+    NotInArea = 4,
+}
+
+/// An instance that was found.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Found {
+    /// Who.
+    pub instance: NfInstance,
+    /// The one with the lowest is taken first.
+    pub priority: U16,
+    /// Its weight among those of a priority.
+    pub capacity: U16,
+    /// Percent of what it can take.
+    pub load: u8,
+}
+
+/// What a discovery finds (SearchResult: TS 29.510, 6.2.6.2.2).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct NfsFound {
+    /// Seconds for which that may be taken to be so.
+    pub validity_s: U32,
+    /// Why there is none.
+    pub reason: NoMatch,
+    number: u8,
+    found: [Found; FOUND],
+}
+
+impl NfsFound {
+    /// The first 8 of these, best first; they are so for this many seconds.
+    pub fn new(validity_s: u32, all: &[Found]) -> Self {
+        let mut found: [Found; FOUND] = FromZeros::new_zeroed();
+        let number = put(&mut found, all);
+        Self {
+            validity_s: validity_s.into(),
+            reason: NoMatch::Matched,
+            number,
+            found,
+        }
+    }
+
+    /// None is found.
+    pub fn none(reason: NoMatch) -> Self {
+        Self {
+            reason,
+            ..Self::new(0, &[])
+        }
+    }
+
+    /// Those, best first.
+    pub fn all(&self) -> &[Found] {
+        &self.found[..usize::from(self.number).min(FOUND)]
+    }
+}
+
+impl fmt::Display for NfsFound {
+    /// `1 found, for 60 s`, or why there is none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.all().len() {
+            0 => write!(f, "none: {:?}", self.reason),
+            number => write!(f, "{number} found, for {} s", self.validity_s.get()),
+        }
+    }
+}
+
+impl From<NfQuery> for DiscoverNfs {
+    fn from(query: NfQuery) -> Self {
+        Self { query }
+    }
+}
+
+impl From<NfsFound> for NfsDiscovered {
+    fn from(found: NfsFound) -> Self {
+        Self { found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_is_a_uuid_of_its_makers_choice() {
+        let instance = NfInstance::of([0xff; 16]);
+        assert_eq!(instance.to_string(), "ffffffff-ffff-8fff-bfff-ffffffffffff");
+    }
+
+    #[test]
+    fn what_is_not_named_is_served_wherever_it_is() {
+        let slice = Snssai::new(1, None);
+        let dnn = Dnn::new("internet").expect("a name");
+        let served = Served::new(&[slice], &[], &[]);
+        let query = |slice, dnn| NfQuery::new(Nf::Smf, slice, dnn, None);
+        assert!(served.serves(&query(Some(slice), Some(dnn))));
+        assert!(served.serves(&query(None, None)));
+        assert!(!served.serves(&query(Some(Snssai::new(2, None)), Some(dnn))));
+        // A list that is too long is cut, and never read beyond its end.
+        let served = Served::new(&[slice; 40], &[dnn; 40], &[]);
+        assert_eq!((served.slices().len(), served.dnns().len()), (SLICES, DNNS));
+    }
+}
