@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use sluice_core_smf::{Config, Smf, UpfConfig};
 use sluice_ids::{Tac, Tai};
-use sluice_n1::{SessionCause, SessionType};
+use sluice_n1::{Cause, SessionType};
 use sluice_n2::FlowRates;
 use sluice_pcf::{Pcf, Policy, filter};
 use sluice_sbi::{PccRule, RuleName};
@@ -303,5 +303,6 @@ fn a_upf_serves_the_areas_that_it_is_for() {
         ..tai()
     };
     let world = in_area(elsewhere);
-    assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
+    // No SMF is found.
+    assert_refused(&world, Some(Cause::PAYLOAD_NOT_FORWARDED), None);
 }

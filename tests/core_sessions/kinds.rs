@@ -87,11 +87,11 @@ fn what_cannot_be_is_refused_by_its_cause() {
         dnn: Some(dnn(name)),
         ..wanted(SessionType::Ipv4)
     };
-    // Not subscribed: by the AMF. Subscribed, and not known to the SMF: by the SMF.
+    // Not subscribed, and subscribed, but served by no SMF: by the AMF.
     establish(&mut world, 0, 5, &named("secret"));
     assert_refused(&world, Some(Cause::DNN_NOT_SUPPORTED), None);
     establish(&mut world, 0, 5, &named("nowhere"));
-    assert_refused(&world, None, Some(SessionCause::UNKNOWN_DNN));
+    assert_refused(&world, Some(Cause::DNN_NOT_SUPPORTED), None);
     let elsewhere = WantedSession {
         slice: Some(slice(3)),
         ..wanted(SessionType::Ipv4)

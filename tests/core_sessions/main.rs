@@ -6,6 +6,7 @@
 
 mod contexts;
 mod crossings;
+mod discovery;
 mod flows;
 mod followed;
 mod handover;

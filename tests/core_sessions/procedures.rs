@@ -16,6 +16,8 @@ pub const ESTABLISHMENT: &str = "\
 2     UDM  -> UDR   Nudr_DM_Query Request (SMF selection)
 2     UDR  -> UDM   Nudm_SDM_Get Response (SMF selection)
 2     UDM  -> AMF   Nudm_SDM_Get Response (SMF selection)
+2     AMF  -> NRF   Nnrf_NFDiscovery_Request Request
+2     NRF  -> AMF   Nnrf_NFDiscovery_Request Response (1 found, for 60 s)
 3     AMF  -> SMF   Nsmf_PDUSession_CreateSMContext Request
 4     SMF  -> UDM   Nudm_SDM_Get Request (session management)
 4     UDM  -> UDR   Nudr_DM_Query Request (session management)

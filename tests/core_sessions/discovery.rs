@@ -1,0 +1,238 @@
+//! The NRF of a core: who registers, who is discovered, and what the AMF does while the NRF is silent.
+
+use sluice_core_smf::NetworkConfig;
+use sluice_n1::{Cause, SessionCause, SessionType};
+use sluice_sbi::{Nf, NfQuery, NfStatus};
+use sluice_ue::WantedSession;
+
+use crate::harness::*;
+use crate::procedures::ESTABLISHMENT;
+use crate::world::{self, World, dnn, slice, tai};
+
+/// An interval of 10 s; what is found counts for a minute.
+const NRF: sluice_nrf::Config = sluice_nrf::Config {
+    heart_beat_s: 10,
+    validity_s: 60,
+};
+
+fn named(name: &str) -> WantedSession {
+    WantedSession {
+        dnn: Some(dnn(name)),
+        ..wanted(SessionType::Ipv4)
+    }
+}
+
+/// With heart-beats.
+fn beating() -> World {
+    let core = world::core(world::config(), true);
+    let smf = sluice_core_smf::Smf::new(smf_config()).unwrap();
+    begin(core.with_smf(smf).with_nrf(NRF), &[1])
+}
+
+fn status(world: &World, nf: Nf) -> Option<NfStatus> {
+    let mut profiles = world.core.nrf().profiles();
+    let one = profiles.find(|one| one.profile.kind == nf)?;
+    Some(one.status)
+}
+
+/// Told to operators since the last call, of UEs or functions whose name has this.
+fn refused(world: &mut World, who: &str) -> Vec<String> {
+    let refused = world.core.take_refused().into_iter();
+    let of_who = refused.filter(|one| one.who.contains(who));
+    of_who.map(|one| one.to_string()).collect()
+}
+
+#[test]
+fn functions_register_at_the_start_with_what_they_serve() {
+    let world = world(&[]);
+    let all = [
+        Nf::Amf,
+        Nf::Ausf,
+        Nf::Udm,
+        Nf::Udr,
+        Nf::Smf,
+        Nf::Nssf,
+        Nf::Pcf,
+    ];
+    let mut kinds: Vec<Nf> = world
+        .core
+        .nrf()
+        .profiles()
+        .map(|one| one.profile.kind)
+        .collect();
+    kinds.sort();
+    assert_eq!(kinds, all);
+    for one in world.core.nrf().profiles() {
+        assert_eq!(one.status, NfStatus::Registered);
+        assert_eq!(one.profile.plmns(), [world::plmn()]);
+    }
+    let mut profiles = world.core.nrf().profiles();
+    let smf = profiles.find(|one| one.profile.kind == Nf::Smf).unwrap();
+    assert_eq!(smf.served.len(), 1);
+    assert_eq!(smf.served[0].slices(), [slice(1), slice(2)]);
+    assert_eq!(smf.served[0].dnns(), [dnn("internet"), dnn("lab")]);
+    assert_eq!(smf.served[0].areas(), []);
+    let amf = NfQuery::new(Nf::Amf, Some(slice(1)), None, Some(tai()));
+    let mut profiles = world.core.nrf().profiles();
+    let known = profiles.find(|one| one.profile.kind == Nf::Amf).unwrap();
+    assert!(known.served[0].serves(&amf) && known.served[0].is_in(&amf));
+    assert_eq!(known.served[0].areas(), [tai()]);
+}
+
+#[test]
+fn a_second_session_of_the_same_kind_asks_the_nrf_nothing() {
+    let mut world = world(&[1, 2]);
+    establish(&mut world, 0, 5, &named("internet"));
+    assert_eq!(world.ladder.to_string(), ESTABLISHMENT);
+    world.ladder.0.clear();
+    establish(&mut world, 1, 5, &named("internet"));
+    let is_other = |line: &&str| !line.contains("NRF");
+    let expected: Vec<&str> = ESTABLISHMENT.lines().filter(is_other).collect();
+    let ladder = world.ladder.to_string();
+    assert_eq!(ladder.lines().collect::<Vec<_>>(), expected);
+    let counters = world.core.amf().counters();
+    assert_eq!((counters.smfs_by_nrf, counters.smfs_by_cache), (1, 1));
+    // Of another data network it is.
+    establish(&mut world, 1, 6, &named("lab"));
+    assert_eq!(world.core.amf().counters().smfs_by_nrf, 2);
+    assert_eq!(world.core.smf().unwrap().sessions(), 3);
+    // What was found does not count for ever.
+    world.now.instant = world.now.instant.plus_ms(60_000);
+    establish(&mut world, 0, 7, &named("internet"));
+    assert_eq!(world.core.amf().counters().smfs_by_nrf, 3);
+}
+
+#[test]
+fn an_smf_that_misses_its_heart_beats_is_suspended_and_not_discovered_until_it_is_back() {
+    let mut world = beating();
+    pass(&mut world, 40);
+    assert_eq!(status(&world, Nf::Smf), Some(NfStatus::Registered));
+    assert!(world.core.nrf().counters().missed.is_empty());
+    world.core.cut_off(&[Nf::Smf]);
+    pass(&mut world, 40);
+    assert_eq!(status(&world, Nf::Smf), Some(NfStatus::Suspended));
+    assert_eq!(status(&world, Nf::Amf), Some(NfStatus::Registered));
+    assert_eq!(world.core.nrf().counters().suspended, 1);
+    assert!(world.core.nrf().counters().missed[&Nf::Smf] >= 2);
+    let told = refused(&mut world, "SMF");
+    assert!(told[0].contains("it is suspended"), "{told:?}");
+    establish(&mut world, 0, 5, &named("internet"));
+    assert_refused(&world, Some(Cause::PAYLOAD_NOT_FORWARDED), None);
+    let told = refused(&mut world, "imsi");
+    assert!(told[0].contains("missed its heart-beats"), "{told:?}");
+    assert_eq!(world.core.amf().counters().no_smf, 1);
+    // It is reached again.
+    world.core.cut_off(&[]);
+    pass(&mut world, 20);
+    assert_eq!(status(&world, Nf::Smf), Some(NfStatus::Registered));
+    establish(&mut world, 0, 5, &named("internet"));
+    assert!(world.ue(0).sessions().get(5).is_some());
+}
+
+#[test]
+fn an_smf_that_stays_away_is_forgotten_and_registers_anew_when_it_is_back() {
+    let mut world = beating();
+    world.core.cut_off(&[Nf::Smf]);
+    pass(&mut world, 120);
+    assert_eq!(status(&world, Nf::Smf), None);
+    assert_eq!(world.core.nrf().counters().forgotten, 1);
+    establish(&mut world, 0, 5, &named("internet"));
+    let told = refused(&mut world, "imsi");
+    assert!(told[0].contains("no SMF is registered"), "{told:?}");
+    world.core.cut_off(&[]);
+    pass(&mut world, 20);
+    assert_eq!(status(&world, Nf::Smf), Some(NfStatus::Registered));
+    assert_eq!(world.core.nrf().counters().unknown, 1);
+    establish(&mut world, 0, 5, &named("internet"));
+    assert!(world.ue(0).sessions().get(5).is_some());
+}
+
+#[test]
+fn while_the_nrf_is_silent_the_last_answer_counts_and_else_the_default_smf() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 1, &named("internet"));
+    world.core.cut_off(&[Nf::Nrf]);
+    // What it has answered is still valid.
+    establish(&mut world, 0, 2, &named("internet"));
+    assert_eq!(world.core.amf().counters().smfs_by_cache, 1);
+    world.now.instant = world.now.instant.plus_ms(60_000);
+    establish(&mut world, 0, 3, &named("internet"));
+    assert!(world.ue(0).sessions().get(3).is_none());
+    while world.ue(0).sessions().get(3).is_none() {
+        assert!(world.wait());
+    }
+    assert_eq!(world.core.amf().counters().smfs_by_old_answer, 1);
+    // It is not asked again at once.
+    establish(&mut world, 0, 4, &named("lab"));
+    assert_eq!(world.core.amf().counters().smfs_by_default, 1);
+    assert!(world.ue(0).sessions().get(4).is_some());
+    // The SMF says itself what it does not serve.
+    establish(&mut world, 0, 5, &named("nowhere"));
+    assert_refused(&world, None, Some(SessionCause::UNKNOWN_DNN));
+    // It is asked again after a while.
+    world.core.cut_off(&[]);
+    world.now.instant = world.now.instant.plus_ms(10_000);
+    establish(&mut world, 0, 6, &named("lab"));
+    assert_eq!(world.core.amf().counters().smfs_by_nrf, 2);
+}
+
+#[test]
+fn without_a_default_smf_there_is_none_while_the_nrf_is_silent() {
+    let mut config = world::config();
+    config.default_smf = false;
+    let mut world = world_of(config, &[1]);
+    world.core.cut_off(&[Nf::Nrf]);
+    establish(&mut world, 0, 5, &named("internet"));
+    assert!(world.wait());
+    let cause = Cause::INSUFFICIENT_RESOURCES_FOR_SLICE_AND_DNN;
+    assert_refused(&world, Some(cause), None);
+    let told = refused(&mut world, "imsi");
+    assert!(told[0].contains("nrf.default_smf"), "{told:?}");
+}
+
+#[test]
+fn an_smf_that_did_not_answer_is_looked_for_anew() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 1, &named("internet"));
+    world.core.cut_off(&[Nf::Smf]);
+    establish(&mut world, 0, 2, &named("internet"));
+    assert!(world.wait());
+    assert!(world.ue(0).sessions().get(2).is_none());
+    world.core.cut_off(&[]);
+    establish(&mut world, 0, 3, &named("internet"));
+    assert!(world.ue(0).sessions().get(3).is_some());
+    let counters = world.core.amf().counters();
+    assert_eq!((counters.smfs_by_nrf, counters.smfs_by_cache), (2, 1));
+}
+
+#[test]
+fn a_new_data_network_works_at_once_after_a_reload() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &named("nowhere"));
+    assert_refused(&world, Some(Cause::DNN_NOT_SUPPORTED), None);
+    let told = refused(&mut world, "imsi");
+    let why = "no SMF serves the data network nowhere in the slice 1";
+    assert!(told[0].contains(why), "{told:?}");
+    let mut config = smf_config();
+    config.networks.push(NetworkConfig {
+        instance: "internet".to_owned(),
+        ..NetworkConfig::new(dnn("nowhere"))
+    });
+    world.core.reconfigure_smf(world.now, config).unwrap();
+    let query = NfQuery::new(Nf::Smf, Some(slice(1)), Some(dnn("nowhere")), Some(tai()));
+    let mut profiles = world.core.nrf().profiles();
+    assert!(profiles.any(|one| one.served.iter().any(|part| part.serves(&query))));
+    drop(profiles);
+    establish(&mut world, 0, 5, &named("nowhere"));
+    assert!(world.ue(0).sessions().get(5).is_some());
+}
+
+#[test]
+fn functions_that_go_deregister() {
+    let mut world = world(&[1]);
+    world.core.end(world.now, true);
+    assert_eq!(status(&world, Nf::Amf), None);
+    assert_eq!(status(&world, Nf::Smf), None);
+    assert_eq!(status(&world, Nf::Udm), Some(NfStatus::Registered));
+    assert_eq!(world.core.nrf().counters().deregistrations, 2);
+}
