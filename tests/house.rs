@@ -56,12 +56,10 @@ const FLOORS: &[&[&str]] = &[
     &["sluice-tests", "sluice-fuzz"],
 ];
 
-/// What must stay off the packet path: whoever logs, waits or allocates per packet needs one of
-/// these first.
+/// What must stay off the packet path: whoever logs, waits or allocates needs one of these first.
 const NOT_ON_THE_PATH: &[&str] = &["tracing", "log", "tokio", "serde", "sluice-host"];
 
-/// The core and its protocols: time and random numbers are handed in, octets come and go by the
-/// caller.
+/// The core and its protocols: time and random numbers are handed in, octets come and go.
 const CORE: &[(&str, &str)] = &[
     ("sluice-ids", "proto/ids"),
     ("sluice-security", "proto/security"),

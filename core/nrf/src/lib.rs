@@ -146,7 +146,7 @@ impl Nrf {
                     _ => &mut self.counters.found,
                 };
                 *results.entry(request.query.target).or_default() += 1;
-                NfsDiscovered::from(found).into()
+                NfsDiscovered { found }.into()
             }
             _ => Problem::Protocol.into(),
         }

@@ -1,7 +1,6 @@
 //! Calls to other network functions: names, deadlines, and which answer fits which request.
 
-use crate::effect::Nf;
-use crate::field::Problem;
+use crate::field::{Nf, Problem};
 use crate::message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
     AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,

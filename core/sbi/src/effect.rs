@@ -1,67 +1,13 @@
 //! Inputs and effects of a network function.
 
-use core::net::SocketAddr;
-use std::fmt;
-
-use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
-
 use crate::call::CallId;
+use crate::field::Nf;
 use crate::ladder::Line;
 use crate::message::Message;
 use crate::refused::Refused;
 use crate::seen::Seen;
 use crate::time::{Instant, Now};
-
-/// A kind of network function. There is one of each in a box.
-#[derive(
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Debug,
-    TryFromBytes,
-    IntoBytes,
-    KnownLayout,
-    Immutable,
-    Unaligned,
-)]
-#[repr(u8)]
-pub enum Nf {
-    /// Access and mobility.
-    Amf = 1,
-    /// Authentication server.
-    Ausf = 2,
-    /// Unified data management.
-    Udm = 3,
-    /// Unified data repository.
-    Udr = 4,
-    /// Session management.
-    Smf = 5,
-    /// Network slice selection.
-    Nssf = 6,
-    /// Policy control.
-    Pcf = 7,
-    /// Network repository.
-    Nrf = 8,
-}
-
-impl fmt::Display for Nf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Amf => "AMF",
-            Self::Ausf => "AUSF",
-            Self::Udm => "UDM",
-            Self::Udr => "UDR",
-            Self::Smf => "SMF",
-            Self::Pcf => "PCF",
-            Self::Nssf => "NSSF",
-            Self::Nrf => "NRF",
-        })
-    }
-}
+use core::net::SocketAddr;
 
 /// A gNB's association, as whoever has the sockets names it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,8 +1,73 @@
 //! Fields that messages between network functions have in common: each an octet that is checked, or
 //! a few.
 
+use std::fmt;
+
 use sluice_ids::{Suci, Supi};
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
+
+/// Most slices of a subscription that a message has.
+pub const SLICES: usize = 16;
+
+/// Most slices that a UE asks for, or may use (TS 24.501, 9.11.3.37).
+pub const REQUESTED: usize = 8;
+
+/// Most slices of a UE that its gNB offers: those that it asks for, and those of its subscription.
+pub const OFFERED: usize = REQUESTED + SLICES;
+
+/// Most data networks of a slice that a message has.
+pub const DNNS: usize = 8;
+
+/// A kind of network function. There is one of each in a box.
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    TryFromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
+)]
+#[repr(u8)]
+pub enum Nf {
+    /// Access and mobility.
+    Amf = 1,
+    /// Authentication server.
+    Ausf = 2,
+    /// Unified data management.
+    Udm = 3,
+    /// Unified data repository.
+    Udr = 4,
+    /// Session management.
+    Smf = 5,
+    /// Network slice selection.
+    Nssf = 6,
+    /// Policy control.
+    Pcf = 7,
+    /// Network repository.
+    Nrf = 8,
+}
+
+impl fmt::Display for Nf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Amf => "AMF",
+            Self::Ausf => "AUSF",
+            Self::Udm => "UDM",
+            Self::Udr => "UDR",
+            Self::Smf => "SMF",
+            Self::Pcf => "PCF",
+            Self::Nssf => "NSSF",
+            Self::Nrf => "NRF",
+        })
+    }
+}
 
 /// Why a request failed.
 #[derive(

@@ -29,17 +29,17 @@ mod time;
 
 pub use call::{Answer, CallId, Calls, Request};
 pub use container::{CONTAINER_OCTETS, Container};
-pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, Nf, RequestId};
+pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
 pub use field::{
-    AuthMethod, AuthResult, Identity, N2Sm, PolicyTrigger, Problem, Removal, Resynchronisation,
-    SimAlgorithm, SmChange, TransferCause,
+    AuthMethod, AuthResult, DNNS, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem, REQUESTED,
+    Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, TransferCause,
 };
 pub use ladder::{Ladder, Line};
 pub use message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
     AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
-    DNNS, DeleteSmPolicy, DeregisterAmf, DeregisterNf, DiscoverNfs, Done, EapOutcome, EapResponse,
+    DeleteSmPolicy, DeregisterAmf, DeregisterNf, DiscoverNfs, Done, EapOutcome, EapResponse,
     Failure, GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection,
     HeartBeat, LONGEST, Message, NfRegistered, NfsDiscovered, NotifyDeregistration,
     NotifySmContext, NotifySmPolicy, NotifySubscription, NotifyTransferFailure,
@@ -58,6 +58,5 @@ pub use pcc::{
 pub use refused::Refused;
 pub use seen::{ReferencePoint, Seen};
 pub use slab::{Key, Slab};
-pub use slices::{OFFERED, REQUESTED, SLICES};
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};

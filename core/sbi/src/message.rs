@@ -12,18 +12,14 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 use crate::container::Container;
 use crate::field::{
-    AuthMethod, AuthResult, Identity, N2Sm, PolicyTrigger, Problem, Removal, Resynchronisation,
-    SimAlgorithm, SmChange, TransferCause,
+    AuthMethod, AuthResult, DNNS, Identity, N2Sm, OFFERED, PolicyTrigger, Problem, REQUESTED,
+    Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, TransferCause,
 };
 use crate::nrf::{NfInstance, NfProfile, NfQuery, NfsFound, Served};
 use crate::pcc::{PccRule, PccRules};
-use crate::slices::{OFFERED, REQUESTED, SLICES};
 
 /// Longest message in octets.
 pub const LONGEST: usize = 2048;
-
-/// Most data networks of a slice that a message has.
-pub const DNNS: usize = 8;
 
 macro_rules! messages {
     ($($(#[$doc:meta])* $number:literal $name:ident $text:literal

@@ -6,9 +6,7 @@ use sluice_ids::{Dnn, Plmn, Snssai, Tai};
 use zerocopy::big_endian::{U16, U32};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
-use crate::effect::Nf;
-use crate::message::{DNNS, DiscoverNfs, NfsDiscovered};
-use crate::slices::SLICES;
+use crate::field::{DNNS, Nf, SLICES};
 
 /// Most tracking areas of a part of a profile.
 pub const AREAS: usize = 16;
@@ -327,18 +325,6 @@ impl fmt::Display for NfsFound {
             0 => write!(f, "none: {:?}", self.reason),
             number => write!(f, "{number} found, for {} s", self.validity_s.get()),
         }
-    }
-}
-
-impl From<NfQuery> for DiscoverNfs {
-    fn from(query: NfQuery) -> Self {
-        Self { query }
-    }
-}
-
-impl From<NfsFound> for NfsDiscovered {
-    fn from(found: NfsFound) -> Self {
-        Self { found }
     }
 }
 

@@ -8,9 +8,9 @@ use std::rc::Rc;
 use sluice_ids::Supi;
 
 use crate::call::{CallId, Calls, Request};
-use crate::effect::{Effect, Input, NetworkFunction, Nf, RequestId};
+use crate::effect::{Effect, Input, NetworkFunction, RequestId};
 use crate::executor::{Handle, Poll, TaskId, Tasks, Wake};
-use crate::field::Problem;
+use crate::field::{Nf, Problem};
 use crate::ladder::Line;
 use crate::message::Message;
 use crate::time::{Instant, Now};

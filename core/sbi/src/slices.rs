@@ -2,19 +2,11 @@
 
 use sluice_ids::{Snssai, Tai};
 
+use crate::field::{OFFERED, REQUESTED, SLICES};
 use crate::message::{SelectSlices, SlicesSelected};
 
-/// Most slices of a subscription that a message has.
-pub const SLICES: usize = 16;
-
-/// Most slices that a UE asks for, or may use (TS 24.501, 9.11.3.37).
-pub const REQUESTED: usize = 8;
-
-/// Most slices of a UE that its gNB offers: those that it asks for, and those of its subscription.
-pub const OFFERED: usize = REQUESTED + SLICES;
-
 /// As many as there is room for, and how many those are.
-pub(crate) fn list<const N: usize>(slices: &[Snssai]) -> (u8, [Snssai; N]) {
+fn list<const N: usize>(slices: &[Snssai]) -> (u8, [Snssai; N]) {
     let mut all = [Snssai::new(0, None); N];
     let number = slices.len().min(N);
     all[..number].copy_from_slice(&slices[..number]);

@@ -2,8 +2,8 @@
 
 use sluice_ids::{Dnn, Snssai};
 
-use crate::message::{AccessAndMobility, DNNS, SmfSelection};
-use crate::slices::SLICES;
+use crate::field::{DNNS, SLICES};
+use crate::message::{AccessAndMobility, SmfSelection};
 
 impl SmfSelection {
     /// Of data networks, the default one first.

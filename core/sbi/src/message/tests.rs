@@ -1,5 +1,5 @@
 use super::*;
-use crate::effect::Nf;
+use crate::field::Nf;
 use crate::nrf::Found;
 use proptest::prelude::*;
 
@@ -41,8 +41,11 @@ fn a_message_is_read_as_it_was_written() {
         Message::from(subscription),
         Done::ALL.into(),
         RegisterNf { profile }.into(),
-        DiscoverNfs::from(query).into(),
-        NfsDiscovered::from(NfsFound::new(60, &[found])).into(),
+        DiscoverNfs { query }.into(),
+        NfsDiscovered {
+            found: NfsFound::new(60, &[found]),
+        }
+        .into(),
         selection.into(),
         SlicesSelected::new(&[slices[0].0], &[(slices[1].0, true)]).into(),
         Problem::UserNotFound.into(),
