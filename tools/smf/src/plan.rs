@@ -52,6 +52,12 @@ pub struct SessionPlan {
     /// Octets that may pass, both directions together, where usage is measured; the UPF tells when they are used up
     /// (VOLQU).
     pub quota_octets: Option<u64>,
+    /// The UPF reports after so many octets of both directions, where usage is measured (VOLTH), and not after as
+    /// many as the dialect has.
+    pub threshold_octets: Option<u64>,
+    /// The UPF reports each time so many seconds have passed, where usage is measured (PERIO), and not in the
+    /// period of the dialect.
+    pub report_period_s: Option<u32>,
     /// The UPF tells when so many packets to the UE were lost, where usage is measured (DROTH).
     pub lost_packets: Option<u64>,
     /// The UPF tells when no packet came for so many seconds (User Plane Inactivity Timer).
@@ -85,6 +91,8 @@ impl SessionPlan {
             flow: None,
             measured: false,
             quota_octets: None,
+            threshold_octets: None,
+            report_period_s: None,
             lost_packets: None,
             inactivity_s: None,
             gnb: None,

@@ -20,6 +20,8 @@ use sluice_port::Packet;
 pub struct Case {
     /// As results are named.
     pub name: &'static str,
+    /// As those of sessions that are not armed are.
+    pub plain_name: &'static str,
     /// What carries the datagrams, honestly.
     pub carried_by: &'static str,
     /// Requests of a lap.

@@ -24,6 +24,7 @@ use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
 use crate::machine;
 use crate::report::{self as common, Judged, Outcome, apart, object, quietest};
+use crate::stats::round;
 use load::Wire;
 use measure::{Case, Figures, HEADS, measure};
 use n4_transport::{Datagrams, Door, SocketWire};
@@ -66,8 +67,38 @@ pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
 }
 
 fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure> {
-    let mut outcomes = Vec::new();
-    let variety = variety(args);
+    let variety = Variety::new(args.peers, args.ambrs);
+    let placement = format!(
+        "N4 loop alone on CPU {}; worker and generator in one thread on CPU {}",
+        cpus.n4, cpus.worker
+    );
+    let plain = series(args, variety, cpus, pool)?;
+    // One after the other: there is memory for the sessions of one.
+    let armed = match args.armed {
+        true => Some(series(args, variety.armed(), cpus, pool)?),
+        false => None,
+    };
+    Ok(conclude(plain, armed, &placement))
+}
+
+/// What came of sessions of one variety.
+struct Series {
+    outcomes: Vec<Outcome>,
+    /// Name and time of the N4 thread for a message, by the way that messages come.
+    busy_ns: Vec<(&'static str, f64)>,
+    flow: Option<Outcome>,
+    json: Value,
+    line: String,
+}
+
+/// All rows of sessions of one variety, and packets through all of them that stand in the end.
+fn series(
+    args: &PfcpArgs,
+    variety: Variety,
+    cpus: Cpus,
+    pool: &MbufPool,
+) -> Result<Series, Failure> {
+    let (mut outcomes, mut busy_ns) = (Vec::new(), Vec::new());
     let fresh = || {
         let packets = pool.clone();
         Box::new(move || packets.alloc())
@@ -77,22 +108,31 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
-    let [port, dpdk, socket, together] = cases(args);
-    let is_asked = |case: &Case| case.name.contains(&args.only);
+    let [port, dpdk, socket, together] = cases(args, variety);
+    let is_asked = |case: &Case| match args.only.as_str() {
+        // Rows of armed sessions belong to those of the others.
+        only if variety.is_armed() => case.plain_name.contains(only) || case.name.contains(only),
+        only => case.name.contains(only),
+    };
+    let mut keep = |case: Case, (outcome, ns)| {
+        outcomes.push(outcome);
+        busy_ns.push((case.name, ns));
+    };
     if is_asked(&port) {
-        outcomes.push(one(&mut world, (&mut door, &mut wire), port)?);
+        keep(port, one(&mut world, (&mut door, &mut wire), port)?);
     }
     if is_asked(&dpdk) {
         let mut n4 = PortDoor(fresh());
-        outcomes.push(one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
+        keep(dpdk, one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
     }
     let sockets = [(socket, Datagrams::Apart), (together, Datagrams::Together)];
     for (case, datagrams) in sockets.into_iter().filter(|(case, _)| is_asked(case)) {
         let (mut n4, mut udp) = SocketWire::pair(pool.clone(), datagrams)?;
-        outcomes.push(one(&mut world, (&mut n4, &mut udp), case)?);
+        keep(case, one(&mut world, (&mut n4, &mut udp), case)?);
     }
     let mut flow = None;
-    if flow::NAME.contains(&args.only) {
+    // Armed sessions would report what flows.
+    if flow::NAME.contains(&args.only) && !variety.is_armed() {
         eprintln!("{}", flow::NAME);
         world.connect_all(&mut door, &mut wire)?;
         let ends = (&mut PortDoor(fresh()), &mut n4_wire);
@@ -101,16 +141,15 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
     }
     eprintln!("connecting all sessions and sending packets through each");
     world.connect_all(&mut door, &mut wire)?;
-    conclude(world, cpus, outcomes, flow)
+    prove(world, (outcomes, busy_ns), flow)
 }
 
-/// Sends packets through all sessions that stand, and tells what was measured.
-fn conclude(
+/// Sends packets through all sessions that stand.
+fn prove(
     world: Testbed<Mbuf>,
-    cpus: Cpus,
-    mut outcomes: Vec<Outcome>,
+    (outcomes, busy_ns): (Vec<Outcome>, Vec<(&'static str, f64)>),
     flow: Option<Outcome>,
-) -> Result<Measured, Failure> {
+) -> Result<Series, Failure> {
     let sessions = world.subscribers.all.len() as u32;
     let (peers, ambrs) = world.subscribers.variety.counts();
     let counters = world.core.up.endpoint().counters();
@@ -120,57 +159,81 @@ fn conclude(
     ];
     let evicted = evicted.map(|counter| counters.get(counter));
     let memory = world.memory;
+    let armed = match world.subscribers.variety.is_armed() {
+        true => "armed ",
+        false => "",
+    };
     let proven = world.subscribers.flows()?.len();
     let compared = world.prove()?;
-    let placement = format!(
-        "N4 loop alone on CPU {}; worker and generator in one thread on CPU {}",
-        cpus.n4, cpus.worker
-    );
-    let rest = json!({
-        "placement": placement,
-        "dialects": sluice_smf::Dialect::ALL.map(|d| d.to_string()),
+    let json = json!({
         "bytes_per_session": bytes_per_session(sessions, &memory),
         "n4_cache_bytes": memory.n4_cache,
-        "flow": flow.as_ref().map_or(Value::Null, |flow| flow.json.clone()),
         "sessions_proven": proven,
         "packets_compared": compared,
         "cache_evicted_requests": evicted[0],
         "cache_evicted_responses": evicted[1],
+    });
+    let line = format!(
+        "{armed}sessions at {peers} gNBs with {ambrs} values of AMBR and MBR\n\
+         {proven} {armed}sessions stood at the end; {compared} packets compared\n"
+    );
+    Ok(Series {
+        outcomes,
+        busy_ns,
+        flow,
+        json,
+        line,
+    })
+}
+
+/// Tells what was measured, and what armed sessions cost by the others.
+fn conclude(plain: Series, armed: Option<Series>, placement: &str) -> Measured {
+    let mut outcomes = plain.outcomes;
+    let (mut line, mut told) = (plain.line, Value::Null);
+    if let Some(armed) = armed {
+        let pairs = plain.busy_ns.iter().zip(&armed.busy_ns);
+        let ratios: Vec<_> = pairs.map(|(by, of)| (of.0, by.0, of.1 / by.1)).collect();
+        line += &armed.line;
+        for (of, by, ratio) in &ratios {
+            line += &format!("{of} takes {ratio:.2} times the time of {by}\n");
+        }
+        let ratios: Vec<Value> = ratios
+            .iter()
+            .map(|(of, by, ratio)| json!({"name": of, "by": by, "ns_ratio": round(*ratio)}))
+            .collect();
+        told = common::join(armed.json, json!({ "ratios": ratios }));
+        outcomes.extend(armed.outcomes);
+    }
+    let flow = plain.flow;
+    let rest = json!({
+        "placement": placement,
+        "dialects": sluice_smf::Dialect::ALL.map(|d| d.to_string()),
+        "flow": flow.as_ref().map_or(Value::Null, |flow| flow.json.clone()),
+        "armed": told,
         "results": Outcome::to_json(&outcomes),
     });
     let table = Outcome::table(HEADS, &outcomes);
     let flow_line = flow.as_ref().map_or("", |flow| &flow.below);
-    let table = format!(
-        "{table}{flow_line}{placement}\nsessions at {peers} gNBs with {ambrs} values of AMBR and MBR\n\
-         {proven} sessions stood at the end; {compared} packets compared\n"
-    );
+    let table = format!("{table}{flow_line}{placement}\n{line}");
     outcomes.extend(flow);
-    Ok(Measured {
-        json: object("pfcp", rest),
+    Measured {
+        json: object("pfcp", common::join(plain.json, rest)),
         table,
         series: Outcome::series(&outcomes),
         fault: None,
-    })
-}
-
-fn variety(args: &PfcpArgs) -> Variety {
-    let variety = Variety::new(args.peers, args.ambrs);
-    match args.armed {
-        true => variety.armed(),
-        false => variety,
     }
 }
 
 /// What is measured, by the way that messages come. Sessions that are all alike are a case of their own, and so are
 /// armed ones.
-fn cases(args: &PfcpArgs) -> [Case; 4] {
-    let variety = variety(args);
+fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
     let case = |names: [&'static str; 3], carried_by, rate_per_s| Case {
-        name: match (variety.is_armed(), variety.is_uniform()) {
+        name: match (variety.is_armed(), variety.is_all_alike()) {
             (true, _) => names[2],
             (false, true) => names[1],
             (false, false) => names[0],
         },
+        plain_name: names[usize::from(variety.is_all_alike())],
         carried_by,
         messages: args.messages as usize,
         window: args.window.into(),
@@ -213,7 +276,7 @@ fn cases(args: &PfcpArgs) -> [Case; 4] {
     ]
 }
 
-/// One case, until nothing disturbs it.
+/// One case, until nothing disturbs it; and the time of the N4 thread for a message, in nanoseconds.
 fn one(
     world: &mut Testbed<Mbuf>,
     (door, wire): (
@@ -221,7 +284,7 @@ fn one(
         &mut (impl Wire + Send),
     ),
     case: Case,
-) -> Result<Outcome, Failure> {
+) -> Result<(Outcome, f64), Failure> {
     let measure = || {
         eprintln!("{}", case.name);
         measure(world, (&mut *door, &mut *wire), &case)
@@ -237,7 +300,8 @@ fn one(
     let (figures, conditions) = quietest((ATTEMPTS, case.reps), measure, judge)?;
     let all = &world.subscribers;
     let of = (all.all.len() as u32, all.variety);
-    Ok(figures.outcome(&case, of, &conditions))
+    let outcome = figures.outcome(&case, of, &conditions);
+    Ok((outcome, figures.busy_ns.median))
 }
 
 /// Others had the CPUs for too much of the time.

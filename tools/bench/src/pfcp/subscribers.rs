@@ -10,7 +10,7 @@ use crate::path::topology::{self, GNBS, QFI, UPF_N3};
 use crate::path::traffic::Flow;
 use crate::stats::Random;
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{Dialect, FlowPackets, SessionPlan, SessionView, Tunnel, UplinkTeid};
+use sluice_smf::{Dialect, FlowPackets, SessionPlan, SessionView, Tunnel, UeAddresses, UplinkTeid};
 use sluice_wire::ids::{Precedence, Qfi, Seid, Teid};
 use sluice_wire::pfcp::message::HeartbeatRequest;
 use sluice_wire::pfcp::value::{BitRate, NtpTime};
@@ -169,10 +169,14 @@ impl Subscribers {
     }
 }
 
-/// Quota and threshold of this session's own, so high that nothing is used up, and a flow that none of the packets
-/// here belongs to.
+/// As live cores arm a session: both families, a report each MiB and in a period, quota and threshold of its own so
+/// high that nothing is used up, and a flow that none of the packets here belongs to.
 fn arm(plan: &mut SessionPlan, index: u32) {
     let mixed = index.wrapping_mul(0x85eb_ca6b);
+    let ue = topology::ue_address(index);
+    plan.ue = UeAddresses::V4V6(ue, topology::ue_ipv6(ue));
+    plan.threshold_octets = Some(THRESHOLD_OCTETS);
+    plan.report_period_s = Some(FIRST_PERIOD_S + mixed % PERIODS);
     plan.quota_octets = Some((1 << 40) + u64::from(mixed));
     plan.lost_packets = Some(1_000_000 + u64::from(mixed >> 16));
     let style = &dialect(index).profile().flow;
@@ -186,7 +190,10 @@ fn arm(plan: &mut SessionPlan, index: u32) {
         precedence: Precedence(100),
         qfi: Qfi::new(5).unwrap_or_default(),
         mbr: plan.flow_mbr,
-        gbr: None,
+        gbr: plan.flow_mbr.map(|mbr| BitRate {
+            uplink_kbps: mbr.uplink_kbps / 2,
+            downlink_kbps: mbr.downlink_kbps / 2,
+        }),
     });
 }
 
@@ -197,6 +204,12 @@ fn gnb_teid(index: u32, gnb: u8) -> u32 {
 /// Ports of flows' filters, which many sessions share.
 const FIRST_PORT: u32 = 20_000;
 const PORTS: u32 = 1_000;
+
+/// What a session reports after.
+const THRESHOLD_OCTETS: u64 = 1 << 20;
+/// Periods of reports, so long that none ends while the clock runs: what is measured is what their rules cost.
+const FIRST_PERIOD_S: u32 = 3_600;
+const PERIODS: u32 = 1_000;
 
 /// The highest rate, and the only one where all are the same.
 const TOP_KBPS: f64 = 10_000_000.0;
@@ -211,7 +224,7 @@ pub struct Variety {
     pub peers: Peers,
     /// Values of session AMBR and flow MBR.
     ambrs: u32,
-    /// URRs have quotas and thresholds, and sessions a filtered flow.
+    /// Sessions have both families and a filtered flow, their URRs quotas, thresholds and periods.
     is_armed: bool,
 }
 
@@ -249,9 +262,9 @@ impl Variety {
         (self.peers.count(), self.ambrs)
     }
 
-    /// Whether all sessions are alike.
-    pub fn is_uniform(self) -> bool {
-        self == Self::uniform()
+    /// Whether all sessions are alike but for their addresses: 16 gNBs and one rate.
+    pub fn is_all_alike(self) -> bool {
+        self.counts() == Self::uniform().counts()
     }
 
     /// Session AMBR and MBR of the flow of subscriber `index`: from 10 Gbit/s down to a hundredth, each
@@ -291,7 +304,7 @@ mod tests {
 
     #[test]
     fn sixteen_gnbs_and_one_rate_are_uniform() {
-        assert!(Variety::new(16, 1).is_uniform());
-        assert!(!Variety::new(16, 2).is_uniform() && !Variety::new(17, 1).is_uniform());
+        assert!(Variety::new(16, 1).is_all_alike());
+        assert!(!Variety::new(16, 2).is_all_alike() && !Variety::new(17, 1).is_all_alike());
     }
 }

@@ -90,6 +90,7 @@ impl<P: Packet> Testbed<P> {
                 true => Filters::shared(ARMED_PDRS, 1),
                 false => Filters::NONE,
             },
+            has_ipv6: variety.is_armed(),
             ..Size::of(sessions)
         };
         let (core, [worker]) = start(size, [io])?;

@@ -10,7 +10,7 @@ use sluice_wire::pfcp::{Full, IeType, Writer};
 use super::context::{Direction, EncodeContext, put};
 use super::establishment::write_urrs;
 use super::flow::write_flow;
-use super::rules::quota;
+use super::rules::total;
 use crate::dialect::profile::{FirstGnb, Idle, PathSwitch, Repeats};
 use crate::{Flow, Tunnel};
 
@@ -66,7 +66,7 @@ pub(crate) fn write_step(
         SessionChange::Grant(octets) => {
             let grant = |urr_id| UpdateUrr {
                 urr_id,
-                volume_quota: Some(Edit::Set(quota(octets))),
+                volume_quota: Some(Edit::Set(total(octets))),
                 ..UpdateUrr::default()
             };
             let mut urrs = scene.urr_styles();

@@ -228,8 +228,12 @@ pub(super) fn write_urr(
 ) -> Result<(), Full> {
     let quota_octets = plan.and_then(|plan| plan.quota_octets);
     let lost_packets = plan.and_then(|plan| plan.lost_packets);
+    let threshold = plan.and_then(|plan| plan.threshold_octets);
+    let period_s = plan.and_then(|plan| plan.report_period_s);
     let asked = [
         (quota_octets.is_some(), ReportingTriggers::VOLQU),
+        (threshold.is_some(), ReportingTriggers::VOLTH),
+        (period_s.is_some(), ReportingTriggers::PERIO),
         (lost_packets.is_some(), ReportingTriggers::DROTH),
     ];
     let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked);
@@ -248,9 +252,11 @@ pub(super) fn write_urr(
         put(w, IeType::URR_ID, &urr_id)?;
         put(w, IeType::MEASUREMENT_METHOD, &style.method)?;
         put(w, IeType::REPORTING_TRIGGERS, &triggers)?;
-        put_some(w, IeType::MEASUREMENT_PERIOD, &style.period_s.map(Seconds))?;
-        put_some(w, IeType::VOLUME_THRESHOLD, &style.volume_threshold)?;
-        put_some(w, IeType::VOLUME_QUOTA, &quota_octets.map(quota))?;
+        let period = period_s.or(style.period_s).map(Seconds);
+        put_some(w, IeType::MEASUREMENT_PERIOD, &period)?;
+        let threshold = threshold.map(total).or(style.volume_threshold);
+        put_some(w, IeType::VOLUME_THRESHOLD, &threshold)?;
+        put_some(w, IeType::VOLUME_QUOTA, &quota_octets.map(total))?;
         put_some(w, IeType::DROPPED_DL_TRAFFIC_THRESHOLD, &lost)?;
         put_some(
             w,
@@ -261,8 +267,8 @@ pub(super) fn write_urr(
     })
 }
 
-/// A quota of octets of both directions together.
-pub(super) fn quota(octets: u64) -> Volume {
+/// Octets of both directions together.
+pub(super) fn total(octets: u64) -> Volume {
     Volume {
         total: Some(octets),
         ..Volume::default()
