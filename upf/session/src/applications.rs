@@ -11,7 +11,7 @@ use crate::rules::{FilterOrigin, Rules};
 use crate::sdf::{self, FlowFilterList, SdfError};
 use core::fmt;
 use sluice_datapath::session::flow_filter::FlowFilter;
-use sluice_wire::pfcp::value::{ReportingTriggers, SdfFilter};
+use sluice_wire::pfcp::value::{MeasurementInformation, ReportingTriggers, SdfFilter};
 use std::collections::{BTreeMap, HashMap};
 
 /// An application of the configuration.
@@ -56,7 +56,24 @@ impl std::error::Error for ApplicationError {}
 pub struct ConfiguredApplications(Vec<(String, Flows)>);
 
 /// The flow filters of an application, at least one.
-pub type Flows = Box<[FlowFilter]>;
+#[derive(Clone, PartialEq, Debug)]
+pub struct Flows {
+    filters: Box<[FlowFilter]>,
+    /// The description, where one is all that there is.
+    only: Option<Box<[u8]>>,
+}
+
+impl Flows {
+    /// Those that these descriptions mean.
+    pub fn new<'a>(filters: &FlowFilterList, texts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut texts = texts.into_iter();
+        let only = texts.next().filter(|_| texts.next().is_none());
+        Self {
+            filters: filters.as_slice().into(),
+            only: only.map(Into::into),
+        }
+    }
+}
 
 impl ConfiguredApplications {
     /// Reads the flows of all.
@@ -82,7 +99,8 @@ impl ConfiguredApplications {
             if list.is_empty() {
                 return Err(ApplicationError::Flow(name.clone(), String::new()));
             }
-            all.push((name.clone(), list.as_slice().into()));
+            let texts = flows.iter().map(String::as_bytes);
+            all.push((name.clone(), Flows::new(&list, texts)));
         }
         Ok(Self(all))
     }
@@ -110,9 +128,12 @@ struct Place {
 }
 
 impl Place {
+    fn known(&self) -> Option<&Flows> {
+        self.told.as_ref().or(self.configured.as_ref())
+    }
+
     fn flows(&self) -> &[FlowFilter] {
-        let flows = self.told.as_ref().or(self.configured.as_ref());
-        flows.map_or(&[], |flows| flows)
+        self.known().map_or(&[], |flows| &flows.filters)
     }
 
     fn is_needed(&self) -> bool {
@@ -138,8 +159,18 @@ pub struct ApplicationFlows<'a> {
 pub struct Applications {
     places: Vec<Option<Place>>,
     by_name: HashMap<Box<[u8]>, u16, Seeded>,
-    /// By the meter of a URR that tells the start or stop of an application's traffic.
-    detected: HashMap<u32, u16, Seeded>,
+    /// By the meter of a URR that tells the start or stop of an application's traffic; true if it tells of the
+    /// application alone (RADI).
+    detected: HashMap<u32, (u16, bool), Seeded>,
+}
+
+/// Whose traffic starts or stops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DetectedApplication<'a> {
+    /// Its Application ID.
+    pub name: &'a [u8],
+    /// The flow description of its traffic, where that is known and wanted.
+    pub flow: Option<&'a [u8]>,
 }
 
 impl Applications {
@@ -223,7 +254,8 @@ impl Applications {
             };
             let old = core::mem::replace(&mut place.told, new);
             let before = old.as_ref().or(place.configured.as_ref());
-            is_any_used |= place.users > 0 && before.map_or(&[][..], |f| &f[..]) != place.flows();
+            is_any_used |=
+                place.users > 0 && before.map_or(&[][..], |f| &f.filters) != place.flows();
         }
         // What goes makes room for what comes.
         self.forget_unneeded();
@@ -275,8 +307,14 @@ impl Applications {
     }
 
     /// The application whose traffic a URR with this meter tells of.
-    pub fn detected_by(&self, meter: u32) -> Option<&[u8]> {
-        self.name(*self.detected.get(&meter)?)
+    pub fn detected_by(&self, meter: u32) -> Option<DetectedApplication<'_>> {
+        let (number, is_reduced) = *self.detected.get(&meter)?;
+        let place = self.get(number)?;
+        let only = place.known().and_then(|flows| flows.only.as_deref());
+        Some(DetectedApplication {
+            name: &place.name,
+            flow: only.filter(|_| !is_reduced),
+        })
     }
 
     /// The meter's URR has gone.
@@ -305,7 +343,10 @@ impl Applications {
         }
         for urr in new.urrs.iter().filter(|urr| tells_traffic(urr.triggers)) {
             match detected(new, urr.id.0) {
-                Some(number) => self.detected.insert(urr.meter, number),
+                Some(number) => {
+                    let is_reduced = urr.information.contains(MeasurementInformation::RADI);
+                    self.detected.insert(urr.meter, (number, is_reduced))
+                }
                 None => self.detected.remove(&urr.meter),
             };
         }
@@ -412,7 +453,7 @@ mod tests {
     fn flows(text: &str) -> Option<Flows> {
         let mut list = FlowFilterList::new();
         read_flow(text.as_bytes(), &mut list).unwrap();
-        Some(list.as_slice().into())
+        Some(Flows::new(&list, [text.as_bytes()]))
     }
 
     fn told(name: &str, text: &str) -> Told {
@@ -427,9 +468,9 @@ mod tests {
             all.tell(vec![told("a", WEB), told("b", WEB)], false),
             Ok(false)
         );
-        assert_eq!(all.flows(a), &flows(WEB).unwrap()[..]);
+        assert_eq!(all.flows(a), &flows(WEB).unwrap().filters[..]);
         assert_eq!(all.tell(vec![(b"a".to_vec(), None)], false), Ok(false));
-        assert_eq!(all.flows(a), &flows(DNS).unwrap()[..]);
+        assert_eq!(all.flows(a), &flows(DNS).unwrap().filters[..]);
         assert_eq!(all.tell(Vec::new(), true), Ok(false));
         assert_eq!((all.find(b"b"), all.len()), (None, 1));
         assert!(!all.configure(&configured(&[])));

@@ -11,7 +11,7 @@ use crate::store::SessionRef;
 use sluice_datapath::session::txn::Usage;
 use sluice_datapath::session::usage_record::Marks;
 use sluice_wire::pfcp::group::{ApplicationDetectionInformation, UsageReport};
-use sluice_wire::pfcp::value::{Text, UsageReportTrigger};
+use sluice_wire::pfcp::value::{FlowDirection, FlowInformation, Text, UsageReportTrigger};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 /// The reports that the response carries: on removal of a URR and when the last PDR leaves it
@@ -145,6 +145,9 @@ pub fn end_meters(sessions: &mut Sessions, record: &Pending) {
     }
 }
 
+/// The Application Instance ID of an application's only flow: by it the stop is known to be of the same flow.
+const INSTANCE: &[u8] = b"1";
+
 /// What a report of this meter tells of the start or stop of traffic: whose it is, if it is an application's.
 pub fn detected<'a>(
     applications: &'a Applications,
@@ -152,13 +155,17 @@ pub fn detected<'a>(
     report: UsageReport<'a>,
 ) -> UsageReport<'a> {
     let trigger = report.usage_report_trigger;
-    let tells_traffic =
-        trigger.contains(UsageReportTrigger::START) || trigger.contains(UsageReportTrigger::STOPT);
+    let starts = trigger.contains(UsageReportTrigger::START);
+    let tells_traffic = starts || trigger.contains(UsageReportTrigger::STOPT);
     let application = applications.detected_by(meter).filter(|_| tells_traffic);
     UsageReport {
-        application_detection_information: application.map(|id| ApplicationDetectionInformation {
-            application_id: Text(id),
-            ..ApplicationDetectionInformation::default()
+        application_detection_information: application.map(|of| ApplicationDetectionInformation {
+            application_id: Text(of.name),
+            application_instance_id: of.flow.map(|_| INSTANCE),
+            flow_information: of.flow.filter(|_| starts).map(|text| FlowInformation {
+                direction: FlowDirection::BIDIRECTIONAL,
+                flow_description: text,
+            }),
         }),
         ..report
     }

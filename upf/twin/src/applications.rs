@@ -13,41 +13,71 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, PartialEq, Debug)]
 pub struct OfApplication {
     pub name: &'static str,
-    pub flows: Vec<SdfFilter>,
+    pub flows: Flows,
+}
+
+/// Flows of an application.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Flows {
+    pub filters: Vec<SdfFilter>,
+    /// Of each the description.
+    texts: Vec<&'static str>,
+}
+
+impl Flows {
+    /// The description that is all that there is.
+    pub fn only_text(&self) -> Option<&'static str> {
+        match self.texts[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, config: &TwinConfig, text: &[u8], filter: SdfFilter) {
+        let mut all = config.flow_texts.iter().copied();
+        let known = all.find(|known| known.as_bytes() == text);
+        self.texts.push(known.expect("the world knows all flows"));
+        self.filters.push(filter);
+    }
 }
 
 impl OfApplication {
     pub fn is_for_version(&self, is_ipv6: bool) -> bool {
-        self.flows.iter().any(|f| f.is_for_version(is_ipv6))
+        let mut filters = self.flows.filters.iter();
+        filters.any(|f| f.is_for_version(is_ipv6))
     }
 
     pub fn is_met_by(&self, packet: &Packet<'_>, is_uplink: bool) -> bool {
-        self.flows.iter().any(|f| f.is_met_by(packet, is_uplink))
+        let mut filters = self.flows.filters.iter();
+        filters.any(|f| f.is_met_by(packet, is_uplink))
     }
 }
 
 /// What messages told of applications.
 #[derive(Clone, Debug, Default)]
-pub struct Told(BTreeMap<&'static str, Vec<SdfFilter>>);
+pub struct Told(BTreeMap<&'static str, Flows>);
 
 impl Told {
     /// What a PDI means by a name; none if nobody knows flows of it.
     pub fn find(&self, config: &TwinConfig, name: &[u8]) -> Option<OfApplication> {
         let name = known(config, name)?;
         let flows = self.flows(config, name);
-        (!flows.is_empty()).then_some(OfApplication { name, flows })
+        (!flows.filters.is_empty()).then_some(OfApplication { name, flows })
     }
 
     /// The flows of an application by now.
-    pub fn flows(&self, config: &TwinConfig, name: &'static str) -> Vec<SdfFilter> {
+    pub fn flows(&self, config: &TwinConfig, name: &'static str) -> Flows {
         if let Some(told) = self.0.get(name) {
             return told.clone();
         }
         let of_file = config.applications.iter().filter(|(of, _)| *of == name);
-        of_file
-            .flat_map(|(_, flows)| flows)
-            .filter_map(|text| flow(text.as_bytes()))
-            .collect()
+        let mut flows = Flows::default();
+        for text in of_file.flat_map(|(_, flows)| flows) {
+            if let Some(filter) = flow(text.as_bytes()) {
+                flows.push(config, text.as_bytes(), filter);
+            }
+        }
+        flows
     }
 
     /// Takes a message, and gives the names of which it says something; or why it says of PFD Contents what cannot
@@ -59,9 +89,11 @@ impl Told {
     ) -> Result<BTreeSet<&'static str>, (Cause, &'static str)> {
         let mut told = Vec::new();
         for ie in &request.application_ids_pfds {
-            let mut flows = Vec::new();
+            let mut flows = Flows::default();
             for contents in ie.pfd_context.iter().flat_map(|pfd| &pfd.pfd_contents) {
-                flows.extend(contents_flows(contents)?);
+                for (text, filter) in contents_flows(contents)? {
+                    flows.push(config, text, filter);
+                }
             }
             told.extend(known(config, ie.application_id.0).map(|name| (name, flows)));
         }
@@ -70,7 +102,7 @@ impl Told {
         }
         let names = told.iter().map(|(name, _)| *name).collect();
         for (name, flows) in told {
-            match flows.is_empty() {
+            match flows.filters.is_empty() {
                 true => self.0.remove(name),
                 false => self.0.insert(name, flows),
             };
@@ -93,13 +125,19 @@ fn flow(text: &[u8]) -> Option<SdfFilter> {
     })
 }
 
-fn contents_flows(contents: &PfdContents<'_>) -> Result<Vec<SdfFilter>, (Cause, &'static str)> {
+/// A flow description, and what it says.
+type TextAndFilter<'a> = (&'a [u8], SdfFilter);
+
+fn contents_flows<'a>(
+    contents: &PfdContents<'a>,
+) -> Result<Vec<TextAndFilter<'a>>, (Cause, &'static str)> {
     if contents.asks_for_names() {
         return Err((Cause::SERVICE_NOT_SUPPORTED, "names of servers"));
     }
-    let read = |text: Option<&[u8]>| {
+    let read = |text: Option<&'a [u8]>| {
         let text = text.ok_or((Cause::INVALID_LENGTH, "a flow description is cut short"))?;
-        flow(text).ok_or((Cause::MANDATORY_IE_INCORRECT, "no flow description"))
+        let filter = flow(text).ok_or((Cause::MANDATORY_IE_INCORRECT, "no flow description"))?;
+        Ok((text, filter))
     };
     let flows: Vec<_> = contents
         .flow_descriptions()

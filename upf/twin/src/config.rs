@@ -261,6 +261,8 @@ pub struct TwinConfig {
     pub applications: Vec<(&'static str, Vec<String>)>,
     /// All names that applications may have.
     pub application_names: Vec<&'static str>,
+    /// All descriptions that flows of applications may have.
+    pub flow_texts: Vec<&'static str>,
     /// Data networks whose addresses are translated.
     pub nats: Vec<Nat>,
 }
@@ -276,6 +278,8 @@ pub struct Nat {
     pub first_port: u16,
     /// Ports of a block.
     pub block_ports: u16,
+    /// Blocks that a UE may have.
+    pub blocks_per_ue: usize,
     /// Only those may send to a UE to whom it sent.
     pub filters: bool,
     /// UEs reach each other.

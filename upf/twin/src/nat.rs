@@ -13,6 +13,7 @@ use crate::ipv4;
 use crate::outcome::Drop;
 use crate::pdr_detection::Sessions;
 use crate::rules::{Session, SessionId};
+use crate::twin::Twin;
 use ends::{Ends, What};
 use rewrite::rewrite;
 use std::collections::VecDeque;
@@ -40,6 +41,8 @@ struct User {
     address: Ipv4Addr,
     /// First ports, the newest block first.
     blocks: Vec<u16>,
+    /// The second in which no port was free: a further block is asked for once in it.
+    full_s: Option<u64>,
     fragments: VecDeque<(PacketName, u16)>,
 }
 
@@ -97,6 +100,8 @@ pub struct Nats {
     free: Vec<(Vec<FreeBlocks>, usize)>,
     users: Vec<User>,
     mappings: Vec<Mapping>,
+    /// Sessions without a free port, by configuration.
+    asked: Vec<(usize, SessionId)>,
 }
 
 fn second(now_ns: u64) -> u64 {
@@ -170,8 +175,43 @@ impl Nats {
             ue,
             address: *address,
             blocks: free.pop_front().into_iter().collect(),
+            full_s: None,
             fragments: VecDeque::new(),
         });
+    }
+
+    /// Gives those that asked for it a further block of the same address. Says how many got one, and how many
+    /// did not: they have as many as a UE may have, or the address has none.
+    pub fn give_more(&mut self, config: &TwinConfig) -> (u64, u64) {
+        let (mut given, mut refused) = (0, 0);
+        for (nat, session) in std::mem::take(&mut self.asked) {
+            let its = |u: &&mut User| u.nat == nat && u.session == session;
+            let Some(user) = self.users.iter_mut().find(its) else {
+                continue;
+            };
+            let mut addresses = self.free[nat].0.iter_mut();
+            let free = addresses.find(|(a, _)| *a == user.address);
+            let may = user.blocks.len() < config.nats[nat].blocks_per_ue;
+            let free = free.filter(|_| may).and_then(|(_, free)| free.pop_front());
+            match free {
+                Some(first) => {
+                    user.blocks.insert(0, first);
+                    user.full_s = None;
+                    given += 1;
+                }
+                None => refused += 1,
+            }
+        }
+        (given, refused)
+    }
+
+    /// True if a session may run out of ports within so many packets.
+    pub fn may_fill(&self, packets: usize) -> bool {
+        self.users.iter().any(|user| {
+            let its = |m: &&Mapping| m.session == user.session && m.address == user.address;
+            let used = self.mappings.iter().filter(its).count();
+            used + packets > user.blocks.len() * usize::from(UNIT)
+        })
     }
 
     /// A packet of a session leaves: with its public address and port.
@@ -219,8 +259,18 @@ impl Nats {
         Ok(rewrite(bytes, true, (address, port)))
     }
 
-    fn port_of(&mut self, now_s: u64, user: usize, ends: &Ends) -> Result<u16, Drop> {
-        let user = &self.users[user];
+    /// Once a second.
+    fn ask(&mut self, now_s: u64, user: usize) -> Drop {
+        let user = &mut self.users[user];
+        if user.full_s != Some(now_s) {
+            user.full_s = Some(now_s);
+            self.asked.push((user.nat, user.session));
+        }
+        Drop::NatNoPort
+    }
+
+    fn port_of(&mut self, now_s: u64, whose: usize, ends: &Ends) -> Result<u16, Drop> {
+        let user = &self.users[whose];
         let same = |m: &Mapping| {
             m.session == user.session
                 && m.address == user.address
@@ -233,9 +283,10 @@ impl Nats {
             None => {
                 let port = match known {
                     Some(at) => self.mappings[at].port,
-                    None => self
-                        .choose(now_s, user, ends.own.1)
-                        .ok_or(Drop::NatNoPort)?,
+                    None => match self.choose(now_s, user, ends.own.1) {
+                        Some(port) => port,
+                        None => return Err(self.ask(now_s, whose)),
+                    },
                 };
                 let address = user.address;
                 let session = user.session;
@@ -379,5 +430,18 @@ impl Mapping {
             self.remotes.len() - 1
         });
         &mut self.remotes[at]
+    }
+}
+
+impl Twin {
+    /// The UP function came to rest: sessions that found no free port since the last time get a further block.
+    /// Says how many did, and how many may have no more or found none.
+    pub fn give_ports(&mut self) -> (u64, u64) {
+        self.nats.give_more(&self.config)
+    }
+
+    /// True if a session may be without a free port before so many packets have passed.
+    pub fn may_lack_ports(&self, packets: usize) -> bool {
+        self.nats.may_fill(packets)
     }
 }

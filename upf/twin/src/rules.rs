@@ -1,6 +1,6 @@
 //! Rules as received: nothing is compiled, merged or looked up in advance.
 
-use crate::applications::OfApplication;
+use crate::applications::{Flows, OfApplication};
 use crate::bucket::Bucket;
 use crate::config::{Addresses, InterfaceName, Side, contains};
 use crate::ip::Packet;
@@ -9,7 +9,9 @@ use crate::sdf::SdfFilter;
 use crate::ue_addresses::UeAddresses;
 use crate::usage::Urr;
 use sluice_wire::pfcp::group::{ApplicationDetectionInformation, UsageReport};
-use sluice_wire::pfcp::value::{BitRate, CsidNode, FqCsid, GateStatus, Text, UsageReportTrigger};
+use sluice_wire::pfcp::value::{
+    BitRate, CsidNode, FlowDirection, FlowInformation, FqCsid, GateStatus, Text, UsageReportTrigger,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -188,7 +190,7 @@ impl Session {
     }
 
     /// PDRs have the flows that their applications have now.
-    pub fn renew_applications(&mut self, flows: impl Fn(&'static str) -> Vec<SdfFilter>) {
+    pub fn renew_applications(&mut self, flows: impl Fn(&'static str) -> Flows) {
         let named = self
             .pdrs
             .values_mut()
@@ -217,15 +219,23 @@ impl Session {
     /// A report of the start or stop of traffic tells whose it is.
     pub fn detected(&self, mut report: UsageReport<'static>) -> UsageReport<'static> {
         let trigger = report.usage_report_trigger;
-        let told = [UsageReportTrigger::START, UsageReportTrigger::STOPT];
-        let tells = told.into_iter().any(|t| trigger.contains(t));
-        let mut names = self.traffic_of(report.urr_id.0).into_iter().flatten();
-        let name = names.next().filter(|_| tells);
-        report.application_detection_information =
-            name.map(|name| ApplicationDetectionInformation {
-                application_id: Text(name.as_bytes()),
-                ..ApplicationDetectionInformation::default()
-            });
+        let starts = trigger.contains(UsageReportTrigger::START);
+        let tells = starts || trigger.contains(UsageReportTrigger::STOPT);
+        let id = report.urr_id.0;
+        let of_urr = self.pdrs.values().filter(|p| p.urrs.contains(&id));
+        let application = of_urr.filter_map(|p| p.application.as_ref()).next();
+        let is_reduced = self.urrs.get(&id).is_some_and(Urr::tells_no_flows);
+        report.application_detection_information = application.filter(|_| tells).map(|of| {
+            let text = of.flows.only_text().filter(|_| !is_reduced);
+            ApplicationDetectionInformation {
+                application_id: Text(of.name.as_bytes()),
+                application_instance_id: text.map(|_| &b"1"[..]),
+                flow_information: text.filter(|_| starts).map(|text| FlowInformation {
+                    direction: FlowDirection(3),
+                    flow_description: text.as_bytes(),
+                }),
+            }
+        });
         report
     }
 

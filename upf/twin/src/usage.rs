@@ -161,6 +161,11 @@ impl Urr {
         self.information.contains(MeasurementInformation::INAM)
     }
 
+    /// Of detected applications it tells the name alone.
+    pub fn tells_no_flows(&self) -> bool {
+        self.information.contains(MeasurementInformation::RADI)
+    }
+
     fn period(&self) -> Option<u32> {
         let wanted = self.triggers.contains(ReportingTriggers::PERIO) && !self.is_inactive();
         (wanted && self.period_s > 0).then_some(self.period_s)

@@ -37,6 +37,7 @@ use crate::tx::route::{self, Hop};
 use crate::tx::shaper::Shaper;
 use crate::tx::transmit::{self, TxBuffer, UsageRef};
 use sluice_port::{Burst, Packet, PortIo};
+use sluice_wire::ipv4::Ipv4;
 use sluice_wire::ipv6::Ipv6;
 
 /// What the path works with for one pass.
@@ -232,7 +233,13 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// A packet from outside that goes no further, as a frame yet.
     #[cold]
     fn ttl_exceeded(&mut self, mut packet: I::Packet, meta: &Meta) {
-        match packet.pull_front(usize::from(meta.inner_at)) {
+        let pulled = packet.pull_front(usize::from(meta.inner_at));
+        // What follows it in the frame is no part of it.
+        let len = Ipv4::parse_unsummed(packet.data()).map_or(0, |ip| usize::from(ip.total_len()));
+        if packet.len() > len {
+            packet.truncate(len);
+        }
+        match pulled {
             Ok(()) => self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded),
             Err(_) => self.discard(packet, DropReason::InnerHeader),
         }

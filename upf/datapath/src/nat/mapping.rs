@@ -190,6 +190,16 @@ impl NatUser {
         }
     }
 
+    /// The same UE with a further block: packets whose first fragment has passed keep its port.
+    #[must_use]
+    pub fn after(mut self, before: &Self) -> Self {
+        if before.first != 0 && (before.address, before.instance) == (self.address, self.instance) {
+            self.fragments = before.fragments;
+            self.next_fragment = before.next_fragment;
+        }
+        self
+    }
+
     /// A first fragment passed.
     pub fn fragment_passed(&mut self, name: (u32, u16, u8), number: PublicPort) {
         let next = usize::from(self.next_fragment) % NAT_FRAGMENTS;

@@ -218,6 +218,9 @@ impl Txn {
                     | Op::Held { .. }
                     | Op::RecordOf { .. }
                     | Op::Record { .. }
+                    // A further block of ports changes no rule: packets that wait hold back none.
+                    | Op::NatUnit { .. }
+                    | Op::NatUser { .. }
             )
         };
         !self.ops.iter().all(leaves_rules)

@@ -163,7 +163,8 @@ impl<I: PortIo> Path<'_, I> {
             } => {
                 let unit = self.nat.owned.ext(*first).map_or(Unit(0), NatChunk::unit);
                 if let Some(user) = self.nat.owned.entry_mut(at.0) {
-                    *user = NatUser::new(*address, *instance, (*first, unit));
+                    let new = NatUser::new(*address, *instance, (*first, unit));
+                    *user = new.after(user);
                 }
             }
             _ => {}

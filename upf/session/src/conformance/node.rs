@@ -27,6 +27,7 @@ ie_tables! {
         PFD_CONTENTS enforced "flow descriptions as in SDF filters, also additional ones" what_is_told_of_an_application_is_what_its_pdrs_match;
         PFD_CONTENTS refused(76) "URLs, domain names and custom contents: names are not looked for in packets" pfds_that_cannot_be_had_are_refused_whole;
         PFD_CONTENTS refused(69) "a flow description that no SDF filter could have" pfds_that_cannot_be_had_are_refused_whole;
+        PFD_CONTENTS refused(69) "one that tells nothing: flows are taken back by leaving PFD Context out" pfds_that_cannot_be_had_are_refused_whole;
         PFD_CONTENTS refused(75) "more than 63 pairs of port ranges of one application" pfds_that_cannot_be_had_are_refused_whole;
         PFD_CONTENTS refused(75) "more than 4 of one context" more_pfds_than_an_application_may_have_are_refused;
     }

@@ -111,7 +111,7 @@ ie_tables! {
     }
     ApplicationDetectionInformation "Application Detection Information (Table 7.5.8.3-2)" {
         APPLICATION_ID sent "" the_start_of_an_applications_traffic_names_it;
-        APPLICATION_INSTANCE_ID unsent "flows are the application's as a whole";
-        FLOW_INFORMATION unsent "the CP function knows the flows";
+        APPLICATION_INSTANCE_ID sent "1, of an application that has one flow; not with RADI" the_only_flow_of_an_application_is_told_with_its_start;
+        FLOW_INFORMATION sent "the flow description as it was told, with START, of an application that has one; not with RADI" the_only_flow_of_an_application_is_told_with_its_start;
     }
 }

@@ -1,7 +1,7 @@
 //! PFD Management (TS 29.244, 6.2.5, 7.4.3): the flows of applications, told for all sessions of this UP function,
 //! whichever CP function has them.
 
-use crate::applications::{Told, read_flow};
+use crate::applications::{Flows, Told, read_flow};
 use crate::limits::APPLICATIONS_PER_REQUEST;
 use crate::procedure::put;
 use crate::refusal::Refusal;
@@ -40,7 +40,9 @@ fn take(sessions: &mut Sessions, octets: &[u8]) -> Result<(), Refusal> {
         APPLICATIONS_PER_REQUEST,
         |ie: &ApplicationIdsPfds<'_>| {
             let flows = flows(ie)?;
-            let flows = (!flows.is_empty()).then(|| flows.as_slice().into());
+            let contents = ie.pfd_context.iter().flat_map(|pfd| &pfd.pfd_contents);
+            let texts = contents.flat_map(PfdContents::flow_descriptions).flatten();
+            let flows = (!flows.is_empty()).then(|| Flows::new(&flows, texts));
             told.push((ie.application_id.0.to_vec(), flows));
             Ok::<(), Refusal>(())
         },

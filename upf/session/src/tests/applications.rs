@@ -391,27 +391,33 @@ fn telling(name: &'static str) -> SessionEstablishmentRequest<'static> {
     request
 }
 
-#[test]
-fn the_start_of_an_applications_traffic_names_it() {
-    let mut bench = bench();
-    let seid = establish(&mut bench, &telling("dns"));
+/// The report of the first packet of a session's traffic.
+fn first_packet(bench: &mut Bench) -> Vec<u8> {
     let (now, wall) = (bench.now(), bench.wall());
     let bell = Bell {
         entry: bench.downlink_entry(),
         cause: BellCause::Usage,
     };
     bench.marks = UrrState::STARTED;
-    let sent = bench.sent_by(|bench| {
+    let mut sent = bench.sent_by(|bench| {
         (bench.up).bell(now, wall, &bell, &mut bench.net, &mut bench.out);
         bench.settle();
     });
     bench.marks = UrrState::default();
     assert_eq!(sent.len(), 1);
-    let report = &read(&sent[0]).1.usage_report[0];
+    bench.answer(&sent[0], &with(Cause::REQUEST_ACCEPTED));
+    sent.remove(0)
+}
+
+#[test]
+fn the_start_of_an_applications_traffic_names_it() {
+    let mut bench = bench();
+    let seid = establish(&mut bench, &telling("dns"));
+    let sent = first_packet(&mut bench);
+    let report = &read(&sent).1.usage_report[0];
     assert_eq!(report.usage_report_trigger, UsageReportTrigger::START);
     let detected = report.application_detection_information.as_ref().unwrap();
     assert_eq!(detected.application_id, Text(b"dns"));
-    bench.answer(&sent[0], &with(Cause::REQUEST_ACCEPTED));
     // The last report is none of traffic.
     let last = bench.ask(
         CP,
@@ -425,6 +431,39 @@ fn the_start_of_an_applications_traffic_names_it() {
     assert_eq!(last.application_detection_information, None);
     bench.assert_well_spoken();
     bench.assert_vacant();
+}
+
+/// What the start of traffic says of an application with these flows.
+fn told_of(flows: &[&'static str], information: MeasurementInformation) -> (bool, Option<Vec<u8>>) {
+    let mut bench = bench();
+    assert_eq!(tell(&mut bench, &[self::flows("dns", flows)]), ACCEPTED);
+    let mut request = telling("dns");
+    request.create_urr[0].measurement_information = Some(information);
+    establish(&mut bench, &request);
+    let sent = first_packet(&mut bench);
+    let report = &read(&sent).1.usage_report[0];
+    let detected = report.application_detection_information.clone().unwrap();
+    assert_eq!(detected.application_id, Text(b"dns"));
+    let flow = detected.flow_information.map(|flow| {
+        assert_eq!(flow.direction, FlowDirection::BIDIRECTIONAL);
+        flow.flow_description.to_vec()
+    });
+    bench.assert_well_spoken();
+    (detected.application_instance_id.is_some(), flow)
+}
+
+#[test]
+fn the_only_flow_of_an_application_is_told_with_its_start() {
+    let all = MeasurementInformation::default();
+    let one = (true, Some(TLS.as_bytes().to_vec()));
+    assert_eq!(told_of(&[TLS], all), one);
+    // Which of two it was is not known.
+    assert_eq!(told_of(&[TLS, DNS], all), (false, None));
+    let reduced = MeasurementInformation::RADI;
+    assert_eq!(told_of(&[TLS], reduced), (false, None));
+    // Without any that is told, the configured one.
+    let of_file = (true, Some(DNS.as_bytes().to_vec()));
+    assert_eq!(told_of(&[], all), of_file);
 }
 
 #[test]

@@ -131,6 +131,7 @@ pub fn world() -> TwinConfig {
         predefined: vec![],
         applications: vec![],
         application_names: vec![],
+        flow_texts: vec![],
         links: vec![n3, n6],
         zero_rate_closes: false,
         pools: vec![],

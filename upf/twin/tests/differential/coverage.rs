@@ -160,6 +160,8 @@ pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
     let used = report.duration_measurement.map_or(0, |used| used.0);
     let part = report.usage_information.unwrap_or_default();
     let before = part.contains(UsageInformation::BEF);
+    let detected = report.application_detection_information.as_ref();
+    let tells_flow = detected.and_then(|of| of.flow_information);
     let octets = report.volume_measurement.and_then(|volume| volume.total);
     let octets = octets.unwrap_or(0);
     for (is, name) in [
@@ -168,6 +170,7 @@ pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
             report.application_detection_information.is_some(),
             "reported: an application",
         ),
+        (tells_flow.is_some(), "reported: the flow of an application"),
         (
             part.contains(UsageInformation::AFT),
             "reported: after a monitoring time",
@@ -201,11 +204,14 @@ pub fn count_discarded(counts: &mut Counts, change: &Change, released: &[Outcome
 /// The PDR whose Source Interface is the CP function.
 pub const OF_CP: u16 = 20;
 
-const OF_NAT: [&str; 10] = [
+const OF_NAT: [&str; 13] = [
     "nat_no_session",
     "nat_no_mapping",
     "nat_protocol",
     "nat_fragment",
+    "nat_no_port",
+    "further block",
+    "no further block",
     "drawn: answer to a public port",
     "drawn: echo",
     "drawn: ICMP error of a UE",
@@ -231,11 +237,12 @@ const OF_PREDEFINED: [&str; 6] = [
     "drawn: predefined rule that ends",
 ];
 
-const OF_APPLICATIONS: [&str; 9] = [
+const OF_APPLICATIONS: [&str; 10] = [
     "refused for an application",
     "refused for a URR of several applications",
     "refused for the contents of a PFD",
     "reported: an application",
+    "reported: the flow of an application",
     "sessions with new flows",
     "drawn: application",
     "drawn: application in an update",

@@ -48,6 +48,9 @@ struct Session {
 impl Generator {
     fn case(&mut self) -> Case {
         let mut steps = vec![self.establish(0)];
+        if self.features.nat && self.rng.one_in(16) {
+            steps.extend((0..self.rng.within(1, 3)).map(|_| self.flood()));
+        }
         for _ in 0..self.rng.within(3, 10) {
             steps.push(self.step());
         }
@@ -68,6 +71,8 @@ impl Generator {
                 _ => Step::Packets(vec![self.packet()]),
             },
             7..=8 => Step::Advance(self.duration_ns()),
+            // Few: they take long.
+            9 if self.features.nat && self.rng.one_in(16) => self.flood(),
             9 if self.rng.one_in(2) => {
                 let burst = self.rng.within(1, 3);
                 let mut packets = (0..burst).map(|_| self.cut_packet()).collect();

@@ -197,19 +197,17 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
         shaping: shapes.then_some(SHAPING),
         predefined: predefined(),
         applications: vec![
-            (
-                APPLICATIONS[0],
-                vec!["permit out 17 from any 80-81 to assigned".to_owned()],
-            ),
+            (APPLICATIONS[0], vec![APPLICATION_FLOWS[0].to_owned()]),
             (
                 APPLICATIONS[1],
                 vec![
-                    "permit out 6 from any to assigned".to_owned(),
-                    "permit out ip from 198.51.100.80 to assigned".to_owned(),
+                    APPLICATION_FLOWS[1].to_owned(),
+                    APPLICATION_FLOWS[3].to_owned(),
                 ],
             ),
         ],
         application_names: APPLICATIONS.to_vec(),
+        flow_texts: APPLICATION_FLOWS.to_vec(),
         nats: match features.nat {
             true => vec![nat(zero_rate_closes)],
             false => vec![],
@@ -222,6 +220,21 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
 
 /// Applications: the last has flows only where a message tells them.
 pub const APPLICATIONS: [&str; 3] = ["shop", "film", "mail"];
+
+/// Flows that packets of cases often meet and often miss; the first two are configured, the last is none.
+pub const APPLICATION_FLOWS: [&str; 11] = [
+    "permit out 17 from any 80-81 to assigned",
+    "permit out 6 from any to assigned",
+    "permit out 17 from any 80 to assigned",
+    "permit out ip from 198.51.100.80 to assigned",
+    "permit out 6 from any 80-81 to assigned",
+    "permit out 17 from any to assigned 4000",
+    "permit out ip from 0.0.0.0/0 to assigned",
+    "permit out ip from ::/0 to assigned",
+    "permit out ip from any to assigned",
+    "permit out 58 from ff02::2/128 to assigned",
+    "permit in ip from any to assigned",
+];
 
 /// Predefined rules: a QFI, a rate, closed gates, nothing of its own, and one for IPv6 alone.
 pub const PREDEFINED: [&str; 5] = ["web", "slow", "shut", "all", "six"];
@@ -268,6 +281,7 @@ fn nat(filters: bool) -> Nat {
         addresses: (8..12).map(|d| Ipv4Addr::new(198, 18, 0, d)).collect(),
         first_port: 65_408,
         block_ports: 64,
+        blocks_per_ue: 2,
         filters,
         hairpins: filters,
     }

@@ -2,7 +2,7 @@
 
 use crate::limits;
 use crate::pfcp::table::ie_table;
-use crate::pfcp::value::{PfdContents, Raw, Text};
+use crate::pfcp::value::{FlowInformation, PfdContents, Raw, Text};
 
 ie_table! {
     /// Application ID's PFDs (Table 7.4.3.1-2): all packet flow descriptions of an application;
@@ -28,9 +28,9 @@ ie_table! {
     pub struct ApplicationDetectionInformation<'a> {
         /// The application.
         required application_id: Text<'a> = APPLICATION_ID,
-        /// Application Instance ID, uninterpreted.
+        /// Application Instance ID: the same in start and stop of the same traffic.
         optional application_instance_id: Raw<'a> = APPLICATION_INSTANCE_ID,
-        /// Flow Information, uninterpreted.
-        optional flow_information: Raw<'a> = FLOW_INFORMATION,
+        /// The flow, if one is all of the application.
+        optional flow_information: FlowInformation<'a> = FLOW_INFORMATION,
     }
 }

@@ -133,7 +133,11 @@ pub fn reported_usage_report() -> UsageReport<'static> {
         // Application ID (8.2.6).
         application_detection_information: Some(ApplicationDetectionInformation {
             application_id: Text(b"video"),
-            ..ApplicationDetectionInformation::default()
+            application_instance_id: Some(b"1"),
+            flow_information: Some(FlowInformation {
+                direction: FlowDirection::BIDIRECTIONAL,
+                flow_description: b"permit out 17 from any 443 to assigned",
+            }),
         }),
         ue_ip_address: Some(UeIpAddress::v4(UE_V4, false)),
         network_instance: Some(Name(b"\x08internet")),

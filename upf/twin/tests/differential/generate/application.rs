@@ -4,19 +4,6 @@ use super::Generator;
 use crate::spec::*;
 use crate::world::*;
 
-/// Flows that packets of cases often meet and often miss; the last of them is none.
-const FLOWS: [&str; 9] = [
-    "permit out 17 from any 80 to assigned",
-    "permit out ip from 198.51.100.80 to assigned",
-    "permit out 6 from any 80-81 to assigned",
-    "permit out 17 from any to assigned 4000",
-    "permit out ip from 0.0.0.0/0 to assigned",
-    "permit out ip from ::/0 to assigned",
-    "permit out ip from any to assigned",
-    "permit out 58 from ff02::2/128 to assigned",
-    "permit in ip from any to assigned",
-];
-
 impl Generator {
     /// PDRs of a session that say nothing of flows are of an application, often of the same; now and then one with
     /// filters is as well, or one of which nobody knows flows.
@@ -65,7 +52,7 @@ impl Generator {
             let name = self.rng.pick(&APPLICATIONS);
             let flows = (0..self.rng.below(4)).map(|_| {
                 let last = if self.rng.one_in(20) { 9 } else { 8 };
-                FLOWS[self.rng.below(last) as usize]
+                APPLICATION_FLOWS[2 + self.rng.below(last) as usize]
             });
             (name, flows.collect())
         });

@@ -4,6 +4,36 @@ use super::Generator;
 use crate::spec::*;
 
 impl Generator {
+    /// So many new flows of a UE at once that its ports become few.
+    pub(super) fn flood(&mut self) -> Step {
+        let mut spec = self.packet();
+        for _ in 0..8 {
+            let is_sound = spec.damage == Damage::default() && spec.remote.is_ipv4();
+            if is_sound
+                && matches!(
+                    spec.entry,
+                    Entry::Tunnel {
+                        downlink: false,
+                        ..
+                    }
+                )
+            {
+                break;
+            }
+            spec = self.packet();
+        }
+        spec.inner.protocol = self.rng.pick(&[17, 17, 6]);
+        (spec.tcp, spec.public_of) = (None, None);
+        (spec.inner.more_fragments, spec.inner.offset) = (false, 0);
+        let first = self.rng.pick(&[4000, 4000, 4060, 4120, 40_000]);
+        let flows = self.rng.within(50, 70) as u16;
+        let of_port = |port| PacketSpec {
+            ports: (port, 80),
+            ..spec.clone()
+        };
+        Step::Packets((first..first + flows).map(of_port).collect())
+    }
+
     /// Makes a sound IPv4 packet one of which translation has to see more than ports.
     pub(super) fn translated(&mut self, slot: Slot, spec: &mut PacketSpec) {
         let is_plain = matches!(spec.entry, Entry::Plain { .. });

@@ -87,7 +87,7 @@ pub fn nat_pools(world: &TwinConfig) -> NatPools {
             .collect(),
         first_port: nat.first_port,
         block_ports: nat.block_ports,
-        blocks_per_ue: 2,
+        blocks_per_ue: nat.blocks_per_ue as u8,
         filtering: match nat.filters {
             true => Filtering::AddressDependent,
             false => Filtering::EndpointIndependent,
