@@ -43,15 +43,6 @@ impl Pool {
                 .report()
                 .problem(line, path, what, "it beside allocate: true");
         }
-        if let Some(prefix) = prefix.filter(|p| matches!(p.value, Prefix::V6(_)))
-            && !allocate.value
-        {
-            let path = fields.key("allocate");
-            let what = "a pool of IPv6 prefixes is for nothing else";
-            fields
-                .report()
-                .problem(prefix.line, path, what, "allocate: true");
-        }
         Some(Self {
             network_instance: network_instance?,
             prefix: prefix?,

@@ -22,7 +22,7 @@ use crate::sessions::{Moment, Sessions};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::ids::EntryId;
-use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
+use sluice_datapath::lookup::exact_match::{ExactReader, ExactWriter};
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::nat::pool::NatUnits;
 use sluice_datapath::session::flow_filter::FlowFilters;
@@ -160,7 +160,7 @@ impl UpFunction {
     /// The entry of the session that has an IPv6 prefix of 64 bits in a network instance. It may err, as the
     /// path's table may: the entry knows its prefix.
     pub fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId> {
-        self.known.get(ExactKey::ue_prefix(instance.0, prefix))
+        self.known.get(self.known.ue_prefix(instance.0, prefix))
     }
 
     /// An Error Indication (TS 29.281, 7.3.1) that `peer` sent about a TEID of its own.

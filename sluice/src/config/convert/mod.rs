@@ -11,6 +11,7 @@ use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdverti
 use sluice_datapath::builder::Plan;
 use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::forward::mss_clamp::MssClamp;
+use sluice_datapath::lookup::exact_match::PrefixPool;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool};
 use sluice_datapath::nat::pool::{NatPool, NatPools};
 use sluice_datapath::tables::{self, PrefixIpv6};
@@ -283,6 +284,7 @@ impl UpfConfig {
             limits.foreign_entries.value,
         )?;
         let layout = layout.with_blocks(limits.numbered_blocks());
+        let layout = layout.with_prefixes(self.prefix_pools());
         Ok(layout.with_nat(self.nat_pools()?))
     }
 
@@ -349,10 +351,23 @@ impl UpfConfig {
                     base: prefix.base(),
                     prefix_len: prefix.prefix_len(),
                 }),
-                // Prefixes of UEs are found by a hash.
                 Prefix::V6(_) => None,
             });
         placed.collect()
+    }
+
+    /// Pools of prefixes that are found by their numbers.
+    fn prefix_pools(&self) -> Vec<PrefixPool> {
+        let pools = self.pools.iter();
+        let pools = pools.filter_map(|pool| match pool.prefix.value {
+            Prefix::V6(prefix) => Some(PrefixPool {
+                instance: self.instance_id(&pool.network_instance.value).0,
+                base: (prefix.base().to_bits() >> 64) as u64,
+                len: prefix.prefix_len(),
+            }),
+            Prefix::V4(_) => None,
+        });
+        pools.collect()
     }
 
     /// UE addresses that the session machine gives.

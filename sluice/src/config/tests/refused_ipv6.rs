@@ -189,9 +189,9 @@ fn pools_say_what_of_them_is_given() {
     let pool = "prefix: 10.45.0.0/16";
     for (with, message) in [
         (
-            "prefix: '2001:db8:45::/48'",
-            "pools[0].allocate: a pool of IPv6 prefixes is for nothing else; \
-             expected allocate: true",
+            "prefix: '2001:db8:45::/48', rest_s: 5",
+            "pools[0].rest_s: nothing of this pool is given by us; \
+             expected it beside allocate: true",
         ),
         (
             "prefix: 'fe80::/48', allocate: true",

@@ -407,6 +407,7 @@ pub fn start<I: PortIo, const N: usize>(
     };
     let blocks = size.filters.blocks(sessions);
     let layout = layout.with_nat(nat.clone()).with_blocks(blocks);
+    let layout = layout.with_prefixes(vec![topology::prefix_pool(sessions)]);
     let plan = Plan {
         layout: layout.clone(),
         blocks,

@@ -3,6 +3,7 @@
 
 use super::peers::{Peers, ROUTER, ROUTER_MAC, Servers};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_datapath::lookup::exact_match::PrefixPool;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::{PortId, PortInfo};
@@ -113,6 +114,18 @@ pub fn pool(sessions: u32) -> Pool {
         instance: INTERNET_ID,
         base: POOL_BASE,
         prefix_len: 32 - bits as u8,
+    }
+}
+
+/// The pool of the same UEs' IPv6 prefixes.
+pub fn prefix_pool(sessions: u32) -> PrefixPool {
+    let Pool {
+        base, prefix_len, ..
+    } = pool(sessions);
+    PrefixPool {
+        instance: INTERNET_ID.0,
+        base: (ue_ipv6(base).to_bits() >> 64) as u64,
+        len: 32 + prefix_len,
     }
 }
 

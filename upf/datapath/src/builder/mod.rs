@@ -66,7 +66,8 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     // TEIDs and addresses that others chose, and for each UE of a pool the prefix that it may have besides.
     let (_, foreign_entries) = plan.layout.foreign();
     let in_pools = plan.layout.entries() - plan.layout.endpoints() as usize;
-    let (foreign, foreign_reader) = exact_match::table(foreign_entries as usize + in_pools)?;
+    let (foreign, foreign_reader) =
+        exact_match::table(foreign_entries as usize + in_pools, plan.layout.prefixes())?;
     let mut tables = Published::new(Tables::default());
     let mut mesh = mesh(n);
     let mut seeds = Vec::with_capacity(n);

@@ -5,7 +5,7 @@
 //! does no harm, because the owner of the entry checks the identity again.
 
 use crate::ids::EntryId;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use sluice_mem::arena::{Arena, ArenaError};
 use sluice_mem::{prefetch, zeroable_struct};
 use std::sync::Arc;
@@ -16,6 +16,36 @@ const PROBES: usize = 64;
 
 const EMPTY: u64 = 0;
 const TOMB: u64 = u64::MAX;
+
+/// Kind of the key of a UE's IPv6 prefix in a pool, which is its number there.
+const POOL_PREFIX: u64 = 3 << 48;
+
+/// IPv6 prefixes of UEs in a network instance that are found by their numbers, without a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PrefixPool {
+    /// The network instance that downlink packets arrive in.
+    pub instance: u8,
+    /// Upper half of the first address; nothing is set behind `len`.
+    pub base: u64,
+    /// Prefix length, 40 to 64.
+    pub len: u8,
+}
+
+impl PrefixPool {
+    /// Prefixes of 64 bits in it.
+    fn prefixes(&self) -> usize {
+        1 << (64 - self.len.clamp(40, 64))
+    }
+}
+
+/// A pool and the number of its first prefix.
+#[derive(Clone, Copy, Debug)]
+struct PlacedPrefixes {
+    instance: u8,
+    base: u64,
+    mask: u64,
+    first: u32,
+}
 
 /// What is looked up: never 0 and never all ones by construction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,10 +64,10 @@ impl ExactKey {
         Self(2 << 48 | u64::from(instance) << 32 | u64::from(address))
     }
 
-    /// A UE's IPv6 prefix in a network instance: by a fingerprint, since 64 bits and an instance are too
-    /// many. The entry has all of it.
+    /// A UE's IPv6 prefix outside all pools in a network instance: by a fingerprint, since 64 bits and an instance are
+    /// too many. The entry has all of it.
     #[inline]
-    pub fn ue_prefix(instance: u8, prefix: u64) -> Self {
+    fn lone_prefix(instance: u8, prefix: u64) -> Self {
         // The finalizer of SplitMix64, which is one to one: instances are told apart by what is added.
         let seed =
             prefix.wrapping_add((u64::from(instance) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -70,6 +100,12 @@ impl ExactKey {
         let name = u64::from(instance) << 8 | u64::from(kind);
         let mixed = mix(bits.wrapping_add((name + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         Self(0b10 << 62 | mixed >> 2)
+    }
+
+    /// The number of a prefix in a pool.
+    #[inline(always)]
+    fn pool_number(self) -> Option<u32> {
+        (self.0 >> 48 == POOL_PREFIX >> 48).then_some(self.0 as u32)
     }
 
     fn is_in_up_range(self) -> bool {
@@ -109,7 +145,19 @@ zeroable_struct! {
     }
 }
 
+zeroable_struct! {
+    /// The entry of a prefix in a pool, and one; 0 is none.
+    #[repr(C)]
+    struct NumberedEntry {
+        entry: AtomicU32,
+    }
+}
+
 struct Table {
+    /// Pools of IPv6 prefixes.
+    pools: Vec<PlacedPrefixes>,
+    /// By the numbers of their prefixes.
+    of_pools: Arena<NumberedEntry>,
     /// On huge pages where there are any: what is looked up lies anywhere.
     entries: Arena<Entry>,
     live: AtomicUsize,
@@ -133,10 +181,16 @@ pub struct ExactReader(Arc<Table>);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExactTableFull;
 
-/// A table for `capacity` keys.
-pub fn table(capacity: usize) -> Result<(ExactWriter, ExactReader), ArenaError> {
+/// A table for `capacity` keys beside the prefixes of `pools`, for which there is always room.
+pub fn table(
+    capacity: usize,
+    pools: &[PrefixPool],
+) -> Result<(ExactWriter, ExactReader), ArenaError> {
     let places = (capacity.max(32) * 2).next_power_of_two();
+    let (pools, numbers) = place_pools(pools);
     let table = Arc::new(Table {
+        pools,
+        of_pools: Arena::new("sluice-prefixes", numbers.max(1))?,
         entries: Arena::new("sluice-foreign", places)?,
         live: AtomicUsize::new(0),
         shadows: AtomicUsize::new(0),
@@ -146,7 +200,34 @@ pub fn table(capacity: usize) -> Result<(ExactWriter, ExactReader), ArenaError> 
     Ok((ExactWriter(table.clone(), counts), ExactReader(table)))
 }
 
+/// The pools with the numbers of their first prefixes, and how many prefixes there are. Pools beyond the numbers that
+/// fit are left out: their prefixes are searched for.
+fn place_pools(pools: &[PrefixPool]) -> (Vec<PlacedPrefixes>, usize) {
+    let mut numbers = 0_usize;
+    let mut placed = Vec::with_capacity(pools.len());
+    for pool in pools {
+        let (first, mask) = (u32::try_from(numbers), !(pool.prefixes() as u64 - 1));
+        let (Ok(first), true) = (first, pool.base & !mask == 0) else {
+            continue;
+        };
+        placed.push(PlacedPrefixes {
+            instance: pool.instance,
+            base: pool.base,
+            mask,
+            first,
+        });
+        numbers += pool.prefixes();
+    }
+    (placed, numbers)
+}
+
 impl Table {
+    #[inline(always)]
+    fn numbered(&self, number: u32) -> Option<&AtomicU32> {
+        let place = self.of_pools.as_slice().get(number as usize)?;
+        Some(&place.entry)
+    }
+
     #[inline]
     fn entries(&self) -> &[Entry] {
         self.entries.as_slice()
@@ -182,7 +263,7 @@ impl Table {
 }
 
 impl ExactReader {
-    /// True if no CP-chosen identifier is known, so that the path need not ask.
+    /// True if no identifier is known that is searched for, so that the path need not ask.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.live.load(Ordering::Relaxed) == 0
@@ -194,9 +275,30 @@ impl ExactReader {
         self.0.shadows.load(Ordering::Relaxed) != 0
     }
 
+    /// The key of a UE's IPv6 prefix, given by its 64 bits, in a network instance.
+    #[inline(always)]
+    pub fn ue_prefix(&self, instance: u8, prefix: u64) -> ExactKey {
+        match self.pool_prefix(instance, prefix) {
+            Some(key) => key,
+            None => ExactKey::lone_prefix(instance, prefix),
+        }
+    }
+
+    /// The same if it is in a pool.
+    #[inline(always)]
+    pub fn pool_prefix(&self, instance: u8, prefix: u64) -> Option<ExactKey> {
+        let mut pools = self.0.pools.iter();
+        let pool = pools.find(|p| p.instance == instance && prefix & p.mask == p.base)?;
+        let number = pool.first + (prefix - pool.base) as u32;
+        Some(ExactKey(POOL_PREFIX | u64::from(number)))
+    }
+
     /// Fetches the place where a search for `key` begins.
     #[inline]
     pub fn prefetch(&self, key: ExactKey) {
+        if let Some(number) = key.pool_number() {
+            return self.0.numbered(number).into_iter().for_each(prefetch::read);
+        }
         if let Some(entry) = self.0.entries().get(self.0.start(key.0)) {
             prefetch::read(entry);
         }
@@ -206,13 +308,26 @@ impl ExactReader {
     /// neither memory nor time.
     #[inline]
     pub fn knows(&self, key: ExactKey) -> bool {
-        let none = self.is_empty() || key.is_in_up_range() && !self.has_cp_teid_in_up_range();
+        let is_searched = key.pool_number().is_none();
+        let none = is_searched && self.is_empty()
+            || key.is_in_up_range() && !self.has_cp_teid_in_up_range();
         !none && self.get(key).is_some()
     }
 
     /// The entry of `key`.
     #[inline]
     pub fn get(&self, key: ExactKey) -> Option<EntryId> {
+        match key.pool_number() {
+            Some(number) => {
+                let found = self.0.numbered(number)?.load(Ordering::Acquire);
+                found.checked_sub(1).map(EntryId)
+            }
+            None => self.search(key),
+        }
+    }
+
+    #[inline]
+    fn search(&self, key: ExactKey) -> Option<EntryId> {
         let entry = self.0.find(key.0)?;
         Some(EntryId(entry.entry.load(Ordering::Acquire) as u32))
     }
@@ -301,6 +416,11 @@ impl ExactWriter {
 
     /// Maps `key` to an entry, replacing what was there.
     pub fn insert(&mut self, key: ExactKey, to: EntryId) -> Result<(), ExactTableFull> {
+        if let Some(number) = key.pool_number() {
+            let place = self.0.numbered(number).ok_or(ExactTableFull)?;
+            place.store(to.0.wrapping_add(1), Ordering::Release);
+            return Ok(());
+        }
         if let Some(entry) = self.0.find(key.0) {
             entry.entry.store(u64::from(to.0), Ordering::Release);
             return Ok(());
@@ -315,6 +435,10 @@ impl ExactWriter {
 
     /// Forget `key`; true if it was known.
     pub fn remove(&mut self, key: ExactKey) -> bool {
+        if let Some(number) = key.pool_number() {
+            let place = self.0.numbered(number);
+            return place.is_some_and(|entry| entry.swap(0, Ordering::AcqRel) != 0);
+        }
         let Some(entry) = self.0.find(key.0) else {
             return false;
         };
@@ -354,119 +478,4 @@ impl ExactWriter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::HashMap;
-
-    #[test]
-    fn a_foreign_teid_of_our_form_is_announced() {
-        let (mut w, r) = table(8).unwrap();
-        w.insert(ExactKey::teid(0, 5), EntryId(1)).unwrap();
-        w.insert(ExactKey::ue(0, 0xc0a8_0001), EntryId(1)).unwrap();
-        assert!(!r.has_cp_teid_in_up_range());
-        w.insert(ExactKey::teid(0, 0x8000_0005), EntryId(1))
-            .unwrap();
-        assert!(r.has_cp_teid_in_up_range());
-        w.remove(ExactKey::teid(0, 0x8000_0005));
-        assert!(!r.has_cp_teid_in_up_range());
-    }
-
-    #[test]
-    fn a_full_probe_run_refuses() {
-        let (mut w, _) = table(8).unwrap();
-        let refused = (1..200)
-            .filter(|&t| w.insert(ExactKey::teid(0, t), EntryId(t)).is_err())
-            .count();
-        assert_eq!(refused, 199 - 64);
-    }
-
-    fn marks(w: &ExactWriter) -> usize {
-        let taken = |e: &&Entry| e.key.load(Ordering::Relaxed) != EMPTY;
-        w.0.entries().iter().filter(taken).count()
-    }
-
-    #[test]
-    fn the_last_key_that_goes_touches_its_own_run_alone_and_leaves_no_mark() {
-        let (mut w, r) = table(64).unwrap();
-        for t in 1..60 {
-            w.insert(ExactKey::teid(0, t), EntryId(t)).unwrap();
-        }
-        // Whatever the order, what is left are the live keys and marks between them.
-        for t in (1..60).step_by(2).chain((2..60).step_by(2)) {
-            assert!(w.remove(ExactKey::teid(0, t)));
-            for left in 1..60 {
-                let known = r.get(ExactKey::teid(0, left)).is_some();
-                let gone = left % 2 == 1 && (t % 2 == 0 || left <= t)
-                    || left % 2 == 0 && t % 2 == 0 && left <= t;
-                assert_eq!(known, !gone, "{left} after {t}");
-            }
-        }
-        assert_eq!(marks(&w), 0);
-    }
-
-    #[test]
-    fn the_longest_prefix_behind_a_ue_leads_to_its_entry() {
-        let (mut w, r) = table(64).unwrap();
-        let ipv4 = |a: [u8; 4], len| RoutePrefix::ipv4(u32::from_be_bytes(a), len).unwrap();
-        let ask = |a: [u8; 4]| r.route_ipv4(1, u32::from_be_bytes(a)).map(|e| e.0);
-        assert_eq!(ask([172, 16, 3, 1]), None);
-        w.insert_route(1, ipv4([172, 16, 0, 0], 12), EntryId(1))
-            .unwrap();
-        w.insert_route(1, ipv4([172, 16, 3, 0], 24), EntryId(2))
-            .unwrap();
-        w.insert_route(1, ipv4([172, 16, 3, 9], 32), EntryId(3))
-            .unwrap();
-        w.insert_route(1, ipv4([172, 16, 4, 9], 32), EntryId(4))
-            .unwrap();
-        assert_eq!(ask([172, 16, 3, 1]), Some(2));
-        assert_eq!(ask([172, 16, 3, 9]), Some(3));
-        assert_eq!(ask([172, 17, 3, 9]), Some(1));
-        assert_eq!(ask([172, 32, 0, 0]), None);
-        assert_eq!(
-            r.route_ipv4(2, 0xac10_0301),
-            None,
-            "another network instance"
-        );
-        w.remove_route(1, ipv4([172, 16, 3, 9], 32));
-        w.remove_route(1, ipv4([172, 16, 3, 0], 24));
-        assert_eq!(ask([172, 16, 3, 9]), Some(1));
-        assert_eq!(ask([172, 16, 4, 9]), Some(4), "one of its length is left");
-        let ipv6 = RoutePrefix::ipv6(0x2001_0db8_0007_ff00, 56).unwrap();
-        w.insert_route(1, ipv6, EntryId(5)).unwrap();
-        let found = |upper| r.route_ipv6(1, upper).map(|e| e.0);
-        assert_eq!(found(0x2001_0db8_0007_ffab), Some(5));
-        assert_eq!(found(0x2001_0db8_0007_feab), None);
-        assert_eq!(RoutePrefix::ipv4(1, 0), None);
-        assert_eq!(RoutePrefix::ipv6(1, 65), None);
-        for (prefix, _) in [
-            (ipv4([172, 16, 0, 0], 12), 1),
-            (ipv4([172, 16, 4, 9], 32), 4),
-            (ipv6, 5),
-        ] {
-            w.remove_route(1, prefix);
-        }
-        assert!(r.is_empty() && marks(&w) == 0);
-    }
-
-    proptest! {
-        #[test]
-        fn behaves_like_a_map(ops in prop::collection::vec((any::<bool>(), 1u32..64, any::<u32>()), 1..400)) {
-            let (mut w, r) = table(64).unwrap();
-            let mut model = HashMap::new();
-            for (add, teid, entry) in ops {
-                let key = ExactKey::teid(3, teid);
-                if add {
-                    w.insert(key, EntryId(entry)).unwrap();
-                    model.insert(teid, entry);
-                } else {
-                    prop_assert_eq!(w.remove(key), model.remove(&teid).is_some());
-                }
-                for t in 1..64 {
-                    prop_assert_eq!(r.get(ExactKey::teid(3, t)), model.get(&t).copied().map(EntryId));
-                }
-                prop_assert_eq!(r.is_empty(), model.is_empty());
-            }
-        }
-    }
-}
+mod tests;

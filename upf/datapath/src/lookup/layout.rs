@@ -9,6 +9,7 @@
 
 use crate::ids::EntryId;
 use crate::limits::{BLOCK_RULES, RECORD_RULES, SHARDS};
+use crate::lookup::exact_match::PrefixPool;
 use crate::nat::pool::{NatPoolError, NatPools};
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -110,6 +111,7 @@ pub struct Layout {
     /// Cells of usage records for rules in extension blocks.
     block_cells: u32,
     nat: NatPools,
+    prefixes: Vec<PrefixPool>,
 }
 
 impl Layout {
@@ -126,6 +128,16 @@ impl Layout {
     /// The same with translated network instances.
     pub fn with_nat(self, nat: NatPools) -> Self {
         Self { nat, ..self }
+    }
+
+    /// The same with pools of IPv6 prefixes that are found by their numbers; those outside are searched for.
+    pub fn with_prefixes(self, prefixes: Vec<PrefixPool>) -> Self {
+        Self { prefixes, ..self }
+    }
+
+    /// Pools of IPv6 prefixes.
+    pub fn prefixes(&self) -> &[PrefixPool] {
+        &self.prefixes
     }
 
     /// Translation, where there is any.
@@ -166,6 +178,7 @@ impl Layout {
             foreign_len: foreign as u32,
             block_cells: 0,
             nat: NatPools::default(),
+            prefixes: Vec::new(),
         })
     }
 

@@ -34,7 +34,7 @@ pub fn prefetch_key(meta: &Meta, places: &SessionLookup) {
     if !is_arithmetic {
         places.foreign.prefetch(match meta.arrival {
             Arrival::Plain => ExactKey::ue(meta.local, meta.key),
-            Arrival::PlainIpv6 => ExactKey::ue_prefix(meta.local, meta.prefix()),
+            Arrival::PlainIpv6 => places.foreign.ue_prefix(meta.local, meta.prefix()),
             _ => ExactKey::teid(meta.local, meta.key),
         });
     }
@@ -88,16 +88,25 @@ pub fn by_ue_address(
     }
 }
 
+#[inline(always)]
+fn by_ue_prefix(instance: u8, prefix: u64, places: &SessionLookup) -> Result<EntryId, DropReason> {
+    let in_pool = places.foreign.pool_prefix(instance, prefix);
+    match in_pool.and_then(|key| places.foreign.get(key)) {
+        Some(entry) => Ok(entry),
+        None => foreign_prefix(instance, prefix, places),
+    }
+}
+
 /// As [`foreign_teid`], not by a reference to the meta.
 #[inline(never)]
-fn by_ue_prefix(
+fn foreign_prefix(
     instance: u8,
     prefix: u64,
     places: &SessionLookup,
 ) -> Result<EntryId, DropReason> {
     places
         .foreign
-        .get(ExactKey::ue_prefix(instance, prefix))
+        .get(places.foreign.ue_prefix(instance, prefix))
         .or_else(|| places.foreign.route_ipv6(instance, prefix))
         .ok_or(DropReason::UnknownUe)
 }

@@ -43,7 +43,7 @@ fn dual_session(kit: &mut Kit) -> Session {
     let mut down = downlink();
     (up.ue_prefix, down.ue_prefix) = (UE_PREFIX, UE_PREFIX);
     kit.apply(s.ul, &[set(s.ul, up), set(s.dl, down)], &[]);
-    let key = ExactKey::ue_prefix(INTERNET.0, UE_PREFIX);
+    let key = kit.foreign.reader().ue_prefix(INTERNET.0, UE_PREFIX);
     kit.foreign.insert(key, EntryId(s.dl)).unwrap();
     s
 }
@@ -300,10 +300,10 @@ fn a_prefix_without_ipv4_is_found_by_the_whole_prefix() {
     (up.ue_prefix, up.ue_ip) = (UE_PREFIX, 0);
     (down.ue_prefix, down.ue_ip, down.key) = (UE_PREFIX, 0, 0);
     kit.apply(slot, &[set(slot, up), set(entry, down)], &[]);
-    let key = ExactKey::ue_prefix(INTERNET.0, UE_PREFIX);
+    let key = kit.foreign.reader().ue_prefix(INTERNET.0, UE_PREFIX);
     kit.foreign.insert(key, EntryId(entry)).unwrap();
     // A key that errs leads to an entry of another prefix.
-    let other = ExactKey::ue_prefix(INTERNET.0, UE_PREFIX + 1);
+    let other = kit.foreign.reader().ue_prefix(INTERNET.0, UE_PREFIX + 1);
     kit.foreign.insert(other, EntryId(entry)).unwrap();
     dn_sends(&mut kit, &udp(SERVER_IPV6, UE_IPV6));
     kit.gnb_sends(teid.get(), &udp(UE_IPV6, SERVER_IPV6));

@@ -4,7 +4,6 @@ use crate::kit::*;
 use sluice_datapath::forward::mss_clamp::MssClamp;
 use sluice_datapath::forward::slow_reason::SlowReason;
 use sluice_datapath::ids::EntryId;
-use sluice_datapath::lookup::exact_match::ExactKey;
 use sluice_wire::checksum::Sum;
 use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::GPdu;
@@ -95,7 +94,7 @@ fn clamping(n3: Option<u16>, n6: Option<u16>) -> (Kit, Session) {
     let (mut up, mut down) = (uplink(s.teid), downlink());
     (up.ue_prefix, down.ue_prefix) = (UE_PREFIX, UE_PREFIX);
     kit.apply(s.ul, &[set(s.ul, up), set(s.dl, down)], &[]);
-    let key = ExactKey::ue_prefix(INTERNET.0, UE_PREFIX);
+    let key = kit.foreign.reader().ue_prefix(INTERNET.0, UE_PREFIX);
     kit.foreign.insert(key, EntryId(s.dl)).unwrap();
     let mut tables = tables();
     tables.interfaces[0].mss_clamp = n3.and_then(MssClamp::of_packets);

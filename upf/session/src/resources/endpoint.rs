@@ -3,7 +3,7 @@
 use crate::rules::{Endpoint, Key, Origin, UeAddresses};
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_CHAIN;
-use sluice_datapath::lookup::exact_match::ExactKey;
+use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader};
 
 /// A group of blocks without an entry.
 pub fn spare() -> Endpoint {
@@ -27,6 +27,7 @@ pub(super) fn slot_endpoint(local: u8, teid: u32, slot: u32) -> Endpoint {
 /// What the path's table of identifiers that others chose has of an endpoint: a TEID, a UE's IPv4 address, a
 /// UE's IPv6 prefix.
 pub(super) fn exact_keys(
+    known: &ExactReader,
     endpoint: &Endpoint,
     ue: &UeAddresses,
 ) -> impl Iterator<Item = ExactKey> + use<> {
@@ -37,7 +38,7 @@ pub(super) fn exact_keys(
             let ipv4 = ue.ipv4.filter(|_| is_foreign);
             [
                 ipv4.map(|address| ExactKey::ue(instance, address.into())),
-                ue.prefix.map(|p| ExactKey::ue_prefix(instance, p.get())),
+                ue.prefix.map(|p| known.ue_prefix(instance, p.get())),
             ]
         }
         Key::Spare => [None; 2],

@@ -222,7 +222,7 @@ impl Resources {
         claims: &mut Claims,
     ) -> Result<(), Denied> {
         self.take_entry_of(instance, ue, Families::IPV6, claims)?;
-        let key = ExactKey::ue_prefix(instance, prefix.get());
+        let key = self.known.ue_prefix(instance, prefix.get());
         if self.known.knows(key) {
             return Err(Denied::InUse);
         }

@@ -26,7 +26,7 @@ impl Resources {
         now_s: u32,
     ) {
         let entry = endpoint.entry;
-        for key in exact_keys(endpoint, ue) {
+        for key in exact_keys(&self.known, endpoint, ue) {
             self.foreign.remove(key);
         }
         if let Key::Ue { instance } = endpoint.key {
@@ -101,7 +101,7 @@ impl Resources {
 
     /// An endpoint will be [released](Self::release) soon: asks the caches for where it goes.
     pub fn prefetch_release(&self, endpoint: &Endpoint, ue: &UeAddresses) {
-        exact_keys(endpoint, ue).for_each(|key| self.known.prefetch(key));
+        exact_keys(&self.known, endpoint, ue).for_each(|key| self.known.prefetch(key));
         match endpoint.origin {
             Origin::Slot => self.slots.prefetch(endpoint.entry.0),
             Origin::Foreign => self.entries.prefetch(endpoint.entry.0),

@@ -126,7 +126,7 @@ impl Resources {
     fn is_ues(&self, instance: u8, prefix: RoutePrefix) -> bool {
         match prefix {
             RoutePrefix::Ipv4(address, 32) => self.known.knows(ExactKey::ue(instance, address)),
-            RoutePrefix::Ipv6(upper, 64) => self.known.knows(ExactKey::ue_prefix(instance, upper)),
+            RoutePrefix::Ipv6(upper, 64) => self.known.knows(self.known.ue_prefix(instance, upper)),
             _ => false,
         }
     }

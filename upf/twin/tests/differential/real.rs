@@ -13,6 +13,7 @@ use sluice_datapath::hold::HoldLimits;
 use sluice_datapath::ids::WorkerId;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::exact_match::PrefixPool;
 use sluice_datapath::lookup::layout::{Layout, Pool};
 use sluice_datapath::message::{IcmpCause, ToControl};
 use sluice_datapath::session::txn::Txn;
@@ -551,7 +552,13 @@ fn layout() -> Layout {
     let pools = world::POOLS.map(pool);
     // In each shard as many TEIDs and entries as a case can take that has all its sessions there, those that rest
     // included: the twin knows no shards.
-    Layout::new(128 * SHARDS, &pools, 64 * SHARDS).expect("a sound layout")
+    let layout = Layout::new(128 * SHARDS, &pools, 64 * SHARDS).expect("a sound layout");
+    // Prefixes that we give are found by their numbers, those of other UEs are searched for.
+    layout.with_prefixes(vec![PrefixPool {
+        instance: instance_id(world::INTERNET).0,
+        base: 0x2001_0db8_0045_0000,
+        len: 63,
+    }])
 }
 
 fn polled(worker: usize, model: Model, workers: usize) -> Vec<Polled> {
