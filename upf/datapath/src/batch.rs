@@ -3,7 +3,6 @@
 use crate::burst_array::BurstArray;
 use crate::forward::pdr::At;
 use crate::meta::Meta;
-use crate::rx::classify::Ahead;
 use crate::rx::parse::Class;
 use arrayvec::ArrayVec;
 use sluice_port::{BURST_MAX, Burst, Packet, PortId};
@@ -23,7 +22,7 @@ pub(crate) struct Batch<P: Packet> {
     /// One for each of `mine`, once sorted.
     pub metas: BurstArray<Meta>,
     /// Room for what packets are while their keys are fetched.
-    pub ahead: Ahead,
+    pub ahead: [Meta; BURST_MAX],
     /// The rules that those meet whose entries have several, where they were looked for.
     pub found: FoundRules,
     /// Some entry of the last packets had several rules.
@@ -42,7 +41,7 @@ impl<P: Packet> Batch<P> {
             received_at: PortId(0),
             mine: Burst::new(),
             metas: BurstArray::new(Meta::NONE),
-            ahead: Ahead::new(),
+            ahead: [Meta::NONE; BURST_MAX],
             found: [None; BURST_MAX],
             has_several_rules: false,
             exceptions: ArrayVec::new(),

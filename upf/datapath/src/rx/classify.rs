@@ -20,16 +20,6 @@ const PREFETCH_AHEAD: usize = 8;
 /// The entry of a TEID that no table knows: execution finds no entry there and answers the peer.
 const NO_ENTRY: u32 = u32::MAX;
 
-/// What the packets of a burst are, before they are placed; of no use to anybody else.
-pub(crate) struct Ahead([Meta; BURST_MAX]);
-
-impl Ahead {
-    /// Of no packets.
-    pub fn new() -> Self {
-        Self([Meta::NONE; BURST_MAX])
-    }
-}
-
 /// Packets that were received together, and what is made of them.
 pub(crate) struct Classifier<'a, P: Packet> {
     pub tables: &'a Tables,
@@ -41,7 +31,7 @@ pub(crate) struct Classifier<'a, P: Packet> {
     pub port: PortId,
     pub packets: &'a mut [P],
     /// Room for what they are while their keys are fetched.
-    pub ahead: &'a mut Ahead,
+    pub ahead: &'a mut [Meta; BURST_MAX],
     /// One is added for each that is mine.
     pub metas: &'a mut BurstArray<Meta>,
     /// Which are not.
@@ -118,7 +108,7 @@ impl<P: Packet> Classifier<'_, P> {
             self.look_ahead(at, header_matches, is_translated);
         }
         for at in 0..self.packets.len() {
-            match self.ahead.0[at] {
+            match self.ahead[at] {
                 meta if !meta.fast_path => self.another(at, &[]),
                 meta if meta.arrival == Arrival::Public => {
                     let found = inbound::find(meta, &self.tables.nat_units);
@@ -136,7 +126,7 @@ impl<P: Packet> Classifier<'_, P> {
     #[inline(always)]
     fn look_ahead(&mut self, at: usize, header_matches: &[HeaderMatch], is_translated: bool) {
         let (packet, places) = (&self.packets[at], self.places);
-        let known = &mut self.ahead.0[at];
+        let known = &mut self.ahead[at];
         known.fast_path = false;
         if packet.segments() != 1 {
             return;
