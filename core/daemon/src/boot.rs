@@ -54,6 +54,8 @@ pub(crate) fn boot(
     if let Some(subscribers) = &subscribers {
         runtime.core_mut().keep_with(subscribers.keeper());
     }
+    // Network functions register.
+    runtime.core_mut().time(system::now());
     let waker = runtime.waker();
     let ctl = control::Ctl::listen(&config.control_socket, move || waker.wake()).map_err(|e| {
         let what = format!("{} cannot be used: {e}", config.control_socket.display());
@@ -138,7 +140,7 @@ fn functions(
             return Err(unfit("there are too many subscribers"));
         }
     }
-    let core = Core::new(amf, Ausf::default(), udm, udr);
+    let core = Core::new(amf, Ausf::default(), udm, udr).with_nrf(convert::nrf(config));
     match &config.sessions {
         None => Ok((core, of_database)),
         Some(sessions) => {

@@ -5,6 +5,7 @@
 
 use crate::daemon::Daemon;
 use crate::metrics;
+use crate::nfs;
 use crate::qos::{self, Wanted};
 use crate::reload;
 use crate::trace;
@@ -43,6 +44,8 @@ pub enum Request {
     },
     /// gNBs with their areas and slices.
     Gnbs,
+    /// Network functions as the NRF knows them.
+    Nfs,
     /// Procedures under way, by the step at which they wait.
     Procedures,
     /// What was said of a UE, step by step.
@@ -197,6 +200,7 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
         }
         Request::Ue { imsi } => of(imsi, |supi| view::ue(daemon, supi)),
         Request::Gnbs => view::gnbs(daemon),
+        Request::Nfs => nfs::nfs(daemon),
         Request::Procedures => view::procedures(daemon),
         Request::Flow { imsi } => of(imsi, |supi| view::flow(daemon, supi)),
         Request::Trace { imsi: None, ends } => trace::answer(daemon, None, *ends),

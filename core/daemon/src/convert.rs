@@ -35,6 +35,7 @@ pub fn amf(config: &CoreConfig) -> Option<sluice_amf::Config> {
         t3502_s: config.timers.t3502_s,
         back_off: config.overload.back_off,
         unauthenticated: config.overload.unauthenticated,
+        default_smf: config.nrf.default_smf,
         ..amf
     })
 }
@@ -73,6 +74,14 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_core_smf::
         upfs: upfs.collect(),
         networks: networks.collect(),
     })
+}
+
+/// For the NRF.
+pub fn nrf(config: &CoreConfig) -> sluice_nrf::Config {
+    sluice_nrf::Config {
+        heart_beat_s: config.nrf.heart_beat_s,
+        validity_s: config.nrf.validity_s,
+    }
 }
 
 /// For the PCF.

@@ -28,6 +28,7 @@ mod ending;
 mod flow;
 mod metrics;
 mod needs;
+mod nfs;
 mod qos;
 mod refusals;
 mod reload;

@@ -1,10 +1,12 @@
 //! Metrics of the core for Prometheus (text format 0.0.4).
 
 use crate::daemon::Daemon;
+use crate::nfs;
 use crate::view;
 use serde_json::Value;
+use sluice_sbi::Nf;
 use sluice_sbi::tally::{BOUNDS_MS, Times};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// What a family is.
@@ -57,6 +59,7 @@ pub(crate) fn text(daemon: &Daemon) -> String {
     process(&mut page, daemon);
     gnbs(&mut page, daemon);
     upfs(&mut page, daemon);
+    functions(&mut page, daemon);
     refusals(&mut page, daemon);
     procedures(&mut page, daemon);
     events(&mut page, &view::counters(daemon));
@@ -140,6 +143,61 @@ fn upfs(page: &mut Page, daemon: &Daemon) {
     page.family(name, Kind::Gauge, "PDU sessions, by UPF.");
     for upf in &upfs {
         page.sample(name, &[("upf", &upf.n4.to_string())], upf.sessions);
+    }
+}
+
+/// Network functions as the NRF knows them, and how the AMF came by its SMFs.
+fn functions(page: &mut Page, daemon: &Daemon) {
+    let name = "sluice_core_nfs";
+    let help = "Network functions that the NRF knows, by type and status.";
+    page.family(name, Kind::Gauge, help);
+    for ((kind, status), count) in nfs::by_status(daemon) {
+        let labels = [
+            ("type", kind.to_string()),
+            ("status", status.name().to_owned()),
+        ];
+        page.sample(
+            name,
+            &labels.each_ref().map(|(l, v)| (*l, v.as_str())),
+            count,
+        );
+    }
+    let nrf = daemon.runtime.core().nrf().counters();
+    let name = "sluice_core_nf_discoveries_total";
+    let help = "Discoveries of network functions at the NRF, by type and result.";
+    page.family(name, Kind::Counter, help);
+    // The AMF asks for SMFs: both results are there from the start.
+    let mut kinds: BTreeSet<Nf> = BTreeSet::from([Nf::Smf]);
+    kinds.extend(nrf.found.keys().chain(nrf.none.keys()));
+    for kind in kinds {
+        for (result, counts) in [("found", &nrf.found), ("none", &nrf.none)] {
+            let labels = [("type", &*kind.to_string()), ("result", result)];
+            let count = counts.get(&kind).copied().unwrap_or_default();
+            page.sample(name, &labels, count);
+        }
+    }
+    let name = "sluice_core_nf_heart_beats_missed_total";
+    let help = "Heart-beats of network functions that did not come, by type.";
+    page.family(name, Kind::Counter, help);
+    let kinds = daemon.runtime.core().nrf().profiles();
+    let mut kinds: BTreeSet<Nf> = kinds.map(|one| one.profile.kind).collect();
+    kinds.extend(nrf.missed.keys());
+    for kind in kinds {
+        let count = nrf.missed.get(&kind).copied().unwrap_or_default();
+        page.sample(name, &[("type", &*kind.to_string())], count);
+    }
+    let amf = daemon.runtime.core().amf().counters();
+    let name = "sluice_core_smf_selections_total";
+    let help = "SMFs that the AMF chose for sessions, by where it knew them from.";
+    page.family(name, Kind::Counter, help);
+    for (by, count) in [
+        ("nrf", amf.smfs_by_nrf),
+        ("cache", amf.smfs_by_cache),
+        ("old_answer", amf.smfs_by_old_answer),
+        ("default", amf.smfs_by_default),
+        ("none", amf.no_smf),
+    ] {
+        page.sample(name, &[("by", by)], count);
     }
 }
 
@@ -249,6 +307,11 @@ fn events(page: &mut Page, counters: &Value) {
             "nssf",
             "sluice_core_nssf_events_total",
             "Selections of slices, those with none, and slices that were rejected.",
+        ),
+        (
+            "nrf",
+            "sluice_core_nrf_events_total",
+            "Registrations, heart-beats and discoveries of network functions.",
         ),
     ];
     for (part, name, help) in parts {

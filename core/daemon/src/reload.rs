@@ -126,6 +126,7 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
     let null_scheme = daemon.reload.running.security.null_scheme;
     let core = daemon.runtime.core_mut();
     core.allow_null_scheme(null_scheme);
+    core.reconfigure_nrf(now, convert::nrf(&daemon.reload.running));
     // Both were asked before: they refuse nothing now.
     if let Err(why) = core.reconfigure_amf(now, ready.amf) {
         tracing::error!("the AMF keeps its configuration: {why}");

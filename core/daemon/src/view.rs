@@ -1,6 +1,7 @@
 //! Answers to `sluice ctl`: what the core looks like, as JSON.
 
 use crate::daemon::Daemon;
+use crate::nfs;
 use crate::qos;
 use serde_json::{Value, json};
 use sluice_amf::view::{Connected, Gnb, Ue};
@@ -336,6 +337,11 @@ pub(crate) fn counters(daemon: &Daemon) -> Value {
             "shed_of_gnb": amf.shed_of_gnb,
             "shed_in_all": amf.shed_in_all,
             "unanswered": amf.unanswered,
+            "smfs_by_nrf": amf.smfs_by_nrf,
+            "smfs_by_cache": amf.smfs_by_cache,
+            "smfs_by_old_answer": amf.smfs_by_old_answer,
+            "smfs_by_default": amf.smfs_by_default,
+            "no_smf": amf.no_smf,
         },
         "smf": smf,
         "nssf": {
@@ -343,5 +349,6 @@ pub(crate) fn counters(daemon: &Daemon) -> Value {
             "none": nssf.none,
             "rejected": nssf.rejected,
         },
+        "nrf": nfs::counters(daemon),
     })
 }

@@ -32,6 +32,8 @@ pub enum CoreQuery {
         #[command(subcommand)]
         what: OverloadWhat,
     },
+    /// Core: network functions as the NRF knows them: status, load, and what they serve
+    Nfs,
     /// Core: procedures under way, and the step of TS 23.502 at which each waits
     Procedures,
     /// Core: what was said of a UE, step by step, by UE, gNB, network functions and UPF

@@ -19,6 +19,7 @@ pub fn request(query: &CoreQuery) -> Value {
         CoreQuery::Overload {
             what: OverloadWhat::Stop,
         } => json!({ "cmd": "overload_stop" }),
+        CoreQuery::Nfs => json!({ "cmd": "nfs" }),
         CoreQuery::Procedures => json!({ "cmd": "procedures" }),
         CoreQuery::Flow { imsi } => json!({ "cmd": "flow", "imsi": imsi }),
         CoreQuery::Deregister {
@@ -68,6 +69,7 @@ pub fn text(query: &CoreQuery, answer: &Value) -> String {
             [] => "(none)".to_owned(),
             rows => columns(rows, "id name address ues areas"),
         },
+        CoreQuery::Nfs => nfs(answer),
         CoreQuery::Procedures => table(answer, "procedures"),
         CoreQuery::Flow { .. } => flow(answer),
         CoreQuery::Gnbs { .. }
@@ -90,6 +92,38 @@ fn ues(answer: &Value) -> String {
         "{shown}\n\n{} of {known} shown; {registered} registered, {connected} connected",
         rows.len()
     )
+}
+
+/// A line for each function: what it serves is one text, of lists of which one without an entry is all.
+fn nfs(answer: &Value) -> String {
+    let text = |part: &Value, key: &str, what: &str| {
+        let all = part[key].as_array().into_iter().flatten().map(scalar);
+        let all: Vec<_> = all.collect();
+        (!all.is_empty()).then(|| format!("{what} {}", all.join(" ")))
+    };
+    let part = |part: &Value| {
+        let lists = [
+            text(part, "slices", "slices"),
+            text(part, "data_networks", "networks"),
+            text(part, "tracking_areas", "areas"),
+        ];
+        lists.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    let row = |row: &Value| {
+        let served = row["serves"].as_array().into_iter().flatten().map(part);
+        let served: Vec<_> = served.filter(|text| !text.is_empty()).collect();
+        let mut row = row.clone();
+        row["serves"] = served.join("; ").into();
+        row
+    };
+    let rows: Vec<_> = rows_of(answer, "nfs").iter().map(row).collect();
+    match rows.is_empty() {
+        true => "(none)".to_owned(),
+        false => columns(
+            &rows,
+            "type instance status load_percent heard_s_ago missed serves",
+        ),
+    }
 }
 
 /// A ladder: time of day, step, who to whom, what.
@@ -130,6 +164,32 @@ pub fn refusals(answer: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_function_is_a_line_with_all_that_it_serves() {
+        let row = |kind, serves| {
+            json!({ "type": kind, "instance": "1-2", "status": "REGISTERED", "load_percent": 3,
+                "heard_s_ago": 4, "missed": 0, "serves": serves })
+        };
+        let part = |networks: &[&str]| json!({ "slices": ["1", "2-00000a"], "data_networks": networks, "tracking_areas": [] });
+        let smf = row("SMF", json!([part(&["internet", "ims"]), part(&["lab"])]));
+        let answer = json!({ "nfs": [row("UDM", json!([])), smf] });
+        let shown = text(&CoreQuery::Nfs, &answer);
+        let lines: Vec<Vec<&str>> = shown
+            .lines()
+            .map(|line| {
+                line.split("  ")
+                    .map(str::trim)
+                    .filter(|cell| !cell.is_empty())
+                    .collect()
+            })
+            .collect();
+        assert_eq!(lines.len(), 3, "{shown}");
+        let served = "slices 1 2-00000a, networks internet ims; slices 1 2-00000a, networks lab";
+        let expected = ["SMF", "1-2", "REGISTERED", "3", "4", "0", served];
+        assert_eq!(lines[2], expected, "{shown}");
+        assert_eq!(text(&CoreQuery::Nfs, &json!({ "nfs": [] })), "(none)");
+    }
 
     #[test]
     fn a_flow_is_a_ladder_with_times() {

@@ -268,6 +268,13 @@ pub const ROUTES: &[Route] = &[
         )
     },
     get("/v1/gnbs", "gnbs", "gNBs", "Gnbs", |_| core(Request::Gnbs)),
+    get(
+        "/v1/nfs",
+        "nfs",
+        "Network functions as the NRF knows them",
+        "Nfs",
+        |_| core(Request::Nfs),
+    ),
     Route {
         method: Method::Post,
         ..get(

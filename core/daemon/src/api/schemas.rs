@@ -11,6 +11,7 @@ pub fn all() -> Value {
     for part in [
         of_core(),
         of_gnbs(),
+        of_nfs(),
         of_refusals(),
         of_ues(),
         of_qos(),
@@ -186,6 +187,40 @@ fn of_gnbs() -> Value {
         "Gnbs": object(json!({
             "gnbs": list(gnb),
             "associations_without_setup": number(),
+        }), &[]),
+    })
+}
+
+/// Lists of what is served that have no entry stand for all there are.
+fn of_nfs() -> Value {
+    let served = object(
+        json!({
+            "slices": list(text()),
+            "data_networks": list(text()),
+            "tracking_areas": list(text()),
+        }),
+        &[],
+    );
+    let nf = object(
+        json!({
+            "type": text(),
+            "instance": text(),
+            "status": { "type": "string", "enum": ["REGISTERED", "SUSPENDED"] },
+            "plmns": list(text()),
+            "serves": list(served),
+            "priority": number(),
+            "capacity": number(),
+            "load_percent": number(),
+            "heard_s_ago": number(),
+            "missed": number(),
+        }),
+        &[],
+    );
+    json!({
+        "Nfs": object(json!({
+            "heart_beat_s": number(),
+            "validity_s": number(),
+            "nfs": list(nf),
         }), &[]),
     })
 }
@@ -393,6 +428,11 @@ fn of_counters() -> Value {
         "shed_of_gnb",
         "shed_in_all",
         "unanswered",
+        "smfs_by_nrf",
+        "smfs_by_cache",
+        "smfs_by_old_answer",
+        "smfs_by_default",
+        "no_smf",
     ]);
     let smf = numbers(&[
         "established",
@@ -408,6 +448,18 @@ fn of_counters() -> Value {
         "panics",
         "no_room",
     ]);
+    let nrf = numbers(&[
+        "registrations",
+        "deregistrations",
+        "heart_beats",
+        "missed",
+        "suspended",
+        "forgotten",
+        "unknown",
+        "no_room",
+        "found",
+        "not_found",
+    ]);
     json!({ "Counters": object(json!({
         "n2": n2,
         "sctp": sctp,
@@ -415,6 +467,7 @@ fn of_counters() -> Value {
         "amf": amf,
         "smf": or_none(smf),
         "nssf": numbers(&["selected", "none", "rejected"]),
+        "nrf": nrf,
     }), &[]) })
 }
 

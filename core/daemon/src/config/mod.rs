@@ -9,6 +9,7 @@ mod check;
 mod contexts;
 pub mod kinds;
 mod n2;
+mod nrf;
 mod overload;
 mod policies;
 mod reload;
@@ -22,6 +23,7 @@ pub use access::{AmfSection, HomeKeyFile, Names, Profile, Security, ServedPlmn, 
 pub use api::ApiSection;
 pub use contexts::ContextsSection;
 pub use n2::{N2Section, Over};
+pub use nrf::NrfSection;
 pub use overload::OverloadSection;
 pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
@@ -60,6 +62,8 @@ pub struct CoreConfig {
     pub n2: N2Section,
     /// What becomes of UEs when there are too many.
     pub overload: OverloadSection,
+    /// Heart-beats of network functions, and discoveries.
+    pub nrf: NrfSection,
     /// PDU sessions; none of a core that only registers UEs.
     pub sessions: Option<Sessions>,
     /// Subscribers and home network keys in a database.
@@ -115,6 +119,7 @@ impl CoreConfig {
         let timers = fields.section("timers", Timers::read);
         let n2 = fields.section("n2", N2Section::read);
         let overload = fields.section("overload", OverloadSection::read);
+        let nrf = fields.section("nrf", NrfSection::read);
         let sessions = Sessions::read(fields);
         let first = plmns.first().and_then(|plmn| plmn.slices.first());
         let slice = first.map(|at| at.value);
@@ -137,6 +142,7 @@ impl CoreConfig {
             timers,
             n2,
             overload,
+            nrf,
             sessions,
             database,
             subscribers,

@@ -51,6 +51,7 @@ impl CoreConfig {
             ("timers", self.timers == new.timers),
             ("n2.gnbs", self.n2.gnbs == new.n2.gnbs),
             ("overload", self.overload == new.overload),
+            ("nrf", self.nrf == new.nrf),
             ("upfs", upfs(self) == upfs(new)),
             ("data_networks", networks(self) == networks(new)),
             ("policies", policies(self) == policies(new)),

@@ -95,6 +95,7 @@ const REQUESTS: &[(&str, &str, &str, &str)] = &[
     ("ue", "GET /v1/ues/001010000000003", "", ""),
     ("flow", "GET /v1/ues/001010000000003/flow", "", ""),
     ("gnbs", "GET /v1/gnbs", "", ""),
+    ("nfs", "GET /v1/nfs", "", ""),
     ("gnbsUpdate", "POST /v1/gnbs/update", "", ""),
     (
         "overloadStart",

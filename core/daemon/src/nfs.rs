@@ -1,0 +1,83 @@
+//! Network functions as the NRF knows them: for `sluice ctl nfs`, HTTP and metrics.
+
+use crate::daemon::Daemon;
+use serde_json::{Value, json};
+use sluice_core::system;
+use sluice_nrf::Profile;
+use sluice_sbi::{Nf, NfStatus, Served};
+use std::collections::BTreeMap;
+
+/// All that are registered or suspended.
+pub(crate) fn nfs(daemon: &Daemon) -> Value {
+    let now = system::now();
+    let row = |one: &Profile| {
+        let profile = &one.profile;
+        let plmns = profile.plmns().iter().map(ToString::to_string);
+        let heard_ms = now.instant.ms_since(one.heard.instant);
+        json!({
+            "type": profile.kind.to_string(),
+            "instance": profile.instance.to_string(),
+            "status": one.status.name(),
+            "plmns": plmns.collect::<Vec<_>>(),
+            "serves": one.served.iter().map(part).collect::<Vec<_>>(),
+            "priority": profile.priority.get(),
+            "capacity": profile.capacity.get(),
+            "load_percent": profile.load,
+            "heard_s_ago": heard_ms / 1_000,
+            "missed": one.missed,
+        })
+    };
+    let nrf = daemon.runtime.core().nrf();
+    let config = nrf.config();
+    let mut profiles: Vec<&Profile> = nrf.profiles().collect();
+    profiles.sort_by_key(|one| (one.profile.kind, one.profile.instance));
+    json!({
+        "heart_beat_s": config.heart_beat_s,
+        "validity_s": config.validity_s,
+        "nfs": profiles.into_iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+/// Lists without an entry stand for all there are.
+fn part(served: &Served) -> Value {
+    let slices = served.slices().iter().map(|one| format!("{one:?}"));
+    let dnns = served.dnns().iter().filter(|dnn| !dnn.is_none());
+    let areas = served.areas().iter();
+    let areas = areas.map(|tai| format!("{} {:?}", tai.plmn, tai.tac));
+    json!({
+        "slices": slices.collect::<Vec<_>>(),
+        "data_networks": dnns.map(ToString::to_string).collect::<Vec<_>>(),
+        "tracking_areas": areas.collect::<Vec<_>>(),
+    })
+}
+
+/// Counters of the NRF, without those by type.
+pub(crate) fn counters(daemon: &Daemon) -> Value {
+    let nrf = daemon.runtime.core().nrf().counters();
+    let sum = |by_type: &BTreeMap<Nf, u64>| by_type.values().sum::<u64>();
+    json!({
+        "registrations": nrf.registrations,
+        "deregistrations": nrf.deregistrations,
+        "heart_beats": nrf.heart_beats,
+        "missed": sum(&nrf.missed),
+        "suspended": nrf.suspended,
+        "forgotten": nrf.forgotten,
+        "unknown": nrf.unknown,
+        "no_room": nrf.no_room,
+        "found": sum(&nrf.found),
+        "not_found": sum(&nrf.none),
+    })
+}
+
+/// How many instances of each type stand how.
+pub(crate) fn by_status(daemon: &Daemon) -> BTreeMap<(Nf, NfStatus), u64> {
+    let mut all = BTreeMap::new();
+    for one in daemon.runtime.core().nrf().profiles() {
+        // A type has both, so that no series ends.
+        for status in [NfStatus::Registered, NfStatus::Suspended] {
+            let count: &mut u64 = all.entry((one.profile.kind, status)).or_default();
+            *count += u64::from(one.status == status);
+        }
+    }
+    all
+}
