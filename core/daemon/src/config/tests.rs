@@ -103,7 +103,7 @@ fn a_short_file_has_the_defaults_that_the_example_shows() {
     assert_eq!(short.timers.t3512_s, example.timers.t3512_s);
     assert_eq!((short.n2.over, short.n2.port), (Over::Ip, example.n2.port));
     assert_eq!(short.control_socket, example.control_socket);
-    assert_eq!(short.overload, example.overload);
+    assert_eq!((short.overload, short.nrf), (example.overload, example.nrf));
     assert_eq!(
         short.overload.unauthenticated,
         sluice_amf::Bounds::default()

@@ -39,6 +39,24 @@ fn ues_register_and_operators_see_them() {
     let mut ran = Ran::connect(&place, [0, 0, 7], vec![first, ue("0000000002", KEY)]);
     ran.register(0);
     ran.register(1);
+    let nfs = core.ask("nfs");
+    let kinds: Vec<_> = nfs["nfs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["AMF", "AUSF", "UDM", "UDR", "SMF", "NSSF", "PCF"],
+        "{nfs}"
+    );
+    for one in nfs["nfs"].as_array().unwrap() {
+        assert_eq!(one["status"], "REGISTERED", "{one}");
+    }
+    let smf = &nfs["nfs"][4]["serves"];
+    assert_eq!(smf[0]["data_networks"], json!(["internet"]), "{nfs}");
+    assert_eq!(smf[0]["slices"], json!(["1"]), "{nfs}");
     let gnbs = core.ask("gnbs");
     assert_eq!(gnbs["gnbs"][0]["name"], "gnb-5", "{gnbs}");
     assert_eq!(gnbs["gnbs"][0]["address"], place.ip(2), "{gnbs}");

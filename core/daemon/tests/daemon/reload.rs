@@ -84,6 +84,12 @@ fn a_reload_changes_what_it_may_and_loses_no_ue() {
         "log",
     ];
     assert_eq!(changed(&answer), expected, "{answer}");
+    // The NRF knows what the SMF serves now.
+    let nfs = core.ask("nfs");
+    let smf = &nfs["nfs"].as_array().unwrap()[4];
+    assert_eq!(smf["type"], "SMF", "{nfs}");
+    let served = &smf["serves"][0]["data_networks"];
+    assert_eq!(*served, json!(["internet", "ims"]), "{nfs}");
     // The gNB is told by an AMF Configuration Update.
     let slices = [Snssai::new(1, None), Snssai::new(2, None)];
     ran.wait("the update", |ran| {
