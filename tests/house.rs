@@ -22,6 +22,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-n4",
         "sluice-security",
         "sluice-sbi",
+        "sluice-seal",
     ],
     &[
         "sluice-port-sim",
@@ -33,6 +34,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-n2",
         "sluice-sctp",
         "sluice-contexts",
+        "sluice-contexts-redis",
         "sluice-program",
     ],
     &[

@@ -57,6 +57,8 @@ pub enum Kind {
     Charging,
     /// Load changed who works.
     Scaling,
+    /// Contexts could not be stored.
+    Contexts,
 }
 
 impl fmt::Display for Peer {
@@ -81,6 +83,7 @@ impl fmt::Display for Kind {
             Self::Metrics => "metrics",
             Self::Charging => "charging records",
             Self::Scaling => "scaling",
+            Self::Contexts => "contexts",
         })
     }
 }

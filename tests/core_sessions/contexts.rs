@@ -8,7 +8,7 @@ use std::rc::Rc;
 use sluice_core_smf::Smf;
 use sluice_n1::SessionType;
 use sluice_pcf::{Pcf, Policy};
-use sluice_sbi::kept::{Changes, Contexts, Stored};
+use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored};
 use sluice_sbi::{AssociationId, Now};
 use sluice_ue::Gnb;
 use sluice_wiring::Core;
@@ -23,7 +23,7 @@ use crate::world::{self, World, setup, slice, supi, tai};
 pub struct Memory(Rc<RefCell<(Stored, usize)>>);
 
 impl Contexts for Memory {
-    fn put(&mut self, changes: &Changes) -> Result<(), String> {
+    fn put(&mut self, changes: &Changes) -> Result<(), StoreFailure> {
         let (stored, puts) = &mut *self.0.borrow_mut();
         *puts += 1;
         for (key, value) in changes {

@@ -32,7 +32,11 @@ pub(crate) fn boot(
     let one = |problem| vec![problem];
     let opened = config.database.as_ref().map(store::open).transpose();
     let opened = opened.map_err(one)?;
-    let contexts = config.contexts.as_ref().map(contexts::open).transpose();
+    let is_given = || shutdown.is_requested();
+    let contexts = config.contexts.as_ref();
+    let contexts = contexts
+        .map(|section| contexts::open(section, &is_given))
+        .transpose();
     let contexts = contexts.map_err(one)?;
     let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
     let (mut core, of_database) = functions(config, opened.as_ref(), begun_unix_s)?;

@@ -1,42 +1,113 @@
 //! Contexts that outlive the core: opened before it, taken up by it, and watched while it runs.
 
-use crate::config::ContextsSection;
+use crate::config::{ContextsFolder, ContextsRedis, ContextsSection};
 use crate::needs::problem;
-use sluice_contexts::{ContextError, ContextFile, Opening, is_in_memory};
+use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
+use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core::system;
 use sluice_program::config::problem::Problem;
-use sluice_sbi::kept::Stored;
+use sluice_program::lines::{self, Kind, Peer};
+use sluice_sbi::kept::{Contexts, Stored};
+use sluice_seal::{KeyError, StoreKey, key_file};
 use sluice_wiring::Core;
 use sluice_wiring::contexts::Start;
 use std::path::Path;
+use std::time::Duration;
 
 /// Contexts of the core before.
 pub(crate) struct Opened {
-    file: ContextFile,
+    store: Box<dyn Contexts>,
     stored: Stored,
     start: Start,
 }
 
-/// Opens the store; no other core may have it.
-pub(crate) fn open(section: &ContextsSection) -> Result<Opened, Problem> {
-    let refused = |error: ContextError| lacking(section, &error);
-    let opening = Opening {
-        folder: section.folder.value.clone(),
-        most_octets: (section.most_mib as usize) << 20,
-        may_be_on_disk: section.on_disk,
+/// Opens the store; no other core may have it. `is_given` says whether this one is not to start any more.
+pub(crate) fn open(
+    section: &ContextsSection,
+    is_given: &dyn Fn() -> bool,
+) -> Result<Opened, Problem> {
+    let (store, stored): (Box<dyn Contexts>, Stored) = match section {
+        ContextsSection::Folder(section) => {
+            let (store, stored) = open_folder(section).map_err(|e| no_folder(section, &e))?;
+            (Box::new(store), stored)
+        }
+        ContextsSection::Redis(section) => {
+            let key = key_of(section).map_err(|e| no_key(section, &e))?;
+            let (store, stored) =
+                open_redis(section, key, is_given).map_err(|e| no_redis(section, &e))?;
+            (Box::new(store), stored)
+        }
     };
-    let file = ContextFile::open(&opening).map_err(refused)?;
-    let stored = file.all().map_err(refused)?;
     let start = Start::after(&stored, system::now().unix_s);
     Ok(Opened {
-        file,
+        store,
         stored,
         start,
     })
 }
 
+fn open_folder(section: &ContextsFolder) -> Result<(ContextFile, Stored), ContextError> {
+    let file = ContextFile::open(&folder::Opening {
+        folder: section.folder.value.clone(),
+        most_octets: (section.most_mib as usize) << 20,
+        may_be_on_disk: section.on_disk,
+    })?;
+    let stored = file.all()?;
+    Ok((file, stored))
+}
+
+fn open_redis(
+    section: &ContextsRedis,
+    key: StoreKey,
+    is_given: &dyn Fn() -> bool,
+) -> Result<(ContextRedis, Stored), OpenError> {
+    let opening = redis::Opening {
+        address: section.url.value.clone(),
+        key,
+        instance: section.instance.value.clone(),
+        lease: Duration::from_secs(section.lease_s.into()),
+        replicas: section.replicas,
+        timeout: timeout(section),
+    };
+    let mut store = ContextRedis::open(&opening, is_given)?;
+    let stored = store.all()?;
+    let (unreadable, instance) = (store.unreadable(), &opening.instance);
+    if unreadable > 0 {
+        tracing::warn!(
+            "{unreadable} contexts of instance {instance} are damaged or sealed with another key, and are left out"
+        );
+    }
+    tracing::info!(
+        "owner {} of the contexts of instance {instance} at {}",
+        store.epoch(),
+        opening.address
+    );
+    Ok((store, stored))
+}
+
+fn timeout(section: &ContextsRedis) -> Duration {
+    Duration::from_millis(section.timeout_ms.into())
+}
+
+fn key_of(section: &ContextsRedis) -> Result<StoreKey, KeyError> {
+    StoreKey::read_for(key_file::CONTEXTS, &section.key_file.value)
+}
+
 /// Whether it could be opened; one that a core has now is none to complain about.
 pub(crate) fn check(section: &ContextsSection) -> Option<Problem> {
+    match section {
+        ContextsSection::Folder(section) => check_folder(section),
+        ContextsSection::Redis(section) => {
+            if let Err(error) = key_of(section) {
+                return Some(no_key(section, &error));
+            }
+            let checked = redis::check(&section.url.value, timeout(section));
+            checked.err().map(|error| no_redis(section, &error))
+        }
+    }
+}
+
+fn check_folder(section: &ContextsFolder) -> Option<Problem> {
     let folder = &section.folder.value;
     // Folders that are missing are made.
     let there = folder.ancestors().find(|folder| folder.exists());
@@ -46,10 +117,10 @@ pub(crate) fn check(section: &ContextsSection) -> Option<Problem> {
         Ok(_) => ContextError::OnDisk(folder.clone()),
         Err(error) => ContextError::Folder(folder.clone(), error),
     };
-    Some(lacking(section, &error))
+    Some(no_folder(section, &error))
 }
 
-fn lacking(section: &ContextsSection, error: &ContextError) -> Problem {
+fn no_folder(section: &ContextsFolder, error: &ContextError) -> Problem {
     let expected = match error {
         ContextError::OnDisk(_) => {
             "a folder on tmpfs or ramfs, such as one in /run, or on_disk: true"
@@ -63,6 +134,34 @@ fn lacking(section: &ContextsSection, error: &ContextError) -> Problem {
     problem(line, "contexts.folder", error.to_string(), expected)
 }
 
+fn no_key(section: &ContextsRedis, error: &KeyError) -> Problem {
+    let expected = "a file of mode 0600 with 64 hexadecimal digits, as of `openssl rand -hex 32`";
+    let line = section.key_file.line;
+    problem(line, "contexts.redis.key_file", error.to_string(), expected)
+}
+
+fn no_redis(section: &ContextsRedis, error: &OpenError) -> Problem {
+    let (at, key, expected) = match error {
+        OpenError::Busy { .. } => (
+            section.instance.line,
+            "instance",
+            "that the other core ends before this one starts, or an instance of its own",
+        ),
+        OpenError::Replica(_) => (section.url.line, "url", "the address of the primary"),
+        _ => (
+            section.url.line,
+            "url",
+            "a Redis server that answers, with room and rights for EVAL, HSCAN and WAIT",
+        ),
+    };
+    problem(
+        at,
+        format!("contexts.redis.{key}"),
+        error.to_string(),
+        expected,
+    )
+}
+
 impl Opened {
     /// When the first of the cores began that this one goes on from.
     pub(crate) fn begun_unix_s(&self) -> u64 {
@@ -72,14 +171,14 @@ impl Opened {
     /// The core goes on with them.
     pub(crate) fn resume(self, core: &mut Core) {
         let now = system::now();
-        let resumed = core.resume(now, self.start, &self.stored, Box::new(self.file));
+        let resumed = core.resume(now, self.start, &self.stored, self.store);
         let (ues, sessions) = (resumed.ues, resumed.sessions);
         let starts = self.start.starts;
         tracing::info!("goes on with {ues} UEs and {sessions} sessions; this is start {starts}");
     }
 }
 
-/// Says when contexts could not be stored, once for each time.
+/// Says when contexts could not be stored.
 #[derive(Default)]
 pub(crate) struct Watch(u64);
 
@@ -89,7 +188,10 @@ impl Watch {
         if failures != self.0 {
             self.0 = failures;
             let why = why.unwrap_or_default();
-            tracing::error!("contexts are not stored, and are tried again: {why}");
+            // A server that is away is so for each turn of the core.
+            if lines::permits(Peer::Local, Kind::Contexts) {
+                tracing::error!("contexts are not stored as they should be: {why}");
+            }
         }
     }
 }

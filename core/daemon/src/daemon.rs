@@ -112,7 +112,7 @@ impl Daemon {
             let patience = if has_more { Duration::ZERO } else { PATIENCE };
             self.runtime.turn(patience)?;
             self.said();
-            self.contexts.look(self.runtime.core());
+            self.tend_contexts();
             self.charge();
             // gNBs and UPFs are not kept waiting by however many ask.
             let mut asked = 0;
@@ -141,9 +141,16 @@ impl Daemon {
         Ok(())
     }
 
+    /// The lease of contexts is renewed, and failures are told.
+    fn tend_contexts(&mut self) {
+        self.runtime.core_mut().tend_contexts();
+        self.contexts.look(self.runtime.core());
+    }
+
     /// What happened meanwhile; nobody is answered any more.
     pub fn told_at_end(&mut self) {
         self.said();
+        self.tend_contexts();
         self.charge();
         while let Some(asked) = self.ctl.next() {
             asked.answer(refusal("refused", "the core ends"));

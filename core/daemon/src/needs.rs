@@ -2,7 +2,7 @@
 
 use crate::api::access::{Access, TOKEN_MAX, TOKEN_MIN};
 use crate::config::kinds::octets;
-use crate::config::{Charging, CoreConfig, Database, HomeKeyFile, Over, Profile};
+use crate::config::{Charging, ContextsSection, CoreConfig, Database, HomeKeyFile, Over, Profile};
 use crate::contexts;
 use crate::store;
 use sluice_host::HostError;
@@ -41,11 +41,14 @@ pub(crate) fn problem(
 /// Keys in a file that others can read are no secrets.
 pub(crate) fn of_file(file: &Path, config: &CoreConfig) -> Option<Problem> {
     let mode = std::fs::metadata(file).ok()?.mode();
-    let has_password = config.database.as_ref().is_some_and(Database::has_password);
-    let (key, secrets) = match (config.subscribers.is_empty(), has_password) {
-        (false, _) => ("subscribers", "keys are"),
-        (true, true) => ("subscriber_database.postgresql", "a password is"),
-        (true, false) => return None,
+    let of_database = config.database.as_ref().is_some_and(Database::has_password);
+    let contexts = config.contexts.as_ref();
+    let of_contexts = contexts.is_some_and(ContextsSection::has_password);
+    let (key, secrets) = match (config.subscribers.is_empty(), of_database, of_contexts) {
+        (false, ..) => ("subscribers", "keys are"),
+        (true, true, _) => ("subscriber_database.postgresql", "a password is"),
+        (true, false, true) => ("contexts.redis.url", "a password is"),
+        (true, false, false) => return None,
     };
     (mode & 0o077 != 0).then(|| {
         let mode = mode & 0o777;

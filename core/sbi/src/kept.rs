@@ -19,8 +19,36 @@ pub trait Contexts {
     /// Stores all of these or nothing; a value of none deletes its key.
     ///
     /// # Errors
-    /// Why they are not stored, in words.
-    fn put(&mut self, changes: &Changes) -> Result<(), String>;
+    /// Why they are not stored, and what becomes of them.
+    fn put(&mut self, changes: &Changes) -> Result<(), StoreFailure>;
+
+    /// Does what is due by time: the core calls it at least twice a second, whether or not it has changes.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    fn tend(&mut self) -> Result<(), StoreFailure> {
+        Ok(())
+    }
+}
+
+/// Why contexts are not stored as they should be; each has the reason in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StoreFailure {
+    /// They are not stored, or nobody knows whether they are: the caller gives them again, with later ones.
+    NotStored(String),
+    /// They are stored, but less safely than they should be: the caller need not give them again.
+    StoredWeakly(String),
+    /// The contexts are another core's now: this one never stores any again.
+    NoLongerOurs(String),
+}
+
+impl StoreFailure {
+    /// The reason in words.
+    pub fn why(&self) -> &str {
+        match self {
+            Self::NotStored(why) | Self::StoredWeakly(why) | Self::NoLongerOurs(why) => why,
+        }
+    }
 }
 
 /// Keys and values that are to be stored; no value takes a key away.

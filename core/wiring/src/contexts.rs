@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use sluice_sbi::Now;
-use sluice_sbi::kept::{Changes, Contexts, Reader, Stored, Writer};
+use sluice_sbi::kept::{Changes, Contexts, Reader, StoreFailure, Stored, Writer};
 
 use crate::Core;
 
@@ -65,6 +65,8 @@ pub struct Resumed {
 pub(crate) struct ContextStore {
     to: Option<Box<dyn Contexts>>,
     changes: Changes,
+    /// Another core has them now.
+    is_over: bool,
     failures: u64,
     last_failure: Option<String>,
 }
@@ -79,7 +81,7 @@ impl ContextStore {
         let is_context = [&b"amf/"[..], b"smf/", b"pcf/", b"core/"]
             .iter()
             .any(|of| key.starts_with(of));
-        if self.to.is_some() && is_context {
+        if self.to.is_some() && is_context && !self.is_over {
             self.changes.insert(key.to_vec(), value.cloned());
         }
     }
@@ -92,10 +94,28 @@ impl ContextStore {
         match to.put(&self.changes) {
             Ok(()) => self.changes.clear(),
             Err(why) => {
-                self.failures += 1;
-                self.last_failure = Some(why);
+                // Those that are not stored go with the next ones.
+                if !matches!(why, StoreFailure::NotStored(_)) {
+                    self.changes.clear();
+                }
+                self.failed(&why);
             }
         }
+    }
+
+    fn tend(&mut self) {
+        let Some(to) = self.to.as_mut().filter(|_| !self.is_over) else {
+            return;
+        };
+        if let Err(why) = to.tend() {
+            self.failed(&why);
+        }
+    }
+
+    fn failed(&mut self, why: &StoreFailure) {
+        self.failures += 1;
+        self.last_failure = Some(why.why().to_owned());
+        self.is_over |= matches!(why, StoreFailure::NoLongerOurs(_));
     }
 }
 
@@ -153,6 +173,11 @@ impl Core {
             self.amf.forget_session(now, one, &mut effects);
         }
         self.follow(now, sluice_sbi::Nf::Amf, effects);
+    }
+
+    /// Does what the store of contexts has to do by time; at least twice a second.
+    pub fn tend_contexts(&mut self) {
+        self.contexts.tend();
     }
 
     /// How often contexts could not be stored, and why the last time.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, WithoutTls};
-use sluice_sbi::kept::{Changes, Contexts, Stored};
+use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored};
 
 pub use file_system::is_in_memory;
 
@@ -128,8 +128,9 @@ impl ContextFile {
 }
 
 impl Contexts for ContextFile {
-    fn put(&mut self, changes: &Changes) -> Result<(), String> {
-        self.store(changes).map_err(|error| error.to_string())
+    fn put(&mut self, changes: &Changes) -> Result<(), StoreFailure> {
+        self.store(changes)
+            .map_err(|error| StoreFailure::NotStored(error.to_string()))
     }
 }
 

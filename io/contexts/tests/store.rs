@@ -1,14 +1,17 @@
 //! The store as a core uses it: transactions, restarts, and what it refuses.
 
+mod common;
+
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use common::*;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use sluice_contexts::{ContextError, ContextFile, Opening};
-use sluice_sbi::kept::{Changes, Contexts};
+use sluice_sbi::kept::{Contexts as _, Stored};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -23,35 +26,25 @@ fn opening(folder: &Path) -> Opening {
     }
 }
 
-fn changes(all: &[(&str, Option<&str>)]) -> Changes {
-    let octets = |text: &str| text.as_bytes().to_vec();
-    let change = |(key, value): &(&str, Option<&str>)| (octets(key), value.map(octets));
-    all.iter().map(change).collect()
-}
+/// A folder of a test.
+struct Folder(Opening);
 
-fn read(store: &ContextFile) -> Vec<(String, String)> {
-    let text = |octets| String::from_utf8(octets).expect("text");
-    let all = store.all().expect("it can be read").into_iter();
-    all.map(|(key, value)| (text(key), text(value))).collect()
-}
+impl Place for Folder {
+    type Store = ContextFile;
 
-fn is(all: &[(&str, &str)]) -> Vec<(String, String)> {
-    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    all.iter().map(owned).collect()
+    fn open(&self) -> Result<ContextFile, String> {
+        ContextFile::open(&self.0).map_err(|error| error.to_string())
+    }
+
+    fn all(store: &mut ContextFile) -> Stored {
+        store.all().expect("it can be read")
+    }
 }
 
 #[test]
 fn what_was_stored_is_there_for_the_next_core() {
     let folder = folder();
-    let mut store = ContextFile::open(&opening(folder.path())).expect("a new one");
-    assert_eq!(read(&store), []);
-    let first = changes(&[("a", Some("1")), ("b", Some("2")), ("c", None)]);
-    store.put(&first).expect("room");
-    let second = changes(&[("a", Some("3")), ("b", None)]);
-    store.put(&second).expect("room");
-    drop(store);
-    let store = ContextFile::open(&opening(folder.path())).expect("that of before");
-    assert_eq!(read(&store), is(&[("a", "3")]));
+    is_there_for_the_next_core(&Folder(opening(folder.path())));
 }
 
 #[test]
@@ -72,12 +65,7 @@ fn nobody_else_may_look_into_it() {
 #[test]
 fn a_folder_is_one_cores_alone() {
     let folder = folder();
-    let opening = opening(folder.path());
-    let store = ContextFile::open(&opening).expect("a new one");
-    let other = ContextFile::open(&opening);
-    assert!(matches!(other, Err(ContextError::Busy(_))), "{other:?}");
-    drop(store);
-    ContextFile::open(&opening).expect("it is free");
+    is_one_cores_alone(&Folder(opening(folder.path())), "another core's");
 }
 
 #[test]
@@ -131,16 +119,13 @@ fn what_has_no_room_is_refused_whole_and_what_was_there_stays() {
         most_octets: 1 << 18,
         ..opening(folder.path())
     };
-    let mut store = ContextFile::open(&opening).expect("a new one");
-    store.put(&changes(&[("a", Some("1"))])).expect("room");
-    let long = "x".repeat(1 << 19);
-    let refused = store.put(&changes(&[("a", Some("2")), ("b", Some(&long))]));
-    assert!(refused.is_err());
-    assert_eq!(read(&store), is(&[("a", "1")]));
+    let place = Folder(opening);
+    refuses_whole_what_has_no_room(&place, 1 << 19);
+    let mut store = place.open().expect("that of before");
     store
         .put(&changes(&[("a", Some("2"))]))
         .expect("room again");
-    assert_eq!(read(&store), is(&[("a", "2")]));
+    assert_eq!(read::<Folder>(&mut store), is(&[("a", "2")]));
 }
 
 /// Set for the process that is killed: the folder it stores in.
@@ -152,15 +137,10 @@ fn the_killed() {
     let Ok(folder) = std::env::var(KILLED) else {
         return;
     };
-    let mut store = ContextFile::open(&opening(Path::new(&folder))).expect("a new one");
-    for number in 0_u64.. {
-        let number = number.to_string();
-        let both = changes(&[("one", Some(&number)), ("two", Some(&number))]);
-        store.put(&both).expect("room");
-        if number == "1000" {
-            fs::write(Path::new(&folder).join("under way"), "").expect("memory");
-        }
-    }
+    let folder = Path::new(&folder);
+    stores_numbers_for_ever(&Folder(opening(folder)), || {
+        fs::write(folder.join("under way"), "").expect("memory");
+    });
 }
 
 #[test]
@@ -182,13 +162,6 @@ fn a_core_that_is_killed_leaves_all_of_a_turn_or_nothing() {
         // SIGKILL.
         killed.kill().expect("it is there");
         killed.wait().expect("it ends");
-        let store = ContextFile::open(&opening(folder.path())).expect("it is whole");
-        let all = read(&store);
-        let [(one, first), (two, second)] = all.as_slice() else {
-            panic!("{all:?}");
-        };
-        assert_eq!((one.as_str(), two.as_str()), ("one", "two"));
-        assert_eq!(first, second);
-        assert!(first.parse::<u64>().expect("a number") >= 1_000);
+        has_all_of_a_turn_or_nothing(&Folder(opening(folder.path())));
     }
 }

@@ -14,7 +14,7 @@
 //! | [`packet`] | whole frames on one interface, VLAN tags included |
 //! | [`claim`] | one UPF at a time on an interface |
 //! | [`process`] | children that end with us |
-//! | [`postgres`] | a PostgreSQL server of a test's own |
+//! | [`postgres`], [`redis`] | a PostgreSQL or Redis server of a test's own |
 //! | [`capture`], [`stream`], [`tshark`] | tcpdump, to a file or frame by frame; tshark's verdict |
 //! | [`pcap`], [`pcapng`] | files of frames, the latter with names, directions and comments |
 //! | [`clock`], [`signal`], [`env_check`] | time, SIGINT and SIGTERM, what the environment lacks |
@@ -36,6 +36,7 @@ pub mod pcapng;
 pub mod poll;
 pub mod postgres;
 pub mod process;
+pub mod redis;
 pub mod signal;
 pub mod stream;
 pub mod terminal;

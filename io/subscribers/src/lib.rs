@@ -11,19 +11,18 @@
 #![forbid(unsafe_code)]
 
 pub mod draft;
-mod hex;
 pub mod json;
-pub mod key_file;
 pub mod operation;
 pub mod problem;
 pub mod record;
-mod seal;
 pub mod store;
 pub mod table;
 
 pub use draft::Draft;
-pub use key_file::StoreKey;
 pub use operation::{Done, Operation};
 pub use problem::{Problem, Problems};
 pub use record::{Network, Profile, Record, Slice, SqnState};
+pub use sluice_seal::StoreKey;
+pub use sluice_seal::key_file;
+use sluice_seal::{hex, sealer as seal};
 pub use store::{Access, Error, Location, ServerAddress, Store};

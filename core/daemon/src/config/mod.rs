@@ -21,7 +21,7 @@ mod tests;
 
 pub use access::{AmfSection, HomeKeyFile, Names, Profile, Security, ServedPlmn, Timers};
 pub use api::ApiSection;
-pub use contexts::ContextsSection;
+pub use contexts::{ContextsFolder, ContextsRedis, ContextsSection};
 pub use n2::{N2Section, Over};
 pub use nrf::NrfSection;
 pub use overload::OverloadSection;

@@ -64,9 +64,7 @@ impl CoreConfig {
                 one.location.value.to_string()
             }),
             "subscribers": self.subscribers.len(),
-            "contexts": self.contexts.as_ref().map_or("none".to_owned(), |one| {
-                one.folder.value.display().to_string()
-            }),
+            "contexts": self.contexts.as_ref().map_or("none".to_owned(), ToString::to_string),
             "control_socket": self.control_socket.display().to_string(),
             "api": self.api.listen.value.map_or("none".to_owned(), |at| at.to_string()),
         });

@@ -115,7 +115,9 @@ impl Store {
                 Some(id) => id,
                 None => free().ok_or_else(|| problem("none is free"))?,
             };
-            let sealed = store.sealer.seal(&row_name(id, profile), &*private);
+            let sealed = store
+                .sealer
+                .seal(row_name(id, profile).as_bytes(), &*private);
             let sealed = sealed.map_err(|error| Error::Io(store.path.to_owned(), error))?;
             let insert =
                 "INSERT INTO home_key (id, profile, private, public) VALUES (?1, ?2, ?3, ?4)";
@@ -167,7 +169,9 @@ impl Store {
                 .filter(|id| *id > 0)
                 .ok_or_else(damaged)?;
             let profile = HomeKeyProfile::of(&profile).ok_or_else(damaged)?;
-            let private = self.sealer.open::<32>(&row_name(id, profile), &private);
+            let private = self
+                .sealer
+                .open::<32>(row_name(id, profile).as_bytes(), &private);
             let key = private.and_then(|octets| profile.key(*octets));
             let key = key.filter(|key| key.public().octets() == public);
             keys.insert(id, key.ok_or_else(damaged)?);

@@ -393,7 +393,9 @@ impl Tools<'_> {
     fn insert(&self, tx: &Db, record: &Record) -> Result<bool, Error> {
         let [(_, k), (_, variant)] = crate::json::keys(record);
         let keys = zeroize::Zeroizing::new([k, variant].concat());
-        let sealed = self.sealer.seal(&rows::row_name(&record.supi), &keys);
+        let sealed = self
+            .sealer
+            .seal(rows::row_name(&record.supi).as_bytes(), &keys);
         let sealed = sealed.map_err(|error| Error::Io(self.path.to_owned(), error))?;
         rows::insert(tx, record, &sealed).map_err(|error| self.sql(error))
     }

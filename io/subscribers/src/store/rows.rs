@@ -241,7 +241,7 @@ fn algorithm(own: &Own, supi: &Supi, sealer: &Sealer) -> Option<Algorithm> {
         .and_then(value::algorithm)?
     {
         Kind::Milenage => {
-            let keys = sealer.open::<32>(&row, &own.keys)?;
+            let keys = sealer.open::<32>(row.as_bytes(), &own.keys)?;
             let (k, opc) = keys.split_first_chunk::<16>()?;
             let (k, opc) = (K::new(*k), Opc::new(opc.try_into().ok()?));
             Some(Algorithm::Milenage { k, opc })
@@ -252,10 +252,10 @@ fn algorithm(own: &Own, supi: &Supi, sealer: &Sealer) -> Option<Algorithm> {
                 let (k, topc) = (TuakKey::new(k)?, Topc::new(*topc));
                 Some(Algorithm::Tuak { k, topc })
             };
-            let short = sealer.open::<48>(&row, &own.keys);
+            let short = sealer.open::<48>(row.as_bytes(), &own.keys);
             match short {
                 Some(keys) => tuak(&*keys),
-                None => tuak(&*sealer.open::<64>(&row, &own.keys)?),
+                None => tuak(&*sealer.open::<64>(row.as_bytes(), &own.keys)?),
             }
         }
     }

@@ -68,7 +68,7 @@ pub(super) const KEY_CHECK_ROW: &str = "about";
 /// Makes the tables of an empty database.
 pub(super) fn create(db: &mut Connection, sealer: &Sealer, path: &Path) -> Result<(), Error> {
     let failed = |error| Error::sql(path, error);
-    let sealed = sealer.seal(KEY_CHECK_ROW, KEY_CHECK);
+    let sealed = sealer.seal(KEY_CHECK_ROW.as_bytes(), KEY_CHECK);
     let sealed = sealed.map_err(|error| Error::Io(path.to_owned(), error))?;
     // Readers and one writer at a time do not wait for each other.
     db.pragma_update(None, "journal_mode", "WAL")
@@ -141,7 +141,7 @@ pub(super) fn check_key(db: &Db, sealer: &Sealer, path: &Path) -> Result<(), Err
     let rows = db.query("SELECT key_check FROM about WHERE id = 0", &[]);
     let rows = rows.map_err(|error| error.at(path))?;
     let sealed = rows.first().and_then(|row| row.blob(0).ok());
-    match sealer.open::<16>(KEY_CHECK_ROW, &sealed.unwrap_or_default()) {
+    match sealer.open::<16>(KEY_CHECK_ROW.as_bytes(), &sealed.unwrap_or_default()) {
         Some(check) if *check == *KEY_CHECK => Ok(()),
         _ => Err(Error::WrongKey(path.to_owned())),
     }

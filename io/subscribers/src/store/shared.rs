@@ -83,7 +83,7 @@ const SUBSCRIBERS_OF_A_CHANGE: usize = 10_000;
 /// Makes the tables of an empty database.
 pub(super) fn create(db: &Db, sealer: &Sealer, place: &Path) -> Result<(), Error> {
     let failed = |error: SqlError| error.at(place);
-    let sealed = sealer.seal(KEY_CHECK_ROW, KEY_CHECK);
+    let sealed = sealer.seal(KEY_CHECK_ROW.as_bytes(), KEY_CHECK);
     let sealed = sealed.map_err(|error| Error::Io(place.to_owned(), error))?;
     // Two that make them at a time: one waits, and finds them.
     let tx = db.begin(Purpose::Claim).map_err(failed)?;

@@ -3,7 +3,7 @@
 use zeroize::Zeroizing;
 
 /// Octets of exactly `2 * N` digits of either case.
-pub(crate) fn read<const N: usize>(text: &str) -> Option<Zeroizing<[u8; N]>> {
+pub fn read<const N: usize>(text: &str) -> Option<Zeroizing<[u8; N]>> {
     let digits = text.as_bytes();
     if digits.len() != 2 * N {
         return None;
@@ -17,7 +17,7 @@ pub(crate) fn read<const N: usize>(text: &str) -> Option<Zeroizing<[u8; N]>> {
 }
 
 /// Small digits.
-pub(crate) fn write(octets: &[u8]) -> String {
+pub fn write(octets: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
     let mut text = String::with_capacity(2 * octets.len());
     for octet in octets {

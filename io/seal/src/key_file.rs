@@ -1,4 +1,4 @@
-//! The key that subscribers' keys are encrypted with, in a file that only its owner can read.
+//! A key that records are encrypted with, in a file that only its owner can read.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -11,8 +11,28 @@ use zeroize::Zeroizing;
 
 use crate::hex;
 
-/// What the file begins with: its form, and what it is for.
-const HEAD: &str = "sluice-subscribers-key-1:";
+/// What a key is for: a key of one use is none of another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyUse {
+    /// What the file begins with, before 64 hexadecimal digits.
+    head: &'static str,
+    /// How one gets such a file, as the end of a sentence.
+    origin: &'static str,
+}
+
+/// Keys of subscribers and of the home network in a database.
+pub const SUBSCRIBERS: KeyUse = KeyUse {
+    head: "sluice-subscribers-key-1:",
+    origin: "`sluice ctl subscribers init` makes one for a new database, and a database \
+             that exists needs the one that it was made with",
+};
+
+/// Contexts of UEs and sessions; cores that follow each other need the same.
+pub const CONTEXTS: KeyUse = KeyUse {
+    head: "",
+    origin: "`openssl rand -hex 32` writes one for new contexts, and a core that goes on with contexts \
+             needs the one that they were stored with",
+};
 
 /// More is no key file.
 const LONGEST: u64 = 256;
@@ -35,14 +55,14 @@ impl fmt::Debug for StoreKey {
 pub enum KeyError {
     /// There is a file already.
     Exists(PathBuf),
-    /// There is no file.
-    Missing(PathBuf),
+    /// There is no file of this use.
+    Missing(PathBuf, KeyUse),
     /// Others than its owner may read or write it.
     Mode(PathBuf, u32),
     /// It belongs to another user.
     Owner(PathBuf, u32),
-    /// It has no key.
-    Form(PathBuf),
+    /// It has no key of this use.
+    Form(PathBuf, KeyUse),
     /// The kernel refuses.
     Io(PathBuf, io::Error),
 }
@@ -55,12 +75,9 @@ impl fmt::Display for KeyError {
                 "{} exists already and is never overwritten: what was encrypted with it could not be read any more",
                 path.display()
             ),
-            Self::Missing(path) => write!(
-                f,
-                "there is no key file {}; `sluice ctl subscribers init` makes one for a new database, and a database \
-                 that exists needs the one that it was made with",
-                path.display()
-            ),
+            Self::Missing(path, KeyUse { origin, .. }) => {
+                write!(f, "there is no key file {}; {origin}", path.display())
+            }
             Self::Mode(path, mode) => write!(
                 f,
                 "{} has mode {mode:04o}, so that others may read or change it; expected {MODE:04o} (chmod 600)",
@@ -71,9 +88,14 @@ impl fmt::Display for KeyError {
                 "{} belongs to user {uid}; expected the user that runs this, or root",
                 path.display()
             ),
-            Self::Form(path) => write!(
+            Self::Form(path, KeyUse { head: "", .. }) => write!(
                 f,
-                "{} is no key file; expected one line of `{HEAD}` and 64 hexadecimal digits",
+                "{} is no key file; expected one line of 64 hexadecimal digits",
+                path.display()
+            ),
+            Self::Form(path, KeyUse { head, .. }) => write!(
+                f,
+                "{} is no key file; expected one line of `{head}` and 64 hexadecimal digits",
                 path.display()
             ),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
@@ -89,7 +111,7 @@ impl StoreKey {
         Self(Zeroizing::new(octets))
     }
 
-    /// Makes a key of the kernel's random numbers and writes it to a new file of mode 0600.
+    /// Makes a key of the kernel's random numbers for subscribers and writes it to a new file of mode 0600.
     ///
     /// # Errors
     /// When there is a file already, or it cannot be written.
@@ -108,7 +130,8 @@ impl StoreKey {
             _ => failed(error),
         })?;
         let line = Zeroizing::new(format!(
-            "{HEAD}{}\n",
+            "{}{}\n",
+            SUBSCRIBERS.head,
             *Zeroizing::new(hex::write(key.octets()))
         ));
         let written = file
@@ -123,40 +146,48 @@ impl StoreKey {
         Ok(key)
     }
 
-    /// Reads a key from its file.
+    /// Reads a key of subscribers from its file.
     ///
     /// # Errors
     /// When others may read the file, or it is no key file.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
+        Self::read_for(SUBSCRIBERS, path)
+    }
+
+    /// Reads a key of some use from its file.
+    ///
+    /// # Errors
+    /// When others may read the file, or it is no key file of this use.
+    pub fn read_for(of: KeyUse, path: &Path) -> Result<Self, KeyError> {
         let failed = |error| KeyError::Io(path.to_owned(), error);
         let file = File::open(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => KeyError::Missing(path.to_owned()),
+            ErrorKind::NotFound => KeyError::Missing(path.to_owned(), of),
             _ => failed(error),
         })?;
         // Of the file that is open, not of one that may lie there a moment later.
-        let of = file.metadata().map_err(failed)?;
-        if !of.is_file() {
-            return Err(KeyError::Form(path.to_owned()));
+        let there = file.metadata().map_err(failed)?;
+        if !there.is_file() {
+            return Err(KeyError::Form(path.to_owned(), of));
         }
-        let mode = of.mode() & 0o7777;
+        let mode = there.mode() & 0o7777;
         if mode != MODE {
             return Err(KeyError::Mode(path.to_owned(), mode));
         }
         let us = rustix::process::geteuid().as_raw();
-        if of.uid() != us && of.uid() != 0 {
-            return Err(KeyError::Owner(path.to_owned(), of.uid()));
+        if there.uid() != us && there.uid() != 0 {
+            return Err(KeyError::Owner(path.to_owned(), there.uid()));
         }
         let mut text = Zeroizing::new(String::with_capacity(LONGEST as usize));
         let read = file.take(LONGEST).read_to_string(&mut text);
         read.map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => KeyError::Form(path.to_owned()),
+            ErrorKind::InvalidData => KeyError::Form(path.to_owned(), of),
             _ => failed(error),
         })?;
-        let digits = text.strip_prefix(HEAD).map(str::trim_end);
+        let digits = text.strip_prefix(of.head).map(str::trim_end);
         let octets = digits.and_then(hex::read::<32>);
         octets
             .map(Self)
-            .ok_or_else(|| KeyError::Form(path.to_owned()))
+            .ok_or_else(|| KeyError::Form(path.to_owned(), of))
     }
 
     pub(crate) fn octets(&self) -> &[u8; 32] {
@@ -165,7 +196,10 @@ impl StoreKey {
 }
 
 /// Random octets of the kernel.
-pub(crate) fn random(mut octets: &mut [u8]) -> io::Result<()> {
+///
+/// # Errors
+/// The kernel's reason.
+pub fn random(mut octets: &mut [u8]) -> io::Result<()> {
     while !octets.is_empty() {
         match getrandom(&mut *octets, GetRandomFlags::empty()) {
             Ok(filled) => octets = octets.get_mut(filled..).unwrap_or_default(),
@@ -177,7 +211,10 @@ pub(crate) fn random(mut octets: &mut [u8]) -> io::Result<()> {
 }
 
 /// A new name in a folder is on disk once the folder is.
-pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// The kernel's reason.
+pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -193,7 +230,7 @@ mod tests {
     fn a_key_file_is_made_once_and_read_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
-        assert!(matches!(StoreKey::read(&path), Err(KeyError::Missing(_))));
+        assert!(matches!(StoreKey::read(&path), Err(KeyError::Missing(..))));
         let key = StoreKey::create(&path).unwrap();
         let mode = path.metadata().unwrap().permissions().mode() & 0o7777;
         assert_eq!(mode, 0o600);
@@ -222,19 +259,34 @@ mod tests {
     fn a_file_without_a_key_is_refused_and_not_shown() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
-        let long = format!("{HEAD}{}", "0".repeat(1000));
-        for text in ["", "secret", &format!("{HEAD}secret"), &long] {
+        let long = format!("{}{}", SUBSCRIBERS.head, "0".repeat(1000));
+        for text in ["", "secret", &format!("{}secret", SUBSCRIBERS.head), &long] {
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(MODE)).unwrap();
             let refused = StoreKey::read(&path).unwrap_err();
-            assert!(matches!(refused, KeyError::Form(_)), "{text}: {refused}");
+            assert!(matches!(refused, KeyError::Form(..)), "{text}: {refused}");
             assert!(!refused.to_string().contains("secret"));
         }
         std::fs::write(&path, [0xff; 90]).unwrap();
-        assert!(matches!(StoreKey::read(&path), Err(KeyError::Form(_))));
+        assert!(matches!(StoreKey::read(&path), Err(KeyError::Form(..))));
         assert!(matches!(
             StoreKey::read(folder.path()),
-            Err(KeyError::Form(_))
+            Err(KeyError::Form(..))
         ));
+    }
+
+    #[test]
+    fn a_key_of_one_use_is_none_of_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let missing = StoreKey::read_for(CONTEXTS, &path).unwrap_err().to_string();
+        assert!(missing.contains("openssl rand -hex 32"), "{missing}");
+        StoreKey::create(&path).unwrap();
+        let refused = StoreKey::read_for(CONTEXTS, &path).unwrap_err();
+        assert!(matches!(refused, KeyError::Form(..)), "{refused}");
+        std::fs::write(&path, format!("{}\n", "1f".repeat(32))).unwrap();
+        let key = StoreKey::read_for(CONTEXTS, &path).unwrap();
+        assert_eq!(key.octets(), &[0x1f; 32]);
+        assert!(matches!(StoreKey::read(&path), Err(KeyError::Form(..))));
     }
 }

@@ -1,0 +1,235 @@
+//! The store as a core uses it, with Redis servers of its own: restarts, owners, answers that are lost, replicas,
+//! and values that others have changed.
+
+#[path = "../../contexts/tests/common/mod.rs"]
+mod common;
+mod place;
+
+use std::time::{Duration, Instant};
+
+use common::*;
+use place::{LIMIT, Proxy, Server, server};
+use sluice_contexts_redis::{ContextRedis, OpenError};
+use sluice_sbi::kept::{Contexts as _, StoreFailure};
+
+/// Puts until it is done: a server that starts is not there at once.
+fn put_at_last(store: &mut ContextRedis, all: &[(&str, Option<&str>)]) {
+    let until = Instant::now() + LIMIT;
+    while let Err(failure) = store.put(&changes(all)) {
+        assert!(matches!(failure, StoreFailure::NotStored(_)), "{failure:?}");
+        assert!(Instant::now() < until, "{failure:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_was_stored_is_there_for_the_next_core() {
+    let Some(server) = server() else { return };
+    is_there_for_the_next_core(&server);
+    // Another instance has nothing of it.
+    let other = server.instance("other");
+    let mut store = other.open().expect("a new one");
+    assert_eq!(read::<Server>(&mut store), []);
+}
+
+#[test]
+fn an_instance_is_one_cores_alone() {
+    let Some(server) = server() else { return };
+    // It renews its lease meanwhile, as its loop does.
+    let mut store = server.open().expect("a new one");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                store.tend().expect("it is ours");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let other = server.open().expect_err("it is another's");
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(other.contains("another core's"), "{other}");
+    });
+    drop(store);
+    let begun = Instant::now();
+    server.open().expect("it is free");
+    assert!(begun.elapsed() < server.opening.lease, "it need not wait");
+}
+
+#[test]
+fn a_core_that_waits_for_a_lease_ends_when_it_shall() {
+    let Some(server) = server() else { return };
+    let _store = server.open().expect("a new one");
+    let refused = ContextRedis::open(&server.opening, &|| true);
+    assert!(matches!(refused, Err(OpenError::Given)), "{refused:?}");
+}
+
+#[test]
+fn what_has_no_room_is_refused_whole_and_what_was_there_stays() {
+    let Some(server) = server() else { return };
+    server
+        .redis
+        .cli(&["CONFIG", "SET", "maxmemory", "4mb"])
+        .expect("it is there");
+    refuses_whole_what_has_no_room(&server, 8 << 20);
+}
+
+/// Set for the process that is killed: the server that it stores at, and the file that says so.
+const KILLED: &str = "SLUICE_CONTEXTS_OF_THE_KILLED";
+
+/// It stores numbers for ever, two keys of one number at a time.
+#[test]
+fn the_killed() {
+    let Ok(text) = std::env::var(KILLED) else {
+        return;
+    };
+    let (url, file) = text.split_once(' ').expect("two words");
+    stores_numbers_for_ever(&place::At(place::opening(url)), || {
+        std::fs::write(file, "").expect("a folder");
+    });
+}
+
+#[test]
+fn a_core_that_is_killed_leaves_all_of_a_turn_or_nothing_and_its_lease_ends() {
+    let Some(server) = server() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    for round in 0..2 {
+        let file = folder.path().join(round.to_string());
+        let mut killed = std::process::Command::new(std::env::current_exe().expect("a test"))
+            .args(["--exact", "the_killed"])
+            .env(KILLED, format!("{} {}", server.redis.url(), file.display()))
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("it runs");
+        let begun = Instant::now();
+        while !file.exists() {
+            assert!(begun.elapsed() < LIMIT, "it stores nothing");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // SIGKILL.
+        killed.kill().expect("it is there");
+        killed.wait().expect("it ends");
+        has_all_of_a_turn_or_nothing(&server);
+    }
+}
+
+#[test]
+fn a_core_that_was_paused_for_longer_than_its_lease_changes_nothing() {
+    let Some(server) = server() else { return };
+    let mut first = server.open().expect("a new one");
+    first
+        .put(&changes(&[("a", Some("1"))]))
+        .expect("it is ours");
+    // The first is paused: it neither puts nor tends.
+    let mut second = server.open().expect("the lease has ended");
+    assert_eq!(second.epoch(), first.epoch() + 1);
+    second
+        .put(&changes(&[("a", Some("2"))]))
+        .expect("it is ours");
+    for changed in ["3", "4"] {
+        let failed = first.put(&changes(&[("a", Some(changed)), ("b", Some("x"))]));
+        assert!(
+            matches!(failed, Err(StoreFailure::NoLongerOurs(_))),
+            "{failed:?}"
+        );
+    }
+    let failed = first.tend();
+    assert!(
+        matches!(failed, Err(StoreFailure::NoLongerOurs(_))),
+        "{failed:?}"
+    );
+    // It gives up nothing that is not its own.
+    drop(first);
+    second
+        .put(&changes(&[("c", Some("5"))]))
+        .expect("it is ours");
+    assert_eq!(read::<Server>(&mut second), is(&[("a", "2"), ("c", "5")]));
+    // Neither does it change what the second has left behind without a lease.
+    drop(second);
+    let mut third = server.open().expect("it is free");
+    assert_eq!(read::<Server>(&mut third), is(&[("a", "2"), ("c", "5")]));
+}
+
+#[test]
+fn a_lease_that_has_ended_is_taken_again_if_nobody_else_had_it() {
+    let Some(server) = server() else { return };
+    let mut store = server.open().expect("a new one");
+    store
+        .put(&changes(&[("a", Some("1"))]))
+        .expect("it is ours");
+    server
+        .redis
+        .cli(&["DEL", "sluice:{core}:lease"])
+        .expect("it is there");
+    store
+        .put(&changes(&[("b", Some("2"))]))
+        .expect("it is ours");
+    let lease = server
+        .redis
+        .cli(&["EXISTS", "sluice:{core}:lease"])
+        .expect("it is there");
+    assert_eq!(lease.trim(), "1");
+}
+
+#[test]
+fn a_put_whose_answer_is_lost_is_recognised_by_the_next_one() {
+    let Some(server) = server() else { return };
+    let proxy = Proxy::start(&server.redis);
+    let through = place::At(place::opening(&proxy.url()));
+    let mut store = through.open().expect("a new one");
+    store
+        .put(&changes(&[("a", Some("1"))]))
+        .expect("it is ours");
+    for (round, changed) in ["2", "3", "4"].into_iter().enumerate() {
+        // It arrives, and its answer does not: with the connection, or without a word.
+        match round {
+            1 => proxy.swallow_answers(),
+            _ => proxy.cut_before_answer(),
+        }
+        let both = [("a", Some(changed)), ("b", Some(changed))];
+        let first = store.put(&changes(&both));
+        if round == 1 {
+            assert!(
+                matches!(first, Err(StoreFailure::NotStored(_))),
+                "{first:?}"
+            );
+        }
+        proxy.pass();
+        let before = place::version(&server.redis);
+        put_at_last(
+            &mut store,
+            &[("a", Some(changed)), ("b", Some(changed)), ("c", Some("x"))],
+        );
+        // The one that had arrived was not done again: c alone was new.
+        assert_eq!(place::version(&server.redis), before + 1);
+        put_at_last(&mut store, &[("c", None)]);
+        assert_eq!(
+            read::<place::At>(&mut store),
+            is(&[("a", changed), ("b", changed)])
+        );
+    }
+}
+
+#[test]
+fn a_put_that_has_not_arrived_is_done_by_the_next_one_and_never_later() {
+    let Some(server) = server() else { return };
+    let proxy = Proxy::start(&server.redis);
+    let through = place::At(place::opening(&proxy.url()));
+    let mut store = through.open().expect("a new one");
+    store
+        .put(&changes(&[("a", Some("1"))]))
+        .expect("it is ours");
+    proxy.hold_requests();
+    let failed = store.put(&changes(&[("a", Some("2"))]));
+    assert!(
+        matches!(failed, Err(StoreFailure::NotStored(_))),
+        "{failed:?}"
+    );
+    proxy.pass_new();
+    put_at_last(&mut store, &[("a", Some("3"))]);
+    let before = place::version(&server.redis);
+    // What was held arrives now, after what came later.
+    proxy.release();
+    put_at_last(&mut store, &[("b", Some("4"))]);
+    assert_eq!(place::version(&server.redis), before + 1);
+    assert_eq!(read::<place::At>(&mut store), is(&[("a", "3"), ("b", "4")]));
+}
