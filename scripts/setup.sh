@@ -8,9 +8,9 @@ set -euo pipefail
 BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev libusrsctp-dev
     libsqlite3-dev curl ca-certificates)
 # What tests, demo and benchmarks use: traffic, judges, and tools to look at both and at scripts.
-# The font writes into plots of the lab. Tests start a PostgreSQL server of their own.
+# The font writes into plots of the lab. Tests start PostgreSQL and Redis servers of their own.
 TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core shellcheck
-    postgresql)
+    postgresql redis-server redis-tools)
 # A guest whose kernel has SCTP, for scripts/test.d/60-kernel-sctp.sh, which fetches the kernel itself.
 GUEST_PACKAGES=(qemu-system-x86 busybox-static)
 
@@ -51,8 +51,9 @@ install_packages() {
     can_be_root || lacking "packages are missing, and installing them needs root or sudo. As root, run:
     apt-get install $*"
     say "installing: $*"
-    local had_nginx=yes
+    local had_nginx=yes had_redis=yes
     command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || had_nginx=no
+    command -v redis-server >/dev/null || had_redis=no
     forbid_services
     forbid_clusters
     as_root apt-get update -qq || lacking "the package lists cannot be fetched (see above)"
@@ -64,6 +65,10 @@ install_packages() {
     # The demo runs an nginx of its own in a namespace; the system's must not start at boot.
     if [ "$had_nginx" = no ] && [ -d /run/systemd/system ]; then
         as_root systemctl disable --now --quiet nginx || true
+    fi
+    # Nor must the system's Redis; one that was there before stays as it is.
+    if [ "$had_redis" = no ] && [ -d /run/systemd/system ]; then
+        as_root systemctl disable --now --quiet redis-server || true
     fi
 }
 

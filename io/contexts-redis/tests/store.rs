@@ -1,6 +1,10 @@
 //! The store as a core uses it, with Redis servers of its own: restarts, owners, answers that are lost, replicas,
 //! and values that others have changed.
 
+#[allow(
+    dead_code,
+    reason = "a lease ends otherwise than a lock: that one test is of its own here"
+)]
 #[path = "../../contexts/tests/common/mod.rs"]
 mod common;
 mod place;
@@ -10,6 +14,7 @@ use std::time::{Duration, Instant};
 use common::*;
 use place::{LIMIT, Proxy, Server, server};
 use sluice_contexts_redis::{ContextRedis, OpenError};
+use sluice_host::redis::Redis;
 use sluice_sbi::kept::{Contexts as _, StoreFailure};
 
 /// Puts until it is done: a server that starts is not there at once.
@@ -232,4 +237,193 @@ fn a_put_that_has_not_arrived_is_done_by_the_next_one_and_never_later() {
     put_at_last(&mut store, &[("b", Some("4"))]);
     assert_eq!(place::version(&server.redis), before + 1);
     assert_eq!(read::<place::At>(&mut store), is(&[("a", "3"), ("b", "4")]));
+}
+
+#[test]
+fn contexts_are_there_after_a_failover() {
+    let Some(server) = server() else { return };
+    let replica = match Redis::start_replica_of(&server.redis) {
+        Ok(replica) => replica,
+        Err(why) => panic!("{why}"),
+    };
+    let mut opening = server.opening.clone();
+    opening.replicas = 1;
+    let mut store = place::At(opening.clone()).open().expect("a new one");
+    store
+        .put(&changes(&[("a", Some("1"))]))
+        .expect("two have it");
+    // A core that mistakes the replica for the primary is told so.
+    let mut of_replica = place::opening(&replica.url());
+    let refused = ContextRedis::open(&of_replica, &|| false);
+    assert!(matches!(refused, Err(OpenError::Replica(_))), "{refused:?}");
+    server.redis.kill().expect("it is there");
+    let failed = store.put(&changes(&[("a", Some("2"))]));
+    assert!(
+        matches!(failed, Err(StoreFailure::NotStored(_))),
+        "{failed:?}"
+    );
+    drop(store);
+    replica
+        .cli(&["REPLICAOF", "NO", "ONE"])
+        .expect("it is there");
+    // The lease of the core before is there as well, and ends.
+    of_replica.replicas = 0;
+    let of_replica = place::At(of_replica);
+    let mut store = of_replica.open().expect("the lease has ended");
+    assert_eq!(store.epoch(), 2);
+    assert_eq!(read::<place::At>(&mut store), is(&[("a", "1")]));
+}
+
+#[test]
+fn what_the_primary_alone_has_is_stored_and_told() {
+    let Some(server) = server() else { return };
+    let replica = match Redis::start_replica_of(&server.redis) {
+        Ok(replica) => replica,
+        Err(why) => panic!("{why}"),
+    };
+    let mut opening = server.opening.clone();
+    opening.replicas = 1;
+    opening.timeout = Duration::from_millis(500);
+    let mut store = place::At(opening).open().expect("a new one");
+    replica.pause().expect("it is there");
+    for value in ["1", "2"] {
+        let told = store.put(&changes(&[("a", Some(value))]));
+        let Err(StoreFailure::StoredWeakly(why)) = told else {
+            panic!("{told:?}");
+        };
+        assert!(why.contains("stored at the primary alone"), "{why}");
+    }
+    assert_eq!(read::<place::At>(&mut store), is(&[("a", "2")]));
+    replica.go_on().expect("it is there");
+    let until = Instant::now() + LIMIT;
+    while let Err(failure) = store.put(&changes(&[("b", Some("3"))])) {
+        assert!(Instant::now() < until, "{failure:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(store);
+}
+
+#[test]
+fn a_server_that_has_lost_the_last_puts_gets_them_again() {
+    let Some(server) = server() else { return };
+    let mut store = server.open().expect("a new one");
+    store
+        .put(&changes(&[("a", Some("1")), ("b", Some("1"))]))
+        .expect("it is ours");
+    store
+        .put(&changes(&[("b", Some("2"))]))
+        .expect("it is ours");
+    server.redis.kill().expect("it is there");
+    server.redis.start_again().expect("it starts");
+    let told = store.put(&changes(&[("c", Some("3"))]));
+    assert!(
+        matches!(&told, Err(StoreFailure::StoredWeakly(why)) if why.contains("given again")),
+        "{told:?}"
+    );
+    let all = is(&[("a", "1"), ("b", "2"), ("c", "3")]);
+    assert_eq!(read::<Server>(&mut store), all);
+    store
+        .put(&changes(&[("c", Some("3"))]))
+        .expect("all is well again");
+}
+
+#[test]
+fn what_is_older_than_it_should_be_goes_if_it_cannot_be_given_again() {
+    let Some(server) = server() else { return };
+    let mut store = server.open().expect("a new one");
+    store
+        .put(&changes(&[("a", Some("1")), ("b", Some("1"))]))
+        .expect("it is ours");
+    drop(store);
+    // This core knows of nothing before its start.
+    let mut store = server.open().expect("that of before");
+    assert_eq!(read::<Server>(&mut store), is(&[("a", "1"), ("b", "1")]));
+    server
+        .redis
+        .cli(&["HSET", "sluice:{core}:state", "version", "0"])
+        .expect("it is there");
+    let told = store.put(&changes(&[("b", Some("2"))]));
+    assert!(
+        matches!(&told, Err(StoreFailure::StoredWeakly(why)) if why.contains("register anew")),
+        "{told:?}"
+    );
+    assert_eq!(read::<Server>(&mut store), is(&[("b", "2")]));
+}
+
+#[test]
+fn values_that_are_damaged_swapped_or_foreign_are_as_if_never_stored() {
+    let Some(server) = server() else { return };
+    let mut store = server.open().expect("a new one");
+    let all = [
+        ("amf/ue/001010000000001", Some("key of NAS")),
+        ("b", Some("2")),
+        ("c", Some("3")),
+    ];
+    store.put(&changes(&all)).expect("it is ours");
+    let shown = server
+        .redis
+        .cli(&["HGETALL", "sluice:{core}:contexts"])
+        .expect("it is there");
+    assert!(
+        !shown.contains("00101") && !shown.contains("NAS"),
+        "{shown}"
+    );
+    // The values of two fields change places, and one more is nobody's.
+    let swap = "local f = redis.call('HKEYS', KEYS[1]) \
+        local one, two = redis.call('HGET', KEYS[1], f[1]), redis.call('HGET', KEYS[1], f[2]) \
+        redis.call('HSET', KEYS[1], f[1], two, f[2], one, 'x', 'y')";
+    server
+        .redis
+        .cli(&["EVAL", swap, "1", "sluice:{core}:contexts"])
+        .expect("it is there");
+    assert_eq!(read::<Server>(&mut store).len(), 1);
+    assert_eq!(store.unreadable(), 3);
+    drop(store);
+    let mut foreign = server.opening.clone();
+    foreign.key = sluice_seal::StoreKey::new([8; 32]);
+    let mut store = place::At(foreign).open().expect("it is free");
+    assert_eq!(read::<place::At>(&mut store), []);
+    assert_eq!(store.unreadable(), 4);
+}
+
+#[test]
+fn a_server_that_does_not_answer_costs_a_bounded_time() {
+    let Some(server) = server() else { return };
+    let mut opening = server.opening.clone();
+    opening.timeout = Duration::from_millis(50);
+    let mut store = place::At(opening).open().expect("a new one");
+    server.redis.pause().expect("it is there");
+    let mut tried = 0;
+    let mut whys = std::collections::BTreeSet::new();
+    for number in 0..200 {
+        let failed = store.put(&changes(&[("a", Some(&number.to_string()))]));
+        let Err(StoreFailure::NotStored(why)) = failed else {
+            panic!("{failed:?}");
+        };
+        // Whoever tries waits; the others are told what was found then.
+        tried += usize::from(whys.insert(why));
+    }
+    assert!(tried <= 3, "{whys:?}");
+    let told = whys
+        .iter()
+        .any(|why| why.contains("no answer within 50 ms"));
+    assert!(told, "{whys:?}");
+    server.redis.go_on().expect("it is there");
+    put_at_last(&mut store, &[("a", Some("x"))]);
+    assert_eq!(read::<place::At>(&mut store), is(&[("a", "x")]));
+}
+
+#[test]
+fn many_contexts_are_read_in_pieces() {
+    let Some(server) = server() else { return };
+    let mut store = server.open().expect("a new one");
+    let value = "x".repeat(200);
+    let names: Vec<String> = (0..5_000).map(|number| format!("smf/{number}")).collect();
+    let all: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), Some(value.as_str())))
+        .collect();
+    store.put(&changes(&all)).expect("it is ours");
+    assert_eq!(read::<Server>(&mut store).len(), 5_000);
+    assert_eq!(store.unreadable(), 0);
 }

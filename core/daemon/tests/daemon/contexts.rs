@@ -1,12 +1,16 @@
 //! Contexts outlive the program: it is killed by SIGKILL and started again.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use sluice_host::redis::Redis;
 use sluice_n1::RegistrationKind;
 use sluice_ue::UeState;
 use sluice_wire::pfcp::MessageType;
 use tempfile::TempDir;
 
 use crate::ending::with_session;
-use crate::place::{Core, KEY, Place, Ran, run, ue};
+use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
 use crate::upf::Upf;
 
 fn memory() -> TempDir {
@@ -27,18 +31,57 @@ fn kill(mut core: Core) {
 #[test]
 fn a_core_that_was_killed_goes_on_with_its_ues_and_sessions() {
     let (place, memory) = (Place::new(20), memory());
-    let upf = Upf::start(&place, false);
-    let (core, ran) = with_session(&place, &upf, &section(&memory));
+    let refusal = ["contexts.folder", "another core"];
+    goes_on(&place, &section(&memory), refusal);
+}
+
+#[test]
+fn a_core_that_was_killed_goes_on_with_contexts_at_a_redis_server() {
+    let place = Place::new(23);
+    let redis = match Redis::start() {
+        Ok(redis) => redis,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let section = redis_section(&place, &redis);
+    goes_on(
+        &place,
+        &section,
+        ["contexts.redis.instance", "another core"],
+    );
+    // Nothing tells who was there, and the next core need not wait for a lease.
+    let told = redis
+        .cli(&["HGETALL", "sluice:{core-23}:contexts"])
+        .unwrap();
+    assert!(!told.is_empty() && !told.contains("0000000001"), "{told}");
+    let lease = redis.cli(&["EXISTS", "sluice:{core-23}:lease"]).unwrap();
+    assert_eq!(lease.trim(), "0");
+}
+
+/// At a server, with a key.
+fn redis_section(place: &Place, redis: &Redis) -> String {
+    let key = place.folder.path().join("contexts.key");
+    std::fs::write(&key, "5a".repeat(32)).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let (url, key) = (redis.url(), key.display());
+    format!(
+        "contexts: {{redis: {{url: '{url}', key_file: {key}, instance: core-23, lease_s: 3, timeout_ms: 1000}}}}\n"
+    )
+}
+
+/// A core with these contexts is killed and goes on; another is refused meanwhile with these words.
+fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
+    let upf = Upf::start(place, false);
+    let (core, ran) = with_session(place, &upf, section);
     let before = core.ask_of("ue", "001010000000001");
     let config = std::fs::read_to_string(place.folder.path().join("core.yaml")).unwrap();
     let (phones, registrations) = (ran.phones, ran.gnb);
     drop((ran.node, registrations));
     kill(core);
-    let core = Core::start_with(&place, &config);
+    let core = Core::start_with(place, &config);
     let ues = core.ask("ues");
     assert_eq!(ues["registered"], 1, "{ues}");
     let ues: Vec<_> = phones.into_iter().map(|(ue, _)| ue).collect();
-    let mut ran = Ran::connect(&place, [0, 0, 7], ues);
+    let mut ran = Ran::connect(place, [0, 0, 7], ues);
     let (phone, _) = &mut ran.phones[0];
     phone.sessions_mut().set_data(1 << 5);
     let (name, request) = (phone.guti(), phone.request_service().unwrap());
@@ -59,16 +102,13 @@ fn a_core_that_was_killed_goes_on_with_its_ues_and_sessions() {
     // The UPF was asked to associate again, and to establish no session again.
     assert_eq!(upf.count(MessageType::ASSOCIATION_SETUP_REQUEST), 2);
     assert_eq!(upf.count(MessageType::SESSION_ESTABLISHMENT_REQUEST), 1);
-    // Nobody else may have the folder meanwhile.
+    // Nobody else may have them meanwhile.
     let other = place.folder.path().join("other.yaml");
     std::fs::copy(place.folder.path().join("core.yaml"), &other).unwrap();
     let refused = run(&other, &[]);
     let told = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(3), "{told}");
-    assert!(
-        told.contains("contexts.folder") && told.contains("another core"),
-        "{told}"
-    );
+    assert!(refusal.iter().all(|word| told.contains(word)), "{told}");
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("goes on with 1 UEs and 1 sessions"), "{log}");
@@ -113,4 +153,48 @@ fn keys_are_not_stored_on_a_disk_by_accident() {
         assert_eq!(refused.status.code(), Some(3), "{told}");
         assert!(told.contains("on_disk: true"), "{told}");
     }
+}
+
+#[test]
+fn while_redis_is_away_ues_are_served_and_stored_afterwards() {
+    let place = Place::new(24);
+    let redis = match Redis::start() {
+        Ok(redis) => redis,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let section = redis_section(&place, &redis);
+    let core = Core::start_with(&place, &format!("{section}{}", place.config()));
+    redis.kill().unwrap();
+    let mut ran = Ran::connect(&place, [0, 0, 7], vec![ue("0000000001", KEY)]);
+    ran.register(0);
+    assert_eq!(ran.phones[0].0.state(), UeState::Registered);
+    redis.start_again().unwrap();
+    let end = Instant::now() + LIMIT;
+    let number = || redis.cli(&["HLEN", "sluice:{core-23}:contexts"]).unwrap();
+    while number().trim() == "0" {
+        assert!(Instant::now() < end, "nothing is stored");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (code, log) = core.stop();
+    assert_eq!(code, Some(0), "{log}");
+    let told = log
+        .matches("contexts are not stored as they should be")
+        .count();
+    assert!((1..=16).contains(&told), "{log}");
+    // A core that cannot reach it does not start, and a check says so.
+    redis.kill().unwrap();
+    let file = place.folder.path().join("core.yaml");
+    for arguments in [&["--check"][..], &[]] {
+        let refused = run(&file, arguments);
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(3), "{told}");
+        assert!(told.contains("core.yaml:1: contexts.redis.url"), "{told}");
+    }
+    std::fs::remove_file(place.folder.path().join("contexts.key")).unwrap();
+    let refused = run(&file, &["--check"]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        told.contains("contexts.redis.key_file") && told.contains("openssl rand"),
+        "{told}"
+    );
 }
