@@ -33,8 +33,6 @@ pub use address::{ADDRESS, RedisAddress};
 
 /// How often a lease that another core has is looked at.
 const LOOK: Duration = Duration::from_millis(100);
-/// What a core waits beyond the lease of one that was killed.
-const MARGIN: Duration = Duration::from_millis(200);
 /// How long a put waits for copies while there were too few a moment ago.
 const SHORT_WAIT_MS: u64 = 1;
 /// How often it waits for them as long as it may meanwhile.
@@ -100,6 +98,10 @@ pub struct ContextRedis {
     /// A put whose answer was not seen.
     pending: Option<(u64, Changes)>,
     recent: Recent,
+    /// What a server has lost, and has not got again yet.
+    owed: Changes,
+    /// What the server has is older than it should be, and nobody knows which of it.
+    owes_all: bool,
     renewed: Instant,
     /// Why this core owns them no longer.
     lost: Option<String>,
@@ -161,6 +163,8 @@ impl ContextRedis {
             number: 0,
             pending: None,
             recent: Recent::default(),
+            owed: Changes::new(),
+            owes_all: false,
             renewed: Instant::now(),
             lost: None,
             few_copies_until: None,
@@ -207,40 +211,56 @@ impl ContextRedis {
 
     /// Settles what is unknown, and gives a server again what it has lost.
     fn try_put(&mut self, changes: &Changes) -> Result<Done, Trouble> {
-        let mut done = Done::default();
-        let mut batch = changes.clone();
-        if let Some(settled) = self.settle()? {
-            batch.retain(|key, value| settled.applied.get(key) != Some(value));
-            done.copies = settled.copies;
+        let settled = self.settle()?;
+        let mut left = changes.clone();
+        if let Some(settled) = settled {
+            left.retain(|key, value| settled.applied.get(key) != Some(value));
+            if left.is_empty() {
+                let copies = settled.copies;
+                return Ok(Done {
+                    copies,
+                    ..Done::default()
+                });
+            }
         }
-        if batch.is_empty() {
-            return Ok(done);
-        }
-        let (mut after, mut wipes) = (self.version, false);
+        let mut is_first = true;
         loop {
-            match self.send(&batch, after, wipes)? {
+            let mut batch = self.owed.clone();
+            batch.extend(left.clone());
+            let after = self.version;
+            match self.send(&batch, after, self.owes_all)? {
                 (Answer::Done { version }, copies) => {
-                    self.version = version;
-                    self.recent.add(version, batch);
-                    done.copies = copies;
+                    let done = Done {
+                        copies,
+                        was_behind: !self.owed.is_empty(),
+                        wiped: self.owes_all,
+                    };
+                    self.stored(version, batch);
                     return Ok(done);
                 }
-                (Answer::Version { version, .. }, _) if version < after && !done.was_behind => {
-                    done.was_behind = true;
+                (Answer::Version { version, .. }, _) if version < after && is_first => {
+                    is_first = false;
                     match self.recent.since(version) {
-                        Some(mut again) => {
-                            again.extend(batch);
-                            batch = again;
+                        Some(again) => {
+                            let later = std::mem::replace(&mut self.owed, again);
+                            self.owed.extend(later);
                         }
-                        // What is there is older than it should be, and nobody knows which of it.
-                        None => (wipes, done.wiped) = (true, true),
+                        None => self.owes_all = true,
                     }
                     self.recent.clear();
-                    after = version;
+                    self.version = version;
                 }
                 (answer, _) => return Err(self.unexpected(answer)),
             }
         }
+    }
+
+    /// The server has this, and with it all that it was owed.
+    fn stored(&mut self, version: u64, batch: Changes) {
+        self.version = version;
+        self.recent.add(version, batch);
+        self.owed.clear();
+        self.owes_all = false;
     }
 
     /// Finds out what became of a put whose answer was not seen, by an empty one that cannot come before it.
@@ -259,8 +279,7 @@ impl ContextRedis {
         };
         match answer {
             Answer::Version { version, put } if version == after + 1 && put == number => {
-                self.version = version;
-                self.recent.add(version, applied.clone());
+                self.stored(version, applied.clone());
                 Ok(Some(Settled { applied, copies }))
             }
             // By this empty one, or by one before it.
@@ -472,7 +491,6 @@ fn take(
     opening: &Opening,
     is_given: &dyn Fn() -> bool,
 ) -> Result<(u64, u64), OpenError> {
-    let begun = Instant::now();
     let mut before: Option<i64> = None;
     let busy = || OpenError::Busy {
         address: opening.address.clone(),
@@ -490,8 +508,7 @@ fn take(
         };
         // One that grows is renewed, by a core that lives.
         let is_renewed = before.is_some_and(|before| left_ms > before);
-        let ends = Duration::from_millis(left_ms.unsigned_abs());
-        if is_renewed || left_ms < 0 || ends + begun.elapsed() > opening.lease.max(ends) + MARGIN {
+        if is_renewed || left_ms < 0 {
             return Err(busy());
         }
         before = Some(left_ms);

@@ -55,12 +55,9 @@ impl ContextsSection {
                 let what = "stands beside redis";
                 let expected = "contexts in a folder or at a Redis server";
                 fields.report().problem(line, path, what, expected);
+                // It is known, whatever it says.
+                fields.optional(key, &Kind::new("a value", |text| Some(text.to_owned())));
             }
-        }
-        // They are known, whatever they say.
-        let any = Kind::new("a value", |text| Some(text.to_owned()));
-        for key in ["folder", "most_mib", "on_disk"] {
-            fields.optional(key, &any);
         }
         fields
             .optional_section("redis", ContextsRedis::read)
@@ -141,4 +138,86 @@ fn instance() -> Kind<String> {
         let is_name = (1..=64).contains(&text.len()) && text.bytes().all(is_part);
         is_name.then(|| text.to_owned())
     })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::CoreConfig;
+    use super::*;
+    use sluice_program::config::problem::KnownKey;
+    use std::path::Path;
+
+    /// All keys of the example, whose folder and server for contexts exclude each other.
+    pub fn known_keys(text: &str) -> Vec<KnownKey> {
+        let of_folder = |line: &&str| {
+            let keys = ["    folder:", "    most_mib:", "    on_disk:"];
+            keys.iter().any(|key| line.starts_with(key))
+        };
+        let without_folder: Vec<_> = text.lines().filter(|line| !of_folder(line)).collect();
+        let (before, rest) = text.split_once("    redis:\n").expect("a server");
+        let is_of_server = |line: &&str| line.starts_with("        ");
+        let after: Vec<_> = rest.lines().skip_while(is_of_server).collect();
+        let without_server = format!("{before}{}", after.join("\n"));
+        let known = |text: &str| {
+            let loaded = CoreConfig::from_text(Path::new("core.yaml"), text);
+            loaded
+                .unwrap_or_else(|refused| panic!("refused:\n{refused}"))
+                .known_keys
+        };
+        let mut all = known(&without_folder.join("\n"));
+        all.extend(known(&without_server));
+        all
+    }
+
+    fn read(section: &str) -> Result<ContextsSection, String> {
+        let text = format!(
+            "plmns: {{plmn: 001-01, slices: 1}}\ntracking_areas: {{tac: 1}}\n\
+             n2: {{listen: 192.0.2.20, gnbs: 192.0.2.0/24}}\ncontexts: {section}\n"
+        );
+        let loaded = CoreConfig::from_text(Path::new("core.yaml"), &text);
+        let loaded = loaded.map_err(|refused| refused.to_string())?;
+        Ok(loaded.config.contexts.expect("contexts"))
+    }
+
+    #[test]
+    fn contexts_are_in_a_folder_or_at_a_server() {
+        let section =
+            read("{redis: {url: 'unix:///run/redis', key_file: /key}}").expect("a server");
+        assert_eq!(
+            section.to_string(),
+            "instance core at unix:///run/redis?db=0"
+        );
+        let ContextsSection::Redis(redis) = section else {
+            panic!("{section:?}");
+        };
+        assert_eq!(
+            (redis.lease_s, redis.replicas, redis.timeout_ms),
+            (6, 0, 200)
+        );
+        for (section, told) in [
+            (
+                "{folder: /run/c, redis: {url: 'unix:///r', key_file: /key}}",
+                "core.yaml:4: contexts.folder: stands beside redis",
+            ),
+            ("{most_mib: 64}", "contexts.folder"),
+            ("{redis: {key_file: /key}}", "contexts.redis.url"),
+            ("{redis: {url: 'unix:///r'}}", "contexts.redis.key_file"),
+            (
+                "{redis: {url: 'redis://:secret@db.example', key_file: /key}}",
+                "core.yaml:4: contexts.redis.url: a host by name",
+            ),
+            (
+                "{redis: {url: 'unix:///r', key_file: /key, lease_s: 1}}",
+                "contexts.redis.lease_s: got '1'; expected a number from 2 to 60",
+            ),
+            (
+                "{redis: {url: 'unix:///r', key_file: /key, instance: 'a b'}}",
+                "contexts.redis.instance",
+            ),
+        ] {
+            let refused = read(section).expect_err(section);
+            assert!(refused.contains(told), "{section}: {refused}");
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Whole files: the example, which is the schema's documentation, and what is refused.
 
+use super::contexts::tests::known_keys;
 use super::{Charging, CoreConfig, Loaded, Over};
 use crate::convert;
 use sluice_amf::Amf;
@@ -44,7 +45,7 @@ fn the_example_is_accepted_without_warnings() {
 fn the_example_names_every_key_and_its_alternatives_are_accepted() {
     let text = with_alternatives(EXAMPLE);
     let shown = shown_keys(&text);
-    let known = accepted(&text).known_keys;
+    let known = known_keys(&text);
     let missing: Vec<_> = known
         .iter()
         .filter(|key| !shown.contains_key(&key.path))
@@ -58,7 +59,7 @@ fn the_example_tells_the_defaults_of_the_code() {
     let text = with_alternatives(EXAMPLE);
     let lines: Vec<_> = text.lines().collect();
     let shown = shown_keys(&text);
-    for key in accepted(&text).known_keys {
+    for key in known_keys(&text) {
         let at = shown.get(&key.path).expect("every key is shown");
         let told = at.iter().find_map(|line| {
             let line = lines.get(*line as usize - 1)?;
