@@ -28,7 +28,7 @@ impl Profiles {
             of_type.iter().partition(|one| one.does(does_all));
         let is_there = |one: &&Profile| one.status == NfStatus::Registered;
         let there = able.iter().copied().filter(is_there);
-        let mut found: Vec<Found> = there.map(|one| found(one)).collect();
+        let mut found: Vec<Found> = there.map(found).collect();
         found.sort_by_key(|one| {
             let weight = Reverse(one.capacity.get());
             (one.priority.get(), one.load, weight, one.instance)

@@ -12,7 +12,8 @@ use crate::limits::{
     CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, SHARDS, TOKENS, TRACE_TOKENS, TRACES,
     WORKERS,
 };
-use crate::lookup::exact_match::{self, ExactWriter};
+use crate::lookup::exact_match::{self, ExactReader, ExactWriter};
+use crate::lookup::layout::Layout;
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::SessionLookup;
 use crate::message::Handover;
@@ -32,6 +33,14 @@ pub use worker_builder::WorkerBuilder;
 
 /// A path: seeds of its workers, the control core's end, and the writer of CP-chosen identifiers.
 pub type Assembled<P> = (Vec<WorkerBuilder<P>>, ControlEnd<P>, ExactWriter);
+
+/// The table of TEIDs and addresses that others chose, and of the prefix that each UE of a pool may have besides.
+fn identifiers(layout: &Layout) -> Result<(ExactWriter, ExactReader), PlanError> {
+    let (_, foreign_entries) = layout.foreign();
+    let in_pools = layout.entries() - layout.endpoints() as usize;
+    let capacity = foreign_entries as usize + in_pools;
+    Ok(exact_match::table(capacity, layout.prefixes())?)
+}
 
 /// Makes a path. All memory is reserved here; pages are touched when they are used.
 pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
@@ -63,11 +72,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
         n,
     );
     let owners = OwnerTable::dealt(n);
-    // TEIDs and addresses that others chose, and for each UE of a pool the prefix that it may have besides.
-    let (_, foreign_entries) = plan.layout.foreign();
-    let in_pools = plan.layout.entries() - plan.layout.endpoints() as usize;
-    let (foreign, foreign_reader) =
-        exact_match::table(foreign_entries as usize + in_pools, plan.layout.prefixes())?;
+    let (foreign, foreign_reader) = identifiers(&plan.layout)?;
     let mut tables = Published::new(Tables::default());
     let mut mesh = mesh(n);
     let mut seeds = Vec::with_capacity(n);
