@@ -50,13 +50,13 @@ pub enum OpenError {
     )]
     Busy {
         /// The server.
-        address: RedisAddress,
+        address: Box<RedisAddress>,
         /// The instance.
         instance: String,
     },
     /// The server is a replica.
     #[error("{0} is a replica, which is written by its primary alone")]
-    Replica(RedisAddress),
+    Replica(Box<RedisAddress>),
     /// There are no random numbers.
     #[error("no random numbers: {0}")]
     Random(std::io::Error),
@@ -127,7 +127,7 @@ pub fn check(address: &RedisAddress, timeout: Duration) -> Result<(), OpenError>
             .is_some_and(|word| redis::from_redis_value::<String>(word).is_ok_and(|w| w == "slave"))
     });
     match is_replica {
-        true => Err(OpenError::Replica(address.clone())),
+        true => Err(OpenError::Replica(Box::new(address.clone()))),
         false => Ok(()),
     }
 }
@@ -493,7 +493,7 @@ fn take(
 ) -> Result<(u64, u64), OpenError> {
     let mut before: Option<i64> = None;
     let busy = || OpenError::Busy {
-        address: opening.address.clone(),
+        address: Box::new(opening.address.clone()),
         instance: opening.instance.clone(),
     };
     loop {

@@ -183,12 +183,15 @@ pub(crate) fn give_up(keys: &Keys, owner: &Owner) -> Cmd {
     cmd
 }
 
+/// A field of the contexts: its name and its sealed value.
+pub(crate) type Field = (Vec<u8>, Vec<u8>);
+
 /// Some of the contexts, from a cursor on: the next cursor, 0 at the end, and names and values of fields.
 pub(crate) fn scan(
     connection: &mut redis::Connection,
     keys: &Keys,
     cursor: u64,
-) -> RedisResult<(u64, Vec<(Vec<u8>, Vec<u8>)>)> {
+) -> RedisResult<(u64, Vec<Field>)> {
     let mut cmd = redis::cmd("HSCAN");
     cmd.arg(&keys.contexts).arg(cursor).arg("COUNT").arg(512);
     cmd.query(connection)
