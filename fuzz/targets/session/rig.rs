@@ -62,7 +62,8 @@ pub(super) struct Rig {
 impl Rig {
     pub fn new() -> Self {
         let layout = Layout::new(4 * SHARDS, &[pool()], 64).expect("a sound layout");
-        let (foreign, _) = exact_match::table(layout.foreign().1 as usize * 2).expect("memory");
+        let (foreign, _) =
+            exact_match::table(layout.foreign().1 as usize * 2, &[]).expect("memory");
         let n4_address = Ipv4Addr::new(10, 0, 0, 9);
         let mut n4 = sluice_n4::Config::new(NodeId::v4(n4_address), NtpTime(1000));
         n4.limits.associations = 3;

@@ -84,6 +84,7 @@ fn all(
     measured.add("procedures_per_s", procedures);
     let case = |messages, rate_per_s, reps| Case {
         name: "lab",
+        plain_name: "lab",
         carried_by: "",
         messages,
         window: job.number("window").unwrap_or(256.0) as usize,

@@ -396,6 +396,12 @@ fn session() -> Value {
     object(fields, &of_smf)
 }
 
+fn of_nrf() -> Value {
+    let profiles = ["registrations", "deregistrations", "forgotten", "no_room"];
+    let beats = ["heart_beats", "missed", "suspended", "unknown"];
+    numbers(&[&profiles[..], &beats, &["found", "not_found"]].concat())
+}
+
 fn of_counters() -> Value {
     let n2 = numbers(&["received", "sent", "other_protocol", "stuck"]);
     let sctp = numbers(&[
@@ -448,18 +454,6 @@ fn of_counters() -> Value {
         "panics",
         "no_room",
     ]);
-    let nrf = numbers(&[
-        "registrations",
-        "deregistrations",
-        "heart_beats",
-        "missed",
-        "suspended",
-        "forgotten",
-        "unknown",
-        "no_room",
-        "found",
-        "not_found",
-    ]);
     json!({ "Counters": object(json!({
         "n2": n2,
         "sctp": sctp,
@@ -467,7 +461,7 @@ fn of_counters() -> Value {
         "amf": amf,
         "smf": or_none(smf),
         "nssf": numbers(&["selected", "none", "rejected"]),
-        "nrf": nrf,
+        "nrf": of_nrf(),
     }), &[]) })
 }
 

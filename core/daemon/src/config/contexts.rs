@@ -13,7 +13,7 @@ pub enum ContextsSection {
     /// In memory of this machine.
     Folder(ContextsFolder),
     /// At a Redis server.
-    Redis(ContextsRedis),
+    Redis(Box<ContextsRedis>),
 }
 
 /// A folder for contexts.
@@ -61,7 +61,7 @@ impl ContextsSection {
         }
         fields
             .optional_section("redis", ContextsRedis::read)
-            .map(Self::Redis)
+            .map(|redis| Self::Redis(Box::new(redis)))
     }
 
     /// Whether core.yaml has a password in it.

@@ -24,21 +24,7 @@ use place::{Core, KEY, LIMIT, OPC, Place, Ran, run, ue, with_database};
 use serde_json::{Value, json};
 use sluice_subscribers::{Access, Store, StoreKey};
 
-#[test]
-fn ues_register_and_operators_see_them() {
-    let place = Place::new(1);
-    let upf = UdpSocket::bind((place.ip(3).as_str(), 8805)).unwrap();
-    upf.set_read_timeout(Some(LIMIT)).unwrap();
-    let core = Core::start(&place);
-    // N4: an Association Setup Request (TS 29.244, 7.3: type 5) of the core's address.
-    let mut room = [0; 1500];
-    let (_, from) = upf.recv_from(&mut room).unwrap();
-    assert_eq!((from.ip().to_string(), room[1]), (place.ip(1), 5));
-    let mut first = ue("0000000001", KEY);
-    first.follow_on = true;
-    let mut ran = Ran::connect(&place, [0, 0, 7], vec![first, ue("0000000002", KEY)]);
-    ran.register(0);
-    ran.register(1);
+fn all_functions_are_registered(core: &Core) {
     let nfs = core.ask("nfs");
     let kinds: Vec<_> = nfs["nfs"]
         .as_array()
@@ -57,6 +43,24 @@ fn ues_register_and_operators_see_them() {
     let smf = &nfs["nfs"][4]["serves"];
     assert_eq!(smf[0]["data_networks"], json!(["internet"]), "{nfs}");
     assert_eq!(smf[0]["slices"], json!(["1"]), "{nfs}");
+}
+
+#[test]
+fn ues_register_and_operators_see_them() {
+    let place = Place::new(1);
+    let upf = UdpSocket::bind((place.ip(3).as_str(), 8805)).unwrap();
+    upf.set_read_timeout(Some(LIMIT)).unwrap();
+    let core = Core::start(&place);
+    // N4: an Association Setup Request (TS 29.244, 7.3: type 5) of the core's address.
+    let mut room = [0; 1500];
+    let (_, from) = upf.recv_from(&mut room).unwrap();
+    assert_eq!((from.ip().to_string(), room[1]), (place.ip(1), 5));
+    let mut first = ue("0000000001", KEY);
+    first.follow_on = true;
+    let mut ran = Ran::connect(&place, [0, 0, 7], vec![first, ue("0000000002", KEY)]);
+    ran.register(0);
+    ran.register(1);
+    all_functions_are_registered(&core);
     let gnbs = core.ask("gnbs");
     assert_eq!(gnbs["gnbs"][0]["name"], "gnb-5", "{gnbs}");
     assert_eq!(gnbs["gnbs"][0]["address"], place.ip(2), "{gnbs}");
