@@ -101,10 +101,10 @@ impl ContextsRedis {
         let url = Self::url(fields);
         let key_file = fields.required("key_file", &kinds::file());
         let instance = fields.or("instance", "core", &instance());
-        let lease_s = fields.or("lease_s", "6", &number(2, 60, "s")).value;
-        let replicas = fields.or("replicas", "0", &number(0, 5, "")).value;
+        let lease_s = fields.or("lease_s", "6", &number(2, 60, "seconds")).value;
+        let replicas = fields.or("replicas", "0", &number(0, 5, "replicas")).value;
         let timeout_ms = fields
-            .or("timeout_ms", "200", &number(10, 1000, "ms"))
+            .or("timeout_ms", "200", &number(10, 1000, "milliseconds"))
             .value;
         Some(Self {
             url: url?,
@@ -208,7 +208,7 @@ pub(super) mod tests {
             ),
             (
                 "{redis: {url: 'unix:///r', key_file: /key, lease_s: 1}}",
-                "contexts.redis.lease_s: got '1'; expected a number from 2 to 60",
+                "contexts.redis.lease_s: got '1'; expected a whole number of seconds from 2 to 60",
             ),
             (
                 "{redis: {url: 'unix:///r', key_file: /key, instance: 'a b'}}",
