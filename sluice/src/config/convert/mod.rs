@@ -11,8 +11,7 @@ use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdverti
 use sluice_datapath::builder::Plan;
 use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::forward::mss_clamp::MssClamp;
-use sluice_datapath::lookup::exact_match::PrefixPool;
-use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool};
+use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool, PrefixPool};
 use sluice_datapath::nat::pool::{NatPool, NatPools};
 use sluice_datapath::tables::{self, PrefixIpv6};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};

@@ -3,8 +3,7 @@
 
 use super::peers::{Peers, ROUTER, ROUTER_MAC, Servers};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
-use sluice_datapath::lookup::exact_match::PrefixPool;
-use sluice_datapath::lookup::layout::{InstanceId, Pool};
+use sluice_datapath::lookup::layout::{InstanceId, Pool, PrefixPool};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::{PortId, PortInfo};
 use sluice_session::network::Side;

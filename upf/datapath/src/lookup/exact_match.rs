@@ -5,6 +5,7 @@
 //! does no harm, because the owner of the entry checks the identity again.
 
 use crate::ids::EntryId;
+use crate::lookup::layout::PrefixPool;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use sluice_mem::arena::{Arena, ArenaError};
 use sluice_mem::{prefetch, zeroable_struct};
@@ -19,24 +20,6 @@ const TOMB: u64 = u64::MAX;
 
 /// Kind of the key of a UE's IPv6 prefix in a pool, which is its number there.
 const POOL_PREFIX: u64 = 3 << 48;
-
-/// IPv6 prefixes of UEs in a network instance that are found by their numbers, without a search.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PrefixPool {
-    /// The network instance that downlink packets arrive in.
-    pub instance: u8,
-    /// Upper half of the first address; nothing is set behind `len`.
-    pub base: u64,
-    /// Prefix length, 40 to 64.
-    pub len: u8,
-}
-
-impl PrefixPool {
-    /// Prefixes of 64 bits in it.
-    fn prefixes(&self) -> usize {
-        1 << (64 - self.len.clamp(40, 64))
-    }
-}
 
 /// A pool and the number of its first prefix.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,6 @@
 
 use crate::ids::EntryId;
 use crate::limits::{BLOCK_RULES, RECORD_RULES, SHARDS};
-use crate::lookup::exact_match::PrefixPool;
 use crate::nat::pool::{NatPoolError, NatPools};
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -42,6 +41,24 @@ impl Pool {
 
     fn mask(&self) -> u32 {
         !(self.addresses() - 1)
+    }
+}
+
+/// IPv6 prefixes of UEs in a network instance that are found by their numbers, without a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PrefixPool {
+    /// The network instance that downlink packets arrive in.
+    pub instance: u8,
+    /// Upper half of the first address; nothing is set behind `len`.
+    pub base: u64,
+    /// Prefix length, 40 to 64.
+    pub len: u8,
+}
+
+impl PrefixPool {
+    /// Prefixes of 64 bits in it.
+    pub(crate) fn prefixes(&self) -> usize {
+        1 << (64 - self.len.clamp(40, 64))
     }
 }
 
