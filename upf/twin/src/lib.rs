@@ -59,6 +59,7 @@ mod ecn;
 mod flow_description;
 mod forward;
 mod fragment;
+mod further_blocks;
 mod gtpu;
 mod hold;
 mod ip;

@@ -13,7 +13,6 @@ use crate::ipv4;
 use crate::outcome::Drop;
 use crate::pdr_detection::Sessions;
 use crate::rules::{Session, SessionId};
-use crate::twin::Twin;
 use ends::{Ends, What};
 use rewrite::rewrite;
 use std::collections::VecDeque;
@@ -430,18 +429,5 @@ impl Mapping {
             self.remotes.len() - 1
         });
         &mut self.remotes[at]
-    }
-}
-
-impl Twin {
-    /// The UP function came to rest: sessions that found no free port since the last time get a further block.
-    /// Says how many did, and how many may have no more or found none.
-    pub fn give_ports(&mut self) -> (u64, u64) {
-        self.nats.give_more(&self.config)
-    }
-
-    /// True if a session may be without a free port before so many packets have passed.
-    pub fn may_lack_ports(&self, packets: usize) -> bool {
-        self.nats.may_fill(packets)
     }
 }
