@@ -14,6 +14,7 @@ mod config;
 mod configuration_update;
 mod counters;
 mod deregistration;
+mod discovered;
 mod explained;
 mod handover;
 mod initial_context;

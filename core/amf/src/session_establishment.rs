@@ -5,11 +5,12 @@ use sluice_ids::{Dnn, Snssai};
 use sluice_n1::{Cause, Downlink, RequestType, UplinkPayload};
 use sluice_sbi::{Container, CreateSmContext, GetSmfSelection, Problem, ReleaseSmContext};
 
+use crate::discovered::Wanted;
 use crate::explained::{self, Reason};
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::sessions::{returned, transport};
-use crate::smf_selection::{self, Wanted};
+use crate::smf_selection;
 
 /// The procedure; the UE's message was verified.
 pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {

@@ -14,11 +14,11 @@ use sluice_sbi::{
 use crate::bounds::Unauthenticated;
 use crate::config::Config;
 use crate::counters::Counters;
+use crate::discovered::Discovered;
 use crate::limits;
 use crate::moving::Held;
 use crate::overload::Wishes;
 use crate::resumption::Awaited;
-use crate::smf_selection::Discovered;
 use crate::ue::{Connection, ConnectionId, Ue, UeId, Undo, Waiter};
 
 /// A gNB whose NG Setup succeeded.

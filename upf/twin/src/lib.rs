@@ -59,7 +59,6 @@ mod ecn;
 mod flow_description;
 mod forward;
 mod fragment;
-mod further_blocks;
 mod gtpu;
 mod hold;
 mod ip;

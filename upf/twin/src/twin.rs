@@ -57,11 +57,8 @@ pub struct Twin {
 /// Whether a packet comes, or has waited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
-    /// It comes.
     First,
-    /// It was held for an idle UE.
     Held,
-    /// It has paid its bit rates and waited for them.
     Due,
 }
 
@@ -130,6 +127,16 @@ impl Twin {
         self.nats.follow(&self.config, &self.sessions);
         self.advance_urrs(wall);
         Ok(())
+    }
+
+    /// Sessions without a free port get a further block: how many did, and how many did not.
+    pub fn give_ports(&mut self) -> (u64, u64) {
+        self.nats.give_more(&self.config)
+    }
+
+    /// True if a session may be without a free port before so many packets have passed.
+    pub fn may_lack_ports(&self, packets: usize) -> bool {
+        self.nats.may_fill(packets)
     }
 
     /// Session Modification, queries included. Nothing changes if it is refused.
@@ -569,8 +576,9 @@ fn reports(
     let (used_before, used_after) = (used(before), used(after));
     let flags = request.pfcpsmreq_flags.unwrap_or_default();
     let all = flags.contains(SessionModificationRequestFlags::QAURR);
-    let removed = removed.into_iter();
-    let last = removed.flat_map(|mut urr| urr.report(UsageReportTrigger::TERMR, wall));
+    let last = removed
+        .into_iter()
+        .flat_map(|mut urr| urr.report(UsageReportTrigger::TERMR, wall));
     let mut reports: Vec<_> = last.map(|report| before.detected(report)).collect();
     let gone: Vec<u32> = reports.iter().map(|r| r.urr_id.0).collect();
     let mut others = Vec::new();
