@@ -54,7 +54,7 @@ pub struct Twin {
     shaped: Queue,
 }
 
-/// Whether a packet comes, or has waited.
+/// Whether a packet comes, was held for an idle UE, or has paid its bit rates and waited for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
     First,
@@ -576,9 +576,8 @@ fn reports(
     let (used_before, used_after) = (used(before), used(after));
     let flags = request.pfcpsmreq_flags.unwrap_or_default();
     let all = flags.contains(SessionModificationRequestFlags::QAURR);
-    let last = removed
-        .into_iter()
-        .flat_map(|mut urr| urr.report(UsageReportTrigger::TERMR, wall));
+    let removed = removed.into_iter();
+    let last = removed.flat_map(|mut urr| urr.report(UsageReportTrigger::TERMR, wall));
     let mut reports: Vec<_> = last.map(|report| before.detected(report)).collect();
     let gone: Vec<u32> = reports.iter().map(|r| r.urr_id.0).collect();
     let mut others = Vec::new();
