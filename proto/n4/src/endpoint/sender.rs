@@ -221,28 +221,6 @@ impl MessageSender {
         }
     }
 
-    /// The same for a refusal, which is remembered for the operator.
-    pub fn refuse_each_time(
-        &mut self,
-        now: Instant,
-        (to, request): (SocketAddr, &Header),
-        seid: Option<Seid>,
-        out: &mut impl Outbox,
-        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
-    ) {
-        let header = response_header(request, seid);
-        let Ok(message) = Self::write(&mut self.scratch, &mut self.counters, &header, write) else {
-            return;
-        };
-        out.send(to, message);
-        self.counters.count_sent(header.message_type);
-        if let Some(cause) = codec::cause_of(message) {
-            self.counters.count_cause(header.message_type, cause);
-            let why = (cause, core::mem::take(&mut self.refused_for));
-            self.refusals.note(now, to, request, why, message);
-        }
-    }
-
     fn write<'s>(
         scratch: &'s mut [u8],
         counters: &mut Counters,

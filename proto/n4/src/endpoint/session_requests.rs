@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, Writer};
 
-use super::sender::{OutRequest, Purpose, Received, response_header};
+use super::sender::{Admitted, OutRequest, Purpose, Received, response_header};
 use super::{Endpoint, RequestError};
 use crate::association::AssociationId;
 use crate::codec;
@@ -99,20 +99,28 @@ impl Endpoint {
         let Received {
             peer, header, body, ..
         } = *received;
+        // Before it is asked whose it is: a request that was refused for want of an association is refused
+        // as well when the network brings it again behind the set-up (TS 29.244, 6.4).
+        let admitted = self.sender.admit(now, received, out);
+        let Some(Admitted {
+            ticket,
+            fingerprint,
+        }) = admitted
+        else {
+            return Input::Nothing;
+        };
+        let reply = received.reply_to(ticket);
         let Some(association) = self.requester(peer, &header, body) else {
             self.count(Counter::NoAssociation);
             let cause = Cause::NO_ESTABLISHED_PFCP_ASSOCIATION;
-            self.reject(now, received, cause, out);
-            return Input::Nothing;
-        };
-        let Some(admitted) = self.sender.admit(now, received, out) else {
+            self.reject(now, (&reply, body), cause, out);
             return Input::Nothing;
         };
         Input::Session(SessionRequest {
             association,
-            reply: received.reply_to(admitted.ticket),
+            reply,
             body,
-            fingerprint: admitted.fingerprint,
+            fingerprint,
         })
     }
 
@@ -180,27 +188,25 @@ impl Endpoint {
         }
     }
 
-    /// Rejects a request of the layer above's without troubling it. The same request gets the
-    /// same answer, so none is remembered.
+    /// Rejects a request of the layer above's without troubling it.
     fn reject(
         &mut self,
         now: Instant,
-        received: &Received<'_>,
+        (reply, body): (&ReplyTo, &[u8]),
         cause: Cause,
         out: &mut impl Outbox,
     ) {
-        let Received {
-            peer, header, body, ..
-        } = *received;
+        let header = reply.header;
         let seid = header
             .seid
             .map(|_| codec::cp_seid(body).unwrap_or_default());
         let response = response_header(&header, seid).message_type;
         let node_id = &self.config.node_id;
-        let sender = &mut self.sender;
-        sender.refuse_each_time(now, (peer, &header), seid, out, |w| {
+        let sent = self.sender.respond(now, reply, seid, out, |w| {
             codec::write_rejection(w, response, node_id, cause)
         });
+        // One that is too long is counted, and none is sent.
+        let _ = sent;
     }
 }
 

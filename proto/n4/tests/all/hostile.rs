@@ -59,9 +59,27 @@ fn a_session_request_without_association_is_rejected_with_cause_72_every_time() 
         let response = SessionEstablishmentResponse::parse(body).unwrap();
         assert_eq!(response.cause, Cause::NO_ESTABLISHED_PFCP_ASSOCIATION);
         assert_eq!(response.node_id, value::NodeId::V4([10, 0, 0, 2].into()));
-        assert_eq!(net.counter(UP, Counter::NoAssociation), times);
+        assert_eq!(net.counter(UP, Counter::NoAssociation), 1);
+        assert_eq!(net.counter(UP, Counter::DuplicateAnswered), times - 1);
     }
     assert!(net.hosts[UP].applied.is_empty());
+}
+
+#[test]
+fn a_request_that_was_rejected_for_want_of_an_association_is_not_applied_behind_the_set_up() {
+    let mut net = Net::new();
+    let request = establishment(&[0, 10, 0, 0, 1]);
+    let answers = net.inject(UP, address(1), &request);
+    net.associate(CP, UP);
+    net.run_ms(10);
+    assert_eq!(net.associations(UP), 1);
+    assert_eq!(net.inject(UP, address(1), &request), answers, "again");
+    assert!(net.hosts[UP].applied.is_empty());
+    // Another request, by its number, is served.
+    let mut other = request.clone();
+    other[14] += 1;
+    net.inject(UP, address(1), &other);
+    assert_eq!(net.hosts[UP].applied[&9], 1);
 }
 
 #[test]
