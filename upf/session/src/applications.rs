@@ -6,7 +6,7 @@
 //! nothing.
 
 use crate::hash::Seeded;
-use crate::limits::{APPLICATION_NAME, APPLICATIONS};
+use crate::limits::{APPLICATION_NAME, APPLICATIONS, FLOW_DESCRIPTION_TOLD};
 use crate::rules::{FilterOrigin, Rules};
 use crate::sdf::{self, FlowFilterList, SdfError};
 use core::fmt;
@@ -59,7 +59,7 @@ pub struct ConfiguredApplications(Vec<(String, Flows)>);
 #[derive(Clone, PartialEq, Debug)]
 pub struct Flows {
     filters: Box<[FlowFilter]>,
-    /// The description, where one is all that there is.
+    /// The description, where one is all that there is and it is not too long to be told.
     only: Option<Box<[u8]>>,
 }
 
@@ -70,7 +70,9 @@ impl Flows {
         let only = texts.next().filter(|_| texts.next().is_none());
         Self {
             filters: filters.as_slice().into(),
-            only: only.map(Into::into),
+            only: only
+                .filter(|text| text.len() <= FLOW_DESCRIPTION_TOLD)
+                .map(Into::into),
         }
     }
 }
@@ -454,6 +456,16 @@ mod tests {
         let mut list = FlowFilterList::new();
         read_flow(text.as_bytes(), &mut list).unwrap();
         Some(Flows::new(&list, [text.as_bytes()]))
+    }
+
+    #[test]
+    fn a_description_that_is_too_long_to_be_told_is_matched_all_the_same() {
+        let longest = format!("{WEB:FLOW_DESCRIPTION_TOLD$}");
+        let only = |text: &str| flows(text).unwrap().only.map(|only| only.len());
+        assert_eq!(only(&longest), Some(FLOW_DESCRIPTION_TOLD));
+        let longer = format!("{longest} ");
+        assert_eq!(only(&longer), None);
+        assert_eq!(flows(&longer).unwrap().filters, flows(WEB).unwrap().filters);
     }
 
     fn told(name: &str, text: &str) -> Told {

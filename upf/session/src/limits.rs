@@ -81,6 +81,10 @@ pub const APPLICATIONS: usize = 1_024;
 /// Octets of an Application ID: names such as `com.example.video`.
 pub const APPLICATION_NAME: usize = 255;
 
+/// Octets of a flow description that is told with the start of an application's traffic: one with as many ports as it
+/// may have has about a thousand. Reports of all URRs of a session, each with one, fit into a message.
+pub const FLOW_DESCRIPTION_TOLD: usize = 1_024;
+
 /// Applications of one PFD Management Request: all that there may be.
 pub const APPLICATIONS_PER_REQUEST: usize = APPLICATIONS;
 
