@@ -20,6 +20,8 @@ pub struct SessionTimers {
     due_s: Vec<u32>,
     /// All before was looked at.
     now_s: u32,
+    /// This second was looked at as well: what stands there is due in later turns.
+    is_looked_at: bool,
     used: usize,
 }
 
@@ -32,6 +34,7 @@ impl SessionTimers {
             previous: vec![NONE; sessions],
             due_s: vec![0; sessions],
             now_s: 0,
+            is_looked_at: false,
             used: 0,
         }
     }
@@ -51,6 +54,7 @@ impl SessionTimers {
             return;
         };
         *place = due_s;
+        self.is_looked_at &= due_s > self.now_s;
         let first = &mut self.first[due_s as usize % SLOTS];
         let second = core::mem::replace(first, at + 1);
         set(&mut self.next, at, second);
@@ -92,13 +96,20 @@ impl SessionTimers {
     /// True if some session may be due.
     #[inline]
     pub fn is_due(&self, now_s: u32) -> bool {
-        self.used > 0 && (self.now_s < now_s || self.first[self.now_s as usize % SLOTS] != NONE)
+        self.used > 0 && (self.now_s < now_s || self.may_be_due_now())
+    }
+
+    fn may_be_due_now(&self) -> bool {
+        !self.is_looked_at && self.first[self.now_s as usize % SLOTS] != NONE
     }
 
     /// The next session that is due, which then has no timer any more.
     pub fn pop(&mut self, now_s: u32) -> Option<u32> {
         if self.used == 0 {
             self.now_s = now_s;
+            return None;
+        }
+        if self.is_looked_at && self.now_s >= now_s {
             return None;
         }
         loop {
@@ -115,16 +126,17 @@ impl SessionTimers {
                 at = self.next.get(place as usize).copied().unwrap_or(NONE);
             }
             if self.now_s >= now_s {
+                self.is_looked_at = true;
                 return None;
             }
             self.now_s += 1;
+            self.is_looked_at = false;
         }
     }
 
     /// Not later than the first time at which a session is due, in seconds.
     pub fn next_s(&self) -> Option<u32> {
-        let is_due_now = self.first[self.now_s as usize % SLOTS] != NONE;
-        (self.used > 0).then_some(if is_due_now {
+        (self.used > 0).then_some(if self.may_be_due_now() {
             self.now_s
         } else {
             self.now_s + 1
@@ -172,5 +184,22 @@ mod tests {
         assert!(due(&mut timers, 1_000_004 + SLOTS as u32).is_empty());
         assert_eq!(due(&mut timers, 1_000_005 + SLOTS as u32), [6]);
         assert_eq!((timers.len(), timers.next_s()), (0, None));
+    }
+
+    #[test]
+    fn what_is_due_in_a_later_turn_is_not_due_all_second() {
+        let mut timers = SessionTimers::new(8);
+        let now_s = 1_000;
+        assert_eq!(timers.pop(now_s), None);
+        timers.set(1, Some(now_s + SLOTS as u32));
+        assert!(due(&mut timers, now_s).is_empty());
+        assert!(!timers.is_due(now_s));
+        assert_eq!(timers.next_s(), Some(now_s + 1));
+        // What comes for this second is found behind it.
+        timers.set(2, Some(now_s));
+        assert_eq!((timers.is_due(now_s), timers.next_s()), (true, Some(now_s)));
+        assert_eq!(due(&mut timers, now_s), [2]);
+        assert_eq!(timers.next_s(), Some(now_s + 1));
+        assert_eq!(due(&mut timers, now_s + SLOTS as u32), [1]);
     }
 }
