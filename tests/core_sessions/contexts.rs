@@ -426,6 +426,33 @@ fn a_session_that_was_asked_for_when_the_core_was_killed_is_deleted_at_the_upf()
     assert!(goes_up(&mut world, 0, 6), "{}", world.ladder);
 }
 
+/// The UPF answers neither the core that was killed nor, for a while, the one after it.
+#[test]
+fn a_session_whose_upf_answers_only_long_after_the_core_was_killed_is_deleted() {
+    for is_given_up in [false, true] {
+        let (mut world, memory) = stored_world(&[1], &[]);
+        upf(&mut world).all = Some((ESTABLISHMENT, Fate::Late));
+        establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
+        if is_given_up {
+            // N4 gives it up, and asks again later.
+            pass(&mut world, 9);
+            assert_eq!(world.ue(0).sessions().refusals(), 1);
+        }
+        kill(&mut world, &memory, &[]);
+        pass(&mut world, 8);
+        assert_eq!(upf(&mut world).upf.core.up.session_count(), 2);
+        upf(&mut world).all = None;
+        pass(&mut world, 30);
+        assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
+        assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+        let left = memory
+            .keys()
+            .into_iter()
+            .filter(|key| key.starts_with("smf/"));
+        assert_eq!(left.count(), 1);
+    }
+}
+
 #[test]
 fn phones_of_a_gnb_that_retains_them_keep_connection_and_packets_throughout() {
     let (mut world, memory) = stored_world(&[1, 2], &[]);

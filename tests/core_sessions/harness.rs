@@ -33,6 +33,8 @@ pub enum Fate {
     Lost,
     /// It is served, and the answer is kept back.
     Late,
+    /// It is still on its way.
+    Held,
 }
 
 /// Message types (TS 29.244, 7.3).
@@ -49,6 +51,8 @@ pub struct RealUpf {
     pub next: Option<(u8, usize, Fate)>,
     /// Answers that are kept back.
     pub kept: Vec<Vec<u8>>,
+    /// Requests that are still on their way.
+    pub held: Vec<Vec<u8>>,
     around: Around,
     /// Its Recovery Time Stamp.
     started: u32,
@@ -98,6 +102,7 @@ impl RealUpf {
             all: None,
             next: None,
             kept: Vec::new(),
+            held: Vec::new(),
             around,
             started,
             now_ns: 1_000_000_000,
@@ -183,6 +188,10 @@ impl world::Upf for RealUpf {
         let fate = self.fate(octets[1]);
         match fate {
             Some(Fate::Lost) => return Vec::new(),
+            Some(Fate::Held) => {
+                self.held.push(octets.to_vec());
+                return Vec::new();
+            }
             Some(Fate::Refused) => return vec![refusal(octets)],
             Some(Fate::Late) | None => {}
         }

@@ -6,7 +6,7 @@ use sluice_n2::Cause;
 use crate::flows::{VOICE_PORT, goes_up_marked, voice};
 use crate::harness::*;
 use crate::modification::{flows, mark_down, plain, start, stop};
-use crate::world::supi;
+use crate::world::{World, supi};
 
 #[test]
 fn a_flow_whose_last_step_the_upf_refuses_is_none() {
@@ -67,7 +67,7 @@ fn a_flow_whose_end_a_gnb_refuses_is_taken_from_it_later() {
     start(&mut world, voice(64_000)).unwrap();
     world.gnb.refuses_changes = Some(Cause::UNSPECIFIED);
     stop(&mut world, "voice").unwrap();
-    let at_gnb = |world: &crate::world::World| radio(world, 0, 5).unwrap().request.flows.len();
+    let at_gnb = |world: &World| radio(world, 0, 5).unwrap().request.flows.len();
     assert_eq!(at_gnb(&world), 2);
     world.gnb.refuses_changes = None;
     pass(&mut world, 20 * 16);
@@ -120,6 +120,68 @@ fn a_session_whose_establishment_is_never_answered_is_asked_for_again_and_delete
     assert_no_session(&mut world);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     assert!(goes_up(&mut world, 0, 5));
+}
+
+/// The UPF was asked twice: its first answer is late, and the second request is on its way longer than the
+/// deletion that followed.
+fn asked_twice() -> World {
+    let mut world = world(&[1]);
+    upf(&mut world).all = Some((ESTABLISHMENT, Fate::Late));
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    pass(&mut world, 9);
+    assert_eq!(world.ue(0).sessions().refusals(), 1);
+    let kept = std::mem::take(&mut upf(&mut world).kept);
+    upf(&mut world).all = Some((ESTABLISHMENT, Fate::Held));
+    pass(&mut world, 11);
+    assert!(!upf(&mut world).held.is_empty(), "{}", world.ladder);
+    hear(&mut world, &kept[..1]);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
+    assert_eq!(world.core.smf().unwrap().counters().late_establishments, 1);
+    world
+}
+
+/// What the UPF has said before reaches the core.
+fn hear(world: &mut World, messages: &[Vec<u8>]) {
+    for octets in messages {
+        world.core.n4(world.now, crate::world::N4, octets);
+        world.run();
+    }
+}
+
+/// What was on its way is there; the UPF's answers.
+fn arrive(world: &mut World) -> Vec<Vec<u8>> {
+    let held = std::mem::take(&mut upf(world).held);
+    upf(world).all = None;
+    let upf = upf(world);
+    held.iter()
+        .flat_map(|one| crate::world::Upf::take(upf, one))
+        .collect()
+}
+
+#[test]
+fn what_a_upf_does_late_after_a_late_answer_is_deleted_though_nothing_is_heard_of_it() {
+    let mut world = asked_twice();
+    // Nobody hears what it answers.
+    pass(&mut world, 3);
+    arrive(&mut world);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    pass(&mut world, 40);
+    assert_no_session(&mut world);
+}
+
+#[test]
+fn a_second_late_answer_is_deleted_as_well() {
+    let mut world = asked_twice();
+    upf(&mut world).all = Some((ESTABLISHMENT, Fate::Lost));
+    // It is asked six times more, and then no more.
+    pass(&mut world, 100);
+    assert_eq!(world.core.smf().unwrap().sessions(), 0);
+    let answers = arrive(&mut world);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    hear(&mut world, &answers);
+    pass(&mut world, 20);
+    assert_no_session(&mut world);
+    assert!(world.core.smf().unwrap().counters().late_establishments > 1);
 }
 
 #[test]

@@ -504,6 +504,7 @@ impl NetworkFunction for Amf {
                 while let Some((task, polled)) = self.tasks.expire(now.instant) {
                     self.after(task, polled);
                 }
+                self.state.borrow_mut().calls.expire(now.instant);
                 self.state.borrow_mut().stop_waiting();
                 self.deregister_gone();
             }

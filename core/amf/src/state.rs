@@ -499,8 +499,8 @@ impl State {
 
     /// Names a call and asks.
     pub fn call(&mut self, waiter: Waiter, to: Nf, message: Message) -> Option<CallId> {
-        let call = self.calls.begin(waiter)?;
         let deadline = self.now.instant.plus_ms(limits::CALL_MS);
+        let call = self.calls.begin_until(deadline, waiter)?;
         self.effects.push(Effect::Call {
             to,
             call,

@@ -1,5 +1,7 @@
 //! Calls to other network functions: names, deadlines, and which answer fits which request.
 
+use std::collections::VecDeque;
+
 use crate::field::{Nf, Problem};
 use crate::message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
@@ -14,6 +16,7 @@ use crate::message::{
     UpdateSmPolicy,
 };
 use crate::slab::{Key, Slab};
+use crate::time::Instant;
 
 /// A call that waits for its answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -98,6 +101,8 @@ impl Answer for NfsDiscovered {}
 #[derive(Debug)]
 pub struct Calls<T> {
     waiting: Slab<T>,
+    /// When calls are forgotten that nobody has given up, the first one first.
+    until: VecDeque<(Instant, CallId)>,
     late: u64,
 }
 
@@ -106,6 +111,7 @@ impl<T> Calls<T> {
     pub fn new(most: usize) -> Self {
         Self {
             waiting: Slab::new(most),
+            until: VecDeque::new(),
             late: 0,
         }
     }
@@ -113,6 +119,21 @@ impl<T> Calls<T> {
     /// Names a call; none if too many wait.
     pub fn begin(&mut self, waiter: T) -> Option<CallId> {
         self.waiting.insert(waiter).map(CallId)
+    }
+
+    /// The same until a time, which is no earlier than that of the call before. Whoever waits for it may be gone
+    /// before, and say nothing, and its answer may be lost.
+    pub fn begin_until(&mut self, until: Instant, waiter: T) -> Option<CallId> {
+        let call = self.begin(waiter)?;
+        self.until.push_back((until, call));
+        Some(call)
+    }
+
+    /// Forgets calls whose time is over.
+    pub fn expire(&mut self, now: Instant) {
+        while let Some((_, call)) = self.until.pop_front_if(|(until, _)| *until <= now) {
+            self.give_up(call);
+        }
     }
 
     /// Who waits for this answer; none if nobody does any more, which is counted.
@@ -169,6 +190,20 @@ mod tests {
         let call = calls.begin('c').expect("room");
         assert_eq!(calls.end(call), Some('c'));
         assert_eq!(calls.late(), 1);
+    }
+
+    #[test]
+    fn a_call_that_nobody_gives_up_is_forgotten_when_its_time_is_over() {
+        let mut calls = Calls::new(2);
+        let first = calls.begin_until(Instant(10), 'a').expect("room");
+        let second = calls.begin_until(Instant(20), 'b').expect("room");
+        calls.expire(Instant(9));
+        assert_eq!((calls.waiting(), calls.end(first)), (2, Some('a')));
+        // Its place is another's by now.
+        let third = calls.begin_until(Instant(30), 'c').expect("room");
+        calls.expire(Instant(20));
+        assert_eq!((calls.end(second), calls.end(third)), (None, Some('c')));
+        assert_eq!((calls.waiting(), calls.late()), (0, 1));
     }
 
     #[test]

@@ -108,8 +108,11 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
     p.with(|state| state.counters.established += 1);
 }
 
+/// Where a session waits of which its UPF may answer late.
+pub(crate) const CLEAN_UP: &str = "late answer";
+
 /// A UPF that has not answered may have the session all the same. It is asked for it again, by the same F-SEID,
-/// until it says so; then it deletes it.
+/// until it says so; then it deletes it. That it was asked stays stored until then.
 pub(crate) async fn clean_up(
     p: &Procedure,
     upf: usize,
@@ -122,7 +125,7 @@ pub(crate) async fn clean_up(
         if tries == limits::ORPHAN_TRIES {
             return;
         }
-        p.pause("10", limits::ORPHAN_MS).await;
+        p.pause(CLEAN_UP, limits::ORPHAN_MS).await;
         // It has answered late.
         if !p.with(|state| state.is_given_up(p.session)) {
             return;
@@ -130,7 +133,7 @@ pub(crate) async fn clean_up(
         let at = p.with(|state| {
             let at = state.associations.get(upf).copied().flatten()?;
             // Its answer may still come, whatever time has gone by.
-            state.give_up_establishment(p.session, at);
+            state.give_up_establishment(p.session, upf);
             let is_heard = state
                 .endpoint
                 .association(at)
@@ -147,7 +150,8 @@ pub(crate) async fn clean_up(
                 return p.with(|state| state.established_late(p.session, at));
             }
             Answer::Refused(_) => return,
-            _ => {}
+            // What it has answered meanwhile was about a request before this one.
+            _ => p.with(|state| state.give_up_establishment(p.session, upf)),
         }
     }
 }
@@ -353,7 +357,10 @@ pub(crate) async fn ask(
         })
     });
     let answer = p.wait_for_upf(step, kind, tag).await;
-    p.with_session(|session| session.asks = None);
+    // One that does not answer may have it all the same.
+    if answer != Answer::Nothing {
+        p.with_session(|session| session.asks = None);
+    }
     answer
 }
 
@@ -380,7 +387,7 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
             | Cause::PFCP_ENTITY_IN_CONGESTION,
         ) => Err(SessionCause::INSUFFICIENT_RESOURCES),
         Answer::Nothing => {
-            p.with(|state| state.give_up_establishment(p.session, plan.upf.0));
+            p.with(|state| state.give_up_establishment(p.session, plan.upf.1));
             Err(SessionCause::NETWORK_FAILURE)
         }
         _ => Err(SessionCause::NETWORK_FAILURE),

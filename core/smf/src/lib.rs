@@ -239,9 +239,13 @@ impl Smf {
             }
             if polled == Poll::Panicked {
                 state.counters.panics += 1;
-                let upf = state.sessions.get(id.0).and_then(|session| session.upf);
+                let session = state.sessions.get(id.0);
+                let (upf, asks) = session.map_or((None, None), |one| (one.upf, one.asks));
+                let upfs = &mut state.config.upfs.iter();
                 if let Some(upf) = upf {
                     state.forget_at_upf(upf);
+                } else if let Some(upf) = upfs.position(|upf| Some(upf.n4) == asks) {
+                    state.give_up_establishment(id, upf);
                 }
                 state.notify(id, "");
                 state.remove(id);
@@ -392,6 +396,10 @@ impl Smf {
 
     /// Restarted UPFs get their sessions again, a few at a time.
     fn restore(&mut self) {
+        // Those of which a late answer is waited for hold up no others.
+        let tasks = &self.tasks;
+        self.restoring
+            .retain(|task| tasks.step(*task) != Some(establishment::CLEAN_UP));
         loop {
             if self.restoring.len() >= limits::RESTORATIONS {
                 return;
@@ -532,6 +540,7 @@ impl NetworkFunction for Smf {
                 while let Some((task, polled)) = self.tasks.expire(now.instant) {
                     self.after(task, polled);
                 }
+                self.state.borrow_mut().calls.expire(now.instant);
             }
             // N2 is the AMF's, and nothing waits for what is stored.
             Input::N2 { .. } | Input::AssociationLost(_) | Input::Committed(_) => {}

@@ -2,7 +2,7 @@
 //! and those whose establishment it answers when it was given up (TS 29.244, 6.4). They are stored until their
 //! UPF has deleted them, so that a later SMF does it.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use sluice_n4::{AssociationId, Response};
 use sluice_sbi::Instant;
@@ -29,6 +29,17 @@ pub(crate) struct Orphan {
     tries: u8,
     /// When it is asked again; never before it answers at all, if it does not.
     at: Instant,
+}
+
+/// An establishment that nobody waits for any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GivenUp {
+    /// The UPF that was asked.
+    host: IpAddr,
+    /// Until when it may answer.
+    until: Instant,
+    /// It has answered since it was asked last, and what it had was deleted.
+    is_answered: bool,
 }
 
 impl State {
@@ -165,25 +176,32 @@ impl State {
 
     /// An establishment is not waited for any more: what becomes of it late is deleted. It may reach its UPF
     /// after a restart of that, in another association.
-    pub(crate) fn give_up_establishment(&mut self, id: SessionId, association: AssociationId) {
+    pub(crate) fn give_up_establishment(&mut self, id: SessionId, upf: usize) {
         let now = self.now.instant;
-        self.given_up.retain(|_, (_, until)| *until > now);
-        let asked = self.endpoint.association(association);
-        let host = asked.and_then(|asked| asked.addresses().first().map(SocketAddr::ip));
+        self.given_up.retain(|_, one| one.until > now);
+        let host = self.config.upfs.get(upf).map(|upf| upf.n4.ip());
         if let Some(host) = host.filter(|_| self.given_up.len() < limits::PROCEDURES) {
-            let until = now.plus_ms(limits::LATE_MS);
-            self.given_up.insert(id.number(), (host, until));
+            let given_up = GivenUp {
+                host,
+                until: now.plus_ms(limits::LATE_MS),
+                is_answered: false,
+            };
+            self.given_up.insert(id.number(), given_up);
         }
     }
 
     /// Whether an establishment was given up, and nothing more is known of it.
     pub(crate) fn is_given_up(&self, id: SessionId) -> bool {
-        self.given_up.contains_key(&id.number())
+        let given_up = self.given_up.get(&id.number());
+        given_up.is_some_and(|one| !one.is_answered)
     }
 
-    /// A UPF has what was given up.
+    /// A UPF has what was given up. It may have been asked more than once, and have a session of each: what it
+    /// answers besides is deleted as well.
     pub(crate) fn established_late(&mut self, id: SessionId, upf: AtUpf) {
-        self.given_up.remove(&id.number());
+        if let Some(one) = self.given_up.get_mut(&id.number()) {
+            one.is_answered = true;
+        }
         self.forget_at_upf(upf);
     }
 
@@ -200,7 +218,7 @@ impl State {
         let Some(seid) = header.seid.filter(|_| is_established) else {
             return;
         };
-        let asked = self.given_up.get(&seid.0).map(|(host, _)| *host);
+        let asked = self.given_up.get(&seid.0).map(|one| one.host);
         let addresses = self.endpoint.association(association);
         let mut hosts = addresses.into_iter().flat_map(|peer| peer.addresses());
         if !hosts.any(|host| Some(host.ip()) == asked) {
@@ -213,9 +231,9 @@ impl State {
             body,
         };
         if let Some(Answer::Established(upf, _)) = self.read_established(&response) {
-            self.given_up.remove(&seid.0);
-            self.counters.late_establishments += 1;
-            self.forget_at_upf(upf);
+            let id = SessionId::from_number(seid.0);
+            self.counters.late_establishments += u64::from(self.is_given_up(id));
+            self.established_late(id, upf);
         }
     }
 }

@@ -48,7 +48,9 @@ pub(crate) async fn run(p: Procedure) {
         }
         // It may have the session all the same.
         Answer::Nothing => {
-            p.with(|state| state.give_up_establishment(p.session, before.association));
+            if let Some(wanted) = &wanted {
+                p.with(|state| state.give_up_establishment(p.session, wanted.upf));
+            }
             None
         }
         _ => None,
@@ -73,10 +75,18 @@ fn restore(p: &Procedure, at: AtUpf) {
 
 /// gNB and UE release the session. What the UPF may have of it is deleted.
 async fn give_up(p: &Procedure, wanted: Option<Wanted>) {
-    p.with_session(|session| {
-        session.loss = Loss::Gone;
-        // Its SEID of before the restart may be another session's by now.
-        session.upf = None;
+    p.with(|state| {
+        let is_late = state.is_given_up(p.session);
+        let upf = wanted.as_ref().filter(|_| is_late).map(|one| one.upf);
+        let asks = upf
+            .and_then(|upf| state.config.upfs.get(upf))
+            .map(|upf| upf.n4);
+        if let Some(session) = state.sessions.get_mut(p.session.0) {
+            session.loss = Loss::Gone;
+            // Its SEID of before the restart may be another session's by now.
+            session.upf = None;
+            session.asks = asks;
+        }
     });
     release::tell(p, SessionCause::REACTIVATION_REQUESTED).await;
     if let Some(wanted) = wanted

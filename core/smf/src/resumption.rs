@@ -11,7 +11,7 @@ use sluice_n4::AssociationId;
 use sluice_sbi::{CommitId, Effect, Instant, Key, Now, kept::fingerprint};
 
 use crate::Smf;
-use crate::establishment::ask;
+use crate::establishment::{ask, clean_up};
 use crate::kept::{self, Kept};
 use crate::limits;
 use crate::n4::Answer;
@@ -164,7 +164,12 @@ pub(crate) async fn undo(p: Procedure) {
                 p.with_session(|session| session.upf = Some(upf));
                 release::delete(&p, "").await;
             }
-            Answer::Nothing => p.with(|state| state.give_up_establishment(p.session, at.0)),
+            // The AMF knows nothing of it.
+            Answer::Nothing => {
+                p.with_session(|session| session.is_forgotten = true);
+                p.with(|state| state.give_up_establishment(p.session, at.1));
+                clean_up(&p, at.1, async |to| ask(&p, "", (to, at.1), own).await).await;
+            }
             _ => {}
         }
     }

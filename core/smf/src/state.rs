@@ -12,7 +12,7 @@ use sluice_sbi::{
 
 use crate::config::Config;
 use crate::limits;
-use crate::orphans::Orphan;
+use crate::orphans::{GivenUp, Orphan};
 use crate::session::{Session, SessionId, Usage};
 
 /// What happened so far.
@@ -113,8 +113,8 @@ pub(crate) struct State {
     pub orphans_at: Instant,
     /// Deletions that nobody waits for.
     pub deleting: BTreeMap<u64, Orphan>,
-    /// Establishments that were given up, by our SEIDs: where, and until when an answer may come.
-    pub given_up: BTreeMap<u64, (IpAddr, Instant)>,
+    /// Establishments that were given up, by our SEIDs.
+    pub given_up: BTreeMap<u64, GivenUp>,
     /// Sessions that their restarted UPFs are to get again.
     pub to_restore: VecDeque<SessionId>,
     /// Sessions whose UPFs are to be told anew how they are.
@@ -213,8 +213,8 @@ impl State {
 
     /// Names a call and asks.
     pub fn call(&mut self, session: Option<SessionId>, to: Nf, message: Message) -> Option<CallId> {
-        let call = self.calls.begin(session)?;
         let deadline = self.now.instant.plus_ms(limits::CALL_MS);
+        let call = self.calls.begin_until(deadline, session)?;
         self.effects.push(Effect::Call {
             to,
             call,

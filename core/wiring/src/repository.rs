@@ -32,6 +32,8 @@ pub(crate) struct Registrations {
     due: Instant,
     /// Functions that nobody reaches.
     cut_off: BTreeSet<Nf>,
+    /// Ways, from one function to another, on which messages are lost.
+    lost: BTreeSet<(Nf, Nf)>,
 }
 
 impl Registrations {
@@ -43,9 +45,10 @@ impl Registrations {
         }
     }
 
-    /// Whether messages between both are lost.
-    pub fn are_apart(&self, one: Nf, other: Nf) -> bool {
-        self.cut_off.contains(&one) || self.cut_off.contains(&other)
+    /// Whether messages from one to another are lost.
+    pub fn are_apart(&self, from: Nf, to: Nf) -> bool {
+        let is_cut_off = self.cut_off.contains(&from) || self.cut_off.contains(&to);
+        is_cut_off || self.lost.contains(&(from, to))
     }
 
     fn update_due(&mut self) {
@@ -119,6 +122,12 @@ impl Core {
         self.registrations.cut_off = functions.iter().copied().collect();
     }
 
+    /// Messages on these ways, each from one function to another, are lost from now on, and those on all others are
+    /// not: a fault for tests.
+    pub fn lose(&mut self, ways: &[(Nf, Nf)]) {
+        self.registrations.lost = ways.iter().copied().collect();
+    }
+
     /// What registrations have to say by now is said.
     pub(crate) fn speak_of_registrations(&mut self, now: Now) {
         if self.registrations.due > now.instant {
@@ -130,21 +139,19 @@ impl Core {
             self.registrations.by_nf = all.collect();
         }
         let (amf, smf) = (self.amf.load(), self.smf.as_ref().map_or(0, Smf::load));
+        let mut said = Vec::new();
         for (nf, one) in &mut self.registrations.by_nf {
             let load = match nf {
                 Nf::Amf => amf,
                 Nf::Smf => smf,
                 _ => 0,
             };
-            let Some(message) = one.say(now, load) else {
-                continue;
-            };
-            let cut_off = &self.registrations.cut_off;
-            if !cut_off.contains(nf) && !cut_off.contains(&Nf::Nrf) {
-                let id = RequestId {
-                    from: *nf,
-                    call: CALL,
-                };
+            let message = one.say(now, load);
+            said.extend(message.map(|message| (*nf, message)));
+        }
+        for (from, message) in said {
+            if !self.registrations.are_apart(from, Nf::Nrf) {
+                let id = RequestId { from, call: CALL };
                 self.queue
                     .push_back((Nf::Nrf, Queued::Request(id, message)));
             }

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use sluice_n1::{RegistrationKind, SessionType};
+use sluice_sbi::Nf;
 use sluice_ue::UeState;
 
 use super::network::{Event, GNBS, MS, Simulation, UES};
@@ -65,6 +66,7 @@ impl Simulation {
             52 => self.lose_gnb(),
             53 if self.has_upf_faults => self.lose_upf(),
             54 => self.take_away(phone),
+            55 if self.has_nrf_faults => self.lose_nrf(),
             _ => self.send_down(phone),
         }
         self.drain();
@@ -316,6 +318,32 @@ impl Simulation {
             self.note("the UPF is restarted");
             self.upf.restart();
         }
+    }
+
+    /// Some functions, or all, do not reach the NRF for a while, or do not hear it.
+    fn lose_nrf(&mut self) {
+        const ALL: [Nf; 7] = [
+            Nf::Amf,
+            Nf::Smf,
+            Nf::Ausf,
+            Nf::Udm,
+            Nf::Udr,
+            Nf::Pcf,
+            Nf::Nssf,
+        ];
+        let all = self.random.percent(30);
+        let mut ways = Vec::new();
+        for nf in ALL {
+            if all || self.random.percent(30) {
+                ways.extend(self.random.percent(80).then_some((nf, Nf::Nrf)));
+                ways.extend(self.random.percent(80).then_some((Nf::Nrf, nf)));
+            }
+        }
+        let ms = self.random.between(500, 20_000);
+        self.note(format!("lost with the NRF for {ms} ms: {ways:?}"));
+        self.core.lose(&ways);
+        self.nrf_faults += 1;
+        self.later(ms, Event::Heard(self.nrf_faults));
     }
 
     /// The data network has something for a UE.

@@ -1,6 +1,7 @@
 //! Simulation of the core, end of a seed: what is under way comes to its end, each UE can do what it wants, and all leave.
 
 use sluice_n1::{RegistrationKind, SessionType};
+use sluice_sbi::NfStatus;
 use sluice_ue::UeState;
 
 use super::network::{GNBS, MS, Simulation};
@@ -15,6 +16,7 @@ impl Simulation {
     pub fn quiet(&mut self) {
         self.is_quiet = true;
         self.note("it is quiet");
+        self.core.lose(&[]);
         for gnb in 0..GNBS {
             self.set_up(gnb);
         }
@@ -67,7 +69,18 @@ impl Simulation {
             assert_eq!(state, UeState::Deregistered, "UE {phone} cannot leave");
         }
         self.pass(200_000);
+        self.assert_registered();
         self.assert_empty();
+    }
+
+    /// The NRF knows all functions, and has heard their last heart-beats.
+    fn assert_registered(&self) {
+        let all = self.core.nrf().profiles();
+        let there = all.filter(|one| one.status == NfStatus::Registered && one.missed == 0);
+        assert_eq!(there.count(), 7, "{:?}", self.core.nrf());
+        let counters = self.core.nrf().counters();
+        assert_eq!(counters.heart_beats > 0, self.has_nrf_faults);
+        assert_eq!(counters.no_room, 0);
     }
 
     fn assert_empty(&mut self) {

@@ -1,7 +1,8 @@
 //! The whole core in virtual time, by seeds: UEs, gNBs and the UPF do what they like, N4 loses, repeats and
 //! reorders, the radio loses, N2 associations die; in every other seed N4 falls silent for up to 40 s, too, and
-//! the UPF is restarted. Then it is quiet, and everything comes to rest: no UE is stuck, and when all have left
-//! nothing is left of them anywhere.
+//! the UPF is restarted; in every third one functions tell by heart-beats that they are there, and the NRF does not
+//! hear all of them, nor they its answers. Then it is quiet, and everything comes to rest: no UE is stuck, and when
+//! all have left nothing is left of them anywhere.
 //!
 //! `SLUICE_SEEDS` says how many seeds, from `SLUICE_FIRST_SEED` on; `SLUICE_SEED` repeats one of them and tells
 //! all that happens.

@@ -20,6 +20,12 @@ pub const MS: u64 = 1_000_000;
 pub const UES: u32 = 4;
 pub const GNBS: usize = 3;
 
+/// With heart-beats that are missed within the time of a fault, and answers that do not count for long.
+const NRF: sluice_nrf::Config = sluice_nrf::Config {
+    heart_beat_s: 1,
+    validity_s: 3,
+};
+
 /// Something that happens at its time.
 #[derive(Debug)]
 pub enum Event {
@@ -41,6 +47,8 @@ pub enum Event {
     Back(usize),
     /// The UPF looks at its clock.
     Tick,
+    /// Functions and the NRF hear each other again, unless something else was lost since.
+    Heard(u64),
 }
 
 /// A UE and what it waits for.
@@ -76,6 +84,10 @@ pub struct Simulation {
     pub associations: u32,
     /// N4 falls silent, and the UPF is restarted.
     pub has_upf_faults: bool,
+    /// Functions tell the NRF that they are there, and it does not hear all of it, nor they what it answers.
+    pub has_nrf_faults: bool,
+    /// How often that began.
+    pub nrf_faults: u64,
     /// N4 loses everything until then.
     pub silent_until: u64,
     /// Nothing is lost any more, and nobody does anything by itself.
@@ -135,6 +147,11 @@ impl Simulation {
         }];
         let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
         let core = core.with_smf(Smf::new(smf_config()).unwrap()).with_pcf(pcf);
+        let has_nrf_faults = seed.is_multiple_of(3);
+        let core = match has_nrf_faults {
+            true => core.with_nrf(NRF),
+            false => core,
+        };
         let phone = |number| Phone {
             ue: world::ue(number),
             at: None,
@@ -158,6 +175,8 @@ impl Simulation {
             ways: BTreeMap::new(),
             associations: 0,
             has_upf_faults: seed.is_multiple_of(2),
+            has_nrf_faults,
+            nrf_faults: 0,
             silent_until: 0,
             is_quiet: false,
             log: Vec::new(),
@@ -335,6 +354,8 @@ impl Simulation {
             Event::Gone(gnb, ran) => self.released(gnb, ran),
             Event::Act => self.act(),
             Event::Back(gnb) => self.set_up(gnb),
+            Event::Heard(fault) if fault == self.nrf_faults => self.core.lose(&[]),
+            Event::Heard(_) => {}
         }
     }
 

@@ -91,7 +91,10 @@ impl Gnb {
                 continue;
             }
             let downlink = self.new_tunnel();
-            let request = before.request.clone();
+            let mut request = before.request.clone();
+            if self.no_guaranteed {
+                request.flows.retain(|flow| flow.rates.is_none());
+            }
             let qfis = request.flows.iter().map(|flow| flow.qfi).collect();
             let told = PathSwitch { downlink, qfis };
             switched.push((session, told.encode()));
