@@ -91,7 +91,9 @@ impl Upf {
         let workers = workers.collect();
         let mut config = Config::new(layout, BLOCKS, N4, [1, 2]);
         settings(&mut config);
-        let n4 = sluice_n4::Config::new(NodeId::v4(N4), started);
+        let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), started);
+        // The default's memory of requests takes longer to set up than many a test to run.
+        n4.limits = sluice_n4::Limits::for_rate(1_000, n4.t1_ms, n4.n1);
         let up = UpFunction::new(config, n4, foreign);
         let core = Core::new(Control::new(interfaces()).unwrap(), up, end);
         Self {

@@ -83,7 +83,7 @@ impl FlowFilterRuns {
         let was_there = self.index.remove(self.mark(&filters), first);
         debug_assert!(was_there, "a run that is held");
         if was_there {
-            self.spans.give(Span::of(first, run.len() as u8));
+            self.spans.give(Span::of(first, run.len() as u16));
         }
     }
 
@@ -113,7 +113,7 @@ impl FlowFilterRuns {
         for (at, filter) in (first..).zip(filters) {
             self.slots.set(at, filter);
         }
-        *self.lens.get_mut(first as usize)? = len;
+        *self.lens.get_mut(first as usize)? = run.len() as u8;
         self.index.insert(mark, first);
         Some(run)
     }

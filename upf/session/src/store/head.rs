@@ -7,6 +7,7 @@ use crate::slab::{Node, Slab};
 use crate::store::User;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU32;
+use sluice_datapath::limits::SHARDS;
 use sluice_n4::AssociationId;
 use sluice_wire::ids::Seid;
 use std::collections::HashMap;
@@ -67,44 +68,61 @@ pub struct Head {
     pub cp_ipv4: u32,
     /// Hash of the request that established it.
     pub request: u64,
-    /// First cache line of its record.
+    /// First granule of its record.
     pub record_at: u32,
     /// The session before it in its list.
     pub previous: u32,
     /// The session behind it in its list.
     pub next: u32,
-    /// Where all its entries and blocks lie.
-    pub shard: u16,
-    /// Cache lines of its record.
-    pub record_lines: u8,
-    /// What is true of it.
-    pub state: SessionFlags,
+    /// Granules of its record.
+    pub record_len: u16,
+    /// Where all its entries and blocks lie, and what is true of it.
+    pub state: SessionState,
 }
 
 const _: () = assert!(size_of::<Node<Head>>() == 48);
 
-/// What is true of a session, as bits.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SessionFlags(u8);
+/// The shard of a session, and behind it, as bits, what is true of it.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionState(u16);
 
-impl SessionFlags {
+const SHARD_BITS: u32 = 12;
+const _: () = assert!(SHARDS <= 1 << SHARD_BITS);
+
+/// What may be true of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionFlag(u16);
+
+impl SessionFlag {
     /// The CP F-SEID has an IPv4 address.
-    pub const IPV4: Self = Self(1);
+    pub const IPV4: Self = Self(1 << SHARD_BITS);
     /// The CP F-SEID has an IPv6 address.
-    pub const IPV6: Self = Self(1 << 1);
+    pub const IPV6: Self = Self(2 << SHARD_BITS);
     /// It is to be removed; nobody can name it any more.
-    pub const DOOMED: Self = Self(1 << 2);
+    pub const DOOMED: Self = Self(4 << SHARD_BITS);
     /// The path has carried its establishment out.
-    pub const STANDS: Self = Self(1 << 3);
+    pub const STANDS: Self = Self(8 << SHARD_BITS);
+}
 
-    /// True if `other` is true of it.
-    pub fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+impl SessionState {
+    /// In a shard; nothing else is true of it.
+    pub fn in_shard(shard: u32) -> Self {
+        Self((shard % SHARDS) as u16)
     }
 
-    /// Says whether `other` is true of it.
-    pub fn set(&mut self, other: Self, on: bool) {
-        self.0 = self.0 & !other.0 | if on { other.0 } else { 0 };
+    /// The shard.
+    pub fn shard(self) -> u16 {
+        self.0 % SHARDS as u16
+    }
+
+    /// True if this is true of it.
+    pub fn has(self, flag: SessionFlag) -> bool {
+        self.0 & flag.0 != 0
+    }
+
+    /// Says whether this is true of it.
+    pub fn set(&mut self, flag: SessionFlag, on: bool) {
+        self.0 = self.0 & !flag.0 | if on { flag.0 } else { 0 };
     }
 }
 
@@ -112,9 +130,9 @@ impl Head {
     /// Of a session without record, in no list.
     pub fn of(new: &NewSession) -> Option<Self> {
         let cp = &new.cp;
-        let mut state = SessionFlags::default();
-        state.set(SessionFlags::IPV4, cp.ipv4.is_some());
-        state.set(SessionFlags::IPV6, cp.ipv6.is_some());
+        let mut state = SessionState::in_shard(new.shard);
+        state.set(SessionFlag::IPV4, cp.ipv4.is_some());
+        state.set(SessionFlag::IPV6, cp.ipv6.is_some());
         Some(Self {
             check: NonZeroU32::new(new.check)?,
             association: new.association,
@@ -122,29 +140,28 @@ impl Head {
             cp_ipv4: cp.ipv4.map_or(0, u32::from),
             request: new.request,
             record_at: 0,
-            record_lines: 0,
+            record_len: 0,
             previous: NONE,
             next: NONE,
-            shard: new.shard as u16,
             state,
         })
     }
 
     /// Where its record is.
     pub fn record(&self) -> Span {
-        Span::of(self.record_at, self.record_lines)
+        Span::of(self.record_at, self.record_len)
     }
 
     /// Its record is elsewhere from now on; gives the run where it was.
     pub fn replace_record(&mut self, run: Span) -> Span {
         let old = self.record();
-        (self.record_at, self.record_lines) = run.parts();
+        (self.record_at, self.record_len) = run.parts();
         old
     }
 
     /// Nobody can name it any more.
     pub fn is_doomed(&self) -> bool {
-        self.state.has(SessionFlags::DOOMED)
+        self.state.has(SessionFlag::DOOMED)
     }
 }
 
@@ -177,11 +194,11 @@ impl SessionRef {
 
 /// The CP F-SEID of the session in a place.
 pub fn cp_of(ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32, head: &Head) -> CpSession {
-    let has = |state| head.state.has(state);
+    let has = |flag| head.state.has(flag);
     CpSession {
         seid: head.cp_seid,
-        ipv4: has(SessionFlags::IPV4).then(|| head.cp_ipv4.into()),
-        ipv6: has(SessionFlags::IPV6)
+        ipv4: has(SessionFlag::IPV4).then(|| head.cp_ipv4.into()),
+        ipv6: has(SessionFlag::IPV6)
             .then(|| ipv6.get(&at).copied())
             .flatten(),
     }

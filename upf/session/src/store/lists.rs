@@ -1,6 +1,6 @@
 //! Session lists per association, and of sessions to be removed.
 
-use super::head::{Head, NONE, SessionFlags};
+use super::head::{Head, NONE, SessionFlag};
 use super::{Session, SessionRef, Store};
 use sluice_n4::AssociationId;
 
@@ -26,7 +26,7 @@ impl Store {
         self.unlink(at);
         self.forget(at);
         if let Some(head) = self.heads.get_mut(at) {
-            head.state.set(SessionFlags::DOOMED, true);
+            head.state.set(SessionFlag::DOOMED, true);
             self.link(at);
         }
     }

@@ -3,7 +3,7 @@
 //! Of each session a head stands in one place for as long as it lives, which is half of its SEID;
 //! the rest is a record that moves when it grows (`record`).
 
-mod cache_lines;
+mod granules;
 mod head;
 mod index;
 mod lists;
@@ -12,16 +12,16 @@ pub mod span_alloc;
 mod user;
 
 use crate::hash::Seeded;
-use crate::limits::RECORD_LINES_PER_SESSION;
+use crate::limits::RECORD_GRANULES_PER_SESSION;
 use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::session_sets::SetId;
 use crate::slab::Slab;
 use core::net::Ipv6Addr;
-use head::{Head, NONE, SessionFlags, cp_of, key_of};
+use head::{Head, NONE, SessionFlag, cp_of, key_of};
 use index::{CpKey, Index};
 use record::RECORD_MAX;
 use sluice_datapath::session::txn::Usage;
-use span_alloc::{SpanAllocator, lines_for};
+use span_alloc::{SpanAllocator, granules_for};
 use std::collections::HashMap;
 
 pub use head::{CpSession, NewSession, Session, SessionRef};
@@ -45,10 +45,10 @@ pub struct Store {
 impl Store {
     /// Room for `sessions` sessions of `associations` associations.
     pub fn new(sessions: usize, associations: usize, hash: Seeded) -> Self {
-        let lines = sessions.saturating_mul(RECORD_LINES_PER_SESSION);
+        let granules = sessions.saturating_mul(RECORD_GRANULES_PER_SESSION);
         Self {
             heads: Slab::new(sessions),
-            records: SpanAllocator::new(lines),
+            records: SpanAllocator::new(granules),
             ipv6: HashMap::with_hasher(hash),
             first: vec![NONE; associations],
             first_doomed: NONE,
@@ -74,8 +74,8 @@ impl Store {
         self.by_cp.forget((old.association, old.cp), name.at);
         if let Some(head) = self.heads.get_mut(name.at) {
             (head.cp_seid, head.cp_ipv4) = (cp.seid, cp.ipv4.map_or(0, u32::from));
-            head.state.set(SessionFlags::IPV4, cp.ipv4.is_some());
-            head.state.set(SessionFlags::IPV6, cp.ipv6.is_some());
+            head.state.set(SessionFlag::IPV4, cp.ipv4.is_some());
+            head.state.set(SessionFlag::IPV6, cp.ipv6.is_some());
         }
         self.call(name.at, (old.association, cp));
     }
@@ -103,9 +103,9 @@ impl Store {
         self.heads.used()
     }
 
-    /// Entries that the records of all sessions take.
+    /// Granules that the records of all sessions take.
     #[cfg(test)]
-    pub fn record_lines(&self) -> usize {
+    pub fn record_granules(&self) -> usize {
         self.records.used()
     }
 
@@ -173,8 +173,8 @@ impl Store {
         Session {
             association: head.association,
             cp: cp_of(&self.ipv6, at, head),
-            shard: head.shard,
-            stands: head.state.has(SessionFlags::STANDS),
+            shard: head.state.shard(),
+            stands: head.state.has(SessionFlag::STANDS),
             request: head.request,
         }
     }
@@ -184,7 +184,7 @@ impl Store {
         if self.head_of(name).is_some()
             && let Some(head) = self.heads.get_mut(name.at)
         {
-            head.state.set(SessionFlags::STANDS, true);
+            head.state.set(SessionFlag::STANDS, true);
         }
     }
 
@@ -218,11 +218,19 @@ impl Store {
 
     /// True if a session's rules (or none, for a new one) may be replaced by `rules`.
     pub fn has_room(&mut self, session: Option<SessionRef>, rules: &Rules) -> bool {
-        let lines = lines_for(record::len_at_most(rules));
-        let head = session.and_then(|name| self.head_of(name));
-        let stays = head.is_some_and(|head| lines <= head.record().len());
+        let head = session.and_then(|name| self.head_of(name).copied());
         let has_place = head.is_some() || self.heads.has_room();
-        stays || has_place && self.records.has_room(lines)
+        let granules = granules_for(record::len_at_most(rules));
+        if has_place && self.records.has_room(granules) {
+            return true;
+        }
+        // Little is left: then it matters how long the record really is, so that rules can still be taken away.
+        let Some((name, head)) = session.zip(head) else {
+            return false;
+        };
+        let user = self.user(name);
+        let len = record::write(&mut self.scratch[..], &user, rules);
+        granules_for(len) <= head.record().len() || self.records.has_room(granules_for(len))
     }
 
     /// A new session, if there [is room](Self::has_room).
@@ -249,7 +257,7 @@ impl Store {
         self.write(name, &user, rules);
     }
 
-    fn write_fars(&mut self, name: SessionRef, rules: &Rules) -> usize {
+    fn write_fars(&mut self, name: SessionRef, rules: &Rules) -> Option<usize> {
         let run = self.head_of(name).map(Head::record);
         let Self {
             scratch, records, ..
@@ -264,9 +272,9 @@ impl Store {
         let Some(run) = self.head_of(name).map(Head::record) else {
             return;
         };
-        if run.len() != lines_for(fars_at + len) {
+        let Some(len) = len.filter(|len| run.len() == granules_for(fars_at + len)) else {
             return self.put(name, rules);
-        }
+        };
         let record = self.records.octets_mut(run);
         let place = record.get_mut(fars_at..fars_at + len);
         if let (Some(place), Some(ways)) = (place, self.scratch.get(..len)) {
@@ -287,8 +295,8 @@ impl Store {
             return;
         };
         // Where there is no room for a shorter one the old one serves as well.
-        if head.record().len() != lines_for(len)
-            && let Some(run) = records.take(lines_for(len))
+        if head.record().len() != granules_for(len)
+            && let Some(run) = records.take(granules_for(len))
         {
             records.give(head.replace_record(run));
         }

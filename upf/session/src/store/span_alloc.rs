@@ -1,14 +1,15 @@
-//! Span allocator: an arena of 64-byte lines, given out in runs of adjacent ones, so that a record
+//! Span allocator: an arena of granules of 32 octets, given out in runs of adjacent ones, so that a record
 //! is fetched at once.
 //!
 //! Memory is reserved at start and touched when it is first used; nothing is allocated after
 //! that, except when room has run short for a long run though there is enough in short ones:
 //! then neighbours are joined, which takes a while and some memory for the time being.
 
-use super::cache_lines::{LINE, Lines};
+use super::granules::{GRANULE, Granules};
+use sluice_mem::prefetch::CACHE_LINE;
 
-/// Lines of the longest run.
-pub const RUN_MAX: usize = 255;
+/// Granules of the longest run.
+pub const RUN_MAX: usize = 511;
 
 /// Neighbours are joined again only after this part of the arena (1/n) has come back since the
 /// last time, so that requests that find no room cannot keep the N4 thread at it.
@@ -19,7 +20,7 @@ const NONE: u32 = u32::MAX;
 /// The arena.
 #[derive(Debug)]
 pub struct SpanAllocator {
-    lines: Lines,
+    granules: Granules,
     limit: usize,
     /// By length: the first of the runs that came back. Each has its successor in its first octets.
     free: Box<[u32; RUN_MAX + 1]>,
@@ -27,41 +28,41 @@ pub struct SpanAllocator {
     given_since_join: usize,
 }
 
-/// A run of adjacent lines.
+/// A run of adjacent granules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
     at: u32,
-    len: u8,
+    len: u16,
 }
 
 impl Span {
     /// The run of these [parts](Self::parts).
-    pub fn of(at: u32, len: u8) -> Self {
+    pub fn of(at: u32, len: u16) -> Self {
         Self { at, len }
     }
 
-    /// Its first line, and how many there are.
-    pub fn parts(self) -> (u32, u8) {
+    /// Its first granule, and how many there are.
+    pub fn parts(self) -> (u32, u16) {
         (self.at, self.len)
     }
 
-    /// Lines in it.
+    /// Granules in it.
     pub fn len(self) -> usize {
         usize::from(self.len)
     }
 }
 
-/// How many lines so many octets take.
-pub fn lines_for(octets: usize) -> usize {
-    octets.div_ceil(LINE)
+/// How many granules so many octets take.
+pub fn granules_for(octets: usize) -> usize {
+    octets.div_ceil(GRANULE)
 }
 
 impl SpanAllocator {
-    /// An arena of `limit` lines.
+    /// An arena of `limit` granules.
     pub fn new(limit: usize) -> Self {
         let limit = limit.min(NONE as usize);
         Self {
-            lines: Lines::new(limit),
+            granules: Granules::new(limit),
             limit,
             free: Box::new([NONE; RUN_MAX + 1]),
             used: 0,
@@ -69,12 +70,12 @@ impl SpanAllocator {
         }
     }
 
-    /// Lines given out.
+    /// Granules given out.
     pub fn used(&self) -> usize {
         self.used
     }
 
-    /// True if a run of `len` lines can be had.
+    /// True if a run of `len` granules can be had.
     pub fn has_room(&mut self, len: usize) -> bool {
         if self.would_fit(len) {
             return true;
@@ -87,7 +88,7 @@ impl SpanAllocator {
     }
 
     fn would_fit(&self, len: usize) -> bool {
-        len <= RUN_MAX && (self.lines.len() + len <= self.limit || self.shortest(len).is_some())
+        len <= RUN_MAX && (self.granules.len() + len <= self.limit || self.shortest(len).is_some())
     }
 
     /// The shortest length not below `len` of which there is a run.
@@ -97,16 +98,16 @@ impl SpanAllocator {
         there.next().map(|(len, _)| len)
     }
 
-    /// A run of `len` lines with anything in them, if it can be [had](Self::has_room).
+    /// A run of `len` granules with anything in them, if it can be [had](Self::has_room).
     pub fn take(&mut self, len: usize) -> Option<Span> {
         let exact = *self.free.get(len)?;
         let at = if len == 0 {
             0
         } else if exact != NONE {
             self.pop(len)?
-        } else if self.lines.len() + len <= self.limit {
-            let at = self.lines.len();
-            self.lines.resize(at + len);
+        } else if self.granules.len() + len <= self.limit {
+            let at = self.granules.len();
+            self.granules.resize(at + len);
             at as u32
         } else {
             let longer = self.shortest(len)?;
@@ -115,7 +116,10 @@ impl SpanAllocator {
             at
         };
         self.used += len;
-        Some(Span { at, len: len as u8 })
+        Some(Span {
+            at,
+            len: len as u16,
+        })
     }
 
     /// Takes a run back.
@@ -128,20 +132,24 @@ impl SpanAllocator {
     /// What stands in a run.
     #[inline]
     pub fn octets(&self, run: Span) -> &[u8] {
-        self.lines.get(run.at as usize, run.len())
+        self.granules.get(run.at as usize, run.len())
     }
 
     /// The same, to be written.
     #[inline]
     pub fn octets_mut(&mut self, run: Span) -> &mut [u8] {
-        self.lines.get_mut(run.at as usize, run.len())
+        self.granules.get_mut(run.at as usize, run.len())
     }
 
-    /// Asks the caches for a run: the first lines of a long one.
+    /// Asks the caches for a run: the first eight lines of a long one.
     #[inline]
     pub fn prefetch(&self, run: Span) {
-        for i in 0..run.len().min(8) {
-            self.lines.prefetch(run.at as usize + i);
+        let (first, each_line) = (run.at as usize, CACHE_LINE / GRANULE);
+        // A run may begin or end in the midst of a line.
+        let end = first + run.len();
+        let lines = first / each_line..end.div_ceil(each_line);
+        for line in lines.take(8) {
+            self.granules.prefetch(line * each_line);
         }
     }
 
@@ -149,15 +157,15 @@ impl SpanAllocator {
         if len == 0 {
             return;
         }
-        let line = self.lines.get_mut(at as usize, 1);
-        if let (Some(head), Some(link)) = (self.free.get_mut(len), line.first_chunk_mut::<4>()) {
+        let granule = self.granules.get_mut(at as usize, 1);
+        if let (Some(head), Some(link)) = (self.free.get_mut(len), granule.first_chunk_mut::<4>()) {
             *link = core::mem::replace(head, at).to_le_bytes();
         }
     }
 
     fn pop(&mut self, len: usize) -> Option<u32> {
         let head = self.free.get_mut(len)?;
-        let link = self.lines.get(*head as usize, 1).first_chunk::<4>()?;
+        let link = self.granules.get(*head as usize, 1).first_chunk::<4>()?;
         Some(core::mem::replace(head, u32::from_le_bytes(*link)))
     }
 
@@ -177,8 +185,8 @@ impl SpanAllocator {
             while let Some((_, more)) = rest.next_if(|(next, _)| *next == at + len) {
                 len += more;
             }
-            if at + len == self.lines.len() {
-                self.lines.resize(at);
+            if at + len == self.granules.len() {
+                self.granules.resize(at);
                 return;
             }
             for first in (0..len).step_by(RUN_MAX) {
@@ -236,7 +244,7 @@ mod tests {
         short.into_iter().for_each(|run| runs.give(run));
         assert!(runs.has_room(64));
         let whole = runs.take(64).unwrap();
-        assert_eq!(runs.octets(whole).len(), 64 * LINE);
+        assert_eq!(runs.octets(whole).len(), 64 * GRANULE);
         assert!(runs.take(1).is_none());
     }
 
@@ -250,7 +258,7 @@ mod tests {
         assert!(!runs.has_room(2));
         assert_eq!(runs.given_since_join, 0);
         runs.give(held[1]);
-        assert!(!runs.has_room(2), "one line is too little to look again");
+        assert!(!runs.has_room(2), "one granule is too little to look again");
         for run in held.iter().skip(3).step_by(2).take(3) {
             runs.give(*run);
         }

@@ -34,14 +34,22 @@ impl RuleDecoder {
     fn id(&self, eye: &mut OctetReader<'_>) -> u32 {
         match self.kinds.has(Kinds::WIDE) {
             true => eye.u32(),
-            false => eye.u16().into(),
+            false => self.short(eye).into(),
+        }
+    }
+
+    #[inline(always)]
+    fn short(&self, eye: &mut OctetReader<'_>) -> u16 {
+        match self.kinds.has(Kinds::NARROW) {
+            true => eye.u8().into(),
+            false => eye.u16(),
         }
     }
 
     pub fn urr(&self, eye: &mut OctetReader<'_>) -> Urr {
         let id = UrrId(self.id(eye));
         let method = MeasurementMethod(eye.u8());
-        let information = MeasurementInformation(eye.u16());
+        let information = MeasurementInformation(self.short(eye));
         let word = eye.u32();
         let meter = eye.u32();
         let has = |bit| (word >> 24) as u8 & bit != 0;
@@ -132,11 +140,14 @@ impl RuleDecoder {
         endpoints: &ArrayVec<Endpoint, ENDPOINTS>,
         addresses: &TunnelIpv6,
     ) -> Pdr {
-        let id = PdrId(eye.u16());
+        let id = PdrId(self.short(eye));
         let bits = eye.u16();
         let has = |bit| bits & bit != 0;
-        let precedence = self.id(eye);
-        let instance = NameId::from_number(eye.u16());
+        let precedence = match self.kinds.has(Kinds::WIDE) {
+            true => eye.u32(),
+            false => eye.u16().into(),
+        };
+        let instance = NameId::from_number(self.short(eye));
         let far = FarId(self.id(eye));
         let tunnel = has(PDR_TUNNEL).then(|| self.tunnel(eye, endpoints, addresses));
         let (tunnel, choose_id) = tunnel.unzip();
@@ -207,8 +218,8 @@ impl RuleDecoder {
         let id = FarId(self.id(eye));
         let bits = eye.u16();
         let has = |bit| bits & bit != 0;
-        let flags = eye.u16();
-        let instance = has(FAR_FORWARDING).then(|| NameId::from_number(eye.u16()));
+        let flags = self.short(eye);
+        let instance = has(FAR_FORWARDING).then(|| NameId::from_number(self.short(eye)));
         let tunnel = has(FAR_TUNNEL).then(|| RemoteTunnel {
             teid: eye.u32(),
             address: match has(FAR_IPV6_TUNNEL) {
@@ -369,7 +380,13 @@ fn read_lost(eye: &mut OctetReader<'_>) -> DroppedDlTrafficThreshold {
 
 fn read_volume(eye: &mut OctetReader<'_>) -> Volume {
     let bits = eye.u8();
-    let mut part = |bit| (bits & bit != 0).then(|| eye.u64());
+    let mut part = |bit| {
+        let is_there = bits & bit != 0;
+        is_there.then(|| match bits & VOLUME_LONG != 0 {
+            true => eye.u64(),
+            false => eye.u32().into(),
+        })
+    };
     Volume {
         total: part(VOLUME_TOTAL),
         uplink: part(VOLUME_UPLINK),

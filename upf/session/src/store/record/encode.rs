@@ -24,14 +24,23 @@ impl RuleEncoder<'_> {
     fn id(&self, pen: &mut OctetWriter<'_>, id: u32) {
         match self.kinds.has(Kinds::WIDE) {
             true => pen.u32(id),
-            false => pen.u16(id as u16),
+            false => self.short(pen, id as u16),
+        }
+    }
+
+    /// A field of two octets, or of one where all of them fit.
+    #[inline(always)]
+    fn short(&self, pen: &mut OctetWriter<'_>, field: u16) {
+        match self.kinds.has(Kinds::NARROW) {
+            true => pen.u8(field as u8),
+            false => pen.u16(field),
         }
     }
 
     pub fn urr(&self, pen: &mut OctetWriter<'_>, urr: &Urr) {
         self.id(pen, urr.id.0);
         pen.u8(urr.method.0);
-        pen.u16(urr.information.0);
+        self.short(pen, urr.information.0);
         // Triggers are of three octets; the fourth is for what follows.
         let bits = bit8(URR_THRESHOLD, urr.threshold.is_some())
             | bit8(URR_QUOTA, urr.quota.is_some())
@@ -126,13 +135,13 @@ impl RuleEncoder<'_> {
             | bit(PDR_QFIS, pdr.qfis != 0)
             | (qers.len() as u16) << PDR_QERS
             | (urrs.len() as u16) << PDR_URRS;
-        pen.u16(pdr.id.0);
+        self.short(pen, pdr.id.0);
         pen.u16(bits);
         match self.kinds.has(Kinds::WIDE) {
             true => pen.u32(pdr.precedence),
             false => pen.u16(pdr.precedence as u16),
         }
-        pen.u16(pdr.instance.number());
+        self.short(pen, pdr.instance.number());
         self.id(pen, pdr.far.0);
         if let Some(tunnel) = pdr.tunnel {
             self.tunnel(pen, tunnel, pdr.choose_id);
@@ -207,9 +216,9 @@ impl RuleEncoder<'_> {
             | bit(FAR_BAR, far.bar.is_some());
         self.id(pen, far.id.0);
         pen.u16(bits);
-        pen.u16(far.flags);
+        self.short(pen, far.flags);
         if let Some(forwarding) = far.forwarding {
-            pen.u16(forwarding.instance.number());
+            self.short(pen, forwarding.instance.number());
         }
         if let Some(tunnel) = far.tunnel() {
             pen.u32(tunnel.teid);
@@ -361,7 +370,11 @@ fn write_volume(pen: &mut OctetWriter<'_>, volume: Volume) {
         (VOLUME_DOWNLINK, volume.downlink),
     ];
     let there = parts.iter().filter(|(_, octets)| octets.is_some());
-    pen.u8(there.fold(0, |bits, (bit, _)| bits | bit));
-    let octets = parts.into_iter().filter_map(|(_, octets)| octets);
-    octets.for_each(|octets| pen.u64(octets));
+    let octets = || parts.into_iter().filter_map(|(_, octets)| octets);
+    let is_long = octets().any(|octets| u32::try_from(octets).is_err());
+    pen.u8(there.fold(bit8(VOLUME_LONG, is_long), |bits, (bit, _)| bits | bit));
+    octets().for_each(|octets| match is_long {
+        true => pen.u64(octets),
+        false => pen.u32(octets as u32),
+    });
 }

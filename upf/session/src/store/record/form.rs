@@ -69,6 +69,8 @@ const _: () = assert!(SPARE_CELLS < CELLS_TIMER as usize);
 pub const VOLUME_TOTAL: u8 = 1;
 pub const VOLUME_UPLINK: u8 = 1 << 1;
 pub const VOLUME_DOWNLINK: u8 = 1 << 2;
+/// Each of them takes eight octets; otherwise four.
+pub const VOLUME_LONG: u8 = 1 << 3;
 
 /// Bits of a PDR's word: two of the side, then these, then the lengths of its lists.
 pub const PDR_FILTER: u16 = 1 << 2;

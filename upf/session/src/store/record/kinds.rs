@@ -30,6 +30,9 @@ impl Kinds {
     pub const SETS: Self = Self(1 << 9);
     /// Some F-TEID of ours has an IPv6 address.
     pub const IPV6_TUNNELS: Self = Self(1 << 10);
+    /// Identifiers, numbers of network instances, Apply Action and Measurement Information take one octet, as most
+    /// SMFs count from 1. Precedences do not: 65,535 is a common one.
+    pub const NARROW: Self = Self(1 << 11);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
@@ -37,6 +40,7 @@ impl Kinds {
             .with_if(Self::IMSI, !user.imsi.is_empty())
             .with_if(Self::MSISDN, !user.msisdn.is_empty())
             .with_if(Self::WIDE, is_wide(rules))
+            .with_if(Self::NARROW, is_narrow(rules))
             .with_if(Self::SETS, !rules.sets.is_empty())
             .with_if(Self::IPV6_TUNNELS, has_ipv6_tunnels(rules))
             .with_if(Self::BARS, !rules.bars.is_empty())
@@ -58,6 +62,12 @@ impl Kinds {
     #[inline]
     pub fn has(self, part: Self) -> bool {
         self.0 & part.0 != 0
+    }
+
+    /// True if these rules can be written as a record of this kind has them: no field of theirs is too wide.
+    pub fn holds(self, rules: &Rules) -> bool {
+        let is_wide_enough = self.has(Self::WIDE) || !is_wide(rules);
+        is_wide_enough && (!self.has(Self::NARROW) || is_narrow(rules))
     }
 
     /// As they are written.
@@ -90,6 +100,26 @@ fn is_wide(rules: &Rules) -> bool {
     all.fold(0, |sum, id| sum | id) > u32::from(u16::MAX)
 }
 
+/// True if one octet is enough for all that [`Kinds::NARROW`] names.
+fn is_narrow(rules: &Rules) -> bool {
+    let pdrs = rules.pdrs.iter().map(|pdr| {
+        let names = pdr.qers.as_slice().iter().chain(pdr.urrs.as_slice());
+        let own = u32::from(pdr.id.0 | pdr.instance.number()) | pdr.far.0;
+        names.fold(own, |sum, id| sum | id)
+    });
+    let fars = rules.fars.iter().map(|far| {
+        let instance = far.forwarding.map_or(0, |f| f.instance.number());
+        u32::from(far.flags | instance) | far.id.0
+    });
+    let qers = rules.qers.iter().map(|qer| qer.id.0);
+    let urrs = rules
+        .urrs
+        .iter()
+        .map(|urr| urr.id.0 | u32::from(urr.information.0));
+    let all = pdrs.chain(fars).chain(qers).chain(urrs);
+    all.fold(0, |sum, field| sum | field) <= u32::from(u8::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +138,7 @@ mod tests {
             Kinds::BARS,
             Kinds::SETS,
             Kinds::IPV6_TUNNELS,
+            Kinds::NARROW,
         ];
         assert!(parts.iter().all(|part| part.0.is_power_of_two()));
         let all = parts.iter().fold(0, |bits, part| bits | part.0);

@@ -1,5 +1,5 @@
 //! Session records: usage, user and rules in as few octets as they take, one behind the other, so
-//! that a session of the usual kind lies in three cache lines.
+//! that a session of the usual kind takes five granules of 32 octets.
 //!
 //! In order: usage, head (what follows, and how often), user, session sets, the UE's addresses, URRs, cells of the usage
 //! record, inactivity timer, endpoints, IPv6 addresses of F-TEIDs, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
@@ -51,7 +51,7 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + BARS * form::BAR_MAX;
 
 const _: () = assert!(form::MONITORING_MAX <= form::URR_MAX);
-const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::cache_lines::LINE);
+const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::granules::GRANULE);
 // Each count is one octet.
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
 
@@ -149,17 +149,20 @@ impl<'r> RecordStart<'r> {
     }
 }
 
-/// Writes what stands in a record from its FARs on, and gives its length. All before depends on
-/// other rules alone.
-pub fn write_fars(room: &mut [u8], record: &[u8], rules: &Rules) -> usize {
+/// Writes what stands in a record from its FARs on, and gives its length; `None` if a FAR has a field that is too
+/// wide for how the record is written. All before depends on other rules alone.
+pub fn write_fars(room: &mut [u8], record: &[u8], rules: &Rules) -> Option<usize> {
     let RecordStart { kinds, .. } = RecordStart::read(record);
+    if !kinds.holds(rules) {
+        return None;
+    }
     let pen = &mut OctetWriter::new(room);
     let ue = RecordUe::of(rules);
     let writer = RuleEncoder { kinds, ue, rules };
     rules.fars.iter().for_each(|far| writer.far(pen, far));
     rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
     writer.bars(pen);
-    pen.len()
+    Some(pen.len())
 }
 
 /// Reads all rules. Gives the place where the FARs begin.

@@ -382,27 +382,32 @@ fn rules() -> impl Strategy<Value = Rules> {
         )
 }
 
-/// All identifiers fit into two octets.
-fn narrowed(mut rules: Rules) -> Rules {
-    let narrow = |id: u32| id & 0xffff;
+/// No identifier and no precedence has a bit that is not among these; of what else takes one octet where it can,
+/// neither.
+fn narrowed(mut rules: Rules, bits: u32) -> Rules {
+    let narrow = |id: u32| id & bits;
+    let name = |name: NameId| NameId::from_number(name.number() & bits as u16);
     for pdr in &mut rules.pdrs {
+        pdr.id = PdrId(pdr.id.0 & bits as u16);
+        pdr.instance = name(pdr.instance);
         pdr.precedence = narrow(pdr.precedence);
         pdr.far = FarId(narrow(pdr.far.0));
         pdr.qers = pdr.qers.as_slice().iter().map(|id| narrow(*id)).collect();
         pdr.urrs = pdr.urrs.as_slice().iter().map(|id| narrow(*id)).collect();
     }
-    rules
-        .fars
-        .iter_mut()
-        .for_each(|far| far.id = FarId(narrow(far.id.0)));
-    rules
-        .qers
-        .iter_mut()
-        .for_each(|qer| qer.id = QerId(narrow(qer.id.0)));
-    rules
-        .urrs
-        .iter_mut()
-        .for_each(|urr| urr.id = UrrId(narrow(urr.id.0)));
+    for far in &mut rules.fars {
+        (far.id, far.flags) = (FarId(narrow(far.id.0)), far.flags & bits as u16);
+        if let Some(forwarding) = &mut far.forwarding {
+            forwarding.instance = name(forwarding.instance);
+        }
+    }
+    for qer in &mut rules.qers {
+        qer.id = QerId(narrow(qer.id.0));
+    }
+    for urr in &mut rules.urrs {
+        urr.id = UrrId(narrow(urr.id.0));
+        urr.information.0 &= bits as u16;
+    }
     rules
 }
 
@@ -435,7 +440,8 @@ proptest! {
     #[test]
     fn what_is_written_is_read_again(user in user(), rules in rules()) {
         survives(&user, &rules);
-        survives(&user, &narrowed(rules));
+        survives(&user, &narrowed(rules.clone(), 0xffff));
+        survives(&user, &narrowed(rules, 0xff));
     }
 
     #[test]
@@ -444,6 +450,28 @@ proptest! {
         let mut rules = Rules::default();
         rules.pdrs.push(pdr);
         survives(&User::default(), &rules);
+    }
+
+    /// A record whose FARs alone change is written again from there, or says that it cannot be.
+    #[test]
+    fn fars_are_replaced_where_they_fit(rules in rules(), bits in prop::sample::select(vec![0xff, 0xffff, u32::MAX]), flags in any::<u16>()) {
+        let rules = narrowed(rules, bits);
+        let mut octets = vec![0; RECORD_MAX];
+        let len = write(&mut octets, &User::default(), &rules);
+        let fars_at = read(&octets[..len], &mut Rules::default());
+        let mut changed = rules.clone();
+        changed.fars.iter_mut().for_each(|far| far.flags = flags);
+        let mut room = vec![0; RECORD_MAX];
+        let kinds = Kinds::of(&User::default(), &rules);
+        match write_fars(&mut room, &octets[..len], &changed) {
+            Some(fars_len) => {
+                octets[fars_at..fars_at + fars_len].copy_from_slice(&room[..fars_len]);
+                let mut again = Rules::default();
+                read(&octets[..fars_at + fars_len], &mut again);
+                prop_assert_eq!(again, changed);
+            }
+            None => prop_assert!(kinds.has(Kinds::NARROW) && flags > 0xff),
+        }
     }
 
     /// Records are ours, but nobody dies of octets that are not.
