@@ -41,6 +41,8 @@ pub(crate) struct Daemon {
     records: Option<Records>,
     pub records_lost: u64,
     subscribers: Option<Subscribers>,
+    /// How often the core has waited too long for it.
+    kept_late: u64,
     contexts: Watch,
     /// What core.yaml has beside a database, no change of that takes away.
     pub reload: Reload,
@@ -78,6 +80,7 @@ impl Daemon {
             records,
             records_lost: 0,
             subscribers,
+            kept_late: 0,
             contexts: Watch::default(),
             reload,
             of_database: of_database.subscribers,
@@ -123,13 +126,7 @@ impl Daemon {
                 self.answer(question);
             }
             has_more = asked == QUESTIONS_OF_A_TURN;
-            while let Some(outcome) = self.subscribers.as_ref().and_then(Subscribers::next) {
-                let Outcome { answer, taken } = outcome;
-                self.take_over(taken);
-                if let Some((asked, answer)) = answer {
-                    asked.answer(answer);
-                }
-            }
+            self.hear_of_subscribers();
             lines::tell_withheld(&PeerNames::default());
         }
         tracing::info!("ends; a second signal ends it at once");
@@ -139,6 +136,32 @@ impl Daemon {
             subscribers.close();
         }
         Ok(())
+    }
+
+    /// What the database's thread has done, and whether the core waits for it in vain.
+    fn hear_of_subscribers(&mut self) {
+        while let Some(outcome) = self.subscribers.as_ref().and_then(Subscribers::next) {
+            let Outcome {
+                answer,
+                taken,
+                kept,
+            } = outcome;
+            let core = self.runtime.core_mut();
+            for (number, not_kept) in kept {
+                core.kept(system::now(), number, &not_kept);
+            }
+            self.take_over(taken);
+            if let Some((asked, answer)) = answer {
+                asked.answer(answer);
+            }
+        }
+        let core = self.runtime.core();
+        let late = core.kept_late();
+        if std::mem::replace(&mut self.kept_late, late) != late
+            && let Some(subscribers) = &self.subscribers
+        {
+            subscribers.is_late(core.udr().shares_sequence_numbers());
+        }
     }
 
     /// The lease of contexts is renewed, and failures are told.

@@ -15,17 +15,16 @@ use sluice_subscribers::operation::Changed;
 use sluice_subscribers::store::{Claim, sqn_of_commit};
 use sluice_subscribers::{Access, Error, Operation, Record, SqnState, Store, StoreKey};
 use sluice_udr::Provision;
-use sluice_wiring::{Keeper, Kept, NotKept};
-use std::collections::BTreeMap;
+use sluice_wiring::{Keeper, Keeping, Kept, NotKept};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long the core waits for a sequence number to be stored. Then it goes on: what may follow is that
-/// a SIM asks for another one, once.
-const KEEP_WITHIN: Duration = Duration::from_secs(2);
+/// Sequence numbers that are stored at a time, in one transaction: more take longer than a UE should wait.
+const KEPT_TOGETHER: usize = 256;
 
 /// How often a server is asked what others have changed.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -54,7 +53,8 @@ struct ToKeep {
 /// What the thread is to do.
 enum Job {
     Operate(Box<Operation>, Asked<Ask>),
-    Keep(Vec<ToKeep>, SyncSender<NotKept>),
+    /// By the number that the core is told it by.
+    Keep(u64, Vec<ToKeep>),
     End,
 }
 
@@ -62,6 +62,8 @@ enum Job {
 pub(crate) struct Outcome {
     pub answer: Option<(Asked<Ask>, Value)>,
     pub taken: Taken,
+    /// Sequence numbers were stored, by this number, but for these.
+    pub kept: Vec<(u64, NotKept)>,
 }
 
 /// What is otherwise than before.
@@ -165,19 +167,31 @@ impl Opened {
             told
         };
         let mut next_look = Instant::now() + LOOK_EVERY;
+        // What was read from the queue and is still to be done.
+        let mut ahead = VecDeque::new();
         loop {
-            let is_told = match self.next_job(queue, next_look) {
+            let job = ahead.pop_front();
+            let is_told = match job.or_else(|| self.next_job(queue, next_look)) {
                 Some(Job::End) => return,
-                Some(Job::Keep(wanted, told)) => {
-                    let _ = told.send(self.keep(&wanted));
-                    true
+                Some(Job::Keep(number, wanted)) => {
+                    let mut all = vec![(number, wanted)];
+                    take_more(queue, &mut all, &mut ahead);
+                    let kept = self.keep_all(all);
+                    tell(Outcome {
+                        answer: None,
+                        taken: Taken::default(),
+                        kept,
+                    })
                 }
                 Some(Job::Operate(operation, asked)) => {
                     let done = self.operate(*operation);
                     let (answer, taken) =
                         done.unwrap_or_else(|error| (refused(&error), Taken::default()));
-                    let answer = Some((asked, answer));
-                    tell(Outcome { answer, taken })
+                    tell(Outcome {
+                        answer: Some((asked, answer)),
+                        taken,
+                        kept: Vec::new(),
+                    })
                 }
                 None => true,
             };
@@ -186,8 +200,11 @@ impl Opened {
             }
             if self.is_shared && Instant::now() >= next_look {
                 if let Some(taken) = self.look() {
-                    let answer = None;
-                    tell(Outcome { answer, taken });
+                    tell(Outcome {
+                        answer: None,
+                        taken,
+                        kept: Vec::new(),
+                    });
                 }
                 let is_lost = self.is_lost.load(Ordering::Relaxed);
                 next_look = Instant::now() + if is_lost { SEEK_EVERY } else { LOOK_EVERY };
@@ -207,7 +224,25 @@ impl Opened {
         }
     }
 
-    /// Stores sequence numbers; what is told was not stored.
+    /// Stores sequence numbers of several turns of the core together; what of each was not stored.
+    fn keep_all(&mut self, all: Vec<(u64, Vec<ToKeep>)>) -> Vec<(u64, NotKept)> {
+        let numbers = all
+            .iter()
+            .flat_map(|(number, wanted)| wanted.iter().map(|one| (*number, one.at)));
+        let places: Vec<(u64, usize)> = numbers.collect();
+        let mut kept: Vec<(u64, NotKept)> = all.iter().map(|(n, _)| (*n, Vec::new())).collect();
+        let wanted: Vec<ToKeep> = all.into_iter().flat_map(|(_, wanted)| wanted).collect();
+        for (index, instead) in self.keep(&wanted) {
+            let (number, at) = places[index];
+            let of_it = kept.iter_mut().find(|(one, _)| *one == number);
+            if let Some((_, not_kept)) = of_it {
+                not_kept.push((at, instead));
+            }
+        }
+        kept
+    }
+
+    /// Stores sequence numbers; by their indexes those that were not stored, and what others have stored instead.
     fn keep(&mut self, wanted: &[ToKeep]) -> NotKept {
         let claim = |one: &ToKeep| {
             let (supi, state) = (one.supi, one.state);
@@ -227,19 +262,19 @@ impl Opened {
         };
         match self.store.claim_sqns(&claims) {
             Ok(told) => {
-                let instead = |(one, instead): (&ToKeep, Option<SqnState>)| {
+                let instead = |(index, instead): (usize, Option<SqnState>)| {
                     let state = instead?;
                     let octets = [
                         state.last.get().to_be_bytes(),
                         state.difference_s.to_be_bytes(),
                     ];
-                    Some((one.at, Some(octets.concat())))
+                    Some((index, Some(octets.concat())))
                 };
-                wanted.iter().zip(told).filter_map(instead).collect()
+                told.into_iter().enumerate().filter_map(instead).collect()
             }
             Err(error) => {
                 self.failed(&error);
-                none_of(wanted)
+                (0..wanted.len()).map(|index| (index, None)).collect()
             }
         }
     }
@@ -336,41 +371,56 @@ impl Subscribers {
         self.outcomes.try_recv().ok()
     }
 
-    /// Stores sequence numbers of the repository, and is back when they are stored.
+    /// Has sequence numbers of the repository stored; nobody waits for the database.
     pub(crate) fn keeper(&self) -> Keeper {
         let (jobs, is_lost) = (self.jobs.clone(), self.is_lost.clone());
+        let mut number = 0;
         Box::new(move |kept: Kept| {
             let wanted: Vec<_> = kept.iter().enumerate().filter_map(sqn).collect();
             if wanted.is_empty() {
-                return NotKept::new();
+                return Keeping::Done(NotKept::new());
             }
-            let none = none_of(&wanted);
+            let (none, places) = (none_of(&wanted), wanted.iter().map(|one| one.at).collect());
             if is_lost.load(Ordering::Relaxed) {
-                return none;
+                return Keeping::Done(none);
             }
-            let (told, stored) = sync_channel(1);
-            let asked = jobs.send(Job::Keep(wanted, told));
-            let kept = asked
-                .ok()
-                .and_then(|()| stored.recv_timeout(KEEP_WITHIN).ok());
-            kept.unwrap_or_else(|| {
-                match none.is_empty() {
-                    true => tracing::warn!("sequence numbers are told before they are stored"),
-                    // What is stored after all is a number that nobody uses.
-                    false => {
-                        is_lost.store(true, Ordering::Relaxed);
-                        tracing::error!("the database does not answer within {KEEP_WITHIN:?}");
-                    }
-                }
-                none
-            })
+            number += 1;
+            match jobs.send(Job::Keep(number, wanted)) {
+                Ok(()) => Keeping::Later(number, places),
+                Err(_) => Keeping::Done(none),
+            }
         })
+    }
+
+    /// The core has waited too long for sequence numbers. Of a server that others use as well nobody waits for more
+    /// until it answers again; what it stores after all is a number that nobody uses.
+    pub(crate) fn is_late(&self, is_shared: bool) {
+        if !is_shared {
+            tracing::warn!("sequence numbers are told before they are stored");
+        } else if !self.is_lost.swap(true, Ordering::Relaxed) {
+            tracing::error!("the database does not answer in time");
+        }
     }
 
     /// Ends when all jobs are done, and closes the database.
     pub(crate) fn close(self) {
         let _ = self.jobs.send(Job::End);
         let _ = self.thread.join();
+    }
+}
+
+/// What waits in the queue behind sequence numbers and is such as well is stored with them.
+fn take_more(queue: &Receiver<Job>, all: &mut Vec<(u64, Vec<ToKeep>)>, ahead: &mut VecDeque<Job>) {
+    let mut number_of = all.iter().map(|(_, wanted)| wanted.len()).sum::<usize>();
+    while number_of < KEPT_TOGETHER && ahead.is_empty() {
+        match queue.try_recv() {
+            Ok(Job::Keep(number, wanted)) => {
+                number_of += wanted.len();
+                all.push((number, wanted));
+            }
+            Ok(other) => ahead.push_back(other),
+            Err(_) => return,
+        }
     }
 }
 

@@ -22,6 +22,13 @@ pub trait Contexts {
     /// Why they are not stored, and what becomes of them.
     fn put(&mut self, changes: &Changes) -> Result<(), StoreFailure>;
 
+    /// Whether a key may be stored. One that cannot be need not be deleted, so that what waits for a store that is
+    /// away is bounded by what there is and what was stored.
+    fn may_have(&self, key: &[u8]) -> bool {
+        let _ = key;
+        true
+    }
+
     /// Does what is due by time: the core calls it at least twice a second, whether or not it has changes.
     ///
     /// # Errors

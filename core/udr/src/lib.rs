@@ -174,6 +174,11 @@ impl Udr {
         self.is_shared = true;
     }
 
+    /// Whether they may.
+    pub fn shares_sequence_numbers(&self) -> bool {
+        self.is_shared
+    }
+
     /// Adds a subscriber or replaces it; false if there are too many.
     pub fn insert(&mut self, supi: Supi, subscriber: Subscriber) -> bool {
         self.remove(&supi);

@@ -81,7 +81,13 @@ impl ContextStore {
         let is_context = [&b"amf/"[..], b"smf/", b"pcf/", b"core/"]
             .iter()
             .any(|of| key.starts_with(of));
-        if self.to.is_some() && is_context && !self.is_over {
+        let Some(to) = self.to.as_ref().filter(|_| is_context && !self.is_over) else {
+            return;
+        };
+        // What came and went while the store was away was never there.
+        if value.is_none() && !to.may_have(key) {
+            self.changes.remove(key);
+        } else {
             self.changes.insert(key.to_vec(), value.cloned());
         }
     }
@@ -189,7 +195,72 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
+
     use super::*;
+
+    /// A store that can be away.
+    #[derive(Clone, Default)]
+    struct Away {
+        is_away: Rc<Cell<bool>>,
+        stored: Rc<RefCell<Stored>>,
+    }
+
+    impl Contexts for Away {
+        fn put(&mut self, changes: &Changes) -> Result<(), StoreFailure> {
+            if self.is_away.get() {
+                return Err(StoreFailure::NotStored("away".to_owned()));
+            }
+            for (key, value) in changes.clone() {
+                match value {
+                    Some(value) => drop(self.stored.borrow_mut().insert(key, value)),
+                    None => drop(self.stored.borrow_mut().remove(&key)),
+                }
+            }
+            Ok(())
+        }
+
+        fn may_have(&self, key: &[u8]) -> bool {
+            self.stored.borrow().contains_key(key)
+        }
+    }
+
+    #[test]
+    fn what_waits_for_a_store_that_is_away_is_bounded() {
+        let away = Away::default();
+        let mut store = ContextStore {
+            to: Some(Box::new(away.clone())),
+            ..ContextStore::default()
+        };
+        let key = |number: u32| format!("smf/session/{number:08x}").into_bytes();
+        let value = vec![7; 100];
+        for number in 0..10 {
+            store.change(&key(number), Some(&value));
+        }
+        store.flush();
+        away.is_away.set(true);
+        // Sessions come and go for long, each with a number of its own, and two stay.
+        for number in 10..10_000 {
+            store.change(&key(number), Some(&value));
+            store.flush();
+            if number > 11 {
+                store.change(&key(number), None);
+                store.flush();
+            }
+            assert!(store.changes.len() <= 3, "{}", store.changes.len());
+        }
+        // What was stored is deleted, however long that takes.
+        store.change(&key(3), None);
+        store.flush();
+        assert_eq!(store.changes.len(), 3);
+        away.is_away.set(false);
+        store.flush();
+        assert!(store.changes.is_empty());
+        let left: Vec<Vec<u8>> = away.stored.borrow().keys().cloned().collect();
+        let expected: Vec<Vec<u8>> = (0..12).filter(|one| *one != 3).map(key).collect();
+        assert_eq!(left, expected);
+    }
 
     #[test]
     fn a_start_goes_on_from_the_one_before() {

@@ -7,12 +7,15 @@
 
 pub mod contexts;
 mod flows;
+mod keeping;
 mod repository;
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 use contexts::ContextStore;
+use keeping::Keep;
+pub use keeping::{Keeper, Keeping, Kept, NotKept};
 use repository::Registrations;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -26,7 +29,6 @@ use sluice_sbi::{
     AssociationId, CallId, CommitId, Effect, Input, Instant, Ladder, Message, NetworkFunction, Nf,
     Now, Problem, Refused, Removal, RequestId, Seen,
 };
-use sluice_security::Sqn;
 use sluice_security::suci::HomeKey;
 use sluice_udm::Udm;
 use sluice_udr::Udr;
@@ -69,16 +71,6 @@ enum Queued {
     Registered(Message),
 }
 
-/// Keys and values that are to be stored for good; no value takes a key away.
-pub type Kept = Vec<(Vec<u8>, Option<Vec<u8>>)>;
-
-/// What of it was not stored, by its place: none where the store does not answer, else what somebody else has stored
-/// since (a sequence number and its difference to time, as the repository writes them).
-pub type NotKept = Vec<(usize, Option<Vec<u8>>)>;
-
-/// Stores for good what functions have committed, before anything follows from it.
-pub type Keeper = Box<dyn FnMut(Kept) -> NotKept>;
-
 /// The functions of a core.
 pub struct Core {
     amf: Amf,
@@ -96,8 +88,7 @@ pub struct Core {
     queue: VecDeque<(Nf, Queued)>,
     commits: Vec<(Nf, CommitId)>,
     store: BTreeMap<Vec<u8>, Vec<u8>>,
-    keeper: Option<Keeper>,
-    to_keep: Kept,
+    keep: Keep,
     contexts: ContextStore,
     ladder: Ladder,
     refused: VecDeque<Refused>,
@@ -131,8 +122,7 @@ impl Core {
             queue: VecDeque::new(),
             commits: Vec::new(),
             store: BTreeMap::new(),
-            keeper: None,
-            to_keep: Vec::new(),
+            keep: Keep::default(),
             contexts: ContextStore::default(),
             ladder: Ladder::default(),
             refused: VecDeque::new(),
@@ -154,11 +144,6 @@ impl Core {
     pub fn with_pcf(mut self, pcf: Pcf) -> Self {
         self.pcf = Some(pcf);
         self
-    }
-
-    /// Has `keeper` called with what was committed, once for all that happens at a time.
-    pub fn keep_with(&mut self, keeper: Keeper) {
-        self.keeper = Some(keeper);
     }
 
     /// Takes other keys of the home network from now on.
@@ -191,6 +176,7 @@ impl Core {
 
     /// Deadlines may have come.
     pub fn time(&mut self, now: Now) {
+        self.keep_no_longer(now);
         // Heart-beats come before the NRF misses them.
         self.go_on(now);
         for nf in [
@@ -216,6 +202,7 @@ impl Core {
             self.smf.as_ref().map_or(Instant::NEVER, Smf::next_deadline),
             self.nrf.next_deadline(),
             self.registrations.next_deadline(),
+            self.keep.next_deadline(),
         ]
         .into_iter()
         .min()
@@ -463,35 +450,7 @@ impl Core {
             if self.commits.is_empty() {
                 return;
             }
-            let to_keep = std::mem::take(&mut self.to_keep);
-            let not_kept = match &mut self.keeper {
-                Some(keeper) => keeper(to_keep),
-                None => NotKept::new(),
-            };
-            let mut done = std::mem::take(&mut self.commits);
-            // From the last one on, so that places stay.
-            for (at, instead) in not_kept.into_iter().rev() {
-                if done.get(at).is_some_and(|(nf, _)| *nf == Nf::Udr) {
-                    self.not_stored(done.remove(at).1, instead.as_deref());
-                }
-            }
-            self.queue
-                .extend(done.into_iter().map(|(nf, id)| (nf, Queued::Committed(id))));
-        }
-    }
-
-    /// A sequence number that is not stored.
-    fn not_stored(&mut self, commit: CommitId, instead: Option<&[u8]>) {
-        let read = |octets: &[u8]| {
-            let (last, difference) = octets.split_first_chunk::<8>()?;
-            let difference = i64::from_be_bytes(difference.try_into().ok()?);
-            Some((Sqn::new(u64::from_be_bytes(*last)), difference))
-        };
-        let mut effects = Vec::new();
-        let instead = instead.and_then(read);
-        self.udr.not_stored(commit, instead, &mut effects);
-        for effect in effects {
-            self.carry_out(Nf::Udr, effect);
+            self.commit(now);
         }
     }
 
@@ -558,9 +517,7 @@ impl Core {
             Effect::N4 { to, octets } => self.to_upf.push(ToUpf { to, octets }),
             Effect::Commit { id, key, value } => {
                 self.contexts.change(&key, value.as_ref());
-                if self.keeper.is_some() {
-                    self.to_keep.push((key.clone(), value.clone()));
-                }
+                self.keep.add(&key, value.as_ref());
                 match value {
                     // What is stored elsewhere needs no memory here.
                     Some(value) if !self.contexts.is_used() => self.store.insert(key, value),

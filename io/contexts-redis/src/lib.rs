@@ -20,13 +20,14 @@ mod recent;
 mod record;
 mod script;
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use link::{Link, Trouble};
 use recent::Recent;
 use record::Records;
 use script::{Answer, Keys, Owner, Put};
-use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored};
+use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored, fingerprint};
 use sluice_seal::{StoreKey, hex, key_file};
 
 pub use address::{ADDRESS, RedisAddress};
@@ -98,6 +99,8 @@ pub struct ContextRedis {
     /// A put whose answer was not seen.
     pending: Option<(u64, Changes)>,
     recent: Recent,
+    /// Fingerprints of the keys that it has.
+    there: HashSet<u64>,
     /// What a server has lost, and has not got again yet.
     owed: Changes,
     /// What the server has is older than it should be, and nobody knows which of it.
@@ -163,6 +166,7 @@ impl ContextRedis {
             number: 0,
             pending: None,
             recent: Recent::default(),
+            there: HashSet::new(),
             owed: Changes::new(),
             owes_all: false,
             renewed: Instant::now(),
@@ -188,6 +192,7 @@ impl ContextRedis {
     /// What the server says.
     pub fn all(&mut self) -> Result<Stored, OpenError> {
         let mut stored = Stored::new();
+        self.there.clear();
         self.unreadable = 0;
         let mut cursor = 0;
         loop {
@@ -196,7 +201,10 @@ impl ContextRedis {
             let (next, fields) = scanned.map_err(|trouble| OpenError::Server(trouble.why()))?;
             for (field, value) in fields {
                 match self.records.open(&field, &value) {
-                    Some((key, value)) => drop(stored.insert(key, value)),
+                    Some((key, value)) => {
+                        self.there.insert(fingerprint(&key));
+                        stored.insert(key, value);
+                    }
                     None => self.unreadable += 1,
                 }
             }
@@ -258,6 +266,15 @@ impl ContextRedis {
     /// The server has this, and with it all that it was owed.
     fn stored(&mut self, version: u64, batch: Changes) {
         self.version = version;
+        if self.owes_all {
+            self.there.clear();
+        }
+        for (key, value) in &batch {
+            match value {
+                Some(_) => self.there.insert(fingerprint(key)),
+                None => self.there.remove(&fingerprint(key)),
+            };
+        }
         self.recent.add(version, batch);
         self.owed.clear();
         self.owes_all = false;
@@ -438,6 +455,10 @@ struct Settled {
 impl Contexts for ContextRedis {
     fn put(&mut self, changes: &Changes) -> Result<(), StoreFailure> {
         self.still_ours()?;
+        // However much waits, nothing is done with it until the server is tried again.
+        if let Some(why) = self.link.paused() {
+            return Err(StoreFailure::NotStored(why.to_owned()));
+        }
         let mut done = self.try_put(changes);
         // The server has restarted, or somebody between has closed the connection: another may be had at once.
         if let Err(Trouble::Unknown {
@@ -451,6 +472,11 @@ impl Contexts for ContextRedis {
             Ok(done) => self.judged(&done),
             Err(trouble) => Err(trouble.failure()),
         }
+    }
+
+    fn may_have(&self, key: &[u8]) -> bool {
+        let is_pending = |(_, changes): &(u64, Changes)| changes.contains_key(key);
+        self.there.contains(&fingerprint(key)) || self.pending.as_ref().is_some_and(is_pending)
     }
 
     /// Renews the lease when a third of it is over.

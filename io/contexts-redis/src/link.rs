@@ -73,8 +73,14 @@ impl Link {
 
     /// Whether it would not be tried now.
     pub(crate) fn is_paused(&self) -> bool {
-        let until = self.away.as_ref().map(|away| away.until);
-        until.is_some_and(|until| Instant::now() < until)
+        self.paused().is_some()
+    }
+
+    /// Why it would not be tried now.
+    pub(crate) fn paused(&self) -> Option<&str> {
+        let away = self.away.as_ref();
+        let paused = away.filter(|away| Instant::now() < away.until);
+        paused.map(|away| away.why.as_str())
     }
 
     /// Does something with the connection, and connects before if there is none.
@@ -82,10 +88,8 @@ impl Link {
         &mut self,
         action: impl FnOnce(&mut Connection) -> RedisResult<T>,
     ) -> Result<T, Trouble> {
-        if self.is_paused()
-            && let Some(away) = &self.away
-        {
-            return Err(Trouble::Paused(away.why.clone()));
+        if let Some(why) = self.paused() {
+            return Err(Trouble::Paused(why.to_owned()));
         }
         let connected = match self.connection.take() {
             Some(connection) => Ok(connection),

@@ -413,6 +413,38 @@ fn a_server_that_does_not_answer_costs_a_bounded_time() {
     assert_eq!(read::<place::At>(&mut store), is(&[("a", "x")]));
 }
 
+/// What the server cannot have need not be deleted there: what waits while it is away is bounded by that.
+#[test]
+fn it_is_known_what_the_server_may_have() {
+    let Some(server) = server() else { return };
+    let mut opening = server.opening.clone();
+    opening.timeout = Duration::from_millis(50);
+    let at = place::At(opening);
+    let mut store = at.open().expect("a new one");
+    let put = |store: &mut ContextRedis, all: &[(&str, Option<&str>)]| store.put(&changes(all));
+    assert_eq!(
+        put(&mut store, &[("a", Some("1")), ("b", Some("2"))]),
+        Ok(())
+    );
+    assert_eq!(put(&mut store, &[("b", None)]), Ok(()));
+    let has = |store: &ContextRedis| ["a", "b", "c", "d"].map(|key| store.may_have(key.as_bytes()));
+    assert_eq!(has(&store), [true, false, false, false]);
+    // Nobody knows what becomes of the first put that is not answered, and no other is sent before that is known.
+    server.redis.pause().expect("it is there");
+    assert!(put(&mut store, &[("c", Some("3"))]).is_err());
+    std::thread::sleep(Duration::from_millis(150));
+    assert!(put(&mut store, &[("c", Some("3")), ("d", Some("4"))]).is_err());
+    assert_eq!(has(&store), [true, false, true, false]);
+    server.redis.go_on().expect("it is there");
+    put_at_last(&mut store, &[("c", None)]);
+    assert_eq!(has(&store), [true, false, false, false]);
+    drop(store);
+    // The next core knows it as well.
+    let mut store = at.open().expect("the lease was given up");
+    assert_eq!(read::<place::At>(&mut store), is(&[("a", "1")]));
+    assert_eq!(has(&store), [true, false, false, false]);
+}
+
 #[test]
 fn many_contexts_are_read_in_pieces() {
     let Some(server) = server() else { return };

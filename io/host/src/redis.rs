@@ -122,9 +122,17 @@ impl Redis {
     /// Stops it: it answers nobody until [`go_on`](Self::go_on).
     ///
     /// # Errors
-    /// The guard is gone.
+    /// When it does not stop.
     pub fn pause(&self) -> Result<(), String> {
-        self.tell("pause")
+        let told = self.cli(&["INFO", "server"])?;
+        let pid = told
+            .lines()
+            .find_map(|line| line.strip_prefix("process_id:"))
+            .ok_or("the server does not tell its process")?;
+        let stat = format!("/proc/{}/stat", pid.trim());
+        self.tell("pause")?;
+        let is_stopped = || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T "));
+        self.wait("does not stop", is_stopped)
     }
 
     /// It answers again.

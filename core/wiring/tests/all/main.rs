@@ -8,6 +8,7 @@ mod configuration;
 mod connections;
 mod crashes;
 mod deregistration;
+mod keeping;
 mod methods;
 mod octets;
 mod others;
