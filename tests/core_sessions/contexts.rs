@@ -370,15 +370,11 @@ fn contexts_are_stored_seldom() {
     let before = memory.puts();
     world.register(0);
     let registered = memory.puts();
-    assert!(
-        (1..=4).contains(&(registered - before)),
-        "{}",
-        registered - before
-    );
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let established = memory.puts();
-    let of_session = established - registered;
-    assert!((2..=6).contains(&of_session), "{of_session}");
+    // Of a session: what is asked for, what the UPF has, where its packets are to go, and that the UPF has heard so.
+    let puts = (registered - before, established - registered);
+    assert_eq!(puts, (2, 4));
     for _ in 0..10 {
         assert!(goes_up(&mut world, 0, 5));
     }

@@ -38,6 +38,9 @@ impl Amf {
     }
 
     fn take_n2(&mut self, association: AssociationId, octets: &[u8]) {
+        if self.leaves_unanswered(association, octets) {
+            return;
+        }
         let message = match FromRan::decode(octets) {
             Ok(message) => message,
             Err(faulty) => {

@@ -3,8 +3,8 @@
 //! Each connection begins as one of these. It is none any more once its UE is authenticated, or known by a MAC that
 //! is right, or gone. What is shed leaves nothing behind: no context, no name, no challenge, no procedure.
 
-use sluice_n1::Cause;
-use sluice_n2::Cause as N2Cause;
+use sluice_n1::{Cause, Envelope};
+use sluice_n2::{Cause as N2Cause, FirstMessage};
 use sluice_sbi::AssociationId;
 
 use crate::Amf;
@@ -47,7 +47,11 @@ impl State {
         let gnb = self.connection(id)?.1.association;
         let is_counted = self.ues.get(id.0)?.unauthenticated_at.is_some();
         // One that is counted takes no more room than it has.
-        let more = usize::from(!is_counted);
+        self.beyond_with(gnb, usize::from(!is_counted))
+    }
+
+    /// The bound that so many more UEs by way of a gNB would be beyond.
+    fn beyond_with(&self, gnb: AssociationId, more: usize) -> Option<Beyond> {
         let bounds = self.config.unauthenticated;
         if self.unauthenticated.of_gnb(gnb) + more > bounds.of_gnb {
             Some(Beyond::OfGnb)
@@ -60,6 +64,31 @@ impl State {
 }
 
 impl Amf {
+    /// Whether a message is the first one of a UE that is left unanswered: a stranger's, under overload, by way of a
+    /// gNB that has no room for it. Nothing is made of it but a count, and no more of it is read than says so: what is
+    /// shed is to cost next to nothing, or a storm takes from those that are served. What is protected may be of a UE
+    /// that is known, and is read in any case.
+    pub(crate) fn leaves_unanswered(&mut self, gnb: AssociationId, octets: &[u8]) -> bool {
+        let state = &mut *self.state.borrow_mut();
+        if state.overload().is_none() || state.is_followed || !state.gnbs.contains_key(&gnb) {
+            return false;
+        }
+        let Some(beyond) = state.beyond_with(gnb, 1) else {
+            return false;
+        };
+        // Operators are told of one now and then, and a name that is given again is that of a UE that is gone.
+        let is_untold = state.now.instant >= state.unauthenticated.told_until;
+        let first = FirstMessage::peek(octets).filter(|_| !is_untold);
+        let is_shed = first.is_some_and(|first| {
+            Envelope::is_strange_registration(first.nas) && state.find_ran(gnb, first.ran).is_none()
+        });
+        if is_shed {
+            count_shed(state, beyond);
+            state.counters.unanswered += 1;
+        }
+        is_shed
+    }
+
     /// Whether a UE is beyond a bound that wants to be authenticated, or to hear that nobody knows it; then it
     /// is shed. Without overload its gNB releases it, and it tries again some seconds later (TS 24.501, 5.5.1.2.7).
     /// Under overload it is left unanswered, which costs nothing more, and does so when T3510 has run out.
@@ -69,11 +98,7 @@ impl Amf {
         };
         let is_secured = {
             let state = &mut *self.state.borrow_mut();
-            let counters = &mut state.counters;
-            match beyond {
-                Beyond::OfGnb => counters.shed_of_gnb += 1,
-                Beyond::InAll => counters.shed_in_all += 1,
-            }
+            count_shed(state, beyond);
             tell_shed(state, ue, beyond);
             state.connection(ue).is_some_and(|(_, c)| c.is_secured)
         };
@@ -93,6 +118,13 @@ impl Amf {
         state.disconnect(ue);
         state.remove(ue);
         true
+    }
+}
+
+fn count_shed(state: &mut State, beyond: Beyond) {
+    match beyond {
+        Beyond::OfGnb => state.counters.shed_of_gnb += 1,
+        Beyond::InAll => state.counters.shed_in_all += 1,
     }
 }
 

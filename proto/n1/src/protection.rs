@@ -6,6 +6,8 @@ use sluice_security::{Ciphering, Direction, Integrity, NasCount, NasKeys};
 
 /// Extended protocol discriminator of 5GMM.
 const MOBILITY_MANAGEMENT: u8 = 0x7e;
+/// Type of a message (TS 24.501, 9.7).
+const REGISTRATION_REQUEST: u8 = 0x41;
 /// Header, MAC and sequence number before the message.
 const OVERHEAD: usize = 7;
 
@@ -60,6 +62,15 @@ pub struct Protected<'a> {
 }
 
 impl<'a> Envelope<'a> {
+    /// Whether it is a Registration Request without protection, of somebody who has to be authenticated; one whose
+    /// octets are not read any further.
+    pub fn is_strange_registration(octets: &[u8]) -> bool {
+        matches!(
+            octets,
+            [MOBILITY_MANAGEMENT, 0, REGISTRATION_REQUEST, _, ..]
+        )
+    }
+
     /// None if it is no message of mobility management, or cut short.
     pub fn open(octets: &'a [u8]) -> Option<Self> {
         let &[MOBILITY_MANAGEMENT, header, ref rest @ ..] = octets else {

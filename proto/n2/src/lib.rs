@@ -11,6 +11,7 @@ mod configuration;
 mod configuration_of_ran;
 mod configuration_transfer;
 mod faulty;
+mod first_message;
 mod from_amf;
 mod from_ran;
 mod handover;
@@ -30,6 +31,7 @@ pub use cause::Cause;
 pub use configuration::{ContextModification, Overload, OverloadAction};
 pub use configuration_transfer::xn_addresses_wanted;
 pub use faulty::{Faulty, LONGEST};
+pub use first_message::FirstMessage;
 pub use from_amf::{FromAmf, InitialContext, NgSetupResponse};
 pub use from_ran::{FromRan, InitialUeMessage, NgSetupRequest, SessionResults};
 pub use handover::{
