@@ -30,8 +30,9 @@ pub enum Refused {
     Request {
         /// In words.
         why: String,
-        /// What the response says, where that does not depend on what else is wrong.
-        said: Option<(Cause, IeType)>,
+        /// What the response says: the cause, and the offending IE if there is one. None where that depends on what
+        /// else is wrong.
+        said: Option<(Cause, Option<IeType>)>,
     },
     /// The UP function's answer does not fit the request.
     Answer(String),
@@ -60,13 +61,30 @@ pub fn no<T>(why: impl Into<String>) -> Result<T, Refused> {
 pub fn no_to<T>(cause: Cause, ie: IeType, why: impl Into<String>) -> Result<T, Refused> {
     Err(Refused::Request {
         why: why.into(),
-        said: Some((cause, ie)),
+        said: Some((cause, Some(ie))),
+    })
+}
+
+/// Refuses to touch a rule that is not there, or to make one that is: the Failed Rule ID says which.
+pub fn no_identity<T>(why: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused::Request {
+        why: why.into(),
+        said: Some((Cause::RULE_CREATION_MODIFICATION_FAILURE, None)),
     })
 }
 
 /// Refuses a rule for one of its IEs.
 pub fn no_rule<T>(ie: IeType, why: impl Into<String>) -> Result<T, Refused> {
     no_to(Cause::RULE_CREATION_MODIFICATION_FAILURE, ie, why)
+}
+
+/// Refuses an interface: one of these values belongs to a feature that is not there, others mean nothing (8.2.2, 8.2.24).
+pub fn no_interface<T>(ie: IeType, of_features: &[u8], value: u8) -> Result<T, Refused> {
+    let cause = match of_features.contains(&value) {
+        true => Cause::RULE_CREATION_MODIFICATION_FAILURE,
+        false => Cause::MANDATORY_IE_INCORRECT,
+    };
+    no_to(cause, ie, format!("interface {value}"))
 }
 
 /// A session's rules while a request is applied to them.
@@ -124,7 +142,7 @@ impl Draft<'_, '_> {
         let all = flags.contains(SessionModificationRequestFlags::QAURR);
         for query in &request.query_urr {
             if !all && !self.rules.urrs.contains_key(&query.urr_id.0) {
-                return no(format!("query of unknown URR {}", query.urr_id));
+                return no_identity(format!("query of unknown URR {}", query.urr_id));
             }
         }
         if let Some(edit) = &request.user_plane_inactivity_timer {
@@ -226,13 +244,13 @@ fn pdn_type(pdn_type: Option<PdnType>) -> Result<(), Refused> {
 
 /// What is there, or the refusal to touch what is not.
 fn known<T>(kind: &str, id: impl fmt::Display, rule: Option<T>) -> Result<T, Refused> {
-    rule.map_or_else(|| no(format!("{kind} {id} is unknown")), Ok)
+    rule.map_or_else(|| no_identity(format!("{kind} {id} is unknown")), Ok)
 }
 
 /// Refuses to create what is there already.
 fn new<T>(kind: &str, id: impl fmt::Display, before: Option<T>) -> Result<(), Refused> {
     match before {
         None => Ok(()),
-        Some(_) => no(format!("{kind} {id} exists already")),
+        Some(_) => no_identity(format!("{kind} {id} exists already")),
     }
 }

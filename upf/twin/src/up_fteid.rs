@@ -6,7 +6,10 @@ use crate::rules::{FTeid, Session, SessionId};
 use sluice_wire::pfcp::group::CreatedPdr;
 use sluice_wire::pfcp::value;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+
+/// TEIDs that no CP function of the tests chooses, and of these those of CHOOSE IDs.
+const NOBODYS: u32 = 0x4e00_0000;
+const OF_CHOOSE_ID: u32 = 0x0001_0000;
 
 /// The Created PDRs of an answer, and how they were used so far.
 pub struct Choices<'a> {
@@ -39,10 +42,10 @@ impl<'a> Choices<'a> {
         asked: Addresses,
     ) -> FTeid {
         let Some((teid, addresses)) = self.given(pdr) else {
-            return self.blame(pdr, "got no F-TEID");
+            return self.blame(pdr, "got no F-TEID", (choose_id, end));
         };
         if addresses != asked {
-            return self.blame(pdr, "got an F-TEID at other addresses");
+            return self.blame(pdr, "got an F-TEID at other addresses", (choose_id, end));
         }
         let given = FTeid {
             address: end.address,
@@ -51,11 +54,14 @@ impl<'a> Choices<'a> {
         if let Some(same) = choose_id.and_then(|id| self.by_choose_id.get(&id)) {
             return match *same == given {
                 true => given,
-                false => self.blame(pdr, "did not get the F-TEID of its CHOOSE ID"),
+                false => {
+                    let what = "did not get the F-TEID of its CHOOSE ID";
+                    self.blame(pdr, what, (choose_id, end))
+                }
             };
         }
         if self.taken.contains(&given) {
-            return self.blame(pdr, "got an F-TEID that is taken");
+            return self.blame(pdr, "got an F-TEID that is taken", (choose_id, end));
         }
         self.taken.push(given);
         if let Some(id) = choose_id {
@@ -77,13 +83,14 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// Remembers what is wrong; the request may be impossible for a better reason. The F-TEID
-    /// is nobody's.
-    fn blame(&mut self, pdr: u16, what: &str) -> FTeid {
+    /// Remembers what is wrong; the request may be impossible for a better reason. The F-TEID is nobody's, at the end
+    /// that was meant, and the same for the same CHOOSE ID.
+    fn blame(&mut self, pdr: u16, what: &str, (choose_id, end): (Option<u8>, &TunnelEnd)) -> FTeid {
         self.wrong.push(format!("PDR {pdr} {what}"));
+        let number = choose_id.map_or(u32::from(pdr), |id| OF_CHOOSE_ID | u32::from(id));
         FTeid {
-            address: Ipv4Addr::UNSPECIFIED.into(),
-            teid: u32::from(pdr),
+            address: end.address,
+            teid: NOBODYS | number,
         }
     }
 

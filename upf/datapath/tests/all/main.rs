@@ -5,6 +5,7 @@
 mod before_qos;
 mod default_session;
 mod doors;
+mod exhausted;
 mod fast;
 mod filters;
 mod fragments;

@@ -2,7 +2,7 @@
 
 use super::framed::check_routes;
 use super::ue_address::check_ue;
-use super::{Refused, no, no_rule, no_to};
+use super::{Refused, no_rule, no_to};
 use crate::config::{Side, TwinConfig};
 use crate::rules::{Filter, Pdr, Session, SessionId};
 use crate::up_address::{is_anothers, is_looked_up};
@@ -73,7 +73,11 @@ pub fn check(
         headers(rules, *pdr_id, pdr)?;
         let mut others = all.iter().filter(|(other, _)| **other != id);
         if others.any(|(_, other)| clashes(config, (rules, pdr), other)) {
-            return no(format!("PDR {pdr_id} takes what another session has"));
+            let ie = match pdr.f_teid {
+                Some(_) => IeType::F_TEID,
+                None => IeType::UE_IP_ADDRESS,
+            };
+            return no_rule(ie, format!("PDR {pdr_id} takes what another session has"));
         }
         let network = config.data_network(pdr.source, pdr.instance.as_deref());
         let network = network.filter(|_| pdr.f_teid.is_none());
@@ -81,7 +85,8 @@ pub fn check(
             let others = all.iter().filter(|(other, _)| **other != id);
             let others: Vec<&Session> = others.map(|(_, other)| other).collect();
             if others.iter().any(|o| is_anothers(network, &rules.told, o)) {
-                return no(format!("PDR {pdr_id} takes what another session was given"));
+                let why = format!("PDR {pdr_id} takes what another session was given");
+                return no_rule(IeType::UE_IP_ADDRESS, why);
             }
             let mut there = others;
             there.retain(|other| is_looked_up(config, other, network));
@@ -93,7 +98,8 @@ pub fn check(
             .filter(|p| clash(config, (rules, pdr), (rules, p)));
         let of_ran = |p: &Pdr| p.source == Side::Access;
         if own.any(|p| of_ran(p) != of_ran(pdr)) {
-            return no(format!("PDR {pdr_id} shares its entry with the other side"));
+            let why = format!("PDR {pdr_id} shares its entry with the other side");
+            return no_rule(IeType::SOURCE_INTERFACE, why);
         }
     }
     for (urr_id, urr) in &rules.urrs {
@@ -103,11 +109,8 @@ pub fn check(
         }
     }
     for (far_id, far) in &rules.fars {
-        if far.forwards && far.forwarding.is_none() {
-            return no(format!("FAR {far_id} forwards nowhere"));
-        }
         if let Some(bar) = far.bar.filter(|bar| !rules.bars.contains_key(bar)) {
-            return no(format!("FAR {far_id} refers to BAR {bar}"));
+            return no_rule(IeType::BAR_ID, format!("FAR {far_id} refers to BAR {bar}"));
         }
     }
     ways_out(config, rules)
@@ -118,22 +121,28 @@ pub fn check(
 fn headers(rules: &Session, id: u16, pdr: &Pdr) -> Result<(), Refused> {
     let forwards = rules.fars.get(&pdr.far).is_some_and(|f| f.forwards);
     let kept = forwards && rules.is_live(pdr) && !pdr.removes_outer;
+    let ie = IeType::OUTER_HEADER_REMOVAL;
     match pdr.f_teid {
-        Some(_) if kept => no(format!("PDR {id} keeps the outer header")),
-        None if pdr.removes_outer => no(format!("PDR {id} removes a header that is not there")),
+        Some(_) if kept => no_rule(ie, format!("PDR {id} keeps the outer header")),
+        None if pdr.removes_outer => {
+            no_rule(ie, format!("PDR {id} removes a header that is not there"))
+        }
         _ => Ok(()),
     }
 }
 
 fn refers(rules: &Session, id: u16, pdr: &Pdr) -> Result<(), Refused> {
     if !rules.fars.contains_key(&pdr.far) {
-        return no(format!("PDR {id} refers to FAR {}", pdr.far));
+        return no_rule(
+            IeType::FAR_ID,
+            format!("PDR {id} refers to FAR {}", pdr.far),
+        );
     }
     if let Some(qer) = pdr.qers.iter().find(|q| !rules.qers.contains_key(q)) {
-        return no(format!("PDR {id} refers to QER {qer}"));
+        return no_rule(IeType::QER_ID, format!("PDR {id} refers to QER {qer}"));
     }
     if let Some(urr) = pdr.urrs.iter().find(|u| !rules.urrs.contains_key(u)) {
-        return no(format!("PDR {id} refers to URR {urr}"));
+        return no_rule(IeType::URR_ID, format!("PDR {id} refers to URR {urr}"));
     }
     let is_unknown = |f: &&Filter| match f {
         Filter::Kept(id) => !rules.filters.contains_key(id),
@@ -154,7 +163,10 @@ fn place(config: &TwinConfig, id: u16, pdr: &Pdr) -> Result<(), Refused> {
     };
     match pdr.f_teid.is_some() || known() {
         true => Ok(()),
-        false => no(format!("PDR {id}: no data network of that name")),
+        false => no_rule(
+            IeType::NETWORK_INSTANCE,
+            format!("PDR {id}: no data network of that name"),
+        ),
     }
 }
 
@@ -193,7 +205,10 @@ fn ways_out(config: &TwinConfig, rules: &Session) -> Result<(), Refused> {
             Some(_) => config.tunnels(to.side, instance).is_some(),
         };
         if !leads {
-            return no(format!("FAR {far_id} leads nowhere"));
+            return no_rule(
+                IeType::NETWORK_INSTANCE,
+                format!("FAR {far_id} leads nowhere"),
+            );
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Create and Update FAR (TS 29.244, 7.5.2.3, 7.5.4.3).
 
-use super::{Draft, Refused, known, new, no};
+use super::{Draft, Refused, known, new, no_interface, no_rule, no_to};
 use crate::config::{Side, TwinConfig};
 use crate::rules::{Far, Forwarding, Remote};
 use sluice_wire::pfcp::group::{
@@ -9,6 +9,7 @@ use sluice_wire::pfcp::group::{
 use sluice_wire::pfcp::value::{
     ApplyAction, OuterHeaderCreation, OuterHeaderDescription, SessionModificationRequestFlags,
 };
+use sluice_wire::pfcp::{Cause, IeType};
 use std::net::IpAddr;
 
 /// An End Marker that is due: the old tunnel and the way to it.
@@ -72,7 +73,14 @@ impl Draft<'_, '_> {
             }
             far.forwarding = updated;
         }
-        Ok(())
+        // One that is created could not be read without (7.5.2.3).
+        match far.forwards && far.forwarding.is_none() {
+            true => {
+                let ie = IeType::UPDATE_FORWARDING_PARAMETERS;
+                no_to(Cause::CONDITIONAL_IE_MISSING, ie, "a FAR forwards nowhere")
+            }
+            false => Ok(()),
+        }
     }
 }
 
@@ -101,7 +109,14 @@ fn updated(
             instance: None,
             tunnel: None,
         },
-        (None, None) => return no("forwarding parameters without a destination interface"),
+        (None, None) => {
+            let (missing, ie) = (Cause::CONDITIONAL_IE_MISSING, IeType::DESTINATION_INTERFACE);
+            return no_to(
+                missing,
+                ie,
+                "forwarding parameters without a destination interface",
+            );
+        }
     };
     if let Some(interface) = ie.destination_interface {
         now.side = side(interface.0)?;
@@ -142,14 +157,21 @@ fn forwards(action: ApplyAction) -> Result<(bool, bool), Refused> {
     match action.flags() == ApplyAction::FORW.flags() {
         true => Ok((true, false)),
         false if drops || buffers => Ok((false, drops)),
-        false => no(format!("Apply Action {:#x}", action.flags())),
+        false => {
+            let cause = match action.flags() {
+                0 => Cause::MANDATORY_IE_INCORRECT,
+                _ => Cause::RULE_CREATION_MODIFICATION_FAILURE,
+            };
+            let why = format!("Apply Action {:#x}", action.flags());
+            no_to(cause, IeType::APPLY_ACTION, why)
+        }
     }
 }
 
 fn side(value: u8) -> Result<Side, Refused> {
     match Side::from_value(value) {
         Some(side) => Ok(side),
-        None => no(format!("interface {value}")),
+        None => no_interface(IeType::DESTINATION_INTERFACE, &[4, 5], value),
     }
 }
 
@@ -166,7 +188,10 @@ fn remote(
         .teid
         .filter(|_| [four, six, four | six].contains(&ohc.description))
     else {
-        return no("only GTP-U outer headers are made");
+        return no_rule(
+            IeType::OUTER_HEADER_CREATION,
+            "only GTP-U outer headers are made",
+        );
     };
     let end = config.tunnel_end(to.side, to.instance.as_deref());
     let has_ipv4 = end.is_none_or(|end| end.ipv4().is_some());
@@ -177,6 +202,9 @@ fn remote(
             address,
             teid: teid.get(),
         }),
-        None => no("our tunnels have no address of the peer's family"),
+        None => no_rule(
+            IeType::OUTER_HEADER_CREATION,
+            "our tunnels have no address of the peer's family",
+        ),
     }
 }

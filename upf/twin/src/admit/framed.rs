@@ -133,7 +133,7 @@ pub fn check_routes(
 ) -> Result<(), Refused> {
     for (at, route) in rules.behind.iter().enumerate() {
         if rules.behind[..at].iter().any(|r| meet(*r, *route)) {
-            return no(format!("{route:?} is told twice"));
+            return no_route(*route, "is told twice");
         }
         let mut told = config
             .ue_prefixes
@@ -143,17 +143,26 @@ pub fn check_routes(
         let mut pools = config.pools.iter().filter(|p| p.place == *network);
         let in_pools = route.0.is_ipv6() && pools.any(|p| meet(p.prefix, *route));
         if in_prefixes || in_pools {
-            return no(format!("{route:?} is for UEs"));
+            return no_route(*route, "is for UEs");
         }
         let mut behind = others.iter().flat_map(|o| &o.behind);
         if behind.any(|other| meet(*other, *route)) {
-            return no(format!("{route:?} is behind another UE"));
+            return no_route(*route, "is behind another UE");
         }
     }
     let mut behind = others.iter().flat_map(|o| &o.behind);
     let is_there = |route: &Route| rules.told.all().any(|address| contains(*route, address));
     match behind.any(is_there) {
-        true => no("the UE is behind another one"),
+        true => no_rule(IeType::UE_IP_ADDRESS, "the UE is behind another one"),
         false => Ok(()),
+    }
+}
+
+/// Refuses a prefix behind a UE. One of IPv6 may have been told with the UE's address or as a framed route.
+fn no_route<T>(route: Route, why: &str) -> Result<T, Refused> {
+    let why = format!("{route:?} {why}");
+    match route.0 {
+        IpAddr::V4(_) => no_rule(IeType::FRAMED_ROUTE, why),
+        IpAddr::V6(_) => no(why),
     }
 }

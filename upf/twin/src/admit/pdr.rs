@@ -1,19 +1,24 @@
 //! Create and Update PDR (TS 29.244, 7.5.2.2, 7.5.4.2).
 
 use super::ue_address::ue_addresses;
-use super::{Draft, Refused, known, new, no, no_rule};
+use super::{Draft, Refused, known, new, no_interface, no_rule, no_to};
 use crate::config::{Addresses, Side, TunnelEnd};
 use crate::rules::{FTeid, Pdr};
 use crate::ue_addresses::UeAddresses;
-use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreatePdr, Pdi, UpdatePdr};
 use sluice_wire::pfcp::value::{self, Edit, OuterHeaderRemoval};
+use sluice_wire::pfcp::{Cause, IeType};
 use std::net::IpAddr;
 
 impl Draft<'_, '_> {
     pub(super) fn create_pdr(&mut self, ie: &CreatePdr<'_>) -> Result<(), Refused> {
         let Some(far) = ie.far_id else {
-            return no(format!("PDR {} has no FAR", ie.pdr_id));
+            let missing = Cause::CONDITIONAL_IE_MISSING;
+            return no_to(
+                missing,
+                IeType::FAR_ID,
+                format!("PDR {} has no FAR", ie.pdr_id),
+            );
         };
         let id = ie.pdr_id.0;
         let mut pdr = self.read_pdi(id, &ie.pdi, None)?;
@@ -50,7 +55,9 @@ impl Draft<'_, '_> {
         }
         match &ie.far_id {
             Some(Edit::Set(far)) => pdr.far = far.0,
-            Some(Edit::Remove) => return no(format!("PDR {id} would have no FAR")),
+            Some(Edit::Remove) => {
+                return no_rule(IeType::FAR_ID, format!("PDR {id} would have no FAR"));
+            }
             None => {}
         }
         // A list that is there replaces the former one.
@@ -77,7 +84,7 @@ impl Draft<'_, '_> {
     fn read_pdi(&mut self, id: u16, pdi: &Pdi<'_>, old: Option<&Pdr>) -> Result<Pdr, Refused> {
         let value = pdi.source_interface.0;
         let Some(source) = Side::from_value(value) else {
-            return no(format!("PDR {id}: source interface {value}"));
+            return no_interface(IeType::SOURCE_INTERFACE, &[4], value);
         };
         let mut pdr = Pdr {
             precedence: 0,
@@ -103,7 +110,8 @@ impl Draft<'_, '_> {
             && pdi.ue_ip_address.is_empty()
         {
             if old.source != source {
-                return no(format!("PDR {id} changes its source interface"));
+                let why = format!("PDR {id} changes its source interface");
+                return no_rule(IeType::SOURCE_INTERFACE, why);
             }
             (pdr.f_teid, pdr.ue) = (old.f_teid, old.ue);
             pdr.addresses = old.addresses;
@@ -125,7 +133,11 @@ impl Draft<'_, '_> {
                 .and_then(|old| old.choose_id),
         };
         if pdr.f_teid.is_none() && (pdr.ue.is_empty() || source == Side::Access) {
-            return no(format!("PDR {id} does not tell where packets enter"));
+            let ie = match source {
+                Side::Access => IeType::F_TEID,
+                _ => IeType::PDI,
+            };
+            return no_rule(ie, format!("PDR {id} does not tell where packets enter"));
         }
         Ok(pdr)
     }
@@ -148,9 +160,12 @@ impl Draft<'_, '_> {
                     four.is_none_or(|a| end.has(a)) && six.is_none_or(|a| end.has(a))
                 };
                 let Some(end) = end.filter(is_there) else {
-                    return no(format!(
-                        "PDR {id}: no such tunnels end at its F-TEID's addresses"
-                    ));
+                    let ie = match self.config.tunnel_end(pdr.source, instance) {
+                        Some(_) => IeType::F_TEID,
+                        None => IeType::NETWORK_INSTANCE,
+                    };
+                    let why = format!("PDR {id}: no such tunnels end at its F-TEID's addresses");
+                    return no_rule(ie, why);
                 };
                 let (address, teid) = (end.address, teid.get());
                 Ok(Some((FTeid { address, teid }, (*ipv4, *ipv6))))
@@ -164,17 +179,20 @@ impl Draft<'_, '_> {
                     return Ok(Some((given, old.addresses)));
                 }
                 let Some(end) = self.config.tunnel_end(pdr.source, instance) else {
-                    return no(format!("PDR {id}: no tunnels on that side"));
+                    let why = format!("PDR {id}: no tunnels on that side");
+                    return no_rule(IeType::NETWORK_INSTANCE, why);
                 };
                 let asked = (end.ipv4().filter(|_| *ipv4), end.ipv6().filter(|_| *ipv6));
                 if asked == (None, None) {
-                    return no(format!("PDR {id}: no such address of its F-TEID"));
+                    let why = format!("PDR {id}: no such address of its F-TEID");
+                    return no_rule(IeType::F_TEID, why);
                 }
                 if let Some(choose_id) = choose_id
                     && let Some((before, addresses)) = self.chosen_before(*choose_id)
                 {
                     if before.address != end.address || addresses != asked {
-                        return no(format!("PDR {id}: its CHOOSE ID means another address"));
+                        let why = format!("PDR {id}: its CHOOSE ID means another address");
+                        return no_rule(IeType::F_TEID, why);
                     }
                     self.choices.remember(*choose_id, before);
                 }
@@ -240,6 +258,9 @@ fn removal(id: u16, ie: Option<&OuterHeaderRemoval>) -> Result<Option<Removed>, 
         Some(0) => Ok(Some(Removed::OverIpv4)),
         Some(1) => Ok(Some(Removed::OverIpv6)),
         Some(6) => Ok(Some(Removed::OverEither)),
-        Some(other) => no(format!("PDR {id}: header {other} is not removed")),
+        Some(other) => no_rule(
+            IeType::OUTER_HEADER_REMOVAL,
+            format!("PDR {id}: header {other} is not removed"),
+        ),
     }
 }

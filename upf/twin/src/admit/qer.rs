@@ -1,6 +1,6 @@
 //! Create and Update QER (TS 29.244, 7.5.2.5, 7.5.4.5).
 
-use super::{Draft, Refused, known, new, no};
+use super::{Draft, Refused, known, new, no_identity};
 use crate::bucket::Bucket;
 use crate::predefined::is_of_cp;
 use crate::rules::Qer;
@@ -52,6 +52,6 @@ impl Draft<'_, '_> {
 pub fn of_cp(id: u32) -> Result<(), Refused> {
     match is_of_cp(id) {
         true => Ok(()),
-        false => no(format!("QER {id:#x} is ours")),
+        false => no_identity(format!("QER {id:#x} is ours")),
     }
 }

@@ -12,7 +12,7 @@ use std::net::Ipv4Addr;
 /// 8.2.1: 73 is Rule creation/modification Failure.
 fn is_about_the_address(result: Result<(), Refused>) -> bool {
     let rule = Cause::RULE_CREATION_MODIFICATION_FAILURE;
-    let said = Some((rule, IeType::UE_IP_ADDRESS));
+    let said = Some((rule, Some(IeType::UE_IP_ADDRESS)));
     matches!(result, Err(Refused::Request { said: s, .. }) if s == said)
 }
 
@@ -175,6 +175,6 @@ fn pdn_types_are_those_of_ip() {
             Err(Refused::Request { said, .. }) => said,
             _ => None,
         };
-        assert_eq!(said, cause.map(|c| (c, IeType::PDN_TYPE)));
+        assert_eq!(said, cause.map(|c| (c, Some(IeType::PDN_TYPE))));
     }
 }

@@ -223,7 +223,7 @@ fn a_pdi_is_replaced_with_its_filters() {
 
 fn is_about_the_filter(result: Result<(), Refused>) -> bool {
     let rule = Cause::RULE_CREATION_MODIFICATION_FAILURE;
-    let said = Some((rule, IeType::SDF_FILTER));
+    let said = Some((rule, Some(IeType::SDF_FILTER)));
     matches!(result, Err(Refused::Request { said: s, .. }) if s == said)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::spec::*;
 use crate::world::{Features, given_slot};
+use sluice_datapath::drop::DropReason;
 use sluice_twin::{Drop, Outcome};
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::value::{UsageInformation, UsageReportTrigger};
@@ -11,7 +12,7 @@ use std::net::IpAddr;
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-const OUTCOMES: [&str; 54] = [
+const OUTCOMES: [&str; 55] = [
     "ended with a set",
     "drawn: deletion of no set",
     "drawn: other sets in a modification",
@@ -54,6 +55,7 @@ const OUTCOMES: [&str; 54] = [
     "no_route",
     "next_hop_unresolved",
     "n4u_absent",
+    "congestion_marked",
     "held for a UE",
     "hold_full",
     "hold_expired",
@@ -220,6 +222,9 @@ const OF_NAT: [&str; 13] = [
     "drawn: fragment for a public port",
 ];
 
+/// Of translation by one worker, which filters, and by several, where UEs may meet.
+pub const OF_TRANSLATION: [&str; 2] = ["nat_filtered", "nat_hairpin"];
+
 const OF_BEHIND: [&str; 5] = [
     "refused for a framed route",
     "drawn: framed route",
@@ -249,6 +254,60 @@ const OF_APPLICATIONS: [&str; 10] = [
     "drawn: an application without flows",
     "drawn: flows of no application",
 ];
+
+/// Drops that take a machine without room or time, and the test of the path that brings it about.
+pub const DROPS_ELSEWHERE: [(DropReason, &str); 10] = [
+    (
+        DropReason::NextHopQueueFull,
+        "an_unresolved_next_hop_holds_packets_in_order_and_bounded",
+    ),
+    (
+        DropReason::NoHeadroom,
+        "without_room_in_front_a_packet_gets_no_tunnel_and_others_pass",
+    ),
+    (
+        DropReason::TransmitFull,
+        "a_full_transmit_queue_gives_the_usage_back",
+    ),
+    (
+        DropReason::ControlQueueFull,
+        "a_flood_for_the_control_core_is_dropped_by_name_and_holds_back_no_packet",
+    ),
+    (
+        DropReason::HandoverFull,
+        "a_worker_that_never_wakes_fills_the_hold_and_no_more",
+    ),
+    (
+        DropReason::NotLinear,
+        "a_frame_of_several_segments_that_fits_none_is_dropped",
+    ),
+    (
+        DropReason::NoBuffer,
+        "a_packet_that_cannot_be_cut_for_want_of_buffers_is_not_charged",
+    ),
+    (
+        DropReason::Stopped,
+        "what_a_worker_has_when_it_stops_ends_by_that_name",
+    ),
+    (
+        DropReason::N4QueueFull,
+        "a_storm_of_pfcp_is_dropped_by_name_and_holds_back_no_arp",
+    ),
+    // Sluice contradicts itself: no test can.
+    (DropReason::Internal, ""),
+];
+
+/// All that some run of many cases must meet.
+pub fn all() -> Vec<&'static str> {
+    let of_features = [&OF_IPV6[..], &OF_FILTERS, &OF_BEHIND, &OF_PREDEFINED];
+    let more = [&OF_APPLICATIONS[..], &OF_GIVEN, &OF_USAGE, &OF_SHAPING];
+    let of_nat = [&OF_NAT[..], &OF_TRANSLATION];
+    let lists = of_features.into_iter().chain(more).chain(of_nat);
+    OUTCOMES
+        .into_iter()
+        .chain(lists.flatten().copied())
+        .collect()
+}
 
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;

@@ -23,12 +23,14 @@ mod shrink;
 mod spec;
 mod world;
 mod wrong;
+mod wrong_rules;
 mod wrong_usage;
 
 use coverage::Counts;
 use real::Model;
 use rng::Rng;
 use run::{Falsify, Honest, Pair};
+use sluice_datapath::drop::DropReason;
 use spec::Case;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -61,7 +63,8 @@ fn three_workers_do_what_the_twin_does_with_a_fresh_seed() {
 /// neither where there are three.
 #[test]
 fn translation_does_what_the_twin_does_with_a_fixed_seed() {
-    for (workers, cases, extra) in [(1, 40_000, "nat_filtered"), (3, 48_000, "nat_hairpin")] {
+    let [filtered, met] = coverage::OF_TRANSLATION;
+    for (workers, cases, extra) in [(1, 40_000, filtered), (3, 48_000, met)] {
         let counts = series_of(workers, 0x0005_1c1c_e0a7, cases, TRANSLATED);
         assert!(counts.get(extra).is_some_and(|n| *n > 0), "{extra}");
     }
@@ -86,6 +89,33 @@ fn cases_reach_every_outcome_of_the_twin() {
     assert!(missed.is_empty(), "never met: {missed:?}");
 }
 
+/// No way in which a packet ends is forgotten: this comparison must have met it, or a test of the path does.
+#[test]
+fn every_drop_reason_must_be_met_here_or_by_a_test_of_the_path() {
+    let here = coverage::all();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../datapath/tests/all");
+    let files = std::fs::read_dir(path).expect("tests of the path");
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+    let tests: String = texts.collect();
+    for reason in DropReason::ALL {
+        let is_here = here.contains(&reason.name());
+        let elsewhere = coverage::DROPS_ELSEWHERE
+            .iter()
+            .find(|(of, _)| of == reason);
+        match elsewhere {
+            None => assert!(is_here, "{} is met nowhere", reason.name()),
+            // No packet should end so.
+            Some((DropReason::Internal, _)) => assert!(!is_here),
+            Some((_, test)) => {
+                assert!(!is_here, "{} is met here, too", reason.name());
+                assert!(tests.contains(&format!("fn {test}()")), "{test}");
+                let asserted = format!("DropReason::{reason:?})");
+                assert!(tests.contains(&asserted), "{asserted} is asked for nowhere");
+            }
+        }
+    }
+}
+
 /// A twin that reads one part of a filter or of a UE address wrongly says something else of some packet.
 #[test]
 fn every_condition_of_a_filter_is_seen_from_outside() {
@@ -105,13 +135,20 @@ fn every_condition_of_a_filter_is_seen_from_outside() {
 /// Every deliberately wrong twin is found out, or the comparison would prove nothing.
 #[test]
 fn wrong_twins_are_found_out() {
-    for (name, mut wrong) in wrong::all().into_iter().chain(wrong_usage::all()) {
+    let all = wrong::all().into_iter().chain(wrong_usage::all());
+    for (name, mut wrong) in all.chain(wrong_rules::all()) {
         let mut pair = Pair::new(1, Model::Mixed, SERVED);
         let mut seeds = Rng::new(7);
         let found = (0..100_000).find(|_| {
             let case = generate::case(seeds.next(), SERVED);
-            pair.run(&case, &mut *wrong).is_err()
+            let differs = pair.run(&case, &mut *wrong).is_err();
+            // By what it does wrong, and not by what the true one would be found out by as well.
+            differs && {
+                pair = Pair::new(1, Model::Mixed, SERVED);
+                pair.run(&case, &mut Honest).is_ok()
+            }
         });
+        println!("a twin that {name}: found out by {found:?}");
         assert!(found.is_some(), "a twin that {name} was not found out");
     }
 }

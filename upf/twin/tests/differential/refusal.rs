@@ -1,10 +1,12 @@
 //! Grants and refusals of both sides, and what a refusal says.
 
 use crate::compare::Difference;
-use crate::spec::{Change, PdrSpec, Rules, TeidSpec, UeSpec};
+use crate::shrink::{simpler_change, simpler_rules};
+use crate::spec::{Action, Change, PdrEdit, PdrSpec, Rules, TeidSpec, UeSpec};
 use sluice_twin::Refused;
 use sluice_wire::pfcp::value::OffendingIe;
 use sluice_wire::pfcp::{Cause, IeType};
+use std::collections::VecDeque;
 
 /// What a response says of a request.
 #[derive(Clone, Copy, Debug)]
@@ -13,13 +15,22 @@ pub struct Said {
     pub offending_ie: Option<OffendingIe>,
 }
 
-/// Both grant, or both refuse; for the same IE where the twin can tell it. If they name different ones,
-/// the request may have had several faults: `without_it` is asked whether the twin refuses the request
-/// also without the fault that it named.
+/// A cause, and the IE that is to blame for it.
+pub type Told = (Cause, Option<IeType>);
+
+impl Said {
+    fn told(self) -> Told {
+        (self.cause, self.offending_ie.map(|ie| ie.0))
+    }
+}
+
+/// Both grant, or both refuse, for the same cause and IE where the twin can tell them. If they name different ones, the
+/// request may have several faults, of which either side may name any: `has_too` is asked whether the twin finds
+/// what was really said in a part of the request.
 pub fn agree(
     said: Said,
     twin: &Result<(), Refused>,
-    without_it: impl FnOnce() -> bool,
+    has_too: impl FnOnce(Told) -> bool,
 ) -> Result<(), Difference> {
     match (said.cause.is_acceptance(), twin) {
         (true, Ok(())) => Ok(()),
@@ -27,15 +38,15 @@ pub fn agree(
         (
             false,
             Err(Refused::Request {
-                said: Some(told), ..
+                said: Some(told),
+                why,
             }),
-        ) => {
-            let really = said.offending_ie.map(|ie| (said.cause, ie.0));
-            match really == Some(*told) || without_it() {
-                true => Ok(()),
-                false => Err(format!("refusal: really {said:?}, the twin says {told:?}")),
-            }
-        }
+        ) => match said.told() == *told || has_too(said.told()) {
+            true => Ok(()),
+            false => Err(format!(
+                "refusal: really {said:?}, the twin says {told:?}: {why}"
+            )),
+        },
         (true, Err(refused)) => Err(format!("the real thing grants, but {refused}")),
         (false, Ok(())) => Err(format!(
             "the real thing refuses ({said:?}), the twin grants"
@@ -44,6 +55,200 @@ pub fn agree(
             "the real thing refuses ({said:?}), the twin only because {refused}"
         )),
     }
+}
+
+/// What can be left out of, or repaired in, a request.
+pub trait Parts: Clone {
+    /// The request with a part less, each in its turn.
+    fn parts(&self) -> Vec<Self>;
+    /// The request without any of a kind that is often wrong in several places; nothing new is wrong then.
+    fn without_a_kind(&self) -> Vec<Self>;
+}
+
+/// Parts that are looked at, so that a request of many rules ends.
+const LOOKS: usize = 3_000;
+
+/// True if the twin refuses a part of the request for what was told, or finds faults of several kinds, of which each may
+/// hide others. Parts in which it finds another fault than in the whole are taken apart first.
+pub fn is_of_a_part<T: Parts>(
+    whole: &T,
+    told: Told,
+    refuse: impl Fn(&T) -> Result<(), Refused>,
+) -> bool {
+    let fault = |request: &T| match refuse(request) {
+        Err(Refused::Request { said, .. }) => Some(said),
+        Ok(()) | Err(Refused::Answer(_)) => None,
+    };
+    let first = fault(whole);
+    let mut others = whole.without_a_kind().into_iter();
+    if others.any(|rest| fault(&rest).is_some_and(|said| Some(said) != first)) {
+        return true;
+    }
+    let mut todo = VecDeque::from([(whole.clone(), None)]);
+    let mut looks = 0;
+    while let Some((request, before)) = todo.pop_front() {
+        for part in request.parts() {
+            looks += 1;
+            match refuse(&part) {
+                Err(Refused::Request { said: None, .. }) => return true,
+                Err(Refused::Request { said, .. }) if said == Some(told) => return true,
+                Err(Refused::Request { said, .. }) if said != before => {
+                    todo.push_front((part, said))
+                }
+                Err(Refused::Request { said, .. }) => todo.push_back((part, said)),
+                Ok(()) | Err(Refused::Answer(_)) => {}
+            }
+            if looks == LOOKS {
+                return false;
+            }
+        }
+    }
+    false
+}
+
+impl Parts for Rules {
+    fn parts(&self) -> Vec<Self> {
+        let mut all = simpler_rules(self);
+        // Without a PDR or FAR it would be no Session Establishment Request.
+        all.retain(|rules| !rules.pdrs.is_empty() && !rules.fars.is_empty());
+        all.extend(self.pdn_type.map(|_| Self {
+            pdn_type: None,
+            ..self.clone()
+        }));
+        all.extend(repaired(self));
+        all
+    }
+
+    fn without_a_kind(&self) -> Vec<Self> {
+        let kinds: [fn(&mut PdrSpec); 4] = [
+            |pdr| pdr.application = None,
+            |pdr| pdr.active.clear(),
+            |pdr| {
+                pdr.filters.clear();
+                (pdr.application, pdr.active) = (None, vec![]);
+            },
+            |pdr| {
+                (pdr.ue.behind, pdr.ue.fault) = Default::default();
+                pdr.filters.clear();
+                (pdr.application, pdr.active) = (None, vec![]);
+            },
+        ];
+        let without = kinds.map(|kind| {
+            let mut rest = self.clone();
+            rest.pdn_type = None;
+            rest.pdrs.iter_mut().for_each(kind);
+            rest
+        });
+        without.to_vec()
+    }
+}
+
+impl Parts for Change {
+    fn without_a_kind(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        for create in self.create.without_a_kind() {
+            let mut rest = Self {
+                create,
+                ..self.clone()
+            };
+            all.push(rest.clone());
+            for edit in &mut rest.pdrs {
+                if let Some((_, _, filters)) = &mut edit.flow {
+                    filters.clear();
+                }
+                (edit.application, edit.on, edit.off) = (None, vec![], vec![]);
+            }
+            all.push(rest);
+        }
+        all
+    }
+
+    fn parts(&self) -> Vec<Self> {
+        let mut all = simpler_change(self);
+        all.extend(repaired(&self.create).into_iter().map(|create| Self {
+            create,
+            ..self.clone()
+        }));
+        for at in 0..self.pdrs.len() {
+            let edit = &self.pdrs[at];
+            let mut put = |edit: PdrEdit| {
+                let mut change = self.clone();
+                change.pdrs[at] = edit;
+                all.push(change);
+            };
+            let flow = edit.flow.clone();
+            put(PdrEdit {
+                flow: flow.map(|(side, qfis, _)| (side, qfis, vec![])),
+                ..edit.clone()
+            });
+            put(PdrEdit {
+                application: None,
+                ..edit.clone()
+            });
+            put(PdrEdit {
+                on: vec![],
+                off: vec![],
+                ..edit.clone()
+            });
+            put(PdrEdit {
+                flow: None,
+                application: None,
+                ..edit.clone()
+            });
+        }
+        all
+    }
+}
+
+/// Rules of which one has nothing that can be wrong in some way, each in its turn.
+fn repaired(rules: &Rules) -> Vec<Rules> {
+    let mut all = Vec::new();
+    for at in 0..rules.fars.len() {
+        let mut repaired = rules.clone();
+        let far = &mut repaired.fars[at];
+        (far.action, far.to, far.bar) = (Action::Drop, None, None);
+        all.push(repaired);
+    }
+    for at in 0..rules.pdrs.len() {
+        let ways: [fn(&mut PdrSpec, u32); 5] = [
+            |pdr, _| {
+                // Without a tunnel it would have no entry, which is a fault of its own.
+                if pdr.f_teid != TeidSpec::None {
+                    pdr.ue = UeSpec::default();
+                }
+            },
+            |pdr, _| (pdr.ue.behind, pdr.ue.fault) = Default::default(),
+            |pdr, _| {
+                if pdr.f_teid != TeidSpec::None {
+                    (pdr.f_teid, pdr.families) = (TeidSpec::Choose, (true, false));
+                }
+            },
+            |pdr, _| {
+                pdr.removes_outer = pdr.f_teid != TeidSpec::None;
+                pdr.removes_other = None;
+            },
+            |pdr, far| pdr.far = far,
+        ];
+        for nth in 0..rules.pdrs[at].urrs.len() {
+            let mut repaired = rules.clone();
+            repaired.pdrs[at].urrs.remove(nth);
+            all.push(repaired);
+        }
+        for nth in 0..rules.pdrs[at].qers.len() {
+            let mut repaired = rules.clone();
+            repaired.pdrs[at].qers.remove(nth);
+            all.push(repaired);
+        }
+        for way in ways {
+            let mut repaired = rules.clone();
+            let far = repaired.fars.first().map_or(1, |far| far.id);
+            way(&mut repaired.pdrs[at], far);
+            if repaired != *rules {
+                all.push(repaired);
+            }
+        }
+    }
+    all
 }
 
 /// What an answer is counted under.
@@ -56,12 +261,12 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
     if said
         == Some((
             Cause::ALL_DYNAMIC_ADDRESSES_ARE_OCCUPIED,
-            IeType::UE_IP_ADDRESS,
+            Some(IeType::UE_IP_ADDRESS),
         ))
     {
         return "refused for want of an address";
     }
-    match said.map(|(_, ie)| ie) {
+    match said.and_then(|(_, ie)| ie) {
         Some(IeType::QER_ID) if is_full(said) => "refused for too many rates",
         Some(IeType::SDF_FILTER) if is_full(said) => "refused for too many ports",
         Some(IeType::CREATE_PDR) if is_full(said) => "refused for too many PDRs of a door",
@@ -80,66 +285,6 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
     }
 }
 
-fn is_full(said: Option<(Cause, IeType)>) -> bool {
+fn is_full(said: Option<Told>) -> bool {
     said.is_some_and(|(cause, _)| cause == Cause::NO_RESOURCES_AVAILABLE)
-}
-
-/// The rules without what is known to be wrong: without the PDRs that have it, and without the addresses and
-/// filters of these PDRs, whose other faults stay; without their predefined rules alone; and without any applications.
-pub fn repaired_rules(rules: &Rules) -> [Rules; 4] {
-    let mut rules = rules.clone();
-    rules.pdn_type = None;
-    let mut of_none = rules.clone();
-    of_none.pdrs.iter_mut().for_each(|p| p.application = None);
-    let (mut cleared, before) = (rules.clone(), rules.clone());
-    rules.pdrs.retain(|p| !p.is_wrong);
-    cleared
-        .pdrs
-        .iter_mut()
-        .filter(|p| p.is_wrong)
-        .for_each(clear);
-    let mut inactive = before;
-    let wrong = inactive.pdrs.iter_mut().filter(|p| p.is_wrong);
-    wrong.for_each(|p| p.active.clear());
-    [rules, cleared, inactive, of_none]
-}
-
-/// The same of a change; what it updates may name filters, too.
-pub fn repaired_change(change: &Change) -> [Change; 4] {
-    let mut of_none = change.clone();
-    let created = &mut of_none.create.pdrs;
-    created.iter_mut().for_each(|p| p.application = None);
-    let edited = &mut of_none.pdrs;
-    edited.iter_mut().for_each(|e| e.application = None);
-    let mut inactive = change.clone();
-    inactive
-        .create
-        .pdrs
-        .iter_mut()
-        .for_each(|p| p.active.clear());
-    for edit in &mut inactive.pdrs {
-        (edit.on, edit.off) = (vec![], vec![]);
-    }
-    let (mut change, mut cleared) = (change.clone(), change.clone());
-    change.create.pdrs.clear();
-    change.pdrs.clear();
-    cleared.create.pdrs.iter_mut().for_each(clear);
-    for edit in &mut cleared.pdrs {
-        if let Some((_, _, filters)) = &mut edit.flow {
-            filters.clear();
-        }
-        edit.application = None;
-        (edit.on, edit.off) = (vec![], vec![]);
-    }
-    [change, cleared, inactive, of_none]
-}
-
-fn clear(pdr: &mut PdrSpec) {
-    // Without a tunnel it would have no entry, which is a fault of its own.
-    if pdr.f_teid != TeidSpec::None {
-        pdr.ue = UeSpec::default();
-    }
-    pdr.filters.clear();
-    pdr.application = None;
-    pdr.active.clear();
 }

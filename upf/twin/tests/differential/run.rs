@@ -11,7 +11,7 @@ use crate::encode::{
 use crate::frames;
 use crate::names::Names;
 use crate::real::{Model, Real};
-use crate::refusal::{self, Said, repaired_change, repaired_rules};
+use crate::refusal::{self, Said, Told, is_of_a_part};
 use crate::show;
 use crate::spec::{Case, Change, PacketSpec, Rules, SetSpec, Slot, Step, UeSpec};
 use crate::world;
@@ -37,6 +37,8 @@ pub trait Falsify {
     fn released(&mut self, _outcomes: &mut Vec<Outcome>) {}
     /// Changes what the twin tells of idle UEs.
     fn paged(&mut self, _paged: &mut Vec<Paged>) {}
+    /// Changes whether, and for what, the twin refuses.
+    fn admission(&mut self, _said: &mut Result<(), Refused>) {}
     /// Changes what the twin reports.
     fn reports(&mut self, _reports: &mut Vec<UsageReport<'static>>) {}
 }
@@ -164,24 +166,19 @@ impl Pair {
         };
         let before = self.twin.clone();
         falsify.establishment(&mut request);
-        let agreed = self.twin.establish(id, &request, &answer.created_pdr, wall);
+        let mut agreed = self.twin.establish(id, &request, &answer.created_pdr, wall);
+        falsify.admission(&mut agreed);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
-        let is_refused = |rules: &Rules| {
-            // Every PDR was wrong: what is left is no request, and says nothing of the other rules.
-            if rules.pdrs.is_empty() {
-                return false;
-            }
+        let refuse = |rules: &Rules| {
             let mut bytes = vec![0; 16_384];
             let mut out = Writer::new(&mut bytes);
             let mut request = SessionEstablishmentRequest::default();
             let written = establishment(&mut out, cp_seid, rules, wall);
             written.expect("less than before");
             read_establishment(&mut request, out.written());
-            let repaired = before.clone().establish(id, &request, &[], wall);
-            matches!(repaired, Err(Refused::Request { .. }))
+            before.clone().establish(id, &request, &[], wall)
         };
-        let without_it = || repaired_rules(rules).iter().any(is_refused);
-        self.agree(said, &agreed, without_it)?;
+        self.agree(said, &agreed, |told| is_of_a_part(rules, told, refuse))?;
         if said.cause.is_acceptance() {
             self.sessions.insert(slot, id);
             self.cps.insert(id, cp_seid);
@@ -244,18 +241,18 @@ impl Pair {
         let when = (self.real.now_ns(), wall);
         let modified = self.twin.modify(id, &request, &answer.created_pdr, when);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
-        let is_refused = |change: &Change| {
+        let refuse = |change: &Change| {
             let mut bytes = vec![0; 16_384];
             let mut out = Writer::new(&mut bytes);
             let mut request = SessionModificationRequest::default();
             let written = modification(&mut out, change, &known, wall);
             written.expect("less than before");
             read_modification(&mut request, out.written());
-            let repaired = before.clone().modify(id, &request, &[], when);
-            matches!(repaired, Err(Refused::Request { .. }))
+            before.clone().modify(id, &request, &[], when).map(drop)
         };
-        let without_it = || repaired_change(change).iter().any(is_refused);
-        self.agree(said, &modified.clone().map(drop), without_it)?;
+        let mut agreed = modified.clone().map(drop);
+        falsify.admission(&mut agreed);
+        self.agree(said, &agreed, |told| is_of_a_part(change, told, refuse))?;
         let Modified {
             mut reports,
             end_markers,
@@ -288,7 +285,7 @@ impl Pair {
             cause: answer.cause,
             offending_ie: answer.offending_ie,
         };
-        self.agree(said, &deleted.clone().map(drop), || false)?;
+        self.agree(said, &deleted.clone().map(drop), |_| false)?;
         let (mut reports, released) = deleted.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
@@ -319,7 +316,7 @@ impl Pair {
         let request = SessionSetDeletionRequest::parse(out.written()).map_err(unreadable)?;
         let when = (self.real.now_ns(), self.real.wall());
         let deleted = self.twin.delete_sets(&request, when);
-        self.agree(said, &deleted.clone().map(drop), || false)?;
+        self.agree(said, &deleted.clone().map(drop), |_| false)?;
         let (ended, released) = deleted.unwrap_or_default();
         self.sessions.retain(|_, id| !ended.contains(id));
         let stand = self.real.sessions();
@@ -365,7 +362,7 @@ impl Pair {
         let wrote = |id| changed.contains(&id);
         let managed = self.twin.manage_pfds(&request, when, wrote);
         *self.counts.entry("sessions with new flows").or_default() += changed.len() as u64;
-        self.agree(said, &managed.clone().map(drop), || false)?;
+        self.agree(said, &managed.clone().map(drop), |_| false)?;
         self.released(Vec::new(), managed.unwrap_or_default(), falsify)?;
         let has_two_doors = has_two_doors || self.twin.downlink_has_two_doors();
         self.compare_paged(has_two_doors, falsify)
@@ -529,10 +526,10 @@ impl Pair {
         &mut self,
         said: Said,
         twin: &Result<(), Refused>,
-        without_it: impl FnOnce() -> bool,
+        has_too: impl FnOnce(Told) -> bool,
     ) -> Result<(), Difference> {
         *self.counts.entry(refusal::name(twin)).or_default() += 1;
-        refusal::agree(said, twin, without_it)
+        refusal::agree(said, twin, has_too)
     }
 
     fn compare(&mut self, expected: Vec<Outcome>) -> Result<(), Difference> {

@@ -82,7 +82,8 @@ fn without_one<T: Clone, C: Clone>(
     }
 }
 
-fn simpler_rules(rules: &Rules) -> Vec<Rules> {
+/// Rules with something left out, each in its turn.
+pub fn simpler_rules(rules: &Rules) -> Vec<Rules> {
     let mut all = Vec::new();
     without_one(rules, &rules.pdrs, |r, l| r.pdrs = l, &mut all);
     without_one(rules, &rules.fars, |r, l| r.fars = l, &mut all);
@@ -238,7 +239,8 @@ fn simpler_texts(text: &str) -> Vec<String> {
     all
 }
 
-fn simpler_change(change: &Change) -> Vec<Change> {
+/// A change with something left out, each in its turn.
+pub fn simpler_change(change: &Change) -> Vec<Change> {
     let mut all = Vec::new();
     without_one(
         change,

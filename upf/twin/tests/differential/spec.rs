@@ -91,8 +91,6 @@ pub struct PdrSpec {
     pub application: Option<&'static str>,
     /// Predefined rules that it activates.
     pub active: Vec<&'static str>,
-    /// The generator knows that its UE address or filters must be refused.
-    pub is_wrong: bool,
     pub removes_outer: bool,
     /// Which outer header is removed, if it is another than the F-TEID's.
     pub removes_other: Option<u8>,

@@ -76,9 +76,18 @@ impl Kit {
 
     /// One worker, by whom packets are translated.
     pub fn translating(nat: NatPools) -> Self {
+        Self::alone(nat, PoolConfig::default())
+    }
+
+    /// One worker, whose packets are of such a pool.
+    pub fn with_packets(packets: PoolConfig) -> Self {
+        Self::alone(NatPools::default(), packets)
+    }
+
+    fn alone(nat: NatPools, packets: PoolConfig) -> Self {
         let doors = |_| (vec![polled(0, 0), polled(1, 0)], QueueId(0));
         let [n3, n6] = ["n3", "n6"].map(SimPortConfig::named);
-        Self::with_doors((1, nat), n3, n6, doors)
+        Self::with_pool((1, nat, packets), n3, n6, doors)
     }
 
     /// Each worker has a queue of its own at both ports.
@@ -96,6 +105,15 @@ impl Kit {
         n6: SimPortConfig,
         doors: impl Fn(WorkerId) -> (Vec<Polled>, QueueId),
     ) -> Self {
+        Self::with_pool((workers, nat, PoolConfig::default()), n3, n6, doors)
+    }
+
+    fn with_pool(
+        (workers, nat, packets): (usize, NatPools, PoolConfig),
+        n3: SimPortConfig,
+        n6: SimPortConfig,
+        doors: impl Fn(WorkerId) -> (Vec<Polled>, QueueId),
+    ) -> Self {
         let layout = Layout::new(4096, &[pool()], 64).unwrap().with_nat(nat);
         let plan = Plan {
             layout: layout.clone(),
@@ -105,7 +123,7 @@ impl Kit {
         let (seeds, mut control, foreign) = assemble(&plan).unwrap();
         let net = SimNet::new(1);
         let ports = [net.add_port(n3), net.add_port(n6)];
-        let pool = HeapPool::new(PoolConfig::default());
+        let pool = HeapPool::new(packets);
         let workers = seeds
             .into_iter()
             .map(|seed| {

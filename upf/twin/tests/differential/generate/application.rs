@@ -32,7 +32,6 @@ impl Generator {
             if is_wrong && says_nothing {
                 pdr.application = Some("gold");
             }
-            pdr.is_wrong |= is_wrong;
         }
     }
 

@@ -174,12 +174,28 @@ impl Generator {
     /// One thing for which a session must be refused, and told why.
     pub(super) fn wrong_in_one_place(&mut self, rules: &mut Rules) {
         let at = self.rng.below(rules.pdrs.len() as u64) as usize;
-        match self.rng.below(3) {
+        match self.rng.below(6) {
+            3 => {
+                let pdr = &mut rules.pdrs[at];
+                match self.rng.below(3) {
+                    0 => pdr.far = 77,
+                    1 => pdr.qers.push(77),
+                    _ => pdr.urrs.push(77),
+                }
+            }
+            4 => {
+                let at = self.rng.below(rules.fars.len() as u64) as usize;
+                rules.fars[at].bar = Some(77);
+            }
+            5 => match self.rng.below(3) {
+                0 => rules.fars.extend(rules.fars.first().cloned()),
+                1 => rules.qers.extend(rules.qers.first().cloned()),
+                _ => rules.pdrs.extend(rules.pdrs.first().cloned()),
+            },
             0 if self.features.ipv6 => rules.pdn_type = Some(self.rng.pick(&[4, 5, 7])),
             1 if self.features.ipv6 => {
                 let ue = self.wrong_ue(rules.pdrs[at].ue);
                 rules.pdrs[at].ue = ue;
-                rules.pdrs[at].is_wrong = true;
             }
             _ if self.features.filters => {
                 let filter = match self.rng.below(4) {
@@ -187,7 +203,6 @@ impl Generator {
                     _ => FilterSpec::flow(self.rng.pick(&WRONG)),
                 };
                 rules.pdrs[at].filters.push(filter);
-                rules.pdrs[at].is_wrong = true;
             }
             _ => {}
         }

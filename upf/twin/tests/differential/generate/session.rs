@@ -143,7 +143,6 @@ impl Generator {
             filters,
             application: None,
             active: vec![],
-            is_wrong: false,
             removes_outer: true,
             removes_other: None,
             far: 1,
@@ -183,7 +182,6 @@ impl Generator {
             filters,
             application: None,
             active: vec![],
-            is_wrong: false,
             removes_outer: false,
             removes_other: None,
             far: 2,
@@ -228,7 +226,6 @@ impl Generator {
             if is_wrong && says_nothing {
                 pdr.active.push("gold");
             }
-            pdr.is_wrong |= is_wrong;
         }
     }
 

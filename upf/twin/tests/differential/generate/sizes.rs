@@ -10,7 +10,6 @@ impl Generator {
     pub(super) fn too_much(&mut self, rules: &mut Rules) {
         let at = self.rng.below(rules.pdrs.len() as u64) as usize;
         let pdr = &mut rules.pdrs[at];
-        pdr.is_wrong = true;
         match self.rng.below(3) {
             0 => {
                 pdr.qers = RATES.collect();
