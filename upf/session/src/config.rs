@@ -118,7 +118,7 @@ pub enum ShapedRates {
 }
 
 /// What becomes of what a CP function asks for and this UP function does not serve yet, where nothing
-/// is given away without it: reports by events, of dropped packets or linked rules.
+/// is given away without it: a URR's report of inactivity, and of the stop of traffic that no time is told for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Unserved {
     /// It is admitted without effect, and the operator is told once for each association.

@@ -1,9 +1,10 @@
 //! Reports and timers of a URR that are not served yet: what is refused, and what has no effect.
 //!
-//! Quotas of events, and what happens to packets beyond a quota other than that they stop, are
-//! refused always: a session that went on without them would give away what was not granted. All other reports
-//! only come later, or not at all, and no usage is lost without them; `n4.unserved` says whether a rule that
-//! asks for one is admitted, and the operator told once for each association, or refused.
+//! Events, linked URRs, time measured in envelopes, and what happens to packets beyond a quota other than that they
+//! stop, are refused always: a session that went on without them would give away what was not granted, or be charged
+//! by other reports than its CP function counts on. The reports that are left (a UE's inactivity as a URR's, and the
+//! stop of traffic where nothing says when it has stopped) tell nothing of usage; `n4.unserved` says whether a rule
+//! that asks for one is admitted, and the operator told once for each association, or refused.
 
 use super::first_present;
 use crate::admission::Admission;
@@ -15,8 +16,10 @@ use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr};
 use sluice_wire::pfcp::value::{Edit, MeasurementMethod, ReportingTriggers};
 
-/// Triggers without which more would pass than was granted.
-const GRANTS: ReportingTriggers = ReportingTriggers(ReportingTriggers::EVEQU.0);
+/// Triggers of events and of linked URRs.
+const REFUSED: ReportingTriggers = ReportingTriggers(
+    ReportingTriggers::EVEQU.0 | ReportingTriggers::EVETH.0 | ReportingTriggers::LIUSA.0,
+);
 
 /// What is measured.
 const MEASURED: MeasurementMethod =
@@ -45,6 +48,16 @@ impl<N: Network> Admission<'_, N> {
         first_present(
             rule,
             &[
+                (!ie.linked_urr_id.is_empty(), IeType::LINKED_URR_ID),
+                (
+                    ie.time_quota_mechanism.is_some(),
+                    IeType::TIME_QUOTA_MECHANISM,
+                ),
+                (ie.event_threshold.is_some(), IeType::EVENT_THRESHOLD),
+                (
+                    ie.subsequent_event_threshold.is_some(),
+                    IeType::SUBSEQUENT_EVENT_THRESHOLD,
+                ),
                 (ie.event_quota.is_some(), IeType::EVENT_QUOTA),
                 (
                     ie.subsequent_event_quota.is_some(),
@@ -65,13 +78,10 @@ impl<N: Network> Admission<'_, N> {
             ie.reporting_triggers,
             detects_stop,
         )?;
-        let without_effect = [
-            (!ie.linked_urr_id.is_empty(), IeType::LINKED_URR_ID),
-            (
-                ie.user_plane_inactivity_timer.is_some(),
-                IeType::USER_PLANE_INACTIVITY_TIMER,
-            ),
-        ];
+        let without_effect = [(
+            ie.user_plane_inactivity_timer.is_some(),
+            IeType::USER_PLANE_INACTIVITY_TIMER,
+        )];
         self.without_effect(rule, &without_effect)
     }
 
@@ -85,6 +95,19 @@ impl<N: Network> Admission<'_, N> {
         first_present(
             rule,
             &[
+                (
+                    ie.linked_urr_id.iter().any(|id| id.value().is_some()),
+                    IeType::LINKED_URR_ID,
+                ),
+                (
+                    ie.time_quota_mechanism.is_some_and(|raw| !raw.is_empty()),
+                    IeType::TIME_QUOTA_MECHANISM,
+                ),
+                (sets(&ie.event_threshold), IeType::EVENT_THRESHOLD),
+                (
+                    sets(&ie.subsequent_event_threshold),
+                    IeType::SUBSEQUENT_EVENT_THRESHOLD,
+                ),
                 (sets(&ie.event_quota), IeType::EVENT_QUOTA),
                 (
                     sets(&ie.subsequent_event_quota),
@@ -125,7 +148,7 @@ impl<N: Network> Admission<'_, N> {
             rule,
             &[
                 (events || nothing, IeType::MEASUREMENT_METHOD),
-                (triggers.intersects(GRANTS), IeType::REPORTING_TRIGGERS),
+                (triggers.intersects(REFUSED), IeType::REPORTING_TRIGGERS),
             ],
         )?;
         // Without an inactivity detection time nothing says when traffic has stopped.

@@ -152,7 +152,7 @@ fn unserved() -> Vec<(SessionEstablishmentRequest<'static>, IeType)> {
     };
     vec![
         (
-            with(triggers(ReportingTriggers::EVETH)),
+            with(triggers(ReportingTriggers::UPINT)),
             IeType::REPORTING_TRIGGERS,
         ),
         (

@@ -203,6 +203,53 @@ pub const OTHER: &[Case] = &[
         urr_id(9),
     ),
     Case(
+        "a report when a threshold of events is reached",
+        |r| {
+            r.create_urr.push(CreateUrr {
+                reporting_triggers: ReportingTriggers::EVETH,
+                ..urr(9)
+            })
+        },
+        RULE,
+        Some(IeType::REPORTING_TRIGGERS),
+        urr_id(9),
+    ),
+    Case(
+        "a report when a linked URR reports",
+        |r| {
+            r.create_urr.push(CreateUrr {
+                reporting_triggers: ReportingTriggers::LIUSA,
+                ..urr(9)
+            })
+        },
+        RULE,
+        Some(IeType::REPORTING_TRIGGERS),
+        urr_id(9),
+    ),
+    Case(
+        "a linked URR",
+        |r| {
+            let mut linked = urr(9);
+            linked.linked_urr_id.push(UrrId(1));
+            r.create_urr.push(linked)
+        },
+        RULE,
+        Some(IeType::LINKED_URR_ID),
+        urr_id(9),
+    ),
+    Case(
+        "time measured in envelopes",
+        |r| {
+            r.create_urr.push(CreateUrr {
+                time_quota_mechanism: Some(&[0, 0, 0, 0, 10]),
+                ..urr(9)
+            })
+        },
+        RULE,
+        Some(IeType::TIME_QUOTA_MECHANISM),
+        urr_id(9),
+    ),
+    Case(
         "a quota of events",
         |r| {
             r.create_urr.push(CreateUrr {
