@@ -120,7 +120,12 @@ impl Parts for Rules {
     }
 
     fn without_a_kind(&self) -> Vec<Self> {
-        let kinds: [fn(&mut PdrSpec); 4] = [
+        let kinds: [fn(&mut PdrSpec); 5] = [
+            |pdr| {
+                if let TeidSpec::Given(..) = pdr.f_teid {
+                    (pdr.f_teid, pdr.families) = (TeidSpec::Choose, (true, false));
+                }
+            },
             |pdr| pdr.application = None,
             |pdr| pdr.active.clear(),
             |pdr| {
