@@ -17,8 +17,9 @@ use crate::path::testbed::Failure;
 
 /// Messages that the core takes before it looks at its load and its timers.
 const BURST: usize = 64;
-/// From the core to a UE and back.
-const RADIO_NS: u64 = 20_000_000;
+/// From the core to a UE and back, at the least and at the most. UEs that are all as fast would keep step: the core
+/// would do the same thing for all of them at a time, which is less work than it has in a network.
+const RADIO_NS: (u64, u64) = (10_000_000, 30_000_000);
 /// Octets that wait for the core on one association: the receive buffer that Linux gives a socket by default.
 const BUFFER_BYTES: usize = 212_992;
 /// Overhead of a message in that buffer.
@@ -39,6 +40,8 @@ struct Party {
     services: u64,
     /// The AMF has said something to it, or of it.
     is_answered: bool,
+    /// When the last of its messages is there; the next one is not before it.
+    last_ns: u64,
 }
 
 /// A message on its way to the core.
@@ -61,8 +64,10 @@ pub struct Storm {
     by_ran: BTreeMap<(usize, RanUeId), usize>,
     queue: VecDeque<ToCore>,
     queued_bytes: Vec<usize>,
-    /// On its way by radio, with the time at which it is there.
-    on_air: VecDeque<(u64, ToCore)>,
+    /// On its way by radio, by the time at which it is there.
+    on_air: BTreeMap<(u64, u64), ToCore>,
+    /// How many messages went by radio, which also says how long each takes.
+    sent: u64,
     kept: u64,
     now_ns: u64,
     cpu_ns: u64,
@@ -88,6 +93,7 @@ impl Storm {
                 since_ns: 0,
                 services: 0,
                 is_answered: false,
+                last_ns: 0,
             })
         };
         let parties = (1..=all).map(party).collect::<Option<Vec<_>>>();
@@ -102,7 +108,8 @@ impl Storm {
             known: (size.strangers as usize..all as usize).collect(),
             by_ran: BTreeMap::new(),
             queue: VecDeque::new(),
-            on_air: VecDeque::new(),
+            on_air: BTreeMap::new(),
+            sent: 0,
             kept: 0,
             now_ns: SECOND_NS,
             cpu_ns: 0,
@@ -326,20 +333,17 @@ impl Storm {
 
     /// The core takes what has come, or sleeps until something comes, at most until then.
     fn turn(&mut self, most_ns: u64) -> Result<(), Failure> {
-        while self
-            .on_air
-            .front()
-            .is_some_and(|(at_ns, _)| *at_ns <= self.now_ns)
+        while let Some(first) = self.on_air.first_entry()
+            && first.key().0 <= self.now_ns
         {
-            let arrived = self.on_air.pop_front();
-            arrived
-                .into_iter()
-                .for_each(|(_, message)| self.enqueue(message));
+            let message = first.remove();
+            self.enqueue(message);
         }
         let deadline_ns = self.core.next_deadline().0;
         let mut slept_ns = 0;
         if self.queue.is_empty() && deadline_ns > self.now_ns {
-            let next_ns = self.on_air.front().map_or(u64::MAX, |(at_ns, _)| *at_ns);
+            let next = self.on_air.first_key_value();
+            let next_ns = next.map_or(u64::MAX, |((at_ns, _), _)| *at_ns);
             let next_ns = next_ns.min(deadline_ns).min(most_ns);
             if next_ns == u64::MAX {
                 return Err("nothing will ever come".to_owned());
@@ -429,7 +433,14 @@ impl Storm {
             octets,
             is_first: false,
         };
-        self.on_air.push_back((self.now_ns + RADIO_NS, message));
+        self.sent += 1;
+        let (least_ns, most_ns) = RADIO_NS;
+        // Numbers that are spread evenly: multiples of the golden ratio.
+        let spread = self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let takes_ns = least_ns + spread % (most_ns - least_ns);
+        let one = &mut self.parties[party];
+        one.last_ns = (self.now_ns + takes_ns).max(one.last_ns + 1);
+        self.on_air.insert((one.last_ns, self.sent), message);
     }
 
     /// A known UE that was served goes idle again.
