@@ -41,6 +41,9 @@ pub enum BenchKind {
     /// gNB and UEs of `core`, which starts them
     #[command(hide = true)]
     CoreRan(CoreRanArgs),
+    /// The rule of a packet among many SDF filters: one by one, as the path finds it, by a classifier
+    #[command(after_help = include_str!("../help/filters.txt"))]
+    Filters(FiltersArgs),
     /// Runs that --history kept, one beside the other: what became slower
     #[command(after_help = include_str!("../help/compare.txt"))]
     Compare(CompareArgs),
@@ -70,6 +73,24 @@ pub struct ElasticArgs {
     /// CPUs of the two workers; otherwise the first two
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
     pub cpus: Vec<u16>,
+    /// How it is told, kept and compared
+    #[command(flatten)]
+    pub watch: WatchArgs,
+}
+
+/// `sluice bench filters`
+#[derive(Clone, Debug, Args)]
+pub struct FiltersArgs {
+    /// Repetitions; median, minimum and maximum are reported
+    #[arg(long, value_name = "N", default_value = "5",
+        value_parser = clap::value_parser!(u16).range(3..))]
+    pub reps: u16,
+    /// Length of one repetition in seconds
+    #[arg(long, value_name = "S", default_value = "0.02", value_parser = within(0.0001, 600.0, "seconds from 0.0001 to 600"))]
+    pub seconds: f64,
+    /// Measure only results with this in their names, such as exact or own
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub only: String,
     /// How it is told, kept and compared
     #[command(flatten)]
     pub watch: WatchArgs,
@@ -301,6 +322,18 @@ impl CoreArgs {
             ("storm_s", self.storm_s as f64),
         ];
         asked("core", &numbers, &[], (&[], ""))
+    }
+}
+
+impl FiltersArgs {
+    /// What makes figures comparable.
+    pub fn asked(&self) -> RunArguments {
+        asked(
+            "filters",
+            &[("seconds", self.seconds)],
+            &[],
+            (&[], &self.only),
+        )
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod args;
 pub mod elastic;
 pub mod machine;
+pub mod matching;
 pub mod path;
 pub mod pfcp;
 pub mod port;
@@ -28,6 +29,7 @@ pub fn run(args: &BenchArgs) -> Exit {
         BenchKind::Port(a) => watched(&a.watch, a.asked(), || port::run(a)),
         BenchKind::Elastic(a) => watched(&a.watch, a.asked(), || elastic::run(a)),
         BenchKind::Core(a) => watched(&a.watch, a.asked(), || registrations::run(a)),
+        BenchKind::Filters(a) => watched(&a.watch, a.asked(), || matching::run(a)),
         BenchKind::CoreRan(a) => registrations::run_ran(a),
         BenchKind::Peer(peer) => port::run_peer(peer),
         BenchKind::Compare(compare) => command::run(compare),
