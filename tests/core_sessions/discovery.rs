@@ -198,6 +198,8 @@ fn an_smf_that_did_not_answer_is_looked_for_anew() {
     establish(&mut world, 0, 2, &named("internet"));
     assert!(world.wait());
     assert!(world.ue(0).sessions().get(2).is_none());
+    let cause = Cause::INSUFFICIENT_RESOURCES_FOR_SLICE_AND_DNN;
+    assert_refused(&world, Some(cause), None);
     world.core.cut_off(&[]);
     establish(&mut world, 0, 3, &named("internet"));
     assert!(world.ue(0).sessions().get(3).is_some());

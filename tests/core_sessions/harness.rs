@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use sluice_control::core::Time;
 use sluice_core_smf::{NetworkConfig, Smf, UpfConfig};
+use sluice_n1::options::Settings;
 use sluice_n1::{Cause, SessionCause, SessionType};
 use sluice_n2::RanUeId;
 use sluice_n4::Instant;
@@ -214,10 +215,20 @@ impl world::Upf for RealUpf {
     }
 }
 
-pub fn smf_config() -> sluice_core_smf::Config {
-    let internet = NetworkConfig {
+/// What UEs are told in `internet`.
+pub fn settings() -> Settings {
+    Settings {
         servers_ipv4: vec![Ipv4Addr::new(198, 51, 100, 53)],
         servers_ipv6: vec!["2001:db8::53".parse().unwrap()],
+        p_cscfs_ipv4: vec![Ipv4Addr::new(198, 51, 100, 60)],
+        p_cscfs_ipv6: vec!["2001:db8::60".parse().unwrap()],
+        mtu_octets: Some(1_400),
+    }
+}
+
+pub fn smf_config() -> sluice_core_smf::Config {
+    let internet = NetworkConfig {
+        settings: settings(),
         charging_octets: Some(1_000),
         ..NetworkConfig::new(dnn("internet"))
     };

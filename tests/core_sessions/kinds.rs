@@ -45,8 +45,10 @@ fn sessions_are_of_the_type_that_is_asked_for_and_there() {
     assert_eq!(cut, (SessionType::Ipv4, Some(SessionCause::IPV4_ONLY)));
     establish(&mut world, 0, 6, &lab(SessionType::Ipv6));
     assert_refused(&world, None, Some(SessionCause::IPV4_ONLY));
-    establish(&mut world, 0, 6, &wanted(SessionType::Ethernet));
-    assert_refused(&world, None, Some(SessionCause::UNKNOWN_SESSION_TYPE));
+    for kind in [SessionType::Ethernet, SessionType::Unstructured] {
+        establish(&mut world, 0, 6, &wanted(kind));
+        assert_refused(&world, None, Some(SessionCause::UNKNOWN_SESSION_TYPE));
+    }
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Establishment, release, idle and back, deregistration: by the steps of TS 23.502.
 
-use std::net::Ipv4Addr;
-
 use sluice_n1::{RegistrationKind, SessionType, options};
 use sluice_n2::QosFlow;
 
@@ -59,11 +57,7 @@ fn a_phone_gets_a_session_and_its_packets_flow() {
         (slice(1), b"\x08internet".to_vec())
     );
     let told = options::read(&accept.options.unwrap());
-    let servers = vec![Ipv4Addr::new(198, 51, 100, 53)];
-    assert_eq!(
-        told,
-        (servers, vec!["2001:db8::53".parse().unwrap()], Some(1_400))
-    );
+    assert_eq!(told, settings());
     // The gNB's part.
     let gnb = radio(&world, 0, 5).unwrap();
     assert_eq!(gnb.request.ambr_bps, ambr);

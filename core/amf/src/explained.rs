@@ -129,6 +129,10 @@ pub(crate) fn by_cause(cause: n1::Cause) -> Reason {
             "session management does not answer, or has too much to do",
             "look at sluice ctl procedures and at the UPFs; the UE tries again",
         ),
+        n1::Cause::INSUFFICIENT_RESOURCES_FOR_SLICE => (
+            "session management of the slice has no room for another session",
+            "look at sluice ctl --core status and nfs; the UE tries again",
+        ),
         n1::Cause::PROTOCOL_ERROR => (
             "the UE asks for what is not supported, such as emergency registration",
             "none: see docs/operator/procedures.md",

@@ -141,8 +141,29 @@ fn slice(p: &Procedure, payload: &UplinkPayload) -> Option<Snssai> {
 
 fn by_problem(problem: Problem) -> Cause {
     match problem {
-        Problem::Overload | Problem::Timeout => Cause::INSUFFICIENT_RESOURCES_FOR_SLICE_AND_DNN,
+        // It has no room for any data network of the slice, or does not answer for this one.
+        Problem::Overload => Cause::INSUFFICIENT_RESOURCES_FOR_SLICE,
+        Problem::Timeout => Cause::INSUFFICIENT_RESOURCES_FOR_SLICE_AND_DNN,
         Problem::DnnNotSupported => Cause::DNN_NOT_SUPPORTED,
         _ => Cause::PAYLOAD_NOT_FORWARDED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// TS 24.501, 5.4.5.3.1.
+    #[test]
+    fn what_an_smf_cannot_do_has_its_cause() {
+        let causes = [
+            (Problem::Overload, Cause(69)),
+            (Problem::Timeout, Cause(67)),
+            (Problem::DnnNotSupported, Cause(91)),
+            (Problem::Protocol, Cause(90)),
+        ];
+        for (problem, cause) in causes {
+            assert_eq!(by_problem(problem), cause, "{problem:?}");
+        }
     }
 }

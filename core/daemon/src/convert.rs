@@ -61,9 +61,7 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_core_smf::
     let networks = sessions.networks.iter().map(|network| NetworkConfig {
         instance: network.instance.clone(),
         families: network.families,
-        servers_ipv4: network.servers_ipv4.clone(),
-        servers_ipv6: network.servers_ipv6.clone(),
-        mtu_octets: network.mtu_octets,
+        settings: network.settings.clone(),
         charging_octets: network.charging_octets,
         guaranteed_bps: network.guaranteed_bps,
         ..NetworkConfig::new(network.dnn.value)

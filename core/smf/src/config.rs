@@ -1,8 +1,9 @@
 //! What an operator tells an SMF.
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 
 use sluice_ids::{Dnn, Snssai, Tai};
+use sluice_n1::options::Settings;
 
 use crate::limits;
 
@@ -47,12 +48,8 @@ pub struct NetworkConfig {
     pub instance: String,
     /// Whether there are addresses for the types IPv4 and IPv6.
     pub families: [bool; 2],
-    /// Name servers.
-    pub servers_ipv4: Vec<Ipv4Addr>,
-    /// Name servers.
-    pub servers_ipv6: Vec<Ipv6Addr>,
-    /// Longest packet of a UE, octets.
-    pub mtu_octets: u16,
+    /// What UEs are told that ask for it: name servers, the IMS, and the longest packet.
+    pub settings: Settings,
     /// A charging record after each so many octets, and one at the end of a session; none for no
     /// records.
     pub charging_octets: Option<u64>,
@@ -67,10 +64,11 @@ impl NetworkConfig {
             dnn,
             instance: dnn.to_string(),
             families: [true; 2],
-            servers_ipv4: Vec::new(),
-            servers_ipv6: Vec::new(),
-            // 1500 less IPv6, UDP, GTP-U with a PDU Session Container (TS 29.281, 5.1).
-            mtu_octets: 1_400,
+            settings: Settings {
+                // 1500 less IPv6, UDP, GTP-U with a PDU Session Container (TS 29.281, 5.1).
+                mtu_octets: Some(1_400),
+                ..Settings::default()
+            },
             charging_octets: None,
             guaranteed_bps: None,
         }
@@ -80,7 +78,14 @@ impl NetworkConfig {
 impl Config {
     /// What is wrong with it.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        let is_mtu = |one: &NetworkConfig| one.mtu_octets >= 1_280;
+        let is_mtu =
+            |one: &NetworkConfig| one.settings.mtu_octets.is_none_or(|octets| octets >= 1_280);
+        let is_short = |one: &NetworkConfig| {
+            let told = &one.settings;
+            let ipv4 = [&told.servers_ipv4, &told.p_cscfs_ipv4];
+            let ipv6 = [&told.servers_ipv6, &told.p_cscfs_ipv6];
+            ipv4.iter().all(|all| all.len() <= 4) && ipv6.iter().all(|all| all.len() <= 4)
+        };
         let is_name = |text: &String| (1..=100).contains(&text.len());
         let checks = [
             (
@@ -105,10 +110,8 @@ impl Config {
                 "a Network Instance has 1 to 100 octets",
             ),
             (
-                self.networks
-                    .iter()
-                    .all(|one| one.servers_ipv4.len() <= 4 && one.servers_ipv6.len() <= 4),
-                "4 name servers of a family at the most",
+                self.networks.iter().all(is_short),
+                "4 name servers and 4 P-CSCFs of a family at the most",
             ),
             (
                 self.networks

@@ -453,12 +453,7 @@ fn accept(p: &Procedure, plan: &Plan, procedure: u8) -> (Container, Container) {
                 ambr: Ambr { down_bps, up_bps },
                 address: session.address,
                 slice: session.slice,
-                options: options::answer(
-                    &plan.options,
-                    &network.servers_ipv4,
-                    &network.servers_ipv6,
-                    network.mtu_octets,
-                ),
+                options: options::answer(&plan.options, &network.settings),
                 dnn: session.dnn.labels().to_vec(),
             },
         )))

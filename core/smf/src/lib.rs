@@ -51,6 +51,7 @@ use sluice_sbi::{
 
 pub use config::{Config, NetworkConfig, UpfConfig};
 pub use session::Usage;
+pub use sluice_n1::options::Settings;
 pub use state::{ChargingRecord, Counters};
 
 use n4::Answer;

@@ -4,12 +4,29 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 const HEAD: u8 = 0x80;
+const P_CSCF_IPV6: u16 = 0x0001;
 const DNS_IPV6: u16 = 0x0003;
+const P_CSCF_IPV4: u16 = 0x000c;
 const DNS_IPV4: u16 = 0x000d;
 const MTU: u16 = 0x0010;
 const IPCP: u16 = 0x8021;
 const PAP: u16 = 0xc023;
 const CHAP: u16 = 0xc223;
+
+/// What a data network has for UEs that ask for it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Settings {
+    /// Name servers.
+    pub servers_ipv4: Vec<Ipv4Addr>,
+    /// Name servers.
+    pub servers_ipv6: Vec<Ipv6Addr>,
+    /// Where a UE finds the IMS (TS 23.228, 5.1.1.1).
+    pub p_cscfs_ipv4: Vec<Ipv4Addr>,
+    /// Where a UE finds the IMS.
+    pub p_cscfs_ipv6: Vec<Ipv6Addr>,
+    /// Longest packet of a UE.
+    pub mtu_octets: Option<u16>,
+}
 
 /// Most containers that are read: what phones send is a dozen.
 const CONTAINERS: usize = 64;
@@ -40,12 +57,7 @@ fn put(octets: &mut Vec<u8>, id: u16, content: &[u8]) {
 }
 
 /// What is told of what was asked; none if that is nothing.
-pub fn answer(
-    asked: &[u8],
-    servers_ipv4: &[Ipv4Addr],
-    servers_ipv6: &[Ipv6Addr],
-    mtu_octets: u16,
-) -> Option<Vec<u8>> {
+pub fn answer(asked: &[u8], settings: &Settings) -> Option<Vec<u8>> {
     let mut octets = vec![HEAD];
     let mut told = Vec::new();
     for (id, content) in containers(asked) {
@@ -55,15 +67,28 @@ pub fn answer(
         }
         told.push((id, content));
         match id {
-            DNS_IPV4 => servers_ipv4
+            DNS_IPV4 | P_CSCF_IPV4 => {
+                let all = match id {
+                    DNS_IPV4 => &settings.servers_ipv4,
+                    _ => &settings.p_cscfs_ipv4,
+                };
+                all.iter()
+                    .for_each(|one| put(&mut octets, id, &one.octets()));
+            }
+            DNS_IPV6 | P_CSCF_IPV6 => {
+                let all = match id {
+                    DNS_IPV6 => &settings.servers_ipv6,
+                    _ => &settings.p_cscfs_ipv6,
+                };
+                all.iter()
+                    .for_each(|one| put(&mut octets, id, &one.octets()));
+            }
+            MTU => settings
+                .mtu_octets
                 .iter()
-                .for_each(|server| put(&mut octets, id, &server.octets())),
-            DNS_IPV6 => servers_ipv6
-                .iter()
-                .for_each(|server| put(&mut octets, id, &server.octets())),
-            MTU => put(&mut octets, id, &mtu_octets.to_be_bytes()),
+                .for_each(|mtu| put(&mut octets, id, &mtu.to_be_bytes())),
             IPCP => {
-                if let Some(answer) = answer_ipcp(content, servers_ipv4) {
+                if let Some(answer) = answer_ipcp(content, &settings.servers_ipv4) {
                     put(&mut octets, id, &answer);
                 }
             }
@@ -117,24 +142,31 @@ fn answer_ipcp(content: &[u8], servers: &[Ipv4Addr]) -> Option<Vec<u8>> {
     Some([&[code, *identifier, high, low], told].concat())
 }
 
-/// Name servers and the link's MTU, as a UE reads them.
-pub fn read(octets: &[u8]) -> (Vec<Ipv4Addr>, Vec<Ipv6Addr>, Option<u16>) {
-    let (mut ipv4, mut ipv6, mut mtu) = (Vec::new(), Vec::new(), None);
+/// What a UE is told; what cannot be read is left out.
+pub fn read(octets: &[u8]) -> Settings {
+    let mut told = Settings::default();
     for (id, content) in containers(octets) {
-        match (id, content.len()) {
-            (DNS_IPV4, 4) => ipv4.extend(content.first_chunk::<4>().map(|o| Ipv4Addr::from(*o))),
-            (DNS_IPV6, 16) => ipv6.extend(content.first_chunk::<16>().map(|o| Ipv6Addr::from(*o))),
-            (MTU, 2) => mtu = content.first_chunk::<2>().map(|o| u16::from_be_bytes(*o)),
+        let ipv4 = || <[u8; 4]>::try_from(content).ok().map(Ipv4Addr::from);
+        let ipv6 = || <[u8; 16]>::try_from(content).ok().map(Ipv6Addr::from);
+        match id {
+            DNS_IPV4 => told.servers_ipv4.extend(ipv4()),
+            DNS_IPV6 => told.servers_ipv6.extend(ipv6()),
+            P_CSCF_IPV4 => told.p_cscfs_ipv4.extend(ipv4()),
+            P_CSCF_IPV6 => told.p_cscfs_ipv6.extend(ipv6()),
+            MTU => {
+                let mtu = <[u8; 2]>::try_from(content).ok().map(u16::from_be_bytes);
+                told.mtu_octets = mtu.or(told.mtu_octets);
+            }
             _ => {}
         }
     }
-    (ipv4, ipv6, mtu)
+    told
 }
 
-/// What a UE asks for that wants name servers and the link's MTU.
+/// What a UE asks for that wants name servers, the IMS, and the link's MTU.
 pub fn ask() -> Vec<u8> {
     let mut octets = vec![HEAD];
-    for id in [DNS_IPV4, DNS_IPV6, MTU] {
+    for id in [P_CSCF_IPV6, DNS_IPV6, P_CSCF_IPV4, DNS_IPV4, MTU] {
         put(&mut octets, id, &[]);
     }
     octets
@@ -146,17 +178,41 @@ mod tests {
 
     const SERVERS: [Ipv4Addr; 2] = [Ipv4Addr::new(8, 8, 8, 8), Ipv4Addr::new(1, 1, 1, 1)];
 
+    fn settings() -> Settings {
+        Settings {
+            servers_ipv4: SERVERS.to_vec(),
+            servers_ipv6: vec!["2001:db8::53".parse().expect("an address")],
+            p_cscfs_ipv4: vec![Ipv4Addr::new(192, 0, 2, 60)],
+            p_cscfs_ipv6: vec!["2001:db8::60".parse().expect("an address")],
+            mtu_octets: Some(1400),
+        }
+    }
+
     #[test]
     fn what_is_asked_is_told_and_nothing_else() {
-        let server = "2001:db8::53".parse().expect("an address");
-        let told = answer(&ask(), &SERVERS, &[server], 1400).expect("an answer");
-        assert_eq!(read(&told), (SERVERS.to_vec(), vec![server], Some(1400)));
+        let told = answer(&ask(), &settings()).expect("an answer");
+        assert_eq!(read(&told), settings());
         let mtu = [HEAD, 0, 0x10, 0];
-        let told = answer(&mtu, &SERVERS, &[server], 1400).expect("an answer");
+        let told = answer(&mtu, &settings()).expect("an answer");
         assert_eq!(told, [HEAD, 0, 0x10, 2, 5, 0x78]);
-        assert_eq!(answer(&[HEAD, 0, 0x0a, 0], &SERVERS, &[], 1400), None);
-        assert_eq!(answer(&[], &SERVERS, &[], 1400), None);
-        assert_eq!(answer(&[HEAD, 0, 0x10, 9], &SERVERS, &[], 1400), None);
+        assert_eq!(answer(&[HEAD, 0, 0x0a, 0], &settings()), None);
+        assert_eq!(answer(&[], &settings()), None);
+        assert_eq!(answer(&[HEAD, 0, 0x10, 9], &settings()), None);
+    }
+
+    /// TS 24.008, 10.5.6.3: 0001H and 000CH.
+    #[test]
+    fn a_p_cscf_is_told_where_there_is_one() {
+        let asked = [HEAD, 0, 1, 0, 0, 0x0c, 0];
+        let told = answer(&asked, &settings()).expect("an answer");
+        let ipv6 = settings().p_cscfs_ipv6[0].octets();
+        let expected = [&[HEAD, 0, 1, 16][..], &ipv6, &[0, 0x0c, 4, 192, 0, 2, 60]];
+        assert_eq!(told, expected.concat());
+        let without = Settings {
+            servers_ipv4: SERVERS.to_vec(),
+            ..Settings::default()
+        };
+        assert_eq!(answer(&asked, &without), None);
     }
 
     #[test]
@@ -167,7 +223,7 @@ mod tests {
         put(&mut asked, PAP, &[1, 3, 0, 6, 0, 0]);
         put(&mut asked, CHAP, &[1, 4, 0, 4]);
         put(&mut asked, CHAP, &[2, 4, 0, 4]);
-        let told = answer(&asked, &SERVERS, &[], 1400).expect("an answer");
+        let told = answer(&asked, &settings()).expect("an answer");
         let told = containers(&told);
         let nak = [3, 7, 0, 16, 129, 6, 8, 8, 8, 8, 131, 6, 1, 1, 1, 1];
         assert_eq!(told[0], (IPCP, &nak[..]));

@@ -3,6 +3,7 @@
 use super::access::none_or;
 use super::kinds;
 use super::policies::PolicySection;
+use sluice_core_smf::Settings;
 use sluice_ids::{Dnn, Plmn, Snssai, Tac};
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{
@@ -198,12 +199,8 @@ pub struct DataNetwork {
     pub instance: String,
     /// Whether there are addresses of IPv4 and IPv6.
     pub families: [bool; 2],
-    /// Name servers.
-    pub servers_ipv4: Vec<Ipv4Addr>,
-    /// Name servers.
-    pub servers_ipv6: Vec<Ipv6Addr>,
-    /// Longest packet of a UE.
-    pub mtu_octets: u16,
+    /// What UEs are told that ask for it: name servers, the IMS, and the longest packet.
+    pub settings: Settings,
     /// A charging record after each so many octets, and one at the end of a session; none for no
     /// records.
     pub charging_octets: Option<u64>,
@@ -211,7 +208,7 @@ pub struct DataNetwork {
     pub guaranteed_bps: Option<(u64, u64)>,
 }
 
-/// Name servers of a family that a UE is told.
+/// Name servers, and P-CSCFs, of a family that a UE is told.
 const SERVERS_MAX: usize = 4;
 
 impl DataNetwork {
@@ -227,20 +224,8 @@ impl DataNetwork {
                 .report()
                 .problem(ipv6.line, key, what, "addresses of a family");
         }
-        let (mut servers_ipv4, mut servers_ipv6) = (Vec::new(), Vec::new());
-        for at in fields.list("dns", &name_server()) {
-            match at.value {
-                IpAddr::V4(server) => servers_ipv4.push(server),
-                IpAddr::V6(server) => servers_ipv6.push(server),
-            }
-            if servers_ipv4.len().max(servers_ipv6.len()) > SERVERS_MAX {
-                let key = fields.key("dns");
-                let what = "more than UEs are told";
-                let expected = "4 name servers of a family at the most";
-                fields.report().problem(at.line, key, what, expected);
-                break;
-            }
-        }
+        let (servers_ipv4, servers_ipv6) = servers(fields, "dns", "name servers");
+        let (p_cscfs_ipv4, p_cscfs_ipv6) = servers(fields, "p_cscf", "P-CSCFs");
         let mtu = fields.or("mtu", "1400", &number(1_280, 9_000, "octets"));
         let charging = none_or(number(1, u64::MAX, "octets"));
         let charging = fields.or("charging_octets", "none", &charging);
@@ -251,18 +236,46 @@ impl DataNetwork {
             dnn,
             instance: instance.map_or(name, |at| at.value),
             families: [ipv4.value, ipv6.value],
-            servers_ipv4,
-            servers_ipv6,
-            mtu_octets: mtu.value,
+            settings: Settings {
+                servers_ipv4,
+                servers_ipv6,
+                p_cscfs_ipv4,
+                p_cscfs_ipv6,
+                mtu_octets: Some(mtu.value),
+            },
             charging_octets: charging.value,
             guaranteed_bps,
         })
     }
 }
 
-fn name_server() -> Kind<IpAddr> {
+/// Servers that UEs are told, by family.
+fn servers(
+    fields: &mut Fields<'_, '_>,
+    key: &'static str,
+    what: &str,
+) -> (Vec<Ipv4Addr>, Vec<Ipv6Addr>) {
+    let (mut servers_ipv4, mut servers_ipv6) = (Vec::new(), Vec::new());
+    for at in fields.list(key, &server()) {
+        match at.value {
+            IpAddr::V4(server) => servers_ipv4.push(server),
+            IpAddr::V6(server) => servers_ipv6.push(server),
+        }
+        if servers_ipv4.len().max(servers_ipv6.len()) > SERVERS_MAX {
+            let key = fields.key(key);
+            let expected = format!("{SERVERS_MAX} {what} of a family at the most");
+            fields
+                .report()
+                .problem(at.line, key, "more than UEs are told", expected);
+            break;
+        }
+    }
+    (servers_ipv4, servers_ipv6)
+}
+
+fn server() -> Kind<IpAddr> {
     Kind::new(
-        "the IP address of a name server that UEs can reach",
+        "the IP address of a server that UEs can reach",
         |text| match ip().parse(text)? {
             IpAddr::V6(_) => dns_ipv6().parse(text).map(IpAddr::V6),
             IpAddr::V4(ipv4) => {

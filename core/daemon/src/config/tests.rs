@@ -243,8 +243,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "{name: internet}",
-        "{name: internet, dns: 127.0.0.1}",
-        "data_networks.dns: got '127.0.0.1'",
+        "{name: internet, dns: 127.0.0.1, p_cscf: ['::1']}",
+        "that UEs can reach\ncore.yaml:6: data_networks.p_cscf[0]: got '::1'",
     ),
     (
         "{name: internet}",

@@ -1,6 +1,6 @@
 //! N4 of an SMF against endpoints of UPFs: who is heard, whose sessions are whose, what is given up when.
 
-use sluice_ids::{Dnn, Snssai, Supi};
+use sluice_ids::{Dnn, Plmn, Snssai, Supi, Tac, Tai};
 use sluice_sbi::{Input, NetworkFunction, Now};
 use sluice_wire::pfcp::group::DownlinkDataReport;
 use sluice_wire::pfcp::value::ReportType;
@@ -28,7 +28,9 @@ struct Peer {
 impl Peer {
     fn new(host: u8, started: u32) -> Self {
         let at = SocketAddr::from(([127, 0, 0, host], 8805));
-        let config = sluice_n4::Config::new(NodeId::Ip(at.ip()), NtpTime(started));
+        let mut config = sluice_n4::Config::new(NodeId::Ip(at.ip()), NtpTime(started));
+        config.features =
+            sluice_n4::Features::of_up(UpFunctionFeatures::FTUP | UpFunctionFeatures::UEIP);
         Self {
             endpoint: Endpoint::new(Role::Up, config),
             at,
@@ -209,6 +211,39 @@ impl Net {
     fn orphans(&self) -> usize {
         self.smf.state.borrow().orphans.len()
     }
+}
+
+#[test]
+fn a_upf_is_chosen_by_data_network_slice_and_area_and_the_next_one_where_it_is_gone() {
+    let peers = [8, 9, 10, 11].map(|host| Peer::new(host, 0xe000_0000));
+    let mut net = Net::new(&[8, 9, 10, 11], peers.into());
+    let dnn = |name| Dnn::new(name).expect("a name");
+    let area = |tac| Tai {
+        plmn: Plmn::new("001", "01").expect("digits"),
+        tac: Tac([0, 0, tac]),
+    };
+    {
+        let upfs = &mut net.smf.state.borrow_mut().config.upfs;
+        upfs[0].networks = vec![dnn("ims")];
+        upfs[1].slices = vec![Snssai::new(2, None)];
+        upfs[2].areas = vec![area(7)];
+    }
+    let chosen = |net: &Net, name, sst, tac| {
+        let state = net.smf.state.borrow();
+        let upf = state.choose_upf(&dnn(name), &Snssai::new(sst, None), &area(tac), true);
+        upf.map(|(_, index)| index)
+    };
+    assert_eq!(chosen(&net, "ims", 1, 1), Some(0));
+    assert_eq!(chosen(&net, "internet", 2, 1), Some(1));
+    assert_eq!(chosen(&net, "internet", 1, 7), Some(2));
+    assert_eq!(chosen(&net, "internet", 1, 1), Some(3));
+    // It is silent, and the next one that serves the same is taken.
+    net.peers[1].is_silent = true;
+    net.pass(120_000);
+    assert_eq!(chosen(&net, "internet", 2, 1), Some(3));
+    // Of one that serves nothing of it nothing is taken.
+    net.smf.state.borrow_mut().config.upfs[3].networks = vec![dnn("lab")];
+    assert_eq!(chosen(&net, "internet", 1, 1), None);
 }
 
 #[test]
