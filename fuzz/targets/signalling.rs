@@ -2,7 +2,9 @@
 
 use sluice_n1::{Downlink, Envelope, SessionDownlink, SessionUplink, Uplink, options, transaction};
 use sluice_n2::notify::Notified;
-use sluice_n2::{FromAmf, FromRan, SetupRequest, SetupResponse, session};
+use sluice_n2::{
+    FromAmf, FromRan, ModifyConfirm, ModifyIndication, SetupRequest, SetupResponse, session,
+};
 
 /// Longest message that is taken.
 const LONGEST: usize = 8_192;
@@ -77,5 +79,10 @@ pub fn ngap_parse(data: &[u8]) {
     if let Some(notified) = Notified::decode(data) {
         assert!(notified.released.len() <= 64);
     }
+    if let Some(indication) = ModifyIndication::decode(data) {
+        let again = ModifyIndication::decode(&indication.encode());
+        assert_eq!(again, Some(indication));
+    }
+    let _ = ModifyConfirm::decode(data);
     let _ = session::read_setup_failure(data);
 }

@@ -137,6 +137,12 @@ fn tshark_has_no_complaint_of_sessions() {
     world.ue_mut(0).sessions_mut().set_data(0b1110);
     come_back(&mut world, 0);
     assert!(goes_up(&mut world, 0, 1));
+    // Packets of sessions are to come elsewhere, also of one that is not there.
+    let octets = world.gnb.move_sessions(at(&world, 0), &[1, 2, 9]).unwrap();
+    world.tell_amf(&octets);
+    world.run();
+    let results = world.gnb.take_confirms().pop().unwrap();
+    assert_eq!((results.done.len(), results.failed.len()), (2, 1));
     let nas = world.ue_mut(0).release(1);
     world.say(0, nas);
     let nas = world.ue_mut(0).deregister(false, true).unwrap();

@@ -16,6 +16,7 @@ mod counters;
 mod deregistration;
 mod discovered;
 mod explained;
+mod flow_mobility;
 mod handover;
 mod initial_context;
 mod keeping_away;
@@ -362,6 +363,11 @@ impl Amf {
             Some(Waiter::Session(ue, session, context, step)) => {
                 let state = &mut *self.state.borrow_mut();
                 state.updated(ue, (session, context), step, message);
+                true
+            }
+            Some(Waiter::Indication(ue, session, context)) => {
+                let state = &mut *self.state.borrow_mut();
+                state.flow_moved(ue, (session, context), message);
                 true
             }
             Some(Waiter::Nobody) | None => false,

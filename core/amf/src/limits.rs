@@ -22,6 +22,9 @@ pub const GNBS: usize = 1_000;
 /// Sessions of a UE: as many user planes as phones have. Identities are 1 to 15.
 pub const SESSIONS_OF_A_UE: usize = 8;
 
+/// Modify Indications of a gNB about one UE that SMFs have not answered: it sends one after the other (TS 38.413, 8.1).
+pub const INDICATIONS: usize = 4;
+
 /// Calls that wait; a UE has one, and so has each of its sessions that changes.
 pub const CALLS: usize = UES;
 

@@ -155,6 +155,9 @@ impl Amf {
             | FromRan::PduSessionNotify { .. }) => {
                 self.state.borrow_mut().of_sessions(ue, message);
             }
+            FromRan::PduSessionModifyIndication { sessions, .. } => {
+                self.state.borrow_mut().flows_move(ue, &sessions);
+            }
             FromRan::UeContextModificationResponse { .. } => {
                 self.ue_line(ue, name);
                 self.tell(ue, Event::Context(Ok(())));
@@ -447,6 +450,7 @@ fn ids_of(message: &FromRan) -> Option<(AmfUeId, RanUeId)> {
         | FromRan::PduSessionModifyResponse { ids, .. }
         | FromRan::PduSessionReleaseResponse { ids, .. }
         | FromRan::PduSessionNotify { ids, .. }
+        | FromRan::PduSessionModifyIndication { ids, .. }
         | FromRan::InitialContextSetupFailure { ids, .. }
         | FromRan::UeContextReleaseRequest { ids, .. }
         | FromRan::UeContextReleaseComplete { ids }

@@ -9,6 +9,7 @@ use sluice_sbi::{AssociationId, Instant, Key, TaskId};
 use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
 
 use crate::config::News;
+use crate::flow_mobility::Indication;
 use crate::kept::At;
 use crate::moving::{Handover, Held};
 
@@ -98,6 +99,8 @@ pub(crate) enum Waiter {
     /// A session of a UE, for which the answer is delivered if it is the same still: its number, the SMF's name
     /// of it, and the step of the call flow.
     Session(UeId, u8, u64, &'static str),
+    /// A gNB that has a session's packets come elsewhere: the session's number, and the SMF's name of it.
+    Indication(UeId, u8, u64),
 }
 
 /// What a procedure must undo if it does not come to its end.
@@ -146,6 +149,8 @@ pub(crate) struct Ue {
     pub unreachable_until: Option<Instant>,
     /// Its sessions by their identities.
     pub sessions: BTreeMap<u8, SmContext>,
+    /// What its gNB has asked for of them and SMFs have not answered.
+    pub indications: Vec<Indication>,
     /// When an idle UE counts as gone.
     pub gone_at: Option<Instant>,
     /// The procedure that is under way.

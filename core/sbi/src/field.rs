@@ -137,10 +137,12 @@ pub enum SmChange {
     HandoverComplete = 19,
     /// It does not go there after all, or without the session.
     HandoverCancelled = 20,
+    /// The gNB has the session's packets come to another of its nodes (PDU_RES_MOD_IND).
+    ModifyIndicated = 21,
 }
 
 impl SmChange {
-    /// Whether a handover is what changes: such a change does not wait for what UE and network have under
+    /// Whether a handover is what changes, or the gNB's end of the tunnel: such a change does not wait for what UE and network have under
     /// way about the session.
     pub fn is_handover(self) -> bool {
         self as u8 >= Self::PathSwitch as u8
@@ -187,6 +189,10 @@ pub enum N2Sm {
     HandoverRequest = 18,
     /// Forward its packets (HANDOVER_CMD).
     HandoverCommand = 19,
+    /// Its packets go where the gNB wants them (PDU_RES_MOD_CFM).
+    ModifyConfirmed = 20,
+    /// They go where they went (PDU_RES_MOD_IND_FAIL).
+    NotModified = 21,
 }
 
 /// Why a UE is not to be at an AMF any more (TS 29.503, 6.2.6.3.3).

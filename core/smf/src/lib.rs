@@ -11,6 +11,7 @@ mod config;
 mod ending;
 mod establishment;
 mod explained;
+mod flow_mobility;
 mod flow_rules;
 mod flows;
 mod kept;

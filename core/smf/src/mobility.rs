@@ -11,6 +11,7 @@ use sluice_sbi::{
 };
 use sluice_wire::pfcp::MessageType;
 
+use crate::flow_mobility;
 use crate::limits;
 use crate::n4::Answer;
 use crate::procedure::Procedure;
@@ -40,12 +41,13 @@ pub(crate) async fn run(p: Procedure, message: Message) {
         SmChange::HandoverRequired => required(&p, &update),
         SmChange::HandoverPrepared => prepared(&p, &update).await,
         SmChange::HandoverComplete => complete(&p).await,
+        SmChange::ModifyIndicated => flow_mobility::run(&p, &update).await,
         _ => cancelled(&p).await,
     };
     // It is over, or never began.
     let is_over = match update.change {
         SmChange::HandoverRequired => matches!(answer, Message::Failure(_)),
-        SmChange::HandoverPrepared => false,
+        SmChange::HandoverPrepared | SmChange::ModifyIndicated => false,
         _ => true,
     };
     p.with(|state| {
@@ -78,7 +80,7 @@ async fn path_switch(p: &Procedure, update: &UpdateSmContext) -> Message {
     // 3 and 4: N4 Session Modification; 5: End Marker
     let is_switched = match told {
         Some(told) => {
-            let is_switched = switch(p, "3", told.downlink).await;
+            let is_switched = switch(p, "3", told.downlink).await == Answer::Done;
             // What the gNB before did not have, this one was not asked for.
             let asked = p.with_session(|session| session.flows.at_gnb);
             let asked = asked.unwrap_or_default();
@@ -148,7 +150,7 @@ async fn complete(p: &Procedure) -> Message {
         return Problem::ContextNotFound.into();
     };
     // 10a and 10b: N4 Session Modification, with an End Marker for the source
-    let is_switched = switch(p, "10", target).await;
+    let is_switched = switch(p, "10", target).await == Answer::Done;
     let (asked, qfis) = p
         .with_session(|session| {
             let mobility = &mut session.mobility;
@@ -175,7 +177,7 @@ async fn cancelled(p: &Procedure) -> Message {
 
 /// N4 Session Modification: downlink packets go to another gNB. A UPF that has lost the session gets it
 /// again with that.
-async fn switch(p: &Procedure, step: &'static str, gnb: Tunnel) -> bool {
+pub(crate) async fn switch(p: &Procedure, step: &'static str, gnb: Tunnel) -> Answer {
     let known = p.with_session(|session| {
         session.upf?;
         // What comes in between, such as a UE that is idle, comes after this.
@@ -183,17 +185,17 @@ async fn switch(p: &Procedure, step: &'static str, gnb: Tunnel) -> bool {
         Some((before.is_some_and(|before| before != gnb), session.loss))
     });
     let Some((ends_another, loss)) = known.flatten() else {
-        return false;
+        return Answer::Nothing;
     };
     if loss == Loss::Restarted {
-        return true;
+        return Answer::Done;
     }
     let (access, n3) = access(p);
     let kind = MessageType::SESSION_MODIFICATION_REQUEST;
     let answer = p.ask_upf(step, kind, |w| {
         forwarding_rules::write_switch(w, gnb, ends_another, access.as_deref(), n3)
     });
-    answer.await == Answer::Done
+    answer.await
 }
 
 /// A session whose packets go nowhere: they wait.

@@ -8,9 +8,10 @@ use sluice_n1::{
 };
 use sluice_n2::notify::Notified;
 use sluice_n2::{
-    AmfUeId, Cause, Connection, FromAmf, FromRan, Gnb, InitialUeMessage, Location, NgSetupRequest,
-    NgSetupResponse, Paging, PagingCapability, PlmnSlices, RanUeId, SessionResults, SetupResponse,
-    SupportedArea, Tunnel, notify, session, xn_addresses_wanted,
+    AmfUeId, Cause, Connection, FromAmf, FromRan, Gnb, InitialUeMessage, Location,
+    ModifyIndication, NgSetupRequest, NgSetupResponse, Paging, PagingCapability, PlmnSlices,
+    RanUeId, SessionResults, SetupResponse, SupportedArea, Tunnel, notify, session,
+    xn_addresses_wanted,
 };
 use sluice_security::SecurityCapability;
 
@@ -118,11 +119,24 @@ fn notices(gnb: Gnb, tai: Tai) -> Vec<FromRan> {
         unfulfilled: vec![3],
         fulfilled: Vec::new(),
     };
+    let tunnel = |teid| Tunnel {
+        ipv4: Some([192, 0, 2, 1].into()),
+        ipv6: None,
+        teid,
+    };
+    let indication = ModifyIndication {
+        first: (tunnel(7), vec![1]),
+        others: vec![(tunnel(8), vec![2])],
+    };
     vec![
         FromRan::PduSessionNotify {
             ids: IDS,
             sessions: vec![(5, notified.encode())],
             released: vec![(6, notify::notify_released(Cause::RADIO_LOST))],
+        },
+        FromRan::PduSessionModifyIndication {
+            ids: IDS,
+            sessions: vec![(5, indication.encode())],
         },
         FromRan::ConfigurationTransfer {
             target: Some(gnb),

@@ -42,6 +42,10 @@ impl Cause {
     pub const INTERACTION: Self = Self::RadioNetwork(25);
     /// A PDU session that nobody knows.
     pub const UNKNOWN_SESSION: Self = Self::RadioNetwork(26);
+    /// A QoS flow that the session does not have.
+    pub const UNKNOWN_FLOW: Self = Self::RadioNetwork(27);
+    /// A PDU session that is named twice.
+    pub const SESSION_TWICE: Self = Self::RadioNetwork(28);
     /// The UE leaves by N2.
     pub const N2_HANDOVER_TRIGGERED: Self = Self::RadioNetwork(31);
     /// The UE leaves by Xn.
@@ -82,6 +86,8 @@ impl Cause {
     pub const FALSELY_CONSTRUCTED: Self = Self::Protocol(5);
     /// Too much to do.
     pub const CONTROL_PROCESSING_OVERLOAD: Self = Self::Misc(0);
+    /// The user plane has no room, or cannot do it.
+    pub const NO_USER_PLANE_RESOURCES: Self = Self::Misc(1);
     /// None of the PLMNs is served here.
     pub const UNKNOWN_PLMN: Self = Self::Misc(4);
     /// Anything else.

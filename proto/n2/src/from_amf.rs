@@ -9,8 +9,10 @@ use crate::cause::Cause;
 use crate::configuration::{self, ContextModification, Overload};
 use crate::configuration_transfer;
 use crate::faulty::{self, Faulty};
+use crate::from_ran::SessionResults;
 use crate::handover::HandoverFromAmf;
 use crate::handover_of_amf as handover;
+use crate::modify_indication;
 use crate::paging::{self, Paging};
 use crate::session::{self, SessionSetup, Transfers};
 use crate::sessions_modified::{self, SessionModification};
@@ -50,6 +52,13 @@ pub enum FromAmf {
         ids: (AmfUeId, RanUeId),
         /// At least one.
         sessions: Vec<SessionModification>,
+    },
+    /// 9.2.1.9
+    PduSessionModifyConfirm {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// Sessions, each with a [`ModifyConfirm`](crate::ModifyConfirm), and those that stay as they were, with why.
+        sessions: SessionResults,
     },
     /// 9.2.1.3
     PduSessionReleaseCommand {
@@ -182,6 +191,7 @@ impl FromAmf {
             Self::InitialContextSetupRequest(_) => "Initial Context Setup Request",
             Self::PduSessionSetupRequest { .. } => "PDU Session Resource Setup Request",
             Self::PduSessionModifyRequest { .. } => "PDU Session Resource Modify Request",
+            Self::PduSessionModifyConfirm { .. } => "PDU Session Resource Modify Confirm",
             Self::PduSessionReleaseCommand { .. } => "PDU Session Resource Release Command",
             Self::UeContextReleaseCommand { .. } => "UE Context Release Command",
             Self::UeContextModificationRequest(_) => "UE Context Modification Request",
@@ -232,6 +242,9 @@ fn write(message: &FromAmf) -> Result<NGAP_PDU, Error> {
         }
         FromAmf::PduSessionModifyRequest { ids, sessions } => {
             sessions_modified::write_request(*ids, sessions)
+        }
+        FromAmf::PduSessionModifyConfirm { ids, sessions } => {
+            modify_indication::write_confirm(*ids, sessions)
         }
         FromAmf::UeContextReleaseCommand { amf, ran, cause } => write_release(*amf, *ran, *cause),
         FromAmf::UeContextModificationRequest(m) => configuration::write_modification(m),
@@ -489,6 +502,9 @@ fn read_others(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             })
         }
         Kind::Initiating_PDUSessionResourceModify => Some(sessions_modified::read_request(pdu)?),
+        Kind::Successful_PDUSessionResourceModifyIndication => {
+            Some(modify_indication::read_confirm(pdu)?)
+        }
         Kind::Initiating_PDUSessionResourceRelease => {
             extract_ngap_ies!(pdu, PDUSessionResourceReleaseCommand,
                 req amf: u64 = AMF_UE_NGAP_ID(id),

@@ -79,6 +79,13 @@ pub enum FromRan {
         /// Sessions that the gNB has released, each with why.
         released: Transfers,
     },
+    /// 9.2.1.8
+    PduSessionModifyIndication {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// At least one, each with a [`ModifyIndication`](crate::ModifyIndication).
+        sessions: Transfers,
+    },
     /// 9.2.2.3
     InitialContextSetupFailure {
         /// Both names of the connection.
@@ -240,6 +247,7 @@ impl FromRan {
             Self::PduSessionModifyResponse { .. } => "PDU Session Resource Modify Response",
             Self::PduSessionReleaseResponse { .. } => "PDU Session Resource Release Response",
             Self::PduSessionNotify { .. } => "PDU Session Resource Notify",
+            Self::PduSessionModifyIndication { .. } => "PDU Session Resource Modify Indication",
             Self::ConfigurationTransfer { .. } => "Uplink RAN Configuration Transfer",
             Self::InitialContextSetupFailure { .. } => "Initial Context Setup Failure",
             Self::UeContextReleaseRequest { .. } => "UE Context Release Request",

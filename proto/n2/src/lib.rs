@@ -18,6 +18,7 @@ mod handover;
 mod handover_of_amf;
 mod handover_of_ran;
 pub mod handover_transfer;
+pub mod modify_indication;
 pub mod notify;
 mod paging;
 mod procedures;
@@ -39,6 +40,7 @@ pub use handover::{
     HandoverRequired, PathSwitchRequest, PathSwitchRequestAcknowledge,
 };
 pub use handover_transfer::{Admitted, PathSwitch, RanStatus};
+pub use modify_indication::{ModifyConfirm, ModifyIndication};
 pub use paging::{Paging, PagingCapability};
 pub use procedures::{PROCEDURES, Procedure, Side};
 pub use qos_flow::{FlowRates, ModifyRequest, ModifyResponse, QosFlow};

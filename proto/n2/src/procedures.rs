@@ -86,7 +86,7 @@ pub const PROCEDURES: &[Procedure] = &[
         "PDU Session Resource Modify Indication",
         "8.2.5",
         Side::Gnb,
-        false,
+        true,
     ),
     of(28, "PDU Session Resource Release", "8.2.2", Side::Amf, true),
     of(29, "PDU Session Resource Setup", "8.2.1", Side::Amf, true),

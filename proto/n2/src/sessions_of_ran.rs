@@ -4,6 +4,7 @@ use oxirush_ngap::ngap::{NGAP_PDU, NgapPduKind as Kind};
 use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
 
 use crate::from_ran::{FromRan, SessionResults};
+use crate::modify_indication;
 use crate::notify;
 use crate::session::{self, Transfers};
 use crate::sessions_modified;
@@ -43,6 +44,7 @@ pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
             })
         }
         Kind::Initiating_PDUSessionResourceNotify => Some(notify::read(pdu)?),
+        Kind::Initiating_PDUSessionResourceModifyIndication => Some(modify_indication::read(pdu)?),
         _ => None,
     })
 }
@@ -117,6 +119,9 @@ pub(crate) fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
             sessions,
             released,
         } => notify::write(*ids, sessions, released),
+        FromRan::PduSessionModifyIndication { ids, sessions } => {
+            modify_indication::write(*ids, sessions)
+        }
         FromRan::PduSessionReleaseResponse { ids, sessions } => build_ngap!(
             SuccessfulOutcome,
             PDUSessionResourceRelease,

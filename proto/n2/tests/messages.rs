@@ -143,6 +143,10 @@ fn sessions_from_ran() -> Vec<FromRan> {
             sessions: vec![(5, notified().encode())],
             released: vec![(6, notify::notify_released(Cause::RADIO_LOST))],
         },
+        FromRan::PduSessionModifyIndication {
+            ids,
+            sessions: vec![(5, vec![1, 2, 3]), (6, vec![4])],
+        },
         FromRan::ConfigurationTransfer {
             target: Some(setup().gnb),
             transfer: xn_wanted(),
@@ -172,6 +176,13 @@ fn sessions_from_amf() -> Vec<FromAmf> {
             ids: IDS,
             ambr_bps: None,
             sessions: vec![session_setup(None)],
+        },
+        FromAmf::PduSessionModifyConfirm {
+            ids: IDS,
+            sessions: SessionResults {
+                done: vec![(5, vec![1, 2, 3])],
+                failed: vec![(6, vec![4])],
+            },
         },
         FromAmf::PduSessionReleaseCommand {
             ids: IDS,

@@ -123,7 +123,9 @@ fn ues_get_sessions_by_n1_and_n2_talk_and_come_back_when_they_have_data() {
   - run: {{namespace: {}, command: 'for n in 2 3 4 5 6 7 8 9; do ping -q -c 2 -W 5 10.60.0.$n & done; wait', timeout: 30s}}
   - check: {{connected: 4, attached: 8, services: 1, pagings: at least 1}}
   - ping: {{to: '{SERVER6}', wait: 5s}}
-  - check: {{ping_lost: 0, error_indications: 0, error_indications_sent: 0}}
+  - move_tunnels: {{ues: 1-2}}
+  - ping: {{to: {SERVER}, wait: 5s}}
+  - check: {{ping_lost: 0, attached: 8, error_indications: 0, error_indications_sent: 0, failures: 0}}
   - release: {{ues: 3, session: 2}}
   - check: {{sessions: 7, attached: 7, releases: 1}}
   - detach: {{ues: 4}}

@@ -33,6 +33,8 @@ pub(crate) struct UeContext {
     pub amf: Option<AmfUeId>,
     pub context: Option<InitialContext>,
     pub sessions: BTreeMap<u8, RadioSession>,
+    /// Where packets came that are to come elsewhere, until the AMF has answered.
+    pub moving: BTreeMap<u8, Tunnel>,
     pub mobility: Mobility,
 }
 
@@ -86,6 +88,7 @@ pub struct Gnb {
     pub(crate) commanded: Vec<RanUeId>,
     pub(crate) answers: Vec<HandoverAnswer>,
     pub(crate) transfers: Vec<Vec<u8>>,
+    pub(crate) confirms: Vec<SessionResults>,
     /// Its address for tunnels.
     pub address: IpAddr,
     /// The TEID of its next tunnel; they count up.
@@ -126,6 +129,7 @@ impl Gnb {
             commanded: Vec::new(),
             answers: Vec::new(),
             transfers: Vec::new(),
+            confirms: Vec::new(),
             address: Ipv4Addr::new(192, 0, 2, 51).into(),
             next_teid: 1,
             radio_capability: None,
@@ -324,6 +328,9 @@ impl Gnb {
             }
             FromAmf::PduSessionModifyRequest { ids, sessions } => {
                 (Some(ids.1), self.modify_sessions(ids, sessions))
+            }
+            FromAmf::PduSessionModifyConfirm { ids, sessions } => {
+                (Some(ids.1), self.moved(ids, sessions))
             }
             FromAmf::PduSessionReleaseCommand { ids, nas, sessions } => {
                 (Some(ids.1), self.release_sessions(ids, nas, &sessions))

@@ -1,10 +1,16 @@
-//! What an emulated gNB says when nobody has asked: flows and sessions that it takes away (TS 38.413, 8.2.4), and what
-//! it tells other gNBs by way of the AMF (8.8).
+//! What an emulated gNB says when nobody has asked: flows and sessions that it takes away (TS 38.413, 8.2.4), or whose
+//! packets it has come elsewhere (8.2.5), and what it tells other gNBs by way of the AMF (8.8).
 
 use sluice_n2::notify::{self, Notified};
-use sluice_n2::{Cause, FromRan, RanUeId, xn_addresses_wanted};
+use sluice_n2::{
+    AmfUeId, Cause, FromRan, ModifyConfirm, ModifyIndication, RanUeId, SessionResults, Transfers,
+    xn_addresses_wanted,
+};
 
-use crate::gnb::Gnb;
+use crate::gnb::{FromGnb, Gnb};
+
+/// Confirmations that are kept.
+const CONFIRMS: usize = 64;
 
 impl Gnb {
     /// It has these flows of a session no more, and not the session where these were all; none of a UE or session
@@ -41,6 +47,70 @@ impl Gnb {
             released: vec![(session, notify::notify_released(Cause::RADIO_LOST))],
         };
         Some(message.encode())
+    }
+
+    /// It has the packets of all flows of these sessions come to other ends of tunnels, where it takes them from now on;
+    /// none of a UE that is not here.
+    pub fn move_sessions(&mut self, ran: RanUeId, sessions: &[u8]) -> Option<Vec<u8>> {
+        let mut transfers = Transfers::new();
+        for session in sessions {
+            let tunnel = self.new_tunnel();
+            let ue = self.ues.get_mut(&ran)?;
+            // Of one that is not here the AMF is told all the same.
+            let mut qfis = vec![1];
+            if let Some(known) = ue.sessions.get_mut(session) {
+                qfis = known.request.flows.iter().map(|flow| flow.qfi).collect();
+                let before = std::mem::replace(&mut known.downlink, tunnel);
+                ue.moving.insert(*session, before);
+            }
+            let indication = ModifyIndication {
+                first: (tunnel, qfis),
+                others: Vec::new(),
+            };
+            transfers.push((*session, indication.encode()));
+        }
+        let ids = (self.ues.get(&ran)?.amf?, ran);
+        let sessions = transfers;
+        Some(FromRan::PduSessionModifyIndication { ids, sessions }.encode())
+    }
+
+    /// The AMF has answered: packets come there, or where they came.
+    pub(crate) fn moved(
+        &mut self,
+        ids: (AmfUeId, RanUeId),
+        sessions: SessionResults,
+    ) -> Vec<FromGnb> {
+        let Some(ue) = self.ues.get_mut(&ids.1) else {
+            return self.unknown(ids);
+        };
+        for (session, _) in &sessions.failed {
+            let before = ue.moving.remove(session);
+            if let (Some(before), Some(known)) = (before, ue.sessions.get_mut(session)) {
+                known.downlink = before;
+            }
+        }
+        for (session, transfer) in &sessions.done {
+            ue.moving.remove(session);
+            let confirm = ModifyConfirm::decode(transfer);
+            if let (Some(confirm), Some(known)) = (confirm, ue.sessions.get_mut(session)) {
+                known.request.uplink = confirm.uplink;
+            }
+        }
+        if self.confirms.len() >= CONFIRMS {
+            self.confirms.remove(0);
+        }
+        self.confirms.push(sessions);
+        Vec::new()
+    }
+
+    /// Whether packets of a UE are to come elsewhere, and the AMF has not answered.
+    pub(crate) fn is_moving(&self, ran: RanUeId) -> bool {
+        self.ues.get(&ran).is_some_and(|ue| !ue.moving.is_empty())
+    }
+
+    /// What the AMF has confirmed and refused of that since this was asked last.
+    pub fn take_confirms(&mut self) -> Vec<SessionResults> {
+        std::mem::take(&mut self.confirms)
     }
 
     /// It asks another gNB for its addresses of Xn.

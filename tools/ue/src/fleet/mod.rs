@@ -6,6 +6,7 @@
 
 mod handover;
 mod task;
+mod tunnels;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -236,6 +237,7 @@ impl Fleet {
                 FromGnb::Released(ran) => self.released(now_ns, (gnb, ran), false),
             }
         }
+        self.follow_tunnels(now_ns, gnb, about);
         self.follow_handovers(now_ns, gnb, about);
     }
 

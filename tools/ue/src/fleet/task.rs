@@ -26,6 +26,8 @@ pub enum Procedure {
     PathSwitch(usize),
     /// 4.9.1.3: to the gNB of this index, by the AMF.
     Handover(usize),
+    /// 4.14.1: packets of all sessions come to other tunnels of the gNB.
+    MoveTunnels,
     /// 4.2.2.3.2
     Deregister {
         /// The UE does not wait for an answer.
@@ -45,6 +47,7 @@ impl Procedure {
             Self::Idle => "AN release",
             Self::PathSwitch(_) => "path switch",
             Self::Handover(_) => "handover",
+            Self::MoveTunnels => "QoS flow mobility",
             Self::Deregister { .. } => "deregistration",
         }
     }
@@ -136,6 +139,7 @@ impl Fleet {
             Procedure::Idle => self.go_idle(index),
             Procedure::PathSwitch(to) => self.switch_path(now_ns, index, to),
             Procedure::Handover(to) => self.ask_handover(now_ns, index, to),
+            Procedure::MoveTunnels => self.move_tunnels(now_ns, index),
             Procedure::Deregister { switch_off } => self.deregister(index, switch_off),
         };
         match asked {
@@ -285,6 +289,7 @@ impl Fleet {
             Procedure::Service => phone.ue.services() > task.services,
             Procedure::Idle => phone.at.is_none(),
             Procedure::PathSwitch(to) | Procedure::Handover(to) => self.is_at(index, to),
+            Procedure::MoveTunnels => phone.at.is_some() && !self.are_tunnels_moving(index),
             Procedure::Deregister { switch_off } => {
                 phone.ue.state() == UeState::Deregistered && !(switch_off && phone.at.is_some())
             }

@@ -159,6 +159,8 @@ pub enum SignalKind {
     Idle,
     /// They come back by a service request.
     Service,
+    /// Their gNB has their packets come to other tunnels.
+    MoveTunnels,
     /// They go to another gNB; `None`: the one after theirs.
     HandOver(By, Option<usize>),
     /// They deregister.
@@ -187,6 +189,7 @@ impl SignalKind {
             Self::Release(_) => "release sessions",
             Self::Idle => "become idle",
             Self::Service => "come back by service request",
+            Self::MoveTunnels => "have other tunnels at their gNB",
             Self::HandOver(By::Xn, _) => "go to another gNB by Xn",
             Self::HandOver(By::N2, _) => "go to another gNB by N2",
             Self::Deregister { .. } => "deregister",
@@ -433,6 +436,10 @@ impl ActionReader<'_> {
 
     pub(super) fn service(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
         Some(self.signal(f, SignalKind::Service))
+    }
+
+    pub(super) fn move_tunnels(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        Some(self.signal(f, SignalKind::MoveTunnels))
     }
 
     pub(super) fn deregister(&self, f: &mut Fields<'_, '_>) -> Option<Act> {

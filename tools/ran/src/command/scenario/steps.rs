@@ -96,7 +96,7 @@ pub enum Since {
 }
 
 /// Keys that say what a step does.
-const ACTIONS: [&str; 22] = [
+const ACTIONS: [&str; 23] = [
     "attach",
     "detach",
     "handover",
@@ -112,6 +112,7 @@ const ACTIONS: [&str; 22] = [
     "release",
     "idle",
     "service",
+    "move_tunnels",
     "deregister",
     "cycle",
     "misbehave",
@@ -144,6 +145,7 @@ impl Step {
             f.optional_section("release", |f| stage.release(f)),
             f.optional_section("idle", |f| stage.idle(f)),
             f.optional_section("service", |f| stage.service(f)),
+            f.optional_section("move_tunnels", |f| stage.move_tunnels(f)),
             f.optional_section("deregister", |f| stage.deregister(f)),
             f.optional_section("cycle", |f| stage.cycle(f)),
             f.optional_section("misbehave", |f| stage.misbehave(f)),

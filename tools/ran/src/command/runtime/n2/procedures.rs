@@ -111,6 +111,7 @@ impl Runtime {
             SignalKind::Release(None) => there.map(Procedure::Release).collect(),
             SignalKind::Idle => [Procedure::Idle].into(),
             SignalKind::Service => [Procedure::Service].into(),
+            SignalKind::MoveTunnels => [Procedure::MoveTunnels].into(),
             SignalKind::HandOver(by, to) => {
                 // The next of those with an AMF, or one by its name.
                 let next = |at: usize| (at + 1) % n2.links.len().max(1);

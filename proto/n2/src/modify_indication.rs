@@ -1,0 +1,240 @@
+//! PDU Session Resource Modify Indication (TS 38.413, 8.2.5): a gNB has downlink packets of sessions come to another end of
+//! a tunnel, such as that of a node that serves the UE beside it.
+
+use oxirush_ngap::ngap::{self, NGAP_PDU, decode_open_type};
+use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
+
+use crate::cause::Cause;
+use crate::from_amf::FromAmf;
+use crate::from_ran::{FromRan, SessionResults};
+use crate::qos_flow;
+use crate::session::{Transfers, Tunnel, lists, written};
+use crate::value::{AmfUeId, RanUeId};
+
+/// PDU Session Resource Modify Indication Transfer (9.3.4.6).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModifyIndication {
+    /// Where packets of these flows go from now on.
+    pub first: (Tunnel, Vec<u8>),
+    /// Where those of further flows go, where these are apart from the first.
+    pub others: Vec<(Tunnel, Vec<u8>)>,
+}
+
+/// PDU Session Resource Modify Confirm Transfer (9.3.4.7).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModifyConfirm {
+    /// Flows whose packets go there.
+    pub qfis: Vec<u8>,
+    /// The UPF's endpoint.
+    pub uplink: Tunnel,
+    /// Flows that the session does not have.
+    pub failed: Vec<u8>,
+}
+
+fn per_tunnel((tunnel, qfis): &(Tunnel, Vec<u8>)) -> ngap::QosFlowPerTNLInformation<'static> {
+    let flow = |qfi: &u8| {
+        ngap::AssociatedQosFlowItem::new(ngap::QosFlowIdentifier((*qfi).into()), None, None)
+    };
+    let flows = ngap::AssociatedQosFlowList(qfis.iter().map(flow).collect());
+    ngap::QosFlowPerTNLInformation::new(tunnel.write(), flows, None)
+}
+
+fn read_per_tunnel(value: &ngap::QosFlowPerTNLInformation<'_>) -> Option<(Tunnel, Vec<u8>)> {
+    let flows = value.associated_qos_flow_list.0.iter();
+    Some((
+        Tunnel::read(&value.up_transport_layer_information)?,
+        flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
+    ))
+}
+
+impl ModifyIndication {
+    /// The octets.
+    pub fn encode(&self) -> Vec<u8> {
+        let item = |one| ngap::QosFlowPerTNLInformationItem::new(per_tunnel(one), None);
+        let others = ngap::QosFlowPerTNLInformationList(self.others.iter().map(item).collect());
+        written(&ngap::PDUSessionResourceModifyIndicationTransfer::new(
+            per_tunnel(&self.first),
+            Some(others).filter(|others| !others.0.is_empty()),
+            None,
+        ))
+    }
+
+    /// Where packets of all its flows go, if that is one place.
+    pub fn as_one(&self) -> Option<(Tunnel, Vec<u8>)> {
+        let (tunnel, mut qfis) = self.first.clone();
+        for (other, more) in &self.others {
+            if *other != tunnel {
+                return None;
+            }
+            qfis.extend(more);
+        }
+        Some((tunnel, qfis))
+    }
+
+    /// Of octets; none if they are none, or name an end that is no tunnel.
+    pub fn decode(octets: &[u8]) -> Option<Self> {
+        let transfer: ngap::PDUSessionResourceModifyIndicationTransfer<'_> =
+            decode_open_type(octets).ok()?;
+        let others = transfer.additional_dl_qos_flow_per_tnl_information.iter();
+        let others = others.flat_map(|list| &list.0);
+        let others = others.map(|one| read_per_tunnel(&one.qos_flow_per_tnl_information));
+        Some(Self {
+            first: read_per_tunnel(&transfer.dl_qos_flow_per_tnl_information)?,
+            others: others.collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl ModifyConfirm {
+    /// The octets.
+    pub fn encode(&self) -> Vec<u8> {
+        let flow = |qfi: &u8| {
+            ngap::QosFlowModifyConfirmItem::new(ngap::QosFlowIdentifier((*qfi).into()), None)
+        };
+        written(&ngap::PDUSessionResourceModifyConfirmTransfer::new(
+            ngap::QosFlowModifyConfirmList(self.qfis.iter().map(flow).collect()),
+            self.uplink.write(),
+            None,
+            qos_flow::with_cause(&self.failed, || Cause::UNKNOWN_FLOW),
+            None,
+        ))
+    }
+
+    /// Of octets; none if they are none, or have no tunnel.
+    pub fn decode(octets: &[u8]) -> Option<Self> {
+        let transfer: ngap::PDUSessionResourceModifyConfirmTransfer<'_> =
+            decode_open_type(octets).ok()?;
+        let flows = transfer.qos_flow_modify_confirm_list.0.iter();
+        Some(Self {
+            qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
+            uplink: Tunnel::read(&transfer.ul_ngu_up_tnl_information)?,
+            failed: qos_flow::read_with_cause(transfer.qos_flow_failed_to_modify_list.as_ref()),
+        })
+    }
+}
+
+/// PDU Session Resource Modify Indication Unsuccessful Transfer (9.3.4.22): packets go where they went.
+pub fn unsuccessful(why: Cause) -> Vec<u8> {
+    written(&ngap::PDUSessionResourceModifyIndicationUnsuccessfulTransfer::new(why.write(), None))
+}
+
+/// Why, as far as it can be read.
+pub fn read_unsuccessful(octets: &[u8]) -> Cause {
+    decode_open_type::<ngap::PDUSessionResourceModifyIndicationUnsuccessfulTransfer>(octets)
+        .map_or(Cause::Unknown, |transfer| Cause::read(&transfer.cause))
+}
+
+lists! {
+    indicated, read_indicated: PDUSessionResourceModifyListModInd
+        of PDUSessionResourceModifyItemModInd, pdu_session_resource_modify_indication_transfer;
+    confirmed, read_confirmed: PDUSessionResourceModifyListModCfm
+        of PDUSessionResourceModifyItemModCfm, pdu_session_resource_modify_confirm_transfer;
+    failed, read_failed: PDUSessionResourceFailedToModifyListModCfm
+        of PDUSessionResourceFailedToModifyItemModCfm,
+        pdu_session_resource_modify_indication_unsuccessful_transfer;
+}
+
+pub(crate) fn read(pdu: &NGAP_PDU) -> Result<FromRan, Error> {
+    extract_ngap_ies!(pdu, PDUSessionResourceModifyIndication,
+        req amf: u64 = AMF_UE_NGAP_ID(id),
+        req ran: u32 = RAN_UE_NGAP_ID(id),
+        req sessions: Transfers =
+            PDUSessionResourceModifyListModInd(list) => read_indicated(&list),
+    );
+    Ok(FromRan::PduSessionModifyIndication {
+        ids: (AmfUeId(amf), RanUeId(ran)),
+        sessions,
+    })
+}
+
+pub(crate) fn write(ids: (AmfUeId, RanUeId), sessions: &Transfers) -> Result<NGAP_PDU, Error> {
+    build_ngap!(
+        InitiatingMessage,
+        PDUSessionResourceModifyIndication,
+        PDUSessionResourceModifyIndication,
+        AMF_UE_NGAP_ID(ids.0.0),
+        RAN_UE_NGAP_ID(ids.1.0),
+        PDUSessionResourceModifyListModInd(indicated(sessions)),
+    )
+}
+
+pub(crate) fn read_confirm(pdu: &NGAP_PDU) -> Result<FromAmf, Error> {
+    extract_ngap_ies!(pdu, PDUSessionResourceModifyConfirm,
+        req amf: u64 = AMF_UE_NGAP_ID(id),
+        req ran: u32 = RAN_UE_NGAP_ID(id),
+        lax done: Transfers = PDUSessionResourceModifyListModCfm(list) => read_confirmed(&list),
+        lax failed: Transfers =
+            PDUSessionResourceFailedToModifyListModCfm(list) => read_failed(&list),
+    );
+    Ok(FromAmf::PduSessionModifyConfirm {
+        ids: (AmfUeId(amf), RanUeId(ran)),
+        sessions: SessionResults {
+            done: done.unwrap_or_default(),
+            failed: failed.unwrap_or_default(),
+        },
+    })
+}
+
+pub(crate) fn write_confirm(
+    ids: (AmfUeId, RanUeId),
+    sessions: &SessionResults,
+) -> Result<NGAP_PDU, Error> {
+    let mut pdu = build_ngap!(
+        SuccessfulOutcome,
+        PDUSessionResourceModifyIndication,
+        PDUSessionResourceModifyConfirm,
+        AMF_UE_NGAP_ID(ids.0.0),
+        RAN_UE_NGAP_ID(ids.1.0),
+    )?;
+    let mut ies = pdu.protocol_ies()?.into_owned();
+    if !sessions.done.is_empty() {
+        ies.0.push(build_ngap_ie!(
+            PDUSessionResourceModifyConfirm,
+            PDUSessionResourceModifyListModCfm(confirmed(&sessions.done))
+        )?);
+    }
+    if !sessions.failed.is_empty() {
+        ies.0.push(build_ngap_ie!(
+            PDUSessionResourceModifyConfirm,
+            PDUSessionResourceFailedToModifyListModCfm(failed(&sessions.failed))
+        )?);
+    }
+    pdu.set_protocol_ies(ies)?;
+    Ok(pdu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_of_indications_are_read_as_they_are_written() {
+        let tunnel = |teid| Tunnel {
+            ipv4: Some([192, 0, 2, 1].into()),
+            ipv6: None,
+            teid,
+        };
+        for others in [Vec::new(), vec![(tunnel(8), vec![2]), (tunnel(9), vec![3])]] {
+            let indication = ModifyIndication {
+                first: (tunnel(7), vec![1, 5]),
+                others,
+            };
+            let is_one = indication.others.is_empty();
+            assert_eq!(indication.as_one().is_some(), is_one);
+            let read = ModifyIndication::decode(&indication.encode());
+            assert_eq!(read, Some(indication));
+        }
+        for failed in [Vec::new(), vec![4]] {
+            let confirm = ModifyConfirm {
+                qfis: vec![1, 5],
+                uplink: tunnel(1),
+                failed,
+            };
+            assert_eq!(ModifyConfirm::decode(&confirm.encode()), Some(confirm));
+        }
+        let why = Cause::UNKNOWN_SESSION;
+        assert_eq!(read_unsuccessful(&unsuccessful(why)), why);
+        assert_eq!(ModifyIndication::decode(&[0xff; 3]), None);
+        assert_eq!(ModifyConfirm::decode(&[]), None);
+    }
+}
