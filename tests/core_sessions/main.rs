@@ -7,6 +7,7 @@
 mod contexts;
 mod crossings;
 mod discovery;
+mod flow_mobility;
 mod flows;
 mod followed;
 mod handover;
@@ -20,6 +21,7 @@ mod kit;
 mod mobility_registration;
 mod modification;
 mod notices;
+mod octets;
 mod paging;
 mod path_switch;
 mod procedures;

@@ -127,6 +127,14 @@ fn what_a_gnb_told_of_the_radio_and_the_drx_go_with_the_page() {
     goes_down(&mut world, ue);
     assert_eq!(world.pages[0].capability, Some(capability));
     assert_eq!(world.pages[0].drx, None, "it has asked for none");
+    // With requested DRX parameters: a cycle of 128 (TS 24.501, 9.11.3.2A).
+    world.ue_mut(0).wishes = vec![0x51, 1, 3];
+    world.register(0);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    let ue = address(&world, 0, 5);
+    go_idle(&mut world, 0);
+    goes_down(&mut world, ue);
+    assert_eq!(world.pages.last().unwrap().drx, Some(3));
 }
 
 #[test]

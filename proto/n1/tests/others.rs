@@ -2,42 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+mod fixture;
 
 use sluice_n1::{Downlink, Envelope, Uplink};
 
-/// The lines of a file of the codec's crate, in columns; none if the crate has no tests with it.
-fn fixture(package: &str, file: &str) -> Option<Vec<Vec<String>>> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--offline"])
-        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
-        .output()
-        .expect("cargo runs");
-    let metadata = String::from_utf8(output.stdout).expect("a text");
-    let manifest = format!("{package}/Cargo.toml\"");
-    let end = metadata.find(&manifest).expect("the crate is a dependency") + package.len();
-    let begin = metadata[..end].rfind('"').expect("a path") + 1;
-    let path = Path::new(&metadata[begin..end]).join(file);
-    let Ok(text) = fs::read_to_string(&path) else {
-        eprintln!("skipped: the crate came without {file}");
-        return None;
-    };
-    let lines = text
-        .lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty());
-    Some(
-        lines
-            .map(|line| line.split('\t').map(str::to_owned).collect())
-            .collect(),
-    )
-}
-
-fn octets(text: &str) -> Vec<u8> {
-    let pair = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("digits");
-    (0..text.len()).step_by(2).map(pair).collect()
-}
+use fixture::{captured, octets};
 
 /// As the dissector of the captures named them, beside our names.
 const UPLINK: &[(&str, &str)] = &[
@@ -77,7 +46,7 @@ fn ours<'a>(names: &[(&str, &'a str)], name: &str) -> &'a str {
 
 #[test]
 fn messages_of_others_are_read() {
-    let Some(lines) = fixture("oxirush-nas-0.5.0", "tests/fixtures/captured.tsv") else {
+    let Some(lines) = captured("oxirush-nas-0.5.0") else {
         return;
     };
     let (mut up, mut down) = (0, 0);

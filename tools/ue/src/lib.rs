@@ -10,6 +10,8 @@ mod fleet;
 mod gnb;
 mod handover;
 mod notices;
+#[cfg(test)]
+mod others;
 mod sessions;
 mod sim;
 mod ue;

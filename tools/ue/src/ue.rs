@@ -66,6 +66,8 @@ pub struct Ue {
     pub capability: SecurityCapability,
     /// Slices that it wants; none if it names none.
     pub requested_nssai: Option<Vec<Snssai>>,
+    /// What else its registration requests ask for: IEs as they are on the wire.
+    pub wishes: Vec<u8>,
     /// It has more to say after a registration.
     pub follow_on: bool,
     /// What it does otherwise than it should.
@@ -110,6 +112,7 @@ impl Ue {
             network,
             capability: SecurityCapability::from_octets(&[0xf0, 0x70])?,
             requested_nssai: None,
+            wishes: Vec::new(),
             follow_on: false,
             behaviour: Behaviour::default(),
             seed: 1,
@@ -236,7 +239,7 @@ impl Ue {
             uplink_data: None,
             ..request.clone()
         };
-        let whole = Uplink::RegistrationRequest(Box::new(request)).encode();
+        let whole = self.whole(request);
         self.initial(
             |container| {
                 Uplink::RegistrationRequest(Box::new(RegistrationRequest { container, ..shown }))
@@ -375,6 +378,12 @@ impl Ue {
             .map_or(MobileIdentity::None, MobileIdentity::Suci)
     }
 
+    /// A registration request with all that it asks for.
+    fn whole(&self, request: RegistrationRequest) -> Vec<u8> {
+        let request = Uplink::RegistrationRequest(Box::new(request)).encode();
+        [&request[..], &self.wishes].concat()
+    }
+
     /// An initial message: plain without keys, else integrity protected with the whole inside.
     fn initial(
         &mut self,
@@ -496,8 +505,11 @@ impl Ue {
             .imeisv
             .filter(|_| command.ask_imeisv)
             .map(MobileIdentity::Imeisv);
+        // Whole, where it was sent without keys, or where the network asks for it (TS 24.501, 5.4.2.3).
         let request = self.request.clone();
-        let whole = request.map(|request| Uplink::RegistrationRequest(Box::new(request)).encode());
+        let is_wanted =
+            |request: &RegistrationRequest| request.ngksi == NO_KEY || command.ask_initial_message;
+        let whole = request.filter(is_wanted).map(|request| self.whole(request));
         Uplink::SecurityModeComplete {
             imeisv,
             container: whole,

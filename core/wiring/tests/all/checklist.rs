@@ -1,11 +1,11 @@
 //! What phones and networks stop at when they attach: refusals, resynchronisation, wrong MACs, timers.
 
-use sluice_ids::{AmfId, Guami, Guti, Tmsi};
+use sluice_ids::{AmfId, Guami, Guti, Tac, Tai, Tmsi};
 use sluice_n1::{Cause, Downlink, RegistrationKind, Uplink};
 use sluice_security::{SecurityCapability, Sqn};
-use sluice_ue::UeState;
+use sluice_ue::{Gnb, UeState};
 
-use crate::world::{BEGIN_S, World, config, core, plmn, slice, supi};
+use crate::world::{BEGIN_S, World, config, core, plmn, slice, supi, tai};
 
 #[track_caller]
 fn assert_refused(world: &World, expected: &Downlink) {
@@ -102,6 +102,25 @@ fn a_phone_without_a_slice_that_is_there_is_refused() {
     world.set_up();
     world.register(0);
     assert_refused(&world, &reject(Cause::NO_NETWORK_SLICES));
+}
+
+#[test]
+fn a_phone_in_an_area_that_is_not_served_is_refused() {
+    let mut world = World::of(core(config(), true), &[1]);
+    let elsewhere = Tai {
+        tac: Tac([0, 0, 9]),
+        ..tai()
+    };
+    // Its gNB serves both.
+    let mut setup = crate::world::setup(tai(), &[slice(1)]);
+    setup
+        .areas
+        .extend(crate::world::setup(elsewhere, &[slice(1)]).areas);
+    world.gnb = Gnb::new(setup, elsewhere);
+    world.set_up();
+    assert!(world.gnb.response().is_some());
+    world.register(0);
+    assert_refused(&world, &reject(Cause::NO_SUITABLE_CELLS));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A phone attaches.
 
+use sluice_ids::Plmn;
 use sluice_n1::{RegistrationKind, RejectedIn};
 use sluice_security::{Ciphering, Integrity};
 use sluice_ue::UeState;
@@ -86,6 +87,28 @@ fn the_accept_has_what_a_phone_needs() {
             .guti
             .is_some_and(|guti| guti.guami == crate::world::config().guami)
     );
+}
+
+#[test]
+fn the_accept_tells_what_is_configured_and_the_drx_that_the_phone_asks_for() {
+    let mut config = crate::world::config();
+    let equivalent = Plmn::new("001", "02").expect("digits");
+    config.equivalent_plmns = vec![equivalent];
+    config.ims_voice = true;
+    let mut world = World::of(crate::world::core(config, true), &[1]);
+    world.set_up();
+    // Requested DRX parameters: a cycle of 64 (TS 24.501, 9.11.3.2A).
+    world.ue_mut(0).wishes = vec![0x51, 1, 2];
+    world.register(0);
+    world.assert_registered(0);
+    let accept = world.ue(0).accept().expect("accepted");
+    assert_eq!(accept.equivalent_plmns, [equivalent]);
+    assert!(accept.ims_voice, "IMS voice over PS");
+    assert_eq!(accept.drx, Some(2));
+    // One that asks for none is told of none.
+    world.ue_mut(0).wishes.clear();
+    world.register(0);
+    assert_eq!(world.ue(0).accept().expect("accepted").drx, None);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is not offered, and how it is answered.
 
-use sluice_n1::{Downlink, RegistrationKind, Uplink, UplinkPayload};
+use sluice_n1::{Downlink, Uplink, UplinkPayload};
 use sluice_n2::FromAmf;
 use sluice_security::Ciphering;
 
@@ -86,17 +86,15 @@ fn what_is_not_offered_is_not_granted_at_registration() {
     let mut world = World::of(core(config, true), &[1]);
     world.set_up();
     world.ue_mut(0).follow_on = true;
-    let mut nas = world.ue_mut(0).register(RegistrationKind::Initial);
-    for wanted in [
+    world.ue_mut(0).wishes = [
         &[0xb0][..],
         &[0x74, 0, 0],
         &[0x53, 1, 1],
         &[0x6e, 1, 0x25],
         &[0x6a, 1, 0x21],
-    ] {
-        nas.extend_from_slice(wanted);
-    }
-    world.connect(0, nas);
+    ]
+    .concat();
+    world.register(0);
     world.assert_registered(0);
     let accepts = world.transcript.iter().filter_map(|octets| {
         let FromAmf::InitialContextSetupRequest(context) = FromAmf::decode(octets).ok()? else {

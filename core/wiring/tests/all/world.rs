@@ -174,6 +174,8 @@ pub struct World {
     pub pages: Vec<Paging>,
     /// The other end of N4, if there is one.
     pub upf: Option<Box<dyn Upf>>,
+    /// Messages to UPFs that are not there are lost.
+    pub has_strays: bool,
 }
 
 /// A UPF: octets in, octets out.
@@ -219,6 +221,7 @@ impl World {
             answers_pages: true,
             pages: Vec::new(),
             upf: None,
+            has_strays: false,
         }
     }
 
@@ -305,6 +308,9 @@ impl World {
         let messages = self.core.take_to_upf();
         let is_any = !messages.is_empty();
         for message in messages {
+            if self.has_strays && message.to != N4 {
+                continue;
+            }
             assert_eq!(message.to, N4);
             let answers = self.upf.as_mut().map(|upf| upf.take(&message.octets));
             for octets in answers.into_iter().flatten() {
