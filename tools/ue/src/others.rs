@@ -8,7 +8,6 @@ use sluice_n1::{Envelope, Header, RegistrationKind};
 use sluice_n2::{FromAmf, FromRan, NgSetupRequest, RanUeId};
 use sluice_security::{K, Opc, SecurityCapability};
 
-use crate::gnb::UeContext;
 use crate::{FromGnb, Gnb, Sim, Ue, UeState};
 
 #[path = "../../../proto/n1/tests/fixture/mod.rs"]
@@ -129,7 +128,7 @@ fn drive(lines: &[Vec<String>], core: &str) -> (Gnb, Driven) {
         let octets = fixture::octets(&line[1]);
         // The gNB of the captures began with 0; a UE's first message is not among these.
         if let Ok(FromAmf::DownlinkNasTransport { ids, .. }) = FromAmf::decode(&octets) {
-            gnb.ues.entry(ids.1).or_insert_with(UeContext::default);
+            gnb.ues.entry(ids.1).or_default();
         }
         for done in gnb.receive(&octets) {
             driven.carry_out(done);
