@@ -2,25 +2,15 @@
 //! another end of a tunnel. It is beside all else that UE and network have under way.
 
 use sluice_n2::modify_indication::unsuccessful;
-use sluice_n2::{AmfUeId, Cause, FromAmf, RanUeId, SessionResults, Transfers};
+use sluice_n2::{Cause, FromAmf, SessionResults, Transfers};
 use sluice_sbi::{
-    AssociationId, Container, Message, N2Sm, Nf, Problem, SmChange, SmContextUpdated,
-    UpdateSmContext, server,
+    Container, Message, N2Sm, Nf, Problem, SmChange, SmContextUpdated, UpdateSmContext, server,
 };
 
 use crate::limits;
+use crate::moving::Indication;
 use crate::state::State;
 use crate::ue::{UeId, Waiter};
-
-/// What a gNB has asked for and SMFs have not wholly answered.
-#[derive(Debug)]
-pub(crate) struct Indication {
-    /// Who is to hear of it: the gNB may be another by then.
-    gnb: (AssociationId, (AmfUeId, RanUeId)),
-    /// Sessions whose SMF has not answered, and the SMF's names of them.
-    waits: Vec<(u8, u64)>,
-    results: SessionResults,
-}
 
 impl State {
     /// 1: N2 QoS Flow mobility Request.

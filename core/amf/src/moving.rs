@@ -1,7 +1,7 @@
 //! What is known of a UE that is between two gNBs.
 
-use sluice_n2::SessionSetup;
-use sluice_sbi::{Container, N2Sm, TaskId};
+use sluice_n2::{AmfUeId, RanUeId, SessionResults, SessionSetup};
+use sluice_sbi::{AssociationId, Container, N2Sm, TaskId};
 
 use crate::ue::ConnectionId;
 
@@ -62,4 +62,14 @@ pub(crate) enum Role {
     Target,
     /// It was there.
     Source,
+}
+
+/// Sessions that a gNB wants at other tunnels, and of which SMFs have not wholly answered.
+#[derive(Debug)]
+pub(crate) struct Indication {
+    /// Who is to hear of it: the gNB may be another by then.
+    pub gnb: (AssociationId, (AmfUeId, RanUeId)),
+    /// Sessions whose SMF has not answered, and the SMF's names of them.
+    pub waits: Vec<(u8, u64)>,
+    pub results: SessionResults,
 }

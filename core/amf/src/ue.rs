@@ -9,9 +9,8 @@ use sluice_sbi::{AssociationId, Instant, Key, TaskId};
 use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
 
 use crate::config::News;
-use crate::flow_mobility::Indication;
 use crate::kept::At;
-use crate::moving::{Handover, Held};
+use crate::moving::{Handover, Held, Indication};
 
 /// A UE that is known, or about to be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
