@@ -90,7 +90,11 @@ impl State {
         indication.waits.retain(|one| *one != (session, context));
         let results = &mut indication.results;
         match message.answer_to::<UpdateSmContext>() {
-            Ok(SmContextUpdated { n2_kind, n2, .. }) if n2_kind == N2Sm::ModifyConfirmed => {
+            Ok(SmContextUpdated {
+                n2_kind: N2Sm::ModifyConfirmed,
+                n2,
+                ..
+            }) => {
                 let transfer = n2.get().unwrap_or_default().to_vec();
                 results.done.push((session, transfer));
             }
