@@ -15,8 +15,11 @@ use crate::world::{self, World, sequence};
 /// How many worlds each kind of octets comes to.
 const WORLDS: usize = 40;
 
+/// Fills octets.
+type Fill = dyn FnMut(&mut [u8]);
+
 /// Numbers that look random and are the same in each run.
-struct Numbers(Box<dyn FnMut(&mut [u8])>);
+struct Numbers(Box<Fill>);
 
 impl Numbers {
     fn new(seed: u64) -> Self {

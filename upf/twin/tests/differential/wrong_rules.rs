@@ -9,10 +9,18 @@ use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificatio
 use sluice_wire::pfcp::value::{BitRate, Edit, GateStatus};
 use sluice_wire::pfcp::{Cause, IeType};
 
+type OfPdr = fn(&mut CreatePdr<'_>);
+type OfRate = fn(BitRate) -> BitRate;
+type OfUrr = fn(&mut CreateUrr<'_>);
+type OfAnswer = fn(&mut Result<(), Refused>);
+
+/// What a wrong twin does, in words and in fact.
+type Wrong<F> = (&'static str, F);
+
 /// All of them, with what they do.
 pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     let mut all: Vec<(&'static str, Box<dyn Falsify>)> = Vec::new();
-    let of_pdrs: [(&'static str, fn(&mut CreatePdr<'_>)); 4] = [
+    let of_pdrs: [Wrong<OfPdr>; 4] = [
         ("knows no precedence", |p| p.precedence = Precedence(7)),
         ("tries the last PDR first", |p| {
             p.precedence = Precedence(u32::MAX - p.precedence.0);
@@ -21,7 +29,7 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
         ("knows one QER of a PDR", |p| p.qer_id.truncate(1)),
     ];
     all.extend(of_pdrs.map(|(name, f)| (name, Box::new(Pdrs(f)) as Box<dyn Falsify>)));
-    let of_rates: [(&'static str, fn(BitRate) -> BitRate); 4] = [
+    let of_rates: [Wrong<OfRate>; 4] = [
         ("gives one part in a hundred more", |rate| BitRate {
             uplink_kbps: rate.uplink_kbps * 101 / 100,
             downlink_kbps: rate.downlink_kbps * 101 / 100,
@@ -38,7 +46,7 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     ];
     all.extend(of_rates.map(|(name, f)| (name, Box::new(Rates(f)) as Box<dyn Falsify>)));
     all.push(("knows no gates", Box::new(NoGates)));
-    let of_quotas: [(&'static str, fn(&mut CreateUrr<'_>)); 3] = [
+    let of_quotas: [Wrong<OfUrr>; 3] = [
         ("knows no quotas", |u| u.volume_quota = None),
         ("adds an octet to quotas", |u| {
             of_quota(u, |octets| octets + 1)
@@ -49,7 +57,7 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
         }),
     ];
     all.extend(of_quotas.map(|(name, f)| (name, Box::new(Quotas(f)) as Box<dyn Falsify>)));
-    let of_refusals: [(&'static str, fn(&mut Result<(), Refused>)); 4] = [
+    let of_refusals: [Wrong<OfAnswer>; 4] = [
         ("grants what is refused", |said| *said = Ok(())),
         ("refuses what is granted", |said| {
             *said = said.clone().and_then(|()| {
@@ -91,7 +99,7 @@ fn of_refusal(said: &mut Result<(), Refused>, change: fn(Told) -> Told) {
     }
 }
 
-struct Pdrs(fn(&mut CreatePdr<'_>));
+struct Pdrs(OfPdr);
 
 impl Falsify for Pdrs {
     fn establishment(&mut self, request: &mut SessionEstablishmentRequest<'_>) {
@@ -103,7 +111,7 @@ impl Falsify for Pdrs {
     }
 }
 
-struct Rates(fn(BitRate) -> BitRate);
+struct Rates(OfRate);
 
 impl Rates {
     fn create(&self, qer: &mut CreateQer<'_>) {
@@ -138,7 +146,7 @@ impl Falsify for NoGates {
     }
 }
 
-struct Quotas(fn(&mut CreateUrr<'_>));
+struct Quotas(OfUrr);
 
 impl Falsify for Quotas {
     fn establishment(&mut self, request: &mut SessionEstablishmentRequest<'_>) {
@@ -146,7 +154,7 @@ impl Falsify for Quotas {
     }
 }
 
-struct Refusals(fn(&mut Result<(), Refused>));
+struct Refusals(OfAnswer);
 
 impl Falsify for Refusals {
     fn admission(&mut self, said: &mut Result<(), Refused>) {
