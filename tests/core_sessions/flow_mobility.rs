@@ -6,6 +6,7 @@ use sluice_n2::modify_indication::read_unsuccessful;
 use sluice_n2::{
     Cause, FromRan, ModifyConfirm, ModifyIndication, SessionResults, Transfers, Tunnel,
 };
+use sluice_sbi::Nf;
 
 use crate::flows::{VOICE_PORT, to_ue, voice};
 use crate::harness::*;
@@ -173,7 +174,10 @@ fn a_upf_that_does_not_follow_leaves_packets_where_they_came() {
         world.tell_amf(&octets);
         world.run();
         let mut answers = world.gnb.take_confirms();
-        while answers.is_empty() {
+        for _ in 0..100 {
+            if !answers.is_empty() {
+                break;
+            }
             assert!(world.wait());
             answers = world.gnb.take_confirms();
         }
@@ -182,15 +186,41 @@ fn a_upf_that_does_not_follow_leaves_packets_where_they_came() {
         upf(&mut world).all = None;
         assert_eq!(goes_down(&mut world, ue), Some(before), "{fate:?}");
         // One that has not answered is told anew.
-        while !world.core.smf().unwrap().procedures().is_empty() {
+        for _ in 0..100 {
+            if world.core.smf().unwrap().procedures().is_empty() {
+                break;
+            }
             assert!(world.wait());
         }
+        assert!(world.core.smf().unwrap().procedures().is_empty());
         assert_eq!(goes_down(&mut world, ue), Some(before), "{fate:?}");
         // It is followed the next time.
         assert_eq!(moves(&mut world).done.len(), 1);
         let after = teid(&world, 5);
         assert_eq!(goes_down(&mut world, ue), Some(after));
     }
+}
+
+/// A gNB is answered, and the next indications are served, whatever becomes of the SMF's answer.
+#[test]
+fn an_smf_that_does_not_answer_leaves_packets_where_they_came() {
+    let mut world = plain();
+    let (ue, before) = (address(&world, 0, 5), teid(&world, 5));
+    world.core.cut_off(&[Nf::Smf]);
+    for _ in 0..6 {
+        let octets = world.gnb.move_sessions(at(&world, 0), &[5]).unwrap();
+        world.tell_amf(&octets);
+        world.run();
+        pass(&mut world, 20);
+        world.now.instant = world.now.instant.plus_ms(20_000);
+        world.core.time(world.now);
+        world.run();
+        let results = world.gnb.take_confirms().pop().unwrap();
+        assert_eq!(refused(&results), [(5, Cause::CONTROL_PROCESSING_OVERLOAD)]);
+        assert_eq!(goes_down(&mut world, ue), Some(before));
+    }
+    world.core.cut_off(&[]);
+    assert_eq!(moves(&mut world).done.len(), 1);
 }
 
 /// What a UPF answers when the UE has gone meanwhile is told to nobody.

@@ -117,6 +117,15 @@ impl State {
         }
     }
 
+    /// Answers that are not waited for any more; gNBs hear of those of theirs.
+    pub fn forget_calls(&mut self) {
+        for waiter in self.calls.expire(self.now.instant) {
+            if let Waiter::Indication(ue, session, context) = waiter {
+                self.flow_moved(ue, (session, context), Problem::Timeout.into());
+            }
+        }
+    }
+
     /// 7: N2 QoS Flow mobility Response, if the UE is where it was.
     fn confirm(&mut self, ue: UeId, indication: Indication) {
         let (association, ids) = indication.gnb;

@@ -510,7 +510,7 @@ impl NetworkFunction for Amf {
                 while let Some((task, polled)) = self.tasks.expire(now.instant) {
                     self.after(task, polled);
                 }
-                self.state.borrow_mut().calls.expire(now.instant);
+                self.state.borrow_mut().forget_calls();
                 self.state.borrow_mut().stop_waiting();
                 self.deregister_gone();
             }

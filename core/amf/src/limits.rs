@@ -75,6 +75,10 @@ pub const DEPARTED: usize = 4_096;
 /// How long an answer of another function is waited for.
 pub const CALL_MS: u64 = sluice_sbi::server::CALL_MS;
 
+/// When an answer is forgotten that comes when nobody waits: an SMF waits 10 s for its UPF, and as long as any for a
+/// PCF, before it says what UE and gNB are to be told of a session.
+pub const ANSWER_MS: u64 = 15_000;
+
 /// How long a commit is waited for: it is a turn of the caller's loop, or its disk is dead.
 pub const COMMIT_MS: u64 = 10_000;
 

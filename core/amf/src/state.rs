@@ -500,7 +500,8 @@ impl State {
     /// Names a call and asks.
     pub fn call(&mut self, waiter: Waiter, to: Nf, message: Message) -> Option<CallId> {
         let deadline = self.now.instant.plus_ms(limits::CALL_MS);
-        let call = self.calls.begin_until(deadline, waiter)?;
+        let until = self.now.instant.plus_ms(limits::ANSWER_MS);
+        let call = self.calls.begin_until(until, waiter)?;
         self.effects.push(Effect::Call {
             to,
             call,

@@ -129,11 +129,13 @@ impl<T> Calls<T> {
         Some(call)
     }
 
-    /// Forgets calls whose time is over.
-    pub fn expire(&mut self, now: Instant) {
+    /// Forgets calls whose time is over, and gives who has waited for them.
+    pub fn expire(&mut self, now: Instant) -> Vec<T> {
+        let mut over = Vec::new();
         while let Some((_, call)) = self.until.pop_front_if(|(until, _)| *until <= now) {
-            self.give_up(call);
+            over.extend(self.waiting.remove(call.0));
         }
+        over
     }
 
     /// Who waits for this answer; none if nobody does any more, which is counted.
@@ -197,11 +199,11 @@ mod tests {
         let mut calls = Calls::new(2);
         let first = calls.begin_until(Instant(10), 'a').expect("room");
         let second = calls.begin_until(Instant(20), 'b').expect("room");
-        calls.expire(Instant(9));
+        assert_eq!(calls.expire(Instant(9)), []);
         assert_eq!((calls.waiting(), calls.end(first)), (2, Some('a')));
         // Its place is another's by now.
         let third = calls.begin_until(Instant(30), 'c').expect("room");
-        calls.expire(Instant(20));
+        assert_eq!(calls.expire(Instant(20)), ['b']);
         assert_eq!((calls.end(second), calls.end(third)), (None, Some('c')));
         assert_eq!((calls.waiting(), calls.late()), (0, 1));
     }
