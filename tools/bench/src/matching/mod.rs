@@ -2,7 +2,7 @@
 //!
 //! Rules have one filter each, in order of precedence, and every packet meets one of them, each as often as another. Three
 //! ways give the same rule: all filters [one by one](Linear), the path's own with an octet of [hints](Hinted) for each rule,
-//! and a [classifier](classifier::Classifier) of one hash table for each set of conditions. No packet is read: flows are
+//! and a classifier of one hash table for each set of conditions. No packet is read: flows are
 //! known beforehand.
 
 mod classifier;

@@ -50,7 +50,8 @@ pub(crate) fn ping(ns: &Ns, plan: PingPlan, stop: &Stop) -> Result<Ping, DemoErr
     command.arg(plan.to.to_string());
     // Numbers with a point in any locale.
     command.env("LC_ALL", "C");
-    let limit = Duration::from_secs_f32(plan.interval_s) * plan.count + SLACK;
+    // Where an answer is lost ping itself waits for it.
+    let limit = Duration::from_secs_f32(plan.interval_s) * plan.count + plan.wait + SLACK;
     // Its status tells of losses, which are not our errors.
     let ended = child::run(&mut command, limit, stop)?;
     parse(&ended.stdout).ok_or_else(|| {
