@@ -10,7 +10,7 @@ use sluice_mem::prefetch;
 /// Neither mark nor number has all bits set in any entry.
 const EMPTY: u64 = u64::MAX;
 
-/// The table. It grows when it is three quarters full.
+/// The table. It grows when it is seven eighths full.
 #[derive(Clone, Debug)]
 pub struct HashIndex {
     /// Mark and number of each.
@@ -29,7 +29,7 @@ fn mark_of(entry: u64) -> u32 {
 impl HashIndex {
     /// Room for `numbers` of them, well spread.
     pub fn new(numbers: usize) -> Self {
-        let places = (numbers + numbers / 2).max(8);
+        let places = (numbers + numbers / 4).max(8);
         Self {
             entries: vec![EMPTY; places],
             used: 0,
@@ -64,7 +64,7 @@ impl HashIndex {
     /// Puts one more number in, which is less than `u32::MAX`.
     pub fn insert(&mut self, mark: u32, number: u32) {
         debug_assert!(number != u32::MAX);
-        if (self.used + 1) * 4 > self.entries.len() * 3 {
+        if (self.used + 1) * 8 > self.entries.len() * 7 {
             self.grow();
         }
         self.put(entry(mark, number));

@@ -44,9 +44,9 @@ pub const SPARE_CELLS: usize = RULES.div_ceil(sluice_datapath::limits::RECORD_RU
 
 const _: () = assert!(SPARE_CELLS <= sluice_datapath::limits::RECORD_CELLS && URRS <= 32);
 
-/// Granules of 32 octets for a session's record on average: a default session takes five, one with
-/// six flows sixteen at the most. They are reserved, and touched when sessions need them.
-pub const RECORD_GRANULES_PER_SESSION: usize = 32;
+/// Granules of 16 octets for a session's record on average: a default session takes eight, one with
+/// six flows 32 at the most. They are reserved, and touched when sessions need them.
+pub const RECORD_GRANULES_PER_SESSION: usize = 64;
 
 /// Flow filters of all sessions by default, 64 octets each: a few for every operator's rule, as equal runs of
 /// different sessions are one, and some for tens of thousands of flows with addresses of their own.

@@ -29,13 +29,21 @@ struct PlacesPart {
     shards: Vec<Shard>,
     /// By place: the next one in its queue.
     next: Vec<u32>,
-    /// By place: when it came back, in seconds; [`IN_USE`] while it is given out.
-    freed_s: Vec<u32>,
+    /// By place: since when it rests, in seconds and one more; [`NOT_RESTING`] of one that is given out or never
+    /// was, so that its memory is touched no earlier than by its return.
+    rests_since: Vec<u32>,
     used: usize,
 }
 
-/// In `freed_s`: given out.
-const IN_USE: u32 = u32::MAX;
+/// In `rests_since`: given out, or fresh.
+const NOT_RESTING: u32 = 0;
+/// In `rests_since`: never to be given out.
+const NEVER_GIVEN: u32 = u32::MAX;
+
+/// What `rests_since` has of a place that came back at `now_s`.
+fn since(now_s: u32) -> u32 {
+    now_s.saturating_add(1).min(NEVER_GIVEN - 1)
+}
 
 #[derive(Clone, PartialEq, Debug)]
 struct Shard {
@@ -52,7 +60,7 @@ pub enum TakenSlot {
     Queue(u32),
     /// For the first time.
     Fresh(u32),
-    /// By name, with the time since when it rested.
+    /// By name, with what was noted of its rest.
     Named(u32, u32),
 }
 
@@ -68,7 +76,7 @@ impl TakenSlot {
         match self {
             Self::Queue(at) => Self::Queue(number(at)),
             Self::Fresh(at) => Self::Fresh(number(at)),
-            Self::Named(at, freed_s) => Self::Named(number(at), freed_s),
+            Self::Named(at, since) => Self::Named(number(at), since),
         }
     }
 }
@@ -117,7 +125,7 @@ impl SlotAllocator {
     /// True if the place is given out.
     pub fn is_used(&self, place: u32) -> bool {
         let (part, at) = self.part(place.wrapping_sub(self.first));
-        part.freed_s.get(at as usize) == Some(&IN_USE)
+        part.is_used(at)
     }
 
     /// True if `shard` has a place that could be taken now.
@@ -175,34 +183,48 @@ impl PlacesPart {
             head: NONE,
             tail: NONE,
         };
+        let mut rests_since = vec![NOT_RESTING; len];
+        if let (true, Some(zero)) = (skip_zero, rests_since.first_mut()) {
+            *zero = NEVER_GIVEN;
+        }
         Self {
             rounds,
             rest_s,
             shards: (0..SHARDS_EACH).map(shard).collect(),
             next: vec![0; len],
-            freed_s: vec![0; len],
+            rests_since,
             used: 0,
         }
+    }
+
+    fn is_used(&self, at: u32) -> bool {
+        let shard = self.shards.get((at % SHARDS_EACH) as usize);
+        let was_given = shard.is_some_and(|s| at / SHARDS_EACH < s.fresh);
+        was_given && self.rests_since.get(at as usize) == Some(&NOT_RESTING)
+    }
+
+    fn has_rested(&self, at: u32, now_s: u32) -> bool {
+        let since = self.rests_since.get(at as usize);
+        since.is_some_and(|since| now_s.saturating_sub(since.saturating_sub(1)) >= self.rest_s)
     }
 
     fn has_room(&self, shard: u32, now_s: u32) -> bool {
         let Some(s) = self.shards.get(shard as usize) else {
             return false;
         };
-        let freed = self.freed_s.get(s.head as usize);
-        s.fresh < self.rounds || freed.is_some_and(|f| now_s.saturating_sub(*f) >= self.rest_s)
+        s.fresh < self.rounds || self.has_rested(s.head, now_s)
     }
 
     fn prefetch_next(&self, shard: u32) -> Option<u32> {
         let head = self.shards.get(shard as usize)?.head;
-        prefetch::read_index(&self.freed_s, head as usize);
+        prefetch::read_index(&self.rests_since, head as usize);
         prefetch::read_index(&self.next, head as usize);
         (head != NONE).then_some(head)
     }
 
     fn prefetch(&self, at: u32) {
         let tail = self.shards.get((at % SHARDS_EACH) as usize).map(|s| s.tail);
-        prefetch::write_index(&self.freed_s, at as usize);
+        prefetch::write_index(&self.rests_since, at as usize);
         prefetch::write_index(&self.next, at as usize);
         prefetch::write_index(&self.next, tail.unwrap_or(NONE) as usize);
     }
@@ -210,10 +232,7 @@ impl PlacesPart {
     fn take(&mut self, shard: u32, now_s: u32) -> Option<TakenSlot> {
         let index = shard as usize;
         let s = self.shards.get(index)?;
-        let head = s.head;
-        let rested =
-            head != NONE && now_s.saturating_sub(*self.freed_s.get(head as usize)?) >= self.rest_s;
-        let taken = if rested {
+        let taken = if self.has_rested(s.head, now_s) {
             self.pop(index)?
         } else if s.fresh < self.rounds {
             let at = s.fresh * SHARDS_EACH + index as u32;
@@ -222,13 +241,13 @@ impl PlacesPart {
         } else {
             return None;
         };
-        self.mark(taken.place(), IN_USE);
         self.used += 1;
         Some(taken)
     }
 
     fn take_named(&mut self, at: u32) -> Option<TakenSlot> {
-        if at >= self.rounds * SHARDS_EACH || *self.freed_s.get(at as usize)? == IN_USE {
+        let is_none = at >= self.rounds * SHARDS_EACH;
+        if is_none || self.is_used(at) || self.rests_since.get(at as usize) == Some(&NEVER_GIVEN) {
             return None;
         }
         let index = (at % SHARDS_EACH) as usize;
@@ -236,21 +255,19 @@ impl PlacesPart {
         while self.shards.get(index)?.fresh <= at / SHARDS_EACH {
             let fresh = self.shards.get(index)?.fresh * SHARDS_EACH + index as u32;
             self.shards.get_mut(index)?.fresh += 1;
+            self.mark(fresh, since(0));
             self.push(index, fresh);
         }
         self.unlink(index, at)?;
-        let taken = TakenSlot::Named(at, *self.freed_s.get(at as usize)?);
-        self.mark(at, IN_USE);
+        let taken = TakenSlot::Named(at, *self.rests_since.get(at as usize)?);
+        self.mark(at, NOT_RESTING);
         self.used += 1;
         Some(taken)
     }
 
     fn give(&mut self, at: u32, now_s: u32) {
-        let Some(freed) = self.freed_s.get_mut(at as usize) else {
-            return;
-        };
-        if *freed == IN_USE {
-            *freed = now_s;
+        if self.is_used(at) {
+            self.mark(at, since(now_s));
             self.push((at % SHARDS_EACH) as usize, at);
             self.used -= 1;
         }
@@ -259,7 +276,7 @@ impl PlacesPart {
     fn untake(&mut self, taken: TakenSlot) {
         let at = taken.place();
         let index = (at % SHARDS_EACH) as usize;
-        if self.freed_s.get(at as usize) != Some(&IN_USE) {
+        if !self.is_used(at) {
             return;
         }
         match taken {
@@ -268,20 +285,19 @@ impl PlacesPart {
                     shard.fresh -= 1;
                 }
             }
-            TakenSlot::Queue(_) | TakenSlot::Named(..) => self.push_front(index, at),
+            // It had rested long enough.
+            TakenSlot::Queue(_) => self.mark(at, since(0)),
+            TakenSlot::Named(_, before) => self.mark(at, before),
         }
-        // What came off the queue had rested long enough.
-        let freed_s = match taken {
-            TakenSlot::Named(_, freed_s) => freed_s,
-            _ => 0,
-        };
-        self.mark(at, freed_s);
+        if !matches!(taken, TakenSlot::Fresh(_)) {
+            self.push_front(index, at);
+        }
         self.used -= 1;
     }
 
-    fn mark(&mut self, at: u32, value: u32) {
-        if let Some(freed) = self.freed_s.get_mut(at as usize) {
-            *freed = value;
+    fn mark(&mut self, at: u32, since: u32) {
+        if let Some(place) = self.rests_since.get_mut(at as usize) {
+            *place = since;
         }
     }
 
@@ -292,6 +308,7 @@ impl PlacesPart {
         if shard.head == NONE {
             shard.tail = NONE;
         }
+        self.mark(at, NOT_RESTING);
         Some(TakenSlot::Queue(at))
     }
 
@@ -367,10 +384,16 @@ mod tests {
     fn a_place_can_be_taken_by_name_while_it_is_free() {
         let mut places = SlotAllocator::new(0, 4 * SHARDS, 60, false);
         let name = 2 * SHARDS + 9;
-        assert_eq!(places.take_named(name), Some(TakenSlot::Named(name, 0)));
+        assert_eq!(
+            places.take_named(name),
+            Some(TakenSlot::Named(name, since(0)))
+        );
         assert_eq!(places.take_named(name), None);
         places.give(name, 1);
-        assert_eq!(places.take_named(name), Some(TakenSlot::Named(name, 1)));
+        assert_eq!(
+            places.take_named(name),
+            Some(TakenSlot::Named(name, since(1)))
+        );
         let rest: Vec<u32> = (0..3)
             .map(|_| places.take(9, 1000).unwrap().place())
             .collect();

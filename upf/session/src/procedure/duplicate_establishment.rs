@@ -11,7 +11,7 @@ use crate::admit::pdr::ue;
 use crate::pending::{Created, CreatedPdr};
 use crate::rules::{Families, UeAddresses};
 use crate::sessions::Sessions;
-use crate::store::{CpSession, Session, SessionRef};
+use crate::store::{CpSession, RequestHash, Session, SessionRef};
 use sluice_n4::SessionRequest;
 use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::IeType;
@@ -29,7 +29,7 @@ pub fn find(
     let FSeid { seid, ipv4, ipv6 } = head.cp_f_seid;
     let cp = CpSession { seid, ipv4, ipv6 };
     let (name, session) = sessions.store.by_cp((request.association, cp))?;
-    (session.request == request.fingerprint).then_some((name, session))
+    (session.request == RequestHash::of(request.fingerprint)).then_some((name, session))
 }
 
 /// What was chosen for the PDRs of the request, as far as it still stands, and the session's UE addresses.

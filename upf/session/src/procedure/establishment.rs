@@ -11,7 +11,7 @@ use crate::resources::home_shard;
 use crate::rules::{Inactivity, UeAddresses};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
-use crate::store::{CpSession, Digits, NewSession, SessionRef, User};
+use crate::store::{CpSession, Digits, NewSession, RequestHash, SessionRef, User};
 use core::net::IpAddr;
 use sluice_n4::SessionRequest;
 use sluice_wire::pfcp::element::Element;
@@ -168,7 +168,7 @@ fn create<N: Network>(
         cp,
         shard: base.shard,
         check: sessions.new_check(),
-        request: request.fingerprint,
+        request: RequestHash::of(request.fingerprint),
         user: head.user_id.as_ref().map(read_user).unwrap_or_default(),
     };
     // There is room: the draft was checked against the store.

@@ -1,10 +1,10 @@
-//! Blocks of half a cache line, of which the first begins one.
+//! Blocks of a quarter of a cache line, of which the first begins one.
 
 use sluice_mem::prefetch::{self, CACHE_LINE};
 
-/// Octets of a granule: half of what a cache fetches. Records are some hundred octets long, so that whole lines would
-/// leave many octets unused.
-pub const GRANULE: usize = CACHE_LINE / 2;
+/// Octets of a granule: a quarter of what a cache fetches. Records are some hundred octets long, so that whole lines
+/// would leave many octets unused.
+pub const GRANULE: usize = CACHE_LINE / 4;
 
 /// The granules. Memory is reserved at start and touched when they are first used.
 #[derive(Debug)]

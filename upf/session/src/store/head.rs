@@ -24,7 +24,19 @@ pub struct Session {
     /// The path has carried its establishment out.
     pub stands: bool,
     /// Hash of the request that established it, so that the request is known when it comes again.
-    pub request: u64,
+    pub request: RequestHash,
+}
+
+/// What is kept of a request to know it again: half of its fingerprint, as it is compared with one other request
+/// alone, which names the same CP F-SEID.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestHash(u32);
+
+impl RequestHash {
+    /// Of a request with this fingerprint.
+    pub fn of(fingerprint: u64) -> Self {
+        Self(fingerprint as u32)
+    }
 }
 
 /// CP F-SEID.
@@ -50,7 +62,7 @@ pub struct NewSession {
     /// Upper half of the UP SEID, not 0.
     pub check: u32,
     /// Hash of the request that established it.
-    pub request: u64,
+    pub request: RequestHash,
     /// Who the user is.
     pub user: User,
 }
@@ -62,12 +74,13 @@ pub struct Head {
     pub check: NonZeroU32,
     /// Whose session it is.
     pub association: AssociationId,
-    /// SEID of the CP F-SEID.
-    pub cp_seid: Seid,
+    /// SEID of the CP F-SEID, in halves, upper one first: whole it would begin at a multiple of eight octets, and so
+    /// would each head.
+    pub cp_seid: [u32; 2],
     /// IPv4 address of the CP F-SEID, if it has one.
     pub cp_ipv4: u32,
     /// Hash of the request that established it.
-    pub request: u64,
+    pub request: RequestHash,
     /// First granule of its record.
     pub record_at: u32,
     /// The session before it in its list.
@@ -80,7 +93,7 @@ pub struct Head {
     pub state: SessionState,
 }
 
-const _: () = assert!(size_of::<Node<Head>>() == 48);
+const _: () = assert!(size_of::<Node<Head>>() == 44);
 
 /// The shard of a session, and behind it, as bits, what is true of it.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +149,7 @@ impl Head {
         Some(Self {
             check: NonZeroU32::new(new.check)?,
             association: new.association,
-            cp_seid: cp.seid,
+            cp_seid: halves(cp.seid),
             cp_ipv4: cp.ipv4.map_or(0, u32::from),
             request: new.request,
             record_at: 0,
@@ -163,6 +176,15 @@ impl Head {
     pub fn is_doomed(&self) -> bool {
         self.state.has(SessionFlag::DOOMED)
     }
+}
+
+/// The upper and the lower half of a SEID.
+pub fn halves(seid: Seid) -> [u32; 2] {
+    [(seid.0 >> 32) as u32, seid.0 as u32]
+}
+
+fn whole([upper, lower]: [u32; 2]) -> Seid {
+    Seid(u64::from(upper) << 32 | u64::from(lower))
 }
 
 /// No session.
@@ -196,7 +218,7 @@ impl SessionRef {
 pub fn cp_of(ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32, head: &Head) -> CpSession {
     let has = |flag| head.state.has(flag);
     CpSession {
-        seid: head.cp_seid,
+        seid: whole(head.cp_seid),
         ipv4: has(SessionFlag::IPV4).then(|| head.cp_ipv4.into()),
         ipv6: has(SessionFlag::IPV6)
             .then(|| ipv6.get(&at).copied())

@@ -17,14 +17,14 @@ use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::session_sets::SetId;
 use crate::slab::Slab;
 use core::net::Ipv6Addr;
-use head::{Head, NONE, SessionFlag, cp_of, key_of};
+use head::{Head, NONE, SessionFlag, cp_of, halves, key_of};
 use index::{CpKey, Index};
-use record::RECORD_MAX;
+use record::{RECORD_MAX, TunnelIpv4};
 use sluice_datapath::session::txn::Usage;
 use span_alloc::{SpanAllocator, granules_for};
 use std::collections::HashMap;
 
-pub use head::{CpSession, NewSession, Session, SessionRef};
+pub use head::{CpSession, NewSession, RequestHash, Session, SessionRef};
 pub use user::{Digits, User};
 
 /// The sessions.
@@ -38,6 +38,8 @@ pub struct Store {
     first: Vec<u32>,
     first_doomed: u32,
     by_cp: Index,
+    /// Addresses that records leave out.
+    known: TunnelIpv4,
     /// A record being written.
     scratch: Box<[u8; RECORD_MAX]>,
 }
@@ -53,6 +55,7 @@ impl Store {
             first: vec![NONE; associations],
             first_doomed: NONE,
             by_cp: Index::new(sessions, hash),
+            known: TunnelIpv4::default(),
             scratch: Box::new([0; RECORD_MAX]),
         }
     }
@@ -73,7 +76,7 @@ impl Store {
         };
         self.by_cp.forget((old.association, old.cp), name.at);
         if let Some(head) = self.heads.get_mut(name.at) {
-            (head.cp_seid, head.cp_ipv4) = (cp.seid, cp.ipv4.map_or(0, u32::from));
+            (head.cp_seid, head.cp_ipv4) = (halves(cp.seid), cp.ipv4.map_or(0, u32::from));
             head.state.set(SessionFlag::IPV4, cp.ipv4.is_some());
             head.state.set(SessionFlag::IPV6, cp.ipv6.is_some());
         }
@@ -203,7 +206,7 @@ impl Store {
     /// Copies the rules of a session, also of one that is to be removed; none if it is not there.
     /// Gives the place of its FARs, for [`put_fars`](Self::put_fars).
     pub fn load(&self, name: SessionRef, rules: &mut Rules) -> usize {
-        record::read(self.record(name), rules)
+        record::read(self.record(name), rules, &self.known)
     }
 
     /// Who the user of a session is.
@@ -229,7 +232,7 @@ impl Store {
             return false;
         };
         let user = self.user(name);
-        let len = record::write(&mut self.scratch[..], &user, rules);
+        let len = record::write(&mut self.scratch[..], &user, rules, &self.known);
         granules_for(len) <= head.record().len() || self.records.has_room(granules_for(len))
     }
 
@@ -288,9 +291,11 @@ impl Store {
             scratch,
             records,
             heads,
+            known,
             ..
         } = self;
-        let len = record::write(&mut scratch[..], user, rules);
+        known.learn(rules);
+        let len = record::write(&mut scratch[..], user, rules, known);
         let Some(head) = heads.get_mut(name.at) else {
             return;
         };

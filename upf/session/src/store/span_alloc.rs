@@ -1,4 +1,4 @@
-//! Span allocator: an arena of granules of 32 octets, given out in runs of adjacent ones, so that a record
+//! Span allocator: an arena of granules of 16 octets, given out in runs of adjacent ones, so that a record
 //! is fetched at once.
 //!
 //! Memory is reserved at start and touched when it is first used; nothing is allocated after
@@ -9,7 +9,7 @@ use super::granules::{GRANULE, Granules};
 use sluice_mem::prefetch::CACHE_LINE;
 
 /// Granules of the longest run.
-pub const RUN_MAX: usize = 511;
+pub const RUN_MAX: usize = 1023;
 
 /// Neighbours are joined again only after this part of the arena (1/n) has come back since the
 /// last time, so that requests that find no room cannot keep the N4 thread at it.

@@ -39,7 +39,7 @@ fn new(association: AssociationId, cp: CpSession, check: u32) -> NewSession {
         cp,
         shard: 3,
         check,
-        request: 5,
+        request: RequestHash::of(5),
         user: User::default(),
     }
 }

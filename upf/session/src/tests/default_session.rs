@@ -49,7 +49,7 @@ fn handover(teid: u32, gnb: Ipv4Addr, end_marker: bool) -> SessionModificationRe
 
 /// With its user, a URR and the QERs of flow and session.
 #[test]
-fn a_default_session_is_kept_in_five_granules_at_the_most() {
+fn a_default_session_is_kept_in_eight_granules_at_the_most() {
     let mut bench = Bench::new();
     let mut request = default_session(UE, 77);
     request
@@ -67,7 +67,7 @@ fn a_default_session_is_kept_in_five_granules_at_the_most() {
     request.user_id = Some(user);
     assert_eq!(bench.establish(CP, &request).cause, Cause::REQUEST_ACCEPTED);
     assert_eq!(bench.up.sessions()[0].imsi, "001010000000001");
-    assert_eq!(bench.up.node.sessions.store.record_granules(), 5);
+    assert_eq!(bench.up.node.sessions.store.record_granules(), 8);
 }
 
 #[test]

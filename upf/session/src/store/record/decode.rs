@@ -1,7 +1,8 @@
 //! Rule decoder.
 
+use super::encode::one_flag;
 use super::form::*;
-use super::ue::RecordUe;
+use super::ue::{RecordUe, TunnelIpv4};
 use super::{Kinds, OctetReader};
 use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES};
 use crate::names::NameId;
@@ -29,6 +30,13 @@ pub struct RuleDecoder {
     pub ue: RecordUe,
 }
 
+/// Where the parts of F-TEIDs stand that no PDR has itself.
+pub struct Tunnels<'r> {
+    pub endpoints: &'r ArrayVec<Endpoint, ENDPOINTS>,
+    pub ipv6: &'r TunnelIpv6,
+    pub ipv4: &'r TunnelIpv4,
+}
+
 impl RuleDecoder {
     #[inline(always)]
     fn id(&self, eye: &mut OctetReader<'_>) -> u32 {
@@ -48,16 +56,23 @@ impl RuleDecoder {
 
     pub fn urr(&self, eye: &mut OctetReader<'_>) -> Urr {
         let id = UrrId(self.id(eye));
-        let method = MeasurementMethod(eye.u8());
-        let information = MeasurementInformation(self.short(eye));
-        let word = eye.u32();
+        let method = eye.u8();
+        let (method, information) = match self.kinds.has(Kinds::NARROW) {
+            true => (
+                method & ((1 << METHOD_BITS) - 1),
+                u16::from(method >> METHOD_BITS),
+            ),
+            false => (method, eye.u16()),
+        };
+        let [early, more, bits] = eye.get();
+        let has = |bit| bits & bit != 0;
+        let late = if has(URR_LATE_TRIGGERS) { eye.u8() } else { 0 };
         let meter = eye.u32();
-        let has = |bit| (word >> 24) as u8 & bit != 0;
         Urr {
             id,
-            method,
-            information,
-            triggers: ReportingTriggers(word & 0x00ff_ffff),
+            method: MeasurementMethod(method),
+            information: MeasurementInformation(information),
+            triggers: ReportingTriggers(u32::from_le_bytes([early, more, late, 0])),
             meter,
             threshold: has(URR_THRESHOLD).then(|| read_volume(eye)),
             quota: has(URR_QUOTA).then(|| read_volume(eye)),
@@ -112,7 +127,10 @@ impl RuleDecoder {
             2 => Origin::Foreign,
             _ => Origin::None,
         };
-        let entry = eye.u32();
+        let entry = match (origin, key) {
+            (Origin::Slot, Key::Tunnel { teid, .. }) => entry_of(teid, eye.u8().into()),
+            _ => eye.u32(),
+        };
         let mut blocks = [0; BLOCK_CHAIN];
         let len = usize::from((bits & !ENDPOINT_LINK_RULES) >> ENDPOINT_BLOCKS);
         blocks.iter_mut().take(len).for_each(|b| *b = eye.u32());
@@ -137,8 +155,8 @@ impl RuleDecoder {
     pub fn pdr(
         &self,
         eye: &mut OctetReader<'_>,
-        endpoints: &ArrayVec<Endpoint, ENDPOINTS>,
-        addresses: &TunnelIpv6,
+        tunnels: &Tunnels<'_>,
+        before: Option<&Pdr>,
     ) -> Pdr {
         let id = PdrId(self.short(eye));
         let bits = eye.u16();
@@ -149,7 +167,7 @@ impl RuleDecoder {
         };
         let instance = NameId::from_number(self.short(eye));
         let far = FarId(self.id(eye));
-        let tunnel = has(PDR_TUNNEL).then(|| self.tunnel(eye, endpoints, addresses));
+        let tunnel = has(PDR_TUNNEL).then(|| self.tunnel(eye, tunnels));
         let (tunnel, choose_id) = tunnel.unzip();
         let ue = match has(PDR_OWN_UE) {
             true => Some(UeMatch {
@@ -163,6 +181,10 @@ impl RuleDecoder {
             false => Filter::ALL,
         };
         let qfis = if has(PDR_QFIS) { eye.u64() } else { 0 };
+        let (qers, urrs) = match (bits >> PDR_QERS & 15, before) {
+            (SAME_LISTS, before) => before.map(|p| (p.qers, p.urrs)).unwrap_or_default(),
+            (qers, _) => (self.ids(eye, qers), self.ids(eye, bits >> PDR_URRS)),
+        };
         Pdr {
             id,
             precedence,
@@ -175,8 +197,8 @@ impl RuleDecoder {
             filter,
             removes_outer: has(PDR_REMOVES),
             far,
-            qers: self.ids(eye, bits >> PDR_QERS),
-            urrs: self.ids(eye, bits >> PDR_URRS),
+            qers,
+            urrs,
         }
     }
 
@@ -185,15 +207,10 @@ impl RuleDecoder {
     }
 
     /// With the CHOOSE ID that it was given for.
-    fn tunnel(
-        &self,
-        eye: &mut OctetReader<'_>,
-        endpoints: &ArrayVec<Endpoint, ENDPOINTS>,
-        addresses: &TunnelIpv6,
-    ) -> (LocalTunnel, Option<u8>) {
+    fn tunnel(&self, eye: &mut OctetReader<'_>, known: &Tunnels<'_>) -> (LocalTunnel, Option<u8>) {
         let first = eye.u8();
         let at = usize::from(first & !TUNNEL_CHOSEN);
-        let (local, teid) = match endpoints.get(at).map(|e| e.key) {
+        let (local, teid) = match known.endpoints.get(at).map(|e| e.key) {
             Some(Key::Tunnel { local, teid }) => (local, teid),
             _ => (eye.u8(), eye.u32()),
         };
@@ -205,8 +222,12 @@ impl RuleDecoder {
         let tunnel = LocalTunnel {
             teid,
             addresses: TunnelAddresses {
-                ipv4: (families & TUNNEL_IPV4 != 0).then(|| eye.u32().into()),
-                ipv6: ipv6.and_then(|at| addresses.get(at).copied()),
+                ipv4: match families & TUNNEL_IPV4 != 0 {
+                    true if self.kinds.has(Kinds::KNOWN_TUNNELS) => known.ipv4.get(local),
+                    true => Some(eye.u32().into()),
+                    false => None,
+                },
+                ipv6: ipv6.and_then(|at| known.ipv6.get(at).copied()),
             },
             local,
         };
@@ -218,7 +239,15 @@ impl RuleDecoder {
         let id = FarId(self.id(eye));
         let bits = eye.u16();
         let has = |bit| bits & bit != 0;
-        let flags = self.short(eye);
+        let action = match bits >> FAR_ACTION & 3 {
+            0 => Action::Drop,
+            1 => Action::Forward,
+            _ => Action::Buffer,
+        };
+        let flags = match has(FAR_ONE_FLAG) {
+            true => one_flag(action),
+            false => self.short(eye),
+        };
         let instance = has(FAR_FORWARDING).then(|| NameId::from_number(self.short(eye)));
         let tunnel = has(FAR_TUNNEL).then(|| RemoteTunnel {
             teid: eye.u32(),
@@ -229,11 +258,7 @@ impl RuleDecoder {
         });
         Far {
             id,
-            action: match bits >> FAR_ACTION & 3 {
-                0 => Action::Drop,
-                1 => Action::Forward,
-                _ => Action::Buffer,
-            },
+            action,
             flags,
             forwarding: instance.map(|instance| Forwarding {
                 side: side(bits),
@@ -241,7 +266,7 @@ impl RuleDecoder {
                 tunnel,
             }),
             peer: has(FAR_PEER).then(|| PeerId(eye.u16())),
-            egress: has(FAR_EGRESS).then(|| EgressId(eye.u16())),
+            egress: has(FAR_EGRESS).then(|| EgressId(self.short(eye))),
             indicated: match bits >> FAR_INDICATED & 3 {
                 0 => Indicated::No,
                 1 => Indicated::Due,
@@ -278,8 +303,9 @@ impl RuleDecoder {
             true => Gate::Closed,
             false => Gate::Open,
         };
-        let mbr = has(QER_MBR).then(|| rate(eye));
-        let gbr = has(QER_GBR).then(|| rate(eye));
+        let mut rate = || rate(eye, has(QER_SHORT_RATES));
+        let mbr = has(QER_MBR).then(&mut rate);
+        let gbr = has(QER_GBR).then(&mut rate);
         let qfi = has(QER_QFI).then(|| eye.u8());
         let buckets = match has(QER_BUCKETS) {
             true => [(); 2].map(|()| bucket(eye)),
@@ -318,17 +344,21 @@ fn read_filter(eye: &mut OctetReader<'_>) -> Filter {
     }
 }
 
-fn rate(eye: &mut OctetReader<'_>) -> BitRate {
+fn rate(eye: &mut OctetReader<'_>, is_short: bool) -> BitRate {
+    let mut kbps = || match is_short {
+        true => eye.low::<3>(),
+        false => eye.low::<5>(),
+    };
     BitRate {
-        uplink_kbps: eye.u40(),
-        downlink_kbps: eye.u40(),
+        uplink_kbps: kbps(),
+        downlink_kbps: kbps(),
     }
 }
 
 fn bucket(eye: &mut OctetReader<'_>) -> BucketRef {
     match eye.u8() {
         NO_BUCKET => BucketRef::NONE,
-        at => BucketRef::new(BlockId(eye.u32()), at),
+        at => BucketRef::new(BlockId(eye.u32().min(LAST_BLOCK)), at),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Rule encoder.
 
 use super::form::*;
+use super::kinds::measures;
+use super::octets::fits;
 use super::ue::RecordUe;
 use super::{Kinds, OctetWriter};
 use crate::network::Side;
@@ -10,16 +12,28 @@ use crate::rules::{
 };
 use core::net::IpAddr;
 use sluice_datapath::session::rule::BucketRef;
-use sluice_wire::pfcp::value::{DroppedDlTrafficThreshold, Gate, Volume};
+use sluice_wire::pfcp::value::{ApplyAction, DroppedDlTrafficThreshold, Gate, Volume};
 
 /// Writes rules.
 pub struct RuleEncoder<'r> {
     pub kinds: Kinds,
     pub ue: RecordUe,
     pub rules: &'r Rules,
+    /// The PDR that was written last.
+    before: Option<&'r Pdr>,
 }
 
-impl RuleEncoder<'_> {
+impl<'r> RuleEncoder<'r> {
+    /// Of a session's rules, none of which is written.
+    pub fn new(kinds: Kinds, ue: RecordUe, rules: &'r Rules) -> Self {
+        Self {
+            kinds,
+            ue,
+            rules,
+            before: None,
+        }
+    }
+
     #[inline(always)]
     fn id(&self, pen: &mut OctetWriter<'_>, id: u32) {
         match self.kinds.has(Kinds::WIDE) {
@@ -39,17 +53,27 @@ impl RuleEncoder<'_> {
 
     pub fn urr(&self, pen: &mut OctetWriter<'_>, urr: &Urr) {
         self.id(pen, urr.id.0);
-        pen.u8(urr.method.0);
-        self.short(pen, urr.information.0);
-        // Triggers are of three octets; the fourth is for what follows.
+        match measures(urr).filter(|_| self.kinds.has(Kinds::NARROW)) {
+            Some(both) => pen.u8(both),
+            None => {
+                pen.u8(urr.method.0);
+                pen.u16(urr.information.0);
+            }
+        }
+        // Few SMFs ask for a trigger of the third octet.
+        let [early, more, late, _] = urr.triggers.0.to_le_bytes();
         let bits = bit8(URR_THRESHOLD, urr.threshold.is_some())
             | bit8(URR_QUOTA, urr.quota.is_some())
             | bit8(URR_PERIOD, urr.period_s != 0)
             | bit8(URR_CELL, urr.cell != 0)
             | bit8(URR_TIMES, urr.times != UrrTimes::default())
             | bit8(URR_MONITORING, urr.is_monitored())
-            | bit8(URR_LOST, urr.lost.is_some());
-        pen.u32(urr.triggers.0 & 0x00ff_ffff | u32::from(bits) << 24);
+            | bit8(URR_LOST, urr.lost.is_some())
+            | bit8(URR_LATE_TRIGGERS, late != 0);
+        pen.put([early, more, bits]);
+        if late != 0 {
+            pen.u8(late);
+        }
         pen.u32(urr.meter);
         for volume in [urr.threshold, urr.quota].into_iter().flatten() {
             write_volume(pen, volume);
@@ -109,7 +133,14 @@ impl RuleEncoder<'_> {
                 pen.u8(instance);
             }
         }
-        pen.u32(endpoint.entry.0);
+        match (endpoint.origin, endpoint.key) {
+            (Origin::Slot, Key::Tunnel { teid, .. }) => {
+                let bits = entry_bits(teid, endpoint.entry.0);
+                debug_assert_eq!(entry_of(teid, bits), endpoint.entry.0);
+                pen.u8(bits as u8);
+            }
+            _ => pen.u32(endpoint.entry.0),
+        }
         let blocks = endpoint.blocks();
         blocks.for_each(|block| pen.u32(block));
     }
@@ -123,7 +154,9 @@ impl RuleEncoder<'_> {
         }
     }
 
-    pub fn pdr(&self, pen: &mut OctetWriter<'_>, pdr: &Pdr) {
+    pub fn pdr(&mut self, pen: &mut OctetWriter<'_>, pdr: &'r Pdr) {
+        let before = self.before.replace(pdr);
+        let has_same = before.is_some_and(|p| p.qers == pdr.qers && p.urrs == pdr.urrs);
         let other_ue = self.ue.unusual(pdr);
         let (qers, urrs) = (pdr.qers.as_slice(), pdr.urrs.as_slice());
         let bits = side_bits(pdr.source)
@@ -133,8 +166,10 @@ impl RuleEncoder<'_> {
             | bit(PDR_UE, pdr.ue.is_some())
             | bit(PDR_OWN_UE, other_ue.is_some())
             | bit(PDR_QFIS, pdr.qfis != 0)
-            | (qers.len() as u16) << PDR_QERS
-            | (urrs.len() as u16) << PDR_URRS;
+            | match has_same {
+                true => SAME_LISTS << PDR_QERS,
+                false => (qers.len() as u16) << PDR_QERS | (urrs.len() as u16) << PDR_URRS,
+            };
         self.short(pen, pdr.id.0);
         pen.u16(bits);
         match self.kinds.has(Kinds::WIDE) {
@@ -156,8 +191,10 @@ impl RuleEncoder<'_> {
         if pdr.qfis != 0 {
             pen.u64(pdr.qfis);
         }
-        qers.iter().for_each(|id| self.id(pen, *id));
-        urrs.iter().for_each(|id| self.id(pen, *id));
+        if !has_same {
+            let lists = qers.iter().chain(urrs);
+            lists.for_each(|id| self.id(pen, *id));
+        }
     }
 
     /// TEID and number of the address stand in the endpoint.
@@ -186,7 +223,9 @@ impl RuleEncoder<'_> {
             let at = at.map_or(0, |at| at as u8 + 1);
             pen.u8(bit8(TUNNEL_IPV4, addresses.ipv4.is_some()) | at << TUNNEL_IPV6);
         }
-        if let Some(address) = addresses.ipv4 {
+        if let Some(address) = addresses.ipv4
+            && !self.kinds.has(Kinds::KNOWN_TUNNELS)
+        {
             pen.u32(address.into());
         }
         if let Some(id) = choose_id {
@@ -213,10 +252,13 @@ impl RuleEncoder<'_> {
             | bit(FAR_EGRESS, far.egress.is_some())
             | (far.indicated as u16) << FAR_INDICATED
             | bit(FAR_PAGED, far.paged != 0)
-            | bit(FAR_BAR, far.bar.is_some());
+            | bit(FAR_BAR, far.bar.is_some())
+            | bit(FAR_ONE_FLAG, far.flags == one_flag(far.action));
         self.id(pen, far.id.0);
         pen.u16(bits);
-        self.short(pen, far.flags);
+        if far.flags != one_flag(far.action) {
+            self.short(pen, far.flags);
+        }
         if let Some(forwarding) = far.forwarding {
             self.short(pen, forwarding.instance.number());
         }
@@ -231,7 +273,7 @@ impl RuleEncoder<'_> {
             pen.u16(peer.0);
         }
         if let Some(egress) = far.egress {
-            pen.u16(egress.0);
+            self.short(pen, egress.0);
         }
         if far.paged != 0 {
             pen.u64(far.paged);
@@ -263,12 +305,15 @@ impl RuleEncoder<'_> {
             | bit8(QER_GBR, qer.gbr.is_some())
             | bit8(QER_QFI, qer.qfi.is_some())
             | bit8(QER_BUCKETS, shared);
+        let rates = qer.mbr.into_iter().chain(qer.gbr);
+        let rates = rates.flat_map(|rate| [rate.uplink_kbps, rate.downlink_kbps]);
+        let are_short = rates.clone().all(fits::<3>);
         self.id(pen, qer.id.0);
-        pen.u8(bits);
-        for rate in qer.mbr.into_iter().chain(qer.gbr) {
-            pen.u40(rate.uplink_kbps);
-            pen.u40(rate.downlink_kbps);
-        }
+        pen.u8(bits | bit8(QER_SHORT_RATES, are_short));
+        rates.for_each(|kbps| match are_short {
+            true => pen.low::<3>(kbps),
+            false => pen.low::<5>(kbps),
+        });
         if let Some(qfi) = qer.qfi {
             pen.u8(qfi);
         }
@@ -306,6 +351,15 @@ fn write_filter(pen: &mut OctetWriter<'_>, filter: Filter) {
     }
     if let FilterOrigin::Predefined(number) | FilterOrigin::Application(number) = origin {
         pen.u16(number);
+    }
+}
+
+/// The flag of Apply Action that an action has as a rule alone (TS 29.244, 8.2.26).
+pub fn one_flag(action: Action) -> u16 {
+    match action {
+        Action::Drop => ApplyAction::DROP.flags(),
+        Action::Forward => ApplyAction::FORW.flags(),
+        Action::Buffer => ApplyAction::BUFF.flags(),
     }
 }
 

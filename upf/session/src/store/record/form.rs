@@ -8,7 +8,7 @@ use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
 /// Octets of each at the most.
 pub const URR_MAX: usize =
-    4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4 + (1 + 5 * 4) + (1 + 2 * 8);
+    4 + 1 + 2 + 2 + 1 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4 + (1 + 5 * 4) + (1 + 2 * 8);
 
 /// The most octets that its Monitoring Time takes beside.
 pub const MONITORING_MAX: usize = 1 + 4 + 2 * (1 + 3 * 8) + 2 * 4;
@@ -32,11 +32,24 @@ pub const FILTER_MAX: usize = 1 + 4 + 2;
 /// The same without blocks.
 pub const ENDPOINT_MIN: usize = 1 + 5 + 4;
 
+/// How many of the lowest bits of a TEID are the number of its entry, where it is one of our own.
+pub fn entry_bits(teid: u32, entry: u32) -> u32 {
+    (teid ^ entry).trailing_zeros()
+}
+
+/// The entry of a TEID with so many bits of it.
+pub fn entry_of(teid: u32, bits: u32) -> u32 {
+    teid & !u32::MAX.checked_shl(bits).unwrap_or(0)
+}
+
 /// In place of an endpoint's number: the tunnel is none of the session's endpoints.
 pub const NO_ENDPOINT: u8 = 0x7f;
 /// Bit of that number: a CHOOSE ID is the tunnel's last octet.
 pub const TUNNEL_CHOSEN: u8 = 0x80;
 const _: () = assert!(ENDPOINTS < NO_ENDPOINT as usize);
+
+/// Bits of the Measurement Method where it shares an octet with the Measurement Information.
+pub const METHOD_BITS: u32 = 3;
 
 /// Bits of a URR's octet.
 pub const URR_THRESHOLD: u8 = 1;
@@ -49,7 +62,9 @@ pub const URR_TIMES: u8 = 1 << 4;
 pub const URR_MONITORING: u8 = 1 << 5;
 /// It says something of packets that are lost: an octet that tells what, and that.
 pub const URR_LOST: u8 = 1 << 6;
-/// Bits of that octet.
+/// Triggers take a third octet, which comes next.
+pub const URR_LATE_TRIGGERS: u8 = 1 << 7;
+/// Bits of the octet of lost packets.
 pub const LOST_PACKETS: u8 = 1;
 pub const LOST_OCTETS: u8 = 1 << 1;
 
@@ -82,7 +97,9 @@ pub const PDR_OWN_UE: u16 = 1 << 6;
 pub const PDR_QFIS: u16 = 1 << 7;
 pub const PDR_QERS: u32 = 8;
 pub const PDR_URRS: u32 = 12;
-const _: () = assert!(QERS_PER_PDR < 16 && URRS_PER_PDR < 16);
+/// In place of the number of QERs: both lists are those of the PDR before it.
+pub const SAME_LISTS: u16 = 15;
+const _: () = assert!(QERS_PER_PDR < SAME_LISTS as usize && URRS_PER_PDR < 16);
 
 /// Bits of a filter's octet, behind two of the families.
 pub const FILTER_RUN: u8 = 1 << 2;
@@ -103,6 +120,8 @@ pub const FAR_PAGED: u16 = 1 << 10;
 pub const FAR_BAR: u16 = 1 << 11;
 /// Of one with a tunnel: it goes over IPv6.
 pub const FAR_IPV6_TUNNEL: u16 = 1 << 12;
+/// Apply Action has the one flag of the action.
+pub const FAR_ONE_FLAG: u16 = 1 << 13;
 
 /// Bits of the octet before the address of a tunnel, where tunnels have some of IPv6: there is one of IPv4; above
 /// it, which of the record's IPv6 addresses it has, counted from 1.
@@ -116,10 +135,14 @@ pub const QER_MBR: u8 = 1 << 2;
 pub const QER_GBR: u8 = 1 << 3;
 pub const QER_QFI: u8 = 1 << 4;
 pub const QER_BUCKETS: u8 = 1 << 5;
+/// Bit rates take three octets each (16 Gbit/s), otherwise five.
+pub const QER_SHORT_RATES: u8 = 1 << 6;
 
 /// In place of a bucket's number in its block: there is none.
 pub const NO_BUCKET: u8 = u8::MAX;
 const _: () = assert!(BLOCK_BUCKETS < NO_BUCKET as usize);
+/// No block has a higher number: with any place in it a reference to its bucket has 32 bits.
+pub const LAST_BLOCK: u32 = (u32::MAX - NO_BUCKET as u32) / BLOCK_BUCKETS as u32;
 
 /// Bits of an endpoint's octet: two of the key's kind, two of the origin, three of the blocks.
 pub const KEY_SPARE: u8 = 0;

@@ -1,6 +1,8 @@
 //! Presence flags of a record's parts.
 
-use crate::rules::{Given, Rules, UeRoutes};
+use super::form::METHOD_BITS;
+use super::ue::TunnelIpv4;
+use crate::rules::{Given, Rules, UeRoutes, Urr};
 use crate::store::user::User;
 
 /// The parts, one bit each.
@@ -30,13 +32,19 @@ impl Kinds {
     pub const SETS: Self = Self(1 << 9);
     /// Some F-TEID of ours has an IPv6 address.
     pub const IPV6_TUNNELS: Self = Self(1 << 10);
-    /// Identifiers, numbers of network instances, Apply Action and Measurement Information take one octet, as most
-    /// SMFs count from 1. Precedences do not: 65,535 is a common one.
+    /// Identifiers, numbers of network instances and ways out, and Apply Action take one octet, as most SMFs count from 1,
+    /// and Measurement Method and Information one for both. Precedences take two: 65,535 is a common one.
     pub const NARROW: Self = Self(1 << 11);
+    /// There are less than 16 of each kind of rule: their numbers take half an octet each.
+    pub const FEW: Self = Self(1 << 12);
+    /// The IPv4 addresses of all F-TEIDs are those known by the numbers of their endpoints.
+    pub const KNOWN_TUNNELS: Self = Self(1 << 13);
 
     /// Those of a session.
-    pub fn of(user: &User, rules: &Rules) -> Self {
+    pub fn of(user: &User, rules: &Rules, known: &TunnelIpv4) -> Self {
         Self(0)
+            .with_if(Self::FEW, counts(rules).iter().all(|count| *count < 16))
+            .with_if(Self::KNOWN_TUNNELS, known.has_all(rules))
             .with_if(Self::IMSI, !user.imsi.is_empty())
             .with_if(Self::MSISDN, !user.msisdn.is_empty())
             .with_if(Self::WIDE, is_wide(rules))
@@ -100,6 +108,17 @@ fn is_wide(rules: &Rules) -> bool {
     all.fold(0, |sum, id| sum | id) > u32::from(u16::MAX)
 }
 
+/// How many of each kind of rule there are: URRs, endpoints, PDRs, FARs, QERs.
+pub(super) fn counts(rules: &Rules) -> [usize; 5] {
+    [
+        rules.urrs.len(),
+        rules.endpoints.len(),
+        rules.pdrs.len(),
+        rules.fars.len(),
+        rules.qers.len(),
+    ]
+}
+
 /// True if one octet is enough for all that [`Kinds::NARROW`] names.
 fn is_narrow(rules: &Rules) -> bool {
     let pdrs = rules.pdrs.iter().map(|pdr| {
@@ -109,15 +128,21 @@ fn is_narrow(rules: &Rules) -> bool {
     });
     let fars = rules.fars.iter().map(|far| {
         let instance = far.forwarding.map_or(0, |f| f.instance.number());
-        u32::from(far.flags | instance) | far.id.0
+        let egress = far.egress.map_or(0, |egress| egress.0);
+        u32::from(far.flags | instance | egress) | far.id.0
     });
     let qers = rules.qers.iter().map(|qer| qer.id.0);
-    let urrs = rules
-        .urrs
-        .iter()
-        .map(|urr| urr.id.0 | u32::from(urr.information.0));
+    let urrs = rules.urrs.iter().map(|urr| urr.id.0);
     let all = pdrs.chain(fars).chain(qers).chain(urrs);
-    all.fold(0, |sum, field| sum | field) <= u32::from(u8::MAX)
+    let fits = all.fold(0, |sum, field| sum | field) <= u32::from(u8::MAX);
+    fits && rules.urrs.iter().all(|urr| measures(urr).is_some())
+}
+
+/// Measurement Method and Measurement Information in one octet, if they have no other flags than the usual.
+pub(super) fn measures(urr: &Urr) -> Option<u8> {
+    let information = u8::try_from(urr.information.0).ok()?;
+    let is_usual = urr.method.0 < 1 << METHOD_BITS && information < 1 << (8 - METHOD_BITS);
+    is_usual.then_some(information << METHOD_BITS | urr.method.0)
 }
 
 #[cfg(test)]
@@ -139,6 +164,8 @@ mod tests {
             Kinds::SETS,
             Kinds::IPV6_TUNNELS,
             Kinds::NARROW,
+            Kinds::FEW,
+            Kinds::KNOWN_TUNNELS,
         ];
         assert!(parts.iter().all(|part| part.0.is_power_of_two()));
         let all = parts.iter().fold(0, |bits, part| bits | part.0);

@@ -1,5 +1,5 @@
 //! Session records: usage, user and rules in as few octets as they take, one behind the other, so
-//! that a session of the usual kind takes five granules of 32 octets.
+//! that a session of the usual kind takes 128 octets.
 //!
 //! In order: usage, head (what follows, and how often), user, session sets, the UE's addresses, URRs, cells of the usage
 //! record, inactivity timer, endpoints, IPv6 addresses of F-TEIDs, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
@@ -16,15 +16,20 @@ use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SETS, SPARE_CELLS, URRS};
 use crate::rules::{Endpoint, Far, Rules, UeAddresses};
 use crate::session_sets::{SetId, SetList};
 use crate::store::user::User;
-use decode::RuleDecoder;
+use decode::{RuleDecoder, Tunnels};
 use encode::RuleEncoder;
 pub use kinds::Kinds;
+use octets::most;
 pub use octets::{OctetReader, OctetWriter};
 use sluice_datapath::session::txn::Usage;
+pub use ue::TunnelIpv4;
 use ue::{RecordUe, UE_MAX};
 
 /// Octets of the usage at the start.
-const USAGE_LEN: usize = 32;
+const USAGE_LEN: usize = 2 * (OCTETS_LEN + PACKETS_LEN);
+/// Room for 72 PB of one direction, and for 281 trillion packets, as many as a million a second are in nine years.
+const OCTETS_LEN: usize = 7;
+const PACKETS_LEN: usize = 6;
 const HEAD_LEN: usize = 7;
 const DIGITS_LEN: usize = 8;
 /// Timer and cell.
@@ -52,29 +57,26 @@ pub const RECORD_MAX: usize = USAGE_LEN
 
 const _: () = assert!(form::MONITORING_MAX <= form::URR_MAX);
 const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::granules::GRANULE);
-// Each count is one octet.
+// Each count is one octet at the most.
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
 
 /// Writes a session's record and gives its length. Only the part behind the usage is written:
 /// that counts on where it stands.
-pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
+pub fn write(room: &mut [u8], user: &User, rules: &Rules, known: &TunnelIpv4) -> usize {
     let room = room.get_mut(USAGE_LEN..).unwrap_or_default();
     let pen = &mut OctetWriter::new(room);
-    let kinds = Kinds::of(user, rules);
+    let kinds = Kinds::of(user, rules, known);
     pen.u16(kinds.bits());
-    let counts = [
-        rules.urrs.len(),
-        rules.endpoints.len(),
-        rules.pdrs.len(),
-        rules.fars.len(),
-        rules.qers.len(),
-    ];
-    pen.put(counts.map(|count| count as u8));
+    let counts = kinds::counts(rules);
+    match kinds.has(Kinds::FEW) {
+        true => pen.low::<3>(counts.iter().fold(0, |all, count| all << 4 | *count as u64)),
+        false => pen.put(counts.map(|count| count as u8)),
+    }
     user.write(kinds, pen);
     write_sets(kinds, &rules.sets, pen);
     let ue = RecordUe::of(rules);
     ue.write(pen);
-    let writer = RuleEncoder { kinds, ue, rules };
+    let mut writer = RuleEncoder::new(kinds, ue, rules);
     rules.urrs.iter().for_each(|urr| writer.urr(pen, urr));
     writer.cells(pen);
     rules.endpoints.iter().for_each(|e| writer.endpoint(pen, e));
@@ -137,7 +139,13 @@ impl<'r> RecordStart<'r> {
     fn read(record: &'r [u8]) -> Self {
         let mut eye = OctetReader::new(record.get(USAGE_LEN..).unwrap_or_default());
         let kinds = Kinds::from_bits(eye.u16());
-        let [urrs, endpoints, pdrs, fars, qers] = eye.get::<5>().map(usize::from);
+        let [urrs, endpoints, pdrs, fars, qers] = match kinds.has(Kinds::FEW) {
+            true => {
+                let all = eye.low::<3>() as usize;
+                [16, 12, 8, 4, 0].map(|at| all >> at & 15)
+            }
+            false => eye.get::<5>().map(usize::from),
+        };
         let counts = [
             urrs.min(URRS),
             endpoints.min(ENDPOINTS),
@@ -158,7 +166,7 @@ pub fn write_fars(room: &mut [u8], record: &[u8], rules: &Rules) -> Option<usize
     }
     let pen = &mut OctetWriter::new(room);
     let ue = RecordUe::of(rules);
-    let writer = RuleEncoder { kinds, ue, rules };
+    let writer = RuleEncoder::new(kinds, ue, rules);
     rules.fars.iter().for_each(|far| writer.far(pen, far));
     rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
     writer.bars(pen);
@@ -166,7 +174,7 @@ pub fn write_fars(room: &mut [u8], record: &[u8], rules: &Rules) -> Option<usize
 }
 
 /// Reads all rules. Gives the place where the FARs begin.
-pub fn read(record: &[u8], rules: &mut Rules) -> usize {
+pub fn read(record: &[u8], rules: &mut Rules, known: &TunnelIpv4) -> usize {
     rules.clear();
     let RecordStart {
         kinds,
@@ -187,7 +195,12 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
         .extend((0..endpoints).map(|_| reader.endpoint(eye)));
     let addresses = reader.tunnel_addresses(eye);
     for _ in 0..pdrs {
-        let pdr = reader.pdr(eye, &rules.endpoints, &addresses);
+        let tunnels = Tunnels {
+            endpoints: &rules.endpoints,
+            ipv6: &addresses,
+            ipv4: known,
+        };
+        let pdr = reader.pdr(eye, &tunnels, rules.pdrs.last());
         rules.pdrs.push(pdr);
     }
     let fars_at = record.len() - eye.left();
@@ -263,17 +276,17 @@ fn read_sets(kinds: Kinds, eye: &mut OctetReader<'_>) -> impl Iterator<Item = Se
 pub fn usage(record: &[u8]) -> [Usage; 2] {
     let mut eye = OctetReader::new(record);
     [(); 2].map(|()| Usage {
-        bytes: eye.u64(),
-        packets: eye.u64(),
+        bytes: eye.low::<OCTETS_LEN>(),
+        packets: eye.low::<PACKETS_LEN>(),
     })
 }
 
-/// Sets uplink and downlink usage.
+/// Sets uplink and downlink usage; what is more than there is room for counts as the most that there is.
 pub fn set_usage(record: &mut [u8], usage: [Usage; 2]) {
     let mut pen = OctetWriter::new(record);
     for Usage { bytes, packets } in usage {
-        pen.u64(bytes);
-        pen.u64(packets);
+        pen.low::<OCTETS_LEN>(bytes.min(most::<OCTETS_LEN>()));
+        pen.low::<PACKETS_LEN>(packets.min(most::<PACKETS_LEN>()));
     }
 }
 

@@ -1,5 +1,15 @@
 //! Octet writer and reader of records. Little endian, as nobody but this process sees them.
 
+/// True if a number needs no more than `N` octets.
+pub fn fits<const N: usize>(value: u64) -> bool {
+    value <= most::<N>()
+}
+
+/// The largest number of `N` octets, one at the least.
+pub const fn most<const N: usize>() -> u64 {
+    u64::MAX >> (64 - 8 * N)
+}
+
 /// Writes.
 pub struct OctetWriter<'r> {
     room: &'r mut [u8],
@@ -47,12 +57,12 @@ impl<'r> OctetWriter<'r> {
         self.put(value.to_le_bytes());
     }
 
-    /// The lower 40 bits.
+    /// The lower `N` octets; no other may be set.
     #[inline(always)]
-    pub fn u40(&mut self, value: u64) {
-        debug_assert!(value >> 40 == 0, "{value:#x} has more than 40 bits");
-        let [a, b, c, d, e, ..] = value.to_le_bytes();
-        self.put([a, b, c, d, e]);
+    pub fn low<const N: usize>(&mut self, value: u64) {
+        debug_assert!(fits::<N>(value), "{value:#x} needs more than {N} octets");
+        let octets = value.to_le_bytes();
+        self.put(octets.first_chunk::<N>().copied().unwrap_or([0; N]));
     }
 
     /// Octets written.
@@ -109,9 +119,10 @@ impl<'r> OctetReader<'r> {
         u128::from_le_bytes(self.get())
     }
 
+    /// A number of `N` octets.
     #[inline(always)]
-    pub fn u40(&mut self) -> u64 {
-        let [a, b, c, d, e] = self.get();
-        u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
+    pub fn low<const N: usize>(&mut self) -> u64 {
+        let octets = self.get::<N>().into_iter().rev();
+        octets.fold(0, |value, octet| value << 8 | u64::from(octet))
     }
 }

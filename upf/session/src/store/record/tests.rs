@@ -324,6 +324,10 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
             .iter_mut()
             .zip(list)
             .for_each(|(b, block)| *b = block);
+        let entry = match (key, origin) {
+            (Key::Tunnel { teid, .. }, Origin::Slot) => form::entry_of(teid, entry % 33),
+            _ => entry,
+        };
         Endpoint {
             key,
             entry: EntryId(entry),
@@ -419,14 +423,22 @@ fn user() -> impl Strategy<Value = User> {
 }
 
 fn survives(user: &User, rules: &Rules) {
+    let mut known = TunnelIpv4::default();
+    comes_again(user, rules, &known);
+    known.learn(rules);
+    comes_again(user, rules, &known);
+}
+
+fn comes_again(user: &User, rules: &Rules, known: &TunnelIpv4) {
     let mut octets = vec![0xee; RECORD_MAX];
-    let usage = [(7, 8), (9, u64::MAX)].map(|(bytes, packets)| Usage { bytes, packets });
+    let usage = [(7, 8), (most::<OCTETS_LEN>(), most::<PACKETS_LEN>())]
+        .map(|(bytes, packets)| Usage { bytes, packets });
     set_usage(&mut octets, usage);
-    let len = write(&mut octets, user, rules);
+    let len = write(&mut octets, user, rules, known);
     assert!(len <= len_at_most(rules), "{len} octets");
     let record = &octets[..len];
     let mut again = Rules::default();
-    read(record, &mut again);
+    read(record, &mut again, known);
     assert_eq!(&again, rules);
     assert_eq!((read_user(record), super::usage(record)), (*user, usage));
     let told: Vec<u32> = rules.urrs.iter().map(|urr| urr.meter).collect();
@@ -456,18 +468,19 @@ proptest! {
     #[test]
     fn fars_are_replaced_where_they_fit(rules in rules(), bits in prop::sample::select(vec![0xff, 0xffff, u32::MAX]), flags in any::<u16>()) {
         let rules = narrowed(rules, bits);
+        let known = TunnelIpv4::default();
         let mut octets = vec![0; RECORD_MAX];
-        let len = write(&mut octets, &User::default(), &rules);
-        let fars_at = read(&octets[..len], &mut Rules::default());
+        let len = write(&mut octets, &User::default(), &rules, &known);
+        let fars_at = read(&octets[..len], &mut Rules::default(), &known);
         let mut changed = rules.clone();
         changed.fars.iter_mut().for_each(|far| far.flags = flags);
         let mut room = vec![0; RECORD_MAX];
-        let kinds = Kinds::of(&User::default(), &rules);
+        let kinds = Kinds::of(&User::default(), &rules, &known);
         match write_fars(&mut room, &octets[..len], &changed) {
             Some(fars_len) => {
                 octets[fars_at..fars_at + fars_len].copy_from_slice(&room[..fars_len]);
                 let mut again = Rules::default();
-                read(&octets[..fars_at + fars_len], &mut again);
+                read(&octets[..fars_at + fars_len], &mut again, &known);
                 prop_assert_eq!(again, changed);
             }
             None => prop_assert!(kinds.has(Kinds::NARROW) && flags > 0xff),
@@ -479,6 +492,6 @@ proptest! {
     fn nothing_read_is_trusted(octets in prop::collection::vec(any::<u8>(), 0..400)) {
         let _ = (read_user(&octets), meters(&octets).count(), super::usage(&octets));
         let mut rules = Rules::default();
-        read(&octets, &mut rules);
+        read(&octets, &mut rules, &TunnelIpv4::default());
     }
 }

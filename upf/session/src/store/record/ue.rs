@@ -99,3 +99,38 @@ impl RecordUe {
         pdr.ue.filter(|ue| *ue != self.usual(pdr.tunnel.is_some()))
     }
 }
+
+/// The IPv4 addresses of our tunnel endpoints by their numbers on the path, as sessions told them first. A few stand
+/// here once, and not in each record.
+#[derive(Clone, Debug)]
+pub struct TunnelIpv4(Box<[Option<Ipv4Addr>; 256]>);
+
+impl Default for TunnelIpv4 {
+    fn default() -> Self {
+        Self(Box::new([None; 256]))
+    }
+}
+
+impl TunnelIpv4 {
+    /// That of an endpoint.
+    pub fn get(&self, local: u8) -> Option<Ipv4Addr> {
+        self.0[usize::from(local)]
+    }
+
+    /// Learns the addresses of endpoints that have told none yet.
+    pub fn learn(&mut self, rules: &Rules) {
+        for tunnel in rules.pdrs.iter().filter_map(|pdr| pdr.tunnel) {
+            let known = &mut self.0[usize::from(tunnel.local)];
+            *known = known.or(tunnel.addresses.ipv4);
+        }
+    }
+
+    /// True if all F-TEIDs with an IPv4 address have the one that is known of their endpoint.
+    pub fn has_all(&self, rules: &Rules) -> bool {
+        let mut tunnels = rules.pdrs.iter().filter_map(|pdr| pdr.tunnel);
+        tunnels.all(|tunnel| {
+            let ipv4 = tunnel.addresses.ipv4;
+            ipv4.is_none() || ipv4 == self.get(tunnel.local)
+        })
+    }
+}
