@@ -273,6 +273,11 @@ pub struct PfcpArgs {
 }
 
 impl PathArgs {
+    /// Whether sessions of these rules are measured.
+    pub fn asks(&self, rules: &str) -> bool {
+        self.rules.iter().any(|name| name == rules)
+    }
+
     /// What makes figures comparable.
     pub fn asked(&self) -> RunArguments {
         let cpu: Vec<u16> = self.cpu.into_iter().collect();

@@ -286,6 +286,17 @@ impl<P: Packet> Fifo<P> {
         (self.returned as i64 - self.added) as usize - PACKETS
     }
 
+    /// Whose packets come in, in the order in which they send.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// Packets of each flow that came back, in the order in which they send. All packets must be here.
+    pub fn returned_by_flow(&self) -> impl Iterator<Item = usize> {
+        let all = Turn::after(self.returned() - self.began, self.flows.len());
+        (0..self.flows.len()).map(move |flow| all.pass + usize::from(flow < all.flow))
+    }
+
     /// From now on as many packets are compared as `check` says.
     pub fn set_check(&mut self, check: Check) {
         self.check = check;

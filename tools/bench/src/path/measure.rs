@@ -304,7 +304,7 @@ fn path_lap<P: Packet>(world: &mut Testbed<P>, time: Duration) -> Result<Lap, Fa
 }
 
 /// One repetition: the thread's CPU time, the time on the wall, and what came out.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Lap {
     pub cpu_ns: f64,
     pub wall_ns: f64,

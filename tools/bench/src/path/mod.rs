@@ -16,6 +16,7 @@ mod numbered;
 mod observe;
 pub(crate) mod peers;
 mod public;
+mod reports;
 pub(crate) mod smf;
 pub mod testbed;
 pub mod topology;
@@ -30,8 +31,10 @@ use crate::machine;
 use crate::report::{Effort, HugePages, Judged, Outcome, apart, object, preemption, quietest};
 use crate::watch::history::Series;
 use fifo::PACKETS;
+use io::Pool;
 pub(crate) use measure::bytes_per_session;
 use measure::{Bench, Case, Figures, HEADS, cases};
+use reports::Cpus;
 use serde_json::json;
 use sluice_port_dpdk::{Eal, Mbuf, MbufPool};
 use std::time::Duration;
@@ -61,6 +64,8 @@ struct Results {
     latencies: Vec<Outcome>,
     /// What it costs to be looked at.
     observed: Vec<Outcome>,
+    /// What it costs to report.
+    reports: Vec<Outcome>,
     /// What sessions take, where it says something.
     memory: Option<Series>,
 }
@@ -71,13 +76,18 @@ pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
     let some_wait = variants(&args.rules)
         .iter()
         .any(|of| of.load != Load::Usual);
-    let packets = match some_wait {
+    let mut packets = match some_wait {
         true => 6 * PACKETS as u32 + waiting::PACKETS,
         false => 3 * PACKETS as u32,
     };
+    if args.asks(reports::RULES) {
+        packets = packets.max(reports::PACKETS);
+    }
+    // As they are before DPDK chooses one for this thread.
+    let cpus = reports::cpus(cpu).map_err(Failed::Lacking)?;
     let dpdk = machine::dpdk(PACKET_MEMORY_MIB, packets, cpu);
     let (eal, pool) = dpdk.map_err(Failed::Lacking)?;
-    let results = all(args, &eal, &pool).map_err(Failed::Midway)?;
+    let results = all(args, cpus, &eal, &pool).map_err(Failed::Midway)?;
     let rest = json!({
         "seconds_each": args.seconds,
         "packet_bytes": { "inner": INNER_LEN, "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
@@ -85,12 +95,14 @@ pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
         "results": Outcome::to_json(&results.cases),
         "latency": Outcome::to_json(&results.latencies),
         "observed": Outcome::to_json(&results.observed),
+        "reports": Outcome::to_json(&results.reports),
     });
     let mut table = Outcome::table(HEADS, &results.cases);
-    let lines = results.latencies.iter().chain(&results.observed);
+    let others = [&results.latencies, &results.observed, &results.reports];
+    let lines = others.into_iter().flatten();
     table.extend(lines.map(|one| &one.below[..]));
-    let all = [&results.cases, &results.latencies, &results.observed];
-    let mut series: Vec<Series> = all.iter().flat_map(|all| Outcome::series(all)).collect();
+    let all = [&results.cases].into_iter().chain(others);
+    let mut series: Vec<Series> = all.flat_map(|all| Outcome::series(all)).collect();
     series.extend(results.memory);
     Ok(Measured {
         json: object("path", rest),
@@ -100,7 +112,7 @@ pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
     })
 }
 
-fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
+fn all(args: &PathArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
     let mut results = Results::default();
     let effort = Effort {
         reps: args.packets.reps.into(),
@@ -136,6 +148,16 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> 
                 results.observed.push(observed);
             }
             world.end();
+        }
+        if args.asks(reports::RULES) && reports::NAME.contains(&args.only) {
+            eprintln!("{} with {sessions} sessions", reports::NAME);
+            let fresh = || -> Pool<Mbuf> {
+                let packets = pool.clone();
+                Box::new(move || packets.alloc())
+            };
+            let asked = (sessions, cpus, effort);
+            let outcome = reports::measure(asked, eal.huge_pages(), fresh)?;
+            results.reports.push(outcome);
         }
     }
     Ok(results)

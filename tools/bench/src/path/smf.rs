@@ -9,7 +9,7 @@ use super::waiting;
 use sluice_control::core::Env;
 use sluice_n4::Outbox;
 use sluice_port::Packet;
-use sluice_smf::encode::{encode_establishment, encode_modification};
+use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
 use sluice_smf::{
     CpNode, Dialect, Network, SessionChange, SessionPlan, SessionView, Tunnel, UeAddresses,
     UplinkTeid,
@@ -93,7 +93,7 @@ pub struct Smf<P> {
     pub associated: bool,
     variant: Variant,
     sessions: u32,
-    /// By session, where UEs become idle.
+    /// By session, where sessions change.
     up_seids: Vec<Seid>,
     /// Sessions changed.
     pub changed: usize,
@@ -122,6 +122,15 @@ impl<P> Smf<P> {
         }
     }
 
+    /// The same on the N4 port; its sessions can be deleted.
+    pub fn on_port(sessions: u32, variant: Variant) -> Self {
+        Self {
+            cp: CpSide::new(topology::N4_SMF),
+            up_seids: vec![Seid(0); sessions as usize],
+            ..Self::new(sessions, variant)
+        }
+    }
+
     /// Writes the Session Establishment Request of session `index`: PDR and FAR for each
     /// direction, session AMBR, MBR and gate of the flow, a volume URR.
     pub fn establish(&mut self, out: &mut [u8], index: u32) -> Result<usize, Full> {
@@ -129,15 +138,24 @@ impl<P> Smf<P> {
         let plan = self.plan(index);
         let (node, seid) = (&self.cp.node, cp_seid(index));
         let (filters, usage) = (self.variant.filters, self.variant.usage);
-        if filters == Filters::NONE && usage != Usage::Armed {
+        let is_armed = matches!(usage, Usage::Armed | Usage::Storm);
+        if filters == Filters::NONE && !is_armed {
             return encode_establishment(out, Dialect::Ts, node, &plan, seid, sequence);
         }
         let mut usual = [0; 1024];
         let len = encode_establishment(&mut usual, Dialect::Ts, node, &plan, seid, sequence)?;
-        match usage {
-            Usage::Armed => usage::arm(&usual[..len], out),
-            Usage::None | Usage::Counted => filters.add(&usual[..len], index, out),
+        match is_armed {
+            true => usage::arm(&usual[..len], usage, out),
+            false => filters.add(&usual[..len], index, out),
         }
+    }
+
+    /// Writes the request that ends a session.
+    pub fn delete(&mut self, out: &mut [u8], index: u32) -> Result<usize, Full> {
+        let sequence = self.cp.next_sequence();
+        let plan = self.plan(index);
+        let view = self.view(&plan, index)?;
+        encode_deletion(out, Dialect::Ts, &self.cp.node, &view, sequence)
     }
 
     /// Writes the request that makes the UE of a session idle, or brings it back.
@@ -152,14 +170,19 @@ impl<P> Smf<P> {
                 end_marker: false,
             },
         };
-        let view = SessionView {
-            plan: &plan,
+        let view = self.view(&plan, index)?;
+        encode_modification(out, Dialect::Ts, &self.cp.node, &view, step, sequence)
+    }
+
+    /// A session as both sides know it.
+    fn view<'a>(&self, plan: &'a SessionPlan, index: u32) -> Result<SessionView<'a>, Full> {
+        Ok(SessionView {
+            plan,
             cp_seid: cp_seid(index),
             up_seid: *self.up_seids.get(index as usize).ok_or(Full)?,
-            gnb: Some(gnb),
+            gnb: plan.gnb,
             generation: 0,
-        };
-        encode_modification(out, Dialect::Ts, &self.cp.node, &view, step, sequence)
+        })
     }
 
     /// What is asked of session `index`.

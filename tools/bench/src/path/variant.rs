@@ -174,5 +174,7 @@ pub const DEFAULT: &str = "default";
 /// All that `--rules` takes.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let rules = Variant::RULES.iter().map(|variant| variant.name);
-    std::iter::once(DEFAULT).chain(rules)
+    std::iter::once(DEFAULT)
+        .chain(rules)
+        .chain([super::reports::RULES])
 }

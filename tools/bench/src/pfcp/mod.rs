@@ -15,7 +15,7 @@ pub mod ring;
 pub mod script;
 pub mod subscribers;
 pub mod testbed;
-mod turns;
+pub mod turns;
 
 use super::args::PfcpArgs;
 use super::path::bytes_per_session;
