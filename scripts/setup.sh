@@ -9,7 +9,7 @@ BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev lib
     libsqlite3-dev curl ca-certificates)
 # What tests, demo and benchmarks use: traffic, judges, and tools to look at both and at scripts.
 # The font writes into plots of the lab. Tests start PostgreSQL and Redis servers of their own.
-TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core shellcheck
+TOOL_PACKAGES=(iproute2 iputils-ping traceroute iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core shellcheck
     postgresql redis-server redis-tools)
 # A guest whose kernel has SCTP, for scripts/test.d/60-kernel-sctp.sh, which fetches the kernel itself.
 GUEST_PACKAGES=(qemu-system-x86 busybox-static)

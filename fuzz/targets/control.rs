@@ -62,6 +62,10 @@ impl PrefixOwners for NoPrefixes {
     fn entry_of_prefix(&self, _: InstanceId, _: u64) -> Option<EntryId> {
         None
     }
+
+    fn leads_to_ue(&self, _: InstanceId, _: IpAddr) -> bool {
+        false
+    }
 }
 
 struct Rig {
@@ -115,7 +119,9 @@ impl Rig {
         let Class::Control(id) = classify(bytes, PortId(port), &self.tables) else {
             return;
         };
-        let _ = self.control.frame(self.now_ns, id, bytes, &mut self.sent);
+        let _ = self
+            .control
+            .frame(self.now_ns, id, bytes, &NoPrefixes, &mut self.sent);
         let sent = &self.sent;
         assert!(
             sent.out.len() <= 1 && sent.to_path.is_empty(),

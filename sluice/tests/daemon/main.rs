@@ -37,4 +37,5 @@ mod start;
 mod steering;
 mod tags;
 mod trace;
+mod traceroute;
 mod usage;

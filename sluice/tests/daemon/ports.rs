@@ -1,14 +1,14 @@
-//! What ports carry: several roles and addresses, neighbours of both kinds, proxy ARP, frames
+//! What ports carry: several roles and addresses, neighbours of both kinds, proxy ARP and ND, frames
 //! larger than usual and larger than buffers.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use serde_json::Value;
 use sluice::cli::args::CtlQuery;
 use sluice_host::link::{Link, mac_text};
 use sluice_host::packet::PacketSocket;
-use sluice_smf::Network;
+use sluice_smf::{Network, UeAddresses};
 
 use super::kit::*;
 
@@ -156,6 +156,64 @@ fn proxy_arp_answers_for_ues_and_for_nobody_else() {
         assert!(!status.success(), "{stranger} answered");
     }
     assert_eq!(control(&daemon, "arp_replies"), before);
+}
+
+/// What the server's kernel knows of a station that it takes to be on its link: its MAC address, or what became of the
+/// search for it.
+fn neighbour(lab: &Lab, station: Ipv6Addr) -> String {
+    let mut command = lab.dn.ip();
+    command.args(["-6", "neigh", "show", &station.to_string(), "dev", "n6"]);
+    String::from_utf8(command.output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn proxy_nd_answers_for_ues_and_for_nobody_else() {
+    let Some(lab) = Lab::new("proxynd") else {
+        return;
+    };
+    lab.add_ipv6();
+    // The server takes UEs to be on its link.
+    lab.dn
+        .ip_batch("-6 route replace 2001:db8::/32 dev n6\n")
+        .unwrap();
+    let mut config = Config::with_ipv6();
+    // Of the UEs' prefixes those of the first one alone.
+    config.interfaces[1].push_str(", proxy_nd: '2001:db8:60:100::/56'");
+    let daemon = Daemon::start(&lab, &config);
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let ues = [0, 1].map(|number| {
+        let mut plan = Ue::plan(N3_GNB, number);
+        plan.ue = UeAddresses::V4V6(ue_address(number), ue_ipv6(number));
+        Ue::attach_planned(&lab, &smf, gnb.handle(), number, 1400, plan)
+    });
+    let server = IpAddr::from(SERVER_V6);
+    eventually("the server finds the UE", || {
+        pings(&lab, ue_ipv6(0).into(), server) == 3
+    });
+    let answers = |ue: Ipv6Addr| {
+        let mut ping = lab.dn.command("ping");
+        let ping = ping.args(["-6", "-q", "-c1", "-W10", &ue.to_string()]);
+        ping.output().unwrap().status.success()
+    };
+    assert!(answers(ue_ipv6(0)));
+    let upf = mac_text(lab.n6.b().mac().unwrap());
+    let known = neighbour(&lab, ue_ipv6(0));
+    assert!(known.contains(&upf), "{known}");
+    // Nobody's, though within the proxy's prefix; a UE's, but not within it; and a host's that is not there.
+    let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 0x1ff, 0, 0, 0, 1);
+    let host = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 0x77);
+    for stranger in [nobody, ue_ipv6(1), host] {
+        assert!(!answers(stranger), "{stranger}");
+        let known = neighbour(&lab, stranger);
+        assert!(!known.contains("lladdr"), "{stranger}: {known}");
+    }
+    // With its session a UE's address goes.
+    smf.delete(ues[0].cp_seid()).unwrap();
+    lab.dn.ip_batch("-6 neigh flush dev n6\n").unwrap();
+    assert!(!answers(ue_ipv6(0)));
+    let known = neighbour(&lab, ue_ipv6(0));
+    assert!(!known.contains("lladdr"), "{known}");
+    daemon.ledger();
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::sessions::{Moment, Sessions};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::ids::EntryId;
-use sluice_datapath::lookup::exact_match::{ExactReader, ExactWriter};
+use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::nat::pool::NatUnits;
 use sluice_datapath::session::flow_filter::FlowFilters;
@@ -161,6 +161,24 @@ impl UpFunction {
     /// path's table may: the entry knows its prefix.
     pub fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId> {
         self.known.get(self.known.ue_prefix(instance.0, prefix))
+    }
+
+    /// Whether an address leads to a session in a network instance: a UE has it, or it lies in a prefix behind one.
+    /// Of IPv4 addresses in pools it is not known.
+    pub fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool {
+        let entry = match address {
+            IpAddr::V4(address) => {
+                let address = address.to_bits();
+                let own = self.known.get(ExactKey::ue(instance.0, address));
+                own.or_else(|| self.known.route_ipv4(instance.0, address))
+            }
+            IpAddr::V6(address) => {
+                let upper = (address.to_bits() >> 64) as u64;
+                let own = self.entry_of_prefix(instance, upper);
+                own.or_else(|| self.known.route_ipv6(instance.0, upper))
+            }
+        };
+        entry.is_some()
     }
 
     /// An Error Indication (TS 29.281, 7.3.1) that `peer` sent about a TEID of its own.

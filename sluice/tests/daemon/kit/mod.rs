@@ -59,8 +59,13 @@ pub fn ue_ipv6(number: u8) -> Ipv6Addr {
 }
 
 /// Waits until `condition` holds, at most [`SOON`]; fails with `what` otherwise.
-pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + SOON;
+pub fn eventually(what: &str, condition: impl FnMut() -> bool) {
+    eventually_within(SOON, what, condition);
+}
+
+/// The same of what takes its time.
+pub fn eventually_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + limit;
     while !condition() {
         assert!(Instant::now() < deadline, "{what}: did not happen");
         std::thread::sleep(Duration::from_millis(10));

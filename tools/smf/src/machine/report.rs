@@ -1,7 +1,7 @@
 //! Session Reports and node-level requests from the UPF (TS 29.244, 6.2.9, 6.3.5), and our
 //! responses.
 
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use std::collections::VecDeque;
 
 use sluice_n4::{Instant, Outbox, SessionRequest};
@@ -11,7 +11,8 @@ use sluice_wire::pfcp::message::{
     SessionSetDeletionResponse,
 };
 use sluice_wire::pfcp::value::{
-    NodeReportType, OffendingIe, ReportType, SessionReportRequestFlags, SessionReportResponseFlags,
+    NodeReportType, OffendingIe, RemoteGtpuPeer, ReportType, SessionReportRequestFlags,
+    SessionReportResponseFlags,
 };
 use sluice_wire::pfcp::{Cause, MessageType, Reject};
 
@@ -54,10 +55,10 @@ pub struct SessionReport {
 pub struct NodeReport {
     /// What is reported.
     pub report_type: NodeReportType,
-    /// IPv4 addresses of GTP-U peers that do not answer.
-    pub failed_peers: Vec<Ipv4Addr>,
+    /// Addresses of GTP-U peers that do not answer.
+    pub failed_peers: Vec<IpAddr>,
     /// Those that answer again.
-    pub recovered_peers: Vec<Ipv4Addr>,
+    pub recovered_peers: Vec<IpAddr>,
 }
 
 /// Reports, the oldest first.
@@ -189,9 +190,15 @@ fn read_node_report(report: &NodeReportRequest<'_>) -> NodeReport {
     let recovered = recovered.flat_map(|r| &r.remote_gtpu_peer);
     NodeReport {
         report_type: report.node_report_type,
-        failed_peers: failed.filter_map(|peer| peer.ipv4).collect(),
-        recovered_peers: recovered.filter_map(|peer| peer.ipv4).collect(),
+        failed_peers: failed.flat_map(addresses).collect(),
+        recovered_peers: recovered.flat_map(addresses).collect(),
     }
+}
+
+/// The address of a GTP-U peer, or one of each family.
+fn addresses(peer: &RemoteGtpuPeer<'_>) -> impl Iterator<Item = IpAddr> + use<> {
+    let (v4, v6) = (peer.ipv4.map(IpAddr::V4), peer.ipv6.map(IpAddr::V6));
+    v4.into_iter().chain(v6)
 }
 
 fn read_session_report(

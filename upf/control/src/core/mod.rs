@@ -310,9 +310,9 @@ impl<P: Packet> Core<P> {
             | ToControl::TraceExpected
             | ToControl::Traced(_) => {}
             ToControl::Packet(packet, interface) => {
-                let event = self
-                    .control
-                    .frame(now_ns, interface, packet.data(), &mut frames);
+                let event =
+                    self.control
+                        .frame(now_ns, interface, packet.data(), &self.up, &mut frames);
                 packet.free();
                 if let Some(Event::ErrorIndication { peer, teid }) = event {
                     let mut out = Sink {

@@ -2,7 +2,7 @@
 //! on.
 
 use super::way_back::{Arrived, From};
-use super::{Control, Event};
+use super::{Control, Event, PrefixOwners};
 use crate::frame::{self, Flow, Frames};
 use core::net::Ipv4Addr;
 use sluice_datapath::message::IcmpCause;
@@ -36,6 +36,7 @@ impl Control {
         id: InterfaceId,
         interface: &Interface,
         bytes: &[u8],
+        owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) -> Option<Event> {
         let Ok(eth) = Eth::parse(bytes) else {
@@ -47,7 +48,7 @@ impl Control {
             return None;
         }
         if eth.ethertype() == EtherType::IPV6 {
-            return self.answer_ipv6(now_ns, id, interface, &eth, out);
+            return self.answer_ipv6(now_ns, id, interface, &eth, owners, out);
         }
         let Ok(ip) = Ipv4::parse(eth.payload()) else {
             self.counters.ignored += 1;
@@ -230,6 +231,7 @@ impl Control {
         now_ns: u64,
         inner: &[u8],
         cause: IcmpCause,
+        owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) {
         let Ok(ip) = Ipv4::parse(inner) else {
@@ -253,7 +255,7 @@ impl Control {
             }
         };
         if let Some(message) = written.and_then(|len| message.get(..len)) {
-            self.deliver_icmp(now_ns, ip.source(), message, out);
+            self.deliver_icmp(now_ns, ip.source(), message, owners, out);
         }
     }
 
@@ -262,9 +264,10 @@ impl Control {
         now_ns: u64,
         to: Ipv4Addr,
         message: &[u8],
+        owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) -> Option<()> {
-        let ue_side = self.ue_side(to);
+        let ue_side = self.ue_side(to, owners);
         let (id, interface, way) = self.way_to_sender(now_ns, to.into(), ue_side, out)?;
         let flow = Flow {
             mac: way.mac(&interface),
@@ -278,15 +281,18 @@ impl Control {
     }
 
     /// The plain interface behind which the path finds the UE with this address.
-    fn ue_side(&self, address: Ipv4Addr) -> Option<InterfaceId> {
-        let pool = self.config.pools.iter().find(|p| {
+    fn ue_side(&self, address: Ipv4Addr, owners: &impl PrefixOwners) -> Option<InterfaceId> {
+        let mut pools = self.config.pools.iter();
+        let pool = pools.find(|p| {
             sluice_datapath::tables::Prefix::new(p.base, p.prefix_len)
                 .is_some_and(|prefix| prefix.contains(u32::from(address)))
-        })?;
-        let interfaces = &self.tables.interfaces;
-        interfaces
-            .iter()
-            .position(|i| i.instance == Some(pool.instance))
-            .map(InterfaceId::at)
+        });
+        let instance = match pool {
+            Some(pool) => pool.instance,
+            None => self.instance_of_ue(address.into(), owners)?,
+        };
+        let mut interfaces = self.tables.interfaces.iter();
+        let at = interfaces.position(|i| i.instance == Some(instance))?;
+        Some(InterfaceId::at(at))
     }
 }

@@ -1,7 +1,7 @@
 //! Neighbour Discovery (RFC 4861): questions for stations, answers to theirs, and what both tell.
 
-use super::Control;
-use crate::config::InterfaceConfig;
+use super::{Control, PrefixOwners};
+use crate::config::{InterfaceConfig, Role};
 use crate::frame::{self, FlowIpv6, Frames};
 use core::net::{IpAddr, Ipv6Addr};
 use sluice_datapath::tables::{Interface, InterfaceId, PrefixIpv6};
@@ -22,13 +22,14 @@ impl Control {
         id: InterfaceId,
         interface: &Interface,
         (sender, ip): (MacAddr, &Ipv6<'_>),
+        owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) {
         let known = match Discovery::parse(ip) {
             Ok(Discovery::NeighbourSolicitation(asked)) => {
                 let source = ip.source();
                 self.hear_asker(now_ns, id, interface, source, &asked);
-                self.answer_solicitation(id, interface, (sender, source), &asked, out)
+                self.answer_solicitation(id, interface, (sender, source), &asked, owners, out)
             }
             Ok(Discovery::NeighbourAdvertisement(told)) => {
                 self.hear_advertisement(now_ns, id, interface, &told)
@@ -62,7 +63,7 @@ impl Control {
         }
     }
 
-    /// The answer for an address of ours, or for one of `proxy_nd` (RFC 4861, 7.2.8; RFC 4389): that one
+    /// The answer for an address of ours, or for a UE's of `proxy_nd` (RFC 4861, 7.2.8; RFC 4389): that one
     /// does not override what the station itself may say.
     fn answer_solicitation(
         &mut self,
@@ -70,12 +71,12 @@ impl Control {
         interface: &Interface,
         (sender, asker): (MacAddr, Ipv6Addr),
         asked: &NeighbourSolicitation,
+        owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) -> Option<()> {
         let config = self.directory.interface(id)?;
         let is_ours = interface.addresses_ipv6.contains(&asked.target);
-        let mut proxied = config.proxy_nd.iter();
-        let is_proxy = !is_ours && proxied.any(|p| p.contains(asked.target.to_bits()));
+        let is_proxy = !is_ours && is_proxied(config, asked.target, owners);
         if !is_ours && !is_proxy {
             return None;
         }
@@ -147,6 +148,17 @@ impl Control {
         out.transmit(id, &frame);
         Some(())
     }
+}
+
+/// Whether we answer for an address: one that leads to a UE of the interface's data network. Of any other the
+/// neighbour can tell its senders that it is not there.
+fn is_proxied(config: &InterfaceConfig, target: Ipv6Addr, owners: &impl PrefixOwners) -> bool {
+    let leads_to_ue = |role: &Role| match role {
+        Role::Plain { id, .. } => owners.leads_to_ue(*id, target.into()),
+        _ => false,
+    };
+    let mut prefixes = config.proxy_nd.iter();
+    prefixes.any(|p| p.contains(target.to_bits())) && config.roles.iter().any(leads_to_ue)
 }
 
 /// Our address on the subnet of `target`, or our link-local one.

@@ -45,6 +45,7 @@ impl Control {
         id: InterfaceId,
         interface: &Interface,
         eth: &Eth<'_>,
+        owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) -> Option<Event> {
         let Ok(ip) = Ipv6::parse(eth.payload()) else {
@@ -54,7 +55,7 @@ impl Control {
         if let Ok(NEIGHBOUR_SOLICITATION | NEIGHBOUR_ADVERTISEMENT) =
             Icmpv6::parse(&ip).map(|icmp| icmp.kind())
         {
-            self.discovery(now_ns, id, interface, (eth.source(), &ip), out);
+            self.discovery(now_ns, id, interface, (eth.source(), &ip), owners, out);
             return None;
         }
         let arrived = Arrived {
@@ -200,8 +201,7 @@ impl Control {
 
     /// The plain interface behind which the path finds the UE with this address.
     fn ue_side_ipv6(&self, address: Ipv6Addr, owners: &impl PrefixOwners) -> Option<InterfaceId> {
-        let prefix = (address.to_bits() >> 64) as u64;
-        let (instance, _) = self.owner_of(prefix, owners)?;
+        let instance = self.instance_of_ue(address.into(), owners)?;
         self.directory.ipv6_interface_of(instance)
     }
 }

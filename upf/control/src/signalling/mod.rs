@@ -42,15 +42,23 @@ pub enum Event {
     },
 }
 
-/// Whose an IPv6 prefix is.
+/// Whose a prefix is.
 pub trait PrefixOwners {
-    /// The entry of the session that has a prefix of 64 bits in a network instance.
+    /// The entry of the session that has an IPv6 prefix of 64 bits in a network instance.
     fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId>;
+
+    /// Whether an address leads to a session: a UE has it, or it lies in a prefix behind one. Those of pools of
+    /// IPv4 need not be known.
+    fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool;
 }
 
 impl PrefixOwners for UpFunction {
     fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId> {
         UpFunction::entry_of_prefix(self, instance, prefix)
+    }
+
+    fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool {
+        UpFunction::leads_to_ue(self, instance, address)
     }
 }
 
@@ -222,13 +230,14 @@ impl Control {
         now_ns: u64,
         id: InterfaceId,
         frame: &[u8],
+        owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) -> Option<Event> {
         let Some(interface) = self.interface(id) else {
             self.counters.ignored += 1;
             return None;
         };
-        self.answer(now_ns, id, &interface, frame, out)
+        self.answer(now_ns, id, &interface, frame, owners, out)
     }
 
     /// A packet of a UE to one of our addresses on a plain interface.
@@ -275,7 +284,7 @@ impl Control {
         }
         match is_ipv6(inner) {
             true => self.send_icmpv6_error(now_ns, inner, cause, owners, out),
-            false => self.send_icmp_error(now_ns, inner, cause, out),
+            false => self.send_icmp_error(now_ns, inner, cause, owners, out),
         }
     }
 

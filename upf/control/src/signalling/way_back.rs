@@ -1,9 +1,10 @@
 //! Ways of answers and ICMP errors: back to a station of the link, or through the path to a UE.
 
-use super::Control;
+use super::{Control, PrefixOwners};
 use crate::frame::{self, Frames};
 use crate::paths::PathEnds;
 use core::net::IpAddr;
+use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_wire::eth::MacAddr;
@@ -108,6 +109,16 @@ impl Control {
         let interface = self.interface(id)?;
         let mac = self.mac_or_ask(now_ns, id, station, out)?;
         Some((id, interface, From::Link(mac)))
+    }
+
+    /// The first data network in which an address leads to a UE.
+    pub(super) fn instance_of_ue(
+        &self,
+        address: IpAddr,
+        owners: &impl PrefixOwners,
+    ) -> Option<InstanceId> {
+        let mut instances = self.directory.plain_instances().into_iter();
+        instances.find(|instance| owners.leads_to_ue(*instance, address))
     }
 
     /// The MAC address of a station on the link; none if it is not known, and then it is asked for.

@@ -150,7 +150,7 @@ pub fn gnb_says(control: &mut Control, port: u16, payload: &[u8]) -> (Sent, Opti
         EtherType::IPV4,
         &datagram(GNB, N3, (40_000, port), payload),
     );
-    let event = control.frame(0, InterfaceId(0), &bytes, &mut sent);
+    let event = control.frame(0, InterfaceId(0), &bytes, &Nobody, &mut sent);
     (sent, event)
 }
 
@@ -172,7 +172,7 @@ fn arp_for_our_address_is_answered_on_the_vlan_and_the_asker_is_learned() {
     let mut sent = Sent::default();
     let ask = Arp::request(GNB_MAC, GNB, N3);
     let bytes = frame(MacAddr::BROADCAST, GNB_MAC, EtherType::ARP, &ask.to_bytes());
-    control.frame(0, InterfaceId(0), &bytes, &mut sent);
+    control.frame(0, InterfaceId(0), &bytes, &Nobody, &mut sent);
     let (id, eth) = sent.only();
     assert_eq!((id, eth.destination()), (InterfaceId(0), GNB_MAC));
     assert_eq!(eth.vlan(), VlanId::new(30));
@@ -198,7 +198,7 @@ fn arp_is_answered_for_proxied_prefixes_and_nobody_else() {
             EtherType::ARP,
             &ask.to_bytes(),
         );
-        control.frame(0, InterfaceId(1), &bytes, &mut sent);
+        control.frame(0, InterfaceId(1), &bytes, &Nobody, &mut sent);
         assert_eq!(sent.out.len(), answers, "{target}");
     }
 }
@@ -209,6 +209,23 @@ pub struct Nobody;
 impl PrefixOwners for Nobody {
     fn entry_of_prefix(&self, _: InstanceId, _: u64) -> Option<EntryId> {
         None
+    }
+
+    fn leads_to_ue(&self, _: InstanceId, _: IpAddr) -> bool {
+        false
+    }
+}
+
+/// A host in a network behind a UE, apart from all pools, and nobody else.
+struct BehindUe(Ipv4Addr);
+
+impl PrefixOwners for BehindUe {
+    fn entry_of_prefix(&self, _: InstanceId, _: u64) -> Option<EntryId> {
+        None
+    }
+
+    fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool {
+        instance == InstanceId(1) && address == self.0
     }
 }
 
@@ -275,7 +292,7 @@ fn our_own_address_is_nobodys_who_claims_it() {
         EtherType::ARP,
         &thief.to_bytes(),
     );
-    control.frame(0, InterfaceId(1), &bytes, &mut Sent::default());
+    control.frame(0, InterfaceId(1), &bytes, &Nobody, &mut Sent::default());
     // Any change brings new tables.
     let questions = Resolve::OnLink(InterfaceId(1), Ipv4Addr::new(198, 51, 100, 7).into());
     control.resolve(0, questions, &mut Sent::default());
@@ -321,6 +338,7 @@ fn ping_to_our_address_is_answered() {
         0,
         InterfaceId(1),
         &frame(N6_MAC, GATEWAY_MAC, EtherType::IPV4, &ping),
+        &Nobody,
         &mut sent,
     );
     let (_, eth) = sent.only();
@@ -434,7 +452,7 @@ fn an_unknown_teid_is_indicated_at_a_bounded_rate_once_the_peer_is_known() {
     );
     let answer = Arp::request(N3_MAC, N3, GNB).reply_from(GNB_MAC);
     let bytes = frame(N3_MAC, GNB_MAC, EtherType::ARP, &answer.to_bytes());
-    control.frame(0, InterfaceId(0), &bytes, &mut Sent::default());
+    control.frame(0, InterfaceId(0), &bytes, &Nobody, &mut Sent::default());
     let mut sent = Sent::default();
     for _ in 0..100 {
         control.unknown_teid(1, notice, &mut sent);
@@ -473,15 +491,18 @@ fn what_we_do_not_serve_is_unreachable() {
 #[test]
 fn icmp_errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     let mut control = control();
-    let up = datagram(UE, SERVER, (1, 2), b"x");
-    let mut sent = Sent::default();
-    control.icmp(0, &up, IcmpCause::TtlExceeded, &Nobody, &mut sent);
-    let (port, bytes) = &sent.to_path[0];
-    assert_eq!(*port, PortId(1));
-    let eth = Eth::parse(bytes).unwrap();
-    assert_eq!(eth.destination(), N6_MAC, "as if it had come in from N6");
-    let ip = Ipv4::parse(eth.payload()).unwrap();
-    assert_eq!((ip.source(), ip.destination()), (N6, UE));
+    let host = Ipv4Addr::new(192, 168, 77, 1);
+    for sender in [UE, host] {
+        let up = datagram(sender, SERVER, (1, 2), b"x");
+        let mut sent = Sent::default();
+        control.icmp(0, &up, IcmpCause::TtlExceeded, &BehindUe(host), &mut sent);
+        let (port, bytes) = &sent.to_path[0];
+        assert_eq!(*port, PortId(1));
+        let eth = Eth::parse(bytes).unwrap();
+        assert_eq!(eth.destination(), N6_MAC, "as if it had come in from N6");
+        let ip = Ipv4::parse(eth.payload()).unwrap();
+        assert_eq!((ip.source(), ip.destination()), (N6, sender));
+    }
 
     let down = datagram(SERVER, UE, (1, 2), &[0; 1470]);
     let mut sent = Sent::default();
@@ -490,7 +511,7 @@ fn icmp_errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     assert_eq!(Arp::parse(eth.payload()).unwrap().target_ip, GATEWAY);
     let answer = Arp::request(N6_MAC, N6, GATEWAY).reply_from(GATEWAY_MAC);
     let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::ARP, &answer.to_bytes());
-    control.frame(0, InterfaceId(1), &bytes, &mut Sent::default());
+    control.frame(0, InterfaceId(1), &bytes, &Nobody, &mut Sent::default());
     let mut sent = Sent::default();
     control.icmp(0, &down, IcmpCause::TooBig(1456), &Nobody, &mut sent);
     let (_, eth) = sent.only();
@@ -536,7 +557,10 @@ fn damaged_pings_and_datagrams_are_answered_with_silence() {
     let mut sent = Sent::default();
     for (id, to, bytes) in [(1, N6_MAC, ping), (0, N3_MAC, echo)] {
         let bytes = frame(to, GATEWAY_MAC, EtherType::IPV4, &bytes);
-        assert_eq!(control.frame(0, InterfaceId(id), &bytes, &mut sent), None);
+        assert_eq!(
+            control.frame(0, InterfaceId(id), &bytes, &Nobody, &mut sent),
+            None
+        );
     }
     assert!(sent.out.is_empty());
     assert_eq!(control.counters().ignored, 2);
@@ -547,8 +571,8 @@ fn nonsense_is_counted_and_answered_with_silence() {
     let mut control = control();
     let mut sent = Sent::default();
     for len in 0..60 {
-        control.frame(0, InterfaceId(0), &vec![0x45; len], &mut sent);
-        control.frame(0, InterfaceId(9), &vec![0; len], &mut sent);
+        control.frame(0, InterfaceId(0), &vec![0x45; len], &Nobody, &mut sent);
+        control.frame(0, InterfaceId(9), &vec![0; len], &Nobody, &mut sent);
     }
     let (garbled, event) = gnb_says(&mut control, gtpu::PORT, &[0x30, 26, 0, 200]);
     assert!(sent.out.is_empty() && garbled.out.is_empty() && event.is_none());

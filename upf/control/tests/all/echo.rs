@@ -29,6 +29,10 @@ impl PrefixOwners for Nobody {
     fn entry_of_prefix(&self, _: InstanceId, _: u64) -> Option<EntryId> {
         None
     }
+
+    fn leads_to_ue(&self, _: InstanceId, _: IpAddr) -> bool {
+        false
+    }
 }
 
 fn asking() -> Control {
@@ -85,7 +89,7 @@ fn arp(control: &mut Control, now_ms: u64) {
         target_ip: N3,
     };
     let bytes = frame(N3_MAC, GNB_MAC, EtherType::ARP, &answer.to_bytes());
-    control.frame(now_ms * MS, N3_ID, &bytes, &mut Sent::default());
+    control.frame(now_ms * MS, N3_ID, &bytes, &Nobody, &mut Sent::default());
 }
 
 fn answer(control: &mut Control, now_ms: u64, from: Ipv4Addr, sequence: u16) {
@@ -98,7 +102,7 @@ fn answer(control: &mut Control, now_ms: u64, from: Ipv4Addr, sequence: u16) {
     let udp = [&header[..], &payload].concat();
     let packet = packet(from, N3, Protocol::UDP, &udp);
     let bytes = frame(N3_MAC, GNB_MAC, EtherType::IPV4, &packet);
-    control.frame(now_ms * MS, N3_ID, &bytes, &mut Sent::default());
+    control.frame(now_ms * MS, N3_ID, &bytes, &Nobody, &mut Sent::default());
 }
 
 fn told() -> RemotePath {

@@ -61,7 +61,7 @@ fn says(control: &mut Control, payload: &[u8], wrong: u8) -> (Sent, Option<Event
     let packet = [&ip.to_bytes(datagram.len()).unwrap()[..], &datagram].concat();
     let bytes = frame(N3_MAC, STATION, EtherType::IPV6, &packet);
     let mut sent = Sent::default();
-    let event = control.frame(0, ACCESS, &bytes, &mut sent);
+    let event = control.frame(0, ACCESS, &bytes, &crate::ipv6::OneUe, &mut sent);
     (sent, event)
 }
 

@@ -11,7 +11,7 @@ use sluice_datapath::message::{IcmpCause, Resolve};
 use sluice_datapath::tables::{InterfaceId, PrefixIpv6, Route};
 use sluice_port::PortId;
 use sluice_wire::eth::{Eth, EtherType, MacAddr};
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 pub const OUR: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 2);
 /// Of [`N6_MAC`], 02:00:00:00:00:06.
@@ -24,12 +24,23 @@ pub const UE_PREFIX: u64 = 0x2001_0db8_0045_0007;
 pub const ENTRY: EntryId = EntryId(4711);
 const N6_ID: InterfaceId = InterfaceId(1);
 
-/// One session has a prefix.
+/// In a prefix behind the UE.
+const BEHIND: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x77, 0, 0, 0, 0, 1);
+
+/// One session has a prefix, and another one is behind its UE.
 pub struct OneUe;
 
 impl PrefixOwners for OneUe {
     fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId> {
         (instance == InstanceId(1) && prefix == UE_PREFIX).then_some(ENTRY)
+    }
+
+    fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool {
+        let IpAddr::V6(address) = address else {
+            return false;
+        };
+        let prefixes = [UE_PREFIX, (BEHIND.to_bits() >> 64) as u64];
+        instance == InstanceId(1) && prefixes.contains(&((address.to_bits() >> 64) as u64))
     }
 }
 
@@ -139,14 +150,14 @@ fn asks(control: &mut Control, from: Ipv6Addr, target: Ipv6Addr) -> Sent {
     let option = (!from.is_unspecified()).then_some(GATEWAY_MAC);
     let packet = icmpv6(from, group, 255, &solicitation(target, option));
     let bytes = frame(mac, GATEWAY_MAC, EtherType::IPV6, &packet);
-    control.frame(0, N6_ID, &bytes, &mut sent);
+    control.frame(0, N6_ID, &bytes, &OneUe, &mut sent);
     sent
 }
 
 fn says(control: &mut Control, now_ns: u64, packet: &[u8]) -> Sent {
     let mut sent = Sent::default();
     let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::IPV6, packet);
-    control.frame(now_ns, N6_ID, &bytes, &mut sent);
+    control.frame(now_ns, N6_ID, &bytes, &OneUe, &mut sent);
     sent
 }
 
@@ -197,8 +208,15 @@ fn a_proxy_answers_for_ues_without_override_and_for_nobody_else() {
     assert_eq!((src, dst), (OUR_LINK_LOCAL, ROUTER));
     let expected = advertisement(0xc0, UE_ADDRESS, Some(N6_MAC));
     assert_eq!(&message[4..], &expected[4..]);
-    assert!(asks(&mut control, ROUTER, HOST).out.is_empty());
-    assert_eq!(control.counters().ignored, 1);
+    // Of the proxy's prefix, and no UE has it; behind a UE, and not of that prefix; a host's own.
+    let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0x45, 8, 0, 0, 0, 1);
+    for target in [nobody, BEHIND, HOST] {
+        assert!(
+            asks(&mut control, ROUTER, target).out.is_empty(),
+            "{target}"
+        );
+    }
+    assert_eq!(control.counters().ignored, 3);
 }
 
 #[test]
@@ -368,19 +386,21 @@ fn what_we_do_not_serve_is_unreachable_at_a_bounded_rate() {
 #[test]
 fn errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     let mut control = dual_control();
-    let up = packet_of((UE_ADDRESS, FAR), (17, 1, 6), &[0, 1, 0, 9, 0, 8, 0, 0]);
-    let mut sent = Sent::default();
-    control.icmp(0, &up, IcmpCause::TtlExceeded, &OneUe, &mut sent);
-    let (port, bytes) = &sent.to_path[0];
-    let eth = Eth::parse(bytes).unwrap();
-    assert_eq!((*port, eth.destination()), (PortId(1), N6_MAC));
-    let (src, dst, _, message) = message_in(eth.payload());
-    assert_eq!((src, dst), (OUR, UE_ADDRESS));
-    // Time Exceeded, hop limit (RFC 4443, 3.3).
-    assert_eq!(
-        (&message[..8], &message[8..]),
-        (&[3, 0, message[2], message[3], 0, 0, 0, 0][..], &up[..])
-    );
+    for sender in [UE_ADDRESS, BEHIND] {
+        let up = packet_of((sender, FAR), (17, 1, 6), &[0, 1, 0, 9, 0, 8, 0, 0]);
+        let mut sent = Sent::default();
+        control.icmp(0, &up, IcmpCause::TtlExceeded, &OneUe, &mut sent);
+        let (port, bytes) = &sent.to_path[0];
+        let eth = Eth::parse(bytes).unwrap();
+        assert_eq!((*port, eth.destination()), (PortId(1), N6_MAC));
+        let (src, dst, _, message) = message_in(eth.payload());
+        assert_eq!((src, dst), (OUR, sender));
+        // Time Exceeded, hop limit (RFC 4443, 3.3).
+        assert_eq!(
+            (&message[..8], &message[8..]),
+            (&[3, 0, message[2], message[3], 0, 0, 0, 0][..], &up[..])
+        );
+    }
 
     let long = [&[0, 1, 0, 9, 5, 0, 0, 0][..], &[0; 1472]].concat();
     let down = packet_of((FAR, UE_ADDRESS), (17, 9, 6), &long);
@@ -413,7 +433,7 @@ fn errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
         );
         assert_eq!(&message[8..], &down[..1232]);
     }
-    assert_eq!(control.counters().icmpv6_errors, 3);
+    assert_eq!(control.counters().icmpv6_errors, 4);
 }
 
 #[test]

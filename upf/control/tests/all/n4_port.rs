@@ -1,6 +1,7 @@
 //! PFCP out of packets and back: what is checked, put together, cut, and kept for a station.
 #![allow(clippy::unwrap_used)]
 
+use crate::control::Nobody;
 use proptest::prelude::*;
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::frame::Frames;
@@ -127,8 +128,13 @@ impl Rig {
             ethertype: EtherType::ARP,
         };
         let frame = [&header.to_bytes()[..], &arp.to_bytes()].concat();
-        self.control
-            .frame(now_ns, InterfaceId(0), &frame, &mut Asked::default());
+        self.control.frame(
+            now_ns,
+            InterfaceId(0),
+            &frame,
+            &Nobody,
+            &mut Asked::default(),
+        );
         assert!(self.control.directory.take_stations_changed());
         self.n4.stations_changed();
     }

@@ -77,7 +77,7 @@ fn a_station_on_the_link_becomes_a_route_when_it_answers() {
     assert_eq!(Arp::parse(sent.only().1.payload()).unwrap().sender_ip, N6);
     let answer = Arp::request(N6_MAC, N6, host).reply_from(GATEWAY_MAC);
     let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::ARP, &answer.to_bytes());
-    control.frame(0, InterfaceId(1), &bytes, &mut Sent::default());
+    control.frame(0, InterfaceId(1), &bytes, &Nobody, &mut Sent::default());
     let tables = control.take_tables().unwrap();
     let egress = control.directory.egress(Side::Core, None).unwrap();
     let lpm = Lpm::of(&tables.egresses[usize::from(egress)]);

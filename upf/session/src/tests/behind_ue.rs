@@ -70,6 +70,17 @@ fn packets_to_a_framed_route_find_the_entry_of_its_ue() {
     assert_eq!(known.route_ipv4(1, 0xac10_0400), None);
     assert_eq!(known.route_ipv4(0, 0xac10_03ff), None, "another network");
     assert_eq!(bench.up.in_use().routes, 2);
+    let [inside, beside] = [
+        ["172.16.3.255", "2001:db8:7:ab::1"],
+        ["172.16.4.0", "2001:db8:8::1"],
+    ];
+    let leads = |instance: u8, address: &str| {
+        let instance = sluice_datapath::lookup::layout::InstanceId(instance);
+        bench.up.leads_to_ue(instance, address.parse().unwrap())
+    };
+    assert!(inside.iter().all(|address| leads(1, address)));
+    assert!(!beside.iter().any(|address| leads(1, address)));
+    assert!(!inside.iter().any(|address| leads(0, address)));
     bench.delete(CP, done.seid);
     assert_eq!(bench.up.known().route_ipv4(1, 0xac10_03ff), None);
     bench.assert_vacant();
