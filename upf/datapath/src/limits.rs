@@ -38,9 +38,9 @@ pub const RECORD_CELLS: usize = 64;
 /// a rule with grants from one without.
 pub const GRANT_MAX_BYTES: i64 = 1 << 32;
 
-/// A rule is granted no less: where only so much is left, its packets come one by one. Less than two packets
-/// of 1500 octets would save nobody a question.
-pub const GRANT_MIN_BYTES: i64 = 4096;
+/// A rule is granted no less: where only so much is left, its packets come one by one. Some have as few octets, so where
+/// many sessions wait for 1,000 (free5GC's default), most of their short packets ask nobody.
+pub const GRANT_MIN_BYTES: i64 = 64;
 
 /// QERs that one PDR may name: flow MBR, session AMBR and two more (TS 29.244, 5.4.3 knows
 /// a per-flow and a per-session QER; slices and APN-AMBR of a combined node add theirs).

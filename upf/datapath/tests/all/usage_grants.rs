@@ -376,6 +376,32 @@ fn rules_of_blocks_stop_and_tell_with_the_packet_that_reaches_it() {
     (1..=8).for_each(|seed| with_any_limits(true, seed));
 }
 
+/// A threshold of 1,000 octets is free5GC's default.
+#[test]
+fn most_short_packets_towards_a_low_threshold_ask_nobody() {
+    let mut watch = Watch::new(false, &mut Lots(1));
+    for model in &mut watch.models {
+        (model.threshold, model.quota) = ([NEVER, NEVER, 1_000], [NEVER; 3]);
+        model.awaits_start = false;
+    }
+    let mut ops = watch.take_all();
+    ops.extend(watch.images(|_| Restart::Now, true));
+    watch.kit.apply(watch.s.ul, &ops, &[]);
+    let slow = |watch: &Watch| -> u64 {
+        let stats = watch.kit.control.stats().iter();
+        stats.flat_map(|s| &s.slow).map(|n| n.get()).sum()
+    };
+    let before = slow(&watch);
+    // 64 octets each: one more reaches the threshold.
+    (0..15).for_each(|n| watch.send(n % 2 == 0, 36));
+    assert!(watch.are_silent());
+    let asked = slow(&watch) - before;
+    assert!(asked <= 7, "{asked} of 15 packets asked");
+    watch.send(false, 36);
+    assert!(!watch.are_silent());
+    watch.kit.close();
+}
+
 /// Nothing happens at an amount of octets; what is told of packets is when they left.
 fn with_time(in_blocks: bool) {
     let mut watch = Watch::new(in_blocks, &mut Lots(1));
