@@ -144,7 +144,6 @@ fn proxy_arp_answers_for_ues_and_for_nobody_else() {
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
     assert_eq!(ue.ping(&lab, 5, 84), 5);
-    let before = control(&daemon, "arp_replies");
     // Behind the prefix, and on the link but not ours.
     for stranger in ["10.60.1.2", "198.18.6.77"] {
         let mut ping = lab.dn.command("ping");
@@ -154,15 +153,20 @@ fn proxy_arp_answers_for_ues_and_for_nobody_else() {
             .unwrap()
             .status;
         assert!(!status.success(), "{stranger} answered");
+        let known = neighbour(&lab, stranger.parse().unwrap());
+        assert!(!known.contains("lladdr"), "{stranger}: {known}");
     }
-    assert_eq!(control(&daemon, "arp_replies"), before);
+    let upf = mac_text(lab.n6.b().mac().unwrap());
+    let known = neighbour(&lab, ue.address.into());
+    assert!(known.contains(&upf), "{known}");
+    daemon.ledger();
 }
 
 /// What the server's kernel knows of a station that it takes to be on its link: its MAC address, or what became of the
 /// search for it.
-fn neighbour(lab: &Lab, station: Ipv6Addr) -> String {
+fn neighbour(lab: &Lab, station: IpAddr) -> String {
     let mut command = lab.dn.ip();
-    command.args(["-6", "neigh", "show", &station.to_string(), "dev", "n6"]);
+    command.args(["neigh", "show", &station.to_string(), "dev", "n6"]);
     String::from_utf8(command.output().unwrap().stdout).unwrap()
 }
 
@@ -197,21 +201,21 @@ fn proxy_nd_answers_for_ues_and_for_nobody_else() {
     };
     assert!(answers(ue_ipv6(0)));
     let upf = mac_text(lab.n6.b().mac().unwrap());
-    let known = neighbour(&lab, ue_ipv6(0));
+    let known = neighbour(&lab, ue_ipv6(0).into());
     assert!(known.contains(&upf), "{known}");
     // Nobody's, though within the proxy's prefix; a UE's, but not within it; and a host's that is not there.
     let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 0x1ff, 0, 0, 0, 1);
     let host = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 0x77);
     for stranger in [nobody, ue_ipv6(1), host] {
         assert!(!answers(stranger), "{stranger}");
-        let known = neighbour(&lab, stranger);
+        let known = neighbour(&lab, stranger.into());
         assert!(!known.contains("lladdr"), "{stranger}: {known}");
     }
     // With its session a UE's address goes.
     smf.delete(ues[0].cp_seid()).unwrap();
     lab.dn.ip_batch("-6 neigh flush dev n6\n").unwrap();
     assert!(!answers(ue_ipv6(0)));
-    let known = neighbour(&lab, ue_ipv6(0));
+    let known = neighbour(&lab, ue_ipv6(0).into());
     assert!(!known.contains("lladdr"), "{known}");
     daemon.ledger();
 }

@@ -140,7 +140,12 @@ fn traceroutes_of_ues_of_networks_behind_them_and_towards_them_meet_every_hop() 
          addr add {BEHIND_V6}/128 dev ue0 nodad\n-6 rule add from {BEHIND_V6} lookup 10\n"
     );
     lab.ue.ip_batch(&behind).unwrap();
-    let to_behind = format!("route add 192.168.77.0/24 via {N6_UPF} dev n6\n");
+    // The router sends nothing back to where it came from, such as an error of the UPF's that is the UE's.
+    let to_behind = format!(
+        "route add 192.168.77.0/24 via {N6_UPF} dev n6\n\
+         rule add iif n6 to 192.168.77.0/24 blackhole\n\
+         -6 rule add iif n6 to 2001:db8:77::/48 blackhole\n"
+    );
     lab.dn.ip_batch(&to_behind).unwrap();
     for ue in [ue_address(0), BEHIND].map(IpAddr::from) {
         let upward = [N6_UPF.into(), SERVER.into(), FAR.into()];
