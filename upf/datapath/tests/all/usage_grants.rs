@@ -16,6 +16,7 @@ use sluice_datapath::session::usage_record::{
 };
 use sluice_mem::shard::ShardId;
 use sluice_port_sim::SimPortConfig;
+use sluice_wire::eth::EtherType;
 
 /// One URR as anybody would count it.
 #[derive(Clone, Copy, Debug)]
@@ -91,15 +92,19 @@ struct Watch {
     models: [Model; 2],
 }
 
+fn two_workers() -> Kit {
+    let queues = |name: &str| SimPortConfig {
+        rx_queues: 2,
+        tx_queues: 2,
+        ..SimPortConfig::named(name)
+    };
+    Kit::with_queues(2, queues("n3"), queues("n6"))
+}
+
 impl Watch {
     /// Two URRs that count both directions, whose rules stand in entries or in a block.
     fn new(in_blocks: bool, lots: &mut Lots) -> Self {
-        let queues = |name: &str| SimPortConfig {
-            rx_queues: 2,
-            tx_queues: 2,
-            ..SimPortConfig::named(name)
-        };
-        let mut kit = Kit::with_queues(2, queues("n3"), queues("n6"));
+        let mut kit = two_workers();
         let s = kit.default_session();
         let cells = [0, 1].map(|round| RecordId(round * SHARDS + s.ul));
         let block = s.ul;
@@ -134,6 +139,27 @@ impl Watch {
                 WatchedRule::in_block(at, uplink).unwrap()
             }),
         }
+    }
+
+    /// The same as a default session whose URR has a threshold of a mebibyte; there is only one URR.
+    fn armed() -> Self {
+        let mut watch = Self::new(false, &mut Lots(1));
+        let limits = [NEVER, NEVER, 1 << 20];
+        for model in &mut watch.models {
+            (model.threshold, model.quota) = (limits, [NEVER; 3]);
+            model.awaits_start = false;
+        }
+        watch.cells[1] = RecordId(0);
+        let mut ops = watch.take_all();
+        let mut record = watch.images(|_| Restart::Now, true).swap_remove(0);
+        if let Op::Record { image, .. } = &mut record {
+            // One cell for both directions.
+            let rules = watch.rules().map(|rule| (rule, 1));
+            image.rules[..2].copy_from_slice(&rules);
+        }
+        ops.push(record);
+        watch.kit.apply(watch.s.ul, &ops, &[]);
+        watch
     }
 
     fn install(&mut self) {
@@ -469,4 +495,51 @@ fn with_time(in_blocks: bool) {
 fn first_and_last_packet_are_told_and_a_quota_of_time_stops() {
     with_time(false);
     with_time(true);
+}
+
+/// Packets in one direction and the other, in bursts, and how many of them took the slow path.
+fn pass(kit: &mut Kit, s: Session, bursts: u32) -> u64 {
+    let slow = |kit: &Kit| {
+        let stats = kit.control.stats().iter();
+        let all = stats.flat_map(|worker| worker.slow.iter().map(|count| count.get()));
+        all.sum::<u64>()
+    };
+    let before = slow(kit);
+    let up = gtpu_frame(GNB, s.teid.get(), 9, &udp_packet(UE, SERVER, (1, 2), &[7]));
+    let down = udp_packet(SERVER, UE, (1, 2), &[7]);
+    let down = frame(N6_MAC, DN_MAC, EtherType::IPV4, &down);
+    for _ in 0..bursts {
+        for _ in 0..BURST {
+            kit.n3.inject(&up);
+            kit.n6.inject(&down);
+        }
+        kit.settle();
+        assert_eq!(output(&kit.n3).len(), BURST);
+        assert_eq!(output(&kit.n6).len(), BURST);
+    }
+    slow(kit) - before
+}
+
+const BURST: usize = 32;
+
+/// A URR costs a packet of the fast path as good as nothing: `scripts/path-instructions.sh` counts what, with
+/// `SLUICE_BURSTS` and `SLUICE_URR`.
+#[test]
+fn packets_of_an_armed_session_take_the_fast_path_between_grants() {
+    let number = |name| std::env::var(name).ok().map(|n| n.parse().unwrap());
+    let bursts = number("SLUICE_BURSTS").unwrap_or(100);
+    let has_urr = |wanted: u32| number("SLUICE_URR").is_none_or(|only| only == wanted);
+    if has_urr(0) {
+        let mut kit = two_workers();
+        let s = kit.default_session();
+        assert_eq!(pass(&mut kit, s, bursts), 0);
+        kit.close();
+    }
+    if has_urr(1) {
+        let mut watch = Watch::armed();
+        // Each direction takes its grant by its first packet, and another one when it is used up.
+        let grants = pass(&mut watch.kit, watch.s, bursts);
+        assert!((2..=2 + u64::from(bursts)).contains(&grants), "{grants}");
+        watch.kit.close();
+    }
 }
