@@ -139,9 +139,10 @@ impl Rig {
 
     /// Any frame at any interface, whatever the path would say.
     fn raw(&mut self, interface: u8, bytes: &[u8]) {
+        let id = InterfaceId(interface);
         let _ = self
             .control
-            .frame(self.now_ns, InterfaceId(interface), bytes, &mut self.sent);
+            .frame(self.now_ns, id, bytes, &NoPrefixes, &mut self.sent);
         // Its addresses may be any, so the answer's may be, too.
         self.sent = Sent::default();
     }
