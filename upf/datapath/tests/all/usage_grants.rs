@@ -151,6 +151,12 @@ impl Watch {
         }
         watch.cells[1] = RecordId(0);
         let mut ops = watch.take_all();
+        // Only octets are measured: nobody asks when packets left.
+        let Session { teid, ul, dl } = watch.s;
+        for (at, mut entry) in [(ul, uplink(teid)), (dl, downlink())] {
+            entry.body.usage = entry.body.usage.awaiting_grants();
+            ops.push(set(at, entry));
+        }
         let mut record = watch.images(|_| Restart::Now, true).swap_remove(0);
         if let Op::Record { image, .. } = &mut record {
             // One cell for both directions.
@@ -540,6 +546,10 @@ fn packets_of_an_armed_session_take_the_fast_path_between_grants() {
         // Each direction takes its grant by its first packet, and another one when it is used up.
         let grants = pass(&mut watch.kit, watch.s, bursts);
         assert!((2..=2 + u64::from(bursts)).contains(&grants), "{grants}");
+        let usage = watch.kit.apply(watch.s.ul, &watch.take_all(), &[]);
+        let packets = usage.iter().map(|usage| usage.packets);
+        let passed = u64::from(bursts) * BURST as u64;
+        assert_eq!(packets.collect::<Vec<_>>(), [passed; 2]);
         watch.kit.close();
     }
 }
