@@ -239,8 +239,9 @@ pub struct PfcpArgs {
     #[arg(long, value_name = "N", default_value = "200",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub ambrs: u32,
-    /// The same rows once more of sessions as live cores arm them: both families, URRs with a threshold of 1 MiB,
-    /// a period, a quota and a threshold of lost packets, a filtered flow with a QER of its own
+    /// The same rows twice more: of sessions whose URRs have a threshold of 1 MiB, a period, a quota and a threshold of
+    /// lost packets (`armed`), and of such as live cores have, with both families and a filtered flow with a QER of its
+    /// own beside (`live`)
     #[arg(long)]
     pub armed: bool,
     /// Requests of one repetition, 4 times the sessions at the most

@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 use sluice_control::core::Env;
 use sluice_n4::counters::Counter;
 use sluice_port_dpdk::{Mbuf, MbufPool};
-use subscribers::Variety;
+use subscribers::{Armed, Variety};
 use testbed::{Cpus, Testbed};
 
 #[cfg(test)]
@@ -74,11 +74,13 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
     );
     let plain = series(args, variety, cpus, pool)?;
     // One after the other: there is memory for the sessions of one.
-    let armed = match args.armed {
-        true => Some(series(args, variety.armed(), cpus, pool)?),
-        false => None,
-    };
-    Ok(conclude(plain, armed, &placement))
+    let mut others = Vec::new();
+    if args.armed {
+        for (name, armed) in [("armed", Armed::Usage), ("live", Armed::Live)] {
+            others.push((name, series(args, variety.with(armed), cpus, pool)?));
+        }
+    }
+    Ok(conclude(plain, others, &placement))
 }
 
 /// What came of sessions of one variety.
@@ -111,7 +113,9 @@ fn series(
     let [port, dpdk, socket, together] = cases(args, variety);
     let is_asked = |case: &Case| match args.only.as_str() {
         // Rows of armed sessions belong to those of the others.
-        only if variety.is_armed() => case.plain_name.contains(only) || case.name.contains(only),
+        only if variety.armed() != Armed::No => {
+            case.plain_name.contains(only) || case.name.contains(only)
+        }
         only => case.name.contains(only),
     };
     let mut keep = |case: Case, (outcome, ns)| {
@@ -132,7 +136,7 @@ fn series(
     }
     let mut flow = None;
     // Armed sessions would report what flows.
-    if flow::NAME.contains(&args.only) && !variety.is_armed() {
+    if flow::NAME.contains(&args.only) && variety.armed() == Armed::No {
         eprintln!("{}", flow::NAME);
         world.connect_all(&mut door, &mut wire)?;
         let ends = (&mut PortDoor(fresh()), &mut n4_wire);
@@ -159,9 +163,10 @@ fn prove(
     ];
     let evicted = evicted.map(|counter| counters.get(counter));
     let memory = world.memory;
-    let armed = match world.subscribers.variety.is_armed() {
-        true => "armed ",
-        false => "",
+    let armed = match world.subscribers.variety.armed() {
+        Armed::No => "",
+        Armed::Usage => "armed ",
+        Armed::Live => "live ",
     };
     let proven = world.subscribers.flows()?.len();
     let compared = world.prove()?;
@@ -187,10 +192,10 @@ fn prove(
 }
 
 /// Tells what was measured, and what armed sessions cost by the others.
-fn conclude(plain: Series, armed: Option<Series>, placement: &str) -> Measured {
+fn conclude(plain: Series, others: Vec<(&str, Series)>, placement: &str) -> Measured {
     let mut outcomes = plain.outcomes;
-    let (mut line, mut told) = (plain.line, Value::Null);
-    if let Some(armed) = armed {
+    let (mut line, mut told) = (plain.line, json!({ "armed": null, "live": null }));
+    for (name, armed) in others {
         let pairs = plain.busy_ns.iter().zip(&armed.busy_ns);
         let ratios: Vec<_> = pairs.map(|(by, of)| (of.0, by.0, of.1 / by.1)).collect();
         line += &armed.line;
@@ -201,7 +206,7 @@ fn conclude(plain: Series, armed: Option<Series>, placement: &str) -> Measured {
             .iter()
             .map(|(of, by, ratio)| json!({"name": of, "by": by, "ns_ratio": round(*ratio)}))
             .collect();
-        told = common::join(armed.json, json!({ "ratios": ratios }));
+        told[name] = common::join(armed.json, json!({ "ratios": ratios }));
         outcomes.extend(armed.outcomes);
     }
     let flow = plain.flow;
@@ -209,7 +214,8 @@ fn conclude(plain: Series, armed: Option<Series>, placement: &str) -> Measured {
         "placement": placement,
         "dialects": sluice_smf::Dialect::ALL.map(|d| d.to_string()),
         "flow": flow.as_ref().map_or(Value::Null, |flow| flow.json.clone()),
-        "armed": told,
+        "armed": told["armed"],
+        "live": told["live"],
         "results": Outcome::to_json(&outcomes),
     });
     let table = Outcome::table(HEADS, &outcomes);
@@ -227,11 +233,12 @@ fn conclude(plain: Series, armed: Option<Series>, placement: &str) -> Measured {
 /// What is measured, by the way that messages come. Sessions that are all alike are a case of their own, and so are
 /// armed ones.
 fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
-    let case = |names: [&'static str; 3], carried_by, rate_per_s| Case {
-        name: match (variety.is_armed(), variety.is_all_alike()) {
-            (true, _) => names[2],
-            (false, true) => names[1],
-            (false, false) => names[0],
+    let case = |names: [&'static str; 4], carried_by, rate_per_s| Case {
+        name: match (variety.armed(), variety.is_all_alike()) {
+            (Armed::Live, _) => names[3],
+            (Armed::Usage, _) => names[2],
+            (Armed::No, true) => names[1],
+            (Armed::No, false) => names[0],
         },
         plain_name: names[usize::from(variety.is_all_alike())],
         carried_by,
@@ -242,13 +249,23 @@ fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
     };
     [
         case(
-            ["pfcp/port/mix", "pfcp/port/uniform", "pfcp/port/armed"],
+            [
+                "pfcp/port/mix",
+                "pfcp/port/uniform",
+                "pfcp/port/armed",
+                "pfcp/port/live",
+            ],
             "a ring of buffers in the process, as between a worker and the N4 loop; no NIC and no \
              Ethernet, IP or UDP headers",
             args.port_rate,
         ),
         case(
-            ["pfcp/dpdk/mix", "pfcp/dpdk/uniform", "pfcp/dpdk/armed"],
+            [
+                "pfcp/dpdk/mix",
+                "pfcp/dpdk/uniform",
+                "pfcp/dpdk/armed",
+                "pfcp/dpdk/live",
+            ],
             "whole frames in mbufs on a port in the process, received and sent by the worker; no \
              NIC",
             args.port_rate,
@@ -258,6 +275,7 @@ fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
                 "pfcp/socket/mix",
                 "pfcp/socket/uniform",
                 "pfcp/socket/armed",
+                "pfcp/socket/live",
             ],
             "kernel UDP on loopback, the daemon's socket; the SMFs send and take each datagram by \
              itself",
@@ -268,6 +286,7 @@ fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
                 "pfcp/socket/together",
                 "pfcp/socket/uniform-together",
                 "pfcp/socket/armed-together",
+                "pfcp/socket/live-together",
             ],
             "the same, the SMFs sending and taking datagrams of one length as one (UDP_SEGMENT, \
              UDP_GRO), as a card may bring them",

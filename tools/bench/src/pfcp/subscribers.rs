@@ -129,8 +129,13 @@ impl Subscribers {
         let mut plan = SessionPlan::new(topology::ue_address(index), self.cp.network.clone(), QFI);
         let rate = Some(self.variety.rate(index));
         (plan.ambr, plan.flow_mbr, plan.measured) = (rate, rate, true);
-        if self.variety.is_armed {
-            arm(&mut plan, index);
+        match self.variety.armed {
+            Armed::No => {}
+            Armed::Usage => arm(&mut plan, index),
+            Armed::Live => {
+                arm(&mut plan, index);
+                add_flow(&mut plan, index);
+            }
         }
         if let Some(teid) = Teid::new(CP_TEID + index).filter(|_| dialect(index).chooses_teids()) {
             plan.uplink = UplinkTeid::ChosenByCp(Tunnel::v4(teid, UPF_N3));
@@ -169,21 +174,29 @@ impl Subscribers {
     }
 }
 
-/// As live cores arm a session: both families, a report each MiB and in a period, quota and threshold of its own so
-/// high that nothing is used up, and a flow that none of the packets here belongs to.
+/// Spreads what sessions have of their own.
+fn mixed(index: u32) -> u32 {
+    index.wrapping_mul(0x85eb_ca6b)
+}
+
+/// A report each MiB and in a period, quota and threshold of its own so high that nothing is used up.
 fn arm(plan: &mut SessionPlan, index: u32) {
-    let mixed = index.wrapping_mul(0x85eb_ca6b);
-    let ue = topology::ue_address(index);
-    plan.ue = UeAddresses::V4V6(ue, topology::ue_ipv6(ue));
+    let mixed = mixed(index);
     plan.threshold_octets = Some(THRESHOLD_OCTETS);
     plan.report_period_s = Some(FIRST_PERIOD_S + mixed % PERIODS);
     plan.quota_octets = Some((1 << 40) + u64::from(mixed));
     plan.lost_packets = Some(1_000_000 + u64::from(mixed >> 16));
+}
+
+/// What live cores have beside: both families, and a flow that none of the packets here belongs to.
+fn add_flow(plan: &mut SessionPlan, index: u32) {
+    let ue = topology::ue_address(index);
+    plan.ue = UeAddresses::V4V6(ue, topology::ue_ipv6(ue));
     let style = &dialect(index).profile().flow;
     if !style.as_ref().is_some_and(|flow| flow.with_session) {
         return;
     }
-    let port = FIRST_PORT + mixed % PORTS;
+    let port = FIRST_PORT + mixed(index) % PORTS;
     let to = format!("permit out 17 from 192.0.2.1/32 {port} to assigned");
     plan.flow = Some(sluice_smf::Flow {
         packets: FlowPackets::Described(to.into()),
@@ -224,8 +237,18 @@ pub struct Variety {
     pub peers: Peers,
     /// Values of session AMBR and flow MBR.
     ambrs: u32,
-    /// Sessions have both families and a filtered flow, their URRs quotas, thresholds and periods.
-    is_armed: bool,
+    armed: Armed,
+}
+
+/// What sessions have beside rates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Armed {
+    /// A URR that reports nothing by itself.
+    No,
+    /// Quotas, thresholds and a period.
+    Usage,
+    /// The same, both families and a filtered flow, as with live cores.
+    Live,
 }
 
 impl Variety {
@@ -234,22 +257,19 @@ impl Variety {
         Self {
             peers: Peers::new(peers),
             ambrs: ambrs.max(1),
-            is_armed: false,
+            armed: Armed::No,
         }
     }
 
-    /// The same with quotas, thresholds and a flow in each session.
+    /// The same with sessions that have this beside.
     #[must_use]
-    pub fn armed(self) -> Self {
-        Self {
-            is_armed: true,
-            ..self
-        }
+    pub fn with(self, armed: Armed) -> Self {
+        Self { armed, ..self }
     }
 
-    /// Whether sessions have quotas, thresholds and a flow.
-    pub fn is_armed(self) -> bool {
-        self.is_armed
+    /// What sessions have beside rates.
+    pub fn armed(self) -> Armed {
+        self.armed
     }
 
     /// All sessions alike: 16 gNBs and one rate.
@@ -271,7 +291,7 @@ impl Variety {
     /// the same part of the one before. Most are no round numbers, and all but the first have another
     /// rate for the uplink.
     pub fn rate(self, index: u32) -> BitRate {
-        let mixed = u64::from(index.wrapping_mul(0x85eb_ca6b));
+        let mixed = u64::from(mixed(index));
         let nth = (mixed * u64::from(self.ambrs)) >> 32;
         let downlink = TOP_KBPS * SPAN.powf(-(nth as f64) / f64::from(self.ambrs));
         let uplink = if nth == 0 { downlink } else { downlink / 3.0 };

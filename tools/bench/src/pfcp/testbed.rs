@@ -5,7 +5,7 @@ use super::load::{Lap, Log, Pace, Wire, drive};
 use super::n4_transport::Door;
 use super::port::N4Port;
 use super::script::Script;
-use super::subscribers::{Subscribers, Variety};
+use super::subscribers::{Armed, Subscribers, Variety};
 use super::turns::{Spent, spend, turn, turn_or_rest};
 use crate::path::filters::Filters;
 use crate::path::io::{BenchIo, Pool};
@@ -25,9 +25,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const SERIES: u32 = 100_000;
 /// TEIDs of ours at the least.
 const ENDPOINTS_MIN: u32 = 1 << 22;
-/// As if an armed session had so many PDRs beside the default one in each direction: two blocks of rules. Some dialects
-/// have more tunnels than one.
-const ARMED_PDRS: u16 = 9;
+/// As if a session with a flow had so many PDRs beside the default one in each direction: two blocks of rules. Some
+/// dialects have more tunnels than one.
+const LIVE_PDRS: u16 = 9;
 /// Requests under way at a time while sessions are established and connected.
 const WINDOW: usize = 256;
 
@@ -80,17 +80,18 @@ impl<P: Packet> Testbed<P> {
         io.set_n4(n4);
         // Open5GS takes two TEIDs for a session, and those given back rest for a minute, in which
         // more sessions come and go here than in any network.
+        let is_live = variety.armed() == Armed::Live;
         let size = Size {
             endpoints: sessions
                 .saturating_mul(4)
                 .next_power_of_two()
                 .max(ENDPOINTS_MIN),
             peers: variety.peers,
-            filters: match variety.is_armed() {
-                true => Filters::shared(ARMED_PDRS, 1),
+            filters: match is_live {
+                true => Filters::shared(LIVE_PDRS, 1),
                 false => Filters::NONE,
             },
-            has_ipv6: variety.is_armed(),
+            has_ipv6: is_live,
             ..Size::of(sessions)
         };
         let (core, [worker]) = start(size, [io])?;

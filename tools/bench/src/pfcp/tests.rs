@@ -8,7 +8,7 @@ use super::measure::{Case, measure};
 use super::port::{self, PortDoor, PortWire};
 use super::ring::RingDoor;
 use super::script::Script;
-use super::subscribers::Variety;
+use super::subscribers::{Armed, Variety};
 use super::testbed::{Cpus, Loop, Testbed};
 use sluice_host::thread;
 use sluice_port_sim::{HeapPacket, HeapPool};
@@ -89,8 +89,13 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
 
 #[test]
 fn armed_sessions_of_all_dialects_live_and_carry_packets_afterwards() {
+    live_and_carry_packets(Armed::Usage);
+    live_and_carry_packets(Armed::Live);
+}
+
+fn live_and_carry_packets(armed: Armed) {
     let pool = HeapPool::default();
-    let (mut world, _) = world_of(&pool, Variety::new(300, 17).armed());
+    let (mut world, _) = world_of(&pool, Variety::new(300, 17).with(armed));
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     world.populate(&mut door, &mut wire).unwrap();
     assert!(world.core.up.in_use().usage_records >= SESSIONS as usize);
