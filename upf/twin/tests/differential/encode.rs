@@ -10,6 +10,7 @@ use crate::world::{N3, N3_6};
 use management::sets;
 use sluice_twin::Side;
 use sluice_wire::ids::{BarId, FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
+use sluice_wire::limits::QERS_PER_PDR;
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::group::*;
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
@@ -253,7 +254,9 @@ fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(
     ie.pdi.sdf_filter.extend(pdr.filters.iter().map(sdf_filter));
     ie.pdi.application_id = pdr.application.map(|name| Text(name.as_bytes()));
     ie.activate_predefined_rules.extend(names(&pdr.active));
-    ie.qer_id.extend(pdr.qers.iter().map(|q| QerId(*q)));
+    // A message has room for so many; a PDR with too many rates may have drawn others beside.
+    let qers = pdr.qers.iter().take(QERS_PER_PDR);
+    ie.qer_id.extend(qers.map(|q| QerId(*q)));
     ie.urr_id.extend(pdr.urrs.iter().map(|u| UrrId(*u)));
     out.ie(IeType::CREATE_PDR, |w| ie.emit(w))
 }
@@ -384,7 +387,10 @@ fn update_pdr(out: &mut Writer<'_>, edit: &PdrEdit) -> Result<(), Full> {
     if let Some(qers) = &edit.qers {
         match qers.is_empty() {
             true => ie.qer_id.push(Edit::Remove),
-            false => ie.qer_id.extend(qers.iter().map(|q| Edit::Set(QerId(*q)))),
+            false => {
+                let qers = qers.iter().take(QERS_PER_PDR);
+                ie.qer_id.extend(qers.map(|q| Edit::Set(QerId(*q))));
+            }
         }
     }
     if let Some(urrs) = &edit.urrs {
