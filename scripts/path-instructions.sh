@@ -15,14 +15,13 @@ test=packets_of_an_armed_session_take_the_fast_path_between_grants
 binary=$(cargo test --release -p sluice-datapath --test all --no-run --message-format=json |
     sed -n 's/.*"executable":"\([^"]*all-[^"]*\)".*/\1/p' | tail -1)
 profile=$(mktemp)
-trap 'rm -f "$profile"' EXIT
+trap 'rm -f "$profile" "$profile.said"' EXIT
 
 # Instructions of the packet path alone with so many bursts of 64 packets, without (0) or with (1) a URR. The simulated
 # ports and their packets' memory are left out.
 count() {
     SLUICE_URR=$1 SLUICE_BURSTS=$2 valgrind --tool=callgrind --callgrind-out-file="$profile" \
         "$binary" "$test" --test-threads=1 >"$profile.said" 2>&1 || { tail -n 5 "$profile.said" >&2; exit 1; }
-    rm -f "$profile.said"
     callgrind_annotate --auto=no --threshold=100 "$profile" | awk '
         /sluice_datapath::/ { gsub(",", "", $1); sum += $1 }
         END { print sum }'

@@ -1,4 +1,4 @@
-//! UE addresses in a record, and what most PDRs say of them.
+//! Addresses in a record: the UE's, what most PDRs say of them, and those of our own tunnels, which stand beside records.
 
 use super::{Kinds, OctetReader, OctetWriter};
 use crate::rules::{Families, Given, Key, Pdr, Rules, UeAddresses, UeMatch, UeRoutes};
