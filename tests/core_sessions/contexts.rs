@@ -16,6 +16,7 @@ use sluice_wiring::contexts::Start;
 
 use crate::flows::{policy, voice};
 use crate::harness::*;
+use crate::two_gnbs::Two;
 use crate::world::{self, World, setup, slice, supi, tai};
 
 /// What outlives the core.
@@ -41,15 +42,19 @@ impl Memory {
         self.0.borrow().1
     }
 
-    fn keys(&self) -> Vec<String> {
+    pub fn stored(&self) -> Stored {
+        self.0.borrow().0.clone()
+    }
+
+    pub fn keys(&self) -> Vec<String> {
         let text = |key: &Vec<u8>| String::from_utf8(key.clone()).unwrap();
         self.0.borrow().0.keys().map(text).collect()
     }
 }
 
 /// A core that goes on with what is stored.
-fn core(memory: &Memory, now: Now, policies: &[Policy]) -> Core {
-    let stored = memory.0.borrow().0.clone();
+pub fn core(memory: &Memory, now: Now, policies: &[Policy]) -> Core {
+    let stored = memory.stored();
     let start = Start::after(&stored, now.unix_s);
     let config = sluice_core_smf::Config {
         started_unix_s: start.begun_unix_s,
@@ -64,7 +69,7 @@ fn core(memory: &Memory, now: Now, policies: &[Policy]) -> Core {
 }
 
 /// UEs with a session each, and what their core has stored.
-fn stored_world(numbers: &[u32], policies: &[Policy]) -> (World, Memory) {
+pub fn stored_world(numbers: &[u32], policies: &[Policy]) -> (World, Memory) {
     let memory = Memory::default();
     let now = Now {
         unix_s: world::BEGIN_S,
@@ -80,7 +85,7 @@ fn stored_world(numbers: &[u32], policies: &[Policy]) -> (World, Memory) {
 }
 
 /// The core is killed and begins again some seconds later; gNBs have not come back.
-fn kill(world: &mut World, memory: &Memory, policies: &[Policy]) {
+pub fn kill(world: &mut World, memory: &Memory, policies: &[Policy]) {
     world.now.instant = world.now.instant.plus_ms(2_000);
     world.now.unix_s += 2;
     world.core = core(memory, world.now, policies);
@@ -89,7 +94,7 @@ fn kill(world: &mut World, memory: &Memory, policies: &[Policy]) {
 }
 
 /// The gNB is back, and has released its UEs when it lost the core.
-fn gnb_comes_back(world: &mut World) {
+pub fn gnb_comes_back(world: &mut World) {
     world.gnb.forget();
     for phone in &mut world.phones {
         phone.at = None;
@@ -100,7 +105,7 @@ fn gnb_comes_back(world: &mut World) {
 
 /// What the restart must not lead to.
 #[track_caller]
-fn assert_nobody_noticed(world: &mut World, sessions: usize) {
+pub fn assert_nobody_noticed(world: &mut World, sessions: usize) {
     let ladder = world.ladder.to_string();
     for what in ["Registration", "Establishment", "PDU Session Release"] {
         assert!(!ladder.contains(what), "{what} in {ladder}");
@@ -372,81 +377,23 @@ fn contexts_are_stored_seldom() {
     let registered = memory.puts();
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let established = memory.puts();
-    // Of a session: what is asked for, what the UPF has, where its packets are to go, and that the UPF has heard so.
+    // Of a session: what is asked for, what the UPF has, and where its packets are to go.
     let puts = (registered - before, established - registered);
-    assert_eq!(puts, (2, 4));
+    assert_eq!(puts, (2, 3));
     for _ in 0..10 {
         assert!(goes_up(&mut world, 0, 5));
     }
     let ue: Ipv4Addr = address(&world, 0, 5);
     assert!(goes_down(&mut world, ue).is_some());
     assert!(memory.puts() <= established + 1, "usage alone");
-}
-
-/// A UPF whose answers nobody hears.
-struct Unheard(Box<dyn world::Upf>);
-
-impl world::Upf for Unheard {
-    fn take(&mut self, octets: &[u8]) -> Vec<Vec<u8>> {
-        self.0.take(octets);
-        Vec::new()
-    }
-
-    fn as_any(&mut self) -> &mut dyn std::any::Any {
-        self.0.as_any()
-    }
-}
-
-/// The core is killed after its UPF has established a session, and before it hears that.
-#[test]
-fn a_session_that_was_asked_for_when_the_core_was_killed_is_deleted_at_the_upf() {
-    let (mut world, memory) = stored_world(&[1], &[]);
-    let inner = world.upf.take().unwrap();
-    world.upf = Some(Box::new(Unheard(inner)));
-    establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
-    assert_eq!(upf(&mut world).upf.core.up.session_count(), 2);
-    assert_eq!(world.core.smf().unwrap().sessions(), 2);
-    let inner = world.upf.take().unwrap();
-    let mut inner = inner;
-    let real = std::mem::replace(inner.as_any().downcast_mut().unwrap(), RealUpf::new());
-    world.upf = Some(Box::new(real));
-    kill(&mut world, &memory, &[]);
-    assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
-    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
-    // The UE asks for it again, and is told of the other one that it has it still.
-    gnb_comes_back(&mut world);
+    let before = memory.puts();
+    go_idle(&mut world, 0);
+    let idle = memory.puts();
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(&mut world, 0);
     assert!(goes_up(&mut world, 0, 5));
-    establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
-    assert!(goes_up(&mut world, 0, 6), "{}", world.ladder);
-}
-
-/// The UPF answers neither the core that was killed nor, for a while, the one after it.
-#[test]
-fn a_session_whose_upf_answers_only_long_after_the_core_was_killed_is_deleted() {
-    for is_given_up in [false, true] {
-        let (mut world, memory) = stored_world(&[1], &[]);
-        upf(&mut world).all = Some((ESTABLISHMENT, Fate::Late));
-        establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
-        if is_given_up {
-            // N4 gives it up, and asks again later.
-            pass(&mut world, 9);
-            assert_eq!(world.ue(0).sessions().refusals(), 1);
-        }
-        kill(&mut world, &memory, &[]);
-        pass(&mut world, 8);
-        assert_eq!(upf(&mut world).upf.core.up.session_count(), 2);
-        upf(&mut world).all = None;
-        pass(&mut world, 30);
-        assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
-        assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
-        let left = memory
-            .keys()
-            .into_iter()
-            .filter(|key| key.starts_with("smf/"));
-        assert_eq!(left.count(), 1);
-    }
+    // That its packets wait; then the count of its message, and where its packets are to go.
+    assert_eq!((idle - before, memory.puts() - idle), (1, 2));
 }
 
 #[test]
@@ -483,6 +430,66 @@ fn phones_of_a_gnb_that_retains_them_keep_connection_and_packets_throughout() {
     assert_eq!(world.pages.len(), 1);
 }
 
+/// The UE goes by Xn to a gNB that is back before the one where it was.
+#[test]
+fn a_phone_may_leave_by_xn_a_gnb_that_is_not_back_since_the_core_was_killed() {
+    let memory = Memory::default();
+    let now = Now {
+        unix_s: world::BEGIN_S,
+        ..Now::default()
+    };
+    let mut two = Two::of(begin(core(&memory, now, &[]), &[1]), &[5]);
+    two.world.gnb.retains_ues = true;
+    kill(&mut two.world, &memory, &[]);
+    two.tell_other(&two.other.setup());
+    two.run();
+    two.by_xn();
+    two.assert_flows(5);
+    // Where it was has no UE any more, and says nothing of that.
+    two.tell_other(&two.other.setup());
+    two.run();
+    two.assert_flows(5);
+    assert_eq!(two.world.core.amf().connected(), 1);
+    go_idle(&mut two.world, 0);
+    let left = two.world.core.amf().sizes();
+    let connections = left.iter().filter(|(name, _)| name.contains("connections"));
+    assert!(connections.clone().count() > 0);
+    assert!(
+        connections.map(|(_, size)| *size).all(|size| size == 0),
+        "{left:?}"
+    );
+}
+
+/// The SMF has had a session deleted, and waits for the UE to say that it has heard so.
+#[test]
+fn nothing_is_left_of_a_session_that_was_being_released_when_the_core_was_killed() {
+    let (mut world, memory) = stored_world(&[1], &[policy(vec![voice(64_000)])]);
+    let now = world.now;
+    assert!(world.core.release_session(now, &supi(1), 5));
+    for message in world.core.take_to_upf() {
+        for octets in world::Upf::take(upf(&mut world), &message.octets) {
+            world.core.n4(world.now, world::N4, &octets);
+        }
+    }
+    world.core.take_to_ran();
+    let begins = |keys: &[String], with| keys.iter().filter(|key| key.starts_with(with)).count();
+    let keys = memory.keys();
+    assert_eq!(
+        (begins(&keys, "smf/"), begins(&keys, "pcf/")),
+        (0, 1),
+        "{keys:?}"
+    );
+    kill(&mut world, &memory, &[policy(vec![voice(64_000)])]);
+    assert_eq!(begins(&memory.keys(), "pcf/"), 0, "{:?}", memory.keys());
+    let left = world.core.pcf().unwrap().sizes();
+    assert!(left.iter().all(|(_, size)| *size == 0), "{left:?}");
+    // The UE learns it when it comes, and asks for another.
+    gnb_comes_back(&mut world);
+    come_back(&mut world, 0);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert!(goes_up(&mut world, 0, 5), "{}", world.ladder);
+}
+
 #[test]
 fn a_gnb_retains_no_phones_that_the_amf_does_not_know() {
     let (mut world, _) = stored_world(&[1], &[]);
@@ -496,52 +503,6 @@ fn a_gnb_retains_no_phones_that_the_amf_does_not_know() {
     // It comes by a name that nobody knows any more, and registers anew.
     world.register(0);
     assert_eq!(world.core.amf().registered(), 1);
-}
-
-/// A UPF that hears nothing.
-struct Deaf(Box<dyn world::Upf>);
-
-impl world::Upf for Deaf {
-    fn take(&mut self, _: &[u8]) -> Vec<Vec<u8>> {
-        Vec::new()
-    }
-
-    fn as_any(&mut self) -> &mut dyn std::any::Any {
-        self.0.as_any()
-    }
-}
-
-#[test]
-fn a_session_whose_deletion_the_upf_had_not_answered_is_deleted_after_the_core_was_killed() {
-    let (mut world, memory) = stored_world(&[1], &[]);
-    let inner = world.upf.take().unwrap();
-    world.upf = Some(Box::new(Deaf(inner)));
-    let nas = world.ue_mut(0).deregister(false, true).unwrap();
-    world.say(0, nas);
-    for _ in 0..200 {
-        if world.core.smf().unwrap().sessions() == 0 {
-            break;
-        }
-        assert!(world.wait(), "{}", world.ladder);
-    }
-    assert_eq!(world.core.smf().unwrap().sessions(), 0);
-    let orphans = |memory: &Memory| {
-        let keys = memory.keys().into_iter();
-        keys.filter(|key| key.starts_with("smf/orphan/")).count()
-    };
-    assert_eq!(orphans(&memory), 1, "{:?}", memory.keys());
-    let mut inner = world.upf.take().unwrap();
-    let real = std::mem::replace(inner.as_any().downcast_mut().unwrap(), RealUpf::new());
-    world.upf = Some(Box::new(real));
-    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
-    kill(&mut world, &memory, &[]);
-    assert_eq!(
-        upf(&mut world).upf.core.up.session_count(),
-        0,
-        "{}",
-        world.ladder
-    );
-    assert_eq!(memory.keys(), ["core/start"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod contexts;
+mod contexts_at_upf;
 mod crossings;
 mod discovery;
 mod flow_mobility;

@@ -141,7 +141,7 @@ fn asked_twice() -> World {
 }
 
 /// What the UPF has said before reaches the core.
-fn hear(world: &mut World, messages: &[Vec<u8>]) {
+pub fn hear(world: &mut World, messages: &[Vec<u8>]) {
     for octets in messages {
         world.core.n4(world.now, crate::world::N4, octets);
         world.run();
@@ -149,7 +149,7 @@ fn hear(world: &mut World, messages: &[Vec<u8>]) {
 }
 
 /// What was on its way is there; the UPF's answers.
-fn arrive(world: &mut World) -> Vec<Vec<u8>> {
+pub fn arrive(world: &mut World) -> Vec<Vec<u8>> {
     let held = std::mem::take(&mut upf(world).held);
     upf(world).all = None;
     let upf = upf(world);

@@ -33,6 +33,8 @@ pub(crate) fn begin(
         let state = &mut *amf.state.borrow_mut();
         // It goes by Xn, and not by N2, or has gone on.
         state.end_handover(ue, Cause::HANDOVER_CANCELLED);
+        // Where it was has not come back since the AMF was started.
+        state.goes_on(ue);
         state.move_connection(source, association, &request);
         state.counters.path_switches += 1;
         let area = request.location.map(|location| location.tai);

@@ -246,16 +246,22 @@ impl State {
 
     /// A UE is connected as it was.
     fn retain(&mut self, id: UeId, association: AssociationId) {
-        let known = self.ues.get_mut(id.0);
-        let Some(at) = known.and_then(|ue| ue.awaits.take()) else {
+        let Some(at) = self.goes_on(id) else {
             return;
         };
-        self.awaited.number -= 1;
         if let Some(connection) = self.connections.get_mut(at.connection.0) {
             connection.association = association;
             self.by_ran.insert((association, at.ran), at.connection);
-            self.give_connection(id, Some(at.connection));
         }
+    }
+
+    /// A UE whose gNB was waited for has its connection again: its gNB is back, or it has gone to another one by
+    /// Xn. Where it was.
+    pub fn goes_on(&mut self, id: UeId) -> Option<At> {
+        let at = self.ues.get_mut(id.0)?.awaits.take()?;
+        self.awaited.number -= 1;
+        self.give_connection(id, Some(at.connection));
+        Some(at)
     }
 
     /// A UE whose gNB was waited for is idle: it has come by itself, or its gNB has lost it.

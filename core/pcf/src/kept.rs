@@ -98,6 +98,17 @@ impl Pcf {
         self.sessions.len()
     }
 
+    /// By what the SMF knows: sessions of others are over. The SMF that was before has not come to say so.
+    pub fn reconcile(&mut self, is_known: impl Fn(u64) -> bool, effects: &mut Vec<Effect>) {
+        let all = self.sessions.iter();
+        let over = all.filter(|(_, session)| !is_known(session.context));
+        let over: Vec<PolicyId> = over.map(|(key, _)| PolicyId(key)).collect();
+        for id in over {
+            self.delete(id);
+        }
+        self.take_effects(effects);
+    }
+
     /// What is wanted done; before that, what of it is stored.
     pub(crate) fn take_effects(&mut self, effects: &mut Vec<Effect>) {
         let said = std::mem::take(&mut self.effects);

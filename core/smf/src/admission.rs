@@ -96,8 +96,13 @@ impl State {
         let session = self.sessions.get_mut(id.0);
         let failed = session.map_or(0, |session| session.flows.set_up(asked, qfis));
         if failed != 0 {
-            self.rules_failed(id, failed, "the gNB has no room for them");
+            self.lacks_room(id, failed);
         }
+    }
+
+    /// The gNB has not the flows on which these rules rest, a bit for each.
+    pub fn lacks_room(&mut self, id: SessionId, rules: u16) {
+        self.rules_failed(id, rules, "the gNB has no room for them");
     }
 
     /// The PCF and operators are told of rules that are not carried out; they are not wanted any more.

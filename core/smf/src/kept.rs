@@ -25,7 +25,7 @@ pub(crate) struct Kept {
     pub upf: SocketAddr,
     /// None of one that its UPF was asked for and has not answered.
     pub at: Option<At>,
-    /// A procedure was under way: what the UPF was told last is not known.
+    /// A procedure may have been under way: what the UPF was told last is not known.
     pub is_unsettled: bool,
     /// Its packets wait, or are dropped.
     pub has_packets: bool,
@@ -73,6 +73,15 @@ impl At {
 
 /// The context of a session at the UPF of this address; one that the UPF has not is asked for.
 pub(crate) fn of(session: &Session, upf: SocketAddr) -> Vec<u8> {
+    write(session, upf, session.may_differ_at_upf())
+}
+
+/// The same of one that its UPF may have otherwise.
+pub(crate) fn of_unsettled(session: &Session, upf: SocketAddr) -> Vec<u8> {
+    write(session, upf, true)
+}
+
+fn write(session: &Session, upf: SocketAddr, is_unsettled: bool) -> Vec<u8> {
     let mut w = Writer::new(VERSION);
     w.flat(&session.supi);
     w.u8(session.identity);
@@ -92,7 +101,7 @@ pub(crate) fn of(session: &Session, upf: SocketAddr) -> Vec<u8> {
     w.option(session.downlink, write_tunnel);
     write_usage(&mut w, session.usage);
     w.u8(session.loss as u8);
-    w.bool(session.task.is_some() || session.mobility.task.is_some());
+    w.bool(is_unsettled);
     w.bool(session.has_packets || session.reaching.is_some());
     w.bool(session.mobility.forwards);
     w.octets(&session.mobility.forwarded);

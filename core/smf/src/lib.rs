@@ -353,6 +353,9 @@ impl Smf {
             let session = state.sessions.get(id.0);
             session.is_some_and(|session| session.is_forgotten && session.pending.is_empty())
         };
+        if is_forgotten && self.state.borrow().is_to_undo(id) {
+            return self.start(id, resumption::undo);
+        }
         if is_forgotten {
             return self.start(id, release::replaced);
         }

@@ -66,6 +66,7 @@ fn restore(p: &Procedure, at: AtUpf) {
         if let Some(session) = state.sessions.get_mut(p.session.0) {
             session.upf = Some(at);
             session.loss = Loss::None;
+            session.may_be_at = None;
         }
         state.counters.restored += 1;
         // Whatever was done for its packets is over: the next one is reported anew.

@@ -19,7 +19,7 @@ use crate::orphans::ORPHAN;
 use crate::procedure::Procedure;
 use crate::release;
 use crate::rules::Downlink;
-use crate::session::{AtUpf, Loss, OwnAddresses, Reaching, Session, SessionId};
+use crate::session::{AtUpf, Loss, Mobility, OwnAddresses, Reaching, Session, SessionId};
 use crate::state::State;
 use crate::user_plane::downlink;
 
@@ -74,6 +74,12 @@ impl Smf {
         state.sessions.take_touched();
         effects.append(&mut state.effects);
         state.sessions.len()
+    }
+
+    /// Whether there is a session of this number.
+    pub fn knows(&self, number: u64) -> bool {
+        let id = SessionId::from_number(number);
+        self.state.borrow().sessions.get(id.0).is_some()
     }
 
     /// By what an AMF knows, sessions by their numbers and whether a gNB has them: others are deleted, and
@@ -194,6 +200,7 @@ impl State {
         };
         session.upf = Some(at.within(association));
         session.is_unsettled = kept.is_unsettled;
+        session.may_be_at = Some(kept.upf).filter(|_| session.loss == Loss::Restarted);
         let mut networks = self.config.networks.iter();
         let network = networks.position(|network| network.dnn == session.dnn)?;
         session.flows.place = Some((index, network));
@@ -238,6 +245,7 @@ impl State {
                 if let Some(session) = self.sessions.get_mut(id.0) {
                     session.loss = Loss::Restarted;
                     session.is_unsettled = false;
+                    session.may_be_at = None;
                 }
             }
         }
@@ -263,6 +271,27 @@ impl State {
         self.to_settle.extend(unsettled);
     }
 
+    /// A session that is over, and that its UPF may have been given again by a process before this one: what is
+    /// left is to be undone. What is over of it; none if there is nothing to undo.
+    pub fn undo_later(&mut self, id: SessionId) -> Option<Session> {
+        let asks = self.sessions.get(id.0)?.may_be_at?;
+        let session = self.sessions.get_mut(id.0)?;
+        let left = Session {
+            session_type: session.session_type,
+            qos: session.qos,
+            is_forgotten: true,
+            task: session.task,
+            mobility: Mobility {
+                task: session.mobility.task,
+                ..Mobility::default()
+            },
+            asks: Some(asks),
+            kept: session.kept,
+            ..Session::new(session.supi, session.identity, session.slice, session.dnn)
+        };
+        Some(std::mem::replace(session, left))
+    }
+
     /// Sessions that the UPF was asked for before this process began: it has them no more, or is to delete
     /// them.
     fn undo_at(&mut self, association: AssociationId, is_retained: bool) {
@@ -273,7 +302,12 @@ impl State {
         let there = self.sessions.iter();
         let asked = there.filter(|(_, session)| upf.is_some() && is_undone(session));
         let asked: Vec<SessionId> = asked.map(|(key, _)| SessionId(key)).collect();
+        let index = self.config.upfs.iter().position(|one| Some(one.n4) == upf);
         for id in asked {
+            // What was asked then may still be on its way.
+            if let Some(index) = index {
+                self.give_up_establishment(id, index);
+            }
             match is_retained {
                 true => self.to_settle.push_back(id),
                 false => self.remove(id),
@@ -289,8 +323,14 @@ impl State {
 
     /// What is wanted done; before that, what of it is stored.
     pub fn take_effects(&mut self, effects: &mut Vec<Effect>) {
+        let before = self.commits;
         for key in self.sessions.take_touched() {
             self.keep(SessionId(key));
+        }
+        if self.commits != before {
+            for id in std::mem::take(&mut self.stored_unsettled) {
+                self.keep_settled(id);
+            }
         }
         self.sessions.take_touched();
         effects.append(&mut self.effects);
@@ -298,27 +338,56 @@ impl State {
 
     /// Stores a session if it is otherwise than what is stored. Nobody waits: whatever this input leads to
     /// leaves after it.
+    ///
+    /// That a procedure has ended, and nothing else, is no commit of its own: it is stored with what is
+    /// stored next, of any session. A process that begins before that tells the UPF once more what it has.
     fn keep(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.get(id.0) else {
+        let Some((session, upf)) = self.to_keep(id) else {
             return;
-        };
-        let upf = match session.upf {
-            Some(AtUpf { association, .. }) => self.address_of(association),
-            None => session.asks,
         };
         let context = upf.map(|upf| kept::of(session, upf));
         let stored = context.as_deref().map(fingerprint);
         if stored == session.kept {
             return;
         }
+        let is_settled = |upf| Some(fingerprint(&kept::of_unsettled(session, upf))) == session.kept;
+        match upf.is_some_and(is_settled) {
+            true => _ = self.stored_unsettled.insert(id),
+            false => self.keep_as(id, context),
+        }
+    }
+
+    /// Stores a session of which an end of a procedure is not stored, unless another has begun.
+    fn keep_settled(&mut self, id: SessionId) {
+        let Some((session, Some(upf))) = self.to_keep(id) else {
+            return;
+        };
+        let context = kept::of(session, upf);
+        if Some(fingerprint(&context)) != session.kept {
+            self.keep_as(id, Some(context));
+        }
+    }
+
+    /// A session, and the UPF that has it or was asked for it.
+    fn to_keep(&self, id: SessionId) -> Option<(&Session, Option<SocketAddr>)> {
+        let session = self.sessions.get(id.0)?;
+        let upf = match session.upf {
+            Some(AtUpf { association, .. }) => self.address_of(association),
+            None => session.asks,
+        };
+        Some((session, upf))
+    }
+
+    fn keep_as(&mut self, id: SessionId, context: Option<Vec<u8>>) {
         if let Some(session) = self.sessions.get_mut(id.0) {
-            session.kept = stored;
+            session.kept = context.as_deref().map(fingerprint);
         }
         self.store_session(id, context);
     }
 
     /// A session is over.
     pub fn forget_kept(&mut self, id: SessionId) {
+        self.stored_unsettled.remove(&id);
         let known = self.sessions.get_mut(id.0);
         if known.is_some_and(|session| session.kept.take().is_some()) {
             self.store_session(id, None);

@@ -186,6 +186,8 @@ pub(crate) struct Session {
     pub asks: Option<SocketAddr>,
     /// What its UPF was told last is not known.
     pub is_unsettled: bool,
+    /// The restarted UPF to which a process before this one may have given it again: nobody has heard the answer.
+    pub may_be_at: Option<SocketAddr>,
     /// The fingerprint of what is stored of it.
     pub kept: Option<u64>,
 }
@@ -218,8 +220,14 @@ impl Session {
             mobility: Mobility::default(),
             asks: None,
             is_unsettled: false,
+            may_be_at: None,
             kept: None,
         }
+    }
+
+    /// Whether its UPF may have it otherwise: a procedure is under way, or what it was told last is not known.
+    pub fn may_differ_at_upf(&self) -> bool {
+        self.is_unsettled || self.task.is_some() || self.mobility.task.is_some()
     }
 }
 

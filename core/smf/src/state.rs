@@ -121,6 +121,8 @@ pub(crate) struct State {
     pub to_settle: VecDeque<SessionId>,
     /// Changes of what is stored.
     pub commits: u64,
+    /// Sessions that are stored as if a procedure were under way, which has ended.
+    pub stored_unsettled: BTreeSet<SessionId>,
     /// Sessions that are still to be released, once the SMF ends.
     pub to_end: Option<VecDeque<SessionId>>,
     /// Sessions for which packets have come, and which have not been looked at.
@@ -161,6 +163,7 @@ impl State {
             to_restore: VecDeque::new(),
             to_settle: VecDeque::new(),
             commits: 0,
+            stored_unsettled: BTreeSet::new(),
             to_end: None,
             with_packets: Vec::new(),
             guaranteed: BTreeMap::new(),
@@ -249,8 +252,11 @@ impl State {
             self.line("SMF", "PCF", "12", message.name(), id);
             self.call(None, Nf::Pcf, message);
         }
-        self.forget_kept(id);
-        let Some(session) = self.sessions.remove(id.0) else {
+        let session = self.undo_later(id).or_else(|| {
+            self.forget_kept(id);
+            self.sessions.remove(id.0)
+        });
+        let Some(session) = session else {
             return;
         };
         let name = (session.supi, session.identity);

@@ -81,7 +81,13 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
     let has_flow = |response: &SetupResponse| response.qfis.contains(&QFI);
     let tunnel = response.filter(has_flow).map(|response| response.downlink);
     let tunnel = tunnel.filter(|tunnel| tunnel.teid != 0);
-    p.with_session(|session| session.is_accepted = true);
+    let missing = p.with_session(|session| {
+        session.is_accepted = true;
+        session.flows.is_called = false;
+        let asked = session.flows.asked_at_setup();
+        let qfis = qfis.filter(|_| tunnel.is_some())?;
+        Some(session.flows.set_up(asked, &qfis))
+    });
     // 16a and 16b: N4 Session Modification
     let is_up = match tunnel {
         Some(tunnel) => downlink(p, "16", Downlink::Forward(tunnel)).await,
@@ -91,12 +97,10 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
     p.with(|state| state.reach(p.session, None));
     // 17: Nsmf_PDUSession_UpdateSMContext Response
     done(p);
-    p.with_session(|session| session.flows.is_called = false);
-    if is_up {
+    let missing = missing.flatten().unwrap_or_default();
+    if is_up && missing != 0 {
         // The session goes on without those that it has not, which the UE is told.
-        let asked = p.with_session(|session| session.flows.asked_at_setup());
-        let (asked, qfis) = (asked.unwrap_or_default(), qfis.unwrap_or_default());
-        p.with(|state| state.has_flows(p.session, asked, &qfis));
+        p.with(|state| state.lacks_room(p.session, missing));
     }
     if !is_up {
         // 18: a session without downlink is none; the UE shall ask again.

@@ -39,8 +39,15 @@ pub(crate) fn access(p: &Procedure) -> (Option<String>, [bool; 2]) {
     upf.unwrap_or((None, [true, false]))
 }
 
-/// N4 Session Modification: whether the downlink is what it is to be.
+/// N4 Session Modification: whether the downlink is what it is to be. What is wanted is stored before the UPF hears
+/// of it.
 pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink) -> bool {
+    let gnb = match wanted {
+        Downlink::Forward(gnb) => Some(gnb),
+        Downlink::Wait | Downlink::Drop => None,
+    };
+    // What comes in between, such as a UE that is idle, comes after this.
+    let before = p.with_session(|session| std::mem::replace(&mut session.downlink, gnb));
     let (access, n3) = access(p);
     let kind = MessageType::SESSION_MODIFICATION_REQUEST;
     let answer = p
@@ -49,16 +56,13 @@ pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink
         })
         .await;
     let is_done = answer == Answer::Done;
-    let gnb = match wanted {
-        Downlink::Forward(gnb) => Some(gnb),
-        Downlink::Wait | Downlink::Drop => None,
-    };
-    if is_done || gnb.is_none() {
-        p.with_session(|session| {
-            session.downlink = gnb;
+    p.with_session(|session| {
+        if is_done || gnb.is_none() {
             session.flows.is_out_of_reach = false;
-        });
-    }
+        } else if session.downlink == gnb {
+            session.downlink = before.flatten();
+        }
+    });
     if wanted == Downlink::Wait {
         p.with(|state| {
             let has_upf = state

@@ -161,7 +161,7 @@ impl Core {
         Resumed { ues, sessions }
     }
 
-    /// AMF and SMF know the same sessions: what one of them does not know is over.
+    /// AMF, SMF and PCF know the same sessions: what one of them does not know is over.
     fn reconcile(&mut self, now: Now) {
         let known = self.amf.known_sessions();
         let by_context = known.iter().map(|one| (one.context, one.is_up)).collect();
@@ -179,6 +179,13 @@ impl Core {
             self.amf.forget_session(now, one, &mut effects);
         }
         self.follow(now, sluice_sbi::Nf::Amf, effects);
+        let mut effects = Vec::new();
+        let smf = self.smf.as_ref();
+        if let Some(pcf) = &mut self.pcf {
+            let is_known = |number| smf.is_some_and(|smf| smf.knows(number));
+            pcf.reconcile(is_known, &mut effects);
+        }
+        self.follow(now, sluice_sbi::Nf::Pcf, effects);
     }
 
     /// Does what the store of contexts has to do by time; at least twice a second.

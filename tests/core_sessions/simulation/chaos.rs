@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 
 use sluice_n1::{RegistrationKind, SessionType};
+use sluice_n2::RanUeId;
 use sluice_sbi::Nf;
 use sluice_ue::UeState;
 
-use super::network::{Event, GNBS, MS, Simulation, UES};
+use super::network::{Event, GNBS, MS, Simulation, UES, core};
 use crate::flows::{to_ue, voice};
 use crate::harness::wanted;
 use crate::kit::frames;
@@ -64,9 +65,10 @@ impl Simulation {
             43..=50 => self.operate(phone),
             51 => self.repeat(phone),
             52 => self.lose_gnb(),
-            53 if self.has_upf_faults => self.lose_upf(),
+            53 if self.faults.upf => self.lose_upf(),
             54 => self.take_away(phone),
-            55 if self.has_nrf_faults => self.lose_nrf(),
+            55 if self.faults.nrf => self.lose_nrf(),
+            56 if self.faults.core => self.kill_core(),
             _ => self.send_down(phone),
         }
         self.drain();
@@ -306,6 +308,25 @@ impl Simulation {
         self.core.association_lost(now, association);
         let back = self.random.between(200, 8_000);
         self.later(back, Event::Back(gnb));
+    }
+
+    /// The core is killed and begins again; gNBs come back one after the other.
+    fn kill_core(&mut self) {
+        self.note("the core is killed");
+        let now = self.time();
+        self.core = core(self.faults, self.memory.as_ref(), now);
+        self.core.time(now);
+        for gnb in 0..GNBS {
+            if self.gnbs[gnb].at.take().is_some() {
+                self.gnbs[gnb].gnb.forget();
+                let back = self.random.between(200, 8_000);
+                self.later(back, Event::Back(gnb));
+            }
+        }
+        for phone in &mut self.phones {
+            let is_gone = |(gnb, ran): &(usize, RanUeId)| !self.gnbs[*gnb].gnb.has(*ran);
+            phone.at = phone.at.filter(|at| !is_gone(at));
+        }
     }
 
     /// The UPF is not heard for a while, or is restarted.

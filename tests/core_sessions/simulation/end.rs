@@ -79,7 +79,7 @@ impl Simulation {
         let there = all.filter(|one| one.status == NfStatus::Registered && one.missed == 0);
         assert_eq!(there.count(), 7, "{:?}", self.core.nrf());
         let counters = self.core.nrf().counters();
-        assert_eq!(counters.heart_beats > 0, self.has_nrf_faults);
+        assert_eq!(counters.heart_beats > 0, self.faults.nrf);
         assert_eq!(counters.no_room, 0);
     }
 
@@ -94,6 +94,14 @@ impl Simulation {
         left.push(("UPF: sessions", at_upf.len()));
         let stored = self.core.stored().filter(|key| key.starts_with(b"amf/ue/"));
         left.push(("store", stored.count()));
+        if let Some(memory) = &self.memory {
+            let of_ues = memory.keys().into_iter().filter(|key| key != "core/start");
+            let of_ues: Vec<String> = of_ues.collect();
+            assert!(
+                of_ues.is_empty(),
+                "what a later core would find: {of_ues:?}"
+            );
+        }
         for (number, station) in self.gnbs.iter().enumerate() {
             let connections = station.gnb.connections();
             assert_eq!(connections, 0, "UEs that gNB {number} still has");

@@ -1,11 +1,12 @@
 //! The whole core in virtual time, by seeds: UEs, gNBs and the UPF do what they like, N4 loses, repeats and
 //! reorders, the radio loses, N2 associations die; in every other seed N4 falls silent for up to 40 s, too, and
 //! the UPF is restarted; in every third one functions tell by heart-beats that they are there, and the NRF does not
-//! hear all of them, nor they its answers. Then it is quiet, and everything comes to rest: no UE is stuck, and when
-//! all have left nothing is left of them anywhere.
+//! hear all of them, nor they its answers; in every fifth one the core is killed, again and again, and goes on with
+//! what it has stored. Then it is quiet, and everything comes to rest: no UE is stuck, and when all have left nothing
+//! is left of them anywhere.
 //!
-//! `SLUICE_SEEDS` says how many seeds, from `SLUICE_FIRST_SEED` on; `SLUICE_SEED` repeats one of them and tells
-//! all that happens.
+//! `SLUICE_SEEDS` says how many seeds, from `SLUICE_FIRST_SEED` on, each or each `SLUICE_SEED_STEP`th; `SLUICE_SEED`
+//! repeats one of them and tells all that happens.
 
 mod chaos;
 mod end;
@@ -76,7 +77,8 @@ fn everything_comes_to_rest_after_each_seed() {
     }
     let (begin, seeds) = (Clock::now(), number("SLUICE_SEEDS").unwrap_or(SEEDS));
     let first = number("SLUICE_FIRST_SEED").unwrap_or(1);
-    for seed in first..first + seeds {
+    let step = number("SLUICE_SEED_STEP").unwrap_or(1).max(1);
+    for seed in (first..).step_by(step as usize).take(seeds as usize) {
         run(seed);
     }
     eprintln!("{seeds} seeds in {:.1} s", begin.elapsed().as_secs_f64());

@@ -9,8 +9,10 @@ use sluice_pcf::Pcf;
 use sluice_sbi::{AssociationId, Instant, Now};
 use sluice_ue::{Gnb, Ue};
 use sluice_wiring::Core;
+use sluice_wiring::contexts::Start;
 
 use super::Random;
+use crate::contexts::Memory;
 use crate::flows::{policy, rule};
 use crate::harness::{RealUpf, smf_config};
 use crate::modification::allowing;
@@ -70,6 +72,64 @@ pub struct Station {
     pub at: Option<AssociationId>,
 }
 
+/// What fails beside messages, gNBs and UEs.
+#[derive(Clone, Copy)]
+pub struct Faults {
+    /// N4 falls silent, and the UPF is restarted.
+    pub upf: bool,
+    /// Functions tell the NRF that they are there, and it does not hear all of it, nor they what it answers.
+    pub nrf: bool,
+    /// The core is killed, and goes on with what it has stored.
+    pub core: bool,
+}
+
+impl Faults {
+    fn of(seed: u64) -> Self {
+        Self {
+            upf: seed.is_multiple_of(2),
+            nrf: seed.is_multiple_of(3),
+            core: seed.is_multiple_of(5),
+        }
+    }
+}
+
+/// A core that goes on with what is stored, if anything is.
+pub fn core(faults: Faults, memory: Option<&Memory>, now: Now) -> Core {
+    let stored = memory.map(Memory::stored).unwrap_or_default();
+    let start = Start::after(&stored, now.unix_s);
+    let mut core = world::core_of_start(world::config(), true, start.starts - 1);
+    for number in 4..=UES {
+        let subscriber = sluice_udr::Subscriber {
+            credentials: world::credentials(),
+            sqn: sluice_security::Sqn::default(),
+            ambr_bps: (1_000_000_000, 500_000_000),
+            slices: vec![(slice(1), true), (slice(2), false)],
+            networks: world::networks(),
+        };
+        assert!(core.udr_mut().insert(supi(number), subscriber));
+    }
+    let allowed = allowing().ue_requests;
+    let fixed = rule("fixed", 10, 8, &["permit inout tcp from any to any"]);
+    let policies = vec![sluice_pcf::Policy {
+        ue_requests: allowed,
+        ..policy(vec![fixed])
+    }];
+    let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
+    let smf = sluice_core_smf::Config {
+        started_unix_s: start.begun_unix_s,
+        ..smf_config()
+    };
+    let core = core.with_smf(Smf::new(smf).unwrap()).with_pcf(pcf);
+    let mut core = match faults.nrf {
+        true => core.with_nrf(NRF),
+        false => core,
+    };
+    if let Some(memory) = memory {
+        core.resume(now, start, &stored, Box::new(memory.clone()));
+    }
+    core
+}
+
 pub struct Simulation {
     pub random: Random,
     pub core: Core,
@@ -82,11 +142,10 @@ pub struct Simulation {
     /// When the last message of a way that keeps the order arrives.
     ways: BTreeMap<(u8, u64), u64>,
     pub associations: u32,
-    /// N4 falls silent, and the UPF is restarted.
-    pub has_upf_faults: bool,
-    /// Functions tell the NRF that they are there, and it does not hear all of it, nor they what it answers.
-    pub has_nrf_faults: bool,
-    /// How often that began.
+    pub faults: Faults,
+    /// What a core that is killed leaves to the next one; none where none is killed.
+    pub memory: Option<Memory>,
+    /// How often functions and the NRF began not to hear each other.
     pub nrf_faults: u64,
     /// N4 loses everything until then.
     pub silent_until: u64,
@@ -116,42 +175,26 @@ impl Way {
     }
 }
 
-fn gnb(number: usize) -> Gnb {
+fn gnb(number: usize, retains_ues: bool) -> Gnb {
     let mut setup = setup(tai(), &[slice(1), slice(2)]);
     setup.gnb.id = number as u32 + 1;
     setup.name = Some(format!("gnb-{number}"));
     let mut gnb = Gnb::new(setup, tai());
     gnb.address = std::net::Ipv4Addr::new(192, 0, 2, 51 + number as u8).into();
     gnb.next_teid = 1 + ((number as u32) << 16);
+    gnb.retains_ues = retains_ues;
     gnb
 }
 
 impl Simulation {
     pub fn new(seed: u64) -> Self {
-        let mut core = world::core(world::config(), true);
-        for number in 4..=UES {
-            let subscriber = sluice_udr::Subscriber {
-                credentials: world::credentials(),
-                sqn: sluice_security::Sqn::default(),
-                ambr_bps: (1_000_000_000, 500_000_000),
-                slices: vec![(slice(1), true), (slice(2), false)],
-                networks: world::networks(),
-            };
-            assert!(core.udr_mut().insert(supi(number), subscriber));
-        }
-        let allowed = allowing().ue_requests;
-        let fixed = rule("fixed", 10, 8, &["permit inout tcp from any to any"]);
-        let policies = vec![sluice_pcf::Policy {
-            ue_requests: allowed,
-            ..policy(vec![fixed])
-        }];
-        let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
-        let core = core.with_smf(Smf::new(smf_config()).unwrap()).with_pcf(pcf);
-        let has_nrf_faults = seed.is_multiple_of(3);
-        let core = match has_nrf_faults {
-            true => core.with_nrf(NRF),
-            false => core,
+        let faults = Faults::of(seed);
+        let memory = faults.core.then(Memory::default);
+        let now = Now {
+            instant: Instant(0),
+            unix_s: BEGIN_S,
         };
+        let core = core(faults, memory.as_ref(), now);
         let phone = |number| Phone {
             ue: world::ue(number),
             at: None,
@@ -160,7 +203,7 @@ impl Simulation {
             last: Vec::new(),
         };
         let station = |number| Station {
-            gnb: gnb(number),
+            gnb: gnb(number, faults.core && number == 0),
             at: None,
         };
         Self {
@@ -174,8 +217,8 @@ impl Simulation {
             events: 0,
             ways: BTreeMap::new(),
             associations: 0,
-            has_upf_faults: seed.is_multiple_of(2),
-            has_nrf_faults,
+            faults,
+            memory,
             nrf_faults: 0,
             silent_until: 0,
             is_quiet: false,
@@ -396,6 +439,9 @@ impl Simulation {
         self.associations += 1;
         self.gnbs[gnb].at = Some(AssociationId(100 + self.associations));
         self.note(format!("gNB {gnb} sets up"));
+        let phones = &self.phones;
+        let is_there = |ran| phones.iter().any(|phone| phone.at == Some((gnb, ran)));
+        self.gnbs[gnb].gnb.forget_gone(is_there);
         let setup = self.gnbs[gnb].gnb.setup();
         self.tell_amf(gnb, setup);
     }

@@ -190,11 +190,16 @@ impl Gnb {
         self.ues.remove(&ue);
     }
 
+    /// It forgets UEs that have gone while it had no association.
+    pub fn forget_gone(&mut self, is_there: impl Fn(RanUeId) -> bool) {
+        self.ues.retain(|ran, _| is_there(*ran));
+    }
+
     /// It has lost its association, and all UEs with it, unless it retains them. Those whose contexts the
     /// AMF has not set up yet it cannot retain.
     pub fn forget(&mut self) {
-        let retains_ues = self.retains_ues;
-        self.ues.retain(|_, ue| retains_ues && ue.context.is_some());
+        self.ues
+            .retain(|_, ue| self.retains_ues && ue.context.is_some());
         self.response = None;
         self.refused = None;
     }
@@ -212,9 +217,8 @@ impl Gnb {
 
     /// Its first message. UEs that it has still it wants to keep (TS 38.413, 8.7.1.2).
     pub fn setup(&self) -> Vec<u8> {
-        let retains_ues = self.retains_ues && !self.ues.is_empty();
         FromRan::NgSetupRequest(NgSetupRequest {
-            retains_ues,
+            retains_ues: self.retains_ues && !self.ues.is_empty(),
             ..self.setup.clone()
         })
         .encode()

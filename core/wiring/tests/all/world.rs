@@ -125,13 +125,19 @@ pub fn subscriber() -> Subscriber {
 }
 
 pub fn core(config: Config, null_scheme: bool) -> Core {
-    let amf = Amf::new(config, Box::new(sequence(1))).expect("a sound configuration");
+    core_of_start(config, null_scheme, 0)
+}
+
+/// What is random is otherwise with each start.
+pub fn core_of_start(config: Config, null_scheme: bool, start: u16) -> Core {
+    let first = u64::from(start) << 32;
+    let amf = Amf::new(config, Box::new(sequence(first + 1))).expect("a sound configuration");
     let home_keys = BTreeMap::from([(1, home_key_a()), (2, home_key_b())]);
     let udm_config = sluice_udm::Config {
         home_keys,
         null_scheme,
     };
-    let udm = Udm::new(udm_config, Box::new(sequence(2)));
+    let udm = Udm::new(udm_config, Box::new(sequence(first + 2)));
     let mut udr = Udr::default();
     for number in 1..=3 {
         assert!(udr.insert(supi(number), subscriber()));

@@ -4,7 +4,8 @@
 //! The session's F-SEID at the CP function names it (TS 29.244, 5.6.2), within the association
 //! that its Node ID names. If the request is the same to the last octet behind the header it is
 //! not applied again: the answer is made anew from what stands. If it is another one the CP
-//! function has forgotten the first session and asks for a new one.
+//! function has forgotten the first session and asks for a new one: once that is admitted the first
+//! is removed, since an F-SEID names one session and nobody would ever delete it.
 
 use crate::admit::each;
 use crate::admit::pdr::ue;
@@ -20,16 +21,28 @@ use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::message::SessionEstablishmentHead;
 use sluice_wire::pfcp::value::{FSeid, FTeid};
 
-/// The session that this very request established.
+/// The session of a request's CP F-SEID that is there already.
+pub struct Known {
+    pub name: SessionRef,
+    pub session: Session,
+    /// This very request established it.
+    pub is_same: bool,
+}
+
+/// The session that is called so.
 pub fn find(
     sessions: &Sessions,
     request: &SessionRequest<'_>,
     head: &SessionEstablishmentHead<'_>,
-) -> Option<(SessionRef, Session)> {
+) -> Option<Known> {
     let FSeid { seid, ipv4, ipv6 } = head.cp_f_seid;
     let cp = CpSession { seid, ipv4, ipv6 };
     let (name, session) = sessions.store.by_cp((request.association, cp))?;
-    (session.request == RequestHash::of(request.fingerprint)).then_some((name, session))
+    Some(Known {
+        is_same: session.request == RequestHash::of(request.fingerprint),
+        name,
+        session,
+    })
 }
 
 /// What was chosen for the PDRs of the request, as far as it still stands, and the session's UE addresses.

@@ -35,22 +35,16 @@ pub fn establish<N: Network, E: Effects>(
             return None;
         }
     };
-    if let Some((name, session)) = duplicate_establishment::find(&node.sessions, request, &head) {
-        node.sessions.repeated += 1;
-        // While the path carries the first one out there is nothing to say yet; its answer is on the
-        // way.
-        if session.stands {
-            let created = duplicate_establishment::created(&mut node.sessions, name, request.body);
-            let reply = Reply {
-                to: request.reply,
-                cp_seid: session.cp.seid,
-            };
-            answer(node, at, name, &reply, (&created.0, &created.1), out);
-        }
+    let known = duplicate_establishment::find(&node.sessions, request, &head);
+    if let Some(known) = known.as_ref().filter(|known| known.is_same) {
+        again(node, at, request, known, out);
         return None;
     }
     match create(&mut node.sessions, at, request, &head, net) {
         Ok(mut launch) => {
+            if let Some(before) = known {
+                node.sessions.store.doom_one(before.name.at);
+            }
             learn_cp_address(node, request, &head.cp_f_seid);
             let remarks = launch.record.remarks;
             (node.sessions).tell_remarks(request.association, remarks);
@@ -64,6 +58,27 @@ pub fn establish<N: Network, E: Effects>(
             refuse(node, at, request, &refusal, out);
             None
         }
+    }
+}
+
+/// Answers a request that is repeated.
+fn again<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    known: &duplicate_establishment::Known,
+    out: &mut E,
+) {
+    node.sessions.repeated += 1;
+    // While the path carries the first one out there is nothing to say yet; its answer is on the way.
+    if known.session.stands {
+        let name = known.name;
+        let created = duplicate_establishment::created(&mut node.sessions, name, request.body);
+        let reply = Reply {
+            to: request.reply,
+            cp_seid: known.session.cp.seid,
+        };
+        answer(node, at, name, &reply, (&created.0, &created.1), out);
     }
 }
 

@@ -56,11 +56,12 @@ fn while_the_first_is_carried_out_the_second_is_silent() {
 }
 
 #[test]
-fn another_request_of_the_same_name_and_one_of_another_cp_function_are_new() {
+fn another_request_of_the_same_name_replaces_the_session_and_one_of_another_cp_function_is_new() {
     let mut bench = Bench::new();
     bench.associate(CP2);
     let accepted = |done: Established| assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
-    accepted(bench.establish(CP, &default_session(UE, 7)));
+    let first = bench.establish(CP, &default_session(UE, 7));
+    assert_eq!(first.cause, Cause::REQUEST_ACCEPTED);
     let mut other = UE.octets();
     other[3] += 1;
     accepted(bench.establish(CP, &default_session(other.into(), 7)));
@@ -68,13 +69,24 @@ fn another_request_of_the_same_name_and_one_of_another_cp_function_are_new() {
     let mut theirs = default_session(other.into(), 7);
     theirs.node_id = sluice_wire::pfcp::value::NodeId::V4(CP2);
     accepted(bench.establish(CP2, &theirs));
+    bench.tick();
     assert_eq!(
         (
             bench.up.repeated_establishments(),
             bench.up.sessions().len()
         ),
-        (0, 3)
+        (0, 2)
     );
+    assert_eq!(
+        bench.delete(CP, first.seid).0,
+        Cause::SESSION_CONTEXT_NOT_FOUND
+    );
+    // One that wants the address which the first has is refused, and replaces nothing.
+    let mut faster = theirs;
+    faster.create_qer[0] = qer(1, Some((1_000, 2_000)), Some(9));
+    assert_ne!(bench.establish(CP2, &faster).cause, Cause::REQUEST_ACCEPTED);
+    bench.tick();
+    assert_eq!(bench.up.sessions().len(), 2);
 }
 
 #[test]

@@ -207,9 +207,14 @@ impl World {
             pdr.qer_id.push(QerId(1));
             request.create_pdr.push(pdr);
         }
+        let before = self.bench.up.sessions();
         let done = self.bench.establish(CP, &request);
-        // The very same establishment again is answered by the session that stands.
-        if done.cause.is_acceptance() && !self.sessions.contains(&done.seid) {
+        if done.cause.is_acceptance() {
+            // It replaces the session of its name, or is answered by that if it is the very same.
+            let name = request.cp_f_seid.seid.0;
+            let replaced = before.iter().find(|one| one.cp_seid == name);
+            let replaced = replaced.map(|one| Seid(one.seid));
+            self.sessions.retain(|seid| Some(*seid) != replaced);
             self.sessions.push(done.seid);
         }
         done.cause
