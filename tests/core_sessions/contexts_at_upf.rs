@@ -187,6 +187,8 @@ fn a_session_that_a_restarted_upf_had_again_when_the_core_was_killed_is_deleted_
     let nas = world.ue_mut(0).deregister(false, false).unwrap();
     world.connect(0, nas);
     assert_eq!(world.core.amf().registered(), 0, "{}", world.ladder);
+    // However long that takes.
+    pass(&mut world, 200);
     let mut inner = world.upf.take().unwrap();
     let real = std::mem::replace(inner.as_any().downcast_mut().unwrap(), RealUpf::new());
     world.upf = Some(Box::new(real));

@@ -33,7 +33,7 @@ pub(crate) fn begin(
         let state = &mut *amf.state.borrow_mut();
         // It goes by Xn, and not by N2, or has gone on.
         state.end_handover(ue, Cause::HANDOVER_CANCELLED);
-        // Where it was has not come back since the AMF was started.
+        // It is waited for no more, if where it was has not come back since the AMF was started.
         state.goes_on(ue);
         state.move_connection(source, association, &request);
         state.counters.path_switches += 1;

@@ -55,7 +55,11 @@ impl Smf {
     }
 
     pub(crate) fn end_session(&mut self, id: SessionId) {
-        if self.state.borrow().sessions.get(id.0).is_none() {
+        let is_there = {
+            let state = self.state.borrow();
+            state.sessions.get(id.0).is_some() && !state.is_left_over(id)
+        };
+        if !is_there {
             return;
         }
         self.start(id, release::replaced);

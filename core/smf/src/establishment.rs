@@ -137,7 +137,7 @@ pub(crate) async fn clean_up(
             let is_heard = state
                 .endpoint
                 .association(at)
-                .is_some_and(|peer| !peer.is_lost());
+                .is_some_and(|peer| peer.is_established() && !peer.is_lost());
             is_heard.then_some(at)
         });
         // One that does not answer at all is waited for.

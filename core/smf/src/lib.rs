@@ -353,8 +353,12 @@ impl Smf {
             let session = state.sessions.get(id.0);
             session.is_some_and(|session| session.is_forgotten && session.pending.is_empty())
         };
-        if is_forgotten && self.state.borrow().is_to_undo(id) {
-            return self.start(id, resumption::undo);
+        // It was counted and recorded when it was over. Without an association it waits until there is one.
+        if self.state.borrow().is_left_over(id) {
+            if self.state.borrow().can_undo(id) {
+                self.start(id, resumption::undo);
+            }
+            return;
         }
         if is_forgotten {
             return self.start(id, release::replaced);

@@ -178,7 +178,10 @@ impl State {
     /// after a restart of that, in another association.
     pub(crate) fn give_up_establishment(&mut self, id: SessionId, upf: usize) {
         let now = self.now.instant;
-        self.given_up.retain(|_, one| one.until > now);
+        // Seldom, since it looks at all.
+        if self.given_up.len() >= limits::PROCEDURES {
+            self.given_up.retain(|_, one| one.until > now);
+        }
         let host = self.config.upfs.get(upf).map(|upf| upf.n4.ip());
         if let Some(host) = host.filter(|_| self.given_up.len() < limits::PROCEDURES) {
             let given_up = GivenUp {

@@ -104,7 +104,10 @@ impl Smf {
             }
             match known.get(&id.number()) {
                 None => {
-                    let upf = state.sessions.get(id.0).and_then(|session| session.upf);
+                    // A UPF that was restarted has given its numbers to others; what it may have is undone.
+                    let known = state.sessions.get(id.0);
+                    let known = known.filter(|session| session.loss == Loss::None);
+                    let upf = known.and_then(|session| session.upf);
                     if let Some(upf) = upf {
                         state.forget_at_upf(upf);
                     }
@@ -321,17 +324,33 @@ impl State {
         session.is_some_and(|one| one.upf.is_none() && one.task.is_none() && one.asks.is_some())
     }
 
+    /// Whether a session is over, and what its UPF may have of it is to be undone.
+    pub fn is_left_over(&self, id: SessionId) -> bool {
+        let session = self.sessions.get(id.0);
+        session.is_some_and(|session| session.is_forgotten) && self.is_to_undo(id)
+    }
+
+    /// Whether its UPF can be asked.
+    pub fn can_undo(&self, id: SessionId) -> bool {
+        let asks = self.sessions.get(id.0).and_then(|session| session.asks);
+        let mut upfs = self.config.upfs.iter().zip(&self.associations);
+        let of_upf = upfs.find(|(upf, _)| Some(upf.n4) == asks);
+        let association = of_upf.and_then(|(_, association)| *association);
+        let association = association.and_then(|id| self.endpoint.association(id));
+        association.is_some_and(|association| association.is_established())
+    }
+
     /// What is wanted done; before that, what of it is stored.
     pub fn take_effects(&mut self, effects: &mut Vec<Effect>) {
-        let before = self.commits;
         for key in self.sessions.take_touched() {
             self.keep(SessionId(key));
         }
-        if self.commits != before {
+        if self.commits != self.commits_before {
             for id in std::mem::take(&mut self.stored_unsettled) {
                 self.keep_settled(id);
             }
         }
+        self.commits_before = self.commits;
         self.sessions.take_touched();
         effects.append(&mut self.effects);
     }
@@ -373,7 +392,7 @@ impl State {
         let session = self.sessions.get(id.0)?;
         let upf = match session.upf {
             Some(AtUpf { association, .. }) => self.address_of(association),
-            None => session.asks,
+            None => session.asks.or(session.may_be_at),
         };
         Some((session, upf))
     }

@@ -121,6 +121,8 @@ pub(crate) struct State {
     pub to_settle: VecDeque<SessionId>,
     /// Changes of what is stored.
     pub commits: u64,
+    /// How many there were after the input before.
+    pub commits_before: u64,
     /// Sessions that are stored as if a procedure were under way, which has ended.
     pub stored_unsettled: BTreeSet<SessionId>,
     /// Sessions that are still to be released, once the SMF ends.
@@ -163,6 +165,7 @@ impl State {
             to_restore: VecDeque::new(),
             to_settle: VecDeque::new(),
             commits: 0,
+            commits_before: 0,
             stored_unsettled: BTreeSet::new(),
             to_end: None,
             with_packets: Vec::new(),
@@ -235,7 +238,7 @@ impl State {
         }
     }
 
-    /// Forgets a session; requests that wait for it are answered.
+    /// Forgets a session; requests that wait for it are answered. What is to be undone of it stays until it is.
     pub fn remove(&mut self, id: SessionId) {
         self.answer(id, Problem::ContextNotFound.into());
         self.end_mobility(id);

@@ -88,13 +88,13 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
         let qfis = qfis.filter(|_| tunnel.is_some())?;
         Some(session.flows.set_up(asked, &qfis))
     });
+    // The UE is reached.
+    p.with(|state| state.reach(p.session, None));
     // 16a and 16b: N4 Session Modification
     let is_up = match tunnel {
         Some(tunnel) => downlink(p, "16", Downlink::Forward(tunnel)).await,
         None => false,
     };
-    // The UE is reached.
-    p.with(|state| state.reach(p.session, None));
     // 17: Nsmf_PDUSession_UpdateSMContext Response
     done(p);
     let missing = missing.flatten().unwrap_or_default();

@@ -62,6 +62,8 @@ pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink
         } else if session.downlink == gnb {
             session.downlink = before.flatten();
         }
+        // The UPF may have heard this after what came in between, where it was asked again.
+        session.is_unsettled |= session.downlink != gnb && is_done;
     });
     if wanted == Downlink::Wait {
         p.with(|state| {

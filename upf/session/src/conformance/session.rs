@@ -8,7 +8,7 @@ use sluice_wire::pfcp::message::*;
 ie_tables! {
     SessionEstablishmentRequest "Session Establishment Request (7.5.2)" {
         NODE_ID enforced "the association that the session belongs to" an_establishment_from_elsewhere_makes_the_address_the_peers_and_is_told_once;
-        F_SEID enforced "names the session, which a new request of that name replaces, and where our requests about it go" another_request_of_the_same_name_replaces_the_session_and_one_of_another_cp_function_is_new;
+        F_SEID enforced "names the session, which another request of that name replaces once it is admitted, and where our requests about it go" another_request_of_the_same_name_replaces_the_session_and_one_of_another_cp_function_is_new;
         CREATE_PDR enforced "" a_default_session_becomes_two_entries_of_one_shard;
         CREATE_FAR enforced "" a_default_session_becomes_two_entries_of_one_shard;
         CREATE_URR enforced "" deletion_reports_every_urr_once;
