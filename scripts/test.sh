@@ -20,6 +20,7 @@ main() {
     for step in scripts/test.d/*.sh; do
         [ -e "$step" ] && run_step "$step"
     done
+    [ "$failed" -eq 0 ] || tell_failures
     [ "$ignored" -eq 0 ] || echo "$ignored not run here (see $LOG)"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
@@ -69,6 +70,27 @@ count_libtest() { # file
         }
         END { print passed - skipped, failed + 0, ignored + skipped }' "$1")
     passed=$((passed + sums[0])) failed=$((failed + sums[1])) ignored=$((ignored + sums[2]))
+}
+
+# What failed, once more at the end, where it is seen: the first and the last lines of what each
+# test said (a seed among them), and the checks of the steps.
+tell_failures() {
+    say "what failed"
+    awk -v ends=15 '
+        function tell(i) {
+            for (i = 1; i <= n; i++) {
+                if (i <= ends || i > n - ends) print line[i]
+                else if (i == ends + 1) print "    ... (see " FILENAME ")"
+            }
+            n = 0
+        }
+        /^failures:$/ { tell(); of_failures = 1; next }
+        /^test result: / { n = of_names ? 0 : n; tell(); of_failures = of_names = 0 }
+        /^---- .* stdout ----$/ { tell(); of_names = 0 }
+        of_failures && !n && /^    / { of_names = 1 }
+        of_failures && !of_names && (n || NF) { line[++n] = substr($0, 1, 600) }
+        /^not ok|^error: test failed|^test .* FAILED: / { print }
+        END { tell() }' "$LOG"
 }
 
 run_step() { # script

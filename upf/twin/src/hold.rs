@@ -30,6 +30,8 @@ pub struct HeldFrame {
     door: Door,
     port: u16,
     frame: Vec<u8>,
+    /// As it came, if it was translated.
+    came: Option<Vec<u8>>,
     until_ns: u64,
 }
 
@@ -104,6 +106,7 @@ impl Twin {
             door,
             port,
             frame: frame.to_vec(),
+            came: self.as_it_came.clone(),
             until_ns: now_ns + self.config.hold_ns,
         });
         Outcome::Buffered
@@ -127,7 +130,8 @@ impl Twin {
         let again: Vec<HeldFrame> = meant;
         let has_two_doors = again.iter().any(|held| held.door != again[0].door);
         for held in again {
-            for outcome in self.execute(now_ns, held.port, &held.frame, Turn::Held) {
+            let frame = (held.port, &held.frame[..], held.came.clone());
+            for outcome in self.go_on(now_ns, frame, Turn::Held) {
                 match outcome {
                     Outcome::Buffered => self.holding.push(held.clone()),
                     Outcome::Dropped(Drop::UnknownTeid | Drop::UnknownUe, _) => {

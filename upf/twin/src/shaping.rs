@@ -27,6 +27,8 @@ pub struct Waiting {
     pub session: SessionId,
     pub port: u16,
     pub frame: Vec<u8>,
+    /// As it came, if it was translated.
+    pub came: Option<Vec<u8>>,
 }
 
 /// What a new packet finds.
@@ -67,7 +69,7 @@ impl Queue {
         &mut self,
         due_ns: u64,
         (door, session): (Door, SessionId),
-        (port, frame): (u16, &[u8]),
+        (port, frame, came): (u16, &[u8], Option<Vec<u8>>),
     ) {
         if self.at(door).next().is_none() {
             self.not_before_ns.remove(&door);
@@ -80,6 +82,7 @@ impl Queue {
             session,
             port,
             frame: frame.to_vec(),
+            came,
         });
     }
 

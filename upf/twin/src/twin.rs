@@ -45,8 +45,8 @@ pub struct Twin {
     pub(crate) nats: Nats,
     /// Packets of UEs to UEs by public addresses, with the link that they come back by.
     pub(crate) turned: Vec<(usize, Vec<u8>)>,
-    /// The packet at hand was translated already.
-    pub(crate) is_inside: bool,
+    /// The packet at hand as it came, if it was translated since.
+    pub(crate) as_it_came: Option<Vec<u8>>,
     /// UE addresses that were given back.
     rested: Rested,
     /// What was told of applications.
@@ -132,11 +132,6 @@ impl Twin {
     /// Sessions without a free port get a further block: how many did, and how many did not.
     pub fn give_ports(&mut self) -> (u64, u64) {
         self.nats.give_more(&self.config)
-    }
-
-    /// True if a session may be without a free port before so many packets have passed.
-    pub fn may_lack_ports(&self, packets: usize) -> bool {
-        self.nats.may_fill(packets)
     }
 
     /// Session Modification, queries included. Nothing changes if it is refused.
@@ -292,7 +287,7 @@ impl Twin {
                 }
             };
             match is_held {
-                true => outcomes.extend(self.execute(now_ns, w.port, &w.frame, Turn::Due)),
+                true => outcomes.extend(self.go_on(now_ns, (w.port, &w.frame, w.came), Turn::Due)),
                 false => self.shaped.put_back(w),
             }
         }
@@ -371,7 +366,8 @@ impl Twin {
         }
         if let [Outcome::Shaped(until_ns)] = outcomes[..] {
             let of = (detected.door, detected.session);
-            self.shaped.push(until_ns, of, (port, frame));
+            let waits = (port, frame, self.as_it_came.clone());
+            self.shaped.push(until_ns, of, waits);
         }
         let held = outcomes.iter().filter(|o| **o == Outcome::Held);
         self.waiting.extend(held.map(|_| now_ns + WAIT_NS));
@@ -389,14 +385,14 @@ impl Twin {
         let door = pdr_detection::door(came);
         if let Some(outcome) = self.behind(door, turn) {
             if let Outcome::Shaped(until_ns) = outcome {
-                let of = pdr_detection::session_of(&self.config, &self.sessions, came);
-                self.shaped
-                    .push(until_ns, (door, of.unwrap_or(0)), (port, frame));
+                let session = pdr_detection::session_of(&self.config, &self.sessions, came);
+                let of = (door, session.unwrap_or(0));
+                self.shaped.push(until_ns, of, (port, frame, None));
             }
             return outcome;
         }
-        let marker = pdr_detection::end_marker(&self.config, &self.sessions, came);
-        let Some((stream, marker)) = marker else {
+        let Some((stream, marker)) = pdr_detection::end_marker(&self.config, &self.sessions, came)
+        else {
             return Outcome::Control;
         };
         let sent = forward::end_marker(&self.config, stream, &marker);
@@ -439,7 +435,7 @@ impl Twin {
     pub fn advance(&mut self, now_ns: u64) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         while let Some(w) = self.shaped.pop(now_ns) {
-            outcomes.extend(self.execute(now_ns, w.port, &w.frame, Turn::Due));
+            outcomes.extend(self.go_on(now_ns, (w.port, &w.frame, w.came), Turn::Due));
         }
         outcomes.extend(self.turn_round(now_ns));
         let before = self.waiting.len();

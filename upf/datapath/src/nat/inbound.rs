@@ -132,7 +132,10 @@ impl<I: PortIo> Path<'_, I> {
         let outside = crate::lookup::layout::InstanceId(meta.local);
         let pool = nat.outside(outside).ok_or(DropReason::Internal)?;
         let units = &self.tables.nat_units;
-        let data = packet.data_mut().get_mut(usize::from(meta.inner_at)..);
+        let from = usize::from(meta.inner_at);
+        // What follows it in the frame is no part of it.
+        let whole = from..from + usize::from(meta.inner_len);
+        let data = packet.data_mut().get_mut(whole);
         let data = data.ok_or(DropReason::InnerHeader)?;
         let ends = ends::read(data, Side::Destination)?;
         // What the poller saw may have gone to another UE.

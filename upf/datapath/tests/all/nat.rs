@@ -12,7 +12,7 @@ use sluice_datapath::nat::pool::{Filtering, NatPool, NatPools, NatTimeouts, NatU
 use sluice_datapath::session::txn::Op;
 use sluice_datapath::tables::Prefix;
 use sluice_mem::slots::Slots;
-use sluice_wire::ipv4::Ipv4;
+use sluice_wire::ipv4::{Ipv4, Ipv4Header, Protocol};
 use sluice_wire::udp::Udp;
 use std::net::Ipv4Addr;
 
@@ -234,5 +234,30 @@ fn a_syn_is_clamped_and_translated_with_a_right_checksum() {
     assert_eq!(offered(&given), 1_200);
     let stats = &all.kit.control.stats()[0];
     assert_eq!(stats.mss_clamped.get(), 1);
+    all.kit.close();
+}
+
+/// What a switch has added behind a packet is no part of it: an error that quotes 14 octets of a segment has none of
+/// the segment's checksum, wherever that would stand.
+#[test]
+fn what_follows_an_icmp_error_in_its_frame_is_no_part_of_it() {
+    let mut all = Translated::new(Filtering::EndpointIndependent, None);
+    let (sent, _) = all.up(&ipv4(UE, SERVER, SYN, 1_460));
+    let message = |quoted: &[u8]| {
+        let mut message = [&[3, 3, 0, 0, 0, 0, 0, 0], quoted].concat();
+        let sum = sluice_wire::checksum::checksum(&message);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        message
+    };
+    let message = message(&sent[..34]);
+    let header = Ipv4Header::new(Protocol::ICMP, SERVER, PUBLIC);
+    let error = [&header.to_bytes(message.len()).unwrap()[..], &message].concat();
+    let (_, given, _) = all.down(&[&error[..], &[0xee; 19]].concat()).unwrap();
+    let given = Ipv4::parse(&given).unwrap();
+    assert_eq!((given.destination(), given.payload().len()), (UE, 42));
+    assert_eq!(sluice_wire::checksum::checksum(given.payload()), 0);
+    let quoted = &given.payload()[8..];
+    assert_eq!(quoted[12..16], UE.octets());
+    assert_eq!(quoted[20..22], TCP_PORT.to_be_bytes());
     all.kit.close();
 }

@@ -15,7 +15,8 @@ impl Twin {
     pub(crate) fn outside(&self, came: &parse::Plain<'_>, turn: Turn) -> Option<(usize, Nat)> {
         let place = self.config.links[came.link].plain.as_ref();
         let is_new = turn == Turn::First && matches!(came.packet, ip::Packet::V4(_));
-        let nat = self.config.nat(place).filter(|_| is_new && !self.is_inside);
+        let is_inside = self.as_it_came.is_some();
+        let nat = self.config.nat(place).filter(|_| is_new && !is_inside);
         nat.map(|(at, nat)| (at, nat.clone()))
     }
 
@@ -57,13 +58,26 @@ impl Twin {
         }
         // As if it had come so: what waits is read again in this form.
         let (port, frame) = frame_of(&self.config.links[link], &inside);
-        self.is_inside = true;
-        let mut outcomes = self.execute(now_ns, port, &frame, Turn::First);
-        self.is_inside = false;
+        self.go_on(now_ns, (port, &frame, Some(bytes.to_vec())), Turn::First)
+    }
+
+    /// What becomes of a packet that was translated, or that has waited: in the form in which it is now, and as it
+    /// came.
+    pub(crate) fn go_on(
+        &mut self,
+        now_ns: u64,
+        (port, frame, came): (u16, &[u8], Option<Vec<u8>>),
+        turn: Turn,
+    ) -> Vec<Outcome> {
+        self.as_it_came = came;
+        let mut outcomes = self.execute(now_ns, port, frame, turn);
+        let Some(came) = self.as_it_came.take() else {
+            return outcomes;
+        };
         for outcome in &mut outcomes {
             // Its sender knows the public address.
             if let Outcome::Dropped(_, Some(Notice::Icmp(_, about))) = outcome {
-                *about = ipv4::with_one_hop_less(bytes);
+                *about = ipv4::with_one_hop_less(&came);
             }
         }
         outcomes
@@ -80,6 +94,11 @@ impl Twin {
             }
         }
         outcomes
+    }
+
+    /// True if a session may be without a free port before so many packets have passed.
+    pub fn may_lack_ports(&self, packets: usize) -> bool {
+        self.nats.may_fill(packets)
     }
 
     /// The public address and port that a UE's own port has.
