@@ -6,20 +6,39 @@ use sluice_n1::SessionType;
 use crate::contexts::{Memory, assert_nobody_noticed, gnb_comes_back, kill, stored_world};
 use crate::harness::*;
 use crate::reconciliation::{arrive, hear};
-use crate::world;
+use crate::world::{self, World};
 
-/// A UPF whose answers nobody hears.
-struct Unheard(Box<dyn world::Upf>);
+/// A UPF of which nothing is heard.
+struct Unheard {
+    upf: Box<dyn world::Upf>,
+    /// It hears nothing, either.
+    is_deaf: bool,
+}
 
 impl world::Upf for Unheard {
     fn take(&mut self, octets: &[u8]) -> Vec<Vec<u8>> {
-        self.0.take(octets);
+        if !self.is_deaf {
+            self.upf.take(octets);
+        }
         Vec::new()
     }
 
     fn as_any(&mut self) -> &mut dyn std::any::Any {
-        self.0.as_any()
+        self.upf.as_any()
     }
+}
+
+/// The path from the UPF to the SMF breaks, or both ways do.
+fn cut_off_upf(world: &mut World, is_deaf: bool) {
+    let upf = world.upf.take().unwrap();
+    world.upf = Some(Box::new(Unheard { upf, is_deaf }));
+}
+
+/// The UPF that was cut off is reached again.
+fn reach_upf(world: &mut World) {
+    let mut cut_off = world.upf.take().unwrap();
+    let upf = cut_off.as_any().downcast_mut().unwrap();
+    world.upf = Some(Box::new(std::mem::replace(upf, RealUpf::new())));
 }
 
 /// The core is killed when the gNB has said where a session's packets go, and the UPF has not heard so.
@@ -47,15 +66,11 @@ fn packets_go_to_the_gnb_of_which_the_upf_had_not_heard_when_the_core_was_killed
 #[test]
 fn a_session_that_was_asked_for_when_the_core_was_killed_is_deleted_at_the_upf() {
     let (mut world, memory) = stored_world(&[1], &[]);
-    let inner = world.upf.take().unwrap();
-    world.upf = Some(Box::new(Unheard(inner)));
+    cut_off_upf(&mut world, false);
     establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 2);
     assert_eq!(world.core.smf().unwrap().sessions(), 2);
-    let inner = world.upf.take().unwrap();
-    let mut inner = inner;
-    let real = std::mem::replace(inner.as_any().downcast_mut().unwrap(), RealUpf::new());
-    world.upf = Some(Box::new(real));
+    reach_upf(&mut world);
     kill(&mut world, &memory, &[]);
     assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
@@ -118,24 +133,10 @@ fn a_session_that_was_asked_for_before_the_core_was_killed_and_comes_after_it_is
     );
 }
 
-/// A UPF that hears nothing.
-struct Deaf(Box<dyn world::Upf>);
-
-impl world::Upf for Deaf {
-    fn take(&mut self, _: &[u8]) -> Vec<Vec<u8>> {
-        Vec::new()
-    }
-
-    fn as_any(&mut self) -> &mut dyn std::any::Any {
-        self.0.as_any()
-    }
-}
-
 #[test]
 fn a_session_whose_deletion_the_upf_had_not_answered_is_deleted_after_the_core_was_killed() {
     let (mut world, memory) = stored_world(&[1], &[]);
-    let inner = world.upf.take().unwrap();
-    world.upf = Some(Box::new(Deaf(inner)));
+    cut_off_upf(&mut world, true);
     let nas = world.ue_mut(0).deregister(false, true).unwrap();
     world.say(0, nas);
     for _ in 0..200 {
@@ -150,9 +151,7 @@ fn a_session_whose_deletion_the_upf_had_not_answered_is_deleted_after_the_core_w
         keys.filter(|key| key.starts_with("smf/orphan/")).count()
     };
     assert_eq!(orphans(&memory), 1, "{:?}", memory.keys());
-    let mut inner = world.upf.take().unwrap();
-    let real = std::mem::replace(inner.as_any().downcast_mut().unwrap(), RealUpf::new());
-    world.upf = Some(Box::new(real));
+    reach_upf(&mut world);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
     kill(&mut world, &memory, &[]);
     assert_eq!(
@@ -180,8 +179,7 @@ fn a_session_that_a_restarted_upf_had_again_when_the_core_was_killed_is_deleted_
     }
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
     upf(&mut world).all = None;
-    let inner = world.upf.take().unwrap();
-    world.upf = Some(Box::new(Deaf(inner)));
+    cut_off_upf(&mut world, true);
     kill(&mut world, &memory, &[]);
     gnb_comes_back(&mut world);
     let nas = world.ue_mut(0).deregister(false, false).unwrap();
@@ -189,9 +187,7 @@ fn a_session_that_a_restarted_upf_had_again_when_the_core_was_killed_is_deleted_
     assert_eq!(world.core.amf().registered(), 0, "{}", world.ladder);
     // However long that takes.
     pass(&mut world, 200);
-    let mut inner = world.upf.take().unwrap();
-    let real = std::mem::replace(inner.as_any().downcast_mut().unwrap(), RealUpf::new());
-    world.upf = Some(Box::new(real));
+    reach_upf(&mut world);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
     pass(&mut world, 60);
     assert_eq!(

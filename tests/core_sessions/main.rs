@@ -11,6 +11,7 @@ mod discovery;
 mod flow_mobility;
 mod flows;
 mod followed;
+mod gnb_lost;
 mod handover;
 mod handover_collisions;
 mod handover_flows;

@@ -14,7 +14,7 @@ use crate::kit::frames;
 use crate::world::{World, setup, slice, tai};
 
 /// An idle UE with a session, and its address.
-fn idle() -> (World, Ipv4Addr) {
+pub fn idle() -> (World, Ipv4Addr) {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let ue = address(&world, 0, 5);

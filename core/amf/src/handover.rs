@@ -30,8 +30,9 @@ pub(crate) fn begin(amf: &mut Amf, ue: UeId, required: HandoverRequired) {
     let expects = amf.expects(ue);
     let found = {
         let state = &mut *amf.state.borrow_mut();
-        // The UE has gone on before its last source was released.
-        if state.stage(ue) == Some(Stage::Leaving) {
+        // The UE has gone on before its last source was released; not before its packets come to where it is.
+        let handover = state.ues.get(ue.0).and_then(|ue| ue.handover.as_ref());
+        if handover.is_some_and(|one| one.stage == Stage::Leaving && one.is_completed) {
             state.end_handover(ue, Cause::SUCCESSFUL_HANDOVER);
         }
         // 2: the target is a gNB of this AMF
@@ -50,6 +51,7 @@ pub(crate) fn begin(amf: &mut Amf, ue: UeId, required: HandoverRequired) {
         task: None,
         other: Some(other),
         is_source_lost: false,
+        is_completed: false,
     };
     if !amf.start_handover(ue, handover, |p| run(p, required, target, other)) {
         let state = &mut *amf.state.borrow_mut();
@@ -231,14 +233,24 @@ fn command(state: &mut State, id: UeId, prepared: Prepared) {
 /// 7 to 11: packets go to the target; sessions that it has not taken have no user plane any more.
 async fn complete(p: &Procedure, admitted: Vec<u8>) {
     p.with(|state| state.counters.handovers += 1);
-    let mut kept = Vec::new();
+    let (mut kept, mut lost) = (Vec::new(), Vec::new());
     for session in admitted {
         let change = SmChange::HandoverComplete;
-        if update(p, "7", session, change, &[]).await.is_some() {
-            kept.push(session);
+        match update(p, "7", session, change, &[]).await.is_some() {
+            true => kept.push(session),
+            false => lost.push(session),
         }
     }
-    p.with(|state| state.leave_sessions(p.ue, "7", &kept));
+    p.with(|state| {
+        // The target has prepared them, and would not set them up a second time.
+        state.release_at_gnb(p.ue, "7", &lost);
+        state.leave_sessions(p.ue, "7", &kept);
+    });
+    p.with_ue(|ue| {
+        if let Some(handover) = &mut ue.handover {
+            handover.is_completed = true;
+        }
+    });
 }
 
 /// 14: the source is released when it has forwarded what it had.

@@ -91,5 +91,8 @@ pub(crate) fn request(
         state.line("AMF", "UE", step, message.name(), id);
     }
     state.send_n2(association, Some(id), &request);
+    if let FromAmf::InitialContextSetupRequest(request) = &request {
+        state.are_asked_for(id, &request.sessions);
+    }
     Ok(())
 }

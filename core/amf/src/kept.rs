@@ -116,6 +116,7 @@ pub(crate) fn read(octets: &[u8]) -> Option<(Ue, Option<At>)> {
             dnn: r.flat()?,
             context: Some(r.u64()?),
             is_up: r.bool()?,
+            is_asked: false,
             task: None,
         };
         Some((session, context))
@@ -207,6 +208,7 @@ mod tests {
             dnn: Dnn::new("internet").expect("a name"),
             context: Some(77),
             is_up: true,
+            is_asked: false,
             task: None,
         }
     }

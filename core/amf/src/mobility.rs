@@ -288,9 +288,7 @@ impl State {
     pub fn leave_sessions(&mut self, id: UeId, step: &'static str, kept: &[u8]) {
         let sessions = self.ues.get_mut(id.0).map(|ue| &mut ue.sessions);
         let is_left = |(session, one): (&u8, &mut crate::ue::SmContext)| {
-            let is_left = one.is_up && !kept.contains(session);
-            one.is_up &= !is_left;
-            is_left.then_some(*session)
+            (!kept.contains(session) && one.leave()).then_some(*session)
         };
         let left: Vec<u8> = sessions.into_iter().flatten().filter_map(is_left).collect();
         for session in left {

@@ -28,6 +28,8 @@ pub(crate) struct Handover {
     pub other: Option<ConnectionId>,
     /// The source has lost the UE after it was told to go.
     pub is_source_lost: bool,
+    /// All SMFs have heard that the UE has come.
+    pub is_completed: bool,
 }
 
 /// What is not sent while a UE is between two gNBs.

@@ -309,6 +309,7 @@ impl Amf {
                 dnn: Dnn::NONE,
                 context: None,
                 is_up: false,
+                is_asked: false,
                 task: None,
             });
         }
@@ -435,6 +436,10 @@ fn verify_initial(
     }
     let verified = security.context.verify(protected)?;
     security.last_uplink = verified.count;
+    // Who uses its new name has taken it, though the AMF did not hear so (TS 24.501, 5.4.4.6 a).
+    if state.ues.get(id.0).is_some_and(|ue| ue.guti == Some(guti)) {
+        state.forget_old_name(id);
+    }
     Some((id, verified.count))
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn begin(
         task: None,
         other: None,
         is_source_lost: false,
+        is_completed: false,
     };
     amf.start_handover(ue, handover, |p| run(p, request));
 }
@@ -94,7 +95,7 @@ async fn run(p: Procedure, request: PathSwitchRequest) {
     p.with_ue(|ue| {
         for session in &kept {
             if let Some(one) = ue.sessions.get_mut(session) {
-                one.is_up = true;
+                (one.is_up, one.is_asked) = (true, false);
             }
         }
     });

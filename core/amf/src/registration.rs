@@ -252,8 +252,14 @@ fn admit(
         if let Some(guti) = guti {
             state.rename(p.ue, guti);
         }
+        // A UE that begins anew may be another one, and one that says so has another radio (TS 23.502, 4.2.2.2.2 and
+        // TS 24.501, 5.5.1.3.4).
+        if message.kind == RegistrationKind::Initial || message.has_new_radio {
+            state.forget_radio(p.ue);
+        }
         if let Some(ue) = state.ues.get_mut(p.ue.0) {
             ue.drx = message.drx;
+            ue.capability = message.capability.or(ue.capability);
             ue.news.registration = false;
             ue.registered = Some(Registered {
                 allowed_nssai: allowed.clone(),

@@ -7,11 +7,26 @@ use crate::procedure::{Kind, Procedure};
 use crate::state::State;
 use crate::ue::UeId;
 
+/// To so many gNBs a UE is followed that is to be released.
+const MOVES: usize = 3;
+
 /// Has the gNB release a UE and waits until it has.
 pub(crate) async fn run(p: &Procedure, cause: Cause) {
     // 2 to 4: N2 UE Context Release Command and Complete
-    if p.with(|state| command(state, p.ue, cause)) {
+    let mut told = None;
+    for _ in 0..MOVES {
+        let at = p.with(|state| {
+            let (_, connection) = state.connection(p.ue)?;
+            Some((connection.association, connection.ran))
+        });
+        // A UE that has gone on to another gNB meanwhile is released there, too.
+        if at.is_none() || at == told || !p.with(|state| command(state, p.ue, cause)) {
+            break;
+        }
+        told = at;
         p.wait("release", Kind::Release, limits::RAN_TIMER_MS).await;
+    }
+    if told.is_some() {
         // A gNB that does not answer has forgotten the UE.
         p.with(|state| state.disconnect(p.ue));
     }

@@ -320,6 +320,21 @@ impl State {
         self.store(RADIO, &supi, Some(radio));
     }
 
+    /// What gNBs have told of a UE's radio is of another one: the next gNB asks the UE.
+    pub fn forget_radio(&mut self, id: UeId) {
+        let Some(ue) = self.ues.get_mut(id.0) else {
+            return;
+        };
+        ue.paging_capability = None;
+        let was_kept = std::mem::take(&mut ue.is_radio_kept);
+        if ue.radio_capability.take().is_some()
+            && was_kept
+            && let Some(supi) = ue.supi
+        {
+            self.store(RADIO, &supi, None);
+        }
+    }
+
     /// Where the UE is connected, if its gNB has its context.
     pub fn at(&self, id: UeId) -> Option<At> {
         if let Some(at) = self.ues.get(id.0).and_then(|ue| ue.awaits) {

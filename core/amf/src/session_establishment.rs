@@ -11,6 +11,7 @@ use crate::limits;
 use crate::procedure::Procedure;
 use crate::sessions::{returned, transport};
 use crate::smf_selection;
+use crate::ue::SmContext;
 
 /// The procedure; the UE's message was verified.
 pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
@@ -64,6 +65,11 @@ async fn establish(
             .get_mut(&session)
             .and_then(|old| old.context.take())
     });
+    // A gNB that has it would not set it up a second time (TS 38.413, 8.2.1.4).
+    let was_up = p.with_ue(|ue| ue.sessions.get_mut(&session).is_some_and(SmContext::leave));
+    if was_up {
+        p.with(|state| state.release_at_gnb(p.ue, "3", &[session]));
+    }
     if let Some(old) = old {
         let context = old.into();
         let _ = p.call("3", ReleaseSmContext { context }).await;
@@ -91,7 +97,8 @@ async fn establish(
     let dnn = dnn.ok_or(Cause::DNN_NOT_SUPPORTED)?;
     p.with_ue(|ue| {
         if let Some(one) = ue.sessions.get_mut(&session) {
-            (one.slice, one.dnn, one.context, one.is_up) = (slice, dnn, None, false);
+            (one.slice, one.dnn, one.context) = (slice, dnn, None);
+            one.leave();
         }
     });
     let area = p.with(|state| {

@@ -2,7 +2,9 @@
 //! which user planes are up.
 
 use sluice_n1::{Cause, Downlink, N1_SM, UplinkPayload};
-use sluice_n2::{FromAmf, FromRan, SessionModification, SessionResults, SessionSetup, Transfers};
+use sluice_n2::{
+    FromAmf, FromRan, SessionModification, SessionResults, SessionSetup, Transfers, session,
+};
 use sluice_sbi::{
     Container, Effect, Message, N2Sm, Nf, NotifySmContext, Problem, ReleaseSmContext, RequestId,
     SmChange, SmContextUpdated, TransferN1N2, UpdateSmContext, server,
@@ -115,9 +117,7 @@ impl State {
     /// The UE is idle: so are the user planes of its sessions (TS 23.502, 4.2.6, step 5).
     pub fn deactivate_sessions(&mut self, ue: UeId) {
         let sessions = self.ues.get_mut(ue.0).map(|ue| &mut ue.sessions);
-        let was_up = |(session, one): (&u8, &mut SmContext)| {
-            std::mem::take(&mut one.is_up).then_some(*session)
-        };
+        let was_up = |(session, one): (&u8, &mut SmContext)| one.leave().then_some(*session);
         let up: Vec<u8> = sessions.into_iter().flatten().filter_map(was_up).collect();
         for session in up {
             self.update_session(ue, session, "5", SmChange::Deactivate, &[]);
@@ -128,11 +128,14 @@ impl State {
     pub fn set_up(&mut self, ue: UeId, results: SessionResults) {
         for (session, transfer) in results.done {
             if let Some(session) = self.session_mut(ue, session) {
-                session.is_up = true;
+                (session.is_up, session.is_asked) = (true, false);
             }
             self.update_session(ue, session, "15", SmChange::SetUp, &transfer);
         }
         for (session, transfer) in results.failed {
+            if let Some(session) = self.session_mut(ue, session) {
+                session.is_asked = false;
+            }
             self.update_session(ue, session, "15", SmChange::SetupFailed, &transfer);
         }
     }
@@ -175,7 +178,7 @@ impl State {
             let what = format!("the gNB has released session {session}: {why}");
             self.line("gNB", "AMF", "1", what, ue);
             let known = self.session_mut(ue, session);
-            if known.is_some_and(|one| std::mem::take(&mut one.is_up)) {
+            if known.is_some_and(SmContext::leave) {
                 self.update_session(ue, session, "2", SmChange::Deactivate, &[]);
             }
         }
@@ -195,7 +198,7 @@ impl State {
     fn released(&mut self, ue: UeId, sessions: Transfers) {
         for (session, transfer) in sessions {
             let known = self.session_mut(ue, session);
-            let is_known = known.map(|session| session.is_up = false).is_some();
+            let is_known = known.map(SmContext::leave).is_some();
             if is_known {
                 self.update_session(ue, session, "7", SmChange::Released, &transfer);
             }
@@ -241,6 +244,10 @@ impl State {
         n2: Container,
     ) -> bool {
         if n2_kind != N2Sm::None && self.holds_sessions(ue) {
+            if let Some(one) = self.session_mut(ue, session) {
+                // What is held may get lost with the UE.
+                one.is_asked |= n2_kind == N2Sm::Setup;
+            }
             return self.hold(ue, || {
                 Held::Sm(Box::new(HeldSm {
                     session,
@@ -312,10 +319,26 @@ impl State {
             return;
         }
         if self.holds_sessions(ue) {
+            self.are_asked_for(ue, &sessions);
             self.hold(ue, || Held::Setups(step, sessions));
             return;
         }
         let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
+        // A gNB would not set up a second time what it has; what is wanted anew it has lost the tunnel of.
+        let is_up = |one: &&SessionSetup| {
+            let known = self
+                .ues
+                .get(ue.0)
+                .and_then(|ue| ue.sessions.get(&one.session));
+            known.is_some_and(|known| known.is_up)
+        };
+        let up: Vec<u8> = sessions
+            .iter()
+            .filter(is_up)
+            .map(|one| one.session)
+            .collect();
+        self.release_at_gnb(ue, step, &up);
+        self.are_asked_for(ue, &sessions);
         let registered = self.ues.get(ue.0).and_then(|ue| ue.registered.as_ref());
         let request = FromAmf::PduSessionSetupRequest {
             ids,
@@ -324,6 +347,32 @@ impl State {
         };
         self.line("AMF", "gNB", step, request.name(), ue);
         self.send_n2(association, Some(ue), &request);
+    }
+
+    /// The gNB that the UE is at has sessions that have no user plane any more, of which the UE is not told.
+    pub fn release_at_gnb(&mut self, ue: UeId, step: &'static str, sessions: &[u8]) {
+        let Some((id, connection)) = self.connection(ue).filter(|_| !sessions.is_empty()) else {
+            return;
+        };
+        let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
+        let transfer = session::release_command(sluice_n2::Cause::NORMAL_RELEASE);
+        let sessions = sessions.iter().map(|one| (*one, transfer.clone()));
+        let request = FromAmf::PduSessionReleaseCommand {
+            ids,
+            nas: None,
+            sessions: sessions.collect(),
+        };
+        self.line("AMF", "gNB", step, request.name(), ue);
+        self.send_n2(association, Some(ue), &request);
+    }
+
+    /// A gNB is asked to set sessions up, or is to be asked when the UE is there.
+    pub fn are_asked_for(&mut self, ue: UeId, sessions: &[SessionSetup]) {
+        for setup in sessions {
+            if let Some(one) = self.session_mut(ue, setup.session) {
+                one.is_asked = true;
+            }
+        }
     }
 
     /// A request of an SMF.

@@ -82,8 +82,18 @@ pub(crate) struct SmContext {
     pub context: Option<u64>,
     /// The gNB has it.
     pub is_up: bool,
+    /// The gNB was asked to set it up, and has not answered: it may have it, and the UE may, too.
+    pub is_asked: bool,
     /// Its establishment, as long as that is the AMF's.
     pub task: Option<TaskId>,
+}
+
+impl SmContext {
+    /// Its gNB has it no more; whether it had it, or may have had it.
+    pub fn leave(&mut self) -> bool {
+        let was_up = std::mem::take(&mut self.is_up);
+        std::mem::take(&mut self.is_asked) || was_up
+    }
 }
 
 /// Who waits for the answer to a call.

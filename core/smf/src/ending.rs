@@ -55,11 +55,7 @@ impl Smf {
     }
 
     pub(crate) fn end_session(&mut self, id: SessionId) {
-        let is_there = {
-            let state = self.state.borrow();
-            state.sessions.get(id.0).is_some() && !state.is_left_over(id)
-        };
-        if !is_there {
+        if !self.state.borrow().is_there(id) {
             return;
         }
         self.start(id, release::replaced);

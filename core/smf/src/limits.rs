@@ -30,8 +30,11 @@ pub const RESTORATIONS: usize = 256;
 /// From a start to the first paging for packets that had come before it: gNBs come back first.
 pub const RESUMED_MS: u64 = 5_000;
 
-/// How often an AMF is asked that says that it cannot now.
+/// How often an AMF is asked that says that it cannot now, or whose gNB does not do its part.
 pub const PAGING_ATTEMPTS: u8 = 3;
+
+/// When it is asked again of whose gNB nothing came: a UE that has lost its gNB may be at another one by then.
+pub const TRY_AGAIN_MS: u64 = 1_000;
 
 /// How long packets for a UE that cannot be reached are dropped, at the least and at the most.
 pub const DROP_MS: u64 = 10_000;

@@ -195,7 +195,17 @@ pub(crate) async fn switch(p: &Procedure, step: &'static str, gnb: Tunnel) -> An
     let answer = p.ask_upf(step, kind, |w| {
         forwarding_rules::write_switch(w, gnb, ends_another, access.as_deref(), n3)
     });
-    answer.await
+    let answer = answer.await;
+    // The UPF may have heard this after what came in between, where it was asked again.
+    let is_crossed = p.with_session(|session| {
+        let is_crossed = session.downlink != Some(gnb) && !matches!(answer, Answer::Refused(_));
+        session.is_unsettled |= is_crossed;
+        is_crossed
+    });
+    if is_crossed == Some(true) {
+        p.with(|state| state.to_settle.push_back(p.session));
+    }
+    answer
 }
 
 /// A session whose packets go nowhere: they wait.

@@ -31,7 +31,8 @@ pub(crate) async fn run(p: Procedure, attempt: u8) {
     match cause {
         TransferCause::Initiated | TransferCause::AttemptingToReachUe => {
             let until = after(limits::REACH_MS);
-            p.with(|state| state.reach(p.session, Some((Reaching::Trying, until))));
+            let trying = Reaching::Trying(attempt);
+            p.with(|state| state.reach(p.session, Some((trying, until))));
         }
         TransferCause::TemporaryReject if attempt < limits::PAGING_ATTEMPTS => {
             let at = after(retry_ms.clamp(1_000, limits::REACH_MS));
@@ -68,7 +69,7 @@ pub(crate) async fn due(p: Procedure) {
         Some(_) if is_up == Some(true) => p.with(|state| state.reach(p.session, None)),
         Some((Reaching::Again(attempt), _)) => run(p, attempt + 1).await,
         // Nobody said what became of it, or that it does not answer.
-        Some((Reaching::Trying | Reaching::Asked, _)) => {
+        Some((Reaching::Trying(_) | Reaching::Asked, _)) => {
             let guard_ms = p.with_session(|session| std::mem::take(&mut session.guard_ms));
             give_up(&p, guard_ms.unwrap_or_default()).await;
         }
@@ -91,6 +92,17 @@ impl State {
         }
         if let Some((_, until)) = reaching.filter(|(_, until)| *until < Instant::NEVER) {
             self.reaching.insert((until, id));
+        }
+    }
+
+    /// The UE was there, and its gNB has not set the session up: it is tried again, a few times.
+    pub fn reach_again(&mut self, id: SessionId) {
+        let reaching = self.sessions.get(id.0).and_then(|s| s.reaching);
+        if let Some((Reaching::Trying(attempt), _)) = reaching
+            && attempt < limits::PAGING_ATTEMPTS
+        {
+            let at = self.now.instant.plus_ms(limits::TRY_AGAIN_MS);
+            self.reach(id, Some((Reaching::Again(attempt), at)));
         }
     }
 
@@ -119,10 +131,10 @@ impl State {
             return;
         };
         // Nobody is waited for any more.
-        if let Some((Reaching::Trying, _)) = session.reaching {
+        if let Some((trying @ Reaching::Trying(_), _)) = session.reaching {
             session.guard_ms = u64::from(notice.retry_after_s.get()) * 1000;
             let now = self.now.instant;
-            self.reach(id, Some((Reaching::Trying, now)));
+            self.reach(id, Some((trying, now)));
         }
     }
 }

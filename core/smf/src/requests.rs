@@ -196,11 +196,7 @@ impl Smf {
 
     /// A request about a session that is there; it waits while the session has a procedure.
     fn change(&mut self, id: RequestId, session: SessionId, message: Message) {
-        let is_there = {
-            let state = self.state.borrow();
-            state.sessions.get(session.0).is_some() && !state.is_left_over(session)
-        };
-        if !is_there {
+        if !self.state.borrow().is_there(session) {
             let is_release = matches!(message, Message::ReleaseSmContext(_));
             if is_release {
                 let message = sluice_sbi::Done::ALL.into();

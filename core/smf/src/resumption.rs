@@ -330,6 +330,11 @@ impl State {
         session.is_some_and(|session| session.is_forgotten) && self.is_to_undo(id)
     }
 
+    /// Whether a session can be spoken of: it is there, and more than what is left of it at its UPF.
+    pub fn is_there(&self, id: SessionId) -> bool {
+        self.sessions.get(id.0).is_some() && !self.is_left_over(id)
+    }
+
     /// Whether its UPF can be asked.
     pub fn can_undo(&self, id: SessionId) -> bool {
         let asks = self.sessions.get(id.0).and_then(|session| session.asks);

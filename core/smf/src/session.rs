@@ -107,8 +107,8 @@ pub(crate) enum Loss {
 pub(crate) enum Reaching {
     /// The AMF is asked now.
     Asked,
-    /// The AMF pages it, or its gNB is asked; no longer than until then.
-    Trying,
+    /// The AMF pages it, or its gNB is asked; no longer than until then. So often it was tried.
+    Trying(u8),
     /// The AMF cannot now, and is asked again then. So often it was asked.
     Again(u8),
     /// It cannot be reached: packets are dropped until then.

@@ -116,6 +116,7 @@ async fn setup_failed(p: &Procedure, update: &UpdateSmContext) {
     done(p);
     let is_accepted = p.with_session(|session| session.is_accepted);
     // One that the UE has already stays, without user plane.
+    p.with(|state| state.reach_again(p.session));
     if is_accepted == Some(false) {
         let (transaction, reject) = (
             p.with_session(|session| session.transaction),
@@ -183,8 +184,15 @@ async fn notified(p: &Procedure, update: &UpdateSmContext) {
 
 /// 4.2.6, steps 5 to 7: the UE is idle; downlink packets wait.
 async fn deactivate(p: &Procedure) {
-    if p.with_session(|session| session.downlink.is_some()) == Some(true) {
+    let waits_not = p.with_session(|session| {
+        // Its gNB has not said whether the UE has heard of it, which is gone now: it may have.
+        let is_new = !std::mem::replace(&mut session.is_accepted, true);
+        session.downlink.is_some() || is_new
+    });
+    if waits_not == Some(true) {
         downlink(p, "6", Downlink::Wait).await;
     }
+    // What was to be set up for packets that wait has not been.
+    p.with(|state| state.reach_again(p.session));
     done(p);
 }

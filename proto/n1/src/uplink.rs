@@ -162,6 +162,8 @@ pub struct RegistrationRequest {
     pub uplink_data: Option<u16>,
     /// The DRX value that it wants.
     pub drx: Option<u8>,
+    /// Its radio is another one than gNBs were told of (NG-RAN-RCU in the 5GS update type, 9.11.3.9A).
+    pub has_new_radio: bool,
     /// The whole message, ciphered, where this one has only what may be shown.
     pub container: Option<Vec<u8>>,
 }
@@ -179,6 +181,7 @@ impl RegistrationRequest {
             session_status: None,
             uplink_data: None,
             drx: None,
+            has_new_radio: false,
             container: None,
         }
     }
@@ -429,6 +432,7 @@ fn registration_request(m: &nas::NasRegistrationRequest) -> RegistrationRequest 
             .requested_drx_parameters
             .as_ref()
             .and_then(|d| d.value.first().copied()),
+        has_new_radio: m.fgs_update_type.as_ref().is_some_and(|u| u.ng_ran_rcu()),
         container: m.nas_message_container.as_ref().map(|c| c.value.to_vec()),
     }
 }
@@ -458,6 +462,10 @@ fn write_registration_request(m: &RegistrationRequest) -> nas::NasRegistrationRe
     if let Some(drx) = m.drx {
         let drx = nas::NasFGsDrxParameters::new(vec![drx]);
         message = message.with_requested_drx_parameters(drx);
+    }
+    if m.has_new_radio {
+        let update = nas::NasFGsUpdateType::new(vec![0]).with_ng_ran_rcu(true);
+        message = message.with_fgs_update_type(update);
     }
     if let Some(container) = &m.container {
         let container = nas::NasMessageContainer::new(container.clone());

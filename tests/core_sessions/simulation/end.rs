@@ -1,11 +1,14 @@
 //! Simulation of the core, end of a seed: what is under way comes to its end, each UE can do what it wants, and all leave.
 
+use sluice_core_smf::view::SessionView;
 use sluice_n1::{RegistrationKind, SessionType};
 use sluice_sbi::NfStatus;
 use sluice_ue::UeState;
 
-use super::network::{GNBS, MS, Simulation};
+use super::network::{GNBS, MS, Simulation, UES};
 use crate::harness::wanted;
+use crate::kit::{self, frames};
+use crate::world::supi;
 
 /// What is under way ends by then: the longest are commands that a UE does not answer, five times 16 s, one
 /// after the other, and what a UPF is asked again for.
@@ -40,6 +43,52 @@ impl Simulation {
     fn pass(&mut self, ms: u64) {
         let end = self.now + ms * MS;
         while self.step(end) {}
+    }
+
+    /// A packet goes to the gNB that the SMF has told the UPF of; if the UE is idle the SMF hears of it.
+    pub fn assert_upf_agrees(&mut self) {
+        let all: Vec<SessionView> = (1..=UES)
+            .flat_map(|number| self.core.smf().unwrap().sessions_of(&supi(number)))
+            .filter(|session| session.at_upf.is_some())
+            .collect();
+        for session in all {
+            // UEs of sessions before it may have gone on when they were paged.
+            let smf = self.core.smf().unwrap();
+            let mut now = smf.sessions_of(&session.supi).into_iter();
+            let now = now.find(|one| one.seid == session.seid);
+            let Some(ue) = session.address.ipv4.filter(|_| now.is_some()) else {
+                continue;
+            };
+            let reports = smf.counters().downlink_data_reports;
+            self.note(format!(
+                "a packet for {}, session {}",
+                session.supi, session.identity
+            ));
+            // What has waited for the one before has left by now.
+            self.upf.upf.n3.take_output();
+            let inner = frames::packet(kit::SERVER, ue, 100, 9);
+            self.upf.upf.n6.inject(&frames::from_network(&inner));
+            let sent = self.upf.at(1_000 * MS + self.now);
+            self.upf_sends(sent);
+            let left = self.upf.upf.n3.take_output();
+            let mut tunnels = left
+                .iter()
+                .filter_map(|(_, frame)| match frames::read_n3(frame) {
+                    frames::N3Frame::Data { to, .. } => Some(to.teid.get()),
+                    _ => None,
+                });
+            let expected = now.and_then(|now| now.downlink).map(|tunnel| tunnel.teid);
+            assert_eq!(tunnels.next(), expected, "where the UPF sends {session:?}");
+            self.pass(10_000);
+            let smf = self.core.smf().unwrap();
+            let is_told = smf.counters().downlink_data_reports > reports;
+            assert_eq!(
+                is_told,
+                expected.is_none(),
+                "what the UPF reports of {session:?}"
+            );
+        }
+        self.quiet();
     }
 
     /// Each UE registers anew, has a session, and leaves. Then nothing is left.

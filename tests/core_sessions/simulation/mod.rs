@@ -2,8 +2,8 @@
 //! reorders, the radio loses, N2 associations die; in every other seed N4 falls silent for up to 40 s, too, and
 //! the UPF is restarted; in every third one functions tell by heart-beats that they are there, and the NRF does not
 //! hear all of them, nor they its answers; in every fifth one the core is killed, again and again, and goes on with
-//! what it has stored. Then it is quiet, and everything comes to rest: no UE is stuck, and when all have left nothing
-//! is left of them anywhere.
+//! what it has stored. Then it is quiet, and everything comes to rest: packets go where the SMF says they do, no UE is
+//! stuck, and when all have left nothing is left of them anywhere.
 //!
 //! `SLUICE_SEEDS` says how many seeds, from `SLUICE_FIRST_SEED` on, each or each `SLUICE_SEED_STEP`th; `SLUICE_SEED`
 //! repeats one of them and tells all that happens.
@@ -58,6 +58,7 @@ fn run(seed: u64) {
         simulation.begin();
         simulation.chaos();
         simulation.quiet();
+        simulation.assert_upf_agrees();
         simulation.end();
     }));
     if number("SLUICE_SEED").is_some() {

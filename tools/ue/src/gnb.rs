@@ -455,9 +455,8 @@ impl Gnb {
         }
         let (sessions, messages) = self.set_up_each(ids.1, asked);
         let response = FromRan::PduSessionSetupResponse { ids, sessions }.encode();
-        let mut done = vec![FromGnb::ToAmf(response)];
-        done.extend(messages);
-        done
+        let response = std::iter::once(FromGnb::ToAmf(response));
+        response.chain(messages).collect()
     }
 
     /// Sets sessions up; messages for the UE go on only with those that are.
@@ -467,17 +466,18 @@ impl Gnb {
         asked: Vec<SessionSetup>,
     ) -> (SessionResults, Vec<FromGnb>) {
         let (mut results, mut messages) = (SessionResults::default(), Vec::new());
+        let no_guaranteed = self.no_guaranteed;
         for one in asked {
-            let request = SetupRequest::decode(&one.transfer).filter(|_| !self.no_sessions);
+            let is_free = self.session(ran, one.session).is_none() && !self.no_sessions;
+            let request = SetupRequest::decode(&one.transfer).filter(|_| is_free);
             let downlink = self.new_tunnel();
-            let no_guaranteed = self.no_guaranteed;
             let (Some(mut request), Some(ue)) = (request, self.ues.get_mut(&ran)) else {
                 let why = session::setup_failure(Cause::RADIO_LOST);
                 results.failed.push((one.session, why));
                 continue;
             };
-            let has_room = |flow: &QosFlow| !(no_guaranteed && flow.rates.is_some());
-            let failed = request.flows.extract_if(.., |flow| !has_room(flow));
+            let has_no_room = |flow: &mut QosFlow| no_guaranteed && flow.rates.is_some();
+            let failed = request.flows.extract_if(.., has_no_room);
             let response = SetupResponse {
                 downlink,
                 failed: failed.map(|flow| flow.qfi).collect(),

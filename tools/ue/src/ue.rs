@@ -70,6 +70,8 @@ pub struct Ue {
     pub wishes: Vec<u8>,
     /// It has more to say after a registration.
     pub follow_on: bool,
+    /// Its radio is another one than before.
+    pub has_new_radio: bool,
     /// What it does otherwise than it should.
     pub behaviour: Behaviour,
     /// Ephemeral keys of its concealments follow from this and from [`Ue::random`].
@@ -114,6 +116,7 @@ impl Ue {
             requested_nssai: None,
             wishes: Vec::new(),
             follow_on: false,
+            has_new_radio: false,
             behaviour: Behaviour::default(),
             seed: 1,
             random: [0; 32],
@@ -220,20 +223,21 @@ impl Ue {
             self.sessions.clear();
         }
         let has_data = self.sessions.wants_up();
-        let uplink_data = (has_data != 0).then_some(has_data);
         let request = RegistrationRequest {
             kind,
             follow_on: self.follow_on,
+            has_new_radio: self.has_new_radio,
             ngksi,
             requested_nssai: self.requested_nssai.clone(),
             session_status: is_back.then(|| self.sessions.status()),
-            uplink_data: uplink_data.filter(|_| is_back),
+            uplink_data: (is_back && has_data != 0).then_some(has_data),
             ..RegistrationRequest::initial(identity, self.capability)
         };
         self.request = Some(request.clone());
         // What may be shown (TS 24.501, 4.4.6): without keys that is all that is sent, with keys the
         // whole message is ciphered inside.
         let shown = RegistrationRequest {
+            has_new_radio: false,
             requested_nssai: None,
             session_status: None,
             uplink_data: None,

@@ -1,6 +1,7 @@
 //! gNBs: setup, reset, release, and names of connections.
 
 use sluice_ids::{Plmn, Tac, Tai};
+use sluice_n1::RegistrationKind;
 use sluice_n2::{AmfUeId, Cause, FromRan, RanUeId};
 use sluice_sbi::AssociationId;
 use sluice_ue::Gnb;
@@ -76,9 +77,7 @@ fn a_reset_and_a_repeated_setup_make_phones_idle_not_deregistered() {
             (0, 2)
         );
         // They come back by their names.
-        let nas = world
-            .ue_mut(1)
-            .register(sluice_n1::RegistrationKind::Mobility);
+        let nas = world.ue_mut(1).register(RegistrationKind::Mobility);
         world.ladder.0.clear();
         world.connect(1, nas);
         world.assert_registered(1);
@@ -163,13 +162,32 @@ fn what_a_gnb_tells_of_a_radio_is_kept_for_the_next() {
     world.ue_mut(0).follow_on = true;
     world.register(0);
     world.gnb.radio_capability = None;
-    let nas = world
-        .ue_mut(0)
-        .register(sluice_n1::RegistrationKind::Mobility);
+    let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     let at = world.phones[0].at.expect("connected");
     let context = world.gnb.context(at).expect("a context");
     assert_eq!(context.radio_capability.as_deref(), Some(&[1, 2, 3, 4][..]));
+}
+
+/// TS 24.501, 5.5.1.3.4; TS 23.502, 4.2.2.2.2: whose radio may be another one is not called by the one before.
+#[test]
+fn a_radio_that_may_be_another_is_asked_for_anew() {
+    for (kind, has_new_radio) in [
+        (RegistrationKind::Mobility, true),
+        (RegistrationKind::Initial, false),
+    ] {
+        let mut world = World::new(&[1]);
+        world.gnb.radio_capability = Some(vec![1, 2, 3, 4]);
+        world.ue_mut(0).follow_on = true;
+        world.register(0);
+        world.gnb.radio_capability = None;
+        world.ue_mut(0).has_new_radio = has_new_radio;
+        let nas = world.ue_mut(0).register(kind);
+        world.connect(0, nas);
+        let at = world.phones[0].at.expect("connected");
+        let context = world.gnb.context(at).expect("a context");
+        assert_eq!(context.radio_capability, None, "{kind:?}");
+    }
 }
 
 #[test]

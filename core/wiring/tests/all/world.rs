@@ -170,6 +170,8 @@ pub struct World {
     pub ladder: Ladder,
     /// Each message to a UE with a true answer here is lost.
     pub lose: fn(&[u8]) -> bool,
+    /// Messages of the gNB that get lost.
+    pub lose_n2: fn(&[u8]) -> bool,
     /// The association of the gNB.
     pub at: AssociationId,
     /// Messages for gNBs that are not played.
@@ -222,6 +224,7 @@ impl World {
             transcript: Vec::new(),
             ladder: Ladder::default(),
             lose: |_| false,
+            lose_n2: |_| false,
             at: GNB,
             elsewhere: Vec::new(),
             answers_pages: true,
@@ -328,6 +331,7 @@ impl World {
 
     fn carry_out(&mut self, done: FromGnb) {
         match done {
+            FromGnb::ToAmf(octets) if (self.lose_n2)(&octets) => {}
             FromGnb::ToAmf(octets) => self.tell_amf(&octets),
             FromGnb::ToUe(ran, nas) => {
                 let Some(phone) = self.phones.iter_mut().find(|one| one.at == Some(ran)) else {
@@ -337,7 +341,8 @@ impl World {
                     return;
                 }
                 for answer in phone.ue.receive(&nas) {
-                    if let Some(octets) = self.gnb.uplink(ran, answer) {
+                    let octets = self.gnb.uplink(ran, answer);
+                    if let Some(octets) = octets.filter(|octets| !(self.lose_n2)(octets)) {
                         self.tell_amf(&octets);
                     }
                 }
