@@ -4,7 +4,7 @@ use sluice_core_smf::Smf;
 use sluice_n1::{SessionCause, SessionType};
 
 use crate::harness::*;
-use crate::world::World;
+use crate::world::{Upf, World, supi};
 
 fn smf(world: &World) -> &Smf {
     world.core.smf().unwrap()
@@ -85,5 +85,31 @@ fn sessions_of_a_upf_that_is_gone_are_released_and_asked_for_anew() {
     }
     assert_no_session(&mut world);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert!(goes_up(&mut world, 0, 5));
+}
+
+/// The UPF has lost one session, by whatever fault: it says so when it is asked to change it.
+#[test]
+fn a_session_that_the_upf_does_not_know_is_given_to_it_again() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    let ue = address(&world, 0, 5);
+    let known = world.core.smf().unwrap().sessions_of(&supi(1));
+    let (seid, _) = known[0].at_upf.unwrap();
+    let deletion = [
+        &[0x21, DELETION, 0, 12][..],
+        &seid.to_be_bytes(),
+        &[0xff, 0xff, 0, 0],
+    ];
+    upf(&mut world).take(&deletion.concat());
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
+    go_idle(&mut world, 0);
+    assert_eq!(world.core.smf().unwrap().counters().restored, 1);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    goes_down(&mut world, ue);
+    let tunnel = radio(&world, 0, 5).map(|radio| radio.downlink.teid);
+    assert!(tunnel.is_some(), "{}", world.ladder);
+    settle_upf(&mut world);
+    assert_eq!(goes_down(&mut world, ue), tunnel);
     assert!(goes_up(&mut world, 0, 5));
 }

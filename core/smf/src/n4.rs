@@ -301,6 +301,16 @@ impl State {
         lost
     }
 
+    /// The UPF says that it has not the session: it gets it again, as one that was restarted does (TS 23.527, 4.3).
+    pub(crate) fn is_lost_at(&mut self, id: SessionId, upf: AtUpf) {
+        let session = self.sessions.get_mut(id.0);
+        if let Some(session) = session.filter(|one| one.upf == Some(upf) && one.loss == Loss::None)
+        {
+            session.loss = Loss::Restarted;
+            self.to_restore.push_back(id);
+        }
+    }
+
     /// Whether a restarted UPF can get the session again now.
     pub(crate) fn is_restorable(&self, id: SessionId) -> bool {
         let session = self.sessions.get(id.0);

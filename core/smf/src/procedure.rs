@@ -9,7 +9,7 @@ use sluice_sbi::{
     CallId, Container, Handle, Instant, Message, N2Sm, Problem, Request, TransferCause,
     TransferN1N2, Transferred, Wake, server,
 };
-use sluice_wire::pfcp::{Full, MessageType, Writer};
+use sluice_wire::pfcp::{Cause, Full, MessageType, Writer};
 
 use crate::limits;
 use crate::n4::Answer;
@@ -133,7 +133,12 @@ impl Procedure {
             return Answer::Nothing;
         };
         let tag = self.with(|state| state.ask_upf(upf.association, upf.to, kind, upf.seid, write));
-        self.wait_for_upf(step, kind, tag).await
+        let answer = self.wait_for_upf(step, kind, tag).await;
+        let is_unknown = answer == Answer::Refused(Cause::SESSION_CONTEXT_NOT_FOUND);
+        if is_unknown && kind == MessageType::SESSION_MODIFICATION_REQUEST {
+            self.with(|state| state.is_lost_at(self.session, upf));
+        }
+        answer
     }
 
     /// Waits for the answer of a UPF.
