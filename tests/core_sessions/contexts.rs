@@ -42,6 +42,11 @@ impl Memory {
         self.0.borrow().1
     }
 
+    /// All is lost.
+    pub fn clear(&self) {
+        self.0.borrow_mut().0.clear();
+    }
+
     pub fn stored(&self) -> Stored {
         self.0.borrow().0.clone()
     }
@@ -54,15 +59,26 @@ impl Memory {
 
 /// A core that goes on with what is stored.
 pub fn core(memory: &Memory, now: Now, policies: &[Policy]) -> Core {
+    core_of(memory, now, policies, world::config(), smf_config())
+}
+
+/// The same, of another configuration.
+pub fn core_of(
+    memory: &Memory,
+    now: Now,
+    policies: &[Policy],
+    amf: sluice_amf::Config,
+    smf: sluice_core_smf::Config,
+) -> Core {
     let stored = memory.stored();
     let start = Start::after(&stored, now.unix_s);
     let config = sluice_core_smf::Config {
         started_unix_s: start.begun_unix_s,
-        ..smf_config()
+        ..smf
     };
     let policies = policies.to_vec();
     let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
-    let core = world::core(world::config(), true).with_smf(Smf::new(config).unwrap());
+    let core = world::core(amf, true).with_smf(Smf::new(config).unwrap());
     let mut core = core.with_pcf(pcf);
     core.resume(now, start, &stored, Box::new(memory.clone()));
     core
@@ -86,9 +102,14 @@ pub fn stored_world(numbers: &[u32], policies: &[Policy]) -> (World, Memory) {
 
 /// The core is killed and begins again some seconds later; gNBs have not come back.
 pub fn kill(world: &mut World, memory: &Memory, policies: &[Policy]) {
+    kill_before(world, |now| core(memory, now, policies));
+}
+
+/// The same, and this core begins.
+pub fn kill_before(world: &mut World, next: impl FnOnce(Now) -> Core) {
     world.now.instant = world.now.instant.plus_ms(2_000);
     world.now.unix_s += 2;
-    world.core = core(memory, world.now, policies);
+    world.core = next(world.now);
     world.core.time(world.now);
     world.run();
 }

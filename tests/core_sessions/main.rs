@@ -6,6 +6,7 @@
 
 mod contexts;
 mod contexts_at_upf;
+mod contexts_left;
 mod crossings;
 mod discovery;
 mod flow_mobility;

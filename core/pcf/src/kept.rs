@@ -77,7 +77,9 @@ impl Pcf {
         let mut sessions = Vec::new();
         for (key, value) in contexts {
             let Some(id) = policy_of(key) else { continue };
+            // One that nobody can read is deleted: its session has no policy any more.
             let Some((mut session, apps)) = read(id, value) else {
+                self.store(id, None);
                 continue;
             };
             let policies = &self.config.policies;

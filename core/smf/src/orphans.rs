@@ -72,14 +72,28 @@ impl State {
         let association = index.and_then(|index| self.associations.get(index).copied().flatten());
         match association {
             // It is deleted, or forgotten, when the association is there.
-            Some(association) => self.keep_orphan(Orphan {
-                upf: at.within(association),
-                n4: Some(n4),
-                is_resumed: true,
-                tries: 0,
-                at: Instant::NEVER,
-            }),
+            Some(association) => {
+                let orphan = self.of_before(at.within(association));
+                self.keep_orphan(orphan);
+            }
             None => self.store(key.to_vec(), None),
+        }
+    }
+
+    /// A session of a process before that this one cannot go on with.
+    pub(crate) fn orphan_of_before(&mut self, upf: AtUpf) {
+        let orphan = self.of_before(upf);
+        self.store_orphan(&orphan, true);
+        self.keep_orphan(orphan);
+    }
+
+    fn of_before(&self, upf: AtUpf) -> Orphan {
+        Orphan {
+            upf,
+            n4: self.address_of(upf.association),
+            is_resumed: true,
+            tries: 0,
+            at: Instant::NEVER,
         }
     }
 

@@ -29,7 +29,8 @@ const SESSION: &str = "smf/session/";
 impl Smf {
     /// Goes on with the sessions of an SMF of before, of which this is the `starts`th: keys and values as
     /// they were committed. Only of an SMF that has done nothing yet. What cannot be read, and what is at a
-    /// UPF that is not in the configuration any more, is left out.
+    /// UPF that is not in the configuration any more, is deleted; so is, at its UPF as well, a session whose data
+    /// network is gone.
     pub fn resume<'a>(
         &mut self,
         now: Now,
@@ -43,29 +44,34 @@ impl Smf {
         // Away from the numbers of the SMF before, which its UPFs may remember.
         let sequence = (unix_s << 12).wrapping_add(u32::from(starts).wrapping_mul(0x2_9b3d));
         state.endpoint = crate::n4::endpoint(&state.config, Some(sequence));
-        let (mut read, mut is_whole) = (Vec::new(), true);
+        // Before the first one nothing was stored that is still known.
+        let (mut read, mut is_whole) = (Vec::new(), starts > 1);
         let mut orphans = Vec::new();
         for (key, value) in contexts {
             if key.starts_with(ORPHAN.as_bytes()) {
                 match kept::read_orphan(value) {
                     Some((upf, at)) => orphans.push((key, upf, at)),
-                    None => is_whole = false,
+                    None => is_whole = state.leave_out(key),
                 }
                 continue;
             }
             let Some(id) = session_of(key) else { continue };
             match kept::read(value) {
-                Some(kept) => read.push((id, kept, fingerprint(value))),
-                None => is_whole = false,
+                Some(kept) if state.can_undo_all(&kept) => {
+                    read.push((id, kept, fingerprint(value)));
+                }
+                _ => is_whole = state.leave_out(key),
             }
         }
         // A session that nobody knows any more must not stay at its UPF: then all begin anew there.
         state.associate(is_whole);
-        let sessions = read.into_iter().filter_map(|(id, kept, stored)| {
-            let session = state.resumed(id, kept, stored)?;
-            Some((id.0, session))
-        });
-        let sessions: Vec<(Key, Session)> = sessions.collect();
+        let mut sessions: Vec<(Key, Session)> = Vec::new();
+        for (id, kept, stored) in read {
+            match state.resumed(id, kept, stored) {
+                Some(session) => sessions.push((id.0, session)),
+                None => state.store_session(id, None),
+            }
+        }
         state.sessions.restore(starts << 8, sessions);
         state.resume_indexes();
         for (key, upf, at) in orphans {
@@ -191,6 +197,26 @@ impl State {
         session.is_some_and(|session| session.upf.is_some())
     }
 
+    /// A context that nobody goes on with is deleted: whether all sessions are known that UPFs may have.
+    fn leave_out(&mut self, key: &[u8]) -> bool {
+        self.store(key.to_vec(), None);
+        false
+    }
+
+    fn network_of(&self, session: &Session) -> Option<usize> {
+        let mut networks = self.config.networks.iter();
+        networks.position(|network| network.dnn == session.dnn)
+    }
+
+    /// Whether its UPF can be told to delete it, if it comes to that. Without its data network nobody can ask for a
+    /// session again that the UPF may have or not.
+    fn can_undo_all(&self, kept: &Kept) -> bool {
+        let is_known = kept.at.is_some() && kept.session.loss != Loss::Restarted;
+        let is_there = self.config.upfs.iter().any(|upf| upf.n4 == kept.upf);
+        is_known || !is_there || self.network_of(&kept.session).is_some()
+    }
+
+    /// A session as it goes on. None if it cannot; then its UPF deletes it, if that is still in the configuration.
     fn resumed(&mut self, id: SessionId, kept: Kept, stored: u64) -> Option<Session> {
         let is_its = |upf: &crate::UpfConfig| upf.n4 == kept.upf;
         let index = self.config.upfs.iter().position(is_its)?;
@@ -204,8 +230,10 @@ impl State {
         session.upf = Some(at.within(association));
         session.is_unsettled = kept.is_unsettled;
         session.may_be_at = Some(kept.upf).filter(|_| session.loss == Loss::Restarted);
-        let mut networks = self.config.networks.iter();
-        let network = networks.position(|network| network.dnn == session.dnn)?;
+        let Some(network) = self.network_of(&session) else {
+            self.orphan_of_before(at.within(association));
+            return None;
+        };
         session.flows.place = Some((index, network));
         self.take(session.flows.place, session.flows.guaranteed_bps);
         let now = self.now.instant;

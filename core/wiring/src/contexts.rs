@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use sluice_ids::Supi;
 use sluice_sbi::Now;
 use sluice_sbi::kept::{Changes, Contexts, Reader, StoreFailure, Stored, Writer};
 
@@ -143,6 +144,7 @@ impl Core {
             pcf.resume(starts, all());
         }
         let ues = self.amf.resume(now, starts, all());
+        self.forget_ues(stored);
         let mut effects = Vec::new();
         if let Some(smf) = &mut self.smf {
             smf.resume(now, starts, all(), &mut effects);
@@ -159,6 +161,21 @@ impl Core {
         }
         let sessions = self.smf.as_ref().map_or(0, sluice_core_smf::Smf::sessions);
         Resumed { ues, sessions }
+    }
+
+    /// UEs that the AMF does not go on with: nobody else would delete what is stored of them, and an AMF that has
+    /// their names again some day would go on with counts of NAS that were used since.
+    fn forget_ues(&mut self, stored: &Stored) {
+        for key in stored.keys() {
+            let mut forms = [&b"amf/ue/"[..], b"amf/radio/"].into_iter();
+            let Some(digits) = forms.find_map(|form| key.strip_prefix(form)) else {
+                continue;
+            };
+            let supi = str::from_utf8(digits).ok().and_then(Supi::from_imsi);
+            if supi.is_none_or(|supi| self.amf.ue(&supi).is_none()) {
+                self.contexts.change(key, None);
+            }
+        }
     }
 
     /// AMF, SMF and PCF know the same sessions: what one of them does not know is over.
