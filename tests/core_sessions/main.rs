@@ -6,6 +6,7 @@
 
 mod contexts;
 mod contexts_at_upf;
+mod contexts_full;
 mod contexts_left;
 mod crossings;
 mod discovery;

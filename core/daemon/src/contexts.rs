@@ -52,6 +52,12 @@ fn open_folder(section: &ContextsFolder) -> Result<(ContextFile, Stored), Contex
         most_octets: (section.most_mib as usize) << 20,
         may_be_on_disk: section.on_disk,
     })?;
+    if file.was_behind() {
+        tracing::error!(
+            "the core before could not store all contexts in {}: what is there is older than what UEs and UPFs were told, and is deleted; all begin anew",
+            section.folder.value.display()
+        );
+    }
     let stored = file.all()?;
     Ok((file, stored))
 }

@@ -16,17 +16,23 @@ const LONGEST: usize = 65_535;
 
 /// Where contexts are stored.
 pub trait Contexts {
-    /// Stores all of these or nothing; a value of none deletes its key.
+    /// Stores all of these or nothing; a value of none deletes its key. One that fails for want of room may have
+    /// deleted what goes.
     ///
     /// # Errors
     /// Why they are not stored, and what becomes of them.
     fn put(&mut self, changes: &Changes) -> Result<(), StoreFailure>;
 
     /// Whether a key may be stored. One that cannot be need not be deleted, so that what waits for a store that is
-    /// away is bounded by what there is and what was stored.
+    /// away, or full, is bounded by what there is and what was stored.
     fn may_have(&self, key: &[u8]) -> bool {
         let _ = key;
         true
+    }
+
+    /// Whether it has failed a moment ago, and is not to be tried again yet.
+    fn is_paused(&self) -> bool {
+        false
     }
 
     /// Does what is due by time: the core calls it at least twice a second, whether or not it has changes.

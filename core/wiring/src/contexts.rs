@@ -61,11 +61,24 @@ pub struct Resumed {
     pub sessions: usize,
 }
 
+/// How it is with the store of contexts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoreState {
+    /// It has all that there is, and is this core's.
+    pub is_up: bool,
+    /// How often contexts could not be stored as they should be.
+    pub failures: u64,
+    /// Contexts that wait for it.
+    pub pending: usize,
+}
+
 /// What is stored, and what is to be.
 #[derive(Default)]
 pub(crate) struct ContextStore {
     to: Option<Box<dyn Contexts>>,
     changes: Changes,
+    /// The last attempt has failed: what is stored is not what there is.
+    is_behind: bool,
     /// Another core has them now.
     is_over: bool,
     failures: u64,
@@ -93,16 +106,22 @@ impl ContextStore {
         }
     }
 
-    /// Stores what has changed. What cannot be stored is tried again with the next change.
+    /// Stores what has changed. What cannot be stored is tried again, after a pause; also if all of that came and
+    /// went, so that the store learns that it has all again.
     pub(crate) fn flush(&mut self) {
-        let (Some(to), false) = (&mut self.to, self.changes.is_empty()) else {
+        let is_due = !self.is_over && (self.is_behind || !self.changes.is_empty());
+        let Some(to) = self.to.as_mut().filter(|to| is_due && !to.is_paused()) else {
             return;
         };
         match to.put(&self.changes) {
-            Ok(()) => self.changes.clear(),
+            Ok(()) => {
+                self.is_behind = false;
+                self.changes.clear();
+            }
             Err(why) => {
                 // Those that are not stored go with the next ones.
                 if !matches!(why, StoreFailure::NotStored(_)) {
+                    self.is_behind = false;
                     self.changes.clear();
                 }
                 self.failed(&why);
@@ -122,6 +141,7 @@ impl ContextStore {
     fn failed(&mut self, why: &StoreFailure) {
         self.failures += 1;
         self.last_failure = Some(why.why().to_owned());
+        self.is_behind |= matches!(why, StoreFailure::NotStored(_));
         self.is_over |= matches!(why, StoreFailure::NoLongerOurs(_));
     }
 }
@@ -215,6 +235,16 @@ impl Core {
         let store = &self.contexts;
         (store.failures, store.last_failure.as_deref())
     }
+
+    /// How it is with the store of contexts; none if there is none.
+    pub fn contexts_state(&self) -> Option<StoreState> {
+        let store = &self.contexts;
+        store.is_used().then(|| StoreState {
+            is_up: !store.is_behind && !store.is_over,
+            failures: store.failures,
+            pending: store.changes.len(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -228,6 +258,7 @@ mod tests {
     #[derive(Clone, Default)]
     struct Away {
         is_away: Rc<Cell<bool>>,
+        is_paused: Rc<Cell<bool>>,
         stored: Rc<RefCell<Stored>>,
     }
 
@@ -247,6 +278,10 @@ mod tests {
 
         fn may_have(&self, key: &[u8]) -> bool {
             self.stored.borrow().contains_key(key)
+        }
+
+        fn is_paused(&self) -> bool {
+            self.is_paused.get()
         }
     }
 
@@ -284,6 +319,33 @@ mod tests {
         let left: Vec<Vec<u8>> = away.stored.borrow().keys().cloned().collect();
         let expected: Vec<Vec<u8>> = (0..12).filter(|one| *one != 3).map(key).collect();
         assert_eq!(left, expected);
+    }
+
+    #[test]
+    fn a_store_is_up_again_when_it_has_all() {
+        let away = Away::default();
+        let mut store = ContextStore {
+            to: Some(Box::new(away.clone())),
+            ..ContextStore::default()
+        };
+        away.is_away.set(true);
+        store.change(b"smf/1", Some(&vec![1]));
+        store.flush();
+        store.flush();
+        assert_eq!((store.is_behind, store.failures), (true, 2));
+        // It is not tried while it pauses.
+        away.is_paused.set(true);
+        store.flush();
+        assert_eq!((store.is_behind, store.failures), (true, 2));
+        away.is_paused.set(false);
+        // Nothing waits any more, and the store still has to hear so.
+        store.change(b"smf/1", None);
+        assert!(store.changes.is_empty());
+        store.flush();
+        assert_eq!((store.is_behind, store.failures), (true, 3));
+        away.is_away.set(false);
+        store.flush();
+        assert!(!store.is_behind);
     }
 
     #[test]

@@ -479,6 +479,10 @@ impl Contexts for ContextRedis {
         self.there.contains(&fingerprint(key)) || self.pending.as_ref().is_some_and(is_pending)
     }
 
+    fn is_paused(&self) -> bool {
+        self.link.is_paused()
+    }
+
     /// Renews the lease when a third of it is over.
     fn tend(&mut self) -> Result<(), StoreFailure> {
         self.still_ours()?;

@@ -11,7 +11,7 @@ use std::process::Command;
 use common::*;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use sluice_contexts::{ContextError, ContextFile, Opening};
-use sluice_sbi::kept::{Contexts as _, Stored};
+use sluice_sbi::kept::{Changes, Contexts as _, StoreFailure, Stored};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -126,6 +126,167 @@ fn what_has_no_room_is_refused_whole_and_what_was_there_stays() {
         .put(&changes(&[("a", Some("2"))]))
         .expect("room again");
     assert_eq!(read::<Folder>(&mut store), is(&[("a", "2")]));
+}
+
+/// One that has 1 MiB.
+fn small(folder: &Path) -> Folder {
+    Folder(Opening {
+        most_octets: 1 << 20,
+        ..opening(folder)
+    })
+}
+
+/// A context of a UE, as large as they are.
+fn ue(number: usize, is_there: bool) -> Changes {
+    let octets = 100 + number * 997 % 4_000;
+    let key = format!("amf/ue/{number:015}").into_bytes();
+    Changes::from([(key, is_there.then(|| vec![b'x'; octets]))])
+}
+
+/// UEs come until there is no room; those that are stored.
+fn fill(store: &mut ContextFile, from: usize) -> usize {
+    let mut numbers = from..;
+    let refused = numbers.find(|number| store.put(&ue(*number, true)).is_err());
+    refused.expect("it is full some time")
+}
+
+#[test]
+fn a_store_that_is_full_recovers_when_ues_leave_however_often() {
+    let folder = folder();
+    let place = small(folder.path());
+    let mut store = place.open().expect("a new one");
+    let mut from = 0;
+    for round in 0..40 {
+        let refused = fill(&mut store, from);
+        assert!(refused - from > 200, "{} UEs", refused - from);
+        assert!(store.is_paused());
+        // What waits: the UE that has found no room, one that is there and changes, and those that leave.
+        let mut waits = ue(refused, true);
+        assert!(matches!(
+            store.put(&waits),
+            Err(StoreFailure::NotStored(why)) if why.contains("is full")
+        ));
+        waits.extend(ue(refused - 1, true));
+        for number in from..refused - 1 {
+            // The first time one leaves, and then each time more.
+            if (number - from) <= round * 3 {
+                waits.extend(ue(number, false));
+            }
+        }
+        let put = store.put(&waits);
+        assert!(put.is_ok() || round < 4, "round {round}: {put:?}");
+        assert_eq!(store.is_paused(), put.is_err());
+        for number in from..=refused {
+            waits.extend(ue(number, false));
+        }
+        store.put(&waits).expect("all have left");
+        assert_eq!(read::<Folder>(&mut store), []);
+        from = refused + 1;
+    }
+}
+
+#[test]
+fn a_key_is_stored_or_not() {
+    let folder = folder();
+    let mut store = small(folder.path()).open().expect("a new one");
+    store
+        .put(&changes(&[("a", Some("1")), ("b", Some("2"))]))
+        .expect("room");
+    store.put(&changes(&[("b", None)])).expect("room");
+    assert!(store.may_have(b"a"));
+    assert!(!store.may_have(b"b"));
+    assert!(!store.may_have(b"c"));
+}
+
+#[test]
+fn what_could_not_be_stored_is_known_to_the_next_core() {
+    let folder = folder();
+    let place = small(folder.path());
+    let mut store = place.open().expect("a new one");
+    let refused = fill(&mut store, 0);
+    assert!(!read::<Folder>(&mut store).is_empty());
+    drop(store);
+    // What is there is older than what UEs were told.
+    let mut store = place.open().expect("that of before");
+    assert!(store.was_behind());
+    assert_eq!(read::<Folder>(&mut store), []);
+    store.put(&ue(refused, true)).expect("room");
+    drop(store);
+    let mut store = place.open().expect("that of before");
+    assert!(!store.was_behind());
+    assert_eq!(read::<Folder>(&mut store).len(), 1);
+}
+
+#[test]
+fn what_was_stored_later_is_trusted() {
+    let folder = folder();
+    let place = small(folder.path());
+    let mut store = place.open().expect("a new one");
+    let refused = fill(&mut store, 0);
+    let mut waits = ue(refused, true);
+    for number in 0..20 {
+        waits.extend(ue(number, false));
+    }
+    store.put(&waits).expect("room");
+    drop(store);
+    let mut store = place.open().expect("that of before");
+    assert!(!store.was_behind());
+    assert_eq!(read::<Folder>(&mut store).len(), refused - 19);
+    // That what waited has come and gone is good news as well.
+    let _ = fill(&mut store, refused + 1);
+    store.put(&Changes::new()).expect("nothing");
+    drop(store);
+    let store = place.open().expect("that of before");
+    assert!(!store.was_behind());
+}
+
+/// A memory file system of its own, until it is dropped.
+struct Mounted(TempDir);
+
+impl Mounted {
+    /// None without the rights.
+    fn new(size: &str) -> Option<Self> {
+        let at = folder();
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(at.path())
+            .stderr(std::process::Stdio::null())
+            .status();
+        mount.is_ok_and(|it| it.success()).then(|| Self(at))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_memory_file_system_is_as_a_full_store() {
+    let Some(mounted) = Mounted::new("256k") else {
+        eprintln!("skipped: needs root");
+        return;
+    };
+    let place = Folder(opening(mounted.0.path()));
+    let mut store = place.open().expect("a new one");
+    let refused = fill(&mut store, 0);
+    assert!(refused > 30);
+    // One that has found no room comes when others leave, one by one.
+    let mut waits = ue(refused, true);
+    let left = (0..refused).find(|number| {
+        waits.extend(ue(*number, false));
+        store.put(&waits).is_ok()
+    });
+    let left = left.expect("room for it");
+    assert!(left < 10, "{left}");
+    drop(store);
+    let mut store = place.open().expect("that of before");
+    assert!(!store.was_behind());
+    assert_eq!(read::<Folder>(&mut store).len(), refused - left);
+    let _ = fill(&mut store, refused + 1);
+    drop(store);
+    assert!(place.open().expect("that of before").was_behind());
 }
 
 /// Set for the process that is killed: the folder it stores in.
