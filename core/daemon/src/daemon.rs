@@ -138,6 +138,11 @@ impl Daemon {
         Ok(())
     }
 
+    /// Whether the database of subscribers answers; none if there is none.
+    pub fn is_database_up(&self) -> Option<bool> {
+        self.subscribers.as_ref().map(Subscribers::is_up)
+    }
+
     /// What the database's thread has done, and whether the core waits for it in vain.
     fn hear_of_subscribers(&mut self) {
         while let Some(outcome) = self.subscribers.as_ref().and_then(Subscribers::next) {

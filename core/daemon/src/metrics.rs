@@ -60,6 +60,7 @@ pub(crate) fn text(daemon: &Daemon) -> String {
     gnbs(&mut page, daemon);
     upfs(&mut page, daemon);
     functions(&mut page, daemon);
+    stores(&mut page, daemon);
     refusals(&mut page, daemon);
     procedures(&mut page, daemon);
     events(&mut page, &view::counters(daemon));
@@ -198,6 +199,35 @@ fn functions(page: &mut Page, daemon: &Daemon) {
         ("none", amf.no_smf),
     ] {
         page.sample(name, &[("by", by)], count);
+    }
+}
+
+/// What outlives the core: its contexts, and its subscribers. A core without has no samples of it.
+fn stores(page: &mut Page, daemon: &Daemon) {
+    let contexts = daemon.runtime.core().contexts_state();
+    let name = "sluice_core_contexts_up";
+    let help = "Whether all contexts of UEs and sessions are stored, and the store is this core's.";
+    page.family(name, Kind::Gauge, help);
+    if let Some(contexts) = contexts {
+        page.sample(name, &[], u8::from(contexts.is_up));
+    }
+    let name = "sluice_core_contexts_failures_total";
+    let help = "Attempts to store contexts that failed, or came to less safety than they should.";
+    page.family(name, Kind::Counter, help);
+    if let Some(contexts) = contexts {
+        page.sample(name, &[], contexts.failures);
+    }
+    let name = "sluice_core_contexts_pending";
+    let help = "Contexts that wait for their store.";
+    page.family(name, Kind::Gauge, help);
+    if let Some(contexts) = contexts {
+        page.sample(name, &[], contexts.pending);
+    }
+    let name = "sluice_core_subscriber_database_up";
+    let help = "Whether the database of subscribers answers.";
+    page.family(name, Kind::Gauge, help);
+    if let Some(is_up) = daemon.is_database_up() {
+        page.sample(name, &[], u8::from(is_up));
     }
 }
 

@@ -402,6 +402,11 @@ impl Subscribers {
         }
     }
 
+    /// Whether it answers, as far as is known.
+    pub(crate) fn is_up(&self) -> bool {
+        !self.is_lost.load(Ordering::Relaxed)
+    }
+
     /// Ends when all jobs are done, and closes the database.
     pub(crate) fn close(self) {
         let _ = self.jobs.send(Job::End);

@@ -39,8 +39,25 @@ pub(crate) fn status(daemon: &Daemon) -> Value {
         "ues_unauthenticated": core.amf().unauthenticated(),
         "busy_percent": daemon.runtime.load().busy_percent(),
         "overload": core.amf().overloaded().map(overload),
+        "contexts": contexts(daemon),
+        "subscriber_database_up": daemon.is_database_up(),
         "upfs": upfs,
     })
+}
+
+/// How it is with the store of contexts; null without one.
+fn contexts(daemon: &Daemon) -> Value {
+    let core = daemon.runtime.core();
+    let row = core.contexts_state().map(|state| {
+        let (_, last_failure) = core.contexts_failed();
+        json!({
+            "up": state.is_up,
+            "pending": state.pending,
+            "failures": state.failures,
+            "last_failure": last_failure,
+        })
+    });
+    row.into()
 }
 
 /// What gNBs keep away.

@@ -127,6 +127,10 @@ fn of_core() -> Value {
         }),
         &[],
     );
+    let why = or_null("string");
+    let contexts =
+        json!({ "up": boolean(), "pending": number(), "failures": number(), "last_failure": why });
+    let contexts = object(contexts, &[]);
     json!({
         "Status": object(json!({
             "version": text(),
@@ -141,6 +145,8 @@ fn of_core() -> Value {
             "ues_unauthenticated": number(),
             "busy_percent": number(),
             "overload": or_none(reference("OverloadNow")),
+            "contexts": or_none(contexts),
+            "subscriber_database_up": or_null("boolean"),
             "upfs": or_none(list(upf)),
         }), &[]),
         "Reloaded": object(json!({

@@ -9,7 +9,9 @@ use sluice_ue::UeState;
 use sluice_wire::pfcp::MessageType;
 use tempfile::TempDir;
 
+use crate::api::with_api;
 use crate::ending::with_session;
+use crate::metrics::metric;
 use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
 use crate::upf::Upf;
 
@@ -139,6 +141,27 @@ fn ues_of_a_core_without_contexts_register_anew() {
 }
 
 #[test]
+fn ues_of_a_core_that_could_not_store_all_register_anew() {
+    let (place, memory) = (Place::new(33), memory());
+    let config = format!("{}{}", section(&memory), place.config());
+    let core = Core::start_with(&place, &config);
+    let mut ran = Ran::connect(&place, [0, 0, 7], vec![ue("0000000001", KEY)]);
+    ran.register(0);
+    assert_eq!(core.ask("status")["contexts"]["up"], true);
+    kill(core);
+    // As a core leaves it whose folder is full.
+    let folder = memory.path().join("contexts");
+    std::fs::rename(folder.join("current"), folder.join("behind")).unwrap();
+    let core = Core::start_with(&place, &config);
+    assert_eq!(core.ask("ues")["registered"], 0);
+    assert!(folder.join("current").exists() && !folder.join("behind").exists());
+    let (code, log) = core.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("could not store all contexts"), "{log}");
+    assert!(log.contains("this is start 1"), "{log}");
+}
+
+#[test]
 fn keys_are_not_stored_on_a_disk_by_accident() {
     let place = Place::new(22);
     // Of the build, which is on a disk wherever this runs; if it is not, nothing can be shown here.
@@ -163,11 +186,20 @@ fn while_redis_is_away_ues_are_served_and_stored_afterwards() {
         Err(why) => return eprintln!("skipped: {why}"),
     };
     let section = redis_section(&place, &redis);
-    let core = Core::start_with(&place, &format!("{section}{}", place.config()));
+    let config = with_api(&place, &place.config());
+    let core = Core::start_with(&place, &format!("{section}{config}"));
     redis.kill().unwrap();
     let mut ran = Ran::connect(&place, [0, 0, 7], vec![ue("0000000001", KEY)]);
     ran.register(0);
     assert_eq!(ran.phones[0].0.state(), UeState::Registered);
+    let state = || core.ask("status")["contexts"].clone();
+    let away = state();
+    assert_eq!(away["up"], false, "{away}");
+    assert!(away["pending"].as_u64() > Some(0), "{away}");
+    let failures = metric(&place, "contexts_failures_total");
+    assert!(failures.is_some_and(|number| number > 0.0), "{failures:?}");
+    assert_eq!(metric(&place, "contexts_up"), Some(0.0));
+    assert_eq!(metric(&place, "subscriber_database_up"), None);
     redis.start_again().unwrap();
     let end = Instant::now() + LIMIT;
     let number = || redis.cli(&["HLEN", "sluice:{core-23}:contexts"]).unwrap();
@@ -175,6 +207,14 @@ fn while_redis_is_away_ues_are_served_and_stored_afterwards() {
         assert!(Instant::now() < end, "nothing is stored");
         std::thread::sleep(Duration::from_millis(50));
     }
+    let back = state();
+    assert_eq!(
+        (&back["up"], &back["pending"]),
+        (&true.into(), &0.into()),
+        "{back}"
+    );
+    assert_eq!(metric(&place, "contexts_up"), Some(1.0));
+    assert_eq!(metric(&place, "contexts_pending"), Some(0.0));
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
     let told = log

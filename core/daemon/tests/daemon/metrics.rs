@@ -15,6 +15,15 @@ fn file(path: &str) -> String {
     fs::read_to_string(root.join(path)).expect(path)
 }
 
+/// What a metric without labels is; none if it has no value.
+pub fn metric(place: &Place, name: &str) -> Option<f64> {
+    let page = ask(place, "GET /metrics", "", "").body;
+    let samples = page.lines().filter_map(|line| line.split_once(' '));
+    let name = format!("sluice_core_{name}");
+    let mut values = samples.filter(|(sample, _)| *sample == name);
+    values.next().map(|(_, value)| value.parse().unwrap())
+}
+
 /// Labels of a family with their values.
 type Labels = BTreeMap<String, BTreeSet<String>>;
 

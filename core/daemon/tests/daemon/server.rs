@@ -146,6 +146,7 @@ fn while_the_server_is_lost_ues_are_refused_by_congestion_and_then_registered() 
     let refused = ran.phones[1].0.refused();
     let congestion = Downlink::RegistrationReject(Cause::CONGESTION.into());
     assert_eq!(refused, Some(&congestion), "{:?}", core.ask("refusals"));
+    assert_eq!(core.ask("status")["subscriber_database_up"], false);
     // Who is registered stays so, and operators are told why nothing can be changed.
     assert!(core.ask_of("ue", "001010000000003").get("error").is_none());
     let show = json!({ "cmd": "subscriber_show", "imsi": "001010000000003" });
@@ -158,6 +159,7 @@ fn while_the_server_is_lost_ues_are_refused_by_congestion_and_then_registered() 
         ran.register(1);
         ran.phones[1].0.state() == UeState::Registered
     });
+    assert_eq!(core.ask("status")["subscriber_database_up"], true);
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
     let lost = log.matches("are not authenticated until").count();
