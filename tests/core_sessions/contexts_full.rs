@@ -127,8 +127,8 @@ fn a_core_that_is_killed_while_its_folder_is_full_leaves_nothing_that_is_older_t
         ..Now::default()
     };
     let mut world = begin(core(now, nearly_full(folder.path())), &[1, 2, 3]);
-    let there = fill(&mut world).len();
-    assert_eq!(upf(&mut world).upf.core.up.session_count(), there);
+    fill(&mut world);
+    assert!(upf(&mut world).upf.core.up.session_count() > 3);
     world.core = world::core(world::config(), true);
     world.now.unix_s += 2;
     world.now.instant = world.now.instant.plus_ms(2_000);

@@ -239,7 +239,7 @@ impl Core {
     /// How it is with the store of contexts; none if there is none.
     pub fn contexts_state(&self) -> Option<StoreState> {
         let store = &self.contexts;
-        store.is_used().then(|| StoreState {
+        store.is_used().then_some(StoreState {
             is_up: !store.is_behind && !store.is_over,
             failures: store.failures,
             pending: store.changes.len(),
