@@ -1,7 +1,7 @@
 //! Messages of a UE as octets, for whoever follows it (`sluice ctl trace IMSI`): NAS without its protection, NGAP, PFCP.
 
 use sluice_n1::{RegistrationKind, SessionType};
-use sluice_sbi::{ReferencePoint, Seen};
+use sluice_sbi::{Followed, ReferencePoint, Seen};
 
 use crate::harness::*;
 use crate::world::{World, supi};
@@ -23,7 +23,7 @@ fn count(seen: &[Seen], at: ReferencePoint, is_received: bool) -> usize {
 }
 
 fn follow(world: &mut World) {
-    world.core.follow_ues(true);
+    world.core.follow_ues(Followed::All);
 }
 
 #[test]
@@ -96,8 +96,26 @@ fn a_stranger_is_seen_before_and_after_it_is_known() {
     );
     assert!(seen.iter().any(|one| one.supi.is_none()));
     assert!(seen.iter().any(|one| one.supi == Some(supi(1))));
-    world.core.follow_ues(false);
+    world.core.follow_ues(Followed::Nobody);
     let nas = world.ue_mut(0).deregister(true, true).unwrap();
     world.say(0, nas);
     assert_eq!(world.core.take_seen(), []);
+}
+
+#[test]
+fn of_one_who_is_followed_nothing_of_others_is_copied() {
+    let mut world = world(&[1, 2]);
+    world.core.follow_ues(Followed::One(supi(1)));
+    establish(&mut world, 1, 5, &wanted(SessionType::Ipv4));
+    go_idle(&mut world, 1);
+    assert_eq!(world.core.take_seen(), []);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    go_idle(&mut world, 0);
+    let seen = world.core.take_seen();
+    assert!(seen.iter().all(|one| one.supi == Some(supi(1))), "{seen:?}");
+    // Establishment, the gNB's end, and that packets wait.
+    assert_eq!(count(&seen, ReferencePoint::N4, false), 3);
+    assert_eq!(count(&seen, ReferencePoint::N4, true), 3);
+    assert!(count(&seen, ReferencePoint::N2, true) >= 3);
+    assert_eq!(nas(&seen), [(true, 0x67), (false, 0x68)]);
 }

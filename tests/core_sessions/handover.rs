@@ -179,6 +179,9 @@ fn a_target_without_room_is_a_preparation_failure_by_its_cause() {
     two.other.no_contexts = true;
     two.ask_n2(false);
     refused(&mut two, Cause::NO_RADIO_RESOURCES);
+    let cause = Cause::NO_RADIO_RESOURCES.to_string();
+    assert_ended(&two.world, ("AMF", "handover"), &cause, 1);
+    assert_ended(&two.world, ("AMF", "handover"), "success", 0);
 }
 
 #[test]
@@ -190,6 +193,8 @@ fn a_target_that_does_not_answer_is_a_preparation_failure() {
     assert!(two.world.wait());
     two.run();
     refused(&mut two, Cause::PREPARATION_EXPIRED);
+    let cause = Cause::PREPARATION_EXPIRED.to_string();
+    assert_ended(&two.world, ("AMF", "handover"), &cause, 1);
 }
 
 #[test]
@@ -249,5 +254,8 @@ fn a_phone_that_does_not_come_in_time_stays_where_it_is() {
     two.settle();
     assert_eq!(two.other.expected(&two.world.gnb, ran), None);
     two.assert_flows(5);
+    let cause = Cause::HANDOVER_EXPIRED.to_string();
+    assert_ended(&two.world, ("AMF", "handover"), &cause, 1);
+    assert_ended(&two.world, ("AMF", "handover"), "success", 0);
     assert_eq!(two.world.core.amf().counters().handover_failures, 1);
 }

@@ -387,3 +387,19 @@ pub fn pass(world: &mut World, seconds: u64) {
         assert!(world.wait_long());
     }
 }
+
+/// How many procedures of a function have ended with this cause, as operators count them.
+#[track_caller]
+pub fn assert_ended(world: &World, (nf, procedure): (&str, &str), cause: &str, count: u64) {
+    let tally = match nf {
+        "AMF" => world.core.amf().tally(),
+        _ => world.core.smf().unwrap().tally(),
+    };
+    let its = tally.ends().filter(|(end, _)| end.procedure == procedure);
+    let its: Vec<_> = its
+        .map(|(end, times)| (end.cause.as_str(), times.count))
+        .collect();
+    let with_cause = its.iter().filter(|(one, _)| *one == cause);
+    let sum: u64 = with_cause.map(|(_, count)| count).sum();
+    assert_eq!(sum, count, "{nf} {procedure} {cause}: {its:?}");
+}

@@ -242,6 +242,8 @@ fn a_gnb_without_room_leaves_no_session() {
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
     assert_no_session(&mut world);
+    let cause = "the gNB has not set the session up";
+    assert_ended(&world, ("SMF", "update"), cause, 1);
     // One that the phone has already stays, without user plane.
     world.gnb.no_sessions = false;
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));

@@ -133,6 +133,8 @@ fn a_flow_that_the_gnb_refuses_is_none() {
     world.gnb.no_guaranteed = true;
     start(&mut world, voice(64_000)).unwrap();
     assert_eq!(flows(&world), (0, 0, 0));
+    let of = ("SMF", "modification");
+    assert_ended(&world, of, "the gNB has no room for them", 1);
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(1));
     assert_eq!(goes_up_marked(&mut world, (6_000, VOICE_PORT)), (1, true));
     let refused = world.core.take_refused();
@@ -156,6 +158,8 @@ fn a_flow_that_the_ue_refuses_is_none() {
         refused.iter().any(|one| one.why.contains("the UE refused")),
         "{refused:?}"
     );
+    let cause = format!("the UE refused them: {}", SessionCause::SEMANTICS_OF_QOS);
+    assert_ended(&world, ("SMF", "modification"), &cause, 1);
 }
 
 #[test]
@@ -181,6 +185,7 @@ fn a_command_that_is_not_answered_is_sent_five_times() {
     }
     assert_eq!(flows(&world), (0, 0, 0), "{}", world.ladder);
     assert_eq!(world.now.instant.ms_since(begin.instant), 5 * 16_000);
+    assert_ended(&world, ("SMF", "modification"), "the UE does not answer", 1);
     assert!(goes_up(&mut world, 0, 5));
 }
 
@@ -435,6 +440,8 @@ fn what_a_ue_may_not_have_is_rejected_by_its_cause() {
     let mut world = plain();
     modify(&mut world, asks(own_rule(7_000), own_flow(1_000)));
     assert_refused(&world, None, Some(SessionCause::NOT_SUPPORTED));
+    let cause = SessionCause::NOT_SUPPORTED.to_string();
+    assert_ended(&world, ("SMF", "update"), &cause, 1);
 }
 
 #[test]

@@ -91,6 +91,8 @@ fn a_phone_is_paged_again_each_time_that_it_is_idle() {
         go_idle(&mut world, 0);
     }
     assert_eq!(world.core.amf().counters().pagings, 3);
+    assert_eq!(world.core.amf().counters().paged, 3);
+    assert_ended(&world, ("AMF", "paging"), "success", 3);
     assert_eq!(world.core.smf().unwrap().counters().unreachable, 0);
 }
 
@@ -159,7 +161,13 @@ fn a_phone_that_does_not_answer_is_paged_three_times_and_its_packets_are_dropped
     ] {
         assert!(ladder.contains(line), "{ladder}");
     }
-    assert_eq!(world.core.amf().counters().unanswered_pagings, 1);
+    // Whether UEs answer is told by UEs, not by how often each is called.
+    let counters = *world.core.amf().counters();
+    assert_eq!((counters.pagings, counters.paged), (3, 1));
+    assert_eq!(counters.unanswered_pagings, 1);
+    assert_ended(&world, ("AMF", "paging"), "the UE does not answer", 1);
+    assert_ended(&world, ("AMF", "paging"), "success", 0);
+    assert_ended(&world, ("SMF", "paging"), "the UE cannot be reached", 1);
     // Nobody is called for what comes now, and nothing is held.
     let reports = world.core.smf().unwrap().counters().downlink_data_reports;
     assert_eq!(goes_down(&mut world, ue), None);

@@ -94,6 +94,9 @@ fn a_path_switch_without_sessions_that_are_there_is_refused() {
     two.world.tell_amf(&octets);
     two.run();
     assert_eq!(two.answers, [HandoverAnswer::NotSwitched]);
+    let of = ("AMF", "handover");
+    assert_ended(&two.world, of, "Path Switch Request Failure", 1);
+    assert_ended(&two.world, of, "success", 0);
     // It has released the UE, which is registered still, and comes back with its session.
     assert_eq!(two.world.phones[0].at, None);
     assert_eq!(two.world.core.amf().registered(), 1);

@@ -174,6 +174,8 @@ fn a_release_command_that_is_not_answered_is_sent_five_times() {
         "{ladder}"
     );
     assert_no_session(&mut world);
+    assert_ended(&world, ("SMF", "release"), "the UE does not answer", 1);
+    assert_ended(&world, ("SMF", "release"), "success", 0);
 }
 
 #[test]

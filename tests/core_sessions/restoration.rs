@@ -113,3 +113,18 @@ fn a_session_that_the_upf_does_not_know_is_given_to_it_again() {
     assert_eq!(goes_down(&mut world, ue), tunnel);
     assert!(goes_up(&mut world, 0, 5));
 }
+
+#[test]
+fn a_session_that_cannot_be_restored_is_counted_as_such() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    upf(&mut world).restart();
+    upf(&mut world).all = Some((ESTABLISHMENT, Fate::Refused));
+    wait_until(&mut world, |world| smf(world).sessions() == 0);
+    let of = ("SMF", "restoration");
+    let cause = "the UPF refused it, or did not answer";
+    assert_ended(&world, of, cause, 1);
+    assert_ended(&world, of, "success", 0);
+    upf(&mut world).all = None;
+    assert_no_session(&mut world);
+}

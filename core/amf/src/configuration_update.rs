@@ -34,9 +34,10 @@ pub(crate) async fn run(p: Procedure) {
     let answer = answer.await;
     // One that does not answer learns it when it registers (5.4.4.6 a).
     p.with_ue(|ue| ue.news = News::default());
-    if answer.is_ok() {
+    match answer {
         // 4: it begins when the connection is released (5.4.4.4)
-        release::run(&p, Cause::NORMAL_RELEASE).await;
+        Ok(_) => release::run(&p, Cause::NORMAL_RELEASE).await,
+        Err(_) => p.failed("the UE does not answer"),
     }
 }
 

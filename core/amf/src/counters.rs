@@ -29,8 +29,10 @@ pub struct Counters {
     pub no_room: u64,
     /// Updates of our configuration that gNBs refused.
     pub refused_updates: u64,
-    /// Pagings that were sent, each to all gNBs of the UE's areas.
+    /// Pagings that were sent, each to all gNBs of the UE's areas: up to three for a UE that does not answer.
     pub pagings: u64,
+    /// UEs that were paged, each once however often it is called.
+    pub paged: u64,
     /// UEs that did not answer their paging.
     pub unanswered_pagings: u64,
     /// UEs that came to another gNB by Xn.

@@ -52,6 +52,7 @@ pub(crate) async fn by_network(p: Procedure, leave: Leave) {
             Ok(())
         });
         if told.await.is_err() {
+            p.failed("the UE does not answer");
             p.with(|state| state.line("AMF", "AMF", "5", "the UE does not answer", p.ue));
         }
     }

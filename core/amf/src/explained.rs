@@ -165,9 +165,6 @@ impl State {
         (why, remedy): Reason,
     ) {
         self.counters.refusals += 1;
-        if let Some(ue) = self.ues.get_mut(ue.0) {
-            ue.refused = Some(cause.clone());
-        }
         let supi = self.ues.get(ue.0).and_then(|ue| ue.supi);
         let known = supi.map(|supi| supi.to_string());
         let who = known

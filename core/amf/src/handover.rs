@@ -97,7 +97,7 @@ async fn run(p: Procedure, required: HandoverRequired, target: AssociationId, ot
     let prepared = match prepare(&p, required, target, other).await {
         Ok(prepared) => prepared,
         // Handover Preparation Failure
-        Err(cause) => return p.with(|state| state.fail_handover(p.ue, cause)),
+        Err(cause) => return p.fail_handover(cause),
     };
     let admitted: Vec<u8> = prepared.sessions.iter().map(|(one, _)| *one).collect();
     // 4.9.1.3.3, 1: Handover Command
@@ -105,9 +105,7 @@ async fn run(p: Procedure, required: HandoverRequired, target: AssociationId, ot
     // 2 to 5: the UE goes; Handover Notify. Whoever waits too long has lost it.
     match p.wait("5", Kind::Arrival, limits::HANDOVER_MS).await {
         Wake::Event(_) => {}
-        Wake::Deadline => {
-            return p.with(|state| state.fail_handover(p.ue, Cause::HANDOVER_EXPIRED));
-        }
+        Wake::Deadline => return p.fail_handover(Cause::HANDOVER_EXPIRED),
     }
     complete(&p, admitted).await;
     leave(&p).await;

@@ -56,8 +56,9 @@ use sluice_ids::Supi;
 use sluice_n1::{Cause, UplinkPayload};
 use sluice_n2::Overload;
 use sluice_sbi::{
-    CallId, Done, Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyDeregistration, Now,
-    Poll, Problem, Random, ReleaseSmContext, Removal, RequestId, TaskId, Tasks,
+    CallId, Done, Effect, Followed, Input, Instant, Message, NetworkFunction, Nf,
+    NotifyDeregistration, Now, Poll, Problem, Random, ReleaseSmContext, Removal, RequestId, TaskId,
+    Tasks,
 };
 
 pub use bounds::Bounds;
@@ -240,9 +241,10 @@ impl Amf {
         state.take_effects(effects);
     }
 
-    /// Whether messages of UEs are wanted as octets ([`Effect::Seen`]), NAS without its protection.
-    pub fn follow(&mut self, is_followed: bool) {
-        self.state.borrow_mut().is_followed = is_followed;
+    /// Whose messages are wanted as octets ([`Effect::Seen`]), NAS without its protection. Those of UEs that are not
+    /// known yet are, as long as there is anybody.
+    pub fn follow(&mut self, followed: Followed) {
+        self.state.borrow_mut().followed = followed;
     }
 
     /// What gNBs keep away now.
@@ -323,7 +325,7 @@ impl Amf {
             ue.task = Some(task);
         }
         self.owners.insert(task, (ue, None));
-        self.began(task, ue, None, procedure_name::<F>());
+        self.began(task, ue, procedure_name::<F>());
         let polled = self.tasks.begin(task);
         self.after(task, polled);
     }
@@ -343,7 +345,7 @@ impl Amf {
             session.task = Some(task);
         }
         self.owners.insert(task, (ue, Some(session)));
-        self.began(task, ue, Some(session), "session_establishment");
+        self.began(task, ue, "session_establishment");
         let polled = self.tasks.begin(task);
         self.after(task, polled);
     }
@@ -454,7 +456,11 @@ impl Amf {
         let Some((ue, session)) = self.owners.remove(&task) else {
             return;
         };
-        self.ended(task, ue, (polled == Poll::Panicked).then_some(PANICKED));
+        let failure = self.tasks.take_failure(task);
+        match polled {
+            Poll::Panicked => self.ended(task, ue, Some(PANICKED)),
+            _ => self.ended(task, ue, failure.as_deref()),
+        }
         {
             let state = &mut *self.state.borrow_mut();
             if let Some(session) = session {

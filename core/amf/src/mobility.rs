@@ -297,6 +297,14 @@ impl State {
     }
 }
 
+impl Procedure {
+    /// Ends a handover by N2 that cannot be, and notes why.
+    pub(crate) fn fail_handover(&self, cause: Cause) {
+        self.failed(cause);
+        self.with(|state| state.fail_handover(self.ue, cause));
+    }
+}
+
 impl Amf {
     /// A message of a handover.
     pub(crate) fn handover(&mut self, association: AssociationId, message: HandoverFromRan) {
@@ -526,7 +534,7 @@ impl Amf {
             });
         }
         self.owners.insert(task, (ue, None));
-        self.began(task, ue, None, "handover");
+        self.began(task, ue, "handover");
         let polled = self.tasks.begin(task);
         self.after(task, polled);
         true

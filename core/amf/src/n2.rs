@@ -28,9 +28,12 @@ impl Amf {
         self.take_n2(association, octets);
         // It is known now whose it was; what followed from it comes behind it.
         let state = &mut *self.state.borrow_mut();
-        if state.is_followed && state.of_ue.is_some() {
+        if state.of_ue.is_some() {
+            let so_far = state.effects.len();
             state.see(ReferencePoint::N2, state.of_ue, true, octets);
-            if let Some(seen) = state.effects.pop() {
+            if state.effects.len() > so_far
+                && let Some(seen) = state.effects.pop()
+            {
                 let at = before.min(state.effects.len());
                 state.effects.insert(at, seen);
             }

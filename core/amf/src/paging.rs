@@ -16,15 +16,23 @@ use crate::ue::{UeId, Waiter};
 
 /// The procedure of an idle UE. Its answer begins another one and ends this.
 pub(crate) async fn run(p: Procedure) {
+    let mut is_paged = false;
     for attempt in 1..=limits::PAGING_SENDS {
         // 4b: Paging, in all cells of the areas that the UE may be in
         if !p.with(|state| state.page(p.ue, attempt)) {
+            p.failed("no gNB serves the UE's areas");
             break;
         }
+        is_paged = true;
         // T3513
         p.wait("6", Kind::Paging, limits::PAGING_TIMER_MS).await;
     }
-    p.with(|state| state.give_up_paging(p.ue));
+    // One that answers has ended this.
+    p.failed("the UE does not answer");
+    p.with(|state| {
+        state.counters.unanswered_pagings += u64::from(is_paged);
+        state.give_up_paging(p.ue);
+    });
 }
 
 fn answer(cause: TransferCause, retry_after_s: u64) -> Message {
@@ -224,6 +232,7 @@ impl State {
             }
         }
         self.counters.pagings += 1;
+        self.counters.paged += u64::from(attempt == 1);
         true
     }
 
@@ -237,7 +246,6 @@ impl State {
         let Some((supi, waiting)) = waiting else {
             return;
         };
-        self.counters.unanswered_pagings += 1;
         for session in waiting.into_keys() {
             let message = Message::from(NotifyTransferFailure {
                 supi,

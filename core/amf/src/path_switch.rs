@@ -114,6 +114,7 @@ async fn run(p: Procedure, request: PathSwitchRequest) {
             ue.handover = None;
         }
         let Ok(answer) = answer else {
+            p.failed("Path Switch Request Failure");
             let lost = kept.into_iter();
             let why = path_switch_unsuccessful(Cause::HANDOVER_FAILED);
             released.extend(lost.map(|session| (session, why.clone())));

@@ -148,6 +148,11 @@ impl Procedure {
         self.with(|state| state.connection_mut(self.ue).map(f))
     }
 
+    /// Notes why the procedure does not do what it is for: it is counted with that cause. The first one counts.
+    pub fn failed(&self, cause: impl ToString) {
+        self.handle.failed(cause);
+    }
+
     /// What must be undone if the procedure does not come to its end.
     pub fn on_abort(&self, undo: Undo) {
         self.with_ue(|ue| ue.undo.push(undo));

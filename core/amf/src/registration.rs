@@ -58,6 +58,7 @@ async fn refuse(p: &Procedure, refusal: &Refusal, shown: String) {
         let told = refusal.message();
         let cause = told.map_or_else(|| "without a cause".to_owned(), |told| describe(&told));
         let reason = explained::refusal(refusal);
+        p.failed(&cause);
         state.refused(p.ue, Some(shown), "Registration", cause, reason);
         state.undo(p.ue);
     });

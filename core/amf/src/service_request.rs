@@ -38,6 +38,7 @@ fn refuse(p: &Procedure, refusal: &Refusal) {
     };
     let cause = told.as_ref().map_or("without a cause".to_owned(), describe);
     let reason = explained::refusal(refusal);
+    p.failed(&cause);
     p.with(|state| state.refused(p.ue, None, "Service Request", cause, reason));
     if let Some(message) = told {
         p.send("", &message);

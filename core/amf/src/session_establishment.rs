@@ -19,11 +19,13 @@ pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
         Ok(None) => return,
         // The SMF has told why.
         Ok(Some(answer)) => {
+            p.failed("refused by the SMF");
             p.with(|state| state.counters.refusals += 1);
             answer
         }
         Err(NoSession { cause, reason }) => {
             let request = "PDU Session Establishment";
+            p.failed(cause);
             p.with(|state| state.refused(p.ue, None, request, cause.to_string(), reason));
             returned(payload, cause)
         }

@@ -67,10 +67,11 @@ impl Amf {
     /// Whether a message is the first one of a UE that is left unanswered: a stranger's, under overload, by way of a
     /// gNB that has no room for it. Nothing is made of it but a count, and no more of it is read than says so: what is
     /// shed is to cost next to nothing, or a storm takes from those that are served. What is protected may be of a UE
-    /// that is known, and is read in any case.
+    /// that is known, and is read in any case. So it is while a UE is followed: a stranger that is shed is not seen,
+    /// whoever it is.
     pub(crate) fn leaves_unanswered(&mut self, gnb: AssociationId, octets: &[u8]) -> bool {
         let state = &mut *self.state.borrow_mut();
-        if state.overload().is_none() || state.is_followed || !state.gnbs.contains_key(&gnb) {
+        if state.overload().is_none() || !state.gnbs.contains_key(&gnb) {
             return false;
         }
         let Some(beyond) = state.beyond_with(gnb, 1) else {

@@ -7,8 +7,8 @@ use sluice_ids::{Guti, STmsi, Supi, Tmsi};
 use sluice_n1::{Downlink, Header};
 use sluice_n2::{FromAmf, RanUeId, SupportedArea};
 use sluice_sbi::{
-    AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Instant, Line, Message, Nf, Now,
-    Random, ReferencePoint, Seen, Slab, TaskId,
+    AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Followed, Instant, Line,
+    Message, Nf, Now, Random, ReferencePoint, Seen, Slab, TaskId,
 };
 
 use crate::bounds::Unauthenticated;
@@ -43,8 +43,8 @@ pub(crate) struct State {
     pub calls: Calls<Waiter>,
     pub commits: BTreeMap<CommitId, UeId>,
     pub effects: Vec<Effect>,
-    /// Whether somebody follows UEs, and wants messages as octets.
-    pub is_followed: bool,
+    /// Whose messages somebody wants as octets.
+    pub followed: Followed,
     /// Whom the message of a gNB was about that is being taken, if it is known.
     pub of_ue: Option<UeId>,
     pub counters: Counters,
@@ -84,7 +84,7 @@ impl State {
             calls: Calls::new(limits::CALLS),
             commits: BTreeMap::new(),
             effects: Vec::new(),
-            is_followed: false,
+            followed: Followed::Nobody,
             of_ue: None,
             counters: Counters::default(),
             wishes: Wishes::default(),
@@ -433,10 +433,11 @@ impl State {
 
     /// A message as octets, for whoever follows the UE.
     pub fn see(&mut self, at: ReferencePoint, ue: Option<UeId>, is_received: bool, octets: &[u8]) {
-        if !self.is_followed {
+        let known = ue.and_then(|ue| self.ues.get(ue.0));
+        let is_anothers = |ue: &Ue| ue.supi.is_some_and(|supi| !self.followed.is(supi));
+        if self.followed == Followed::Nobody || known.is_some_and(is_anothers) {
             return;
         }
-        let known = ue.and_then(|ue| self.ues.get(ue.0));
         self.effects.push(Effect::Seen(Box::new(Seen {
             at,
             is_received,

@@ -12,17 +12,8 @@ impl Amf {
         &self.tally
     }
 
-    pub(crate) fn began(
-        &mut self,
-        task: TaskId,
-        ue: UeId,
-        session: Option<u8>,
-        procedure: &'static str,
-    ) {
+    pub(crate) fn began(&mut self, task: TaskId, ue: UeId, procedure: &'static str) {
         let state = &mut *self.state.borrow_mut();
-        if let (Some(ue), None) = (state.ues.get_mut(ue.0), session) {
-            ue.refused = None;
-        }
         let association = state.connection(ue).map(|(_, one)| one.association);
         let gnb = association.and_then(|association| state.gnbs.get(&association));
         let gnb = gnb.map(|gnb| format!("{:?}", gnb.identity));
@@ -35,22 +26,16 @@ impl Amf {
         self.begun.insert(task, begun);
     }
 
-    /// Without a cause it did what it was for, unless the UE was refused.
+    /// Without a cause it did what it was for.
     pub(crate) fn ended(&mut self, task: TaskId, ue: UeId, cause: Option<&str>) {
         let Some(mut begun) = self.begun.remove(&task) else {
             return;
         };
         let state = &mut *self.state.borrow_mut();
-        let known = state.ues.get_mut(ue.0);
-        let (mut slice, mut refused) = (None, None);
-        if let Some(ue) = known {
-            let registered = ue.registered.as_ref();
-            slice = registered.and_then(|one| one.allowed_nssai.first().copied());
-            refused = ue.refused.take();
-        }
+        let registered = state.ues.get(ue.0).and_then(|ue| ue.registered.as_ref());
+        let slice = registered.and_then(|one| one.allowed_nssai.first().copied());
         begun.slice = slice.map(|slice| format!("{slice:?}")).unwrap_or_default();
-        let cause = cause.map(str::to_owned).or(refused);
-        let cause = cause.unwrap_or_else(|| SUCCESS.to_owned());
+        let cause = cause.unwrap_or(SUCCESS).to_owned();
         self.tally.add(begun, cause, state.now.instant);
     }
 }

@@ -176,8 +176,6 @@ pub(crate) struct Ue {
     pub request: Option<Box<RegistrationRequest>>,
     /// The gNB by which it came, as long as it has not proved who it is.
     pub unauthenticated_at: Option<AssociationId>,
-    /// The cause that its request was refused for.
-    pub refused: Option<String>,
     /// Where it was connected before this process began, until its gNB is back.
     pub awaits: Option<At>,
     /// The fingerprint of its context as it is stored.

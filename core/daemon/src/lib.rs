@@ -7,7 +7,7 @@
 //! | [`convert`] | what the functions of the core are told of it |
 //! | `needs` | what it needs of the machine |
 //! | `boot`, `daemon`, `ending` | start, the loop, the end |
-//! | [`control`], `view` | what `sluice ctl` asks, and the answers |
+//! | [`control`], `view`, `counters` | what `sluice ctl` asks, and the answers |
 //! | [`api`] | the same by HTTP |
 //! | `metrics` | the same for Prometheus |
 //! | `reload` | core.yaml, read again while the core runs |
@@ -23,6 +23,7 @@ pub mod config;
 mod contexts;
 pub mod control;
 pub mod convert;
+mod counters;
 mod daemon;
 mod ending;
 mod flow;

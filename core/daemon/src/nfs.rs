@@ -51,24 +51,6 @@ fn part(served: &Served) -> Value {
     })
 }
 
-/// Counters of the NRF, without those by type.
-pub(crate) fn counters(daemon: &Daemon) -> Value {
-    let nrf = daemon.runtime.core().nrf().counters();
-    let sum = |by_type: &BTreeMap<Nf, u64>| by_type.values().sum::<u64>();
-    json!({
-        "registrations": nrf.registrations,
-        "deregistrations": nrf.deregistrations,
-        "heart_beats": nrf.heart_beats,
-        "missed": sum(&nrf.missed),
-        "suspended": nrf.suspended,
-        "forgotten": nrf.forgotten,
-        "unknown": nrf.unknown,
-        "no_room": nrf.no_room,
-        "found": sum(&nrf.found),
-        "not_found": sum(&nrf.none),
-    })
-}
-
 /// How many instances of each type stand how.
 pub(crate) fn by_status(daemon: &Daemon) -> BTreeMap<(Nf, NfStatus), u64> {
     let mut all = BTreeMap::new();

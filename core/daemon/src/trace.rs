@@ -7,7 +7,7 @@ use crate::daemon::Daemon;
 use serde_json::{Value, json};
 use sluice_ids::Supi;
 use sluice_program::control::refusal;
-use sluice_sbi::{ReferencePoint, Seen};
+use sluice_sbi::{Followed, ReferencePoint, Seen};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -98,7 +98,7 @@ impl Daemon {
 
     fn end_trace(&mut self) {
         self.trace = None;
-        self.runtime.core_mut().follow_ues(false);
+        self.runtime.core_mut().follow_ues(Followed::Nobody);
     }
 }
 
@@ -114,7 +114,8 @@ pub(crate) fn answer(daemon: &mut Daemon, supi: Option<Supi>, ends: bool) -> Val
         return refusal("busy", what);
     }
     if daemon.trace.is_none() {
-        daemon.runtime.core_mut().follow_ues(true);
+        let followed = supi.map_or(Followed::All, Followed::One);
+        daemon.runtime.core_mut().follow_ues(followed);
     }
     let trace = daemon.trace.get_or_insert_with(|| Trace::of(supi));
     trace.asked = Instant::now();

@@ -1,7 +1,7 @@
 //! Answers to `sluice ctl`: what the core looks like, as JSON.
 
+use crate::counters;
 use crate::daemon::Daemon;
-use crate::nfs;
 use crate::qos;
 use serde_json::{Value, json};
 use sluice_amf::view::{Connected, Gnb, Ue};
@@ -282,90 +282,17 @@ pub(crate) fn flow(daemon: &Daemon, supi: &Supi) -> Value {
     json!({ "imsi": supi.imsi(), "lines": daemon.flow.of(supi) })
 }
 
-fn sctp_counters(sctp: &sluice_sctp::Counters) -> Value {
-    json!({
-        "taken": sctp.taken,
-        "not_allowed": sctp.not_allowed,
-        "other_port": sctp.other_port,
-        "malformed": sctp.malformed,
-        "no_room": sctp.no_room,
-        "too_many": sctp.too_many,
-        "too_long": sctp.too_long,
-        "received": sctp.received,
-        "sent": sctp.sent,
-    })
-}
-
 /// All counters.
 pub(crate) fn counters(daemon: &Daemon) -> Value {
     let core = daemon.runtime.core();
-    let (amf, n2) = (core.amf().counters(), daemon.runtime.n2().counters());
-    let smf = core.smf().map(|smf| {
-        let smf = smf.counters();
-        json!({
-            "established": smf.established,
-            "refused": smf.refused,
-            "released": smf.released,
-            "restored": smf.restored,
-            "unreachable": smf.unreachable,
-            "usage_reports": smf.usage_reports,
-            "downlink_data_reports": smf.downlink_data_reports,
-            "error_indications": smf.error_indications,
-            "unexpected": smf.unexpected,
-            "records_lost": smf.records_lost,
-            "panics": smf.panics,
-            "no_room": smf.no_room,
-        })
-    });
-    let n4 = daemon.runtime.n4().map(|n4| {
-        let n4 = n4.counters();
-        json!({
-            "received": n4.received,
-            "sent": n4.sent,
-            "too_long": n4.too_long,
-            "not_sent": n4.not_sent,
-        })
-    });
-    let nssf = daemon.runtime.core().nssf().counters();
+    let n4 = daemon.runtime.n4().map(|n4| n4.counters());
     json!({
-        "n2": {
-            "received": n2.received,
-            "sent": n2.sent,
-            "other_protocol": n2.other_protocol,
-            "stuck": n2.stuck,
-        },
-        "sctp": sctp_counters(&daemon.runtime.n2().sctp_counters()),
-        "n4": n4,
-        "amf": {
-            "faulty_ngap": amf.faulty_ngap,
-            "not_served_ngap": amf.not_served_ngap,
-            "unreadable_nas": amf.unreadable_nas,
-            "wrong_macs": amf.wrong_macs,
-            "unprotected": amf.unprotected,
-            "unexpected": amf.unexpected,
-            "registrations": amf.registrations,
-            "refusals": amf.refusals,
-            "aborts": amf.aborts,
-            "panics": amf.panics,
-            "no_room": amf.no_room,
-            "refused_updates": amf.refused_updates,
-            "pagings": amf.pagings,
-            "unanswered_pagings": amf.unanswered_pagings,
-            "shed_of_gnb": amf.shed_of_gnb,
-            "shed_in_all": amf.shed_in_all,
-            "unanswered": amf.unanswered,
-            "smfs_by_nrf": amf.smfs_by_nrf,
-            "smfs_by_cache": amf.smfs_by_cache,
-            "smfs_by_old_answer": amf.smfs_by_old_answer,
-            "smfs_by_default": amf.smfs_by_default,
-            "no_smf": amf.no_smf,
-        },
-        "smf": smf,
-        "nssf": {
-            "selected": nssf.selected,
-            "none": nssf.none,
-            "rejected": nssf.rejected,
-        },
-        "nrf": nfs::counters(daemon),
+        "n2": counters::of_n2(daemon.runtime.n2().counters()),
+        "sctp": counters::of_sctp(daemon.runtime.n2().sctp_counters()),
+        "n4": n4.map(counters::of_n4),
+        "amf": counters::of_amf(core.amf().counters()),
+        "smf": core.smf().map(|smf| counters::of_smf(smf.counters())),
+        "nssf": counters::of_nssf(core.nssf().counters()),
+        "nrf": counters::of_nrf(core.nrf().counters()),
     })
 }

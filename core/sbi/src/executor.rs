@@ -45,6 +45,7 @@ struct Shared<E, K> {
     expects: Cell<Option<K>>,
     deadline: Cell<Instant>,
     inbox: RefCell<Option<Wake<E>>>,
+    failure: RefCell<Option<String>>,
 }
 
 /// A task's end of its executor: how it waits. `E` is what it is told, `K` which kinds it can wait
@@ -78,6 +79,13 @@ impl<E, K: Copy> Handle<E, K> {
         })
         .await
     }
+
+    /// Notes why the task does not do what it is for, which goes on all the same until it has told so and cleaned up.
+    /// What it says first counts.
+    pub fn failed(&self, cause: impl ToString) {
+        let failure = &mut *self.shared.failure.borrow_mut();
+        failure.get_or_insert_with(|| cause.to_string());
+    }
 }
 
 struct Task<E, K> {
@@ -93,6 +101,8 @@ pub struct Tasks<E, K> {
     timers: BTreeMap<(Instant, u64), TaskId>,
     timers_set: u64,
     panicked: u64,
+    /// The task that ended last, if it failed.
+    failed: Option<(TaskId, String)>,
 }
 
 impl<E, K: Copy> Tasks<E, K> {
@@ -103,6 +113,7 @@ impl<E, K: Copy> Tasks<E, K> {
             timers: BTreeMap::new(),
             timers_set: 0,
             panicked: 0,
+            failed: None,
         }
     }
 
@@ -116,6 +127,7 @@ impl<E, K: Copy> Tasks<E, K> {
             expects: Cell::new(None),
             deadline: Cell::new(Instant::NEVER),
             inbox: RefCell::new(None),
+            failure: RefCell::new(None),
         });
         let future = Box::pin(make(Handle {
             shared: Rc::clone(&shared),
@@ -150,6 +162,12 @@ impl<E, K: Copy> Tasks<E, K> {
         if let Some(timer) = self.tasks.remove(id.0).and_then(|task| task.timer) {
             self.timers.remove(&timer);
         }
+    }
+
+    /// Why a task failed that has just ended by itself, as it said ([`Handle::failed`]).
+    pub fn take_failure(&mut self, id: TaskId) -> Option<String> {
+        let failed = self.failed.take_if(|(failed, _)| *failed == id);
+        failed.map(|(_, cause)| cause)
     }
 
     /// What a task waits for.
@@ -205,6 +223,8 @@ impl<E, K: Copy> Tasks<E, K> {
             self.set_timer(id);
             return Poll::Waiting;
         }
+        let failure = task.shared.failure.take();
+        self.failed = failure.map(|cause| (id, cause));
         self.abort(id);
         if polled.is_ok() {
             return Poll::Done;
@@ -247,6 +267,26 @@ mod tests {
     }
 
     type BoxedTask = Pin<Box<dyn Future<Output = ()>>>;
+
+    #[test]
+    fn why_a_task_failed_is_told_when_it_has_ended() {
+        let mut tasks: Tasks<u8, char> = Tasks::new(2);
+        let make = |handle: Handle<u8, char>| async move {
+            handle.failed("no answer");
+            handle.wait("cleaning up", 'x', Instant(10)).await;
+            handle.failed("and more");
+        };
+        let one = tasks.spawn(make).expect("room");
+        assert_eq!(tasks.begin(one), Poll::Waiting);
+        assert_eq!(tasks.take_failure(one), None);
+        let other = tasks.spawn(|_| async {}).expect("room");
+        assert_eq!(tasks.begin(other), Poll::Done);
+        assert_eq!(tasks.take_failure(other), None);
+        assert_eq!(tasks.wake(one, 1), Poll::Done);
+        assert_eq!(tasks.take_failure(other), None);
+        assert_eq!(tasks.take_failure(one).as_deref(), Some("no answer"));
+        assert_eq!(tasks.take_failure(one), None);
+    }
 
     #[test]
     fn only_the_task_that_an_event_is_for_goes_on() {

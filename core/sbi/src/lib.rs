@@ -56,7 +56,7 @@ pub use pcc::{
     PccRules, Ports, RULES, RuleName,
 };
 pub use refused::Refused;
-pub use seen::{ReferencePoint, Seen};
+pub use seen::{Followed, ReferencePoint, Seen};
 pub use slab::{Key, Slab};
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};

@@ -28,3 +28,26 @@ pub struct Seen {
     /// The message.
     pub octets: Vec<u8>,
 }
+
+/// Whose messages somebody wants as octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Followed {
+    /// Nobody's.
+    #[default]
+    Nobody,
+    /// All UEs'.
+    All,
+    /// One UE's: nothing of others is copied.
+    One(Supi),
+}
+
+impl Followed {
+    /// Whether those of this UE are wanted.
+    pub fn is(self, supi: Supi) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::All => true,
+            Self::One(followed) => followed == supi,
+        }
+    }
+}

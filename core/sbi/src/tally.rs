@@ -11,9 +11,16 @@ pub const BOUNDS_MS: [u64; 14] = [
     1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000,
 ];
 
-/// Kinds of ends that are told apart: some hundred gNBs with a dozen of procedures and causes each. Beyond
-/// them all are one.
+/// Kinds of ends that are told apart with the gNB: some hundred gNBs with a dozen of procedures and causes each.
+/// Beyond them gNBs are one.
 pub const ENDS: usize = 4_096;
+/// Kinds that are told apart without the gNB, beyond [`ENDS`]: a dozen of procedures, causes and slices each. Beyond
+/// them slices are one, too.
+pub const ENDS_WITHOUT_GNB: usize = 2_048;
+/// Kinds that are told apart by procedure and cause alone, beyond both. Both are words of ours, and far fewer than
+/// this: the bound is there all the same, as no cause may take memory without end. Only beyond it failures are one,
+/// and apart from successes at that.
+pub const ENDS_BY_CAUSE: usize = 1_024;
 
 /// How a procedure ended that did what it was for.
 pub const SUCCESS: &str = "success";
@@ -34,6 +41,9 @@ pub struct Begun {
     /// Over which gNB, as far as that is known.
     pub gnb: String,
 }
+
+/// What is not told apart any more.
+const OTHER: &str = "other";
 
 /// How procedures ended.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -80,14 +90,29 @@ impl Tally {
             slice,
             gnb,
         };
-        if self.ends.len() >= ENDS && !self.ends.contains_key(&end) {
-            let other = || "other".to_owned();
-            (end.cause, end.slice, end.gnb) = (other(), other(), other());
+        // Where there is no room, the gNB is given up first, then the slice. The cause is what alerts ask for: a
+        // success that were counted under another one would be a failure.
+        for bound in [ENDS, ENDS + ENDS_WITHOUT_GNB] {
+            if self.has_room(&end, bound) {
+                break;
+            }
+            match end.gnb == OTHER {
+                false => end.gnb = OTHER.to_owned(),
+                true => end.slice = OTHER.to_owned(),
+            }
+        }
+        let is_failure = ![SUCCESS, ABORTED].contains(&end.cause.as_str());
+        if is_failure && !self.has_room(&end, ENDS + ENDS_WITHOUT_GNB + ENDS_BY_CAUSE) {
+            end.cause = OTHER.to_owned();
         }
         self.ends
             .entry(end)
             .or_default()
             .add(now.0.saturating_sub(at.0));
+    }
+
+    fn has_room(&self, end: &End, bound: usize) -> bool {
+        self.ends.len() < bound || self.ends.contains_key(end)
     }
 
     /// All kinds of ends, in order.
@@ -153,19 +178,59 @@ mod tests {
         assert_eq!(times.and(times).count, 8);
     }
 
+    fn add(tally: &mut Tally, (cause, slice, gnb): (&str, &str, &str)) {
+        let begun = Begun {
+            slice: slice.to_owned(),
+            ..begun(gnb)
+        };
+        tally.add(begun, cause.to_owned(), Instant(5_000_000));
+    }
+
+    fn count(tally: &Tally, (cause, slice, gnb): (&str, &str, &str)) -> u64 {
+        let is_it = |end: &End| {
+            (end.cause.as_str(), end.slice.as_str(), end.gnb.as_str()) == (cause, slice, gnb)
+        };
+        let found = tally.ends().find(|(end, _)| is_it(end));
+        found.map_or(0, |(_, times)| times.count)
+    }
+
     #[test]
-    fn kinds_are_bounded() {
+    fn beyond_the_bound_gnbs_are_one_and_causes_stay() {
         let mut tally = Tally::default();
         for number in 0..ENDS + 10 {
-            tally.add(
-                begun(&number.to_string()),
-                SUCCESS.to_owned(),
-                Instant(5_000_000),
-            );
+            add(&mut tally, (SUCCESS, "1", &number.to_string()));
         }
-        assert_eq!(tally.ends().count(), ENDS + 1);
-        let other = tally.ends().find(|(end, _)| end.gnb == "other");
-        assert_eq!(other.expect("the others").1.count, 10);
+        add(&mut tally, ("illegal UE", "1", "a new one"));
+        add(&mut tally, (SUCCESS, "2", "a new one"));
+        assert_eq!(count(&tally, (SUCCESS, "1", "0")), 1);
+        assert_eq!(count(&tally, (SUCCESS, "1", OTHER)), 10);
+        assert_eq!(count(&tally, ("illegal UE", "1", OTHER)), 1);
+        assert_eq!(count(&tally, (SUCCESS, "2", OTHER)), 1);
+        assert_eq!(tally.ends().count(), ENDS + 3);
+        // gNBs that were known before are told apart still.
+        add(&mut tally, (SUCCESS, "1", "0"));
+        assert_eq!(count(&tally, (SUCCESS, "1", "0")), 2);
+    }
+
+    #[test]
+    fn slices_are_given_up_next_and_a_success_is_one_whatever_there_is() {
+        let mut tally = Tally::default();
+        for number in 0..ENDS + ENDS_WITHOUT_GNB {
+            add(&mut tally, (SUCCESS, &number.to_string(), "a"));
+        }
+        add(&mut tally, ("illegal UE", "new", "a"));
+        add(&mut tally, (SUCCESS, "new", "a"));
+        assert_eq!(count(&tally, ("illegal UE", OTHER, OTHER)), 1);
+        assert_eq!(count(&tally, (SUCCESS, OTHER, OTHER)), 1);
+        for number in 0..2 * ENDS_BY_CAUSE {
+            add(&mut tally, (&number.to_string(), "new", "a"));
+        }
+        assert_eq!(count(&tally, (OTHER, OTHER, OTHER)), 1_024 + 2);
+        add(&mut tally, (ABORTED, "new", "b"));
+        add(&mut tally, (SUCCESS, "new", "b"));
+        assert_eq!(count(&tally, (ABORTED, OTHER, OTHER)), 1);
+        assert_eq!(count(&tally, (SUCCESS, OTHER, OTHER)), 2);
+        assert!(tally.ends().count() <= ENDS + ENDS_WITHOUT_GNB + ENDS_BY_CAUSE + 2);
     }
 
     async fn some_procedure() {}

@@ -79,6 +79,7 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
     policy(&p).await;
     if let Err(cause) = establish(&p, &plan).await {
         // The AMF has a context: the UE is told by a message of its own.
+        p.failed(cause);
         p.with(|state| state.refused(p.session, cause));
         let reject = SessionDownlink::from(Refusal::from(cause));
         let n1 = p.n1(&reject, procedure);
@@ -101,6 +102,7 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
     });
     if !p.transfer("11", n1, N2Sm::Setup, n2).await {
         // The UE is gone, or idle before it had its session.
+        p.failed("the UE is not connected any more");
         p.with(|state| state.counters.refused += 1);
         release::delete(&p, "").await;
         return release::end(&p, "");
@@ -203,6 +205,7 @@ async fn tell_address(p: &Procedure) {
 
 fn refuse_context(p: &Procedure, refusal: Refusal, procedure: u8) {
     let cause = refusal.cause;
+    p.failed(cause);
     let reject = SessionDownlink::from(refusal);
     let n1 = p.n1(&reject, procedure);
     p.say("5", &reject);

@@ -74,7 +74,6 @@ impl State {
             return;
         };
         let (why, remedy) = by_cause(cause);
-        self.refused_for = Some((id, cause.to_string()));
         let (identity, dnn, slice) = (session.identity, session.dnn, session.slice);
         let refused = Refused {
             who: session.supi.to_string(),

@@ -47,7 +47,8 @@ use std::rc::Rc;
 use sluice_ids::{Dnn, Snssai, Supi, Tai};
 use sluice_n1::{PduAddress, SessionCause};
 use sluice_sbi::{
-    Effect, Input, Instant, Message, NetworkFunction, Now, Poll, Problem, RequestId, TaskId, Tasks,
+    Effect, Followed, Input, Instant, Message, NetworkFunction, Now, Poll, Problem, RequestId,
+    TaskId, Tasks,
 };
 
 pub use config::{Config, NetworkConfig, UpfConfig};
@@ -129,9 +130,9 @@ impl Smf {
         Some((session.downlink.is_some(), session.address))
     }
 
-    /// Whether messages about sessions are wanted as octets ([`Effect::Seen`]).
-    pub fn follow(&mut self, is_followed: bool) {
-        self.state.borrow_mut().is_followed = is_followed;
+    /// Whose messages about sessions are wanted as octets ([`Effect::Seen`]).
+    pub fn follow(&mut self, followed: Followed) {
+        self.state.borrow_mut().followed = followed;
     }
 
     /// Charging records since the last call, oldest first.
@@ -230,7 +231,8 @@ impl Smf {
         };
         self.restoring.remove(&task);
         self.ending.remove(&task);
-        self.ended(task, id, polled);
+        let failure = self.tasks.take_failure(task);
+        self.ended(task, polled, failure);
         {
             let state = &mut *self.state.borrow_mut();
             if let Some(session) = state.sessions.get_mut(id.0) {

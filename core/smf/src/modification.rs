@@ -3,6 +3,7 @@
 
 use sluice_n1::{SessionCause, SessionDownlink};
 use sluice_n2::ModifyResponse;
+use sluice_sbi::tally::ABORTED;
 use sluice_sbi::{Container, GetSessionManagement, Instant, N2Sm, SmContextUpdated};
 use sluice_wire::pfcp::value::{FTeid, UeIpAddress};
 use sluice_wire::pfcp::{Full, MessageType, Writer};
@@ -82,6 +83,7 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
             p.with(|state| {
                 state.counters.modifications_failed += 1;
                 let why = "the UPF refused them, or did not answer";
+                p.failed(why);
                 state.rules_failed(p.session, change.added_ids(), why);
             });
             return false;
@@ -97,16 +99,19 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
     // 3a or 3b, 4 and 5: the gNB and the UE
     let Some(outcome) = tell(p, change, procedure).await else {
         // It is idle by now. It is told when it is back: asked at once it would be asked for ever.
+        p.failed(ABORTED);
         p.with_session(|session| session.flows.is_out_of_reach = true);
         take_back(p, added).await;
         return false;
     };
     if outcome.is_interrupted {
+        p.failed(ABORTED);
         take_back(p, added).await;
         return false;
     }
     if outcome.is_moving {
         // It begins anew when the UE is there.
+        p.failed(ABORTED);
         p.with(|state| state.wait_for_handover(p.session));
         take_back(p, added).await;
         return false;
@@ -127,6 +132,7 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
         .await;
     }
     if !is_done {
+        p.failed("the UPF refused them, or did not answer");
         failed |= good.iter().fold(0, |bits, rule| bits | 1 << rule.pcc.id);
     }
     p.with(|state| {
@@ -138,6 +144,7 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
                 None => "the UE does not answer".to_owned(),
                 Some(Ok(())) => "the gNB has no room for them".to_owned(),
             };
+            p.failed(&why);
             state.rules_failed(p.session, failed, &why);
         }
         state.reconcile(p.session, change);

@@ -83,7 +83,7 @@ impl State {
 
     fn flush(&mut self, sent: Sent) {
         for (to, octets) in sent.0 {
-            self.see_n4(false, &octets);
+            self.see_n4(false, to, &octets);
             self.effects.push(Effect::N4 { to, octets });
         }
     }
@@ -165,7 +165,7 @@ impl State {
         let mut answers = Vec::new();
         for message in sluice_n4::messages(octets) {
             let (mut sent, now) = (Sent::default(), self.n4_now());
-            self.see_n4(true, message);
+            self.see_n4(true, from, message);
             match self.endpoint.handle(now, from, message, &mut sent) {
                 N4Input::Nothing => {
                     self.flush(sent);

@@ -45,6 +45,7 @@ pub(crate) async fn run(p: Procedure, attempt: u8) {
 
 /// 3c and 5: the UE cannot be reached; the UPF drops what it holds and what comes, for a while.
 async fn give_up(p: &Procedure, guard_ms: u64) {
+    p.failed("the UE cannot be reached");
     p.with(|state| state.counters.unreachable += 1);
     downlink(p, "5", Downlink::Drop).await;
     let guard_ms = guard_ms.clamp(limits::DROP_MS, limits::MOST_DROP_MS);

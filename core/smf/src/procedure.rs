@@ -91,6 +91,11 @@ impl Procedure {
         self.with(|state| state.sessions.get_mut(self.session.0).map(f))
     }
 
+    /// Notes why the procedure does not do what it is for: it is counted with that cause. The first one counts.
+    pub fn failed(&self, cause: impl ToString) {
+        self.handle.failed(cause);
+    }
+
     async fn wait(&self, step: &'static str, kind: Kind, most_ms: u64) -> Wake<Event> {
         let deadline = self.with(|state| state.now.instant.plus_ms(most_ms));
         self.handle.wait(step, kind, deadline).await

@@ -10,6 +10,9 @@ use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::session::Loss;
 
+/// Why a release is none in time: T3592 has run out as often as it may.
+const SILENT: &str = "the UE does not answer";
+
 /// The UE wants it, in this procedure of its own (1a).
 pub(crate) async fn by_ue(p: &Procedure, transaction: u8) {
     // 2a and 2b: the UPF deletes it
@@ -33,6 +36,9 @@ pub(crate) async fn by_ue(p: &Procedure, transaction: u8) {
         p.say("3", &command);
         p.transfer("3", n1, N2Sm::None, Container::NONE).await;
         is_released = p.is_released("10").await;
+    }
+    if !is_released {
+        p.failed(SILENT);
     }
     // 11: Nsmf_PDUSession_SMContextStatusNotify
     end(p, "11");
@@ -58,14 +64,15 @@ pub(crate) async fn tell(p: &Procedure, cause: SessionCause) {
         p.say("3", &command);
         if !p.transfer("3", n1, n2_kind, n2).await {
             // An idle UE learns it by the status of its sessions when it comes back.
-            break;
+            return;
         }
         (n2_kind, n2) = (N2Sm::None, Container::NONE);
         // T3592
         if p.is_released("10").await {
-            break;
+            return;
         }
     }
+    p.failed(SILENT);
 }
 
 /// The AMF wants it, since the UE is gone: nobody is told.
@@ -106,6 +113,9 @@ pub(crate) async fn delete(p: &Procedure, step: &'static str) {
     if is_there == Some(true) {
         let kind = MessageType::SESSION_DELETION_REQUEST;
         is_answered = p.ask_upf(step, kind, |_| Ok(())).await != Answer::Nothing;
+        if !is_answered {
+            p.failed("the UPF does not answer");
+        }
     }
     let given_up = p.with_session(|session| {
         let is_gone = session.loss == Loss::Gone;

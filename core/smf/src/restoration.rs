@@ -76,6 +76,7 @@ fn restore(p: &Procedure, at: AtUpf) {
 
 /// gNB and UE release the session. What the UPF may have of it is deleted.
 async fn give_up(p: &Procedure, wanted: Option<Wanted>) {
+    p.failed("the UPF refused it, or did not answer");
     p.with(|state| {
         let is_late = state.is_given_up(p.session);
         let upf = wanted.as_ref().filter(|_| is_late).map(|one| one.upf);

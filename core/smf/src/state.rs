@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sluice_ids::{Dnn, Supi};
 use sluice_n4::{AssociationId, Endpoint};
 use sluice_sbi::{
-    CallId, Calls, DeleteSmPolicy, Effect, Instant, Line, Message, Nf, NotifySmContext, Now,
-    Problem, Slab,
+    CallId, Calls, DeleteSmPolicy, Effect, Followed, Instant, Line, Message, Nf, NotifySmContext,
+    Now, Problem, Slab,
 };
 
 use crate::config::Config;
@@ -133,10 +133,8 @@ pub(crate) struct State {
     pub guaranteed: BTreeMap<Budget, (u64, u64)>,
     pub records: VecDeque<ChargingRecord>,
     pub effects: Vec<Effect>,
-    /// Whether somebody follows UEs, and wants messages as octets.
-    pub is_followed: bool,
-    /// The session that was refused last, and the cause.
-    pub refused_for: Option<(SessionId, String)>,
+    /// Whose messages somebody wants as octets.
+    pub followed: Followed,
     pub counters: Counters,
 }
 
@@ -172,8 +170,7 @@ impl State {
             guaranteed: BTreeMap::new(),
             records: VecDeque::new(),
             effects: Vec::new(),
-            is_followed: false,
-            refused_for: None,
+            followed: Followed::Nobody,
             counters: Counters::default(),
         }
     }

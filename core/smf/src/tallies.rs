@@ -24,17 +24,16 @@ impl Smf {
         self.begun.insert(task, begun);
     }
 
-    pub(crate) fn ended(&mut self, task: TaskId, id: SessionId, polled: Poll) {
+    /// Without a failure it did what it was for.
+    pub(crate) fn ended(&mut self, task: TaskId, polled: Poll, failure: Option<String>) {
         let Some(begun) = self.begun.remove(&task) else {
             return;
         };
-        let state = &mut *self.state.borrow_mut();
-        let refused = state.refused_for.take_if(|(refused, _)| *refused == id);
-        let cause = match (polled, refused) {
-            (Poll::Panicked, _) => PANICKED.to_owned(),
-            (_, Some((_, cause))) => cause,
-            _ => SUCCESS.to_owned(),
+        let cause = match polled {
+            Poll::Panicked => PANICKED.to_owned(),
+            _ => failure.unwrap_or_else(|| SUCCESS.to_owned()),
         };
-        self.tally.add(begun, cause, state.now.instant);
+        let now = self.state.borrow().now.instant;
+        self.tally.add(begun, cause, now);
     }
 }

@@ -52,6 +52,7 @@ fn status(p: &Procedure, procedure: u8) {
 
 /// 6.4.2.4: the UE is told why.
 fn reject(p: &Procedure, cause: SessionCause, procedure: u8) {
+    p.failed(cause);
     p.with(|state| state.counters.modifications_refused += 1);
     answer(p, &SessionDownlink::ModificationReject(cause), procedure);
 }

@@ -104,6 +104,7 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
     }
     if !is_up {
         // 18: a session without downlink is none; the UE shall ask again.
+        p.failed("the gNB has no tunnel for the session");
         give_up(p, SessionCause::REACTIVATION_REQUESTED).await;
     }
 }
@@ -112,6 +113,7 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
 async fn setup_failed(p: &Procedure, update: &UpdateSmContext) {
     let why = update.n2.get().map(session::read_setup_failure);
     let what = format!("the gNB has not set the session up: {why:?}");
+    p.failed("the gNB has not set the session up");
     p.with(|state| state.line("gNB", "SMF", "15", what, p.session));
     done(p);
     let is_accepted = p.with_session(|session| session.is_accepted);

@@ -56,6 +56,9 @@ pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink
         })
         .await;
     let is_done = answer == Answer::Done;
+    if !is_done {
+        p.failed("the UPF refused it, or did not answer");
+    }
     p.with_session(|session| {
         if is_done || gnb.is_none() {
             session.flows.is_out_of_reach = false;

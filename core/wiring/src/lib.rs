@@ -26,8 +26,8 @@ use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::{
-    AssociationId, CallId, CommitId, Effect, Input, Instant, Ladder, Message, NetworkFunction, Nf,
-    Now, Problem, Refused, Removal, RequestId, Seen,
+    AssociationId, CallId, CommitId, Effect, Followed, Input, Instant, Ladder, Message,
+    NetworkFunction, Nf, Now, Problem, Refused, Removal, RequestId, Seen,
 };
 use sluice_security::suci::HomeKey;
 use sluice_udm::Udm;
@@ -384,13 +384,13 @@ impl Core {
         &self.ausf
     }
 
-    /// Whether messages of UEs are wanted as octets, NAS without its protection.
-    pub fn follow_ues(&mut self, is_followed: bool) {
-        self.amf.follow(is_followed);
+    /// Whose messages are wanted as octets, NAS without its protection.
+    pub fn follow_ues(&mut self, followed: Followed) {
+        self.amf.follow(followed);
         if let Some(smf) = &mut self.smf {
-            smf.follow(is_followed);
+            smf.follow(followed);
         }
-        if !is_followed {
+        if followed == Followed::Nobody {
             self.seen.clear();
         }
     }

@@ -3,6 +3,7 @@
 //! They are closed: an answer has no field that does not stand here.
 
 use super::problem::REASONS;
+use crate::counters;
 use serde_json::{Map, Value, json};
 
 /// All forms by their names.
@@ -402,72 +403,23 @@ fn session() -> Value {
     object(fields, &of_smf)
 }
 
-fn of_nrf() -> Value {
-    let profiles = ["registrations", "deregistrations", "forgotten", "no_room"];
-    let beats = ["heart_beats", "missed", "suspended", "unknown"];
-    numbers(&[&profiles[..], &beats, &["found", "not_found"]].concat())
+/// Numbers by the names that others have.
+fn numbers_like(others: &Value) -> Value {
+    let names = others.as_object().into_iter().flat_map(Map::keys);
+    numbers(&names.map(String::as_str).collect::<Vec<_>>())
 }
 
 fn of_counters() -> Value {
-    let n2 = numbers(&["received", "sent", "other_protocol", "stuck"]);
-    let sctp = numbers(&[
-        "taken",
-        "not_allowed",
-        "other_port",
-        "malformed",
-        "no_room",
-        "too_many",
-        "too_long",
-        "received",
-        "sent",
-    ]);
-    let n4 = numbers(&["received", "sent", "too_long", "not_sent"]);
-    let amf = numbers(&[
-        "faulty_ngap",
-        "not_served_ngap",
-        "unreadable_nas",
-        "wrong_macs",
-        "unprotected",
-        "unexpected",
-        "registrations",
-        "refusals",
-        "aborts",
-        "panics",
-        "no_room",
-        "refused_updates",
-        "pagings",
-        "unanswered_pagings",
-        "shed_of_gnb",
-        "shed_in_all",
-        "unanswered",
-        "smfs_by_nrf",
-        "smfs_by_cache",
-        "smfs_by_old_answer",
-        "smfs_by_default",
-        "no_smf",
-    ]);
-    let smf = numbers(&[
-        "established",
-        "refused",
-        "released",
-        "restored",
-        "unreachable",
-        "usage_reports",
-        "downlink_data_reports",
-        "error_indications",
-        "unexpected",
-        "records_lost",
-        "panics",
-        "no_room",
-    ]);
+    let n4 = numbers_like(&counters::of_n4(Default::default()));
+    let smf = numbers_like(&counters::of_smf(Default::default()));
     json!({ "Counters": object(json!({
-        "n2": n2,
-        "sctp": sctp,
+        "n2": numbers_like(&counters::of_n2(Default::default())),
+        "sctp": numbers_like(&counters::of_sctp(Default::default())),
         "n4": or_none(n4),
-        "amf": amf,
+        "amf": numbers_like(&counters::of_amf(Default::default())),
         "smf": or_none(smf),
-        "nssf": numbers(&["selected", "none", "rejected"]),
-        "nrf": of_nrf(),
+        "nssf": numbers_like(&counters::of_nssf(Default::default())),
+        "nrf": numbers_like(&counters::of_nrf(&Default::default())),
     }), &[]) })
 }
 

@@ -10,7 +10,7 @@ use crate::place::{KEY, Place, ue};
 use crate::upf::Upf;
 use serde_json::Value;
 
-fn file(path: &str) -> String {
+pub fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::read_to_string(root.join(path)).expect(path)
 }

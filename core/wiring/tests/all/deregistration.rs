@@ -127,6 +127,11 @@ fn a_deregistration_that_is_not_answered_is_sent_five_times() {
     assert_eq!(sent, 5);
     assert_eq!(world.now.instant.ms_since(begin), 5 * 6_000);
     assert_gone(&world);
+    let ends = world.core.amf().tally().ends();
+    let mut its = ends.filter(|(end, _)| end.procedure == "deregistration");
+    let (end, times) = its.next().expect("it has ended");
+    assert_eq!(end.cause, "the UE does not answer");
+    assert_eq!((times.count, its.next().is_none()), (1, true));
 }
 
 /// TS 24.501, 5.5.2.3.5 b: a UE whose connection is lost is deregistered all the same.

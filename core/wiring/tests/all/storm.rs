@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use sluice_amf::{Bounds, Config};
 use sluice_n1::RegistrationKind;
 use sluice_n2::{Cause as N2Cause, FromAmf, Overload, OverloadAction, RanUeId};
+use sluice_sbi::Followed;
 use sluice_ue::FromGnb;
 
 use crate::world::{GNB, Phone, World, config, core, subscriber, supi, ue};
@@ -116,7 +117,14 @@ fn all_gnbs_have_a_bound_together() {
 
 #[test]
 fn under_overload_who_is_beyond_the_bound_is_left_unanswered() {
+    for followed in [Followed::Nobody, Followed::One(supi(1))] {
+        who_is_beyond_the_bound_is_left_unanswered(followed);
+    }
+}
+
+fn who_is_beyond_the_bound_is_left_unanswered(followed: Followed) {
     let mut world = world(1, 1);
+    world.core.follow_ues(followed);
     world.core.feel_load(world.now, kept_away(50));
     world.run();
     assert_eq!(world.gnb.overload, kept_away(50));
