@@ -31,6 +31,9 @@ pub mod exit {
         Usage,
         /// The environment lacks something; the message says what and how to get it.
         Lacking,
+        /// Something is not there now that may be in a while, such as a port that another program has still, or a server
+        /// that does not answer: to start again may mend it, and the message says what it waits for.
+        Later,
     }
 
     impl From<Exit> for ExitCode {
@@ -40,6 +43,7 @@ pub mod exit {
                 Exit::Failed => 1,
                 Exit::Usage => 2,
                 Exit::Lacking => 3,
+                Exit::Later => 4,
             })
         }
     }

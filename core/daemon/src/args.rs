@@ -43,6 +43,7 @@ Examples:
   sluice ctl ues                             who is registered, once it runs
   sluice ctl --core refusals                 who was refused, why, and what to do about it
 
-The UPF is a program of its own, `sluice upf` or any other. What this machine lacks ends with exit code 3,
-a file that cannot be used with 2; both with one line for each problem:
+The UPF is a program of its own, `sluice upf` or any other. A file that cannot be used ends with exit code 2,
+what this machine lacks with 3, and with 4 what may be there in a while: a port that another program has still,
+a server of contexts or subscribers that is away. All with one line for each problem:
   core.yaml:12: n2.listen: got 'amf'; expected an IP address";

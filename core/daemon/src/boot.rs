@@ -2,7 +2,7 @@
 
 use crate::config::{Charging, CoreConfig};
 use crate::daemon::{Daemon, OfDatabase};
-use crate::needs::{self, problem};
+use crate::needs::{self, Lack, problem};
 use crate::reload::Reload;
 use crate::store::{self, Opened};
 use crate::{api, contexts, control, convert};
@@ -28,8 +28,9 @@ pub(crate) fn boot(
     config: &CoreConfig,
     shutdown: &Shutdown,
     rings: Vec<RingEnd>,
-) -> Result<Daemon, Vec<Problem>> {
-    let one = |problem| vec![problem];
+) -> Result<Daemon, Vec<Lack>> {
+    let one = |lack| vec![lack];
+    let step = |doing: &str, why: &dyn std::fmt::Display| vec![Lack::from(step(doing, why))];
     let opened = config.database.as_ref().map(store::open).transpose();
     let opened = opened.map_err(one)?;
     let is_given = || shutdown.is_requested();
@@ -43,18 +44,18 @@ pub(crate) fn boot(
     if let Some(contexts) = contexts {
         contexts.resume(&mut core);
     }
-    let ns = Ns::current().map_err(|e| one(step("network namespace", &e)))?;
+    let ns = Ns::current().map_err(|e| step("network namespace", &e))?;
     let n2 = n2(config, &ns).map_err(one)?;
     let n4 = n4(config, &ns).map_err(one)?;
     let n4 = n4.map(|n4| n4.with_rings(rings));
-    let records = records(config).map_err(one)?;
-    let mut runtime = Runtime::new(core, n2, n4).map_err(|e| one(step("event loop", &e)))?;
+    let records = records(config).map_err(|problem| one(problem.into()))?;
+    let mut runtime = Runtime::new(core, n2, n4).map_err(|e| step("event loop", &e))?;
     runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
     let subscribers = opened
         .map(|opened| opened.serve(move || waker.wake()))
         .transpose();
-    let subscribers = subscribers.map_err(|e| one(step("a thread", &e)))?;
+    let subscribers = subscribers.map_err(|e| step("a thread", &e))?;
     if let Some(subscribers) = &subscribers {
         runtime.core_mut().keep_with(subscribers.keeper());
     }
@@ -64,7 +65,7 @@ pub(crate) fn boot(
     let ctl = control::Ctl::listen(&config.control_socket, move || waker.wake()).map_err(|e| {
         let what = format!("{} cannot be used: {e}", config.control_socket.display());
         let expected = "a path of its own for each core, in a folder that it may write to";
-        one(problem(0, "control_socket", what, expected))
+        one(Lack::of(problem(0, "control_socket", what, expected), &e))
     })?;
     needs::api(config, |listener, access| {
         api::Server::start(listener, access, ctl.questions())
@@ -75,9 +76,7 @@ pub(crate) fn boot(
         running: config.clone(),
     };
     let daemon = Daemon::new(runtime, ctl, records, subscribers, reload, of_database);
-    daemon
-        .watch(shutdown)
-        .map_err(|e| one(step("signals", &e)))?;
+    daemon.watch(shutdown).map_err(|e| step("signals", &e))?;
     Ok(daemon)
 }
 
@@ -96,8 +95,10 @@ fn functions(
     config: &CoreConfig,
     database: Option<&Opened>,
     begun_unix_s: Option<u64>,
-) -> Result<(Core, OfDatabase), Vec<Problem>> {
-    let mut home_keys = needs::home_keys(&config.home_keys)?;
+) -> Result<(Core, OfDatabase), Vec<Lack>> {
+    let home_keys = needs::home_keys(&config.home_keys);
+    let mut home_keys =
+        home_keys.map_err(|all| all.into_iter().map(Lack::from).collect::<Vec<_>>())?;
     let line = config
         .database
         .as_ref()
@@ -108,12 +109,11 @@ fn functions(
         .map_or("file", |one| one.place_key());
     let stored = database.map(Opened::all).transpose().map_err(|e| {
         let expected = "a database that is whole, or a backup of it";
-        vec![problem(
-            line,
-            format!("subscriber_database.{key}"),
-            e.to_string(),
-            expected,
-        )]
+        let key = format!("subscriber_database.{key}");
+        vec![Lack {
+            problem: problem(line, key, e.to_string(), expected),
+            may_come: store::may_come(&e),
+        }]
     })?;
     let stored = stored.unwrap_or_default();
     let of_database = OfDatabase {
@@ -123,7 +123,7 @@ fn functions(
     let stored_keys = of_database.home_keys.iter();
     home_keys.extend(stored_keys.map(|(id, key)| (*id, key.clone())));
     // Files are checked key by key; what is left is a limit that no key stands for.
-    let unfit = |why| vec![problem(0, "", why, "see docs/core.yaml")];
+    let unfit = |why| vec![Lack::from(problem(0, "", why, "see docs/core.yaml"))];
     let amf = convert::amf(config).ok_or_else(|| unfit("the AMF has no identity"))?;
     let amf = Amf::new(amf, Box::new(system::random)).map_err(unfit)?;
     let udm = Udm::new(convert::udm(config, home_keys), Box::new(system::random));
@@ -158,29 +158,33 @@ fn functions(
     }
 }
 
-fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, Problem> {
+fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, Lack> {
     let n2 = &config.n2;
     let no_address = || problem(0, "n2.listen", "missing", "an IP address");
     let listen = n2.listen.ok_or_else(no_address)?;
     let node = n2.opening(listen.value).open(ns);
-    let node = node.map_err(|error| match &error {
-        OpeningError::Carrier(e) => {
-            let expected = "an address of this machine whose port no other program has, and for SCTP \
-                            over IP CAP_NET_RAW (root)";
-            problem(listen.line, "n2.listen", e.to_string(), expected)
-        }
-        other => needs::no_sctp(listen.line, other),
+    let node = node.map_err(|error| {
+        let problem = match &error {
+            OpeningError::Carrier(e) => {
+                let expected = "an address of this machine whose port no other program has, and for SCTP \
+                                over IP CAP_NET_RAW (root)";
+                problem(listen.line, "n2.listen", e.to_string(), expected)
+            }
+            other => needs::no_sctp(listen.line, other),
+        };
+        Lack::of(problem, &error)
     })?;
     Ok(N2::new(node))
 }
 
-fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, Problem> {
+fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, Lack> {
     let Some(listen) = config.sessions.as_ref().and_then(|sessions| sessions.n4) else {
         return Ok(None);
     };
     let opened = N4::open(ns, listen.value).map_err(|e| {
         let expected = "an address of this machine whose port no other program has";
-        problem(listen.line, "n4.listen", e.to_string(), expected)
+        let problem = problem(listen.line, "n4.listen", e.to_string(), expected);
+        Lack::of(problem, &e)
     })?;
     Ok(Some(opened))
 }

@@ -1,11 +1,10 @@
 //! Contexts that outlive the core: opened before it, taken up by it, and watched while it runs.
 
 use crate::config::{ContextsFolder, ContextsRedis, ContextsSection};
-use crate::needs::problem;
+use crate::needs::{Lack, problem};
 use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core::system;
-use sluice_program::config::problem::Problem;
 use sluice_program::lines::{self, Kind, Peer};
 use sluice_sbi::kept::{Contexts, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
@@ -22,10 +21,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens the store; no other core may have it. `is_given` says whether this one is not to start any more.
-pub(crate) fn open(
-    section: &ContextsSection,
-    is_given: &dyn Fn() -> bool,
-) -> Result<Opened, Problem> {
+pub(crate) fn open(section: &ContextsSection, is_given: &dyn Fn() -> bool) -> Result<Opened, Lack> {
     let (store, stored): (Box<dyn Contexts>, Stored) = match section {
         ContextsSection::Folder(section) => {
             let (store, stored) = open_folder(section).map_err(|e| no_folder(section, &e))?;
@@ -100,7 +96,7 @@ fn key_of(section: &ContextsRedis) -> Result<StoreKey, KeyError> {
 }
 
 /// Whether it could be opened; one that a core has now is none to complain about.
-pub(crate) fn check(section: &ContextsSection) -> Option<Problem> {
+pub(crate) fn check(section: &ContextsSection) -> Option<Lack> {
     match section {
         ContextsSection::Folder(section) => check_folder(section),
         ContextsSection::Redis(section) => {
@@ -113,7 +109,7 @@ pub(crate) fn check(section: &ContextsSection) -> Option<Problem> {
     }
 }
 
-fn check_folder(section: &ContextsFolder) -> Option<Problem> {
+fn check_folder(section: &ContextsFolder) -> Option<Lack> {
     let folder = &section.folder.value;
     // Folders that are missing are made.
     let there = folder.ancestors().find(|folder| folder.exists());
@@ -126,7 +122,7 @@ fn check_folder(section: &ContextsFolder) -> Option<Problem> {
     Some(no_folder(section, &error))
 }
 
-fn no_folder(section: &ContextsFolder, error: &ContextError) -> Problem {
+fn no_folder(section: &ContextsFolder, error: &ContextError) -> Lack {
     let expected = match error {
         ContextError::OnDisk(_) => {
             "a folder on tmpfs or ramfs, such as one in /run, or on_disk: true"
@@ -137,16 +133,20 @@ fn no_folder(section: &ContextsFolder, error: &ContextError) -> Problem {
         _ => "a folder that it may write to, with room for it",
     };
     let line = section.folder.line;
-    problem(line, "contexts.folder", error.to_string(), expected)
+    Lack {
+        problem: problem(line, "contexts.folder", error.to_string(), expected),
+        may_come: matches!(error, ContextError::Busy(_)),
+    }
 }
 
-fn no_key(section: &ContextsRedis, error: &KeyError) -> Problem {
+fn no_key(section: &ContextsRedis, error: &KeyError) -> Lack {
     let expected = "a file of mode 0600 with 64 hexadecimal digits, as of `openssl rand -hex 32`";
     let line = section.key_file.line;
-    problem(line, "contexts.redis.key_file", error.to_string(), expected)
+    problem(line, "contexts.redis.key_file", error.to_string(), expected).into()
 }
 
-fn no_redis(section: &ContextsRedis, error: &OpenError) -> Problem {
+/// A server that is away comes back, a replica may become the primary, and another core's lease ends with that core.
+fn no_redis(section: &ContextsRedis, error: &OpenError) -> Lack {
     let (at, key, expected) = match error {
         OpenError::Busy { .. } => (
             section.instance.line,
@@ -160,12 +160,11 @@ fn no_redis(section: &ContextsRedis, error: &OpenError) -> Problem {
             "a Redis server that answers, with room and rights for EVAL, HSCAN and WAIT",
         ),
     };
-    problem(
-        at,
-        format!("contexts.redis.{key}"),
-        error.to_string(),
-        expected,
-    )
+    let key = format!("contexts.redis.{key}");
+    Lack {
+        problem: problem(at, key, error.to_string(), expected),
+        may_come: !matches!(error, OpenError::Random(_) | OpenError::Given),
+    }
 }
 
 impl Opened {

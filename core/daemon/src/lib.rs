@@ -39,6 +39,7 @@ mod view;
 
 use args::{CheckScope, CoreArgs};
 use config::{CoreConfig, Loaded};
+use needs::Lack;
 use serde_json::json;
 use sluice_host::datagram_ring::RingEnd;
 use sluice_host::signal::Shutdown;
@@ -74,9 +75,9 @@ pub fn run(args: &CoreArgs, verbosity: Verbosity) -> Exit {
     match (args.check, exposed) {
         (Some(CheckScope::File), _) => look(args, &loaded, &[]),
         (Some(CheckScope::Machine), exposed) => {
-            let mut problems = Vec::from_iter(exposed);
-            problems.extend(needs::of_machine(&loaded.config));
-            look(args, &loaded, &problems)
+            let exposed = exposed.into_iter().map(Lack::from);
+            let lacks = exposed.chain(needs::of_machine(&loaded.config));
+            look(args, &loaded, &lacks.collect::<Vec<_>>())
         }
         (None, Some(exposed)) => {
             tell(file, &[exposed]);
@@ -86,15 +87,16 @@ pub fn run(args: &CoreArgs, verbosity: Verbosity) -> Exit {
     }
 }
 
-/// `--check`: whether it would start, for all that `problems` tell.
-fn look(args: &CoreArgs, loaded: &Loaded, problems: &[Problem]) -> Exit {
+/// `--check`: whether it would start, for all that is lacking.
+fn look(args: &CoreArgs, loaded: &Loaded, lacks: &[Lack]) -> Exit {
     let file = &args.config;
-    tell(file, problems);
+    let problems: Vec<Problem> = lacks.iter().map(|lack| lack.problem.clone()).collect();
+    tell(file, &problems);
     if args.json {
         let object = json!({
             "file": file.display().to_string(),
             "ok": problems.is_empty(),
-            "problems": problems_json(problems),
+            "problems": problems_json(&problems),
             "warnings": problems_json(&loaded.warnings),
             "summary": loaded.config.summary_json(),
         });
@@ -106,8 +108,16 @@ fn look(args: &CoreArgs, loaded: &Loaded, problems: &[Problem]) -> Exit {
             loaded.config.summary()
         ));
     }
-    match problems.is_empty() {
-        true => Exit::Done,
+    match lacks {
+        [] => Exit::Done,
+        lacks => exit_of(lacks),
+    }
+}
+
+/// Whether to start again may help is told by the exit code.
+fn exit_of(lacks: &[Lack]) -> Exit {
+    match lacks.iter().all(|lack| lack.may_come) {
+        true => Exit::Later,
         false => Exit::Lacking,
     }
 }
@@ -153,9 +163,11 @@ pub fn serve_until(
                 }
             }
         }
-        Err(problems) => {
-            tell(file, &problems);
-            Exit::Lacking
+        Err(lacks) => {
+            for lack in &lacks {
+                tell(file, std::slice::from_ref(&lack.problem));
+            }
+            exit_of(&lacks)
         }
     }
 }

@@ -12,6 +12,7 @@ use sluice_program::config::problem::Problem;
 use sluice_sctp::{Carrier, OpeningError};
 use sluice_security::suci::HomeKey;
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -38,6 +39,33 @@ pub(crate) fn problem(
     }
 }
 
+/// What is lacking, and whether it may be there in a while, without anybody's doing here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Lack {
+    pub problem: Problem,
+    pub may_come: bool,
+}
+
+impl From<Problem> for Lack {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            may_come: false,
+        }
+    }
+}
+
+impl Lack {
+    /// Of an address or a path that another program has, if that is why: one that ends, or a kernel that keeps a port
+    /// for a while after a crash, gives it back.
+    pub fn of(problem: Problem, why: &(dyn Error + 'static)) -> Self {
+        let causes = std::iter::successors(Some(why), |error: &&(dyn Error + 'static)| (*error).source());
+        let mut causes = causes.filter_map(|error| error.downcast_ref::<io::Error>());
+        let may_come = causes.any(|error| error.kind() == ErrorKind::AddrInUse);
+        Self { problem, may_come }
+    }
+}
+
 /// Keys in a file that others can read are no secrets.
 pub(crate) fn of_file(file: &Path, config: &CoreConfig) -> Option<Problem> {
     let mode = std::fs::metadata(file).ok()?.mode();
@@ -58,19 +86,20 @@ pub(crate) fn of_file(file: &Path, config: &CoreConfig) -> Option<Problem> {
 }
 
 /// All that is lacking.
-pub(crate) fn of_machine(config: &CoreConfig) -> Vec<Problem> {
+pub(crate) fn of_machine(config: &CoreConfig) -> Vec<Lack> {
     let mut problems = home_keys(&config.home_keys).err().unwrap_or_default();
     problems.extend(records(config).err());
     problems.extend(control_socket(config).err());
-    problems.extend(config.database.as_ref().and_then(store::check));
-    problems.extend(config.contexts.as_ref().and_then(contexts::check));
-    problems.extend(api(config, |_, _| Ok(())).err());
     problems.extend(n2(config).err());
     if let Some(n4) = config.sessions.as_ref().and_then(|sessions| sessions.n4) {
         let address = SocketAddr::V4(n4.value);
         problems.extend(bind(address.ip(), n4.line, "n4.listen").err());
     }
-    problems
+    let mut lacks: Vec<Lack> = problems.into_iter().map(Lack::from).collect();
+    lacks.extend(config.database.as_ref().and_then(store::check));
+    lacks.extend(config.contexts.as_ref().and_then(contexts::check));
+    lacks.extend(api(config, |_, _| Ok(())).err());
+    lacks
 }
 
 /// Whether charging records can be added to their file.
@@ -134,7 +163,7 @@ pub(crate) fn other_core(config: &CoreConfig) -> Option<Problem> {
 pub(crate) fn api(
     config: &CoreConfig,
     with: impl FnOnce(TcpListener, Access) -> io::Result<()>,
-) -> Result<(), Problem> {
+) -> Result<(), Lack> {
     let Some(listen) = config.api.listen.value else {
         return Ok(());
     };
@@ -144,7 +173,10 @@ pub(crate) fn api(
     opened.map_err(|e| {
         let what = format!("{listen} cannot be used: {e}");
         let expected = "an address of this machine whose port no other program has, or none";
-        problem(config.api.listen.line, "api.listen", what, expected)
+        Lack::of(
+            problem(config.api.listen.line, "api.listen", what, expected),
+            &e,
+        )
     })
 }
 

@@ -3,11 +3,10 @@
 
 use crate::config::Database;
 use crate::control::{Ask, Request};
-use crate::needs::problem;
+use crate::needs::{Lack, problem};
 use serde_json::{Value, json};
 use sluice_core::system;
 use sluice_ids::Supi;
-use sluice_program::config::problem::Problem;
 use sluice_program::control::Asked;
 use sluice_security::Sqn;
 use sluice_security::suci::HomeKey;
@@ -85,7 +84,7 @@ pub(crate) struct Subscribers {
 }
 
 /// Opens the database of a configuration; nobody else may change that of a file from now on.
-pub(crate) fn open(database: &Database) -> Result<Opened, Problem> {
+pub(crate) fn open(database: &Database) -> Result<Opened, Lack> {
     let key = key_of(database)?;
     let store = Store::open_at(&database.location.value, &key, Access::Serve);
     let store = store.map_err(|e| lacking(database, database.place_key(), &e))?;
@@ -99,10 +98,10 @@ pub(crate) fn open(database: &Database) -> Result<Opened, Problem> {
 
 /// Whether it could be opened; one that a core serves now, or that this release would bring up to date,
 /// is none to complain about.
-pub(crate) fn check(database: &Database) -> Option<Problem> {
+pub(crate) fn check(database: &Database) -> Option<Lack> {
     let key = match key_of(database) {
         Ok(key) => key,
-        Err(problem) => return Some(problem),
+        Err(lack) => return Some(lack),
     };
     match Store::open_at(&database.location.value, &key, Access::Read) {
         Ok(_) | Err(Error::Busy(_) | Error::Older(..)) => None,
@@ -110,19 +109,26 @@ pub(crate) fn check(database: &Database) -> Option<Problem> {
     }
 }
 
-fn key_of(database: &Database) -> Result<StoreKey, Problem> {
+fn key_of(database: &Database) -> Result<StoreKey, Lack> {
     let key = StoreKey::read(&database.key_file);
     key.map_err(|error| lacking(database, "key_file", &error.into()))
 }
 
-fn lacking(database: &Database, key: &str, error: &Error) -> Problem {
+fn lacking(database: &Database, key: &str, error: &Error) -> Lack {
     let option = match database.location.value.is_shared() {
         true => "--database URL",
         false => "--file FILE",
     };
     let expected = format!("a database made by `sluice ctl subscribers {option} init`");
     let key = format!("subscriber_database.{key}");
-    problem(database.location.line, key, error.to_string(), expected)
+    let problem = problem(database.location.line, key, error.to_string(), expected);
+    let may_come = may_come(error);
+    Lack { problem, may_come }
+}
+
+/// A server that is away comes back, and whoever has a file locked ends.
+pub(crate) fn may_come(error: &Error) -> bool {
+    matches!(error, Error::Lost(..) | Error::Busy(_) | Error::Waited(_))
 }
 
 impl Opened {

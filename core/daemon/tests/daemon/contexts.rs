@@ -109,7 +109,7 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
     std::fs::copy(place.folder.path().join("core.yaml"), &other).unwrap();
     let refused = run(&other, &[]);
     let told = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!(refused.status.code(), Some(3), "{told}");
+    assert_eq!(refused.status.code(), Some(4), "{told}");
     assert!(refusal.iter().all(|word| told.contains(word)), "{told}");
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
@@ -227,7 +227,7 @@ fn while_redis_is_away_ues_are_served_and_stored_afterwards() {
     for arguments in [&["--check"][..], &[]] {
         let refused = run(&file, arguments);
         let told = String::from_utf8(refused.stderr).unwrap();
-        assert_eq!(refused.status.code(), Some(3), "{told}");
+        assert_eq!(refused.status.code(), Some(4), "{told}");
         assert!(told.contains("core.yaml:1: contexts.redis.url"), "{told}");
     }
     std::fs::remove_file(place.folder.path().join("contexts.key")).unwrap();

@@ -281,6 +281,50 @@ fn exit_codes_tell_files_from_machines() {
 }
 
 #[test]
+fn what_may_be_there_in_a_while_has_an_exit_code_of_its_own() {
+    let place = Place::new(26);
+    // A port that another program has still, as the kernel may after a crash.
+    let other = Core::start(&place);
+    let own = place.socket().display().to_string();
+    let beside = place.config().replace(&own, &format!("{own}.beside"));
+    let taken = run(&place.file(&beside), &[]);
+    let error = String::from_utf8_lossy(&taken.stderr).into_owned();
+    assert_eq!(taken.status.code(), Some(4), "{error}");
+    assert!(error.contains("n2.listen"), "{error}");
+    assert_eq!(other.stop().0, Some(0));
+    // Another daemon that is about to end.
+    let socket = std::os::unix::net::UnixListener::bind(place.socket()).unwrap();
+    let taken = run(&place.file(&place.config()), &[]);
+    let error = String::from_utf8_lossy(&taken.stderr).into_owned();
+    assert_eq!(taken.status.code(), Some(4), "{error}");
+    drop(socket);
+    fs::remove_file(place.socket()).unwrap();
+    // What does not come by itself, beside.
+    let text = format!("charging_records: /nowhere/records\n{}", place.config());
+    assert_eq!(run(&place.file(&text), &[]).status.code(), Some(3));
+}
+
+#[test]
+fn systemd_starts_a_core_again_for_what_may_come() {
+    let unit = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../packaging/sluice-core.service"
+    ));
+    let unit = unit.unwrap();
+    let line = |wanted: &str| unit.lines().any(|line| line == wanted);
+    for wanted in [
+        "Restart=on-failure",
+        "RestartPreventExitStatus=2 3",
+        "StartLimitIntervalSec=0",
+    ] {
+        assert!(line(wanted), "{wanted}");
+    }
+    // systemd asks for the exit code of the main process alone: a check before it would be tried again for ever.
+    let check = unit.lines().find(|line| line.starts_with("ExecStartPre="));
+    assert!(check.is_none_or(|check| check.starts_with("ExecStartPre=-")));
+}
+
+#[test]
 fn a_check_looks_at_files_and_the_control_socket() {
     let place = Place::new(5);
     // A charging file without a folder, and keys that others may read.

@@ -167,7 +167,7 @@ fn while_the_server_is_lost_ues_are_refused_by_congestion_and_then_registered() 
     // A core that cannot reach it does not start.
     database.server.stop().unwrap();
     let refused = run(&place.file(&config), &[]);
-    assert_eq!(refused.status.code(), Some(3));
+    assert_eq!(refused.status.code(), Some(4));
     let told = String::from_utf8(refused.stderr).unwrap();
     assert!(told.contains("subscriber_database.postgresql"), "{told}");
 }
