@@ -70,6 +70,9 @@ pub enum Request {
         ue: Option<IpAddr>,
         /// Or of this peer.
         peer: Option<IpAddr>,
+        /// Or of these sessions, and of nobody else who has their addresses afterwards: UP SEID, and the CP function's
+        /// SEID, by which a session of another UPF with the same number is none of them.
+        sessions: Option<Vec<(u64, u64)>>,
         /// Or of this address, whatever it is; with a TEID those of that tunnel.
         address: Option<IpAddr>,
         /// The tunnel's TEID.

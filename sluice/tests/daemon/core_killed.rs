@@ -25,20 +25,20 @@ use tempfile::TempDir;
 
 use super::kit::*;
 
-const K: &str = "465b5ce8b199b49faa5f0a2ee238a6bc";
-const OPC: &str = "cd63cb71954a9f4e48a5994e37a02baf";
+pub(super) const K: &str = "465b5ce8b199b49faa5f0a2ee238a6bc";
+pub(super) const OPC: &str = "cd63cb71954a9f4e48a5994e37a02baf";
 
 /// A `sluice core` in the laboratory's namespace of N4.
-struct Core {
+pub(super) struct Core {
     process: Process,
-    socket: PathBuf,
+    pub(super) socket: PathBuf,
     log: PathBuf,
 }
 
 impl Core {
     /// Starts it with the contexts in a folder and these subscribers, under a name of this life of it; when
     /// this returns, it serves.
-    fn start(lab: &Lab, contexts: &Path, subscribers: &str, life: &str) -> Self {
+    pub(super) fn start(lab: &Lab, contexts: &Path, subscribers: &str, life: &str) -> Self {
         let (socket, file) = (lab.path("core.ctl"), lab.path("core.yaml"));
         let log = lab.path(&format!("core-{life}.log"));
         std::fs::write(&file, config(&socket, contexts, subscribers)).unwrap();
@@ -64,7 +64,7 @@ impl Core {
         core
     }
 
-    fn log(&self) -> String {
+    pub(super) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
@@ -93,7 +93,7 @@ fn config(socket: &Path, contexts: &Path, subscribers: &str) -> String {
 }
 
 /// Four subscribers in core.yaml itself.
-fn a_few() -> String {
+pub(super) fn a_few() -> String {
     let subscriber = |n: u8| {
         format!("  - {{imsi: '00101{n:010}', k: {K}, opc: {OPC}, networks: {{name: internet}}}}\n")
     };
@@ -173,10 +173,10 @@ fn scenario(lab: &Lab) -> String {
 }
 
 /// `sluice ran` while it plays; a failed test leaves none behind.
-struct Playing(Option<Child>);
+pub(super) struct Playing(Option<Child>);
 
 impl Playing {
-    fn start(lab: &Lab, scenario: &str) -> Self {
+    pub(super) fn start(lab: &Lab, scenario: &str) -> Self {
         let file = lab.path("killed.yaml");
         std::fs::write(&file, scenario).unwrap();
         let mut command = Command::new(SLUICE);
@@ -186,7 +186,7 @@ impl Playing {
     }
 
     /// Waits until the script has made a file.
-    fn comes_to(&mut self, lab: &Lab, name: &str) {
+    pub(super) fn comes_to(&mut self, lab: &Lab, name: &str) {
         for _ in 0..12_000 {
             if lab.path(name).exists() {
                 return;
@@ -198,7 +198,7 @@ impl Playing {
         panic!("the script did not come to {name}");
     }
 
-    fn end(&mut self) -> (Option<i32>, String, String) {
+    pub(super) fn end(&mut self) -> (Option<i32>, String, String) {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
         (

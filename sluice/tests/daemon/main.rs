@@ -6,6 +6,7 @@
 
 mod applications;
 mod core_killed;
+mod core_traced;
 mod ctl;
 mod flows;
 mod framed_routes;

@@ -86,14 +86,15 @@ impl UpFunction {
             TraceTarget::Tunnel(peer, teid) => into(&|t| (t.address, t.teid) == (peer, teid)),
             TraceTarget::Peer(peer) => into(&|t| t.address == peer),
         };
-        is_sought.then(|| TracedSession {
-            seid: name.seid(),
-            keys: rules
-                .entries()
-                .flat_map(|e| keys(e.key, &rules.ue))
-                .collect(),
-            entries: rules.entries().map(|e| e.entry).collect(),
-        })
+        is_sought.then(|| traced(name, rules))
+    }
+
+    /// The session of these SEIDs: ours, and its CP function's. None if there is none any more.
+    pub fn followed_session(&mut self, up: Seid, cp: Seid) -> Option<TracedSession> {
+        let sessions = &mut self.node.sessions;
+        let name = SessionRef::from_seid(up);
+        let session = sessions.store.get(name)?;
+        (session.cp.seid == cp).then(|| traced(name, sessions.rules(name)))
     }
 
     /// The names of a rule of a session: the entry's own, or one in an extension block.
@@ -123,6 +124,17 @@ impl UpFunction {
             qers: pdr.qers.as_slice().to_vec(),
             urrs: pdr.urrs.as_slice().to_vec(),
         })
+    }
+}
+
+fn traced(name: SessionRef, rules: &Rules) -> TracedSession {
+    TracedSession {
+        seid: name.seid(),
+        keys: rules
+            .entries()
+            .flat_map(|e| keys(e.key, &rules.ue))
+            .collect(),
+        entries: rules.entries().map(|e| e.entry).collect(),
     }
 }
 

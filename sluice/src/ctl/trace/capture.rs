@@ -6,7 +6,9 @@ use super::line;
 use serde_json::Value;
 use sluice_host::pcapng::{Frame, FrameDirection, LinkType, Writer};
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,9 +30,9 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// An empty one.
+    /// An empty one, which nobody but its owner may read.
     pub fn create(path: &Path) -> Result<Self, CtlError> {
-        let file = File::create(path).map_err(|e| CtlError::File(path.to_owned(), e))?;
+        let file = create(path).map_err(|e| CtlError::File(path.to_owned(), e))?;
         Ok(Self {
             path: path.to_owned(),
             file: Some(file),
@@ -61,7 +63,7 @@ impl Capture {
         written.map_err(|e| self.failed(e))
     }
 
-    fn failed(&self, e: std::io::Error) -> CtlError {
+    fn failed(&self, e: io::Error) -> CtlError {
         CtlError::File(self.path.clone(), e)
     }
 
@@ -69,6 +71,10 @@ impl Capture {
     pub fn step(&mut self, step: &Value) -> Result<(), CtlError> {
         if let Some(ports) = step["ports"].as_array() {
             let is_known = !self.ports.is_empty();
+            // The UPF has begun anew, and counts packets from the first one.
+            while !self.open.is_empty() {
+                self.give_up_oldest()?;
+            }
             self.ports = ports
                 .iter()
                 .filter_map(|p| p.as_str().map(str::to_owned))
@@ -172,8 +178,21 @@ impl Capture {
             comment: &format!("#{} {story}", step["packet"]),
         };
         let written = writer.frame(&frame);
-        written.map_err(|e| CtlError::File(self.path.clone(), e))
+        written.map_err(|e| self.failed(e))
     }
+}
+
+/// Keys of UEs and what they send are in it: a file that is there is closed to others before anything is written.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600);
+    let file = file.open(path)?;
+    let there = file.metadata()?;
+    // A pipe or a device is as its owner made it.
+    if there.is_file() && there.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
 }
 
 /// Octets of their hexadecimal digits.
@@ -187,4 +206,33 @@ pub fn octets(hex: &str) -> Option<Vec<u8>> {
 fn time(text: &str) -> Duration {
     let (seconds, ns) = text.split_once('.').unwrap_or((text, "0"));
     Duration::new(seconds.parse().unwrap_or(0), ns.parse().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_capture_is_for_its_owner_alone_also_where_a_file_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("new");
+        Capture::create(&new).unwrap();
+        assert_eq!(mode(&new), 0o600);
+        let old = folder.path().join("old");
+        std::fs::write(&old, "what was there before").unwrap();
+        std::fs::set_permissions(&old, Permissions::from_mode(0o644)).unwrap();
+        Capture::create_with_messages(&old).unwrap();
+        assert_eq!(mode(&old), 0o600);
+        let written = std::fs::read(&old).unwrap();
+        assert!(!written.starts_with(b"what"));
+        // One that is closed to others already stays as it is.
+        std::fs::set_permissions(&old, Permissions::from_mode(0o400)).unwrap();
+        if Capture::create(&old).is_ok() {
+            assert_eq!(mode(&old), 0o400);
+        }
+    }
 }

@@ -7,8 +7,8 @@ use super::line;
 use crate::cli::args::TraceArgs;
 use serde_json::{Value, json};
 use sluice_host::signal::Shutdown;
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
-use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -28,9 +28,14 @@ struct Trace<'a> {
     /// Lines of the ladder that were there before, or are told.
     told: usize,
     packets: Option<Packets>,
-    /// Packets that the UPF has told of.
-    seen: u64,
+    /// Sessions whose packets are followed.
+    sessions: BTreeSet<Seids>,
+    /// Packets that the UPF has told of before `packets`, and that it has told of there.
+    seen: (u64, u64),
 }
+
+/// The SEIDs of a session at its UPF and at the core: an address may be another UE's when the session is over.
+type Seids = (u64, u64);
 
 /// Follows until its end is asked for, by a signal or by `args`.
 pub fn run(
@@ -47,7 +52,8 @@ pub fn run(
         as_json,
         told: 0,
         packets: None,
-        seen: 0,
+        sessions: BTreeSet::new(),
+        seen: (0, 0),
     };
     let follower = Follower::new(core, Some(imsi.to_owned()));
     let shutdown = Shutdown::install().ok();
@@ -61,7 +67,7 @@ pub fn run(
     loop {
         let is_last = is_over()
             || end.is_some_and(|end| Instant::now() >= end)
-            || args.count.is_some_and(|count| trace.seen >= count);
+            || args.count.is_some_and(|count| trace.seen() >= count);
         let (messages, lost) = follower.take(is_last)?;
         for message in &messages {
             if let Some(capture) = &mut trace.capture {
@@ -108,10 +114,21 @@ impl Trace<'_> {
         Ok(())
     }
 
+    fn seen(&self) -> u64 {
+        self.seen.0 + self.seen.1
+    }
+
     /// What became of packets of the UE; false where nobody listens any more.
     fn tell_packets(&mut self, upf: &Path) -> Result<bool, CtlError> {
-        if self.packets.is_none() {
-            self.packets = self.address()?.and_then(|ue| Packets::follow(upf, ue));
+        let sessions = self.sessions()?;
+        if sessions != self.sessions {
+            // The UPF ends what it follows when nobody listens, and begins anew with the sessions that there are now.
+            self.packets = None;
+            self.sessions = sessions;
+        }
+        if self.packets.is_none() && !self.sessions.is_empty() {
+            self.seen = (self.seen(), 0);
+            self.packets = Packets::follow(upf, &self.sessions);
         }
         for _ in 0..PACKETS {
             let Some(packets) = &mut self.packets else {
@@ -121,14 +138,14 @@ impl Trace<'_> {
                 return Ok(true);
             };
             if step.get("done").is_some() {
-                // Its session is over; another one is followed when there is one.
+                // Its sessions are over, or the UPF has not ended the trace before yet: it is asked again.
                 self.packets = None;
                 return Ok(true);
             }
             if let Some(capture) = &mut self.capture {
                 capture.step(&step)?;
             }
-            self.seen = self.seen.max(step["packet"].as_u64().unwrap_or(0));
+            self.seen.1 = self.seen.1.max(step["packet"].as_u64().unwrap_or(0));
             if step.get("ports").is_none() && self.print(&step, line::text(&step)).is_err() {
                 return Ok(false);
             }
@@ -136,23 +153,17 @@ impl Trace<'_> {
         Ok(true)
     }
 
-    /// An address of the UE's first session.
-    fn address(&self) -> Result<Option<IpAddr>, CtlError> {
+    /// The UE's sessions that a UPF has.
+    fn sessions(&self) -> Result<BTreeSet<Seids>, CtlError> {
         let ue = match self.ask("ue") {
             Ok(answer) => answer,
             // It is not registered now.
-            Err(CtlError::Refused(_)) => return Ok(None),
+            Err(CtlError::Refused(_)) => return Ok(BTreeSet::new()),
             Err(e) => return Err(e),
         };
         let sessions = ue["ue"]["sessions"].as_array();
-        let addresses = sessions.into_iter().flatten();
-        let addresses = addresses.filter_map(|session| session["addresses"].as_array());
-        // A prefix is an address of it, too.
-        let mut addresses = addresses.flatten().filter_map(|address| {
-            let address = address.as_str()?.split('/').next()?;
-            address.parse().ok()
-        });
-        Ok(addresses.next())
+        let seids = |session: &Value| Some((seid(&session["upf_seid"])?, seid(&session["seid"])?));
+        Ok(sessions.into_iter().flatten().filter_map(seids).collect())
     }
 
     fn print(&self, object: &Value, text: String) -> io::Result<()> {
@@ -163,6 +174,12 @@ impl Trace<'_> {
         }
         out.flush()
     }
+}
+
+/// As the core shows it: `0x1f`.
+fn seid(shown: &Value) -> Option<u64> {
+    let digits = shown.as_str()?.strip_prefix("0x")?;
+    u64::from_str_radix(digits, 16).ok()
 }
 
 fn ladder_line(line: &Value) -> String {
@@ -181,10 +198,14 @@ struct Packets {
 }
 
 impl Packets {
-    /// None if the UPF is not here, or knows no such UE yet.
-    fn follow(socket: &Path, ue: IpAddr) -> Option<Self> {
+    /// None if the UPF is not here.
+    fn follow(socket: &Path, sessions: &BTreeSet<Seids>) -> Option<Self> {
         let mut stream = UnixStream::connect(socket).ok()?;
-        put(&mut stream, &json!({ "cmd": "trace", "ue": ue })).ok()?;
+        put(
+            &mut stream,
+            &json!({ "cmd": "trace", "sessions": sessions }),
+        )
+        .ok()?;
         stream
             .set_read_timeout(Some(Duration::from_millis(10)))
             .ok()?;
@@ -204,7 +225,7 @@ impl Packets {
                 self.line.clear();
                 match step {
                     Ok(step) => Ok(Some(step)),
-                    // The UPF does not know the UE, or is traced by others.
+                    // The UPF is traced by others.
                     Err(CtlError::Refused(_)) => Ok(Some(json!({ "done": {} }))),
                     Err(e) => Err(e),
                 }
@@ -213,5 +234,17 @@ impl Packets {
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(None),
             Err(e) => Err(not_running(&self.socket, e)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seids_are_read_as_the_core_shows_them() {
+        assert_eq!(seid(&json!("0x80000000001f")), Some(0x8000_0000_001f));
+        assert_eq!(seid(&json!(null)), None);
+        assert_eq!(seid(&json!("31")), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Trace records in 3GPP terms.
 
+use super::Sought;
 use serde_json::{Map, Value, json};
 use sluice_control::directory::Directory;
 use sluice_datapath::drop::DropReason;
@@ -29,7 +30,14 @@ pub struct Scene<'a> {
 }
 
 /// Who is followed.
-pub fn sought(sought: TraceTarget) -> Value {
+pub fn sought(sought: &Sought) -> Value {
+    let sought = match sought {
+        Sought::Any(sought) => *sought,
+        Sought::Sessions(sessions) => {
+            let seids = sessions.iter().map(|(up, _)| format!("{:#x}", up.0));
+            return json!({ "sessions": seids.collect::<Vec<_>>() });
+        }
+    };
     match sought {
         TraceTarget::Ue(ue) => json!({ "ue": ue }),
         TraceTarget::UePrefix(prefix) => json!({ "ue": prefix_text(prefix) }),

@@ -11,7 +11,7 @@ use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::limits::{TRACE_KEYS, TRACE_RECORDS};
 use sluice_datapath::trace::{Came, Fate, Filter, Key, Record, Snap};
 use sluice_port::Packet;
-use sluice_session::{RuleNames, TraceTarget};
+use sluice_session::{RuleNames, TraceTarget, TracedSession};
 use sluice_wire::ids::Seid;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -23,10 +23,21 @@ use std::time::{Duration, Instant};
 const PLACES_PER_TURN: u32 = 256;
 /// Lines whose sessions are known, for the names of the rules; a peer may have more.
 const ENTRIES_MAX: usize = 65_536;
+/// Sessions that a UE may have (TS 24.007, 11.2.3.1b), and that are followed at a time.
+const SESSIONS: usize = 15;
 /// How long the last packet's last steps are waited for.
 const LAST_STEPS: Duration = Duration::from_millis(50);
 /// Packets that are on their way between two workers, or wait for their next hop.
 const OPEN_MAX: usize = 1024;
+
+/// Whose packets are followed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sought {
+    /// Those of whatever session there is that fits.
+    Any(TraceTarget),
+    /// Those of these sessions, by our SEID and their CP function's.
+    Sessions(Vec<(Seid, Seid)>),
+}
 
 /// What is being followed, if anything is.
 #[derive(Default)]
@@ -36,7 +47,7 @@ pub struct Trace {
 
 struct Running {
     client: Asker,
-    sought: TraceTarget,
+    sought: Sought,
     filter: Filter,
     /// Keys that this round over all sessions has found.
     found: Vec<Key>,
@@ -52,6 +63,8 @@ struct Running {
     /// Taken over by a worker, while the record of the worker that handed over is still to come.
     early: Vec<Record>,
     ending: Option<&'static str>,
+    /// All sessions that were to be followed are gone.
+    is_without_sessions: bool,
 }
 
 /// A packet whose way is not over.
@@ -67,7 +80,7 @@ impl Trace {
     pub fn begin<P: Packet>(&mut self, asked: CtlRequest, core: &mut Core<P>, ports: &[String]) {
         let begun = match &self.running {
             Some(_) => Err("another trace is running: one at a time".to_owned()),
-            None => sought(&asked.request, core),
+            None => sought(&asked.request, core).and_then(|sought| there(sought, core)),
         };
         let sought = match begun {
             Ok(sought) => sought,
@@ -79,8 +92,8 @@ impl Trace {
         };
         let mut running = Running {
             client: asked.stay(),
+            filter: filter(&sought),
             sought,
-            filter: filter(sought),
             found: Vec::new(),
             place: 0,
             sessions: HashMap::new(),
@@ -92,10 +105,11 @@ impl Trace {
             open: VecDeque::new(),
             early: Vec::new(),
             ending: None,
+            is_without_sessions: false,
         };
         running.look_for_sessions(core);
         core.end_mut().trace(Some(running.filter.clone()));
-        running.tell(json!({ "following": describe::sought(sought), "ports": ports }));
+        running.tell(json!({ "following": describe::sought(&running.sought), "ports": ports }));
         self.running = Some(running);
     }
 
@@ -136,6 +150,9 @@ impl Running {
         let late = self.until.is_some_and(|until| until <= Instant::now());
         // Of the last packets the end is still to be seen.
         let is_through = late || self.open.iter().all(|open| open.waits);
+        if self.is_without_sessions {
+            return Some("by the sessions");
+        }
         match self.left {
             Some(0) => is_through.then_some("by count"),
             _ => late.then_some("by time"),
@@ -144,24 +161,20 @@ impl Running {
 
     /// Some more places of sessions; a new round begins when all are through.
     fn look_for_sessions<P: Packet>(&mut self, core: &mut Core<P>) {
-        let places = core.up.places();
-        let end = places.min(self.place + PLACES_PER_TURN);
-        for place in self.place..end {
-            let Some(session) = core.up.followed(place, self.sought) else {
-                continue;
-            };
-            if matches!(self.sought, TraceTarget::Ue(_) | TraceTarget::UePrefix(_)) {
-                self.found.extend(session.keys);
+        let is_round = match self.sought.clone() {
+            Sought::Any(sought) => self.look_at_places(core, sought),
+            Sought::Sessions(sessions) => {
+                let there = sessions.iter();
+                let there = there.filter_map(|(up, cp)| core.up.followed_session(*up, *cp));
+                let there: Vec<TracedSession> = there.collect();
+                self.is_without_sessions = there.is_empty();
+                there
+                    .into_iter()
+                    .for_each(|one| self.note_session(one, true));
+                true
             }
-            for entry in session.entries {
-                if self.sessions.len() < ENTRIES_MAX || self.sessions.contains_key(&entry) {
-                    self.sessions.insert(entry, session.seid);
-                }
-            }
-        }
-        self.place = end;
-        let is_round = end == places;
-        let mut keys = filter(self.sought).keys;
+        };
+        let mut keys = filter(&self.sought).keys;
         // In the middle of a round those found before may come still.
         let known = self.filter.keys.iter().filter(|_| !is_round);
         for key in self.found.iter().chain(known) {
@@ -178,6 +191,31 @@ impl Running {
         if is_round {
             self.place = 0;
             self.found.clear();
+        }
+    }
+
+    /// True if all places were looked at since the round began.
+    fn look_at_places<P: Packet>(&mut self, core: &mut Core<P>, sought: TraceTarget) -> bool {
+        let places = core.up.places();
+        let end = places.min(self.place + PLACES_PER_TURN);
+        let by_keys = matches!(sought, TraceTarget::Ue(_) | TraceTarget::UePrefix(_));
+        for place in self.place..end {
+            if let Some(session) = core.up.followed(place, sought) {
+                self.note_session(session, by_keys);
+            }
+        }
+        self.place = end;
+        end == places
+    }
+
+    fn note_session(&mut self, session: TracedSession, by_keys: bool) {
+        if by_keys {
+            self.found.extend(session.keys);
+        }
+        for entry in session.entries {
+            if self.sessions.len() < ENTRIES_MAX || self.sessions.contains_key(&entry) {
+                self.sessions.insert(entry, session.seid);
+            }
         }
     }
 
@@ -286,17 +324,49 @@ impl Running {
 }
 
 /// Who is meant: an address is a peer's if there are tunnels to it, and a UE's otherwise.
-fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<TraceTarget, String> {
+fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<Sought, String> {
     let Request::Trace {
         ue,
         peer,
         address,
         teid,
+        ref sessions,
         ..
     } = *request
     else {
         return Err("not a trace".to_owned());
     };
+    match (sessions, ue, peer, address, teid) {
+        (None, ..) => target(core, ue, peer, address, teid).map(Sought::Any),
+        (Some(sessions), None, None, None, None) if sessions.len() <= SESSIONS => {
+            let seids = sessions.iter().map(|(up, cp)| (Seid(*up), Seid(*cp)));
+            Ok(Sought::Sessions(seids.collect()))
+        }
+        _ => Err("expected some sessions alone".to_owned()),
+    }
+}
+
+/// Sessions of which one is there at least.
+fn there<P: Packet>(sought: Sought, core: &mut Core<P>) -> Result<Sought, String> {
+    let is_there = match &sought {
+        Sought::Any(_) => true,
+        Sought::Sessions(sessions) => sessions
+            .iter()
+            .any(|(up, cp)| core.up.followed_session(*up, *cp).is_some()),
+    };
+    match is_there {
+        true => Ok(sought),
+        false => Err("there is none of these sessions".to_owned()),
+    }
+}
+
+fn target<P: Packet>(
+    core: &Core<P>,
+    ue: Option<IpAddr>,
+    peer: Option<IpAddr>,
+    address: Option<IpAddr>,
+    teid: Option<u32>,
+) -> Result<TraceTarget, String> {
     let directory = &core.control.directory;
     match (ue, peer, address, teid) {
         (Some(ue), None, None, None) => Ok(target_of_ue(ue)),
@@ -331,8 +401,11 @@ fn target_of_ue(address: IpAddr) -> TraceTarget {
     }
 }
 
-fn filter(sought: TraceTarget) -> Filter {
+fn filter(sought: &Sought) -> Filter {
     let mut filter = Filter::default();
+    let Sought::Any(sought) = *sought else {
+        return filter;
+    };
     match sought {
         TraceTarget::Ue(address) => filter.keys.push(Key::Ue(address)),
         TraceTarget::UePrefix(prefix) => filter.keys.push(Key::UePrefix(prefix)),
