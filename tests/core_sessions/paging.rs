@@ -162,7 +162,7 @@ fn a_phone_that_does_not_answer_is_paged_three_times_and_its_packets_are_dropped
         assert!(ladder.contains(line), "{ladder}");
     }
     // Whether UEs answer is told by UEs, not by how often each is called.
-    let counters = *world.core.amf().counters();
+    let counters = world.core.amf().counters();
     assert_eq!((counters.pagings, counters.paged), (3, 1));
     assert_eq!(counters.unanswered_pagings, 1);
     assert_ended(&world, ("AMF", "paging"), "the UE does not answer", 1);
