@@ -59,7 +59,9 @@ impl Lack {
     /// Of an address or a path that another program has, if that is why: one that ends, or a kernel that keeps a port
     /// for a while after a crash, gives it back.
     pub fn of(problem: Problem, why: &(dyn Error + 'static)) -> Self {
-        let causes = std::iter::successors(Some(why), |error: &&(dyn Error + 'static)| (*error).source());
+        let causes = std::iter::successors(Some(why), |error: &&(dyn Error + 'static)| {
+            (*error).source()
+        });
         let mut causes = causes.filter_map(|error| error.downcast_ref::<io::Error>());
         let may_come = causes.any(|error| error.kind() == ErrorKind::AddrInUse);
         Self { problem, may_come }

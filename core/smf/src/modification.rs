@@ -99,22 +99,16 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
     // 3a or 3b, 4 and 5: the gNB and the UE
     let Some(outcome) = tell(p, change, procedure).await else {
         // It is idle by now. It is told when it is back: asked at once it would be asked for ever.
-        p.failed(ABORTED);
         p.with_session(|session| session.flows.is_out_of_reach = true);
-        take_back(p, added).await;
-        return false;
+        return stop(p, added).await;
     };
     if outcome.is_interrupted {
-        p.failed(ABORTED);
-        take_back(p, added).await;
-        return false;
+        return stop(p, added).await;
     }
     if outcome.is_moving {
         // It begins anew when the UE is there.
-        p.failed(ABORTED);
         p.with(|state| state.wait_for_handover(p.session));
-        take_back(p, added).await;
-        return false;
+        return stop(p, added).await;
     }
     // 8a and 8b: the UPF sends packets to the UE, and forgets what is gone
     let mut failed = failed(change, &outcome);
@@ -150,6 +144,13 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
         state.reconcile(p.session, change);
     });
     failed == 0
+}
+
+/// Something else comes first: nothing has become of what is new.
+async fn stop(p: &Procedure, added: &[Bound]) -> bool {
+    p.failed(ABORTED);
+    take_back(p, added).await;
+    false
 }
 
 /// N4 Session Modification of flows; false if it is not done.
