@@ -1,6 +1,6 @@
 //! Messages of N4 as octets, for whoever follows a UE: whose session they are about.
 
-use std::net::SocketAddr;
+use core::net::SocketAddr;
 
 use sluice_ids::Supi;
 use sluice_sbi::{Effect, Followed, ReferencePoint, Seen};
