@@ -156,3 +156,25 @@ fn a_phone_goes_on_only_when_its_packets_have_followed_it() {
     two.ask_n2(true);
     assert_eq!(two.answers, [HandoverAnswer::Commanded]);
 }
+
+#[test]
+fn a_phone_that_moves_while_its_upf_gets_the_session_again_has_its_packets_where_it_is() {
+    let mut two = Two::new(&[5]);
+    upf(&mut two.world).restart();
+    upf(&mut two.world).next = Some((ESTABLISHMENT, 0, Fate::Lost));
+    let is_asked = |two: &Two| {
+        two.world
+            .ladder
+            .to_string()
+            .contains("Establishment Request")
+    };
+    while !is_asked(&two) {
+        assert!(two.world.wait());
+    }
+    two.by_xn();
+    // The UPF is asked once more, as it was before.
+    pass(&mut two.world, 3);
+    two.run();
+    assert_eq!(two.world.core.smf().unwrap().counters().restored, 1);
+    two.assert_flows(5);
+}

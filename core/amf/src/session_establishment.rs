@@ -11,7 +11,6 @@ use crate::limits;
 use crate::procedure::Procedure;
 use crate::sessions::{returned, transport};
 use crate::smf_selection;
-use crate::ue::SmContext;
 
 /// The procedure; the UE's message was verified.
 pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
@@ -61,21 +60,7 @@ async fn establish(
     session: u8,
     payload: &UplinkPayload,
 ) -> Result<Option<Downlink>, NoSession> {
-    // The one that the UE had under this identity is over, whatever becomes of the new one (TS 24.501, 6.4.1.7 c).
-    let old = p.with_ue(|ue| {
-        ue.sessions
-            .get_mut(&session)
-            .and_then(|old| old.context.take())
-    });
-    // A gNB that has it would not set it up a second time (TS 38.413, 8.2.1.4).
-    let was_up = p.with_ue(|ue| ue.sessions.get_mut(&session).is_some_and(SmContext::leave));
-    if was_up {
-        p.with(|state| state.release_at_gnb(p.ue, "3", &[session]));
-    }
-    if let Some(old) = old {
-        let context = old.into();
-        let _ = p.call("3", ReleaseSmContext { context }).await;
-    }
+    replace(p, session).await;
     // 1: PDU Session Establishment Request, of a session that is new
     if payload.request != Some(RequestType::Initial) {
         return Err(Cause::PAYLOAD_NOT_FORWARDED.into());
@@ -136,6 +121,25 @@ async fn establish(
         }
     });
     Ok(None)
+}
+
+/// The session that the UE had under this identity is over, whatever becomes of the new one (TS 24.501, 6.4.1.7 c).
+async fn replace(p: &Procedure, session: u8) {
+    let old = p.with_ue(|ue| {
+        let old = ue.sessions.get_mut(&session)?;
+        Some((old.leave(), old.context.take()))
+    });
+    let Some((was_up, context)) = old else {
+        return;
+    };
+    // A gNB that has it would not set it up a second time (TS 38.413, 8.2.1.4).
+    if was_up {
+        p.with(|state| state.release_at_gnb(p.ue, "3", &[session]));
+    }
+    if let Some(context) = context {
+        let context = context.into();
+        let _ = p.call("3", ReleaseSmContext { context }).await;
+    }
 }
 
 /// The slice that the UE names, or the first that it may use.

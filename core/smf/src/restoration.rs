@@ -56,17 +56,21 @@ pub(crate) async fn run(p: Procedure) {
         _ => None,
     };
     match restored {
-        Some(at) => restore(&p, at),
+        Some(at) => restore(&p, at, wanted.map(|wanted| wanted.downlink)),
         None => give_up(&p, wanted).await,
     }
 }
 
-fn restore(p: &Procedure, at: AtUpf) {
+/// It has the session again, with a downlink as it was when it was asked.
+fn restore(p: &Procedure, at: AtUpf, downlink: Option<Downlink>) {
     p.with(|state| {
         if let Some(session) = state.sessions.get_mut(p.session.0) {
             session.upf = Some(at);
             session.loss = Loss::None;
             session.may_be_at = None;
+            // The UE has gone to another gNB meanwhile, or is idle.
+            let is_to_be = session.downlink.map_or(Downlink::Wait, Downlink::Forward);
+            session.is_unsettled |= downlink != Some(is_to_be);
         }
         state.counters.restored += 1;
         // Whatever was done for its packets is over: the next one is reported anew.

@@ -46,6 +46,7 @@ fn every_uplink_message_is_read_as_it_was_written() {
         session_status: Some(0x0020),
         uplink_data: Some(0x0020),
         drx: Some(2),
+        has_new_radio: true,
         container: Some(vec![1, 2, 3, 4]),
     };
     for message in [
