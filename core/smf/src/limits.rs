@@ -30,6 +30,9 @@ pub const RESTORATIONS: usize = 256;
 /// From a start to the first paging for packets that had come before it: gNBs come back first.
 pub const RESUMED_MS: u64 = 5_000;
 
+/// How often a UPF is told where packets go that does not answer: for longer than it takes to know that it is gone.
+pub const SETTLEMENTS: usize = 5;
+
 /// How often an AMF is asked that says that it cannot now, or whose gNB does not do its part.
 pub const PAGING_ATTEMPTS: u8 = 3;
 

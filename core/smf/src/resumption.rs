@@ -150,9 +150,16 @@ fn session_of(key: &[u8]) -> Option<SessionId> {
 pub(crate) async fn settle(p: Procedure) {
     p.with_session(|session| session.is_unsettled = false);
     let reaching = p.with_session(|session| session.reaching).flatten();
-    let wanted = p.with_session(|session| session.downlink);
-    let wanted = wanted.flatten().map_or(Downlink::Wait, Downlink::Forward);
-    downlink(&p, "", wanted).await;
+    // One that does not answer has heard it or not; one that has gone has its sessions no more.
+    for _ in 0..limits::SETTLEMENTS {
+        let wanted = p.with_session(|session| session.downlink);
+        let wanted = wanted.flatten().map_or(Downlink::Wait, Downlink::Forward);
+        let is_told = downlink(&p, "", wanted).await;
+        let is_lost = p.with_session(|session| session.loss != Loss::None);
+        if is_told || is_lost != Some(false) {
+            break;
+        }
+    }
     // Packets that came before are still to be told of.
     if reaching.is_some() {
         p.with(|state| state.reach(p.session, reaching));
@@ -229,6 +236,8 @@ impl State {
         };
         session.upf = Some(at.within(association));
         session.is_unsettled = kept.is_unsettled;
+        // The UE may have been told of it, and the SMF before may have told its gNB, which nobody hears of any more.
+        session.is_unsettled |= !std::mem::replace(&mut session.is_accepted, true);
         session.may_be_at = Some(kept.upf).filter(|_| session.loss == Loss::Restarted);
         let Some(network) = self.network_of(&session) else {
             self.orphan_of_before(at.within(association));
