@@ -62,6 +62,26 @@ fn packets_go_to_the_gnb_of_which_the_upf_had_not_heard_when_the_core_was_killed
     assert_nobody_noticed(&mut world, 2);
 }
 
+/// The core is killed when the UE has heard of a session, and its gNB's answer is under way.
+#[test]
+fn a_session_whose_gnb_had_not_answered_when_the_core_was_killed_gets_its_packets() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    // PDU Session Resource Setup Response (TS 38.413, 9.4.7)
+    world.lose_n2 = |octets| octets.starts_with(&[0x20, 29]);
+    establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
+    let ue = address(&world, 0, 6);
+    world.lose_n2 = |_| false;
+    // With another session it is stored that its establishment has ended.
+    establish(&mut world, 0, 7, &wanted(SessionType::Ipv4));
+    kill(&mut world, &memory, &[]);
+    gnb_comes_back(&mut world);
+    goes_down(&mut world, ue);
+    settle_upf(&mut world);
+    let tunnel = radio(&world, 0, 6).map(|radio| radio.downlink.teid);
+    assert!(tunnel.is_some(), "{}", world.ladder);
+    assert_eq!(goes_down(&mut world, ue), tunnel);
+}
+
 /// The core is killed after its UPF has established a session, and before it hears that.
 #[test]
 fn a_session_that_was_asked_for_when_the_core_was_killed_is_deleted_at_the_upf() {

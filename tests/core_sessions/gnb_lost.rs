@@ -126,6 +126,23 @@ fn a_switch_of_the_path_that_the_upf_hears_after_the_phone_is_idle_does_not_stay
 }
 
 #[test]
+fn a_upf_that_falls_silent_then_hears_where_packets_go_when_it_answers_again() {
+    let mut two = Two::new(&[]);
+    upf(&mut two.world).next = Some((MODIFICATION, 0, Fate::Lost));
+    establish(&mut two.world, 0, 5, &wanted(SessionType::Ipv4));
+    two.by_xn();
+    two.assert_flows(5);
+    // It hears now where packets went before the switch, and nothing of what comes after that for a while.
+    upf(&mut two.world).next = Some((MODIFICATION, 1, Fate::Lost));
+    pass(&mut two.world, 1);
+    upf(&mut two.world).all = Some((MODIFICATION, Fate::Lost));
+    pass(&mut two.world, 6);
+    upf(&mut two.world).all = None;
+    pass(&mut two.world, 6);
+    two.assert_flows(5);
+}
+
+#[test]
 fn a_session_that_does_not_follow_to_the_target_is_released_there() {
     let mut two = Two::new(&[5]);
     two.goes = false;
