@@ -25,8 +25,9 @@ const PLACES_PER_TURN: u32 = 256;
 const ENTRIES_MAX: usize = 65_536;
 /// Sessions that a UE may have (TS 24.007, 11.2.3.1b), and that are followed at a time.
 const SESSIONS: usize = 15;
-/// How long the last packet's last steps are waited for.
-const LAST_STEPS: Duration = Duration::from_millis(50);
+/// How long the last packet's last steps are waited for, and what a worker made of a packet before another one: that
+/// worker may have lost its CPU to somebody else before it could say so.
+const LAST_STEPS: Duration = Duration::from_secs(1);
 /// Packets that are on their way between two workers, or wait for their next hop.
 const OPEN_MAX: usize = 1024;
 
@@ -60,8 +61,8 @@ struct Running {
     missed: u64,
     lost_before: u64,
     open: VecDeque<Open>,
-    /// Taken over by a worker, while the record of the worker that handed over is still to come.
-    early: Vec<Record>,
+    /// Taken over by a worker, while the record of the worker that handed over is still to come; since when.
+    early: Vec<(Record, Instant)>,
     ending: Option<&'static str>,
     /// All sessions that were to be followed are gone.
     is_without_sessions: bool,
@@ -128,6 +129,7 @@ impl Trace {
         }
         if let Some(why) = running.ending
             && taken == 0
+            && running.early.is_empty()
             && core.end().trace_is_over()
         {
             let done = json!({
@@ -149,7 +151,7 @@ impl Running {
         }
         let late = self.until.is_some_and(|until| until <= Instant::now());
         // Of the last packets the end is still to be seen.
-        let is_through = late || self.open.iter().all(|open| open.waits);
+        let is_through = late || self.early.is_empty() && self.open.iter().all(|open| open.waits);
         if self.is_without_sessions {
             return Some("by the sessions");
         }
@@ -220,23 +222,23 @@ impl Running {
     }
 
     fn take<P: Packet>(&mut self, core: &mut Core<P>, ports: &[String]) -> usize {
-        let early = core::mem::take(&mut self.early);
-        let again = early.len();
-        let mut records = early;
+        let mut records = core::mem::take(&mut self.early);
+        let (again, now) = (records.len(), Instant::now());
         while records.len() < TRACE_RECORDS
             && let Some(record) = core.end_mut().next_record()
         {
-            records.push(record);
+            records.push((record, now));
         }
-        let taken = records.len();
+        let taken = records.len() - again;
         // Workers are asked one after the other: what one handed over comes before what the other
         // made of it, unless it was asked too early.
-        records.sort_by_key(|record| (record.at_ns, record.came == Came::Workers));
-        for (i, record) in records.into_iter().enumerate() {
+        records.sort_by_key(|(record, _)| (record.at_ns, record.came == Came::Workers));
+        for (record, since) in records {
+            let may_wait = self.ending.is_none() && now < since + LAST_STEPS;
             let (packet, is_new) = match self.name(&record) {
                 Some(packet) => (packet, false),
-                None if record.came == Came::Workers && i >= again && self.ending.is_none() => {
-                    self.early.push(record);
+                None if record.came == Came::Workers && may_wait => {
+                    self.early.push((record, since));
                     continue;
                 }
                 None => (self.packets + 1, true),
