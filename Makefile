@@ -1,6 +1,6 @@
 # `make` explains itself. Everything is done by scripts/, which also run alone.
 .DEFAULT_GOAL := help
-.PHONY: help setup build install pgo demo test bench lab lint docs fuzz
+.PHONY: help setup build install pgo demo test test-long bench lab lint docs fuzz
 SHELL := /bin/bash
 
 # Arguments for the command behind a target, such as ARGS="--once --json".
@@ -25,7 +25,10 @@ demo: ## Run a core, a UPF and a RAN in namespaces of this machine; ARGS="--once
 	@scripts/demo.sh $(ARGS)
 
 test: ## Run all tests; ends with "N passed, N failed"
-	@scripts/test.sh
+	@scripts/test.sh $(ARGS)
+
+test-long: ## Run them ten times as long (SLUICE_LONG): more seeds, cases and mutants
+	@SLUICE_LONG=$${SLUICE_LONG:-10} TEST_TIMEOUT_S=43200 scripts/test.sh $(ARGS)
 
 bench: ## Measure beside the limit of this machine, and tell what became slower; ARGS="path --json" for one
 	@scripts/bench.sh $(ARGS)

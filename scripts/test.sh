@@ -1,79 +1,117 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs all tests: those of the workspace, then scripts/test.d/*.sh. The last line is
-# "N passed, N failed". What each test said is in target/test.log.
+# Usage: test.sh [NAME...]. Runs all tests, or those of the packages and steps of scripts/test.d that are named.
+# The last line is "N passed, N failed". target/test.log has what each test said; target/test-times.tsv the seconds
+# (wall, CPU) of each test binary and step, and of the slowest tests.
 #
-# A test that cannot run here prints a line "skipped: REASON" and counts as not run.
-# A step in test.d prints "ok NAME" or "not ok NAME" for each of its checks (with "# SKIP reason"
-# behind what could not run here).
+# Two lanes run side by side: tests that wait (scripts/lanes), and tests that compute.
 set -uo pipefail
 . "$(dirname "$0")/env.sh"
 
 LOG=$TARGET_DIR/test.log
-passed=0 failed=0 ignored=0
+TIMES=$TARGET_DIR/test-times.tsv
+# Tests at a time: of the binary that waits, and of each of the two that compute.
+WAITING_THREADS=${SLUICE_WAITING_THREADS:-5}
+COMPUTING_THREADS=${SLUICE_COMPUTING_THREADS:-2}
+# Binaries and steps with more CPU than this are listed at the end: the next ones to make cheaper.
+MUCH_CPU_S=120
 
 main() {
-    if ! { mkdir -p "$TARGET_DIR" && : >"$LOG"; }; then lacking "$LOG cannot be written"; fi
+    if ! { mkdir -p "$TARGET_DIR" && : >"$LOG" && : >"$TIMES"; }; then lacking "$LOG cannot be written"; fi
     set_up || { echo "0 passed, 1 failed"; exit 3; }
-    run_workspace
+    WORK=$(mktemp -d)
+    trap 'rm -rf "$WORK"' EXIT
+    trap 'trap - INT TERM HUP; kill 0; exit 130' INT TERM HUP
+    if build; then
+        tasks "$@" >"$WORK/tasks"
+        check_lanes "$@"
+        run_lanes
+    else
+        echo "not ok: the tests do not compile" | tee -a "$LOG"
+        echo "0 1 0" >"$WORK/build.sums"
+    fi
+    summary
+}
+
+# All that tests and steps start is built before any of them runs.
+build() {
+    say "building the tests and the programs that they start"
+    timed "build of tests" cargo test --workspace --no-run --message-format json-render-diagnostics \
+        >"$WORK/artifacts" 2> >(tee -a "$LOG" >&2) &&
+        timed "build of programs" scripts/build.sh dev demo core ran 2> >(tee -a "$LOG" >&2)
+}
+
+# Runs a command and writes its seconds into the times.
+timed() { # name command...
+    local TIMEFORMAT='%R %U %S' status
+    { time "${@:2}" 2>&3; } 3>&2 2>"$WORK/seconds"
+    status=$?
+    awk -v name="$1" '{ printf "%s\t%.1f\t%.1f\n", name, $1, $2 + $3 }' "$WORK/seconds" >>"$TIMES"
+    return "$status"
+}
+
+# A line for each wanted binary and step: lane, place in it, name, folder, file.
+tasks() { # [name...]
+    jq -r 'select(.reason == "compiler-artifact" and .profile.test and .executable)
+        | [.manifest_path, (if .target.kind[0] == "test" then .target.name else .target.kind[0] end), .executable] | @tsv' \
+        "$WORK/artifacts" | while IFS=$'\t' read -r manifest target file; do
+        package=$(sed -n 's/^name = "\(.*\)"/\1/p' "$manifest" | head -n 1)
+        wanted "$package" "$@" && task "$package $target" "$(dirname "$manifest")" "$file"
+    done
     local step
     for step in scripts/test.d/*.sh; do
-        [ -e "$step" ] && run_step "$step"
+        wanted "$(basename "$step")" "$@" && task "$(basename "$step")" "$ROOT" "$step"
     done
+}
+
+wanted() { # name [wanted names...]
+    [ $# -eq 1 ] || printf '%s\n' "${@:2}" | grep -qxF -- "$1"
+}
+
+task() { # name folder file
+    local at=9999 lane=computes
+    IFS=': ' read -r at lane _ < <(grep -nE "^[a-z]+ $1\$" scripts/lanes || echo "9999:computes")
+    printf '%s\t%s\t%s\t%s\t%s\n' "$lane" "$at" "$@"
+}
+
+# A name in scripts/lanes that is nobody's would move a test into the other lane unseen.
+check_lanes() { # [name...]
+    [ $# -eq 0 ] || return 0
+    local name
+    while read -r _ name; do
+        cut -f3 "$WORK/tasks" | grep -qxF -- "$name" && continue
+        echo "not ok scripts/lanes: no test binary or step is called \"$name\"" | tee -a "$LOG"
+        echo "0 1 0" >"$WORK/lanes.sums"
+    done < <(grep -v '^#' scripts/lanes)
+}
+
+run_lanes() {
+    say "running $(wc -l <"$WORK/tasks") test binaries and steps (what they say: $LOG)"
+    export LOG TIMES WORK
+    lane waits 1 "$WAITING_THREADS" 0 &
+    lane computes 2 "$COMPUTING_THREADS" 5
+    wait
+}
+
+lane() { # name binaries-at-a-time tests-at-a-time nice
+    grep "^$1"$'\t' "$WORK/tasks" | sort -t $'\t' -k2,2n | cut -f3- | tr '\n' '\0' |
+        RUST_TEST_THREADS=$3 nice -n "$4" xargs -0 -r -P "$2" -I {} scripts/test-task.sh {}
+}
+
+summary() {
+    local passed failed ignored
+    read -r passed failed ignored < <(cat "$WORK"/*.sums | awk '{ p += $1; f += $2; i += $3 } END { print p + 0, f + 0, i + 0 }')
+    sort -t $'\t' -k2,2rn "$WORK"/*.tests 2>/dev/null | head -n 40 >>"$TIMES"
     [ "$failed" -eq 0 ] || tell_failures
+    awk -F '\t' -v most=$MUCH_CPU_S '$3 > most { printf "    %s: %d s of CPU\n", $1, $3 }' "$TIMES" >&2
+    say "all of it took $SECONDS s (each binary, step and slow test: $TIMES)"
     [ "$ignored" -eq 0 ] || echo "$ignored not run here (see $LOG)"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
 }
 
-run_workspace() {
-    say "building the tests"
-    # Cargo's own progress goes to the terminal.
-    # shellcheck disable=SC2094 # both append
-    if ! cargo test --workspace --no-run >>"$LOG" 2> >(tee -a "$LOG" >&2); then
-        echo "not ok: the tests do not compile"
-        failed=$((failed + 1))
-        return
-    fi
-    say "running the tests of the workspace"
-    local results status
-    results=$(mktemp)
-    runner_variable=CARGO_TARGET_$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')_RUNNER
-    export "$runner_variable=$ROOT/scripts/run-test-binary.sh"
-    cargo test --workspace --no-fail-fast -- --show-output 2>&1 | tee -a "$LOG" "$results" | show_progress
-    status=${PIPESTATUS[0]}
-    count_libtest "$results"
-    # Cargo failed, yet no test did: that must not look like success.
-    if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
-    rm -f "$results"
-}
-
-# One line for each test binary; of single tests only those that failed, and why.
-show_progress() {
-    awk '/^failures:$/ { failures = 1 }
-        /^test result: / { failures = 0 }
-        failures || /^test result: |^ +Running |^ +Doc-tests |^skipped: |^error: (could|test|doctest|[0-9])|FAILED/ { print; fflush() }'
-}
-
-# Adds up lines such as "test result: ok. 9 passed; 0 failed; 1 ignored; ...".
-count_libtest() { # file
-    local sums
-    read -r -a sums < <(awk '
-        /^---- .* stdout ----$/ { counted = 0 }
-        /^skipped: / && !counted { skipped++; counted = 1 }
-        /^test result: / {
-            for (i = 2; i <= NF; i++) {
-                if ($i == "passed;") passed += $(i - 1)
-                if ($i == "failed;") failed += $(i - 1)
-                if ($i == "ignored;") ignored += $(i - 1)
-            }
-        }
-        END { print passed - skipped, failed + 0, ignored + skipped }' "$1")
-    passed=$((passed + sums[0])) failed=$((failed + sums[1])) ignored=$((ignored + sums[2]))
-}
-
-# What failed, once more at the end, where it is seen: the first and the last lines of what each
-# test said (a seed among them), and the checks of the steps.
+# Once more at the end, where it is seen: the first and the last lines of what each failed test said (a seed among
+# them), and failed checks of steps.
 tell_failures() {
     say "what failed"
     awk -v ends=15 '
@@ -93,21 +131,4 @@ tell_failures() {
         END { tell() }' "$LOG"
 }
 
-run_step() { # script
-    say "running $1"
-    local output status good bad skipped
-    output=$(mktemp)
-    timeout "${STEP_TIMEOUT_S:-1800}" "$1" 2>&1 | tee -a "$LOG" "$output"
-    status=${PIPESTATUS[0]}
-    skipped=$(grep -cE '^ok .*# SKIP' "$output")
-    good=$(($(grep -cE '^ok( |$)' "$output") - skipped))
-    bad=$(grep -cE '^not ok( |$)' "$output")
-    if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ $((good + skipped)) -eq 0 ]; }; then
-        echo "not ok $1: ended with status $status and $good results" | tee -a "$LOG"
-        bad=1
-    fi
-    passed=$((passed + good)) failed=$((failed + bad)) ignored=$((ignored + skipped))
-    rm -f "$output"
-}
-
-main
+main "$@"

@@ -49,7 +49,12 @@ const FLOORS: &[&[&str]] = &[
         "sluice-nssf",
         "sluice-ue",
     ],
-    &["sluice-control", "sluice-wiring", "sluice-subscribers"],
+    &[
+        "sluice-control",
+        "sluice-worker",
+        "sluice-wiring",
+        "sluice-subscribers",
+    ],
     &["sluice", "sluice-core"],
     &["sluice-load", "sluice-core-daemon"],
     &["sluice-ran", "sluice-box"],

@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a reviewer should not have to say: format, clippy, rustdoc, shell scripts, licences, advisories.
-"$(dirname "$0")/../lint.sh"
+# Format, clippy, rustdoc, shell scripts, licences, advisories; then the examples of the documentation.
+. "$(dirname "$0")/../env.sh"
+
+scripts/lint.sh
 status=$?
-"$(dirname "$0")/../advisories.sh"
+scripts/advisories.sh || status=1
+
+# Crates without examples say `doctest = false`.
+said=$(cargo test --workspace --doc 2>&1) || { echo "$said"; status=1; }
+sed -nE 's/^test (.*) \.\.\. ok$/ok example: \1/p; s/^test (.*) \.\.\. FAILED$/not ok example: \1/p' <<<"$said"
 exit "$status"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../env.sh"
 
 # In a folder of its own: the flag is another build of all that it reaches.
-said=$(RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" cargo test -p sluice-mem --release --test loom \
+said=$(RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" cargo test -p sluice-mem --profile loom --test loom \
     --target-dir "$TARGET_DIR/loom" 2>&1)
 status=$?
 echo "$said"

@@ -57,10 +57,12 @@ impl fmt::Display for Found {
             }
             Origin::Given => {}
         }
+        let digits = hex(&self.input);
         write!(
             f,
-            "this input alone:\n  SLUICE_INPUT={} {command}",
-            hex(&self.input)
+            "this input alone:\n  SLUICE_INPUT={digits} {command}\n\
+             to keep it, under the name of the rule that it broke:\n  \
+             xxd -r -p <<<{digits} >fuzz/regressions/{target}/RULE"
         )
     }
 }

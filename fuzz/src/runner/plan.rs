@@ -13,8 +13,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Changes that a mutant has at most.
 const CHANGES: usize = 24;
 
-/// The seed that every run of the tests uses beside a fresh one.
+/// The seed that every run of the tests uses beside a fresh one: its mutants show that the harness works, and
+/// find nothing that the run before did not find.
 pub const FIXED_SEED: u64 = 1;
+
+/// One in so many mutants is the fixed seed's.
+const FIXED_SHARE: u64 = 8;
 
 /// What to run.
 pub struct Plan {
@@ -61,8 +65,8 @@ impl Plan {
     }
 
     /// The usual plan, changed by the environment: `SLUICE_SEED` (one seed in place of the fixed
-    /// and the fresh one), `SLUICE_CASES` (mutants of each seed), `SLUICE_SECONDS` (mutants of one
-    /// seed for so long), `SLUICE_INPUT` (digits or a file: this input alone).
+    /// and the fresh one), `SLUICE_CASES` (mutants of each seed), `SLUICE_LONG` (so many times as many as usual),
+    /// `SLUICE_SECONDS` (mutants of one seed for so long), `SLUICE_INPUT` (digits or a file: this input alone).
     ///
     /// # Panics
     /// If a variable cannot be read, so that a typing error does not look like success.
@@ -72,7 +76,8 @@ impl Plan {
             text.parse()
                 .expect("a number in SLUICE_SEED, SLUICE_CASES, SLUICE_SECONDS")
         };
-        let cases = variable("SLUICE_CASES").map_or(target.cases, number);
+        let usual = target.cases * variable("SLUICE_LONG").map_or(1, number);
+        let cases = variable("SLUICE_CASES").map_or(usual, number);
         let mut plan = Self::new(target, cases);
         plan.given = variable("SLUICE_INPUT").map(|text| {
             let file = || std::fs::read(&text).ok();
@@ -105,7 +110,7 @@ impl Plan {
         }
         let mut done = 0;
         for &seed in &self.seeds {
-            for case in (0..).take_while(|case| self.goes_on(*case, start)) {
+            for case in (0..).take_while(|case| self.goes_on(seed, *case, start)) {
                 let input = self.mutant(&kept, seed, case);
                 self.one(&watchdog, &input, || Origin::Mutant { seed, case })?;
                 done += 1;
@@ -114,9 +119,11 @@ impl Plan {
         Ok(self.report(kept.len(), start, done))
     }
 
-    fn goes_on(&self, case: u64, start: Instant) -> bool {
+    fn goes_on(&self, seed: u64, case: u64, start: Instant) -> bool {
         match self.lasting {
             Some(lasting) => start.elapsed() < lasting,
+            // With a fresh seed beside it.
+            None if seed == FIXED_SEED && self.seeds.len() > 1 => case < self.cases / FIXED_SHARE,
             None => case < self.cases,
         }
     }

@@ -20,7 +20,6 @@ pub mod scaling;
 mod steering;
 mod trace;
 mod view;
-mod worker;
 
 use crate::check;
 use crate::cli::args::UpfArgs;

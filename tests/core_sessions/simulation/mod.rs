@@ -5,8 +5,8 @@
 //! what it has stored. Then it is quiet, and everything comes to rest: packets go where the SMF says they do, no UE is
 //! stuck, and when all have left nothing is left of them anywhere.
 //!
-//! `SLUICE_SEEDS` says how many seeds, from `SLUICE_FIRST_SEED` on, each or each `SLUICE_SEED_STEP`th; `SLUICE_SEED`
-//! repeats one of them and tells all that happens.
+//! Seeds of `kept-seeds.txt` come first, then fresh ones. `SLUICE_SEEDS` says how many, from `SLUICE_FIRST_SEED` on,
+//! each or each `SLUICE_SEED_STEP`th; `SLUICE_SEED` repeats one of them and tells all that happens.
 
 mod chaos;
 mod end;
@@ -45,8 +45,33 @@ impl Random {
     }
 }
 
-/// Seeds of a usual run: half a minute on a busy machine.
-const SEEDS: u64 = 200;
+/// Fresh seeds of a usual run: half a minute on a busy machine.
+const SEEDS: u64 = 160;
+
+/// Seeds that once found a fault.
+const KEPT_SEEDS: &str = include_str!("kept-seeds.txt");
+
+fn kept_seeds() -> impl Iterator<Item = u64> {
+    let lines = KEPT_SEEDS.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| {
+        let seed = line
+            .split_whitespace()
+            .next()
+            .and_then(|seed| seed.parse().ok());
+        seed.unwrap_or_else(|| panic!("kept-seeds.txt: expected a seed: {line}"))
+    })
+}
+
+/// How many times as long as usual (`make test-long`): `SLUICE_LONG`, or once.
+fn long() -> u64 {
+    number("SLUICE_LONG").unwrap_or(1)
+}
+
+/// By the time: no two runs have the same.
+fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.expect("a clock after 1970").as_millis() as u64
+}
 
 pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -67,6 +92,9 @@ fn run(seed: u64) {
     if let Err(panic) = outcome {
         eprintln!("{}", simulation.story(150));
         eprintln!("SLUICE_SEED={seed} cargo test -p sluice-tests --test core_sessions simulation");
+        eprintln!(
+            "To keep it: echo '{seed} # why' >>tests/core_sessions/simulation/kept-seeds.txt"
+        );
         std::panic::resume_unwind(panic);
     }
 }
@@ -76,8 +104,12 @@ fn everything_comes_to_rest_after_each_seed() {
     if let Some(seed) = number("SLUICE_SEED") {
         return run(seed);
     }
-    let (begin, seeds) = (Clock::now(), number("SLUICE_SEEDS").unwrap_or(SEEDS));
-    let first = number("SLUICE_FIRST_SEED").unwrap_or(1);
+    kept_seeds().for_each(run);
+    let (begin, seeds) = (
+        Clock::now(),
+        number("SLUICE_SEEDS").unwrap_or(SEEDS * long()),
+    );
+    let first = number("SLUICE_FIRST_SEED").unwrap_or_else(fresh_seed);
     let step = number("SLUICE_SEED_STEP").unwrap_or(1).max(1);
     for seed in (first..).step_by(step as usize).take(seeds as usize) {
         run(seed);

@@ -19,6 +19,11 @@ pub(super) enum DemoError {
     /// The environment lacks something.
     #[error("the demo needs what is not here:{}", listed(.0))]
     Missing(Vec<Missing>),
+    /// Other programs leave the demo too little of the CPUs.
+    #[error(
+        "{phase}: this machine has not come to {wanted}, for other programs have its CPUs; stop some of them, and try again"
+    )]
+    Busy { phase: &'static str, wanted: String },
     /// Ctrl-C, SIGTERM, or a terminal that is gone.
     #[error("interrupted")]
     Interrupted,
@@ -80,6 +85,15 @@ impl DemoError {
         match self {
             Self::Interrupted => true,
             Self::Step { source, .. } => source.is_interruption(),
+            _ => false,
+        }
+    }
+
+    /// Whether the machine is to blame, which has no CPU to spare.
+    pub(super) fn is_busy(&self) -> bool {
+        match self {
+            Self::Busy { .. } => true,
+            Self::Step { source, .. } => source.is_busy(),
             _ => false,
         }
     }

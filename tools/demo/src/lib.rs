@@ -67,11 +67,14 @@ pub fn run(args: &DemoArgs) -> Exit {
         eprintln!("sluice demo: {lacking}");
         return Exit::Lacking;
     }
-    exit(show(args))
+    show(args).unwrap_or_else(|error| {
+        eprintln!("sluice demo: {error}");
+        Exit::Failed
+    })
 }
 
-/// Plays the parts, and prints what came of them; whether all was well.
-fn show(args: &DemoArgs) -> Result<bool, DemoError> {
+/// Plays the parts, and prints what came of them.
+fn show(args: &DemoArgs) -> Result<Exit, DemoError> {
     let shutdown = Shutdown::install()?;
     let stop = Stop(shutdown.flag());
     let screen = Screen::new();
@@ -82,30 +85,19 @@ fn show(args: &DemoArgs) -> Result<bool, DemoError> {
     if !args.shows_upf() {
         let report = registration::show(args, &stop, &screen)?;
         print(&report, || report.text(), args.json);
-        return Ok(report.is_good());
+        return Ok(report.exit());
     }
     let until_done = DemoArgs {
         once: args.once || args.shows_core(),
         ..args.clone()
     };
     let mut report = show_upf(&until_done, &stop, &screen)?;
-    if args.shows_core() && !report.interrupted {
+    if args.shows_core() && !report.interrupted && !report.too_busy {
         screen.step("the same UPF with the core in the SMF's place");
         report.add_core(registration::show(args, &stop, &screen)?);
     }
     print(&report, || report.text(), args.json);
-    Ok(report.is_good())
-}
-
-fn exit(outcome: Result<bool, DemoError>) -> Exit {
-    match outcome {
-        Ok(true) => Exit::Done,
-        Ok(false) => Exit::Failed,
-        Err(error) => {
-            eprintln!("sluice demo: {error}");
-            Exit::Failed
-        }
-    }
+    Ok(report.exit())
 }
 
 fn needs() -> Vec<Need> {
@@ -123,7 +115,10 @@ fn show_upf(args: &DemoArgs, stop: &Stop, screen: &Screen) -> Result<Report, Dem
         // What fails while somebody wants the end, fails for that.
         report.interrupted = error.is_interruption() || stop.is_requested();
         report.error = Some(error.to_string());
-        if report.interrupted {
+        report.too_busy = error.is_busy();
+        if report.too_busy {
+            screen.say(&format!("  {error}"));
+        } else if report.interrupted {
             screen.say("  interrupted: the rest was not checked");
         } else {
             for line in &report.upf_log {

@@ -4,12 +4,13 @@ use serde::Serialize;
 
 use sluice::screen::Screen;
 
-use super::checks::{Check, Checks};
+use super::checks::Check;
 use super::error::DemoError;
 use super::host::{Host, HostLosses};
+use super::plan::{self, Pace};
 
 /// A host that disturbs a phase so often is no place for a demo.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 5;
 
 /// What of a phase's outcome the host alone is to blame for: senders that did not come to send as much
 /// as they were told to, in words.
@@ -25,10 +26,30 @@ pub(super) trait Findings {
     fn failed_since(&self, mark: &Self::Mark) -> Vec<Check>;
     /// Forgets what was found since then.
     fn back_to(&mut self, mark: Self::Mark);
-    /// What has been checked.
-    fn checks(&mut self) -> &mut Checks;
     /// Attempts that do not count.
     fn disturbed(&mut self) -> &mut Vec<Disturbed>;
+    /// A phase held at this pace.
+    fn reached(&mut self, phase: &'static str, pace: Pace);
+}
+
+/// The pace at which a phase held.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Reached {
+    pub(super) phase: &'static str,
+    /// UDP of each UE in each direction.
+    pub(super) udp_mbps: f64,
+    /// TCP of each UE; none: as fast as it went.
+    pub(super) tcp_mbps: Option<f64>,
+}
+
+impl Reached {
+    pub(super) fn new(phase: &'static str, pace: Pace) -> Self {
+        Self {
+            phase,
+            udp_mbps: pace.promised_mbps(),
+            tcp_mbps: pace.tcp_bps.map(|bps| bps as f64 / 1e6),
+        }
+    }
 }
 
 /// An attempt that does not count.
@@ -45,6 +66,9 @@ pub(super) struct Disturbed {
 
 /// Plays a phase; where the host lost packets meanwhile or starved a sender, all that was found is
 /// forgotten and the phase is played again, [`ATTEMPTS`] times in all.
+///
+/// # Errors
+/// [`DemoError::Busy`] if the host disturbs all of them; whatever ends the phase.
 pub(super) fn undisturbed<R: Findings>(
     screen: &Screen,
     host: &Host<'_>,
@@ -52,40 +76,74 @@ pub(super) fn undisturbed<R: Findings>(
     phase: &'static str,
     mut act: impl FnMut(&mut R) -> Result<Starved, DemoError>,
 ) -> Result<(), DemoError> {
-    let mut attempt = 1;
-    loop {
-        let mark = report.mark();
-        let before = host.lost()?;
-        let outcome = act(report);
-        if matches!(&outcome, Err(error) if error.is_interruption()) {
-            return outcome.map(drop);
-        }
-        let losses = host.lost()?.since(&before);
-        let starved = outcome.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
-        if losses.total() == 0 && starved.is_empty() {
-            return outcome.map(drop);
-        }
-        let disturbed = Disturbed {
-            phase,
-            attempt,
-            failed: report.failed_since(&mark),
-            error: outcome.as_ref().err().map(ToString::to_string),
-            host_losses: losses,
-            starved,
+    for attempt in 1..=ATTEMPTS {
+        let Some(disturbed) = attempted(host, report, phase, attempt, &mut act)? else {
+            return Ok(());
         };
-        let what = disturbed.text();
-        if attempt == ATTEMPTS {
-            let name = format!("{phase}: an attempt that the host does not disturb");
-            let expected = format!("one of {ATTEMPTS}");
-            report.checks().holds(name, expected, what, false);
-            report.disturbed().push(disturbed);
-            return outcome.map(drop);
-        }
-        screen.say(&format!("  again   {what}"));
-        report.back_to(mark);
+        screen.say(&format!("  again   {}", disturbed.text()));
         report.disturbed().push(disturbed);
-        attempt += 1;
     }
+    Err(DemoError::Busy {
+        phase,
+        wanted: format!("one of {ATTEMPTS} attempts undisturbed"),
+    })
+}
+
+/// Plays a phase that offers traffic; where the host cannot carry as much, it is played again with less, down to
+/// the lowest of [`plan::PACES`].
+///
+/// # Errors
+/// [`DemoError::Busy`] if the host cannot carry that either; whatever ends the phase.
+pub(super) fn paced<R: Findings>(
+    screen: &Screen,
+    host: &Host<'_>,
+    report: &mut R,
+    phase: &'static str,
+    mut act: impl FnMut(&mut R, Pace) -> Result<Starved, DemoError>,
+) -> Result<(), DemoError> {
+    for (attempt, pace) in (1..).zip(plan::PACES) {
+        let Some(disturbed) = attempted(host, report, phase, attempt, |r| act(r, pace))? else {
+            report.reached(phase, pace);
+            return Ok(());
+        };
+        screen.say(&format!("  slower  {}", disturbed.text()));
+        report.disturbed().push(disturbed);
+    }
+    Err(DemoError::Busy {
+        phase,
+        wanted: format!("{:.0} Mbit/s a UE", plan::LOWEST_PACE.promised_mbps()),
+    })
+}
+
+/// Plays a phase once. If the host disturbed it, all that was found is forgotten but this.
+fn attempted<R: Findings>(
+    host: &Host<'_>,
+    report: &mut R,
+    phase: &'static str,
+    attempt: u32,
+    mut act: impl FnMut(&mut R) -> Result<Starved, DemoError>,
+) -> Result<Option<Disturbed>, DemoError> {
+    let mark = report.mark();
+    let before = host.lost()?;
+    let outcome = act(report);
+    if matches!(&outcome, Err(error) if error.is_interruption()) {
+        return outcome.map(|_| None);
+    }
+    let host_losses = host.lost()?.since(&before);
+    let starved = outcome.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
+    if host_losses.total() == 0 && starved.is_empty() {
+        return outcome.map(|_| None);
+    }
+    let disturbed = Disturbed {
+        phase,
+        attempt,
+        failed: report.failed_since(&mark),
+        error: outcome.as_ref().err().map(ToString::to_string),
+        host_losses,
+        starved,
+    };
+    report.back_to(mark);
+    Ok(Some(disturbed))
 }
 
 impl Disturbed {

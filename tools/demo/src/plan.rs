@@ -85,9 +85,36 @@ pub(super) const HTTP_BYTES: usize = 6 << 20;
 /// UEs that run iperf3; the others rest meanwhile.
 pub(super) const IPERF_UES_MAX: usize = 4;
 pub(super) const IPERF_PORT: u16 = 5201;
-/// A little above what is promised, because iperf3 stays a little below what it is told.
-pub(super) const UDP_RATE_BPS: u64 = 52_000_000;
-pub(super) const UDP_WANTED_BPS: f64 = 50_000_000.0;
+/// What each UE offers in a phase with iperf3.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pace {
+    /// A little above what is promised, because iperf3 stays a little below what it is told.
+    pub(super) udp_bps: u64,
+    /// None: as fast as it goes.
+    pub(super) tcp_bps: Option<u64>,
+}
+
+impl Pace {
+    const fn new(udp_bps: u64, tcp_bps: Option<u64>) -> Self {
+        Self { udp_bps, tcp_bps }
+    }
+
+    /// Mbit/s of UDP that each receiver must see.
+    pub(super) fn promised_mbps(self) -> f64 {
+        self.udp_bps as f64 / 1.04e6
+    }
+}
+
+/// From what a machine carries that has nothing else to do down to what any machine should.
+pub(super) const PACES: [Pace; 6] = [
+    Pace::new(52_000_000, None),
+    Pace::new(52_000_000, None),
+    Pace::new(26_000_000, Some(100_000_000)),
+    Pace::new(10_400_000, Some(20_000_000)),
+    LOWEST_PACE,
+    LOWEST_PACE,
+];
+pub(super) const LOWEST_PACE: Pace = Pace::new(5_200_000, Some(5_000_000));
 pub(super) const UDP_PAYLOAD_BYTES: u16 = 1300;
 pub(super) const UDP_SOCKET_BYTES: u32 = 1 << 20;
 pub(super) const UDP_TIME: Duration = Duration::from_secs(6);

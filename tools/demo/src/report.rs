@@ -7,12 +7,14 @@ use serde::Serialize;
 
 use super::captures::Judgement;
 use super::checks::{Check, Checks};
-use super::phase::{Disturbed, Findings};
+use super::phase::{Disturbed, Findings, Reached};
+use super::plan::Pace;
 use super::registration::Report as CoreReport;
 use super::traffic::http::Http;
 use super::traffic::iperf::{TcpFlow, Udp};
 use super::traffic::ping::Ping;
 use super::upf::{Ledger, PortCounters, WorkerLoad};
+use sluice::exit::Exit;
 use sluice::screen::Screen;
 
 /// Everything that is told at the end.
@@ -27,6 +29,10 @@ pub(super) struct Report {
     pub(super) host_loss_packets: u64,
     /// Attempts of phases that the host disturbed.
     pub(super) disturbed: Vec<Disturbed>,
+    /// Rates at which iperf3's phases held: the first ones where the host has CPU to spare.
+    pub(super) rates: Vec<Reached>,
+    /// The host could not carry the lowest rate: this says nothing of the UPF.
+    pub(super) too_busy: bool,
     pub(super) interrupted: bool,
     /// What ended the demo before its time.
     pub(super) error: Option<String>,
@@ -135,6 +141,8 @@ impl Report {
             loss: Loss::default(),
             host_loss_packets: 0,
             disturbed: Vec::new(),
+            rates: Vec::new(),
+            too_busy: false,
             interrupted: false,
             error: None,
             driver,
@@ -170,6 +178,7 @@ impl Report {
         self.host_loss_packets += core.host_loss_packets;
         self.duration_s += core.duration_s;
         self.interrupted |= core.interrupted;
+        self.too_busy |= core.too_busy;
         self.error = self.error.take().or_else(|| core.error.clone());
         self.core = Some(core);
     }
@@ -191,6 +200,16 @@ impl Report {
     /// Whether all was done and everything held.
     pub(super) fn is_good(&self) -> bool {
         self.error.is_none() && self.checks_failed == 0 && self.loss_packets == 0
+    }
+
+    /// A machine without CPU to spare lacks something; what was checked before that must hold all the same.
+    pub(super) fn exit(&self) -> Exit {
+        let failed = self.checks_failed > 0 || self.loss_packets > 0;
+        match self.is_good() {
+            true => Exit::Done,
+            false if self.too_busy && !failed => Exit::Lacking,
+            false => Exit::Failed,
+        }
     }
 
     fn throughput_text(&self) -> String {
@@ -277,12 +296,12 @@ impl Findings for Report {
         self.loss = mark.loss;
     }
 
-    fn checks(&mut self) -> &mut Checks {
-        &mut self.checks
-    }
-
     fn disturbed(&mut self) -> &mut Vec<Disturbed> {
         &mut self.disturbed
+    }
+
+    fn reached(&mut self, phase: &'static str, pace: Pace) {
+        self.rates.push(Reached::new(phase, pace));
     }
 }
 
@@ -302,6 +321,8 @@ mod tests {
             "loss",
             "host_loss_packets",
             "disturbed",
+            "rates",
+            "too_busy",
         ] {
             assert!(value.get(key).is_some(), "{key}");
         }

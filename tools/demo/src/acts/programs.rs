@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use crate::error::{DemoError, InStep as _};
 use crate::host::Host;
-use crate::phase::{Starved, undisturbed};
-use crate::plan;
+use crate::phase::{Starved, paced, undisturbed};
+use crate::plan::{self, Pace};
 use crate::ran::{Ran, Ue};
 use crate::report::Report;
 use crate::run::DemoContext;
@@ -79,13 +79,17 @@ pub(crate) fn iperf(
         .ues
         .get(..ran.ues.len().min(plan::IPERF_UES_MAX))
         .unwrap_or_default();
-    undisturbed(stage.screen, host, report, "iperf3 UDP", |report| {
-        udp(stage, ues, report).in_step("iperf3 UDP")
+    paced(stage.screen, host, report, "iperf3 UDP", |report, pace| {
+        udp(stage, ues, pace, report).in_step("iperf3 UDP")
     })?;
     for direction in [iperf::Direction::Uplink, iperf::Direction::Downlink] {
-        undisturbed(stage.screen, host, report, "iperf3 TCP", |report| {
-            tcp(stage, ues, direction, report).in_step("iperf3 TCP")
-        })?;
+        paced(
+            stage.screen,
+            host,
+            report,
+            direction.phase(),
+            |report, pace| tcp(stage, ues, (direction, pace), report).in_step("iperf3 TCP"),
+        )?;
     }
     Ok(())
 }
@@ -135,27 +139,31 @@ fn ping_all(stage: &DemoContext<'_>, ran: &Ran, report: &mut Report) -> Result<S
     Ok(Starved::new())
 }
 
-fn udp(stage: &DemoContext<'_>, ues: &[Ue], report: &mut Report) -> Result<Starved, DemoError> {
+fn udp(
+    stage: &DemoContext<'_>,
+    ues: &[Ue],
+    pace: Pace,
+    report: &mut Report,
+) -> Result<Starved, DemoError> {
     let time_s = plan::UDP_TIME.as_secs();
     stage.screen.step(&format!(
-        "iperf3: UDP both ways for {time_s} s, {} UEs",
+        "iperf3: UDP of {:.0} Mbit/s both ways for {time_s} s, {} UEs",
+        pace.promised_mbps(),
         ues.len()
     ));
-    let flows = at_once(ues, |index, ue| iperf::udp(&ue.ns, index, stage.stop))?;
+    let flows = at_once(ues, |index, ue| iperf::udp(&ue.ns, index, pace, stage.stop))?;
     let mut starved = Starved::new();
     for (result, flows) in report.ues.iter_mut().zip(flows) {
         for (way, flow) in [("uplink", flows.uplink), ("downlink", flows.downlink)] {
             let name = format!("{} UDP {way}", result.name);
             let mbps = flow.bits_per_second / 1e6;
-            if flow.sent_bits_per_second < plan::UDP_WANTED_BPS {
-                let sent = flow.sent_bits_per_second / 1e6;
+            let (sent, promised) = (flow.sent_bits_per_second / 1e6, pace.promised_mbps());
+            if sent < promised {
                 starved.push(format!(
                     "the sender of {name} came to {sent:.1} Mbit/s only"
                 ));
             }
-            report
-                .checks
-                .at_least(&name, plan::UDP_WANTED_BPS / 1e6, mbps, "Mbit/s");
+            report.checks.at_least(&name, promised, mbps, "Mbit/s");
             report.checks.at_least(
                 format!("{name} time"),
                 plan::UDP_WANTED_S,
@@ -175,7 +183,7 @@ fn udp(stage: &DemoContext<'_>, ues: &[Ue], report: &mut Report) -> Result<Starv
 fn tcp(
     stage: &DemoContext<'_>,
     ues: &[Ue],
-    direction: iperf::Direction,
+    (direction, pace): (iperf::Direction, Pace),
     report: &mut Report,
 ) -> Result<Starved, DemoError> {
     let (time_s, count) = (plan::TCP_TIME.as_secs(), ues.len());
@@ -184,7 +192,7 @@ fn tcp(
         direction.name()
     ));
     let flows = at_once(ues, |index, ue| {
-        iperf::tcp(&ue.ns, index, direction, stage.stop)
+        iperf::tcp(&ue.ns, index, direction, pace, stage.stop)
     })?;
     for (result, flow) in report.ues.iter_mut().zip(flows) {
         let name = format!("{} TCP {}", result.name, direction.name());

@@ -56,7 +56,10 @@ pub(super) fn show(args: &DemoArgs, stop: &Stop, screen: &Screen) -> Result<Repo
         // What fails while somebody wants the end, fails for that.
         report.interrupted = error.is_interruption() || stop.is_requested();
         report.error = Some(error.to_string());
-        if !report.interrupted {
+        report.too_busy = error.is_busy();
+        if report.too_busy {
+            screen.say(&format!("  {error}"));
+        } else if !report.interrupted {
             let name = "the demo ran to its end";
             let got = error.to_string();
             report.checks.holds(name, "no error", got, false);

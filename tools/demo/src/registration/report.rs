@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use sluice::exit::Exit;
 use sluice::screen::Screen;
 
 use crate::captures::Judgement;
 use crate::checks::{Check, Checks};
-use crate::phase::{Disturbed, Findings};
+use crate::phase::{Disturbed, Findings, Reached};
+use crate::plan::Pace;
 use crate::traffic::ping::Ping;
 
 /// Everything that is told.
@@ -22,6 +24,10 @@ pub(crate) struct Report {
     /// Packets that the host lost; what they disturbed was done again.
     pub(crate) host_loss_packets: u64,
     pub(super) disturbed: Vec<Disturbed>,
+    /// Rates at which iperf3's phases held.
+    pub(super) rates: Vec<Reached>,
+    /// The host could not carry the lowest rate.
+    pub(crate) too_busy: bool,
     pub(crate) interrupted: bool,
     /// What ended the demo before its time.
     pub(crate) error: Option<String>,
@@ -99,6 +105,8 @@ impl Report {
             loss_packets: 0,
             host_loss_packets: 0,
             disturbed: Vec::new(),
+            rates: Vec::new(),
+            too_busy: false,
             interrupted: false,
             error: None,
             duration_s: 0.0,
@@ -135,6 +143,16 @@ impl Report {
     /// Whether all was done and everything held.
     pub(crate) fn is_good(&self) -> bool {
         self.error.is_none() && self.checks_failed == 0 && self.loss_packets == 0
+    }
+
+    /// A machine without CPU to spare lacks something; what was checked before that must hold all the same.
+    pub(crate) fn exit(&self) -> Exit {
+        let failed = self.checks_failed > 0 || self.loss_packets > 0;
+        match self.is_good() {
+            true => Exit::Done,
+            false if self.too_busy && !failed => Exit::Lacking,
+            false => Exit::Failed,
+        }
     }
 
     /// Lines for people; writing to a String cannot fail.
@@ -210,12 +228,12 @@ impl Findings for Report {
         self.ues = mark.ues;
     }
 
-    fn checks(&mut self) -> &mut Checks {
-        &mut self.checks
-    }
-
     fn disturbed(&mut self) -> &mut Vec<Disturbed> {
         &mut self.disturbed
+    }
+
+    fn reached(&mut self, phase: &'static str, pace: Pace) {
+        self.rates.push(Reached::new(phase, pace));
     }
 }
 

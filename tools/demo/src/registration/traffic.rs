@@ -12,8 +12,8 @@ use super::report::Report;
 use crate::child::Stop;
 use crate::error::{DemoError, InStep as _};
 use crate::host::Host;
-use crate::phase::{Starved, undisturbed};
-use crate::plan;
+use crate::phase::{Starved, paced, undisturbed};
+use crate::plan::{self, Pace};
 use crate::traffic::iperf::{self, Direction};
 use crate::traffic::ping::{Ping, PingPlan, ping};
 use crate::traffic::{at_once, http, in_groups};
@@ -40,8 +40,8 @@ pub(super) fn all(
     undisturbed(stage.screen, host, report, "HTTP", |report| {
         transfers(stage, ran, report).in_step("HTTP")
     })?;
-    undisturbed(stage.screen, host, report, "iperf3", |report| {
-        flows(stage, ran, report).in_step("iperf3")
+    paced(stage.screen, host, report, "iperf3", |report, pace| {
+        flows(stage, ran, pace, report).in_step("iperf3")
     })
 }
 
@@ -130,14 +130,20 @@ fn transfers(
     Ok(Starved::new())
 }
 
-fn flows(stage: &Stage<'_>, ran: &mut Ran<'_>, report: &mut Report) -> Result<Starved, DemoError> {
+fn flows(
+    stage: &Stage<'_>,
+    ran: &mut Ran<'_>,
+    pace: Pace,
+    report: &mut Report,
+) -> Result<Starved, DemoError> {
     let mut spaces = spaces(ran);
     spaces.truncate(plan::IPERF_UES_MAX);
     stage.screen.step(&format!(
         "iperf3: UDP both ways, then TCP each way, {} UEs",
         spaces.len()
     ));
-    let udp = ran.meanwhile(|| at_once(&spaces, |index, ns| iperf::udp(ns, index, stage.stop)))?;
+    let udp =
+        ran.meanwhile(|| at_once(&spaces, |index, ns| iperf::udp(ns, index, pace, stage.stop)))?;
     for (ue, flows) in udp.into_iter().enumerate() {
         for (way, flow) in [("uplink", flows.uplink), ("downlink", flows.downlink)] {
             // Whether the UPF loses packets is what the demo without a core asks.
@@ -155,7 +161,7 @@ fn flows(stage: &Stage<'_>, ran: &mut Ran<'_>, report: &mut Report) -> Result<St
     for direction in [Direction::Uplink, Direction::Downlink] {
         let tcp = ran.meanwhile(|| {
             at_once(&spaces, |index, ns| {
-                iperf::tcp(ns, index, direction, stage.stop)
+                iperf::tcp(ns, index, direction, pace, stage.stop)
             })
         })?;
         for (ue, flow) in tcp.into_iter().enumerate() {

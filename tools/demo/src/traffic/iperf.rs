@@ -9,7 +9,7 @@ use sluice_host::netns::Ns;
 
 use crate::child::{self, Stop};
 use crate::error::DemoError;
-use crate::plan;
+use crate::plan::{self, Pace};
 
 /// To connect, and to exchange results.
 const SLACK: Duration = Duration::from_secs(15);
@@ -55,29 +55,41 @@ impl Direction {
             Self::Downlink => "downlink",
         }
     }
+
+    /// Phase of the demo that sends it.
+    pub(crate) fn phase(self) -> &'static str {
+        match self {
+            Self::Uplink => "iperf3 TCP uplink",
+            Self::Downlink => "iperf3 TCP downlink",
+        }
+    }
 }
 
 /// Sends UDP both ways between `ns` and server number `index`.
-pub(crate) fn udp(ns: &Ns, index: usize, stop: &Stop) -> Result<Udp, DemoError> {
+pub(crate) fn udp(ns: &Ns, index: usize, pace: Pace, stop: &Stop) -> Result<Udp, DemoError> {
     let mut command = client(ns, index, plan::UDP_TIME);
     command.args(["-u", "--bidir"]);
-    command.args(["-b", &plan::UDP_RATE_BPS.to_string()]);
+    command.args(["-b", &pace.udp_bps.to_string()]);
     command.args(["-l", &plan::UDP_PAYLOAD_BYTES.to_string()]);
     command.args(["-w", &socket_buffer_bytes(ns).to_string()]);
     let report = run(&mut command, plan::UDP_TIME, stop)?;
     udp_of(&report).ok_or_else(|| DemoError::answer("iperf3", report.to_string()))
 }
 
-/// Sends TCP as fast as it goes between `ns` and server number `index`.
+/// Sends TCP between `ns` and server number `index`.
 pub(crate) fn tcp(
     ns: &Ns,
     index: usize,
     direction: Direction,
+    pace: Pace,
     stop: &Stop,
 ) -> Result<TcpFlow, DemoError> {
     let mut command = client(ns, index, plan::TCP_TIME);
     if direction == Direction::Downlink {
         command.arg("-R");
+    }
+    if let Some(bps) = pace.tcp_bps {
+        command.args(["-b", &bps.to_string()]);
     }
     let report = run(&mut command, plan::TCP_TIME, stop)?;
     tcp_of(&report).ok_or_else(|| DemoError::answer("iperf3", report.to_string()))

@@ -1,4 +1,8 @@
-//! A worker thread: the loop around `Worker::turn`, and its sleep.
+//! Worker threads of the UPF: the loop around `Worker::turn` with DPDK's ports, and its rests.
+//!
+//! A crate of its own, because the packet path is compiled here: builds for tests optimise it and leave the
+//! rest of the daemon as it is.
+#![forbid(unsafe_code)]
 
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::worker::Worker;
