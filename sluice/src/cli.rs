@@ -35,7 +35,7 @@ pub enum Command {
     /// Ask a running UPF or core
     #[command(after_help = args::CTL_EXAMPLES)]
     Ctl(CtlArgs),
-    /// The 5G core: AMF, SMF, AUSF, UDM and UDR, towards gNBs by N2 and UPFs by N4
+    /// The 5G core (AMF, SMF, AUSF, UDM, UDR, PCF, NRF, NSSF), towards gNBs by N2 and UPFs by N4
     #[command(disable_help_flag = true)]
     Core(ToolArgs),
     /// Both in one process: the core and a UPF, with N4 between them over rings

@@ -6,7 +6,7 @@ use sluice_core_daemon::args::{CORE_EXAMPLES, CoreArgs};
 use sluice_program::logging::Verbosity;
 use std::process::ExitCode;
 
-/// The 5G core: AMF, SMF, AUSF, UDM and UDR, towards gNBs by N2 and UPFs by N4
+/// The 5G core (AMF, SMF, AUSF, UDM, UDR, PCF, NRF, NSSF), towards gNBs by N2 and UPFs by N4
 #[derive(Debug, Parser)]
 #[command(name = "sluice-core", bin_name = "sluice core", version, after_help = CORE_EXAMPLES)]
 struct Cli {

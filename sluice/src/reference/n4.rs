@@ -20,6 +20,7 @@ pub(super) fn page() -> String {
     );
     messages(&mut page);
     features(&mut page);
+    without_effect(&mut page);
     page += "\n## Information elements\n";
     for table in conformance::tables() {
         ies(&mut page, table);
@@ -54,6 +55,13 @@ fn features(page: &mut String) {
             "| {name} | {announced} | {note} | {} |",
             quoted(row.test)
         );
+    }
+}
+
+fn without_effect(page: &mut String) {
+    *page += "\n## Admitted without effect\n\n| IE | part | what happens instead |\n| --- | --- | --- |\n";
+    for one in conformance::WITHOUT_EFFECT {
+        let _ = writeln!(page, "| {} | {} | {} |", one.ie, one.part, one.note);
     }
 }
 

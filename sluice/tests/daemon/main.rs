@@ -39,4 +39,5 @@ mod steering;
 mod tags;
 mod trace;
 mod traceroute;
+mod tutorial;
 mod usage;

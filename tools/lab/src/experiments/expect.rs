@@ -151,7 +151,8 @@ fn decide(expectation: &Expectation, ratios: &[(At, f64)]) -> (Option<f64>, Stri
     sorted.sort_by(|a, b| margin(a.1).total_cmp(&margin(b.1)));
     let (place, ratio) = sorted[match expectation.over {
         Over::Each => 0,
-        Over::Median => sorted.len() / 2,
+        // Of two points, and of the middle two of an even number, the worse.
+        Over::Median => (sorted.len() - 1) / 2,
     }];
     let held = ratios
         .iter()
@@ -229,4 +230,30 @@ fn order(a: &At, b: &At) -> std::cmp::Ordering {
     };
     let order = key(a).partial_cmp(&key(b));
     order.unwrap_or(std::cmp::Ordering::Equal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of an even number of points the middle one that is worse: half of the points holding is not enough.
+    #[test]
+    fn the_median_of_two_points_is_the_worse_one() {
+        let text =
+            "{name: a, says: b, left: {series: x}, for_each: [p], over: median, at_least: 1}";
+        let expectation: Expectation = serde_saphyr::from_str(text).unwrap();
+        let ratios = |values: &[f64]| -> Vec<(At, f64)> {
+            let at = |n: usize| At::from([("p".to_owned(), Scalar::Number(n as f64))]);
+            let values = values.iter().enumerate();
+            values.map(|(n, ratio)| (at(n), *ratio)).collect()
+        };
+        let judged = |values: &[f64]| {
+            let (ratio, _, holds) = decide(&expectation, &ratios(values));
+            (ratio, holds)
+        };
+        assert_eq!(judged(&[0.0, 2.0]), (Some(0.0), false));
+        assert_eq!(judged(&[2.0, 0.0, 3.0]), (Some(2.0), true));
+        assert_eq!(judged(&[3.0, 0.0, 0.5, 2.0]), (Some(0.5), false));
+        assert_eq!(judged(&[1.5, 2.0]), (Some(1.5), true));
+    }
 }

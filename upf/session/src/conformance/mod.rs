@@ -23,9 +23,11 @@ mod reports;
 mod rules;
 mod session;
 mod usage;
+mod without_effect;
 
 pub use features::{FeatureRow, UP_FUNCTION_FEATURES, features, up_function_features};
 pub use messages::{MessageRow, messages};
+pub use without_effect::{WITHOUT_EFFECT, WithoutEffect};
 
 use sluice_wire::pfcp::{Cause, IeType};
 

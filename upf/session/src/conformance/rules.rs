@@ -130,7 +130,7 @@ ie_tables! {
         QER_ID enforced "" the_first_and_last_identifiers_are_ordinary;
         QER_CORRELATION_ID refused(73) "";
         GATE_STATUS enforced "" a_closed_gate_stops_one_direction_and_usage_counts_what_left;
-        MBR enforced "by policing; `n4.mbr_zero` says what 0 means" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_counts_where_a_urr_asks;
+        MBR enforced "by policing, or by delaying packets where `shaping` is on; `n4.mbr_zero` says what 0 means" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_counts_where_a_urr_asks;
         GBR ignored "admitted by the CP function; nothing is reserved (5.4.4)";
         PACKET_RATE refused(73) "";
         PACKET_RATE_STATUS refused(73) "";
