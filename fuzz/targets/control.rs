@@ -5,6 +5,7 @@ use crate::script::{Step, steps};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::frame::Frames;
 use sluice_control::signalling::{Control, PrefixOwners};
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
@@ -171,10 +172,10 @@ impl Rig {
     }
 
     fn hold(&mut self, remote: Ipv4Addr) {
-        if let Ok(peer) = self
-            .control
-            .directory
-            .hold_peer(Side::Access, None, remote.into())
+        if let Ok(peer) =
+            self.control
+                .directory
+                .hold_peer(Side::Access, None, remote.into(), Marking::default())
         {
             assert_eq!(
                 self.control.directory.peer_address(peer),

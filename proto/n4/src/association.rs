@@ -1,7 +1,7 @@
 //! One PFCP association: the peer's name, addresses, features and condition.
 
 use core::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use arrayvec::ArrayVec;
 use sluice_wire::pfcp::value::{CpFunctionFeatures, NtpTime, UpFunctionFeatures};
@@ -98,6 +98,9 @@ pub struct Association {
     pub(crate) node_id: Option<NodeId>,
     pub(crate) addresses: ArrayVec<SocketAddr, ADDRESSES>,
     pub(crate) primary: SocketAddr,
+    /// Of the addresses those that the peer did not tell in an association message: what comes from there acts on
+    /// sessions of that address alone.
+    pub(crate) borrowed: ArrayVec<IpAddr, ADDRESSES>,
     pub(crate) features: Features,
     pub(crate) recovery_time_stamp: NtpTime,
     /// We set it up, so we do it again when the peer has restarted.
@@ -122,6 +125,7 @@ impl Association {
             node_id: None,
             addresses: ArrayVec::new(),
             primary,
+            borrowed: ArrayVec::new(),
             features: Features::default(),
             recovery_time_stamp: NtpTime(0),
             initiated_here: false,
@@ -158,6 +162,13 @@ impl Association {
     /// The peer's known addresses; a port of 0 stands for any.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Whether a message from there speaks for the peer as a whole: from the address that it associated from, or
+    /// that it told when it did.
+    pub fn speaks_for_itself(&self, from: SocketAddr) -> bool {
+        let from = from.ip().to_canonical();
+        self.primary.ip().to_canonical() == from || !self.borrowed.contains(&from)
     }
 
     /// The peer's features.

@@ -201,6 +201,7 @@ impl Associations {
             return;
         };
         association.addresses.clear();
+        association.borrowed.clear();
         self.by_address.retain(|(_, _, slot)| *slot != id.slot);
     }
 
@@ -211,6 +212,7 @@ impl Associations {
         let slot = self.slots.get_mut(from as usize);
         if let Some(association) = slot.and_then(|slot| slot.association.as_mut()) {
             association.addresses.retain(|known| *known != address);
+            association.borrowed.retain(|known| *known != address.ip());
         }
     }
 }

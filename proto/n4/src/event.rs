@@ -32,6 +32,9 @@ pub struct SessionRequest<'a> {
     /// Whose request it is. A session may only be changed by the association that it belongs
     /// to, or by a message that names a new Node ID (TS 29.244, 5.22): check that.
     pub association: AssociationId,
+    /// Whether it comes from an address of the association's own. From one that was learned of a session's request
+    /// it may act on sessions of that address alone: check that, too.
+    pub is_of_holder: bool,
     /// To be handed to `Endpoint::reply`.
     pub reply: ReplyTo,
     /// The message's IEs.
@@ -125,7 +128,7 @@ pub enum Event {
         peer: SocketAddr,
     },
     /// A session request from an unknown address, as a rule an establishment, named the peer's Node ID:
-    /// requests from there count as the peer's from now on, as if it had told that address itself.
+    /// session requests from there count as the peer's from now on, for sessions whose CP F-SEID has that address.
     AddressLearned {
         /// Which one.
         association: AssociationId,
@@ -239,6 +242,16 @@ pub enum Retention {
     All,
     /// Those whose CP F-SEID has one of these addresses.
     Addresses(ArrayVec<IpAddr, RETENTION_ADDRESSES>),
+}
+
+impl fmt::Display for DownReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Released => f.write_str("released by the CP function"),
+            Self::Forgotten => f.write_str("given up"),
+            Self::SameNode(id) => write!(f, "with the same function as association {id}"),
+        }
+    }
 }
 
 impl fmt::Display for FailReason {

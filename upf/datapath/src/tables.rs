@@ -3,7 +3,7 @@
 //! Interfaces and routes are published as a whole by pointer: they change rarely. Next hops and peers, of
 //! which there may be thousands, are slots that are written one by one.
 
-use crate::forward::marking::DscpByQfi;
+use crate::forward::marking::{DscpByQfi, Marking};
 use crate::forward::mss_clamp;
 use crate::forward::outer_header_removal::Destination;
 use crate::lookup::lpm::Lpm;
@@ -69,6 +69,20 @@ impl NextHops {
 pub struct PeerSlots(Slots<2>);
 
 const PEER_IS_THERE: u64 = 1 << 16;
+/// Where value and mask of its marking stand.
+const MARKING_AT: u32 = 32;
+
+/// The word of a peer that is there, behind its addresses.
+fn peer_rest(next_hop: NextHopId, marking: Marking) -> u64 {
+    let marking = u16::from_be_bytes(marking.octets());
+    u64::from(marking) << MARKING_AT | PEER_IS_THERE | u64::from(next_hop.0)
+}
+
+#[inline(always)]
+fn marking_of(rest: u64) -> Marking {
+    let [value, mask] = ((rest >> MARKING_AT) as u16).to_be_bytes();
+    Marking::new(value, mask)
+}
 
 impl PeerSlots {
     /// So many, none of them there.
@@ -85,7 +99,7 @@ impl PeerSlots {
     pub fn set(&mut self, id: PeerId, peer: Option<&Peer>) {
         let words = peer.map_or([0, 0], |peer| {
             let ends = u64::from(u32::from(peer.local)) << 32 | u64::from(u32::from(peer.address));
-            [ends, PEER_IS_THERE | u64::from(peer.next_hop.0)]
+            [ends, peer_rest(peer.next_hop, peer.marking)]
         });
         self.0.write(usize::from(id), words);
     }
@@ -104,6 +118,7 @@ impl Peers {
             local: ((ends >> 32) as u32).into(),
             address: (ends as u32).into(),
             next_hop: NextHopId(rest as u16),
+            marking: marking_of(rest),
         })
     }
 }
@@ -127,7 +142,7 @@ impl PeerSlotsIpv6 {
     pub fn set(&mut self, id: PeerId, peer: Option<&PeerIpv6>) {
         let words = peer.map_or([0; 5], |peer| {
             let [local, address] = [peer.local, peer.address].map(halves);
-            let rest = PEER_IS_THERE | u64::from(peer.next_hop.0);
+            let rest = peer_rest(peer.next_hop, peer.marking);
             [local[0], local[1], address[0], address[1], rest]
         });
         self.0.write(id.slot(), words);
@@ -156,6 +171,7 @@ impl PeersIpv6 {
             local: whole(local),
             address: whole([a, b]),
             next_hop: NextHopId(rest as u16),
+            marking: marking_of(rest),
         })
     }
 }
@@ -314,6 +330,7 @@ impl Tables {
         let peer = self.peers.get(peer)?;
         Some(TunnelAdjacency {
             outer: peer.outer(),
+            marking: peer.marking,
             adjacency: self.next_hops.adjacency(peer.next_hop)?,
         })
     }

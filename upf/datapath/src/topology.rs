@@ -1,5 +1,6 @@
 //! Topology: interfaces, next hops, tunnel peers and routes, as configured and learnt.
 
+use crate::forward::marking::Marking;
 use crate::forward::mss_clamp::MssClamp;
 use crate::ids::{InterfaceId, NextHopId};
 use crate::lookup::layout::InstanceId;
@@ -160,6 +161,8 @@ pub struct Peer {
     pub local: Ipv4Addr,
     /// Station that the outer packets go to.
     pub next_hop: NextHopId,
+    /// How outer headers are marked: FARs that mark differently have a peer each.
+    pub marking: Marking,
 }
 
 /// The far end of tunnels over IPv6.
@@ -171,6 +174,8 @@ pub struct PeerIpv6 {
     pub local: Ipv6Addr,
     /// Station that the outer packets go to.
     pub next_hop: NextHopId,
+    /// How outer headers are marked.
+    pub marking: Marking,
 }
 
 /// The far end of tunnels over either family.
@@ -193,6 +198,7 @@ impl TunnelPeer {
                 address,
                 local,
                 next_hop,
+                marking: Marking::default(),
             })),
             _ => None,
         }
@@ -221,6 +227,25 @@ impl TunnelPeer {
             Self::Ipv4(peer) => peer.next_hop,
             Self::Ipv6(peer) => peer.next_hop,
         }
+    }
+
+    /// How outer headers are marked.
+    #[inline(always)]
+    pub fn marking(&self) -> Marking {
+        match self {
+            Self::Ipv4(peer) => peer.marking,
+            Self::Ipv6(peer) => peer.marking,
+        }
+    }
+
+    /// The same peer for outer headers with this marking.
+    #[must_use]
+    pub fn marked(mut self, marking: Marking) -> Self {
+        match &mut self {
+            Self::Ipv4(peer) => peer.marking = marking,
+            Self::Ipv6(peer) => peer.marking = marking,
+        }
+        self
     }
 
     /// The same peer by another station.
@@ -252,6 +277,7 @@ impl Peer {
             address,
             local,
             next_hop,
+            marking: Marking::default(),
         }
     }
 

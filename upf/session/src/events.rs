@@ -101,7 +101,7 @@ impl SessionEvent {
             ),
             Self::AddressLearned(_, holder, peer) => write!(
                 f,
-                "{peer} named N4 association {id} of {holder} in a session request: both addresses are its own now"
+                "{peer} named N4 association {id} of {holder} in a session request: it may ask from there for sessions of that CP F-SEID"
             ),
             Self::SetupRejected(_, cause) => {
                 write!(f, "N4 association {id} was rejected: {cause}")
@@ -109,7 +109,7 @@ impl SessionEvent {
             Self::Down(_, reason, n) => {
                 write!(
                     f,
-                    "N4 association {id} ended ({reason:?}), {n} sessions with it"
+                    "N4 association {id} ended ({reason}), {n} sessions with it"
                 )
             }
             Self::Restarted(_, n) => {

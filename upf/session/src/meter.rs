@@ -32,8 +32,6 @@ impl ReportContent {
     const DURATION: u8 = 1 << 5;
     /// Measurement Information: numbers of packets (MNOP).
     const PACKETS: u8 = 1 << 6;
-    /// Measurement Information: usage before QoS enforcement (MBQE).
-    const BEFORE_QOS: u8 = 1 << 7;
 
     /// As the URR says.
     pub fn of(urr: &Urr) -> Self {
@@ -44,10 +42,6 @@ impl ReportContent {
             (
                 Self::PACKETS,
                 information.contains(MeasurementInformation::MNOP),
-            ),
-            (
-                Self::BEFORE_QOS,
-                information.contains(MeasurementInformation::MBQE),
             ),
         ];
         let told = urr.told();
@@ -109,6 +103,13 @@ pub struct SentMeasurement {
     usage: [Usage; 2],
     used_s: u32,
     before: Option<UsageBefore>,
+}
+
+/// Whether a report tells of traffic that starts or stops and of nothing else: it has no Start Time and End Time then
+/// (TS 29.244, 7.5.8.3).
+fn tells_traffic_alone(trigger: UsageReportTrigger) -> bool {
+    let traffic = UsageReportTrigger::START.union(UsageReportTrigger::STOPT);
+    trigger != UsageReportTrigger::NONE && traffic.contains(trigger)
 }
 
 /// Usage Reports of one URR: of what was before its Monitoring Time, if it was, and the rest.
@@ -314,18 +315,19 @@ impl Meter {
     ) -> UsageReport<'static> {
         let [uplink, downlink] = measured.usage;
         let has = |bit| self.told.has(bit);
-        let before_qos = has(ReportContent::BEFORE_QOS).then_some(UsageInformation::UBE);
-        let information = [part, before_qos].into_iter().flatten();
         let used_s = has_clock && has(ReportContent::DURATION);
+        let has_times = !tells_traffic_alone(trigger);
         UsageReport {
             urr_id: self.urr,
             ur_seqn: self.sequence.wrapping_add(behind),
             usage_report_trigger: trigger,
-            start_time: Some(measured.start),
-            end_time: Some(measured.end),
+            start_time: has_times.then_some(measured.start),
+            end_time: has_times.then_some(measured.end),
             volume_measurement: has(ReportContent::VOLUME).then(|| self.volume(uplink, downlink)),
             duration_measurement: used_s.then_some(Seconds(measured.used_s)),
-            usage_information: information.reduce(|a, b| a | b),
+            // One URR measures before QoS enforcement or behind it, as its CP function says, never both: it has parts
+            // to be told apart by the Monitoring Time alone.
+            usage_information: part,
             ..UsageReport::default()
         }
     }
@@ -413,11 +415,35 @@ mod tests {
     }
 
     #[test]
-    fn a_urr_that_wants_usage_before_qos_is_told_what_it_gets() {
-        let information = MeasurementInformation::MBQE;
-        let mut meter = meter(information, 0);
+    fn a_urr_that_measures_at_one_place_alone_has_nothing_to_tell_apart() {
+        let mut meter = meter(MeasurementInformation::MBQE, 0);
         let (_, report) = meter.report(UsageReportTrigger::IMMER, NtpTime(1), None);
-        assert_eq!(report.usage_information, Some(UsageInformation::UBE));
+        assert_eq!(report.usage_information, None);
+        // With a Monitoring Time it has: before and after that.
+        let mut clock = UsageClock::changed(None, &Urr::new(UrrId(3)), 0);
+        meter.split(&mut clock, NtpTime(2));
+        let (before, after) = meter.report(UsageReportTrigger::IMMER, NtpTime(3), Some(&mut clock));
+        let told = [before.unwrap(), after].map(|report| report.usage_information);
+        assert_eq!(
+            told,
+            [UsageInformation::BEF, UsageInformation::AFT].map(Some)
+        );
+    }
+
+    #[test]
+    fn a_report_of_traffic_that_starts_or_stops_has_no_times() {
+        let mut meter = meter(MeasurementInformation::default(), 100);
+        let both = UsageReportTrigger::START.union(UsageReportTrigger::PERIO);
+        for (trigger, has_times) in [
+            (UsageReportTrigger::START, false),
+            (UsageReportTrigger::STOPT, false),
+            (UsageReportTrigger::IMMER, true),
+            (both, true),
+        ] {
+            let (_, report) = meter.report(trigger, NtpTime(110), None);
+            let times = [report.start_time, report.end_time].map(|time| time.is_some());
+            assert_eq!(times, [has_times; 2], "{trigger:?}");
+        }
     }
 
     #[test]

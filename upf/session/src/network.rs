@@ -3,6 +3,7 @@
 //! Session code asks; the control core, which owns interfaces, neighbours and peers, answers.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, PeerId};
 
@@ -134,13 +135,14 @@ pub trait Network {
     /// The way out for plain packets to that side.
     fn egress(&self, side: Side, instance: Option<&str>) -> Option<EgressId>;
 
-    /// A peer for outer headers towards `remote`; counted, to be given back once for each call. Where our endpoint
+    /// A peer for outer headers towards `remote` that are marked so; counted, to be given back once for each call. Where our endpoint
     /// has no address of its family, no interface leads there.
     fn hold_peer(
         &mut self,
         side: Side,
         instance: Option<&str>,
         remote: IpAddr,
+        marking: Marking,
     ) -> Result<PeerId, PeerError>;
 
     /// The side whose tunnels serve a rule's side. N4-u (TS 29.244, 5.3) has none of its own: it ends at the

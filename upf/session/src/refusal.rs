@@ -1,6 +1,7 @@
 //! Refusals: PFCP cause, offending IE and failed rule.
 
 use core::fmt;
+use sluice_n4::refusals::RuleName;
 use sluice_wire::ids::{BarId, FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::value::{FailedRuleId, OffendingIe};
@@ -117,7 +118,7 @@ impl fmt::Display for Refusal {
             write!(f, ", offending IE {ie}")?;
         }
         match self.rule {
-            Some(rule) => write!(f, ", rule {rule:?}"),
+            Some(rule) => write!(f, ", {}", RuleName(rule)),
             None => Ok(()),
         }
     }

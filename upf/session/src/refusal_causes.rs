@@ -42,9 +42,10 @@ const CAUSES: &[(Cause, &str)] = &[
     ),
     (
         Cause::NO_ESTABLISHED_PFCP_ASSOCIATION,
-        "A session request from an address without association. The SMF has to associate first; look at \
+        "A request from an address without association. The SMF has to associate first; look at \
          `n4.peers`, and whether the SMF speaks from another address than it associated from: a request \
-         with its Node ID, as every establishment has it, makes such an address its own.",
+         with its Node ID, as every establishment has it, makes such an address known for sessions whose CP F-SEID has \
+         it; node related requests have to come from the SMF's own.",
     ),
     (
         Cause::RULE_CREATION_MODIFICATION_FAILURE,

@@ -20,8 +20,9 @@ use crate::report_queue::ReportQueue;
 use crate::resources::Resources;
 use crate::rules::Rules;
 use crate::session_sets::SetWalk;
-use crate::store::{Session, SessionRef, Store};
+use crate::store::{CpSession, Session, SessionRef, Store};
 use crate::timers::SessionTimers;
+use core::net::IpAddr;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
@@ -231,11 +232,13 @@ impl Sessions {
         Some(memory)
     }
 
-    /// The session that a request names, if it is one of the association that asks.
+    /// The session that a request names, if it is one of the association that asks, and where the request comes from
+    /// an address that was only learned, one of that address.
     pub fn find(&self, request: &SessionRequest<'_>) -> Option<(SessionRef, Session)> {
         let name = SessionRef::from_seid(request.header().seid?);
         let session = self.store.get(name)?;
-        (session.association == request.association).then_some((name, session))
+        let is_its = session.association == request.association && may_act(request, session.cp);
+        is_its.then_some((name, session))
     }
 
     /// The session whose rules stand in an entry, if they report.
@@ -291,4 +294,12 @@ pub struct Node {
     pub sessions: Sessions,
     /// As it stands in the endpoint's configuration: answers are written while that is in use.
     pub node_id: NodeId,
+}
+
+/// Whether a request may act on a session that its CP function calls so: an address that no association message told
+/// has the sessions alone whose CP F-SEID says that they are there (TS 29.244, 5.6.2).
+pub fn may_act(request: &SessionRequest<'_>, cp: CpSession) -> bool {
+    let from = request.reply.peer().ip().to_canonical();
+    let mut addresses = (cp.ipv4.map(IpAddr::V4).into_iter()).chain(cp.ipv6.map(IpAddr::V6));
+    request.is_of_holder || addresses.any(|address| address == from)
 }

@@ -114,8 +114,10 @@ pub fn write_reports(
                 clock.advance(at.seconds());
             }
             let (before, latest) = meter.report(due.trigger, at.wall, clock);
+            // 7.5.5.2: with the reports that the query brought, not with those of URRs that end by the same message.
+            let is_asked = record.queried.contains(&latest.urr_id.0);
             for mut report in before.into_iter().chain([latest]) {
-                report.query_urr_reference = reference;
+                report.query_urr_reference = reference.filter(|_| is_asked);
                 put(w, ie, &detected(applications, due.meter, report))?;
             }
         }

@@ -115,7 +115,8 @@ fn decide(
     if mac.is_some() {
         count(session, &pdr, uplink, packet.len());
     }
-    let tos = dscp(config, session, &pdr) << 2 | detected.packet.traffic_class() & 3;
+    let dscp = marked(&to, dscp(config, session, &pdr));
+    let tos = dscp << 2 | detected.packet.traffic_class() & 3;
     let mut outcomes = Vec::new();
     for piece in pieces {
         let Some(mac) = mac else {
@@ -263,6 +264,12 @@ fn dscp(config: &TwinConfig, session: &Session, pdr: &Pdr) -> u8 {
     configured.map_or(0, |(_, dscp)| *dscp)
 }
 
+/// A DSCP with those bits that the FAR marks (5.4.4).
+fn marked(to: &Forwarding, dscp: u8) -> u8 {
+    let (value, mask) = to.marking;
+    dscp & !(mask >> 2) | (value & mask) >> 2
+}
+
 /// The extension headers of a new outer header, types and contents.
 fn extension_headers(
     session: &Session,
@@ -271,9 +278,15 @@ fn extension_headers(
     relayed: bool,
     detected: &Detected<'_>,
 ) -> Vec<(u8, Vec<u8>)> {
+    let to = session.fars[&pdr.far].forwarding.as_ref();
+    let sides = [Some(pdr.source), to.map(|to| to.side)];
+    // N3 and N9 are ends of one tunnel (8.2.64); N4-u begins and ends here.
+    let is_of_one = sides
+        .iter()
+        .all(|side| matches!(side, Some(Side::Access | Side::Core)));
     match qfi(session, pdr) {
         Some(qfi) => vec![(0x85, vec![u8::from(uplink) << 4, qfi])],
-        None if relayed && detected.has_flow => passed_on(&detected.passed_on),
+        None if relayed && is_of_one && detected.has_flow => passed_on(&detected.passed_on),
         None => vec![],
     }
 }
@@ -523,11 +536,13 @@ pub fn end_marker(
         side: marker.side,
         instance: marker.instance.clone(),
         tunnel: Some(marker.to),
+        marking: marker.marking,
     };
     let way = tunnel_way(config, &to, marker.to).ok_or(Drop::NoRoute)?;
     let mac = way.link.mac_of(way.station);
     let mac = mac.ok_or(Drop::NextHopUnresolved)?;
-    let packet = outer::header(way.local, marker.to, (END_MARKER, 0), &[], 0);
+    let tos = marked(&to, 0) << 2;
+    let packet = outer::header(way.local, marker.to, (END_MARKER, tos), &[], 0);
     Ok(Sent {
         port: way.link.port,
         frame: frame(way.link, mac, outer::ether_type(marker.to), &packet),

@@ -145,6 +145,7 @@ pub fn end_marker(
         side: to.side,
         instance: to.instance.clone(),
         to: tunnel,
+        marking: to.marking,
     };
     let from_access = live.iter().any(|p| p.source == Side::Access);
     Some(((id, from_access), marker))

@@ -350,6 +350,8 @@ pub struct Forwarding {
     pub side: Side,
     pub instance: Option<String>,
     pub tunnel: Option<Remote>,
+    /// Value and mask of outer headers' octets; 0 and 0: they are as configured.
+    pub marking: (u8, u8),
 }
 
 impl Forwarding {

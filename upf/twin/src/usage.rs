@@ -446,22 +446,20 @@ impl Urr {
             },
             false => volume,
         };
-        let is_before_qos = self.information.contains(MeasurementInformation::MBQE);
-        let before_qos = is_before_qos.then_some(UsageInformation::UBE);
+        let traffic = UsageReportTrigger::START.union(UsageReportTrigger::STOPT);
+        let others = UsageReportTrigger(trigger.0 & !traffic.0);
+        let is_timed = others != UsageReportTrigger::NONE;
         let measures_volume = self.method.contains(MeasurementMethod::VOLUM);
         let measures_time = self.method.contains(MeasurementMethod::DURAT);
         let report = UsageReport {
             urr_id: self.id,
             ur_seqn: self.reports,
             usage_report_trigger: trigger,
-            start_time: Some(part.since),
-            end_time: Some(part.until),
+            start_time: is_timed.then_some(part.since),
+            end_time: is_timed.then_some(part.until),
             volume_measurement: measures_volume.then_some(volume),
             duration_measurement: measures_time.then_some(Seconds(part.used)),
-            usage_information: [information, before_qos]
-                .into_iter()
-                .flatten()
-                .reduce(|a, b| a | b),
+            usage_information: information,
             ..UsageReport::default()
         };
         self.reports += 1;

@@ -33,7 +33,10 @@ impl Endpoint {
         match codec::heartbeat_request(body) {
             Err(_) => self.count(Counter::MalformedRequest),
             Ok(time_stamp) => {
-                if let Some(id) = self.associations.by_address(peer) {
+                // A time stamp is of the entity at that address (TS 29.244, 6.2.2.2; TS 23.007, 19A): of an
+                // address that was only learned it says nothing of the peer.
+                let known = self.associations.by_address(peer);
+                if let Some(id) = known.filter(|id| self.speaks_for(*id, peer)) {
                     self.heard(now, id, time_stamp, out);
                 }
             }

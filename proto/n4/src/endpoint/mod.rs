@@ -129,10 +129,10 @@ impl Endpoint {
         self.associations.iter()
     }
 
-    /// Tells a further address of a peer, such as that of a session's F-SEID, so that requests
-    /// from there are known to be its own. False if the peer has too many.
+    /// Tells a further address of a peer, that of a session's F-SEID, so that requests about its sessions may come
+    /// from there. False if the peer has too many.
     pub fn add_address(&mut self, id: AssociationId, address: IpAddr) -> bool {
-        self.learn_told(id, SocketAddr::new(address, 0))
+        self.borrow(id, SocketAddr::new(address, 0))
     }
 
     /// A snapshot of all counters.
@@ -187,6 +187,20 @@ impl Endpoint {
             self.count(Counter::AddressOfAnother);
         }
         is_free && self.learn(id, peer)
+    }
+
+    /// The same for an address that no association message told: what comes from there does not
+    /// [speak for the peer](Association::speaks_for_itself).
+    fn borrow(&mut self, id: AssociationId, peer: SocketAddr) -> bool {
+        let ip = peer.ip().to_canonical();
+        let is_its = |a: &Association| a.addresses.iter().any(|known| known.ip() == ip);
+        let was_known = self.associations.get(id).is_some_and(is_its);
+        let is_known = self.learn_told(id, peer);
+        if is_known && !was_known {
+            // There are as many places as addresses.
+            self.change(id, |association| _ = association.borrowed.try_push(ip));
+        }
+        is_known
     }
 
     /// Whether this is the address that another association was set up from; by its port too where

@@ -110,7 +110,11 @@ impl Endpoint {
             return Input::Nothing;
         };
         let reply = received.reply_to(ticket);
-        let Some(association) = self.requester(peer, &header, body) else {
+        let requester = match header.message_type.is_session_related() {
+            true => self.requester(peer, &header, body),
+            false => self.speaker(peer),
+        };
+        let Some(association) = requester else {
             self.count(Counter::NoAssociation);
             let cause = Cause::NO_ESTABLISHED_PFCP_ASSOCIATION;
             self.reject(now, (&reply, body), cause, out);
@@ -118,10 +122,24 @@ impl Endpoint {
         };
         Input::Session(SessionRequest {
             association,
+            is_of_holder: self.speaks_for(association, peer),
             reply,
             body,
             fingerprint,
         })
+    }
+
+    /// Whose node related request it is: it acts on the association as a whole (TS 29.244, 6.1), so that a Node ID
+    /// inside proves nothing, nor does an address that was only learned.
+    fn speaker(&mut self, peer: SocketAddr) -> Option<AssociationId> {
+        let known = self.associations.by_address(peer);
+        known.filter(|id| self.is_established(*id) && self.speaks_for(*id, peer))
+    }
+
+    /// Whether a message from there speaks for the whole association.
+    pub(super) fn speaks_for(&self, id: AssociationId, peer: SocketAddr) -> bool {
+        let association = self.associations.get(id);
+        association.is_some_and(|association| association.speaks_for_itself(peer))
     }
 
     /// Whose request it is: by the Node ID where the message has one, or by the address. An
@@ -176,7 +194,7 @@ impl Endpoint {
     /// Takes the address of a request that names the peer for one of the peer's, and tells so once.
     fn learn_requester(&mut self, id: AssociationId, peer: SocketAddr) {
         let is_known = self.associations.has_address(id, peer);
-        if is_known || !self.learn_told(id, peer) {
+        if is_known || !self.borrow(id, peer) {
             return;
         }
         if let Some(holder) = self.associations.get(id).map(|a| a.primary) {

@@ -272,5 +272,9 @@ impl Endpoint {
         if !known {
             self.learn_told(id, SocketAddr::new(address, 0));
         }
+        let address = address.to_canonical();
+        self.change(id, |association| {
+            association.borrowed.retain(|known| *known != address)
+        });
     }
 }

@@ -165,7 +165,7 @@ impl Scene<'_> {
         told.insert("rate".into(), json!(rate));
         let action = match flags {
             f if f.has(Flags::FORWARD) => "forward",
-            f if f.has(Flags::TO_CP) => "to the CP function",
+            f if f.has(Flags::N4U) => "to the CP function",
             _ => "drop",
         };
         told.insert("action".into(), json!(action));

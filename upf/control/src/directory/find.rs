@@ -3,6 +3,7 @@
 use super::{Directory, Plain, Tunnels, same_name};
 use crate::paths::PathEnds;
 use core::net::IpAddr;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId, NO_NEXT_HOP, PeerId, TunnelPeer};
 use sluice_session::network::{Network, PeerError, Side, TunnelEndpoint};
@@ -28,8 +29,8 @@ impl Directory {
     fn add_peer(
         &mut self,
         interface: InterfaceId,
-        local: IpAddr,
-        remote: IpAddr,
+        (local, remote): (IpAddr, IpAddr),
+        marking: Marking,
     ) -> Result<PeerId, PeerError> {
         if self.peers.is_full(remote) {
             return Err(PeerError::Full);
@@ -41,7 +42,7 @@ impl Directory {
         let hop = hop.ok_or(PeerError::Full)?;
         let peer = TunnelPeer::new(remote, local, hop).ok_or(PeerError::NoInterface)?;
         self.paths.begin(PathEnds { local, remote });
-        Ok(self.peers.add(peer))
+        Ok(self.peers.add(peer.marked(marking)))
     }
 }
 
@@ -77,6 +78,7 @@ impl Network for Directory {
         side: Side,
         instance: Option<&str>,
         remote: IpAddr,
+        marking: Marking,
     ) -> Result<PeerId, PeerError> {
         let tunnels = self
             .find_tunnels(side, instance)
@@ -85,9 +87,9 @@ impl Network for Directory {
         let mut ours = tunnels.endpoint.addresses.all();
         let local = ours.find(|own| own.is_ipv4() == remote.is_ipv4());
         let local = local.ok_or(PeerError::NoInterface)?;
-        match self.peers.hold(local, remote) {
+        match self.peers.hold(local, remote, marking) {
             Some(id) => Ok(id),
-            None => self.add_peer(interface, local, remote),
+            None => self.add_peer(interface, (local, remote), marking),
         }
     }
 

@@ -1,6 +1,7 @@
 //! GTP-U peers, reference-counted by the FARs that lead to them.
 
 use core::net::IpAddr;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::tables::{
     self, NextHopId, PeerId, PeerSlots, PeerSlotsIpv6, PeersIpv6, TunnelPeer,
 };
@@ -18,8 +19,14 @@ pub(super) struct Peers {
     ipv6: Places,
     slots: PeerSlots,
     slots_ipv6: PeerSlotsIpv6,
-    /// By local and remote address.
-    ids: HashMap<(IpAddr, IpAddr), PeerId, Seeded>,
+    ids: HashMap<PeerKey, PeerId, Seeded>,
+}
+
+/// Local and remote address, and how outer headers are marked.
+type PeerKey = (IpAddr, IpAddr, Marking);
+
+fn key(peer: &TunnelPeer) -> PeerKey {
+    (peer.local(), peer.address(), peer.marking())
 }
 
 /// Those of one family, by their slots.
@@ -109,8 +116,13 @@ impl Peers {
     }
 
     /// One more user of a peer, if it is known.
-    pub(super) fn hold(&mut self, local: IpAddr, remote: IpAddr) -> Option<PeerId> {
-        let id = *self.ids.get(&(local, remote))?;
+    pub(super) fn hold(
+        &mut self,
+        local: IpAddr,
+        remote: IpAddr,
+        marking: Marking,
+    ) -> Option<PeerId> {
+        let id = *self.ids.get(&(local, remote, marking))?;
         if let Some(used) = self.used(id) {
             used.users += 1;
         }
@@ -132,7 +144,7 @@ impl Peers {
             TunnelPeer::Ipv4(_) => PeerId::at(self.ipv4.add(used)),
             TunnelPeer::Ipv6(_) => PeerId::ipv6(self.ipv6.add(used)),
         };
-        self.ids.insert((peer.local(), peer.address()), id);
+        self.ids.insert(key(&peer), id);
         self.publish(id, Some(peer));
         id
     }
@@ -149,7 +161,7 @@ impl Peers {
         places.places[id.slot()] = None;
         places.free.push(id.slot());
         self.publish(id, None);
-        self.ids.remove(&(gone.local(), gone.address()));
+        self.ids.remove(&key(&gone));
         Some(gone)
     }
 

@@ -121,7 +121,8 @@ struct Asked {
 #[derive(Debug)]
 struct Path {
     ends: PathEnds,
-    is_used: bool,
+    /// Peers with these ends: one for each marking of outer headers.
+    users: u32,
     health: Health,
     asked: Option<Asked>,
     round_trip_ns: Option<u64>,
@@ -161,13 +162,13 @@ impl Paths {
             return;
         }
         if let Some(path) = self.of(ends) {
-            path.is_used = true;
+            path.users += 1;
             path.kept_until_ns = None;
             return;
         }
         let path = Path {
             ends,
-            is_used: true,
+            users: 1,
             health: Health::Unknown,
             asked: None,
             round_trip_ns: None,
@@ -193,8 +194,8 @@ impl Paths {
             return;
         };
         if let Some(Some(path)) = self.places.get_mut(number as usize) {
-            path.is_used = false;
-            if !path.health.has_failed() {
+            path.users = path.users.saturating_sub(1);
+            if path.users == 0 && !path.health.has_failed() {
                 self.remove(number);
             }
         }
@@ -217,7 +218,7 @@ impl Paths {
     fn look_at(&mut self, number: u32, now_ns: u64) -> Option<Echo> {
         let config = self.config;
         let path = self.places.get_mut(number as usize)?.as_mut()?;
-        if !path.is_used {
+        if path.users == 0 {
             let until_ns = *path.kept_until_ns.get_or_insert(now_ns + KEPT_NS);
             if until_ns <= now_ns {
                 self.changes.push(Change::Forgotten(path.ends));
@@ -291,7 +292,7 @@ impl Paths {
         }
         let had_failed = path.health.has_failed();
         path.health = Health::Answers;
-        let is_used = path.is_used;
+        let is_used = path.users > 0;
         if had_failed {
             self.recoveries += 1;
             self.changes.push(Change::Recovered(ends));
@@ -370,7 +371,7 @@ impl Path {
     fn view(&self) -> PathView {
         PathView {
             ends: self.ends,
-            is_used: self.is_used,
+            is_used: self.users > 0,
             health: self.health,
             round_trip_ns: self.round_trip_ns,
         }

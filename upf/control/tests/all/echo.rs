@@ -4,6 +4,7 @@ use crate::control::*;
 use sluice_control::config::ControlConfig;
 use sluice_control::paths::{EchoConfig, Health, PathEnds};
 use sluice_control::signalling::{Control, PrefixOwners};
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::InterfaceId;
@@ -119,7 +120,7 @@ fn a_peer_is_asked_while_rules_lead_there() {
     let hold = |control: &mut Control| {
         control
             .directory
-            .hold_peer(Side::Access, Some("access"), GNB.into())
+            .hold_peer(Side::Access, Some("access"), GNB.into(), Marking::default())
             .unwrap()
     };
     let first = hold(&mut control);
@@ -166,7 +167,7 @@ fn silence_and_return_are_told_with_side_and_instance() {
     arp(&mut control, 0);
     let peer = control
         .directory
-        .hold_peer(Side::Access, None, GNB.into())
+        .hold_peer(Side::Access, None, GNB.into(), Marking::default())
         .unwrap();
     arp(&mut control, 0);
     let mut numbers = Vec::new();

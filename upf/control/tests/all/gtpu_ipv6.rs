@@ -4,6 +4,7 @@ use crate::control::*;
 use sluice_control::config::{ControlConfig, Role};
 use sluice_control::paths::{EchoConfig, Health};
 use sluice_control::signalling::{Control, Event};
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::message::UnknownTeid;
 use sluice_datapath::tables::InterfaceId;
 use sluice_session::network::{Network, PeerError, Side, TunnelAddresses};
@@ -98,7 +99,9 @@ fn an_echo_over_ipv6_is_answered_and_a_damaged_one_is_not() {
 #[test]
 fn a_peer_over_ipv6_is_asked_and_its_answer_counts() {
     let mut control = dual();
-    let peer = control.directory.hold_peer(Side::Access, None, PEER.into());
+    let peer = control
+        .directory
+        .hold_peer(Side::Access, None, PEER.into(), Marking::default());
     let peer = peer.expect("room");
     assert!(peer.is_ipv6());
     assert_eq!(control.directory.peer_address(peer), Some(PEER.into()));
@@ -169,12 +172,16 @@ fn n9_and_n3_without_ipv6_lead_to_no_ipv6_peer() {
     let mut control = dual();
     let none = Err(PeerError::NoInterface);
     assert_eq!(
-        control.directory.hold_peer(Side::Core, None, PEER.into()),
+        control
+            .directory
+            .hold_peer(Side::Core, None, PEER.into(), Marking::default()),
         none
     );
     let mut plain = crate::control::control();
     assert_eq!(
-        plain.directory.hold_peer(Side::Access, None, PEER.into()),
+        plain
+            .directory
+            .hold_peer(Side::Access, None, PEER.into(), Marking::default()),
         none
     );
 }

@@ -3,6 +3,7 @@
 use crate::control::*;
 use sluice_control::config::{ControlConfig, Role};
 use sluice_control::signalling::Control;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::ids::InterfaceId;
 use sluice_datapath::lookup::lpm::Lpm;
 use sluice_datapath::message::Resolve;
@@ -17,18 +18,23 @@ fn peers_are_counted_and_come_free_and_their_next_hop_is_the_gateway_where_they_
     let mut control = control();
     let net = &mut control.directory;
     let first = net
-        .hold_peer(Side::Access, Some("ACCESS"), GNB.into())
+        .hold_peer(Side::Access, Some("ACCESS"), GNB.into(), Marking::default())
         .unwrap();
-    assert_eq!(net.hold_peer(Side::Access, None, GNB.into()), Ok(first));
+    assert_eq!(
+        net.hold_peer(Side::Access, None, GNB.into(), Marking::default()),
+        Ok(first)
+    );
     assert_eq!(net.peer_address(first), Some(GNB.into()));
     let far = Ipv4Addr::new(100, 64, 0, 1);
     // No route leads there: its packets will be dropped, the rule is not.
-    let lost = net.hold_peer(Side::Access, None, far.into()).unwrap();
+    let lost = net
+        .hold_peer(Side::Access, None, far.into(), Marking::default())
+        .unwrap();
     assert_eq!(net.peer_address(lost), Some(far.into()));
     net.release_peer(lost);
     assert_eq!(net.peer_address(lost), None);
     assert_eq!(
-        net.hold_peer(Side::Core, None, far.into()),
+        net.hold_peer(Side::Core, None, far.into(), Marking::default()),
         Err(PeerError::NoInterface)
     );
     net.release_peer(first);
@@ -95,7 +101,10 @@ fn gnbs_come_and_go_in_the_tables_that_are_published() {
     let far = |i: u32| Ipv4Addr::from(u32::from(Ipv4Addr::new(192, 0, 2, 0)) + 20 + i);
     let net = &mut control.directory;
     let ids: Vec<_> = (0..200)
-        .map(|i| net.hold_peer(Side::Access, None, far(i).into()).unwrap())
+        .map(|i| {
+            net.hold_peer(Side::Access, None, far(i).into(), Marking::default())
+                .unwrap()
+        })
         .collect();
     for (i, id) in (0..).zip(&ids) {
         let peer = tables.peers.get(*id).unwrap();

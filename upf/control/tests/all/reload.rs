@@ -2,6 +2,7 @@
 
 use super::control::*;
 use sluice_control::directory::ReloadError;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::tables::{NO_NEXT_HOP, Prefix};
 use sluice_session::network::{Network, Side};
 use sluice_wire::eth::MacAddr;
@@ -20,7 +21,7 @@ fn routes_of_data_networks_and_of_peers_follow_a_new_configuration() {
     let mut control = control();
     let peer = control
         .directory
-        .hold_peer(Side::Access, None, FAR_GNB.into());
+        .hold_peer(Side::Access, None, FAR_GNB.into(), Marking::default());
     let next_hop = |control: &sluice_control::signalling::Control| {
         let mut peers = control.directory.peers();
         peers

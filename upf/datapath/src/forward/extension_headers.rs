@@ -1,11 +1,13 @@
 //! Extension headers that a packet keeps from one tunnel into the next.
 //!
-//! A node that only relays passes the PDU Session Container on as it is (TS 29.281, 5.2.1), unless
-//! a QER marks the packet anew.
+//! A node that only relays, between two ends of N3 and N9, passes the PDU Session Container on as it is (TS 29.281,
+//! 5.2.1; TS 29.244, 8.2.64), unless a QER marks the packet anew. By N4-u none goes on: the container is of N3 and N9
+//! (TS 29.281, 5.2.2.7), and a CP function takes such a packet for another.
 
+use crate::forward::far;
 use crate::limits::RELAYED_EXTENSIONS_LEN;
 use crate::meta::{Meta, NO_QFI};
-use crate::session::rule::{Flags, Head};
+use crate::session::rule::Head;
 use arrayvec::ArrayVec;
 use sluice_port::Packet;
 use sluice_wire::gtpu::{ExtensionType, Extensions, HEADER_LEN, LONG_HEADER_LEN};
@@ -19,7 +21,7 @@ pub type ExtHeaders = ArrayVec<u8, RELAYED_EXTENSIONS_LEN>;
 /// True if a packet that goes from tunnel to tunnel has a container to be passed on.
 #[inline(always)]
 pub fn keeps(head: Head, meta: &Meta) -> bool {
-    meta.qfi != NO_QFI && !head.flags.has(Flags::MARK_QFI)
+    meta.qfi != NO_QFI && far::tunnel(head).relays
 }
 
 /// The extension headers that a relay passes on, of a packet whose outer header was just removed:

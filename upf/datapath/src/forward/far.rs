@@ -53,7 +53,7 @@ fn stops(head: Head, at: Option<At>) -> Stop {
     if head.flags.has(Flags::HOLD) {
         return Stop::Hold(at);
     }
-    Stop::Drop(match head.flags.has(Flags::TO_CP) {
+    Stop::Drop(match head.flags.has(Flags::N4U) {
         true => DropReason::N4uAbsent,
         false => DropReason::FarDrop,
     })
@@ -72,6 +72,7 @@ pub fn tunnel(head: Head) -> Tunnel {
         teid: head.teid,
         qfi: head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark()),
         uplink: head.flags.has(Flags::UPLINK),
+        relays: !head.flags.has_any(Flags::MARK_QFI.with(Flags::N4U)),
     }
 }
 

@@ -46,6 +46,42 @@ impl DscpByQfi {
     }
 }
 
+/// Transport Level Marking of a FAR (TS 29.244, 5.4.4, 8.2.12): DSCP bits that outer headers have in place of those
+/// of their QFI. ECN bits are not its: they tell what the packet meets on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Marking {
+    value: u8,
+    mask: u8,
+}
+
+impl Marking {
+    /// Of a ToS or traffic class octet those bits that the mask has.
+    pub const fn new(octet: u8, mask: u8) -> Self {
+        let mask = mask & !ECN_MASK;
+        Self {
+            value: octet & mask,
+            mask,
+        }
+    }
+
+    /// True if it changes nothing.
+    pub const fn is_none(self) -> bool {
+        self.mask == 0
+    }
+
+    /// An outer header's octet with this marking.
+    #[inline(always)]
+    pub const fn mark(self, tos: u8) -> u8 {
+        tos & !self.mask | self.value
+    }
+
+    /// Value and mask.
+    #[inline(always)]
+    pub const fn octets(self) -> [u8; 2] {
+        [self.value, self.mask]
+    }
+}
+
 /// ToS or traffic class of an IP packet; 0 of none.
 #[inline(always)]
 pub fn tos(packet: &[u8]) -> u8 {
@@ -146,6 +182,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_marking_has_its_bits_and_leaves_ecn_and_the_others() {
+        let expedited = Marking::new(0xb8, 0xfc);
+        assert_eq!(
+            [0x00, 0x29, 0xff].map(|tos| expedited.mark(tos)),
+            [0xb8, 0xb9, 0xbb]
+        );
+        assert_eq!(Marking::new(0xff, 0xe0).mark(0x1d), 0xfd, "a class alone");
+        assert_eq!(
+            Marking::new(0xff, 0x03),
+            Marking::default(),
+            "ECN is the packet's"
+        );
+        assert_eq!(
+            (0..=255)
+                .map(|tos| Marking::default().mark(tos))
+                .sum::<u8>(),
+            128
+        );
+        assert!(Marking::default().is_none() && !Marking::new(0, 0xfc).is_none());
     }
 
     #[test]

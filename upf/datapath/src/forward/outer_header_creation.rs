@@ -2,7 +2,7 @@
 
 use crate::drop::DropReason;
 use crate::forward::extension_headers::ExtHeaders;
-use crate::forward::marking::{self, DscpByQfi};
+use crate::forward::marking::{self, DscpByQfi, Marking};
 use crate::forward::outer_header_ipv6;
 use crate::forward::outer_header_removal;
 use crate::tables::{Peer, PeerId, TunnelPeer};
@@ -30,6 +30,8 @@ pub struct Tunnel {
     pub qfi: Option<u8>,
     /// The container's PDU type: uplink from the UE's side (towards an anchor).
     pub uplink: bool,
+    /// Extension headers of the tunnel that the packet came by go on, if it came by one.
+    pub relays: bool,
 }
 
 impl Tunnel {
@@ -39,6 +41,7 @@ impl Tunnel {
             teid,
             qfi: None,
             uplink: false,
+            relays: false,
         }
     }
 
@@ -137,9 +140,9 @@ pub fn len(tunnel: &Tunnel, peer: PeerId) -> usize {
 
 /// What varies in an outer header.
 #[inline(always)]
-pub fn fields(teid: Teid, from: FromInner) -> OuterFields {
+pub fn fields(teid: Teid, from: FromInner, marking: Marking) -> OuterFields {
     OuterFields {
-        tos: from.tos,
+        tos: marking.mark(from.tos),
         // An atomic datagram: DF is set, so the identification may repeat (RFC 6864, 4.1).
         identification: 0,
         source_port: DYNAMIC_PORTS | (from.flow_hash & 0x3fff) as u16,
@@ -171,7 +174,7 @@ fn create_ipv4<P: Packet>(
     let inner_len = packet.len();
     // The compiler of rules takes no TEID 0 for an outer header.
     let teid = Teid::new(tunnel.teid).ok_or(DropReason::Internal)?;
-    let fields = fields(teid, from);
+    let fields = fields(teid, from, peer.marking);
     let front = packet
         .push_front(match tunnel.qfi {
             Some(_) => OUTER_IPV4_LEN,

@@ -23,7 +23,7 @@ pub(super) fn create<P: Packet>(
     // The compiler of rules takes no TEID 0 for an outer header.
     let teid = Teid::new(tunnel.teid).ok_or(DropReason::Internal)?;
     let out = front::<OUTER_IPV6_LEN, P>(packet)?;
-    let written = (peer.outer()).write(out, &fields(teid, from), container, inner);
+    let written = (peer.outer()).write(out, &fields(teid, from, peer.marking), container, inner);
     written.map_err(|_| DropReason::TooBig)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn create_plain<P: Packet>(
     let inner = (packet.len(), Sum::of(packet.data()));
     let teid = Teid::new(teid).ok_or(DropReason::Internal)?;
     let out = front::<OUTER_IPV6_PLAIN_LEN, P>(packet)?;
-    let written = (peer.outer()).write_plain(out, &fields(teid, from), form, inner);
+    let written = (peer.outer()).write_plain(out, &fields(teid, from, peer.marking), form, inner);
     written.map_err(|_| DropReason::TooBig)
 }
 

@@ -41,9 +41,10 @@ impl Flags {
     /// Packets of the entry go to the UE: the inner destination must be `ue_ip`. With `FROM_UE`
     /// one of both is enough: forwarding from gNB to gNB has no direction.
     pub const TO_UE: Self = Self { bits: 1 << 11 };
-    /// FAR: to the CP function by N4-u. Without `FORWARD` nothing leads there, and the packet is dropped as
-    /// `N4uAbsent`.
-    pub const TO_CP: Self = Self { bits: 1 << 10 };
+    /// The tunnel that packets come by ends here: nothing of its header goes on, as one of both ends is neither N3
+    /// nor N9 (N4-u, TS 29.244, 5.3). Without `FORWARD` it is a FAR to the CP function to which nothing leads, and
+    /// the packet is dropped as `N4uAbsent`.
+    pub const N4U: Self = Self { bits: 1 << 10 };
     /// The rule matches inner IPv4 packets only.
     pub const MATCH_IPV4: Self = Self { bits: 1 << 12 };
     /// The rule matches inner IPv6 packets only.

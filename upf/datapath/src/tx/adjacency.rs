@@ -1,6 +1,7 @@
 //! Adjacency: the Ethernet header of a next hop, with port and MTU, in the three words of a slot: what
 //! interfaces and neighbours say, brought together when it changes instead of for every packet.
 
+use crate::forward::marking::Marking;
 use crate::ids::InterfaceId;
 use crate::topology::{Interface, NextHop, Station};
 use core::net::IpAddr;
@@ -17,6 +18,8 @@ const IS_TAGGED: u8 = 4;
 pub struct TunnelAdjacency {
     /// What is the same in all outer headers.
     pub outer: OuterIpv4,
+    /// How its header is marked.
+    pub marking: Marking,
     /// To the next hop.
     pub adjacency: Adjacency,
 }

@@ -120,9 +120,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         meta: &Meta,
     ) {
         let kept = match exit {
-            ForwardTo::Tunnel(tunnel, _)
-                if meta.arrival == Arrival::Tunnel && tunnel.qfi.is_none() =>
-            {
+            ForwardTo::Tunnel(tunnel, _) if meta.arrival == Arrival::Tunnel && tunnel.relays => {
                 extension_headers::extensions(&mut packet, meta)
             }
             _ => ExtHeaders::new(),

@@ -206,7 +206,7 @@ fn gates_rates_and_the_far_stop_packets_without_charging_them() {
     kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::FarDrop), 1);
 
-    entry.head.flags = entry.head.flags.with(Flags::TO_CP);
+    entry.head.flags = entry.head.flags.with(Flags::N4U);
     kit.apply(s.ul, &[set(s.ul, entry)], &[]);
     kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::N4uAbsent), 1);

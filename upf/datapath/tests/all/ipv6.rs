@@ -194,7 +194,7 @@ fn the_cp_function_may_answer_a_ue_on_its_link() {
     let s = dual_session(&mut kit);
     let mut up = uplink(s.teid);
     up.ue_prefix = UE_PREFIX;
-    let to_cp = [Flags::CREATE_OUTER, Flags::TO_CP];
+    let to_cp = [Flags::CREATE_OUTER, Flags::N4U];
     up.head.flags = to_cp.into_iter().fold(up.head.flags, Flags::with);
     up.head.teid = 0x5e5e;
     up.body = Body::to_peer(PeerId(0));
@@ -204,6 +204,7 @@ fn the_cp_function_may_answer_a_ue_on_its_link() {
         .insert(ExactKey::teid(0, 77), EntryId(entry))
         .unwrap();
     from_cp.head.teid = GNB_TEID;
+    from_cp.head.flags = from_cp.head.flags.with(Flags::N4U);
     kit.apply(s.ul, &[set(s.ul, up), set(entry, from_cp)], &[]);
     let solicitation = packet(
         LINK_LOCAL,
@@ -225,6 +226,8 @@ fn the_cp_function_may_answer_a_ue_on_its_link() {
             let pdu = GPdu::parse(datagram.payload()).unwrap();
             let inner = Ipv6::parse(pdu.payload(datagram.payload()).unwrap()).unwrap();
             assert_eq!(inner.hop_limit(), 64, "no hop is counted");
+            let container = pdu.container(datagram.payload()).unwrap();
+            assert_eq!(container, None, "it is of N3 and N9");
             pdu.teid.get()
         })
         .collect();

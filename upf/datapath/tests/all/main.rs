@@ -13,6 +13,7 @@ mod hold;
 mod ipv6;
 mod kit;
 mod lost;
+mod marking;
 mod moves;
 mod mss_clamp;
 mod n4;

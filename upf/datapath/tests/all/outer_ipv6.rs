@@ -2,6 +2,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::ids::{EntryId, NextHopId, PeerId};
 use sluice_datapath::message::{IcmpCause, ToControl};
 use sluice_datapath::session::rule::Body;
@@ -54,6 +55,7 @@ fn dual(mut tables: Tables) -> Tables {
         address: GNB_IPV6,
         local: N3_IPV6,
         next_hop: NextHopId(3),
+        marking: Marking::new(0x28, 0xfc),
     };
     peers.set(PEER, Some(&peer));
     tables.peers_ipv6 = peers.reader();
@@ -123,7 +125,7 @@ fn packets_leave_over_ipv6_with_their_checksum() {
     kit.dn_sends(&inner);
     kit.dn_sends(&with_tos(&inner, 0x03));
     let out = output(&kit.n3);
-    for (frame, class) in out.iter().zip([0, 3]) {
+    for (frame, class) in out.iter().zip([0x28, 0x2b]) {
         let (ip, udp) = read(frame);
         assert_eq!(ip.traffic_class(), class);
         let pdu = GPdu::parse(udp.payload()).unwrap();

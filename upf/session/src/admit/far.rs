@@ -6,13 +6,14 @@ use crate::network::{Network, Side, TunnelAddresses};
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::{Action, Far, Forwarding, Indicated, RemoteTunnel};
 use core::net::IpAddr;
+use sluice_datapath::forward::marking::Marking;
 use sluice_wire::ids::FarId;
 use sluice_wire::pfcp::group::{
     CreateFar, ForwardingParameters, RemoveFar, UpdateFar, UpdateForwardingParameters,
 };
 use sluice_wire::pfcp::value::{
     ApplyAction, DestinationInterface, Edit, OuterHeaderCreation, OuterHeaderDescription,
-    SessionModificationRequestFlags,
+    SessionModificationRequestFlags, TransportLevelMarking,
 };
 use sluice_wire::pfcp::{Cause, IeType};
 
@@ -133,7 +134,7 @@ impl<N: Network> Admission<'_, N> {
         }
         let station = |f: &Far| {
             f.forwarding
-                .map(|f| (f.side, f.instance, f.tunnel.map(|t| t.address)))
+                .map(|f| (f.side, f.instance, f.tunnel.map(|t| t.address), f.marking))
         };
         if station(far) != station(old) {
             far.egress = None;
@@ -159,10 +160,6 @@ impl<N: Network> Admission<'_, N> {
                     ie.redirect_information.is_some(),
                     IeType::REDIRECT_INFORMATION,
                 ),
-                (
-                    ie.transport_level_marking.is_some(),
-                    IeType::TRANSPORT_LEVEL_MARKING,
-                ),
                 (!ie.header_enrichment.is_empty(), IeType::HEADER_ENRICHMENT),
                 (
                     ie.linked_traffic_endpoint_id.is_some(),
@@ -183,6 +180,7 @@ impl<N: Network> Admission<'_, N> {
             side,
             instance,
             tunnel,
+            marking: marking(ie.transport_level_marking.as_ref()),
         })
     }
 
@@ -214,10 +212,13 @@ impl<N: Network> Admission<'_, N> {
                 .map(|ohc| remote_tunnel(rule, ohc, ours))
                 .transpose()?;
         }
+        let former = old.map(|f| f.marking).unwrap_or_default();
+        let edit = ie.transport_level_marking.as_ref();
         Ok(Forwarding {
             side,
             instance,
             tunnel,
+            marking: edit.map_or(former, |edit| marking(edit.value())),
         })
     }
 }
@@ -229,6 +230,13 @@ impl<N: Network> Admission<'_, N> {
         let endpoint = self.net.tunnel_endpoint(side, instance);
         endpoint.map(|endpoint| endpoint.addresses)
     }
+}
+
+/// Transport Level Marking (5.4.4, 8.2.12): of outer headers, so that it does nothing where none is made.
+fn marking(ie: Option<&TransportLevelMarking>) -> Marking {
+    ie.map_or(Marking::default(), |ie| {
+        Marking::new(ie.tos_traffic_class, ie.mask)
+    })
 }
 
 /// Update Forwarding Parameters, or what SD-Core sends in their place.
@@ -251,10 +259,6 @@ fn refuse_unsupported_update(
             (
                 matches!(ie.redirect_information, Some(Edit::Set(_))),
                 IeType::REDIRECT_INFORMATION,
-            ),
-            (
-                matches!(ie.transport_level_marking, Some(Edit::Set(_))),
-                IeType::TRANSPORT_LEVEL_MARKING,
             ),
             (enriches, IeType::HEADER_ENRICHMENT),
             (

@@ -7,6 +7,7 @@ use crate::compile::image::{
 };
 use crate::compile::{Member, rate_kbps};
 use crate::config::{MbrZero, ShapedRates};
+use crate::network::Side;
 use crate::rules::{Action, Endpoint, Families, Far, Key, Pdr, Qer, Rules, Urr};
 use sluice_datapath::forward::pdr::At;
 use sluice_datapath::ids::{BlockId, EgressId, RecordId};
@@ -380,7 +381,7 @@ impl Image {
         Head {
             flags: flags
                 .with_if(Flags::FORWARD, forwards)
-                .with_if(Flags::TO_CP, to_cp)
+                .with_if(Flags::N4U, to_cp || (tunnel && !joins_tunnels(rules, pdr)))
                 .with_if(Flags::HOLD, holds)
                 .with_if(Flags::REMOVE_OUTER, pdr.removes_outer)
                 .with_if(Flags::CREATE_OUTER, tunnel)
@@ -479,6 +480,14 @@ pub fn qfi_of(rules: &Rules, pdr: &Pdr) -> Option<u8> {
 fn qfi<'r>(qers: impl Iterator<Item = &'r Qer>) -> Option<u8> {
     let told = qers.filter_map(|q| q.qfi);
     told.reduce(|first, next| if first == 0 { next } else { first })
+}
+
+/// Whether a tunnel that packets of a PDR come by may go on by that of its FAR: N3 and N9 are ends of one way, while
+/// N4-u and N6 are none of it.
+fn joins_tunnels(rules: &Rules, pdr: &Pdr) -> bool {
+    let is_on_way = |side| matches!(side, Side::Access | Side::Core);
+    let to = rules.far(pdr.far).and_then(|far| far.forwarding);
+    is_on_way(pdr.source) && to.is_some_and(|to| is_on_way(to.side))
 }
 
 fn is_lost_to_cp(far: &Far) -> bool {

@@ -125,7 +125,7 @@ impl<N: Network> Admission<'_, N> {
         let address = address.ok_or(Refusal::rule(rule, IeType::OUTER_HEADER_CREATION))?;
         let name = self.names.get(forwarding.instance);
         let side = self.net.tunnel_side(forwarding.side, name);
-        let held = self.net.hold_peer(side, name, address);
+        let held = self.net.hold_peer(side, name, address, forwarding.marking);
         let peer = held.map_err(|error| match error {
             PeerError::NoInterface => Refusal::rule(rule, IeType::NETWORK_INSTANCE),
             PeerError::Full => Refusal::full(Some(rule), Some(IeType::OUTER_HEADER_CREATION)),

@@ -94,7 +94,7 @@ ie_tables! {
         OUTER_HEADER_CREATION enforced "GTP-U/UDP/IPv6, where our address on that side has it (N3)" packets_leave_over_ipv6_with_their_checksum;
         OUTER_HEADER_CREATION enforced "GTP-U/UDP/IPv4; of both families IPv4, if our address has it" of_a_dual_stack_gnb_the_ipv4_address_is_taken;
         OUTER_HEADER_CREATION refused(73) "others; an address that is no station's" an_establishment_that_cannot_be_served_is_refused_by_name;
-        TRANSPORT_LEVEL_MARKING refused(73) "";
+        TRANSPORT_LEVEL_MARKING enforced "the DSCP bits that its mask has, of outer IPv4 and IPv6 headers, before those of `dscp` of upf.yaml; ECN bits stay the packet's; without an outer header there is nothing to mark" outer_headers_are_marked_as_their_far_says;
         FORWARDING_POLICY refused(70) "";
         HEADER_ENRICHMENT refused(73) "";
         TRAFFIC_ENDPOINT_ID refused(73) "";
@@ -115,7 +115,7 @@ ie_tables! {
         NETWORK_INSTANCE enforced "" a_far_that_drops_ignores_where_to;
         REDIRECT_INFORMATION refused(73) "";
         OUTER_HEADER_CREATION enforced "" the_gnb_may_be_told_later;
-        TRANSPORT_LEVEL_MARKING refused(73) "";
+        TRANSPORT_LEVEL_MARKING enforced "of null length it ends" a_far_marks_anew_or_no_longer;
         FORWARDING_POLICY refused(70) "";
         HEADER_ENRICHMENT refused(73) "";
         PFCPSMREQ_FLAGS enforced "SNDEM: an End Marker ends the old tunnel" a_handover_moves_the_downlink_and_marks_the_end_of_the_old_tunnel;

@@ -94,8 +94,8 @@ ie_tables! {
         URR_ID sent "" deletion_reports_every_urr_once;
         UR_SEQN sent "counts from 0, without a gap" a_query_takes_usage_and_leaves_the_rules_alone;
         USAGE_REPORT_TRIGGER sent "IMMER, TERMR, PERIO, VOLTH, VOLQU, TIMTH, TIMQU, QUVTI, QUHTI, START, STOPT, DROTH, MONIT, TEBUR" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
-        START_TIME sent "" deletion_reports_every_urr_once;
-        END_TIME sent "" deletion_reports_every_urr_once;
+        START_TIME sent "but where START or STOPT is all that is told" a_report_of_traffic_that_starts_or_stops_has_no_times;
+        END_TIME sent "but where START or STOPT is all that is told" a_report_of_traffic_that_starts_or_stops_has_no_times;
         VOLUME_MEASUREMENT sent "packets, too, with MNOP" deletion_reports_every_urr_once;
         DURATION_MEASUREMENT sent "with DURAT" time_is_measured_between_packets_that_are_not_too_far_apart;
         APPLICATION_DETECTION_INFORMATION sent "with START and STOPT of a URR whose PDRs are an application's" the_start_of_an_applications_traffic_names_it;
@@ -103,9 +103,9 @@ ie_tables! {
         NETWORK_INSTANCE unsent "the session has told it";
         TIME_OF_FIRST_PACKET unsent "";
         TIME_OF_LAST_PACKET unsent "";
-        USAGE_INFORMATION sent "UBE with MBQE" deletion_reports_every_urr_once;
-        USAGE_INFORMATION sent "BEF and AFT of a Monitoring Time" usage_is_split_at_the_monitoring_time_and_told_with_the_next_report;
-        QUERY_URR_REFERENCE sent "" a_query_takes_usage_and_leaves_the_rules_alone;
+        USAGE_INFORMATION sent "BEF and AFT of a Monitoring Time; not with MBQE alone, as a URR has usage of one place to tell" no_report_tells_apart_what_was_measured_at_one_place;
+        USAGE_INFORMATION sent "each part with its own times" usage_is_split_at_the_monitoring_time_and_told_with_the_next_report;
+        QUERY_URR_REFERENCE sent "with what the query asked for" a_query_takes_usage_and_leaves_the_rules_alone;
         TIME_STAMP unsent "events are not measured";
         ETHERNET_TRAFFIC_INFORMATION unsent "of Ethernet sessions";
     }

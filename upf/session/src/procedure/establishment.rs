@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::resources::home_shard;
 use crate::rules::{Inactivity, UeAddresses};
 use crate::sessions::{Effects, Node};
-use crate::sessions::{Moment, Sessions};
+use crate::sessions::{Moment, Sessions, may_act};
 use crate::store::{CpSession, Digits, NewSession, RequestHash, SessionRef, User};
 use core::net::IpAddr;
 use sluice_n4::SessionRequest;
@@ -38,6 +38,18 @@ pub fn establish<N: Network, E: Effects>(
     let known = duplicate_establishment::find(&node.sessions, request, &head);
     if let Some(known) = known.as_ref().filter(|known| known.is_same) {
         again(node, at, request, known, out);
+        return None;
+    }
+    // It would take the place of a session that is not its own.
+    if known
+        .as_ref()
+        .is_some_and(|known| !may_act(request, known.session.cp))
+    {
+        let refusal = Refusal {
+            offending_ie: Some(IeType::F_SEID),
+            ..Refusal::of(Cause::REQUEST_REJECTED)
+        };
+        refuse(node, at, request, &refusal, out);
         return None;
     }
     match create(&mut node.sessions, at, request, &head, net) {
@@ -87,7 +99,9 @@ fn learn_cp_address(node: &mut Node, request: &SessionRequest<'_>, cp: &FSeid) {
     let from = request.reply.peer().ip();
     let v4 = cp.ipv4.map(IpAddr::V4);
     let address = v4.or(cp.ipv6.map(IpAddr::V6));
-    if let Some(address) = address.filter(|a| *a != from && !a.is_unspecified()) {
+    // An address that was learned itself tells no others.
+    let address = address.filter(|a| request.is_of_holder && *a != from && !a.is_unspecified());
+    if let Some(address) = address {
         // If the peer has too many addresses already, its requests have to come from those.
         let _ = node.endpoint.add_address(request.association, address);
     }

@@ -3,6 +3,7 @@
 use crate::names::NameId;
 use crate::network::Side;
 use core::net::IpAddr;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::tables::{EgressId, PeerId};
 use sluice_wire::ids::{BarId, FarId};
 use sluice_wire::pfcp::value::ApplyAction;
@@ -67,6 +68,8 @@ pub struct Forwarding {
     pub instance: NameId,
     /// Outer Header Creation GTP-U/UDP/IPv4 or GTP-U/UDP/IPv6.
     pub tunnel: Option<RemoteTunnel>,
+    /// Transport Level Marking.
+    pub marking: Marking,
 }
 
 impl Forwarding {
@@ -89,6 +92,11 @@ impl Far {
     /// True if the CP function wants to hear of the first packet.
     pub fn notifies(&self) -> bool {
         self.action == Action::Buffer && self.flags & ApplyAction::NOCP.flags() != 0
+    }
+
+    /// True if outer headers are marked.
+    pub fn marks(&self) -> bool {
+        self.forwarding.is_some_and(|f| !f.marking.is_none())
     }
 
     /// The peer's tunnel, if packets go into one.

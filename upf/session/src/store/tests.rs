@@ -58,6 +58,7 @@ fn rules(fars: u32) -> Rules {
                 teid: id,
                 address: [192, 0, 2, 1].into(),
             }),
+            marking: Default::default(),
         }),
         peer: Some(PeerId(1)),
         egress: None,

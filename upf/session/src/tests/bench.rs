@@ -6,6 +6,7 @@ use crate::{Config, Effects, UpFunction};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
@@ -96,6 +97,7 @@ impl Network for TestNet {
         side: Side,
         instance: Option<&str>,
         remote: IpAddr,
+        marking: Marking,
     ) -> Result<PeerId, PeerError> {
         if let Some(error) = self.refuses {
             return Err(error);
@@ -111,6 +113,8 @@ impl Network for TestNet {
             IpAddr::V6(_) if side != Side::Access => return Err(PeerError::NoInterface),
             IpAddr::V6(remote) => PeerId::ipv6(usize::from(remote.octets()[15])),
         };
+        // One for each marking; those of the tests differ enough.
+        let id = PeerId(id.0 ^ u16::from(marking.octets()[0]) << 4);
         self.held.entry(id).or_insert((remote, 0)).1 += 1;
         Ok(id)
     }

@@ -55,6 +55,7 @@ fn while_the_first_is_carried_out_the_second_is_silent() {
     );
 }
 
+/// `OAI 03` wants a refusal (64); the other reading stands in docs/operator/interop.md.
 #[test]
 fn another_request_of_the_same_name_replaces_the_session_and_one_of_another_cp_function_is_new() {
     let mut bench = Bench::new();

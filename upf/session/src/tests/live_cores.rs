@@ -74,3 +74,8 @@ fn open5gs_restores_its_sessions() {
 fn free5gc_attaches_with_and_without_filters() {
     replay("free5gc.txt", |name| name == "release");
 }
+
+#[test]
+fn free5gc_attaches_a_ue_whose_urrs_measure_before_qos_enforcement() {
+    replay("free5gc-live.txt", |name| name.ends_with("of_the_UPF"));
+}

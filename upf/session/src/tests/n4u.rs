@@ -44,6 +44,7 @@ fn packets_of_the_cp_function_enter_by_a_tunnel_and_go_to_the_ue() {
     let flags = entry.head.flags;
     assert!(flags.has(Flags::TUNNEL.with(Flags::TO_UE).with(Flags::CREATE_OUTER)));
     assert!(!flags.has(Flags::FROM_UE) && !flags.has(Flags::UPLINK));
+    assert!(flags.has(Flags::N4U), "N4-u ends here as well");
     assert_eq!((entry.ue_ip, entry.head.teid), (u32::from(UE), 0xd007));
     let view = bench.up.session(done.seid.0).unwrap();
     let pdr = view.pdr.iter().find(|pdr| pdr.id == 3).unwrap();
@@ -68,7 +69,8 @@ fn packets_to_the_cp_function_leave_by_its_tunnel() {
     let up = entry(&bench, teid).unwrap();
     let flags = up.head.flags;
     assert!(flags.has(Flags::FORWARD.with(Flags::CREATE_OUTER).with(Flags::UPLINK)));
-    assert!(!flags.has(Flags::TO_CP));
+    // Nothing of the gNB's header goes on.
+    assert!(flags.has(Flags::N4U));
     assert_eq!(up.head.teid, 0x99);
     let [.., a, b] = CP.octets();
     assert_eq!(up.body.peer(), PeerId(u16::from_be_bytes([a, b])));
@@ -86,7 +88,7 @@ fn without_a_tunnel_no_way_leads_to_the_cp_function() {
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     let teid = done.teids[0].1;
     let flags = entry(&bench, teid).unwrap().head.flags;
-    assert!(flags.has(Flags::TO_CP) && !flags.has(Flags::FORWARD));
+    assert!(flags.has(Flags::N4U) && !flags.has_any(Flags::FORWARD.with(Flags::CREATE_OUTER)));
     assert_eq!(bench.net.holds(), 1, "of the downlink only");
     // The tunnel is told later.
     let mut change = Change::default();
@@ -104,7 +106,8 @@ fn without_a_tunnel_no_way_leads_to_the_cp_function() {
     let modified = bench.modify(CP, done.seid, &change);
     assert_eq!(modified.cause, Cause::REQUEST_ACCEPTED);
     let head = entry(&bench, teid).unwrap().head;
-    assert!(head.flags.has(Flags::FORWARD) && !head.flags.has(Flags::TO_CP));
+    let by_tunnel = Flags::FORWARD.with(Flags::CREATE_OUTER);
+    assert!(head.flags.has(by_tunnel.with(Flags::N4U)));
     assert_eq!(head.teid, 0x98);
     bench.delete(CP, done.seid);
     bench.assert_vacant();

@@ -48,7 +48,7 @@ fn session(bench: &mut Bench, urrs: impl IntoIterator<Item = CreateUrr<'static>>
 }
 
 /// A worker rings for the URRs of the session; gives the reports that are sent.
-fn ring(bench: &mut Bench, marks: UrrState) -> Vec<Vec<u8>> {
+pub fn ring(bench: &mut Bench, marks: UrrState) -> Vec<Vec<u8>> {
     let (now, wall) = (bench.now(), bench.wall());
     let bell = Bell {
         entry: bench.downlink_entry(),

@@ -8,6 +8,7 @@ use sluice_wire::pfcp::group::{
 };
 use sluice_wire::pfcp::value::{
     ApplyAction, OuterHeaderCreation, OuterHeaderDescription, SessionModificationRequestFlags,
+    TransportLevelMarking,
 };
 use sluice_wire::pfcp::{Cause, IeType};
 use std::net::IpAddr;
@@ -18,6 +19,8 @@ pub struct EndMarker {
     pub side: Side,
     pub instance: Option<String>,
     pub to: Remote,
+    /// As that of the FAR's packets was.
+    pub marking: (u8, u8),
 }
 
 impl Draft<'_, '_> {
@@ -89,11 +92,16 @@ fn parameters(config: &TwinConfig, ie: &ForwardingParameters<'_>) -> Result<Forw
         side: side(ie.destination_interface.0)?,
         instance: ie.network_instance.map(|n| n.to_string()),
         tunnel: None,
+        marking: ie.transport_level_marking.as_ref().map_or((0, 0), octets),
     };
     if let Some(ohc) = &ie.outer_header_creation {
         forwarding.tunnel = Some(remote(config, &forwarding, ohc)?);
     }
     Ok(forwarding)
+}
+
+fn octets(ie: &TransportLevelMarking) -> (u8, u8) {
+    (ie.tos_traffic_class, ie.mask)
 }
 
 /// What the parameters that are there replace; a parameter of null length goes (5.6.3).
@@ -108,6 +116,7 @@ fn updated(
             side: side(interface.0)?,
             instance: None,
             tunnel: None,
+            marking: (0, 0),
         },
         (None, None) => {
             let (missing, ie) = (Cause::CONDITIONAL_IE_MISSING, IeType::DESTINATION_INTERFACE);
@@ -123,6 +132,9 @@ fn updated(
     }
     if let Some(edit) = &ie.network_instance {
         now.instance = edit.value().map(|n| n.to_string());
+    }
+    if let Some(edit) = &ie.transport_level_marking {
+        now.marking = edit.value().map_or((0, 0), octets);
     }
     if let Some(edit) = &ie.outer_header_creation {
         let value = edit.value();
@@ -146,6 +158,7 @@ fn end_marker(
         side: old.side,
         instance: old.instance.clone(),
         to,
+        marking: old.marking,
     })
 }
 

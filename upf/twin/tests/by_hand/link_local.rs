@@ -98,14 +98,28 @@ fn the_cp_function_answers_by_its_tunnel() {
     from_cp.pdi.ue_ip_address.clear();
     from_cp.pdi.local_f_teid = Some(FTeid::v4(Teid::new(0x5001).expect("not 0"), UPF));
     request.create_far.push(to_cp);
+    for pdr in [&mut pdr, &mut from_cp] {
+        pdr.qer_id.clear();
+    }
     request.create_pdr.extend([pdr, from_cp]);
     let mut twin = with(&request);
+    // The container that the gNB sends stays on N3, and none comes from the CP function's end.
     let up = ipv6("fe80::7", "ff02::2", 58, &SOLICITATION);
-    let outcomes = twin.packet(0, 0, &from_gnb(&up));
-    assert!(matches!(&outcomes[..], [Outcome::Sent(s)] if s.frame.ends_with(&up)));
+    let outcomes = twin.packet(0, 0, &in_tunnel_of_flow(0x11, 1, &up));
+    assert_eq!(behind_plain_header(&outcomes), up);
     let down = ipv6("fe80::1", "ff02::1", 58, &SOLICITATION);
-    let outcomes = twin.packet(0, 0, &in_tunnel(0x5001, &down));
-    assert!(matches!(&outcomes[..], [Outcome::Sent(s)] if s.frame.ends_with(&down)));
+    let outcomes = twin.packet(0, 0, &in_tunnel_of_flow(0x5001, 1, &down));
+    assert_eq!(behind_plain_header(&outcomes), down);
+}
+
+/// What a packet carries whose GTP-U header has no extension headers.
+fn behind_plain_header(outcomes: &[Outcome]) -> &[u8] {
+    let [Outcome::Sent(sent)] = outcomes else {
+        panic!("{outcomes:?}");
+    };
+    let gtpu = &sent.frame[14 + 20 + 8..];
+    assert_eq!(gtpu[0], 0x30, "no flags");
+    &gtpu[8..]
 }
 
 /// An intermediate UPF is no router: solicitations go on to the anchor, advertisements come back.

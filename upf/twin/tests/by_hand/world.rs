@@ -198,6 +198,15 @@ pub fn from_gnb(inner: &[u8]) -> Vec<u8> {
     in_tunnel(0x11, inner)
 }
 
+/// The same with a PDU Session Container of the uplink (TS 38.415, 5.5.2.2), as gNBs send it.
+pub fn in_tunnel_of_flow(teid: u32, qfi: u8, inner: &[u8]) -> Vec<u8> {
+    let mut behind = vec![0, 0, 0, 0x85, 1, 0x10, qfi, 0];
+    behind.extend(inner);
+    let mut frame = in_tunnel(teid, &behind);
+    frame[14 + 20 + 8] = 0x34;
+    frame
+}
+
 /// The same to another TEID.
 pub fn in_tunnel(teid: u32, inner: &[u8]) -> Vec<u8> {
     let mut frame = hex("020000000003 020000000103 0800 4500");

@@ -124,7 +124,7 @@ const OF_GIVEN: [&str; 4] = [
 ];
 const OF_SHAPING: [&str; 4] = ["shaped", "shaping_delay", "shaping_full", "session_changed"];
 
-const OF_USAGE: [&str; 17] = [
+const OF_USAGE: [&str; 16] = [
     "quota_exhausted",
     "reported: threshold",
     "reported: quota",
@@ -141,7 +141,6 @@ const OF_USAGE: [&str; 17] = [
     "reported: before a monitoring time",
     "reported: after a monitoring time",
     "reported: a duration before a monitoring time",
-    "reported: octets before QoS enforcement",
 ];
 
 /// Counts why a session reported usage by itself.
@@ -164,8 +163,6 @@ pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
     let before = part.contains(UsageInformation::BEF);
     let detected = report.application_detection_information.as_ref();
     let tells_flow = detected.and_then(|of| of.flow_information);
-    let octets = report.volume_measurement.and_then(|volume| volume.total);
-    let octets = octets.unwrap_or(0);
     for (is, name) in [
         (before, "reported: before a monitoring time"),
         (
@@ -176,10 +173,6 @@ pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
         (
             part.contains(UsageInformation::AFT),
             "reported: after a monitoring time",
-        ),
-        (
-            part.contains(UsageInformation::UBE) && octets > 0,
-            "reported: octets before QoS enforcement",
         ),
         (
             before && used > 0,

@@ -419,6 +419,9 @@ fn update_far(out: &mut Writer<'_>, edit: &FarEdit) -> Result<(), Full> {
             None => Edit::Remove,
             Some(tunnel) => Edit::Set(outer_header(tunnel)),
         }),
+        transport_level_marking: e
+            .marking
+            .map(|to| to.map_or(Edit::Remove, |to| Edit::Set(marking(to)))),
         pfcpsmreq_flags: flags(e),
         ..UpdateForwardingParameters::default()
     });
@@ -457,7 +460,15 @@ fn forwarding(to: &Destination) -> ForwardingParameters<'static> {
         destination_interface: DestinationInterface(side(to.side)),
         network_instance: to.instance.map(|name| Name(name.as_bytes())),
         outer_header_creation: to.tunnel.map(outer_header),
+        transport_level_marking: to.marking.map(marking),
         ..ForwardingParameters::default()
+    }
+}
+
+fn marking((tos_traffic_class, mask): (u8, u8)) -> TransportLevelMarking {
+    TransportLevelMarking {
+        tos_traffic_class,
+        mask,
     }
 }
 

@@ -202,6 +202,8 @@ pub struct Destination {
     pub side: Side,
     pub instance: Option<&'static str>,
     pub tunnel: Option<(u32, IpAddr)>,
+    /// Transport Level Marking: octet and mask.
+    pub marking: Option<(u8, u8)>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -220,6 +222,7 @@ pub struct DestinationEdit {
     pub side: Option<Side>,
     pub instance: Option<Option<&'static str>>,
     pub tunnel: Option<Option<(u32, IpAddr)>>,
+    pub marking: Option<Option<(u8, u8)>>,
     pub end_marker: bool,
 }
 

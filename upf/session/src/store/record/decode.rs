@@ -14,6 +14,7 @@ use crate::rules::{
 };
 use arrayvec::ArrayVec;
 use core::net::IpAddr;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::flow_filter::FilterRun;
@@ -256,6 +257,10 @@ impl RuleDecoder {
                 true => IpAddr::V6(eye.u128().into()),
             },
         });
+        let marking = match has(FAR_MARKING) {
+            true => Marking::new(eye.u8(), eye.u8()),
+            false => Marking::default(),
+        };
         Far {
             id,
             action,
@@ -264,6 +269,7 @@ impl RuleDecoder {
                 side: side(bits),
                 instance,
                 tunnel,
+                marking,
             }),
             peer: has(FAR_PEER).then(|| PeerId(eye.u16())),
             egress: has(FAR_EGRESS).then(|| EgressId(self.short(eye))),

@@ -253,7 +253,8 @@ impl<'r> RuleEncoder<'r> {
             | (far.indicated as u16) << FAR_INDICATED
             | bit(FAR_PAGED, far.paged != 0)
             | bit(FAR_BAR, far.bar.is_some())
-            | bit(FAR_ONE_FLAG, far.flags == one_flag(far.action));
+            | bit(FAR_ONE_FLAG, far.flags == one_flag(far.action))
+            | bit(FAR_MARKING, far.marks());
         self.id(pen, far.id.0);
         pen.u16(bits);
         if far.flags != one_flag(far.action) {
@@ -268,6 +269,9 @@ impl<'r> RuleEncoder<'r> {
                 IpAddr::V4(address) => pen.u32(address.into()),
                 IpAddr::V6(address) => pen.u128(address.into()),
             }
+        }
+        if let Some(forwarding) = far.forwarding.filter(|_| far.marks()) {
+            pen.put(forwarding.marking.octets());
         }
         if let Some(peer) = far.peer {
             pen.u16(peer.0);

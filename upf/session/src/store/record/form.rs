@@ -14,7 +14,7 @@ pub const URR_MAX: usize =
 pub const MONITORING_MAX: usize = 1 + 4 + 2 * (1 + 3 * 8) + 2 * 4;
 pub const ENDPOINT_MAX: usize = ENDPOINT_MIN + 4 * BLOCK_CHAIN;
 pub const PDR_MAX: usize = PDR_MIN + PDR_IPV6 + 4 * (QERS_PER_PDR + URRS_PER_PDR);
-pub const FAR_MAX: usize = FAR_MIN + FAR_IPV6;
+pub const FAR_MAX: usize = FAR_MIN + FAR_IPV6 + FAR_MARKED;
 pub const BAR_MAX: usize = 4;
 pub const QER_MAX: usize = 4 + 1 + 10 + 10 + 1 + 2 * (1 + 4);
 /// The same without lists: PDR ID, bits, precedence, instance, FAR, tunnel, what is said of the UE,
@@ -25,6 +25,8 @@ pub const FAR_MIN: usize = 4 + 2 + 2 + 2 + 8 + 2 + 8 + 1;
 /// What an IPv6 address adds to each: which of the record's addresses it is; the rest of the address.
 pub const PDR_IPV6: usize = 1;
 pub const FAR_IPV6: usize = 12;
+/// What a FAR has more that marks.
+pub const FAR_MARKED: usize = 2;
 /// The number of IPv6 addresses of tunnels, and these.
 pub const IPV6_TUNNELS_MAX: usize = 1 + 16 * TUNNEL_IPV6_ADDRESSES;
 /// Families, a run, and a predefined rule or an application.
@@ -122,6 +124,8 @@ pub const FAR_BAR: u16 = 1 << 11;
 pub const FAR_IPV6_TUNNEL: u16 = 1 << 12;
 /// Apply Action has the one flag of the action.
 pub const FAR_ONE_FLAG: u16 = 1 << 13;
+/// Outer headers are marked: value and mask follow the tunnel.
+pub const FAR_MARKING: u16 = 1 << 14;
 
 /// Bits of the octet before the address of a tunnel, where tunnels have some of IPv6: there is one of IPv4; above
 /// it, which of the record's IPv6 addresses it has, counted from 1.

@@ -98,6 +98,12 @@ fn ipv6_octets(rules: &Rules) -> usize {
     pdrs + rules.fars.iter().filter(has_one).count() * form::FAR_IPV6
 }
 
+/// What FARs that mark add.
+fn marking_octets(rules: &Rules) -> usize {
+    let marking = rules.fars.iter().filter(|far| far.marks());
+    marking.count() * form::FAR_MARKED
+}
+
 /// Octets that [`write()`] needs at the most.
 pub fn len_at_most(rules: &Rules) -> usize {
     let chains: usize = rules.endpoints.iter().map(|e| 4 * e.blocks().count()).sum();
@@ -123,6 +129,7 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + rules.pdrs.len() * form::PDR_MIN
         + rules.fars.len() * form::FAR_MIN
         + ipv6_octets(rules)
+        + marking_octets(rules)
         + rules.qers.len() * form::QER_MAX
         + 1
         + rules.bars.len() * form::BAR_MAX

@@ -9,6 +9,7 @@ use crate::rules::*;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU64;
 use proptest::prelude::*;
+use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::flow_filter::FilterRun;
@@ -150,11 +151,13 @@ fn far() -> impl Strategy<Value = Far> {
     let action = prop::sample::select(vec![Action::Drop, Action::Forward, Action::Buffer]);
     let tunnel =
         (any::<u32>(), any_address()).prop_map(|(teid, address)| RemoteTunnel { teid, address });
-    let forwarding = (side(), name(), prop::option::of(tunnel));
-    let forwarding = forwarding.prop_map(|(side, instance, tunnel)| Forwarding {
+    let marking = prop_oneof![Just((0, 0)), any::<(u8, u8)>()];
+    let forwarding = (side(), name(), prop::option::of(tunnel), marking);
+    let forwarding = forwarding.prop_map(|(side, instance, tunnel, (octet, mask))| Forwarding {
         side,
         instance,
         tunnel,
+        marking: Marking::new(octet, mask),
     });
     let ways = prop::option::of(any::<u16>());
     let indicated = prop::sample::select(vec![

@@ -46,6 +46,7 @@ impl Generator {
                 side: self.rng.one_in(2).then_some(Side::Access),
                 instance: self.rng.one_in(3).then(|| self.maybe(ACCESS)),
                 tunnel: Some(to.tunnel),
+                marking: self.rng.one_in(3).then(|| self.marking()),
                 end_marker: self.rng.one_in(2),
             }),
             bar: None,

@@ -157,6 +157,7 @@ impl Generator {
                     .pick(&[Side::Core, Side::Core, Side::Core, Side::SgiLan]),
                 instance: if dn == IMS { Some(dn) } else { self.maybe(dn) },
                 tunnel: None,
+                marking: self.marking(),
             },
         };
         rules.fars.push(FarSpec {
@@ -276,6 +277,7 @@ impl Generator {
                     side: Side::Core,
                     instance: Some(dn),
                     tunnel: None,
+                    marking: None,
                 };
                 (Action::Forward, Some(plain))
             }
@@ -328,6 +330,7 @@ impl Generator {
             side: Side::Control,
             instance: self.maybe(ACCESS),
             tunnel: self.rng.one_in(2).then_some((7, CP_N4U.into())),
+            marking: self.marking(),
         };
         rules.fars.push(FarSpec {
             id: 20,
@@ -549,7 +552,20 @@ impl Generator {
             side: Side::Access,
             instance: self.maybe(ACCESS),
             tunnel: Some((self.rng.within(1, 6) as u32, address)),
+            marking: self.marking(),
         }
+    }
+
+    /// Most FARs leave the DSCP to the configuration; some masks leave bits of it, or ask for ECN bits.
+    pub(super) fn marking(&mut self) -> Option<(u8, u8)> {
+        let all = [
+            (0xb8, 0xfc),
+            (0x28, 0xfc),
+            (0xff, 0xe0),
+            (0x03, 0xff),
+            (0x01, 0x03),
+        ];
+        self.rng.one_in(4).then(|| self.rng.pick(&all))
     }
 
     /// N9 has no IPv6.
@@ -562,6 +578,7 @@ impl Generator {
             side: Side::Core,
             instance: self.maybe(N9_NAME),
             tunnel: Some((self.rng.within(0x9000, 0x9003) as u32, anchor)),
+            marking: self.marking(),
         }
     }
 
