@@ -75,6 +75,14 @@ impl RealUpf {
         };
     }
 
+    /// It is told to stop: what it sends then.
+    pub fn stop(&mut self) -> Vec<Vec<u8>> {
+        let Time { now, wall } = self.time();
+        let (up, net, mut sink) = self.upf.core.up_with_sink(&mut self.around);
+        up.begin_release(now, wall, 60, net, &mut sink);
+        self.settle()
+    }
+
     fn started(started: u32) -> Self {
         let upf = Upf::start_at(NtpTime(started), 1, |config| {
             let pool = |addresses| AllocationPool {
@@ -242,6 +250,7 @@ pub fn smf_config() -> sluice_core_smf::Config {
         started_unix_s: BEGIN_S,
         upfs: vec![UpfConfig::new(world::N4)],
         networks: vec![internet, lab],
+        upf_return_ms: sluice_core_smf::UPF_RETURN_MS,
     }
 }
 

@@ -4,7 +4,7 @@ use sluice_core_smf::Smf;
 use sluice_n1::{SessionCause, SessionType};
 
 use crate::harness::*;
-use crate::world::{Upf, World, supi};
+use crate::world::{self, Upf, World, supi};
 
 fn smf(world: &World) -> &Smf {
     world.core.smf().unwrap()
@@ -127,4 +127,63 @@ fn a_session_that_cannot_be_restored_is_counted_as_such() {
     assert_ended(&world, of, "success", 0);
     upf(&mut world).all = None;
     assert_no_session(&mut world);
+}
+
+/// SIGTERM: the UPF asks for the release of the association, and reports the last usage (EPFAR).
+#[test]
+fn a_upf_that_stops_in_order_gets_its_sessions_again_and_each_octet_is_charged_once() {
+    let mut world = world(&[1, 2]);
+    for phone in 0..2 {
+        establish(&mut world, phone, 5, &wanted(SessionType::Ipv4));
+    }
+    let before = radio(&world, 0, 5);
+    assert!(goes_up(&mut world, 0, 5));
+    world.ladder.0.clear();
+    for octets in upf(&mut world).stop() {
+        world.core.n4(world.now, world::N4, &octets);
+    }
+    world.run();
+    wait_until(&mut world, |world| !smf(world).upfs()[0].is_associated);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
+    assert_eq!(smf(&world).sessions(), 2);
+    let used = |world: &World| smf(world).sessions_of(&supi(1))[0].usage.uplink_octets;
+    let once = used(&world);
+    assert!(once > 0, "what no threshold had reported");
+    upf(&mut world).restart();
+    wait_until(&mut world, |world| smf(world).counters().restored == 2);
+    let ladder = world.ladder.to_string();
+    assert!(!ladder.contains("gNB"), "{ladder}");
+    assert_eq!(radio(&world, 0, 5), before);
+    assert!(goes_up(&mut world, 0, 5), "by the old tunnel");
+    world.core.take_records();
+    for phone in 0..2 {
+        let nas = world.ue_mut(phone).release(5);
+        world.say(phone, nas);
+    }
+    assert_no_session(&mut world);
+    let records = world.core.take_records();
+    let its = records
+        .iter()
+        .find(|one| one.supi == supi(1) && one.is_last);
+    assert_eq!(its.map(|one| one.usage.uplink_octets), Some(2 * once));
+}
+
+#[test]
+fn sessions_of_a_upf_that_stopped_and_stays_away_are_released() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    for octets in upf(&mut world).stop() {
+        world.core.n4(world.now, world::N4, &octets);
+    }
+    world.run();
+    wait_until(&mut world, |world| !smf(world).upfs()[0].is_associated);
+    world.upf = None;
+    assert_eq!(smf(&world).sessions(), 1);
+    wait_until(&mut world, |world| smf(world).sessions() == 0);
+    let received = world.ue(0).sessions().received();
+    let expected = format!(
+        "PDU Session Release Command {}",
+        SessionCause::REACTIVATION_REQUESTED
+    );
+    assert!(received.contains(&expected), "{received:?}");
 }

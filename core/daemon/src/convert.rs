@@ -71,6 +71,7 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_core_smf::
         started_unix_s,
         upfs: upfs.collect(),
         networks: networks.collect(),
+        upf_return_ms: u64::from(sessions.upf_return_s) * 1_000,
     })
 }
 

@@ -108,6 +108,7 @@ pub(crate) fn of_smf(counters: sluice_core_smf::Counters) -> Value {
         usage_reports,
         downlink_data_reports,
         error_indications,
+        node_reports,
         unreachable,
         unexpected,
         records_lost,

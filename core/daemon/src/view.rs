@@ -10,6 +10,7 @@ use sluice_ids::Supi;
 use sluice_program::control::refusal;
 use sluice_sbi::AssociationId;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// The core in short.
 pub(crate) fn status(daemon: &Daemon) -> Value {
@@ -21,6 +22,8 @@ pub(crate) fn status(daemon: &Daemon) -> Value {
                 "n4": upf.n4.to_string(),
                 "associated": upf.is_associated,
                 "sessions": upf.sessions,
+                "lacks": upf.lacks,
+                "paths_down": paths_down(&upf.paths_down),
             })
         });
         row.collect::<Vec<_>>()
@@ -43,6 +46,12 @@ pub(crate) fn status(daemon: &Daemon) -> Value {
         "subscriber_database_up": daemon.is_database_up(),
         "upfs": upfs,
     })
+}
+
+/// gNBs that do not answer a UPF on the user plane.
+fn paths_down(paths: &[(IpAddr, usize)]) -> Value {
+    let row = |(peer, sessions): &(IpAddr, usize)| json!({ "gnb": peer.to_string(), "sessions": sessions });
+    paths.iter().map(row).collect()
 }
 
 /// How it is with the store of contexts; null without one.

@@ -18,7 +18,12 @@ pub struct Config {
     pub upfs: Vec<UpfConfig>,
     /// Data networks.
     pub networks: Vec<NetworkConfig>,
+    /// How long a UPF may be away until its sessions are released.
+    pub upf_return_ms: u64,
 }
+
+/// How long a UPF may be away by default.
+pub const UPF_RETURN_MS: u64 = limits::UPF_GRACE_MS;
 
 /// A UPF.
 #[derive(Clone, Debug)]

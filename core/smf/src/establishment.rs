@@ -13,18 +13,21 @@ use sluice_sbi::{
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, MessageType};
 
+use crate::explained::Why;
 use crate::limits;
 use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::release;
 use crate::rules::{self, Establishment};
 use crate::session::{AtUpf, OwnAddresses, QFI, Qos, Session};
+use crate::upfs::NO_UPF;
 use crate::user_plane::setup;
 
 /// Why there is no session, for the UE.
 struct Refusal {
     cause: SessionCause,
     allows_ssc_mode_1: bool,
+    why: Option<Why>,
 }
 
 impl From<SessionCause> for Refusal {
@@ -32,6 +35,7 @@ impl From<SessionCause> for Refusal {
         Self {
             cause,
             allows_ssc_mode_1: false,
+            why: None,
         }
     }
 }
@@ -80,7 +84,7 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
     if let Err(cause) = establish(&p, &plan).await {
         // The AMF has a context: the UE is told by a message of its own.
         p.failed(cause);
-        p.with(|state| state.refused(p.session, cause));
+        p.with(|state| state.refused(p.session, cause, None));
         let reject = SessionDownlink::from(Refusal::from(cause));
         let n1 = p.n1(&reject, procedure);
         p.say("11", &reject);
@@ -204,13 +208,13 @@ async fn tell_address(p: &Procedure) {
 }
 
 fn refuse_context(p: &Procedure, refusal: Refusal, procedure: u8) {
-    let cause = refusal.cause;
+    let (cause, why) = (refusal.cause, refusal.why.clone());
     p.failed(cause);
     let reject = SessionDownlink::from(refusal);
     let n1 = p.n1(&reject, procedure);
     p.say("5", &reject);
     p.with(|state| {
-        state.refused(p.session, cause);
+        state.refused(p.session, cause, why);
         let refused = SmContextCreated {
             created: false,
             context: 0.into(),
@@ -233,6 +237,7 @@ async fn plan(
         return Err(Refusal {
             cause: SessionCause::SSC_MODE_NOT_SUPPORTED,
             allows_ssc_mode_1: true,
+            why: None,
         });
     }
     let network = p.with(|state| state.config.network(&request.dnn).cloned());
@@ -250,7 +255,11 @@ async fn plan(
     let needs_ipv6 = kind != SessionType::Ipv4 && own.ipv6_prefix.is_none();
     let area = request.area;
     let upf = p.with(|state| state.choose_upf(&dnn, &slice, &area, needs_ipv4 || needs_ipv6));
-    let upf = upf.ok_or(SessionCause::INSUFFICIENT_RESOURCES)?;
+    let upf = upf.map_err(|why| Refusal {
+        cause: NO_UPF,
+        allows_ssc_mode_1: false,
+        why: Some(why),
+    })?;
     let place = p.with(|state| {
         let mut networks = state.config.networks.iter();
         networks.position(|network| network.dnn == dnn)

@@ -6,6 +6,14 @@ use sluice_sbi::{Effect, Refused};
 use crate::session::SessionId;
 use crate::state::State;
 
+/// Why a session was refused, for operators, where more is known than its cause.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Why {
+    pub why: String,
+    /// What can be done about it.
+    pub remedy: &'static str,
+}
+
 fn by_cause(cause: SessionCause) -> (&'static str, &'static str) {
     match cause {
         SessionCause::UNKNOWN_DNN => (
@@ -68,12 +76,16 @@ fn by_cause(cause: SessionCause) -> (&'static str, &'static str) {
 
 impl State {
     /// Tells operators that a session was refused.
-    pub(crate) fn refused(&mut self, id: SessionId, cause: SessionCause) {
+    pub(crate) fn refused(&mut self, id: SessionId, cause: SessionCause, known: Option<Why>) {
         self.counters.refused += 1;
         let Some(session) = self.sessions.get(id.0) else {
             return;
         };
-        let (why, remedy) = by_cause(cause);
+        let Why { why, remedy } = known.unwrap_or_else(|| {
+            let (why, remedy) = by_cause(cause);
+            let why = why.to_owned();
+            Why { why, remedy }
+        });
         let (identity, dnn, slice) = (session.identity, session.dnn, session.slice);
         let refused = Refused {
             who: session.supi.to_string(),

@@ -24,6 +24,7 @@ mod paging;
 mod procedure;
 mod reconfiguration;
 mod release;
+mod reports;
 mod requests;
 mod restoration;
 mod resumption;
@@ -35,6 +36,7 @@ mod state;
 mod tallies;
 mod ue_request;
 mod update;
+mod upfs;
 mod user_plane;
 pub mod view;
 
@@ -51,7 +53,7 @@ use sluice_sbi::{
     TaskId, Tasks,
 };
 
-pub use config::{Config, NetworkConfig, UpfConfig};
+pub use config::{Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
 pub use session::Usage;
 pub use sluice_n1::options::Settings;
 pub use state::{ChargingRecord, Counters};

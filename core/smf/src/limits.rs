@@ -17,7 +17,11 @@ pub const PENDING: usize = 8;
 /// pagings, and a radio.
 pub const REACH_MS: u64 = 30_000;
 
-/// How long sessions of a UPF that does not answer are kept: what a process takes to come back.
+/// Peers of UPFs that do not answer and are remembered: as many gNBs as there may be at some UPFs.
+pub const PATHS_DOWN: usize = 65_536;
+
+/// How long sessions of a UPF that does not answer, or has stopped, are kept where nobody says so: what a process
+/// takes to come back.
 pub const UPF_GRACE_MS: u64 = 30_000;
 
 /// From an association that ended, or could not be begun, to the next try: as long as the endpoint waits

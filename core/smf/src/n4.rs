@@ -6,17 +6,16 @@ use std::collections::BTreeSet;
 use sluice_n1::PduAddress;
 use sluice_n2::Tunnel;
 use sluice_n4::{
-    AssociationId, Cidr, Endpoint, Event as N4Event, Input as N4Input, NodeId, Outbox, Request,
-    RequestError, Response, Role, SessionRequest,
+    AssociationId, Cidr, Endpoint, Event as N4Event, Features, Input as N4Input, NodeId, Outbox,
+    Request, RequestError, Response, Role,
 };
 use sluice_sbi::{Effect, Instant, Line};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::group::{CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{
     SessionDeletionResponse, SessionEstablishmentResponse, SessionModificationResponse,
-    SessionReportRequest, SessionReportResponse,
 };
-use sluice_wire::pfcp::value::{FTeid, NtpTime, OffendingIe, UeIpAddress, UpFunctionFeatures};
+use sluice_wire::pfcp::value::{CpFunctionFeatures, FTeid, NtpTime, UeIpAddress};
 use sluice_wire::pfcp::{Cause, Full, MessageType, PORT, SequenceNumber, Writer};
 
 use crate::config::Config;
@@ -56,6 +55,7 @@ impl Outbox for Sent {
 pub(crate) fn endpoint(config: &Config, first_sequence: Option<u32>) -> Endpoint {
     let started = NtpTime::from_unix_s(config.started_unix_s);
     let mut n4 = sluice_n4::Config::new(NodeId::Ip(config.n4), started);
+    n4.features = Features::of_cp(CpFunctionFeatures::EPFAR);
     n4.allowed_peers = allowed_peers(config);
     if let Some(number) = first_sequence {
         n4.first_sequence = SequenceNumber::wrapping(number);
@@ -81,7 +81,7 @@ impl State {
         sluice_n4::Instant(self.now.instant.0)
     }
 
-    fn flush(&mut self, sent: Sent) {
+    pub(crate) fn flush(&mut self, sent: Sent) {
         for (to, octets) in sent.0 {
             self.see_n4(false, to, &octets);
             self.effects.push(Effect::N4 { to, octets });
@@ -135,6 +135,7 @@ impl State {
         let (mut sent, now) = (Sent::default(), self.n4_now());
         self.endpoint.tick(now, &mut sent);
         self.flush(sent);
+        self.tell_silent();
     }
 
     /// Sends a request for a session; its answer has the tag. None if it cannot be sent.
@@ -181,7 +182,7 @@ impl State {
                 }
                 N4Input::Session(request) => {
                     self.flush(sent);
-                    self.report(&request);
+                    self.serve(&request);
                 }
             }
         }
@@ -219,6 +220,7 @@ impl State {
                     sessions_retained,
                 } => {
                     self.upf_line(association, "PFCP association is up");
+                    self.has_come(association);
                     self.given_up_at.remove(&association);
                     self.associated(association, sessions_retained);
                 }
@@ -236,6 +238,8 @@ impl State {
                     self.forget_orphans(association, true);
                 }
                 N4Event::AssociationReplaced { association, .. } => {
+                    self.leaving.remove(&association);
+                    self.forget_paths(association);
                     self.upf_line(association, "the UPF has lost its sessions");
                     self.given_up_at.remove(&association);
                     self.forget_orphans(association, false);
@@ -244,14 +248,21 @@ impl State {
                 }
                 // They are restored when the association is there again, if it is soon.
                 N4Event::PeerRestarted { association } => {
+                    self.leaving.remove(&association);
+                    self.forget_paths(association);
                     self.upf_line(association, "the UPF was restarted");
                     self.forget_orphans(association, false);
                     self.lose_at(association, Loss::Restarted);
                     self.give_up_later(association);
                 }
+                N4Event::ReleaseRequested { association, .. } => self.release_asked(association),
                 N4Event::AssociationDown { association, .. } => {
                     self.upf_line(association, "PFCP association is down");
                     self.given_up_at.remove(&association);
+                    self.forget_paths(association);
+                    if self.leaving.remove(&association) && self.wait_for_return(association) {
+                        continue;
+                    }
                     self.forget_orphans(association, false);
                     lost.extend(self.lose_at(association, Loss::Gone));
                     for one in &mut self.associations {
@@ -276,7 +287,7 @@ impl State {
 
     /// Its sessions are given up in a while, if they have not been restored then.
     pub(crate) fn give_up_later(&mut self, association: AssociationId) {
-        let at = self.now.instant.plus_ms(limits::UPF_GRACE_MS);
+        let at = self.now.instant.plus_ms(self.config.upf_return_ms);
         self.given_up_at.entry(association).or_insert(at);
     }
 
@@ -287,7 +298,7 @@ impl State {
         sessions.any(|session| session.loss == Loss::Restarted)
     }
 
-    fn lose_at(&mut self, association: AssociationId, loss: Loss) -> Vec<SessionId> {
+    pub(crate) fn lose_at(&mut self, association: AssociationId, loss: Loss) -> Vec<SessionId> {
         let lost = self.sessions_at(association);
         for id in &lost {
             if let Some(session) = self.sessions.get_mut(id.0) {
@@ -317,7 +328,8 @@ impl State {
         let lost = session.filter(|session| session.loss == Loss::Restarted);
         let upf = lost.and_then(|session| session.upf);
         let association = upf.and_then(|upf| self.endpoint.association(upf.association));
-        association.is_some_and(|association| association.is_established())
+        association
+            .is_some_and(|association| association.is_established() && !association.is_ending())
     }
 
     pub(crate) fn restore_at(&mut self, association: AssociationId) {
@@ -337,11 +349,13 @@ impl State {
         there.map(|(key, _)| SessionId(key)).collect()
     }
 
-    fn upf_line(&mut self, _: AssociationId, what: &str) {
+    pub(crate) fn upf_line(&mut self, association: AssociationId, what: &str) {
+        let at = self.address_of(association);
+        let at = at.map_or_else(String::new, |n4| format!("UPF {n4}: "));
         self.effects.push(Effect::Ladder(Line {
             from: "UPF",
             to: "SMF",
-            what: what.to_owned(),
+            what: format!("{at}{what}"),
             step: "",
             supi: None,
             ue: None,
@@ -414,7 +428,7 @@ impl State {
     }
 
     /// Adds usage up; the rating groups that it was reported of.
-    fn add_usage(
+    pub(crate) fn add_usage(
         &mut self,
         seid: Option<Seid>,
         reports: &[UsageReport<'_>],
@@ -437,108 +451,6 @@ impl State {
         }
         groups
     }
-
-    /// Session Report Request (TS 29.244, 6.3.5): usage is added up; for downlink data the UE is paged.
-    fn report(&mut self, request: &SessionRequest<'_>) {
-        let header = *request.header();
-        let (mut sent, now) = (Sent::default(), self.n4_now());
-        if header.message_type != MessageType::SESSION_REPORT_REQUEST {
-            return;
-        }
-        let id = SessionId::from_number(header.seid.unwrap_or_default().0);
-        let known = self.sessions.get(id.0);
-        // A session is its own UPF's to report of (TS 29.244, 5.22).
-        let upf = known.and_then(|session| session.upf);
-        let upf = upf.filter(|upf| upf.association == request.association);
-        let up_seid = upf.map(|upf| upf.seid);
-        let mut report = SessionReportRequest::default();
-        let (cause, offending) = match report.parse_into(request.body) {
-            Err(reject) => (reject.cause, reject.offending_ie.map(OffendingIe)),
-            Ok(()) if up_seid.is_none() => (Cause::SESSION_CONTEXT_NOT_FOUND, None),
-            Ok(()) => (Cause::REQUEST_ACCEPTED, None),
-        };
-        if cause == Cause::REQUEST_ACCEPTED {
-            let groups = self.add_usage(header.seid, &report.usage_report);
-            self.counters.usage_reports += u64::from(!report.usage_report.is_empty());
-            if report.downlink_data_report.is_some() {
-                self.counters.downlink_data_reports += 1;
-                let name = "N4 Session Report Request (downlink data)";
-                self.line("UPF", "SMF", "2a", name, id);
-                self.with_packets.push(id);
-            }
-            if let Some(indication) = &report.error_indication_report {
-                self.lose_tunnel(id, &indication.remote_f_teid);
-            }
-            for group in groups {
-                self.record(id, group, false);
-            }
-        }
-        let answer = SessionReportResponse {
-            cause,
-            offending_ie: offending,
-            ..SessionReportResponse::default()
-        };
-        let seid = Some(up_seid.unwrap_or_default());
-        // What cannot be sent is counted by the endpoint; the UPF asks again.
-        let _ = self
-            .endpoint
-            .reply(now, request.reply, seid, &mut sent, |w| answer.emit(w));
-        self.flush(sent);
-    }
-
-    /// A peer of the UPF knows nothing of tunnels; one of a gNB that the UE has left meanwhile is none of the session's.
-    fn lose_tunnel(&mut self, id: SessionId, unknown: &[FTeid]) {
-        self.counters.error_indications += 1;
-        let Some(session) = self.sessions.get_mut(id.0) else {
-            return;
-        };
-        // The gNB may have addresses of both families, of which the UPF uses one.
-        let is_same = |one: Tunnel, other: Tunnel| {
-            let by_ipv4 = one.ipv4.is_some() && one.ipv4 == other.ipv4;
-            let by_ipv6 = one.ipv6.is_some() && one.ipv6 == other.ipv6;
-            one.teid == other.teid && (by_ipv4 || by_ipv6)
-        };
-        let is_it = |one: &FTeid| {
-            let both = one_of(one).zip(session.downlink);
-            both.is_some_and(|(one, other)| is_same(one, other))
-        };
-        if !unknown.iter().any(is_it) {
-            return;
-        }
-        session.is_tunnel_lost = true;
-        let name = "N4 Session Report Request (Error Indication)";
-        self.line("UPF", "SMF", "", name, id);
-        self.with_packets.push(id);
-    }
-
-    /// An association with a UPF for the network, slice and area, that chooses tunnels, and addresses where
-    /// that is needed; and which one it is.
-    pub(crate) fn choose_upf(
-        &self,
-        dnn: &sluice_ids::Dnn,
-        slice: &sluice_ids::Snssai,
-        area: &sluice_ids::Tai,
-        needs_address: bool,
-    ) -> Option<(AssociationId, usize)> {
-        let upfs = self.config.upfs.iter().enumerate();
-        let serving = upfs.filter(|(_, upf)| upf.serves(dnn, slice, area));
-        let up = serving.filter_map(|(index, _)| {
-            let id = self.associations.get(index).copied().flatten()?;
-            let association = self.endpoint.association(id)?;
-            let is_there = association.is_established() && !association.is_lost();
-            let features = association
-                .features()
-                .up
-                .unwrap_or(UpFunctionFeatures::NONE);
-            let has = |feature| features.contains(feature);
-            let serves = is_there
-                && !association.is_ending()
-                && has(UpFunctionFeatures::FTUP)
-                && (!needs_address || has(UpFunctionFeatures::UEIP));
-            serves.then_some((id, index))
-        });
-        up.into_iter().next()
-    }
 }
 
 /// The UPF's end of a tunnel.
@@ -546,7 +458,7 @@ fn tunnel(created: &CreatedPdr) -> Option<Tunnel> {
     created.local_f_teid.first().and_then(one_of)
 }
 
-fn one_of(end: &FTeid) -> Option<Tunnel> {
+pub(crate) fn one_of(end: &FTeid) -> Option<Tunnel> {
     match end {
         FTeid::Assigned { teid, ipv4, ipv6 } => Some(Tunnel {
             ipv4: *ipv4,

@@ -42,6 +42,8 @@ pub struct Counters {
     pub downlink_data_reports: u64,
     /// Reports of peers of UPFs that know nothing of a tunnel.
     pub error_indications: u64,
+    /// Reports of UPFs of what concerns no session: paths to gNBs.
+    pub node_reports: u64,
     /// UEs that could not be reached for downlink data.
     pub unreachable: u64,
     /// NAS messages that cannot be read, or do not fit.
@@ -107,6 +109,14 @@ pub(crate) struct State {
     pub forwarding: BTreeSet<(Instant, SessionId)>,
     /// When sessions of UPFs that do not answer are given up.
     pub given_up_at: BTreeMap<AssociationId, Instant>,
+    /// UPFs that are about to stop.
+    pub leaving: BTreeSet<AssociationId>,
+    /// Associations with UPFs that have stopped in order, until they are there again.
+    pub returning: BTreeSet<AssociationId>,
+    /// UPFs that do not accept the association, of which operators were told.
+    pub told_silent: BTreeSet<AssociationId>,
+    /// Peers of UPFs that do not answer on the user plane: gNBs.
+    pub paths_down: BTreeSet<(AssociationId, IpAddr)>,
     /// Sessions that were given up, and that their UPFs may still have.
     pub orphans: Vec<Orphan>,
     /// When the first of those is asked for again.
@@ -156,6 +166,10 @@ impl State {
             postponed: BTreeSet::new(),
             forwarding: BTreeSet::new(),
             given_up_at: BTreeMap::new(),
+            leaving: BTreeSet::new(),
+            returning: BTreeSet::new(),
+            told_silent: BTreeSet::new(),
+            paths_down: BTreeSet::new(),
             orphans: Vec::new(),
             orphans_at: Instant::NEVER,
             deleting: BTreeMap::new(),

@@ -9,7 +9,7 @@ use crate::limits;
 use crate::n4::Answer;
 use crate::procedure::Procedure;
 use crate::rules::{self, Downlink};
-use crate::session::{Reaching, Session};
+use crate::session::{Loss, Reaching, Session};
 
 /// PDU Session Resource Setup Request Transfer of an established session.
 pub(crate) fn setup(session: &Session) -> Option<Container> {
@@ -48,6 +48,14 @@ pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink
     };
     // What comes in between, such as a UE that is idle, comes after this.
     let before = p.with_session(|session| std::mem::replace(&mut session.downlink, gnb));
+    // One that is away gets the session with its downlink when it is back.
+    if p.with_session(|session| session.loss == Loss::Restarted) == Some(true) {
+        if wanted != Downlink::Drop {
+            p.with_session(|session| session.flows.is_out_of_reach = false);
+            p.with(|state| state.reach(p.session, None));
+        }
+        return true;
+    }
     let (access, n3) = access(p);
     let kind = MessageType::SESSION_MODIFICATION_REQUEST;
     let answer = p

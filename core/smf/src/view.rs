@@ -1,6 +1,6 @@
 //! What operators see of sessions and UPFs.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
 use sluice_ids::{Dnn, Snssai, Supi};
@@ -55,7 +55,7 @@ pub struct Waiting {
 }
 
 /// A UPF.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UpfView {
     /// Its address on N4.
     pub n4: SocketAddr,
@@ -63,6 +63,10 @@ pub struct UpfView {
     pub is_associated: bool,
     /// Sessions at it.
     pub sessions: usize,
+    /// What it does not do that sessions need.
+    pub lacks: Option<&'static str>,
+    /// gNBs that do not answer it on the user plane, and sessions whose packets go there.
+    pub paths_down: Vec<(IpAddr, usize)>,
 }
 
 impl Smf {
@@ -123,12 +127,20 @@ impl Smf {
                 *there.entry(upf.association).or_default() += 1;
             }
         }
+        let down_at = |association: Option<AssociationId>| {
+            let its = state.paths_down.iter();
+            let its = its.filter(|(upf, _)| association == Some(*upf));
+            its.map(|(upf, peer)| (*peer, state.count_over(*upf, *peer)))
+                .collect()
+        };
         let view = |(upf, association): (&UpfConfig, &Option<AssociationId>)| UpfView {
             n4: upf.n4,
             is_associated: association.is_some_and(is_up),
             sessions: association
                 .and_then(|association| there.get(&association).copied())
                 .unwrap_or_default(),
+            lacks: association.and_then(|association| state.lacks(association)),
+            paths_down: down_at(*association),
         };
         upfs.map(view).collect()
     }

@@ -59,6 +59,7 @@ fn lab(label: &str, is_n3_ipv6: bool) -> Option<(Lab, Daemon, CoreThread)> {
             ..UpfConfig::new(SocketAddr::from((N4_UPF, 8805)))
         }],
         networks: vec![network("internet"), network("lab")],
+        upf_return_ms: sluice_core_smf::UPF_RETURN_MS,
     };
     let plan = Plan {
         amf: N4_SMFS[0],

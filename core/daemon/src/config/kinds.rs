@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// MCC and MNC.
 pub fn plmn() -> Kind<Plmn> {
     Kind::new("MCC-MNC, such as 001-01 or 310-410", |text| {
-        let (mcc, mnc) = text.split_once('-')?;
+        // Without a hyphen, as others write it: the MCC has three digits.
+        let (mcc, mnc) = text.split_once('-').or_else(|| text.split_at_checked(3))?;
         Plmn::new(mcc, mnc)
     })
 }
@@ -181,7 +182,9 @@ mod tests {
     fn identities_are_read_as_operators_write_them() {
         assert_eq!(plmn().parse("001-01"), Plmn::new("001", "01"));
         assert_eq!(plmn().parse("310-410"), Plmn::new("310", "410"));
-        for bad in ["00101", "1-01", "001-1", "001-01-1", "abc-01", ""] {
+        assert_eq!(plmn().parse("00101"), Plmn::new("001", "01"));
+        assert_eq!(plmn().parse("310410"), Plmn::new("310", "410"));
+        for bad in ["0010", "0010123", "1-01", "001-1", "001-01-1", "abc-01", ""] {
             assert_eq!(plmn().parse(bad), None, "{bad}");
         }
         assert_eq!(slice().parse("1"), Some(Snssai::new(1, None)));

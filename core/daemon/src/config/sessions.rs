@@ -20,6 +20,8 @@ const PFCP_PORT: u16 = 8805;
 pub struct Sessions {
     /// Our address on N4; none if it could not be read.
     pub n4: Option<At<SocketAddrV4>>,
+    /// How long a UPF may be away until its sessions are released.
+    pub upf_return_s: u32,
     /// At least one.
     pub upfs: Vec<Upf>,
     /// At least one.
@@ -46,7 +48,12 @@ impl Sessions {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         let keys = ["n4", "upfs", "data_networks"];
         let is_there = keys.iter().any(|key| fields.has(key));
-        let n4 = fields.section("n4", |f| read_n4(f, is_there));
+        let mut upf_return_s = 0;
+        let n4 = fields.section("n4", |f| {
+            let away = number(1, 86_400, "seconds");
+            upf_return_s = f.or("upf_return_s", "30", &away).value;
+            read_n4(f, is_there)
+        });
         let (upfs, networks) = if is_there {
             let upfs = fields.required_sections("upfs", "a list of n4", Upf::read);
             let expected = "a list of name";
@@ -74,6 +81,7 @@ impl Sessions {
         }
         Some(Self {
             n4,
+            upf_return_s,
             upfs,
             networks,
             policies,

@@ -152,8 +152,8 @@ fn a_core_without_upfs_registers_ues_and_says_so() {
 const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "001-01",
-        "00101",
-        "core.yaml:1: plmns.plmn: got '00101'; expected MCC-MNC",
+        "0010",
+        "core.yaml:1: plmns.plmn: got '0010'; expected MCC-MNC",
     ),
     (
         "slices: 1",

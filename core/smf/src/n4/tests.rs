@@ -2,8 +2,11 @@
 
 use sluice_ids::{Dnn, Plmn, Snssai, Supi, Tac, Tai};
 use sluice_sbi::{Input, NetworkFunction, Now};
-use sluice_wire::pfcp::group::DownlinkDataReport;
-use sluice_wire::pfcp::value::ReportType;
+use sluice_wire::pfcp::group::{DownlinkDataReport, UsageReport};
+use sluice_wire::pfcp::message::{SessionReportRequest, SessionReportResponse};
+use sluice_wire::pfcp::value::{
+    ReportType, SessionReportRequestFlags, UpFunctionFeatures, VolumeMeasurement,
+};
 
 use super::*;
 use crate::Smf;
@@ -23,6 +26,8 @@ struct Peer {
     asked: Vec<MessageType>,
     /// Causes that its reports were answered by.
     answers: Vec<Cause>,
+    /// Node Report Responses, without their headers.
+    node_answers: Vec<Vec<u8>>,
 }
 
 impl Peer {
@@ -38,6 +43,7 @@ impl Peer {
             associates: true,
             asked: Vec::new(),
             answers: Vec::new(),
+            node_answers: Vec::new(),
         }
     }
 
@@ -75,6 +81,11 @@ impl Peer {
                     replied.expect("room");
                 }
             }
+            N4Input::Response(response)
+                if response.header.message_type == MessageType::NODE_REPORT_RESPONSE =>
+            {
+                self.node_answers.push(response.body.to_vec());
+            }
             N4Input::Response(response) => {
                 let mut answer = SessionReportResponse::default();
                 answer.parse_into(response.body).expect("a sound answer");
@@ -100,6 +111,7 @@ impl Net {
             started_unix_s: 1_790_000_000,
             upfs: hosts.iter().map(upf).collect(),
             networks: vec![NetworkConfig::new(Dnn::new("internet").expect("a name"))],
+            upf_return_ms: crate::UPF_RETURN_MS,
         };
         let smf = Smf::new(config).expect("a sound configuration");
         let now = Now::default();
@@ -180,6 +192,18 @@ impl Net {
             downlink_data_report: Some(DownlinkDataReport::default()),
             ..SessionReportRequest::default()
         };
+        let kind = MessageType::SESSION_REPORT_REQUEST;
+        self.ask(peer, kind, Some(Seid(session.number())), |w| report.emit(w));
+    }
+
+    /// A request of a peer.
+    fn ask(
+        &mut self,
+        peer: usize,
+        message_type: MessageType,
+        seid: Option<Seid>,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) {
         let (mut sent, now) = (Sent::default(), sluice_n4::Instant(self.now.instant.0));
         let peer = &mut self.peers[peer];
         let (association, _) = peer.endpoint.associations().next().expect("associated");
@@ -187,14 +211,16 @@ impl Net {
             association,
             to: None,
             tag: 1,
-            message_type: MessageType::SESSION_REPORT_REQUEST,
-            seid: Some(Seid(session.number())),
+            message_type,
+            seid,
         };
-        let asked = peer
-            .endpoint
-            .request(now, request, &mut sent, |w| report.emit(w));
+        let asked = peer.endpoint.request(now, request, &mut sent, write);
         asked.expect("sent");
         let from = peer.at;
+        self.carry_from(from, sent);
+    }
+
+    fn carry_from(&mut self, from: SocketAddr, sent: Sent) {
         for (_, octets) in sent.0 {
             self.input(Input::N4 {
                 from,
@@ -231,7 +257,7 @@ fn a_upf_is_chosen_by_data_network_slice_and_area_and_the_next_one_where_it_is_g
     let chosen = |net: &Net, name, sst, tac| {
         let state = net.smf.state.borrow();
         let upf = state.choose_upf(&dnn(name), &Snssai::new(sst, None), &area(tac), true);
-        upf.map(|(_, index)| index)
+        upf.ok().map(|(_, index)| index)
     };
     assert_eq!(chosen(&net, "ims", 1, 1), Some(0));
     assert_eq!(chosen(&net, "internet", 2, 1), Some(1));
@@ -418,3 +444,5 @@ fn an_association_that_cannot_be_begun_is_tried_again_after_a_while() {
     assert!(next.ms_since(net.now.instant) <= limits::ASSOCIATE_MS);
     net.pass(60_000);
 }
+
+mod reports;

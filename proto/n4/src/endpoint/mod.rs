@@ -50,6 +50,8 @@ pub struct Endpoint {
     takeovers: Vec<PendingTakeover>,
     events: VecDeque<Event>,
     version_answers: RateLimit,
+    /// It is about to stop.
+    refuses_setups: bool,
     /// Not later than the first timer of any association or takeover.
     next_timer: Instant,
 }
@@ -67,6 +69,7 @@ impl Endpoint {
             takeovers: Vec::with_capacity(limits.associations),
             events: VecDeque::with_capacity(events),
             version_answers: RateLimit::new(limits.version_answers_per_s),
+            refuses_setups: false,
             next_timer: Instant::NEVER,
             config,
         }

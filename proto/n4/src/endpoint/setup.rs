@@ -25,6 +25,37 @@ impl Endpoint {
         retain: bool,
         out: &mut impl Outbox,
     ) -> Result<AssociationId, RequestError> {
+        let id = self.begin_association(to, retain)?;
+        self.start_setup(now, id, out);
+        Ok(id)
+    }
+
+    /// The same, with its first try at a time to come, or when the function comes itself: for one that is about
+    /// to be restarted.
+    pub fn associate_later(
+        &mut self,
+        to: SocketAddr,
+        retain: bool,
+        at: Instant,
+    ) -> Result<AssociationId, RequestError> {
+        let id = self.begin_association(to, retain)?;
+        self.change(id, |association| {
+            association.state = State::Waiting;
+            association.retry_at = at;
+        });
+        Ok(id)
+    }
+
+    /// Association Setup Requests are refused from now on: this function is about to stop.
+    pub fn refuse_setups(&mut self) {
+        self.refuses_setups = true;
+    }
+
+    fn begin_association(
+        &mut self,
+        to: SocketAddr,
+        retain: bool,
+    ) -> Result<AssociationId, RequestError> {
         if let Some(id) = self.associations.by_address(to) {
             return Err(RequestError::AlreadyAssociated(id));
         }
@@ -34,7 +65,6 @@ impl Endpoint {
         let id = self.associations.insert(association);
         let id = id.ok_or(RequestError::TooManyAssociations)?;
         self.learn(id, to);
-        self.start_setup(now, id, out);
         Ok(id)
     }
 
@@ -144,6 +174,7 @@ impl Endpoint {
         out: &mut impl Outbox,
     ) -> Result<(), RequestError> {
         let answer = match codec::setup_request(body) {
+            Ok(_) if self.refuses_setups => (Cause::NO_RESOURCES_AVAILABLE, false),
             Ok(request) => match self.holder_elsewhere(&request.peer.node_id, reply.peer) {
                 Some((id, _)) => return self.take_over(now, id, (reply, request), out),
                 None => self.accept_setup(now, reply.peer, request),

@@ -83,6 +83,14 @@ impl Endpoint {
         self.config.allowed_peers = peers;
     }
 
+    /// The last usage of sessions still comes after a release was announced: there is time for the next report.
+    pub fn prolong_preparation(&mut self, now: Instant, id: AssociationId) {
+        let association = self.associations.get(id);
+        if association.is_some_and(|association| association.preparing_release) {
+            self.prepare_release(now, id);
+        }
+    }
+
     fn check_change(&self, change: &Change<'_>, epfar: bool) -> Result<(), RequestError> {
         match change {
             Change::ReleaseRequest { .. } | Change::UsageReportsSent if self.role == Role::Cp => {

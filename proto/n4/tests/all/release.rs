@@ -267,3 +267,39 @@ fn a_release_is_announced_only_between_functions_with_epfar() {
     let refused = net.call(CP, |cp, now, out| cp.update(now, at_cp, sent, out));
     assert_eq!(refused, Err(RequestError::WrongRole(Role::Cp)));
 }
+
+#[test]
+fn a_function_that_is_about_to_stop_takes_no_association() {
+    let mut net = Net::new();
+    net.call(UP, |up, _, _| up.refuse_setups());
+    let association = net.associate(CP, UP);
+    net.run_ms(10);
+    let cause = Cause::NO_RESOURCES_AVAILABLE;
+    assert_eq!(
+        net.events(CP),
+        [Event::SetupRejected { association, cause }]
+    );
+    assert_eq!(net.associations(UP), 0);
+}
+
+#[test]
+fn an_association_to_come_is_set_up_at_its_time_or_when_the_peer_comes() {
+    for comes in [false, true] {
+        let mut net = Net::new();
+        let at = net.now.plus_ms(5_000);
+        let to = net.hosts[UP].address;
+        let begun = net.call(CP, |cp, _, _| cp.associate_later(to, false, at));
+        let association = begun.unwrap();
+        net.run_ms(4_000);
+        assert_eq!((net.events(CP), net.associations(UP)), (vec![], 0));
+        if comes {
+            net.associate(UP, CP);
+        }
+        net.run_ms(if comes { 10 } else { 1_010 });
+        let up = Event::AssociationUp {
+            association,
+            sessions_retained: false,
+        };
+        assert_eq!(net.events(CP), [up]);
+    }
+}

@@ -13,12 +13,13 @@ use sluice_n4::{AssociationId, Change, Event, Instant, Response, Retention};
 use sluice_wire::ids::Seid;
 
 /// Asks every CP function to release its association within `period_s` seconds (SARR, Graceful
-/// Release Period), with 0 at once. New sessions are refused from now on.
+/// Release Period), with 0 at once. New sessions and associations are refused from now on.
 pub fn ask_for_release<E: Effects>(node: &mut Node, now: Instant, period_s: u32, out: &mut E) {
     let Node {
         endpoint, sessions, ..
     } = node;
     sessions.releasing = true;
+    endpoint.refuse_setups();
     let ids: Vec<AssociationId> = endpoint.associations().map(|(id, _)| id).collect();
     let change = Change::ReleaseRequest {
         graceful_period_s: (period_s > 0).then_some(period_s),
