@@ -167,6 +167,7 @@ fn sessions_of_other_accesses_and_for_emergencies_come_back() {
     let wanted = SessionUplink::EstablishmentRequest(EstablishmentRequest {
         session_type: Some(SessionType::Ipv4),
         ssc_mode: None,
+        always_on: false,
         options: None,
     });
     for (number, request) in [

@@ -18,6 +18,7 @@ mod handover;
 mod handover_collisions;
 mod handover_flows;
 mod harness;
+mod informing;
 mod judging;
 mod kinds;
 #[path = "../kit/mod.rs"]
@@ -30,8 +31,10 @@ mod paging;
 mod path_switch;
 mod procedures;
 mod reconciliation;
+mod request_types;
 mod restoration;
 mod simulation;
+mod statuses;
 mod two_gnbs;
 mod ue_requests;
 

@@ -307,7 +307,7 @@ pub fn asks(rule: QosRule, flow: FlowDescription) -> ModificationRequest {
     ModificationRequest {
         rules: vec![rule],
         flows: vec![flow],
-        cause: None,
+        ..ModificationRequest::default()
     }
 }
 

@@ -118,6 +118,7 @@ fn any_session_message_of_a_ue_is_survived() {
         SessionUplink::EstablishmentRequest(EstablishmentRequest {
             session_type: None,
             ssc_mode: Some(1),
+            always_on: true,
             options: Some(options::ask()),
         })
         .encode(of),

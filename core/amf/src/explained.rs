@@ -32,6 +32,13 @@ pub(crate) fn refusal(refusal: &Refusal) -> Reason {
             "the UE has not proved who it is: its SIM found the network's MAC wrong, or its answer was",
             "compare K and OPc of the subscriber with those of the SIM, and the algorithm",
         ),
+        Refusal::SecurityMode(cause) => {
+            let why = format!("the UE rejects the security mode: {cause}");
+            return (
+                why,
+                "compare the UE's algorithms with what its gNB passes on: sluice ctl flow; it may try again",
+            );
+        }
         Refusal::Silent(why) => (*why, "look at the UE and at its gNB; it may try again"),
     };
     (why.to_owned(), remedy)
@@ -88,8 +95,9 @@ pub(crate) fn by_cause(cause: n1::Cause) -> Reason {
             "compare the slices of the subscriber, of plmns, and of the gNB; give the subscriber a default one",
         ),
         n1::Cause::SECURITY_CAPABILITIES_MISMATCH => (
-            "the UE has none of the algorithms that are allowed, or does not say which it has",
-            "compare security.ciphering and security.integrity with the UE; NIA0 is never chosen",
+            "the UE has none of the algorithms that are allowed, lacks those that each UE must have, or does not say \
+             which it has",
+            "compare security.ciphering, integrity and mandatory_algorithms with the UE; NIA0 is never chosen",
         ),
         n1::Cause::IDENTITY_UNKNOWN => (
             "neither its name nor its keys are known here, and it does not show its SUCI",
@@ -110,6 +118,10 @@ pub(crate) fn by_cause(cause: n1::Cause) -> Reason {
         n1::Cause::SERVICES_NOT_ALLOWED => (
             "the subscriber is barred, or was removed",
             "sluice ctl subscribers change IMSI --barred no, if it is to be served",
+        ),
+        n1::Cause::INVALID_MANDATORY_INFORMATION => (
+            "an information element of the UE's message that must be there is missing, or cannot be read",
+            "look at sluice ctl flow; the UE is at fault",
         ),
         n1::Cause::CONGESTION => ("there is too much to do", "none: the UE tries again"),
         n1::Cause::MAXIMUM_SESSIONS => (

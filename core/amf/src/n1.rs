@@ -1,6 +1,6 @@
 //! Messages of UEs: whether they are who they say, and what they begin (TS 24.501, 4.4.4.3).
 
-use sluice_ids::{Dnn, Snssai};
+use sluice_ids::{Dnn, Guti, Snssai};
 use sluice_n1::{
     Cause, Downlink, Envelope, Header, MobileIdentity, N1_SM, Protected, RegistrationKind,
     RegistrationRequest, RequestType, Uplink, UplinkPayload,
@@ -49,7 +49,7 @@ impl Amf {
             // An initial message is never ciphered as a whole.
             Envelope::Protected(protected) => (protected.readable(), Some(protected)),
         };
-        let Some(message) = plain.and_then(|plain| self.read(new, plain)) else {
+        let Some(message) = plain.and_then(|plain| self.read(new, plain, true)) else {
             return;
         };
         let known = protected.and_then(|message_of| {
@@ -94,7 +94,7 @@ impl Amf {
         };
         let opened = match envelope {
             Envelope::Plain(plain) => {
-                let message = self.read(ue, plain);
+                let message = self.read(ue, plain, false);
                 message.map(|message| Opened {
                     message,
                     verified: None,
@@ -121,7 +121,7 @@ impl Amf {
     fn open(&mut self, ue: UeId, protected: &Protected<'_>) -> Option<Opened> {
         let verified = verify(&mut self.state.borrow_mut(), ue, protected);
         if let Some(verified) = verified {
-            let message = self.read(ue, &verified.plain)?;
+            let message = self.read(ue, &verified.plain, true)?;
             // A connected UE ciphers the whole; one that says it as if it were idle is understood, too.
             let message = self.decipher(ue, verified.count, message);
             return Some(Opened {
@@ -130,29 +130,27 @@ impl Amf {
                 is_suspect: false,
             });
         }
+        // A UE that does not know that it is unknown here protects what need not be: it counts as unprotected.
+        let named = verify_named(&mut self.state.borrow_mut(), ue, protected);
+        if let Some(plain) = named {
+            let message = self.read(ue, &plain, false)?;
+            return Some(Opened {
+                message,
+                verified: None,
+                is_suspect: false,
+            });
+        }
         self.state.borrow_mut().counters.wrong_macs += 1;
-        let message = self.read(ue, protected.readable()?)?;
+        let Some(plain) = protected.readable() else {
+            self.state.borrow_mut().not_understood(ue);
+            return None;
+        };
+        let message = self.read(ue, plain, false)?;
         Some(Opened {
             message,
             verified: None,
             is_suspect: true,
         })
-    }
-
-    /// Reads a plain message, and tells the UE of one that cannot be read.
-    fn read(&mut self, ue: UeId, plain: &[u8]) -> Option<Uplink> {
-        self.state.borrow_mut().see_nas(ue, true, plain);
-        match Uplink::decode(plain) {
-            Ok(message) => Some(message),
-            Err(unreadable) => {
-                let state = &mut *self.state.borrow_mut();
-                state.counters.unreadable_nas += 1;
-                if let Some(cause) = unreadable.cause {
-                    state.send_nas(ue, &Downlink::Status(cause), "");
-                }
-                None
-            }
-        }
     }
 
     fn of_ue_nas(&mut self, ue: UeId, opened: Opened) {
@@ -168,7 +166,7 @@ impl Amf {
         }
         let is_begin = match &message {
             Uplink::RegistrationRequest(_) | Uplink::ServiceRequest(_) => true,
-            Uplink::UlNasTransport(payload) => payload.request == Some(RequestType::Initial),
+            Uplink::UlNasTransport(payload) => payload.begins_session(),
             _ => false,
         };
         let step = if is_begin {
@@ -227,6 +225,7 @@ impl Amf {
             }
             Uplink::RegistrationRequest(message) => {
                 self.abort(ue);
+                let key_names = self.state.borrow().key_names(ue);
                 let ue = if is_verified {
                     ue
                 } else {
@@ -239,6 +238,7 @@ impl Amf {
                     message: *message,
                     is_verified,
                     is_suspect,
+                    key_names,
                 };
                 self.start(ue, |p| registration::run(p, request));
             }
@@ -293,8 +293,15 @@ impl Amf {
         match payload.request {
             // The SMF has not answered yet; the UE asks again if it must.
             _ if is_busy => self.state.borrow_mut().counters.unexpected += 1,
-            Some(RequestType::Initial) => self.begin_session(ue, session, payload),
-            None | Some(RequestType::Modification) if known => {
+            Some(RequestType::Initial) if payload.is_establishment() => {
+                self.begin_session(ue, session, payload);
+            }
+            // What is not about a new session is the SMF's that has it, whatever Request type it bears.
+            request
+                if known
+                    && (matches!(request, None | Some(RequestType::Modification))
+                        || !payload.is_establishment()) =>
+            {
                 let state = &mut *self.state.borrow_mut();
                 state.update_session(ue, session, "1", SmChange::N1, &payload.payload);
             }
@@ -405,35 +412,22 @@ fn apart(state: &mut State, id: UeId) -> UeId {
     new
 }
 
-/// The UE that an initial message names, if its MAC is right with that UE's keys.
+/// The UE that an initial message names, if its MAC is right with that UE's keys. Whatever ngKSI it tells: one that has
+/// no key to show (7) has shown it.
 fn verify_initial(
     state: &mut State,
     message: &Uplink,
     protected: &Protected<'_>,
 ) -> Option<(UeId, NasCount)> {
-    let (identity, ngksi) = match message {
-        Uplink::RegistrationRequest(m) => (m.identity, m.ngksi),
-        Uplink::DeregistrationRequest(m) => (m.identity, m.ngksi),
-        Uplink::ServiceRequest(m) => (m.identity, m.ngksi),
+    let identity = match message {
+        Uplink::RegistrationRequest(m) => m.identity,
+        Uplink::DeregistrationRequest(m) => m.identity,
+        Uplink::ServiceRequest(m) => m.identity,
         _ => return None,
     };
-    let guti = match identity {
-        MobileIdentity::Guti(guti) => guti,
-        MobileIdentity::STmsi(s_tmsi) => {
-            let guami = state.config.guami;
-            let guti = sluice_ids::Guti {
-                guami,
-                tmsi: s_tmsi.tmsi,
-            };
-            Some(guti).filter(|guti| guti.s_tmsi() == s_tmsi)?
-        }
-        _ => return None,
-    };
+    let guti = named(state, identity)?;
     let id = state.find(&guti)?;
     let security = state.ues.get_mut(id.0)?.security.as_mut()?;
-    if security.context.ngksi() != ngksi {
-        return None;
-    }
     let verified = security.context.verify(protected)?;
     security.last_uplink = verified.count;
     // Who uses its new name has taken it, though the AMF did not hear so (TS 24.501, 5.4.4.6 a).
@@ -441,6 +435,29 @@ fn verify_initial(
         state.forget_old_name(id);
     }
     Some((id, verified.count))
+}
+
+/// What a UE calls itself, if an AMF gave it the name.
+fn named(state: &State, identity: MobileIdentity) -> Option<Guti> {
+    match identity {
+        MobileIdentity::Guti(guti) => Some(guti),
+        MobileIdentity::STmsi(s_tmsi) => {
+            let (guami, tmsi) = (state.config.guami, s_tmsi.tmsi);
+            Some(Guti { guami, tmsi }).filter(|guti| guti.s_tmsi() == s_tmsi)
+        }
+        _ => None,
+    }
+}
+
+/// The plain message of one that is protected with the keys of the name that the UE gave when it began, though those
+/// have not verified it then: an answer to a challenge may be (TS 24.501, 4.4.4.2 and 4.4.5).
+fn verify_named(state: &mut State, id: UeId, protected: &Protected<'_>) -> Option<Vec<u8>> {
+    let request = state.ues.get(id.0)?.request.as_ref()?;
+    let guti = named(state, request.identity)?;
+    let known = state.find(&guti).filter(|known| *known != id)?;
+    let security = state.ues.get_mut(known.0)?.security.as_mut()?;
+    let verified = security.context.verify(protected)?;
+    Some(verified.plain)
 }
 
 /// Verifies with the keys in use, or, for what a Security Mode Command has told of, with the new

@@ -15,6 +15,8 @@ pub(crate) enum Refusal {
     Authentication,
     /// Authentication Reject with EAP-Failure: the home network says that it is not that UE.
     Eap(Vec<u8>),
+    /// The UE rejects the security mode for this: what it wanted ends there (TS 24.501, 5.4.2.5).
+    SecurityMode(n1::Cause),
     /// The UE does not answer, or refuses itself; it is told nothing.
     Silent(&'static str),
 }
@@ -29,6 +31,14 @@ impl Refusal {
             }
             Self::Eap(eap) => Some(Downlink::EapReject(eap.clone())),
             Self::Problem(problem) => Some(Downlink::RegistrationReject(cause(*problem).into())),
+            // The UE need not wait for its timer.
+            Self::SecurityMode(n1::Cause::SECURITY_CAPABILITIES_MISMATCH) => {
+                let cause = n1::Cause::SECURITY_CAPABILITIES_MISMATCH;
+                Some(Downlink::RegistrationReject(cause.into()))
+            }
+            Self::SecurityMode(_) => Some(Downlink::RegistrationReject(
+                n1::Cause::PROTOCOL_ERROR.into(),
+            )),
             Self::Silent(_) => None,
         }
     }
@@ -39,7 +49,9 @@ impl Refusal {
             Self::Problem(Problem::AuthenticationRejected)
             | Self::Authentication
             | Self::Eap(_) => n2::Cause::AUTHENTICATION_FAILURE,
-            Self::Registration(_) | Self::Problem(_) => n2::Cause::NORMAL_RELEASE,
+            Self::Registration(_) | Self::SecurityMode(_) | Self::Problem(_) => {
+                n2::Cause::NORMAL_RELEASE
+            }
             Self::Silent(_) => n2::Cause::NAS_UNSPECIFIED,
         }
     }
@@ -87,5 +99,10 @@ mod tests {
             Some(Downlink::AuthenticationReject)
         );
         assert_eq!(Refusal::Silent("no answer").message(), None);
+        // #24, and #23 which says more.
+        for (rejected, told) in [(24, n1::Cause::PROTOCOL_ERROR), (23, n1::Cause(23))] {
+            let message = Refusal::SecurityMode(n1::Cause(rejected)).message();
+            assert_eq!(message, reject(told));
+        }
     }
 }

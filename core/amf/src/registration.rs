@@ -15,13 +15,14 @@ use crate::authentication;
 use crate::common_procedures;
 use crate::explained;
 use crate::initial_context;
+use crate::key_names::KeyNames;
 use crate::limits;
 use crate::procedure::{Event, Kind, Procedure};
 use crate::refusal::Refusal;
 use crate::release;
 use crate::security_mode;
 use crate::state::describe;
-use crate::ue::{Registered, Ue, Undo};
+use crate::ue::{Registered, Ue, UeId, Undo};
 use crate::user_plane::{self, Resumed};
 
 /// A Registration Request as it came.
@@ -31,6 +32,8 @@ pub(crate) struct Request {
     pub is_verified: bool,
     /// It had a MAC that was wrong, or of unknown keys.
     pub is_suspect: bool,
+    /// Names of keys of the UE whose connection it came by.
+    pub key_names: KeyNames,
 }
 
 /// The procedure. It ends with the UE registered, or refused and disconnected.
@@ -80,6 +83,7 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
         mut message,
         is_verified,
         is_suspect,
+        key_names,
     } = request;
     if message.kind == RegistrationKind::Emergency {
         return Err(Refusal::Registration(Cause::PROTOCOL_ERROR));
@@ -90,7 +94,7 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
         return Err(Refusal::Registration(Cause::NO_SUITABLE_CELLS));
     }
     // 4 to 9: who it is, and keys; not again for a UE whose MAC was right
-    if !is_verified && let Some(whole) = secure(p, &message, is_suspect).await? {
+    if !is_verified && let Some(whole) = secure(p, &message, is_suspect, key_names).await? {
         message = RegistrationRequest {
             kind: message.kind,
             ..whole
@@ -141,12 +145,18 @@ async fn secure(
     p: &Procedure,
     message: &RegistrationRequest,
     is_suspect: bool,
+    mut key_names: KeyNames,
 ) -> Result<Option<RegistrationRequest>, Refusal> {
+    let known = known_by(p, &message.identity);
+    if let Some(known) = known {
+        key_names = key_names.and(p.with(|state| state.key_names(known)));
+    }
+    key_names.add(message.ngksi);
     let identity = match message.identity {
         MobileIdentity::Suci(suci) => Some(Identity::from(suci)),
         // A name of ours whose MAC was wrong: we ask the subscriber that we know by it.
-        MobileIdentity::Guti(guti) => p.with(|state| {
-            let known = state.find(&guti).and_then(|ue| state.ues.get(ue.0));
+        MobileIdentity::Guti(_) => p.with(|state| {
+            let known = known.and_then(|ue| state.ues.get(ue.0));
             known.and_then(|ue| ue.supi).map(Identity::from)
         }),
         _ => None,
@@ -158,7 +168,7 @@ async fn secure(
         None => common_procedures::identify(p).await?.into(),
     };
     // 8 and 9
-    let new = authentication::run(p, identity, message.ngksi, is_shown).await?;
+    let new = authentication::run(p, identity, key_names, is_shown).await?;
     let capability = message.capability.or_else(|| {
         p.with(|state| {
             let known = state
@@ -174,6 +184,15 @@ async fn secure(
     // Not before: what was there stays if the UE rejects the new keys (TS 24.501, 5.4.2.5).
     take_over(p, new.supi);
     Ok(whole)
+}
+
+/// The UE that we know by what this one calls itself.
+fn known_by(p: &Procedure, identity: &MobileIdentity) -> Option<UeId> {
+    p.with(|state| match identity {
+        MobileIdentity::Guti(guti) => state.find(guti),
+        MobileIdentity::Suci(suci) => state.find_supi(&authentication::shown(suci)?),
+        _ => None,
+    })
 }
 
 /// The UE has proved who it is and has new keys: what we knew of the subscriber before is gone

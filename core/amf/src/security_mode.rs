@@ -48,8 +48,10 @@ pub(crate) async fn run(
     let answer = p
         .ask("9d", Kind::SecurityMode, |p| send(p, &command))
         .await?;
-    let Uplink::SecurityModeComplete { imeisv, container } = answer else {
-        return Err(Refusal::Silent("the UE rejects the security mode"));
+    let (imeisv, container) = match answer {
+        Uplink::SecurityModeComplete { imeisv, container } => (imeisv, container),
+        Uplink::SecurityModeReject(cause) => return Err(Refusal::SecurityMode(cause)),
+        _ => return Err(Refusal::Silent("the UE does not answer the security mode")),
     };
     // The keys are in use since the UE's answer was verified with them.
     if let Some(MobileIdentity::Imeisv(imeisv)) = imeisv {

@@ -1,6 +1,6 @@
 //! Service request: an idle UE is connected again (TS 23.502, 4.2.3.2; TS 24.501, 5.6.1).
 
-use sluice_n1::{Downlink, ServiceRequest};
+use sluice_n1::{Cause, Downlink, ServiceRequest};
 use sluice_sbi::Wake;
 
 use crate::common_procedures;
@@ -45,7 +45,14 @@ fn refuse(p: &Procedure, refusal: &Refusal) {
     }
 }
 
+/// Service type of a UE that wants to make an emergency call by another system (TS 24.501, 9.11.3.50).
+const EMERGENCY_FALLBACK: u8 = 4;
+
 async fn serve(p: &Procedure, request: &ServiceRequest) -> Result<(), Refusal> {
+    // There is no other system here: the UE goes on looking for one by itself (5.6.1.6).
+    if request.kind == EMERGENCY_FALLBACK {
+        return Err(Refusal::Registration(Cause::PROTOCOL_ERROR));
+    }
     // 1 to 3: Service Request, whose MAC was right, so there is no authentication
     // 4 to 11: user planes of sessions that it has data for
     let Resumed {

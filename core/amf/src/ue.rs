@@ -174,6 +174,8 @@ pub(crate) struct Ue {
     pub deferred: Option<Vec<u8>>,
     /// The request of the registration that is under way, as it came.
     pub request: Option<Box<RegistrationRequest>>,
+    /// What it answers is not understood, which operators were told of.
+    pub is_not_understood: bool,
     /// The gNB by which it came, as long as it has not proved who it is.
     pub unauthenticated_at: Option<AssociationId>,
     /// Where it was connected before this process began, until its gNB is back.

@@ -152,7 +152,8 @@ async fn confirm(p: &Procedure<State>, request: Confirm) -> Result<Confirmed, Pr
     };
     // In a time that does not tell where they differ.
     let pairs = xres_star.iter().zip(&request.res_star);
-    let success = pairs.fold(0, |all, (a, b)| all | (a ^ b)) == 0;
+    let is_equal = pairs.fold(0, |all, (a, b)| all | (a ^ b)) == 0;
+    let success = is_equal && !request.is_null;
     let (supi, network) = (pending.supi, pending.network);
     let outcome = AuthenticationOutcome {
         supi,

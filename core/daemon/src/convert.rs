@@ -26,6 +26,7 @@ pub fn amf(config: &CoreConfig) -> Option<sluice_amf::Config> {
         preference: Preference {
             ciphering: config.security.ciphering.clone(),
             integrity: config.security.integrity.clone(),
+            mandatory: config.security.mandatory_algorithms,
         },
         ask_imeisv: config.security.ask_imeisv,
         ims_voice: config.ims_voice,

@@ -122,6 +122,8 @@ messages! {
         context: U64,
         /// The answer.
         res_star: [u8; 16],
+        /// There is none that was right: null (TS 29.509, 5.2.2.2.2).
+        is_null: bool,
     }
     /// AUSF to AMF: it is that UE.
     4 Confirmed "Nausf_UEAuthentication_Authenticate Response (success)" {

@@ -57,6 +57,8 @@ struct Plan {
     cut: Option<SessionCause>,
     /// What the UE asked for besides.
     options: Vec<u8>,
+    /// It wants its user plane always up.
+    always_on: bool,
 }
 
 /// The procedure. It ends with the session handed over to the AMF, or with none.
@@ -281,6 +283,7 @@ async fn plan(
         upf,
         cut,
         options: wanted.options.unwrap_or_default(),
+        always_on: wanted.always_on,
     })
 }
 
@@ -465,6 +468,8 @@ fn accept(p: &Procedure, plan: &Plan, procedure: u8) -> (Container, Container) {
                 ambr: Ambr { down_bps, up_bps },
                 address: session.address,
                 slice: session.slice,
+                // No session is: the UE is told so where it asks (TS 24.501, 6.4.1.3).
+                always_on: plan.always_on.then_some(false),
                 options: options::answer(&plan.options, &network.settings),
                 dnn: session.dnn.labels().to_vec(),
             },

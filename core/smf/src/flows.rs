@@ -58,8 +58,8 @@ pub(crate) struct Flows {
     pub groups: Vec<(u32, Usage)>,
 }
 
-/// What is to become otherwise.
-#[derive(Clone, Debug)]
+/// What is to become otherwise; nothing by default.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     pub added: Vec<Bound>,
     pub removed: Vec<Bound>,
@@ -332,7 +332,12 @@ impl Change {
         let ambr = self
             .ambr
             .map(|(down_bps, up_bps)| Ambr { down_bps, up_bps });
-        let command = ModificationCommand { ambr, rules, flows };
+        let command = ModificationCommand {
+            ambr,
+            rules,
+            flows,
+            ..ModificationCommand::default()
+        };
         (command != ModificationCommand::default()).then_some(command)
     }
 

@@ -33,6 +33,7 @@ mod rules_of_handover;
 mod seen;
 mod session;
 mod state;
+mod status;
 mod tallies;
 mod ue_request;
 mod update;

@@ -71,9 +71,28 @@ struct Outcome {
     is_interrupted: bool,
 }
 
-/// Carries a change out at UPF, UE and gNB; `procedure` is the UE's, where it wants the change. False if
-/// nothing has become of what is new.
-pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<u8>) -> bool {
+/// What a UE has asked for, which the command answers (TS 24.501, 6.3.2.2 and 6.4.2.3).
+pub(crate) struct Asked {
+    /// The transaction.
+    pub procedure: u8,
+    /// Whether its user plane is always up.
+    pub always_on: Option<bool>,
+    /// What it asked for by extended protocol configuration options.
+    pub options: Option<Vec<u8>>,
+}
+
+impl Asked {
+    /// Nothing else is to become otherwise.
+    pub async fn confirm(&self, p: &Procedure) {
+        if let Some(Outcome { ue: None, .. }) = tell(p, &Change::default(), Some(self)).await {
+            p.failed("the UE does not answer");
+        }
+    }
+}
+
+/// Carries a change out at UPF, UE and gNB, where the UE wants it by what it has `asked`. False if nothing has become of
+/// what is new.
+pub(crate) async fn carry_out(p: &Procedure, change: &Change, asked: Option<&Asked>) -> bool {
     const MODIFY: MessageType = MessageType::SESSION_MODIFICATION_REQUEST;
     // 2a and 2b: the UPF takes packets from the UE
     let added = change.added.as_slice();
@@ -97,7 +116,7 @@ pub(crate) async fn carry_out(p: &Procedure, change: &Change, procedure: Option<
         session.flows.rules.extend(there);
     });
     // 3a or 3b, 4 and 5: the gNB and the UE
-    let Some(outcome) = tell(p, change, procedure).await else {
+    let Some(outcome) = tell(p, change, asked).await else {
         // It is idle by now. It is told when it is back: asked at once it would be asked for ever.
         p.with_session(|session| session.flows.is_out_of_reach = true);
         return stop(p, added).await;
@@ -198,10 +217,14 @@ async fn take_back(p: &Procedure, added: &[Bound]) {
 }
 
 /// Messages for UE and gNB, and their answers. None if the UE is idle.
-async fn tell(p: &Procedure, change: &Change, procedure: Option<u8>) -> Option<Outcome> {
-    let command = change.command();
+async fn tell(p: &Procedure, change: &Change, asked: Option<&Asked>) -> Option<Outcome> {
+    let mut command = change.command();
+    if let Some(asked) = asked {
+        let command = command.get_or_insert_default();
+        (command.always_on, command.options) = (asked.always_on, asked.options.clone());
+    }
     let command = command.map(|command| SessionDownlink::ModificationCommand(Box::new(command)));
-    let transaction = procedure.unwrap_or(0);
+    let transaction = asked.map_or(0, |asked| asked.procedure);
     let n1 = command
         .as_ref()
         .map_or(Container::NONE, |command| p.n1(command, transaction));
@@ -224,7 +247,7 @@ async fn tell(p: &Procedure, change: &Change, procedure: Option<u8>) -> Option<O
         p.say("3", command);
     }
     p.with_session(|session| session.flows.command = command.is_some().then_some(transaction));
-    if procedure.is_some() {
+    if asked.is_some() {
         let updated = SmContextUpdated { n1, n2_kind, n2 };
         p.with(|state| state.answer(p.session, updated.into()));
     } else if (n1, n2_kind) != (Container::NONE, N2Sm::None)

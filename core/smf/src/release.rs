@@ -75,6 +75,23 @@ pub(crate) async fn tell(p: &Procedure, cause: SessionCause) {
     p.failed(SILENT);
 }
 
+/// The UE says that it has no such session (TS 24.501, 6.5.3): it is told nothing, and its gNB is.
+pub(crate) async fn locally(p: &Procedure) {
+    // The gNB may have it and have not said so yet.
+    let may_be_up = p.with_session(|session| session.downlink.is_some() || !session.is_accepted);
+    delete(p, "2").await;
+    let (n2_kind, n2) = for_gnb(may_be_up == Some(true));
+    p.with(|state| {
+        let updated = SmContextUpdated {
+            n1: Container::NONE,
+            n2_kind,
+            n2,
+        };
+        state.answer(p.session, updated.into());
+    });
+    end(p, "11");
+}
+
 /// The AMF wants it, since the UE is gone: nobody is told.
 pub(crate) async fn by_amf(p: &Procedure) {
     delete(p, "2").await;

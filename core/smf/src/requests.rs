@@ -10,6 +10,7 @@ use sluice_sbi::{
 use crate::Smf;
 use crate::procedure::Event;
 use crate::session::{Session, SessionId};
+use crate::status::About;
 use crate::{establishment, limits, modification, release, update};
 
 impl Smf {
@@ -30,8 +31,9 @@ impl Smf {
                 if update.change.is_handover() {
                     return self.hand_over(id, session, message);
                 }
+                let ends = self.ends_modification(session, &update);
                 self.change(id, session, message);
-                if ends_modification(&update) {
+                if ends {
                     self.tell(session, Event::Interrupted);
                 }
             }
@@ -110,6 +112,10 @@ impl Smf {
         let event = match update.change {
             SmChange::N1 => {
                 let octets = update.n1.get().unwrap_or_default();
+                let about = self.state.borrow().status_is_about(id, octets);
+                if let Some(about) = about {
+                    return self.hears_status(id, about);
+                }
                 let command = self
                     .state
                     .borrow()
@@ -234,19 +240,28 @@ impl Smf {
             self.refuse(id, Problem::Overload);
         }
     }
-}
 
-/// Whether a change of flows is given up for this: the UE gives the session up, or is idle.
-fn ends_modification(update: &UpdateSmContext) -> bool {
-    match update.change {
-        SmChange::N1 => {
-            let octets = update.n1.get().unwrap_or_default();
-            matches!(
-                SessionUplink::decode(octets),
-                Ok(SessionUplink::ReleaseRequest(_))
-            )
+    /// Whether a procedure waits for what a STATUS says.
+    fn hears_status(&mut self, id: SessionId, about: About) -> bool {
+        match about {
+            About::Session => self.tell(id, Event::ReleaseComplete),
+            About::Command(cause) => self.tell(id, Event::ModificationAnswer(Err(cause))),
+            About::Nothing => false,
         }
-        SmChange::Released | SmChange::Deactivate => true,
-        _ => false,
+    }
+
+    /// Whether a change of flows is given up for this: the UE gives the session up, has it not, or is idle.
+    fn ends_modification(&self, id: SessionId, update: &UpdateSmContext) -> bool {
+        match update.change {
+            SmChange::N1 => {
+                let octets = update.n1.get().unwrap_or_default();
+                let about = self.state.borrow().status_is_about(id, octets);
+                let asked = SessionUplink::decode(octets);
+                about == Some(About::Session)
+                    || matches!(asked, Ok(SessionUplink::ReleaseRequest(_)))
+            }
+            SmChange::Released | SmChange::Deactivate => true,
+            _ => false,
+        }
     }
 }

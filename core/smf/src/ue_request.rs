@@ -1,9 +1,9 @@
 //! PDU session modification that a UE asks for (TS 23.502, 4.3.3.2, step 1a; TS 24.501, 6.4.2): a flow of
-//! its own, other filters or bit rates of one, or its end.
+//! its own, other filters or bit rates of one, or its end; or nothing but that the SMF knows of something.
 
 use sluice_n1::{
     FilterDirection, FlowDescription, FlowOperation, ModificationRequest, PacketFilter, QosRule,
-    RuleOperation, SessionCause, SessionDownlink,
+    RuleOperation, SessionCause, SessionDownlink, options,
 };
 use sluice_sbi::{
     FILTERS, Filter, FlowDirection, PccRule, PolicyTrigger, Problem, RuleName, SmContextUpdated,
@@ -11,7 +11,7 @@ use sluice_sbi::{
 };
 
 use crate::flows::{Flows, rule_id};
-use crate::modification;
+use crate::modification::{self, Asked};
 use crate::procedure::Procedure;
 
 /// The number of the default rule in NAS.
@@ -20,6 +20,8 @@ const DEFAULT_RULE: u8 = 1;
 /// What a UE wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wish {
+    /// The SMF knows what it was told, and tells what it was asked.
+    Know,
     /// A flow of its own.
     Create(PccRule),
     /// The end of rules, a bit for each.
@@ -36,12 +38,39 @@ pub(crate) async fn run(p: &Procedure, request: &ModificationRequest, procedure:
         _ => return status(p, procedure),
     };
     let wish = wish.unwrap_or(Err(SessionCause::REJECTED));
+    let asked = asked(p, request, procedure);
     let carried_out = match wish {
-        Ok(wish) => carry_out(p, wish, procedure).await,
+        Ok(Wish::Know) => {
+            asked.confirm(p).await;
+            Ok(())
+        }
+        Ok(wish) => carry_out(p, wish, &asked).await,
         Err(cause) => Err(cause),
     };
     if let Err(cause) = carried_out {
         reject(p, cause, procedure);
+    }
+}
+
+/// What the command tells the UE besides.
+fn asked(p: &Procedure, request: &ModificationRequest, procedure: u8) -> Asked {
+    let dnn = p.with_session(|session| {
+        // A STATUS of this transaction is not about the accept from now on.
+        if session.transaction == procedure {
+            session.transaction = 0;
+        }
+        session.dnn
+    });
+    let options = request.options.as_ref().and_then(|options| {
+        p.with(|state| {
+            let network = state.config.network(&dnn?)?;
+            options::answer(options, &network.settings)
+        })
+    });
+    Asked {
+        procedure,
+        always_on: request.always_on.then_some(false),
+        options,
     }
 }
 
@@ -68,10 +97,11 @@ fn answer(p: &Procedure, message: &SessionDownlink, procedure: u8) {
 }
 
 /// Asks the PCF, and does what it allows.
-async fn carry_out(p: &Procedure, wish: Wish, procedure: u8) -> Result<(), SessionCause> {
+async fn carry_out(p: &Procedure, wish: Wish, asked: &Asked) -> Result<(), SessionCause> {
     let policy = p.with_session(|session| session.flows.policy).flatten();
     let policy = policy.ok_or(SessionCause::NOT_SUPPORTED)?;
     let (trigger, rules, requested) = match wish {
+        Wish::Know => return Err(SessionCause::REJECTED),
         Wish::Create(rule) => (PolicyTrigger::ResourceRequested, 0, rule),
         Wish::Delete(rules) => (PolicyTrigger::ResourceReleased, rules, PccRule::NONE),
         Wish::Change(id, rule) => {
@@ -100,7 +130,7 @@ async fn carry_out(p: &Procedure, wish: Wish, procedure: u8) -> Result<(), Sessi
     let change = p.with(|state| state.change_of(p.session));
     let change = change.ok_or(SessionCause::REJECTED)?;
     // From here on the command answers the UE's request, unless the UPF has no room.
-    let is_done = modification::carry_out(p, &change, Some(procedure)).await;
+    let is_done = modification::carry_out(p, &change, Some(asked)).await;
     let is_answered = p.with_session(|session| session.request.is_none());
     match (is_done, is_answered) {
         (false, Some(false)) => Err(SessionCause::INSUFFICIENT_RESOURCES),
@@ -133,6 +163,9 @@ fn wish(flows: &Flows, request: &ModificationRequest) -> Result<Wish, SessionCau
         .filter(is(RuleOperation::Delete))
         .collect();
     match (new.as_slice(), gone.as_slice()) {
+        _ if request.has_others => Err(SessionCause::NOT_SUPPORTED),
+        // Capabilities, errors of rules, and what it wants to be told (6.4.2.1, 6.4.2.2).
+        _ if request.rules.is_empty() && request.flows.is_empty() => Ok(Wish::Know),
         ([rule], []) if request.rules.len() == 1 => create(flows, rule, request).map(Wish::Create),
         ([], [_, ..]) if gone.len() == request.rules.len() => {
             let mut ids = 0;
@@ -331,7 +364,7 @@ mod tests {
         ModificationRequest {
             rules: vec![rule],
             flows: vec![flow],
-            cause: None,
+            ..ModificationRequest::default()
         }
     }
 
@@ -397,10 +430,22 @@ mod tests {
             let asked = request(rule.clone(), flow);
             assert_eq!(wish(&flows, &asked), Err(cause), "{rule:?}");
         }
-        assert_eq!(
-            wish(&flows, &ModificationRequest::default()),
-            Err(SessionCause::NOT_SUPPORTED)
-        );
+        let informs = ModificationRequest {
+            cause: Some(SessionCause::SEMANTICS_OF_QOS),
+            ..ModificationRequest::default()
+        };
+        assert_eq!(wish(&flows, &informs), Ok(Wish::Know));
+        let flow_alone = ModificationRequest {
+            flows: vec![flow],
+            ..ModificationRequest::default()
+        };
+        let others = ModificationRequest {
+            has_others: true,
+            ..informs
+        };
+        for asked in [flow_alone, others] {
+            assert_eq!(wish(&flows, &asked), Err(SessionCause::NOT_SUPPORTED));
+        }
         let without = FlowDescription {
             five_qi: None,
             ..flow

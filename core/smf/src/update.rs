@@ -10,6 +10,7 @@ use crate::procedure::Procedure;
 use crate::release;
 use crate::rules::Downlink;
 use crate::session::QFI;
+use crate::status::About;
 use crate::ue_request;
 use crate::user_plane::{downlink, setup};
 
@@ -47,6 +48,11 @@ async fn n1(p: &Procedure, update: &UpdateSmContext) {
             p.with_session(|session| session.transaction = procedure);
             return release::by_ue(p, procedure).await;
         }
+        Ok(SessionUplink::Status(cause)) if is_about_session(p, octets) => {
+            let what = format!("5GSM Status {cause}");
+            p.with(|state| state.line("UE", "SMF", "", what, p.session));
+            return release::locally(p).await;
+        }
         // One that is late, or answers nothing.
         Ok(SessionUplink::ReleaseComplete | SessionUplink::Status(_)) => {
             p.with(|state| state.counters.unexpected += 1);
@@ -72,6 +78,10 @@ async fn n1(p: &Procedure, update: &UpdateSmContext) {
         ..SmContextUpdated::NOTHING
     };
     p.with(|state| state.answer(p.session, updated.into()));
+}
+
+fn is_about_session(p: &Procedure, octets: &[u8]) -> bool {
+    p.with(|state| state.status_is_about(p.session, octets)) == Some(About::Session)
 }
 
 /// 15: the gNB has set the session up, and says where downlink packets go.

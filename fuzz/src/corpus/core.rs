@@ -297,6 +297,7 @@ fn uplink(guti: Guti, capability: SecurityCapability) -> Vec<Uplink> {
     let wanted = SessionUplink::EstablishmentRequest(EstablishmentRequest {
         session_type: Some(SessionType::Ipv4v6),
         ssc_mode: Some(1),
+        always_on: false,
         options: Some(sluice_n1::options::ask()),
     });
     vec![

@@ -52,21 +52,40 @@ impl Suci {
     pub fn output(&self) -> &[u8] {
         &self.output[..usize::from(self.length).min(SCHEME_OUTPUT)]
     }
+
+    /// The MSIN that it shows; none if it is concealed, or is of no digits.
+    pub fn msin(&self) -> Option<String> {
+        msin_digits(self.output()).filter(|_| self.scheme == 0)
+    }
 }
 
 impl fmt::Display for Suci {
-    /// As NAI: `suci-0-001-01-f0ff-1-1-...` with the output in hexadecimal.
+    /// As TS 23.003, 2.2B and TS 29.571 have it: `suci-0-001-01-0-0-0-0000000009` with the digits of the MSIN where it is
+    /// not concealed, else with the output in hexadecimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b] = self.routing;
-        write!(
-            f,
-            "suci-0-{}-{a:02x}{b:02x}-{}-{}-",
-            self.home, self.scheme, self.key_id
-        )?;
-        self.output()
-            .iter()
-            .try_for_each(|octet| write!(f, "{octet:02x}"))
+        write!(f, "suci-0-{}-", self.home)?;
+        match routing_digits(self.routing) {
+            Some(digits) => f.write_str(&digits)?,
+            None => write!(f, "{:02x}{:02x}", self.routing[0], self.routing[1])?,
+        }
+        write!(f, "-{}-{}-", self.scheme, self.key_id)?;
+        match self.msin() {
+            Some(msin) => f.write_str(&msin),
+            None => self
+                .output()
+                .iter()
+                .try_for_each(|octet| write!(f, "{octet:02x}")),
+        }
     }
+}
+
+/// The digits of a Routing Indicator, one to four, ones behind them; none if it is otherwise.
+fn routing_digits([a, b]: [u8; 2]) -> Option<String> {
+    let halves = [a & 15, a >> 4, b & 15, b >> 4];
+    let length = halves.iter().take_while(|half| **half < 10).count();
+    let (digits, rest) = halves.split_at(length);
+    let is_sound = !digits.is_empty() && rest.iter().all(|half| *half == 15);
+    is_sound.then(|| digits.iter().map(|d| char::from(b'0' + d)).collect())
 }
 
 impl fmt::Debug for Suci {
@@ -120,7 +139,36 @@ mod tests {
         let home = Plmn::new("001", "01").unwrap();
         assert!(Suci::new(home, 1, 1, &[]).is_none());
         assert!(Suci::new(home, 1, 1, &[0; SCHEME_OUTPUT + 1]).is_none());
-        let suci = Suci::new(home, 0, 0, &[0x21, 0xf3]).unwrap();
-        assert_eq!(suci.to_string(), "suci-0-001-01-f0ff-0-0-21f3");
+    }
+
+    /// TS 23.003, 2.2B; TS 29.571, 5.3.2.
+    #[test]
+    fn a_suci_is_shown_with_its_digits_in_order_and_concealed_as_hexadecimal() {
+        let home = Plmn::new("001", "01").unwrap();
+        let shown = |scheme, key_id, output: &[u8], routing| {
+            let mut suci = Suci::new(home, scheme, key_id, output).unwrap();
+            suci.routing = routing;
+            suci.to_string()
+        };
+        let msin = msin_octets("0000000009");
+        assert_eq!(
+            shown(0, 0, &msin, ROUTING_ZERO),
+            "suci-0-001-01-0-0-0-0000000009"
+        );
+        // UERANSIM fills the Routing Indicator up with zeros.
+        assert_eq!(
+            shown(0, 0, &msin, [0, 0]),
+            "suci-0-001-01-0000-0-0-0000000009"
+        );
+        // An odd number of digits, and of the Routing Indicator.
+        assert_eq!(
+            shown(0, 0, &[0x21, 0xf3], [0x21, 0xf3]),
+            "suci-0-001-01-123-0-0-123"
+        );
+        let concealed = shown(1, 27, &[0x21, 0xf3], [0x21, 0x43]);
+        assert_eq!(concealed, "suci-0-001-01-1234-1-27-21f3");
+        // Neither is of digits.
+        let faulty = shown(0, 0, &[0x2a, 0xf3], [0xff, 0xff]);
+        assert_eq!(faulty, "suci-0-001-01-ffff-0-0-2af3");
     }
 }

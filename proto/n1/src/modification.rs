@@ -1,4 +1,4 @@
-//! PDU session modification (TS 24.501, 8.3.7 and 8.3.9): flows of a session that come and go.
+//! PDU session modification (TS 24.501, 8.3.7 and 8.3.9): flows of a session that come and go, and what else a UE asks for.
 
 use oxirush_nas::nas_5gs as nas;
 
@@ -16,6 +16,13 @@ pub struct ModificationRequest {
     pub flows: Vec<FlowDescription>,
     /// What was wrong with a rule or flow that the UE was told (TS 24.501, 6.4.2.2).
     pub cause: Option<SessionCause>,
+    /// The UE wants its user plane always up.
+    pub always_on: bool,
+    /// Extended protocol configuration options.
+    pub options: Option<Vec<u8>>,
+    /// It asks for what is not offered here: a multicast session, an authorization of the service level, ports of
+    /// bridges, or headers that are compressed.
+    pub has_others: bool,
 }
 
 /// PDU Session Modification Command.
@@ -27,6 +34,10 @@ pub struct ModificationCommand {
     pub rules: Vec<QosRule>,
     /// Flows that come, change and go.
     pub flows: Vec<FlowDescription>,
+    /// Whether the user plane is always up, where the UE has asked (TS 24.501, 6.3.2.2).
+    pub always_on: Option<bool>,
+    /// Extended protocol configuration options.
+    pub options: Option<Vec<u8>>,
 }
 
 pub(crate) fn read_request(
@@ -38,6 +49,19 @@ pub(crate) fn read_request(
         rules: qos_rules::read(rules.map_or(&[], |rules| &rules.value))?,
         flows: qos_flows::read(flows.map_or(&[], |flows| &flows.value))?,
         cause: m.fgsm_cause.as_ref().map(|cause| SessionCause(cause.value)),
+        always_on: m
+            .always_on_pdu_session_requested
+            .as_ref()
+            .is_some_and(|requested| requested.apsr()),
+        options: m
+            .extended_protocol_configuration_options
+            .as_ref()
+            .map(|options| options.value.to_vec()),
+        has_others: m.requested_mbs_container.is_some()
+            || m.service_level_aa_container.is_some()
+            || m.port_management_information_container.is_some()
+            || m.ip_header_compression_configuration.is_some()
+            || m.ethernet_header_compression_configuration.is_some(),
     })
 }
 
@@ -46,6 +70,10 @@ pub(crate) fn write_request(m: &ModificationRequest) -> nas::NasPduSessionModifi
     if let Some(cause) = m.cause {
         message = message.with_fgsm_cause(nas::NasFGsmCause::new(cause.0));
     }
+    if m.always_on {
+        let requested = nas::NasAlwaysOnPduSessionRequested::from_apsr(true);
+        message = message.with_always_on_pdu_session_requested(requested);
+    }
     if !m.rules.is_empty() {
         let rules = nas::NasQosRules::new(qos_rules::write(&m.rules));
         message = message.with_requested_qos_rules(rules);
@@ -53,6 +81,10 @@ pub(crate) fn write_request(m: &ModificationRequest) -> nas::NasPduSessionModifi
     if !m.flows.is_empty() {
         let flows = nas::NasQosFlowDescriptions::new(qos_flows::write(&m.flows));
         message = message.with_requested_qos_flow_descriptions(flows);
+    }
+    if let Some(options) = &m.options {
+        let options = nas::NasExtendedProtocolConfigurationOptions::new(options.clone());
+        message = message.with_extended_protocol_configuration_options(options);
     }
     message
 }
@@ -73,6 +105,14 @@ pub(crate) fn read_command(
         ambr,
         rules: qos_rules::read(rules.map_or(&[], |rules| &rules.value))?,
         flows: qos_flows::read(flows.map_or(&[], |flows| &flows.value))?,
+        always_on: m
+            .always_on_pdu_session_indication
+            .as_ref()
+            .map(|indication| indication.apsi()),
+        options: m
+            .extended_protocol_configuration_options
+            .as_ref()
+            .map(|options| options.value.to_vec()),
     })
 }
 
@@ -82,6 +122,10 @@ pub(crate) fn write_command(m: &ModificationCommand) -> nas::NasPduSessionModifi
         let ambr = nas::NasSessionAmbr::new(ambr.octets().to_vec());
         message = message.with_session_ambr(ambr);
     }
+    if let Some(always_on) = m.always_on {
+        let indication = nas::NasAlwaysOnPduSessionIndication::from_apsi(always_on);
+        message = message.with_always_on_pdu_session_indication(indication);
+    }
     if !m.rules.is_empty() {
         let rules = nas::NasQosRules::new(qos_rules::write(&m.rules));
         message = message.with_authorized_qos_rules(rules);
@@ -89,6 +133,10 @@ pub(crate) fn write_command(m: &ModificationCommand) -> nas::NasPduSessionModifi
     if !m.flows.is_empty() {
         let flows = nas::NasQosFlowDescriptions::new(qos_flows::write(&m.flows));
         message = message.with_authorized_qos_flow_descriptions(flows);
+    }
+    if let Some(options) = &m.options {
+        let options = nas::NasExtendedProtocolConfigurationOptions::new(options.clone());
+        message = message.with_extended_protocol_configuration_options(options);
     }
     message
 }

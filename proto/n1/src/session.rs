@@ -19,6 +19,9 @@ use crate::session_cause::SessionCause;
 /// Payload container type of session management (TS 24.501, 9.11.3.40).
 pub const N1_SM: u8 = 1;
 
+/// Type of a message (TS 24.501, 9.7).
+const ESTABLISHMENT_REQUEST: u8 = 0xc1;
+
 /// A session and the procedure that a message belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transaction {
@@ -94,6 +97,8 @@ pub struct EstablishmentRequest {
     pub session_type: Option<SessionType>,
     /// SSC mode, 1 to 3; none leaves it to the network.
     pub ssc_mode: Option<u8>,
+    /// The UE wants its user plane always up.
+    pub always_on: bool,
     /// Extended protocol configuration options.
     pub options: Option<Vec<u8>>,
 }
@@ -147,6 +152,8 @@ pub struct EstablishmentAccept {
     pub address: PduAddress,
     /// The slice.
     pub slice: Snssai,
+    /// Whether the user plane is always up, where the UE has asked (TS 24.501, 6.4.1.3).
+    pub always_on: Option<bool>,
     /// Extended protocol configuration options.
     pub options: Option<Vec<u8>>,
     /// The data network's name, as labels.
@@ -161,11 +168,25 @@ pub fn transaction(octets: &[u8]) -> Option<Transaction> {
     }
 }
 
+/// Whether octets are of a PDU Session Establishment Request, which may have errors.
+pub(crate) fn is_establishment_request(octets: &[u8]) -> bool {
+    transaction(octets).is_some() && octets[3] == ESTABLISHMENT_REQUEST
+}
+
 fn decode(octets: &[u8]) -> Result<Nas5gsmMessage, SessionCause> {
     if octets.len() > codec::LONGEST {
         return Err(SessionCause::INVALID_MANDATORY_INFORMATION);
     }
     match Nas5gsMessage::decode(octets) {
+        // What has to be understood, and is not (7.5.1).
+        Ok(Nas5gsMessage::Gsm(_, message))
+            if message
+                .unknown_ies()
+                .iter()
+                .any(|ie| ie.is_comprehension_required()) =>
+        {
+            Err(SessionCause::INVALID_MANDATORY_INFORMATION)
+        }
         Ok(Nas5gsMessage::Gsm(_, message)) => Ok(message),
         // Types from Establishment Request to the last of Release 17 (TS 24.501, 9.7).
         Err(_)
@@ -195,9 +216,11 @@ impl SessionUplink {
             Nas5gsmMessage::PduSessionEstablishmentRequest(m) => {
                 let kind = m.pdu_session_type.as_ref();
                 let options = m.extended_protocol_configuration_options.as_ref();
+                let always_on = m.always_on_pdu_session_requested.as_ref();
                 Self::EstablishmentRequest(EstablishmentRequest {
                     session_type: kind.map(|kind| SessionType::from_number(kind.value)),
                     ssc_mode: m.ssc_mode.as_ref().map(|mode| mode.value & 7),
+                    always_on: always_on.is_some_and(|requested| requested.apsr()),
                     options: options.map(|options| options.value.to_vec()),
                 })
             }
@@ -356,6 +379,10 @@ fn write_establishment_request(m: &EstablishmentRequest) -> nas::NasPduSessionEs
     if let Some(mode) = m.ssc_mode {
         message = message.with_ssc_mode(nas::NasSscMode::new(mode));
     }
+    if m.always_on {
+        let requested = nas::NasAlwaysOnPduSessionRequested::from_apsr(true);
+        message = message.with_always_on_pdu_session_requested(requested);
+    }
     if let Some(options) = &m.options {
         let options = nas::NasExtendedProtocolConfigurationOptions::new(options.clone());
         message = message.with_extended_protocol_configuration_options(options);
@@ -389,6 +416,10 @@ fn establishment_accept(m: &nas::NasPduSessionEstablishmentAccept) -> Option<Est
         ambr: Ambr::from_octets(&m.session_ambr.value)?,
         address,
         slice: slice.and_then(|slice| lists::read_slice(&slice.value))?,
+        always_on: m
+            .always_on_pdu_session_indication
+            .as_ref()
+            .map(|indication| indication.apsi()),
         options: options.map(|options| options.value.to_vec()),
         dnn: m
             .dnn
@@ -414,6 +445,10 @@ fn write_establishment_accept(m: &EstablishmentAccept) -> nas::NasPduSessionEsta
     }
     message = message.with_pdu_address(nas::NasPduAddress::new(address(&m.address)));
     message = message.with_s_nssai(nas::NasSNssai::new(lists::slice(&m.slice)));
+    if let Some(always_on) = m.always_on {
+        let indication = nas::NasAlwaysOnPduSessionIndication::from_apsi(always_on);
+        message = message.with_always_on_pdu_session_indication(indication);
+    }
     let flows = nas::NasQosFlowDescriptions::new(qos_flows::write(&flows));
     message = message.with_authorized_qos_flow_descriptions(flows);
     if let Some(options) = &m.options {
@@ -482,6 +517,7 @@ mod tests {
                 interface_identifier: None,
             },
             slice: Snssai::new(1, Some([0, 0, 10])),
+            always_on: None,
             options: None,
             dnn: b"\x08internet".to_vec(),
         }
@@ -498,6 +534,7 @@ mod tests {
             EstablishmentAccept {
                 session_type: SessionType::Ipv4v6,
                 cause: None,
+                always_on: Some(false),
                 address: both,
                 options: Some(vec![0x80]),
                 ..accept()
@@ -538,12 +575,19 @@ mod tests {
             SessionUplink::EstablishmentRequest(EstablishmentRequest {
                 session_type: Some(SessionType::Ipv4v6),
                 ssc_mode: Some(1),
+                always_on: true,
                 options: Some(vec![0x80, 0, 0x0d, 0]),
             }),
             SessionUplink::EstablishmentRequest(EstablishmentRequest::default()),
             SessionUplink::ReleaseRequest(Some(SessionCause::REGULAR_DEACTIVATION)),
             SessionUplink::ReleaseComplete,
             SessionUplink::ModificationRequest(Box::default()),
+            SessionUplink::ModificationRequest(Box::new(ModificationRequest {
+                cause: Some(SessionCause::SEMANTICS_OF_QOS),
+                always_on: true,
+                options: Some(vec![0x80, 0, 0x0d, 0]),
+                ..ModificationRequest::default()
+            })),
             SessionUplink::ModificationComplete,
             SessionUplink::ModificationCommandReject(SessionCause::SEMANTICS_OF_QOS),
             SessionUplink::Status(SessionCause::MESSAGE_TYPE),
@@ -562,6 +606,8 @@ mod tests {
                 ambr: Some(accept().ambr),
                 rules: vec![QosRule::default_of(1), QosRule::deleted(2)],
                 flows: vec![FlowDescription::deleted(2)],
+                always_on: Some(false),
+                options: Some(vec![0x80, 0, 0x0d, 4, 192, 0, 2, 53]),
             })),
             SessionDownlink::EstablishmentAccept(Box::new(EstablishmentAccept {
                 rules: vec![QosRule {

@@ -9,6 +9,7 @@ use crate::cause::Cause;
 use crate::codec::{self, Unreadable};
 use crate::identity::MobileIdentity;
 use crate::lists;
+use crate::session::{self, N1_SM};
 
 /// ngKSI of a UE that has no keys.
 pub const NO_KEY: u8 = 7;
@@ -73,6 +74,19 @@ pub struct UplinkPayload {
     pub dnn: Option<Vec<u8>>,
     /// The payload.
     pub payload: Vec<u8>,
+}
+
+impl UplinkPayload {
+    /// Whether it begins a session: a Request type says so of an Establishment Request alone, and of another message
+    /// inside it says nothing (TS 24.501, 5.4.5.2.2 and 6.4.1.2).
+    pub fn begins_session(&self) -> bool {
+        self.request == Some(RequestType::Initial) && self.is_establishment()
+    }
+
+    /// Whether a PDU Session Establishment Request is inside.
+    pub fn is_establishment(&self) -> bool {
+        self.kind == N1_SM && session::is_establishment_request(&self.payload)
+    }
 }
 
 /// What a UE wants of a session (TS 24.501, 9.11.3.47).

@@ -100,6 +100,37 @@ pub struct Preference {
     pub ciphering: Vec<Ciphering>,
     /// What a UE has none of is refused.
     pub integrity: Vec<Integrity>,
+    /// Which of the algorithms that each UE has to have are asked for.
+    pub mandatory: Mandatory,
+}
+
+/// Which of the mandatory algorithms a UE must have (TS 24.501, 5.5.1.2.8; TS 33.501, 5.2.2 and 5.2.3): NEA0, 128-NEA1
+/// and 128-NEA2; 128-NIA1 and 128-NIA2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mandatory {
+    /// One of each kind: there are devices and testers with no more.
+    #[default]
+    One,
+    /// All of them.
+    All,
+}
+
+/// Bits of the mandatory ones in a UE's capability.
+const MANDATORY_EA: u8 = 0xe0;
+const MANDATORY_IA: u8 = 0x60;
+
+impl Mandatory {
+    /// Whether a UE has them.
+    pub fn are_there(self, capability: &SecurityCapability) -> bool {
+        let (ea, ia) = (
+            capability.ea() & MANDATORY_EA,
+            capability.ia() & MANDATORY_IA,
+        );
+        match self {
+            Self::One => ea != 0 && ia != 0,
+            Self::All => (ea, ia) == (MANDATORY_EA, MANDATORY_IA),
+        }
+    }
 }
 
 impl Default for Preference {
@@ -107,13 +138,15 @@ impl Default for Preference {
         Self {
             ciphering: vec![Ciphering::Nea2, Ciphering::Nea1, Ciphering::Nea3],
             integrity: vec![Integrity::Nia2, Integrity::Nia1, Integrity::Nia3],
+            mandatory: Mandatory::default(),
         }
     }
 }
 
 impl Preference {
-    /// The first of each that the UE has; none if there is none of one kind.
+    /// The first of each that the UE has; none if there is none of one kind, or if it lacks mandatory ones.
     pub fn choose(&self, capability: &SecurityCapability) -> Option<(Ciphering, Integrity)> {
+        self.mandatory.are_there(capability).then_some(())?;
         let has = |bits: u8, number: u8| bits & 0x80 >> number != 0;
         let ciphering = self
             .ciphering
@@ -139,8 +172,37 @@ mod tests {
     fn the_operators_order_decides() {
         let chosen = Preference::default().choose(&capability(0xf0, 0x70));
         assert_eq!(chosen, Some((Ciphering::Nea2, Integrity::Nia2)));
-        let chosen = Preference::default().choose(&capability(0x10, 0x10));
+        let third = Preference {
+            ciphering: vec![Ciphering::Nea3, Ciphering::Nea2],
+            integrity: vec![Integrity::Nia3, Integrity::Nia2],
+            ..Preference::default()
+        };
+        let chosen = third.choose(&capability(0x30, 0x30));
         assert_eq!(chosen, Some((Ciphering::Nea3, Integrity::Nia3)));
+        let chosen = third.choose(&capability(0x20, 0x20));
+        assert_eq!(chosen, Some((Ciphering::Nea2, Integrity::Nia2)));
+    }
+
+    /// TS 24.501, 5.5.1.2.8: mandatory algorithms that are not supported.
+    #[test]
+    fn a_ue_without_mandatory_algorithms_gets_none() {
+        let all = Preference {
+            mandatory: Mandatory::All,
+            ..Preference::default()
+        };
+        let one = Preference::default();
+        for (ea, ia, of_one, of_all) in [
+            (0xf0, 0x70, true, true),
+            (0xe0, 0x60, true, true),
+            // NEA3, or NIA3, is none of them.
+            (0x10, 0x70, false, false),
+            (0xf0, 0x10, false, false),
+            (0x20, 0x20, true, false),
+            (0x60, 0x70, true, false),
+        ] {
+            let of = |preference: &Preference| preference.choose(&capability(ea, ia)).is_some();
+            assert_eq!((of(&one), of(&all)), (of_one, of_all), "{ea:#x} {ia:#x}");
+        }
     }
 
     #[test]

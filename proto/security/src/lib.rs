@@ -23,7 +23,7 @@ pub use aka::{
     Abba, Answer, Autn, Auts, Challenge, HxresStar, PrimeChallenge, PrimeKeys, Rand, ResStar, Sqn,
     Subscriber, Usim, UsimError, hxres_star, kamf, kseaf,
 };
-pub use algorithm::{Ciphering, Integrity, Preference, SecurityCapability};
+pub use algorithm::{Ciphering, Integrity, Mandatory, Preference, SecurityCapability};
 pub use credentials::{Algorithm, Credentials, Method, TuakKey};
 pub use key::{K, K256, Kamf, Kausf, Kgnb, Kseaf, Opc, Topc};
 pub use nas::{Direction, NasCount, NasKeys};

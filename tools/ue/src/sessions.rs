@@ -29,6 +29,8 @@ pub struct WantedSession {
     pub slice: Option<Snssai>,
     /// None leaves it to the network.
     pub dnn: Option<Dnn>,
+    /// Its user plane is to be always up.
+    pub always_on: bool,
 }
 
 /// Sessions of a UE.
@@ -108,6 +110,7 @@ impl Sessions {
         let request = SessionUplink::EstablishmentRequest(EstablishmentRequest {
             session_type: wanted.session_type,
             ssc_mode: wanted.ssc_mode,
+            always_on: wanted.always_on,
             options: Some(options::ask()),
         });
         UplinkPayload {
@@ -261,6 +264,10 @@ fn modify(
     }
     (accept.rules, accept.flows) = (rules, flows);
     accept.ambr = command.ambr.unwrap_or(accept.ambr);
+    accept.always_on = command.always_on.or(accept.always_on);
+    if command.options.is_some() {
+        accept.options.clone_from(&command.options);
+    }
     Ok(())
 }
 

@@ -7,16 +7,16 @@ use sluice_n1::{
     SecurityContext, SecurityModeCommand, ServiceRequest, Side, Uplink,
 };
 use sluice_security::eap::Peer;
-use sluice_security::{
-    Kamf, Kgnb, NasCount, NasKeys, NextHop, NextHopChain, SecurityCapability, access_key,
-};
+use sluice_security::{Kamf, NasCount, NasKeys, SecurityCapability};
 
 use crate::sessions::{Sessions, WantedSession};
 use crate::sim::Sim;
 
 mod authentication;
+mod behaviour;
 
 use authentication::Fresh;
+pub use behaviour::Behaviour;
 
 /// Names of messages that are kept.
 const RECEIVED: usize = 64;
@@ -30,23 +30,6 @@ pub enum UeState {
     Registering,
     /// Registered.
     Registered,
-}
-
-/// What a UE does otherwise than it should.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Behaviour {
-    /// It answers nothing.
-    pub silent: bool,
-    /// It answers challenges with a wrong RES*.
-    pub wrong_res: bool,
-    /// It says once that the key set identifier is in use.
-    pub ngksi_in_use: bool,
-    /// It refuses each Security Mode Command.
-    pub refuse_security_mode: bool,
-    /// MACs of its initial messages are wrong.
-    pub wrong_mac: bool,
-    /// It never says that a registration, or an update of its configuration, is complete.
-    pub no_complete: bool,
 }
 
 /// Keys and counts, and what KgNB is derived from.
@@ -178,22 +161,6 @@ impl Ue {
         &self.received
     }
 
-    /// The key that it would use with its gNB now.
-    pub fn kgnb(&self) -> Option<Kgnb> {
-        let security = self.security.as_ref()?;
-        Some(access_key(&security.kamf, security.last_uplink))
-    }
-
-    /// The next hop after so many handovers since its connection began (TS 33.501, 6.9.2.1.1).
-    pub fn next_hop(&self, handovers: u8) -> Option<NextHop> {
-        let security = self.security.as_ref()?;
-        let mut chain = NextHopChain::new(&security.kamf, &self.kgnb()?);
-        for _ in 0..handovers {
-            chain.advance(&security.kamf);
-        }
-        Some(chain.last().clone())
-    }
-
     /// Its keys are gone; its name is not.
     pub fn forget_keys(&mut self) {
         self.security = None;
@@ -214,10 +181,7 @@ impl Ue {
         self.state = UeState::Registering;
         self.refused = None;
         let identity = self.identity();
-        let ngksi = self
-            .security
-            .as_ref()
-            .map_or(NO_KEY, |security| security.context.ngksi());
+        let ngksi = self.ngksi();
         let is_back = kind != RegistrationKind::Initial;
         if !is_back {
             self.sessions.clear();
@@ -314,12 +278,18 @@ impl Ue {
         Some(self.protect(&Uplink::ServiceRequest(request)))
     }
 
+    /// What it says that its keys are called.
+    fn ngksi(&self) -> u8 {
+        let security = self.security.as_ref();
+        let security = security.filter(|_| !self.behaviour.names_no_key);
+        security.map_or(NO_KEY, |security| security.context.ngksi())
+    }
+
     fn service_request(&self) -> Option<ServiceRequest> {
         let identity = MobileIdentity::STmsi(self.guti?.s_tmsi());
-        let security = self.security.as_ref();
         let has_data = self.sessions.wants_up();
         Some(ServiceRequest {
-            ngksi: security.map_or(NO_KEY, |security| security.context.ngksi()),
+            ngksi: self.ngksi(),
             // An answer to paging, data, or signalling alone (TS 24.501, 9.11.3.50).
             kind: if self.is_paged {
                 2
@@ -433,14 +403,21 @@ impl Ue {
     fn plain(&mut self, message: Downlink) -> Option<Vec<u8>> {
         self.received.push(message.name());
         match message {
-            Downlink::AuthenticationRequest(request) => Some(self.authenticate(&request).encode()),
-            Downlink::EapRequest(request) => Some(self.answer_eap(&request)?.encode()),
+            Downlink::AuthenticationRequest(request) => {
+                let answer = self.authenticate(&request);
+                self.answer_plain(&answer)
+            }
+            Downlink::EapRequest(request) => {
+                let answer = self.answer_eap(&request)?;
+                self.answer_plain(&answer)
+            }
             Downlink::AuthenticationResult(result) => {
                 self.take_eap(&result.eap);
                 None
             }
             Downlink::IdentityRequest(IdentityKind::Suci) => {
-                Some(Uplink::IdentityResponse(self.suci()).encode())
+                let answer = Uplink::IdentityResponse(self.suci());
+                self.answer_plain(&answer)
             }
             refusal @ (Downlink::RegistrationReject(_)
             | Downlink::AuthenticationReject
@@ -450,6 +427,15 @@ impl Ue {
                 None
             }
             _ => None,
+        }
+    }
+
+    /// What it answers to what came without protection.
+    fn answer_plain(&mut self, answer: &Uplink) -> Option<Vec<u8>> {
+        let keys = self.security.as_mut();
+        match keys.filter(|_| self.behaviour.protects_answers) {
+            Some(keys) => protect(keys, Header::Ciphered, &answer.encode()),
+            None => Some(answer.encode()),
         }
     }
 

@@ -4,7 +4,7 @@ use super::kinds;
 use sluice_ids::{AmfId, Guami, Plmn, Snssai, Tai};
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{Kind, auto_or, boolean, number, word};
-use sluice_security::{Ciphering, Integrity};
+use sluice_security::{Ciphering, Integrity, Mandatory};
 use std::path::PathBuf;
 
 /// Who the AMF is.
@@ -76,6 +76,8 @@ pub struct Security {
     pub ciphering: Vec<Ciphering>,
     /// Best first.
     pub integrity: Vec<Integrity>,
+    /// Which of those that each UE has to have are asked for.
+    pub mandatory_algorithms: Mandatory,
     /// Whether a UE may show its IMSI unconcealed.
     pub null_scheme: bool,
     /// Whether UEs are asked which device they are.
@@ -94,6 +96,8 @@ const INTEGRITY: &[(&str, Integrity)] = &[
     ("nia2", Integrity::Nia2),
     ("nia3", Integrity::Nia3),
 ];
+
+const MANDATORY: &[(&str, Mandatory)] = &[("one", Mandatory::One), ("all", Mandatory::All)];
 
 impl Security {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
@@ -115,6 +119,9 @@ impl Security {
                 true => default.integrity,
                 false => integrity,
             },
+            mandatory_algorithms: fields
+                .or("mandatory_algorithms", "one", &word(MANDATORY))
+                .value,
             null_scheme: fields.or("null_scheme", "true", &boolean()).value,
             ask_imeisv: fields.or("ask_imeisv", "true", &boolean()).value,
         }

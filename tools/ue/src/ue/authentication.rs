@@ -1,8 +1,8 @@
-//! How an emulated UE proves who it is: by 5G-AKA or EAP-AKA', as the network asks (TS 24.501, 5.4.1).
+//! How an emulated UE proves who it is: by 5G-AKA or EAP-AKA', as the network asks (TS 24.501, 5.4.1); keys that follow.
 
 use sluice_n1::{AuthenticationRequest, Cause, EapRequest, Uplink};
 use sluice_security::eap::Reply;
-use sluice_security::{Kamf, UsimError, kamf, kseaf};
+use sluice_security::{Kamf, Kgnb, NextHop, NextHopChain, UsimError, access_key, kamf, kseaf};
 
 use super::Ue;
 
@@ -20,10 +20,32 @@ const CHALLENGE: u8 = 1;
 const SUBTYPE_AT: usize = 5;
 
 impl Ue {
+    /// The key that it would use with its gNB now.
+    pub fn kgnb(&self) -> Option<Kgnb> {
+        let security = self.security.as_ref()?;
+        Some(access_key(&security.kamf, security.last_uplink))
+    }
+
+    /// The next hop after so many handovers since its connection began (TS 33.501, 6.9.2.1.1).
+    pub fn next_hop(&self, handovers: u8) -> Option<NextHop> {
+        let security = self.security.as_ref()?;
+        let mut chain = NextHopChain::new(&security.kamf, &self.kgnb()?);
+        for _ in 0..handovers {
+            chain.advance(&security.kamf);
+        }
+        Some(chain.last().clone())
+    }
+
     /// Answers a challenge of 5G-AKA.
     pub(super) fn authenticate(&mut self, request: &AuthenticationRequest) -> Uplink {
         if let Some(in_use) = self.in_use(request.ngksi) {
             return in_use;
+        }
+        if self.behaviour.refuses_5g {
+            return Uplink::AuthenticationFailure {
+                cause: Cause::NON_5G_AUTHENTICATION,
+                auts: None,
+            };
         }
         let network = self.network.serving_network_name();
         match self.sim.answer(request.rand, request.autn, &network) {

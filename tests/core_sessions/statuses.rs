@@ -1,0 +1,106 @@
+//! 5GSM STATUS of UEs (TS 24.501, 6.5.3; magma/magma#6826): one about the accept of a session ends it at SMF, UPF and gNB,
+//! one about a command ends that, any other changes nothing.
+
+use sluice_n2::FromRan;
+
+use crate::flows::voice;
+use crate::harness::*;
+use crate::modification::{flows, plain, start};
+use crate::request_types::say;
+use crate::world::World;
+
+/// Transaction of the UE's first request.
+const FIRST: u8 = 1;
+
+fn with_session() -> World {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));
+    assert!(radio(&world, 0, 5).is_some());
+    world
+}
+
+fn status(world: &mut World, procedure: u8, cause: u8) {
+    say(world, 5, None, &[0x2e, 5, procedure, 0xd6, cause]);
+}
+
+#[test]
+fn a_status_about_the_accept_ends_the_session_and_the_gnb_gives_it_up() {
+    // PTI mismatch, invalid PTI, no such message; and a session that the UE does not know, in any transaction.
+    for (procedure, cause) in [(FIRST, 47), (FIRST, 81), (FIRST, 97), (0, 43)] {
+        let mut world = with_session();
+        world.ladder.0.clear();
+        status(&mut world, procedure, cause);
+        assert_no_session(&mut world);
+        assert!(radio(&world, 0, 5).is_none(), "{cause}: {}", world.ladder);
+        let ladder = world.ladder.to_string();
+        assert!(
+            ladder.contains("PDU Session Resource Release Command"),
+            "{ladder}"
+        );
+        // The UE is told nothing of what it does not have, and may have it anew.
+        assert!(!ladder.contains("PDU Session Release Command"), "{ladder}");
+        world.ue_mut(0).sessions_mut().forget(5);
+        establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));
+        assert!(goes_up(&mut world, 0, 5));
+    }
+}
+
+#[test]
+fn a_status_that_comes_before_the_gnb_has_answered_ends_the_session_there_too() {
+    let mut world = world(&[1]);
+    world.lose_n2 = |octets| {
+        matches!(
+            FromRan::decode(octets),
+            Ok(FromRan::PduSessionSetupResponse { .. })
+        )
+    };
+    establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));
+    status(&mut world, FIRST, 47);
+    assert_no_session(&mut world);
+    assert!(radio(&world, 0, 5).is_none(), "{}", world.ladder);
+}
+
+#[test]
+fn a_status_about_something_else_changes_nothing() {
+    let mut world = with_session();
+    // Another transaction, none, and causes that the TS has no action for.
+    for (procedure, cause) in [(77, 47), (0, 47), (0, 81), (FIRST, 96), (FIRST, 111)] {
+        world.ladder.0.clear();
+        status(&mut world, procedure, cause);
+        assert!(goes_up(&mut world, 0, 5), "{cause}: {}", world.ladder);
+        assert!(radio(&world, 0, 5).is_some());
+    }
+    // The transaction of the accept is that of a modification since.
+    say(&mut world, 5, None, &[0x2e, 5, FIRST, 0xc9, 0x28, 1, 0]);
+    status(&mut world, FIRST, 47);
+    assert!(goes_up(&mut world, 0, 5), "{}", world.ladder);
+}
+
+#[test]
+fn a_status_about_a_command_ends_that_and_the_session_stays() {
+    let mut world = plain();
+    let before = flows(&world);
+    world.ue_mut(0).sessions_mut().no_complete = true;
+    let begin = world.now.instant;
+    start(&mut world, voice(64_000)).unwrap();
+    status(&mut world, 0, 47);
+    assert_eq!(world.now.instant, begin, "T3591 is not waited for");
+    assert!(
+        world.core.smf().unwrap().procedures().is_empty(),
+        "{}",
+        world.ladder
+    );
+    let (_, at_gnb, at_upf) = flows(&world);
+    assert_eq!((at_gnb, at_upf), (before.1, before.2), "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 5));
+}
+
+#[test]
+fn a_status_about_the_accept_ends_a_modification_that_waits() {
+    let mut world = plain();
+    world.ue_mut(0).sessions_mut().no_complete = true;
+    start(&mut world, voice(64_000)).unwrap();
+    status(&mut world, FIRST, 81);
+    assert_no_session(&mut world);
+    assert!(radio(&world, 0, 5).is_none(), "{}", world.ladder);
+}
