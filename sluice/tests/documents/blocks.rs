@@ -1,4 +1,4 @@
-//! Blocks of Markdown, with the comment in front of each: `not checked: REASON`, `not run: REASON`, `runs: NAME`.
+//! Blocks of Markdown, with the comment in front of each: `not checked: REASON` or `runs: NAME`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
