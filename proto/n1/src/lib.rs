@@ -10,6 +10,7 @@ mod cause;
 mod codec;
 mod downlink;
 mod eap;
+mod establishment;
 mod identity;
 mod lists;
 mod modification;
@@ -32,6 +33,7 @@ pub use downlink::{
     SecurityModeCommand,
 };
 pub use eap::EapRequest;
+pub use establishment::{EstablishmentAccept, EstablishmentRequest, PduAddress};
 pub use identity::MobileIdentity;
 pub use lists::{RejectedIn, told_t3512_s};
 pub use modification::{ModificationCommand, ModificationRequest};
@@ -42,10 +44,7 @@ pub use qos_flows::{FlowDescription, FlowOperation};
 pub use qos_rules::{FilterDirection, PacketFilter, QosRule, RuleOperation};
 pub use reactivation::Reactivation;
 pub use reject::{Reject, T3346_MOST_S, told_t3346_s};
-pub use session::{
-    EstablishmentAccept, EstablishmentRequest, N1_SM, PduAddress, SessionDownlink, SessionType,
-    SessionUplink, Transaction, transaction,
-};
+pub use session::{N1_SM, SessionDownlink, SessionType, SessionUplink, Transaction, transaction};
 pub use session_cause::SessionCause;
 pub use uplink::{
     DeregistrationRequest, NO_KEY, RegistrationKind, RegistrationRequest, RequestType,

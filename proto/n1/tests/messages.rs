@@ -328,3 +328,47 @@ fn a_configuration_update_tells_the_time_as_others_read_it() {
     let zone_and_time = [0x46, 0x80, 0x47, 0x62, 0x11, 0x42, 0x31, 0x13, 0x80, 0x80];
     assert_eq!(octets, [&[0x7e, 0, 0x54][..], &zone_and_time].concat());
 }
+
+/// TS 24.501, 7.6.3, and an IE that has to be comprehended (7.5.1, 7.6.1).
+#[test]
+fn of_ies_that_stand_twice_the_first_counts() {
+    let whole = "7e004179000d0102f8390000000000000010022e04f070f0702f020101";
+    let Ok(Uplink::RegistrationRequest(request)) = Uplink::decode(&octets(whole)) else {
+        panic!("not read");
+    };
+    for again in ["2e028080", "2f020102", "2e0280802f020102"] {
+        let twice = Uplink::decode(&octets(&format!("{whole}{again}")));
+        assert_eq!(
+            twice,
+            Ok(Uplink::RegistrationRequest(request.clone())),
+            "{again}"
+        );
+    }
+    // UL NAS Transport with two PDU session identities, and two Request types.
+    let twice = octets("7e0067010004c1020304120512068185");
+    let Ok(Uplink::UlNasTransport(payload)) = Uplink::decode(&twice) else {
+        panic!("not read");
+    };
+    let request = Some(sluice_n1::RequestType::Initial);
+    assert_eq!((payload.session, payload.request), (Some(5), request));
+    // 5GSM causes in a Modification Request.
+    let twice = octets("2e0509c959535954");
+    let Ok(sluice_n1::SessionUplink::ModificationRequest(request)) =
+        sluice_n1::SessionUplink::decode(&twice)
+    else {
+        panic!("not read");
+    };
+    let first = Some(sluice_n1::SessionCause::SEMANTICS_OF_QOS);
+    assert_eq!(request.cause, first);
+    for message in [format!("{whole}0a0100"), format!("{whole}0a")] {
+        let cause = Uplink::decode(&octets(&message))
+            .expect_err("not comprehended")
+            .cause;
+        assert_eq!(cause, Some(Cause::INVALID_MANDATORY_INFORMATION));
+    }
+    let cause = sluice_n1::SessionUplink::decode(&octets("2e0509c90a0100"));
+    assert_eq!(
+        cause,
+        Err(sluice_n1::SessionCause::INVALID_MANDATORY_INFORMATION)
+    );
+}

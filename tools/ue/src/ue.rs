@@ -430,15 +430,6 @@ impl Ue {
         }
     }
 
-    /// What it answers to what came without protection.
-    fn answer_plain(&mut self, answer: &Uplink) -> Option<Vec<u8>> {
-        let keys = self.security.as_mut();
-        match keys.filter(|_| self.behaviour.protects_answers) {
-            Some(keys) => protect(keys, Header::Ciphered, &answer.encode()),
-            None => Some(answer.encode()),
-        }
-    }
-
     fn refuse(&mut self, refusal: Downlink) {
         // It stays registered, and tries again later (TS 24.501, 5.6.1.5).
         if matches!(&refusal, Downlink::ServiceReject(reject) if reject.cause == Cause::CONGESTION)

@@ -1,7 +1,7 @@
 //! What is not offered, and how it is answered.
 
-use sluice_n1::{Downlink, Uplink, UplinkPayload};
-use sluice_n2::FromAmf;
+use sluice_n1::{Cause, Downlink, MobileIdentity, ServiceRequest, Uplink, UplinkPayload};
+use sluice_n2::{FromAmf, FromRan};
 use sluice_security::Ciphering;
 
 use crate::world::{World, config, core};
@@ -109,4 +109,62 @@ fn what_is_not_offered_is_not_granted_at_registration() {
     assert_eq!(accept.encode(), accepts[0]);
     // 5GS registration result: 3GPP access, and no SMS over NAS.
     assert_eq!(accepts[0][3..5], [1, 1]);
+}
+
+/// Osmocom C5G TC_normal_reg_emergency_services_fallback: there is no other system that the phone could call by.
+#[test]
+fn an_emergency_fallback_is_refused() {
+    let mut world = World::new(&[1]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    let name = world.ue(0).guti().expect("a name").s_tmsi();
+    let request = Uplink::ServiceRequest(ServiceRequest {
+        ngksi: 0,
+        kind: 4,
+        identity: MobileIdentity::STmsi(name),
+        session_status: None,
+        uplink_data: None,
+        container: None,
+    });
+    let nas = world.ue_mut(0).protect(&request);
+    world.say(0, nas);
+    let reject = Downlink::ServiceReject(Cause::PROTOCOL_ERROR.into());
+    assert_eq!(world.ue(0).refused(), Some(&reject), "{}", world.ladder);
+    let refused = world.core.take_refused();
+    assert_eq!(refused.len(), 1);
+    assert_eq!(refused[0].request, "Service Request");
+    assert_eq!(world.core.amf().registered(), 1, "it stays registered");
+}
+
+/// UE Context Request is not looked at; and no gNB is told what it needs for RRC inactive (Core Network Assistance
+/// Information; Osmocom C5G TC_connection_inactive).
+#[test]
+fn a_context_is_set_up_whether_a_gnb_asks_for_one_or_not() {
+    for context_requested in [true, false] {
+        let mut world = World::new(&[1]);
+        let nas = world
+            .ue_mut(0)
+            .register(sluice_n1::RegistrationKind::Initial);
+        let (ran, octets) = world.gnb.connect(nas, None);
+        world.phones[0].at = Some(ran);
+        let Ok(FromRan::InitialUeMessage(message)) = FromRan::decode(&octets) else {
+            panic!("no message");
+        };
+        let message = sluice_n2::InitialUeMessage {
+            context_requested,
+            ..message
+        };
+        world.tell_amf(&FromRan::InitialUeMessage(message).encode());
+        world.run();
+        world.assert_registered(0);
+        let is_setup = |octets: &&Vec<u8>| {
+            let message = FromAmf::decode(octets);
+            matches!(message, Ok(FromAmf::InitialContextSetupRequest(_)))
+        };
+        let setups: Vec<_> = world.transcript.iter().filter(is_setup).collect();
+        assert_eq!(setups.len(), 1, "{context_requested}");
+        // id-CoreNetworkAssistanceInformationForInactive is 18, ignore.
+        let has_assistance = setups[0].windows(3).any(|at| at == [0, 18, 0x40]);
+        assert!(!has_assistance, "{:02x?}", setups[0]);
+    }
 }

@@ -1,4 +1,8 @@
-//! Faults that an emulated UE has.
+//! Faults that an emulated UE has, and answers that show them.
+
+use sluice_n1::{Header, Uplink};
+
+use super::{Ue, protect};
 
 /// What a UE does otherwise than it should.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,4 +25,15 @@ pub struct Behaviour {
     pub refuses_5g: bool,
     /// It never says that a registration, or an update of its configuration, is complete.
     pub no_complete: bool,
+}
+
+impl Ue {
+    /// What it answers to what came without protection.
+    pub(super) fn answer_plain(&mut self, answer: &Uplink) -> Option<Vec<u8>> {
+        let keys = self.security.as_mut();
+        match keys.filter(|_| self.behaviour.protects_answers) {
+            Some(keys) => protect(keys, Header::Ciphered, &answer.encode()),
+            None => Some(answer.encode()),
+        }
+    }
 }
