@@ -10,6 +10,7 @@ mod crashes;
 mod deregistration;
 mod keeping;
 mod methods;
+mod ngap_faults;
 mod octets;
 mod others;
 mod registration;
