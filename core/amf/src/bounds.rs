@@ -1,6 +1,7 @@
 //! How many UEs there may be, and are, that have not proved who they are: of a gNB, and in all.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use sluice_sbi::{AssociationId, Instant};
 
@@ -9,7 +10,7 @@ use crate::limits;
 /// How many UEs may be connected at a time that have not proved who they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// By way of one gNB.
+    /// By way of one gNB, or of all that come from one address.
     pub of_gnb: usize,
     /// In all.
     pub in_all: usize,
@@ -31,10 +32,21 @@ impl Bounds {
     }
 }
 
+/// By way of whom UEs come: all associations of one address are one, whatever gNBs these say that they are. A gNB that
+/// sets up NG over another association has none over the one before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Origin {
+    /// Of an address.
+    Address(IpAddr),
+    /// Of an association whose address is not known.
+    Association(AssociationId),
+}
+
 /// How many there are now.
 #[derive(Debug, Default)]
 pub(crate) struct Unauthenticated {
-    by_gnb: BTreeMap<AssociationId, usize>,
+    by_origin: BTreeMap<Origin, usize>,
+    addresses: BTreeMap<AssociationId, IpAddr>,
     in_all: usize,
     /// Until when operators need not be told again that UEs are shed.
     pub told_until: Instant,
@@ -46,24 +58,42 @@ impl Unauthenticated {
         self.in_all
     }
 
+    /// An association is with this address.
+    pub fn is_at(&mut self, association: AssociationId, address: IpAddr) {
+        self.addresses.insert(association, address);
+    }
+
+    /// An association is over.
+    pub fn forget_address(&mut self, association: AssociationId) {
+        self.addresses.remove(&association);
+    }
+
+    /// By way of whom UEs of an association come.
+    pub fn origin(&self, association: AssociationId) -> Origin {
+        let address = self.addresses.get(&association);
+        address.map_or(Origin::Association(association), |one| {
+            Origin::Address(*one)
+        })
+    }
+
     /// By way of a gNB.
-    pub fn of_gnb(&self, gnb: AssociationId) -> usize {
-        self.by_gnb.get(&gnb).copied().unwrap_or_default()
+    pub fn of_gnb(&self, gnb: Origin) -> usize {
+        self.by_origin.get(&gnb).copied().unwrap_or_default()
     }
 
     /// One more.
-    pub fn add(&mut self, gnb: AssociationId) {
-        *self.by_gnb.entry(gnb).or_default() += 1;
+    pub fn add(&mut self, gnb: Origin) {
+        *self.by_origin.entry(gnb).or_default() += 1;
         self.in_all += 1;
     }
 
     /// One fewer.
-    pub fn take(&mut self, gnb: AssociationId) {
+    pub fn take(&mut self, gnb: Origin) {
         self.in_all -= 1;
-        if let Some(count) = self.by_gnb.get_mut(&gnb) {
+        if let Some(count) = self.by_origin.get_mut(&gnb) {
             *count -= 1;
             if *count == 0 {
-                self.by_gnb.remove(&gnb);
+                self.by_origin.remove(&gnb);
             }
         }
     }
@@ -84,7 +114,7 @@ mod tests {
     #[test]
     fn what_is_taken_was_added() {
         let mut all = Unauthenticated::default();
-        let (one, other) = (AssociationId(1), AssociationId(2));
+        let [one, other] = [1, 2].map(|number| all.origin(AssociationId(number)));
         all.add(one);
         all.add(one);
         all.add(other);
@@ -93,6 +123,15 @@ mod tests {
             all.take(gnb);
         }
         assert_eq!((all.of_gnb(one), all.len()), (0, 0));
-        assert!(all.by_gnb.is_empty());
+        assert!(all.by_origin.is_empty());
+        // Two associations of one address count together.
+        let address = IpAddr::from([192, 0, 2, 7]);
+        for number in [1, 2] {
+            all.is_at(AssociationId(number), address);
+            all.add(all.origin(AssociationId(number)));
+        }
+        assert_eq!(all.of_gnb(Origin::Address(address)), 2);
+        all.forget_address(AssociationId(1));
+        assert_eq!(all.origin(AssociationId(1)), one);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sluice_n2::handover_transfer::not_prepared;
 use sluice_n2::{
     Cause, FromAmf, HandoverCommand, HandoverFromAmf, HandoverRequest, HandoverRequestAcknowledge,
-    HandoverRequired, SessionSetup, Transfers,
+    HandoverRequired, SessionSetup, Transfers, first_twice,
 };
 use sluice_sbi::{AssociationId, N2Sm, SmChange, Wake};
 
@@ -76,6 +76,10 @@ fn find_target(
     let is_busy = decision == Decision::Refuse || connection.is_renewing;
     if is_busy || ue.handover.is_some() || !connection.has_context || !has_chain {
         return Err(Cause::INTERACTION);
+    }
+    // A list that contradicts itself (10.4).
+    if first_twice(&[&required.sessions]).is_some() {
+        return Err(Cause::SESSION_TWICE);
     }
     let (gnb, tai) = required.target.ok_or(Cause::UNKNOWN_TARGET)?;
     let is_it = |(_, known): &(&AssociationId, &crate::state::Gnb)| known.identity == gnb;

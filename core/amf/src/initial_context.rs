@@ -74,6 +74,7 @@ pub(crate) fn request(
     // KgNB of the message that made this needed (TS 33.501, A.9), and the chain that follows.
     let key = access_key(&security.kamf, security.last_uplink);
     security.chain = Some(NextHopChain::new(&security.kamf, &key));
+    security.of_gnb = None;
     let request = FromAmf::InitialContextSetupRequest(Box::new(InitialContext {
         ids,
         guami,

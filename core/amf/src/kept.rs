@@ -6,7 +6,7 @@ use sluice_n1::{SecurityContext, Side};
 use sluice_n2::{Gnb, Location, PagingCapability, RadioCapability, RanUeId};
 use sluice_sbi::kept::{Reader, Writer};
 use sluice_security::{
-    Ciphering, Integrity, Kamf, Kgnb, NasCount, NasKeys, NextHop, NextHopChain, SecurityCapability,
+    Ciphering, Integrity, Kamf, Kgnb, NasCount, NasKeys, NextHopChain, SecurityCapability,
 };
 
 use crate::config::News;
@@ -71,7 +71,7 @@ fn write_security(w: &mut Writer, security: &mut Security) -> Option<()> {
     w.u32(security.context.next_received()?.get());
     w.u32(security.reserved);
     w.option(security.chain.as_ref(), |w, chain| {
-        w.u8(chain.last().ncc);
+        w.u8(chain.stored());
         w.flat(chain.last().key.octets());
     });
     Some(())
@@ -132,9 +132,8 @@ fn read_security(r: &mut Reader<'_>) -> Option<Security> {
     let kamf = Kamf::new(r.flat()?);
     let (receive, reserved) = (r.u32()?, r.u32()?);
     let next_hop = |r: &mut Reader<'_>| {
-        let ncc = r.u8().filter(|ncc| *ncc < 8)?;
-        let key = Kgnb::new(r.flat()?);
-        Some(NextHopChain::resumed(NextHop { key, ncc }))
+        let stored = r.u8()?;
+        NextHopChain::resumed(stored, Kgnb::new(r.flat()?))
     };
     let chain = r.option(next_hop)?;
     let ciphering = Ciphering::from_number(algorithms >> 4)?;
@@ -147,6 +146,7 @@ fn read_security(r: &mut Reader<'_>) -> Option<Security> {
         kamf,
         last_uplink: NasCount::new(receive.get().saturating_sub(1))?,
         chain,
+        of_gnb: None,
         reserved,
     })
 }
@@ -236,7 +236,8 @@ mod tests {
                 context,
                 kamf,
                 last_uplink: NasCount::default(),
-                chain: Some(NextHopChain::resumed(NextHop { key, ncc: 4 })),
+                chain: NextHopChain::resumed(4, key),
+                of_gnb: None,
                 reserved: 0,
             }),
             registered: Some(Registered {

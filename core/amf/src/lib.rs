@@ -28,6 +28,7 @@ mod moving;
 mod n1;
 mod n2;
 mod ng_setup;
+mod ngap_faults;
 mod not_understood;
 mod overload;
 mod paging;
@@ -58,7 +59,7 @@ use sluice_ids::Supi;
 use sluice_n1::{Cause, UplinkPayload};
 use sluice_n2::Overload;
 use sluice_sbi::{
-    CallId, Done, Effect, Followed, Input, Instant, Message, NetworkFunction, Nf,
+    AssociationId, CallId, Done, Effect, Followed, Input, Instant, Message, NetworkFunction, Nf,
     NotifyDeregistration, Now, Poll, Problem, Random, ReleaseSmContext, Removal, RequestId, TaskId,
     Tasks,
 };
@@ -228,6 +229,12 @@ impl Amf {
         state.now = now;
         state.feel_load(overload);
         state.take_effects(effects);
+    }
+
+    /// An association has come up with this address: what has a bound of each gNB has it of each address.
+    pub fn association_up(&mut self, association: AssociationId, address: std::net::IpAddr) {
+        let state = &mut *self.state.borrow_mut();
+        state.unauthenticated.is_at(association, address);
     }
 
     /// UEs that are connected and have not proved who they are.

@@ -9,13 +9,12 @@ use sluice_n2::{
 use sluice_sbi::tally::ABORTED;
 use sluice_sbi::{AssociationId, SmChange};
 
-use crate::Amf;
 use crate::limits;
 use crate::moving::{Handover, Held, HeldSm, Role, Stage};
 use crate::procedure::{Event, Procedure};
 use crate::state::State;
 use crate::ue::{Connection, ConnectionId, UeId};
-use crate::{handover, path_switch};
+use crate::{Amf, handover, path_switch};
 
 impl State {
     /// How far the handover of a UE is, if there is one.
@@ -188,6 +187,10 @@ impl State {
         if let Some(connection) = target.and_then(|id| self.connections.get_mut(id.0)) {
             connection.has_context = true;
         }
+        // It has taken the next hop that the target was told.
+        if let Some(chain) = ue.security.as_mut().and_then(|one| one.chain.as_mut()) {
+            chain.is_taken();
+        }
         self.give_connection(id, target);
     }
 
@@ -313,7 +316,7 @@ impl Amf {
             HandoverFromRan::PathSwitchRequest(request) => self.switch_path(association, *request),
             HandoverFromRan::RequestAcknowledge(answer) => {
                 let Some((ue, id)) = self.find_target(association, answer.ids.0) else {
-                    return self.unknown(association, answer.ids);
+                    return self.unknown(association, answer.ids, name);
                 };
                 // Said again it is about a UE that is on its way, or there.
                 if self.state.borrow().stage(ue) != Some(Stage::Preparing) {
@@ -326,7 +329,8 @@ impl Amf {
                     state.line("gNB", "AMF", "10", name, ue);
                     state.name_connection(id, answer.ids.1);
                 }
-                self.tell_or_count(ue, Event::Prepared(Ok(answer)));
+                let event = self.prepared(association, ue, answer);
+                self.tell_or_count(ue, Event::Prepared(event));
             }
             // What is over is over.
             HandoverFromRan::Failure { amf, cause } => {
@@ -363,7 +367,7 @@ impl Amf {
                     amf: Some(ids.0),
                     ran: Some(ids.1),
                 };
-                return self.indicate(association, Some(ids), cause);
+                return self.indicate(association, Some(ids), cause, message.name());
             }
         };
         let (role, stage) = {
@@ -437,12 +441,17 @@ impl Amf {
     }
 
     /// Names that nobody knows here.
-    fn unknown(&mut self, association: AssociationId, ids: (sluice_n2::AmfUeId, RanUeId)) {
+    fn unknown(
+        &mut self,
+        association: AssociationId,
+        ids: (sluice_n2::AmfUeId, RanUeId),
+        request: &'static str,
+    ) {
         let ids = Ids {
             amf: Some(ids.0),
             ran: Some(ids.1),
         };
-        self.indicate(association, Some(ids), Cause::UNKNOWN_LOCAL_ID);
+        self.indicate(association, Some(ids), Cause::UNKNOWN_LOCAL_ID, request);
     }
 
     /// A connection that its gNB calls so is over.
@@ -578,7 +587,8 @@ impl Amf {
             known.filter(|(ue, _)| state.role(*ue, source) == Role::Current)
         };
         let Some((ue, _)) = known else {
-            return self.unknown(association, (request.source, request.ran));
+            let ids = (request.source, request.ran);
+            return self.unknown(association, ids, "Path Switch Request");
         };
         {
             let state = &mut *self.state.borrow_mut();

@@ -477,7 +477,11 @@ fn verify(
     let verified = security.context.verify(protected)?;
     security.last_uplink = verified.count;
     if is_new {
-        ue.security = ue.new_security.take();
+        let before = std::mem::replace(&mut ue.security, ue.new_security.take());
+        let of_gnb = before.and_then(|one| one.of_gnb.or(Some((one.kamf, one.chain?))));
+        if let Some(security) = &mut ue.security {
+            security.of_gnb = of_gnb;
+        }
         if let Some(connection) = state.connection_mut(id) {
             connection.is_secured = true;
         }

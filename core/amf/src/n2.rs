@@ -3,7 +3,7 @@
 use sluice_n1::Uplink;
 use sluice_n2::{
     AmfUeId, Cause, Connection as Ids, FromAmf, FromRan, InitialUeMessage, Location,
-    PagingCapability, RadioCapability, RanUeId,
+    NgSetupRequest, PagingCapability, RadioCapability, RanUeId, first_twice,
 };
 use sluice_sbi::{AssociationId, Effect, Line, ReferencePoint};
 
@@ -44,36 +44,28 @@ impl Amf {
         if self.leaves_unanswered(association, octets) {
             return;
         }
-        let message = match FromRan::decode(octets) {
-            Ok(message) => message,
-            Err(faulty) => {
-                let state = &mut *self.state.borrow_mut();
-                match faulty.is_served {
-                    true => state.counters.faulty_ngap += 1,
-                    false => state.counters.not_served_ngap += 1,
-                }
-                if let Some(octets) = faulty.answer {
-                    state.effects.push(Effect::N2 {
-                        association,
-                        stream: 0,
-                        octets,
-                    });
-                }
-                return;
+        match FromRan::decode_and_notify(octets) {
+            Ok((message, None)) => self.take_message(association, message),
+            Ok((message, Some(left_out))) => {
+                self.take_message(association, message);
+                self.faulty(association, left_out);
             }
-        };
+            Err(faulty) => self.faulty(association, faulty),
+        }
+    }
+
+    fn take_message(&mut self, association: AssociationId, message: FromRan) {
         let is_setup = matches!(message, FromRan::NgSetupRequest(_));
         if !is_setup && !self.state.borrow().gnbs.contains_key(&association) {
             // Nothing but a setup comes first (TS 38.413, 8.7.1.1).
-            self.indicate(association, None, Cause::NOT_COMPATIBLE_WITH_STATE);
+            let cause = Cause::NOT_COMPATIBLE_WITH_STATE;
+            self.indicate(association, None, cause, message.name());
             return;
         }
         match message {
             FromRan::NgSetupRequest(request) => {
                 self.line(association, "NG Setup Request");
-                // A gNB that says this again has forgotten its UEs.
-                self.lose(association);
-                ng_setup::answer(&mut self.state.borrow_mut(), association, request);
+                self.set_up_ng(association, request);
             }
             FromRan::InitialUeMessage(message) => self.initial_ue_message(association, message),
             FromRan::NgReset { connections, .. } => self.reset(association, connections),
@@ -106,10 +98,35 @@ impl Amf {
         }
     }
 
+    /// NG Setup. A gNB that says this again has forgotten its UEs, also where it says so over another association:
+    /// its UEs of before are idle, and all that it is told goes the new way (8.7.1.1). Further associations of one gNB
+    /// come by RAN Configuration Update (8.7.2.2).
+    fn set_up_ng(&mut self, association: AssociationId, request: NgSetupRequest) {
+        self.lose(association);
+        let admitted = ng_setup::admit_gnb(&self.state.borrow(), association, &request);
+        let before = match &admitted {
+            Ok(()) => self.state.borrow().others_of(association, &request.gnb),
+            Err(_) => Vec::new(),
+        };
+        for before in before {
+            let gnb = self.state.borrow().gnb_name(before);
+            let connections = self.state.borrow().connections_of(before).len();
+            let what = format!(
+                "{gnb} has set up NG again over another association: {connections} UEs of the one before are idle"
+            );
+            self.line(association, &what);
+            self.lose(before);
+            self.state.borrow_mut().gnbs.remove(&before);
+        }
+        ng_setup::answer(&mut self.state.borrow_mut(), association, request, admitted);
+    }
+
     /// A gNB is gone: its UEs are idle, not deregistered.
     pub(crate) fn association_lost(&mut self, association: AssociationId) {
         self.lose(association);
-        self.state.borrow_mut().gnbs.remove(&association);
+        let state = &mut *self.state.borrow_mut();
+        state.gnbs.remove(&association);
+        state.unauthenticated.forget_address(association);
     }
 
     /// A message about a connection.
@@ -126,7 +143,7 @@ impl Amf {
                     amf: Some(ids.0),
                     ran: Some(ids.1),
                 };
-                return self.indicate(association, Some(ids), cause);
+                return self.indicate(association, Some(ids), cause, message.name());
             }
         };
         let role = self.state.borrow().role(ue, id);
@@ -145,12 +162,22 @@ impl Amf {
                 self.ue_line(ue, name);
                 {
                     let state = &mut *self.state.borrow_mut();
-                    if let Some(connection) = state.connection_mut(ue) {
-                        connection.has_context = true;
-                    }
+                    state.takes_keys(ue);
                     state.set_up(ue, sessions);
                 }
                 self.tell(ue, Event::Context(Ok(())));
+            }
+            FromRan::PduSessionNotify {
+                ids,
+                sessions,
+                released,
+            } if first_twice(&[&sessions, &released]).is_some() => {
+                // What it says of a session contradicts itself (10.4).
+                let ids = Ids {
+                    amf: Some(ids.0),
+                    ran: Some(ids.1),
+                };
+                self.indicate(association, Some(ids), Cause::SEMANTIC_ERROR, name);
             }
             message @ (FromRan::PduSessionSetupResponse { .. }
             | FromRan::PduSessionModifyResponse { .. }
@@ -163,6 +190,7 @@ impl Amf {
             }
             FromRan::UeContextModificationResponse { .. } => {
                 self.ue_line(ue, name);
+                self.state.borrow_mut().takes_keys(ue);
                 self.tell(ue, Event::Context(Ok(())));
             }
             FromRan::InitialContextSetupFailure { cause, .. }
@@ -219,7 +247,8 @@ impl Amf {
                 amf: None,
                 ran: Some(message.ran),
             };
-            return self.indicate(association, Some(ids), Cause::Misc(0));
+            let cause = Cause::CONTROL_PROCESSING_OVERLOAD;
+            return self.indicate(association, Some(ids), cause, "Initial UE Message");
         };
         self.state.borrow_mut().of_ue = Some(ue);
         self.initial_nas(ue, &message.nas);
@@ -312,22 +341,6 @@ impl Amf {
             state.forget_if_unknown(ue);
         }
         self.go_on(ue);
-    }
-
-    /// Error Indication.
-    pub(crate) fn indicate(
-        &mut self,
-        association: AssociationId,
-        connection: Option<Ids>,
-        cause: Cause,
-    ) {
-        let state = &mut *self.state.borrow_mut();
-        state.counters.unexpected += 1;
-        let indication = FromAmf::ErrorIndication {
-            connection,
-            cause: Some(cause),
-        };
-        state.send_n2(association, None, &indication);
     }
 
     fn line(&mut self, _: AssociationId, what: &str) {

@@ -1,9 +1,7 @@
 //! NG Setup, and updates of configuration: a gNB and an AMF get to know each other, and what changes
 //! (TS 38.413, 8.7.1 to 8.7.3); the AMF's end (8.7.6); overload (8.7.7, 8.7.8).
 
-use core::fmt;
-
-use sluice_ids::{Plmn, Snssai};
+use sluice_ids::{Plmn, Tac};
 use sluice_n2::{
     Cause, FromAmf, NgSetupRequest, NgSetupResponse, Overload, PlmnSlices, SupportedArea,
 };
@@ -12,19 +10,35 @@ use sluice_sbi::{AssociationId, Effect, Line, Refused};
 use crate::limits;
 use crate::state::{Gnb, State};
 
-/// Answers a request. What the gNB had before is gone; the caller has made its UEs idle.
-pub(crate) fn answer(state: &mut State, association: AssociationId, request: NgSetupRequest) {
-    let (gnb, retains_ues) = (request.gnb, request.retains_ues);
-    let has_room = state.gnbs.len() < limits::GNBS;
-    let admitted = if has_room {
-        admit(state, &request.areas)
-    } else {
-        Err((
-            Cause::Misc(0),
+/// Why a gNB is not admitted, in words, and what to do about it.
+type NotAdmitted = (Cause, String, &'static str);
+
+/// Whether a gNB can be served.
+pub(crate) fn admit_gnb(
+    state: &State,
+    association: AssociationId,
+    request: &NgSetupRequest,
+) -> Result<(), NotAdmitted> {
+    let is_there = state.gnbs.contains_key(&association);
+    let is_known = is_there || !state.others_of(association, &request.gnb).is_empty();
+    if !is_known && state.gnbs.len() >= limits::GNBS {
+        return Err((
+            Cause::CONTROL_PROCESSING_OVERLOAD,
             format!("{} gNBs are the most", limits::GNBS),
             "use another AMF for further gNBs",
-        ))
-    };
+        ));
+    }
+    admit(state, &request.areas)
+}
+
+/// Answers a request. What the gNB had before is gone; the caller has made its UEs idle.
+pub(crate) fn answer(
+    state: &mut State,
+    association: AssociationId,
+    request: NgSetupRequest,
+    admitted: Result<(), NotAdmitted>,
+) {
+    let (gnb, retains_ues) = (request.gnb, request.retains_ues);
     let answer = match admitted {
         Ok(()) => {
             state.gnbs.insert(
@@ -50,7 +64,7 @@ pub(crate) fn answer(state: &mut State, association: AssociationId, request: NgS
                 who: format!("gNB {:?}{}", request.gnb, name.unwrap_or_default()),
                 supi: None,
                 request: "NG Setup",
-                cause: format!("{cause:?}"),
+                cause: cause.to_string(),
                 why,
                 remedy,
             })));
@@ -105,7 +119,7 @@ pub(crate) fn ran_update(
                 who,
                 supi: None,
                 request: "RAN Configuration Update",
-                cause: format!("{cause:?}"),
+                cause: cause.to_string(),
                 why,
                 remedy,
             })));
@@ -173,7 +187,7 @@ fn line(state: &mut State, what: &str) {
 }
 
 /// Whether anything that the gNB offers is served here, or what it offers and what is expected.
-fn admit(state: &State, areas: &[SupportedArea]) -> Result<(), (Cause, String, &'static str)> {
+fn admit(state: &State, areas: &[SupportedArea]) -> Result<(), NotAdmitted> {
     let config = &state.config;
     let offered = || {
         areas
@@ -187,8 +201,8 @@ fn admit(state: &State, areas: &[SupportedArea]) -> Result<(), (Cause, String, &
             .any(|area| area.tac == *tac && area.plmn == plmn.plmn)
     };
     if !offered().any(|one| in_areas(&one)) {
-        let areas = named(offered().map(|(tac, plmn)| (plmn.plmn, tac)));
-        let expected = named(config.areas.iter());
+        let areas = named(offered().map(|(tac, plmn)| area(plmn.plmn, tac)));
+        let expected = named(config.areas.iter().map(|one| area(one.plmn, one.tac)));
         let why = format!("it offers areas {areas}, expected is one of {expected}");
         let remedy = "correct PLMN and TAC at the gNB, or add the area to tracking_areas";
         return Err((Cause::UNKNOWN_PLMN, why, remedy));
@@ -207,17 +221,27 @@ fn admit(state: &State, areas: &[SupportedArea]) -> Result<(), (Cause, String, &
     Ok(())
 }
 
-fn each_of(plmn: &PlmnSlices) -> impl Iterator<Item = (Plmn, Snssai)> + '_ {
-    plmn.slices.iter().map(|slice| (plmn.plmn, *slice))
+/// An area as operators read it elsewhere: `001-01 000001`.
+fn area(plmn: Plmn, tac: Tac) -> String {
+    format!("{plmn} {tac:?}")
+}
+
+fn each_of(plmn: &PlmnSlices) -> impl Iterator<Item = String> + '_ {
+    let of = plmn.plmn;
+    plmn.slices
+        .iter()
+        .map(move |slice| format!("{of} {slice:?}"))
 }
 
 /// The first of them by name, and how many more there are: a request may hold thousands.
-fn named<T: fmt::Debug>(all: impl Iterator<Item = T>) -> String {
+fn named(all: impl Iterator<Item = String>) -> String {
     let mut all = all.fuse();
-    let first: Vec<T> = all.by_ref().take(limits::NAMED).collect();
-    match all.count() {
-        0 => format!("{first:?}"),
-        more => format!("{first:?} and {more} more"),
+    let first: Vec<String> = all.by_ref().take(limits::NAMED).collect();
+    let first = first.join(", ");
+    match (all.count(), first.is_empty()) {
+        (_, true) => "none".to_owned(),
+        (0, _) => first,
+        (more, _) => format!("{first} and {more} more"),
     }
 }
 
@@ -227,8 +251,10 @@ mod tests {
 
     #[test]
     fn a_few_are_named_and_the_others_counted() {
-        assert_eq!(named([1, 2].iter()), "[1, 2]");
-        assert_eq!(named(1..=8), "[1, 2, 3, 4, 5, 6, 7, 8]");
-        assert_eq!(named(1..=1_000), "[1, 2, 3, 4, 5, 6, 7, 8] and 992 more");
+        let upto = |most: u16| named((1..=most).map(|one| one.to_string()));
+        assert_eq!(upto(0), "none");
+        assert_eq!(upto(2), "1, 2");
+        assert_eq!(upto(8), "1, 2, 3, 4, 5, 6, 7, 8");
+        assert_eq!(upto(1_000), "1, 2, 3, 4, 5, 6, 7, 8 and 992 more");
     }
 }

@@ -2,19 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use sluice_n2::handover_transfer::path_switch_unsuccessful;
+use sluice_n2::handover_transfer::{none_switched, path_switch_unsuccessful};
 use sluice_n2::{
-    Cause, HandoverFromAmf, PathSwitchRequest, PathSwitchRequestAcknowledge, Transfers,
+    Cause, HandoverFromAmf, PathSwitchRequest, PathSwitchRequestAcknowledge, Transfers, first_twice,
 };
 use sluice_sbi::{AssociationId, Container, N2Sm, SmChange, SmContextUpdated, UpdateSmContext};
 use sluice_security::SecurityCapability;
 
 use crate::Amf;
 use crate::moving::{Handover, Stage};
+use crate::ngap_faults;
 use crate::procedure::Procedure;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::ue::{ConnectionId, UeId};
+
+/// What is asked for.
+const REQUEST: &str = "Path Switch Request";
 
 /// 1: the UE is there, whatever becomes of its sessions: its connection is that of the target.
 pub(crate) fn begin(
@@ -40,19 +44,28 @@ pub(crate) fn begin(
         let area = request.location.map(|location| location.tai);
         let is_ours = area.is_none_or(|tai| state.config.areas.contains(&tai));
         let known = state.ues.get(ue.0);
-        let has_keys = known.and_then(|ue| ue.security.as_ref()?.chain.as_ref());
+        let security = known.and_then(|ue| ue.security.as_ref());
+        let has_keys = security.filter(|one| one.chain.is_some() || one.of_gnb.is_some());
         let has_context = state
             .connections
             .get(source.0)
             .is_some_and(|c| c.has_context);
         is_ours && has_keys.is_some() && has_context
     };
-    if !is_served {
-        let cause = Cause::HANDOVER_FAILED;
+    // Which of two tunnels it means nobody knows (8.4.4.4).
+    let twice = first_twice(&[&request.switched, &request.failed]);
+    if !is_served || twice.is_some() {
+        let cause = match twice {
+            Some(_) => Cause::SESSION_TWICE,
+            None => Cause::HANDOVER_FAILED,
+        };
         let state = &mut *amf.state.borrow_mut();
-        let all = request.switched.into_iter();
-        let released = all.map(|(one, _)| (one, path_switch_unsuccessful(cause)));
-        return fail(state, ue, released.collect());
+        if let Some(session) = twice {
+            let why = ngap_faults::twice(session);
+            state.gnb_refused(association, Some(ue), REQUEST, cause.to_string(), why);
+        }
+        let released = none_switched(&request.switched, cause);
+        return fail(state, ue, released);
     }
     let handover = Handover {
         stage: Stage::Switching,
@@ -142,13 +155,17 @@ async fn acknowledge(
     let known = p.with(|state| {
         let ue = state.ues.get_mut(p.ue.0)?;
         let (security, registered) = (ue.security.as_mut()?, ue.registered.as_ref()?);
-        let next_hop = security.chain.as_mut()?.advance(&security.kamf).clone();
+        // The chain of the keys that the gNBs use: those of a registration that is under way come after.
+        let (kamf, chain) = security.at_gnb()?;
+        let next_hop = chain.switch(kamf).clone();
         Some((next_hop, registered.allowed_nssai.clone(), ue.capability?))
     });
     let (next_hop, allowed_nssai, capability) = known.ok_or(Refusal::Silent("no keys"))?;
     p.commit().await?;
     let is_same = is_told(&capability, told);
-    p.with(|state| state.counters.unexpected += u64::from(!is_same));
+    if !is_same {
+        p.with(|state| tell_mismatch(state, p.ue, &capability, told));
+    }
     Ok(PathSwitchRequestAcknowledge {
         ids: (sluice_n2::AmfUeId(0), sluice_n2::RanUeId(0)),
         capability: Some(capability).filter(|_| !is_same),
@@ -159,16 +176,50 @@ async fn acknowledge(
     })
 }
 
-/// Whether a gNB was told the algorithms that the UE has. It is told of none that are null.
-fn is_told(capability: &SecurityCapability, told: &[u8; 4]) -> bool {
-    let [ea, ia, eea, eia] = [
+/// Tells operators that a gNB was told other algorithms than the UE has shown: it may be bidding down (TS 33.501,
+/// 6.7.3.1).
+fn tell_mismatch(state: &mut State, id: UeId, capability: &SecurityCapability, told: &[u8; 4]) {
+    state.counters.unexpected += 1;
+    let Some((_, connection)) = state.connection(id) else {
+        return;
+    };
+    let association = connection.association;
+    let (told, stored) = (algorithms(told), algorithms(&without_null(capability)));
+    let why = format!("it was told that the UE has {told}; the UE has shown {stored}");
+    let remedy = "look at the gNB that the UE came from: it tells other algorithms than it was told, or is attacked";
+    let cause = "acknowledged, with what the UE has shown".to_owned();
+    state.gnb_refused(association, Some(id), REQUEST, cause, (why, remedy));
+}
+
+/// Algorithms by their numbers: `5G-EA 1 2 3, 5G-IA 1 2 3, EEA none, EIA none`.
+fn algorithms(octets: &[u8; 4]) -> String {
+    let of = |(name, octet): (&&str, &u8)| {
+        let has = |number: &u32| octet & 0x80 >> number != 0;
+        let all: Vec<String> = (1..8).filter(has).map(|one| one.to_string()).collect();
+        match all.is_empty() {
+            true => format!("{name} none"),
+            false => format!("{name} {}", all.join(" ")),
+        }
+    };
+    let names = ["5G-EA", "5G-IA", "EEA", "EIA"];
+    let all: Vec<String> = names.iter().zip(octets).map(of).collect();
+    all.join(", ")
+}
+
+/// 5G-EA, 5G-IA, EEA and EIA of a UE as gNBs are told them: none that are null.
+fn without_null(capability: &SecurityCapability) -> [u8; 4] {
+    [
         capability.ea(),
         capability.ia(),
         capability.eea(),
         capability.eia(),
     ]
-    .map(|octet| octet & 0x7f);
-    *told == [ea, ia, eea, eia]
+    .map(|octet| octet & 0x7f)
+}
+
+/// Whether a gNB was told the algorithms that the UE has.
+fn is_told(capability: &SecurityCapability, told: &[u8; 4]) -> bool {
+    *told == without_null(capability)
 }
 
 /// Nsmf_PDUSession_UpdateSMContext about a handover; none if the SMF cannot.
@@ -222,5 +273,11 @@ mod tests {
         assert!(is_told(&capability, &[0x70, 0x70, 0, 0]));
         assert!(!is_told(&capability, &[0x70, 0x30, 0, 0]));
         assert!(!is_told(&capability, &[0; 4]));
+    }
+
+    #[test]
+    fn algorithms_are_told_by_their_numbers() {
+        let told = algorithms(&[0x70, 0x20, 0, 0x40]);
+        assert_eq!(told, "5G-EA 1 2 3, 5G-IA 2, EEA none, EIA 1");
     }
 }

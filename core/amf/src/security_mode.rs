@@ -41,6 +41,7 @@ pub(crate) async fn run(
         kamf: new.kamf.clone(),
         last_uplink: NasCount::default(),
         chain: None,
+        of_gnb: None,
         reserved: 0,
     };
     p.with_ue(|ue| ue.new_security = Some(security));

@@ -3,7 +3,8 @@
 
 use sluice_n1::{Cause, Downlink, N1_SM, UplinkPayload};
 use sluice_n2::{
-    FromAmf, FromRan, SessionModification, SessionResults, SessionSetup, Transfers, session,
+    FromAmf, FromRan, SessionModification, SessionResults, SessionSetup, Transfers, first_twice,
+    session,
 };
 use sluice_sbi::{
     Container, Effect, Message, N2Sm, Nf, NotifySmContext, Problem, ReleaseSmContext, RequestId,
@@ -12,6 +13,7 @@ use sluice_sbi::{
 
 use crate::initial_context;
 use crate::moving::{Held, HeldSm};
+use crate::ngap_faults;
 use crate::state::State;
 use crate::ue::{SmContext, UeId, Waiter};
 
@@ -125,7 +127,8 @@ impl State {
     }
 
     /// What became of sessions at the gNB.
-    pub fn set_up(&mut self, ue: UeId, results: SessionResults) {
+    pub fn set_up(&mut self, ue: UeId, mut results: SessionResults) {
+        self.drop_twice(ue, &mut results);
         for (session, transfer) in results.done {
             if let Some(session) = self.session_mut(ue, session) {
                 (session.is_up, session.is_asked) = (true, false);
@@ -137,6 +140,24 @@ impl State {
                 session.is_asked = false;
             }
             self.update_session(ue, session, "15", SmChange::SetupFailed, &transfer);
+        }
+    }
+
+    /// A session that an answer names twice is as one that was not set up, whatever the gNB has of it (TS 38.413, 10.4):
+    /// which of two tunnels it means nobody knows.
+    fn drop_twice(&mut self, ue: UeId, results: &mut SessionResults) {
+        while let Some(session) = first_twice(&[&results.done, &results.failed]) {
+            for list in [&mut results.done, &mut results.failed] {
+                list.retain(|(one, _)| *one != session);
+            }
+            let why = session::setup_failure(sluice_n2::Cause::SESSION_TWICE);
+            results.failed.push((session, why));
+            if let Some(at) = self.connection(ue).map(|(_, one)| one.association) {
+                let cause = format!("{}, not answered", sluice_n2::Cause::SEMANTIC_ERROR);
+                let request = "PDU Session Resource Setup Response";
+                self.gnb_refused(at, Some(ue), request, cause, ngap_faults::twice(session));
+            }
+            self.release_at_gnb(ue, "14", &[session]);
         }
     }
 

@@ -29,8 +29,9 @@ impl State {
         if let Some(ue) = self.ues.get_mut(id.0)
             && ue.unauthenticated_at.is_none()
         {
-            ue.unauthenticated_at = Some(gnb);
-            self.unauthenticated.add(gnb);
+            let origin = self.unauthenticated.origin(gnb);
+            ue.unauthenticated_at = Some(origin);
+            self.unauthenticated.add(origin);
         }
     }
 
@@ -53,7 +54,8 @@ impl State {
     /// The bound that so many more UEs by way of a gNB would be beyond.
     fn beyond_with(&self, gnb: AssociationId, more: usize) -> Option<Beyond> {
         let bounds = self.config.unauthenticated;
-        if self.unauthenticated.of_gnb(gnb) + more > bounds.of_gnb {
+        let origin = self.unauthenticated.origin(gnb);
+        if self.unauthenticated.of_gnb(origin) + more > bounds.of_gnb {
             Some(Beyond::OfGnb)
         } else if self.unauthenticated.len() + more > bounds.in_all {
             Some(Beyond::InAll)

@@ -280,6 +280,16 @@ impl State {
         Some(id)
     }
 
+    /// The UE's gNB has its keys: those of before are of no use any more.
+    pub fn takes_keys(&mut self, id: UeId) {
+        if let Some(connection) = self.connection_mut(id) {
+            (connection.has_context, connection.is_renewing) = (true, false);
+        }
+        if let Some(security) = self.ues.get_mut(id.0).and_then(|ue| ue.security.as_mut()) {
+            security.of_gnb = None;
+        }
+    }
+
     /// From now on this is the UE's connection.
     pub fn give_connection(&mut self, id: UeId, connection: Option<ConnectionId>) {
         if let Some(ue) = self.ues.get_mut(id.0) {
@@ -343,6 +353,17 @@ impl State {
         }
         self.watch_idle(ue);
         self.deactivate_sessions(ue);
+    }
+
+    /// Other associations over which this gNB has set up NG.
+    pub fn others_of(
+        &self,
+        association: AssociationId,
+        gnb: &sluice_n2::Gnb,
+    ) -> Vec<AssociationId> {
+        let all = self.gnbs.iter();
+        let its = all.filter(|(at, one)| **at != association && one.identity == *gnb);
+        its.map(|(at, _)| *at).collect()
     }
 
     /// The UE of a connection by the gNB's name, and the connection.

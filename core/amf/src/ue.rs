@@ -8,6 +8,7 @@ use sluice_n2::{Location, PagingCapability, RadioCapability, RanUeId};
 use sluice_sbi::{AssociationId, Instant, Key, TaskId};
 use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
 
+use crate::bounds::Origin;
 use crate::config::News;
 use crate::kept::At;
 use crate::moving::{Handover, Held, Indication};
@@ -58,8 +59,21 @@ pub(crate) struct Security {
     pub last_uplink: NasCount,
     /// Next hops, once the gNB has a context.
     pub chain: Option<NextHopChain>,
+    /// Keys of before, from which those that the gNB still uses were derived, until it has taken new ones (TS 33.501,
+    /// 6.9.5.1).
+    pub of_gnb: Option<(Kamf, NextHopChain)>,
     /// The first downlink count that is certainly not used before more are stored.
     pub reserved: u32,
+}
+
+impl Security {
+    /// The keys that the UE's gNB uses, and their next hops; none if it has none.
+    pub fn at_gnb(&mut self) -> Option<(&Kamf, &mut NextHopChain)> {
+        match &mut self.of_gnb {
+            Some((kamf, chain)) => Some((kamf, chain)),
+            None => Some((&self.kamf, self.chain.as_mut()?)),
+        }
+    }
 }
 
 /// What follows from a registration.
@@ -177,7 +191,7 @@ pub(crate) struct Ue {
     /// What it answers is not understood, which operators were told of.
     pub is_not_understood: bool,
     /// The gNB by which it came, as long as it has not proved who it is.
-    pub unauthenticated_at: Option<AssociationId>,
+    pub unauthenticated_at: Option<Origin>,
     /// Where it was connected before this process began, until its gNB is back.
     pub awaits: Option<At>,
     /// The fingerprint of its context as it is stored.

@@ -109,11 +109,10 @@ impl RefusalLog {
 
     /// The newest of a subscriber, the newest first.
     pub fn of(&self, who: &str) -> Vec<Value> {
-        let its = self
-            .newest
-            .iter()
-            .rev()
-            .filter(|(_, _, refused)| refused.who == who);
+        let its = self.newest.iter().rev().filter(|(_, _, refused)| {
+            let is_of = refused.supi.is_some_and(|supi| supi.to_string() == who);
+            refused.who == who || is_of
+        });
         let row = |(_, unix_s, refused): &(u64, u64, Refused)| {
             json!({
                 "unix_s": unix_s,

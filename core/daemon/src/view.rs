@@ -106,6 +106,15 @@ pub(crate) fn ues(daemon: &Daemon, from: Option<Supi>, count: usize) -> Value {
     })
 }
 
+/// NR Cell Identity, 36 bits, as nine hexadecimal digits (TS 38.413, 9.3.1.7).
+fn hex_digits(cell: sluice_ids::NrCellIdentity) -> String {
+    let octets = cell
+        .0
+        .iter()
+        .fold(0_u64, |all, octet| all << 8 | u64::from(*octet));
+    format!("{:09x}", octets >> 4)
+}
+
 /// One UE.
 pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Value {
     let core = daemon.runtime.core();
@@ -125,7 +134,7 @@ pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Value {
         json!({
             "gnb": gnb_of(at, &gnbs),
             "tracking_area": format!("{} {:?}", at.location.tai.plmn, at.location.tai.tac),
-            "cell": format!("{:?}", at.location.cell),
+            "cell": hex_digits(at.location.cell),
             "amf_ue_ngap_id": at.amf.0,
             "ran_ue_ngap_id": at.ran.0,
         })
@@ -165,7 +174,7 @@ fn session_row(one: &sluice_amf::view::Session, known: Option<&SessionView>) -> 
         return row;
     };
     let more = json!({
-        "type": format!("{:?}", view.session_type),
+        "type": format!("{:?}", view.session_type).replace("Ipv", "IPv"),
         "addresses": addresses_of(view).collect::<Vec<_>>(),
         "ambr_down_bps": view.ambr_bps.0,
         "ambr_up_bps": view.ambr_bps.1,

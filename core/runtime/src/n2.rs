@@ -94,6 +94,7 @@ impl N2 {
                 peer,
                 streams,
             } => {
+                core.association_up(AssociationId(association.0), peer.address);
                 self.gnbs.insert(association, Gnb { peer, streams });
             }
             Event::Message {

@@ -122,7 +122,8 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
 /// 15: the gNB has not.
 async fn setup_failed(p: &Procedure, update: &UpdateSmContext) {
     let why = update.n2.get().map(session::read_setup_failure);
-    let what = format!("the gNB has not set the session up: {why:?}");
+    let why = why.map_or("it does not say why".to_owned(), |why| why.to_string());
+    let what = format!("the gNB has not set the session up: {why}");
     p.failed("the gNB has not set the session up");
     p.with(|state| state.line("gNB", "SMF", "15", what, p.session));
     done(p);

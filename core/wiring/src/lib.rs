@@ -169,6 +169,11 @@ impl Core {
         );
     }
 
+    /// An association has come up with this address.
+    pub fn association_up(&mut self, association: AssociationId, address: std::net::IpAddr) {
+        self.amf.association_up(association, address);
+    }
+
     /// A gNB is gone.
     pub fn association_lost(&mut self, now: Now, association: AssociationId) {
         self.turn(now, Nf::Amf, Input::AssociationLost(association));

@@ -165,9 +165,63 @@ fn radio(number: u8) -> ngap::CauseRadioNetwork {
         .unwrap_or(ngap::CauseRadioNetwork::unspecified)
 }
 
+/// Words of the ASN.1 that clause 9.3.1.2 writes otherwise.
+const WORDS: [(&str, &str); 27] = [
+    ("txnrelocoverall", "TXnRELOCoverall"),
+    ("tngrelocoverall", "TNGRELOCoverall"),
+    ("tngrelocprep", "TNGRELOCprep"),
+    ("ngran", "NG-RAN"),
+    ("5gc", "5GC"),
+    ("ho", "handover"),
+    ("targetID", "target ID"),
+    ("unkown", "unknown"),
+    ("qos", "QoS"),
+    ("ue", "UE"),
+    ("uE", "UE"),
+    ("ng", "NG"),
+    ("xn", "Xn"),
+    ("ims", "IMS"),
+    ("eps", "EPS"),
+    ("rat", "RAT"),
+    ("up", "UP"),
+    ("rrc", "RRC"),
+    ("cn", "CN"),
+    ("n26", "N26"),
+    ("rsn", "RSN"),
+    ("npn", "NPN"),
+    ("cag", "CAG"),
+    ("redcap", "RedCap"),
+    ("mbs", "MBS"),
+    ("om", "O&M"),
+    ("iAB", "IAB"),
+];
+
+/// The name of clause 9.3.1.2, of that in the ASN.1.
+fn words(name: &str) -> String {
+    if let Some(how) = name.strip_prefix("abstract_syntax_error_") {
+        return format!("abstract syntax error ({})", how.replace('_', " "));
+    }
+    let word = |word| {
+        let known = WORDS.iter().find(|(asn1, _)| *asn1 == word);
+        known.map_or(word, |(_, name)| *name)
+    };
+    let all: Vec<&str> = name.split('_').map(word).collect();
+    all.join(" ")
+}
+
 impl fmt::Display for Cause {
+    /// `radio network: user inactivity`, by the names of 9.3.1.2.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.write())
+        let (group, name) = match self.write() {
+            _ if *self == Self::Unknown => return f.write_str("a cause of a later release"),
+            ngap::Cause::radioNetwork(value) => ("radio network", format!("{value:?}")),
+            ngap::Cause::transport(value) => ("transport", format!("{value:?}")),
+            ngap::Cause::nas(value) => ("NAS", format!("{value:?}")),
+            ngap::Cause::protocol(value) => ("protocol", format!("{value:?}")),
+            ngap::Cause::misc(value) => ("miscellaneous", format!("{value:?}")),
+            _ => return f.write_str("a cause of a later release"),
+        };
+        write!(f, "{group}: {}", words(&name))
     }
 }
 
@@ -192,13 +246,35 @@ mod tests {
 
     #[test]
     fn a_cause_is_shown_by_its_name() {
-        assert_eq!(
-            Cause::UNKNOWN_PLMN.to_string(),
-            "misc(unknown_PLMN_or_SNPN)"
-        );
-        assert_eq!(
-            Cause::USER_INACTIVITY.to_string(),
-            "radioNetwork(user_inactivity)"
-        );
+        let shown = [
+            (Cause::UNKNOWN_PLMN, "miscellaneous: unknown PLMN or SNPN"),
+            (Cause::USER_INACTIVITY, "radio network: user inactivity"),
+            (
+                Cause::SLICE_NOT_SUPPORTED,
+                "radio network: slice not supported",
+            ),
+            (
+                Cause::PREPARATION_EXPIRED,
+                "radio network: TNGRELOCprep expiry",
+            ),
+            (
+                Cause::FALSELY_CONSTRUCTED,
+                "protocol: abstract syntax error (falsely constructed message)",
+            ),
+            (Cause::NORMAL_RELEASE, "NAS: normal release"),
+            (
+                Cause::HANDOVER_FAILED,
+                "radio network: handover failure in target 5GC NG-RAN node or target system",
+            ),
+            (Cause::Unknown, "a cause of a later release"),
+        ];
+        for (cause, name) in shown {
+            assert_eq!(cause.to_string(), name);
+        }
+        // None shows how the program calls it.
+        for number in 0..=64 {
+            let shown = Cause::RadioNetwork(number).to_string();
+            assert!(!shown.contains(['_', '{', '(']), "{shown}");
+        }
     }
 }

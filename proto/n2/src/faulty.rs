@@ -1,22 +1,27 @@
 //! Messages that break the rules, and what their sender is told (TS 38.413, 10).
 
-use oxirush_ngap::{Deviation, build_ngap, ngap};
+use oxirush_ngap::ngap::{self, NgapPduKind as Kind};
+use oxirush_ngap::{Deviation, build_ngap, build_ngap_ie};
 
 use crate::cause::Cause;
-use crate::from_amf::FromAmf;
+use crate::handover_transfer as transfer;
 use crate::procedures;
-use crate::value::{AmfUeId, Connection, RanUeId};
+use crate::value::{self, AmfUeId, Connection, RanUeId};
 
 /// Longest message that is read: a handover with all its containers stays below it.
 pub const LONGEST: usize = 65_536;
 
-/// A message that is not processed.
+/// A message that is not processed, or of which something is not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faulty {
     /// Why.
     pub cause: Cause,
     /// The procedure's name in the TS, if there is one.
     pub procedure: &'static str,
+    /// The IEs that are at fault, by name, and how.
+    pub what: String,
+    /// Whose message it is, as far as that can be read.
+    pub connection: Connection,
     /// False of a procedure that its receiver does not serve.
     pub is_served: bool,
     /// What the sender gets; none if it is to be told nothing.
@@ -31,25 +36,50 @@ pub fn open(octets: &[u8]) -> Result<ngap::NGAP_PDU, Faulty> {
     ngap::NGAP_PDU::decode(octets).map_err(|_| no_message())
 }
 
-/// Checks which IEs a PDU has.
-pub fn check(pdu: &ngap::NGAP_PDU) -> Result<(), Faulty> {
-    let deviations = pdu.check_structure().map_err(|_| no_message())?;
-    let worst = deviations
-        .iter()
-        .filter_map(Deviation::cause)
-        .find(|cause| *cause != ngap::CauseProtocol::abstract_syntax_error_ignore_and_notify);
-    match worst {
-        None => Ok(()),
-        Some(worst) => Err(refused(pdu, Cause::Protocol(worst as u8), &deviations)),
+/// Checks which IEs a PDU has. The message is processed without those that it gives, whose sender is to be
+/// notified (10.3.4.2).
+pub fn check(pdu: &ngap::NGAP_PDU) -> Result<Vec<Deviation>, Faulty> {
+    let mut deviations = pdu.check_structure().map_err(|_| no_message())?;
+    let notifies = |deviation: &Deviation| {
+        let notify = ngap::CauseProtocol::abstract_syntax_error_ignore_and_notify;
+        deviation.cause().map(|cause| cause == notify)
+    };
+    let mut worst = deviations.iter().filter(|one| notifies(one) == Some(false));
+    if let Some(worst) = worst.next().and_then(Deviation::cause) {
+        return Err(refused(pdu, Cause::Protocol(worst as u8), &deviations));
     }
+    deviations.retain(|one| notifies(one) == Some(true));
+    Ok(deviations)
+}
+
+/// What the sender of a message hears that was processed without these IEs; none if there is nothing to hear.
+pub fn notice(pdu: &ngap::NGAP_PDU, deviations: &[Deviation]) -> Option<Faulty> {
+    if deviations.is_empty() {
+        return None;
+    }
+    let why = Cause::ABSTRACT_SYNTAX_NOTIFY;
+    let answer = is_answered(pdu).then(|| {
+        let diagnostics = pdu.criticality_diagnostics(deviations);
+        indication(why, &connection(pdu), Some(diagnostics))
+    });
+    Some(Faulty {
+        answer,
+        ..of(pdu, why, deviations)
+    })
 }
 
 fn no_message() -> Faulty {
+    let nobody = Connection {
+        amf: None,
+        ran: None,
+    };
     Faulty {
         cause: Cause::TRANSFER_SYNTAX,
         procedure: "no message",
+        what: "the octets are no NGAP PDU".to_owned(),
+        connection: nobody,
         is_served: true,
-        answer: Some(indication(Cause::TRANSFER_SYNTAX, None, None)),
+        answer: Some(indication(Cause::TRANSFER_SYNTAX, &nobody, None)),
     }
 }
 
@@ -59,55 +89,132 @@ pub fn not_served(pdu: &ngap::NGAP_PDU) -> Faulty {
     let refused = refused(pdu, Cause::ABSTRACT_SYNTAX_REJECT, &[]);
     Faulty {
         is_served: false,
+        what: "the procedure is not served, or not begun by this side".to_owned(),
         answer: refused.answer.filter(|_| procedures::is_answered(pdu)),
         ..refused
     }
 }
 
-/// A PDU with an IE that cannot be read, or of a procedure that is not offered.
+/// A PDU with an IE that cannot be read, or of a procedure that is not offered. A procedure that has an
+/// unsuccessful outcome ends with it, if what that needs can be read (10.3.4.2, 10.3.5).
 pub fn refused(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Faulty {
-    let procedure = pdu.procedure_name();
-    let is_setup = pdu.is_initiating() && pdu.procedure_code() == NG_SETUP;
-    // An error indication and a response are never answered (10.5, 10.3.4).
-    let is_answered = pdu.is_initiating() && pdu.procedure_code() != ERROR_INDICATION;
-    let answer = if is_setup {
-        let diagnostics = pdu.criticality_diagnostics_for_response(deviations);
-        build_ngap!(
+    let answer = is_answered(pdu).then(|| {
+        unsuccessful(pdu, why, deviations).unwrap_or_else(|| {
+            let diagnostics = pdu.criticality_diagnostics(deviations);
+            indication(why, &connection(pdu), Some(diagnostics))
+        })
+    });
+    Faulty {
+        answer,
+        ..of(pdu, why, deviations)
+    }
+}
+
+/// An error indication and a response are never answered (10.5, 10.3.4).
+fn is_answered(pdu: &ngap::NGAP_PDU) -> bool {
+    pdu.is_initiating() && pdu.procedure_code() != ERROR_INDICATION
+}
+
+const ERROR_INDICATION: u8 = 9;
+
+fn of(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Faulty {
+    let which: Vec<String> = deviations.iter().filter_map(describe).collect();
+    Faulty {
+        cause: why,
+        procedure: procedures::name(pdu.procedure_code()),
+        what: match which.is_empty() {
+            true => "a value makes no sense".to_owned(),
+            false => which.join("; "),
+        },
+        connection: connection(pdu),
+        is_served: true,
+        answer: None,
+    }
+}
+
+/// The IE that is at fault, and how.
+fn describe(deviation: &Deviation) -> Option<String> {
+    deviation.cause()?;
+    let named = |name: &str, id: &u16| format!("{} (IE {id})", name.replace('_', " "));
+    Some(match deviation {
+        Deviation::MissingIe { id, name, .. } => format!("{} is missing", named(name, id)),
+        Deviation::RepeatedIe { id, name, .. } => format!("{} stands twice", named(name, id)),
+        Deviation::OutOfOrder { id, name, .. } => {
+            format!("{} is not in its place", named(name, id))
+        }
+        Deviation::UndecodableIe { id, name, .. } => format!("{} cannot be read", named(name, id)),
+        Deviation::UnexpectedIe { id, name, .. } => {
+            let name = name.unwrap_or("an IE of a later release");
+            format!("{} is not known in this message", named(name, id))
+        }
+        _ => "it is not constructed as clause 9.4 says".to_owned(),
+    })
+}
+
+/// The unsuccessful outcome of the procedure that a PDU begins; none if there is none, or if it lacks what that
+/// needs.
+fn unsuccessful(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Option<Vec<u8>> {
+    use oxirush_ngap::ie;
+    let diagnostics = || pdu.criticality_diagnostics_for_response(deviations);
+    let ids = || {
+        let Connection { amf, ran } = connection(pdu);
+        Some((amf?, ran?))
+    };
+    let outcome = match pdu.kind() {
+        Kind::Initiating_NGSetup => build_ngap!(
             UnsuccessfulOutcome,
             NGSetup,
             NGSetupFailure,
             Cause(why.write()),
-            CriticalityDiagnostics(diagnostics),
-        )
-        .and_then(|pdu| pdu.encode())
-        .ok()
-    } else if is_answered {
-        Some(indication(
-            why,
-            Some(connection(pdu)),
-            Some(pdu.criticality_diagnostics(deviations)),
-        ))
-    } else {
-        None
+            CriticalityDiagnostics(diagnostics()),
+        ),
+        Kind::Initiating_RANConfigurationUpdate => build_ngap!(
+            UnsuccessfulOutcome,
+            RANConfigurationUpdate,
+            RANConfigurationUpdateFailure,
+            Cause(why.write()),
+            CriticalityDiagnostics(diagnostics()),
+        ),
+        Kind::Initiating_HandoverPreparation => {
+            let (amf, ran) = ids()?;
+            build_ngap!(
+                UnsuccessfulOutcome,
+                HandoverPreparation,
+                HandoverPreparationFailure,
+                AMF_UE_NGAP_ID(amf.0),
+                RAN_UE_NGAP_ID(ran.0),
+                Cause(why.write()),
+                CriticalityDiagnostics(diagnostics()),
+            )
+        }
+        Kind::Initiating_PathSwitchRequest => {
+            let (amf, ran) = ids()?;
+            let list = pdu.ie::<ie::PDUSessionResourceToBeSwitchedDLList>();
+            let sessions = transfer::read_to_switch(&list.and_then(Result::ok)?);
+            let released = transfer::none_switched(&sessions, why);
+            build_ngap!(
+                UnsuccessfulOutcome,
+                PathSwitchRequest,
+                PathSwitchRequestFailure,
+                AMF_UE_NGAP_ID(amf.0),
+                RAN_UE_NGAP_ID(ran.0),
+                PDUSessionResourceReleasedListPSFail(transfer::released_all(&released)),
+                CriticalityDiagnostics(diagnostics()),
+            )
+        }
+        _ => return None,
     };
-    Faulty {
-        cause: why,
-        procedure,
-        is_served: true,
-        answer,
-    }
+    outcome.and_then(|pdu| pdu.encode()).ok()
 }
-
-const NG_SETUP: u8 = 21;
-const ERROR_INDICATION: u8 = 9;
 
 /// Whose message it is, as far as that can be read.
 fn connection(pdu: &ngap::NGAP_PDU) -> Connection {
     use oxirush_ngap::ie;
     let amf = pdu.ie::<ie::AMF_UE_NGAP_ID>().and_then(Result::ok);
+    let source = || pdu.ie::<ie::SourceAMF_UE_NGAP_ID>().and_then(Result::ok);
     let ran = pdu.ie::<ie::RAN_UE_NGAP_ID>().and_then(Result::ok);
     Connection {
-        amf: amf.map(|id| AmfUeId(id.0)),
+        amf: amf.or_else(source).map(|id| AmfUeId(id.0)),
         ran: ran.map(|id| RanUeId(id.0)),
     }
 }
@@ -115,41 +222,21 @@ fn connection(pdu: &ngap::NGAP_PDU) -> Connection {
 /// Error Indication.
 fn indication(
     why: Cause,
-    connection: Option<Connection>,
+    connection: &Connection,
     diagnostics: Option<ngap::CriticalityDiagnostics>,
 ) -> Vec<u8> {
-    let pdu = match (connection, diagnostics) {
-        (
-            Some(Connection {
-                amf: Some(amf),
-                ran: Some(ran),
-            }),
-            Some(diagnostics),
-        ) => {
-            build_ngap!(
-                InitiatingMessage,
+    let with_diagnostics = |mut pdu: ngap::NGAP_PDU| {
+        if let Some(diagnostics) = diagnostics {
+            let mut ies = pdu.protocol_ies()?.into_owned();
+            ies.0.push(build_ngap_ie!(
                 ErrorIndication,
-                ErrorIndication,
-                AMF_UE_NGAP_ID(amf.0),
-                RAN_UE_NGAP_ID(ran.0),
-                Cause(why.write()),
-                CriticalityDiagnostics(diagnostics),
-            )
+                CriticalityDiagnostics(diagnostics)
+            )?);
+            pdu.set_protocol_ies(ies)?;
         }
-        (_, Some(diagnostics)) => build_ngap!(
-            InitiatingMessage,
-            ErrorIndication,
-            ErrorIndication,
-            Cause(why.write()),
-            CriticalityDiagnostics(diagnostics),
-        ),
-        (_, None) => {
-            return FromAmf::ErrorIndication {
-                connection,
-                cause: Some(why),
-            }
-            .encode();
-        }
+        pdu.encode()
     };
-    pdu.and_then(|pdu| pdu.encode()).unwrap_or_default()
+    value::error_indication(connection, Some(why))
+        .and_then(with_diagnostics)
+        .unwrap_or_default()
 }

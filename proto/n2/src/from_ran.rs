@@ -207,13 +207,19 @@ pub struct InitialUeMessage {
 impl FromRan {
     /// Reads a message, or says what the gNB is to be told.
     pub fn decode(octets: &[u8]) -> Result<Self, Faulty> {
+        Self::decode_and_notify(octets).map(|(message, _)| message)
+    }
+
+    /// The same, and what the gNB is to be told of IEs that are left out of a message that is processed all the
+    /// same (criticality "notify", 10.3.4.2).
+    pub fn decode_and_notify(octets: &[u8]) -> Result<(Self, Option<Faulty>), Faulty> {
         let pdu = faulty::open(octets)?;
         if !procedures::is_for_amf(&pdu) {
             return Err(faulty::not_served(&pdu));
         }
-        faulty::check(&pdu)?;
+        let left_out = faulty::check(&pdu)?;
         match read(&pdu) {
-            Ok(Some(message)) => Ok(message),
+            Ok(Some(message)) => Ok((message, faulty::notice(&pdu, &left_out))),
             Ok(None) => Err(faulty::refused(&pdu, Cause::ABSTRACT_SYNTAX_REJECT, &[])),
             Err(error) => {
                 let deviation = oxirush_ngap::Deviation::of(&error);

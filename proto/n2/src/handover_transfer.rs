@@ -82,6 +82,17 @@ pub fn path_switch_unsuccessful(why: Cause) -> Vec<u8> {
     ))
 }
 
+/// None of these sessions is switched, for the same reason: each of them once.
+pub fn none_switched(sessions: &Transfers, why: Cause) -> Transfers {
+    let mut released = Transfers::new();
+    for (session, _) in sessions {
+        if released.iter().all(|(known, _)| known != session) {
+            released.push((*session, path_switch_unsuccessful(why)));
+        }
+    }
+    released
+}
+
 /// Handover Required Transfer (9.3.4.14): whether the source reaches the target.
 pub fn handover_required(is_direct: bool) -> Vec<u8> {
     let direct = ngap::DirectForwardingPathAvailability::direct_path_available;

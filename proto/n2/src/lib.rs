@@ -44,7 +44,9 @@ pub use modify_indication::{ModifyConfirm, ModifyIndication};
 pub use paging::{Paging, PagingCapability};
 pub use procedures::{PROCEDURES, Procedure, Side};
 pub use qos_flow::{FlowRates, ModifyRequest, ModifyResponse, QosFlow};
-pub use session::{PacketType, SessionSetup, SetupRequest, SetupResponse, Transfers, Tunnel};
+pub use session::{
+    PacketType, SessionSetup, SetupRequest, SetupResponse, Transfers, Tunnel, first_twice,
+};
 pub use sessions_modified::SessionModification;
 pub use value::{
     AmfUeId, Connection, Gnb, Location, PlmnSlices, RadioCapability, RanUeId, SupportedArea,

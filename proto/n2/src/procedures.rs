@@ -262,6 +262,12 @@ const fn of(
     }
 }
 
+/// The name of the procedure with this code.
+pub(crate) fn name(code: u8) -> &'static str {
+    let known = PROCEDURES.get(usize::from(code));
+    known.map_or("a procedure of a later release", |one| one.name)
+}
+
 /// Whether a gNB may say this to this AMF: it begins a procedure that is served, or ends one that the AMF began.
 pub(crate) fn is_for_amf(pdu: &NGAP_PDU) -> bool {
     let begins = if pdu.is_initiating() {

@@ -223,6 +223,14 @@ impl SetupResponse {
     }
 }
 
+/// The first session that these lists of one message name twice.
+pub fn first_twice(lists: &[&Transfers]) -> Option<u8> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut sessions = lists.iter().flat_map(|list| list.iter());
+    let is_twice = |(session, _): &&(u8, Vec<u8>)| !seen.insert(*session);
+    sessions.find(is_twice).map(|(session, _)| *session)
+}
+
 /// PDU Session Resource Setup Unsuccessful Transfer (9.3.4.16).
 pub fn setup_failure(why: Cause) -> Vec<u8> {
     written(&ngap::PDUSessionResourceSetupUnsuccessfulTransfer::new(

@@ -213,7 +213,10 @@ fn names_of_connections_are_checked() {
     let expected = [Cause::UNKNOWN_LOCAL_ID, Cause::INCONSISTENT_REMOTE_ID];
     assert_eq!(world.gnb.indications(), expected);
     let other = AssociationId(GNB.0 + 1);
-    world.core.n2(world.now, other, 0, &world.gnb.setup());
+    let mut second = setup(tai(), &[slice(1)]);
+    second.gnb.id = 2;
+    let second = Gnb::new(second, tai()).setup();
+    world.core.n2(world.now, other, 0, &second);
     world.core.take_to_ran();
     world.core.n2(world.now, other, 0, &message(amf, at));
     let answers = world.core.take_to_ran();

@@ -11,6 +11,7 @@ mod deregistration;
 mod keeping;
 mod key_names;
 mod methods;
+mod ngap_faults;
 mod octets;
 mod others;
 mod proofs;

@@ -99,8 +99,10 @@ fn beyond_the_bound_of_a_gnb_a_ue_is_released_and_nothing_of_it_is_left() {
 fn all_gnbs_have_a_bound_together() {
     let mut world = world(2, 3);
     let other = sluice_sbi::AssociationId(8);
-    let setup = world.gnb.setup();
-    world.core.n2(world.now, other, 0, &setup);
+    let mut second = crate::world::setup(crate::world::tai(), &[crate::world::slice(1)]);
+    second.gnb.id = 2;
+    let second = sluice_ue::Gnb::new(second, crate::world::tai()).setup();
+    world.core.n2(world.now, other, 0, &second);
     world.run();
     world.elsewhere.clear();
     for (at, number) in [(GNB, 100), (GNB, 101), (other, 102)] {
