@@ -25,6 +25,7 @@ mod kinds;
 mod kit;
 mod mobility_registration;
 mod modification;
+mod named_twice;
 mod notices;
 mod octets;
 mod paging;

@@ -161,23 +161,6 @@ impl Ue {
         &self.received
     }
 
-    /// The key that it would use with its gNB now.
-    pub fn kgnb(&self) -> Option<Kgnb> {
-        let security = self.security.as_ref()?;
-        Some(access_key(&security.kamf, security.last_uplink))
-    }
-
-    /// The next hop after so many handovers since its connection began (TS 33.501, 6.9.2.1.1).
-    pub fn next_hop(&self, handovers: u8) -> Option<NextHop> {
-        let security = self.security.as_ref()?;
-        let mut chain = NextHopChain::new(&security.kamf, &self.kgnb()?);
-        for _ in 0..handovers {
-            chain.is_taken();
-            chain.advance(&security.kamf);
-        }
-        Some(chain.last().clone())
-    }
-
     /// Its keys are gone; its name is not.
     pub fn forget_keys(&mut self) {
         self.security = None;

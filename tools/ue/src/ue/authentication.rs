@@ -31,6 +31,7 @@ impl Ue {
         let security = self.security.as_ref()?;
         let mut chain = NextHopChain::new(&security.kamf, &self.kgnb()?);
         for _ in 0..handovers {
+            chain.is_taken();
             chain.advance(&security.kamf);
         }
         Some(chain.last().clone())
