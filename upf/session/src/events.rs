@@ -107,10 +107,8 @@ impl SessionEvent {
                 write!(f, "N4 association {id} was rejected: {cause}")
             }
             Self::Down(_, reason, n) => {
-                write!(
-                    f,
-                    "N4 association {id} ended ({reason:?}), {n} sessions with it"
-                )
+                let why = down_text(*reason);
+                write!(f, "N4 association {id} ended ({why}), {n} sessions with it")
             }
             Self::Restarted(_, n) => {
                 write!(
@@ -194,5 +192,13 @@ impl SessionEvent {
             ),
             _ => Ok(()),
         }
+    }
+}
+
+fn down_text(reason: DownReason) -> String {
+    match reason {
+        DownReason::Released => "released by the CP function".to_owned(),
+        DownReason::Forgotten => "given up".to_owned(),
+        DownReason::SameNode(other) => format!("the same CP function has association {other}"),
     }
 }

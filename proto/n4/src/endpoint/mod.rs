@@ -31,6 +31,7 @@ use crate::counters::{Counter, Counters};
 use crate::event::{DownReason, Event, FailReason};
 use crate::rate_limit::RateLimit;
 use crate::refusals::Refusals;
+use crate::strangers::Strangers;
 use crate::time::Instant;
 use crate::transport::Outbox;
 
@@ -50,6 +51,7 @@ pub struct Endpoint {
     takeovers: Vec<PendingTakeover>,
     events: VecDeque<Event>,
     version_answers: RateLimit,
+    strangers: Strangers,
     /// Not later than the first timer of any association or takeover.
     next_timer: Instant,
 }
@@ -67,6 +69,7 @@ impl Endpoint {
             takeovers: Vec::with_capacity(limits.associations),
             events: VecDeque::with_capacity(events),
             version_answers: RateLimit::new(limits.version_answers_per_s),
+            strangers: Strangers::new(),
             next_timer: Instant::NEVER,
             config,
         }
@@ -147,6 +150,11 @@ impl Endpoint {
     /// Requests that were refused.
     pub fn refusals(&self) -> &Refusals {
         &self.sender.refusals
+    }
+
+    /// Addresses that sent something and are none of the allowed peers.
+    pub fn strangers(&self) -> &Strangers {
+        &self.strangers
     }
 
     /// Octets that requests received, and their responses, take so far, to be known when they come
