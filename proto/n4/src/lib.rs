@@ -49,6 +49,7 @@ mod fingerprint;
 mod node_id;
 mod rate_limit;
 pub mod refusals;
+mod strangers;
 mod time;
 pub mod transport;
 
@@ -63,5 +64,6 @@ pub use event::{
 };
 pub use node_id::{Fqdn, FqdnError, NodeId};
 pub use refusals::{Refusals, Refused};
+pub use strangers::{Stranger, Strangers};
 pub use time::Instant;
 pub use transport::Outbox;

@@ -64,6 +64,9 @@ pub struct CtlArgs {
     /// Ask the core what a UPF can be asked, too: status, refusals, counters, reload
     #[arg(long, global = true)]
     pub core: bool,
+    /// Show also what is zero or a default: of session, sessions and counters
+    #[arg(long, global = true)]
+    pub all: bool,
     /// What to ask for
     #[command(subcommand)]
     pub query: CtlQuery,
@@ -128,7 +131,7 @@ pub struct ManArgs {
 pub enum CtlQuery {
     /// Version, uptime, how many sessions
     Status,
-    /// All sessions: SEIDs, UE address, SMF, how many filters, usage
+    /// All sessions: UE address, SEIDs, usage, SMF, how many filters
     Sessions,
     /// One session: rules, tunnels, usage
     Session {
@@ -150,9 +153,9 @@ pub enum CtlQuery {
     Workers,
     /// SMFs, gNBs and neighbouring UPFs
     Peers,
-    /// All counters
+    /// Counters that are not zero; with --all, and with --json, all of them
     Counters,
-    /// Requests of SMFs that were refused: who, why, which IE and rule, and all by cause
+    /// Requests of SMFs that were refused: who, why, which IE and rule, and all by cause; and who was not answered
     Refusals,
     /// Applications that PDRs may name: their flows, who told them, and how many PDRs have them
     Applications,
@@ -313,7 +316,7 @@ fn movable(text: &str) -> Result<Movable, String> {
 pub const CTL_EXAMPLES: &str = "\
 Examples:
   sluice ctl sessions             what is there
-  sluice ctl session 10.45.0.7    that UE's session with its usage
+  sluice ctl session 10.45.0.7    that UE's session with its usage; with --all every value
   sluice ctl rules 0x1f           what happens to its packets
   sluice ctl drops --json         losses by reason, for scripts
   sluice ctl move 10.45.0.7 1     that UE's shard to worker 1

@@ -1,8 +1,10 @@
 //! What a core is asked, and its answers for people.
 
 use super::print::{columns, rows_of, scalar, table, tree};
+use super::time;
 use crate::cli::core_args::{CoreQuery, GnbsWhat, OverloadWhat, QosRule, QosWhat};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The request line of a query.
 pub fn request(query: &CoreQuery) -> Value {
@@ -129,17 +131,20 @@ fn nfs(answer: &Value) -> String {
 /// A ladder: time of day, step, who to whom, what.
 fn flow(answer: &Value) -> String {
     let lines = rows_of(answer, "lines").iter().map(|line| {
-        let ms = line["unix_ms"].as_u64().unwrap_or_default();
-        let (s, ms) = (ms / 1_000 % 86_400, ms % 1_000);
-        let time = format!("{:02}:{:02}:{:02}.{ms:03}", s / 3_600, s / 60 % 60, s % 60);
         let [step, from, to, what] = ["step", "from", "to", "what"].map(|key| scalar(&line[key]));
-        format!("{time}  {step:<6} {from:<4} -> {to:<4}  {what}")
+        format!("{}  {step:<6} {from:<4} -> {to:<4}  {what}", when(line))
     });
     let lines: Vec<_> = lines.collect();
     match lines.is_empty() {
         true => "(nothing was said)".to_owned(),
-        false => format!("UTC           step\n{}", lines.join("\n")),
+        false => format!("{:<15}  step\n{}", time::HEAD, lines.join("\n")),
     }
+}
+
+/// The time of day of a line of the ladder.
+pub(super) fn when(line: &Value) -> String {
+    let unix_ms = line["unix_ms"].as_u64().unwrap_or_default();
+    time::of_day(Duration::from_millis(unix_ms))
 }
 
 /// Refusals of a core: each with the reason and the remedy on a line of its own.
@@ -202,9 +207,9 @@ mod tests {
         let shown: Vec<_> = text.lines().collect();
         assert_eq!(
             shown[1],
-            "01:02:03.004  1      UE   -> AMF   Registration Request"
+            "01:02:03.004000  1      UE   -> AMF   Registration Request"
         );
-        assert!(shown[2].starts_with("23:59:59.999  9b"), "{text}");
+        assert!(shown[2].starts_with("23:59:59.999000  9b"), "{text}");
         assert_eq!(flow(&json!({ "lines": [] })), "(nothing was said)");
     }
 

@@ -3,6 +3,8 @@
 mod core;
 pub mod follow;
 mod print;
+mod session;
+mod time;
 mod trace;
 
 use crate::cli::args::{CtlArgs, CtlQuery, Movable, Wanted, WhichSession};
@@ -119,7 +121,7 @@ pub fn run(args: &CtlArgs) -> Exit {
         Ok(answer) => {
             let text = match args.json {
                 true => format!("{answer:#}"),
-                false => print::text(&args.query, &answer),
+                false => print::text(&args.query, &answer, args.all),
             };
             // A closed pipe (`| head`) is the reader's choice.
             let _ = writeln!(io::stdout(), "{text}");

@@ -1,27 +1,25 @@
 //! Text output: tables for lists, a tree for the rest.
 
+use super::session;
 use crate::cli::args::CtlQuery as Question;
 use serde_json::{Map, Value, json};
 use sluice_datapath::drop::DropReason;
 use sluice_datapath::stage_timer::Stage;
 
-/// The answer for people.
-pub fn text(question: &Question, answer: &Value) -> String {
+/// The answer for people; with `all`, also what is zero or a default.
+pub fn text(question: &Question, answer: &Value, all: bool) -> String {
     match question {
-        Question::Sessions => table(answer, "sessions"),
-        Question::Applications => table(answer, "applications"),
+        Question::Sessions => session::list(answer, all),
+        Question::Applications => table_from(answer, "applications", "id source pdrs flows"),
         Question::Ports => ports(answer),
         Question::Workers => workers(answer),
         Question::Drops => drops(answer),
         Question::Refusals if is_of_core(answer) => super::core::refusals(answer),
         Question::Refusals => refusals(answer),
-        Question::Peers => ["associations", "gtpu_peers", "gtpu_paths", "neighbours"]
-            .map(|key| format!("{key}:\n{}", indented(&table(answer, key))))
-            .join("\n"),
-        Question::Rules { .. } => ["pdr", "far", "qer", "urr"]
-            .map(|key| format!("{key}:\n{}", indented(&table(&answer["session"], key))))
-            .join("\n"),
-        Question::Session { .. } => tree(&answer["session"], 0),
+        Question::Peers => titled(answer, &PEERS),
+        Question::Rules { .. } => titled(&answer["session"], &RULES),
+        Question::Session { .. } => session::page(&answer["session"], all),
+        Question::Counters if !all => counters(answer),
         Question::Core(query) => super::core::text(query, answer),
         Question::Status
         | Question::Counters
@@ -33,6 +31,74 @@ pub fn text(question: &Question, answer: &Value) -> String {
         | Question::Subscribers(_)
         | Question::Hnkey(_) => tree(answer, 0),
     }
+}
+
+/// Lists of the answer to `peers`, and the columns that come first.
+const PEERS: [(&str, &str); 4] = [
+    ("associations", "node_id address state silent sessions"),
+    ("gtpu_peers", "address local users"),
+    (
+        "gtpu_paths",
+        "address local state failed_for_s round_trip_us",
+    ),
+    ("neighbours", "interface address mac"),
+];
+
+/// Lists of rules, and the columns that come first.
+const RULES: [(&str, &str); 4] = [
+    (
+        "pdr",
+        "id precedence source network_instance teid tunnel_address ue_address qfi far qer urr",
+    ),
+    (
+        "far",
+        "id action apply_action destination network_instance teid peer",
+    ),
+    ("qer", "id uplink_open downlink_open mbr_kbps gbr_kbps qfi"),
+    (
+        "urr",
+        "id measurement_method reporting_triggers uplink downlink",
+    ),
+];
+
+/// Lists one below the other, each with its name.
+fn titled(answer: &Value, lists: &[(&str, &str)]) -> String {
+    let list = |(key, first): &(&str, &str)| {
+        format!("{key}:\n{}", indented(&table_from(answer, key, first)))
+    };
+    lists.iter().map(list).collect::<Vec<_>>().join("\n")
+}
+
+/// Counters that have counted something, and how many have not.
+fn counters(answer: &Value) -> String {
+    let mut counted = answer.clone();
+    let zeros = without_zeros(&mut counted);
+    let note = format!("{zeros} more are 0: --all shows them");
+    match (has_value(&counted), zeros) {
+        (_, 0) => tree(answer, 0),
+        (false, _) => format!("all {zeros} counters are 0: --all shows them"),
+        (true, _) => format!("{}\n\n{note}", tree(&counted, 0)),
+    }
+}
+
+/// Takes zeros out of objects, and objects that have nothing else. Returns how many zeros there were.
+fn without_zeros(value: &mut Value) -> usize {
+    let Value::Object(map) = value else {
+        return 0;
+    };
+    let mut zeros = 0;
+    map.retain(|_, value| match value {
+        Value::Object(inner) if !inner.is_empty() => {
+            zeros += without_zeros(value);
+            has_value(value)
+        }
+        _ => {
+            let is_zero = value.as_f64() == Some(0.0);
+            zeros += usize::from(is_zero);
+            !is_zero
+        }
+    });
+    zeros
 }
 
 /// A row for each port, and behind them what takes more words.
@@ -117,20 +183,34 @@ fn stages(worker: &Value) -> Vec<Value> {
 fn refusals(answer: &Value) -> String {
     let rows = answer["refusals"].as_array().map_or(&[][..], Vec::as_slice);
     let rows: Vec<Value> = rows.iter().map(in_words).collect();
+    let strangers = strangers(answer);
     if rows.is_empty() {
-        return "(none)".to_owned();
+        return strangers.unwrap_or_else(|| "(none)".to_owned());
     }
     let newest = columns(
         &rows,
         "number age_s peer request cause offending_ie rule cp_seid up_seid holder",
     );
+    let strangers = strangers.map_or_else(String::new, |text| format!("{text}\n\n"));
     let by_cause = answer["by_cause"].as_array().map_or(&[][..], Vec::as_slice);
     let by_cause: Vec<Value> = by_cause.iter().map(in_words).collect();
     let total = scalar(&answer["total"]);
     format!(
-        "{newest}\n\n{total} refused since the start\n{}",
+        "{newest}\n\n{strangers}{total} refused since the start\n{}",
         columns(&by_cause, "count cause")
     )
+}
+
+/// Addresses that `n4.peers` does not name, the newest first; none if nobody tried.
+fn strangers(answer: &Value) -> Option<String> {
+    let rows = rows_of(answer, "strangers");
+    let shown = columns(rows, "age_s peer request messages");
+    (!rows.is_empty()).then(|| {
+        format!(
+            "not answered: none of n4.peers in upf.yaml (name them there and restart, if they are your SMFs)\n{}",
+            indented(&shown)
+        )
+    })
 }
 
 /// The row with its cause by name and number.
@@ -176,13 +256,26 @@ pub(super) fn rows_of<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
 
 /// A list of objects as columns, in the order of the first one's keys.
 pub(super) fn table(answer: &Value, key: &str) -> String {
+    table_from(answer, key, "")
+}
+
+/// A list of objects as columns: `first` in this order, and then the other keys.
+fn table_from(answer: &Value, key: &str, first: &str) -> String {
     let Some(Value::Array(rows)) = answer.get(key) else {
         return tree(answer, 0);
     };
-    let Some(Value::Object(first)) = rows.first() else {
+    let Some(Value::Object(row)) = rows.first() else {
         return "(none)".to_owned();
     };
-    let keys: Vec<&str> = first.keys().map(String::as_str).collect();
+    let ahead: Vec<&str> = first
+        .split_whitespace()
+        .filter(|key| row.contains_key(*key))
+        .collect();
+    let others = row
+        .keys()
+        .map(String::as_str)
+        .filter(|key| !ahead.contains(key));
+    let keys: Vec<&str> = ahead.iter().copied().chain(others).collect();
     columns(rows, &keys.join(" "))
 }
 
@@ -197,7 +290,7 @@ pub(super) fn columns(rows: &[Value], keys: &str) -> String {
 }
 
 /// Cells of rows in columns.
-fn aligned(cells: &[Vec<String>]) -> String {
+pub(super) fn aligned(cells: &[Vec<String>]) -> String {
     let columns = cells.first().map_or(0, Vec::len);
     let width = |i: usize| {
         cells
@@ -245,6 +338,17 @@ fn branches(map: &Map<String, Value>, depth: usize) -> String {
         .join("\n")
 }
 
+/// Whether there is something to show.
+pub(super) fn has_value(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
 pub(super) fn scalar(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
@@ -282,10 +386,13 @@ mod tests {
         let answer =
             json!({ "ports": [{ "mtu": 1500, "name": "n3" }, { "mtu": 9000, "name": "n6-long" }] });
         assert_eq!(
-            text(&Question::Ports, &answer),
+            text(&Question::Ports, &answer, false),
             "mtu   name\n1500  n3\n9000  n6-long"
         );
-        assert_eq!(text(&Question::Ports, &json!({ "ports": [] })), "(none)");
+        assert_eq!(
+            text(&Question::Ports, &json!({ "ports": [] }), false),
+            "(none)"
+        );
     }
 
     #[test]
@@ -300,7 +407,7 @@ mod tests {
                 "cp_seid": "0x7", "up_seid": null, "holder": null,
             }],
         });
-        let told = text(&Question::Refusals, &answer);
+        let told = text(&Question::Refusals, &answer, false);
         let lines: Vec<Vec<&str>> = told
             .lines()
             .map(|l| {
@@ -328,7 +435,7 @@ mod tests {
         assert_eq!(lines[3], ["7 refused since the start"]);
         assert_eq!(lines[5], ["7", "No resources available (75)"]);
         assert_eq!(
-            text(&Question::Refusals, &json!({ "refusals": [] })),
+            text(&Question::Refusals, &json!({ "refusals": [] }), false),
             "(none)"
         );
     }
@@ -338,7 +445,7 @@ mod tests {
         let steering = json!({ "by": "software", "refused": { "hash": "no table" } });
         let answer = json!({ "ports": [{ "name": "n3", "steering": steering }] });
         assert_eq!(
-            text(&Question::Ports, &answer),
+            text(&Question::Ports, &answer, false),
             "name\nn3\n\nn3:\n  steering:\n    by: software\n    refused:\n      hash: no table"
         );
     }
@@ -354,8 +461,8 @@ mod tests {
             which: crate::cli::args::WhichSession::Seid(sluice_wire::ids::Seid(7)),
         };
         assert_eq!(
-            text(&question, &json!({ "session": session })),
-            "pdr:\n  id  qer  qfi\n  1   1,2  -\nfar:\n  (none)\nqer:\n  (none)\n\
+            text(&question, &json!({ "session": session }), false),
+            "pdr:\n  id  qfi  qer\n  1   -    1,2\nfar:\n  (none)\nqer:\n  (none)\n\
              urr:\n  id  uplink\n  1   bytes 8, packets 1"
         );
     }
@@ -364,9 +471,52 @@ mod tests {
     fn drops_begin_with_the_equation() {
         let answer = json!({ "ledger": { "equation": "a = b", "dropped": { "far_drop": 3 } } });
         assert_eq!(
-            text(&Question::Drops, &answer),
+            text(&Question::Drops, &answer, false),
             "a = b\n             3  far_drop              The FAR says drop.\n\
              What to do about each: `sluice reference drops`"
+        );
+    }
+
+    #[test]
+    fn counters_that_are_zero_are_left_out_and_counted() {
+        let answer = json!({
+            "n4": { "not_allowed": 4, "malformed": 0 }, "nat": { "used": 0 }, "control": { "rate": 0.0, "ends": 1 },
+        });
+        assert_eq!(
+            text(&Question::Counters, &answer, false),
+            "control:\n  ends: 1\nn4:\n  not_allowed: 4\n\n3 more are 0: --all shows them"
+        );
+        let all = text(&Question::Counters, &answer, true);
+        assert!(
+            all.contains("malformed: 0") && all.contains("nat:\n  used: 0"),
+            "{all}"
+        );
+        let nothing = text(&Question::Counters, &json!({ "nat": { "used": 0 } }), false);
+        assert_eq!(nothing, "all 1 counters are 0: --all shows them");
+    }
+
+    #[test]
+    fn strangers_are_listed_with_what_to_do() {
+        let stranger = json!({
+            "peer": "192.0.2.9:8805", "age_s": 2.0, "unix_s": 9, "request": "Association Setup Request", "messages": 4,
+        });
+        let answer = json!({ "refusals": [], "by_cause": [], "total": 0, "strangers": [stranger] });
+        let told = text(&Question::Refusals, &answer, false);
+        assert!(told.contains("none of n4.peers"), "{told}");
+        assert!(
+            told.contains("192.0.2.9:8805  Association Setup Request  4"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn tables_begin_with_what_names_a_row() {
+        let answer =
+            json!({ "associations": [{ "address": "a", "id": "0.1", "node_id": "n", "new": 1 }] });
+        let told = text(&Question::Peers, &answer, false);
+        assert!(
+            told.starts_with("associations:\n  node_id  address  id   new\n"),
+            "{told}"
         );
     }
 }

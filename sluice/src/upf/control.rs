@@ -192,7 +192,7 @@ impl ControlLoop {
         }
         self.turn();
         self.links.look();
-        self.refusal_log.turn(self.core.up.endpoint().refusals());
+        self.refusal_log.turn(self.core.up.endpoint());
         if Instant::now() >= self.next_neighbours {
             self.next_neighbours = Instant::now() + NEIGHBOUR_STEP;
             let now = time();

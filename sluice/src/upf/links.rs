@@ -46,7 +46,8 @@ struct Watched {
     port: Port,
     /// DPDK takes links of kernel interfaces to be up whatever happens.
     kernel: Option<Link>,
-    state: State,
+    /// What it was at the last look; none before the first one.
+    state: Option<State>,
 }
 
 impl Links {
@@ -59,13 +60,13 @@ impl Links {
                 name: given.name.value.clone(),
                 port: port.clone(),
                 kernel,
-                // What is up from the start needs no word.
-                state: State::Up,
+                state: None,
             }
         });
         Self {
             watched: watched.collect(),
-            next: Instant::now(),
+            // The kernel and drivers bring a port's link up after its start.
+            next: Instant::now() + LOOK_EVERY,
         }
     }
 
@@ -77,13 +78,13 @@ impl Links {
         self.next = Instant::now() + LOOK_EVERY;
         for link in &mut self.watched {
             let state = link.now();
-            if state != link.state {
+            if is_news(link.state, state) {
                 match state {
                     State::Up => tracing::info!("port {}: its link is up", link.name),
                     _ => tracing::warn!("port {}: its link is {}", link.name, state.name()),
                 }
-                link.state = state;
             }
+            link.state = Some(state);
         }
     }
 
@@ -91,6 +92,11 @@ impl Links {
     pub fn states(&self) -> impl Iterator<Item = State> {
         self.watched.iter().map(Watched::now)
     }
+}
+
+/// Whether a look is worth a line: what is up from the start needs no word.
+fn is_news(before: Option<State>, now: State) -> bool {
+    before.unwrap_or(State::Up) != now
 }
 
 impl Watched {
@@ -108,5 +114,30 @@ impl Watched {
             Ok(LinkState::Down) => State::Down,
             Err(_) => State::Unknown,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_told_of_when_it_changes_and_at_first_where_it_is_not_up() {
+        for (before, now, is_told) in [
+            (None, State::Up, false),
+            (None, State::Down, true),
+            (Some(State::Up), State::Up, false),
+            (Some(State::Up), State::Gone, true),
+            (Some(State::Down), State::Up, true),
+            (Some(State::Down), State::Down, false),
+        ] {
+            assert_eq!(is_news(before, now), is_told, "{before:?} {now:?}");
+        }
+    }
+
+    #[test]
+    fn links_have_time_to_come_up_before_the_first_look() {
+        let links = Links::new(&[], &[]);
+        assert!(links.next >= Instant::now() + LOOK_EVERY / 2);
     }
 }

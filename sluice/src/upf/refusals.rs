@@ -4,7 +4,8 @@ use super::lines::{self, Kind, Peer};
 use super::n4::time;
 use serde_json::{Value, json};
 use sluice_n4::refusals::{Refused, RuleName};
-use sluice_n4::{Endpoint, Instant, Refusals};
+use sluice_n4::{Endpoint, Instant, Refusals, Stranger, Strangers};
+use sluice_wire::pfcp::MessageType;
 
 /// Seconds from the era of NTP (1900) to that of Unix.
 const NTP_TO_UNIX_S: u64 = 2_208_988_800;
@@ -14,14 +15,33 @@ const NTP_TO_UNIX_S: u64 = 2_208_988_800;
 pub struct RefusalLog {
     /// The number of the last refusal that it has looked at.
     seen: u64,
+    /// The number of the last stranger.
+    seen_strangers: u64,
 }
 
 impl RefusalLog {
-    /// Writes what was refused since the last turn, as far as the limit on lines allows.
-    pub fn turn(&mut self, refusals: &Refusals) {
-        if refusals.total() != self.seen {
-            self.write(refusals);
+    /// Writes what was refused since the last turn, and who was not answered, as far as the limit on lines allows.
+    pub fn turn(&mut self, endpoint: &Endpoint) {
+        if endpoint.refusals().total() != self.seen {
+            self.write(endpoint.refusals());
         }
+        if endpoint.strangers().total() != self.seen_strangers {
+            self.write_strangers(endpoint.strangers());
+        }
+    }
+
+    #[cold]
+    fn write_strangers(&mut self, strangers: &Strangers) {
+        for stranger in strangers.since(self.seen_strangers) {
+            if lines::permits(Peer::Address(stranger.peer.ip()), Kind::Refusal) {
+                let request = name_of(stranger.request);
+                let peer = stranger.peer;
+                tracing::warn!(
+                    "{request} of {peer} is not answered: the address is none of n4.peers"
+                );
+            }
+        }
+        self.seen_strangers = strangers.total();
     }
 
     #[cold]
@@ -54,7 +74,28 @@ pub fn view(endpoint: &Endpoint) -> Value {
         "total": refusals.total(),
         "by_cause": by_cause(endpoint),
         "refusals": newest,
+        "strangers": strangers(endpoint.strangers(), time.now, wall_s),
     })
+}
+
+/// Addresses that may not speak N4, the newest first.
+fn strangers(strangers: &Strangers, now: Instant, wall_s: u64) -> Vec<Value> {
+    let row = |stranger: &Stranger| {
+        let age_ns = now.ns_since(stranger.at);
+        json!({
+            "number": stranger.number,
+            "age_s": age_ns as f64 / 1e9,
+            "unix_s": wall_s.saturating_sub(age_ns / 1_000_000_000),
+            "peer": stranger.peer.to_string(),
+            "request": name_of(stranger.request),
+            "messages": stranger.messages,
+        })
+    };
+    strangers.iter().rev().map(row).collect()
+}
+
+fn name_of(request: Option<MessageType>) -> &'static str {
+    request.map_or("no PFCP", |request| request.name().unwrap_or("?"))
 }
 
 fn row(refused: &Refused, now: Instant, wall_s: u64) -> Value {

@@ -9,7 +9,7 @@ use crate::store::{Session, SessionRef, User};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde::{Serialize, Serializer};
 use sluice_datapath::session::txn::Usage;
-use sluice_n4::{Association, AssociationId};
+use sluice_n4::{Association, AssociationId, State};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::value::{ApplyAction, BitRate, Gate, GateStatus};
 
@@ -285,7 +285,7 @@ impl UpFunction {
             node_id: association.node_id().map(ToString::to_string),
             address: association.primary().to_string(),
             learned_addresses: further_addresses(association),
-            state: format!("{:?}", association.state()),
+            state: state_name(association.state()).to_owned(),
             silent: association.is_lost(),
             sessions: self.count_of(id),
         })
@@ -468,6 +468,15 @@ fn qer_view(qer: &Qer) -> QerView {
         mbr_kbps: qer.mbr.map(kbps),
         gbr_kbps: qer.gbr.map(kbps),
         qfi: qer.qfi,
+    }
+}
+
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Connecting => "Connecting",
+        State::Waiting => "Waiting",
+        State::Up => "Up",
+        State::Releasing => "Releasing",
     }
 }
 

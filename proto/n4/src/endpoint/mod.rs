@@ -31,6 +31,7 @@ use crate::counters::{Counter, Counters};
 use crate::event::{DownReason, Event, FailReason};
 use crate::rate_limit::RateLimit;
 use crate::refusals::Refusals;
+use crate::strangers::Strangers;
 use crate::time::Instant;
 use crate::transport::Outbox;
 
@@ -52,6 +53,7 @@ pub struct Endpoint {
     version_answers: RateLimit,
     /// It is about to stop.
     refuses_setups: bool,
+    strangers: Strangers,
     /// Not later than the first timer of any association or takeover.
     next_timer: Instant,
 }
@@ -70,6 +72,7 @@ impl Endpoint {
             events: VecDeque::with_capacity(events),
             version_answers: RateLimit::new(limits.version_answers_per_s),
             refuses_setups: false,
+            strangers: Strangers::new(),
             next_timer: Instant::NEVER,
             config,
         }
@@ -150,6 +153,11 @@ impl Endpoint {
     /// Requests that were refused.
     pub fn refusals(&self) -> &Refusals {
         &self.sender.refusals
+    }
+
+    /// Addresses that sent something and are none of the allowed peers.
+    pub fn strangers(&self) -> &Strangers {
+        &self.strangers
     }
 
     /// Octets that requests received, and their responses, take so far, to be known when they come

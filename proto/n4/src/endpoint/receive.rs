@@ -25,6 +25,7 @@ impl Endpoint {
     ) -> Input<'a> {
         if !self.is_allowed(peer.ip()) {
             self.count(Counter::NotAllowed);
+            self.strangers.note(now, peer, message);
             return Input::Nothing;
         }
         let (header, body) = match Header::parse(message) {

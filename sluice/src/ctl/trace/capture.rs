@@ -2,6 +2,7 @@
 
 use super::super::CtlError;
 use super::super::follow::{INTERFACES, Message};
+use super::super::time;
 use super::line;
 use serde_json::Value;
 use sluice_host::pcapng::{Frame, FrameDirection, LinkType, Writer};
@@ -10,7 +11,6 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const APPLICATION: &str = concat!("sluice ", env!("CARGO_PKG_VERSION"));
 
@@ -171,7 +171,7 @@ impl Capture {
         let wire_bytes = frame["bytes"].as_u64().and_then(|n| u32::try_from(n).ok());
         let frame = Frame {
             interface: (self.before + place) as u32,
-            time: time(step["time"].as_str().unwrap_or_default()),
+            time: time::seconds(step["time"].as_str().unwrap_or_default()),
             way,
             bytes: &bytes,
             wire_bytes: wire_bytes.unwrap_or(0),
@@ -200,12 +200,6 @@ pub fn octets(hex: &str) -> Option<Vec<u8>> {
     let digits = hex.as_bytes().chunks(2);
     let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     digits.map(octet).collect()
-}
-
-/// Seconds and nanoseconds since 1970.
-fn time(text: &str) -> Duration {
-    let (seconds, ns) = text.split_once('.').unwrap_or((text, "0"));
-    Duration::new(seconds.parse().unwrap_or(0), ns.parse().unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! One-line text of a traced packet's step.
 
+use super::super::time;
 use serde_json::Value;
 
 /// The line: whose packet, how it came, what each stage said, how it ended.
 pub fn text(step: &Value) -> String {
     if let Some(what) = step.get("following") {
-        return format!("following {}", pairs(what, " "));
+        let what = pairs(what, " ");
+        return format!("following {what}; times are {}", time::HEAD);
     }
     if let Some(done) = step.get("done") {
         return format!(
@@ -15,7 +17,8 @@ pub fn text(step: &Value) -> String {
             word(&done["lost"])
         );
     }
-    let time = step["time"].as_str().unwrap_or_default();
+    let time = time::seconds(step["time"].as_str().unwrap_or_default());
+    let time = time::of_day(time);
     format!("#{} {} {}", step["packet"], time, verdict(step))
 }
 
@@ -127,7 +130,7 @@ mod tests {
         });
         assert_eq!(
             text(&step),
-            "#3 12.000000001 n3/2 worker 1, 150 bytes; TEID 0x80000001 from 192.0.2.9, QFI 9, \
+            "#3 00:00:12.000000 n3/2 worker 1, 150 bytes; TEID 0x80000001 from 192.0.2.9, QFI 9, \
              shard 7; session 0x1f; PDR 1, gate open, rate within, FAR 2 forward; \
              sent by n6/1, 98 bytes"
         );
@@ -137,7 +140,7 @@ mod tests {
         });
         assert_eq!(
             text(&step),
-            "#4 12.5 worker 0 from another worker; to UE 10.0.0.1; dropped: unknown_ue"
+            "#4 00:00:12.500000 worker 0 from another worker; to UE 10.0.0.1; dropped: unknown_ue"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! `sluice ctl trace IMSI`: N1, N2 and N4 from the core, and the UE's packets on N3 and N6 from the UPF.
 
 use super::super::follow::Follower;
-use super::super::{CtlError, exchange, not_running, put, read, refused};
+use super::super::{CtlError, core, exchange, not_running, put, read, refused};
 use super::capture::Capture;
 use super::line;
 use crate::cli::args::TraceArgs;
@@ -185,9 +185,10 @@ fn seid(shown: &Value) -> Option<u64> {
 fn ladder_line(line: &Value) -> String {
     let [step, from, to, what] =
         ["step", "from", "to", "what"].map(|key| line[key].as_str().unwrap_or_default());
-    let unix_ms = line["unix_ms"].as_u64().unwrap_or(0);
-    let (s, ms) = (unix_ms / 1000, unix_ms % 1000);
-    format!("{s}.{ms:03}  {step:<5} {from:<4} -> {to:<4}  {what}")
+    format!(
+        "{}  {step:<5} {from:<4} -> {to:<4}  {what}",
+        core::when(line)
+    )
 }
 
 /// What a UPF tells of a UE's packets.
@@ -246,5 +247,14 @@ mod tests {
         assert_eq!(seid(&json!("0x80000000001f")), Some(0x8000_0000_001f));
         assert_eq!(seid(&json!(null)), None);
         assert_eq!(seid(&json!("31")), None);
+    }
+
+    #[test]
+    fn messages_and_packets_have_one_form_of_time() {
+        let message =
+            json!({ "unix_ms": 3_723_004, "step": "1", "from": "UE", "to": "AMF", "what": "x" });
+        let packet = json!({ "packet": 1, "time": "3723.004000999", "came": "x", "worker": 0, "verdict": "y" });
+        assert!(ladder_line(&message).starts_with("01:02:03.004000  "));
+        assert!(line::text(&packet).starts_with("#1 01:02:03.004000 "));
     }
 }
