@@ -243,7 +243,6 @@ fn functions(plan: Plan) -> Core {
             ambr_bps: (1_000_000_000, 500_000_000),
             slices: vec![(slice, true)],
             networks: vec![network("internet"), network("lab")],
-            upf_return_ms: sluice_core_smf::UPF_RETURN_MS,
         };
         let supi = Supi::from_msin(plmn(), &format!("{number:010}")).expect("digits");
         assert!(udr.insert(supi, subscriber));

@@ -204,6 +204,7 @@ impl Runtime {
                     refuse_security_mode: is(Wrong::SecurityMode),
                     wrong_mac: is(Wrong::Mac),
                     no_complete: is(Wrong::NoComplete),
+                    ..Behaviour::default()
                 };
             }
         }
