@@ -87,7 +87,7 @@ check_lanes() { # [name...]
 
 run_lanes() {
     say "running $(wc -l <"$WORK/tasks") test binaries and steps (what they say: $LOG)"
-    export LOG TIMES WORK
+    export LOG TIMES WORK SLUICE_BUILT=dev
     lane waits 1 "$WAITING_THREADS" 0 &
     lane computes 2 "$COMPUTING_THREADS" 5
     wait

@@ -175,9 +175,15 @@ impl Twin {
         self.advance_urrs(wall);
         let (mut end_markers, mut left) = (Vec::new(), Vec::new());
         for marker in &markers {
-            // A tunnel that several FARs leave ends once, by whatever name they call its interface.
+            // A tunnel that several FARs leave ends once, by whatever name they call its interface; packets of
+            // different marking may overtake each other in the network, so each marking has an end of its own.
             let end = self.config.tunnels(marker.side, marker.instance.as_deref());
-            let tunnel = (end.map(|(_, end)| end.address), marker.to);
+            let (value, mask) = (marker.marking.0, marker.marking.1 & !0x03);
+            let tunnel = (
+                end.map(|(_, end)| end.address),
+                marker.to,
+                (value & mask, mask),
+            );
             if left.contains(&tunnel) {
                 continue;
             }

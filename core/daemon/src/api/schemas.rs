@@ -115,8 +115,15 @@ fn numbers(names: &[&str]) -> Value {
 }
 
 fn of_core() -> Value {
+    let path = object(json!({ "gnb": text(), "sessions": number() }), &[]);
     let upf = object(
-        json!({ "n4": text(), "associated": boolean(), "sessions": number() }),
+        json!({
+            "n4": text(),
+            "associated": boolean(),
+            "sessions": number(),
+            "lacks": or_null("string"),
+            "paths_down": list(path),
+        }),
         &[],
     );
     let procedure = object(
