@@ -120,7 +120,7 @@ fn tables(daemon: &Daemon, ue: &Ue) {
     );
     contains(
         &["session", &ue.seid()],
-        &["imsi: 001010000000000", "bytes: 420"],
+        &["IMSI      001010000000000", "420 bytes in 5 packets"],
     );
     contains(
         &["rules", &ue.seid()],
