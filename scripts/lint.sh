@@ -35,7 +35,7 @@ GUIDED=(--manifest-path fuzz/guided/Cargo.toml)
 
 check "format" cargo fmt --all --check
 check "format of fuzz/guided" cargo fmt "${GUIDED[@]}" --check
-check "clippy" cargo clippy --workspace --all-targets -- -D warnings
+check "clippy" cargo clippy --workspace --all-targets --keep-going -- -D warnings
 check "clippy of fuzz/guided" \
     cargo clippy "${GUIDED[@]}" --target-dir "$TARGET_DIR" --all-targets -- -D warnings
 check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet

@@ -120,7 +120,7 @@ fn tables(daemon: &Daemon, ue: &Ue) {
     );
     contains(
         &["session", &ue.seid()],
-        &["IMSI      001010000000000", "uplink    420 bytes"],
+        &["IMSI      001010000000000", "420 bytes in 5 packets"],
     );
     contains(
         &["rules", &ue.seid()],

@@ -2,7 +2,7 @@
 //! them, and are replaced.
 
 #[path = "../../../../tools/smf/tests/all/common/recorded.rs"]
-mod recorded;
+pub mod recorded;
 
 use super::bench::*;
 use sluice_wire::pfcp::element::Element;

@@ -1,9 +1,7 @@
 //! Strangers at N4: nobody but the holder of an association, and whoever has a session's CP F-SEID, acts on sessions.
 
-#[path = "../../../../tools/smf/tests/all/common/recorded.rs"]
-pub mod recorded;
-
 use super::bench::*;
+use super::live_cores::recorded;
 use core::net::Ipv4Addr;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::element::Element;
