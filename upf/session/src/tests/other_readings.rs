@@ -1,7 +1,7 @@
 //! Requests that other UP functions take and this one refuses, with the cause.
 
 use super::bench::*;
-use super::strangers::recorded;
+use super::live_cores::recorded;
 use core::net::Ipv4Addr;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::element::Element;
