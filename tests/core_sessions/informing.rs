@@ -94,9 +94,9 @@ fn what_is_not_offered_is_rejected_though_it_is_no_flow() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     for ies in [
-        // A multicast session to be joined, and authorization of the service level.
-        &[0x70, 0, 5, 1, 2, 3, 4, 5][..],
-        &[0x72, 0, 3, 1, 1, 0],
+        // Authorization of the service level, and header compression.
+        &[0x72, 0, 3, 0x10, 1, 0x41][..],
+        &[0x66, 3, 1, 0, 1],
     ] {
         let request = [&[0x2e, 5, 9, 0xc9][..], ies].concat();
         say(&mut world, 5, None, &request);

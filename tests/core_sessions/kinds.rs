@@ -10,6 +10,7 @@ use sluice_n1::{
 use sluice_ue::WantedSession;
 
 use crate::harness::*;
+use crate::modification::{asks, own_flow, own_rule};
 use crate::world::{self, dnn, slice, supi};
 
 #[test]
@@ -144,7 +145,7 @@ fn a_modification_by_the_phone_is_rejected_and_the_session_stays() {
         send(
             &mut world,
             request,
-            &SessionUplink::ModificationRequest(Box::default()),
+            &SessionUplink::ModificationRequest(Box::new(asks(own_rule(7_000), own_flow(1_000)))),
         );
         assert_refused(&world, None, Some(SessionCause::NOT_SUPPORTED));
     }
@@ -228,7 +229,8 @@ fn a_request_that_no_smf_can_take_leaves_nothing_of_the_session_in_use() {
         kind: N1_SM,
         session: Some(5),
         request: Some(RequestType::Initial),
-        payload: vec![0; 901],
+        // An Establishment Request, by its head.
+        payload: [&[0x2e, 5, 1, 0xc1][..], &[0; 897]].concat(),
         ..UplinkPayload::default()
     }));
     let nas = world.ue_mut(0).protect(&too_long);

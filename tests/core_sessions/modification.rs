@@ -430,7 +430,6 @@ fn what_a_ue_may_not_have_is_rejected_by_its_cause() {
             ),
             SessionCause::SYNTAX_OF_FILTERS,
         ),
-        (ModificationRequest::default(), SessionCause::NOT_SUPPORTED),
     ] {
         modify(&mut world, wanted.clone());
         assert_refused(&world, None, Some(cause));

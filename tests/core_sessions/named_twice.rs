@@ -1,7 +1,6 @@
 //! Lists that name a PDU session twice, as a Path Switch Request with two tunnels of one session (TS 38.413, 8.4.4.4,
-//! 10.4; ellanetworks/core#1393), next hops that nobody took, and keys that change while a UE goes by Xn.
+//! 10.4; ellanetworks/core#1393), and next hops that nobody took.
 
-use sluice_n1::RegistrationKind;
 use sluice_n2::{Cause, FromRan, HandoverFromRan, session::read_setup_failure};
 use sluice_ue::HandoverAnswer;
 
@@ -111,35 +110,4 @@ fn other_algorithms_at_a_path_switch_are_told_to_operators() {
     assert_eq!(told.supi, Some(crate::world::supi(1)));
     assert!(told.why.contains("it was told that the UE has 5G-EA"));
     assert!(told.why.contains("the UE has shown 5G-EA"), "{told}");
-}
-
-/// TS 33.501, 6.9.5.1: the UE has new keys of NAS, and both gNBs those of before, until the new one takes the new.
-#[test]
-fn a_phone_that_goes_by_xn_before_its_gnb_has_its_new_key_keeps_that_of_before() {
-    let mut two = Two::new(&[5]);
-    let old = two.world.ue(0).next_hop(1);
-    two.world.gnb.refuses_changes = Some(Cause::XN_HANDOVER_TRIGGERED);
-    two.world.ue_mut(0).forget_keys();
-    let nas = two.world.ue_mut(0).register(RegistrationKind::Initial);
-    two.world.say(0, nas);
-    assert_eq!(two.world.core.amf().procedures(), ["22"]);
-    // Sessions of a UE that begins anew are gone: it has one again.
-    establish(&mut two.world, 0, 6, &wanted(sluice_n1::SessionType::Ipv4));
-    two.by_xn();
-    assert_eq!(two.answers, [HandoverAnswer::Switched]);
-    let given = two.world.gnb.next_hop(at(&two.world, 0)).cloned();
-    assert_eq!(given, old);
-    // Its new gNB is told the new key, and takes it.
-    two.settle();
-    let key = two
-        .world
-        .gnb
-        .context(at(&two.world, 0))
-        .unwrap()
-        .key
-        .clone();
-    assert_eq!(Some(key), two.world.ue(0).kgnb());
-    two.by_xn();
-    let given = two.world.gnb.next_hop(at(&two.world, 0)).cloned();
-    assert_eq!(given, two.world.ue(0).next_hop(1));
 }

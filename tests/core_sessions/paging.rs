@@ -101,8 +101,9 @@ fn a_phone_that_is_paged_answers_at_another_gnb() {
     let (mut world, ue) = idle();
     let first = world.at;
     // Another gNB of the same area; the first is there, too.
-    let second = Gnb::new(setup(tai(), &[slice(1), slice(2)]), tai());
-    world.gnb = second;
+    let mut second = setup(tai(), &[slice(1), slice(2)]);
+    second.gnb.id = 2;
+    world.gnb = Gnb::new(second, tai());
     world.at = AssociationId(first.0 + 1);
     world.set_up();
     goes_down(&mut world, ue);

@@ -101,6 +101,7 @@ fn a_status_about_the_accept_ends_a_modification_that_waits() {
     world.ue_mut(0).sessions_mut().no_complete = true;
     start(&mut world, voice(64_000)).unwrap();
     status(&mut world, FIRST, 81);
-    assert_no_session(&mut world);
+    // The other UE's stays.
+    assert_eq!(world.core.smf().unwrap().sessions(), 1);
     assert!(radio(&world, 0, 5).is_none(), "{}", world.ladder);
 }
