@@ -42,9 +42,11 @@ const NO_REFUSALS: &[&str] = &[
     "SYNCH_FAILURE",
 ];
 
-/// Causes of sessions that end for, or that are cut.
+/// Causes that end sessions, and those that UEs tell in a STATUS.
 const NO_REFUSALS_OF_SESSIONS: &[&str] = &[
     "INVALID_PTI",
+    "INVALID_SESSION_IDENTITY",
+    "MESSAGE_TYPE",
     "NOT_SUPPORTED",
     "PTI_MISMATCH",
     "REACTIVATION_REQUESTED",
