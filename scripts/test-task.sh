@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Usage: test-task.sh NAME<tab>FOLDER<tab>FILE. Runs one test binary or step for test.sh, with a time limit: counts its
+# Usage: test-task.sh NAME<tab>FOLDER<tab>FILE<tab>TESTS-AT-A-TIME. Runs one test binary or step for test.sh, with a time limit: counts its
 # results, keeps its seconds, and says in one line what came of it.
 #
 # A test that cannot run here prints a line "skipped: REASON" and counts as not run. A step prints "ok NAME" or
 # "not ok NAME" for each of its checks (with "# SKIP reason" behind what could not run here).
 set -uo pipefail
 
-IFS=$'\t' read -r name folder file <<<"$1"
+IFS=$'\t' read -r name folder file at_a_time <<<"$1"
+[ "${at_a_time:-0}" -eq 0 ] || export RUST_TEST_THREADS=$at_a_time
 own=$WORK/$(tr -c 'a-z0-9\n' - <<<"$name")
 said=$own.said
 

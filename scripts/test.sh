@@ -50,7 +50,7 @@ timed() { # name command...
     return "$status"
 }
 
-# A line for each wanted binary and step: lane, place in it, name, folder, file.
+# A line for each wanted binary and step: lane, place in it, name, folder, file, tests at a time (0: as its lane has it).
 tasks() { # [name...]
     jq -r 'select(.reason == "compiler-artifact" and .profile.test and .executable)
         | [.manifest_path, (if .target.kind[0] == "test" then .target.name else .target.kind[0] end), .executable] | @tsv' \
@@ -69,9 +69,10 @@ wanted() { # name [wanted names...]
 }
 
 task() { # name folder file
-    local at=9999 lane=computes
+    local at=9999 lane=computes at_a_time=0
     IFS=': ' read -r at lane _ < <(grep -nE "^[a-z]+ $1\$" scripts/lanes || echo "9999:computes")
-    printf '%s\t%s\t%s\t%s\t%s\n' "$lane" "$at" "$@"
+    [ "$lane" != serial ] || { lane=waits at_a_time=1; }
+    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$lane" "$at" "$@" "$at_a_time"
 }
 
 # A name in scripts/lanes that is nobody's would move a test into the other lane unseen.

@@ -430,6 +430,20 @@ mod tests {
             let asked = request(rule.clone(), flow);
             assert_eq!(wish(&flows, &asked), Err(cause), "{rule:?}");
         }
+        let without = FlowDescription {
+            five_qi: None,
+            ..flow
+        };
+        assert_eq!(
+            wish(&flows, &request(rule(), without)),
+            Err(SessionCause::SYNTAX_OF_QOS)
+        );
+    }
+
+    #[test]
+    fn what_only_informs_is_no_wish_for_qos() {
+        let flows = Flows::default();
+        let flow = FlowDescription::new(0, 9);
         let informs = ModificationRequest {
             cause: Some(SessionCause::SEMANTICS_OF_QOS),
             ..ModificationRequest::default()
@@ -446,14 +460,6 @@ mod tests {
         for asked in [flow_alone, others] {
             assert_eq!(wish(&flows, &asked), Err(SessionCause::NOT_SUPPORTED));
         }
-        let without = FlowDescription {
-            five_qi: None,
-            ..flow
-        };
-        assert_eq!(
-            wish(&flows, &request(rule(), without)),
-            Err(SessionCause::SYNTAX_OF_QOS)
-        );
     }
 
     #[test]
