@@ -1,7 +1,7 @@
 //! How many UEs there may be, and are, that have not proved who they are: of a gNB, and in all.
 
+use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use sluice_sbi::{AssociationId, Instant};
 

@@ -232,7 +232,7 @@ impl Amf {
     }
 
     /// An association has come up with this address: what has a bound of each gNB has it of each address.
-    pub fn association_up(&mut self, association: AssociationId, address: std::net::IpAddr) {
+    pub fn association_up(&mut self, association: AssociationId, address: core::net::IpAddr) {
         let state = &mut *self.state.borrow_mut();
         state.unauthenticated.is_at(association, address);
     }

@@ -170,7 +170,7 @@ impl Core {
     }
 
     /// An association has come up with this address.
-    pub fn association_up(&mut self, association: AssociationId, address: std::net::IpAddr) {
+    pub fn association_up(&mut self, association: AssociationId, address: core::net::IpAddr) {
         self.amf.association_up(association, address);
     }
 

@@ -480,7 +480,7 @@ mod tests {
     #[test]
     fn counters_that_are_zero_are_left_out_and_counted() {
         let answer = json!({
-            "n4": { "not_allowed": 4, "malformed": 0 }, "nat": { "used": 0 }, "control": { "rate": 0.0, "ends": 1 },
+            "control": { "rate": 0.0, "ends": 1 }, "n4": { "not_allowed": 4, "malformed": 0 }, "nat": { "used": 0 },
         });
         assert_eq!(
             text(&Question::Counters, &answer, false),

@@ -178,12 +178,9 @@ impl Twin {
             // A tunnel that several FARs leave ends once, by whatever name they call its interface; packets of
             // different marking may overtake each other in the network, so each marking has an end of its own.
             let end = self.config.tunnels(marker.side, marker.instance.as_deref());
-            let (value, mask) = (marker.marking.0, marker.marking.1 & !0x03);
-            let tunnel = (
-                end.map(|(_, end)| end.address),
-                marker.to,
-                (value & mask, mask),
-            );
+            let mask = marker.marking.1 & !0x03;
+            let marked = (marker.marking.0 & mask, mask);
+            let tunnel = (end.map(|(_, end)| end.address), marker.to, marked);
             if left.contains(&tunnel) {
                 continue;
             }

@@ -4,10 +4,9 @@
 //! 5.2.1; TS 29.244, 8.2.64), unless a QER marks the packet anew. By N4-u none goes on: the container is of N3 and N9
 //! (TS 29.281, 5.2.2.7), and a CP function takes such a packet for another.
 
-use crate::forward::far;
 use crate::limits::RELAYED_EXTENSIONS_LEN;
 use crate::meta::{Meta, NO_QFI};
-use crate::session::rule::Head;
+use crate::session::rule::{Flags, Head};
 use arrayvec::ArrayVec;
 use sluice_port::Packet;
 use sluice_wire::gtpu::{ExtensionType, Extensions, HEADER_LEN, LONG_HEADER_LEN};
@@ -21,7 +20,7 @@ pub type ExtHeaders = ArrayVec<u8, RELAYED_EXTENSIONS_LEN>;
 /// True if a packet that goes from tunnel to tunnel has a container to be passed on.
 #[inline(always)]
 pub fn keeps(head: Head, meta: &Meta) -> bool {
-    meta.qfi != NO_QFI && far::tunnel(head).relays
+    meta.qfi != NO_QFI && !head.flags.has_any(Flags::MARK_QFI.with(Flags::N4U))
 }
 
 /// The extension headers that a relay passes on, of a packet whose outer header was just removed:
