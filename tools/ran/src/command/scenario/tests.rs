@@ -86,7 +86,7 @@ fn the_scenarios_that_help_and_the_manual_show_are_some() {
     for (text, first) in [
         (help, "  n4:"),
         (help, "  gnbs: {n3: 198.18.3.11, n2"),
-        (MANUAL, "# core.yaml"),
+        (MANUAL, "# with-core.yaml"),
     ] {
         let is_inside = |line: &&str| match text == help {
             true => line.starts_with("  "),
