@@ -197,12 +197,7 @@ mod tests {
             Marking::default(),
             "ECN is the packet's"
         );
-        assert_eq!(
-            (0..=255)
-                .map(|tos| Marking::default().mark(tos))
-                .sum::<u8>(),
-            128
-        );
+        assert!((0..=255).all(|tos| Marking::default().mark(tos) == tos));
         assert!(Marking::default().is_none() && !Marking::new(0, 0xfc).is_none());
     }
 
