@@ -3,7 +3,7 @@
 use super::fields::{At, Fields};
 use super::kind::{auto_or, number, word};
 use super::problem::Report;
-use sluice_control::scaling::policy::{Bounds, BurstFill, Cycles, Policy, RingOccupancy};
+use sluice_control::scaling::policy::{Bounds, BurstFill, Cycles, Policy};
 
 /// Who decides how many workers work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,8 +14,6 @@ pub enum Decides {
     Cycles,
     /// [`BurstFill`].
     BurstFill,
-    /// [`RingOccupancy`].
-    RingOccupancy,
 }
 
 /// Scaling, as configured.
@@ -35,7 +33,6 @@ impl Scaling {
             ("by_hand", Decides::ByHand),
             ("cycles", Decides::Cycles),
             ("burst_fill", Decides::BurstFill),
-            ("ring_occupancy", Decides::RingOccupancy),
         ]);
         let workers = || number(1, 64, "workers");
         let most = fields.or("working_max", "auto", &auto_or(workers()));
@@ -88,7 +85,6 @@ impl Scaling {
         match self.decides {
             Decides::ByHand | Decides::Cycles => Box::new(Cycles::default()),
             Decides::BurstFill => Box::new(BurstFill::default()),
-            Decides::RingOccupancy => Box::new(RingOccupancy::default()),
         }
     }
 

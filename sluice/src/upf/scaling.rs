@@ -5,11 +5,11 @@ use super::lines::{self, Kind, Peer};
 use crate::config;
 use serde_json::{Value, json};
 use sluice_control::core::Core;
+use sluice_control::scaling::Reading;
 use sluice_control::scaling::scaler::{Done, ScaledWorkers, Scaler};
-use sluice_control::scaling::{Reading, Sizes};
 use sluice_datapath::ids::WorkerId;
 use sluice_datapath::ledger::WorkerStats;
-use sluice_datapath::limits::{BURST, HANDOVER_RING, SHARDS};
+use sluice_datapath::limits::{BURST, SHARDS};
 use sluice_host::clock;
 use sluice_mem::shard::ShardId;
 use sluice_port::Packet;
@@ -37,12 +37,9 @@ impl Scaling {
     pub fn begin<P: Packet>(&mut self, core: &mut Core<P>) -> Value {
         let workers = core.end().workers();
         let bounds = self.config.bounds(workers);
-        let sizes = Sizes {
-            burst: BURST as u64,
-            rings: (HANDOVER_RING * (workers - 1)) as u64,
-        };
+        let burst = BURST as u64;
         let policy = self.config.policy();
-        let scaler = Scaler::new(policy, bounds, sizes, &Workers(core), clock::monotonic_ns());
+        let scaler = Scaler::new(policy, bounds, burst, &Workers(core), clock::monotonic_ns());
         let answer = json!({
             "workers": "auto",
             "working": scaler.active(),
@@ -115,7 +112,6 @@ pub fn readings<P: Packet>(core: &Core<P>) -> Vec<Reading> {
         idle_turns: stats.idle_turns.get(),
         away_ns: stats.away_ns.get(),
         packets: stats.received.get() + stats.handed_in.get(),
-        waiting: stats.waiting.get(),
     };
     let stats = core.end().stats().iter();
     stats.map(|stats| reading(stats)).collect()

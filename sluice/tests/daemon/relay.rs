@@ -81,8 +81,12 @@ fn packets_pass_two_upfs_in_a_row() {
     }
 }
 
+/// Nothing but the UE's packets on N9: whether an Echo Request fits in depends on who has learned whose address.
+const NO_ECHO: &str = "echo: {interval_s: 0}\n";
+
 fn anchor() -> Config {
     let mut config = Config::new();
+    config.more = NO_ECHO.to_owned();
     config.ports[0] = "name: n9, device: 'net_af_packet0,iface=n9b'".to_owned();
     config.interfaces[0] = format!(
         "name: n9, port: n9, addresses: {N9_ANCHOR}/24, n9: {{side: access, network_instance: access}}"
@@ -92,6 +96,7 @@ fn anchor() -> Config {
 
 fn intermediate() -> Config {
     let mut config = Config::new().n4("listen", N4_INTERMEDIATE);
+    config.more = NO_ECHO.to_owned();
     config.ports[1] = "name: n9, device: 'net_af_packet1,iface=n9a'".to_owned();
     config.interfaces[1] =
         format!("name: n9, port: n9, addresses: {N9_INTERMEDIATE}/24, n9: {{side: core}}");

@@ -124,6 +124,9 @@ pub struct PlaceArgs {
     /// Packets have a PDU Session Container
     #[arg(long)]
     pub container: bool,
+    /// The data network sees public addresses and ports
+    #[arg(long)]
+    pub translated: bool,
     /// Length of a repetition in seconds
     #[arg(long)]
     pub seconds: f64,

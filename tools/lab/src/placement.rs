@@ -4,7 +4,9 @@
 
 use super::args::PlaceArgs;
 use super::runners::{ground, start};
-use super::testbed::{ETH, FCS, Load, Rig, bad, container, engine_mpps, repeats, sessions};
+use super::testbed::{
+    ETH, FCS, Load, Rig, bad, container, engine_mpps, repeats, sessions, translated,
+};
 use super::{Done, Exit};
 use crate::experiments::{Job, Measured, Problem};
 use serde::{Deserialize, Serialize};
@@ -79,6 +81,7 @@ fn child_args(cpus: [usize; 2], job: &Job<'_>) -> Result<Vec<String>, Problem> {
         format!("--repeats={}", repeats(job)?),
     ];
     args.extend(container(job)?.then(|| "--container".to_owned()));
+    args.extend(translated(job)?.then(|| "--translated".to_owned()));
     Ok(args)
 }
 
@@ -99,6 +102,7 @@ pub fn child(args: &PlaceArgs) -> Done {
     let load = Load {
         inner_lens: vec![args.inner],
         container: args.container,
+        translated: args.translated,
         uplink: 1.0,
     };
     let world = rig.world(args.sessions, &load).map_err(failed)?;

@@ -39,8 +39,7 @@ pub fn scaling<P: Packet + Send + 'static>(
     let decides = match job.text("policy")? {
         "cycles" => Decides::Cycles,
         "burst_fill" => Decides::BurstFill,
-        "ring_occupancy" => Decides::RingOccupancy,
-        other => return Err(bad("policy", other, "cycles, burst_fill or ring_occupancy")),
+        other => return Err(bad("policy", other, "cycles or burst_fill")),
     };
     let world = rig.world(sessions(job)?, &load)?;
     let scaling = Scaling::decided_by(decides, 1);

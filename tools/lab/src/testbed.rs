@@ -7,6 +7,7 @@ use sluice_bench::elastic::packet_template::PacketTemplate;
 use sluice_bench::elastic::source::Pace;
 use sluice_bench::elastic::testbed::Testbed;
 use sluice_bench::path::io::Pool;
+use sluice_bench::path::variant::Variant;
 use sluice_bench::stats::percentile;
 use sluice_host::clock;
 use sluice_port::Packet;
@@ -39,7 +40,7 @@ pub struct LabMachine<P> {
 /// The world of the moment.
 pub struct Rig<P: Packet + Send + 'static> {
     ground: LabMachine<P>,
-    world: Option<((u32, bool), Testbed<P>)>,
+    world: Option<((u32, Variant), Testbed<P>)>,
 }
 
 /// What a point asks of packets.
@@ -49,6 +50,8 @@ pub struct Load {
     pub inner_lens: Vec<usize>,
     /// 44 octets of outer header instead of 36.
     pub container: bool,
+    /// The data network sees public addresses and ports.
+    pub translated: bool,
     /// The share of packets that go up.
     pub uplink: f64,
 }
@@ -67,8 +70,31 @@ impl Load {
         Ok(Self {
             inner_lens: payloads.iter().map(|p| p + INNER_HEADERS).collect(),
             container: container(job)?,
+            translated: translated(job)?,
             uplink: uplink(job)?,
         })
+    }
+
+    /// The kind of its sessions.
+    fn variant(&self) -> Variant {
+        match (self.container, self.translated) {
+            (true, false) => Variant::USUAL,
+            (false, false) => Variant::BARE,
+            (true, true) => Variant::TRANSLATED,
+            (false, true) => Variant::BARE_TRANSLATED,
+        }
+    }
+
+    /// Packets of these sizes come from now on, and this share of them goes up.
+    fn set_in<P: Packet + Send + 'static>(
+        &self,
+        world: &mut Testbed<P>,
+        uplink: f64,
+    ) -> Result<(), Problem> {
+        let form = self.variant().forms[0];
+        let mould = Arc::new(PacketTemplate::of(&self.inner_lens, form)?);
+        world.sources(move |_, source| source.set_mould(mould.clone(), uplink));
+        Ok(())
     }
 
     /// The mean of frames on N3 without FCS, in octets.
@@ -85,6 +111,15 @@ pub fn container(job: &Job<'_>) -> Result<bool, Problem> {
         36 => Ok(false),
         44 => Ok(true),
         other => Err(bad("header_bytes", &other.to_string(), "36 or 44")),
+    }
+}
+
+/// Whether `translation` says that the data network sees public addresses and ports; it does not where nothing is said.
+pub fn translated(job: &Job<'_>) -> Result<bool, Problem> {
+    match job.text("translation") {
+        Ok("napt") => Ok(true),
+        Ok("none") | Err(_) => Ok(false),
+        Ok(other) => Err(bad("translation", other, "none or napt")),
     }
 }
 
@@ -155,21 +190,24 @@ impl<P: Packet + Send + 'static> Rig<P> {
 
     /// A world with so many sessions for these packets; the one that stands, if it is such a one.
     pub fn world(&mut self, sessions: u32, load: &Load) -> Result<&mut Testbed<P>, Problem> {
-        let wanted = (sessions, load.container);
+        let variant = load.variant();
+        let wanted = (sessions, variant);
         if self.world.as_ref().is_none_or(|(kind, _)| *kind != wanted) {
             self.clear();
             let pools = [(self.ground.pool)(), (self.ground.pool)()];
             let register = self.ground.register.clone();
-            let (cpus, container) = (self.ground.cpus, load.container);
-            let built = Testbed::build(sessions, cpus, container, pools, move || register());
-            self.world = Some((wanted, built?));
+            let cpus = self.ground.cpus;
+            let built = Testbed::build(sessions, cpus, variant, pools, move || register());
+            let mut world = built?;
+            if load.translated {
+                load.set_in(&mut world, 1.0)?;
+                world.send_once()?;
+            }
+            self.world = Some((wanted, world));
         }
-        let lens = &load.inner_lens;
-        let mould = Arc::new(PacketTemplate::of(lens, load.container)?);
-        let uplink = load.uplink;
         let (_, world) = self.world.as_mut().ok_or_else(|| "no world".to_owned())?;
         world.drain();
-        world.sources(move |_, source| source.set_mould(mould.clone(), uplink));
+        load.set_in(world, load.uplink)?;
         world.watch.take(|eye| &eye.gap_ns);
         Ok(world)
     }

@@ -3,7 +3,7 @@
 
 use super::testbed::{
     ETH, FCS, LINE, Load, Offered, Rig, at_mpps, container, each, model, offer, repeats, sessions,
-    uplink,
+    translated, uplink,
 };
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::models::arrange;
@@ -23,6 +23,7 @@ pub fn zero_loss<P: Packet + Send + 'static>(
     let load = Load {
         inner_lens: vec![line.inner],
         container: container(job)?,
+        translated: translated(job)?,
         uplink: uplink(job)?,
     };
     let model = model(job.text("model")?)?;

@@ -26,6 +26,7 @@ pub mod watch;
 
 use super::args::ElasticArgs;
 use super::path::testbed::Failure;
+use super::path::variant::Variant;
 use super::watch::{Failed, Measured};
 use crate::machine;
 use heavy::{FILLS, FITS};
@@ -69,7 +70,8 @@ fn all(
     };
     eprintln!("establishing {} sessions", args.sessions);
     let registered = eal.clone();
-    let mut world = Testbed::build(args.sessions, cpus, true, [alloc(), alloc()], move || {
+    let pools = [alloc(), alloc()];
+    let mut world = Testbed::build(args.sessions, cpus, Variant::USUAL, pools, move || {
         Box::new(register_thread(&registered).ok())
     })?;
     let apart_ns = 1000.0 / args.rate_mpps;

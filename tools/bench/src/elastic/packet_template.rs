@@ -21,9 +21,9 @@ impl Default for PacketTemplate {
 }
 
 impl PacketTemplate {
-    /// Inner packets of these lengths in octets, one after the other; with or without container. They
-    /// have no UDP checksum, as sources write over the payload's end.
-    pub fn of(inner_lens: &[usize], container: bool) -> Result<Self, String> {
+    /// Inner packets of these lengths in octets, one after the other, otherwise of this form. They have no UDP
+    /// checksum, as sources write over the payload's end.
+    pub fn of(inner_lens: &[usize], like: Form) -> Result<Self, String> {
         let mut lens = inner_lens.iter();
         if let Some(len) = lens.find(|len| !(INNER_MIN..=INNER_MAX).contains(*len)) {
             return Err(format!(
@@ -37,8 +37,7 @@ impl PacketTemplate {
             let form = Form {
                 inner_len: *inner_len,
                 inner_sum: false,
-                container,
-                ..Form::USUAL
+                ..like
             };
             Frames::new(form, Servers::One)
         });
@@ -72,10 +71,10 @@ mod tests {
 
     #[test]
     fn sizes_come_in_turn_and_impossible_ones_are_refused() {
-        let mould = PacketTemplate::of(&[64, 524], true).unwrap();
+        let mould = PacketTemplate::of(&[64, 524], Form::USUAL).unwrap();
         let lens: Vec<usize> = (0..3).map(|n| mould.len(Direction::Downlink, n)).collect();
         assert_eq!(lens, [78, 538, 78]);
-        let of = |lens: &[usize]| PacketTemplate::of(lens, true).unwrap_err();
+        let of = |lens: &[usize]| PacketTemplate::of(lens, Form::USUAL).unwrap_err();
         assert!(of(&[43]).contains("expected 44 to 1540"));
         assert_eq!(of(&[]), "no packet sizes");
     }

@@ -36,6 +36,8 @@ const CONTROL_NS: u64 = 20_000;
 /// By then all packets have left, whatever else the machine does: what is set up next relies on it, and
 /// a virtual machine's CPU may be gone for seconds.
 const DRAIN_NS: u64 = 30_000_000_000;
+/// Packets of each source are so far apart while every UE sends its first.
+const ONCE_APART_NS: f64 = 1_000.0;
 /// So many turns without a step are the end of what the card was asked for.
 const QUIET_TURNS: u32 = 64;
 
@@ -57,12 +59,11 @@ pub struct Testbed<P: Packet> {
 }
 
 impl<P: Packet + Send + 'static> Testbed<P> {
-    /// Establishes the sessions, whose packets have a PDU Session Container or none, and starts the
-    /// second worker on `cpus[1]`.
+    /// Establishes sessions of this kind and starts the second worker on `cpus[1]`.
     pub fn build(
         sessions: u32,
         cpus: [usize; 2],
-        container: bool,
+        variant: Variant,
         pools: [Box<dyn FnMut() -> Option<P> + Send>; 2],
         on_thread: impl FnOnce() -> Box<dyn Any> + Send + 'static,
     ) -> Result<Self, Failure> {
@@ -72,11 +73,7 @@ impl<P: Packet + Send + 'static> Testbed<P> {
             |worker, slots, pool| Source::new(worker, watch.clone(), pool, slots, steering.clone());
         let [of_near, of_far] = pools;
         let sources = [source(0, near, of_near), source(1, far, of_far)];
-        let (mut core, mut workers) = start(Size::of(sessions), sources)?;
-        let variant = match container {
-            true => Variant::USUAL,
-            false => Variant::BARE,
-        };
+        let (mut core, mut workers) = start(Size::of(sessions).with(&variant), sources)?;
         let mut smf = Smf::new(sessions, variant);
         establish(&mut core, &mut workers, &mut smf)?;
         shuffle(&mut smf.flows);
@@ -169,6 +166,29 @@ impl<P: Packet + Send + 'static> Testbed<P> {
             self.turn_for(100_000);
             let left = self.watch.sum(|eye| &eye.left) + self.core.ledger().dropped_total();
             under_way = self.watch.sum(|eye| &eye.made) > left;
+        }
+    }
+
+    /// Each UE sends a packet: what comes to its public port has a way from then on. Packets go up, and none is under
+    /// way.
+    pub fn send_once(&mut self) -> Result<(), Failure> {
+        let home = |flow: &Flow| (flow.ue % SHARDS % 2) as usize;
+        let queue = |shard: u32| shard as usize % 2;
+        self.set_flows(queue, move |_, flow| home(flow), |_, _| false);
+        self.sources(|_, source| source.set_pace(Pace::every(ONCE_APART_NS)));
+        let until_ns = clock::monotonic_ns() + DRAIN_NS;
+        let mut silent = usize::MAX;
+        while silent > 0 && clock::monotonic_ns() < until_ns {
+            self.turn_for(1_000_000);
+            let sent = self.watch.numbers();
+            silent = sent.iter().step_by(2).filter(|sent| **sent == 0).count();
+        }
+        self.drain();
+        match silent {
+            0 => Ok(()),
+            _ => Err(format!(
+                "packets of {silent} UEs did not reach the data network"
+            )),
         }
     }
 

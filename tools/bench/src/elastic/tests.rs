@@ -4,12 +4,16 @@
 use super::heavy::{self, FILLS};
 use super::measure;
 use super::models::{self, Model};
+use super::packet_template::PacketTemplate;
+use super::source::Pace;
 use super::testbed::Testbed;
+use crate::path::variant::Variant;
 use sluice_host::thread;
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
+use std::sync::Arc;
 use std::time::Duration;
 
-fn world() -> Testbed<HeapPacket> {
+fn world(variant: Variant) -> Testbed<HeapPacket> {
     let pool = HeapPool::new(PoolConfig {
         segments: 16_384,
         ..PoolConfig::default()
@@ -20,12 +24,13 @@ fn world() -> Testbed<HeapPacket> {
     };
     let allowed = thread::allowed_cpus().unwrap();
     let cpus = [allowed[0], *allowed.last().unwrap()];
-    Testbed::build(4_096, cpus, true, [alloc(), alloc()], || Box::new(())).unwrap()
+    let pools = [alloc(), alloc()];
+    Testbed::build(4_096, cpus, variant, pools, || Box::new(())).unwrap()
 }
 
 #[test]
 fn moves_and_models_lose_and_reorder_nothing() {
-    let mut world = world();
+    let mut world = world(Variant::USUAL);
     let mut reordered = vec![];
     let pauses = measure::moves(&mut world, 40, 2_000.0);
     let seen = pauses.iter().filter(|pause| pause.ns > 0).count();
@@ -61,5 +66,29 @@ fn moves_and_models_lose_and_reorder_nothing() {
         "{ledger}; reordered in {reordered:?}"
     );
     assert!(balance.made > 1_000);
+    world.end();
+}
+
+/// What comes to a public port reaches the UE that has sent from it, whichever worker takes the packet.
+#[test]
+fn translated_packets_pass_both_ways() {
+    let variant = Variant::TRANSLATED;
+    let mut world = world(variant);
+    let mould = Arc::new(PacketTemplate::of(&[64, 524], variant.forms[0]).unwrap());
+    let go_up = |world: &mut Testbed<HeapPacket>, share| {
+        let mould = mould.clone();
+        world.sources(move |_, source| source.set_mould(mould.clone(), share));
+    };
+    go_up(&mut world, 1.0);
+    world.send_once().unwrap();
+    let before = measure::balance(&world);
+    go_up(&mut world, 0.5);
+    world.sources(|_, source| source.set_pace(Pace::every(2_000.0)));
+    world.turn_for(50_000_000);
+    world.drain();
+    let balance = measure::balance(&world).since(before);
+    assert!(balance.made > 0, "{balance:?}");
+    let ledger = world.core.ledger();
+    assert_eq!((balance.lost, balance.reordered), (0, 0), "{ledger}");
     world.end();
 }

@@ -370,7 +370,7 @@ impl Size {
     }
 
     /// The same for such sessions.
-    fn with(self, variant: &Variant) -> Self {
+    pub fn with(self, variant: &Variant) -> Self {
         Self {
             servers: variant.servers,
             has_ipv6: variant.has_ipv6(),

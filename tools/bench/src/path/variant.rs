@@ -81,6 +81,18 @@ impl Variant {
         forms: &[Form::BARE],
         ..Self::USUAL
     };
+    /// With translated addresses and ports, one of each UE's.
+    pub const TRANSLATED: Self = Self {
+        forms: &[Form::translated(0)],
+        ..Self::USUAL
+    };
+    pub const BARE_TRANSLATED: Self = Self {
+        forms: &[Form {
+            container: false,
+            ..Form::translated(0)
+        }],
+        ..Self::USUAL
+    };
     /// Those that are measured where nothing is said of rules.
     pub const DEFAULTS: [Self; 4] = [Self::USUAL, Self::FOREIGN_TEIDS, Self::ROUTES, Self::BARE];
 

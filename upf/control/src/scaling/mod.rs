@@ -32,8 +32,6 @@ pub struct Reading {
     pub away_ns: u64,
     /// Packets from receive queues and from other workers.
     pub packets: u64,
-    /// What waited in its rings from other workers in its last turn.
-    pub waiting: u64,
 }
 
 impl Reading {
@@ -51,24 +49,14 @@ pub struct Load {
     pub busy: f64,
     /// Packets that a busy turn finds, of the most that it takes.
     pub burst_fill: f64,
-    /// Packets that wait in its rings, of their places.
-    pub ring_occupancy: f64,
-}
-
-/// Sizes that loads are shares of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sizes {
-    /// Packets that a turn takes at the most.
-    pub burst: u64,
-    /// Places of a worker's rings from others, together.
-    pub rings: u64,
 }
 
 /// Decides every period.
 pub struct Elastic {
     policy: Box<dyn Policy + Send>,
     bounds: Bounds,
-    sizes: Sizes,
+    /// Packets that a turn takes at the most.
+    burst: u64,
     /// Of each worker, and when that was read.
     last: Vec<(Reading, u64)>,
     asked_ns: u64,
@@ -77,11 +65,11 @@ pub struct Elastic {
 }
 
 impl Elastic {
-    /// For workers of which `active`, the first, work now.
+    /// For workers of which `active`, the first, work now, and whose turns take `burst` packets at the most.
     pub fn new(
         policy: Box<dyn Policy + Send>,
         bounds: Bounds,
-        sizes: Sizes,
+        burst: u64,
         readings: &[Reading],
         active: usize,
         now_ns: u64,
@@ -89,7 +77,7 @@ impl Elastic {
         Self {
             policy,
             bounds,
-            sizes,
+            burst,
             last: readings.iter().map(|reading| (*reading, now_ns)).collect(),
             asked_ns: now_ns,
             loads: vec![Load::default(); readings.len()],
@@ -117,7 +105,7 @@ impl Elastic {
             let elapsed_ns = now_ns.saturating_sub(*read_ns).max(1) as f64;
             // Of one that hardly had its CPU nothing is known yet.
             if now.own_ns(last, elapsed_ns) >= period_ns / 2.0 {
-                *load = share(*last, *now, self.sizes, elapsed_ns);
+                *load = share(*last, *now, self.burst, elapsed_ns);
                 (*last, *read_ns) = (*now, now_ns);
             }
         }
@@ -132,14 +120,13 @@ impl Elastic {
     }
 }
 
-fn share(last: Reading, now: Reading, sizes: Sizes, elapsed_ns: f64) -> Load {
+fn share(last: Reading, now: Reading, burst: u64, elapsed_ns: f64) -> Load {
     let busy_ns = now.busy_ns.saturating_sub(last.busy_ns) as f64;
     let turns = now.busy_turns.saturating_sub(last.busy_turns).max(1) as f64;
     let packets = now.packets.saturating_sub(last.packets) as f64;
     Load {
         busy: (busy_ns / now.own_ns(&last, elapsed_ns).max(1.0)).min(1.0),
-        burst_fill: (packets / turns / sizes.burst as f64).min(1.0),
-        ring_occupancy: (now.waiting as f64 / sizes.rings.max(1) as f64).min(1.0),
+        burst_fill: (packets / turns / burst as f64).min(1.0),
     }
 }
 
@@ -173,11 +160,8 @@ mod tests {
     fn workers_come_with_the_load_and_go_after_it_without_swinging() {
         let mut readings = vec![Reading::default(); 4];
         let bounds = Bounds { least: 1, most: 4 };
-        let sizes = Sizes {
-            burst: 128,
-            rings: 4096,
-        };
-        let mut elastic = Elastic::new(Box::new(Cycles::default()), bounds, sizes, &readings, 1, 0);
+        let burst = 128;
+        let mut elastic = Elastic::new(Box::new(Cycles::default()), bounds, burst, &readings, 1, 0);
         let mut now_ns = 0;
         let mut run = |work_ns: u64, ms: usize| -> Vec<usize> {
             let each = (0..ms).map(|_| run(&mut elastic, &mut readings, &mut now_ns, work_ns));
@@ -209,18 +193,18 @@ mod tests {
             away_ns: 900,
             ..Reading::default()
         };
-        let sizes = Sizes { burst: 1, rings: 1 };
-        assert_eq!(share(Reading::default(), now, sizes, 1000.0).busy, 1.0);
+        let burst = 1;
+        assert_eq!(share(Reading::default(), now, burst, 1000.0).busy, 1.0);
         let idle = Reading { busy_ns: 10, ..now };
-        let load = share(Reading::default(), idle, sizes, 1000.0);
+        let load = share(Reading::default(), idle, burst, 1000.0);
         assert_eq!(load.busy, 0.1, "what others did is not its load");
     }
 
     #[test]
     fn what_others_had_of_a_cpu_does_not_bring_workers_in_or_keep_them() {
-        let (bounds, sizes) = (Bounds { least: 1, most: 2 }, Sizes { burst: 1, rings: 1 });
+        let (bounds, burst) = (Bounds { least: 1, most: 2 }, 1);
         let mut readings = [Reading::default(); 2];
-        let mut elastic = Elastic::new(Box::new(Cycles::default()), bounds, sizes, &readings, 2, 0);
+        let mut elastic = Elastic::new(Box::new(Cycles::default()), bounds, burst, &readings, 2, 0);
         // Each is busy for a tenth of its time, but others have the CPU in turns of three periods.
         let mut active = 2;
         for ms in 1..3_000 {
@@ -239,27 +223,17 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_shares_of_time_bursts_and_rings() {
+    fn loads_are_shares_of_time_and_bursts() {
         let now = Reading {
             busy_ns: 250,
             busy_turns: 4,
             packets: 256,
-            waiting: 1024,
             ..Reading::default()
         };
-        let load = share(
-            Reading::default(),
-            now,
-            Sizes {
-                burst: 128,
-                rings: 4096,
-            },
-            1000.0,
-        );
+        let load = share(Reading::default(), now, 128, 1000.0);
         let want = Load {
             busy: 0.25,
             burst_fill: 0.5,
-            ring_occupancy: 0.25,
         };
         assert_eq!(load, want);
     }

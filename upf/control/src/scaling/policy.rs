@@ -92,24 +92,6 @@ impl Policy for BurstFill {
     }
 }
 
-/// As published pipelines do: how full the rings to the workers are.
-#[derive(Clone, Debug, Default)]
-pub struct RingOccupancy {
-    average: f64,
-}
-
-impl Policy for RingOccupancy {
-    fn name(&self) -> &'static str {
-        "ring_occupancy"
-    }
-
-    fn wanted(&mut self, _: u64, working: &[Load]) -> usize {
-        let now = mean(working, |load| load.ring_occupancy);
-        self.average += NEWEST * (now - self.average);
-        by_threshold(self.average, working.len(), 0.5, 0.02)
-    }
-}
-
 fn mean(working: &[Load], of: impl Fn(&Load) -> f64) -> f64 {
     working.iter().map(of).sum::<f64>() / working.len().max(1) as f64
 }
@@ -135,22 +117,13 @@ mod tests {
         let full = Load {
             busy: 1.0,
             burst_fill: 1.0,
-            ring_occupancy: 1.0,
         };
-        let policies: [Box<dyn Policy>; 2] = [
-            Box::new(BurstFill::default()),
-            Box::new(RingOccupancy::default()),
-        ];
-        for mut policy in policies {
-            let first = policy.wanted(0, &loads(2, full));
-            assert!(first <= 2, "{}", policy.name());
-            let later = (0..40).map(|t| policy.wanted(t, &loads(2, full))).last();
-            assert_eq!(later, Some(3), "{}", policy.name());
-            let idle = (0..80)
-                .map(|t| policy.wanted(t, &loads(2, Load::default())))
-                .last();
-            assert_eq!(idle, Some(1), "{}", policy.name());
-        }
+        let mut policy = BurstFill::default();
+        assert!(policy.wanted(0, &loads(2, full)) <= 2);
+        let later = (0..40).map(|t| policy.wanted(t, &loads(2, full))).last();
+        assert_eq!(later, Some(3));
+        let idle = (0..80).map(|t| policy.wanted(t, &loads(2, Load::default())));
+        assert_eq!(idle.last(), Some(1));
     }
 
     #[test]

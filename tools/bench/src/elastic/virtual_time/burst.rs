@@ -6,10 +6,9 @@ use super::traffic::{Card, Traffic};
 use super::workers::Workers;
 use super::{MS, world};
 use crate::elastic::models::Model;
-use sluice_control::scaling::Sizes;
 use sluice_control::scaling::policy::{Bounds, Cycles};
 use sluice_control::scaling::scaler::Scaler;
-use sluice_datapath::limits::{BURST, HANDOVER_RING, SHARDS};
+use sluice_datapath::limits::{BURST, SHARDS};
 
 /// UEs of a shard.
 const UES: u64 = 24;
@@ -68,13 +67,10 @@ impl Course {
             least: owners,
             most: owners,
         };
-        let sizes = Sizes {
-            burst: BURST as u64,
-            rings: (HANDOVER_RING * (workers - 1)) as u64,
-        };
+        let burst = BURST as u64;
         let policy = Box::new(Cycles::default());
         Self {
-            scaler: Scaler::new(policy, bounds, sizes, &all, 0),
+            scaler: Scaler::new(policy, bounds, burst, &all, 0),
             card: Card::of(owners),
             scene,
             all,

@@ -216,7 +216,6 @@ impl Workers {
 
 impl ScaledWorkers for Workers {
     fn readings(&self) -> Vec<Reading> {
-        let waiting = |w: &SimWorker| w.rings.iter().map(VecDeque::len).sum::<usize>() as u64;
         let reading = |w: &SimWorker| Reading {
             busy_ns: w.busy_ns as u64,
             busy_turns: w.turns,
@@ -226,7 +225,6 @@ impl ScaledWorkers for Workers {
             full_work: w.full_packets,
             full_ns: w.full_ns as u64,
             packets: w.packets,
-            waiting: waiting(w),
             ..Reading::default()
         };
         let owners = self.workers.iter().skip(self.pollers);

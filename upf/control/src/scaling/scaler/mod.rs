@@ -12,7 +12,7 @@ mod tests;
 use super::load_estimate::LoadEstimate;
 use super::policy::{Bounds, Policy};
 use super::rebalance::{Rebalance, level};
-use super::{Elastic, Load, Reading, Sizes};
+use super::{Elastic, Load, Reading};
 use shard_load::shard_loads;
 use sluice_datapath::ids::WorkerId;
 use sluice_mem::shard::ShardId;
@@ -115,7 +115,7 @@ impl Scaler {
     pub fn new(
         policy: Box<dyn Policy + Send>,
         bounds: Bounds,
-        sizes: Sizes,
+        burst: u64,
         fleet: &impl ScaledWorkers,
         now_ns: u64,
     ) -> Self {
@@ -124,7 +124,7 @@ impl Scaler {
         let workers = readings.len();
         let active = fleet.owned().iter().filter(|n| **n > 0).count();
         Self {
-            elastic: Elastic::new(policy, bounds, sizes, &readings, active, now_ns),
+            elastic: Elastic::new(policy, bounds, burst, &readings, active, now_ns),
             bounds,
             looks: 0,
             next_ns: now_ns + LOOK_NS,

@@ -107,11 +107,8 @@ impl ScaledWorkers for Two {
 
 fn scaler(two: &Two) -> Scaler {
     let bounds = Bounds { least: 2, most: 2 };
-    let sizes = Sizes {
-        burst: 128,
-        rings: 4096,
-    };
-    Scaler::new(Box::new(Cycles::default()), bounds, sizes, two, 0)
+    let burst = 128;
+    Scaler::new(Box::new(Cycles::default()), bounds, burst, two, 0)
 }
 
 /// Looks, one after the other: after how many no worker has more than it can do any more, and
