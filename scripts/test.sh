@@ -33,12 +33,12 @@ main() {
     summary
 }
 
-# All that tests and steps start is built before any of them runs.
+# All that tests and steps start is built before any of them runs: beside tests of packages Cargo builds their programs.
+# Asked for the programs alone it would build libraries again that have fewer features then.
 build() {
     say "building the tests and the programs that they start"
     timed "build of tests" cargo test --workspace --no-run --message-format json-render-diagnostics \
-        >"$WORK/artifacts" 2> >(tee -a "$LOG" >&2) &&
-        timed "build of programs" scripts/build.sh dev demo core ran 2> >(tee -a "$LOG" >&2)
+        >"$WORK/artifacts" 2> >(tee -a "$LOG" >&2)
 }
 
 # Runs a command and writes its seconds into the times.

@@ -291,7 +291,7 @@ fn packets(
             return Ok(());
         }
         result.say(show::throughput(&found, args.rate));
-        result.say(show::report(&report));
+        result.say(format!("last trial: {}", show::report(&report)));
         result.put("search", &found);
         result.put("run", &report);
         return Ok(());
