@@ -8,7 +8,7 @@ use sluice_control::signalling::{Control, PrefixOwners};
 use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
-use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::message::{IcmpCause, IcmpNotice, Resolve, Sender, UnknownTeid};
 use sluice_datapath::meta::Meta;
 use sluice_datapath::rx::parse::{Class, classify};
 use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId, PeerId, Prefix, Tables};
@@ -166,8 +166,15 @@ impl Rig {
     }
 
     fn icmp(&mut self, inner: &[u8], cause: IcmpCause) {
+        let instance = InstanceId(inner.first().map_or(0, |octet| octet & 3));
+        let sender = match inner.last().map_or(0, |octet| octet & 3) {
+            0 => Sender::Relayed,
+            1 => Sender::Ue(instance),
+            _ => Sender::DataNetwork(instance),
+        };
+        let notice = IcmpNotice { cause, sender };
         self.control
-            .icmp(self.now_ns, inner, cause, &NoPrefixes, &mut self.sent);
+            .icmp(self.now_ns, inner, notice, &NoPrefixes, &mut self.sent);
         assert!(self.sent.out.len() + self.sent.to_path.len() <= 1);
     }
 

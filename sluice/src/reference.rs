@@ -59,13 +59,17 @@ fn refusals() -> String {
     let mut page = format!(
         "{MADE} refusals`. -->\n\n# Refused requests\n\n\
          A refused request changes nothing. `sluice ctl refusals` shows the newest with peer, cause, Offending \
-         IE, rule and CP F-SEID, and how often each cause was given; each is a line of the log, too, as far as \
-         the limit on lines allows.\n\n\
-         | cause | name in TS 29.244, 8.2.1 | when Sluice gives it, and what to do |\n| --- | --- | --- |\n"
+         IE, rule and CP F-SEID, why they were refused and what to do, and how often each cause was given; each is a \
+         line of the log, too, as far as the limit on lines allows.\n\n\
+         | cause | name in TS 29.244, 8.2.1, and Offending IE | why | what to do |\n| --- | --- | --- | --- |\n"
     );
-    for (cause, advice) in sluice_session::refusal_causes() {
+    for words in sluice_session::refusal_words() {
+        let (cause, why, remedy) = (words.cause, words.why, words.remedy);
+        let ie = words
+            .offending_ie
+            .map_or_else(String::new, |ie| format!(", IE {ie}"));
         let name = cause.name().unwrap_or_default();
-        let _ = writeln!(page, "| {} | {name} | {advice} |", cause.0);
+        let _ = writeln!(page, "| {} | {name}{ie} | {why} | {remedy} |", cause.0);
     }
     page
 }

@@ -359,6 +359,7 @@ fn egress() -> Egress {
     let n6 = Prefix::new(N6, 24).expect("a prefix");
     let far = Prefix::new([203, 0, 113, 0].into(), 24).expect("a prefix");
     Egress {
+        instance: Some(InstanceId(1)),
         translates: None,
         connected: vec![(n6, InterfaceId(1))],
         neighbours: [(u32::from(Ipv4Addr::new(198, 51, 100, 80)), NextHopId(1))].into(),

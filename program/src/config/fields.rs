@@ -217,6 +217,7 @@ impl<'n, 'r> Fields<'n, 'r> {
                 .collect(),
             value => vec![(path, entry.line, value)],
         };
+        let is_list = matches!(entry.value.value, Value::List(_));
         let mut found = Vec::new();
         for (path, line, value) in items {
             let Some(entries) = entries_of(value) else {
@@ -224,6 +225,11 @@ impl<'n, 'r> Fields<'n, 'r> {
                 self.report.problem(line, path, got, expected_keys(value));
                 continue;
             };
+            if !is_list && let Some(expected) = list_meant(entries, &mut read) {
+                let got = "got keys without '- ' before the first of each item";
+                self.report.problem(line, path, got, expected);
+                continue;
+            }
             let schema = schema.clone();
             let place = SectionPath { path, schema, line };
             found.extend(self.section_or_names(place, entries, &mut read));
@@ -359,6 +365,33 @@ fn open<T>(
     let value = read(&mut fields);
     fields.refuse_unknown();
     value
+}
+
+/// The list that was meant where a single section stands: of several items in one, whose keys come again, or of
+/// items by their names, none of which is a key.
+fn list_meant<T>(
+    entries: &[Entry],
+    read: &mut impl FnMut(&mut Fields<'_, '_>) -> Option<T>,
+) -> Option<String> {
+    let mut fields = Fields {
+        path: String::new(),
+        schema: String::new(),
+        line: 0,
+        entries,
+        asked: Vec::new(),
+        report: &mut Report::default(),
+    };
+    let _ = read(&mut fields);
+    let asked = fields.asked;
+    let first = asked.first()?;
+    let is_key = |entry: &Entry| asked.iter().any(|key| *key == entry.key);
+    let comes_again = |(i, entry): (usize, &Entry)| entries[..i].iter().any(|e| e.key == entry.key);
+    let of_names = |entry: &Entry| matches!(entry.value.value, Value::Map(_)) && !is_key(entry);
+    let is_by_name = !entries.is_empty() && entries.iter().all(of_names);
+    match is_by_name || entries.iter().enumerate().any(comes_again) {
+        true => Some(format!("a list: '- {first}: ...' begins each item")),
+        false => None,
+    }
 }
 
 /// A section without keys is written as `key:`, which is a null.

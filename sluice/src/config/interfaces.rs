@@ -32,9 +32,9 @@ pub struct Interface {
     pub routes: Vec<Route>,
     /// Stations that are not asked for.
     pub neighbours: Vec<Neighbour>,
-    /// Prefixes that we answer ARP for, beside our own addresses.
+    /// Prefixes of whose UEs we answer ARP.
     pub proxy_arp: Vec<At<Prefix4>>,
-    /// Prefixes that we answer Neighbour Solicitations for, beside our own addresses.
+    /// Prefixes of whose UEs we answer Neighbour Solicitations.
     pub proxy_nd: Vec<At<Prefix6>>,
     /// Outer sources that GTP-U is taken from; empty: all.
     pub peers: Vec<Prefix>,

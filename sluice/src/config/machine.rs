@@ -49,7 +49,7 @@ impl Machine {
 }
 
 /// The kernel's list of CPUs: `0-3,8`. What is not understood is left out.
-fn cores_of(list: &str) -> Vec<u16> {
+pub(crate) fn cores_of(list: &str) -> Vec<u16> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.parse::<u16>().ok()?..=last.parse::<u16>().ok()?)

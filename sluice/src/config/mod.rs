@@ -42,6 +42,7 @@ pub use ipv4::{Address4, Prefix4};
 pub use ipv6::{Address6, Prefix6};
 pub use limits::Limits;
 pub use machine::Machine;
+pub(crate) use machine::cores_of;
 pub use marking::Marking;
 pub use metrics::Metrics;
 pub use n4::N4;

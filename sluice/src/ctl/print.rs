@@ -196,9 +196,25 @@ fn refusals(answer: &Value) -> String {
     let by_cause: Vec<Value> = by_cause.iter().map(in_words).collect();
     let total = scalar(&answer["total"]);
     format!(
-        "{newest}\n\n{strangers}{total} refused since the start\n{}",
+        "{newest}\n\n{}{strangers}{total} refused since the start\n{}",
+        explanations(&rows),
         columns(&by_cause, "count cause")
     )
+}
+
+/// Each cause and Offending IE of the rows once, with the reason and the remedy.
+fn explanations(rows: &[Value]) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for row in rows.iter().filter(|row| row["why"].is_string()) {
+        let [cause, why, remedy] = ["cause", "why", "remedy"].map(|key| scalar(&row[key]));
+        let ie = row["offending_ie"].as_str();
+        let ie = ie.map_or_else(String::new, |ie| format!(", IE {ie}"));
+        let told = format!("{cause}{ie}\n     why: {why}\n     remedy: {remedy}\n\n");
+        if !all.contains(&told) {
+            all.push(told);
+        }
+    }
+    all.concat()
 }
 
 /// Addresses that `n4.peers` does not name, the newest first; none if nobody tried.
@@ -242,11 +258,11 @@ fn drops(answer: &Value) -> String {
     lines.join("\n")
 }
 
-/// Refusals of a core tell what can be done about them; those of a UPF have a page for that.
+/// Refusals of a core tell who was refused, by SUPI or gNB; those of a UPF from which address.
 fn is_of_core(answer: &Value) -> bool {
     rows_of(answer, "refusals")
         .iter()
-        .any(|row| row.get("remedy").is_some())
+        .any(|row| row.get("who").is_some())
 }
 
 /// A list of the answer.
@@ -405,9 +421,15 @@ mod tests {
                 "request": "Session Establishment Request", "cause": 75,
                 "cause_name": "No resources available", "offending_ie": null, "rule": "PDR 3",
                 "cp_seid": "0x7", "up_seid": null, "holder": null,
+                "why": "sessions are used up", "remedy": "raise `limits`",
+            }, {
+                "number": 6, "cause": 75, "cause_name": "No resources available",
+                "why": "sessions are used up", "remedy": "raise `limits`",
             }],
         });
         let told = text(&Question::Refusals, &answer, false);
+        let explained = "No resources available (75)\n     why: sessions are used up\n     remedy: raise `limits`\n";
+        assert_eq!(told.matches(explained).count(), 1, "{told}");
         let lines: Vec<Vec<&str>> = told
             .lines()
             .map(|l| {
@@ -432,8 +454,8 @@ mod tests {
                 "-"
             ]
         );
-        assert_eq!(lines[3], ["7 refused since the start"]);
-        assert_eq!(lines[5], ["7", "No resources available (75)"]);
+        assert_eq!(lines[8], ["7 refused since the start"]);
+        assert_eq!(lines[10], ["7", "No resources available (75)"]);
         assert_eq!(
             text(&Question::Refusals, &json!({ "refusals": [] }), false),
             "(none)"

@@ -9,6 +9,7 @@ use super::metrics::Metrics;
 use super::migrate_cmd::Moves;
 use super::n4::{N4, wall_clock};
 use super::needs;
+use super::numa::{self, Nodes};
 use super::ports;
 use super::refusals::RefusalLog;
 use super::reload::Reload;
@@ -166,10 +167,24 @@ pub fn boot(
 
 /// Buffers for packets on their way, and for those that wait for idle UEs.
 fn make_buffers(config: &UpfConfig, eal: &Eal) -> Result<[MbufPool; 2], BootError> {
-    let pool = MbufPool::create(eal, config.pool()).map_err(failed("making packet buffers"))?;
+    let nodes = Nodes::of_this_machine();
+    let wanted = numa::node_of_buffers(&nodes, config);
+    let (pool, node) = match MbufPool::create(eal, config.pool(wanted)) {
+        Err(error) if wanted.is_some() => {
+            tracing::warn!(
+                "packet buffers are on any NUMA node: {error}; expected huge pages on the ports' node"
+            );
+            (MbufPool::create(eal, config.pool(None)), None)
+        }
+        made => (made, wanted),
+    };
+    let pool = pool.map_err(failed("making packet buffers"))?;
+    for warning in numa::apart(&nodes, config, node) {
+        tracing::warn!("{warning}");
+    }
     let pages = if eal.huge_pages() { "huge" } else { "normal" };
     tracing::info!("packet buffers are on {pages} pages");
-    let held = MbufPool::create_to_keep(eal, config.held_pool());
+    let held = MbufPool::create_to_keep(eal, config.held_pool(node));
     let held = held.map_err(failed("making packet buffers for idle UEs"))?;
     Ok([pool, held])
 }

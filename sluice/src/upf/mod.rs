@@ -13,6 +13,7 @@ mod migrate_cmd;
 pub mod n4;
 pub(crate) mod needs;
 mod node_load;
+mod numa;
 mod ports;
 mod refusals;
 mod reload;

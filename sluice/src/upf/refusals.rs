@@ -5,6 +5,7 @@ use super::n4::time;
 use serde_json::{Value, json};
 use sluice_n4::refusals::{Refused, RuleName};
 use sluice_n4::{Endpoint, Instant, Refusals, Stranger, Strangers};
+use sluice_session::{RefusalWords, words_of};
 use sluice_wire::pfcp::MessageType;
 
 /// Seconds from the era of NTP (1900) to that of Unix.
@@ -50,7 +51,7 @@ impl RefusalLog {
         for refused in refusals.since(self.seen) {
             kept += 1;
             if lines::permits(Peer::Address(refused.peer.ip()), Kind::Refusal) {
-                tracing::warn!("{refused}");
+                tracing::warn!("{}", line(refused));
             }
         }
         let lost = refusals.total() - self.seen - kept;
@@ -58,6 +59,18 @@ impl RefusalLog {
             lines::withheld(Kind::Refusal, lost);
         }
         self.seen = refusals.total();
+    }
+}
+
+fn words(refused: &Refused) -> Option<&'static RefusalWords> {
+    words_of(refused.cause, refused.offending_ie)
+}
+
+/// The line of the log: what was refused, why, and what to do.
+fn line(refused: &Refused) -> String {
+    match words(refused) {
+        Some(words) => format!("{refused}: {}; {}", words.why, words.remedy),
+        None => refused.to_string(),
     }
 }
 
@@ -114,6 +127,8 @@ fn row(refused: &Refused, now: Instant, wall_s: u64) -> Value {
         "cp_seid": refused.cp_seid.map(seid),
         "up_seid": refused.up_seid.map(seid),
         "holder": refused.holder.map(|holder| holder.to_string()),
+        "why": words(refused).map(|words| words.why),
+        "remedy": words(refused).map(|words| words.remedy),
     })
 }
 

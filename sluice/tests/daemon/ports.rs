@@ -144,8 +144,8 @@ fn proxy_arp_answers_for_ues_and_for_nobody_else() {
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
     assert_eq!(ue.ping(&lab, 5, 84), 5);
-    // Behind the prefix, and on the link but not ours.
-    for stranger in ["10.60.1.2", "198.18.6.77"] {
+    // Of no UE, behind the prefix, and on the link but not ours.
+    for stranger in ["10.60.0.77", "10.60.1.2", "198.18.6.77"] {
         let mut ping = lab.dn.command("ping");
         let status = ping
             .args(["-c1", "-W1", "-q", stranger])

@@ -127,4 +127,36 @@ fn a_refused_session_tells_its_cause_ie_and_rule() {
         "{told:#}"
     );
     assert!(told["cp_seid"].is_string(), "{told:#}");
+    let words = ["why", "remedy"].map(|key| told[key].as_str().unwrap().to_owned());
+    assert!(words[0].contains("Network Instance"), "{words:?}");
+    let table = daemon.ctl(&["refusals"]).out;
+    for text in &words {
+        assert!(table.contains(text), "{table}");
+    }
+    eventually("they are in the log", || {
+        lines(&daemon, &words.join("; ")) == 1
+    });
+}
+
+/// An SMF that nobody named is not answered, and the operator hears of it.
+#[test]
+fn an_smf_whose_address_is_not_allowed_stands_in_the_log_and_in_refusals() {
+    let Some(lab) = Lab::new("unknown") else {
+        return;
+    };
+    let daemon = Daemon::start(&lab, &Config::new());
+    let stranger = PfcpSocket::open(&lab, N4_SMFS[2]);
+    stranger.send(&association_setup(N4_SMFS[2], 1));
+    eventually("it stands in the list", || {
+        let told = refusals(&daemon);
+        told["strangers"][0]["peer"] == format!("{}:8805", N4_SMFS[2])
+    });
+    let told = refusals(&daemon);
+    assert_eq!(told["strangers"][0]["request"], "Association Setup Request");
+    assert_eq!(told["total"], 0, "it is not answered");
+    eventually("it is in the log", || {
+        lines(&daemon, "is not answered: the address is none of n4.peers") == 1
+    });
+    let table = daemon.ctl(&["refusals"]).out;
+    assert!(table.contains("none of n4.peers in upf.yaml"), "{table}");
 }

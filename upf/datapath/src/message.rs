@@ -4,6 +4,7 @@ use crate::bells::Bell;
 use crate::hold::ShardHeld;
 use crate::ids::{EntryId, InterfaceId, WorkerId};
 use crate::limits::PORTS_TOGETHER;
+use crate::lookup::layout::InstanceId;
 use crate::meta::Meta;
 use crate::migration::protocol::{MoveShard, Switch};
 use crate::nat::state::NatShardOwner;
@@ -86,7 +87,7 @@ pub enum ToControl<P> {
     /// A G-PDU for no tunnel arrived; an Error Indication is due (TS 29.281, 7.3.1).
     UnknownTeid(UnknownTeid),
     /// An inner packet whose sender must hear of its end by ICMP.
-    Icmp(P, IcmpCause),
+    Icmp(P, IcmpNotice),
     /// A shard's move to this worker is over.
     Moved(ShardId),
     /// The worker expects the shard from another poller.
@@ -97,6 +98,26 @@ pub enum ToControl<P> {
     TraceExpected,
     /// The worker follows with this no more.
     Traced(Box<Tracing>),
+}
+
+/// An ICMP error that is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IcmpNotice {
+    /// Why.
+    pub cause: IcmpCause,
+    /// Whom it is for: an address alone may be one of several network instances.
+    pub sender: Sender,
+}
+
+/// Where the sender of a packet is to be found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sender {
+    /// In this network instance: the packet came plain from there.
+    DataNetwork(InstanceId),
+    /// Behind a tunnel, and it sends to this network instance: the UE has an address there.
+    Ue(InstanceId),
+    /// Behind a tunnel, and the packet leaves in another one.
+    Relayed,
 }
 
 /// Why the sender of a packet hears from us.

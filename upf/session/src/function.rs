@@ -164,11 +164,18 @@ impl UpFunction {
     }
 
     /// Whether an address leads to a session in a network instance: a UE has it, or it lies in a prefix behind one.
-    /// Of IPv4 addresses in pools it is not known.
     pub fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool {
         let entry = match address {
             IpAddr::V4(address) => {
                 let address = address.to_bits();
+                if self
+                    .node
+                    .sessions
+                    .resources
+                    .is_pool_entry_used(instance, address)
+                {
+                    return true;
+                }
                 let own = self.known.get(ExactKey::ue(instance.0, address));
                 own.or_else(|| self.known.route_ipv4(instance.0, address))
             }

@@ -123,7 +123,7 @@ pub use load_control::LoadControlConfig;
 pub use path_reports::{PathChange, RemotePath};
 pub use predefined::{PredefinedChange, PredefinedError, PredefinedRule, PredefinedRules};
 pub use prefetch::Upcoming;
-pub use refusal_causes::refusal_causes;
+pub use refusal_causes::{RefusalWords, refusal_words, words_of};
 pub use reload::{Changeable, ReloadError};
 pub use report_queue::ReportCounters;
 pub use resources::{InUse, NatCounters, NatRecord};

@@ -6,7 +6,7 @@ use crate::ip::Packet;
 use crate::ipv4;
 use crate::mss;
 use crate::nat::Nats;
-use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
+use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sender, Sent};
 use crate::outer;
 use crate::pdr_detection::Detected;
 use crate::rules::{Far, Forwarding, Pdr, Qer, Remote, Session};
@@ -93,7 +93,8 @@ fn decide(
     let inner = match relayed {
         true => packet.to_vec(),
         false if detected.packet.hops() <= 1 => {
-            let notice = Notice::Icmp(IcmpCause::TtlExceeded, packet.to_vec());
+            let sender = sender(config, detected, &to);
+            let notice = Notice::Icmp(IcmpCause::TtlExceeded, packet.to_vec(), sender);
             return Err((Drop::TtlExceeded, Some(notice)));
         }
         false => detected.packet.with_one_hop_less(),
@@ -105,7 +106,8 @@ fn decide(
     });
     let fits = way.link.mtu_bytes - overhead as u16;
     if inner.len() > usize::from(fits) && !detected.packet.may_be_cut() {
-        let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner);
+        let sender = sender(config, detected, &to);
+        let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner, sender);
         return Err((Drop::TooBig, Some(notice)));
     }
     let inner = translation.of(nat, detected.session, inner, now_ns)?;
@@ -213,7 +215,9 @@ fn turns_back(
         return Err((Drop::NatHairpin, None));
     }
     if detected.packet.hops() <= 1 {
-        let notice = Notice::Icmp(IcmpCause::TtlExceeded, detected.packet.bytes().to_vec());
+        let about = detected.packet.bytes().to_vec();
+        let sender = Sender::Ue(of.place.instance.clone());
+        let notice = Notice::Icmp(IcmpCause::TtlExceeded, about, sender);
         return Err((Drop::TtlExceeded, Some(notice)));
     }
     let turned = detected.packet.with_one_hop_less();
@@ -228,6 +232,24 @@ fn turns_back(
     let link = links.position(|l| l.plain.as_ref() == Some(&of.place));
     translation.turned.push((link.unwrap_or_default(), turned));
     Ok(true)
+}
+
+/// Who sent a packet that goes to `to`.
+fn sender(config: &TwinConfig, detected: &Detected<'_>, to: &Forwarding) -> Sender {
+    if !detected.tunnelled {
+        return came_from(&config.links[detected.link]);
+    }
+    let plain = || config.data_network(to.side, to.instance.as_deref());
+    match to.tunnel {
+        Some(_) => Sender::Relayed,
+        None => plain().map_or(Sender::Relayed, |place| Sender::Ue(place.instance.clone())),
+    }
+}
+
+/// The sender of a packet that came by a link without a tunnel.
+pub fn came_from(link: &Link) -> Sender {
+    let place = link.plain.as_ref();
+    Sender::DataNetwork(place.map_or_else(String::new, |place| place.instance.clone()))
 }
 
 /// The translation on a FAR's way without a tunnel; IPv6 has none.

@@ -88,6 +88,6 @@ pub use config::{
     AddressPool, InterfaceName, Link, Nat, PredefinedRule, Shaping, Side, TunnelEnd, TwinConfig,
 };
 pub use hold::Paged;
-pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
+pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sender, Sent};
 pub use rules::SessionId;
 pub use twin::{Modified, Twin};

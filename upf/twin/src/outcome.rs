@@ -180,8 +180,19 @@ pub enum Notice {
         /// To which TEID.
         teid: u32,
     },
-    /// An ICMP or ICMPv6 error about this packet, by its version.
-    Icmp(IcmpCause, Vec<u8>),
+    /// An ICMP or ICMPv6 error about this packet, by its version, to its sender there.
+    Icmp(IcmpCause, Vec<u8>, Sender),
+}
+
+/// Where the sender of a packet is to be found: its address may mean another station elsewhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sender {
+    /// In the network instance that the packet came from without a tunnel.
+    DataNetwork(String),
+    /// The UE with that address in the network instance that the packet goes to.
+    Ue(String),
+    /// Somewhere before the tunnel that the packet came by, to leave in another.
+    Relayed,
 }
 
 /// Why an ICMP error is due.

@@ -30,20 +30,20 @@ impl UpfConfig {
         }
     }
 
-    /// For the pool of packets.
-    pub fn pool(&self) -> PoolConfig {
+    /// For the pool of packets, on a NUMA node where the machine has several.
+    pub fn pool(&self, numa_node: Option<u16>) -> PoolConfig {
         PoolConfig {
             packets: self.dpdk.mbufs.value,
             data_room_bytes: self.dpdk.data_room_for(self.largest_mtu()),
-            numa_node: None,
+            numa_node,
         }
     }
 
     /// For the pool of packets that are held for idle UEs.
-    pub fn held_pool(&self) -> PoolConfig {
+    pub fn held_pool(&self, numa_node: Option<u16>) -> PoolConfig {
         PoolConfig {
             packets: self.limits.held_packets.value,
-            ..self.pool()
+            ..self.pool(numa_node)
         }
     }
 
@@ -92,7 +92,7 @@ impl UpfConfig {
 
     /// Largest MTU, in bytes, that rings and buffers have room for where the file gives none.
     pub fn mtu_by_default(&self) -> u16 {
-        let buffers = Dpdk::mtu_in_buffers(self.pool().data_room_bytes);
+        let buffers = Dpdk::mtu_in_buffers(self.pool(None).data_room_bytes);
         let slots = devargs::AF_PACKET_MAX_FRAME_BYTES - frame_bytes(0);
         buffers.min(u16::try_from(slots).unwrap_or(u16::MAX))
     }

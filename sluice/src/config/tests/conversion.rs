@@ -230,8 +230,8 @@ fn dpdk_gets_memory_devices_and_the_housekeeping_core() {
     assert_eq!(eal.memory, Memory::NormalPages { mib: 300 });
     assert_eq!(eal.pci_devices, ["0000:03:00.0,rss=on"]);
     assert_eq!(eal.main_cpus.as_deref(), Some("0"));
-    assert_eq!(config.pool().packets, 9000);
-    assert_eq!(config.pool().data_room_bytes, None);
+    assert_eq!(config.pool(None).packets, 9000);
+    assert_eq!(config.pool(None).data_room_bytes, None);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn ports_get_queues_for_all_workers_and_slots_for_their_mtu() {
         let (_, rest) = devargs.split_once("framesz=").unwrap();
         rest.split(',').next().unwrap().parse().unwrap()
     };
-    let room = u32::from(config.pool().data_room_bytes.unwrap());
+    let room = u32::from(config.pool(None).data_room_bytes.unwrap());
     // The kernel's 66 bytes in front of a frame; 52 of a slot need no room in a buffer.
     assert!(slot(&ports[0].devargs) >= 9000 + 18 + 66);
     assert!(slot(&ports[0].devargs) - 52 <= room - 128);

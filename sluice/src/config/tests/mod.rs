@@ -5,6 +5,7 @@ mod example;
 mod nat;
 mod refused;
 mod refused_ipv6;
+mod refused_lists;
 mod refused_predefined;
 mod spoiled;
 

@@ -343,9 +343,9 @@ impl<P: Packet> Core<P> {
             ToControl::UnknownTeid(notice) => {
                 self.control.unknown_teid(now_ns, notice, &mut frames);
             }
-            ToControl::Icmp(packet, cause) => {
+            ToControl::Icmp(packet, notice) => {
                 self.control
-                    .icmp(now_ns, packet.data(), cause, &self.up, &mut frames);
+                    .icmp(now_ns, packet.data(), notice, &self.up, &mut frames);
                 packet.free();
             }
         }

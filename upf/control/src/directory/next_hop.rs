@@ -3,6 +3,7 @@
 use super::Directory;
 use crate::config::{InterfaceConfig, Role};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{InterfaceId, Prefix, PrefixIpv6};
 use sluice_wire::eth::MacAddr;
 
@@ -28,11 +29,16 @@ impl Directory {
     }
 
     /// The plain interface that leads to `destination`, with the next hop there.
-    pub fn plain_towards(&self, destination: IpAddr) -> Option<(InterfaceId, IpAddr)> {
-        let plain = |c: &InterfaceConfig| {
-            let mut roles = c.roles.iter();
-            roles.any(|r| matches!(r, Role::Plain { .. }))
+    pub fn plain_towards(
+        &self,
+        destination: IpAddr,
+        instance: Option<InstanceId>,
+    ) -> Option<(InterfaceId, IpAddr)> {
+        let is_meant = |role: &Role| match role {
+            Role::Plain { id, .. } => instance.is_none_or(|instance| instance == *id),
+            _ => false,
         };
+        let plain = |c: &InterfaceConfig| c.roles.iter().any(is_meant);
         self.interfaces
             .iter()
             .enumerate()

@@ -100,6 +100,7 @@ impl Directory {
 
     fn path_egress(&self, plan: &EgressPlan) -> Egress {
         let mut egress = Egress {
+            instance: Some(plan.instance),
             translates: self.nat.inside(plan.instance).map(|pool| pool.inside),
             ..Egress::default()
         };

@@ -1,24 +1,29 @@
 //! Responses to packets for Sluice's own addresses: ARP, ICMP echo, and IPv6 and GTP-U signalling further
 //! on.
 
+use super::discovery::leads_to_ue;
 use super::way_back::{Arrived, From};
 use super::{Control, Event, PrefixOwners};
+use crate::config::Role;
 use crate::frame::{self, Flow, Frames};
 use core::net::Ipv4Addr;
-use sluice_datapath::message::IcmpCause;
-use sluice_datapath::tables::{Interface, InterfaceId};
+use sluice_datapath::message::{IcmpCause, IcmpNotice, Sender};
+use sluice_datapath::tables::{Interface, InterfaceId, Prefix};
 use sluice_wire::arp::{Arp, Operation};
 use sluice_wire::eth::{Eth, EtherType, MacAddr};
 use sluice_wire::icmp::{
     Icmp, TimeExceeded, Unreachable, may_answer_with_error, turn_into_reply,
     write_destination_unreachable, write_time_exceeded,
 };
-use sluice_wire::ipv4::{Ipv4, Protocol};
+use sluice_wire::ipv4::{Ipv4, Options, Protocol};
 use sluice_wire::ipv6::is_ipv6;
 use sluice_wire::udp::Udp;
 
 /// Longest ICMP error: header and 576 bytes in all (RFC 1812, 4.3.2.3).
 const ICMP_ERROR_MAX: usize = 600;
+
+/// Loose and strict source route (RFC 791, 3.1).
+const SOURCE_ROUTES: [u8; 2] = [131, 137];
 
 /// The way back of an answer.
 pub(super) fn back(arrived: &Arrived<'_, Ipv4<'_>>) -> Flow {
@@ -44,7 +49,7 @@ impl Control {
             return None;
         };
         if eth.ethertype() == EtherType::ARP {
-            self.arp(now_ns, id, interface, eth.payload(), out);
+            self.arp(now_ns, (id, interface), eth.payload(), owners, out);
             return None;
         }
         if eth.ethertype() == EtherType::IPV6 {
@@ -65,7 +70,7 @@ impl Control {
                 .unwrap_or_default(),
         };
         match ip.protocol() {
-            _ if ip.is_fragment() => self.ignore(),
+            _ if ip.is_fragment() || !self.is_answerable(&arrived) => self.ignore(),
             Protocol::ICMP => self.icmp_echo(&arrived, out),
             Protocol::UDP => match Udp::parse(ip.payload()) {
                 // RFC 1122, 4.1.3.4: a damaged datagram is discarded silently.
@@ -107,7 +112,7 @@ impl Control {
                 .unwrap_or_default(),
         };
         match ip.protocol() {
-            _ if ip.is_fragment() => self.counters.ignored += 1,
+            _ if ip.is_fragment() || !self.is_answerable(&arrived) => self.counters.ignored += 1,
             Protocol::ICMP => {
                 self.icmp_echo(&arrived, out);
             }
@@ -121,6 +126,26 @@ impl Control {
         }
     }
 
+    /// Whether an answer would go to one station, and to the one that the packet names: never to all of a link
+    /// (RFC 1122, 3.2.1.3 and 3.2.2), and not by a route that the sender wishes for (RFC 7126, 4.3 and 4.4).
+    fn is_answerable(&self, arrived: &Arrived<'_, Ipv4<'_>>) -> bool {
+        let source = arrived.ip.source();
+        let is_of_many = |(own, len): &(Ipv4Addr, u8)| {
+            let link = Prefix::new(*own, *len).filter(|_| *len < 31);
+            let all = link.map(|link| link.base | !link.mask);
+            *own == source || all == Some(source.into())
+        };
+        let config = self.directory.interface(arrived.id);
+        let of_link = config.is_some_and(|c| c.addresses.iter().any(is_of_many));
+        let is_nobodys = source.is_unspecified()
+            || source.is_multicast()
+            || source.is_broadcast()
+            || source.is_loopback();
+        let mut options = Options::new(arrived.ip.options());
+        let is_routed = options.any(|option| SOURCE_ROUTES.contains(&option.kind()));
+        !of_link && !is_nobodys && !is_routed
+    }
+
     fn ignore(&mut self) -> Option<Event> {
         self.counters.ignored += 1;
         None
@@ -129,9 +154,9 @@ impl Control {
     fn arp(
         &mut self,
         now_ns: u64,
-        id: InterfaceId,
-        interface: &Interface,
+        (id, interface): (InterfaceId, &Interface),
         bytes: &[u8],
+        owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) {
         let Ok(arp) = Arp::parse(bytes) else {
@@ -148,7 +173,7 @@ impl Control {
                 now_ns,
             );
         }
-        let answered = for_us || self.is_proxied(id, arp.target_ip);
+        let answered = for_us || self.is_proxied(id, arp.target_ip, owners);
         if arp.operation != Operation::Request || !answered || arp.is_gratuitous() {
             return;
         }
@@ -161,12 +186,23 @@ impl Control {
         }
     }
 
-    fn is_proxied(&self, id: InterfaceId, address: Ipv4Addr) -> bool {
-        let proxied = self.directory.interface(id).map(|c| c.proxy_arp.as_slice());
-        proxied
-            .unwrap_or_default()
-            .iter()
-            .any(|p| p.contains(u32::from(address)))
+    /// Whether we answer for an address of `proxy_arp`: one that leads to a UE of the interface's data network, or a
+    /// public one there that is translated. RFC 1027, 2.2: a gateway answers for hosts that it reaches; of any other
+    /// the router tells its senders that it is not there.
+    fn is_proxied(&self, id: InterfaceId, target: Ipv4Addr, owners: &impl PrefixOwners) -> bool {
+        let Some(config) = self.directory.interface(id) else {
+            return false;
+        };
+        let translates = |role: &Role| match role {
+            Role::Plain { id, .. } => {
+                let pool = self.config.nat.inside(*id);
+                pool.is_some_and(|pool| pool.has(target.into()))
+            }
+            _ => false,
+        };
+        let mut prefixes = config.proxy_arp.iter();
+        prefixes.any(|p| p.contains(target.into()))
+            && (leads_to_ue(config, target, owners) || config.roles.iter().any(translates))
     }
 
     fn icmp_echo(
@@ -230,7 +266,7 @@ impl Control {
         &mut self,
         now_ns: u64,
         inner: &[u8],
-        cause: IcmpCause,
+        notice: IcmpNotice,
         owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) {
@@ -245,7 +281,7 @@ impl Control {
             return;
         }
         let mut message = [0; ICMP_ERROR_MAX];
-        let written = match cause {
+        let written = match notice.cause {
             IcmpCause::TtlExceeded => {
                 write_time_exceeded(&mut message, TimeExceeded::InTransit, inner)
             }
@@ -255,20 +291,22 @@ impl Control {
             }
         };
         if let Some(message) = written.and_then(|len| message.get(..len)) {
-            self.deliver_icmp(now_ns, ip.source(), message, owners, out);
+            let to = (ip.source(), notice.sender);
+            self.deliver_icmp(now_ns, to, message, owners, out);
         }
     }
 
     fn deliver_icmp(
         &mut self,
         now_ns: u64,
-        to: Ipv4Addr,
+        (to, sender): (Ipv4Addr, Sender),
         message: &[u8],
         owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) -> Option<()> {
-        let ue_side = self.ue_side(to, owners);
-        let (id, interface, way) = self.way_to_sender(now_ns, to.into(), ue_side, out)?;
+        let ue_side = self.ue_side(to, sender, owners);
+        let to_station = (to.into(), sender);
+        let (id, interface, way) = self.way_to_sender(now_ns, to_station, ue_side, out)?;
         let flow = Flow {
             mac: way.mac(&interface),
             source: *interface.addresses.first()?,
@@ -281,16 +319,13 @@ impl Control {
     }
 
     /// The plain interface behind which the path finds the UE with this address.
-    fn ue_side(&self, address: Ipv4Addr, owners: &impl PrefixOwners) -> Option<InterfaceId> {
-        let mut pools = self.config.pools.iter();
-        let pool = pools.find(|p| {
-            sluice_datapath::tables::Prefix::new(p.base, p.prefix_len)
-                .is_some_and(|prefix| prefix.contains(u32::from(address)))
-        });
-        let instance = match pool {
-            Some(pool) => pool.instance,
-            None => self.instance_of_ue(address.into(), owners)?,
-        };
+    fn ue_side(
+        &self,
+        address: Ipv4Addr,
+        sender: Sender,
+        owners: &impl PrefixOwners,
+    ) -> Option<InterfaceId> {
+        let instance = self.instance_of_ue(address.into(), sender, owners)?;
         let mut interfaces = self.tables.interfaces.iter();
         let at = interfaces.position(|i| i.instance == Some(instance))?;
         Some(InterfaceId::at(at))

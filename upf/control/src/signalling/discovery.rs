@@ -153,12 +153,22 @@ impl Control {
 /// Whether we answer for an address: one that leads to a UE of the interface's data network. Of any other the
 /// neighbour can tell its senders that it is not there.
 fn is_proxied(config: &InterfaceConfig, target: Ipv6Addr, owners: &impl PrefixOwners) -> bool {
-    let leads_to_ue = |role: &Role| match role {
-        Role::Plain { id, .. } => owners.leads_to_ue(*id, target.into()),
+    let mut prefixes = config.proxy_nd.iter();
+    prefixes.any(|p| p.contains(target.to_bits())) && leads_to_ue(config, target, owners)
+}
+
+/// Whether an address leads to a UE of the interface's data network.
+pub(super) fn leads_to_ue(
+    config: &InterfaceConfig,
+    target: impl Into<IpAddr>,
+    owners: &impl PrefixOwners,
+) -> bool {
+    let target = target.into();
+    let leads = |role: &Role| match role {
+        Role::Plain { id, .. } => owners.leads_to_ue(*id, target),
         _ => false,
     };
-    let mut prefixes = config.proxy_nd.iter();
-    prefixes.any(|p| p.contains(target.to_bits())) && config.roles.iter().any(leads_to_ue)
+    config.roles.iter().any(leads)
 }
 
 /// Our address on the subnet of `target`, or our link-local one.

@@ -5,7 +5,7 @@ use super::way_back::{Arrived, From};
 use super::{Control, Event, PrefixOwners};
 use crate::frame::{self, FlowIpv6, Frames};
 use core::net::Ipv6Addr;
-use sluice_datapath::message::IcmpCause;
+use sluice_datapath::message::{IcmpCause, IcmpNotice, Sender};
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_wire::eth::{Eth, MacAddr};
 use sluice_wire::gtpu::PORT;
@@ -163,7 +163,7 @@ impl Control {
         &mut self,
         now_ns: u64,
         inner: &[u8],
-        cause: IcmpCause,
+        notice: IcmpNotice,
         owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) {
@@ -171,7 +171,7 @@ impl Control {
             self.counters.ignored += 1;
             return;
         };
-        let error = match cause {
+        let error = match notice.cause {
             IcmpCause::TtlExceeded => ErrorMessage::HopLimitExceeded,
             IcmpCause::TooBig(mtu) => ErrorMessage::PacketTooBig {
                 mtu: u32::from(mtu).max(MIN_MTU as u32),
@@ -188,8 +188,9 @@ impl Control {
             return;
         }
         let original = whole(inner, &ip);
-        let ue_side = self.ue_side_ipv6(source, owners);
-        let way = self.way_to_sender(now_ns, source.into(), ue_side, out);
+        let ue_side = self.ue_side_ipv6(source, notice.sender, owners);
+        let to_station = (source.into(), notice.sender);
+        let way = self.way_to_sender(now_ns, to_station, ue_side, out);
         if let Some((id, interface, way)) = way
             && let Some(frame) =
                 error_frame(&interface, way.mac(&interface), source, error, original)
@@ -200,8 +201,13 @@ impl Control {
     }
 
     /// The plain interface behind which the path finds the UE with this address.
-    fn ue_side_ipv6(&self, address: Ipv6Addr, owners: &impl PrefixOwners) -> Option<InterfaceId> {
-        let instance = self.instance_of_ue(address.into(), owners)?;
+    fn ue_side_ipv6(
+        &self,
+        address: Ipv6Addr,
+        sender: Sender,
+        owners: &impl PrefixOwners,
+    ) -> Option<InterfaceId> {
+        let instance = self.instance_of_ue(address.into(), sender, owners)?;
         self.directory.ipv6_interface_of(instance)
     }
 }

@@ -20,7 +20,7 @@ use rate::RateLimit;
 use router_advertisement::Advertised;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::InstanceId;
-use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::message::{IcmpNotice, Resolve, UnknownTeid};
 use sluice_datapath::nat::pool::NatUnits;
 use sluice_datapath::session::flow_filter::FlowFilters;
 use sluice_datapath::tables::{Interface, InterfaceId, Tables};
@@ -47,8 +47,7 @@ pub trait PrefixOwners {
     /// The entry of the session that has an IPv6 prefix of 64 bits in a network instance.
     fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId>;
 
-    /// Whether an address leads to a session: a UE has it, or it lies in a prefix behind one. Those of pools of
-    /// IPv4 need not be known.
+    /// Whether an address leads to a session: a UE has it, or it lies in a prefix behind one.
     fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool;
 }
 
@@ -274,7 +273,7 @@ impl Control {
         &mut self,
         now_ns: u64,
         inner: &[u8],
-        cause: IcmpCause,
+        notice: IcmpNotice,
         owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) {
@@ -283,8 +282,8 @@ impl Control {
             return;
         }
         match is_ipv6(inner) {
-            true => self.send_icmpv6_error(now_ns, inner, cause, owners, out),
-            false => self.send_icmp_error(now_ns, inner, cause, owners, out),
+            true => self.send_icmpv6_error(now_ns, inner, notice, owners, out),
+            false => self.send_icmp_error(now_ns, inner, notice, owners, out),
         }
     }
 

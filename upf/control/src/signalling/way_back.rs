@@ -5,8 +5,9 @@ use crate::frame::{self, Frames};
 use crate::paths::PathEnds;
 use core::net::IpAddr;
 use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::message::Sender;
 use sluice_datapath::meta::Meta;
-use sluice_datapath::tables::{Interface, InterfaceId};
+use sluice_datapath::tables::{Interface, InterfaceId, Prefix};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::ipv4::Ipv4;
 use sluice_wire::ipv6::Ipv6;
@@ -98,27 +99,51 @@ impl Control {
     pub(super) fn way_to_sender(
         &mut self,
         now_ns: u64,
-        sender: IpAddr,
+        (address, sender): (IpAddr, Sender),
         ue_side: Option<InterfaceId>,
         out: &mut impl Frames,
     ) -> Option<(InterfaceId, Interface, From)> {
         if let Some(id) = ue_side {
             return Some((id, self.interface(id)?, From::Ue));
         }
-        let (id, station) = self.directory.plain_towards(sender)?;
+        let instance = match sender {
+            Sender::DataNetwork(instance) => Some(instance),
+            Sender::Ue(_) | Sender::Relayed => None,
+        };
+        let (id, station) = self.directory.plain_towards(address, instance)?;
         let interface = self.interface(id)?;
         let mac = self.mac_or_ask(now_ns, id, station, out)?;
         Some((id, interface, From::Link(mac)))
     }
 
-    /// The first data network in which an address leads to a UE.
+    /// The data network in which a sender is a UE. Two of them may have the same pool: the packet's own decides.
     pub(super) fn instance_of_ue(
         &self,
         address: IpAddr,
+        sender: Sender,
         owners: &impl PrefixOwners,
     ) -> Option<InstanceId> {
-        let mut instances = self.directory.plain_instances().into_iter();
-        instances.find(|instance| owners.leads_to_ue(*instance, address))
+        let is_of_ue = |instance: &InstanceId| {
+            owners.leads_to_ue(*instance, address) || self.is_of_pool(*instance, address)
+        };
+        let all = || self.directory.plain_instances().into_iter();
+        match sender {
+            Sender::DataNetwork(instance) => Some(instance).filter(is_of_ue),
+            Sender::Ue(instance) => [instance].into_iter().chain(all()).find(is_of_ue),
+            Sender::Relayed => all().find(is_of_ue),
+        }
+    }
+
+    /// Whether an address is for UEs of a data network, whether one has it now or not.
+    fn is_of_pool(&self, instance: InstanceId, address: IpAddr) -> bool {
+        let IpAddr::V4(address) = address else {
+            return false;
+        };
+        let mut pools = self.config.pools.iter();
+        pools.any(|pool| {
+            let prefix = Prefix::new(pool.base, pool.prefix_len);
+            pool.instance == instance && prefix.is_some_and(|p| p.contains(address.into()))
+        })
     }
 
     /// The MAC address of a station on the link; none if it is not known, and then it is asked for.

@@ -7,12 +7,12 @@ use sluice_control::signalling::{Control, Event, PrefixOwners};
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::lookup::lpm::Lpm;
-use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::message::{IcmpCause, IcmpNotice, Resolve, Sender, UnknownTeid};
 use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{InterfaceId, Prefix, Route};
 use sluice_port::PortId;
 use sluice_session::network::{Network, Side};
-use sluice_wire::arp::{Arp, Operation};
+use sluice_wire::arp::Arp;
 use sluice_wire::eth::{Eth, EthHeader, EtherType, MacAddr, VlanId};
 use sluice_wire::gtpu::{self, ErrorIndication, Message};
 use sluice_wire::icmp::{self, Icmp, Unreachable};
@@ -119,6 +119,18 @@ pub fn control() -> Control {
     control
 }
 
+/// About a packet of a UE to the data network.
+pub fn of_ue(cause: IcmpCause) -> IcmpNotice {
+    let sender = Sender::Ue(InstanceId(1));
+    IcmpNotice { cause, sender }
+}
+
+/// About a packet from the data network.
+pub fn of_station(cause: IcmpCause) -> IcmpNotice {
+    let sender = Sender::DataNetwork(InstanceId(1));
+    IcmpNotice { cause, sender }
+}
+
 pub fn frame(to: MacAddr, from: MacAddr, ethertype: EtherType, payload: &[u8]) -> Vec<u8> {
     let header = EthHeader {
         destination: to,
@@ -166,43 +178,6 @@ pub fn gtpu_of<'a>(eth: &Eth<'a>) -> (u16, Message<'a>) {
     )
 }
 
-#[test]
-fn arp_for_our_address_is_answered_on_the_vlan_and_the_asker_is_learned() {
-    let mut control = control();
-    let mut sent = Sent::default();
-    let ask = Arp::request(GNB_MAC, GNB, N3);
-    let bytes = frame(MacAddr::BROADCAST, GNB_MAC, EtherType::ARP, &ask.to_bytes());
-    control.frame(0, InterfaceId(0), &bytes, &Nobody, &mut sent);
-    let (id, eth) = sent.only();
-    assert_eq!((id, eth.destination()), (InterfaceId(0), GNB_MAC));
-    assert_eq!(eth.vlan(), VlanId::new(30));
-    let reply = Arp::parse(eth.payload()).unwrap();
-    assert_eq!(reply.operation, Operation::Reply);
-    assert_eq!((reply.sender_mac, reply.sender_ip), (N3_MAC, N3));
-    let known = control
-        .directory
-        .neighbours()
-        .find(|(hop, _)| hop.address == GNB);
-    assert_eq!(known.unwrap().0.mac, Some(GNB_MAC.0));
-}
-
-#[test]
-fn arp_is_answered_for_proxied_prefixes_and_nobody_else() {
-    let mut control = control();
-    for (target, answers) in [(UE, 1), (Ipv4Addr::new(198, 51, 100, 77), 0)] {
-        let mut sent = Sent::default();
-        let ask = Arp::request(GATEWAY_MAC, GATEWAY, target);
-        let bytes = frame(
-            MacAddr::BROADCAST,
-            GATEWAY_MAC,
-            EtherType::ARP,
-            &ask.to_bytes(),
-        );
-        control.frame(0, InterfaceId(1), &bytes, &Nobody, &mut sent);
-        assert_eq!(sent.out.len(), answers, "{target}");
-    }
-}
-
 /// No session has an IPv6 prefix.
 pub struct Nobody;
 
@@ -216,8 +191,8 @@ impl PrefixOwners for Nobody {
     }
 }
 
-/// A host in a network behind a UE, apart from all pools, and nobody else.
-struct BehindUe(Ipv4Addr);
+/// A UE's address, or that of a host behind one, and nobody else's.
+pub struct BehindUe(pub Ipv4Addr);
 
 impl PrefixOwners for BehindUe {
     fn entry_of_prefix(&self, _: InstanceId, _: u64) -> Option<EntryId> {
@@ -495,7 +470,13 @@ fn icmp_errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     for sender in [UE, host] {
         let up = datagram(sender, SERVER, (1, 2), b"x");
         let mut sent = Sent::default();
-        control.icmp(0, &up, IcmpCause::TtlExceeded, &BehindUe(host), &mut sent);
+        control.icmp(
+            0,
+            &up,
+            of_ue(IcmpCause::TtlExceeded),
+            &BehindUe(host),
+            &mut sent,
+        );
         let (port, bytes) = &sent.to_path[0];
         assert_eq!(*port, PortId(1));
         let eth = Eth::parse(bytes).unwrap();
@@ -506,14 +487,26 @@ fn icmp_errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
 
     let down = datagram(SERVER, UE, (1, 2), &[0; 1470]);
     let mut sent = Sent::default();
-    control.icmp(0, &down, IcmpCause::TooBig(1456), &Nobody, &mut sent);
+    control.icmp(
+        0,
+        &down,
+        of_station(IcmpCause::TooBig(1456)),
+        &Nobody,
+        &mut sent,
+    );
     let (_, eth) = sent.only();
     assert_eq!(Arp::parse(eth.payload()).unwrap().target_ip, GATEWAY);
     let answer = Arp::request(N6_MAC, N6, GATEWAY).reply_from(GATEWAY_MAC);
     let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::ARP, &answer.to_bytes());
     control.frame(0, InterfaceId(1), &bytes, &Nobody, &mut Sent::default());
     let mut sent = Sent::default();
-    control.icmp(0, &down, IcmpCause::TooBig(1456), &Nobody, &mut sent);
+    control.icmp(
+        0,
+        &down,
+        of_station(IcmpCause::TooBig(1456)),
+        &Nobody,
+        &mut sent,
+    );
     let (_, eth) = sent.only();
     assert_eq!(eth.destination(), GATEWAY_MAC);
     let ip = Ipv4::parse(eth.payload()).unwrap();
@@ -536,7 +529,7 @@ fn no_error_is_sent_about_an_error() {
     let len = icmp::write_destination_unreachable(&mut message, Unreachable::Port, &about).unwrap();
     let error = packet(UE, SERVER, Protocol::ICMP, &message[..len]);
     let mut sent = Sent::default();
-    control.icmp(0, &error, IcmpCause::TtlExceeded, &Nobody, &mut sent);
+    control.icmp(0, &error, of_ue(IcmpCause::TtlExceeded), &Nobody, &mut sent);
     assert!(sent.out.is_empty() && sent.to_path.is_empty());
 }
 

@@ -83,7 +83,7 @@ fn checksum(src: Ipv6Addr, dst: Ipv6Addr, next: u8, message: &[u8]) -> u16 {
 }
 
 /// An IPv6 packet (RFC 8200, 3), with a message whose checksum is at `sum_at`.
-fn packet_of(
+pub fn packet_of(
     (src, dst): (Ipv6Addr, Ipv6Addr),
     (next, hop_limit, sum_at): (u8, u8, usize),
     message: &[u8],
@@ -389,7 +389,7 @@ fn errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     for sender in [UE_ADDRESS, BEHIND] {
         let up = packet_of((sender, FAR), (17, 1, 6), &[0, 1, 0, 9, 0, 8, 0, 0]);
         let mut sent = Sent::default();
-        control.icmp(0, &up, IcmpCause::TtlExceeded, &OneUe, &mut sent);
+        control.icmp(0, &up, of_ue(IcmpCause::TtlExceeded), &OneUe, &mut sent);
         let (port, bytes) = &sent.to_path[0];
         let eth = Eth::parse(bytes).unwrap();
         assert_eq!((*port, eth.destination()), (PortId(1), N6_MAC));
@@ -405,7 +405,13 @@ fn errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     let long = [&[0, 1, 0, 9, 5, 0, 0, 0][..], &[0; 1472]].concat();
     let down = packet_of((FAR, UE_ADDRESS), (17, 9, 6), &long);
     let mut sent = Sent::default();
-    control.icmp(0, &down, IcmpCause::TooBig(1456), &OneUe, &mut sent);
+    control.icmp(
+        0,
+        &down,
+        of_station(IcmpCause::TooBig(1456)),
+        &OneUe,
+        &mut sent,
+    );
     let (_, eth) = sent.only();
     assert_eq!(
         message_in(eth.payload()).3[0],
@@ -420,7 +426,13 @@ fn errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     );
     for (mtu, told) in [(1456, 1456u32), (600, 1280)] {
         let mut sent = Sent::default();
-        control.icmp(0, &down, IcmpCause::TooBig(mtu), &OneUe, &mut sent);
+        control.icmp(
+            0,
+            &down,
+            of_station(IcmpCause::TooBig(mtu)),
+            &OneUe,
+            &mut sent,
+        );
         let (_, eth) = sent.only();
         assert_eq!(eth.destination(), GATEWAY_MAC);
         assert_eq!(eth.payload().len(), 1280, "no longer than every link takes");
@@ -447,7 +459,7 @@ fn no_error_is_sent_about_an_error_to_a_group_or_to_ourselves() {
     let on_link = packet_of((ROUTER, UE_ADDRESS), (17, 1, 6), &udp);
     let mut sent = Sent::default();
     for packet in [error, to_group, from_us, on_link] {
-        control.icmp(0, &packet, IcmpCause::TtlExceeded, &OneUe, &mut sent);
+        control.icmp(0, &packet, of_ue(IcmpCause::TtlExceeded), &OneUe, &mut sent);
     }
     assert!(sent.out.is_empty() && sent.to_path.is_empty());
     assert_eq!(control.counters().ignored, 4);

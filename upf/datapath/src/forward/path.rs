@@ -19,7 +19,6 @@ use crate::hold::HeldPackets;
 use crate::ids::EntryId;
 use crate::ledger::WorkerStats;
 use crate::lookup::session_lookup::SessionLookup;
-use crate::message::IcmpCause;
 use crate::meta::{Arrival, Meta};
 use crate::nat::inbound::Translated;
 use crate::nat::state::NatState;
@@ -70,8 +69,8 @@ pub(crate) struct TxDecision {
 pub(crate) enum End {
     /// Dropped.
     Drop(DropReason),
-    /// Dropped for its TTL, and the sender is told by ICMP.
-    TtlExceeded,
+    /// Dropped for its TTL on this way, and the sender is told by ICMP.
+    TtlExceeded(ForwardTo),
     /// It is held (BUFF), by the entry's own rule or one of a block.
     Hold(Option<At>),
     /// It waits for its bit rate, until then.
@@ -240,7 +239,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             packet.truncate(len);
         }
         match pulled {
-            Ok(()) => self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded),
+            Ok(()) => self.hops_used_up(packet, meta, None),
             Err(_) => self.discard(packet, DropReason::InnerHeader),
         }
     }
@@ -287,7 +286,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         if relays && extension_headers::keeps(head, meta) {
             return Err(End::Detour(far::exit(head, body), charge));
         }
-        far::hop(packet, relays).map_err(|_| End::TtlExceeded)?;
+        far::hop(packet, relays).map_err(|_| End::TtlExceeded(far::exit(head, body)))?;
         if tables.clamp_mss(packet.data_mut(), meta.interface, interface) {
             self.stats.mss_clamped.add(1);
         }
@@ -363,9 +362,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             End::Hold(at) => self.hold(packet, meta, at),
             End::Wait(due_ns) => self.wait_for_rate(packet, meta, due_ns),
             End::Solicited => self.solicited(packet, meta),
-            End::TtlExceeded => {
-                self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
-            }
+            End::TtlExceeded(exit) => self.hops_used_up(packet, meta, Some(exit)),
             End::Detour(exit, charge) => self.slow_output(packet, exit, charge, meta),
         }
     }

@@ -9,7 +9,8 @@ use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
 use crate::forward::pdr::{Detect, FlowOf};
 use crate::forward::rules;
-use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
+use crate::lookup::layout::InstanceId;
+use crate::message::{IcmpCause, IcmpNotice, Resolve, Sender, ToControl, UnknownTeid};
 use crate::meta::{Arrival, Meta};
 use crate::nat::pool::NatPool;
 use crate::session::rule::Flags;
@@ -95,12 +96,28 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// A drop that the sender hears of: the control core writes the ICMP message. The packet
     /// counts as dropped; only its buffer travels on.
     #[cold]
-    pub fn icmp_error(&mut self, packet: I::Packet, reason: DropReason, cause: IcmpCause) {
+    pub fn icmp_error(&mut self, packet: I::Packet, reason: DropReason, notice: IcmpNotice) {
         self.stats.count_drop(reason);
-        let notice = ToControl::Icmp(packet, cause);
+        let notice = ToControl::Icmp(packet, notice);
         if let Err(ToControl::Icmp(packet, ..)) = self.rings.to_control.push(notice) {
             packet.free();
         }
+    }
+
+    /// The sender of a packet whose rule sends it that way, if any does.
+    #[cold]
+    pub fn sender(&self, meta: &Meta, exit: Option<ForwardTo>) -> Sender {
+        if !meta.arrival.is_tunnelled() {
+            let arrived = InstanceId(meta.local);
+            let translated = self.places.layout.nat().outside(arrived);
+            return Sender::DataNetwork(translated.map_or(arrived, |pool| pool.inside));
+        }
+        let egress = match exit {
+            Some(ForwardTo::Plain(egress)) => self.tables.egresses.get(usize::from(egress)),
+            _ => None,
+        };
+        let instance = egress.and_then(|egress| egress.instance);
+        instance.map_or(Sender::Relayed, Sender::Ue)
     }
 
     /// Drops a packet.
@@ -108,6 +125,18 @@ impl<'a, I: PortIo> Path<'a, I> {
     pub fn discard(&mut self, packet: I::Packet, reason: DropReason) {
         self.stats.count_drop(reason);
         packet.free();
+    }
+
+    /// A packet that takes no further hop.
+    #[cold]
+    pub fn hops_used_up(&mut self, packet: I::Packet, meta: &Meta, exit: Option<ForwardTo>) {
+        let cause = IcmpCause::TtlExceeded;
+        let sender = self.sender(meta, exit);
+        self.icmp_error(
+            packet,
+            DropReason::TtlExceeded,
+            IcmpNotice { cause, sender },
+        );
     }
 
     /// A packet whose next hop is not known, or is us, or that does not fit the way there.
@@ -127,14 +156,14 @@ impl<'a, I: PortIo> Path<'a, I> {
         };
         match self.prepare(&mut packet, exit, charge, meta, &kept) {
             Ok(ready) => self.leave(packet, ready),
-            Err(OutputError::TtlExceeded) => {
-                self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
-            }
+            Err(OutputError::TtlExceeded) => self.hops_used_up(packet, meta, Some(exit)),
             Err(OutputError::Cut(ready, mtu)) => self.cut(packet, ready, mtu, &kept),
             Err(OutputError::Hairpin(pool)) => self.hairpin(packet, pool, &charge),
             Err(OutputError::Tell(mtu)) => {
                 self.as_it_came(&mut packet, meta);
-                self.icmp_error(packet, DropReason::TooBig, IcmpCause::TooBig(mtu));
+                let cause = IcmpCause::TooBig(mtu);
+                let sender = self.sender(meta, Some(exit));
+                self.icmp_error(packet, DropReason::TooBig, IcmpNotice { cause, sender });
             }
             Err(OutputError::Drop(reason)) => self.discard(packet, reason),
         }

@@ -5,7 +5,7 @@
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
 use sluice_datapath::ids::{EntryId, InterfaceId, NextHopId, PeerId};
-use sluice_datapath::message::{IcmpCause, Resolve, ToControl};
+use sluice_datapath::message::{IcmpCause, IcmpNotice, Resolve, Sender, ToControl};
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::txn::{Clock, EndMarker, Op, Usage};
@@ -160,10 +160,11 @@ fn a_ttl_that_ends_here_is_told_to_the_sender() {
     inner[10..12].copy_from_slice(&sum.to_be_bytes());
     kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::TtlExceeded), 1);
-    assert!(matches!(
-        kit.punted[..],
-        [ToControl::Icmp(_, IcmpCause::TtlExceeded)]
-    ));
+    let [ToControl::Icmp(_, notice)] = kit.punted[..] else {
+        panic!("{:?}", kit.punted);
+    };
+    let (cause, sender) = (IcmpCause::TtlExceeded, Sender::Ue(INTERNET));
+    assert_eq!(notice, IcmpNotice { cause, sender });
     kit.close();
 }
 
@@ -179,10 +180,11 @@ fn what_does_not_fit_the_tunnel_is_told_the_mtu_that_does() {
     assert_eq!(Ipv4::parse(&packet).unwrap().protocol(), Protocol::UDP);
     kit.dn_sends(&packet);
     assert_eq!(kit.dropped(DropReason::TooBig), 1);
-    assert!(matches!(
-        kit.punted[..],
-        [ToControl::Icmp(_, IcmpCause::TooBig(1456))]
-    ));
+    let [ToControl::Icmp(_, notice)] = kit.punted[..] else {
+        panic!("{:?}", kit.punted);
+    };
+    let (cause, sender) = (IcmpCause::TooBig(1456), Sender::DataNetwork(INTERNET));
+    assert_eq!(notice, IcmpNotice { cause, sender });
     kit.close();
 }
 

@@ -269,7 +269,7 @@ fn what_does_not_fit_or_has_lived_is_told_of() {
         .punted
         .iter()
         .filter_map(|m| match m {
-            ToControl::Icmp(_, cause) => Some(*cause),
+            ToControl::Icmp(_, notice) => Some(notice.cause),
             _ => None,
         })
         .collect();

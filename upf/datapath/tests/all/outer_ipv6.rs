@@ -309,9 +309,9 @@ fn a_tunnel_over_ipv6_leaves_64_octets_less() {
     kit.dn_sends(&too_big);
     assert_eq!(kit.dropped(DropReason::TooBig), 1);
     let told = kit.punted.drain(..).find_map(|message| match message {
-        ToControl::Icmp(packet, cause) => {
+        ToControl::Icmp(packet, notice) => {
             packet.free();
-            Some(cause)
+            Some(notice.cause)
         }
         _ => None,
     });

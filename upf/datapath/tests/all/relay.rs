@@ -180,3 +180,62 @@ fn an_end_marker_goes_on_behind_the_packets_or_ends_where_the_tunnels_do() {
     assert_eq!(kit.control.ledger().to_control, 1);
     kit.close();
 }
+
+/// TC_IPUPS_PACKET_HANDLING (TS 33.513, 4.2.2.7): N9 packets to the F-TEID that was given go on to N3, those to any
+/// other do not.
+#[test]
+fn scas_33_513_4_2_2_7_ipups_packet_handling() {
+    let mut kit = Kit::new();
+    let (teid, _) = session(&mut kit, |_| {});
+    let inner = udp_packet(SERVER, UE, (80, 4000), b"hello");
+    kit.n3.inject(&from_anchor(teid, &inner));
+    kit.settle();
+    assert_eq!(output(&kit.n3).len(), 1);
+    let others = (0..32).map(|bit| teid.get() ^ 1 << bit);
+    let others: Vec<Teid> = others.filter_map(Teid::new).collect();
+    for other in &others {
+        kit.n3.inject(&from_anchor(*other, &inner));
+        kit.settle();
+    }
+    assert!(output(&kit.n3).is_empty());
+    assert_eq!(kit.dropped(DropReason::UnknownTeid), others.len() as u64);
+    kit.close();
+}
+
+/// TC_IPUPS_MALFORMED_MESSAGES (TS 33.513, 4.2.2.8): each octet of the GTP-U header wrong in each bit, and each length:
+/// nothing crashes, nothing leaks, what is not for the session does not reach the gNB.
+#[test]
+fn scas_33_513_4_2_2_8_ipups_malformed_messages() {
+    let mut kit = Kit::new();
+    let (teid, _) = session(&mut kit, |_| {});
+    let inner = udp_packet(SERVER, UE, (80, 4000), b"hello");
+    let whole = from_anchor(teid, &inner);
+    let headers = 42..whole.len() - inner.len();
+    assert!(headers.len() >= 16, "GTP-U with its container");
+    let mut sent = 0;
+    for at in headers {
+        for bit in 0..8 {
+            let mut wrong = whole.clone();
+            wrong[at] ^= 1 << bit;
+            // The UDP checksum is none (RFC 768), so that the GTP-U header is what is judged.
+            wrong[40..42].fill(0);
+            kit.n3.inject(&wrong);
+            sent += 1;
+        }
+        kit.settle();
+        for frame in output(&kit.n3) {
+            // What became an End Marker is one of the session's tunnel.
+            assert_eq!(payload(&frame)[4..8], GNB_TEID.to_be_bytes(), "octet {at}");
+        }
+    }
+    assert!(sent >= 128);
+    for len in 14..whole.len() {
+        kit.n3.inject(&whole[..len]);
+        kit.settle();
+        assert!(output(&kit.n3).is_empty(), "of {len} octets");
+    }
+    kit.n3.inject(&whole);
+    kit.settle();
+    assert_eq!(output(&kit.n3).len(), 1, "the next right one is served");
+    kit.close();
+}

@@ -176,6 +176,12 @@ impl Resources {
         }
     }
 
+    /// Whether a UE has this address of a pool that the path has entries for.
+    pub fn is_pool_entry_used(&self, instance: InstanceId, address: u32) -> bool {
+        let entry = self.layout.pool_entry(instance, address);
+        entry.is_some_and(|entry| self.pool.get(entry.0))
+    }
+
     /// How many UEs have an address of an IPv4 pool. The path has entries for those that were of pools when it began;
     /// a UE with another one is found as those are that CP functions chose.
     pub fn used_of_pool(&self, instance: InstanceId, first: Ipv4Addr, len: u64) -> usize {

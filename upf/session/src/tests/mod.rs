@@ -13,6 +13,7 @@ mod conformance;
 mod default_session;
 mod direction;
 mod duplicate_establishment;
+mod foreign_cases;
 mod inactivity;
 mod lifecycle;
 mod link_rules;

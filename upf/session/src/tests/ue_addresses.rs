@@ -262,3 +262,19 @@ fn of_a_dual_stack_gnb_the_ipv4_address_is_taken() {
     bench.delete(CP, done.seid);
     bench.assert_vacant();
 }
+
+#[test]
+fn an_address_of_a_pool_leads_to_a_ue_while_a_session_has_it() {
+    let mut bench = Bench::new();
+    let leads = |bench: &Bench, instance: u8, address: Ipv4Addr| {
+        let instance = sluice_datapath::lookup::layout::InstanceId(instance);
+        bench.up.leads_to_ue(instance, address.into())
+    };
+    let next = Ipv4Addr::from(u32::from(UE) + 1);
+    assert!(!leads(&bench, 1, UE), "nobody has it yet");
+    let done = bench.establish(CP, &default_session(UE, 1));
+    assert!(leads(&bench, 1, UE));
+    assert!(!leads(&bench, 1, next) && !leads(&bench, 0, UE));
+    bench.delete(CP, done.seid);
+    assert!(!leads(&bench, 1, UE), "its session has ended");
+}

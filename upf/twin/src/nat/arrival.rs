@@ -1,6 +1,7 @@
 //! Packets from a translated data network, and those of UEs that turn round to UEs.
 
 use crate::config::{Link, Nat};
+use crate::forward::came_from;
 use crate::fragment::Outer;
 use crate::ip;
 use crate::ipv4;
@@ -53,7 +54,8 @@ impl Twin {
             Err(why) => return vec![Outcome::Dropped(why, None)],
         };
         if bytes[8] <= 1 {
-            let notice = Notice::Icmp(IcmpCause::TtlExceeded, bytes.to_vec());
+            let sender = came_from(&self.config.links[link]);
+            let notice = Notice::Icmp(IcmpCause::TtlExceeded, bytes.to_vec(), sender);
             return vec![Outcome::Dropped(Drop::TtlExceeded, Some(notice))];
         }
         // As if it had come so: what waits is read again in this form.
@@ -76,7 +78,7 @@ impl Twin {
         };
         for outcome in &mut outcomes {
             // Its sender knows the public address.
-            if let Outcome::Dropped(_, Some(Notice::Icmp(_, about))) = outcome {
+            if let Outcome::Dropped(_, Some(Notice::Icmp(_, about, _))) = outcome {
                 *about = ipv4::with_one_hop_less(&came);
             }
         }

@@ -1,7 +1,7 @@
 //! IPv6 packets in tunnels and on N6.
 
 use crate::world::*;
-use sluice_twin::{Drop, IcmpCause, Notice, Outcome, Sent, Twin};
+use sluice_twin::{Drop, IcmpCause, Notice, Outcome, Sender, Sent, Twin};
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::value::*;
 
@@ -100,7 +100,8 @@ fn a_last_hop_is_told_to_the_sender() {
     for (hops, ends) in [(0, true), (1, true), (2, false)] {
         let mut frame = hex(DOWNLINK);
         frame[14 + 7] = hops;
-        let notice = Notice::Icmp(IcmpCause::TtlExceeded, frame[14..].to_vec());
+        let sender = Sender::DataNetwork("internet".to_owned());
+        let notice = Notice::Icmp(IcmpCause::TtlExceeded, frame[14..].to_vec(), sender);
         let outcomes = twin.packet(0, 1, &frame);
         let expired = outcomes == [Outcome::Dropped(Drop::TtlExceeded, Some(notice))];
         assert_eq!(expired, ends, "{outcomes:?}");
@@ -121,7 +122,8 @@ fn what_does_not_fit_is_not_cut() {
     assert!(matches!(outcomes[..], [Outcome::Sent(_)]));
     let (outcomes, mut packet) = of_length(1457);
     packet[7] = 63;
-    let notice = Notice::Icmp(IcmpCause::TooBig(1456), packet);
+    let sender = Sender::DataNetwork("internet".to_owned());
+    let notice = Notice::Icmp(IcmpCause::TooBig(1456), packet, sender);
     assert_eq!(outcomes, [Outcome::Dropped(Drop::TooBig, Some(notice))]);
 }
 

@@ -8,7 +8,7 @@ mod ipv6;
 mod link_local;
 mod world;
 
-use sluice_twin::{Drop, IcmpCause, Notice, Outcome, Refused, Sent, Twin};
+use sluice_twin::{Drop, IcmpCause, Notice, Outcome, Refused, Sender, Sent, Twin};
 use sluice_wire::ids::{FarId, PdrId, QerId, Teid};
 use sluice_wire::pfcp::group::*;
 use sluice_wire::pfcp::message::SessionModificationRequest;
@@ -79,7 +79,8 @@ fn an_unknown_teid_is_told_to_the_peer_and_a_last_hop_to_the_ue() {
 
     let mut last = hex(DOWNLINK);
     (last[22], last[24]) = (1, 0x85);
-    let notice = Notice::Icmp(IcmpCause::TtlExceeded, last[14..].to_vec());
+    let sender = Sender::DataNetwork("internet".to_owned());
+    let notice = Notice::Icmp(IcmpCause::TtlExceeded, last[14..].to_vec(), sender);
     let outcomes = twin.packet(0, 1, &last);
     assert_eq!(
         outcomes,

@@ -14,7 +14,7 @@ use sluice_datapath::ids::WorkerId;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{Layout, Pool, PrefixPool};
-use sluice_datapath::message::{IcmpCause, ToControl};
+use sluice_datapath::message::{IcmpCause, Sender, ToControl};
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::Polled;
 use sluice_datapath::worker::Worker;
@@ -496,15 +496,25 @@ impl Real {
                 local: n.local,
                 teid: n.teid,
             }),
-            ToControl::Icmp(packet, cause) => {
-                let cause = match cause {
+            ToControl::Icmp(packet, notice) => {
+                let cause = match notice.cause {
                     IcmpCause::TtlExceeded => twin::IcmpCause::TtlExceeded,
                     IcmpCause::TooBig(mtu) => twin::IcmpCause::TooBig(mtu),
                 };
-                self.notices
-                    .push(Notice::Icmp(cause, packet.data().to_vec()));
+                let about = packet.data().to_vec();
+                let sender = self.sender(notice.sender);
+                self.notices.push(Notice::Icmp(cause, about, sender));
                 packet.free();
             }
+        }
+    }
+
+    fn sender(&self, sender: Sender) -> twin::Sender {
+        let name = |id| self.control.directory.instance_name(id).to_owned();
+        match sender {
+            Sender::DataNetwork(id) => twin::Sender::DataNetwork(name(id)),
+            Sender::Ue(id) => twin::Sender::Ue(name(id)),
+            Sender::Relayed => twin::Sender::Relayed,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Twins that are wrong on purpose, each in one small way.
 
 use crate::run::Falsify;
-use sluice_twin::{Drop, Notice, Outcome, Paged};
+use sluice_twin::{Drop, Notice, Outcome, Paged, Sender};
 use sluice_wire::pfcp::group::{CreatePdr, UsageReport};
 use sluice_wire::pfcp::message::{
     PfdManagementRequest, SessionEstablishmentRequest, SessionModificationRequest,
@@ -13,7 +13,7 @@ type Named<T> = (&'static str, fn(&mut T));
 
 /// All of them, with what they do.
 pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
-    let of_outcomes: [Named<Outcome>; 9] = [
+    let of_outcomes: [Named<Outcome>; 10] = [
         ("drops what is to be held", drops_held),
         ("counts no hop", counts_no_hop),
         ("writes another QFI", writes_another_qfi),
@@ -22,6 +22,10 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
         ("lets a closed gate pass for a rate", confuses_gate_and_rate),
         ("forgets Error Indications", forgets_error_indications),
         ("drops what has a TTL of 1 silently", forgets_icmp),
+        (
+            "tells senders in another network instance",
+            confuses_instances,
+        ),
         ("takes control packets for user data", drops_control),
     ];
     let of_reports: [Named<UsageReport<'static>>; 3] = [
@@ -267,6 +271,16 @@ fn forgets_error_indications(outcome: &mut Outcome) {
 fn forgets_icmp(outcome: &mut Outcome) {
     if let Outcome::Dropped(_, notice @ Some(Notice::Icmp(..))) = outcome {
         *notice = None;
+    }
+}
+
+fn confuses_instances(outcome: &mut Outcome) {
+    if let Outcome::Dropped(
+        _,
+        Some(Notice::Icmp(_, _, Sender::Ue(name) | Sender::DataNetwork(name))),
+    ) = outcome
+    {
+        *name = "another".to_owned();
     }
 }
 

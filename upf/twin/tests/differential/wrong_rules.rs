@@ -4,7 +4,7 @@ use crate::refusal::Told;
 use crate::run::Falsify;
 use sluice_twin::{Paged, Refused};
 use sluice_wire::ids::Precedence;
-use sluice_wire::pfcp::group::{CreatePdr, CreateQer, CreateUrr, UpdateQer};
+use sluice_wire::pfcp::group::{CreateFar, CreatePdr, CreateQer, CreateUrr, UpdateQer};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::{BitRate, Edit, GateStatus};
 use sluice_wire::pfcp::{Cause, IeType};
@@ -46,6 +46,7 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     ];
     all.extend(of_rates.map(|(name, f)| (name, Box::new(Rates(f)) as Box<dyn Falsify>)));
     all.push(("knows no gates", Box::new(NoGates)));
+    all.push(("marks no outer headers", Box::new(NoMarking)));
     let of_quotas: [Wrong<OfUrr>; 3] = [
         ("knows no quotas", |u| u.volume_quota = None),
         ("adds an octet to quotas", |u| {
@@ -167,5 +168,30 @@ struct TellsNobody;
 impl Falsify for TellsNobody {
     fn paged(&mut self, paged: &mut Vec<Paged>) {
         paged.clear();
+    }
+}
+
+struct NoMarking;
+
+impl Falsify for NoMarking {
+    fn establishment(&mut self, request: &mut SessionEstablishmentRequest<'_>) {
+        unmark(&mut request.create_far);
+    }
+
+    fn modification(&mut self, request: &mut SessionModificationRequest<'_>) {
+        unmark(&mut request.create_far);
+        for far in &mut request.update_far {
+            if let Some(parameters) = &mut far.update_forwarding_parameters {
+                parameters.transport_level_marking = None;
+            }
+        }
+    }
+}
+
+fn unmark(fars: &mut [CreateFar<'_>]) {
+    for far in fars {
+        if let Some(parameters) = &mut far.forwarding_parameters {
+            parameters.transport_level_marking = None;
+        }
     }
 }

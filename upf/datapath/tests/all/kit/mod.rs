@@ -375,6 +375,7 @@ pub fn tables() -> Tables {
         by_port: vec![on(InterfaceId(0)), on(InterfaceId(1))],
         peers: peers(&[Peer::new(GNB, UPF, NextHopId(0))]),
         egresses: vec![Egress {
+            instance: Some(INTERNET),
             translates: None,
             connected: vec![(Prefix::new(N6, 24).unwrap(), InterfaceId(1))],
             neighbours: [(u32::from(SERVER), NextHopId(1))].into(),
