@@ -232,43 +232,9 @@ impl<'n, 'r> Fields<'n, 'r> {
             }
             let schema = schema.clone();
             let place = SectionPath { path, schema, line };
-            found.extend(self.section_or_names(place, entries, &mut read));
+            found.extend(open(place, entries, self.report, &mut read));
         }
         found
-    }
-
-    /// A section of a list. Names with a section behind each, where a list belongs, are one problem and not as many
-    /// as keys that are unknown and keys that are missing.
-    fn section_or_names<T>(
-        &mut self,
-        place: SectionPath,
-        entries: &[Entry],
-        read: &mut impl FnMut(&mut Fields<'_, '_>) -> Option<T>,
-    ) -> Option<T> {
-        let (path, line, before) = (place.path.clone(), place.line, self.report.problems());
-        let mut is_one = entries.is_empty();
-        let section = open(place, entries, self.report, |fields| {
-            let section = read(fields);
-            let is_known = |entry: &Entry| fields.asked.iter().any(|key| *key == entry.key);
-            is_one |= entries.iter().any(is_known);
-            section
-        });
-        let is_section = |entry: &Entry| matches!(entry.value.value, Value::Map(_));
-        if is_one || !entries.iter().all(is_section) {
-            return section;
-        }
-        let names: Vec<_> = entries
-            .iter()
-            .map(|e| format!("'{}'", without_digits(&e.key)))
-            .collect();
-        self.report.forget_after(before);
-        self.report.problem(
-            line,
-            path,
-            format!("got sections called {}", names.join(", ")),
-            "a list: each section without a name before it, and '- ' in front of its first key",
-        );
-        None
     }
 
     /// Sections of one kind, at least one.

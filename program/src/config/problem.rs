@@ -60,16 +60,6 @@ impl Report {
         });
     }
 
-    /// How many problems there are.
-    pub(super) fn problems(&self) -> usize {
-        self.problems.len()
-    }
-
-    /// Forgets what was noted after there were so many: one problem says it all.
-    pub(super) fn forget_after(&mut self, problems: usize) {
-        self.problems.truncate(problems);
-    }
-
     /// Notes something that works but may not be meant.
     pub fn warning(
         &mut self,
