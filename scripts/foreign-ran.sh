@@ -5,7 +5,7 @@
 #
 #   guest                              namespace NS              namespace NS-dn
 #     eth0  198.18.2.11, .12, .13 ---- n2  198.18.2.1  core
-#     eth1  198.18.3.11, .12, .13 ---- n3  198.18.3.1  UPF
+#     eth1  198.18.3.11, .12, .13 ---- n3  198.18.3.1  UPF (a bridge between)
 #                                      n6  198.18.6.1  UPF ----- n6  198.18.6.2
 set -o pipefail
 . "$(dirname "$0")/env.sh"
@@ -54,7 +54,7 @@ main() {
     make_network
     start_ours
     make_guest
-    start_guest n2 n3
+    start_guest n2 guest3
     wait_for "guest ready" 240 || { tail -n 20 "$WORK/guest.log" >&2; exit 1; }
     if [ -n "$BY_HAND" ]; then
         by_hand
@@ -90,23 +90,27 @@ clean_up() {
 }
 
 make_network() {
-    local tap
-    ip netns add "$NS"
-    ip netns add "$NS-dn"
-    ip -n "$NS" link set lo up
+    local at
+    for at in "$NS" "$NS-dn"; do
+        ip netns add "$at"
+        ip -n "$at" link set lo up
+    done
     # Or a capture has datagrams that the kernel splits only later.
     ip netns exec "$NS" ethtool -K lo tx-udp-segmentation off >/dev/null
-    ip -n "$NS-dn" link set lo up
-    for tap in n2 n3; do
-        ip -n "$NS" tuntap add "$tap" mode tap
-        ip -n "$NS" link set "$tap" up
-    done
+    ip -n "$NS" tuntap add n2 mode tap
+    ip -n "$NS" tuntap add guest3 mode tap
+    # What the UPF sends passes by captures of its own device; its peer sees it.
+    ip -n "$NS" link add name n3 type veth peer name upf3
+    ip -n "$NS" link add name bridge3 type bridge
+    ip -n "$NS" link set upf3 master bridge3
+    ip -n "$NS" link set guest3 master bridge3
+    for at in n2 n3 upf3 guest3 bridge3; do ip -n "$NS" link set "$at" up; done
     ip -n "$NS" addr add 198.18.2.1/24 dev n2
-    ip link add n6 netns "$NS" type veth peer name n6 netns "$NS-dn"
-    for tap in "$NS" "$NS-dn"; do
-        ip -n "$tap" link set n6 up
-        # The UPF reads what the other kernel has sent: checksums must be complete, packets single.
-        ip netns exec "$tap" ethtool -K n6 tx off tso off gso off gro off >/dev/null
+    ip link add name n6 netns "$NS" type veth peer name n6 netns "$NS-dn"
+    # The UPF reads what the other kernel has sent: checksums must be complete, packets single.
+    for at in "$NS n3" "$NS upf3" "$NS n6" "$NS-dn n6"; do
+        ip netns exec "${at% *}" ethtool -K "${at#* }" tx off tso off gso off gro off >/dev/null
+        ip -n "${at% *}" link set "${at#* }" up
     done
     ip -n "$NS-dn" addr add 198.18.6.2/24 dev n6
     ip -n "$NS-dn" route add 10.60.0.0/16 via 198.18.6.1
@@ -161,7 +165,7 @@ start_ours() {
     core_file >"$WORK/core.yaml"
     echo "$HOME_NETWORK_KEY" >"$WORK/home-network-key"
     chmod 600 "$WORK/core.yaml" "$WORK/home-network-key"
-    for at in n2 n3 lo; do
+    for at in n2 upf3 lo; do
         ip netns exec "$NS" dumpcap -q -i "$at" -w "$WORK/$at.pcapng" 2>/dev/null &
         CAPTURES="${CAPTURES:-} $!"
     done

@@ -101,7 +101,7 @@ ping_from_ue() { # device packets-that-come-back of
 judge_ours() {
     local at
     step "the core took every message of these gNBs and UEs for right" 1 nothing_refused
-    for at in "n2 ip.src==198.18.2.1" "n3 ip.src==198.18.3.1" "lo pfcp"; do
+    for at in "n2 ip.src==198.18.2.1" "upf3 gtp && ip.src==198.18.3.1 && !icmp.type==3" "lo pfcp"; do
         step "tshark has no complaint of what core and UPF sent (${at%% *})" 1 clean_capture "${at%% *}" "${at#* }"
     done
     step "the UPF's ledger of packets balances" 1 ledger_balances
@@ -120,7 +120,7 @@ ledger_balances() {
 # No malformed packet, no error in the eyes of tshark; and there is something to look at.
 clean_capture() { # interface filter
     local complaints
-    [ -n "$(tshark -r "$WORK/$1.pcapng" -Y "$2" -c 1 2>/dev/null)" ] || return
+    [ "$(tshark -r "$WORK/$1.pcapng" -Y "$2" 2>/dev/null | wc -l)" -gt 0 ] || return
     complaints=$(tshark -r "$WORK/$1.pcapng" -Y "$2 && (_ws.malformed || _ws.expert.severity >= 8388608)" 2>/dev/null)
     [ -z "$complaints" ] || { echo "$complaints" | head -n 5 >&2; return 1; }
 }
