@@ -78,7 +78,7 @@ check_programs() {
 
 clean_up() {
     local pid
-    for pid in ${QEMU:-} ${CAPTURES:-} ${CORE:-} ${UPF:-}; do kill "$pid" 2>/dev/null; done
+    for pid in ${QEMU:-} ${FOLLOWER:-} ${CAPTURES:-} ${CORE:-} ${UPF:-}; do kill "$pid" 2>/dev/null; done
     wait 2>/dev/null
     ip netns del "$NS" 2>/dev/null
     ip netns del "$NS-dn" 2>/dev/null
@@ -179,7 +179,8 @@ start_ours() {
 make_guest() {
     local root=$WORK/root programs=()
     [ "$UERANSIM" = - ] || programs+=("$UERANSIM"/nr-{gnb,ue,cli})
-    [ "$PACKETRUSHER" = - ] || programs+=("$PACKETRUSHER")
+    # Whatever its file is called.
+    [ "$PACKETRUSHER" = - ] || { ln -s "$(realpath "$PACKETRUSHER")" "$WORK/packetrusher"; programs+=("$WORK/packetrusher"); }
     guest_root "$root" "$(command -v ip)" "${programs[@]}"
     # UERANSIM's UE asks a shell for programs, which busybox' would take for its own.
     install -D "$(readlink -f "$(command -v dash)")" "$root/bin/sh"

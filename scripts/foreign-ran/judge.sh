@@ -97,6 +97,21 @@ ping_from_ue() { # device packets-that-come-back of
     [ "${received:-0}" -ge "$2" ]
 }
 
+# From now on all that is said of a UE is kept: N1 without its ciphering, N2, N4, and its packets on N3 and N6.
+follow() { # ue
+    "$TARGET_DIR/debug/sluice" ctl --core --socket "$WORK/core.sock" trace "$(imsi "$1")" \
+        --upf-socket "$WORK/upf.sock" -w "$WORK/followed.pcapng" >"$WORK/followed.txt" 2>&1 &
+    FOLLOWER=$!
+    within 10 [ -s "$WORK/followed.pcapng" ] || say "the UE cannot be followed: $(tail -n 1 "$WORK/followed.txt")"
+}
+
+judge_followed() { # name
+    kill -INT "$FOLLOWER"
+    wait "$FOLLOWER"
+    FOLLOWER=
+    step "$1" 1 clean_capture followed nas-5gs
+}
+
 # What core and UPF counted and sent in all of it.
 judge_ours() {
     local at

@@ -25,6 +25,7 @@ play_ueransim() {
     LOG=gnb.log
     inside "nr-gnb -c /etc/gnb.yaml >/tmp/gnb.log 2>&1 &"
     step "UERANSIM: its gNB sets up NG" 60 gnb_is_up 198.18.2.11
+    follow 1
     ueransim_registers 1 "5G-AKA"
     ueransim_registers 2 "5G-AKA, SUCI of profile A"
     ueransim_registers 3 "EAP-AKA'"
@@ -33,6 +34,7 @@ play_ueransim() {
     ueransim_has_another_session
     ueransim_gnb_restarts
     ueransim_leaves
+    judge_followed "UERANSIM: tshark has no complaint of what was said of UE 1, with N1 deciphered"
 }
 
 # Each UE has a device for its session, in the order of their registration.
@@ -136,7 +138,10 @@ ueransim_leaves() {
     inside "nr-cli imsi-$(imsi 1) -e 'deregister normal'" >/dev/null
     step "UERANSIM: a UE deregisters, and its session is released" 60 counts .smf.released $((released + 1))
     step "UERANSIM: it registers anew by itself" 60 registered 1
-    for at in 1 2 3; do
+    LOG=ue2.log
+    core deregister "$(imsi 2)" >/dev/null
+    step "UERANSIM: the operator deregisters a UE, and nothing of it is left" 60 ue_is_gone 2
+    for at in 1 3; do
         LOG=ue$at.log
         inside "nr-cli imsi-$(imsi "$at") -e 'deregister switch-off'" >/dev/null
         step "UERANSIM: UE $at is switched off, and nothing of it is left" 60 ue_is_gone "$at"
