@@ -3,14 +3,8 @@
 # SCTP of Linux and of usrsctp, against each other and with several addresses: the kernel of a guest under
 # QEMU's software emulation has it, whatever this machine's has. SLUICE_QEMU=no leaves it out.
 . "$(dirname "$0")/../env.sh"
+. scripts/guest.sh
 
-GUEST=$TARGET_DIR/guest
-# What the guest's kernel is made of: SCTP, a network card, bad networks, pairs of devices.
-MODULES=(net/sctp/sctp net/ipv4/udp_tunnel net/ipv6/ip6_udp_tunnel lib/libcrc32c crypto/crc32c_generic
-    drivers/virtio/virtio drivers/virtio/virtio_ring drivers/virtio/virtio_pci_legacy_dev
-    drivers/virtio/virtio_pci_modern_dev drivers/virtio/virtio_pci net/core/failover drivers/net/net_failover
-    drivers/net/virtio_net net/sched/sch_netem net/sched/sch_ingress net/sched/act_mirred
-    net/sched/cls_matchall drivers/net/ifb drivers/net/veth drivers/net/tun)
 CHECKS=("gNBs by Linux' SCTP, the core by usrsctp"
     "gNBs by Linux' SCTP, the core by usrsctp, with delay, loss and reordering"
     "the core by Linux' SCTP, gNBs by usrsctp"
@@ -42,15 +36,8 @@ main() {
 
 # Prints what is not there; fails if all is there.
 what_lacks() {
-    local tool
     [ "${SLUICE_QEMU:-}" != no ] || { echo "SLUICE_QEMU=no"; return; }
-    [ "$(uname -m)" = x86_64 ] || { echo "needs x86-64"; return; }
-    [ "$(id -u)" -eq 0 ] || { echo "needs root"; return; }
-    for tool in qemu-system-x86_64 busybox ip tc dpkg-deb apt-get; do
-        command -v "$tool" >/dev/null || { echo "needs $tool: make setup"; return; }
-    done
-    [ -e /dev/net/tun ] || { echo "needs /dev/net/tun"; return; }
-    return 1
+    guest_lacks tc
 }
 
 clean_up() {
@@ -61,54 +48,18 @@ clean_up() {
     rm -rf "$WORK"
 }
 
-# Debian's kernel is unpacked beside the build, not installed; it stays for the next time.
-fetch_kernel() {
-    [ "$(cat "$GUEST/list" 2>/dev/null)" != "${MODULES[*]}" ] || return 0
-    local package folder module
-    package=$(apt-cache depends linux-image-amd64 2>/dev/null |
-        sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
-    [ -n "$package" ] || return 1
-    folder=$(mktemp -d)
-    say "fetching $package for a guest (70 MB)"
-    (cd "$folder" && apt-get download -q "$package") >&2 || { rm -r "$folder"; return 1; }
-    dpkg-deb -x "$folder"/*.deb "$folder/whole" || { rm -r "$folder"; return 1; }
-    mkdir -p "$GUEST/modules"
-    for module in "${MODULES[@]}"; do
-        # Some are built in, or have moved to another folder.
-        find "$folder/whole/lib/modules" -name "$(basename "$module").ko*" -exec cp {} "$GUEST/modules" ';'
-    done
-    cp "$folder"/whole/boot/vmlinuz-* "$GUEST/vmlinuz"
-    echo "${MODULES[*]}" >"$GUEST/list"
-    rm -r "$folder"
-}
-
-# An initramfs: busybox, the programs with their libraries, modules, and what is played.
+# An initramfs: the programs, and what is played.
 make_guest() {
-    local root=$WORK/root program
-    mkdir -p "$root"/{bin,programs,proc,sys,dev,tmp,run,modules,etc,var/log}
-    cp "$(command -v busybox)" "$root/bin/busybox"
-    cp "$GUEST"/modules/* "$root/modules"
-    for program in "$TARGET_DIR/debug/sluice-ran" "$TARGET_DIR/debug/sluice-core" "$(command -v ip)" \
-        "$(command -v tc)"; do
-        add_program "$program" "$root"
-    done
+    local root=$WORK/root
+    guest_root "$root" "$TARGET_DIR/debug/sluice-ran" "$TARGET_DIR/debug/sluice-core" "$(command -v ip)" \
+        "$(command -v tc)"
     core_file "$INSIDE" "$OUTSIDE/32" kernel >"$root/etc/core.yaml"
     core_file 10.99.1.1 10.99.0.0/16 kernel ", more_addresses: 10.99.2.1" >"$root/etc/core-two.yaml"
     chmod 600 "$root"/etc/core*.yaml
     ran_file "$OUTSIDE" "$INSIDE" kernel >"$root/etc/ran.yaml"
     two_addresses_file >"$root/etc/ran-two.yaml"
     guest_init >"$root/init"
-    chmod 755 "$root/init"
-    (cd "$root" && find . | busybox cpio -o -H newc 2>/dev/null | gzip -1) >"$WORK/initramfs"
-}
-
-add_program() { # program root
-    local library
-    # The programs have line tables, which the guest has no use for.
-    strip -o "$2/programs/$(basename "$1")" "$1"
-    while read -r library; do
-        [ -e "$2$library" ] || install -D "$library" "$2$library"
-    done < <(ldd "$1" | grep -o '/[^ ]*\.so[^ ]*')
+    pack_guest "$root"
 }
 
 core_file() { # listen gnbs sctp [more]
@@ -160,32 +111,12 @@ two_addresses_file() {
 }
 
 guest_init() {
+    guest_init_head
     sed "s/INSIDE/$INSIDE/g; s/OUTSIDE/$OUTSIDE/g" <<'INIT'
-#!/bin/busybox sh
-export PATH=/programs:/bin
-/bin/busybox --install -s /bin 2>/dev/null
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs dev /dev
-mount -t tmpfs run /run
-# This shell takes its own for programs of the same names.
-ip() { /programs/ip "$@"; }
-tc() { /programs/tc "$@"; }
-
-# In whatever order they need each other.
-for pass in 1 2 3 4 5; do
-    for module in /modules/*; do insmod "$module" 2>/dev/null; done
-done
-ip link set lo up
 ip addr add INSIDE/24 dev eth0
 # The second gNB's.
 ip addr add 10.99.0.3/24 dev eth0
 ip link set eth0 up
-
-mkdir -p /dev/net
-[ -e /dev/net/tun ] || mknod /dev/net/tun c 10 200
-# Tells the script outside, in a line of its own: firmware leaves one that has not ended.
-tell() { printf '\nguest %s\n' "$*"; }
 
 bad_network() {
     tc qdisc add dev eth0 root netem delay 20ms 8ms loss 3% reorder 15% 50%
@@ -262,13 +193,7 @@ play() {
     chmod 600 "$WORK/core.yaml"
     ip netns exec "$NS" "$TARGET_DIR/debug/sluice-core" -c "$WORK/core.yaml" 2>"$WORK/core.said" &
     CORE=$!
-    mkfifo "$WORK/to-guest"
-    exec 3<>"$WORK/to-guest"
-    ip netns exec "$NS" qemu-system-x86_64 -accel tcg -cpu max -m 512 -nographic -no-reboot -nodefaults \
-        -serial stdio -kernel "$GUEST/vmlinuz" -initrd "$WORK/initramfs" \
-        -append "console=ttyS0 quiet panic=-1" -netdev tap,id=n,ifname=guest,script=no,downscript=no \
-        -device virtio-net-pci,netdev=n <"$WORK/to-guest" >"$WORK/guest.log" 2>&1 &
-    QEMU=$!
+    start_guest guest
     wait_for "guest ready" 240
     wait_for "guest 1" 180
     result "$(told 1)" "${CHECKS[0]}"
@@ -311,17 +236,6 @@ run_outside() {
 # What a guest said of a run.
 told() { # number
     sed -n "s/^guest $1 \([0-9]*\).*/\1/p" "$WORK/guest.log" | tr -d '\r' | head -n 1
-}
-
-wait_for() { # text seconds
-    local i
-    for ((i = 0; i < $2 * 10; i++)); do
-        ! grep -q "^$1" "$WORK/guest.log" || return 0
-        kill -0 "$QEMU" 2>/dev/null || break
-        sleep 0.1
-    done
-    say "the guest did not say: $1"
-    return 1
 }
 
 result() { # status name

@@ -11,6 +11,7 @@ use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
 use crate::bounds::Origin;
 use crate::config::News;
 use crate::kept::At;
+use crate::limits;
 use crate::moving::{Handover, Held, Indication};
 
 /// A UE that is known, or about to be.
@@ -28,21 +29,22 @@ impl UeId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct ConnectionId(pub Key);
 
-/// Bits of an AMF UE NGAP ID for the number of the connection; 16 above it are its generation.
+/// Bits of an AMF UE NGAP ID for the number of the connection and 1; 16 above it are its generation.
 const SLOT_BITS: u32 = 24;
+const _: () = assert!(limits::CONNECTIONS < 1 << SLOT_BITS);
 
 impl ConnectionId {
-    /// As the gNB is told.
+    /// As the gNB is told. Never 0: TS 38.413, 9.3.3.1, has it, but there are gNBs that take it for none.
     pub fn to_ngap(self) -> sluice_n2::AmfUeId {
         let Key { slot, generation } = self.0;
-        sluice_n2::AmfUeId(u64::from(generation) << SLOT_BITS | u64::from(slot))
+        sluice_n2::AmfUeId(u64::from(generation) << SLOT_BITS | (u64::from(slot) + 1))
     }
 
-    /// As the gNB says.
+    /// As the gNB says. No connection has the slot before the first.
     pub fn from_ngap(id: sluice_n2::AmfUeId) -> Self {
-        let slot = (id.0 & ((1 << SLOT_BITS) - 1)) as u32;
+        let number = (id.0 & ((1 << SLOT_BITS) - 1)) as u32;
         Self(Key {
-            slot,
+            slot: number.wrapping_sub(1),
             generation: (id.0 >> SLOT_BITS) as u16,
         })
     }
@@ -229,7 +231,21 @@ mod tests {
             slot: 0x12_3456,
             generation: 0xabcd,
         });
-        assert_eq!(id.to_ngap(), sluice_n2::AmfUeId(0xab_cd12_3456));
+        assert_eq!(id.to_ngap(), sluice_n2::AmfUeId(0xab_cd12_3457));
         assert_eq!(ConnectionId::from_ngap(id.to_ngap()), id);
+    }
+
+    #[test]
+    fn no_ngap_identity_is_0_and_0_is_nobodys() {
+        let mut connections = sluice_sbi::Slab::new(limits::CONNECTIONS);
+        let first = ConnectionId(connections.insert(()).expect("room"));
+        assert_eq!(first.to_ngap(), sluice_n2::AmfUeId(1));
+        let nobody = ConnectionId::from_ngap(sluice_n2::AmfUeId(0));
+        assert_eq!(connections.get(nobody.0), None);
+        let last = ConnectionId(Key {
+            slot: limits::CONNECTIONS as u32 - 1,
+            generation: 0xffff,
+        });
+        assert_eq!(ConnectionId::from_ngap(last.to_ngap()), last);
     }
 }

@@ -118,7 +118,15 @@ fn is_answered(pdu: &ngap::NGAP_PDU) -> bool {
 const ERROR_INDICATION: u8 = 9;
 
 fn of(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Faulty {
-    let which: Vec<String> = deviations.iter().filter_map(describe).collect();
+    let is_at_fault = |one: &&Deviation| one.cause().is_some();
+    let mut which: Vec<String> = deviations
+        .iter()
+        .filter(is_at_fault)
+        .map(describe)
+        .collect();
+    if which.is_empty() {
+        which = deviations.iter().map(describe).collect();
+    }
     Faulty {
         cause: why,
         procedure: procedures::name(pdu.procedure_code()),
@@ -133,10 +141,9 @@ fn of(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Faulty {
 }
 
 /// The IE that is at fault, and how.
-fn describe(deviation: &Deviation) -> Option<String> {
-    deviation.cause()?;
+fn describe(deviation: &Deviation) -> String {
     let named = |name: &str, id: &u16| format!("{} (IE {id})", name.replace('_', " "));
-    Some(match deviation {
+    match deviation {
         Deviation::MissingIe { id, name, .. } => format!("{} is missing", named(name, id)),
         Deviation::RepeatedIe { id, name, .. } => format!("{} stands twice", named(name, id)),
         Deviation::OutOfOrder { id, name, .. } => {
@@ -148,7 +155,7 @@ fn describe(deviation: &Deviation) -> Option<String> {
             format!("{} is not known in this message", named(name, id))
         }
         _ => "it is not constructed as clause 9.4 says".to_owned(),
-    })
+    }
 }
 
 /// The unsuccessful outcome of the procedure that a PDU begins; none if there is none, or if it lacks what that

@@ -223,8 +223,11 @@ impl FromRan {
             Ok(None) => Err(faulty::refused(&pdu, Cause::ABSTRACT_SYNTAX_REJECT, &[])),
             Err(error) => {
                 let deviation = oxirush_ngap::Deviation::of(&error);
-                let why = match deviation.as_ref().and_then(oxirush_ngap::Deviation::cause) {
-                    Some(why) => Cause::Protocol(why as u8),
+                let why = deviation.as_ref().map(oxirush_ngap::Deviation::cause);
+                let why = match why {
+                    Some(Some(why)) => Cause::Protocol(why as u8),
+                    // An IE may be missing by its criticality, but nothing can be done without it.
+                    Some(None) => Cause::ABSTRACT_SYNTAX_NOTIFY,
                     None => Cause::TRANSFER_SYNTAX,
                 };
                 Err(faulty::refused(&pdu, why, deviation.as_slice()))

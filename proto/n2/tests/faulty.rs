@@ -100,6 +100,17 @@ fn what_is_at_fault_is_told_by_name() {
     assert_eq!(faulty.cause, Cause::FALSELY_CONSTRUCTED);
 }
 
+/// UE Context Release Complete, whose IEs have the criticality "ignore", as UERANSIM sends it for AMF UE NGAP ID 0.
+#[test]
+fn a_response_without_a_name_is_told_by_what_it_lacks_and_not_answered() {
+    let mut octets = begins(41, &[&[0, 85, 0x40, 2, 0, 7]]);
+    octets[0] = 0x20;
+    let faulty = FromRan::decode(&octets).expect_err("whose is it?");
+    assert_eq!(faulty.what, "AMF-UE-NGAP-ID (IE 10) is missing");
+    assert_eq!(faulty.cause, Cause::ABSTRACT_SYNTAX_NOTIFY);
+    assert_eq!((faulty.connection.ran, faulty.answer), (Some(IDS.1), None));
+}
+
 /// Criticality "notify" (10.3.4.2): the message is processed, and its sender hears of the IE.
 #[test]
 fn an_ie_that_is_left_out_is_told_to_its_sender_who_wants_to_know() {
