@@ -67,5 +67,5 @@ fn starts(loaded: &Loaded) {
         retains_sessions: true,
     });
     assert!(n4.limits.associations > 0 && n4.t1_ms > 0);
-    let _ = (config.eal(), config.pool());
+    let _ = (config.eal(), config.pool(None));
 }
