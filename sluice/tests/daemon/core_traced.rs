@@ -58,7 +58,7 @@ fn all_reference_points_of_a_ue_with_two_sessions_are_in_one_file_and_nothing_of
     let file = lab.path("followed.pcapng");
     let mut trace = Command::new(SLUICE);
     trace.args(["ctl", "--socket"]).arg(&core.socket);
-    trace.args(["trace", IMSI, "--seconds", "12", "--upf-socket"]);
+    trace.args(["trace", IMSI, "--seconds", "120", "--upf-socket"]);
     trace.arg(&daemon.socket).arg("-w").arg(&file);
     let trace = trace.stdout(std::process::Stdio::piped()).spawn().unwrap();
     eventually("the trace has begun", || file.exists());
@@ -66,6 +66,10 @@ fn all_reference_points_of_a_ue_with_two_sessions_are_in_one_file_and_nothing_of
     File::create(lab.path("followed")).unwrap();
     let (code, out, err) = ran.end();
     assert_eq!(code, Some(0), "{out}\n{err}\n{}", core.log());
+    // All has been said: the trace need not wait for its own end, and has waited for the slowest machine.
+    let pid = trace.id().to_string();
+    let interrupted = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(interrupted.unwrap().success());
     let traced = trace.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&traced.stdout).into_owned();
     assert!(traced.status.success(), "{text}");
