@@ -12,12 +12,12 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Those of this machine.
+    /// NUMA nodes of this machine.
     pub fn of_this_machine() -> Self {
         Self::below(Path::new("/sys"))
     }
 
-    /// Those that a sysfs tells of; none where it has no NUMA.
+    /// NUMA nodes that a sysfs tells of; none where it has no NUMA.
     pub fn below(root: &Path) -> Self {
         let folder = root.join("devices/system/node");
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -93,8 +93,8 @@ fn commonest(placed: &[Placed]) -> Option<u16> {
         .map(|(node, _)| node)
 }
 
-/// Where packet buffers belong: with the ports, which write them; where none is a PCI device, with the workers. None
-/// where the machine has one node.
+/// The node of packet buffers: that of the ports, which write them; where none is a PCI device, that of the workers.
+/// None where the machine has one node.
 pub fn node_of_buffers(nodes: &Nodes, config: &UpfConfig) -> Option<u16> {
     if !nodes.are_several() {
         return None;
@@ -102,7 +102,7 @@ pub fn node_of_buffers(nodes: &Nodes, config: &UpfConfig) -> Option<u16> {
     commonest(&ports(nodes, config)).or_else(|| commonest(&workers(nodes, config)))
 }
 
-/// What lies on another node than the packet buffers, each with what to do.
+/// Warnings of ports and workers on another node than the packet buffers, each with what to do.
 pub fn apart(nodes: &Nodes, config: &UpfConfig, buffers: Option<u16>) -> Vec<String> {
     let Some(buffers) = buffers.filter(|_| nodes.are_several()) else {
         return Vec::new();

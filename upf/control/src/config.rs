@@ -79,9 +79,9 @@ pub struct InterfaceConfig {
     pub routes_ipv6: Vec<(PrefixIpv6, Ipv6Addr)>,
     /// Stations that are not asked for.
     pub neighbours: Vec<(IpAddr, MacAddr)>,
-    /// Where we answer ARP for addresses of UEs and translated ones, beside our own.
+    /// Prefixes in which we answer ARP for addresses of UEs and translated ones, beside our own.
     pub proxy_arp: Vec<Prefix>,
-    /// Where we answer Neighbour Solicitations for addresses of UEs, beside our own.
+    /// Prefixes in which we answer Neighbour Solicitations for addresses of UEs, beside our own.
     pub proxy_nd: Vec<PrefixIpv6>,
     /// Outer sources allowed. With those of IPv6: if both are empty, all are.
     pub allowed_peers: Vec<Prefix>,

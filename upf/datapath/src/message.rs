@@ -109,7 +109,7 @@ pub struct IcmpNotice {
     pub sender: Sender,
 }
 
-/// Where the sender of a packet is to be found.
+/// The sender of a packet, by the network instance to look for it in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sender {
     /// In this network instance: the packet came plain from there.

@@ -302,7 +302,7 @@ pub struct Egress {
     pub own: Vec<(u32, InterfaceId)>,
     /// The same of IPv6.
     pub ipv6: EgressIpv6,
-    /// Whose it is: UEs that send there have their addresses in it.
+    /// The network instance that it leads to: UEs that send there have their addresses in it.
     pub instance: Option<InstanceId>,
     /// The network instance whose IPv4 packets are translated on this way out.
     pub translates: Option<InstanceId>,

@@ -11,7 +11,7 @@ pub struct RefusalWords {
     pub offending_ie: Option<IeType>,
     /// Why it is given.
     pub why: &'static str,
-    /// What the operator does about it.
+    /// The operator's next step.
     pub remedy: &'static str,
 }
 

@@ -234,7 +234,7 @@ fn turns_back(
     Ok(true)
 }
 
-/// Who sent a packet that goes to `to`.
+/// The sender of a packet that goes to `to`.
 fn sender(config: &TwinConfig, detected: &Detected<'_>, to: &Forwarding) -> Sender {
     if !detected.tunnelled {
         return came_from(&config.links[detected.link]);

@@ -184,7 +184,7 @@ pub enum Notice {
     Icmp(IcmpCause, Vec<u8>, Sender),
 }
 
-/// Where the sender of a packet is to be found: its address may mean another station elsewhere.
+/// A packet's sender, and the network instance to look for it in: its address may mean another station elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sender {
     /// In the network instance that the packet came from without a tunnel.

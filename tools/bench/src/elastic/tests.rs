@@ -69,7 +69,7 @@ fn moves_and_models_lose_and_reorder_nothing() {
     world.end();
 }
 
-/// What comes to a public port reaches the UE that has sent from it, whichever worker takes the packet.
+/// A packet for a public port reaches the UE that has sent from it, whichever worker takes the packet.
 #[test]
 fn translated_packets_pass_both_ways() {
     let variant = Variant::TRANSLATED;
