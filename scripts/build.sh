@@ -11,6 +11,7 @@ shift || true
 # The tests have built what their steps start; Cargo's lock is another's meanwhile.
 [ "${SLUICE_BUILT:-}" != "$profile" ] || exit 0
 set_up
+[ "$profile" != dev ] || lint_while_compiling
 packages=(-p sluice)
 for tool; do
     case $tool in

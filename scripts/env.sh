@@ -62,4 +62,9 @@ set_up() {
     choose_rust
 }
 
+# Development builds go through clippy's compiler, which lints what it compiles: `make test` reads no crate twice.
+lint_while_compiling() {
+    ! command -v clippy-driver >/dev/null || export RUSTC_WORKSPACE_WRAPPER=$ROOT/scripts/rustc.sh
+}
+
 choose_rust

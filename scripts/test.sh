@@ -36,6 +36,7 @@ main() {
 # All that tests and steps start is built before any of them runs: beside tests of packages Cargo builds their programs.
 # Asked for the programs alone it would build libraries again that have fewer features then.
 build() {
+    lint_while_compiling
     say "building the tests and the programs that they start"
     timed "build of tests" cargo test --workspace --no-run --message-format json-render-diagnostics \
         >"$WORK/artifacts" 2> >(tee -a "$LOG" >&2)
@@ -88,7 +89,8 @@ check_lanes() { # [name...]
 
 run_lanes() {
     say "running $(wc -l <"$WORK/tasks") test binaries and steps (what they say: $LOG)"
-    export LOG TIMES WORK SLUICE_BUILT=dev
+    # The session machine's drafts are large values, which code that is hardly optimised copies from frame to frame.
+    export LOG TIMES WORK SLUICE_BUILT=dev RUST_MIN_STACK=8388608
     lane waits 1 "$WAITING_THREADS" 0 &
     lane computes 2 "$COMPUTING_THREADS" 5
     wait

@@ -52,3 +52,21 @@ pub fn mutant(name: &str, data: &mut [u8], size: usize, max_size: usize, seed: u
     data[..len].copy_from_slice(&input[..len]);
     len
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// libFuzzer takes the length for granted: one that is too long would be read past its buffer.
+    #[test]
+    fn mutants_of_every_target_fit_what_libfuzzer_has_room_for() {
+        for target in targets::TARGETS {
+            for (max_size, seed) in (1..=64).zip(1..) {
+                let mut data = vec![0x20; 64];
+                let size = max_size.min(7);
+                let len = mutant(target.name, &mut data, size, max_size, seed);
+                assert!(len <= max_size, "{}: {len} of {max_size}", target.name);
+            }
+        }
+    }
+}

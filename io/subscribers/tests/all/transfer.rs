@@ -42,8 +42,8 @@ fn problems(result: Result<(usize, usize), Error>) -> Problems {
 }
 
 #[test]
-fn a_hundred_thousand_come_in_at_once_and_go_out_again() {
-    many(100_000);
+fn tens_of_thousands_come_in_at_once_and_go_out_again() {
+    many(20_000);
 }
 
 /// So many that they are read in several pieces.

@@ -187,7 +187,10 @@ impl<P: Packet + Send + 'static> Testbed<P> {
         match silent {
             0 => Ok(()),
             _ => Err(format!(
-                "packets of {silent} UEs did not reach the data network"
+                "packets of {silent} UEs did not reach the data network: {} made, {} missed; {}",
+                self.watch.sum(|eye| &eye.made),
+                self.watch.sum(|eye| &eye.missed),
+                self.core.ledger()
             )),
         }
     }

@@ -195,7 +195,8 @@ impl FlowSets {
     }
 
     /// The flow of the packet of this number: of the watched shard now and then, else of the hot
-    /// ones or of all, one after the other.
+    /// ones or of all, one after the other. Each round begins one further on: where queues are full at the same
+    /// place of each round, not always the same flows miss.
     pub fn pick(&self, number: u64, watch: &Watch, is_hot: bool) -> Option<u32> {
         if number.is_multiple_of(PROBES)
             && let Some(shard) = watch.watched()
@@ -206,6 +207,34 @@ impl FlowSets {
             }
         }
         let flows = if is_hot { &self.hot } else { &self.all };
-        flows.get(number as usize % flows.len().max(1)).copied()
+        let (round, place) = (number / len(flows), number % len(flows));
+        flows.get(((round + place) % len(flows)) as usize).copied()
+    }
+}
+
+fn len(flows: &[u32]) -> u64 {
+    flows.len().max(1) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_queue_that_is_full_once_a_round_silences_no_flow() {
+        let watch = Watch::new(10);
+        let sets = FlowSets {
+            all: (0..10).collect(),
+            ..FlowSets::new()
+        };
+        let round = |numbers: &mut dyn Iterator<Item = u64>| -> BTreeSet<_> {
+            numbers.map(|n| sets.pick(n, &watch, false)).collect()
+        };
+        for first in [0, 10, 170] {
+            assert_eq!(round(&mut (first..first + 10)).len(), 10);
+        }
+        let heard = round(&mut (0..100).filter(|number| number % 10 != 7));
+        assert_eq!(heard.len(), 10);
     }
 }

@@ -1,6 +1,6 @@
 //! Benchmark of the PFCP codec: a typical Session Establishment Request of 2 PDRs, 2 FARs, a QER
-//! and a URR. `cargo bench -p sluice-wire --bench pfcp_codec` prints nanoseconds, the best of
-//! twenty rounds.
+//! and a URR. `cargo run --release -p sluice-wire --example pfcp_codec` prints nanoseconds, the best
+//! of twenty rounds.
 
 use std::hint::black_box;
 use std::net::Ipv4Addr;
