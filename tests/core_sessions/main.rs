@@ -20,6 +20,7 @@ mod handover_flows;
 mod harness;
 mod informing;
 mod judging;
+mod key_order;
 mod kinds;
 #[path = "../kit/mod.rs"]
 mod kit;

@@ -52,6 +52,7 @@ pub(crate) fn begin(amf: &mut Amf, ue: UeId, required: HandoverRequired) {
         other: Some(other),
         is_source_lost: false,
         is_completed: false,
+        is_new_context: false,
     };
     if !amf.start_handover(ue, handover, |p| run(p, required, target, other)) {
         let state = &mut *amf.state.borrow_mut();
@@ -71,10 +72,10 @@ fn find_target(
     let (_, connection) = state.connection(id).ok_or(Cause::UNKNOWN_LOCAL_ID)?;
     let ue = state.ues.get(id.0).ok_or(Cause::UNKNOWN_LOCAL_ID)?;
     let security = ue.security.as_ref().filter(|_| ue.registered.is_some());
-    let has_chain = security.is_some_and(|security| security.chain.is_some());
     // The key that it is told is not that of the target.
-    let is_busy = decision == Decision::Refuse || connection.is_renewing;
-    if is_busy || ue.handover.is_some() || !connection.has_context || !has_chain {
+    let is_renewing = security.is_none_or(|security| security.is_renewing);
+    let is_busy = decision == Decision::Refuse || is_renewing;
+    if is_busy || ue.handover.is_some() || !connection.has_context {
         return Err(Cause::INTERACTION);
     }
     // A list that contradicts itself (10.4).
@@ -197,13 +198,18 @@ fn request(
     let guami = state.config.guami;
     let ue = state.ues.get_mut(id.0)?;
     let (security, registered) = (ue.security.as_mut()?, ue.registered.as_ref()?);
-    let next_hop = security.chain.as_mut()?.advance(&security.kamf).clone();
+    let chain = security.chain_at_gnb();
+    let next_hop = chain.map(|(kamf, chain)| chain.advance(kamf).clone());
+    let is_new_context = next_hop.is_none();
+    let next_hop = next_hop.unwrap_or_else(|| security.first_hop());
+    ue.handover.as_mut()?.is_new_context = is_new_context;
     Some(HandoverFromAmf::Request(Box::new(HandoverRequest {
         amf: other.to_ngap(),
         cause: required.cause,
         ambr_bps: registered.ambr_bps,
         capability: ue.capability?,
         next_hop,
+        is_new_context,
         sessions,
         allowed_nssai: registered.allowed_nssai.clone(),
         masked_imeisv: ue.imeisv.map(sluice_ids::Imeisv::masked),

@@ -129,7 +129,7 @@ impl State {
             ue,
             is_secured: true,
             has_context: false,
-            is_renewing: false,
+            is_told: false,
         };
         let id = ConnectionId(self.connections.insert(connection)?);
         self.preparing.insert((target, id));
@@ -187,10 +187,10 @@ impl State {
         if let Some(connection) = target.and_then(|id| self.connections.get_mut(id.0)) {
             connection.has_context = true;
         }
-        // It has taken the next hop that the target was told.
-        if let Some(chain) = ue.security.as_mut().and_then(|one| one.chain.as_mut()) {
-            chain.is_taken();
-        }
+        let is_new_context = handover.is_new_context;
+        let security = ue.security.iter_mut();
+        security.for_each(|one| one.arrive(is_new_context));
+        self.taken.extend(is_new_context.then_some(id));
         self.give_connection(id, target);
     }
 

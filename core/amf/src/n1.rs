@@ -475,13 +475,9 @@ fn verify(
         ue.security.as_mut()
     }?;
     let verified = security.context.verify(protected)?;
-    security.last_uplink = verified.count;
     if is_new {
-        let before = std::mem::replace(&mut ue.security, ue.new_security.take());
-        let of_gnb = before.and_then(|one| one.of_gnb.or(Some((one.kamf, one.chain?))));
-        if let Some(security) = &mut ue.security {
-            security.of_gnb = of_gnb;
-        }
+        security.last_uplink = verified.count;
+        ue.security = ue.new_security.take();
         if let Some(connection) = state.connection_mut(id) {
             connection.is_secured = true;
         }

@@ -196,6 +196,9 @@ impl Amf {
             FromRan::InitialContextSetupFailure { cause, .. }
             | FromRan::UeContextModificationFailure { cause, .. } => {
                 self.ue_line(ue, name);
+                if let Some(connection) = self.state.borrow_mut().connection_mut(ue) {
+                    connection.is_told = false;
+                }
                 self.tell(ue, Event::Context(Err(cause)));
             }
             message => self.of_ue_itself(ue, message),
@@ -447,7 +450,7 @@ fn connect(
         ue,
         is_secured: false,
         has_context: false,
-        is_renewing: false,
+        is_told: false,
     };
     if state.connect(connection).is_none() {
         state.remove(ue);
