@@ -36,6 +36,7 @@ mod reconciliation;
 mod request_types;
 mod restoration;
 mod simulation;
+mod stages;
 mod statuses;
 mod two_gnbs;
 mod ue_requests;

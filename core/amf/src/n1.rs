@@ -9,7 +9,7 @@ use sluice_sbi::SmChange;
 use sluice_security::NasCount;
 
 use crate::Amf;
-use crate::collisions::Decision;
+use crate::collisions::{Decision, Input};
 use crate::deregistration;
 use crate::explained;
 use crate::n2::number;
@@ -105,7 +105,7 @@ impl Amf {
         };
         match opened {
             // What begins anew on the way to another gNB waits until the UE is there.
-            Some(opened) if opened.is_strange_registration() && self.state.borrow().defers(ue) => {
+            Some(opened) if opened.is_strange_registration() && self.defers(ue) => {
                 let state = &mut *self.state.borrow_mut();
                 state.counters.deferred += 1;
                 if let Some(ue) = state.ues.get_mut(ue.0) {
@@ -115,6 +115,12 @@ impl Amf {
             Some(opened) => self.of_ue_nas(ue, opened),
             None => {}
         }
+    }
+
+    /// Whether a UE that begins anew waits: its gNBs use the keys that it has (TS 33.501, 6.9.5.1).
+    fn defers(&self, ue: UeId) -> bool {
+        let state = self.state.borrow();
+        state.on_its_way(ue, Input::StrangeRegistration) == Decision::Later
     }
 
     /// Verifies and reads a protected message.

@@ -10,6 +10,7 @@ use sluice_sbi::{AssociationId, Container, N2Sm, SmChange, SmContextUpdated, Upd
 use sluice_security::SecurityCapability;
 
 use crate::Amf;
+use crate::collisions::{Decision, Input as Collision};
 use crate::moving::{Handover, Stage};
 use crate::ngap_faults;
 use crate::procedure::Procedure;
@@ -36,7 +37,9 @@ pub(crate) fn begin(
     let is_served = {
         let state = &mut *amf.state.borrow_mut();
         // It goes by Xn, and not by N2, or has gone on.
-        state.end_handover(ue, Cause::HANDOVER_CANCELLED);
+        if state.on_its_way(ue, Collision::PathSwitch) == Decision::Begin {
+            state.end_handover(ue, Cause::HANDOVER_CANCELLED);
+        }
         // It is waited for no more, if where it was has not come back since the AMF was started.
         state.goes_on(ue);
         state.move_connection(source, association, &request);
