@@ -186,7 +186,7 @@ impl State {
             .connection(ue)
             .map(|(_, connection)| connection.location.tai);
         let why = match at {
-            Some(tai) => format!("{why} (it is in area {} {:?})", tai.plmn, tai.tac),
+            Some(tai) => format!("{why} (it is in area {tai})"),
             None => why,
         };
         self.effects.push(Effect::Refused(Box::new(Refused {

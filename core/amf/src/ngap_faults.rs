@@ -128,7 +128,7 @@ impl State {
             None => format!("a gNB before NG Setup (association {})", association.0),
             Some(gnb) => {
                 let name = gnb.name.as_ref().map(|name| format!(" ({name})"));
-                format!("gNB {:?}{}", gnb.identity, name.unwrap_or_default())
+                format!("gNB {}{}", gnb.identity, name.unwrap_or_default())
             }
         }
     }

@@ -235,7 +235,7 @@ impl State {
         message: Message,
     ) {
         let smf = server::name(Nf::Smf);
-        self.line(smf, "AMF", step, format!("{message:?}"), ue);
+        self.line(smf, "AMF", step, message.to_string(), ue);
         let known = self.session_mut(ue, session);
         if known.is_none_or(|one| one.context != Some(context)) {
             // It is about one that is over, whose number may be another's by now.
