@@ -50,7 +50,13 @@ impl Amf {
                 self.take_message(association, message);
                 self.faulty(association, left_out);
             }
-            Err(faulty) => self.faulty(association, faulty),
+            Err(faulty) => {
+                let (ids, ends, cause) = (faulty.connection, faulty.ends, faulty.cause);
+                self.faulty(association, faulty);
+                if let Some(ended) = ends {
+                    self.ends(association, ids, ended, cause);
+                }
+            }
         }
     }
 
@@ -136,13 +142,15 @@ impl Amf {
         };
         let (ue, id) = match self.find(association, ids) {
             Ok(found) => found,
-            // What is over is over; anything else names a connection that is not there.
-            Err(_) if matches!(message, FromRan::UeContextReleaseComplete { .. }) => return,
             Err(cause) => {
                 let ids = Ids {
                     amf: Some(ids.0),
                     ran: Some(ids.1),
                 };
+                // What is over is over; anything else names a connection that is not there.
+                if matches!(message, FromRan::UeContextReleaseComplete { .. }) {
+                    return self.released_by_some(association, ids);
+                }
                 return self.indicate(association, Some(ids), cause, message.name());
             }
         };
@@ -218,6 +226,7 @@ impl Amf {
             // The same in any state.
             FromRan::UeContextReleaseRequest { cause, .. } => {
                 self.ue_line(ue, name);
+                self.left(ue, &format!("its gNB wants it released, {cause}"));
                 self.abort(ue);
                 self.start(ue, |p| release::requested(p, cause));
             }
@@ -337,6 +346,7 @@ impl Amf {
 
     /// A UE is idle, whatever it was doing.
     pub(crate) fn lose_ue(&mut self, ue: UeId) {
+        self.left(ue, "its connection is lost");
         self.abort(ue);
         {
             let state = &mut *self.state.borrow_mut();
@@ -344,6 +354,12 @@ impl Amf {
             state.forget_if_unknown(ue);
         }
         self.go_on(ue);
+    }
+
+    /// Operators hear of a UE that leaves before it has proved who it is.
+    fn left(&mut self, ue: UeId, how: &str) {
+        let running = self.running(ue);
+        self.state.borrow_mut().left(ue, running, how);
     }
 
     fn line(&mut self, _: AssociationId, what: &str) {

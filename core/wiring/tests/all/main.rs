@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod broken_outcomes;
 mod checklist;
 mod collisions;
 mod configuration;
