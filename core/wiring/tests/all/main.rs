@@ -16,6 +16,7 @@ mod ngap_faults;
 mod octets;
 mod others;
 mod proofs;
+mod recorded;
 mod registration;
 mod storm;
 mod unreadable;
