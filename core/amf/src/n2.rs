@@ -140,18 +140,18 @@ impl Amf {
         let Some(ids) = ids_of(&message) else {
             return;
         };
+        let names = Ids {
+            amf: Some(ids.0),
+            ran: Some(ids.1),
+        };
         let (ue, id) = match self.find(association, ids) {
             Ok(found) => found,
             Err(cause) => {
-                let ids = Ids {
-                    amf: Some(ids.0),
-                    ran: Some(ids.1),
-                };
                 // What is over is over; anything else names a connection that is not there.
                 if matches!(message, FromRan::UeContextReleaseComplete { .. }) {
-                    return self.released_by_some(association, ids);
+                    return self.released_by_some(association, names);
                 }
-                return self.indicate(association, Some(ids), cause, message.name());
+                return self.indicate(association, Some(names), cause, message.name());
             }
         };
         let role = self.state.borrow().role(ue, id);
@@ -176,16 +176,10 @@ impl Amf {
                 self.tell(ue, Event::Context(Ok(())));
             }
             FromRan::PduSessionNotify {
-                ids,
-                sessions,
-                released,
+                sessions, released, ..
             } if first_twice(&[&sessions, &released]).is_some() => {
                 // What it says of a session contradicts itself (10.4).
-                let ids = Ids {
-                    amf: Some(ids.0),
-                    ran: Some(ids.1),
-                };
-                self.indicate(association, Some(ids), Cause::SEMANTIC_ERROR, name);
+                self.indicate(association, Some(names), Cause::SEMANTIC_ERROR, name);
             }
             message @ (FromRan::PduSessionSetupResponse { .. }
             | FromRan::PduSessionModifyResponse { .. }
