@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod circles;
+mod source;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -112,9 +113,6 @@ const NOT_IN_ITS_SOURCES: &[&str] = &[
     "HashSet",
     "SystemTime",
 ];
-
-/// The only folders with unsafe code: memory, and the doors to the world.
-const UNSAFE_FOLDERS: &[&str] = &["mem", "io/port-dpdk", "io/host", "io/sctp", "io/contexts"];
 
 /// Longest file written by hand.
 const MAX_LINES: usize = 600;
@@ -267,31 +265,6 @@ fn the_door_by_http_alone_has_a_runtime() {
     };
     let found: Vec<String> = crates.iter().filter_map(has).collect();
     assert_eq!(found, [HAS_RUNTIME]);
-}
-
-#[test]
-fn unsafe_code_lives_only_where_it_may() {
-    let root = root();
-    let allowed = |file: &Path| {
-        UNSAFE_FOLDERS
-            .iter()
-            .any(|dir| file.starts_with(root.join(dir)))
-    };
-    let mut wrong = Vec::new();
-    for file in files(&root, &["rs"])
-        .into_iter()
-        .filter(|file| !allowed(file))
-    {
-        let text = fs::read_to_string(&file).expect("a text");
-        let is_root = file.ends_with("src/lib.rs") || file.ends_with("src/main.rs");
-        if is_root && !text.contains("#![forbid(unsafe_code)]") {
-            wrong.push(format!("{} does not forbid unsafe code", show(&file)));
-        }
-        if let Some(line) = text.lines().position(uses_unsafe) {
-            wrong.push(format!("{}:{} has unsafe code", show(&file), line + 1));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -557,15 +530,6 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a line has the keyword as code, not in a comment or a text.
-fn uses_unsafe(line: &str) -> bool {
-    let code = line.split("//").next().unwrap_or(line);
-    let forms = ["{", "fn ", "impl", "extern", "trait"];
-    let keyword_before = |form: &&str| code.contains(&["unsafe ", form].concat());
-    let in_attribute = code.trim_start().starts_with('#') && code.contains("unsafe(");
-    in_attribute || forms.iter().any(keyword_before)
-}
-
 /// The targets of `[text](target)`, outside code blocks.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let outside_code = text.split("```").step_by(2);
@@ -585,10 +549,6 @@ fn is_local(link: &str) -> bool {
 
 #[test]
 fn the_finders_find_what_they_look_for() {
-    assert!(uses_unsafe(&["    uns", "afe { x() }"].concat()));
-    assert!(uses_unsafe(&["#[uns", "afe(no_mangle)]"].concat()));
-    assert!(!uses_unsafe("// an unsafe { block }"));
-    assert!(!uses_unsafe("#![forbid(unsafe_code)]"));
     let text = "see [a](b.md#c) and [d](https://e)\n```\n[f](g)\n```\n[h](#i)";
     let found: Vec<_> = links(text).filter(|link| is_local(link)).collect();
     assert_eq!(found, ["b.md#c"]);

@@ -1,7 +1,7 @@
 //! Modification Requests that ask for no QoS (TS 24.501, 6.4.2.1 and 6.4.2.2; ellanetworks/core#1693): what only tells the
 //! SMF something is accepted, with what else was asked; and sessions that are wanted always on (6.4.1.3).
 
-use sluice_n1::{ModificationRequest, SessionCause, SessionType, options};
+use sluice_n1::{ModificationRequest, RequestType, SessionCause, SessionType, options};
 use sluice_ue::WantedSession;
 
 use crate::harness::*;
@@ -102,6 +102,29 @@ fn what_is_not_offered_is_rejected_though_it_is_no_flow() {
         say(&mut world, 5, None, &request);
         assert_refused(&world, None, Some(SessionCause::NOT_SUPPORTED));
     }
+}
+
+/// Requested MBS container (9.11.4.30): multicast is not offered, and the session is one without it.
+#[test]
+fn a_session_that_asks_for_multicast_is_established_without_it() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    world.ladder.0.clear();
+    // To join a session by its TMGI.
+    let join = [0x70, 0, 7, 9, 0, 0, 1, 0, 0xf1, 0x10];
+    let request = [&[0x2e, 6, 9, 0xc1, 0xff, 0xff, 0x91][..], &join].concat();
+    say(&mut world, 6, Some(RequestType::Initial), &request);
+    let ladder = world.ladder.to_string();
+    assert!(
+        ladder.contains("PDU Session Establishment Accept"),
+        "{ladder}"
+    );
+    assert!(radio(&world, 0, 6).is_some(), "{ladder}");
+    assert_eq!(world.core.smf().unwrap().sessions(), 2);
+    // Nothing in the accept is about it (Received MBS container, IEI 71).
+    let accept = world.ue(0).sessions().get(6);
+    assert!(accept.is_some(), "{ladder}");
+    assert!(goes_up(&mut world, 0, 6), "{ladder}");
 }
 
 /// Osmocom C5G TC_pdu_sess_est_always_on.

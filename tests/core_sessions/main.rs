@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod broken_outcomes;
 mod contexts;
 mod contexts_at_upf;
 mod contexts_full;
@@ -20,6 +21,7 @@ mod handover_flows;
 mod harness;
 mod informing;
 mod judging;
+mod key_order;
 mod kinds;
 #[path = "../kit/mod.rs"]
 mod kit;
@@ -35,6 +37,7 @@ mod reconciliation;
 mod request_types;
 mod restoration;
 mod simulation;
+mod stages;
 mod statuses;
 mod two_gnbs;
 mod ue_requests;

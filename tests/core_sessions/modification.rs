@@ -67,7 +67,7 @@ const STARTED: &str = "\
 3     SMF  -> UE    PDU Session Modification Command
 3     SMF  -> AMF   Namf_Communication_N1N2MessageTransfer Request
 4     AMF  -> gNB   PDU Session Resource Modify Request
-3     AMF  -> SMF   Namf_Communication_N1N2MessageTransfer Response (Initiated)
+3     AMF  -> SMF   Namf_Communication_N1N2MessageTransfer Response (N1 N2 transfer initiated)
 6     gNB  -> AMF   PDU Session Resource Modify Response
 7     AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request
 7     SMF  -> AMF   Nsmf_PDUSession_UpdateSMContext Response

@@ -43,7 +43,7 @@ const PAGING: &str = "\
 2a    UPF  -> SMF   N4 Session Report Request (downlink data)
 3     SMF  -> AMF   Namf_Communication_N1N2MessageTransfer Request
 4b    AMF  -> gNB   Paging
-3     AMF  -> SMF   Namf_Communication_N1N2MessageTransfer Response (AttemptingToReachUe)
+3     AMF  -> SMF   Namf_Communication_N1N2MessageTransfer Response (attempting to reach the UE)
 1     UE   -> AMF   Service Request
 12    AMF  -> gNB   Initial Context Setup Request
 12    AMF  -> UE    Service Accept
@@ -219,7 +219,7 @@ fn where_no_gnb_is_nobody_is_paged_and_packets_are_dropped() {
     world.core.association_lost(world.now, world.at);
     assert_eq!(goes_down(&mut world, ue), None);
     let ladder = world.ladder.to_string();
-    assert!(ladder.contains("(UeNotReachable)"), "{ladder}");
+    assert!(ladder.contains("(UE not reachable)"), "{ladder}");
     assert!(!ladder.contains("Paging"), "{ladder}");
     assert_eq!(world.core.smf().unwrap().counters().unreachable, 1);
 }
@@ -234,7 +234,7 @@ fn a_phone_that_has_not_been_heard_of_for_too_long_is_not_paged() {
     world.now.instant.0 = (50 + 5) * 60_000_000_000;
     assert_eq!(goes_down(&mut world, ue), None);
     let ladder = world.ladder.to_string();
-    assert!(ladder.contains("(UeNotReachable)"), "{ladder}");
+    assert!(ladder.contains("(UE not reachable)"), "{ladder}");
     assert!(world.pages.is_empty());
 }
 
@@ -250,7 +250,10 @@ fn packets_that_cross_a_registration_wait_for_its_end() {
     // The gNB has not answered yet.
     assert_eq!(goes_down(&mut world, ue), None);
     let ladder = world.ladder.to_string();
-    assert!(ladder.contains("(TemporaryReject)"), "{ladder}");
+    assert!(
+        ladder.contains("(temporary reject, registration ongoing)"),
+        "{ladder}"
+    );
     assert!(world.pages.is_empty());
     assert!(world.wait());
     assert!(radio(&world, 0, 5).is_some(), "{}", world.ladder);

@@ -31,7 +31,7 @@ pub const ESTABLISHMENT: &str = "\
 11    SMF  -> UE    PDU Session Establishment Accept
 11    SMF  -> AMF   Namf_Communication_N1N2MessageTransfer Request
 12    AMF  -> gNB   PDU Session Resource Setup Request
-11    AMF  -> SMF   Namf_Communication_N1N2MessageTransfer Response (Initiated)
+11    AMF  -> SMF   Namf_Communication_N1N2MessageTransfer Response (N1 N2 transfer initiated)
 14    gNB  -> AMF   PDU Session Resource Setup Response
 15    AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request
 16    SMF  -> UPF   N4 Session Modification Request

@@ -78,21 +78,39 @@ fn a_status_about_something_else_changes_nothing() {
 
 #[test]
 fn a_status_about_a_command_ends_that_and_the_session_stays() {
-    let mut world = plain();
-    let before = flows(&world);
-    world.ue_mut(0).sessions_mut().no_complete = true;
-    let begin = world.now.instant;
-    start(&mut world, voice(64_000)).unwrap();
-    status(&mut world, 0, 47);
-    assert_eq!(world.now.instant, begin, "T3591 is not waited for");
-    assert!(
-        world.core.smf().unwrap().procedures().is_empty(),
-        "{}",
-        world.ladder
-    );
-    let (_, at_gnb, at_upf) = flows(&world);
-    assert_eq!((at_gnb, at_upf), (before.1, before.2), "{}", world.ladder);
-    assert!(goes_up(&mut world, 0, 5));
+    for cause in [47, 81, 96, 97, 111] {
+        let mut world = plain();
+        let before = flows(&world);
+        world.ue_mut(0).sessions_mut().no_complete = true;
+        let begin = world.now.instant;
+        start(&mut world, voice(64_000)).unwrap();
+        status(&mut world, 0, cause);
+        assert_eq!(world.now.instant, begin, "T3591 is not waited for");
+        assert!(
+            world.core.smf().unwrap().procedures().is_empty(),
+            "{}",
+            world.ladder
+        );
+        let (_, at_gnb, at_upf) = flows(&world);
+        assert_eq!((at_gnb, at_upf), (before.1, before.2), "{}", world.ladder);
+        assert!(goes_up(&mut world, 0, 5));
+    }
+}
+
+/// A UE that does not take a Release Command has the session no more (6.3.3): T3592 is not waited for.
+#[test]
+fn a_status_about_a_release_command_ends_the_release() {
+    for cause in [43, 47, 81, 96, 97] {
+        let mut world = with_session();
+        world.ue_mut(0).sessions_mut().no_complete = true;
+        let now = world.now;
+        assert!(world.core.release_session(now, &crate::world::supi(1), 5));
+        world.run();
+        assert_eq!(world.core.smf().unwrap().procedures(), ["10"]);
+        status(&mut world, 0, cause);
+        assert_no_session(&mut world);
+        assert_eq!(world.now.instant, now.instant, "T3592 is not waited for");
+    }
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! What comes in between: for each pair of a procedure that is under way and what comes of UE, gNB or core,
 //! what becomes of both (TS 24.501, 5.4, 5.5.1.2.8, 5.5.2.3.5 and 5.6.1.8; TS 38.413, 8; TS 33.501, 6.9.5.1).
 //!
-//! What the procedure waits for never comes here.
+//! What the procedure waits for never comes here. A handover runs beside a procedure: what comes is judged by either.
 
 use sluice_n1::{RegistrationKind, Uplink};
 
+use crate::moving::{Handover, Stage};
 use crate::procedure::Kind;
 
-/// What a UE is doing.
+/// What a UE is doing, or how far its handover is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Running {
     /// Nothing.
@@ -32,6 +33,16 @@ pub(crate) enum Running {
     Renaming,
     /// It is called.
     Paging,
+    /// It has come by Xn, and its packets do not follow yet.
+    Switching,
+    /// The target of its handover by N2 is asked.
+    Preparing,
+    /// It is told to go.
+    Commanded,
+    /// It has come by N2, and its packets do not follow yet.
+    Completing,
+    /// Its packets have followed, and the source is not released yet.
+    Leaving,
 }
 
 /// What comes.
@@ -39,10 +50,12 @@ pub(crate) enum Running {
 pub(crate) enum Input {
     /// The Registration Request that the procedure began with, once more.
     SameRegistration,
-    /// An initial Registration Request.
+    /// An initial Registration Request of the UE itself.
     InitialRegistration,
     /// Any other one.
     OtherRegistration,
+    /// One that anybody may have sent: it begins with an authentication.
+    StrangeRegistration,
     /// Deregistration Request of the UE itself.
     Deregistration,
     /// One that anybody may have sent.
@@ -61,11 +74,13 @@ pub(crate) enum Input {
     Unknown,
     /// Handover Required.
     HandoverRequired,
+    /// Path Switch Request.
+    PathSwitch,
     /// UE Context Release Request of its gNB.
     ReleaseRequest,
     /// Its connection is lost: the association, NG Reset, Error Indication, a name that is given again.
     Lost,
-    /// N1N2MessageTransfer of an SMF that has data for an idle UE.
+    /// N1N2MessageTransfer of an SMF: data for an idle UE, or a session that changes at the gNB of a connected one.
     Downlink,
     /// An operator or UDM sends it away.
     SentAway,
@@ -95,44 +110,50 @@ pub(crate) enum Decision {
 use Decision::{Begin as B, Beside as S, Ignore as I, Later as L};
 use Decision::{NotCompatible as N, Refuse as F, Repeat as R};
 
-const PROCEDURES: usize = 11;
+const COLUMNS: usize = 16;
 
-/// A row for each input, a column for each procedure in the order of [`Running`].
+/// A row for each input, a column for each procedure and each stage of a handover in the order of [`Running`].
 ///
 /// `Nothing Calling Identification Authentication SecurityMode Accepting Context Releasing Deregistering
-/// Renaming Paging`
+/// Renaming Paging`, `Switching Preparing Commanded Completing Leaving`
 #[rustfmt::skip]
-const TABLE: [(Input, [Decision; PROCEDURES]); 17] = [
+const TABLE: [(Input, [Decision; COLUMNS]); 19] = [
     // 5.5.1.2.8 d and e: the one that is under way goes on, and its accept is sent again. After a reject it is
     // a new one.
-    (Input::SameRegistration,      [B, I, I, I, I, R, B, B, B, B, B]),
+    (Input::SameRegistration,      [B, I, I, I, I, R, B, B, B, B, B,  S, S, S, S, S]),
     // 5.5.1.2.8 d and e: other than the one before, which ends. 5.5.2.3.5 d: it ends a deregistration.
-    (Input::InitialRegistration,   [B, B, B, B, B, B, B, B, B, B, B]),
+    (Input::InitialRegistration,   [B, B, B, B, B, B, B, B, B, B, B,  S, S, S, S, S]),
     // 5.5.2.3.5 e: the UE is told to go.
-    (Input::OtherRegistration,     [B, B, B, B, B, B, B, B, I, B, B]),
+    (Input::OtherRegistration,     [B, B, B, B, B, B, B, B, I, B, B,  S, S, S, S, S]),
+    // Keys that change would not be those that the target was told (TS 33.501, 6.9.5.1).
+    (Input::StrangeRegistration,   [B, B, B, B, B, B, B, B, B, B, B,  L, L, L, B, B]),
     // 5.5.1.2.8 h, 5.5.2.3.5 d, 5.4.4.6 c
-    (Input::Deregistration,        [B, B, B, B, B, B, B, B, B, B, B]),
+    (Input::Deregistration,        [B, B, B, B, B, B, B, B, B, B, B,  B, B, B, B, B]),
     // Who is not known to be that UE changes nothing of it.
-    (Input::StrangeDeregistration, [I, I, I, I, I, I, I, I, I, I, I]),
+    (Input::StrangeDeregistration, [I, I, I, I, I, I, I, I, I, I, I,  S, S, S, S, S]),
     // 5.4.4.6: both names stay good. 5.6.1.8: the one before goes on. 5.5.2.3.5 f
-    (Input::Service,               [B, I, I, I, I, I, I, I, I, B, B]),
+    (Input::Service,               [B, I, I, I, I, I, I, I, I, B, B,  S, S, S, S, S]),
     // It is told that nobody knows it, on a connection of its own.
-    (Input::StrangeService,        [B, I, I, I, I, I, I, I, I, I, I]),
+    (Input::StrangeService,        [B, I, I, I, I, I, I, I, I, I, I,  S, S, S, S, S]),
     // Sessions have procedures of their own. 5.5.2.3.5 g
-    (Input::Payload,               [S, S, S, S, S, S, S, S, I, S, S]),
-    (Input::StrangePayload,        [N, N, N, N, N, N, N, N, I, N, N]),
-    (Input::LateAnswer,            [I, I, I, I, I, I, I, I, I, I, I]),
-    (Input::Unknown,               [N, N, N, N, N, N, N, N, N, N, N]),
-    // Keys that change, and a UE that leaves (TS 33.501, 6.9.5.1).
-    (Input::HandoverRequired,      [S, S, F, F, F, S, S, F, F, S, F]),
+    (Input::Payload,               [S, S, S, S, S, S, S, S, I, S, S,  S, S, S, S, S]),
+    (Input::StrangePayload,        [N, N, N, N, N, N, N, N, I, N, N,  S, S, S, S, S]),
+    (Input::LateAnswer,            [I, I, I, I, I, I, I, I, I, I, I,  S, S, S, S, S]),
+    (Input::Unknown,               [N, N, N, N, N, N, N, N, N, N, N,  S, S, S, S, S]),
+    // Keys that change, and a UE that leaves (TS 33.501, 6.9.5.1). One handover after the other.
+    (Input::HandoverRequired,      [S, S, F, F, F, S, S, F, F, S, F,  F, F, F, F, B]),
+    // TS 38.413, 8.4.4: the UE is there already, and what it does goes on there; a release follows it.
+    (Input::PathSwitch,            [S, S, S, S, S, S, S, S, S, S, S,  B, B, B, B, B]),
     // TS 38.413, 8.3.2: the UE is idle.
-    (Input::ReleaseRequest,        [B, B, B, B, B, B, B, B, B, B, B]),
-    (Input::Lost,                  [B, B, B, B, B, B, B, B, B, B, S]),
+    (Input::ReleaseRequest,        [B, B, B, B, B, B, B, B, B, B, B,  B, B, B, B, B]),
+    // A UE that was told to go may be at the target.
+    (Input::Lost,                  [B, B, B, B, B, B, B, B, B, B, S,  B, B, S, B, B]),
     // TS 23.502, 4.2.3.3: it is about to be idle, and is called then; one that is called is called for this, too.
-    (Input::Downlink,              [B, S, S, S, S, S, S, L, S, S, L]),
-    (Input::SentAway,              [B, B, B, B, B, B, B, B, I, B, B]),
+    // 4.9.1.2 and 4.9.1.3: the target was told how its sessions are.
+    (Input::Downlink,              [B, S, S, S, S, S, S, L, S, S, L,  L, L, L, S, S]),
+    (Input::SentAway,              [B, B, B, B, B, B, B, B, I, B, B,  S, S, S, S, S]),
     // It has left what it did.
-    (Input::OtherConnection,       [B, B, B, B, B, B, B, B, B, B, B]),
+    (Input::OtherConnection,       [B, B, B, B, B, B, B, B, B, B, B,  B, B, B, B, B]),
 ];
 
 impl Running {
@@ -161,6 +182,18 @@ impl Running {
     }
 }
 
+impl From<&Handover> for Running {
+    fn from(handover: &Handover) -> Self {
+        match handover.stage {
+            Stage::Switching => Self::Switching,
+            Stage::Preparing => Self::Preparing,
+            Stage::Commanded => Self::Commanded,
+            Stage::Leaving if handover.is_completed => Self::Leaving,
+            Stage::Leaving => Self::Completing,
+        }
+    }
+}
+
 impl Input {
     /// Of a message of a UE. `is_verified` says that its MAC was right, `is_same` that it is the registration
     /// under way once more.
@@ -168,8 +201,11 @@ impl Input {
         match message {
             Uplink::RegistrationRequest(_) if is_same => Self::SameRegistration,
             Uplink::RegistrationRequest(request) => match request.kind {
-                RegistrationKind::Initial | RegistrationKind::Emergency => {
+                RegistrationKind::Initial | RegistrationKind::Emergency if is_verified => {
                     Self::InitialRegistration
+                }
+                RegistrationKind::Initial | RegistrationKind::Emergency => {
+                    Self::StrangeRegistration
                 }
                 _ => Self::OtherRegistration,
             },
@@ -203,7 +239,7 @@ pub(crate) fn decide(input: Input, running: Running) -> Decision {
 mod tests {
     use super::*;
 
-    const RUNNING: [Running; PROCEDURES] = [
+    const RUNNING: [Running; COLUMNS] = [
         Running::Nothing,
         Running::Calling,
         Running::Identification,
@@ -215,7 +251,17 @@ mod tests {
         Running::Deregistering,
         Running::Renaming,
         Running::Paging,
+        Running::Switching,
+        Running::Preparing,
+        Running::Commanded,
+        Running::Completing,
+        Running::Leaving,
     ];
+
+    /// Whether a column is that of a handover.
+    fn is_stage(running: Running) -> bool {
+        running as usize > Running::Paging as usize
+    }
 
     /// Pairs of all inputs and all procedures.
     fn pairs() -> impl Iterator<Item = (Input, Running, Decision)> {
@@ -236,14 +282,14 @@ mod tests {
         }
         // The last ones of both.
         assert_eq!(Input::OtherConnection as usize + 1, TABLE.len());
-        assert_eq!(Running::Paging as usize + 1, PROCEDURES);
-        assert_eq!(pairs().count(), 187);
+        assert_eq!(Running::Leaving as usize + 1, COLUMNS);
+        assert_eq!(pairs().count(), 304);
     }
 
     /// What may not be, whatever is written in the table.
     #[test]
     fn no_pair_breaks_a_rule() {
-        for (input, running, decision) in pairs() {
+        for (input, running, decision) in pairs().filter(|(_, running, _)| !is_stage(*running)) {
             let pair = format!("{input:?} while {running:?}: {decision:?}");
             let ends_it = running != Running::Nothing && decision == Decision::Begin;
             match input {
@@ -255,9 +301,12 @@ mod tests {
                 | Input::Unknown => assert!(!ends_it, "{pair}"),
                 // What cannot be refused is done.
                 Input::InitialRegistration
+                | Input::StrangeRegistration
                 | Input::Deregistration
                 | Input::ReleaseRequest
                 | Input::OtherConnection => assert_eq!(decision, Decision::Begin, "{pair}"),
+                // The UE is at another gNB, whatever it does.
+                Input::PathSwitch => assert_eq!(decision, Decision::Beside, "{pair}"),
                 // Keys do not change on the way to another gNB.
                 Input::HandoverRequired => {
                     let changes_keys = matches!(
@@ -277,6 +326,7 @@ mod tests {
                     input,
                     Input::SameRegistration
                         | Input::InitialRegistration
+                        | Input::StrangeRegistration
                         | Input::Deregistration
                         | Input::ReleaseRequest
                         | Input::Lost
@@ -287,6 +337,34 @@ mod tests {
             // Only what was accepted can be repeated.
             let repeats = decision == Decision::Repeat;
             assert!(!repeats || running == Running::Accepting, "{pair}");
+        }
+    }
+
+    /// The same of handovers: what comes at each of their stages.
+    #[test]
+    fn no_stage_of_a_handover_breaks_a_rule() {
+        for (input, stage, decision) in pairs().filter(|(_, running, _)| is_stage(*running)) {
+            let pair = format!("{input:?} while {stage:?}: {decision:?}");
+            // What the target was told of keys and sessions holds until the UE is there.
+            let is_told = !matches!(stage, Running::Completing | Running::Leaving);
+            let expected = match input {
+                Input::StrangeRegistration if is_told => Decision::Later,
+                Input::Downlink if is_told => Decision::Later,
+                Input::Downlink => Decision::Beside,
+                // Where the UE is, and that it leaves, cannot be refused.
+                Input::StrangeRegistration
+                | Input::PathSwitch
+                | Input::Deregistration
+                | Input::ReleaseRequest
+                | Input::OtherConnection => Decision::Begin,
+                Input::HandoverRequired if stage == Running::Leaving => Decision::Begin,
+                Input::HandoverRequired => Decision::Refuse,
+                Input::Lost if stage == Running::Commanded => Decision::Beside,
+                Input::Lost => Decision::Begin,
+                // A procedure of the UE is its own, and goes on where it comes to.
+                _ => Decision::Beside,
+            };
+            assert_eq!(decision, expected, "{pair}");
         }
     }
 

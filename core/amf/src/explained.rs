@@ -3,6 +3,7 @@
 use sluice_n1::{self as n1, MobileIdentity};
 use sluice_sbi::{Effect, Problem, Refused};
 
+use crate::collisions::Running;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::ue::UeId;
@@ -166,7 +167,30 @@ pub(crate) fn identity(identity: &MobileIdentity) -> String {
     }
 }
 
+/// What a UE that registers was to do when it left; none once it is accepted.
+fn left_at(running: Running) -> Option<&'static str> {
+    match running {
+        Running::Identification => Some("the UE has left instead of showing its identity"),
+        Running::Authentication => Some("the UE has left instead of answering its challenge"),
+        Running::SecurityMode => Some("the UE has left instead of taking its new keys"),
+        _ => None,
+    }
+}
+
 impl State {
+    /// Tells operators that a UE that is to prove who it is has left, and how.
+    pub(crate) fn left(&mut self, id: UeId, running: Running, how: &str) {
+        let request = self.ues.get(id.0).and_then(|ue| ue.request.as_ref());
+        let (Some(request), Some(why)) = (request, left_at(running)) else {
+            return;
+        };
+        let shown = identity(&request.identity);
+        let remedy = "none if it comes again and registers; else look at its radio, and at the gNB";
+        let reason = (format!("{why}: {how}"), remedy);
+        let cause = "without a cause".to_owned();
+        self.refused(id, Some(shown), "Registration", cause, reason);
+    }
+
     /// Tells operators that a request of a UE was refused. `shown` is what the UE says that it is.
     pub(crate) fn refused(
         &mut self,
@@ -186,7 +210,7 @@ impl State {
             .connection(ue)
             .map(|(_, connection)| connection.location.tai);
         let why = match at {
-            Some(tai) => format!("{why} (it is in area {} {:?})", tai.plmn, tai.tac),
+            Some(tai) => format!("{why} (it is in area {tai})"),
             None => why,
         };
         self.effects.push(Effect::Refused(Box::new(Refused {

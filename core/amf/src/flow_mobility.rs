@@ -79,7 +79,7 @@ impl State {
     /// 5: the SMF's answer.
     pub fn flow_moved(&mut self, ue: UeId, (session, context): (u8, u64), message: Message) {
         let smf = server::name(Nf::Smf);
-        self.line(smf, "AMF", "5", format!("{message:?}"), ue);
+        self.line(smf, "AMF", "5", message.to_string(), ue);
         let indications = self.ues.get_mut(ue.0).map(|ue| &mut ue.indications);
         let waits = |one: &Indication| one.waits.contains(&(session, context));
         let found = indications.and_then(|all| Some((all.iter().position(waits)?, all)));

@@ -31,8 +31,7 @@ pub(crate) fn begin(amf: &mut Amf, ue: UeId, required: HandoverRequired) {
     let found = {
         let state = &mut *amf.state.borrow_mut();
         // The UE has gone on before its last source was released; not before its packets come to where it is.
-        let handover = state.ues.get(ue.0).and_then(|ue| ue.handover.as_ref());
-        if handover.is_some_and(|one| one.stage == Stage::Leaving && one.is_completed) {
+        if state.on_its_way(ue, Collision::HandoverRequired) == Decision::Begin {
             state.end_handover(ue, Cause::SUCCESSFUL_HANDOVER);
         }
         // 2: the target is a gNB of this AMF
@@ -52,6 +51,7 @@ pub(crate) fn begin(amf: &mut Amf, ue: UeId, required: HandoverRequired) {
         other: Some(other),
         is_source_lost: false,
         is_completed: false,
+        is_new_context: false,
     };
     if !amf.start_handover(ue, handover, |p| run(p, required, target, other)) {
         let state = &mut *amf.state.borrow_mut();
@@ -67,14 +67,16 @@ fn find_target(
     expects: Option<Kind>,
     required: &HandoverRequired,
 ) -> Result<(AssociationId, ConnectionId), Cause> {
-    let decision = collisions::decide(Collision::HandoverRequired, Running::of(expects));
+    let input = Collision::HandoverRequired;
+    let decision = collisions::decide(input, Running::of(expects));
+    let is_going = state.on_its_way(id, input) == Decision::Refuse;
     let (_, connection) = state.connection(id).ok_or(Cause::UNKNOWN_LOCAL_ID)?;
     let ue = state.ues.get(id.0).ok_or(Cause::UNKNOWN_LOCAL_ID)?;
     let security = ue.security.as_ref().filter(|_| ue.registered.is_some());
-    let has_chain = security.is_some_and(|security| security.chain.is_some());
     // The key that it is told is not that of the target.
-    let is_busy = decision == Decision::Refuse || connection.is_renewing;
-    if is_busy || ue.handover.is_some() || !connection.has_context || !has_chain {
+    let is_renewing = security.is_none_or(|security| security.is_renewing);
+    let is_busy = decision == Decision::Refuse || is_renewing;
+    if is_busy || is_going || !connection.has_context {
         return Err(Cause::INTERACTION);
     }
     // A list that contradicts itself (10.4).
@@ -197,13 +199,18 @@ fn request(
     let guami = state.config.guami;
     let ue = state.ues.get_mut(id.0)?;
     let (security, registered) = (ue.security.as_mut()?, ue.registered.as_ref()?);
-    let next_hop = security.chain.as_mut()?.advance(&security.kamf).clone();
+    let chain = security.chain_at_gnb();
+    let next_hop = chain.map(|(kamf, chain)| chain.advance(kamf).clone());
+    let is_new_context = next_hop.is_none();
+    let next_hop = next_hop.unwrap_or_else(|| security.first_hop());
+    ue.handover.as_mut()?.is_new_context = is_new_context;
     Some(HandoverFromAmf::Request(Box::new(HandoverRequest {
         amf: other.to_ngap(),
         cause: required.cause,
         ambr_bps: registered.ambr_bps,
         capability: ue.capability?,
         next_hop,
+        is_new_context,
         sessions,
         allowed_nssai: registered.allowed_nssai.clone(),
         masked_imeisv: ue.imeisv.map(sluice_ids::Imeisv::masked),
@@ -283,4 +290,12 @@ async fn leave(p: &Procedure) {
             .and_then(|handover| handover.other)
             .map(|other| state.forget_connection(other));
     });
+}
+
+impl Procedure {
+    /// Ends a handover by N2 that cannot be, and notes why.
+    pub(crate) fn fail_handover(&self, cause: Cause) {
+        self.failed(cause);
+        self.with(|state| state.fail_handover(self.ue, cause));
+    }
 }

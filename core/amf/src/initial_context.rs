@@ -2,20 +2,19 @@
 
 use sluice_n1::Downlink;
 use sluice_n2::{ContextModification, FromAmf, InitialContext, SessionSetup};
-use sluice_security::{Kgnb, NextHopChain, access_key};
 
+use crate::Amf;
+use crate::procedure::Event;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::ue::UeId;
 
 /// UE Context Modification Request: the gNB gets the key that follows from new keys of NAS (TS 38.413,
-/// 8.3.4; TS 33.501, 6.9.4.2). `again` is the one that it was told before and did not take.
-pub(crate) fn renew_key(
-    state: &mut State,
-    id: UeId,
-    step: &'static str,
-    again: Option<Kgnb>,
-) -> Result<Kgnb, Refusal> {
+/// 8.3.4; TS 33.501, 6.9.4.2). One that the UE goes to meanwhile is told by the handover.
+pub(crate) fn renew_key(state: &mut State, id: UeId, step: &'static str) -> Result<(), Refusal> {
+    if state.holds_sessions(id) {
+        return Ok(());
+    }
     let (connection_id, connection) = state
         .connection(id)
         .ok_or(Refusal::Silent("the UE is not connected"))?;
@@ -24,20 +23,17 @@ pub(crate) fn renew_key(
     let ue = state.ues.get_mut(id.0);
     let known = ue.and_then(|ue| Some((ue.security.as_mut()?, ue.capability?)));
     let (security, capability) = known.ok_or(Refusal::Silent("the UE has no keys"))?;
-    // The last uplink message is Security Mode Complete.
-    let key = again.unwrap_or_else(|| access_key(&security.kamf, security.last_uplink));
-    security.chain = Some(NextHopChain::new(&security.kamf, &key));
-    if let Some(connection) = state.connections.get_mut(connection_id.0) {
-        connection.is_renewing = true;
-    }
+    let key = security.first_key();
+    security.begin_chain();
+    security.is_renewing = true;
     let request = FromAmf::UeContextModificationRequest(Box::new(ContextModification {
         ids,
-        key: Some(key.clone()),
+        key: Some(key),
         capability: Some(capability),
     }));
     state.line("AMF", "gNB", step, request.name(), id);
     state.send_n2(association, Some(id), &request);
-    Ok(key)
+    Ok(())
 }
 
 /// Initial Context Setup Request with a message for the UE, if there is one, and sessions whose user
@@ -72,9 +68,8 @@ pub(crate) fn request(
             _ => return Err(no_keys()),
         };
     // KgNB of the message that made this needed (TS 33.501, A.9), and the chain that follows.
-    let key = access_key(&security.kamf, security.last_uplink);
-    security.chain = Some(NextHopChain::new(&security.kamf, &key));
-    security.of_gnb = None;
+    let key = security.first_key();
+    security.begin_chain();
     let request = FromAmf::InitialContextSetupRequest(Box::new(InitialContext {
         ids,
         guami,
@@ -92,8 +87,35 @@ pub(crate) fn request(
         state.line("AMF", "UE", step, message.name(), id);
     }
     state.send_n2(association, Some(id), &request);
+    if let Some(connection) = state.connections.get_mut(connection_id.0) {
+        connection.is_told = true;
+    }
     if let FromAmf::InitialContextSetupRequest(request) = &request {
         state.are_asked_for(id, &request.sessions);
     }
     Ok(())
+}
+
+impl State {
+    /// A path switch has told the UE's new gNB its keys, whatever the one before was told and has not answered; not so
+    /// keys that came into use after that.
+    pub fn switch_keys(&mut self, id: UeId) {
+        let security = self.ues.get(id.0).and_then(|ue| ue.security.as_ref());
+        if security.is_some_and(|security| security.chain.is_some()) {
+            self.takes_keys(id);
+            self.taken.push(id);
+        }
+    }
+}
+
+impl Amf {
+    /// Procedures that wait until a gNB has keys hear that it has.
+    pub(crate) fn hear_taken(&mut self) {
+        loop {
+            let Some(ue) = self.state.borrow_mut().taken.pop() else {
+                return;
+            };
+            self.tell(ue, Event::Context(Ok(())));
+        }
+    }
 }

@@ -99,7 +99,7 @@ mod tests {
             ue,
             is_secured: false,
             has_context: false,
-            is_renewing: false,
+            is_told: false,
         };
         state.connect(connection).expect("room");
         let mut told = |is_secured, cause: Cause| {

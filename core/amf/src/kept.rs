@@ -70,7 +70,9 @@ fn write_security(w: &mut Writer, security: &mut Security) -> Option<()> {
     w.flat(security.kamf.octets());
     w.u32(security.context.next_received()?.get());
     w.u32(security.reserved);
-    w.option(security.chain.as_ref(), |w, chain| {
+    // A later process does not know what the gNB has answered, and tells it anew.
+    let chain = security.chain.as_ref().filter(|_| !security.is_renewing);
+    w.option(chain, |w, chain| {
         w.u8(chain.stored());
         w.flat(chain.last().key.octets());
     });
@@ -141,12 +143,17 @@ fn read_security(r: &mut Reader<'_>) -> Option<Security> {
     let keys = NasKeys::new(&kamf, ciphering, integrity);
     let (send, receive) = (NasCount::new(reserved)?, NasCount::new(receive)?);
     let context = SecurityContext::resumed(Side::Network, ngksi, keys, Some(send), Some(receive));
+    // Keys that no gNB has taken are those of the last Security Mode Complete, their first message.
+    let last_uplink = match &chain {
+        Some(_) => NasCount::new(receive.get().saturating_sub(1))?,
+        None => NasCount::default(),
+    };
     Some(Security {
         context,
         kamf,
-        last_uplink: NasCount::new(receive.get().saturating_sub(1))?,
+        last_uplink,
         chain,
-        of_gnb: None,
+        is_renewing: false,
         reserved,
     })
 }
@@ -237,7 +244,7 @@ mod tests {
                 kamf,
                 last_uplink: NasCount::default(),
                 chain: NextHopChain::resumed(4, key),
-                of_gnb: None,
+                is_renewing: false,
                 reserved: 0,
             }),
             registered: Some(Registered {

@@ -541,6 +541,7 @@ impl NetworkFunction for Amf {
             // N4 is the SMF's.
             Input::N4 { .. } => {}
         }
+        self.hear_taken();
         self.hear_deferred();
         self.drop_ended();
         self.state.borrow_mut().take_effects(effects);

@@ -9,6 +9,7 @@ use sluice_n2::{
 use sluice_sbi::tally::ABORTED;
 use sluice_sbi::{AssociationId, SmChange};
 
+use crate::collisions::{Decision, Input, decide};
 use crate::limits;
 use crate::moving::{Handover, Held, HeldSm, Role, Stage};
 use crate::procedure::{Event, Procedure};
@@ -80,16 +81,15 @@ impl State {
         matches!(stage, Some(Stage::Switching | Stage::Commanded))
     }
 
-    /// Whether a UE that begins anew waits: its gNBs use the keys that it has (TS 33.501, 6.9.5.1).
-    pub fn defers(&self, ue: UeId) -> bool {
-        let stage = self.stage(ue);
-        stage.is_some_and(|stage| stage != Stage::Leaving)
+    /// What becomes of what comes while a UE is on its way; both go on if it is not.
+    pub fn on_its_way(&self, ue: UeId, input: Input) -> Decision {
+        let handover = self.ues.get(ue.0).and_then(|ue| ue.handover.as_ref());
+        handover.map_or(Decision::Beside, |one| decide(input, one.into()))
     }
 
     /// Whether no session of a UE can be changed at a gNB now: the target was told how they are.
     pub fn holds_sessions(&self, ue: UeId) -> bool {
-        let stage = self.stage(ue);
-        stage.is_some_and(|stage| stage != Stage::Leaving)
+        self.on_its_way(ue, Input::Downlink) == Decision::Later
     }
 
     /// Sends what was kept.
@@ -129,7 +129,7 @@ impl State {
             ue,
             is_secured: true,
             has_context: false,
-            is_renewing: false,
+            is_told: false,
         };
         let id = ConnectionId(self.connections.insert(connection)?);
         self.preparing.insert((target, id));
@@ -187,10 +187,10 @@ impl State {
         if let Some(connection) = target.and_then(|id| self.connections.get_mut(id.0)) {
             connection.has_context = true;
         }
-        // It has taken the next hop that the target was told.
-        if let Some(chain) = ue.security.as_mut().and_then(|one| one.chain.as_mut()) {
-            chain.is_taken();
-        }
+        let is_new_context = handover.is_new_context;
+        let security = ue.security.iter_mut();
+        security.for_each(|one| one.arrive(is_new_context));
+        self.taken.extend(is_new_context.then_some(id));
         self.give_connection(id, target);
     }
 
@@ -297,14 +297,6 @@ impl State {
         for session in left {
             self.update_session(id, session, step, SmChange::Deactivate, &[]);
         }
-    }
-}
-
-impl Procedure {
-    /// Ends a handover by N2 that cannot be, and notes why.
-    pub(crate) fn fail_handover(&self, cause: Cause) {
-        self.failed(cause);
-        self.with(|state| state.fail_handover(self.ue, cause));
     }
 }
 
@@ -464,13 +456,15 @@ impl Amf {
 
     /// A gNB has lost a connection: the UE is idle, or goes on at the other gNB.
     pub(crate) fn lose_connection(&mut self, ue: UeId, id: ConnectionId) {
-        let (role, stage) = {
+        let (role, decision) = {
             let state = self.state.borrow();
-            (state.role(ue, id), state.stage(ue))
+            let is_going = state.stage(ue).is_some();
+            let decision = state.on_its_way(ue, Input::Lost);
+            (state.role(ue, id), Some(decision).filter(|_| is_going))
         };
-        match (role, stage) {
+        match (role, decision) {
             // It was told to go, and may come to the target yet.
-            (Role::Current, Some(Stage::Commanded)) => {
+            (Role::Current, Some(Decision::Beside)) => {
                 let state = &mut *self.state.borrow_mut();
                 if let Some(connection) = state.connections.get(id.0) {
                     let name = (connection.association, connection.ran);

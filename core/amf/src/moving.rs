@@ -30,6 +30,8 @@ pub(crate) struct Handover {
     pub is_source_lost: bool,
     /// All SMFs have heard that the UE has come.
     pub is_completed: bool,
+    /// The target was told the first key of a new security context.
+    pub is_new_context: bool,
 }
 
 /// What is not sent while a UE is between two gNBs.

@@ -9,7 +9,7 @@ use sluice_sbi::SmChange;
 use sluice_security::NasCount;
 
 use crate::Amf;
-use crate::collisions::Decision;
+use crate::collisions::{Decision, Input};
 use crate::deregistration;
 use crate::explained;
 use crate::n2::number;
@@ -105,7 +105,7 @@ impl Amf {
         };
         match opened {
             // What begins anew on the way to another gNB waits until the UE is there.
-            Some(opened) if opened.is_strange_registration() && self.state.borrow().defers(ue) => {
+            Some(opened) if opened.is_strange_registration() && self.defers(ue) => {
                 let state = &mut *self.state.borrow_mut();
                 state.counters.deferred += 1;
                 if let Some(ue) = state.ues.get_mut(ue.0) {
@@ -115,6 +115,12 @@ impl Amf {
             Some(opened) => self.of_ue_nas(ue, opened),
             None => {}
         }
+    }
+
+    /// Whether a UE that begins anew waits: its gNBs use the keys that it has (TS 33.501, 6.9.5.1).
+    fn defers(&self, ue: UeId) -> bool {
+        let state = self.state.borrow();
+        state.on_its_way(ue, Input::StrangeRegistration) == Decision::Later
     }
 
     /// Verifies and reads a protected message.
@@ -475,13 +481,9 @@ fn verify(
         ue.security.as_mut()
     }?;
     let verified = security.context.verify(protected)?;
-    security.last_uplink = verified.count;
     if is_new {
-        let before = std::mem::replace(&mut ue.security, ue.new_security.take());
-        let of_gnb = before.and_then(|one| one.of_gnb.or(Some((one.kamf, one.chain?))));
-        if let Some(security) = &mut ue.security {
-            security.of_gnb = of_gnb;
-        }
+        security.last_uplink = verified.count;
+        ue.security = ue.new_security.take();
         if let Some(connection) = state.connection_mut(id) {
             connection.is_secured = true;
         }

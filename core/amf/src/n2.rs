@@ -50,7 +50,13 @@ impl Amf {
                 self.take_message(association, message);
                 self.faulty(association, left_out);
             }
-            Err(faulty) => self.faulty(association, faulty),
+            Err(faulty) => {
+                let (ids, ends, cause) = (faulty.connection, faulty.ends, faulty.cause);
+                self.faulty(association, faulty);
+                if let Some(ended) = ends {
+                    self.ends(association, ids, ended, cause);
+                }
+            }
         }
     }
 
@@ -134,16 +140,18 @@ impl Amf {
         let Some(ids) = ids_of(&message) else {
             return;
         };
+        let names = Ids {
+            amf: Some(ids.0),
+            ran: Some(ids.1),
+        };
         let (ue, id) = match self.find(association, ids) {
             Ok(found) => found,
-            // What is over is over; anything else names a connection that is not there.
-            Err(_) if matches!(message, FromRan::UeContextReleaseComplete { .. }) => return,
             Err(cause) => {
-                let ids = Ids {
-                    amf: Some(ids.0),
-                    ran: Some(ids.1),
-                };
-                return self.indicate(association, Some(ids), cause, message.name());
+                // What is over is over; anything else names a connection that is not there.
+                if matches!(message, FromRan::UeContextReleaseComplete { .. }) {
+                    return self.released_by_some(association, names);
+                }
+                return self.indicate(association, Some(names), cause, message.name());
             }
         };
         let role = self.state.borrow().role(ue, id);
@@ -168,16 +176,10 @@ impl Amf {
                 self.tell(ue, Event::Context(Ok(())));
             }
             FromRan::PduSessionNotify {
-                ids,
-                sessions,
-                released,
+                sessions, released, ..
             } if first_twice(&[&sessions, &released]).is_some() => {
                 // What it says of a session contradicts itself (10.4).
-                let ids = Ids {
-                    amf: Some(ids.0),
-                    ran: Some(ids.1),
-                };
-                self.indicate(association, Some(ids), Cause::SEMANTIC_ERROR, name);
+                self.indicate(association, Some(names), Cause::SEMANTIC_ERROR, name);
             }
             message @ (FromRan::PduSessionSetupResponse { .. }
             | FromRan::PduSessionModifyResponse { .. }
@@ -196,6 +198,9 @@ impl Amf {
             FromRan::InitialContextSetupFailure { cause, .. }
             | FromRan::UeContextModificationFailure { cause, .. } => {
                 self.ue_line(ue, name);
+                if let Some(connection) = self.state.borrow_mut().connection_mut(ue) {
+                    connection.is_told = false;
+                }
                 self.tell(ue, Event::Context(Err(cause)));
             }
             message => self.of_ue_itself(ue, message),
@@ -215,6 +220,7 @@ impl Amf {
             // The same in any state.
             FromRan::UeContextReleaseRequest { cause, .. } => {
                 self.ue_line(ue, name);
+                self.left(ue, &format!("its gNB wants it released, {cause}"));
                 self.abort(ue);
                 self.start(ue, |p| release::requested(p, cause));
             }
@@ -334,6 +340,7 @@ impl Amf {
 
     /// A UE is idle, whatever it was doing.
     pub(crate) fn lose_ue(&mut self, ue: UeId) {
+        self.left(ue, "its connection is lost");
         self.abort(ue);
         {
             let state = &mut *self.state.borrow_mut();
@@ -341,6 +348,12 @@ impl Amf {
             state.forget_if_unknown(ue);
         }
         self.go_on(ue);
+    }
+
+    /// Operators hear of a UE that leaves before it has proved who it is.
+    fn left(&mut self, ue: UeId, how: &str) {
+        let running = self.running(ue);
+        self.state.borrow_mut().left(ue, running, how);
     }
 
     fn line(&mut self, _: AssociationId, what: &str) {
@@ -447,7 +460,7 @@ fn connect(
         ue,
         is_secured: false,
         has_context: false,
-        is_renewing: false,
+        is_told: false,
     };
     if state.connect(connection).is_none() {
         state.remove(ue);

@@ -1,7 +1,7 @@
 //! NG Setup, and updates of configuration: a gNB and an AMF get to know each other, and what changes
 //! (TS 38.413, 8.7.1 to 8.7.3); the AMF's end (8.7.6); overload (8.7.7, 8.7.8).
 
-use sluice_ids::{Plmn, Tac};
+use sluice_ids::{Plmn, Tac, Tai};
 use sluice_n2::{
     Cause, FromAmf, NgSetupRequest, NgSetupResponse, Overload, PlmnSlices, SupportedArea,
 };
@@ -58,10 +58,10 @@ pub(crate) fn answer(
         Err((cause, why, remedy)) => {
             state.gnbs.remove(&association);
             state.counters.refusals += 1;
-            line(state, &format!("gNB {:?} is refused: {why}", request.gnb));
+            line(state, &format!("gNB {} is refused: {why}", request.gnb));
             let name = request.name.map(|name| format!(" ({name})"));
             state.effects.push(Effect::Refused(Box::new(Refused {
-                who: format!("gNB {:?}{}", request.gnb, name.unwrap_or_default()),
+                who: format!("gNB {}{}", request.gnb, name.unwrap_or_default()),
                 supi: None,
                 request: "NG Setup",
                 cause: cause.to_string(),
@@ -113,7 +113,7 @@ pub(crate) fn ran_update(
         Err((cause, why, remedy)) => {
             state.counters.refusals += 1;
             let gnb = state.gnbs.get(&association);
-            let who = gnb.map_or("a gNB".to_owned(), |gnb| format!("gNB {:?}", gnb.identity));
+            let who = gnb.map_or("a gNB".to_owned(), |gnb| format!("gNB {}", gnb.identity));
             line(state, &format!("an update of {who} is refused: {why}"));
             state.effects.push(Effect::Refused(Box::new(Refused {
                 who,
@@ -223,14 +223,12 @@ fn admit(state: &State, areas: &[SupportedArea]) -> Result<(), NotAdmitted> {
 
 /// An area as operators read it elsewhere: `001-01 000001`.
 fn area(plmn: Plmn, tac: Tac) -> String {
-    format!("{plmn} {tac:?}")
+    Tai { plmn, tac }.to_string()
 }
 
 fn each_of(plmn: &PlmnSlices) -> impl Iterator<Item = String> + '_ {
     let of = plmn.plmn;
-    plmn.slices
-        .iter()
-        .map(move |slice| format!("{of} {slice:?}"))
+    plmn.slices.iter().map(move |slice| format!("{of} {slice}"))
 }
 
 /// The first of them by name, and how many more there are: a request may hold thousands.

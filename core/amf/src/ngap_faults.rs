@@ -1,11 +1,14 @@
 //! NGAP that breaks the rules: what its gNB hears (TS 38.413, 10), and what operators read of it.
 
 use sluice_n2::{
-    AmfUeId, Cause, Connection as Ids, Faulty, FromAmf, HandoverRequestAcknowledge, first_twice,
+    AmfUeId, Cause, Connection as Ids, Ended, Faulty, FromAmf, HandoverRequestAcknowledge,
+    first_twice,
 };
 use sluice_sbi::{AssociationId, Effect, Refused};
 
 use crate::Amf;
+use crate::moving::Role;
+use crate::procedure::Event;
 use crate::state::State;
 use crate::ue::{ConnectionId, UeId};
 
@@ -42,6 +45,60 @@ impl Amf {
                 stream: 0,
                 octets,
             });
+        }
+    }
+
+    /// A response that cannot be used ends its procedure as one that has failed: nobody waits for its timer (10.3.5).
+    pub(crate) fn ends(
+        &mut self,
+        association: AssociationId,
+        ids: Ids,
+        ended: Ended,
+        cause: Cause,
+    ) {
+        if ended == Ended::ContextRelease {
+            return self.released_by_some(association, ids);
+        }
+        // The AMF does not know yet how a target calls the UE.
+        let ran = ids.ran.filter(|_| ended != Ended::ResourceAllocation);
+        let known = {
+            let state = self.state.borrow();
+            let id = state.known_by(association, Ids { ran, ..ids });
+            id.map(|(ue, id)| (ue, state.role(ue, id)))
+        };
+        let event = match (ended, known) {
+            (Ended::ContextSetup | Ended::ContextModification, Some((ue, Role::Current))) => {
+                (ue, Event::Context(Err(cause)))
+            }
+            (Ended::ResourceAllocation, Some((ue, Role::Target))) => {
+                (ue, Event::Prepared(Err(cause)))
+            }
+            (Ended::SessionSetup, Some((ue, Role::Current))) => {
+                return self.state.borrow_mut().setup_lost(ue, cause);
+            }
+            _ => return,
+        };
+        self.tell(event.0, event.1);
+    }
+
+    /// UE Context Release Complete whose names are not all there, or do not belong together: the UE that is being
+    /// released, or has left, and has the AMF's name, or the gNB's where that is all (10.3.5, 10.6).
+    pub(crate) fn released_by_some(&mut self, association: AssociationId, ids: Ids) {
+        let ran = ids.ran.filter(|_| ids.amf.is_none());
+        let known = {
+            let state = self.state.borrow();
+            let known = state.known_by(association, Ids { ran, ..ids });
+            known.map(|(ue, id)| (ue, id, state.role(ue, id)))
+        };
+        match known {
+            Some((ue, _, Role::Current)) => {
+                self.tell(ue, Event::Released);
+            }
+            Some((ue, id, Role::Source)) => {
+                self.state.borrow_mut().forget_other(ue, id);
+                self.tell(ue, Event::Left);
+            }
+            _ => {}
         }
     }
 
@@ -128,21 +185,27 @@ impl State {
             None => format!("a gNB before NG Setup (association {})", association.0),
             Some(gnb) => {
                 let name = gnb.name.as_ref().map(|name| format!(" ({name})"));
-                format!("gNB {:?}{}", gnb.identity, name.unwrap_or_default())
+                format!("gNB {}{}", gnb.identity, name.unwrap_or_default())
             }
         }
     }
 
     /// The UE whose connection over this gNB has these names, as far as they are told.
     fn named(&self, association: AssociationId, ids: Ids) -> Option<UeId> {
+        self.known_by(association, ids).map(|(ue, _)| ue)
+    }
+
+    /// The same, and the connection.
+    fn known_by(&self, association: AssociationId, ids: Ids) -> Option<(UeId, ConnectionId)> {
         let by_amf = |amf| {
-            let one = self.connections.get(ConnectionId::from_ngap(amf).0)?;
+            let id = ConnectionId::from_ngap(amf);
+            let one = self.connections.get(id.0)?;
             let is_its = ids.ran.is_none_or(|ran| ran == one.ran);
-            (one.association == association && is_its).then_some(one.ue)
+            (one.association == association && is_its).then_some((one.ue, id))
         };
         match (ids.amf, ids.ran) {
             (Some(amf), _) => by_amf(amf),
-            (None, Some(ran)) => self.find_ran(association, ran).map(|(ue, _)| ue),
+            (None, Some(ran)) => self.find_ran(association, ran),
             (None, None) => None,
         }
     }

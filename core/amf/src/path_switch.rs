@@ -10,6 +10,7 @@ use sluice_sbi::{AssociationId, Container, N2Sm, SmChange, SmContextUpdated, Upd
 use sluice_security::SecurityCapability;
 
 use crate::Amf;
+use crate::collisions::{Decision, Input as Collision};
 use crate::moving::{Handover, Stage};
 use crate::ngap_faults;
 use crate::procedure::Procedure;
@@ -36,21 +37,20 @@ pub(crate) fn begin(
     let is_served = {
         let state = &mut *amf.state.borrow_mut();
         // It goes by Xn, and not by N2, or has gone on.
-        state.end_handover(ue, Cause::HANDOVER_CANCELLED);
+        if state.on_its_way(ue, Collision::PathSwitch) == Decision::Begin {
+            state.end_handover(ue, Cause::HANDOVER_CANCELLED);
+        }
         // It is waited for no more, if where it was has not come back since the AMF was started.
         state.goes_on(ue);
         state.move_connection(source, association, &request);
         state.counters.path_switches += 1;
         let area = request.location.map(|location| location.tai);
         let is_ours = area.is_none_or(|tai| state.config.areas.contains(&tai));
-        let known = state.ues.get(ue.0);
-        let security = known.and_then(|ue| ue.security.as_ref());
-        let has_keys = security.filter(|one| one.chain.is_some() || one.of_gnb.is_some());
-        let has_context = state
-            .connections
-            .get(source.0)
-            .is_some_and(|c| c.has_context);
-        is_ours && has_keys.is_some() && has_context
+        let has_keys = state.ues.get(ue.0).is_some_and(|ue| ue.security.is_some());
+        // A gNB whose answer is still on its way has it, too.
+        let connection = state.connections.get(source.0);
+        let has_context = connection.is_some_and(|c| c.has_context || c.is_told);
+        is_ours && has_keys && has_context
     };
     // Which of two tunnels it means nobody knows (8.4.4.4).
     let twice = first_twice(&[&request.switched, &request.failed]);
@@ -73,6 +73,7 @@ pub(crate) fn begin(
         other: None,
         is_source_lost: false,
         is_completed: false,
+        is_new_context: false,
     };
     amf.start_handover(ue, handover, |p| run(p, request));
 }
@@ -142,12 +143,13 @@ async fn run(p: Procedure, request: PathSwitchRequest) {
         };
         let answer = HandoverFromAmf::PathSwitchRequestAcknowledge(Box::new(answer));
         state.send_handover(association, p.ue, "7", answer);
+        state.switch_keys(p.ue);
         state.send_held(p.ue);
     });
 }
 
-/// The next hop, which is stored before it is told, and the UE's algorithms where the target was told
-/// others (TS 33.501, 6.7.3.1 and 6.9.2.3.2).
+/// The next hop, which is stored before it is told, or the first key of a new security context that the gNBs may not
+/// have, and the UE's algorithms where the target was told others (TS 33.501, 6.7.3.1 and 6.9.2.3.2).
 async fn acknowledge(
     p: &Procedure,
     told: &[u8; 4],
@@ -155,12 +157,18 @@ async fn acknowledge(
     let known = p.with(|state| {
         let ue = state.ues.get_mut(p.ue.0)?;
         let (security, registered) = (ue.security.as_mut()?, ue.registered.as_ref()?);
-        // The chain of the keys that the gNBs use: those of a registration that is under way come after.
-        let (kamf, chain) = security.at_gnb()?;
-        let next_hop = chain.switch(kamf).clone();
+        let chain = security.chain_at_gnb();
+        let next_hop = chain.map(|(kamf, chain)| chain.switch(kamf).clone());
+        let is_new_context = next_hop.is_none();
+        let next_hop = next_hop.unwrap_or_else(|| security.first_hop());
+        if is_new_context {
+            security.begin_chain();
+        }
+        let next_hop = (next_hop, is_new_context);
         Some((next_hop, registered.allowed_nssai.clone(), ue.capability?))
     });
-    let (next_hop, allowed_nssai, capability) = known.ok_or(Refusal::Silent("no keys"))?;
+    let ((next_hop, is_new_context), allowed_nssai, capability) =
+        known.ok_or(Refusal::Silent("no keys"))?;
     p.commit().await?;
     let is_same = is_told(&capability, told);
     if !is_same {
@@ -170,6 +178,7 @@ async fn acknowledge(
         ids: (sluice_n2::AmfUeId(0), sluice_n2::RanUeId(0)),
         capability: Some(capability).filter(|_| !is_same),
         next_hop,
+        is_new_context,
         switched: Transfers::new(),
         released: Transfers::new(),
         allowed_nssai,

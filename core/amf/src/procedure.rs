@@ -188,7 +188,7 @@ impl Procedure {
         let call = call.ok_or(Problem::Overload)?;
         match self.wait(step, Kind::Reply(call), limits::CALL_MS).await {
             Wake::Event(Event::Reply(_, message)) => {
-                let what = format!("{message:?}");
+                let what = message.to_string();
                 self.with(|state| state.line(to, "AMF", step, what, self.ue));
                 message.answer_to::<R>()
             }

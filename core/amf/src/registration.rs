@@ -331,15 +331,15 @@ async fn accept_and_wait(
     let message = Downlink::RegistrationAccept(Box::new(accept));
     let mut needs_context = p.with_connection(|c| !c.has_context).unwrap_or_default();
     let mut needs_complete = renames;
-    let mut new_key = None;
+    let mut renews = false;
     if needs_context {
         p.with(|state| initial_context::request(state, p.ue, "21", Some(&message), setups))?;
     } else {
         // A UE that was authenticated on this connection has new keys, and its gNB those of before.
         let has_new_keys = |ue: &mut Ue| ue.security.as_ref().is_some_and(|s| s.chain.is_none());
         if p.with_ue(has_new_keys) {
-            let key = p.with(|state| initial_context::renew_key(state, p.ue, "21", None))?;
-            (new_key, needs_context) = (Some(key), true);
+            p.with(|state| initial_context::renew_key(state, p.ue, "21"))?;
+            (renews, needs_context) = (true, true);
         }
         p.send("21", &message);
         p.with(|state| state.ask_for_sessions(p.ue, "21", setups));
@@ -351,14 +351,10 @@ async fn accept_and_wait(
             Wake::Event(Event::Nas(_)) => needs_complete = false,
             Wake::Event(Event::Context(Ok(()))) => {
                 needs_context = false;
-                p.with_connection(|connection| {
-                    (connection.has_context, connection.is_renewing) = (true, false);
-                });
+                p.with(|state| state.takes_keys(p.ue));
             }
             // A gNB that prepares a handover takes no new key: it is told again when that was refused.
-            Wake::Event(Event::Context(Err(cause)))
-                if new_key.is_none() || !cause.is_handover() =>
-            {
+            Wake::Event(Event::Context(Err(cause))) if !renews || !cause.is_handover() => {
                 return Err(Refusal::Silent("the gNB cannot set up the UE's context"));
             }
             Wake::Event(Event::Context(Err(_))) => {}
@@ -377,8 +373,8 @@ async fn accept_and_wait(
                 if needs_complete {
                     p.send("21", &message);
                 }
-                if let (true, Some(key)) = (needs_context, new_key.clone()) {
-                    p.with(|state| initial_context::renew_key(state, p.ue, "21", Some(key)))?;
+                if needs_context && renews {
+                    p.with(|state| initial_context::renew_key(state, p.ue, "21"))?;
                 }
             }
         }

@@ -174,7 +174,7 @@ impl State {
             ue: id,
             is_secured: true,
             has_context: true,
-            is_renewing: false,
+            is_told: false,
         };
         connections.push((at.connection.0, connection));
     }

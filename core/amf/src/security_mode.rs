@@ -41,7 +41,7 @@ pub(crate) async fn run(
         kamf: new.kamf.clone(),
         last_uplink: NasCount::default(),
         chain: None,
-        of_gnb: None,
+        is_renewing: false,
         reserved: 0,
     };
     p.with_ue(|ue| ue.new_security = Some(security));

@@ -75,7 +75,7 @@ async fn serve(p: &Procedure, request: &ServiceRequest) -> Result<(), Refusal> {
     p.with(|state| initial_context::request(state, p.ue, "12", Some(&accept), setups))?;
     match p.wait("14", Kind::Context, limits::RAN_TIMER_MS).await {
         Wake::Event(Event::Context(Ok(()))) => {
-            p.with_connection(|connection| connection.has_context = true);
+            p.with(|state| state.takes_keys(p.ue));
             Ok(())
         }
         _ => Err(Refusal::Silent("the gNB cannot set up the UE's context")),

@@ -1,6 +1,8 @@
 //! PDU sessions as an AMF has them: it passes on what UE, gNB and SMF say of them, unread, and says
 //! which user planes are up.
 
+use std::collections::BTreeMap;
+
 use sluice_n1::{Cause, Downlink, N1_SM, UplinkPayload};
 use sluice_n2::{
     FromAmf, FromRan, SessionModification, SessionResults, SessionSetup, Transfers, first_twice,
@@ -128,7 +130,9 @@ impl State {
 
     /// What became of sessions at the gNB.
     pub fn set_up(&mut self, ue: UeId, mut results: SessionResults) {
-        self.drop_twice(ue, &mut results);
+        let name = "PDU Session Resource Setup Response";
+        let twice = self.drop_twice(ue, &mut results, name, session::setup_failure);
+        self.release_at_gnb(ue, "14", &twice);
         for (session, transfer) in results.done {
             if let Some(session) = self.session_mut(ue, session) {
                 (session.is_up, session.is_asked) = (true, false);
@@ -143,22 +147,46 @@ impl State {
         }
     }
 
-    /// A session that an answer names twice is as one that was not set up, whatever the gNB has of it (TS 38.413, 10.4):
-    /// which of two tunnels it means nobody knows.
-    fn drop_twice(&mut self, ue: UeId, results: &mut SessionResults) {
+    /// The answer of a gNB to the sessions that it was asked for cannot be read: it may have them.
+    pub fn setup_lost(&mut self, ue: UeId, cause: sluice_n2::Cause) {
+        let sessions = self.ues.get(ue.0).map(|ue| &ue.sessions);
+        let asked = sessions
+            .into_iter()
+            .flatten()
+            .filter(|(_, one)| one.is_asked);
+        let asked: Vec<u8> = asked.map(|(session, _)| *session).collect();
+        self.release_at_gnb(ue, "14", &asked);
+        let failed = |session: &u8| (*session, session::setup_failure(cause));
+        let results = SessionResults {
+            done: Transfers::new(),
+            failed: asked.iter().map(failed).collect(),
+        };
+        self.set_up(ue, results);
+    }
+
+    /// Sessions that an answer names twice have failed, whatever the gNB has of them (TS 38.413, 10.4): which of two
+    /// tunnels it means nobody knows.
+    fn drop_twice(
+        &mut self,
+        ue: UeId,
+        results: &mut SessionResults,
+        answer: &'static str,
+        failure: fn(sluice_n2::Cause) -> Vec<u8>,
+    ) -> Vec<u8> {
+        let mut dropped = Vec::new();
         while let Some(session) = first_twice(&[&results.done, &results.failed]) {
             for list in [&mut results.done, &mut results.failed] {
                 list.retain(|(one, _)| *one != session);
             }
-            let why = session::setup_failure(sluice_n2::Cause::SESSION_TWICE);
+            let why = failure(sluice_n2::Cause::SESSION_TWICE);
             results.failed.push((session, why));
+            dropped.push(session);
             if let Some(at) = self.connection(ue).map(|(_, one)| one.association) {
                 let cause = format!("{}, not answered", sluice_n2::Cause::SEMANTIC_ERROR);
-                let request = "PDU Session Resource Setup Response";
-                self.gnb_refused(at, Some(ue), request, cause, ngap_faults::twice(session));
+                self.gnb_refused(at, Some(ue), answer, cause, ngap_faults::twice(session));
             }
-            self.release_at_gnb(ue, "14", &[session]);
         }
+        dropped
     }
 
     /// What a gNB says of sessions.
@@ -206,7 +234,9 @@ impl State {
     }
 
     /// What became of changes of flows at the gNB.
-    fn modified(&mut self, ue: UeId, results: SessionResults) {
+    fn modified(&mut self, ue: UeId, mut results: SessionResults) {
+        let name = "PDU Session Resource Modify Response";
+        self.drop_twice(ue, &mut results, name, sluice_n2::qos_flow::modify_failure);
         for (session, transfer) in results.done {
             self.update_session(ue, session, "7", SmChange::Modified, &transfer);
         }
@@ -217,6 +247,8 @@ impl State {
 
     /// Sessions that the gNB has released.
     fn released(&mut self, ue: UeId, sessions: Transfers) {
+        // One that is named twice is released once.
+        let sessions: BTreeMap<u8, Vec<u8>> = sessions.into_iter().collect();
         for (session, transfer) in sessions {
             let known = self.session_mut(ue, session);
             let is_known = known.map(SmContext::leave).is_some();
@@ -235,7 +267,7 @@ impl State {
         message: Message,
     ) {
         let smf = server::name(Nf::Smf);
-        self.line(smf, "AMF", step, format!("{message:?}"), ue);
+        self.line(smf, "AMF", step, message.to_string(), ue);
         let known = self.session_mut(ue, session);
         if known.is_none_or(|one| one.context != Some(context)) {
             // It is about one that is over, whose number may be another's by now.

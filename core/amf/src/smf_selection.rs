@@ -74,21 +74,21 @@ fn none(wanted: &Wanted, reason: NoMatch) -> (Cause, Reason) {
         NoMatch::NotServed => (
             Cause::DNN_NOT_SUPPORTED,
             (
-                format!("no SMF serves the data network {dnn} in the slice {slice:?}"),
+                format!("no SMF serves the data network {dnn} in the slice {slice}"),
                 "add it to data_networks, and to networks and slices of a UPF, in core.yaml, and reload",
             ),
         ),
         NoMatch::NotInArea => (
             Cause::PAYLOAD_NOT_FORWARDED,
             (
-                format!("no SMF serves {dnn} in the slice {slice:?} where the UE is"),
+                format!("no SMF serves {dnn} in the slice {slice} where the UE is"),
                 "add the tracking area to areas of a UPF in core.yaml, and reload",
             ),
         ),
         NoMatch::Suspended => (
             Cause::PAYLOAD_NOT_FORWARDED,
             (
-                format!("the SMF of {dnn} in the slice {slice:?} has missed its heart-beats"),
+                format!("the SMF of {dnn} in the slice {slice} has missed its heart-beats"),
                 "look at sluice ctl --core nfs, and at the SMF",
             ),
         ),

@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub preparing: BTreeSet<(AssociationId, ConnectionId)>,
     /// UEs that have come and said something on their way.
     pub deferred: Vec<UeId>,
+    /// UEs whose gNBs have shown by a handover that they have their keys.
+    pub taken: Vec<UeId>,
     /// Procedures that are over since their UE, session or handover is.
     pub ended: Vec<TaskId>,
     /// Idle UEs, by the time when they count as gone.
@@ -95,6 +97,7 @@ impl State {
             by_ran: BTreeMap::new(),
             preparing: BTreeSet::new(),
             deferred: Vec::new(),
+            taken: Vec::new(),
             ended: Vec::new(),
             idle: BTreeSet::new(),
             commits_made: 0,
@@ -280,13 +283,13 @@ impl State {
         Some(id)
     }
 
-    /// The UE's gNB has its keys: those of before are of no use any more.
+    /// The UE's gNB has its keys.
     pub fn takes_keys(&mut self, id: UeId) {
         if let Some(connection) = self.connection_mut(id) {
-            (connection.has_context, connection.is_renewing) = (true, false);
+            (connection.has_context, connection.is_told) = (true, false);
         }
         if let Some(security) = self.ues.get_mut(id.0).and_then(|ue| ue.security.as_mut()) {
-            security.of_gnb = None;
+            security.is_renewing = false;
         }
     }
 

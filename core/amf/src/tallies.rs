@@ -16,7 +16,7 @@ impl Amf {
         let state = &mut *self.state.borrow_mut();
         let association = state.connection(ue).map(|(_, one)| one.association);
         let gnb = association.and_then(|association| state.gnbs.get(&association));
-        let gnb = gnb.map(|gnb| format!("{:?}", gnb.identity));
+        let gnb = gnb.map(|gnb| gnb.identity.to_string());
         let begun = Begun {
             procedure,
             at: state.now.instant,
@@ -34,7 +34,7 @@ impl Amf {
         let state = &mut *self.state.borrow_mut();
         let registered = state.ues.get(ue.0).and_then(|ue| ue.registered.as_ref());
         let slice = registered.and_then(|one| one.allowed_nssai.first().copied());
-        begun.slice = slice.map(|slice| format!("{slice:?}")).unwrap_or_default();
+        begun.slice = slice.map(|slice| slice.to_string()).unwrap_or_default();
         let cause = cause.unwrap_or(SUCCESS).to_owned();
         self.tally.add(begun, cause, state.now.instant);
     }

@@ -6,7 +6,9 @@ use sluice_ids::{Dnn, Guti, Imeisv, Snssai, Supi};
 use sluice_n1::{RegistrationRequest, SecurityContext};
 use sluice_n2::{Location, PagingCapability, RadioCapability, RanUeId};
 use sluice_sbi::{AssociationId, Instant, Key, TaskId};
-use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
+use sluice_security::{
+    Kamf, Kgnb, NasCount, NextHop, NextHopChain, SecurityCapability, access_key,
+};
 
 use crate::bounds::Origin;
 use crate::config::News;
@@ -57,23 +59,51 @@ pub(crate) struct Security {
     pub context: SecurityContext,
     /// What the others are derived from.
     pub kamf: Kamf,
-    /// Count of the last message whose MAC was right: KgNB is derived from it (TS 33.501, A.9).
+    /// Count of the last initial message, or of the Security Mode Complete since then: KgNB is derived from it (TS
+    /// 33.501, 6.8.1.1.2.2, 6.8.1.2.2 and A.9).
     pub last_uplink: NasCount,
-    /// Next hops, once the gNB has a context.
+    /// Next hops of these keys, once a gNB was told one that follows from them.
     pub chain: Option<NextHopChain>,
-    /// Keys of before, from which those that the gNB still uses were derived, until it has taken new ones (TS 33.501,
-    /// 6.9.5.1).
-    pub of_gnb: Option<(Kamf, NextHopChain)>,
+    /// The gNB was told that one instead of what it used before, and has not answered.
+    pub is_renewing: bool,
     /// The first downlink count that is certainly not used before more are stored.
     pub reserved: u32,
 }
 
 impl Security {
-    /// The keys that the UE's gNB uses, and their next hops; none if it has none.
-    pub fn at_gnb(&mut self) -> Option<(&Kamf, &mut NextHopChain)> {
-        match &mut self.of_gnb {
-            Some((kamf, chain)) => Some((kamf, chain)),
-            None => Some((&self.kamf, self.chain.as_mut()?)),
+    /// The key that a gNB gets that has none of these keys.
+    pub fn first_key(&self) -> Kgnb {
+        access_key(&self.kamf, self.last_uplink)
+    }
+
+    /// A gNB has the first key.
+    pub fn begin_chain(&mut self) {
+        self.chain = Some(NextHopChain::new(&self.kamf, &self.first_key()));
+        self.is_renewing = false;
+    }
+
+    /// The next hops of the keys that the gNB uses; none if it is not known to use one that follows from these keys.
+    /// Then it is told the first one, as one of a new security context (NSCI), which is right whether it has taken that
+    /// or not (TS 33.501, 6.9.2.3.2 and 6.9.2.3.3).
+    pub fn chain_at_gnb(&mut self) -> Option<(&Kamf, &mut NextHopChain)> {
+        let chain = self.chain.as_mut().filter(|_| !self.is_renewing);
+        chain.map(|chain| (&self.kamf, chain))
+    }
+
+    /// The UE has come by N2, and has taken what its target was told.
+    pub fn arrive(&mut self, is_new_context: bool) {
+        match &mut self.chain {
+            _ if is_new_context => self.begin_chain(),
+            Some(chain) => chain.is_taken(),
+            None => {}
+        }
+    }
+
+    /// The first key as one of a new security context.
+    pub fn first_hop(&self) -> NextHop {
+        NextHop {
+            key: self.first_key(),
+            ncc: 0,
         }
     }
 }
@@ -217,8 +247,8 @@ pub(crate) struct Connection {
     pub is_secured: bool,
     /// The gNB has the UE's keys.
     pub has_context: bool,
-    /// It is told new ones.
-    pub is_renewing: bool,
+    /// It was told them by an Initial Context Setup Request, and has not answered.
+    pub is_told: bool,
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ fn gnbs(page: &mut Page, daemon: &Daemon) {
     let name = "sluice_core_gnb_ues";
     page.family(name, Kind::Gauge, "UEs that are connected, by gNB.");
     for gnb in &gnbs {
-        let id = format!("{:?}", gnb.identity);
+        let id = gnb.identity.to_string();
         page.sample(name, &[("gnb", &id)], gnb.connected);
     }
 }

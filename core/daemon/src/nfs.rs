@@ -40,10 +40,9 @@ pub(crate) fn nfs(daemon: &Daemon) -> Value {
 
 /// Lists without an entry stand for all there are.
 fn part(served: &Served) -> Value {
-    let slices = served.slices().iter().map(|one| format!("{one:?}"));
+    let slices = served.slices().iter().map(ToString::to_string);
     let dnns = served.dnns().iter().filter(|dnn| !dnn.is_none());
-    let areas = served.areas().iter();
-    let areas = areas.map(|tai| format!("{} {:?}", tai.plmn, tai.tac));
+    let areas = served.areas().iter().map(ToString::to_string);
     json!({
         "slices": slices.collect::<Vec<_>>(),
         "data_networks": dnns.map(ToString::to_string).collect::<Vec<_>>(),

@@ -133,7 +133,7 @@ pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Value {
     let at = ue.connected.as_ref().map(|at| {
         json!({
             "gnb": gnb_of(at, &gnbs),
-            "tracking_area": format!("{} {:?}", at.location.tai.plmn, at.location.tai.tac),
+            "tracking_area": at.location.tai.to_string(),
             "cell": hex_digits(at.location.cell),
             "amf_ue_ngap_id": at.amf.0,
             "ran_ue_ngap_id": at.ran.0,
@@ -153,7 +153,7 @@ pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Value {
         "state": state(&ue),
         "guti": ue.guti.map(|guti| guti.to_string()),
         "imeisv": ue.imeisv.map(|imeisv| imeisv.to_string()),
-        "allowed_slices": ue.allowed_nssai.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>(),
+        "allowed_slices": ue.allowed_nssai.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "ambr_down_bps": ue.ambr_bps.map(|(down, _)| down),
         "ambr_up_bps": ue.ambr_bps.map(|(_, up)| up),
         "connected": at,
@@ -167,14 +167,14 @@ fn session_row(one: &sluice_amf::view::Session, known: Option<&SessionView>) -> 
     let mut row = json!({
         "id": one.identity,
         "dnn": one.dnn.to_string(),
-        "slice": format!("{:?}", one.slice),
+        "slice": one.slice.to_string(),
         "user_plane": if one.is_up { "up" } else { "down" },
     });
     let (Some(view), Value::Object(row)) = (known, &mut row) else {
         return row;
     };
     let more = json!({
-        "type": format!("{:?}", view.session_type).replace("Ipv", "IPv"),
+        "type": view.session_type.name(),
         "addresses": addresses_of(view).collect::<Vec<_>>(),
         "ambr_down_bps": view.ambr_bps.0,
         "ambr_up_bps": view.ambr_bps.1,
@@ -234,7 +234,7 @@ fn names(daemon: &Daemon) -> BTreeMap<AssociationId, String> {
 fn name_of(gnb: &Gnb) -> String {
     match &gnb.name {
         Some(name) => name.clone(),
-        None => format!("{:?}", gnb.identity),
+        None => gnb.identity.to_string(),
     }
 }
 
@@ -248,12 +248,12 @@ pub(crate) fn gnbs(daemon: &Daemon) -> Value {
     let row = |gnb: &Gnb| {
         let areas = gnb.areas.iter().flat_map(|area| {
             area.plmns.iter().map(move |plmn| {
-                let slices: Vec<_> = plmn.slices.iter().map(|one| format!("{one:?}")).collect();
-                format!("{} {:?} slices {}", plmn.plmn, area.tac, slices.join(","))
+                let slices: Vec<_> = plmn.slices.iter().map(ToString::to_string).collect();
+                format!("{} {} slices {}", plmn.plmn, area.tac, slices.join(","))
             })
         });
         json!({
-            "id": format!("{:?}", gnb.identity),
+            "id": gnb.identity.to_string(),
             "name": gnb.name,
             "address": peers.get(&gnb.association).map(|peer| peer.address.to_string()),
             "ues": gnb.connected,

@@ -7,13 +7,13 @@ use crate::message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
     AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
     DeleteSmPolicy, DeregisterAmf, DeregisterNf, DiscoverNfs, Done, EapOutcome, EapResponse,
-    GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection, HeartBeat,
-    Message, NfRegistered, NfsDiscovered, NotifyDeregistration, NotifySmContext, NotifySmPolicy,
-    NotifySubscription, NotifyTransferFailure, QueryAccessAndMobility, QuerySessionManagement,
-    QuerySmfSelection, QuerySubscription, RegisterAmf, RegisterNf, ReleaseSmContext, SelectSlices,
-    ServeMore, SessionManagement, SlicesSelected, SmContextCreated, SmContextUpdated, SmPolicy,
-    SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2, Transferred, UpdateSmContext,
-    UpdateSmPolicy,
+    Failure, GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection,
+    HeartBeat, Message, NfRegistered, NfsDiscovered, NotifyDeregistration, NotifySmContext,
+    NotifySmPolicy, NotifySubscription, NotifyTransferFailure, QueryAccessAndMobility,
+    QuerySessionManagement, QuerySmfSelection, QuerySubscription, RegisterAmf, RegisterNf,
+    ReleaseSmContext, SelectSlices, ServeMore, SessionManagement, SlicesSelected, SmContextCreated,
+    SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2,
+    Transferred, UpdateSmContext, UpdateSmPolicy,
 };
 use crate::slab::{Key, Slab};
 use crate::time::Instant;
@@ -176,10 +176,15 @@ impl Message {
     }
 }
 
+impl From<Problem> for Message {
+    fn from(problem: Problem) -> Self {
+        Failure { problem }.into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Failure;
 
     #[test]
     fn an_answer_that_nobody_waits_for_is_counted() {

@@ -103,6 +103,26 @@ pub enum Problem {
     NoResources = 22,
 }
 
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UserNotFound => "user not found",
+            Self::IdentityUnreadable => "identity unreadable",
+            Self::AuthenticationRejected => "authentication rejected",
+            Self::ContextNotFound => "context not found",
+            Self::Timeout => "no answer in time",
+            Self::Overload => "overload",
+            Self::Protocol => "the answer does not fit the request",
+            Self::ServingNetworkNotAuthorized => "serving network not authorized",
+            Self::DnnNotSupported => "DNN not supported",
+            Self::ServiceNotAllowed => "service not allowed",
+            Self::QosNotAuthorized => "QoS not authorized",
+            Self::FiveQiNotAuthorized => "5QI not authorized",
+            Self::NoResources => "no resources",
+        })
+    }
+}
+
 /// What an AMF tells an SMF of a session (TS 29.502, 6.1.6.2.4).
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
@@ -221,6 +241,17 @@ pub enum TransferCause {
     TemporaryReject = 3,
     /// 504 UE_NOT_REACHABLE: there is no use in trying, not before a while.
     UeNotReachable = 4,
+}
+
+impl fmt::Display for TransferCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Initiated => "N1 N2 transfer initiated",
+            Self::AttemptingToReachUe => "attempting to reach the UE",
+            Self::TemporaryReject => "temporary reject, registration ongoing",
+            Self::UeNotReachable => "UE not reachable",
+        })
+    }
 }
 
 /// How a subscriber is authenticated (TS 29.503, 6.3.6.3.3).

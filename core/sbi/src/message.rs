@@ -574,21 +574,21 @@ impl Done {
     pub const ALL: Self = Self { reserved: 0 };
 }
 
-impl From<Problem> for Message {
-    fn from(problem: Problem) -> Self {
-        Failure { problem }.into()
+impl fmt::Display for Message {
+    /// Its name, and how it ended: messages have keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failure(failure) => write!(f, "Failure ({})", failure.problem),
+            Self::Transferred(answer) => write!(f, "{} ({})", self.name(), answer.cause),
+            Self::NfsDiscovered(answer) => write!(f, "{} ({})", self.name(), answer.found),
+            message => f.write_str(message.name()),
+        }
     }
 }
 
 impl fmt::Debug for Message {
-    /// Its name alone: messages have keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failure(failure) => write!(f, "Failure ({:?})", failure.problem),
-            Self::Transferred(answer) => write!(f, "{} ({:?})", self.name(), answer.cause),
-            Self::NfsDiscovered(answer) => write!(f, "{} ({})", self.name(), answer.found),
-            message => f.write_str(message.name()),
-        }
+        write!(f, "{self}")
     }
 }
 

@@ -261,6 +261,19 @@ pub enum NoMatch {
     NotInArea = 4,
 }
 
+impl NoMatch {
+    /// Why none is found.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Matched => "none",
+            Self::NotRegistered => "none is registered",
+            Self::Suspended => "none: heart-beats missed",
+            Self::NotServed => "none is for the slice and the data network",
+            Self::NotInArea => "none is for the tracking area",
+        }
+    }
+}
+
 /// An instance that was found.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
@@ -322,7 +335,7 @@ impl fmt::Display for NfsFound {
     /// `1 found, for 60 s`, or why there is none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.all().len() {
-            0 => write!(f, "none: {:?}", self.reason),
+            0 => f.write_str(self.reason.words()),
             number => write!(f, "{number} found, for {} s", self.validity_s.get()),
         }
     }

@@ -54,9 +54,15 @@ impl RuleName {
     }
 }
 
-impl fmt::Debug for RuleName {
+impl fmt::Display for RuleName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())
+    }
+}
+
+impl fmt::Debug for RuleName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 
@@ -325,7 +331,7 @@ impl PccRule {
 
 impl fmt::Debug for PccRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} ({})", self.name, self.id)
+        write!(f, "{} ({})", self.name, self.id)
     }
 }
 

@@ -104,7 +104,7 @@ impl<S> Procedure<S> {
 
     fn line(&self, step: &'static str, supi: Option<Supi>, from: Nf, message: &Message) {
         let inner = &mut *self.inner.borrow_mut();
-        let (from, to, what) = (name(from), inner.nf, format!("{message:?}"));
+        let (from, to, what) = (name(from), inner.nf, message.to_string());
         inner.effects.push(Effect::Ladder(Line {
             from,
             to,

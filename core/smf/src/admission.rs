@@ -155,7 +155,7 @@ impl State {
             supi: Some(session.supi),
             request: "QoS flow",
             cause: "no such flow".to_owned(),
-            why: format!("{why} (flow {:?} of session {identity}, {dnn})", rule.name),
+            why: format!("{why} (flow {} of session {identity}, {dnn})", rule.name),
             remedy,
         };
         self.effects.push(Effect::Refused(Box::new(refused)));

@@ -92,7 +92,7 @@ impl State {
             supi: Some(session.supi),
             request: "PDU Session Establishment",
             cause: format!("{cause}"),
-            why: format!("{why} (session {identity}, {dnn}, slice {slice:?})"),
+            why: format!("{why} (session {identity}, {dnn}, slice {slice})"),
             remedy,
         };
         self.effects.push(Effect::Refused(Box::new(refused)));

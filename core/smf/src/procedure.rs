@@ -115,7 +115,7 @@ impl Procedure {
         let call = call.ok_or(Problem::Overload)?;
         match self.wait(step, Kind::Reply(call), limits::CALL_MS).await {
             Wake::Event(Event::Reply(_, message)) => {
-                let what = format!("{message:?}");
+                let what = message.to_string();
                 self.with(|state| state.line(to, "SMF", step, what, self.session));
                 message.answer_to::<R>()
             }
@@ -177,7 +177,7 @@ impl Procedure {
         match self.wait(step, Kind::N4(tag), limits::N4_MS).await {
             Wake::Event(Event::N4(_, answer)) => {
                 let what = match answer {
-                    Answer::Refused(cause) => format!("{response} ({cause:?})"),
+                    Answer::Refused(cause) => format!("{response} ({cause})"),
                     Answer::Nothing => "no answer".to_owned(),
                     _ => response.to_owned(),
                 };

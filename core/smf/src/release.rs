@@ -21,6 +21,7 @@ pub(crate) async fn by_ue(p: &Procedure, transaction: u8) {
     // 3: Nsmf_PDUSession_UpdateSMContext Response
     let command = SessionDownlink::ReleaseCommand(SessionCause::REGULAR_DEACTIVATION);
     let n1 = p.n1(&command, transaction);
+    p.with_session(|session| session.flows.command = Some(transaction));
     p.say("3", &command);
     let (n2_kind, n2) = for_gnb(was_up);
     p.with(|state| {
@@ -60,6 +61,7 @@ pub(crate) async fn tell(p: &Procedure, cause: SessionCause) {
     let command = SessionDownlink::ReleaseCommand(cause);
     let n1 = p.n1(&command, 0);
     let (mut n2_kind, mut n2) = for_gnb(was_up);
+    p.with_session(|session| session.flows.command = Some(0));
     for _ in 0..limits::RELEASE_SENDS {
         p.say("3", &command);
         if !p.transfer("3", n1, n2_kind, n2).await {

@@ -245,7 +245,10 @@ impl Smf {
     fn hears_status(&mut self, id: SessionId, about: About) -> bool {
         match about {
             About::Session => self.tell(id, Event::ReleaseComplete),
-            About::Command(cause) => self.tell(id, Event::ModificationAnswer(Err(cause))),
+            About::Command(cause) => {
+                self.tell(id, Event::ModificationAnswer(Err(cause)))
+                    || self.tell(id, Event::ReleaseComplete)
+            }
             About::Nothing => false,
         }
     }

@@ -25,14 +25,14 @@ impl About {
         };
         Some(match cause {
             SessionCause::INVALID_SESSION_IDENTITY => Self::Session,
-            SessionCause::PTI_MISMATCH | SessionCause::INVALID_PTI | SessionCause::MESSAGE_TYPE => {
-                match session.flows.command {
-                    Some(command) if command == of.procedure => Self::Command(cause),
-                    _ if of.procedure != 0 && of.procedure == session.transaction => Self::Session,
-                    _ => Self::Nothing,
-                }
+            // The UE has not taken the command, whatever is wrong with it: it would not take it again.
+            _ if session.flows.command == Some(of.procedure) => Self::Command(cause),
+            SessionCause::PTI_MISMATCH | SessionCause::INVALID_PTI | SessionCause::MESSAGE_TYPE
+                if of.procedure != 0 && of.procedure == session.transaction =>
+            {
+                Self::Session
             }
-            // The TS has no action for others.
+            // The TS leaves others to the network.
             _ => Self::Nothing,
         })
     }
@@ -67,7 +67,13 @@ mod tests {
             assert_eq!(about(6, cause), About::Nothing, "{cause}");
             assert_eq!(about(0, cause), About::Nothing, "{cause}");
         }
+        for cause in [26, 95, 96, 100, 111] {
+            let command = About::Command(SessionCause(cause));
+            assert_eq!(about(9, cause), command, "{cause}");
+            assert_eq!(about(5, cause), About::Nothing, "{cause}");
+        }
         assert_eq!(about(0, 43), About::Session);
+        assert_eq!(about(9, 43), About::Session);
         assert_eq!(about(5, 111), About::Nothing);
         assert_eq!(About::of(&session, &[0x2e, 1, 5, 0xd4]), None);
     }

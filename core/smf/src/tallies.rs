@@ -18,7 +18,7 @@ impl Smf {
         let begun = Begun {
             procedure,
             at: state.now.instant,
-            slice: slice.map(|slice| format!("{slice:?}")).unwrap_or_default(),
+            slice: slice.map(|slice| slice.to_string()).unwrap_or_default(),
             gnb: String::new(),
         };
         self.begun.insert(task, begun);

@@ -150,7 +150,7 @@ struct Pending {
 
 impl fmt::Debug for Pending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pending({:?})", self.request)
+        f.debug_tuple("Pending").field(&self.request).finish()
     }
 }
 

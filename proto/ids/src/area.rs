@@ -24,10 +24,17 @@ use crate::Plmn;
 #[repr(transparent)]
 pub struct Tac(pub [u8; 3]);
 
-impl fmt::Debug for Tac {
+impl fmt::Display for Tac {
+    /// `00000a`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c] = self.0;
         write!(f, "{a:02x}{b:02x}{c:02x}")
+    }
+}
+
+impl fmt::Debug for Tac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 
@@ -53,6 +60,13 @@ pub struct Tai {
     pub plmn: Plmn,
     /// Within it.
     pub tac: Tac,
+}
+
+impl fmt::Display for Tai {
+    /// `001-01 00000a`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.plmn, self.tac)
+    }
 }
 
 /// NR Cell Identity: 36 bits, left-aligned in five octets.
@@ -102,7 +116,7 @@ impl Snssai {
     }
 }
 
-impl fmt::Debug for Snssai {
+impl fmt::Display for Snssai {
     /// `1` or `1-00000a`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.sst)?;
@@ -113,6 +127,12 @@ impl fmt::Debug for Snssai {
     }
 }
 
+impl fmt::Debug for Snssai {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,10 +140,9 @@ mod tests {
     #[test]
     fn a_slice_without_differentiator_is_one_with_all_ones() {
         assert_eq!(Snssai::new(1, None), Snssai::new(1, Some([0xff; 3])));
-        assert_eq!(format!("{:?}", Snssai::new(1, None)), "1");
-        assert_eq!(
-            format!("{:?}", Snssai::new(2, Some([0, 0, 10]))),
-            "2-00000a"
-        );
+        assert_eq!(Snssai::new(1, None).to_string(), "1");
+        let slice = Snssai::new(2, Some([0, 0, 10]));
+        assert_eq!(slice.to_string(), "2-00000a");
+        assert_eq!(format!("{slice:?}"), "2-00000a");
     }
 }

@@ -53,6 +53,17 @@ impl SessionType {
             _ => Self::Ipv4v6,
         }
     }
+
+    /// The name that the TS gives it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ipv4 => "IPv4",
+            Self::Ipv6 => "IPv6",
+            Self::Ipv4v6 => "IPv4v6",
+            Self::Unstructured => "Unstructured",
+            Self::Ethernet => "Ethernet",
+        }
+    }
 }
 
 /// A message from a UE.

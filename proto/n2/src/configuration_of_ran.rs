@@ -16,7 +16,9 @@ pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
             extract_ngap_ies!(pdu, RANConfigurationUpdate,
                 lax name: String = RANNodeName(name) => name.0.into_owned(),
                 opt areas: Vec<SupportedArea> = SupportedTAList(list) => value::read_areas(&list),
+                lax extended: Option<String> = Extended_RANNodeName(name) => extended_name(name),
             );
+            let name = extended.flatten().or(name);
             Some(FromRan::RanConfigurationUpdate { name, areas })
         }
         Kind::Initiating_UplinkRANConfigurationTransfer => Some(configuration_transfer::read(pdu)?),
@@ -115,7 +117,9 @@ pub(crate) fn read_ng_setup(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
         lax name: String = RANNodeName(name) => name.0.into_owned(),
         req areas: Vec<SupportedArea> = SupportedTAList(list) => value::read_areas(&list),
         lax retained: bool = UERetentionInformation(_value) => true,
+        lax extended: Option<String> = Extended_RANNodeName(name) => extended_name(name),
     );
+    let name = extended.flatten().or(name);
     let retains_ues = retained.unwrap_or_default();
     Ok(gnb.map(|gnb| {
         FromRan::NgSetupRequest(NgSetupRequest {
@@ -125,6 +129,14 @@ pub(crate) fn read_ng_setup(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
             retains_ues,
         })
     }))
+}
+
+/// A name that counts instead of the RAN Node Name (8.7.1.2); none that a terminal would take for commands.
+fn extended_name(name: ngap::ExtendedRANNodeName<'_>) -> Option<String> {
+    let visible = name.ran_node_name_visible_string.map(|name| name.0);
+    let utf8 = name.ran_node_name_utf8_string.map(|name| name.0);
+    let name = utf8.or(visible)?;
+    (!name.chars().any(char::is_control)).then(|| name.into_owned())
 }
 
 pub(crate) fn write_ng_setup(m: &NgSetupRequest) -> Result<NGAP_PDU, Error> {

@@ -26,6 +26,42 @@ pub struct Faulty {
     pub is_served: bool,
     /// What the sender gets; none if it is to be told nothing.
     pub answer: Option<Vec<u8>>,
+    /// The procedure of its receiver that it was to end: that has failed (10.3.5).
+    pub ends: Option<Ended>,
+}
+
+/// A procedure that an AMF begins, and ends as soon as its response is there, readable or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Initial Context Setup.
+    ContextSetup,
+    /// UE Context Modification.
+    ContextModification,
+    /// UE Context Release.
+    ContextRelease,
+    /// Handover Resource Allocation.
+    ResourceAllocation,
+    /// PDU Session Resource Setup.
+    SessionSetup,
+}
+
+impl Ended {
+    /// Of the outcome of one.
+    fn of(pdu: &ngap::NGAP_PDU) -> Option<Self> {
+        Some(match pdu.kind() {
+            Kind::Successful_InitialContextSetup | Kind::Unsuccessful_InitialContextSetup => {
+                Self::ContextSetup
+            }
+            Kind::Successful_UEContextModification | Kind::Unsuccessful_UEContextModification => {
+                Self::ContextModification
+            }
+            Kind::Successful_UEContextRelease => Self::ContextRelease,
+            Kind::Successful_HandoverResourceAllocation
+            | Kind::Unsuccessful_HandoverResourceAllocation => Self::ResourceAllocation,
+            Kind::Successful_PDUSessionResourceSetup => Self::SessionSetup,
+            _ => return None,
+        })
+    }
 }
 
 /// Reads a PDU's envelope.
@@ -80,6 +116,7 @@ fn no_message() -> Faulty {
         connection: nobody,
         is_served: true,
         answer: Some(indication(Cause::TRANSFER_SYNTAX, &nobody, None)),
+        ends: None,
     }
 }
 
@@ -106,6 +143,7 @@ pub fn refused(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Fa
     });
     Faulty {
         answer,
+        ends: Ended::of(pdu),
         ..of(pdu, why, deviations)
     }
 }
@@ -137,6 +175,7 @@ fn of(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Faulty {
         connection: connection(pdu),
         is_served: true,
         answer: None,
+        ends: None,
     }
 }
 

@@ -113,6 +113,8 @@ pub struct PathSwitchRequestAcknowledge {
     pub capability: Option<SecurityCapability>,
     /// For the next handover.
     pub next_hop: NextHop,
+    /// That is the first key of a new 5G NAS security context (9.3.1.55): the UE is to be told so.
+    pub is_new_context: bool,
     /// Sessions whose packets go to the target, at least one.
     pub switched: Transfers,
     /// Those that are not there any more, each with why.
@@ -151,6 +153,8 @@ pub struct HandoverRequest {
     pub capability: SecurityCapability,
     /// What the target derives its key from.
     pub next_hop: NextHop,
+    /// That is the first key of a new 5G NAS security context (9.3.1.55): the UE is to be told so.
+    pub is_new_context: bool,
     /// Sessions, at least one, without messages for the UE.
     pub sessions: Vec<SessionSetup>,
     /// Slices that the UE may use.

@@ -86,6 +86,7 @@ fn read_switched(pdu: &NGAP_PDU) -> Result<Option<HandoverFromAmf>, Error> {
         lax capability: [u8; 4] =
             UESecurityCapabilities(value) => value::read_capabilities(&value),
         req next_hop: Option<NextHop> = SecurityContext(value) => read_next_hop(&value),
+        lax new_context: bool = NewSecurityContextInd(_indicator) => true,
         lax switched: Transfers =
             PDUSessionResourceSwitchedList(list) => transfer::read_switched(&list),
         lax released: Transfers =
@@ -100,6 +101,7 @@ fn read_switched(pdu: &NGAP_PDU) -> Result<Option<HandoverFromAmf>, Error> {
             ids: (AmfUeId(amf), RanUeId(ran)),
             capability: capability.and_then(|four| SecurityCapability::from_octets(&four)),
             next_hop,
+            is_new_context: new_context.unwrap_or_default(),
             switched: switched.unwrap_or_default(),
             released: released.unwrap_or_default(),
             allowed_nssai: allowed,
@@ -118,6 +120,7 @@ fn read_request(pdu: &NGAP_PDU) -> Result<Option<HandoverFromAmf>, Error> {
         req capability: [u8; 4] =
             UESecurityCapabilities(value) => value::read_capabilities(&value),
         req next_hop: Option<NextHop> = SecurityContext(value) => read_next_hop(&value),
+        lax new_context: bool = NewSecurityContextInd(_indicator) => true,
         req sessions: Vec<SessionSetup> =
             PDUSessionResourceSetupListHOReq(list) => read_sessions(&list),
         req allowed: Vec<Snssai> = AllowedNSSAI(list) => value::read_allowed(&list),
@@ -135,6 +138,7 @@ fn read_request(pdu: &NGAP_PDU) -> Result<Option<HandoverFromAmf>, Error> {
         ambr_bps: ambr,
         capability,
         next_hop,
+        is_new_context: new_context.unwrap_or_default(),
         sessions,
         allowed_nssai: allowed,
         masked_imeisv: imeisv,
@@ -244,6 +248,12 @@ fn write_switched(m: &PathSwitchRequestAcknowledge) -> Result<NGAP_PDU, Error> {
         PathSwitchRequestAcknowledge,
         SecurityContext(security(&m.next_hop))
     )?);
+    if m.is_new_context {
+        ies.0.push(build_ngap_ie!(
+            PathSwitchRequestAcknowledge,
+            NewSecurityContextInd(ngap::NewSecurityContextInd::R_true)
+        )?);
+    }
     ies.0.push(build_ngap_ie!(
         PathSwitchRequestAcknowledge,
         PDUSessionResourceSwitchedList(transfer::switched(&m.switched))
@@ -273,10 +283,22 @@ fn write_request(m: &HandoverRequest) -> Result<NGAP_PDU, Error> {
         UEAggregateMaximumBitRate(ambr(m.ambr_bps)),
         UESecurityCapabilities(value::capabilities(&m.capability)),
         SecurityContext(security(&m.next_hop)),
-        PDUSessionResourceSetupListHOReq(sessions(&m.sessions)),
-        AllowedNSSAI(value::allowed(&m.allowed_nssai)),
     )?;
     let mut ies = pdu.protocol_ies()?.into_owned();
+    if m.is_new_context {
+        ies.0.push(build_ngap_ie!(
+            HandoverRequest,
+            NewSecurityContextInd(ngap::NewSecurityContextInd::R_true)
+        )?);
+    }
+    ies.0.push(build_ngap_ie!(
+        HandoverRequest,
+        PDUSessionResourceSetupListHOReq(sessions(&m.sessions))
+    )?);
+    ies.0.push(build_ngap_ie!(
+        HandoverRequest,
+        AllowedNSSAI(value::allowed(&m.allowed_nssai))
+    )?);
     if let Some(imeisv) = m.masked_imeisv {
         let bits = oxirush_ngap::aper::Bits::low(u64::from_be_bytes(imeisv), 64);
         ies.0.push(build_ngap_ie!(

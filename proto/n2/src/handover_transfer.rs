@@ -7,6 +7,7 @@ use oxirush_ngap::ngap::{self, decode_open_type, encode_open_type};
 use sluice_ids::NrCellIdentity;
 
 use crate::cause::Cause;
+use crate::qos_flow;
 use crate::session::{Transfers, Tunnel, lists};
 use crate::value::{self, Location};
 
@@ -39,14 +40,15 @@ impl PathSwitch {
         ))
     }
 
-    /// Of octets; none if they are none, or have no tunnel.
+    /// Of octets; none if they are none, have no tunnel, or name a flow twice.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let transfer: ngap::PathSwitchRequestTransfer<'_> = decode_open_type(octets).ok()?;
         let flows = transfer.qos_flow_accepted_list.0.iter();
-        Some(Self {
+        let read = Self {
             downlink: Tunnel::read(&transfer.dl_ngu_up_tnl_information)?,
             qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
-        })
+        };
+        Some(read).filter(|read| !qos_flow::is_twice(&[&read.qfis]))
     }
 }
 
@@ -143,17 +145,20 @@ impl Admitted {
         ))
     }
 
-    /// Of octets; none if they are none, or have no tunnel.
+    /// Of octets; none if they are none, have no tunnel, or name a flow twice.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let transfer: ngap::HandoverRequestAcknowledgeTransfer<'_> =
             decode_open_type(octets).ok()?;
         let forwarding = transfer.dl_forwarding_up_tnl_information.as_ref();
         let flows = transfer.qos_flow_setup_response_list.0.iter();
-        Some(Self {
+        let read = Self {
             downlink: Tunnel::read(&transfer.dl_ngu_up_tnl_information)?,
             forwarding: forwarding.and_then(Tunnel::read),
             qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
-        })
+        };
+        let failed = transfer.qos_flow_failed_to_setup_list.as_ref();
+        let failed = qos_flow::read_with_cause(failed);
+        Some(read).filter(|read| !qos_flow::is_twice(&[&read.qfis, &failed]))
     }
 }
 

@@ -31,7 +31,7 @@ mod value;
 pub use cause::Cause;
 pub use configuration::{ContextModification, Overload, OverloadAction};
 pub use configuration_transfer::xn_addresses_wanted;
-pub use faulty::{Faulty, LONGEST};
+pub use faulty::{Ended, Faulty, LONGEST};
 pub use first_message::FirstMessage;
 pub use from_amf::{FromAmf, InitialContext, NgSetupResponse};
 pub use from_ran::{FromRan, InitialUeMessage, NgSetupRequest, SessionResults};

@@ -71,17 +71,20 @@ impl ModifyIndication {
         Some((tunnel, qfis))
     }
 
-    /// Of octets; none if they are none, or name an end that is no tunnel.
+    /// Of octets; none if they are none, name an end that is no tunnel, or a flow twice.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let transfer: ngap::PDUSessionResourceModifyIndicationTransfer<'_> =
             decode_open_type(octets).ok()?;
         let others = transfer.additional_dl_qos_flow_per_tnl_information.iter();
         let others = others.flat_map(|list| &list.0);
         let others = others.map(|one| read_per_tunnel(&one.qos_flow_per_tnl_information));
-        Some(Self {
-            first: read_per_tunnel(&transfer.dl_qos_flow_per_tnl_information)?,
-            others: others.collect::<Option<_>>()?,
-        })
+        let (first, others): (_, Vec<(Tunnel, Vec<u8>)>) = (
+            read_per_tunnel(&transfer.dl_qos_flow_per_tnl_information)?,
+            others.collect::<Option<_>>()?,
+        );
+        let all = std::iter::once(&first).chain(&others);
+        let lists: Vec<&[u8]> = all.map(|(_, qfis)| qfis.as_slice()).collect();
+        (!qos_flow::is_twice(&lists)).then_some(Self { first, others })
     }
 }
 

@@ -40,7 +40,7 @@ impl Notified {
         ))
     }
 
-    /// Of octets; none if they are none.
+    /// Of octets; none if they are none, or name a flow twice.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let transfer: ngap::PDUSessionResourceNotifyTransfer = decode_open_type(octets).ok()?;
         let mut notified = Self {
@@ -58,7 +58,13 @@ impl Notified {
             };
             flows.push(one.qos_flow_identifier.0 as u8);
         }
-        Some(notified)
+        let Self {
+            released,
+            unfulfilled,
+            fulfilled,
+        } = &notified;
+        let is_twice = qos_flow::is_twice(&[released, unfulfilled, fulfilled]);
+        (!is_twice).then_some(notified)
     }
 }
 

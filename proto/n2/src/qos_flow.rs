@@ -144,6 +144,14 @@ pub(crate) fn with_cause(
     (!flows.is_empty()).then_some(list)
 }
 
+/// Whether lists of one transfer name a flow twice: what it says of that flow contradicts itself (TS 38.413, 10.4).
+pub(crate) fn is_twice(lists: &[&[u8]]) -> bool {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut flows = lists.iter().flat_map(|list| list.iter());
+    flows.any(|qfi| !seen.insert(*qfi))
+}
+
+/// Flows of such a list.
 pub(crate) fn read_with_cause(list: Option<&ngap::QosFlowListWithCause>) -> Vec<u8> {
     let flows = list.into_iter().flat_map(|list| list.0.iter());
     flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect()
@@ -261,17 +269,18 @@ impl ModifyResponse {
         ))
     }
 
-    /// Of octets; none if they are none.
+    /// Of octets; none if they are none, or name a flow twice.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let transfer: ngap::PDUSessionResourceModifyResponseTransfer<'_> =
             decode_open_type(octets).ok()?;
         let done = transfer.qos_flow_add_or_modify_response_list.iter();
         let done = done.flat_map(|list| list.0.iter());
         let failed = transfer.qos_flow_failed_to_add_or_modify_list.as_ref();
-        Some(Self {
+        let read = Self {
             done: done.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
             failed: read_with_cause(failed),
-        })
+        };
+        Some(read).filter(|read| !is_twice(&[&read.done, &read.failed]))
     }
 }
 

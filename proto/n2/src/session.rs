@@ -209,17 +209,18 @@ impl SetupResponse {
         ))
     }
 
-    /// Of octets; none if they are none, or have no tunnel.
+    /// Of octets; none if they are none, have no tunnel, or name a flow twice.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let transfer: ngap::PDUSessionResourceSetupResponseTransfer<'_> =
             decode_open_type(octets).ok()?;
         let tunnel = &transfer.dl_qos_flow_per_tnl_information;
         let flows = tunnel.associated_qos_flow_list.0.iter();
-        Some(Self {
+        let read = Self {
             downlink: Tunnel::read(&tunnel.up_transport_layer_information)?,
             qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
             failed: qos_flow::read_with_cause(transfer.qos_flow_failed_to_setup_list.as_ref()),
-        })
+        };
+        Some(read).filter(|read| !qos_flow::is_twice(&[&read.qfis, &read.failed]))
     }
 }
 

@@ -37,10 +37,16 @@ pub struct Gnb {
     pub bits: u8,
 }
 
-impl fmt::Debug for Gnb {
+impl fmt::Display for Gnb {
     /// `208-93 000001/24`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:06x}/{}", self.plmn, self.id, self.bits)
+    }
+}
+
+impl fmt::Debug for Gnb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 

@@ -1,8 +1,8 @@
 //! Messages that break the rules of TS 38.413, 10, and what each procedure answers.
 
 use sluice_n2::{
-    AmfUeId, Cause, FromAmf, FromRan, HandoverFromAmf, HandoverFromRan, PathSwitchRequest, RanUeId,
-    first_twice,
+    AmfUeId, Cause, Ended, FromAmf, FromRan, HandoverFromAmf, HandoverFromRan, PathSwitchRequest,
+    RanUeId, first_twice,
 };
 
 const IDS: (AmfUeId, RanUeId) = (AmfUeId(5), RanUeId(7));
@@ -109,6 +109,7 @@ fn a_response_without_a_name_is_told_by_what_it_lacks_and_not_answered() {
     assert_eq!(faulty.what, "AMF-UE-NGAP-ID (IE 10) is missing");
     assert_eq!(faulty.cause, Cause::ABSTRACT_SYNTAX_NOTIFY);
     assert_eq!((faulty.connection.ran, faulty.answer), (Some(IDS.1), None));
+    assert_eq!(faulty.ends, Some(Ended::ContextRelease));
 }
 
 /// Criticality "notify" (10.3.4.2): the message is processed, and its sender hears of the IE.
@@ -139,4 +140,57 @@ fn a_session_that_stands_twice_is_found_in_one_list_and_in_two() {
     assert_eq!(first_twice(&[&one, &other]), None);
     assert_eq!(first_twice(&[&one, &list(&[4, 2])]), Some(2));
     assert_eq!(first_twice(&[&list(&[255, 255])]), Some(255));
+}
+
+/// In one list, and in two: a transfer that contradicts itself says nothing (10.4).
+#[test]
+fn a_transfer_that_names_a_flow_twice_is_none() {
+    use sluice_n2::notify::Notified;
+    use sluice_n2::{
+        Admitted, ModifyIndication, ModifyResponse, PathSwitch, SetupResponse, Tunnel,
+    };
+    let downlink = Tunnel {
+        ipv4: Some([192, 0, 2, 1].into()),
+        ipv6: None,
+        teid: 9,
+    };
+    for (done, more) in [(&[1, 5][..], &[6][..]), (&[1, 1], &[6]), (&[1, 5], &[5])] {
+        let (qfis, failed) = (done.to_vec(), more.to_vec());
+        let is_once = done != [1, 1] && more == [6];
+        let setup = SetupResponse {
+            downlink,
+            qfis: qfis.clone(),
+            failed: failed.clone(),
+        };
+        assert_eq!(SetupResponse::decode(&setup.encode()).is_some(), is_once);
+        let modify = ModifyResponse {
+            done: qfis.clone(),
+            failed: failed.clone(),
+        };
+        assert_eq!(ModifyResponse::decode(&modify.encode()).is_some(), is_once);
+        let notified = Notified {
+            released: qfis.clone(),
+            unfulfilled: Vec::new(),
+            fulfilled: failed.clone(),
+        };
+        assert_eq!(Notified::decode(&notified.encode()).is_some(), is_once);
+        let indication = ModifyIndication {
+            first: (downlink, qfis.clone()),
+            others: vec![(downlink, failed)],
+        };
+        let read = ModifyIndication::decode(&indication.encode());
+        assert_eq!(read.is_some(), is_once);
+        let is_once = done != [1, 1];
+        let switch = PathSwitch {
+            downlink,
+            qfis: qfis.clone(),
+        };
+        assert_eq!(PathSwitch::decode(&switch.encode()).is_some(), is_once);
+        let admitted = Admitted {
+            downlink,
+            forwarding: None,
+            qfis,
+        };
+        assert_eq!(Admitted::decode(&admitted.encode()).is_some(), is_once);
+    }
 }

@@ -116,16 +116,18 @@ fn from_amf() -> Vec<HandoverFromAmf> {
         ids,
         capability,
         next_hop: next_hop(),
+        is_new_context: capability.is_some(),
         switched: vec![(5, transfer::path_switch_acknowledge(None))],
         released: vec![(6, transfer::path_switch_unsuccessful(cause))],
         allowed_nssai: vec![Snssai::new(1, None)],
     };
-    let request = HandoverRequest {
+    let request = |is_new_context| HandoverRequest {
         amf: IDS.0,
         cause,
         ambr_bps: (1_000_000_000, 500_000_000),
         capability: capability.expect("two"),
         next_hop: next_hop(),
+        is_new_context,
         sessions: vec![SessionSetup {
             session: 5,
             nas: None,
@@ -153,7 +155,8 @@ fn from_amf() -> Vec<HandoverFromAmf> {
             ids,
             released: vec![(5, transfer::path_switch_unsuccessful(cause))],
         },
-        HandoverFromAmf::Request(Box::new(request)),
+        HandoverFromAmf::Request(Box::new(request(false))),
+        HandoverFromAmf::Request(Box::new(request(true))),
         HandoverFromAmf::Command(Box::new(command)),
         HandoverFromAmf::PreparationFailure { ids, cause },
         HandoverFromAmf::CancelAcknowledge { ids },

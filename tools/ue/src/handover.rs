@@ -273,6 +273,10 @@ impl Gnb {
             return (Some(ran), self.unknown(answer.ids));
         };
         ue.amf = Some(amf);
+        // The UE is told to derive its key anew, within this gNB.
+        if let (Some(context), true) = (&mut ue.context, answer.is_new_context) {
+            context.key = answer.next_hop.key.clone();
+        }
         ue.mobility.next_hop = Some(answer.next_hop);
         if let (Some(context), Some(capability)) = (&mut ue.context, answer.capability) {
             context.capability = capability;

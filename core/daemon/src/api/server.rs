@@ -286,7 +286,8 @@ async fn read(body: Body, most: usize) -> Result<Vec<u8>, Problem> {
         return Err(too_large());
     }
     let collected = timeout(BODY_WITHIN, Limited::new(body, most).collect()).await;
-    let slow = |_| Problem::new("slow", format!("the body took longer than {BODY_WITHIN:?}"));
+    let within_s = BODY_WITHIN.as_secs();
+    let slow = |_| Problem::new("slow", format!("the body took longer than {within_s} s"));
     let collected =
         collected
             .map_err(slow)?

@@ -137,6 +137,16 @@ pub enum Profile {
     B,
 }
 
+impl Profile {
+    /// The letter that the TS gives it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+        }
+    }
+}
+
 /// A private key of the home network, in a file of its own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HomeKeyFile {

@@ -186,7 +186,7 @@ fn upf_areas(config: &CoreConfig, sessions: &Sessions, report: &mut Report) {
             let is_it =
                 |one: &At<sluice_ids::Tai>| one.value.tac == tac && Some(one.value.plmn) == plmn;
             if !config.areas.iter().any(is_it) {
-                let what = format!("{tac:?} is none of tracking_areas");
+                let what = format!("{tac} is none of tracking_areas");
                 let key = format!("upfs[{at}].tais");
                 report.problem(area.line, key, what, "a tracking area that is served");
             }
@@ -213,10 +213,7 @@ fn subscribers(config: &CoreConfig, report: &mut Report) {
         for (number, network) in account.networks.iter().enumerate() {
             let path = format!("subscribers[{at}].networks[{number}]");
             if !account.slices.contains(&network.slice.value) {
-                let what = format!(
-                    "{:?} is none of the subscriber's slices",
-                    network.slice.value
-                );
+                let what = format!("{} is none of the subscriber's slices", network.slice.value);
                 let expected = "one of them";
                 report.problem(network.slice.line, format!("{path}.slice"), what, expected);
             }
@@ -234,7 +231,8 @@ fn subscribers(config: &CoreConfig, report: &mut Report) {
             }
         }
         if report.is_clean("plmns") && !account.slices.iter().any(|one| served.contains(one)) {
-            let what = format!("none of its slices {:?} is served", account.slices);
+            let slices: Vec<String> = account.slices.iter().map(ToString::to_string).collect();
+            let what = format!("none of its slices {} is served", slices.join(", "));
             let key = format!("subscribers[{at}].slices");
             report.warning(account.supi.line, key, what, "a slice of plmns");
         }

@@ -27,15 +27,10 @@ impl CoreConfig {
     /// The summary as an object.
     pub fn summary_json(&self) -> Value {
         let plmns = self.plmns.iter().map(|one| {
-            let slices: Vec<_> = one
-                .slices
-                .iter()
-                .map(|at| format!("{:?}", at.value))
-                .collect();
+            let slices: Vec<_> = one.slices.iter().map(|at| at.value.to_string()).collect();
             format!("{} with slices {}", one.plmn.value, slices.join(" "))
         });
-        let area = |tai: sluice_ids::Tai| format!("{} {:?}", tai.plmn, tai.tac);
-        let areas = self.areas.iter().map(|at| area(at.value));
+        let areas = self.areas.iter().map(|at| at.value.to_string());
         let listen = self.n2.listen.map(|at| at.value.to_string());
         let listen = listen.unwrap_or_default();
         let n2 = match self.n2.over {
@@ -48,7 +43,7 @@ impl CoreConfig {
         let keys = self
             .home_keys
             .iter()
-            .map(|key| format!("{} ({:?})", key.id.value, key.profile));
+            .map(|key| format!("{} (profile {})", key.id.value, key.profile.name()));
         let mut summary = json!({
             "amf": self.amf.name,
             "plmns": plmns.collect::<Vec<_>>(),

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod broken_outcomes;
 mod checklist;
 mod collisions;
 mod configuration;
@@ -15,6 +16,7 @@ mod ngap_faults;
 mod octets;
 mod others;
 mod proofs;
+mod recorded;
 mod registration;
 mod storm;
 mod unreadable;
