@@ -38,6 +38,7 @@ mod simulation;
 mod statuses;
 mod two_gnbs;
 mod ue_requests;
+mod unheard;
 
 #[path = "../../core/wiring/tests/all/world.rs"]
 #[allow(dead_code, reason = "its own tests use the rest")]

@@ -36,6 +36,7 @@ mod state;
 mod status;
 mod tallies;
 mod ue_request;
+mod unheard;
 mod update;
 mod upfs;
 mod user_plane;

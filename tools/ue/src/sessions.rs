@@ -48,6 +48,8 @@ pub struct Sessions {
     received: Vec<String>,
     /// It never says that a release or a modification is complete.
     pub no_complete: bool,
+    /// It never gets the command of a modification.
+    pub loses_modifications: bool,
     /// It refuses all modifications for this cause.
     pub refuses_modifications: Option<SessionCause>,
 }
@@ -190,6 +192,7 @@ impl Sessions {
                 let answer = answer(session, &SessionUplink::ReleaseComplete, of);
                 Some(answer).filter(|_| !self.no_complete)
             }
+            SessionDownlink::ModificationCommand(_) if self.loses_modifications => None,
             SessionDownlink::ModificationCommand(command) => {
                 let message = match self.refuses_modifications {
                     Some(cause) => SessionUplink::ModificationCommandReject(cause),
@@ -246,9 +249,8 @@ fn modify(
                     ..*flow
                 });
             }
-            (FlowOperation::Delete, Some(known)) => {
-                flows.remove(known);
-            }
+            // One that is not there is deleted (TS 24.501, 6.3.2.4).
+            (FlowOperation::Delete, _) => flows.retain(|one| one.qfi != flow.qfi),
             (_, None) => return Err(SessionCause::SEMANTICS_OF_QOS),
         }
     }
@@ -278,8 +280,9 @@ fn change_rule(rules: &mut Vec<QosRule>, rule: &QosRule) -> Result<(), SessionCa
             known.map(|known| rules.remove(known));
             rules.push(rule.clone());
         }
-        (RuleOperation::Delete, Some(known)) => {
-            rules.remove(known);
+        // One that is not there is deleted (TS 24.501, 6.3.2.4).
+        (RuleOperation::Delete, known) => {
+            known.map(|known| rules.remove(known));
         }
         (RuleOperation::ReplaceFilters, Some(known)) => {
             rules[known].filters.clone_from(&rule.filters);
