@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod back_off;
 mod config;
 mod ending;
 mod establishment;
@@ -55,7 +56,7 @@ use sluice_sbi::{
     TaskId, Tasks,
 };
 
-pub use config::{Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
+pub use config::{BACK_OFF_S, Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
 pub use session::Usage;
 pub use sluice_n1::options::Settings;
 pub use state::{ChargingRecord, Counters};

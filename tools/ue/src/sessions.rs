@@ -48,6 +48,8 @@ pub struct Sessions {
     received: Vec<String>,
     /// It never says that a release or a modification is complete.
     pub no_complete: bool,
+    /// How long it was told last to ask for no session, in seconds.
+    pub back_off_s: Option<u32>,
     /// It never gets the command of a modification.
     pub loses_modifications: bool,
     /// It refuses all modifications for this cause.
@@ -180,8 +182,14 @@ impl Sessions {
                 self.there.insert(session, accept);
                 None
             }
-            SessionDownlink::EstablishmentReject { cause, .. }
-            | SessionDownlink::ReleaseReject(cause)
+            SessionDownlink::EstablishmentReject {
+                cause, back_off_s, ..
+            } => {
+                self.back_off_s = back_off_s.or(self.back_off_s);
+                self.refuse((session, None, Some(cause)));
+                None
+            }
+            SessionDownlink::ReleaseReject(cause)
             | SessionDownlink::ModificationReject(cause)
             | SessionDownlink::Status(cause) => {
                 self.refuse((session, None, Some(cause)));
