@@ -52,6 +52,20 @@ fn a_rule_whose_complete_is_lost_and_that_is_not_wanted_is_deleted_when_the_ue_c
 }
 
 #[test]
+fn a_rule_that_the_ue_has_taken_when_its_gnb_is_lost_and_that_is_not_wanted_is_deleted() {
+    let mut world = plain();
+    world.answers_pages = false;
+    world.gnb.no_modifications = true;
+    start(&mut world, voice(64_000)).unwrap();
+    assert_eq!(at_ue(&world), (1, 1), "{}", world.ladder);
+    go_idle(&mut world, 0);
+    world.gnb.no_modifications = false;
+    stop(&mut world, "voice").unwrap();
+    come(&mut world);
+    assert_eq!((at_ue(&world), commands(&world)), ((0, 0), 1));
+}
+
+#[test]
 fn another_rule_takes_the_place_of_one_whose_complete_is_lost() {
     let mut world = plain();
     unheard(&mut world, |world| start(world, voice(64_000)).unwrap());

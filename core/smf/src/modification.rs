@@ -253,6 +253,8 @@ async fn tell(p: &Procedure, change: &Change, asked: Option<&Asked>) -> Option<O
         session.flows.command = None;
         session.flows.unheard = match outcome.ue {
             _ if !is_told => unheard,
+            // It has what is taken back by the network.
+            Some(Ok(())) if outcome.is_interrupted || outcome.is_moving => unheard.and(named),
             Some(Ok(())) => unheard.without(named),
             // One that does not take it as done, though the TS has it so, has it not.
             Some(Err(SessionCause::SEMANTICS_OF_QOS | SessionCause::SYNTAX_OF_QOS))
