@@ -34,6 +34,7 @@ mod procedures;
 mod reconciliation;
 mod request_types;
 mod restoration;
+mod scas;
 mod simulation;
 mod statuses;
 mod two_gnbs;

@@ -101,6 +101,7 @@ fn write(session: &Session, upf: SocketAddr, is_unsettled: bool) -> Vec<u8> {
     w.option(session.upf.map(At::of), write_at);
     w.option(session.downlink, write_tunnel);
     write_usage(&mut w, session.usage);
+    w.u64(session.begun_unix_s);
     w.u8(session.loss as u8);
     w.bool(is_unsettled);
     w.bool(session.has_packets || session.reaching.is_some());
@@ -194,6 +195,7 @@ pub(crate) fn read(octets: &[u8]) -> Option<Kept> {
     let at = r.option(read_at)?;
     session.downlink = r.option(read_tunnel)?;
     session.usage = read_usage(r)?;
+    session.begun_unix_s = r.u64()?;
     session.loss = match r.u8()? {
         0 => Loss::None,
         1 => Loss::Restarted,
@@ -314,6 +316,7 @@ mod tests {
         };
         session.address.ipv4 = Some([10, 45, 0, 2].into());
         session.downlink = Some(tunnel(2));
+        session.begun_unix_s = 1_790_000_000;
         session
     }
 

@@ -59,7 +59,7 @@ use sluice_sbi::{
 pub use config::{BACK_OFF_S, Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
 pub use session::Usage;
 pub use sluice_n1::options::Settings;
-pub use state::{ChargingRecord, Counters};
+pub use state::{ChargingId, ChargingRecord, Counters};
 
 use n4::Answer;
 use procedure::{Event, Kind, Procedure};
