@@ -1,7 +1,7 @@
 //! T3396 (TS 24.501, 6.2.7 and 6.4.1.4.2): how long a UE asks for no session of a data network that it was refused for
 //! want of room.
 
-use sluice_n1::{SESSION_BACK_OFF_MOST_S, told_session_back_off_s};
+use sluice_n1::told_session_back_off_s;
 use sluice_sbi::kept::fingerprint;
 
 use crate::session::SessionId;
@@ -16,11 +16,6 @@ pub(crate) enum BackOff {
     Shortest,
     /// Any time, another one for each UE.
     AnyOfRange,
-}
-
-/// Whether UEs can be told so.
-pub(crate) fn is_sound((least_s, most_s): (u32, u32)) -> bool {
-    (2..=most_s).contains(&least_s) && most_s <= SESSION_BACK_OFF_MOST_S
 }
 
 impl State {

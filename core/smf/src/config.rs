@@ -3,9 +3,9 @@
 use core::net::{IpAddr, SocketAddr};
 
 use sluice_ids::{Dnn, Snssai, Tai};
+use sluice_n1::SESSION_BACK_OFF_MOST_S;
 use sluice_n1::options::Settings;
 
-use crate::back_off;
 use crate::limits;
 
 /// What an operator tells an SMF.
@@ -133,7 +133,7 @@ impl Config {
                 "a charging record is made of one octet at least",
             ),
             (
-                back_off::is_sound(self.back_off_s),
+                is_back_off(self.back_off_s),
                 "a back-off is 2 to 1116000 seconds long, the least no longer than the most",
             ),
         ];
@@ -158,6 +158,11 @@ impl Config {
     pub(crate) fn network(&self, dnn: &Dnn) -> Option<&NetworkConfig> {
         self.networks.iter().find(|one| one.dnn == *dnn)
     }
+}
+
+/// Whether UEs can be told so.
+fn is_back_off((least_s, most_s): (u32, u32)) -> bool {
+    (2..=most_s).contains(&least_s) && most_s <= SESSION_BACK_OFF_MOST_S
 }
 
 impl UpfConfig {
