@@ -34,6 +34,7 @@ fn plain_message(plain: &[u8]) {
                 kind: payload.kind,
                 session: payload.session,
                 cause: Some(sluice_n1::Cause::PAYLOAD_NOT_FORWARDED),
+                back_off_s: None,
                 payload: payload.payload,
             };
             assert_eq!(Downlink::decode(&back.encode()), Ok(back));

@@ -30,6 +30,8 @@ pub const SMF: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 20);
 pub enum Fate {
     /// It is refused.
     Refused,
+    /// It is refused for want of room (TS 29.244, 8.2.1).
+    NoRoom,
     /// It is lost.
     Lost,
     /// It is served, and the answer is kept back.
@@ -181,11 +183,11 @@ impl RealUpf {
     }
 }
 
-/// The response to a session's request with the cause "request rejected".
-fn refusal(request: &[u8]) -> Vec<u8> {
+/// The response to a session's request with this cause.
+fn refusal(request: &[u8], cause: u8) -> Vec<u8> {
     let (kind, sequence) = (request[1] + 1, &request[12..15]);
     let head = [0x21, kind, 0, 17, 0, 0, 0, 0, 0, 0, 0, 0];
-    [&head[..], sequence, &[0], &[0, 19, 0, 1, 64]].concat()
+    [&head[..], sequence, &[0], &[0, 19, 0, 1, cause]].concat()
 }
 
 impl world::Upf for RealUpf {
@@ -201,7 +203,8 @@ impl world::Upf for RealUpf {
                 self.held.push(octets.to_vec());
                 return Vec::new();
             }
-            Some(Fate::Refused) => return vec![refusal(octets)],
+            Some(Fate::Refused) => return vec![refusal(octets, 64)],
+            Some(Fate::NoRoom) => return vec![refusal(octets, 75)],
             Some(Fate::Late) | None => {}
         }
         let time = self.time();
@@ -251,6 +254,7 @@ pub fn smf_config() -> sluice_core_smf::Config {
         upfs: vec![UpfConfig::new(world::N4)],
         networks: vec![internet, lab],
         upf_return_ms: sluice_core_smf::UPF_RETURN_MS,
+        back_off_s: sluice_core_smf::BACK_OFF_S,
     }
 }
 

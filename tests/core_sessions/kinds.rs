@@ -11,7 +11,7 @@ use sluice_ue::WantedSession;
 
 use crate::harness::*;
 use crate::modification::{asks, own_flow, own_rule};
-use crate::world::{self, dnn, slice, supi};
+use crate::world::{self, World, dnn, slice, supi};
 
 #[test]
 fn sessions_are_of_the_type_that_is_asked_for_and_there() {
@@ -81,6 +81,34 @@ fn several_phones_have_sessions_in_several_networks_and_slices() {
     world.say(0, nas);
     assert_eq!(world.core.smf().unwrap().sessions(), 5);
     assert!(goes_up(&mut world, 0, 1) && goes_up(&mut world, 1, 2));
+}
+
+/// TS 24.501, 6.2.7, 6.2.8 and 5.4.5.3.2.
+#[test]
+fn a_ue_whose_session_finds_no_room_is_told_how_long_to_stay_away() {
+    let mut world = world(&[1]);
+    let told = |world: &mut World| world.ue_mut(0).sessions_mut().back_off_s.take();
+    let is_of_range = |told: Option<u32>| told.is_some_and(|told| (60..=600).contains(&told));
+    upf(&mut world).next = Some((ESTABLISHMENT, 0, Fate::NoRoom));
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
+    assert!(is_of_range(told(&mut world)), "{}", world.ladder);
+    // What may be otherwise in another cell, or has nothing to do with room.
+    world.gnb.no_sessions = true;
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
+    assert_eq!(told(&mut world), None);
+    world.gnb.no_sessions = false;
+    establish(&mut world, 0, 5, &wanted(SessionType::Ethernet));
+    assert_eq!(told(&mut world), None);
+    // A data network that is not subscribed: by the AMF.
+    let secret = WantedSession {
+        dnn: Some(dnn("secret")),
+        ..wanted(SessionType::Ipv4)
+    };
+    establish(&mut world, 0, 5, &secret);
+    assert_refused(&world, Some(Cause::DNN_NOT_SUPPORTED), None);
+    assert!(is_of_range(told(&mut world)), "{}", world.ladder);
 }
 
 #[test]
@@ -203,6 +231,8 @@ fn without_a_upf_there_are_no_sessions() {
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
     assert_eq!(world.core.smf().unwrap().sessions(), 0);
+    // It may be there in a moment: the shortest time.
+    assert_eq!(world.ue(0).sessions().back_off_s, Some(60));
 }
 
 #[test]

@@ -36,11 +36,13 @@ mod procedures;
 mod reconciliation;
 mod request_types;
 mod restoration;
+mod scas;
 mod simulation;
 mod stages;
 mod statuses;
 mod two_gnbs;
 mod ue_requests;
+mod unheard;
 
 #[path = "../../core/wiring/tests/all/world.rs"]
 #[allow(dead_code, reason = "its own tests use the rest")]

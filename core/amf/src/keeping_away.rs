@@ -1,13 +1,22 @@
 //! UEs are kept away: gNBs are told so (TS 38.413, 8.7.7 and 8.7.8), and UEs that are refused for congestion are told
 //! how long.
 
-use sluice_n1::{Cause, Downlink, Reject};
+use sluice_n1::{Cause, Downlink, N1_SM, Reject};
 use sluice_n2::Overload;
 
 use crate::ng_setup;
 use crate::overload::Wishes;
 use crate::state::State;
 use crate::ue::UeId;
+
+/// Causes with which a request about sessions comes back that is not to be made again at once: want of room, and a data
+/// network that is not there for the UE, which modems ask for again and again.
+const SESSION_BACK_OFF: [Cause; 4] = [
+    Cause::CONGESTION,
+    Cause::INSUFFICIENT_RESOURCES_FOR_SLICE_AND_DNN,
+    Cause::INSUFFICIENT_RESOURCES_FOR_SLICE,
+    Cause::DNN_NOT_SUPPORTED,
+];
 
 impl State {
     /// What gNBs keep away now.
@@ -41,7 +50,8 @@ impl State {
     }
 
     /// The message that refuses a UE. One that is refused for congestion is told how long to stay away, but not
-    /// without integrity protection: anybody could tell it so (TS 24.501, 5.5.1.2.5, 5.6.1.5).
+    /// without integrity protection: anybody could tell it so (TS 24.501, 5.5.1.2.5, 5.6.1.5). So is one whose session
+    /// is refused for want of room, or for a data network that is not there for it (5.4.5.3.2, 6.2.7, 6.2.8).
     pub fn with_back_off(&mut self, id: UeId, message: Downlink) -> Downlink {
         let is_secured = self
             .connection(id)
@@ -56,6 +66,19 @@ impl State {
         match message {
             Downlink::RegistrationReject(reject) => Downlink::RegistrationReject(tell(reject)),
             Downlink::ServiceReject(reject) => Downlink::ServiceReject(tell(reject)),
+            Downlink::DlNasTransport {
+                kind: N1_SM,
+                session,
+                cause: Some(cause),
+                payload,
+                ..
+            } if is_secured && SESSION_BACK_OFF.contains(&cause) => Downlink::DlNasTransport {
+                kind: N1_SM,
+                session,
+                cause: Some(cause),
+                back_off_s: Some(self.back_off_s()),
+                payload,
+            },
             message => message,
         }
     }
@@ -73,7 +96,7 @@ mod tests {
     use crate::config::Config;
     use crate::ue::{Connection, Ue};
 
-    /// TS 24.501, 5.5.1.2.5 and 5.6.1.5.
+    /// TS 24.501, 5.5.1.2.5, 5.6.1.5 and 5.4.5.3.2.
     #[test]
     fn only_protected_rejects_for_congestion_tell_a_back_off() {
         let guami = sluice_ids::Guami {
@@ -121,6 +144,38 @@ mod tests {
         assert_eq!(told(true, Cause::ILLEGAL_UE), [None, None]);
         for told_s in told(true, Cause::CONGESTION) {
             assert!((60..=600).contains(&told_s.expect("a back-off")));
+        }
+        let mut of_session = |is_secured, kind, cause| {
+            if let Some(connection) = state.connection_mut(ue) {
+                connection.is_secured = is_secured;
+            }
+            let message = Downlink::DlNasTransport {
+                kind,
+                session: Some(5),
+                cause,
+                back_off_s: None,
+                payload: vec![0x2e],
+            };
+            match state.with_back_off(ue, message) {
+                Downlink::DlNasTransport { back_off_s, .. } => back_off_s,
+                other => panic!("{other:?}"),
+            }
+        };
+        for cause in [22, 67, 69, 91] {
+            let told_s = of_session(true, N1_SM, Some(Cause(cause)));
+            assert!(
+                told_s.is_some_and(|told_s| (60..=600).contains(&told_s)),
+                "{cause}"
+            );
+            assert_eq!(of_session(false, N1_SM, Some(Cause(cause))), None);
+            assert_eq!(of_session(true, 5, Some(Cause(cause))), None);
+        }
+        for cause in [
+            Some(Cause::PAYLOAD_NOT_FORWARDED),
+            Some(Cause::MAXIMUM_SESSIONS),
+            None,
+        ] {
+            assert_eq!(of_session(true, N1_SM, cause), None);
         }
     }
 }

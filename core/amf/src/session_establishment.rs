@@ -26,7 +26,7 @@ pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
             let request = "PDU Session Establishment";
             p.failed(cause);
             p.with(|state| state.refused(p.ue, None, request, cause.to_string(), reason));
-            returned(payload, cause)
+            p.with(|state| state.with_back_off(p.ue, returned(payload, cause)))
         }
     };
     p.with_ue(|ue| {

@@ -25,6 +25,7 @@ pub(crate) fn returned(payload: UplinkPayload, cause: Cause) -> Downlink {
         kind: payload.kind,
         session: payload.session,
         cause: Some(cause),
+        back_off_s: None,
         payload: payload.payload,
     }
 }
@@ -35,6 +36,7 @@ pub(crate) fn transport(session: u8, n1: &[u8]) -> Downlink {
         kind: N1_SM,
         session: Some(session),
         cause: None,
+        back_off_s: None,
         payload: n1.to_vec(),
     }
 }

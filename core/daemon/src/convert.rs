@@ -73,6 +73,10 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_core_smf::
         upfs: upfs.collect(),
         networks: networks.collect(),
         upf_return_ms: u64::from(sessions.upf_return_s) * 1_000,
+        back_off_s: (
+            config.overload.back_off.least_s,
+            config.overload.back_off.most_s,
+        ),
     })
 }
 

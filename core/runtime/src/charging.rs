@@ -120,6 +120,7 @@ impl Records {
 
 fn object(record: &ChargingRecord) -> Value {
     json!({
+        "charging_id": record.charging_id.to_string(),
         "imsi": record.supi.imsi(),
         "session": record.session,
         "dnn": record.dnn.to_string(),
@@ -134,7 +135,7 @@ fn object(record: &ChargingRecord) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_core_smf::Usage;
+    use sluice_core_smf::{ChargingId, Usage};
     use sluice_ids::{Dnn, Supi};
     use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
@@ -144,6 +145,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.jsonl");
         let record = |octets, is_last| ChargingRecord {
+            charging_id: ChargingId {
+                begun_unix_s: 0x6553_f100,
+                number: 0x1_0000_0002,
+            },
             supi: Supi::from_imsi("001010000000001").unwrap(),
             session: 5,
             dnn: Dnn::new("internet").unwrap(),
@@ -168,6 +173,7 @@ mod tests {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert_eq!(lines.len(), 3);
+        assert_eq!(lines[0]["charging_id"], "6553f100-000100000002");
         assert_eq!(lines[0]["imsi"], "001010000000001");
         assert_eq!(lines[1]["downlink_octets"], 40);
         assert_eq!(lines[1]["rating_group"], 7);

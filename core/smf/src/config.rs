@@ -3,6 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use sluice_ids::{Dnn, Snssai, Tai};
+use sluice_n1::SESSION_BACK_OFF_MOST_S;
 use sluice_n1::options::Settings;
 
 use crate::limits;
@@ -20,7 +21,14 @@ pub struct Config {
     pub networks: Vec<NetworkConfig>,
     /// How long a UPF may be away until its sessions are released.
     pub upf_return_ms: u64,
+    /// How long a UE asks for no session of a data network that is refused for want of room (T3396), in seconds: any
+    /// time of this range, both ends included.
+    pub back_off_s: (u32, u32),
 }
+
+/// How long UEs stay away by default that are refused for want of room: those that were refused together do not come
+/// back together.
+pub const BACK_OFF_S: (u32, u32) = (60, 600);
 
 /// How long a UPF may be away by default.
 pub const UPF_RETURN_MS: u64 = limits::UPF_GRACE_MS;
@@ -124,6 +132,10 @@ impl Config {
                     .all(|one| one.charging_octets != Some(0)),
                 "a charging record is made of one octet at least",
             ),
+            (
+                is_back_off(self.back_off_s),
+                "a back-off is 2 to 1116000 seconds long, the least no longer than the most",
+            ),
         ];
         match checks.iter().find(|(holds, _)| !holds) {
             Some((_, what)) => Err(what),
@@ -146,6 +158,11 @@ impl Config {
     pub(crate) fn network(&self, dnn: &Dnn) -> Option<&NetworkConfig> {
         self.networks.iter().find(|one| one.dnn == *dnn)
     }
+}
+
+/// Whether UEs can be told so.
+fn is_back_off((least_s, most_s): (u32, u32)) -> bool {
+    (2..=most_s).contains(&least_s) && most_s <= SESSION_BACK_OFF_MOST_S
 }
 
 impl UpfConfig {

@@ -13,6 +13,7 @@ use sluice_sbi::{
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, MessageType};
 
+use crate::back_off::BackOff;
 use crate::explained::Why;
 use crate::limits;
 use crate::n4::Answer;
@@ -27,6 +28,7 @@ use crate::user_plane::setup;
 struct Refusal {
     cause: SessionCause,
     allows_ssc_mode_1: bool,
+    back_off: BackOff,
     why: Option<Why>,
 }
 
@@ -35,16 +37,22 @@ impl From<SessionCause> for Refusal {
         Self {
             cause,
             allows_ssc_mode_1: false,
+            back_off: match cause {
+                SessionCause::INSUFFICIENT_RESOURCES => BackOff::AnyOfRange,
+                _ => BackOff::None,
+            },
             why: None,
         }
     }
 }
 
-impl From<Refusal> for SessionDownlink {
-    fn from(refusal: Refusal) -> Self {
-        Self::EstablishmentReject {
-            cause: refusal.cause,
-            allows_ssc_mode_1: refusal.allows_ssc_mode_1,
+impl Refusal {
+    /// For the UE.
+    fn message(&self, p: &Procedure) -> SessionDownlink {
+        SessionDownlink::EstablishmentReject {
+            cause: self.cause,
+            allows_ssc_mode_1: self.allows_ssc_mode_1,
+            back_off_s: p.with(|state| state.back_off_s(p.session, self.back_off)),
         }
     }
 }
@@ -87,7 +95,7 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
         // The AMF has a context: the UE is told by a message of its own.
         p.failed(cause);
         p.with(|state| state.refused(p.session, cause, None));
-        let reject = SessionDownlink::from(Refusal::from(cause));
+        let reject = Refusal::from(cause).message(&p);
         let n1 = p.n1(&reject, procedure);
         p.say("11", &reject);
         p.transfer("11", n1, N2Sm::None, Container::NONE).await;
@@ -212,7 +220,7 @@ async fn tell_address(p: &Procedure) {
 fn refuse_context(p: &Procedure, refusal: Refusal, procedure: u8) {
     let (cause, why) = (refusal.cause, refusal.why.clone());
     p.failed(cause);
-    let reject = SessionDownlink::from(refusal);
+    let reject = refusal.message(p);
     let n1 = p.n1(&reject, procedure);
     p.say("5", &reject);
     p.with(|state| {
@@ -239,6 +247,7 @@ async fn plan(
         return Err(Refusal {
             cause: SessionCause::SSC_MODE_NOT_SUPPORTED,
             allows_ssc_mode_1: true,
+            back_off: BackOff::None,
             why: None,
         });
     }
@@ -260,6 +269,7 @@ async fn plan(
     let upf = upf.map_err(|why| Refusal {
         cause: NO_UPF,
         allows_ssc_mode_1: false,
+        back_off: BackOff::Shortest,
         why: Some(why),
     })?;
     let place = p.with(|state| {

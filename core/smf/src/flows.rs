@@ -11,6 +11,7 @@ use sluice_n2::{FlowRates, ModifyRequest, QosFlow};
 use sluice_sbi::{Filter, FlowDirection, Instant, PccRule};
 
 use crate::session::{QFI, Qos, Usage};
+use crate::unheard::Unheard;
 
 /// A rule that is bound to a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,6 +55,8 @@ pub(crate) struct Flows {
     pub failures: u8,
     /// The transaction of the command that the UE has not answered.
     pub command: Option<u8>,
+    /// What the UE may have otherwise, by commands that it has not answered.
+    pub unheard: Unheard,
     /// Usage by rating group; the rest of the session's has none.
     pub groups: Vec<(u32, Usage)>,
 }
@@ -66,6 +69,7 @@ pub(crate) struct Change {
     pub ambr: Option<(u64, u64)>,
     before: Vec<Bound>,
     at_gnb: u64,
+    unheard: Unheard,
 }
 
 /// Flows by their numbers, without the default one.
@@ -250,14 +254,16 @@ impl Flows {
             }
         }
         let ambr = self.wanted_ambr.filter(|ambr| *ambr != qos.ambr_bps);
-        let has_strays = self.strays(after.iter()) != 0;
-        let is_any = !added.is_empty() || !removed.is_empty() || ambr.is_some() || has_strays;
+        let ambr = ambr.or_else(|| self.unheard.ambr.then_some(qos.ambr_bps));
+        let is_to_be_told = self.strays(after.iter()) != 0 || self.unheard.is_any();
+        let is_any = !added.is_empty() || !removed.is_empty() || ambr.is_some() || is_to_be_told;
         is_any.then(|| Change {
             added,
             removed,
             ambr,
             before: self.rules.clone(),
             at_gnb: self.at_gnb,
+            unheard: self.unheard,
         })
     }
 
@@ -308,37 +314,63 @@ impl Change {
             .fold(0, |bits, rule| bits | 1 << rule.pcc.id)
     }
 
-    /// For the UE; none if it has to know of nothing.
+    /// For the UE; none if it has to know of nothing. All that is not known of it is named.
     pub fn command(&self) -> Option<ModificationCommand> {
+        let ambr = self
+            .ambr
+            .map(|(down_bps, up_bps)| Ambr { down_bps, up_bps });
+        let command = ModificationCommand {
+            ambr,
+            rules: self.told_rules(),
+            flows: self.told_flows(),
+            ..ModificationCommand::default()
+        };
+        (command != ModificationCommand::default()).then_some(command)
+    }
+
+    fn told_rules(&self) -> Vec<QosRule> {
+        let stays = |id: u8| self.after().any(|rule| rule_id(&rule.pcc) == id);
+        let is_told = |rule: &&Bound| rule.is_told;
+        let gone = self.removed.iter().filter(is_told);
+        let gone: Vec<u8> = gone.map(|rule| rule_id(&rule.pcc)).collect();
+        let unheard = self
+            .unheard
+            .rules_without(|id| stays(id) || gone.contains(&id));
+        let deleted = gone.iter().copied().chain(unheard).map(QosRule::deleted);
+        let is_added = |rule: &&Bound| self.added.contains(rule);
+        let is_new = |rule: &&Bound| is_added(rule) || self.unheard.has_rule(rule_id(&rule.pcc));
+        deleted
+            .chain(self.after().filter(is_new).map(qos_rule))
+            .collect()
+    }
+
+    fn told_flows(&self) -> Vec<FlowDescription> {
         let told = by_qfi(self.before.iter().filter(|rule| rule.is_told));
         let after = by_qfi(self.after());
-        let gone = self.removed.iter().filter(|rule| rule.is_told);
-        let mut rules: Vec<QosRule> = gone
-            .map(|rule| QosRule::deleted(rule_id(&rule.pcc)))
-            .collect();
-        rules.extend(self.added.iter().map(qos_rule));
         let mut flows = Vec::new();
         for (qfi, flow) in &after {
             match told.get(qfi) {
                 None => flows.push(description(flow, FlowOperation::Create)),
+                Some(_) if self.unheard.has_flow(*qfi) => {
+                    flows.push(description(flow, FlowOperation::Create));
+                }
                 Some(before) if before != flow => {
                     flows.push(description(flow, FlowOperation::Modify));
                 }
                 Some(_) => {}
             }
         }
-        let gone = told.keys().filter(|qfi| !after.contains_key(qfi));
-        flows.extend(gone.map(|qfi| FlowDescription::deleted(*qfi)));
-        let ambr = self
-            .ambr
-            .map(|(down_bps, up_bps)| Ambr { down_bps, up_bps });
-        let command = ModificationCommand {
-            ambr,
-            rules,
-            flows,
-            ..ModificationCommand::default()
-        };
-        (command != ModificationCommand::default()).then_some(command)
+        let gone = told.keys().filter(|qfi| !after.contains_key(qfi)).copied();
+        let unheard = self
+            .unheard
+            .flows_without(|qfi| after.contains_key(&qfi) || told.contains_key(&qfi));
+        flows.extend(gone.chain(unheard).map(FlowDescription::deleted));
+        flows
+    }
+
+    /// Whether the UE is told of nothing but what it may have otherwise already.
+    pub fn only_repeats(&self, command: &ModificationCommand) -> bool {
+        !Unheard::of(command).without(self.unheard).is_any()
     }
 
     /// For the gNB; none if it has to know of nothing.
@@ -467,6 +499,78 @@ mod tests {
         flows.set_up(u64::MAX, &[1, 2]);
         assert!(!flows.has_leftovers());
         assert!(flows.change(&QOS).is_none());
+    }
+
+    fn operations(
+        command: &ModificationCommand,
+    ) -> (Vec<(u8, RuleOperation)>, Vec<(u8, FlowOperation)>) {
+        let rules = command.rules.iter().map(|rule| (rule.id, rule.operation));
+        let flows = command.flows.iter().map(|flow| (flow.qfi, flow.operation));
+        (rules.collect(), flows.collect())
+    }
+
+    #[test]
+    fn what_the_ue_may_have_is_deleted_if_it_is_not_wanted_and_created_anew_if_it_is() {
+        let mut flows = Flows {
+            wanted: vec![guaranteed(1, 10)],
+            ..Flows::default()
+        };
+        // The command of a new rule, which nobody has answered; the rule is gone at the UPF.
+        let first = flows.change(&QOS).and_then(|change| change.command());
+        flows.unheard = Unheard::of(&first.expect("a command"));
+        flows.wanted.clear();
+        let change = flows.change(&QOS).expect("a change");
+        let command = change.command().expect("a command");
+        let expected = (
+            vec![(2, RuleOperation::Delete)],
+            vec![(2, FlowOperation::Delete)],
+        );
+        assert_eq!(operations(&command), expected);
+        assert_eq!((change.added.len(), change.removed.len()), (0, 0));
+        assert!(change.only_repeats(&command));
+        // Another flow of the same numbers takes their place.
+        flows.wanted = vec![guaranteed(1, 20)];
+        let change = flows.change(&QOS).expect("a change");
+        let command = change.command().expect("a command");
+        let created = (
+            vec![(2, RuleOperation::Create)],
+            vec![(2, FlowOperation::Create)],
+        );
+        assert_eq!(operations(&command), created);
+        // One that is there, and whose end the UE may have heard of, is told again as well.
+        flows.begin(&QOS);
+        flows.rules[0].is_told = true;
+        let change = flows.change(&QOS).expect("a change");
+        assert_eq!(operations(&change.command().expect("a command")), created);
+        flows.unheard = Unheard::default();
+        assert!(
+            flows
+                .change(&QOS)
+                .and_then(|change| change.command())
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn a_session_ambr_of_which_the_ue_may_have_heard_is_told_again() {
+        let mut flows = Flows {
+            wanted_ambr: Some((4_000, 1_000)),
+            ..Flows::default()
+        };
+        let first = flows.change(&QOS).and_then(|change| change.command());
+        flows.unheard = Unheard::of(&first.expect("a command"));
+        // It is to be what it was.
+        flows.wanted_ambr = Some(QOS.ambr_bps);
+        let change = flows.change(&QOS).expect("a change");
+        let told = change.command().and_then(|command| command.ambr);
+        assert_eq!(
+            told.map(|ambr| (ambr.down_bps, ambr.up_bps)),
+            Some(QOS.ambr_bps)
+        );
+        assert_eq!(
+            change.request().and_then(|request| request.ambr_bps),
+            Some(QOS.ambr_bps)
+        );
     }
 
     #[test]

@@ -12,9 +12,10 @@ use sluice_wire::ids::Seid;
 
 use crate::flows::{Bound, Flows};
 use crate::session::{AtUpf, Loss, Qos, Session, Usage};
+use crate::unheard::Unheard;
 
 /// Version of the form.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// What is stored of a session.
 #[derive(Debug)]
@@ -100,6 +101,7 @@ fn write(session: &Session, upf: SocketAddr, is_unsettled: bool) -> Vec<u8> {
     w.option(session.upf.map(At::of), write_at);
     w.option(session.downlink, write_tunnel);
     write_usage(&mut w, session.usage);
+    w.u64(session.begun_unix_s);
     w.u8(session.loss as u8);
     w.bool(is_unsettled);
     w.bool(session.has_packets || session.reaching.is_some());
@@ -167,6 +169,9 @@ fn write_flows(w: &mut Writer, flows: &Flows) {
         write_usage(w, *usage);
     });
     w.u8(flows.failures);
+    w.u32(flows.unheard.rules);
+    w.u64(flows.unheard.flows);
+    w.bool(flows.unheard.ambr);
 }
 
 /// A session from what was stored; none if that makes no sense.
@@ -190,6 +195,7 @@ pub(crate) fn read(octets: &[u8]) -> Option<Kept> {
     let at = r.option(read_at)?;
     session.downlink = r.option(read_tunnel)?;
     session.usage = read_usage(r)?;
+    session.begun_unix_s = r.u64()?;
     session.loss = match r.u8()? {
         0 => Loss::None,
         1 => Loss::Restarted,
@@ -260,6 +266,11 @@ fn read_flows(r: &mut Reader<'_>) -> Option<Flows> {
         is_out_of_reach: r.bool()?,
         groups: r.list(|r| Some((r.u32()?, read_usage(r)?)))?,
         failures: r.u8()?,
+        unheard: Unheard {
+            rules: r.u32()?,
+            flows: r.u64()?,
+            ambr: r.bool()?,
+        },
         place: None,
         command: None,
         postponed: None,
@@ -298,8 +309,14 @@ mod tests {
         }];
         session.flows.wanted = vec![pcc];
         session.flows.groups = vec![(7, Usage::default())];
+        session.flows.unheard = Unheard {
+            rules: 1 << 5,
+            flows: 1 << 3,
+            ambr: true,
+        };
         session.address.ipv4 = Some([10, 45, 0, 2].into());
         session.downlink = Some(tunnel(2));
+        session.begun_unix_s = 1_790_000_000;
         session
     }
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod back_off;
 mod config;
 mod ending;
 mod establishment;
@@ -36,6 +37,7 @@ mod state;
 mod status;
 mod tallies;
 mod ue_request;
+mod unheard;
 mod update;
 mod upfs;
 mod user_plane;
@@ -54,10 +56,10 @@ use sluice_sbi::{
     TaskId, Tasks,
 };
 
-pub use config::{Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
+pub use config::{BACK_OFF_S, Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
 pub use session::Usage;
 pub use sluice_n1::options::Settings;
-pub use state::{ChargingRecord, Counters};
+pub use state::{ChargingId, ChargingRecord, Counters};
 
 use n4::Answer;
 use procedure::{Event, Kind, Procedure};

@@ -1,7 +1,7 @@
 //! PDU session modification (TS 23.502, 4.3.3.2; TS 24.501, 6.3.2 and 6.4.2): flows come and go, or the
 //! session AMBR is another, by the network's wish or the UE's.
 
-use sluice_n1::{SessionCause, SessionDownlink};
+use sluice_n1::{ModificationCommand, SessionCause, SessionDownlink};
 use sluice_n2::ModifyResponse;
 use sluice_sbi::tally::ABORTED;
 use sluice_sbi::{Container, GetSessionManagement, Instant, N2Sm, SmContextUpdated};
@@ -16,6 +16,7 @@ use crate::paging;
 use crate::procedure::{Event, Procedure};
 use crate::session::SessionId;
 use crate::state::State;
+use crate::unheard::Unheard;
 
 /// The network wants it: a policy or a subscription is otherwise.
 pub(crate) async fn by_network(p: Procedure) {
@@ -223,11 +224,6 @@ async fn tell(p: &Procedure, change: &Change, asked: Option<&Asked>) -> Option<O
         let command = command.get_or_insert_default();
         (command.always_on, command.options) = (asked.always_on, asked.options.clone());
     }
-    let command = command.map(|command| SessionDownlink::ModificationCommand(Box::new(command)));
-    let transaction = asked.map_or(0, |asked| asked.procedure);
-    let n1 = command
-        .as_ref()
-        .map_or(Container::NONE, |command| p.n1(command, transaction));
     let is_up = p.with_session(|session| session.downlink.is_some()) == Some(true);
     let request = change.request().filter(|_| is_up);
     let n2 = request.and_then(|request| Container::new(&request.encode()));
@@ -237,12 +233,56 @@ async fn tell(p: &Procedure, change: &Change, asked: Option<&Asked>) -> Option<O
         is_moving: false,
         is_interrupted: false,
     };
-    let n2_kind = if n2.is_some() {
-        N2Sm::Modify
-    } else {
-        N2Sm::None
+    let Some(command) = command else {
+        let n2 = n2.map(|n2| (N2Sm::Modify, n2));
+        let is_told = say(p, &mut outcome, None, n2, asked).await;
+        return is_told.then_some(outcome);
     };
-    let n2 = n2.unwrap_or(Container::NONE);
+    // From here on the UE may have what the command says, until its answer is heard.
+    let named = Unheard::of(&command);
+    let only_repeats = change.only_repeats(&command);
+    let unheard = p.with_session(|session| {
+        let before = session.flows.unheard;
+        session.flows.unheard = before.and(named);
+        before
+    });
+    let unheard = unheard.unwrap_or_default();
+    let n2 = n2.map(|n2| (N2Sm::Modify, n2));
+    let is_told = say(p, &mut outcome, Some(command), n2, asked).await;
+    p.with_session(|session| {
+        session.flows.command = None;
+        session.flows.unheard = match outcome.ue {
+            _ if !is_told => unheard,
+            // It has what is taken back by the network.
+            Some(Ok(())) if outcome.is_interrupted || outcome.is_moving => unheard.and(named),
+            Some(Ok(())) => unheard.without(named),
+            // One that does not take it as done, though the TS has it so, has it not.
+            Some(Err(SessionCause::SEMANTICS_OF_QOS | SessionCause::SYNTAX_OF_QOS))
+                if only_repeats =>
+            {
+                unheard.without(named)
+            }
+            Some(Err(_)) => unheard,
+            None => unheard.and(named),
+        };
+    });
+    is_told.then_some(outcome)
+}
+
+/// 3 to 10: both are told, and their answers waited for. False if they are not told: the UE is idle.
+async fn say(
+    p: &Procedure,
+    outcome: &mut Outcome,
+    command: Option<ModificationCommand>,
+    n2: Option<(N2Sm, Container)>,
+    asked: Option<&Asked>,
+) -> bool {
+    let command = command.map(|command| SessionDownlink::ModificationCommand(Box::new(command)));
+    let transaction = asked.map_or(0, |asked| asked.procedure);
+    let n1 = command
+        .as_ref()
+        .map_or(Container::NONE, |command| p.n1(command, transaction));
+    let (n2_kind, n2) = n2.unwrap_or((N2Sm::None, Container::NONE));
     if let Some(command) = &command {
         p.say("3", command);
     }
@@ -253,8 +293,7 @@ async fn tell(p: &Procedure, change: &Change, asked: Option<&Asked>) -> Option<O
     } else if (n1, n2_kind) != (Container::NONE, N2Sm::None)
         && !p.transfer("3", n1, n2_kind, n2).await
     {
-        p.with_session(|session| session.flows.command = None);
-        return None;
+        return false;
     }
     let mut is_gnb_silent = outcome.gnb.is_none();
     for attempt in 0..limits::MODIFICATION_SENDS {
@@ -264,13 +303,12 @@ async fn tell(p: &Procedure, change: &Change, asked: Option<&Asked>) -> Option<O
             p.say("3", command);
             p.transfer("3", n1, N2Sm::None, Container::NONE).await;
         }
-        listen(p, &mut outcome, &mut is_gnb_silent).await;
+        listen(p, outcome, &mut is_gnb_silent).await;
         if outcome.is_interrupted || outcome.is_moving || outcome.ue.is_some() {
             break;
         }
     }
-    p.with_session(|session| session.flows.command = None);
-    Some(outcome)
+    true
 }
 
 /// 6 to 10: until both have answered, or T3591 runs out.
@@ -390,7 +428,7 @@ impl State {
         let flows = &mut session.flows;
         let is_there = |rule: &Bound| flows.rules.iter().any(|one| one.pcc == rule.pcc);
         let has_kept = change.removed.iter().any(is_there)
-            || change.added.is_empty() && flows.has_leftovers()
+            || change.added.is_empty() && (flows.has_leftovers() || flows.unheard.is_any())
             || change.ambr.is_some_and(|ambr| ambr != session.qos.ambr_bps);
         match has_kept {
             true => self.try_again_later(id),

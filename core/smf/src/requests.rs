@@ -165,6 +165,7 @@ impl Smf {
             let mut session =
                 Session::new(request.supi, request.session, request.slice, request.dnn);
             session.request = Some(id);
+            session.begun_unix_s = state.now.unix_s;
             let session = state.sessions.insert(session).map(SessionId);
             if let Some(session) = session {
                 state.by_identity.insert(name, session);

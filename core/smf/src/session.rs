@@ -164,6 +164,8 @@ pub(crate) struct Session {
     /// The gNB's end of the tunnel; none while the user plane is down.
     pub downlink: Option<Tunnel>,
     pub usage: Usage,
+    /// When it was asked for, seconds since 1970.
+    pub begun_unix_s: u64,
     /// The procedure that is under way.
     pub task: Option<TaskId>,
     /// The request that the procedure has to answer.
@@ -209,6 +211,7 @@ impl Session {
             upf: None,
             downlink: None,
             usage: Usage::default(),
+            begun_unix_s: 0,
             task: None,
             request: None,
             pending: VecDeque::new(),

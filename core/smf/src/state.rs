@@ -1,5 +1,6 @@
 //! What an SMF knows: sessions, UPFs, and what it wants done.
 
+use core::fmt;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -56,9 +57,28 @@ pub struct Counters {
     pub no_room: u64,
 }
 
+/// Charging identifier of a session: when it began, and its number then, which no other has as long as it is there. A
+/// number comes again after 65,536 sessions at its place, which takes longer than a second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ChargingId {
+    /// When it began, seconds since 1970.
+    pub begun_unix_s: u64,
+    /// Its number, which is its SEID.
+    pub number: u64,
+}
+
+impl fmt::Display for ChargingId {
+    /// `6748a1b2-000000000001`: hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}-{:012x}", self.begun_unix_s, self.number)
+    }
+}
+
 /// What a session has used so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChargingRecord {
+    /// Its session among all that there are and were: no two have one, also after restarts (TS 33.515, 4.2.2.1.4).
+    pub charging_id: ChargingId,
     /// Whose.
     pub supi: Supi,
     /// PDU session identity.
@@ -334,6 +354,10 @@ impl State {
                 .fold(session.usage, |rest, (_, usage)| rest.without(*usage)),
         };
         let record = ChargingRecord {
+            charging_id: ChargingId {
+                begun_unix_s: session.begun_unix_s,
+                number: id.number(),
+            },
             supi: session.supi,
             session: session.identity,
             dnn: session.dnn,

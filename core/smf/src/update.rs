@@ -136,6 +136,8 @@ async fn setup_failed(p: &Procedure, update: &UpdateSmContext) {
             SessionDownlink::EstablishmentReject {
                 cause: SessionCause::INSUFFICIENT_RESOURCES,
                 allows_ssc_mode_1: false,
+                // Another cell may have room.
+                back_off_s: None,
             },
         );
         release::delete(p, "").await;

@@ -1,7 +1,7 @@
 //! The user plane of a session that is there: what its gNB is told, and where its downlink packets go.
 
 use sluice_n1::SessionType;
-use sluice_n2::{PacketType, SetupRequest};
+use sluice_n2::{PacketType, SetupRequest, Tunnel};
 use sluice_sbi::Container;
 use sluice_wire::pfcp::MessageType;
 
@@ -13,17 +13,21 @@ use crate::session::{Loss, Reaching, Session};
 
 /// PDU Session Resource Setup Request Transfer of an established session.
 pub(crate) fn setup(session: &Session) -> Option<Container> {
-    let request = SetupRequest {
+    let uplink = session.upf?.uplink;
+    Container::new(&request(session, uplink).encode())
+}
+
+fn request(session: &Session, uplink: Tunnel) -> SetupRequest {
+    SetupRequest {
         ambr_bps: session.qos.ambr_bps,
-        uplink: session.upf?.uplink,
+        uplink,
         packets: match session.session_type {
             SessionType::Ipv6 => PacketType::Ipv6,
             SessionType::Ipv4v6 => PacketType::Ipv4v6,
             _ => PacketType::Ipv4,
         },
         flows: session.flows.at_setup(&session.qos),
-    };
-    Container::new(&request.encode())
+    }
 }
 
 /// Network Instance towards gNBs of the session's UPF, and which families it has there.
@@ -90,4 +94,43 @@ pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink
         });
     }
     is_done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Qos;
+    use sluice_ids::{Dnn, Snssai, Supi};
+
+    /// Numbers of the IEs of a transfer whose values are shorter than 128 octets (TS 38.413, 9.4.5; X.691).
+    fn ies(transfer: &[u8]) -> Vec<u16> {
+        let (mut ids, mut rest) = (Vec::new(), &transfer[3..]);
+        while let [high, low, _, len, value @ ..] = rest {
+            ids.push(u16::from_be_bytes([*high, *low]));
+            rest = &value[usize::from(*len)..];
+        }
+        ids
+    }
+
+    /// Session AMBR, tunnel, type and flows, and no Security Indication (138): gNBs protect the user plane as they are
+    /// configured.
+    #[test]
+    fn scas_33_515_4_2_2_1_1_and_1_3_no_user_plane_security_policy_is_told() {
+        let supi = Supi::from_imsi("001010000000001").expect("digits");
+        let mut session = Session::new(supi, 1, Snssai::new(1, None), Dnn::NONE);
+        session.qos = Qos {
+            ambr_bps: (2_000, 1_000),
+            five_qi: 9,
+            priority: 8,
+        };
+        let uplink = Tunnel {
+            ipv4: Some([192, 0, 2, 1].into()),
+            ipv6: None,
+            teid: 7,
+        };
+        assert_eq!(
+            ies(&request(&session, uplink).encode()),
+            [130, 139, 134, 136]
+        );
+    }
 }

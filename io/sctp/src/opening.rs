@@ -1,5 +1,6 @@
 //! Whose SCTP a node has, the kernel's or usrsctp's, and the opening of either.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use sluice_host::HostError;
@@ -52,6 +53,26 @@ pub enum OpeningError {
     /// Several addresses, or inside UDP, by whom that cannot be.
     #[error("{0}")]
     Unfit(&'static str),
+}
+
+impl OpeningError {
+    /// Whether an address is none of the namespace's.
+    pub fn is_not_our_address(&self) -> bool {
+        self.kind() == Some(io::ErrorKind::AddrNotAvailable)
+    }
+
+    /// Whether somebody else has an address and port.
+    pub fn is_taken(&self) -> bool {
+        self.kind() == Some(io::ErrorKind::AddrInUse)
+    }
+
+    fn kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::Carrier(HostError::Os { source, .. })
+            | Self::Kernel(KernelError::Refused { source, .. }) => Some(source.kind()),
+            _ => None,
+        }
+    }
 }
 
 impl Opening {

@@ -5,6 +5,7 @@ use oxirush_nas::nas_5gs::Nas5gmmMessage;
 use sluice_ids::{Guti, Plmn, Snssai, Tai};
 use sluice_security::{Abba, Autn, Ciphering, Integrity, Rand, SecurityCapability};
 
+use crate::back_off;
 use crate::cause::Cause;
 use crate::codec::{self, Unreadable};
 use crate::eap::{self, EapRequest};
@@ -61,6 +62,8 @@ pub enum Downlink {
         session: Option<u8>,
         /// Why the payload comes back.
         cause: Option<Cause>,
+        /// How long none like it is to come, in seconds.
+        back_off_s: Option<u32>,
         /// The payload.
         payload: Vec<u8>,
     },
@@ -214,6 +217,7 @@ impl Downlink {
                 kind: m.payload_container_type.value & 15,
                 session: m.pdu_session_id.as_ref().map(|id| id.value),
                 cause: m.fgmm_cause.as_ref().map(|cause| Cause(cause.value)),
+                back_off_s: m.back_off_timer_value.as_ref().and_then(back_off::read),
                 payload: m.payload_container.value.to_vec(),
             },
             Nas5gmmMessage::ConfigurationUpdateCommand(m) => {
@@ -280,6 +284,7 @@ impl Downlink {
                 kind,
                 session,
                 cause: why,
+                back_off_s,
                 payload,
             } => {
                 let mut message = nas::NasDlNasTransport::new(
@@ -292,6 +297,9 @@ impl Downlink {
                 }
                 if let Some(why) = why {
                     message = message.with_fgmm_cause(cause(why));
+                }
+                if let Some(timer) = back_off_s.and_then(back_off::write) {
+                    message = message.with_back_off_timer_value(timer);
                 }
                 codec::encode(message)
             }

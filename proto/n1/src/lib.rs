@@ -6,6 +6,7 @@
 //! of a security context, and no octets make it panic.
 #![forbid(unsafe_code)]
 
+mod back_off;
 mod cause;
 mod codec;
 mod downlink;
@@ -26,6 +27,7 @@ mod session;
 mod session_cause;
 mod uplink;
 
+pub use back_off::{SESSION_BACK_OFF_MOST_S, told_session_back_off_s};
 pub use cause::Cause;
 pub use codec::Unreadable;
 pub use downlink::{

@@ -6,6 +6,7 @@ use core::fmt;
 use oxirush_nas::nas_5gs as nas;
 use oxirush_nas::nas_5gs::{Nas5gsMessage, Nas5gsmMessage};
 
+use crate::back_off;
 use crate::codec;
 use crate::establishment::{self, EstablishmentAccept, EstablishmentRequest};
 use crate::modification::{self, ModificationCommand, ModificationRequest};
@@ -98,6 +99,8 @@ pub enum SessionDownlink {
         cause: SessionCause,
         /// SSC mode 1 is there, where another was wanted.
         allows_ssc_mode_1: bool,
+        /// How long the UE is to ask for none, in seconds (T3396; 6.4.1.4.2).
+        back_off_s: Option<u32>,
     },
     /// 8.3.8
     ModificationReject(SessionCause),
@@ -237,6 +240,7 @@ impl SessionDownlink {
             Nas5gsmMessage::PduSessionEstablishmentReject(m) => Self::EstablishmentReject {
                 cause: cause(&m.fgsm_cause),
                 allows_ssc_mode_1: m.allowed_ssc_mode.is_some_and(|modes| modes.value & 1 != 0),
+                back_off_s: m.back_off_timer_value.as_ref().and_then(back_off::read),
             },
             Nas5gsmMessage::PduSessionModificationReject(m) => {
                 Self::ModificationReject(cause(&m.fgsm_cause))
@@ -261,10 +265,14 @@ impl SessionDownlink {
             Self::EstablishmentReject {
                 cause: why,
                 allows_ssc_mode_1,
+                back_off_s,
             } => {
                 let mut message = nas::NasPduSessionEstablishmentReject::new(cause(why));
                 if *allows_ssc_mode_1 {
                     message = message.with_allowed_ssc_mode(nas::NasAllowedSscMode::new(1));
+                }
+                if let Some(timer) = back_off_s.and_then(back_off::write) {
+                    message = message.with_back_off_timer_value(timer);
                 }
                 encode(message, of)
             }
@@ -302,6 +310,11 @@ impl fmt::Display for SessionDownlink {
     /// Its name, and its cause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::EstablishmentReject {
+                cause,
+                back_off_s: Some(time_s),
+                ..
+            } => write!(f, "{} {cause}, back-off {time_s} s", self.name()),
             Self::EstablishmentReject { cause, .. }
             | Self::ModificationReject(cause)
             | Self::ReleaseReject(cause)
@@ -428,6 +441,7 @@ mod tests {
             SessionDownlink::EstablishmentReject {
                 cause: SessionCause::SSC_MODE_NOT_SUPPORTED,
                 allows_ssc_mode_1: true,
+                back_off_s: None,
             },
             SessionDownlink::ReleaseCommand(SessionCause::REGULAR_DEACTIVATION),
             SessionDownlink::ReleaseReject(SessionCause::INVALID_SESSION_IDENTITY),

@@ -212,6 +212,7 @@ fn every_downlink_message_is_read_as_it_was_written() {
             kind: 1,
             session: Some(5),
             cause: Some(Cause::PAYLOAD_NOT_FORWARDED),
+            back_off_s: None,
             payload: vec![0x2e, 5, 1, 0xc1],
         },
         Downlink::ConfigurationUpdateCommand(update()),

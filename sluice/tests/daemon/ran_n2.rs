@@ -60,6 +60,7 @@ fn lab(label: &str, is_n3_ipv6: bool) -> Option<(Lab, Daemon, CoreThread)> {
         }],
         networks: vec![network("internet"), network("lab")],
         upf_return_ms: sluice_core_smf::UPF_RETURN_MS,
+        back_off_s: sluice_core_smf::BACK_OFF_S,
     };
     let plan = Plan {
         amf: N4_SMFS[0],

@@ -48,6 +48,10 @@ pub struct Sessions {
     received: Vec<String>,
     /// It never says that a release or a modification is complete.
     pub no_complete: bool,
+    /// How long it was told last to ask for no session, in seconds.
+    pub back_off_s: Option<u32>,
+    /// It never gets the command of a modification.
+    pub loses_modifications: bool,
     /// It refuses all modifications for this cause.
     pub refuses_modifications: Option<SessionCause>,
 }
@@ -178,8 +182,14 @@ impl Sessions {
                 self.there.insert(session, accept);
                 None
             }
-            SessionDownlink::EstablishmentReject { cause, .. }
-            | SessionDownlink::ReleaseReject(cause)
+            SessionDownlink::EstablishmentReject {
+                cause, back_off_s, ..
+            } => {
+                self.back_off_s = back_off_s.or(self.back_off_s);
+                self.refuse((session, None, Some(cause)));
+                None
+            }
+            SessionDownlink::ReleaseReject(cause)
             | SessionDownlink::ModificationReject(cause)
             | SessionDownlink::Status(cause) => {
                 self.refuse((session, None, Some(cause)));
@@ -190,6 +200,7 @@ impl Sessions {
                 let answer = answer(session, &SessionUplink::ReleaseComplete, of);
                 Some(answer).filter(|_| !self.no_complete)
             }
+            SessionDownlink::ModificationCommand(_) if self.loses_modifications => None,
             SessionDownlink::ModificationCommand(command) => {
                 let message = match self.refuses_modifications {
                     Some(cause) => SessionUplink::ModificationCommandReject(cause),
@@ -246,9 +257,8 @@ fn modify(
                     ..*flow
                 });
             }
-            (FlowOperation::Delete, Some(known)) => {
-                flows.remove(known);
-            }
+            // One that is not there is deleted (TS 24.501, 6.3.2.4).
+            (FlowOperation::Delete, _) => flows.retain(|one| one.qfi != flow.qfi),
             (_, None) => return Err(SessionCause::SEMANTICS_OF_QOS),
         }
     }
@@ -278,8 +288,9 @@ fn change_rule(rules: &mut Vec<QosRule>, rule: &QosRule) -> Result<(), SessionCa
             known.map(|known| rules.remove(known));
             rules.push(rule.clone());
         }
-        (RuleOperation::Delete, Some(known)) => {
-            rules.remove(known);
+        // One that is not there is deleted (TS 24.501, 6.3.2.4).
+        (RuleOperation::Delete, known) => {
+            known.map(|known| rules.remove(known));
         }
         (RuleOperation::ReplaceFilters, Some(known)) => {
             rules[known].filters.clone_from(&rule.filters);

@@ -526,9 +526,11 @@ impl Ue {
             Downlink::DlNasTransport {
                 session: Some(session),
                 cause,
+                back_off_s,
                 payload,
                 ..
             } => {
+                self.sessions.back_off_s = back_off_s.or(self.sessions.back_off_s);
                 let answer = self.sessions.receive(session, cause, &payload)?;
                 Uplink::UlNasTransport(Box::new(answer))
             }

@@ -58,6 +58,8 @@ pub struct Neighbours {
     changed: bool,
     /// Links on which stations came or went.
     changed_links: Vec<InterfaceId>,
+    /// A MAC address has become known that was not.
+    has_found: bool,
 }
 
 impl Default for Neighbours {
@@ -71,6 +73,7 @@ impl Default for Neighbours {
             free: Vec::new(),
             changed: false,
             changed_links: Vec::new(),
+            has_found: false,
         }
     }
 }
@@ -101,6 +104,11 @@ impl Neighbours {
     /// True once after any change.
     pub fn take_changed(&mut self) -> bool {
         core::mem::take(&mut self.changed)
+    }
+
+    /// True once after a station's MAC address has become known that was not.
+    pub fn take_found(&mut self) -> bool {
+        core::mem::take(&mut self.has_found)
     }
 
     /// Links on which stations came or went since the last call.
@@ -278,6 +286,7 @@ impl Neighbours {
         let hop = &mut self.hops[usize::from(id)];
         let mac = mac.map(|m| m.0);
         if hop.mac != mac {
+            self.has_found |= hop.mac.is_none();
             hop.mac = mac;
             self.write_slot(id);
             self.changed = true;

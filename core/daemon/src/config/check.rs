@@ -4,6 +4,7 @@ use super::{CoreConfig, Sessions};
 use sluice_ids::Snssai;
 use sluice_program::config::fields::At;
 use sluice_program::config::problem::Report;
+use std::net::SocketAddr;
 
 /// Most PLMNs of an AMF (TS 38.413, maxnoofPLMNs).
 const PLMNS_MAX: usize = 12;
@@ -20,6 +21,7 @@ const UPFS_MAX: usize = 64;
 pub(super) fn all(config: &CoreConfig, report: &mut Report) {
     served(config, report);
     keys(config, report);
+    own_addresses(config, report);
     if let Some(sessions) = &config.sessions {
         networks(sessions, report);
         policies(sessions, report);
@@ -27,6 +29,31 @@ pub(super) fn all(config: &CoreConfig, report: &mut Report) {
     }
     subscribers(config, report);
     addresses(config, report);
+}
+
+/// Our own addresses: each of N2 once, and that of N4 is no UPF's.
+fn own_addresses(config: &CoreConfig, report: &mut Report) {
+    let listen = config.n2.listen.iter().map(|at| (at, "n2.listen"));
+    let more = config.n2.more.iter().map(|at| (at, "n2.more_addresses"));
+    let all: Vec<_> = listen.chain(more).collect();
+    for (place, (at, key)) in all.iter().enumerate() {
+        let first = all[..place].iter().find(|(one, _)| one.value == at.value);
+        if let Some((first, other)) = first {
+            let what = format!("{} is {other} in line {}, too", at.value, first.line);
+            report.problem(at.line, *key, what, "each address once");
+        }
+    }
+    let Some(sessions) = &config.sessions else {
+        return;
+    };
+    let own = sessions.n4.map(|at| (SocketAddr::V4(at.value), at.line));
+    for (place, upf) in sessions.upfs.iter().enumerate() {
+        if let Some((own, line)) = own.filter(|(own, _)| *own == upf.n4.value) {
+            let what = format!("{} is n4.listen in line {line}, {own}", upf.n4.value);
+            let expected = "the UPF's own address or port: one of them can have this one";
+            report.problem(upf.n4.line, format!("upfs[{place}].n4"), what, expected);
+        }
+    }
 }
 
 /// Refuses what is given more often than may be.
@@ -260,5 +287,37 @@ fn addresses(config: &CoreConfig, report: &mut Report) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn refused(n2: &str, upf: &str) -> String {
+        let text = format!(
+            "plmns: {{plmn: 001-01, slices: 1}}\ntracking_areas: {{tac: 1}}\n\
+             n2: {{listen: 192.0.2.20, gnbs: 192.0.2.0/24{n2}}}\nn4: {{listen: 192.0.2.20}}\n\
+             upfs: {{n4: {upf}}}\ndata_networks: {{name: internet}}\n"
+        );
+        let loaded = CoreConfig::from_text(Path::new("core.yaml"), &text);
+        loaded
+            .err()
+            .map(|refused| refused.to_string())
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn addresses_that_are_two_things_are_told_with_both_keys() {
+        assert_eq!(refused(", more_addresses: 192.0.2.21", "192.0.2.10"), "");
+        let twice = refused(", more_addresses: [192.0.2.21, 192.0.2.20]", "192.0.2.10");
+        let told = "core.yaml:3: n2.more_addresses: 192.0.2.20 is n2.listen in line 3, too";
+        assert!(twice.contains(told), "{twice}");
+        let same = refused("", "192.0.2.20");
+        let told =
+            "core.yaml:5: upfs[0].n4: 192.0.2.20:8805 is n4.listen in line 4, 192.0.2.20:8805";
+        assert!(same.contains(told), "{same}");
+        assert_eq!(refused("", "192.0.2.20:8806"), "");
     }
 }

@@ -112,6 +112,7 @@ impl Net {
             upfs: hosts.iter().map(upf).collect(),
             networks: vec![NetworkConfig::new(Dnn::new("internet").expect("a name"))],
             upf_return_ms: crate::UPF_RETURN_MS,
+            back_off_s: crate::BACK_OFF_S,
         };
         let smf = Smf::new(config).expect("a sound configuration");
         let now = Now::default();

@@ -141,6 +141,8 @@ pub struct Paths {
     numbers: HashMap<PathEnds, u32, Seeded>,
     /// By time.
     due: BTreeSet<(u64, u32)>,
+    /// Those whose last request could not be put on the link.
+    unsent: BTreeSet<u32>,
     changes: Vec<Change>,
     sequence: u16,
     failures: u64,
@@ -228,6 +230,10 @@ impl Paths {
         }
         let asked = match path.asked {
             Some(asked) if asked.times >= config.n3 => {
+                // One of which a request was sent is not asked again before its interval is over.
+                if asked.sent > 0 {
+                    self.unsent.remove(&number);
+                }
                 path.asked = None;
                 if !path.health.has_failed() {
                     path.health = Health::Failed { since_ns: now_ns };
@@ -257,6 +263,7 @@ impl Paths {
         };
         path.asked = Some(asked);
         let ends = path.ends;
+        self.unsent.remove(&number);
         self.schedule(number, now_ns + u64::from(config.t3_ms) * NS_PER_MS);
         Some(Echo {
             ends,
@@ -264,13 +271,40 @@ impl Paths {
         })
     }
 
-    /// An Echo Request could not be put on the link: its next try tells the round trip.
+    /// An Echo Request could not be put on the link: its next try tells the round trip. That comes after
+    /// T3-RESPONSE, or with [`Self::ask_again`].
     pub fn not_sent(&mut self, echo: Echo) {
+        let Some(number) = self.numbers.get(&echo.ends).copied() else {
+            return;
+        };
         if let Some(path) = self.of(echo.ends)
             && let Some(asked) = &mut path.asked
         {
             asked.sent = asked.sent.saturating_sub(1);
+            self.unsent.insert(number);
         }
+    }
+
+    /// Paths whose last request could not be put on the link.
+    pub fn unsent(&self) -> impl Iterator<Item = PathEnds> {
+        let paths = self.unsent.iter();
+        paths.filter_map(|number| Some(self.places.get(*number as usize)?.as_ref()?.ends))
+    }
+
+    /// The way of a request that could not be put on the link is there: it is due now, in the place of that one.
+    pub fn ask_again(&mut self, ends: PathEnds, now_ns: u64) {
+        let Some(number) = self.numbers.get(&ends).copied() else {
+            return;
+        };
+        if !self.unsent.remove(&number) {
+            return;
+        }
+        if let Some(path) = self.of(ends)
+            && let Some(asked) = &mut path.asked
+        {
+            asked.times = asked.times.saturating_sub(1);
+        }
+        self.schedule(number, now_ns);
     }
 
     /// An Echo Response. False if it answers no request that waits for one.
@@ -361,6 +395,7 @@ impl Paths {
         let place = self.places.get_mut(number as usize);
         if let Some(path) = place.and_then(Option::take) {
             self.due.remove(&(path.due_ns, number));
+            self.unsent.remove(&number);
             self.numbers.remove(&path.ends);
             self.free.push(number);
         }

@@ -115,6 +115,49 @@ fn what_could_not_be_sent_does_not_spoil_the_round_trip() {
 }
 
 #[test]
+fn what_could_not_be_sent_is_due_when_its_way_is_there_and_counts_once() {
+    let mut paths = Paths::new(CONFIG);
+    paths.begin(ends(1));
+    let echo = paths.next_echo(0).unwrap();
+    assert_eq!(paths.unsent().count(), 0);
+    paths.ask_again(ends(1), 1);
+    assert_eq!(paths.next_echo(1), None, "it was sent");
+    paths.not_sent(echo);
+    assert_eq!(paths.unsent().collect::<Vec<_>>(), [ends(1)]);
+    paths.ask_again(ends(1), S);
+    let again = paths.next_echo(S).unwrap();
+    assert_eq!((again, paths.next_echo(S)), (echo, None));
+    // Two more, and then it has failed: the one that was not sent is none of the three.
+    let sent = run(&mut paths, 2, 10, |_| false);
+    assert_eq!((sent.len(), paths.take_changes()), (2, vec![]));
+    run(&mut paths, 10, 11, |_| false);
+    assert_eq!(paths.take_changes(), [Change::Failed(ends(1))]);
+    assert_eq!(paths.unsent().count(), 0);
+    // One that goes is not asked for.
+    paths.begin(ends(2));
+    let echo = paths.next_echo(12 * S).unwrap();
+    paths.not_sent(echo);
+    paths.end(ends(2));
+    assert_eq!(paths.unsent().count(), 0);
+}
+
+#[test]
+fn a_path_that_failed_unheard_is_asked_as_soon_as_its_way_is_there() {
+    let mut paths = Paths::new(CONFIG);
+    paths.begin(ends(1));
+    for at_s in 0..=9 {
+        while let Some(echo) = paths.next_echo(at_s * S) {
+            paths.not_sent(echo);
+        }
+    }
+    assert_eq!(paths.take_changes(), [Change::Failed(ends(1))]);
+    paths.ask_again(ends(1), 20 * S);
+    let echo = paths.next_echo(20 * S).unwrap();
+    assert!(paths.answered(ends(1), echo.sequence, 21 * S));
+    assert_eq!(paths.take_changes(), [Change::Recovered(ends(1))]);
+}
+
+#[test]
 fn unused_paths_go_and_failed_ones_are_asked_for_an_hour() {
     let mut paths = Paths::new(CONFIG);
     for number in [1, 2, 3] {

@@ -12,8 +12,11 @@ use sluice_wire::udp::UdpHeader;
 const ECHOES_PER_TICK: usize = 512;
 
 impl Control {
-    /// Asks the peers whose time has come.
+    /// Asks the peers whose time has come, and those whose station was not known at their time and is now.
     pub(super) fn send_echoes(&mut self, now_ns: u64, out: &mut impl Frames) {
+        if self.directory.neighbours.take_found() {
+            self.ask_found(now_ns);
+        }
         for _ in 0..ECHOES_PER_TICK {
             let Some(echo) = self.directory.paths.next_echo(now_ns) else {
                 return;
@@ -24,7 +27,22 @@ impl Control {
         }
     }
 
-    /// If the peer's station is not known yet it is asked for; the next try finds it.
+    /// Stations were found: requests that waited for them are due.
+    fn ask_found(&mut self, now_ns: u64) {
+        let directory = &self.directory;
+        let is_found = |ends: &PathEnds| {
+            let id = directory.interface_of(ends.local)?;
+            let station = directory.station_towards(id, ends.remote)?;
+            directory.neighbours.mac(id, station)
+        };
+        let unsent = directory.paths.unsent();
+        let found: Vec<PathEnds> = unsent.filter(|ends| is_found(ends).is_some()).collect();
+        for ends in found {
+            self.directory.paths.ask_again(ends, now_ns);
+        }
+    }
+
+    /// If the peer's station is not known yet it is asked for; the request goes out when it is.
     fn send_echo(&mut self, now_ns: u64, echo: Echo, out: &mut impl Frames) -> Option<()> {
         let PathEnds { local, remote } = echo.ends;
         let id = self.directory.interface_of(local)?;

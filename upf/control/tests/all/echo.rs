@@ -129,11 +129,10 @@ fn a_peer_is_asked_while_rules_lead_there() {
     let sent = tick(&mut control, 250);
     assert!(echoes(&sent).is_empty() && !sent.out.is_empty());
     arp(&mut control, 300);
-    assert_eq!(echoes(&tick(&mut control, 1000)), []);
-    let [number] = echoes(&tick(&mut control, 1250))[..] else {
+    let [number] = echoes(&tick(&mut control, 500))[..] else {
         panic!("one request")
     };
-    answer(&mut control, 1252, GNB, number);
+    answer(&mut control, 502, GNB, number);
     let view = control.directory.paths().view(ENDS).unwrap();
     assert_eq!(
         (view.health, view.round_trip_ns),
@@ -144,7 +143,7 @@ fn a_peer_is_asked_while_rules_lead_there() {
         (counted.gtpu_echo_requests, counted.gtpu_echo_answers),
         (1, 1)
     );
-    let later = (6..400).map(|step| {
+    let later = (3..400).map(|step| {
         arp(&mut control, step * 250);
         echoes(&tick(&mut control, step * 250)).len()
     });
@@ -159,6 +158,30 @@ fn a_peer_is_asked_while_rules_lead_there() {
     control.directory.release_peer(second);
     // It has failed in the meantime, and is asked on.
     assert!(!control.directory.paths().view(ENDS).unwrap().is_used);
+}
+
+#[test]
+fn a_request_whose_station_is_not_known_goes_out_as_soon_as_it_is() {
+    let mut control = asking();
+    control
+        .directory
+        .hold_peer(Side::Access, Some("access"), GNB.into(), Marking::default())
+        .unwrap();
+    // T3-RESPONSE is a second.
+    for step in 0..4 {
+        assert_eq!(echoes(&tick(&mut control, step * 250)), [], "{step}");
+    }
+    arp(&mut control, 800);
+    let first = echoes(&tick(&mut control, 900));
+    assert_eq!(first.len(), 1);
+    // From there it waits for an answer, and asks three times in all.
+    let rest: Vec<u16> = (4..15)
+        .flat_map(|step| echoes(&tick(&mut control, step * 250)))
+        .collect();
+    assert_eq!(rest, [first[0]; 2]);
+    assert_eq!(control.take_path_changes(), []);
+    tick(&mut control, 4_000);
+    assert_eq!(control.take_path_changes(), [PathChange::Failed(told())]);
 }
 
 #[test]

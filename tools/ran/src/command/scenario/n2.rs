@@ -1,5 +1,6 @@
 //! Scenario sections for N1 and N2: gNBs towards an AMF, UEs with SIMs.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use sluice::config::fields::Fields;
@@ -125,6 +126,14 @@ impl N2 {
             id: id.value,
             retains_ues: retains_ues.value,
         })
+    }
+
+    /// The port that one of them binds at its addresses, and whose it is.
+    fn port_of(&self, member: usize) -> (&'static str, u16) {
+        match self.over {
+            Over::Udp => ("UDP", self.udp_ports.0),
+            Over::Ip => ("SCTP", self.sctp_port.wrapping_add(member as u16)),
+        }
     }
 
     /// The addresses of one of them.
@@ -295,8 +304,38 @@ fn home_key(f: &mut Fields<'_, '_>) -> Option<(u8, HomePublicKey)> {
     Some((id.value, key?))
 }
 
+/// Each gNB has an address and port of its own towards its AMF: the kernel gives one to one of them alone.
+fn check_ends(gnbs: &[Gnbs], f: &mut Fields<'_, '_>) {
+    let mut known = BTreeMap::new();
+    for (at, group) in gnbs.iter().enumerate() {
+        let Some(n2) = &group.n2 else { continue };
+        let place = n2.namespace.as_ref().unwrap_or(&group.namespace);
+        let place = format!("{place:?}");
+        for (member, name) in group.names().into_iter().enumerate() {
+            for address in n2.locals_of(member) {
+                let (over, port) = n2.port_of(member);
+                let end = (place.clone(), address, over, port);
+                let Some((other, line)) = known.insert(end, (name.clone(), group.line)) else {
+                    continue;
+                };
+                let what = format!(
+                    "{address} with {over} port {port} is that of gNB {name} and of gNB {other} in line {line}"
+                );
+                let expected = "a local address of its own for each gNB, or another port";
+                let key = match gnbs.len() {
+                    1 => "gnbs.n2.local".to_owned(),
+                    _ => format!("gnbs[{at}].n2.local"),
+                };
+                f.report().problem(group.line, key, what, expected);
+                return;
+            }
+        }
+    }
+}
+
 /// A group with SIMs has no addresses and tunnels of its own, and gNBs with an AMF.
 pub(super) fn check(gnbs: &[Gnbs], ues: &[Ues], f: &mut Fields<'_, '_>) {
+    check_ends(gnbs, f);
     let has_amf: Vec<bool> = gnbs
         .iter()
         .flat_map(|group| std::iter::repeat_n(group.n2.is_some(), group.count))

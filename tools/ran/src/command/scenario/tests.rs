@@ -315,6 +315,35 @@ steps: [{{end: }}]
 }
 
 #[test]
+fn two_gnbs_with_one_end_of_n2_are_told_by_address_port_and_key() {
+    let two = |second: &str| {
+        let n2 = |more: &str| format!("n2: {{amf: 198.18.2.1, plmn: '00101'{more}}}");
+        format!(
+            "gnbs:\n  - {{name: a, count: 3, n3: 198.18.3.11, {}}}\n  - {{name: b, n3: 198.18.3.20, {}}}\n\
+             ues: {{sim: {{k: 465b5ce8b199b49faa5f0a2ee238a6bc, opc: cd63cb71954a9f4e48a5994e37a02baf}}}}\n\
+             steps:\n  - end:\n",
+            n2(", over: udp"),
+            n2(second),
+        )
+    };
+    accepted(&two(", over: udp"));
+    let text = problem(&two(", over: udp, local: 198.18.3.12"));
+    assert!(
+        text.contains("3: gnbs[1].n2.local: 198.18.3.12 with UDP port 9899 is that of gNB b and of gNB a2 in line 2"),
+        "{text}"
+    );
+    // Another port, or SCTP itself.
+    accepted(&two(", over: udp, local: 198.18.3.12, udp_port: 9900"));
+    accepted(&two(", local: 198.18.3.12"));
+    let over_ip = two(", local: 198.18.3.12").replace(", over: udp", "");
+    accepted(&over_ip);
+    let text = problem(&over_ip.replace("198.18.3.12", "198.18.3.11"));
+    assert!(text.contains("198.18.3.11 with SCTP port 38500"), "{text}");
+    let elsewhere = ", over: udp, local: 198.18.3.12, namespace: other";
+    accepted(&two(elsewhere));
+}
+
+#[test]
 fn addresses_of_ues_count_up_in_both_families() {
     let ues = "pdu_type: ipv4v6, address: 10.60.0.2, prefix: '2001:db8:60:ff::/64'";
     let text = with_step("end:").replace("address: 10.60.0.2", ues);

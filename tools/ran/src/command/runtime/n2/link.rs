@@ -1,6 +1,6 @@
 //! A gNB's SCTP association with its AMF, set up again when it is lost.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use sluice_host::netns::Ns;
@@ -26,6 +26,22 @@ pub enum Happened {
     Message(Vec<u8>),
     /// The association is gone, or was never up.
     Lost,
+}
+
+/// A gNB has no way to its AMF.
+fn not_opened(name: &str, amf: SocketAddr, error: &OpeningError) -> Failure {
+    let remedy = if error.is_not_our_address() {
+        "\ngive the address to an interface there, or name one that it has: gnbs.n2.local; if another namespace has it, \
+         name that one: gnbs.n2.namespace"
+    } else if error.is_taken() {
+        "\nend the program that has it, or name another address (gnbs.n2.local) or port (gnbs.n2.udp_port or \
+         gnbs.n2.sctp_port)"
+    } else {
+        ""
+    };
+    Failure::lacking(format!(
+        "gNB {name}, towards the AMF {amf}: {error}{remedy}"
+    ))
 }
 
 /// A gNB's association.
@@ -57,13 +73,9 @@ impl Link {
             config: Config::new(port, allowed),
             listens: false,
         };
-        let node = opening.open(ns).map_err(|error| match &error {
-            OpeningError::Carrier(why) if why.is_not_our_address() => Failure::lacking(format!(
-                "gNB {name}: {error}\ngive the address to an interface there, or name one that \
-                 it has: gnbs.n2.local; if another namespace has it, name that one: gnbs.n2.namespace"
-            )),
-            _ => Failure::lacking(format!("gNB {name}: {error}")),
-        })?;
+        let node = opening
+            .open(ns)
+            .map_err(|error| not_opened(name, n2.amf, &error))?;
         let udp_port = udp_ports.map_or(0, |(_, theirs)| theirs);
         let peer = Peer {
             address: n2.amf.ip(),
@@ -174,4 +186,36 @@ impl Link {
 
 fn width(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn an_address_that_cannot_be_had_is_told_with_that_of_the_amf_and_the_key() {
+        let amf: SocketAddr = "192.0.2.1:38412".parse().unwrap();
+        let told = |kind: io::ErrorKind| {
+            let action = "open SCTP over UDP at 192.0.2.7:9899";
+            let why = sluice_host::HostError::os(action)(io::Error::from(kind));
+            not_opened("gnb2", amf, &OpeningError::Carrier(why)).why
+        };
+        for (kind, key) in [
+            (io::ErrorKind::AddrNotAvailable, "gnbs.n2.namespace"),
+            (io::ErrorKind::AddrInUse, "gnbs.n2.udp_port"),
+        ] {
+            let told = told(kind);
+            for part in [
+                "gnb2",
+                "192.0.2.7:9899",
+                "192.0.2.1:38412",
+                "gnbs.n2.local",
+                key,
+            ] {
+                assert!(told.contains(part), "{part}: {told}");
+            }
+        }
+        assert!(!told(io::ErrorKind::PermissionDenied).contains("gnbs.n2"));
+    }
 }
