@@ -30,7 +30,7 @@ pub(super) const OPC: &str = "cd63cb71954a9f4e48a5994e37a02baf";
 
 /// A `sluice core` in the laboratory's namespace of N4.
 pub(super) struct Core {
-    process: Process,
+    pub(super) process: Process,
     pub(super) socket: PathBuf,
     log: PathBuf,
 }
@@ -39,9 +39,15 @@ impl Core {
     /// Starts it with the contexts in a folder and these subscribers, under a name of this life of it; when
     /// this returns, it serves.
     pub(super) fn start(lab: &Lab, contexts: &Path, subscribers: &str, life: &str) -> Self {
+        let text = |socket: &Path| config(socket, contexts, subscribers);
+        Self::start_with(lab, text, life)
+    }
+
+    /// The same with the text of a file that has this control socket.
+    pub(super) fn start_with(lab: &Lab, text: impl Fn(&Path) -> String, life: &str) -> Self {
         let (socket, file) = (lab.path("core.ctl"), lab.path("core.yaml"));
         let log = lab.path(&format!("core-{life}.log"));
-        std::fs::write(&file, config(&socket, contexts, subscribers)).unwrap();
+        std::fs::write(&file, text(&socket)).unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         let program = Path::new(SLUICE).with_file_name("sluice-core");
         let mut command = lab.smf.command(&program.to_string_lossy());
@@ -68,7 +74,7 @@ impl Core {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    fn ask(&self, query: &CtlQuery) -> Value {
+    pub(super) fn ask(&self, query: &CtlQuery) -> Value {
         ctl::ask(&self.socket, query).unwrap_or_else(|e| panic!("{e}\n{}", self.log()))
     }
 

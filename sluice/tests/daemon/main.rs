@@ -40,4 +40,5 @@ mod tags;
 mod trace;
 mod traceroute;
 mod tutorial;
+mod upf_away;
 mod usage;
