@@ -277,6 +277,7 @@ pub(super) fn nas() -> Vec<Entry> {
     let reject = SessionDownlink::EstablishmentReject {
         cause: SessionCause::UNKNOWN_DNN,
         allows_ssc_mode_1: false,
+        back_off_s: None,
     };
     let all = uplink.chain(downlink).chain(sessions);
     let all = all.chain([(reject.name(), reject.encode(of))]);

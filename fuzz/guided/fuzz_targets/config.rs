@@ -1,0 +1,3 @@
+//! Coverage-guided fuzz target `config`.
+#![no_main]
+sluice_fuzz_guided::guided!();

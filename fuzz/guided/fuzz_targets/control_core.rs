@@ -1,0 +1,3 @@
+//! Coverage-guided fuzz target `control_core`.
+#![no_main]
+sluice_fuzz_guided::guided!();

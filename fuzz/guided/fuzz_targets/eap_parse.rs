@@ -1,0 +1,3 @@
+//! Coverage-guided fuzz target `eap_parse`.
+#![no_main]
+sluice_fuzz_guided::guided!();

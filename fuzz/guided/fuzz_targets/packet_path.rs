@@ -1,0 +1,3 @@
+//! Coverage-guided fuzz target `packet_path`.
+#![no_main]
+sluice_fuzz_guided::guided!();

@@ -1,0 +1,3 @@
+//! Coverage-guided fuzz target `session_machine`.
+#![no_main]
+sluice_fuzz_guided::guided!();
