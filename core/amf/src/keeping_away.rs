@@ -96,9 +96,8 @@ mod tests {
     use crate::config::Config;
     use crate::ue::{Connection, Ue};
 
-    /// TS 24.501, 5.5.1.2.5, 5.6.1.5 and 5.4.5.3.2.
-    #[test]
-    fn only_protected_rejects_for_congestion_tell_a_back_off() {
+    /// A UE that is connected.
+    fn connected() -> (State, UeId) {
         let guami = sluice_ids::Guami {
             plmn: sluice_ids::Plmn::new("001", "01").expect("digits"),
             amf: sluice_ids::AmfId::new(1, 1, 1).expect("small"),
@@ -125,6 +124,13 @@ mod tests {
             is_told: false,
         };
         state.connect(connection).expect("room");
+        (state, ue)
+    }
+
+    /// TS 24.501, 5.5.1.2.5 and 5.6.1.5.
+    #[test]
+    fn only_protected_rejects_for_congestion_tell_a_back_off() {
+        let (mut state, ue) = connected();
         let mut told = |is_secured, cause: Cause| {
             if let Some(connection) = state.connection_mut(ue) {
                 connection.is_secured = is_secured;
@@ -145,6 +151,12 @@ mod tests {
         for told_s in told(true, Cause::CONGESTION) {
             assert!((60..=600).contains(&told_s.expect("a back-off")));
         }
+    }
+
+    /// TS 24.501, 5.4.5.3.2.
+    #[test]
+    fn what_is_not_forwarded_for_want_of_room_tells_a_back_off_if_it_is_protected() {
+        let (mut state, ue) = connected();
         let mut of_session = |is_secured, kind, cause| {
             if let Some(connection) = state.connection_mut(ue) {
                 connection.is_secured = is_secured;

@@ -75,14 +75,14 @@ fn none(wanted: &Wanted, reason: NoMatch) -> (Cause, Reason) {
             Cause::DNN_NOT_SUPPORTED,
             (
                 format!("no SMF serves the data network {dnn} in the slice {slice}"),
-                "add it to data_networks, and to networks and slices of a UPF, in core.yaml, and reload",
+                "add it to data_networks, and to data_networks and slices of one of upfs, in core.yaml, and reload",
             ),
         ),
         NoMatch::NotInArea => (
             Cause::PAYLOAD_NOT_FORWARDED,
             (
                 format!("no SMF serves {dnn} in the slice {slice} where the UE is"),
-                "add the tracking area to areas of a UPF in core.yaml, and reload",
+                "add the tracking area to tais of one of upfs in core.yaml, and reload",
             ),
         ),
         NoMatch::Suspended => (

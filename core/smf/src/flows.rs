@@ -501,9 +501,9 @@ mod tests {
         assert!(flows.change(&QOS).is_none());
     }
 
-    fn operations(
-        command: &ModificationCommand,
-    ) -> (Vec<(u8, RuleOperation)>, Vec<(u8, FlowOperation)>) {
+    type Operations = (Vec<(u8, RuleOperation)>, Vec<(u8, FlowOperation)>);
+
+    fn operations(command: &ModificationCommand) -> Operations {
         let rules = command.rules.iter().map(|rule| (rule.id, rule.operation));
         let flows = command.flows.iter().map(|flow| (flow.qfi, flow.operation));
         (rules.collect(), flows.collect())
