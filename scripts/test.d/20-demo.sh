@@ -5,8 +5,8 @@
 . "$(dirname "$0")/../env.sh"
 
 SLUICE=$TARGET_DIR/debug/sluice
-# Of 2 MiB, that the demo over XDP sockets takes with room to spare.
-DEMO_HUGE_PAGES=128
+# Of 2 MiB: the demo over XDP sockets takes 128, and the tables of tests beside it take those that are free.
+DEMO_HUGE_PAGES=512
 POOL=/proc/sys/vm/nr_hugepages
 # What the pool of huge pages goes back to; empty if it is as it was.
 HUGE_PAGES=
@@ -98,15 +98,21 @@ beside_others() {
 # Only huge pages can be given to the kernel; the demo itself says whether there are enough. Where
 # too few are free, some are lent from the machine's memory for as long as it takes.
 over_xdp_sockets() {
-    local name="the demo ends well over XDP sockets" status
-    borrow_huge_pages
-    to_the_end --driver af_xdp
-    status=$?
-    return_huge_pages
+    local name="the demo ends well over XDP sockets" status tries
+    for tries in 1 2 3; do
+        borrow_huge_pages
+        to_the_end --driver af_xdp
+        status=$?
+        return_huge_pages
+        # Else a test beside it was quicker to take the pages.
+        grep -q "packet buffers are on normal pages" "$WORK/demo.err" || break
+        status=3
+        say "huge pages were taken by others (attempt $tries)"
+    done
     case $status in
     0) jq -e '.loss_packets == 0 and .checks_failed == 0' "$WORK/demo.json" >/dev/null
         result $? "$name" ;;
-    3) echo "ok $name # SKIP $(cat "$WORK/demo.err")" ;;
+    3) echo "ok $name # SKIP $(tail -n 1 "$WORK/demo.err")" ;;
     *) cat "$WORK/demo.err"; result "$status" "$name" ;;
     esac
 }

@@ -165,7 +165,7 @@ fn a_upf_that_stays_away_for_too_long_loses_its_sessions_and_ues_may_ask_anew() 
         meet(&lab, "first", "gone"),
         format!("  - check: {{attached: 0, registered: {UES}, within: 120s}}\n"),
         meet(&lab, "second", "back"),
-        format!("  - attach:\n  - check: {{sessions: {UES}, attached: {UES}, within: 60s}}\n"),
+        format!("  - establish:\n  - check: {{sessions: {UES}, attached: {UES}, within: 60s}}\n"),
         echoes(),
         "  - deregister: {switch_off: true}\n  - check: {registered: 0, within: 60s}\n".to_owned(),
     ];
