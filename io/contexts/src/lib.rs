@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, MdbError, RoTxn, WithoutTls};
 use mark::Mark;
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored};
 
 pub use file_system::is_in_memory;
@@ -113,6 +115,7 @@ impl ContextFile {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(at)?;
         let lock = lock(folder)?;
         let (mark, was_behind) = Mark::open(folder).map_err(at)?;
+        reserve_locks(folder).map_err(at)?;
         let wrong = |error| ContextError::Store(folder.clone(), error);
         let env = open_env(folder, opening.most_octets).map_err(wrong)?;
         let mut txn = env.write_txn().map_err(wrong)?;
@@ -278,6 +281,19 @@ fn lock(folder: &Path) -> Result<FolderLock, ContextError> {
 }
 
 /// Without synchronisation, and without a map that could be written by accident.
+/// LMDB writes its locks through a map of a file that it makes longer: without room for that page the process would end
+/// by SIGBUS.
+fn reserve_locks(folder: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    let locks = options.open(folder.join("lock.mdb"))?;
+    match fallocate(locks, FallocateFlags::empty(), 0, 4_096) {
+        // A file system of a disk that cannot promise room.
+        Err(Errno::OPNOTSUPP) => Ok(()),
+        reserved => Ok(reserved?),
+    }
+}
+
 fn open_env(folder: &Path, most_octets: usize) -> heed::Result<Env<WithoutTls>> {
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.map_size(most_octets).max_dbs(1).max_readers(4);
