@@ -64,7 +64,7 @@ set_up() {
 
 # Development builds go through clippy's compiler, which lints what it compiles: `make test` reads no crate twice.
 lint_while_compiling() {
-    ! command -v clippy-driver >/dev/null || export RUSTC_WORKSPACE_WRAPPER=$ROOT/scripts/rustc.sh
+    ! clippy-driver --version >/dev/null 2>&1 || export RUSTC_WORKSPACE_WRAPPER=$ROOT/scripts/rustc.sh
 }
 
 choose_rust

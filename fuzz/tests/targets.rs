@@ -51,7 +51,7 @@ tests! {
     sctp_input
 }
 
-/// Those that `make fuzz` runs: one program each in the crate beside.
+/// Each target has a program in the crate beside, which `make fuzz` runs.
 #[test]
 fn every_target_is_guided_by_coverage_too() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/guided/Cargo.toml");

@@ -3,9 +3,7 @@
 
 use sluice_n1::SessionType;
 use sluice_n2::handover_transfer::{Admitted, PathSwitch};
-use sluice_n2::{
-    Cause, FromAmf, FromRan, HandoverFromAmf, HandoverFromRan, ModifyResponse, SetupResponse,
-};
+use sluice_n2::{Cause, FromRan, HandoverFromRan, ModifyResponse, SetupResponse};
 use sluice_ue::HandoverAnswer;
 
 use crate::flows::voice;
@@ -68,17 +66,9 @@ fn a_preparation_whose_acknowledge_cannot_be_used_has_failed() {
     two.other.is_silent = true;
     two.ask_n2(false);
     assert_eq!(two.world.core.amf().procedures(), ["10"]);
-    let asked =
-        two.world
-            .transcript
-            .iter()
-            .rev()
-            .find_map(|octets| match FromAmf::decode(octets) {
-                Ok(FromAmf::Handover(HandoverFromAmf::Request(request))) => Some(request.amf),
-                _ => None,
-            });
+    let asked = two.asked_as();
     let begin = two.world.now.instant;
-    two.tell_other(&with_name_twice(13, asked.unwrap().0, 1));
+    two.tell_other(&with_name_twice(13, asked.0, 1));
     two.run();
     let refused = HandoverAnswer::Refused(Cause::FALSELY_CONSTRUCTED);
     assert_eq!(two.answers, [refused]);
@@ -109,25 +99,13 @@ fn a_setup_that_names_a_flow_twice_is_none() {
 #[test]
 fn a_path_switch_of_a_session_that_names_a_flow_twice_fails() {
     let mut two = Two::new(&[5]);
-    let ran = at(&two.world, 0);
-    let leaving = two.world.gnb.hand_out(ran).unwrap();
-    let (there, octets) = two.other.take_in(leaving);
-    two.away = Some(there);
-    two.world.phones[0].at = None;
-    two.turn();
-    let Ok(FromRan::Handover(HandoverFromRan::PathSwitchRequest(mut request))) =
-        FromRan::decode(&octets)
-    else {
-        panic!("another message");
-    };
-    for (_, transfer) in &mut request.switched {
-        let mut told = PathSwitch::decode(transfer).unwrap();
-        told.qfis = vec![1, 1];
-        *transfer = told.encode();
-    }
-    let request = FromRan::Handover(HandoverFromRan::PathSwitchRequest(request));
-    two.world.tell_amf(&request.encode());
-    two.run();
+    two.by_xn_with(|request| {
+        for (_, transfer) in &mut request.switched {
+            let mut told = PathSwitch::decode(transfer).unwrap();
+            told.qfis = vec![1, 1];
+            *transfer = told.encode();
+        }
+    });
     assert_eq!(two.answers, [HandoverAnswer::NotSwitched]);
     assert_eq!(two.world.core.amf().registered(), 1);
 }
@@ -138,22 +116,14 @@ fn a_target_that_admits_a_flow_twice_admits_nothing() {
     two.goes = false;
     two.other.is_silent = true;
     two.ask_n2(false);
-    let asked =
-        two.world
-            .transcript
-            .iter()
-            .rev()
-            .find_map(|octets| match FromAmf::decode(octets) {
-                Ok(FromAmf::Handover(HandoverFromAmf::Request(request))) => Some(request.amf),
-                _ => None,
-            });
+    let asked = two.asked_as();
     let admitted = Admitted {
         downlink: radio(&two.world, 0, 5).unwrap().downlink,
         forwarding: None,
         qfis: vec![1, 1],
     };
     let answer = sluice_n2::HandoverRequestAcknowledge {
-        ids: (asked.unwrap(), sluice_n2::RanUeId(9)),
+        ids: (asked, sluice_n2::RanUeId(9)),
         admitted: vec![(5, admitted.encode())],
         failed: Vec::new(),
         container: vec![1],

@@ -314,15 +314,7 @@ fn each_state_is_what_it_is_called() {
 
 #[test]
 fn each_state_meets_each_input_and_ends_well() {
-    let mut pairs = 0;
-    for (step, state) in STATES {
-        for input in INPUTS {
-            let mut world = state();
-            comes(&mut world, input);
-            ends_well(&mut world, &format!("{input:?} at step {step:?}"));
-            pairs += 1;
-        }
-    }
+    let pairs = each_meets_each(&STATES, &INPUTS, comes, ends_well);
     assert_eq!(pairs, 130);
 }
 

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use sluice_control::core::Time;
@@ -415,4 +416,22 @@ pub fn assert_ended(world: &World, (nf, procedure): (&str, &str), cause: &str, c
     let with_cause = its.iter().filter(|(one, _)| *one == cause);
     let sum: u64 = with_cause.map(|(_, count)| count).sum();
     assert_eq!(sum, count, "{nf} {procedure} {cause}: {its:?}");
+}
+
+/// Each state meets each input and ends well; how many pairs that were.
+pub fn each_meets_each<W, I: Copy + Debug>(
+    states: &[(&str, fn() -> W)],
+    inputs: &[I],
+    comes: fn(&mut W, I),
+    ends_well: fn(&mut W, &str),
+) -> usize {
+    let pairs = states
+        .iter()
+        .flat_map(|state| inputs.iter().map(move |input| (state, *input)));
+    let meet = |((step, state), input): (&(&str, fn() -> W), I)| {
+        let mut world = state();
+        comes(&mut world, input);
+        ends_well(&mut world, &format!("{input:?} at step {step:?}"));
+    };
+    pairs.map(meet).count()
 }

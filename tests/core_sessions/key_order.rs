@@ -95,7 +95,7 @@ fn a_path_switch_before_the_answer_to_a_context_setup_is_served() {
     two.assert_flows(5);
 }
 
-/// What the gNB would have answered nobody knows any more.
+/// Nobody knows any more how the gNB would have answered.
 #[test]
 fn a_new_key_that_was_not_answered_before_the_core_was_killed_is_told_by_the_next_handover() {
     for is_by_n2 in [false, true] {

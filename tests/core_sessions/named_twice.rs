@@ -7,30 +7,11 @@ use sluice_ue::HandoverAnswer;
 use crate::harness::*;
 use crate::two_gnbs::Two;
 
-/// A UE goes by Xn, with a request that is changed on its way.
-fn by_xn_with(two: &mut Two, change: impl FnOnce(&mut sluice_n2::PathSwitchRequest)) {
-    let ran = at(&two.world, 0);
-    let leaving = two.world.gnb.hand_out(ran).unwrap();
-    let (there, octets) = two.other.take_in(leaving);
-    two.away = Some(there);
-    two.world.phones[0].at = None;
-    two.turn();
-    let Ok(FromRan::Handover(HandoverFromRan::PathSwitchRequest(mut request))) =
-        FromRan::decode(&octets)
-    else {
-        panic!("another message");
-    };
-    change(&mut request);
-    let request = FromRan::Handover(HandoverFromRan::PathSwitchRequest(request));
-    two.world.tell_amf(&request.encode());
-    two.run();
-}
-
 #[test]
 fn a_path_switch_that_names_a_session_twice_fails() {
     let mut two = Two::new(&[5]);
     two.world.core.take_refused();
-    by_xn_with(&mut two, |request| {
+    two.by_xn_with(|request| {
         let again = request.switched[0].clone();
         request.switched.push(again);
     });

@@ -26,7 +26,7 @@ fn two() -> Two {
     two
 }
 
-/// It has come by Xn, and its UPF has not answered.
+/// The UE has come by Xn, and its UPF has not answered.
 fn switching() -> Two {
     let mut two = two();
     upf(&mut two.world).all = Some((MODIFICATION, Fate::Lost));
@@ -49,7 +49,7 @@ fn commanded() -> Two {
     two
 }
 
-/// It has come by N2, and its UPF has not answered.
+/// The UE has come by N2, and its UPF has not answered.
 fn completing() -> Two {
     let mut two = commanded();
     upf(&mut two.world).all = Some((MODIFICATION, Fate::Lost));
@@ -57,14 +57,14 @@ fn completing() -> Two {
     two
 }
 
-/// Its packets have followed, and the source forwards the last of those before.
+/// The UE's packets have followed, and the source forwards the last of those before.
 fn leaving() -> Two {
     let mut two = commanded();
     two.arrive();
     two
 }
 
-/// What comes.
+/// An input of UE, gNBs, SMF or operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Input {
     Registration,
@@ -188,7 +188,7 @@ fn comes(two: &mut Two, input: Input) {
     two.run();
 }
 
-/// What is under way comes to its end.
+/// All procedures come to their end.
 fn rest(two: &mut Two, pair: &str) {
     let end = two.world.now.instant.plus_ms(400_000);
     loop {
@@ -261,15 +261,7 @@ fn each_stage_of_a_handover_is_what_it_is_called() {
 
 #[test]
 fn each_stage_of_a_handover_meets_each_input_and_ends_well() {
-    let mut pairs = 0;
-    for (step, stage) in STAGES {
-        for input in INPUTS {
-            let mut two = stage();
-            comes(&mut two, input);
-            ends_well(&mut two, &format!("{input:?} at step {step:?}"));
-            pairs += 1;
-        }
-    }
+    let pairs = each_meets_each(&STAGES, &INPUTS, comes, ends_well);
     assert_eq!(pairs, 85);
 }
 

@@ -4,7 +4,9 @@ use std::net::Ipv4Addr;
 
 use sluice_ids::Tai;
 use sluice_n1::SessionType;
-use sluice_n2::RanUeId;
+use sluice_n2::{
+    AmfUeId, FromAmf, FromRan, HandoverFromAmf, HandoverFromRan, PathSwitchRequest, RanUeId,
+};
 use sluice_sbi::AssociationId;
 use sluice_ue::{FromGnb, Gnb, HandoverAnswer};
 
@@ -130,14 +132,44 @@ impl Two {
 
     /// The UE goes by Xn. From now on its gNB is the world's.
     pub fn by_xn(&mut self) {
+        let octets = self.leave();
+        self.world.tell_amf(&octets);
+        self.run();
+    }
+
+    /// The same, with a request that is changed on its way.
+    pub fn by_xn_with(&mut self, change: impl FnOnce(&mut PathSwitchRequest)) {
+        let octets = self.leave();
+        let Ok(FromRan::Handover(HandoverFromRan::PathSwitchRequest(mut request))) =
+            FromRan::decode(&octets)
+        else {
+            panic!("another message");
+        };
+        change(&mut request);
+        let request = FromRan::Handover(HandoverFromRan::PathSwitchRequest(request));
+        self.world.tell_amf(&request.encode());
+        self.run();
+    }
+
+    /// The UE is at the other gNB, which is the world's from now on; its Path Switch Request.
+    fn leave(&mut self) -> Vec<u8> {
         let ran = at(&self.world, 0);
         let leaving = self.world.gnb.hand_out(ran).unwrap();
         let (there, octets) = self.other.take_in(leaving);
         self.away = Some(there);
         self.world.phones[0].at = None;
         self.turn();
-        self.world.tell_amf(&octets);
-        self.run();
+        octets
+    }
+
+    /// The AMF's name of the UE in its last Handover Request.
+    pub fn asked_as(&self) -> AmfUeId {
+        let decoded = |octets: &Vec<u8>| match FromAmf::decode(octets) {
+            Ok(FromAmf::Handover(HandoverFromAmf::Request(request))) => Some(request.amf),
+            _ => None,
+        };
+        let mut last = self.world.transcript.iter().rev();
+        last.find_map(decoded).expect("a Handover Request")
     }
 
     /// Its gNB wants the UE to go by N2.

@@ -22,7 +22,7 @@ fn unheard(world: &mut World, change: impl FnOnce(&mut World)) {
     world.ue_mut(0).sessions_mut().no_complete = false;
 }
 
-/// It comes by itself.
+/// The UE comes by itself.
 fn come(world: &mut World) {
     world.ladder.0.clear();
     world.ue_mut(0).sessions_mut().set_data(1 << 5);

@@ -1,14 +1,15 @@
 //! What comes in between: for each pair of a procedure that is under way and what comes of UE, gNB or core,
 //! what becomes of both (TS 24.501, 5.4, 5.5.1.2.8, 5.5.2.3.5 and 5.6.1.8; TS 38.413, 8; TS 33.501, 6.9.5.1).
 //!
-//! What the procedure waits for never comes here. A handover runs beside a procedure: what comes is judged by either.
+//! An answer that the procedure waits for never comes here. A handover runs beside a procedure: an input is judged by
+//! either.
 
 use sluice_n1::{RegistrationKind, Uplink};
 
 use crate::moving::{Handover, Stage};
 use crate::procedure::Kind;
 
-/// What a UE is doing, or how far its handover is.
+/// The procedure of a UE, or the stage of its handover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Running {
     /// Nothing.
@@ -33,15 +34,15 @@ pub(crate) enum Running {
     Renaming,
     /// It is called.
     Paging,
-    /// It has come by Xn, and its packets do not follow yet.
+    /// The UE has come by Xn, and its packets do not follow yet.
     Switching,
     /// The target of its handover by N2 is asked.
     Preparing,
-    /// It is told to go.
+    /// The UE is told to go.
     Commanded,
-    /// It has come by N2, and its packets do not follow yet.
+    /// The UE has come by N2, and its packets do not follow yet.
     Completing,
-    /// Its packets have followed, and the source is not released yet.
+    /// The UE's packets have followed, and the source is not released yet.
     Leaving,
 }
 

@@ -167,7 +167,7 @@ pub(crate) fn identity(identity: &MobileIdentity) -> String {
     }
 }
 
-/// What a UE that registers was to do when it left; none once it is accepted.
+/// The step that a UE that registers has left undone; none once it is accepted.
 fn left_at(running: Running) -> Option<&'static str> {
     match running {
         Running::Identification => Some("the UE has left instead of showing its identity"),

@@ -81,7 +81,7 @@ impl State {
         matches!(stage, Some(Stage::Switching | Stage::Commanded))
     }
 
-    /// What becomes of what comes while a UE is on its way; both go on if it is not.
+    /// Decides about an input while a UE is on its way to another gNB; [`Decision::Beside`] if it is on none.
     pub fn on_its_way(&self, ue: UeId, input: Input) -> Decision {
         let handover = self.ues.get(ue.0).and_then(|ue| ue.handover.as_ref());
         handover.map_or(Decision::Beside, |one| decide(input, one.into()))

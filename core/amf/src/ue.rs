@@ -247,7 +247,7 @@ pub(crate) struct Connection {
     pub is_secured: bool,
     /// The gNB has the UE's keys.
     pub has_context: bool,
-    /// It was told them by an Initial Context Setup Request, and has not answered.
+    /// The gNB was told them by an Initial Context Setup Request, and has not answered.
     pub is_told: bool,
 }
 

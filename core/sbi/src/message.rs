@@ -575,7 +575,7 @@ impl Done {
 }
 
 impl fmt::Display for Message {
-    /// Its name, and how it ended: messages have keys.
+    /// Name and outcome, and no more: messages have keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failure(failure) => write!(f, "Failure ({})", failure.problem),

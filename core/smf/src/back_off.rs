@@ -19,7 +19,7 @@ pub(crate) enum BackOff {
 }
 
 impl State {
-    /// What a UE is told, in seconds.
+    /// T3396 of a UE, in seconds; none if it is told none.
     pub fn back_off_s(&self, id: SessionId, back_off: BackOff) -> Option<u32> {
         let (least_s, most_s) = self.config.back_off_s;
         let time_s = match back_off {

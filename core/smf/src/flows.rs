@@ -55,7 +55,7 @@ pub(crate) struct Flows {
     pub failures: u8,
     /// The transaction of the command that the UE has not answered.
     pub command: Option<u8>,
-    /// What the UE may have otherwise, by commands that it has not answered.
+    /// Rules, flows and AMBR that the UE may have otherwise, by commands that it has not answered.
     pub unheard: Unheard,
     /// Usage by rating group; the rest of the session's has none.
     pub groups: Vec<(u32, Usage)>,

@@ -63,7 +63,7 @@ pub struct Counters {
 pub struct ChargingId {
     /// When it began, seconds since 1970.
     pub begun_unix_s: u64,
-    /// Its number, which is its SEID.
+    /// The session's number, which is its SEID.
     pub number: u64,
 }
 
@@ -77,7 +77,7 @@ impl fmt::Display for ChargingId {
 /// What a session has used so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChargingRecord {
-    /// Its session among all that there are and were: no two have one, also after restarts (TS 33.515, 4.2.2.1.4).
+    /// Tells the session from all that there are and were, also before a restart (TS 33.515, 4.2.2.1.4).
     pub charging_id: ChargingId,
     /// Whose.
     pub supi: Supi,

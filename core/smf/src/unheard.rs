@@ -6,7 +6,7 @@
 
 use sluice_n1::ModificationCommand;
 
-/// What is not known of a UE; nothing by default.
+/// Rules, flows and AMBR of a UE that are not known; nothing by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Unheard {
     /// Rules of NAS by their numbers, a bit for each: without the default rule there are fifteen.
@@ -18,7 +18,7 @@ pub(crate) struct Unheard {
 }
 
 impl Unheard {
-    /// What a command names.
+    /// Of a command: all that it names.
     pub fn of(command: &ModificationCommand) -> Self {
         let rules = command.rules.iter().map(|rule| rule_bit(rule.id));
         let flows = command.flows.iter().map(|flow| flow_bit(flow.qfi));

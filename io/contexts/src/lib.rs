@@ -280,7 +280,6 @@ fn lock(folder: &Path) -> Result<FolderLock, ContextError> {
     }
 }
 
-/// Without synchronisation, and without a map that could be written by accident.
 /// LMDB writes its locks through a map of a file that it makes longer: without room for that page the process would end
 /// by SIGBUS.
 fn reserve_locks(folder: &Path) -> io::Result<()> {
@@ -294,6 +293,7 @@ fn reserve_locks(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Without synchronisation, and without a map that could be written by accident.
 fn open_env(folder: &Path, most_octets: usize) -> heed::Result<Env<WithoutTls>> {
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.map_size(most_octets).max_dbs(1).max_readers(4);

@@ -1,4 +1,4 @@
-//! What gNBs may say besides what an AMF needs (TS 38.413, 9.2.6.1, 9.3.1.16 and 9.2.2.5): read past, or used.
+//! Optional IEs of gNBs that an AMF uses or reads past (TS 38.413, 9.2.6.1, 9.3.1.16 and 9.2.2.5).
 
 use oxirush_ngap::build_ngap_ie;
 use oxirush_ngap::ngap::{self, encode_open_type};

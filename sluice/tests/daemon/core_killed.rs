@@ -30,7 +30,7 @@ pub(super) const OPC: &str = "cd63cb71954a9f4e48a5994e37a02baf";
 
 /// A `sluice core` in the laboratory's namespace of N4.
 pub(super) struct Core {
-    pub(super) process: Process,
+    process: Process,
     pub(super) socket: PathBuf,
     log: PathBuf,
 }

@@ -50,7 +50,7 @@ pub struct Sessions {
     pub no_complete: bool,
     /// How long it was told last to ask for no session, in seconds.
     pub back_off_s: Option<u32>,
-    /// It never gets the command of a modification.
+    /// The command of a modification never reaches the UE.
     pub loses_modifications: bool,
     /// It refuses all modifications for this cause.
     pub refuses_modifications: Option<SessionCause>,

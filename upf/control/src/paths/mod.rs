@@ -141,7 +141,7 @@ pub struct Paths {
     numbers: HashMap<PathEnds, u32, Seeded>,
     /// By time.
     due: BTreeSet<(u64, u32)>,
-    /// Those whose last request could not be put on the link.
+    /// Paths whose last request could not be put on the link.
     unsent: BTreeSet<u32>,
     changes: Vec<Change>,
     sequence: u16,
