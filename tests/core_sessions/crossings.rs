@@ -9,9 +9,6 @@ use crate::harness::*;
 use crate::two_gnbs::Two;
 use crate::world::{GNB, World, supi};
 
-/// A UE in a state, by what the AMF waits for.
-type State = (&'static str, fn() -> World);
-
 /// A registered UE with a session that is up.
 fn connected() -> World {
     let mut world = world(&[1]);
@@ -103,7 +100,8 @@ fn renamed() -> World {
     world
 }
 
-const STATES: [State; 10] = [
+/// By what the AMF waits for.
+const STATES: [State<World>; 10] = [
     ("", connected),
     ("6", identified),
     ("9b", authenticated),

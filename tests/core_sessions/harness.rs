@@ -418,9 +418,12 @@ pub fn assert_ended(world: &World, (nf, procedure): (&str, &str), cause: &str, c
     assert_eq!(sum, count, "{nf} {procedure} {cause}: {its:?}");
 }
 
+/// A step's name, and how it is reached.
+pub type State<W> = (&'static str, fn() -> W);
+
 /// Each state meets each input and ends well; how many pairs that were.
 pub fn each_meets_each<W, I: Copy + Debug>(
-    states: &[(&str, fn() -> W)],
+    states: &[State<W>],
     inputs: &[I],
     comes: fn(&mut W, I),
     ends_well: fn(&mut W, &str),
@@ -428,7 +431,7 @@ pub fn each_meets_each<W, I: Copy + Debug>(
     let pairs = states
         .iter()
         .flat_map(|state| inputs.iter().map(move |input| (state, *input)));
-    let meet = |((step, state), input): (&(&str, fn() -> W), I)| {
+    let meet = |((step, state), input): (&State<W>, I)| {
         let mut world = state();
         comes(&mut world, input);
         ends_well(&mut world, &format!("{input:?} at step {step:?}"));

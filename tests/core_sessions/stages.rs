@@ -9,10 +9,8 @@ use crate::harness::*;
 use crate::two_gnbs::Two;
 use crate::world::supi;
 
-/// A UE on its way, and the step at which its handover waits.
-type Stage = (&'static str, fn() -> Two);
-
-const STAGES: [Stage; 5] = [
+/// A UE on its way, by the step at which its handover waits.
+const STAGES: [State<Two>; 5] = [
     ("2", switching),
     ("10", preparing),
     ("5", commanded),

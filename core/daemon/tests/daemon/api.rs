@@ -171,7 +171,7 @@ const REQUESTS: &[(&str, &str, &str, &str)] = &[
 
 #[test]
 fn every_operation_of_the_document_is_served_and_answers_in_its_form() {
-    let place = Place::new(6);
+    let place = Place::new();
     let core = Core::start_with(&place, &with_api(&place, &with_database(&place)));
     let mut first = ue("0000000003", KEY);
     first.follow_on = true;
@@ -209,7 +209,7 @@ fn every_operation_of_the_document_is_served_and_answers_in_its_form() {
 
 #[test]
 fn both_doors_have_the_same_answers() {
-    let place = Place::new(7);
+    let place = Place::new();
     let core = Core::start_with(&place, &with_api(&place, &place.config()));
     let mut ran = Ran::connect(&place, [0, 0, 7], vec![ue("0000000001", KEY)]);
     ran.register(0);
@@ -443,7 +443,7 @@ const REFUSED: &[(&str, &str, &str, u16, &str, &str)] = &[
 
 #[test]
 fn what_is_refused_is_refused_with_a_problem() {
-    let place = Place::new(8);
+    let place = Place::new();
     let core = Core::start_with(&place, &with_api(&place, &with_database(&place)));
     let document = ask(&place, "GET /openapi.json", "", "").json();
     let form = json!({ "$ref": "#/components/schemas/Problem" });
@@ -490,7 +490,7 @@ fn what_is_refused_is_refused_with_a_problem() {
 
 #[test]
 fn clients_that_say_nothing_keep_nobody_away() {
-    let place = Place::new(9);
+    let place = Place::new();
     let _core = Core::start_with(&place, &with_api(&place, &place.config()));
     let silent: Vec<_> = (0..80)
         .map(|_| TcpStream::connect(api(&place)).unwrap())
@@ -524,7 +524,7 @@ fn clients_that_say_nothing_keep_nobody_away() {
 
 #[test]
 fn a_token_is_asked_for_where_there_is_one() {
-    let place = Place::new(10);
+    let place = Place::new();
     let file = place.folder.path().join("token");
     let token = "0123456789abcdef0123456789abcdef";
     let section = format!(

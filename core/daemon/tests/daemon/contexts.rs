@@ -32,14 +32,14 @@ fn kill(mut core: Core) {
 
 #[test]
 fn a_core_that_was_killed_goes_on_with_its_ues_and_sessions() {
-    let (place, memory) = (Place::new(20), memory());
+    let (place, memory) = (Place::new(), memory());
     let refusal = ["contexts.folder", "another core"];
     goes_on(&place, &section(&memory), refusal);
 }
 
 #[test]
 fn a_core_that_was_killed_goes_on_with_contexts_at_a_redis_server() {
-    let place = Place::new(23);
+    let place = Place::new();
     let redis = match Redis::start() {
         Ok(redis) => redis,
         Err(why) => return eprintln!("skipped: {why}"),
@@ -119,7 +119,7 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
 
 #[test]
 fn ues_of_a_core_without_contexts_register_anew() {
-    let place = Place::new(21);
+    let place = Place::new();
     let core = Core::start(&place);
     let mut ran = Ran::connect(&place, [0, 0, 7], vec![ue("0000000001", KEY)]);
     ran.register(0);
@@ -142,7 +142,7 @@ fn ues_of_a_core_without_contexts_register_anew() {
 
 #[test]
 fn ues_of_a_core_that_could_not_store_all_register_anew() {
-    let (place, memory) = (Place::new(33), memory());
+    let (place, memory) = (Place::new(), memory());
     let config = format!("{}{}", section(&memory), place.config());
     let core = Core::start_with(&place, &config);
     let mut ran = Ran::connect(&place, [0, 0, 7], vec![ue("0000000001", KEY)]);
@@ -163,7 +163,7 @@ fn ues_of_a_core_that_could_not_store_all_register_anew() {
 
 #[test]
 fn keys_are_not_stored_on_a_disk_by_accident() {
-    let place = Place::new(22);
+    let place = Place::new();
     // Of the build, which is on a disk wherever this runs; if it is not, nothing can be shown here.
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     if sluice_contexts::is_in_memory(folder.path()).unwrap() {
@@ -180,7 +180,7 @@ fn keys_are_not_stored_on_a_disk_by_accident() {
 
 #[test]
 fn while_redis_is_away_ues_are_served_and_stored_afterwards() {
-    let place = Place::new(24);
+    let place = Place::new();
     let redis = match Redis::start() {
         Ok(redis) => redis,
         Err(why) => return eprintln!("skipped: {why}"),

@@ -65,7 +65,7 @@ fn terminate(core: &Core) {
 
 #[test]
 fn sessions_are_released_and_charged_and_all_sides_are_told() {
-    let place = Place::new(15);
+    let place = Place::new();
     let upf = Upf::start(&place, false);
     let (core, mut ran) = with_session(&place, &upf, "");
     terminate(&core);
@@ -85,7 +85,7 @@ fn sessions_are_released_and_charged_and_all_sides_are_told() {
 
 #[test]
 fn sessions_are_kept_where_that_is_wanted() {
-    let place = Place::new(16);
+    let place = Place::new();
     let upf = Upf::start(&place, false);
     let (core, mut ran) = with_session(&place, &upf, "end: {sessions: keep}\n");
     terminate(&core);
@@ -103,7 +103,7 @@ fn sessions_are_kept_where_that_is_wanted() {
 
 #[test]
 fn a_upf_that_does_not_answer_is_not_waited_for_longer_than_allowed() {
-    let place = Place::new(17);
+    let place = Place::new();
     let upf = Upf::start(&place, true);
     let (core, _ran) = with_session(&place, &upf, "end: {within_s: 1}\n");
     // The gNB says nothing any more, either.
@@ -118,7 +118,7 @@ fn a_upf_that_does_not_answer_is_not_waited_for_longer_than_allowed() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let place = Place::new(18);
+    let place = Place::new();
     let upf = Upf::start(&place, true);
     let (core, _ran) = with_session(&place, &upf, "end: {within_s: 60}\n");
     terminate(&core);

@@ -48,7 +48,7 @@ fn all_functions_are_registered(core: &Core) {
 
 #[test]
 fn ues_register_and_operators_see_them() {
-    let place = Place::new(1);
+    let place = Place::new();
     let upf = UdpSocket::bind((place.ip(3).as_str(), 8805)).unwrap();
     upf.set_read_timeout(Some(LIMIT)).unwrap();
     let core = Core::start(&place);
@@ -123,7 +123,7 @@ fn ues_register_and_operators_see_them() {
 
 #[test]
 fn a_database_of_subscribers_is_served_and_its_changes_act_at_once() {
-    let place = Place::new(4);
+    let place = Place::new();
     let config = with_database(&place);
     let file = place.file(&config.replace("/db}", "/none}"));
     let refused = run(&file, &["--check"]);
@@ -190,7 +190,7 @@ fn a_database_of_subscribers_is_served_and_its_changes_act_at_once() {
 
 #[test]
 fn each_refusal_says_why_and_what_to_do() {
-    let place = Place::new(2);
+    let place = Place::new();
     let core = Core::start(&place);
     let ran = Ran::connect(&place, [0, 0, 9], Vec::new());
     assert!(ran.gnb.refused().is_some());
@@ -233,7 +233,7 @@ fn each_refusal_says_why_and_what_to_do() {
 
 #[test]
 fn exit_codes_tell_files_from_machines() {
-    let place = Place::new(3);
+    let place = Place::new();
     let good = place.file(&place.config());
     let checked = run(&good, &["--check", "--json"]);
     let told: Value = serde_json::from_slice(&checked.stdout).unwrap();
@@ -282,7 +282,7 @@ fn exit_codes_tell_files_from_machines() {
 
 #[test]
 fn what_may_be_there_in_a_while_has_an_exit_code_of_its_own() {
-    let place = Place::new(26);
+    let place = Place::new();
     // A port that another program has still, as the kernel may after a crash.
     let other = Core::start(&place);
     let own = place.socket().display().to_string();
@@ -326,7 +326,7 @@ fn systemd_starts_a_core_again_for_what_may_come() {
 
 #[test]
 fn a_check_looks_at_files_and_the_control_socket() {
-    let place = Place::new(5);
+    let place = Place::new();
     // A charging file without a folder, and keys that others may read.
     let text = format!("charging_records: /nowhere/records\n{}", place.config());
     let lacking = run(&place.file(&text), &["--check"]);

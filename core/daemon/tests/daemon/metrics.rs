@@ -111,7 +111,7 @@ fn check(what: &str, text: &str, families: &BTreeMap<String, Labels>) -> BTreeSe
 
 #[test]
 fn alerts_dashboard_and_page_name_the_metrics_that_there_are() {
-    let place = Place::new(19);
+    let place = Place::new();
     let upf = Upf::start(&place, false);
     let section = format!("api: {{listen: {}}}\n", api(&place));
     let (_core, mut ran) = with_session(&place, &upf, &section);

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -33,22 +34,29 @@ pub const OPC: [u8; 16] = [0xe8; 16];
 /// Addresses of one test: tests of one process run side by side.
 pub struct Place {
     pub folder: TempDir,
-    pub number: u8,
+    number: u8,
 }
 
 impl Place {
-    pub fn new(number: u8) -> Self {
+    /// # Panics
+    /// Beyond 63 in a process: there are no addresses for more.
+    pub fn new() -> Self {
+        static PLACES: AtomicU8 = AtomicU8::new(0);
+        let number = PLACES.fetch_add(1, Ordering::Relaxed);
+        assert!(number < 63, "addresses for 63 places in a process");
         let folder = tempfile::tempdir().unwrap();
         Self { folder, number }
     }
 
+    /// Of a host from 1 to 3.
     pub fn ip(&self, host: u8) -> String {
         // The process keeps runs of this test apart.
-        let process = std::process::id().to_be_bytes();
+        let process = std::process::id();
         format!(
-            "127.{}.{}.{host}",
-            1 + process[3] % 250,
-            16 * (process[2] % 15) + self.number
+            "127.{}.{}.{}",
+            1 + process / 256 % 250,
+            process % 256,
+            4 * self.number + host
         )
     }
 

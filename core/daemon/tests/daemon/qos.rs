@@ -27,7 +27,7 @@ fn rules(ue: &Value) -> Vec<String> {
 
 #[test]
 fn flows_are_started_and_stopped_by_operators_and_applications() {
-    let place = Place::new(31);
+    let place = Place::new();
     let upf = Upf::start(&place, false);
     let more = format!("api: {{listen: {}}}\n", api(&place));
     let (core, _ran) = with_session(&place, &upf, &more);

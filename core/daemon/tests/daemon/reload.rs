@@ -46,7 +46,7 @@ fn t3512_s(ran: &mut Ran, kind: RegistrationKind) -> Option<u32> {
 
 #[test]
 fn a_reload_changes_what_it_may_and_loses_no_ue() {
-    let place = Place::new(11);
+    let place = Place::new();
     let config = place.config();
     let core = Core::start(&place);
     let mut first = ue("0000000001", KEY);
@@ -122,7 +122,7 @@ fn a_reload_changes_what_it_may_and_loses_no_ue() {
 
 #[test]
 fn what_needs_a_restart_is_named_and_nothing_is_changed() {
-    let place = Place::new(12);
+    let place = Place::new();
     let config = place.config();
     let core = Core::start(&place);
     let mut ran = Ran::connect(&place, [0, 0, 7], vec![ue("0000000001", KEY)]);
@@ -178,7 +178,7 @@ fn what_needs_a_restart_is_named_and_nothing_is_changed() {
 
 #[test]
 fn a_gnb_that_may_not_speak_any_more_is_aborted_and_not_heard() {
-    let place = Place::new(13);
+    let place = Place::new();
     let core = Core::start(&place);
     let mut ran = Ran::connect(&place, [0, 0, 7], vec![]);
     let gnbs = format!("gnbs: {}", place.ip(2));
@@ -217,7 +217,7 @@ fn a_gnb_that_may_not_speak_any_more_is_aborted_and_not_heard() {
 
 #[test]
 fn overload_and_updates_of_gnbs_are_the_operators_to_begin_and_to_end() {
-    let place = Place::new(14);
+    let place = Place::new();
     let core = Core::start(&place);
     let mut ran = Ran::connect(&place, [0, 0, 7], vec![]);
     let start = json!({ "cmd": "overload_start", "action": "permit_emergency", "percent": 40 });

@@ -67,7 +67,7 @@ impl Database {
 
 #[test]
 fn cores_share_a_server_and_what_others_change_acts_at_once() {
-    let places = [Place::new(20), Place::new(21)];
+    let places = [Place::new(), Place::new()];
     let database = match Database::new(&places[0]) {
         Ok(database) => database,
         Err(why) => return eprintln!("skipped: {why}"),
@@ -130,7 +130,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[test]
 fn while_the_server_is_lost_ues_are_refused_by_congestion_and_then_registered() {
-    let place = Place::new(22);
+    let place = Place::new();
     let database = match Database::new(&place) {
         Ok(database) => database,
         Err(why) => return eprintln!("skipped: {why}"),
