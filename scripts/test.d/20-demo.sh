@@ -8,6 +8,15 @@ SLUICE=$TARGET_DIR/debug/sluice
 # Of 2 MiB: the demo over XDP sockets takes 128, and the tables of tests beside it take those that are free.
 DEMO_HUGE_PAGES=512
 POOL=/proc/sys/vm/nr_hugepages
+# The steps of TS 23.502, 4.2.2.2.2 and 4.3.2.2.1, for each of three UEs; then one service request as a UE had something
+# to say, and one of each as it was called; both handovers; a flow that comes and goes.
+# shellcheck disable=SC2016 # The variables are jq's.
+LADDER='.core.ladder as $ladder | def steps($of): [$ladder[] | select(contains($of))] | length;
+    all("UE   -> AMF   Registration Request", "AMF  -> UE    Authentication Request", "AMF  -> UE    Security Mode Command",
+        "AMF  -> UE    Registration Accept", "UE   -> AMF   Registration Complete",
+        "SMF  -> UPF   N4 Session Establishment Request", "SMF  -> UE    PDU Session Establishment Accept"; steps(.) == 3)
+    and steps("UE   -> AMF   Service Request") >= 4 and steps("gNB  -> AMF   Path Switch Request") >= 3
+    and steps("gNB  -> AMF   Handover Notify") >= 3 and steps("SMF  -> UE    PDU Session Modification Command") >= 6'
 # What the pool of huge pages goes back to; empty if it is as it was.
 HUGE_PAGES=
 
@@ -15,6 +24,7 @@ main() {
     scripts/build.sh dev demo core || { echo "not ok the demo can be built"; return; }
     without_root
     local checks=("the demo ends well" "no packet is lost" "no check fails" "the core serves every UE to its end" "the demo leaves nothing"
+        "tshark reads N2, and N1 when it is deciphered" "the ladder has each step of each UE"
         "beside two busy loops, and with the UPF held up, the demo ends well" "what the host lost is told apart from what the UPF lost"
         "the demo ends well over XDP sockets" "the demo ends well over memif" "an interrupted demo ends soon" "an interrupted demo leaves nothing"
         "a demo whose terminal is gone leaves nothing" "what a killed demo left is swept by the next one")
@@ -56,13 +66,19 @@ whole() {
     result $? "no check fails ($(jq .checks_passed "$WORK/demo.json") hold)"
     # Registration, session, traffic, idle, paging, handovers, a dedicated flow, deregistration.
     jq -e '.core.checks_failed == 0 and .core.checks_passed > 100 and (.core.ues | length) == 3 and all(.core.ues[];
-        .pages_answered > 0 and [.handovers[].by] == ["Xn", "N2"] and .dedicated_flow.uplink_packets > 0)' "$WORK/demo.json" >/dev/null
+        .pages_answered > 0 and [.handovers[].by] == ["Xn", "N2"]
+        and (.dedicated_flow | .uplink_packets == 20 and .downlink_packets == 20))' "$WORK/demo.json" >/dev/null
     result $? "the core serves every UE to its end ($(jq .core.checks_passed "$WORK/demo.json") checks hold)"
+    jq -e '[.core.captures[] | select(.interface == ("N2", "N1, deciphered"))] | length == 2
+        and all(.[]; .complaints == 0 and .messages >= 40)' "$WORK/demo.json" >/dev/null
+    result $? "tshark reads N2, and N1 when it is deciphered"
+    jq -e "$LADDER" "$WORK/demo.json" >/dev/null
+    result $? "the ladder has each step of each UE"
     nothing_left "$demo"
     result $? "the demo leaves nothing"
 }
 
-# Two loops have as much of the CPUs as the demo; and the UPF is taken off its CPU for so long that no
+# Two loops have as much of the CPUs as the part with an emulated SMF; and the UPF is taken off its CPU for so long that no
 # ring is deep enough: what that disturbed is played again.
 beside_others() {
     local name="beside two busy loops, and with the UPF held up, the demo ends well" loops=() status upf i
@@ -72,7 +88,7 @@ beside_others() {
     done
     # What the demo before this one said must not be taken for what this one says.
     : >"$WORK/demo.err"
-    "$SLUICE" demo --once --json >"$WORK/demo.json" 2>>"$WORK/demo.err" &
+    "$SLUICE" demo --upf --once --json >"$WORK/demo.json" 2>>"$WORK/demo.err" &
     demo=$!
     for ((i = 0; i < 600; i++)); do
         ! grep -q "iperf3: UDP" "$WORK/demo.err" || break

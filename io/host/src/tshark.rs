@@ -90,8 +90,8 @@ pub fn ngap_messages(pcap: &Path) -> Result<u64, ToolError> {
     Ok(messages.sum())
 }
 
+/// Once through the capture for both: a start of tshark costs more than most captures.
 fn judge_by(pcap: &Path, judged: &str, wrong: &str) -> Result<Verdict, ToolError> {
-    let frames = tshark(pcap, judged, &["frame.number"])?.lines().count();
     let wrong = format!("({judged}) and ({wrong})");
     let fields = [
         "frame.number",
@@ -100,14 +100,26 @@ fn judge_by(pcap: &Path, judged: &str, wrong: &str) -> Result<Verdict, ToolError
         "_ws.expert.severity",
         "_ws.expert.message",
     ];
-    let complaints = tshark(pcap, &wrong, &fields)?
-        .lines()
-        .map(complaint)
-        .collect();
+    let mut command = command(pcap, &wrong, &fields);
+    command.arg("-z").arg(format!("io,phs,{judged}"));
+    let said = tool::run(&mut command)?;
+    let (complaints, hierarchy) = said.rsplit_once(HIERARCHY).unwrap_or((&said, ""));
+    let is_row = |line: &&str| line.contains('\t');
     Ok(Verdict {
-        frames: frames as u64,
-        complaints,
+        frames: frames_in(hierarchy),
+        complaints: complaints.lines().filter(is_row).map(complaint).collect(),
     })
+}
+
+/// What stands above tshark's count of frames by protocol.
+const HIERARCHY: &str = "Protocol Hierarchy Statistics\n";
+
+/// Frames of all protocols: "frame    frames:11 bytes:8142" is the first row, and there is none without frames.
+fn frames_in(hierarchy: &str) -> u64 {
+    let mut rows = hierarchy.lines().filter(|row| row.starts_with("frame "));
+    let count = rows.next().and_then(|row| row.split("frames:").nth(1));
+    let count = count.and_then(|count| count.split(' ').next());
+    count.map_or(0, |count| count.parse().unwrap_or(0))
 }
 
 /// The same for frames that nobody has captured.
@@ -127,6 +139,10 @@ pub fn judge_frames<'a>(frames: impl IntoIterator<Item = &'a [u8]>) -> io::Resul
 }
 
 fn tshark(pcap: &Path, filter: &str, fields: &[&str]) -> Result<String, ToolError> {
+    tool::run(&mut command(pcap, filter, fields))
+}
+
+fn command(pcap: &Path, filter: &str, fields: &[&str]) -> Command {
     let mut command = Command::new("tshark");
     command.arg("-n").arg("-r").arg(pcap).args(["-Y", filter]);
     for option in OPTIONS {
@@ -136,7 +152,7 @@ fn tshark(pcap: &Path, filter: &str, fields: &[&str]) -> Result<String, ToolErro
     for field in fields {
         command.args(["-e", field]);
     }
-    tool::run(&mut command)
+    command
 }
 
 /// One tab-parted line of fields as a sentence.
@@ -172,6 +188,13 @@ mod tests {
         );
         let line = "8\teth:ip:udp:data\tLen=3\t\t";
         assert!(complaint(line).ends_with("not the protocol of its port"));
+    }
+
+    #[test]
+    fn frames_are_counted_at_the_head_of_the_hierarchy() {
+        let rows = "Filter: ip\n\nframe    frames:11 bytes:8142\n  eth    frames:10 bytes:8142\n";
+        assert_eq!(frames_in(rows), 11);
+        assert_eq!(frames_in("Filter: ip\n\n====\n"), 0);
     }
 
     #[test]
