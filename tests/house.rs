@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod circles;
+mod rooms;
 mod source;
 
 use std::collections::BTreeMap;
@@ -121,30 +122,6 @@ const MAX_LINES: usize = 600;
 /// A file shorter than this, beside roots of modules, seldom earns its own name; and how many may.
 const SHORT_LINES: usize = 30;
 const SHORT_FILES: usize = 10;
-
-/// Most files that may need each other in a circle, in the buildings where it is checked.
-const CIRCLE_FILES: usize = 3;
-
-#[test]
-fn no_circle_of_files_is_long() {
-    for building in [
-        "upf/datapath",
-        "upf/session",
-        "upf/control",
-        "upf/twin",
-        "core/sbi",
-        "core/amf",
-        "core/smf",
-    ] {
-        let circles = circles::longer_than(CIRCLE_FILES, &root().join(building).join("src"));
-        assert!(
-            circles.is_empty(),
-            "{building}: files that need each other in a circle: {circles:#?}"
-        );
-    }
-    let small = circles::longer_than(1, &root().join("upf/datapath/src"));
-    assert!(!small.is_empty(), "circles are not found any more");
-}
 
 #[test]
 fn dependencies_point_downwards() {
