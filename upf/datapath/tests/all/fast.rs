@@ -45,7 +45,7 @@ fn without_udp_checksum(mut frame: Vec<u8>) -> Vec<u8> {
 }
 
 /// The packet with four octets of IPv4 options (No Operation).
-fn with_options(packet: &[u8]) -> Vec<u8> {
+pub fn with_options(packet: &[u8]) -> Vec<u8> {
     let mut longer = [&packet[..20], &[1; 4], &packet[20..]].concat();
     longer[0] = 0x46;
     let len = longer.len() as u16;

@@ -27,7 +27,7 @@ fn packet(from: Ipv6Addr, to: Ipv6Addr, protocol: Protocol, payload: &[u8]) -> V
     [&header.to_bytes(payload.len()).unwrap()[..], payload].concat()
 }
 
-fn udp(from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
+pub fn udp(from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     packet(
         from,
         to,
@@ -37,7 +37,7 @@ fn udp(from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
 }
 
 /// The default session with a prefix beside its IPv4 address.
-fn dual_session(kit: &mut Kit) -> Session {
+pub fn dual_session(kit: &mut Kit) -> Session {
     let s = kit.default_session();
     let mut up = uplink(s.teid);
     let mut down = downlink();

@@ -21,6 +21,7 @@ mod nat;
 mod outer_ipv6;
 mod relay;
 mod several_rules;
+mod shapes;
 mod shaping;
 mod soak;
 mod steer;

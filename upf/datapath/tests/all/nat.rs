@@ -24,13 +24,13 @@ const RST: u8 = 0x04;
 /// The UE's port in [`ipv4`], and its place in the UE's two units: ports from 1024 and from 1088 on.
 const TCP_PORT: u16 = 4_000;
 
-struct Translated {
-    kit: Kit,
-    session: Session,
+pub struct Translated {
+    pub kit: Kit,
+    pub session: Session,
 }
 
 impl Translated {
-    fn new(filtering: Filtering, clamp: Option<u16>) -> Self {
+    pub fn new(filtering: Filtering, clamp: Option<u16>) -> Self {
         let pool = NatPool {
             inside: INTERNET,
             outside: OUTSIDE,
@@ -76,7 +76,7 @@ impl Translated {
     }
 
     /// What a packet of the UE leaves as, and whether it took the slow path.
-    fn up(&mut self, packet: &[u8]) -> (Vec<u8>, bool) {
+    pub fn up(&mut self, packet: &[u8]) -> (Vec<u8>, bool) {
         let before = self.slow();
         self.kit.gnb_sends(self.session.teid.get(), packet);
         let out = output(&self.kit.n6);

@@ -261,6 +261,31 @@ impl Side {
     }
 }
 
+/// Uplink rules of an IPv4 server's ports, the last of which alone lets a packet to it pass.
+pub fn session_whose_last_rule_matches(rules: usize) -> (Kit, Session) {
+    let filter = FlowFilter {
+        protocol: Some(17),
+        remote: AddressRange::Ipv4(u32::from(SERVER), 32),
+        remote_ports: Some((PORTS[0], PORTS[1])),
+        ..FlowFilter::default()
+    };
+    let other = AnyRule {
+        filters: Some((0, 1)),
+        is_ipv6: None,
+        qfi: None,
+        is_open: true,
+        forwards: true,
+        rates: [false; RATES.len()],
+    };
+    let mut all = vec![other; rules - 1];
+    all.push(AnyRule {
+        filters: None,
+        ..other
+    });
+    let Side { kit, s, .. } = Side::new(&[filter], &all, false);
+    (kit, s)
+}
+
 fn head(rule: &AnyRule) -> Head {
     let flags = Flags::UPLINK
         .with(Flags::REMOVE_OUTER)

@@ -83,9 +83,9 @@ impl Lots {
     }
 }
 
-struct Watch {
-    kit: Kit,
-    s: Session,
+pub struct Watch {
+    pub kit: Kit,
+    pub s: Session,
     in_blocks: bool,
     block: u32,
     cells: [RecordId; 2],
@@ -142,7 +142,7 @@ impl Watch {
     }
 
     /// The same as a default session whose URR has a threshold of a mebibyte; there is only one URR.
-    fn armed() -> Self {
+    pub fn armed() -> Self {
         let mut watch = Self::new(false, &mut Lots(1));
         let limits = [NEVER, NEVER, 1 << 20];
         for model in &mut watch.models {
@@ -528,28 +528,21 @@ fn pass(kit: &mut Kit, s: Session, bursts: u32) -> u64 {
 
 const BURST: usize = 32;
 
-/// A URR costs a packet of the fast path as good as nothing: `scripts/path-instructions.sh` counts what, with
-/// `SLUICE_BURSTS` and `SLUICE_URR`.
+/// A URR costs a packet of the fast path as good as nothing: `scripts/path-instructions.sh` counts what.
 #[test]
 fn packets_of_an_armed_session_take_the_fast_path_between_grants() {
-    let number = |name| std::env::var(name).ok().map(|n| n.parse().unwrap());
-    let bursts = number("SLUICE_BURSTS").unwrap_or(100);
-    let has_urr = |wanted: u32| number("SLUICE_URR").is_none_or(|only| only == wanted);
-    if has_urr(0) {
-        let mut kit = two_workers();
-        let s = kit.default_session();
-        assert_eq!(pass(&mut kit, s, bursts), 0);
-        kit.close();
-    }
-    if has_urr(1) {
-        let mut watch = Watch::armed();
-        // Each direction takes its grant by its first packet, and another one when it is used up.
-        let grants = pass(&mut watch.kit, watch.s, bursts);
-        assert!((2..=2 + u64::from(bursts)).contains(&grants), "{grants}");
-        let usage = watch.kit.apply(watch.s.ul, &watch.take_all(), &[]);
-        let packets = usage.iter().map(|usage| usage.packets);
-        let passed = u64::from(bursts) * BURST as u64;
-        assert_eq!(packets.collect::<Vec<_>>(), [passed; 2]);
-        watch.kit.close();
-    }
+    let bursts = 100;
+    let mut kit = two_workers();
+    let s = kit.default_session();
+    assert_eq!(pass(&mut kit, s, bursts), 0);
+    kit.close();
+    let mut watch = Watch::armed();
+    // Each direction takes its grant by its first packet, and another one when it is used up.
+    let grants = pass(&mut watch.kit, watch.s, bursts);
+    assert!((2..=2 + u64::from(bursts)).contains(&grants), "{grants}");
+    let usage = watch.kit.apply(watch.s.ul, &watch.take_all(), &[]);
+    let packets = usage.iter().map(|usage| usage.packets);
+    let passed = u64::from(bursts) * BURST as u64;
+    assert_eq!(packets.collect::<Vec<_>>(), [passed; 2]);
+    watch.kit.close();
 }
