@@ -9,11 +9,12 @@ mod kit;
 use kit::frames::N3Frame;
 use kit::ue::{QFI, Ue, plan};
 use kit::world::World;
-use kit::{N3, gnb, tunnel};
+use kit::{N3, SECOND_SERVER, SERVER, gnb, tunnel};
 use sluice_datapath::drop::DropReason;
 use sluice_session::MbrZero;
 use sluice_smf::dialect::profile::{BeforeGnb, Idle, PathSwitch, QerStyle, UrrStyle};
-use sluice_smf::{Change, Dialect, Report, SmfError, UplinkTeid};
+use sluice_smf::{Change, Dialect, Flow, FlowPackets, Report, SmfError, UplinkTeid};
+use sluice_wire::ids::{Precedence, Qfi};
 use sluice_wire::pfcp::value::{BitRate, ReportingTriggers};
 use sluice_wire::pfcp::{Cause, IeType};
 
@@ -52,6 +53,7 @@ each_dialect! {
     free5gc = Free5gc,
     oai = Oai,
     sdcore = SdCore,
+    marking = Marking,
 }
 
 /// One session from association to release. The UE's number is odd: with two workers the one
@@ -263,7 +265,8 @@ fn smfs_of_all_dialects_share_one_upf_with_many_sessions() {
                 ue.receives(&mut world, 600 + usize::from(ue.n) + round);
             }
         }
-        assert_eq!(world.upf.core.up.session_count(), 40);
+        let sessions = 8 * Dialect::ALL.len();
+        assert_eq!(world.upf.core.up.session_count(), sessions);
         // The last of one dialect first, so that neighbours go before those that talk on.
         while let Some(gone) = ues.pop() {
             gone.delete(&mut world);
@@ -336,7 +339,7 @@ fn a_packet_of_another_qos_flow_is_no_packet_of_a_rule_with_a_qfi() {
         let smf = world.add_smf(dialect);
         let ue = Ue::establish(&mut world, smf, dialect, 7);
         let inner = kit::frames::packet(kit::ue_address(7), kit::SERVER, 50, 1);
-        let other = sluice_wire::ids::Qfi::new(QFI + 1).unwrap();
+        let other = Qfi::new(QFI + 1).unwrap();
         world.inject_uplink(1, ue.session.uplink, other, &inner);
         world.settle();
         let asked = dialect.profile().pdr.uplink_qfi;
@@ -476,8 +479,45 @@ fn a_gnb_that_forgot_its_tunnel_is_reported_once_and_the_session_goes_on() {
     }
 }
 
-/// N4-u is not there yet: Open5GS's PDR for its own packets has an F-TEID, and whoever uses it
-/// hears that nobody is there.
+/// An SMF marks outer headers by 5QI: each flow has the DSCP of its own, and a flow that the SMF has none for has none.
+#[test]
+fn outer_headers_of_each_flow_have_the_dscp_of_its_5qi() {
+    let (marked, unmarked) = ((2, 34), (3, 0));
+    for (of_5qi, dscp) in [marked, unmarked] {
+        let mut world = World::new(1);
+        let smf = world.add_smf(Dialect::Marking);
+        let mut plan = plan(Dialect::Marking, 7);
+        plan.flow = Some(Flow {
+            packets: FlowPackets::Described(
+                format!("permit out ip from {SECOND_SERVER}/32 to assigned").into(),
+            ),
+            precedence: Precedence(100),
+            qfi: Qfi::new(of_5qi).unwrap(),
+            mbr: None,
+            gbr: None,
+        });
+        let mut ue = Ue::with(&mut world, smf, Dialect::Marking, 7, plan);
+        for change in [Change::Connect(gnb(1, 7)), Change::SwitchPath(gnb(2, 7))] {
+            ue.change(&mut world, change);
+            world.n3_output();
+            for server in [SERVER, SECOND_SERVER] {
+                let packet = kit::frames::packet(server, kit::ue_address(7), 100, 1);
+                world.inject_downlink(&packet);
+            }
+            world.settle();
+            let marks = |frame: &N3Frame| match frame {
+                N3Frame::Data { qfi, dscp, .. } => Some((*qfi, *dscp)),
+                _ => None,
+            };
+            let left: Vec<_> = world.n3_output().iter().filter_map(marks).collect();
+            assert_eq!(left, [(Some(QFI), 10), (Some(of_5qi), dscp)]);
+        }
+        world.delete(smf, ue.session.cp_seid).unwrap();
+        world.assert_vacant();
+        world.close();
+    }
+}
+
 /// The SMF's own packets for a UE, as its router advertisements are, reach it as they were.
 #[test]
 fn open5gs_reaches_its_ues_by_n4_u() {

@@ -67,6 +67,10 @@ impl PrefixOwners for NoPrefixes {
     fn leads_to_ue(&self, _: InstanceId, _: IpAddr) -> bool {
         false
     }
+
+    fn has_ue_in(&self, _: EntryId, _: InstanceId) -> bool {
+        false
+    }
 }
 
 struct Rig {
@@ -168,8 +172,10 @@ impl Rig {
     fn icmp(&mut self, inner: &[u8], cause: IcmpCause) {
         let instance = InstanceId(inner.first().map_or(0, |octet| octet & 3));
         let sender = match inner.last().map_or(0, |octet| octet & 3) {
-            0 => Sender::Relayed,
-            1 => Sender::Ue(instance),
+            octet @ 0..=1 => Sender::Tunnelled {
+                entry: EntryId(octet.into()),
+                towards: (octet == 1).then_some(instance),
+            },
             _ => Sender::DataNetwork(instance),
         };
         let notice = IcmpNotice { cause, sender };

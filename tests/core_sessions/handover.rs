@@ -107,6 +107,7 @@ fn what_the_source_still_has_is_forwarded_by_the_upf_until_the_timer_ends_it() {
             to,
             qfi,
             inner: got,
+            ..
         },
     ] = &left[..]
     else {

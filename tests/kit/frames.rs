@@ -24,6 +24,8 @@ pub enum N3Frame {
         to: Tunnel,
         /// The QFI of its downlink PDU Session Container.
         qfi: Option<u8>,
+        /// The DSCP of the outer header.
+        dscp: u8,
         /// The inner packet.
         inner: Vec<u8>,
     },
@@ -118,6 +120,7 @@ pub fn read_n3(frame: &[u8]) -> N3Frame {
             N3Frame::Data {
                 to: tunnel(pdu.teid.get(), to),
                 qfi: pdu.qfi.map(|qfi| qfi.get()),
+                dscp: ip.dscp(),
                 inner: pdu.payload(udp.payload()).unwrap().to_vec(),
             }
         }

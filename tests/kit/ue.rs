@@ -237,9 +237,17 @@ impl Ue {
 
     /// The frame carries this packet to the UE's gNB.
     pub fn assert_is_data(&self, frame: Option<N3Frame>, packet: &[u8]) {
-        let Some(N3Frame::Data { to, qfi, inner }) = frame else {
+        let Some(N3Frame::Data {
+            to,
+            qfi,
+            dscp,
+            inner,
+        }) = frame
+        else {
             panic!("{}: no data", self.dialect);
         };
+        let marked = Qfi::new(QFI).and_then(|qfi| self.dialect.profile().far.dscp_of(qfi));
+        assert_eq!(dscp, marked.unwrap_or(0), "{}", self.dialect);
         assert_eq!((to, qfi), (self.gnb(), Some(QFI)), "{}", self.dialect);
         assert!(frames::is_one_hop_on(packet, &inner), "{}", self.dialect);
     }

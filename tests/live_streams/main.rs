@@ -12,6 +12,7 @@ mod kit;
 #[path = "../../tools/smf/tests/all/common/recorded.rs"]
 mod recorded;
 mod replay;
+mod router;
 mod session;
 
 use recorded::recorded;
@@ -36,6 +37,26 @@ fn open5gs_ipv4_carries_packets_is_paged_and_reports() {
 #[test]
 fn open5gs_ipv4v6_ipv6_and_ipv4_carry_packets_are_paged_and_report() {
     assert!(replay("open5gs-ipv4v6.txt").is_none_or(|sessions| sessions == 3));
+}
+
+#[test]
+fn open5gs_answers_router_solicitations_by_n4_u_of_each_session_with_ipv6() {
+    let Some(packets) = router::Packets::recorded() else {
+        return;
+    };
+    let (Some(messages), Some(steps)) =
+        (recorded("open5gs-ipv4v6.txt"), recorded("open5gs-ipv4.txt"))
+    else {
+        return;
+    };
+    let mut replay = Replay::new(&steps);
+    let mut asked = 0;
+    for (name, message) in &messages {
+        replay.next(name, message);
+        asked += u32::from(replay.asks_for_router(&packets));
+    }
+    replay.end();
+    assert_eq!(asked, 2);
 }
 
 #[test]

@@ -17,16 +17,20 @@ use sluice_wire::pfcp::{
 
 use crate::kit::frames::{N3Frame, is_one_hop_on, packet, packet_v6};
 use crate::kit::world::World;
-use crate::kit::{N3, SECOND_SERVER, SERVER, SERVER_V6, gnb_address};
+use crate::kit::{GNBS, N3, SECOND_SERVER, SERVER, SERVER_V6, gnb_address};
 use crate::session::{Session, Way};
 
-/// Addresses on N3 as they were recorded: the UPF's, and those of gNBs from the next one on.
+/// Addresses as they were recorded: the UPF's on N3, those of gNBs from the next one on, and Open5GS's, where it has
+/// N4 and N4-u.
 const RECORDED_N3: Ipv4Addr = Ipv4Addr::new(10, 100, 3, 1);
 const RECORDED_GNBS: [Ipv4Addr; 3] = [
     Ipv4Addr::new(10, 100, 3, 11),
     Ipv4Addr::new(10, 100, 3, 12),
     Ipv4Addr::new(10, 100, 3, 13),
 ];
+const RECORDED_SMF: Ipv4Addr = Ipv4Addr::new(10, 100, 4, 2);
+/// A station on N3 that is no gNB.
+pub const SMF: u8 = GNBS;
 /// Octets of each packet, and packets each way.
 const LEN: usize = 500;
 const PACKETS: usize = 3;
@@ -39,9 +43,9 @@ const THEIR_FAR: [u8; 8] = [0, 108, 0, 4, 0, 0, 0, 1];
 
 /// See the module's page.
 pub struct Replay<'a> {
-    world: World,
+    pub world: World,
     steps: &'a [(String, Vec<u8>)],
-    sessions: Vec<Session>,
+    pub sessions: Vec<Session>,
     answers: Vec<Vec<u8>>,
     sequence: u32,
     /// Sessions that have lived.
@@ -101,7 +105,8 @@ impl<'a> Replay<'a> {
             std::mem::replace(&mut self.world, World::new(1)).close();
         }
         // The Node ID tells the address.
-        let (_, body) = Header::parse(message).unwrap();
+        let mapped = at_our_n3(message);
+        let (_, body) = Header::parse(&mapped).unwrap();
         let node = ie::first(body, IeType::NODE_ID).unwrap();
         let address: [u8; 4] = node[1..5].try_into().unwrap();
         let from = SocketAddr::from((Ipv4Addr::from(address), PORT));
@@ -163,7 +168,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Brings the last session where a whole life would have brought it.
-    fn complete(&mut self) {
+    pub fn complete(&mut self) {
         for step in [ACTIVATION, IDLE, ACTIVATION] {
             let session = self.sessions.last().unwrap();
             let is_idle = session.ways.values().any(|way| *way == Way::Held);
@@ -293,7 +298,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Until nothing happens any more; what the UPF asks is answered.
-    fn settle(&mut self) {
+    pub fn settle(&mut self) {
         loop {
             self.world.settle();
             let sent = self.world.taken_by_hand();
@@ -353,7 +358,8 @@ fn at_our_n3(message: &[u8]) -> Vec<u8> {
     let mut message = message.to_vec();
     let gnbs = (1..).map(gnb_address);
     let pairs = RECORDED_GNBS.into_iter().zip(gnbs);
-    for (recorded, ours) in pairs.chain([(RECORDED_N3, N3)]) {
+    let others = [(RECORDED_N3, N3), (RECORDED_SMF, gnb_address(SMF))];
+    for (recorded, ours) in pairs.chain(others) {
         for at in 0..message.len().saturating_sub(3) {
             if message[at..at + 4] == recorded.octets() {
                 message[at..at + 4].copy_from_slice(&ours.octets());

@@ -230,8 +230,8 @@ impl Rig {
                     ToControl::Done(txn) => usage.extend(txn.usage.iter()),
                     ToControl::Packet(packet, _)
                     | ToControl::Icmp(packet, _)
-                    | ToControl::RouterSolicitation(packet, _) => packet.free(),
-                    ToControl::FromUe(packet, _) => {
+                    | ToControl::RouterSolicitation(packet, ..) => packet.free(),
+                    ToControl::FromUe(packet, ..) => {
                         self.arrived.push(packet.len());
                         packet.free();
                     }

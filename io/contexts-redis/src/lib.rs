@@ -394,7 +394,7 @@ impl ContextRedis {
                 let ours = self.version;
                 format!("they have version {version}, and this core has stored {ours}")
             }
-            other => format!("the server's answer is {other:?}"),
+            other => format!("the server's answer is: {other}"),
         };
         let (instance, address) = (&self.instance, self.link.address());
         let why = format!(
@@ -532,7 +532,7 @@ fn take(
             Answer::Taken { epoch, version } => return Ok((epoch, version)),
             Answer::Busy { left_ms } => left_ms,
             other => {
-                let why = format!("{}: its answer is {other:?}", opening.address);
+                let why = format!("{}: its answer is: {other}", opening.address);
                 return Err(OpenError::Server(why));
             }
         };

@@ -6,6 +6,7 @@
 //! | `sluice:{INSTANCE}:state` | hash | `owner`: token of the last owner; `epoch`: number of owners; `version`: number of puts; `put`: number of the owner's last one |
 //! | `sluice:{INSTANCE}:contexts` | hash | contexts, see `record.rs` |
 
+use core::fmt;
 use redis::{Cmd, RedisResult, Value};
 
 /// The keys of an instance. The braces have a cluster put them on one node.
@@ -99,6 +100,18 @@ pub(crate) enum Answer {
     Version { version: u64, put: u64 },
     /// Nothing was done: the contexts are another core's.
     Lost,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy { left_ms } => write!(f, "busy for {left_ms} ms"),
+            Self::Taken { epoch, version } => write!(f, "taken as {epoch}, version {version}"),
+            Self::Done { version } => write!(f, "done, version {version}"),
+            Self::Version { version, put } => write!(f, "version {version} by put {put}"),
+            Self::Lost => f.write_str("lost"),
+        }
+    }
 }
 
 impl redis::FromRedisValue for Answer {

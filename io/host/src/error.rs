@@ -19,10 +19,10 @@ pub enum HostError {
         source: io::Error,
     },
     /// The kernel would not take this as the name of an interface.
-    #[error("interface name {0:?} must have 1 to 15 bytes, without '/', ':' or white space")]
+    #[error("interface name \"{}\" must have 1 to 15 bytes, without '/', ':' or white space", .0.escape_debug())]
     InterfaceName(String),
     /// This cannot be part of a namespace's name.
-    #[error("namespace label {0:?} must be 1 to 32 letters, digits, '-' or '_'")]
+    #[error("namespace label \"{}\" must be 1 to 32 letters, digits, '-' or '_'", .0.escape_debug())]
     NamespaceLabel(String),
     /// Features that must be off are still on after they were switched off.
     #[error("{interface}: still on after `ethtool -K`: {}", features.join(", "))]
@@ -41,7 +41,7 @@ pub enum HostError {
         namespace: String,
     },
     /// A tool answered in a form that we do not understand.
-    #[error("`{tool}` printed something unexpected: {output:?}")]
+    #[error("`{tool}` printed something unexpected: \"{}\"", output.escape_debug())]
     Output {
         /// The tool.
         tool: &'static str,

@@ -18,7 +18,9 @@ pub fn pin(cpus: &[usize]) -> Result<(), HostError> {
     for cpu in cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU) {
         set.set(*cpu);
     }
-    sched_setaffinity(None, &set).map_err(HostError::os(format!("pin a thread to CPUs {cpus:?}")))
+    let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
+    let action = format!("pin a thread to CPUs {}", cpus.join(","));
+    sched_setaffinity(None, &set).map_err(HostError::os(action))
 }
 
 /// Lets short sleeps of the calling thread end in time: the kernel may otherwise add 50 us.

@@ -77,11 +77,11 @@ impl fmt::Display for EalError {
                  vm.nr_hugepages or choose normal pages"
             ),
             Self::BadCpuList(list) => {
-                write!(f, "{list:?} is not a list of CPUs such as 0-3,8")
+                write!(f, "{} is not a list of CPUs such as 0-3,8", Quoted(list))
             }
-            Self::NulByte(argument) => write!(f, "{argument:?} contains a NUL byte"),
+            Self::NulByte(argument) => write!(f, "{} contains a NUL byte", Quoted(argument)),
             Self::Init { arguments, errno } => {
-                write!(f, "DPDK did not start with {arguments:?}: {errno}")
+                write!(f, "DPDK did not start with {}: {errno}", Quoted(arguments))
             }
         }
     }
@@ -201,20 +201,31 @@ impl fmt::Display for PortError {
         match self {
             Self::BadDevargs(devargs) => write!(
                 f,
-                "{devargs:?} names no device; expected NAME[,KEY=VALUE...], such as \
-                 net_af_packet0,iface=n3 or 0000:03:00.0"
+                "{} names no device; expected NAME[,KEY=VALUE...], such as \
+                 net_af_packet0,iface=n3 or 0000:03:00.0",
+                Quoted(devargs)
             ),
             Self::NoSuchPort(devargs) => {
-                write!(f, "{devargs:?}: the driver made no port of this name")
+                let devargs = Quoted(devargs);
+                write!(f, "{devargs}: the driver made no port of this name")
             }
-            Self::InUse(devargs) => write!(f, "port {devargs:?} is open already"),
+            Self::InUse(devargs) => write!(f, "port {} is open already", Quoted(devargs)),
             Self::Refused {
                 devargs,
                 step,
                 errno,
             } => {
-                write!(f, "port {devargs:?} {step}: {errno}")
+                write!(f, "port {} {step}: {errno}", Quoted(devargs))
             }
         }
+    }
+}
+
+/// A text of the configuration in quotes; what is not printed is written as in source.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_debug())
     }
 }

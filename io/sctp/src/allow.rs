@@ -38,7 +38,10 @@ impl FromStr for Prefix {
 
     /// `10.0.0.0/8`, or an address alone.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("expected an address or a prefix, found {text:?}");
+        let wrong = || {
+            let found = text.escape_debug();
+            format!("expected an address or a prefix, found \"{found}\"")
+        };
         let (address, bits) = text
             .split_once('/')
             .map_or((text, None), |(address, bits)| (address, Some(bits)));

@@ -342,7 +342,7 @@ impl Draft {
                 .any(|before| before.snssai == one.snssai)
             {
                 let field = format!("slices[{at}].slice");
-                let what = format!("{:?} a second time", one.snssai);
+                let what = format!("{} a second time", one.snssai);
                 problems.push(Problem::new(field, what, "each slice once"));
             }
         }

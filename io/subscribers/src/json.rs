@@ -151,7 +151,7 @@ pub(crate) fn sqn_text(record: &Record, unix_s: u64) -> String {
 
 fn slice_view(slice: &Slice) -> Value {
     json!({
-        "slice": format!("{:?}", slice.snssai),
+        "slice": slice.snssai.to_string(),
         "default": slice.is_default,
         "networks": slice.networks.iter().map(network_view).collect::<Vec<_>>(),
     })

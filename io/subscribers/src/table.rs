@@ -333,7 +333,7 @@ fn yes(value: bool) -> String {
 
 fn row(slice: &Slice, network: Option<&Network>) -> [String; 11] {
     let mut cells = [const { String::new() }; 11];
-    cells[0] = format!("{:?}", slice.snssai);
+    cells[0] = slice.snssai.to_string();
     cells[1] = yes(slice.is_default);
     if let Some(network) = network {
         cells[2] = network.dnn.to_string();

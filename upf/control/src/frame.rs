@@ -2,12 +2,13 @@
 
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_port::PortId;
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr, Tag, VlanId};
 use sluice_wire::ipv4::{Ipv4, Ipv4Header, Protocol};
-use sluice_wire::ipv6::{Ipv6Header, is_multicast, multicast_mac};
+use sluice_wire::ipv6::{Ipv6, Ipv6Header, is_ipv6, is_multicast, multicast_mac};
 use sluice_wire::layout;
 use sluice_wire::udp::UdpHeader;
 
@@ -65,10 +66,18 @@ impl FlowIpv6 {
     }
 }
 
-/// The IPv4 packet of a frame, and its destination in host order.
-pub fn destination(frame: &[u8]) -> Option<(&[u8], u32)> {
+/// The packet of a frame, and what it is placed by as one for a UE of a network instance.
+pub fn to_ue_of(frame: &[u8], instance: InstanceId) -> Option<(&[u8], Meta)> {
     let packet = frame.get(layout::eth::payload_at(frame)?..)?;
-    Some((packet, Ipv4::parse(packet).ok()?.destination_u32()))
+    let meta = match is_ipv6(packet) {
+        true => {
+            let prefix = Ipv6::parse(packet).ok()?.destination().to_bits() >> 64;
+            Meta::to_prefix(prefix as u64, instance.0)
+        }
+        false => Meta::to_address(Ipv4::parse(packet).ok()?.destination_u32(), instance.0),
+    };
+    let inner_len = u16::try_from(packet.len()).ok()?;
+    Some((packet, Meta { inner_len, ..meta }))
 }
 
 /// An Ethernet frame with `payload`; `None` if it is too long.

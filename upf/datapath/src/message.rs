@@ -74,10 +74,10 @@ pub enum ToControl<P> {
     Done(Box<Txn>),
     /// A packet that is not user traffic (ARP, ICMP to us, GTP-U signalling).
     Packet(P, InterfaceId),
-    /// The inner packet of a UE, to an address of ours on this interface.
-    FromUe(P, InterfaceId),
-    /// A UE's Router Solicitation, and its session's IPv6 prefix.
-    RouterSolicitation(P, u64),
+    /// The inner packet of a UE, to an address of ours on this interface, and the entry by which it came.
+    FromUe(P, InterfaceId, EntryId),
+    /// A UE's Router Solicitation, its session's IPv6 prefix, and who has it.
+    RouterSolicitation(P, u64, Sender),
     /// A session has something to report.
     Bell(Bell),
     /// A next hop has to be found.
@@ -114,10 +114,15 @@ pub struct IcmpNotice {
 pub enum Sender {
     /// In this network instance: the packet came plain from there.
     DataNetwork(InstanceId),
-    /// Behind a tunnel, and it sends to this network instance: the UE has an address there.
-    Ue(InstanceId),
-    /// Behind a tunnel, and the packet leaves in another one.
-    Relayed,
+    /// Behind a tunnel.
+    Tunnelled {
+        /// The entry by which the packet came: its session's addresses may be of another network instance than the
+        /// one to which a FAR sends.
+        entry: EntryId,
+        /// The network instance to which its rule sends it, as a rule that of the UE's address; none if it leaves in
+        /// another tunnel.
+        towards: Option<InstanceId>,
+    },
 }
 
 /// Why the sender of a packet hears from us.

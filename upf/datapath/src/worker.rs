@@ -10,7 +10,7 @@ use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHAPED, SHARDS};
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::message::ToWorker;
-use crate::meta::{Arrival, Meta};
+use crate::meta::Meta;
 use crate::migration::protocol::Moves;
 use crate::migration::rxq_reassign::ArrivingQueue;
 use crate::migration::worker::{QueueDrain, ShardRelease};
@@ -270,8 +270,8 @@ impl<I: PortIo> Worker<I> {
     #[cold]
     fn send_to_ue(&mut self, packet: I::Packet, mut meta: Meta, now_ns: u64) {
         self.stats.created.add(1);
-        // An IPv4 address leads to its entry by itself.
-        if meta.arrival == Arrival::Plain
+        // An address leads to its entry by itself.
+        if meta.entry == Meta::NONE.entry
             && let Err(reason) = session_lookup::place(&mut meta, &self.places)
         {
             return self.refuse(packet, reason);

@@ -374,8 +374,8 @@ fn settle_tunnels(sessions: &mut Sessions, name: SessionRef, change: &mut RuleCh
         old, new, claims, ..
     } = change;
     let resources = &mut sessions.resources;
-    for endpoint in new.reporting_entries() {
-        resources.reports(endpoint.entry, name.at);
+    for endpoint in new.traced_back_entries() {
+        resources.traces_back(endpoint.entry, name.at);
     }
     for (sends, tunnel) in released::tunnels(old, new) {
         match sends {

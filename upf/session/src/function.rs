@@ -17,6 +17,7 @@ use crate::procedure::{
 use crate::report_queue::ReportCounters;
 use crate::resources::percent;
 use crate::resources::{NatCounters, NatRecord};
+use crate::rules::{Key, Rules};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -186,6 +187,21 @@ impl UpFunction {
             }
         };
         entry.is_some()
+    }
+
+    /// Whether the session with this entry has its UE's addresses in a network instance. Sessions are known by entries
+    /// with rules that [report or lead elsewhere](Rules::traced_back_entries); of others it says no.
+    pub fn has_ue_in(&self, entry: EntryId, instance: InstanceId) -> bool {
+        let sessions = &self.node.sessions;
+        let Some(name) = sessions.session_of_entry(entry) else {
+            return false;
+        };
+        let mut rules = Box::<Rules>::default();
+        sessions.store.load(name, &mut rules);
+        // The entry may be another session's by now.
+        let is_its = rules.entries().any(|endpoint| endpoint.entry == entry);
+        let instance = instance.0;
+        is_its && rules.endpoint(Key::Ue { instance }).is_some()
     }
 
     /// An Error Indication (TS 29.281, 7.3.1) that `peer` sent about a TEID of its own.

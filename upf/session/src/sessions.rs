@@ -241,7 +241,7 @@ impl Sessions {
         is_its.then_some((name, session))
     }
 
-    /// The session whose rules stand in an entry, if they report.
+    /// The session whose rules stand in an entry, if they report or lead elsewhere than to the UE's data network.
     pub fn session_of_entry(&self, entry: EntryId) -> Option<SessionRef> {
         let at = self.resources.session_of(entry)?;
         self.store.named(at)

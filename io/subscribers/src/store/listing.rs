@@ -95,7 +95,7 @@ impl Filter {
             all.and(&has("dnn"), known(name, "dnn", text, value::DNN)?);
         }
         if let Some(text) = &self.slice {
-            let slice = value::slice(text).map(|slice| format!("{slice:?}"));
+            let slice = value::slice(text).map(|slice| slice.to_string());
             all.and(&has("slice"), known(slice, "slice", text, value::SLICE)?);
         }
         if let Some(text) = &self.ipv4 {
@@ -146,7 +146,8 @@ impl Store {
         let next_after = imsis.last().filter(|_| has_more).cloned();
         let mut records = Vec::with_capacity(imsis.len());
         for imsi in imsis {
-            let damaged = || Error::Damaged(self.path.clone(), format!("subscriber {imsi:?}"));
+            let of = || format!("subscriber \"{}\"", imsi.escape_debug());
+            let damaged = || Error::Damaged(self.path.clone(), of());
             let supi = Supi::from_imsi(&imsi).ok_or_else(damaged)?;
             let record = rows::get(&self.db, &self.sealer, &supi);
             records.extend(record.map_err(|error| self.rows(error))?);

@@ -75,7 +75,7 @@ pub(super) fn insert(db: &Db, record: &Record, keys: &[u8]) -> Result<bool, SqlE
     }
     let mut place = 0_i64;
     for slice in &record.profile.slices {
-        let name = format!("{:?}", slice.snssai);
+        let name = slice.snssai.to_string();
         let networks = match slice.networks.is_empty() {
             true => vec![None],
             false => slice.networks.iter().map(Some).collect(),

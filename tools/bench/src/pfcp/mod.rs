@@ -212,7 +212,7 @@ fn conclude(plain: Series, others: Vec<(&str, Series)>, placement: &str) -> Meas
     let flow = plain.flow;
     let rest = json!({
         "placement": placement,
-        "dialects": sluice_smf::Dialect::ALL.map(|d| d.to_string()),
+        "dialects": subscribers::DIALECTS.map(|d| d.to_string()),
         "flow": flow.as_ref().map_or(Value::Null, |flow| flow.json.clone()),
         "armed": told["armed"],
         "live": told["live"],

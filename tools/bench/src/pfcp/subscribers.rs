@@ -50,9 +50,18 @@ pub struct Subscribers {
     random: Random,
 }
 
+/// The dialects that are measured; figures of other runs compare as long as they stay the same.
+pub const DIALECTS: [Dialect; 5] = [
+    Dialect::Ts,
+    Dialect::Open5gs,
+    Dialect::Free5gc,
+    Dialect::Oai,
+    Dialect::SdCore,
+];
+
 /// The dialect of subscriber `index`.
 pub fn dialect(index: u32) -> Dialect {
-    Dialect::ALL[index as usize % Dialect::ALL.len()]
+    DIALECTS[index as usize % DIALECTS.len()]
 }
 
 impl Subscribers {

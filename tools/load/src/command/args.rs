@@ -60,7 +60,7 @@ pub struct LoadArgs {
     /// The UPF's address on N4
     #[arg(long, value_name = "ADDRESS", help_heading = "Sessions")]
     pub upf: Option<Ipv4Addr>,
-    /// Whose PFCP is spoken: ts, open5gs, free5gc, oai, sdcore
+    /// Whose PFCP is spoken: ts, open5gs, free5gc, oai, sdcore, marking
     #[arg(
         long,
         value_name = "SMF",

@@ -96,6 +96,7 @@ pub static PROFILE: Profile = Profile {
         uplink_type: None,
         downlink_type: None,
         before_gnb: BeforeGnb::ForwardWithoutTunnel,
+        dscp: &[],
     },
     qer: QerStyle::SessionAndFlow {
         session_qfi: true,

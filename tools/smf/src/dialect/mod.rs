@@ -1,9 +1,10 @@
-//! PFCP dialects of real SMFs, one file each.
+//! PFCP dialects of SMFs, one file each.
 
 use std::fmt;
 use std::str::FromStr;
 
 mod free5gc;
+mod marking;
 mod oai;
 mod open5gs;
 pub mod profile;
@@ -26,16 +27,19 @@ pub enum Dialect {
     Oai,
     /// SD-Core (OMEC).
     SdCore,
+    /// By the book, with Transport Level Marking by 5QI.
+    Marking,
 }
 
 impl Dialect {
     /// All dialects.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Ts,
         Self::Open5gs,
         Self::Free5gc,
         Self::Oai,
         Self::SdCore,
+        Self::Marking,
     ];
 
     /// The facts about it.
@@ -46,6 +50,7 @@ impl Dialect {
             Self::Free5gc => &free5gc::PROFILE,
             Self::Oai => &oai::PROFILE,
             Self::SdCore => &sdcore::PROFILE,
+            Self::Marking => &marking::PROFILE,
         }
     }
 
@@ -64,7 +69,7 @@ impl fmt::Display for Dialect {
 
 /// A name that no dialect has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown SMF dialect {0:?}: expected ts, open5gs, free5gc, oai or sdcore")]
+#[error("unknown SMF dialect {0:?}: expected ts, open5gs, free5gc, oai, sdcore or marking")]
 pub struct UnknownDialect(String);
 
 impl FromStr for Dialect {
@@ -94,6 +99,6 @@ mod tests {
     #[test]
     fn only_free5gc_and_sd_core_choose_teids() {
         let choosing = Dialect::ALL.map(Dialect::chooses_teids);
-        assert_eq!(choosing, [false, false, true, false, true]);
+        assert_eq!(choosing, [false, false, true, false, true, false]);
     }
 }

@@ -75,6 +75,7 @@ pub static PROFILE: Profile = Profile {
         uplink_type: None,
         downlink_type: None,
         before_gnb: BeforeGnb::Absent,
+        dscp: &[],
     },
     qer: QerStyle::PerDirection,
     urr: &[UrrStyle {

@@ -77,6 +77,7 @@ pub static PROFILE: Profile = Profile {
         uplink_type: Some(InterfaceType::N6),
         downlink_type: Some(InterfaceType::N3_3GPP_ACCESS),
         before_gnb: BeforeGnb::Buffer,
+        dscp: &[],
     },
     qer: QerStyle::Merged { flow_apart: false },
     urr: &[UrrStyle {

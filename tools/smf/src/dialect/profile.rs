@@ -1,6 +1,6 @@
 //! Dialect profiles: the differences between SMFs, as data.
 
-use sluice_wire::ids::{BarId, Precedence};
+use sluice_wire::ids::{BarId, Precedence, Qfi};
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::{
     CpFunctionFeatures, DestinationInterface, InterfaceType, MeasurementInformation,
@@ -177,6 +177,17 @@ pub struct FarStyle {
     pub downlink_type: Option<InterfaceType>,
     /// The downlink FAR while the gNB is not known.
     pub before_gnb: BeforeGnb,
+    /// DSCP of outer headers by 5QI, in Transport Level Marking (TS 29.244, 5.4.4, 8.2.12); flows of other 5QIs have
+    /// none. A flow's QFI is its 5QI, as it may be (TS 23.501, 5.7.1.3).
+    pub dscp: &'static [(Qfi, u8)],
+}
+
+impl FarStyle {
+    /// The DSCP of a flow's outer headers.
+    pub fn dscp_of(&self, flow: Qfi) -> Option<u8> {
+        let mut all = self.dscp.iter();
+        all.find(|(qfi, _)| *qfi == flow).map(|(_, dscp)| *dscp)
+    }
 }
 
 /// What the downlink FAR does while the gNB is not known.

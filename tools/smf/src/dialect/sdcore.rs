@@ -72,6 +72,7 @@ pub static PROFILE: Profile = Profile {
         uplink_type: None,
         downlink_type: None,
         before_gnb: BeforeGnb::Drop,
+        dscp: &[],
     },
     qer: QerStyle::Merged { flow_apart: true },
     urr: &[],

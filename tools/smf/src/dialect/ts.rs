@@ -11,7 +11,10 @@ use sluice_wire::pfcp::value::{
 use super::profile::*;
 
 /// 5.2.1, 5.4, 5.5.3, 5.6, 7.5.2 to 7.5.4.
-pub static PROFILE: Profile = Profile {
+pub static PROFILE: Profile = BY_THE_BOOK;
+
+/// The same as a value, for dialects that differ from it in little.
+pub(super) const BY_THE_BOOK: Profile = Profile {
     name: "ts",
     source: "3GPP TS 29.244, Release 17",
     cp_function_features: Some(CpFunctionFeatures::EPFAR),
@@ -61,6 +64,7 @@ pub static PROFILE: Profile = Profile {
         uplink_type: Some(InterfaceType::N6),
         downlink_type: Some(InterfaceType::N3_3GPP_ACCESS),
         before_gnb: BeforeGnb::Drop,
+        dscp: &[],
     },
     qer: QerStyle::SessionAndFlow {
         session_qfi: false,

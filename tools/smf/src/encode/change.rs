@@ -164,8 +164,14 @@ fn write_update_fars(
     action: ApplyAction,
     parameters: Option<&UpdateForwardingParameters<'_>>,
 ) -> Result<(), Full> {
-    let mut far_ids = scene.downlink_far_ids().into_iter();
-    far_ids.try_for_each(|far_id| write_update_far(w, scene, far_id, action, parameters))
+    let mut fars = scene.downlink_fars().into_iter();
+    fars.try_for_each(|(far_id, flow)| {
+        let marked = parameters.map(|parameters| UpdateForwardingParameters {
+            transport_level_marking: scene.marking(flow).map(Edit::Set),
+            ..parameters.clone()
+        });
+        write_update_far(w, scene, far_id, action, marked.as_ref())
+    })
 }
 
 fn write_update_far(
@@ -247,7 +253,7 @@ fn write_downlink(w: &mut Writer<'_>, scene: &EncodeContext<'_>, gnb: Tunnel) ->
     put(w, IeType::CREATE_PDR, &scene.pdr(direction))?;
     let mut far = scene.far(direction);
     far.apply_action = scene.action(ApplyAction::FORW);
-    far.forwarding_parameters = Some(scene.parameters(direction, Some(gnb)));
+    far.forwarding_parameters = Some(scene.parameters(direction, Some(gnb), scene.plan.qfi));
     put(w, IeType::CREATE_FAR, &far)?;
     let mut qers = scene.qers(Some(direction)).into_iter();
     qers.try_for_each(|qer| put(w, IeType::CREATE_QER, &qer))

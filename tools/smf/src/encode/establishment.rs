@@ -79,7 +79,7 @@ fn write_fars(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full>
         put(w, IeType::CREATE_FAR, &scene.channel_far())?;
     }
     match scene.flow_with_session() {
-        Some(_) => write_flow_fars(w, scene),
+        Some(flow) => write_flow_fars(w, scene, flow),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! PDRs, FARs, QER and URRs of a dedicated flow.
 
-use sluice_wire::ids::{FarId, QerId, UrrId};
+use sluice_wire::ids::{FarId, QerId, Qfi, UrrId};
 use sluice_wire::pfcp::group::{CreateFar, CreatePdr, CreateQer, Pdi};
 use sluice_wire::pfcp::value::{Edit, OuterHeaderRemoval, SdfFilter, Text};
 use sluice_wire::pfcp::{Full, IeType, Writer};
@@ -26,12 +26,11 @@ impl<'a> EncodeContext<'a> {
         self.plan.flow.as_ref().filter(|_| with_session)
     }
 
-    /// The downlink FARs: the session's, and the flow's.
-    pub(super) fn downlink_far_ids(&self) -> Pair<FarId> {
-        let flow = self
-            .has_flow()
-            .then(|| self.flow_far_id(Direction::Downlink));
-        std::iter::once(self.far_id(Direction::Downlink))
+    /// The downlink FARs with their flows: the session's, and the dedicated flow's.
+    pub(super) fn downlink_fars(&self) -> Pair<(FarId, Qfi)> {
+        let flow = self.plan.flow.as_ref().filter(|_| self.has_flow());
+        let flow = flow.map(|flow| (self.flow_far_id(Direction::Downlink), flow.qfi));
+        std::iter::once((self.far_id(Direction::Downlink), self.plan.qfi))
             .chain(flow)
             .collect()
     }
@@ -125,10 +124,8 @@ impl<'a> EncodeContext<'a> {
         Description::from(&text).unwrap_or_default()
     }
 
-    fn flow_far(&self, direction: Direction) -> CreateFar<'a> {
-        let mut far = self.far(direction);
-        far.far_id = self.flow_far_id(direction);
-        far
+    fn flow_far(&self, direction: Direction, flow: &Flow) -> CreateFar<'a> {
+        self.far_of(direction, self.flow_far_id(direction), flow.qfi)
     }
 
     fn flow_style(&self) -> Option<&'static FlowStyle> {
@@ -152,7 +149,7 @@ pub(super) fn write_flow(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Resul
         return Ok(());
     };
     write_flow_pdrs(w, scene, flow)?;
-    write_flow_fars(w, scene)?;
+    write_flow_fars(w, scene, flow)?;
     if scene.flow_style().is_some_and(|style| style.own_urrs) {
         for (index, (_, style)) in scene.urr_styles().enumerate() {
             write_urr(w, scene.flow_urr_id(index), style, None)?;
@@ -192,10 +189,14 @@ fn predefined(flow: &Flow) -> Option<Text<'_>> {
     }
 }
 
-pub(super) fn write_flow_fars(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
+pub(super) fn write_flow_fars(
+    w: &mut Writer<'_>,
+    scene: &EncodeContext<'_>,
+    flow: &Flow,
+) -> Result<(), Full> {
     let mut fars = both(scene)
         .into_iter()
-        .map(|direction| scene.flow_far(direction));
+        .map(|direction| scene.flow_far(direction, flow));
     fars.try_for_each(|far| put(w, IeType::CREATE_FAR, &far))
 }
 

@@ -1,13 +1,13 @@
 //! PDRs, FARs and URRs of a session, each as the dialect wants it.
 
-use sluice_wire::ids::{BarId, Precedence, UrrId};
+use sluice_wire::ids::{BarId, FarId, Precedence, Qfi, UrrId};
 use sluice_wire::pfcp::group::{
     CreateFar, CreatePdr, ForwardingParameters, Pdi, UpdateForwardingParameters,
 };
 use sluice_wire::pfcp::value::{
     ApplyAction, DestinationInterface, DroppedDlTrafficThreshold, Edit, FTeid, OuterHeaderRemoval,
     OuterHeaderRemovalDescription, ReportingTriggers, SdfFilter, Seconds, SourceInterface, Text,
-    Volume,
+    TransportLevelMarking, Volume,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
@@ -118,9 +118,14 @@ impl<'a> EncodeContext<'a> {
         }
     }
 
+    /// The FAR of a direction of the session's default flow.
     pub(super) fn far(&self, direction: Direction) -> CreateFar<'a> {
+        self.far_of(direction, self.far_id(direction), self.plan.qfi)
+    }
+
+    pub(super) fn far_of(&self, direction: Direction, far_id: FarId, flow: Qfi) -> CreateFar<'a> {
         let mut far = CreateFar {
-            far_id: self.far_id(direction),
+            far_id,
             ..CreateFar::default()
         };
         let gnb = self.plan.gnb;
@@ -133,7 +138,7 @@ impl<'a> EncodeContext<'a> {
         };
         far.apply_action = self.action(action);
         if forwards {
-            far.forwarding_parameters = Some(self.parameters(direction, gnb));
+            far.forwarding_parameters = Some(self.parameters(direction, gnb, flow));
         }
         far.bar_id = self.bar_id(action);
         far
@@ -143,14 +148,17 @@ impl<'a> EncodeContext<'a> {
         &self,
         direction: Direction,
         gnb: Option<Tunnel>,
+        flow: Qfi,
     ) -> ForwardingParameters<'a> {
         let style = &self.profile.far;
+        let transport_level_marking = self.marking(flow);
         let name = Some(self.destination_name(direction));
         match direction {
             Direction::Uplink => ForwardingParameters {
                 destination_interface: style.uplink_destination,
                 network_instance: name,
                 destination_interface_type: style.uplink_type,
+                transport_level_marking,
                 ..ForwardingParameters::default()
             },
             Direction::Downlink => ForwardingParameters {
@@ -158,12 +166,19 @@ impl<'a> EncodeContext<'a> {
                 network_instance: name.filter(|_| gnb.is_some()),
                 outer_header_creation: gnb.map(Tunnel::outer_header),
                 destination_interface_type: style.downlink_type,
+                transport_level_marking,
                 ..ForwardingParameters::default()
             },
         }
     }
 
-    /// The downlink's parameters in an Update FAR.
+    /// The marking of a flow's outer headers, if the dialect has one.
+    pub(super) fn marking(&self, flow: Qfi) -> Option<TransportLevelMarking> {
+        let dscp = self.profile.far.dscp_of(flow);
+        dscp.map(TransportLevelMarking::dscp)
+    }
+
+    /// The downlink's parameters in an Update FAR, but for the flow's marking.
     pub(super) fn new_parameters(&self, gnb: Option<Tunnel>) -> UpdateForwardingParameters<'a> {
         let name = self.destination_name(Direction::Downlink);
         UpdateForwardingParameters {

@@ -92,6 +92,7 @@ fn the_downlink_begins_as_the_dialect_has_it_and_ends_at_the_gnb() {
         (Dialect::Free5gc, vec![(FORW, None), (FORW, None)]),
         (Dialect::Oai, vec![(FORW, None)]),
         (Dialect::SdCore, vec![(FORW, None), (DROP, None)]),
+        (Dialect::Marking, vec![(FORW, None), (DROP, None)]),
     ];
     for (dialect, before) in before {
         let (mut net, session) = Net::with_session(dialect);
@@ -120,6 +121,7 @@ fn a_path_switch_asks_for_end_markers_except_by_oai() {
         (Dialect::Open5gs, 1),
         (Dialect::Free5gc, 1),
         (Dialect::Oai, 0),
+        (Dialect::Marking, 1),
     ] {
         let (mut net, session) = Net::with_session(dialect);
         net.change(session.cp_seid, Change::Connect(gnb(1)))

@@ -100,6 +100,11 @@ fn sdcore_speaks_like_sd_core() {
     check(Dialect::SdCore);
 }
 
+#[test]
+fn marking_speaks_by_the_book_and_marks() {
+    check(Dialect::Marking);
+}
+
 /// The establishment of a plan that differs from the usual one.
 fn establishment(dialect: Dialect, change: impl FnOnce(&mut sluice_smf::SessionPlan)) -> String {
     let mut net = Net::associated(dialect);
@@ -140,6 +145,7 @@ fn a_flow_mbr_stands_where_the_dialect_has_it() {
         (Dialect::Free5gc, vec![ambr, flow]),
         (Dialect::Oai, vec!["Mbr uplink 1 downlink 0 kbit/s"]),
         (Dialect::SdCore, vec![ambr, flow]),
+        (Dialect::Marking, vec![ambr, flow]),
     ];
     for (dialect, expected) in expected {
         let text = establishment(dialect, |plan| plan.flow_mbr = Some(mbr));

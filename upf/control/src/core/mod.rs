@@ -324,15 +324,20 @@ impl<P: Packet> Core<P> {
                         .error_indication(time.now, time.wall, peer, teid.get(), &mut out);
                 }
             }
-            ToControl::FromUe(packet, interface) => {
-                self.control
-                    .from_ue(now_ns, interface, packet.data(), &mut frames);
+            ToControl::FromUe(packet, interface, entry) => {
+                self.control.from_ue(
+                    now_ns,
+                    (interface, entry),
+                    packet.data(),
+                    &self.up,
+                    &mut frames,
+                );
                 packet.free();
             }
-            ToControl::RouterSolicitation(packet, prefix) => {
+            ToControl::RouterSolicitation(packet, prefix, sender) => {
                 self.control.router_solicitation(
                     now_ns,
-                    prefix,
+                    (prefix, sender),
                     packet.data(),
                     &self.up,
                     &mut frames,

@@ -90,13 +90,13 @@ impl Control {
     pub(super) fn answer_ue(
         &mut self,
         now_ns: u64,
-        id: InterfaceId,
-        interface: &Interface,
+        (id, interface): (InterfaceId, &Interface),
         packet: &[u8],
+        from: From,
         out: &mut impl Frames,
     ) {
         if is_ipv6(packet) {
-            return self.answer_ue_ipv6(now_ns, id, interface, packet, out);
+            return self.answer_ue_ipv6(now_ns, (id, interface), packet, from, out);
         }
         let Ok(ip) = Ipv4::parse(packet) else {
             self.counters.ignored += 1;
@@ -105,7 +105,7 @@ impl Control {
         let arrived = Arrived {
             id,
             interface,
-            from: From::Ue,
+            from,
             ip,
             packet: packet
                 .get(..usize::from(ip.total_len()))

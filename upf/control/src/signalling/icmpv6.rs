@@ -75,9 +75,9 @@ impl Control {
     pub(super) fn answer_ue_ipv6(
         &mut self,
         now_ns: u64,
-        id: InterfaceId,
-        interface: &Interface,
+        (id, interface): (InterfaceId, &Interface),
         packet: &[u8],
+        from: From,
         out: &mut impl Frames,
     ) {
         let Ok(ip) = Ipv6::parse(packet) else {
@@ -87,7 +87,7 @@ impl Control {
         let arrived = Arrived {
             id,
             interface,
-            from: From::Ue,
+            from,
             ip,
             packet: whole(packet, &ip),
         };

@@ -29,6 +29,7 @@ use sluice_wire::arp::Arp;
 use sluice_wire::eth::{EtherType, MacAddr};
 use sluice_wire::ids::Teid;
 use sluice_wire::ipv6::is_ipv6;
+use way_back::From;
 
 /// What the rest of the UPF must hear of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +50,9 @@ pub trait PrefixOwners {
 
     /// Whether an address leads to a session: a UE has it, or it lies in a prefix behind one.
     fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool;
+
+    /// Whether the session with this entry is known to have its UE's addresses in a network instance.
+    fn has_ue_in(&self, entry: EntryId, instance: InstanceId) -> bool;
 }
 
 impl PrefixOwners for UpFunction {
@@ -58,6 +62,10 @@ impl PrefixOwners for UpFunction {
 
     fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool {
         UpFunction::leads_to_ue(self, instance, address)
+    }
+
+    fn has_ue_in(&self, entry: EntryId, instance: InstanceId) -> bool {
+        UpFunction::has_ue_in(self, entry, instance)
     }
 }
 
@@ -239,12 +247,21 @@ impl Control {
         self.answer(now_ns, id, &interface, frame, owners, out)
     }
 
-    /// A packet of a UE to one of our addresses on a plain interface.
-    pub fn from_ue(&mut self, now_ns: u64, id: InterfaceId, packet: &[u8], out: &mut impl Frames) {
-        match self.interface(id) {
-            Some(interface) => self.answer_ue(now_ns, id, &interface, packet, out),
-            None => self.counters.ignored += 1,
-        }
+    /// A packet of a UE, which came by an entry, to one of our addresses on a plain interface.
+    pub fn from_ue(
+        &mut self,
+        now_ns: u64,
+        (id, entry): (InterfaceId, EntryId),
+        packet: &[u8],
+        owners: &impl PrefixOwners,
+        out: &mut impl Frames,
+    ) {
+        let Some(interface) = self.interface(id) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let way = From::Ue(self.home_of_ue(&interface, entry, packet, owners));
+        self.answer_ue(now_ns, (id, &interface), packet, way, out);
     }
 
     /// The path wants to send to a station.

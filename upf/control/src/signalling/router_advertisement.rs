@@ -5,8 +5,8 @@ use super::rate::RateLimit;
 use super::{Control, PrefixOwners};
 use crate::frame::Frames;
 use core::net::Ipv6Addr;
-use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::message::Sender;
 use sluice_datapath::meta::Meta;
 use sluice_wire::icmpv6::{
     Discovery, MAX_RDNSS, ON_LINK_HOP_LIMIT, PrefixInformation, RouterAdvertisement,
@@ -38,12 +38,19 @@ const MESSAGE_MAX: usize = 16 + 32 + 8 + 8 + 16 * MAX_RDNSS;
 /// Who was told, and when it is told again.
 #[derive(Debug)]
 pub(super) struct Advertised {
-    to_each: RateLimit<u64>,
+    to_each: RateLimit<Link>,
     in_all: RateLimit<()>,
-    /// When each prefix is told again.
-    again_ns: HashMap<u64, u64>,
+    /// When each link is told again.
+    again_ns: HashMap<Link, u64>,
     /// All of them, by the time when they are looked at.
-    looks: VecDeque<(u64, u64)>,
+    looks: VecDeque<(u64, Link)>,
+}
+
+/// A UE's link: two network instances may have the same prefixes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Link {
+    instance: InstanceId,
+    prefix: u64,
 }
 
 impl Default for Advertised {
@@ -58,25 +65,25 @@ impl Default for Advertised {
 }
 
 impl Advertised {
-    fn may_answer(&mut self, prefix: u64, now_ns: u64) -> bool {
-        self.to_each.allow(prefix, now_ns) && self.in_all.allow((), now_ns)
+    fn may_answer(&mut self, link: Link, now_ns: u64) -> bool {
+        self.to_each.allow(link, now_ns) && self.in_all.allow((), now_ns)
     }
 
-    fn remember(&mut self, prefix: u64, now_ns: u64, again_ns: u64) {
-        if self.again_ns.insert(prefix, again_ns).is_none() {
-            self.look_later(prefix, now_ns);
+    fn remember(&mut self, link: Link, now_ns: u64, again_ns: u64) {
+        if self.again_ns.insert(link, again_ns).is_none() {
+            self.look_later(link, now_ns);
         }
     }
 
-    fn look_later(&mut self, prefix: u64, now_ns: u64) {
-        self.looks.push_back((now_ns + LOOK_EVERY_NS, prefix));
+    fn look_later(&mut self, link: Link, now_ns: u64) {
+        self.looks.push_back((now_ns + LOOK_EVERY_NS, link));
     }
 
-    /// The next prefix that is to be looked at, and whether its turn has come.
-    fn next_look(&mut self, now_ns: u64) -> Option<(u64, bool)> {
-        let (_, prefix) = self.looks.pop_front_if(|(due, _)| *due <= now_ns)?;
-        let again_ns = self.again_ns.get(&prefix);
-        Some((prefix, again_ns.is_none_or(|again| *again <= now_ns)))
+    /// The next link that is to be looked at, and whether its turn has come.
+    fn next_look(&mut self, now_ns: u64) -> Option<(Link, bool)> {
+        let (_, link) = self.looks.pop_front_if(|(due, _)| *due <= now_ns)?;
+        let again_ns = self.again_ns.get(&link);
+        Some((link, again_ns.is_none_or(|again| *again <= now_ns)))
     }
 }
 
@@ -85,7 +92,7 @@ impl Control {
     pub fn router_solicitation(
         &mut self,
         now_ns: u64,
-        prefix: u64,
+        (prefix, sender): (u64, Sender),
         packet: &[u8],
         owners: &impl PrefixOwners,
         out: &mut impl Frames,
@@ -94,11 +101,17 @@ impl Control {
             self.counters.ignored += 1;
             return;
         };
-        if !self.advertised.may_answer(prefix, now_ns) {
+        let of_prefix = Ipv6Addr::from_bits(u128::from(prefix) << 64);
+        let Some(instance) = self.instance_of_ue(of_prefix.into(), sender, owners) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let link = Link { instance, prefix };
+        if !self.advertised.may_answer(link, now_ns) {
             self.counters.router_solicitations_limited += 1;
             return;
         }
-        if self.advertise(now_ns, prefix, asker, owners, out).is_none() {
+        if self.advertise(now_ns, link, asker, owners, out).is_none() {
             self.counters.ignored += 1;
         }
     }
@@ -112,40 +125,31 @@ impl Control {
     ) {
         let mut left = AGAIN_AT_ONCE;
         for _ in 0..LOOKS_AT_ONCE {
-            let Some((prefix, is_due)) = self.advertised.next_look(now_ns) else {
+            let Some((link, is_due)) = self.advertised.next_look(now_ns) else {
                 break;
             };
-            if self.owner_of(prefix, owners).is_none() {
-                self.advertised.again_ns.remove(&prefix);
+            if owners.entry_of_prefix(link.instance, link.prefix).is_none() {
+                self.advertised.again_ns.remove(&link);
                 continue;
             }
             if is_due && left > 0 {
                 left -= 1;
-                self.advertise(now_ns, prefix, ALL_NODES, owners, out);
+                self.advertise(now_ns, link, ALL_NODES, owners, out);
             }
-            self.advertised.look_later(prefix, now_ns);
+            self.advertised.look_later(link, now_ns);
         }
-    }
-
-    /// The data network that knows a prefix, and its session's entry.
-    pub(super) fn owner_of(
-        &self,
-        prefix: u64,
-        owners: &impl PrefixOwners,
-    ) -> Option<(InstanceId, EntryId)> {
-        let mut instances = self.directory.plain_instances().into_iter();
-        instances.find_map(|instance| Some((instance, owners.entry_of_prefix(instance, prefix)?)))
     }
 
     fn advertise(
         &mut self,
         now_ns: u64,
-        prefix: u64,
+        link: Link,
         to: Ipv6Addr,
         owners: &impl PrefixOwners,
         out: &mut impl Frames,
     ) -> Option<()> {
-        let (instance, entry) = self.owner_of(prefix, owners)?;
+        let Link { instance, prefix } = link;
+        let entry = owners.entry_of_prefix(instance, prefix)?;
         let id = self.directory.ipv6_interface_of(instance)?;
         let source = self.directory.interface(id)?.link_local()?;
         let mut packet = [0; HEADER_LEN + MESSAGE_MAX];
@@ -159,7 +163,7 @@ impl Control {
         self.counters.router_advertisements += 1;
         out.to_ue(packet.get(..len)?, meta);
         let again_ns = self.lifetime_ns() / IN_LIFETIME;
-        self.advertised.remember(prefix, now_ns, now_ns + again_ns);
+        self.advertised.remember(link, now_ns, now_ns + again_ns);
         Some(())
     }
 

@@ -4,21 +4,22 @@ use super::{Control, PrefixOwners};
 use crate::frame::{self, Frames};
 use crate::paths::PathEnds;
 use core::net::IpAddr;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::message::Sender;
-use sluice_datapath::meta::Meta;
+use sluice_datapath::meta::Arrival;
 use sluice_datapath::tables::{Interface, InterfaceId, Prefix};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::ipv4::Ipv4;
-use sluice_wire::ipv6::Ipv6;
+use sluice_wire::ipv6::{Ipv6, is_ipv6};
 
 /// Where a packet came from, and its answer goes to.
 #[derive(Clone, Copy)]
 pub(super) enum From {
     /// A station on the link.
     Link(MacAddr),
-    /// A UE, through its session.
-    Ue,
+    /// A UE, through its session. Its addresses are of this network instance; none: of that of the interface.
+    Ue(Option<InstanceId>),
 }
 
 impl From {
@@ -27,7 +28,7 @@ impl From {
     pub fn mac(self, interface: &Interface) -> MacAddr {
         match self {
             Self::Link(mac) => mac,
-            Self::Ue => MacAddr(interface.mac),
+            Self::Ue(_) => MacAddr(interface.mac),
         }
     }
 
@@ -35,14 +36,19 @@ impl From {
     pub fn send(self, id: InterfaceId, interface: &Interface, frame: &[u8], out: &mut impl Frames) {
         match self {
             Self::Link(_) => out.transmit(id, frame),
-            Self::Ue => match (interface.outside, frame::destination(frame)) {
-                // From its data network nothing comes for a UE's own address.
-                (Some(_), Some((packet, address))) => {
-                    let inside = interface.instance.unwrap_or_default().0;
-                    out.to_ue(packet, Meta::to_address(address, inside));
+            Self::Ue(home) => {
+                // From the data network of translated UEs nothing comes for a UE's own address, and from this one
+                // nothing for a UE of another.
+                let own = interface.instance.unwrap_or_default();
+                let instance = home.or(interface.outside.map(|_| own));
+                match instance.and_then(|instance| frame::to_ue_of(frame, instance)) {
+                    // IPv6 is not translated.
+                    Some((packet, meta)) if home.is_some() || meta.arrival == Arrival::Plain => {
+                        out.to_ue(packet, meta);
+                    }
+                    _ => out.receive(interface.port, frame),
                 }
-                _ => out.receive(interface.port, frame),
-            },
+            }
         }
     }
 }
@@ -104,11 +110,11 @@ impl Control {
         out: &mut impl Frames,
     ) -> Option<(InterfaceId, Interface, From)> {
         if let Some(id) = ue_side {
-            return Some((id, self.interface(id)?, From::Ue));
+            return Some((id, self.interface(id)?, From::Ue(None)));
         }
         let instance = match sender {
             Sender::DataNetwork(instance) => Some(instance),
-            Sender::Ue(_) | Sender::Relayed => None,
+            Sender::Tunnelled { .. } => None,
         };
         let (id, station) = self.directory.plain_towards(address, instance)?;
         let interface = self.interface(id)?;
@@ -129,9 +135,36 @@ impl Control {
         let all = || self.directory.plain_instances().into_iter();
         match sender {
             Sender::DataNetwork(instance) => Some(instance).filter(is_of_ue),
-            Sender::Ue(instance) => [instance].into_iter().chain(all()).find(is_of_ue),
-            Sender::Relayed => all().find(is_of_ue),
+            Sender::Tunnelled { entry, towards } => {
+                let others = all().filter(|instance| Some(*instance) != towards);
+                let mut near = towards.into_iter().chain(others).filter(is_of_ue);
+                let first = near.next()?;
+                let Some(second) = near.next() else {
+                    return Some(first);
+                };
+                let mut each = [first, second].into_iter().chain(near);
+                let own = each.find(|instance| owners.has_ue_in(entry, *instance));
+                own.or(Some(first))
+            }
         }
+    }
+
+    /// The network instance of a UE that sends to an address of an interface, if it is not that of the interface.
+    pub(super) fn home_of_ue(
+        &self,
+        interface: &Interface,
+        entry: EntryId,
+        packet: &[u8],
+        owners: &impl PrefixOwners,
+    ) -> Option<InstanceId> {
+        let source = match is_ipv6(packet) {
+            true => Ipv6::parse(packet).ok()?.source().into(),
+            false => Ipv4::parse(packet).ok()?.source().into(),
+        };
+        let towards = interface.instance;
+        let sender = Sender::Tunnelled { entry, towards };
+        let home = self.instance_of_ue(source, sender, owners);
+        home.filter(|home| Some(*home) != towards)
     }
 
     /// Whether an address is for UEs of a data network, whether one has it now or not.

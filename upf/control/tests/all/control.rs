@@ -121,7 +121,10 @@ pub fn control() -> Control {
 
 /// About a packet of a UE to the data network.
 pub fn of_ue(cause: IcmpCause) -> IcmpNotice {
-    let sender = Sender::Ue(InstanceId(1));
+    let sender = Sender::Tunnelled {
+        entry: EntryId(0),
+        towards: Some(InstanceId(1)),
+    };
     IcmpNotice { cause, sender }
 }
 
@@ -189,6 +192,10 @@ impl PrefixOwners for Nobody {
     fn leads_to_ue(&self, _: InstanceId, _: IpAddr) -> bool {
         false
     }
+
+    fn has_ue_in(&self, _: EntryId, _: InstanceId) -> bool {
+        false
+    }
 }
 
 /// A UE's address, or that of a host behind one, and nobody else's.
@@ -202,12 +209,16 @@ impl PrefixOwners for BehindUe {
     fn leads_to_ue(&self, instance: InstanceId, address: IpAddr) -> bool {
         instance == InstanceId(1) && address == self.0
     }
+
+    fn has_ue_in(&self, _: EntryId, _: InstanceId) -> bool {
+        false
+    }
 }
 
 /// What a UE sends to our N6 address, and the answer on its way back through the path.
 fn ue_says(control: &mut Control, packet: &[u8]) -> Option<Vec<u8>> {
     let mut sent = Sent::default();
-    control.from_ue(0, InterfaceId(1), packet, &mut sent);
+    control.from_ue(0, (InterfaceId(1), EntryId(0)), packet, &Nobody, &mut sent);
     assert!(sent.out.is_empty(), "a UE is not on the link");
     let (port, frame) = sent.to_path.pop()?;
     assert_eq!((port, sent.to_path.len()), (PortId(1), 0));

@@ -34,6 +34,10 @@ impl PrefixOwners for Nobody {
     fn leads_to_ue(&self, _: InstanceId, _: IpAddr) -> bool {
         false
     }
+
+    fn has_ue_in(&self, _: EntryId, _: InstanceId) -> bool {
+        false
+    }
 }
 
 fn asking() -> Control {

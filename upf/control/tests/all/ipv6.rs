@@ -42,6 +42,10 @@ impl PrefixOwners for OneUe {
         let prefixes = [UE_PREFIX, (BEHIND.to_bits() >> 64) as u64];
         instance == InstanceId(1) && prefixes.contains(&((address.to_bits() >> 64) as u64))
     }
+
+    fn has_ue_in(&self, _: EntryId, _: InstanceId) -> bool {
+        false
+    }
 }
 
 /// The usual configuration with IPv6 on N6.
@@ -333,7 +337,7 @@ fn ping_to_our_addresses_is_answered_on_the_link_and_through_the_path() {
 
     let mut sent = Sent::default();
     let ping = icmpv6(UE_ADDRESS, OUR, 63, &ECHO);
-    control.from_ue(0, N6_ID, &ping, &mut sent);
+    control.from_ue(0, (N6_ID, ENTRY), &ping, &OneUe, &mut sent);
     let (port, bytes) = &sent.to_path[0];
     assert_eq!((*port, sent.out.len()), (PortId(1), 0));
     let eth = Eth::parse(bytes).unwrap();

@@ -4,6 +4,9 @@ use crate::control::*;
 use crate::ipv6::*;
 use sluice_control::config::RouterAdvertisementConfig;
 use sluice_control::signalling::Control;
+use sluice_datapath::ids::EntryId;
+use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::message::Sender;
 use sluice_datapath::meta::{Arrival, Meta};
 use std::net::Ipv6Addr;
 
@@ -13,13 +16,18 @@ const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
 const DNS: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x53, 0, 0, 0, 0, 0x53);
 const S: u64 = 1_000_000_000;
 
+/// Its rule sends to the only data network.
+const SENDER: Sender = Sender::Tunnelled {
+    entry: EntryId(1),
+    towards: Some(InstanceId(1)),
+};
 /// Router Solicitation (RFC 4861, 4.1).
 const SOLICITATION: [u8; 8] = [133, 0, 0, 0, 0, 0, 0, 0];
 
 fn solicits(control: &mut Control, now_ns: u64, from: Ipv6Addr, prefix: u64) -> Sent {
     let packet = icmpv6(from, ALL_ROUTERS, 255, &SOLICITATION);
     let mut sent = Sent::default();
-    control.router_solicitation(now_ns, prefix, &packet, &OneUe, &mut sent);
+    control.router_solicitation(now_ns, (prefix, SENDER), &packet, &OneUe, &mut sent);
     sent
 }
 
@@ -108,7 +116,7 @@ fn what_is_no_solicitation_and_who_has_no_prefix_gets_no_answer() {
     let echo = icmpv6(UE_LINK_LOCAL, ALL_ROUTERS, 255, &[128, 0, 0, 0, 0, 0, 0, 0]);
     let mut sent = Sent::default();
     for packet in [&routed[..], &echo, &routed[..20]] {
-        control.router_solicitation(0, UE_PREFIX, packet, &OneUe, &mut sent);
+        control.router_solicitation(0, (UE_PREFIX, SENDER), packet, &OneUe, &mut sent);
     }
     assert!(sent.to_ues.is_empty());
     assert_eq!(control.counters().ignored, 4);

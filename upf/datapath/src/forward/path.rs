@@ -75,8 +75,8 @@ pub(crate) enum End {
     Hold(Option<At>),
     /// It waits for its bit rate, until then.
     Wait(u64),
-    /// A UE asks for a router.
-    Solicited,
+    /// A UE asks for a router, by a rule that sends this way, if to a data network.
+    Solicited(Option<ForwardTo>),
     /// It must leave here, but the next hop is not known, or is us, or the packet does not fit, or
     /// keeps extension headers.
     Detour(ForwardTo, UsageRef),
@@ -361,7 +361,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             }
             End::Hold(at) => self.hold(packet, meta, at),
             End::Wait(due_ns) => self.wait_for_rate(packet, meta, due_ns),
-            End::Solicited => self.solicited(packet, meta),
+            End::Solicited(exit) => self.solicited(packet, meta, exit),
             End::TtlExceeded(exit) => self.hops_used_up(packet, meta, Some(exit)),
             End::Detour(exit, charge) => self.slow_output(packet, exit, charge, meta),
         }
@@ -462,7 +462,8 @@ impl<'a, I: PortIo> Path<'a, I> {
 /// a router.
 #[cold]
 fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) -> Result<(), End> {
-    let flags = rules::detected(state, meta, detect)?.0.flags;
+    let (head, at) = rules::detected(state, meta, detect)?;
+    let flags = head.flags;
     let goes_on = flags.has(Flags::FORWARD.with(Flags::CREATE_OUTER));
     let is_tunnelled = meta.arrival == Arrival::Tunnel;
     // From a data network nothing comes to a UE's link: that was made here.
@@ -471,7 +472,9 @@ fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) 
     match goes_on && (is_tunnelled || is_advertisement()) {
         true => Ok(()),
         false if is_tunnelled && flags.has(Flags::UPLINK) && is_router_solicitation(inner) => {
-            Err(End::Solicited)
+            let is_forwarded = flags.has(Flags::FORWARD);
+            let body = rules::body(state, meta, at).filter(|_| is_forwarded);
+            Err(End::Solicited(body.map(|body| far::exit(head, body))))
         }
         false => Err(DropReason::LinkLocal.into()),
     }

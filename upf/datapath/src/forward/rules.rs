@@ -79,6 +79,15 @@ pub(crate) fn detected(
     Ok((entry.head, None))
 }
 
+/// Where a rule that was [`detected`] sends, and its counters.
+#[cold]
+pub(crate) fn body<'s>(state: &'s State, meta: &Meta, at: Option<At>) -> Option<&'s Body> {
+    match at {
+        None => Some(&state.entry(meta.entry.0)?.body),
+        Some(at) => Some(&state.ext(at.block().0)?.rules[at.rule()].body),
+    }
+}
+
 /// Whether the rule that a packet meets lets it come to a FAR that holds, and where it stands if it is not the
 /// entry's own.
 #[cold]

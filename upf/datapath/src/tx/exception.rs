@@ -116,8 +116,10 @@ impl<'a, I: PortIo> Path<'a, I> {
             Some(ForwardTo::Plain(egress)) => self.tables.egresses.get(usize::from(egress)),
             _ => None,
         };
-        let instance = egress.and_then(|egress| egress.instance);
-        instance.map_or(Sender::Relayed, Sender::Ue)
+        Sender::Tunnelled {
+            entry: meta.entry,
+            towards: egress.and_then(|egress| egress.instance),
+        }
     }
 
     /// Drops a packet.
@@ -259,13 +261,13 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// A packet that has arrived: the control core answers for our addresses.
     #[cold]
     pub fn deliver_local(&mut self, packet: I::Packet, interface: InterfaceId, charge: &UsageRef) {
-        let arrived = ToControl::FromUe(packet, interface);
+        let arrived = ToControl::FromUe(packet, interface, charge.entry);
         match self.rings.to_control.push(arrived) {
             Ok(()) => {
                 self.charge(charge);
                 self.stats.to_control.add(1);
             }
-            Err(ToControl::FromUe(packet, _)) => {
+            Err(ToControl::FromUe(packet, ..)) => {
                 self.discard(packet, DropReason::ControlQueueFull);
             }
             Err(_) => unreachable!("push gives back what it was given"),
@@ -275,15 +277,16 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// A UE asks for a Router Advertisement: the control core answers with the session's prefix, if there is
     /// one.
     #[cold]
-    pub fn solicited(&mut self, packet: I::Packet, meta: &Meta) {
+    pub fn solicited(&mut self, packet: I::Packet, meta: &Meta, exit: Option<ForwardTo>) {
         let prefix = self
             .state
             .entry(meta.entry.0)
             .map_or(0, |entry| entry.ue_prefix);
-        let solicitation = ToControl::RouterSolicitation(packet, prefix);
+        let sender = self.sender(meta, exit);
+        let solicitation = ToControl::RouterSolicitation(packet, prefix, sender);
         match self.rings.to_control.push(solicitation) {
             Ok(()) => self.stats.to_control.add(1),
-            Err(ToControl::RouterSolicitation(packet, _)) => {
+            Err(ToControl::RouterSolicitation(packet, ..)) => {
                 self.discard(packet, DropReason::ControlQueueFull);
             }
             Err(_) => unreachable!("push gives back what it was given"),

@@ -163,7 +163,11 @@ fn a_ttl_that_ends_here_is_told_to_the_sender() {
     let [ToControl::Icmp(_, notice)] = kit.punted[..] else {
         panic!("{:?}", kit.punted);
     };
-    let (cause, sender) = (IcmpCause::TtlExceeded, Sender::Ue(INTERNET));
+    let sender = Sender::Tunnelled {
+        entry: EntryId(s.ul),
+        towards: Some(INTERNET),
+    };
+    let cause = IcmpCause::TtlExceeded;
     assert_eq!(notice, IcmpNotice { cause, sender });
     kit.close();
 }

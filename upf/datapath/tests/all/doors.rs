@@ -85,14 +85,14 @@ fn a_ues_packet_to_our_address_arrives_and_counts() {
     let ledger = kit.control.ledger();
     assert_eq!((ledger.to_control, ledger.held), (1, 0));
     match &kit.punted[..] {
-        [ToControl::FromUe(packet, InterfaceId(1))] => {
+        [ToControl::FromUe(packet, InterfaceId(1), EntryId(entry))] if *entry == s.ul => {
             use sluice_port::Packet;
             assert_eq!(packet.data(), to_us);
             assert!(Ipv4::parse(packet.data()).is_ok());
         }
         other => panic!("{other:?}"),
     }
-    let ToControl::FromUe(packet, _) = kit.punted.remove(0) else {
+    let ToControl::FromUe(packet, ..) = kit.punted.remove(0) else {
         unreachable!()
     };
     sluice_port::Packet::free(packet);

@@ -5,7 +5,7 @@ use sluice_datapath::drop::DropReason;
 use sluice_datapath::ids::{EntryId, PeerId};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactKey;
-use sluice_datapath::message::{IcmpCause, ToControl};
+use sluice_datapath::message::{IcmpCause, Sender, ToControl};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::token_bucket::Rate;
@@ -165,9 +165,13 @@ fn a_session_without_a_prefix_has_no_ipv6() {
 }
 
 #[test]
-fn a_router_solicitation_goes_to_the_control_core_with_the_prefix() {
+fn a_router_solicitation_goes_to_the_control_core_with_prefix_and_session() {
     let mut kit = Kit::new();
     let s = dual_session(&mut kit);
+    let sender = Sender::Tunnelled {
+        entry: EntryId(s.ul),
+        towards: Some(INTERNET),
+    };
     for from in [LINK_LOCAL, Ipv6Addr::UNSPECIFIED] {
         let solicitation = [133, 0, 0, 0, 0, 0, 0, 0];
         kit.gnb_sends(
@@ -175,13 +179,15 @@ fn a_router_solicitation_goes_to_the_control_core_with_the_prefix() {
             &packet(from, ALL_ROUTERS, Protocol::ICMPV6, &solicitation),
         );
         let mut asked = kit.punted.iter().rev().filter_map(|m| match m {
-            ToControl::RouterSolicitation(p, prefix) => Some((p.data().to_vec(), *prefix)),
+            ToControl::RouterSolicitation(p, prefix, sender) => {
+                Some((p.data().to_vec(), (*prefix, *sender)))
+            }
             _ => None,
         });
-        let (solicited, prefix) = asked.next().expect("it arrives");
+        let (solicited, of) = asked.next().expect("it arrives");
         assert_eq!(
-            (Ipv6::parse(&solicited).unwrap().source(), prefix),
-            (from, UE_PREFIX)
+            (Ipv6::parse(&solicited).unwrap().source(), of),
+            (from, (UE_PREFIX, sender))
         );
     }
     kit.close();

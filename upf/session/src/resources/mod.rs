@@ -67,7 +67,8 @@ pub struct Resources {
     cells: SlotAllocator,
     /// By slot: the last TEID that it was given out under.
     teids: PartitionedVec<u32>,
-    /// By entry: the place of its session and 1, where its rules have something to report; touched for those alone.
+    /// By entry: the place of its session and 1, where its rules have something to report or lead elsewhere than to the
+    /// UE's data network; touched for those alone.
     sessions: PartitionedVec<u32>,
     /// One bit for each entry: a pool entry that is taken.
     pool: PartitionedBits,
@@ -355,13 +356,13 @@ impl Resources {
         claims.push(Claim::Peer(peer))
     }
 
-    /// The place of the session whose rules stand in an entry, as far as they [report](Self::reports).
+    /// The place of the session whose rules stand in an entry, as far as they [are traced back](Self::traces_back).
     pub fn session_of(&self, entry: EntryId) -> Option<u32> {
         self.sessions.get(entry.0)?.checked_sub(1)
     }
 
-    /// The rules in an entry report: the session in this place is found by it from now on.
-    pub fn reports(&mut self, entry: EntryId, session: u32) {
+    /// The session in this place is found by an entry of its from now on.
+    pub fn traces_back(&mut self, entry: EntryId, session: u32) {
         if let Some(place) = self.sessions.get_mut(entry.0) {
             *place = session + 1;
         }

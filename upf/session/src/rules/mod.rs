@@ -171,14 +171,29 @@ impl Rules {
         self.endpoints.iter().find(|e| e.key == key)
     }
 
-    /// The entries with rules of which the CP function wants to hear.
-    pub fn reporting_entries(&self) -> impl Iterator<Item = &Endpoint> {
-        let is_any = self.fars.iter().any(Far::notifies) || self.cells().next().is_some();
-        let all = self.endpoints.iter().filter(move |_| is_any);
-        all.filter(|endpoint| {
+    /// The entries by which the session has to be found: those with rules of which the CP function wants to hear, and
+    /// those that do not tell the UE's network instance, as they lead to another one or to none.
+    pub fn traced_back_entries(&self) -> impl Iterator<Item = &Endpoint> {
+        self.endpoints.iter().filter(|endpoint| {
             let mut behind = self.pdrs.iter().filter(|p| p.key() == Some(endpoint.key));
-            behind.any(|pdr| self.far(pdr.far).is_some_and(Far::notifies) || self.is_watched(pdr))
+            behind.any(|pdr| {
+                self.far(pdr.far).is_some_and(Far::notifies)
+                    || self.is_watched(pdr)
+                    || self.leads_astray(pdr)
+            })
         })
+    }
+
+    /// True for packets from tunnels that do not go, plain, to a network instance in which the UE has its addresses.
+    fn leads_astray(&self, pdr: &Pdr) -> bool {
+        let of_far = self.far(pdr.far).and_then(|far| far.forwarding);
+        let plain = of_far.filter(|to| to.tunnel.is_none() && to.side != Side::Control);
+        let mut homes = self
+            .pdrs
+            .iter()
+            .filter(|pdr| matches!(pdr.key(), Some(Key::Ue { .. })));
+        let is_home = plain.is_some_and(|to| homes.any(|home| home.instance == to.instance));
+        pdr.tunnel.is_some() && !is_home
     }
 
     /// True for packets on their way from the UE, false for those to it. Source Interface Access

@@ -50,7 +50,7 @@ impl TestNet {
 }
 
 fn known(instance: Option<&str>) -> bool {
-    instance.is_none_or(|i| i == "internet" || i == "access")
+    instance.is_none_or(|i| ["internet", "access", "ims"].contains(&i))
 }
 
 impl Network for TestNet {
@@ -85,7 +85,8 @@ impl Network for TestNet {
     }
 
     fn ue_instance(&self, side: Side, instance: Option<&str>) -> Option<InstanceId> {
-        (side == Side::Core && known(instance)).then_some(InstanceId(1))
+        let id = InstanceId(if instance == Some("ims") { 2 } else { 1 });
+        (side == Side::Core && known(instance)).then_some(id)
     }
 
     fn egress(&self, side: Side, instance: Option<&str>) -> Option<EgressId> {

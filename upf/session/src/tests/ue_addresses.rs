@@ -3,13 +3,15 @@
 use super::bench::*;
 use crate::trace_target::TraceTarget;
 use core::net::{Ipv4Addr, Ipv6Addr};
+use sluice_datapath::ids::EntryId;
+use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::Op;
 use sluice_datapath::trace::Key;
 use sluice_wire::ids::{FarId, PdrId, Teid};
 use sluice_wire::pfcp::group::{Pdi, UpdatePdr};
-use sluice_wire::pfcp::message::SessionModificationRequest;
+use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::*;
 use sluice_wire::pfcp::{Cause, IeType};
 
@@ -277,4 +279,50 @@ fn an_address_of_a_pool_leads_to_a_ue_while_a_session_has_it() {
     assert!(!leads(&bench, 1, next) && !leads(&bench, 0, UE));
     bench.delete(CP, done.seid);
     assert!(!leads(&bench, 1, UE), "its session has ended");
+}
+
+/// Two network instances may have the same addresses, and a FAR may lead to another one than that of its session's UE.
+#[test]
+fn a_session_that_sends_elsewhere_is_known_to_have_its_ue_in_its_own_network_instance() {
+    let (internet, ims) = (InstanceId(1), InstanceId(2));
+    let mut bench = Bench::new();
+    let of_internet = bench.establish(CP, &with_prefix(b"internet", 1));
+    let of_ims = bench.establish(CP, &with_prefix(b"ims", 2));
+    let [first, second] = [&of_internet, &of_ims].map(|done| {
+        assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
+        uplink_entry(&bench, done.teids[0].1)
+    });
+    let known = |bench: &Bench| {
+        let has = |entry, instance| bench.up.has_ue_in(entry, instance);
+        [has(first, ims), has(second, internet), has(second, ims)]
+    };
+    assert_eq!(known(&bench), [false, false, true]);
+    bench.delete(CP, of_ims.seid);
+    assert_eq!(
+        known(&bench),
+        [false, false, false],
+        "the entry is nobody's"
+    );
+    bench.delete(CP, of_internet.seid);
+    bench.assert_vacant();
+}
+
+/// A session in a network instance, which sends to the internet and wants to hear of nothing.
+fn with_prefix(instance: &'static [u8], cp_seid: u64) -> SessionEstablishmentRequest<'static> {
+    let mut request = default_session(UE, cp_seid);
+    on_ue(&mut request, v6(PREFIX));
+    request.pdn_type = Some(PdnType::IPV6);
+    let pdrs = request.create_pdr.iter_mut();
+    for pdr in pdrs.filter(|pdr| pdr.pdi.source_interface == SourceInterface::CORE) {
+        pdr.pdi.network_instance = Some(Name(instance));
+    }
+    request
+}
+
+fn uplink_entry(bench: &Bench, teid: u32) -> EntryId {
+    let mut entries = bench.ops.iter().filter_map(|op| match op {
+        Op::Entry { at, image, .. } if image.key == teid => Some(*at),
+        _ => None,
+    });
+    entries.next().unwrap()
 }

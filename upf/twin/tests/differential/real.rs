@@ -476,11 +476,11 @@ impl Real {
                 let net = &mut self.control.directory;
                 self.up.bell(now, wall, &bell, net, &mut self.sink);
             }
-            ToControl::FromUe(packet, _) => {
+            ToControl::FromUe(packet, ..) => {
                 self.arrived.push(packet.data().to_vec());
                 packet.free();
             }
-            ToControl::RouterSolicitation(packet, _) => {
+            ToControl::RouterSolicitation(packet, ..) => {
                 self.solicitations.push(packet.data().to_vec());
                 packet.free();
             }
@@ -513,8 +513,9 @@ impl Real {
         let name = |id| self.control.directory.instance_name(id).to_owned();
         match sender {
             Sender::DataNetwork(id) => twin::Sender::DataNetwork(name(id)),
-            Sender::Ue(id) => twin::Sender::Ue(name(id)),
-            Sender::Relayed => twin::Sender::Relayed,
+            Sender::Tunnelled { towards, .. } => {
+                towards.map_or(twin::Sender::Relayed, |id| twin::Sender::Ue(name(id)))
+            }
         }
     }
 

@@ -377,7 +377,7 @@ fn socket() -> Kind<SocketAddrV4> {
 }
 
 fn dialect() -> Kind<Dialect> {
-    Kind::new("ts, open5gs, free5gc, oai or sdcore", |text| {
+    Kind::new("ts, open5gs, free5gc, oai, sdcore or marking", |text| {
         text.parse().ok()
     })
 }

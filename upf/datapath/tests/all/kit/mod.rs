@@ -249,9 +249,9 @@ impl Kit {
         self.settle();
         for m in self.punted.drain(..) {
             if let ToControl::Packet(p, _)
-            | ToControl::FromUe(p, _)
+            | ToControl::FromUe(p, ..)
             | ToControl::Icmp(p, _)
-            | ToControl::RouterSolicitation(p, _) = m
+            | ToControl::RouterSolicitation(p, ..) = m
             {
                 p.free();
             }
