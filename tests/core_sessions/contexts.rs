@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use sluice_core_smf::Smf;
-use sluice_n1::SessionType;
+use sluice_n1::{RegistrationKind, SessionType};
 use sluice_pcf::{Pcf, Policy};
 use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored};
 use sluice_sbi::{AssociationId, Now};
@@ -162,6 +162,23 @@ fn an_idle_phone_comes_back_by_service_request_after_the_core_was_killed() {
     world.say(0, nas);
     assert_eq!(world.core.smf().unwrap().sessions(), 1);
     assert_eq!(world.core.amf().registered(), 1);
+}
+
+/// A UDM that has begun anew has no record of authentications, but the AMF has the UE already.
+#[test]
+fn a_phone_that_registers_after_the_core_was_killed_need_not_prove_again_who_it_is() {
+    let (mut world, memory) = stored_world(&[1], &[]);
+    go_idle(&mut world, 0);
+    kill(&mut world, &memory, &[]);
+    gnb_comes_back(&mut world);
+    assert_eq!(world.core.udr().authentication_of(&supi(1)), None);
+    let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
+    world.connect(0, nas);
+    world.assert_registered(0);
+    let received = world.ue(0).received().iter();
+    let challenges = received.filter(|one| **one == "Authentication Request");
+    assert_eq!(challenges.count(), 1, "at its first registration");
+    assert_eq!(world.core.smf().unwrap().sessions(), 1);
 }
 
 #[test]

@@ -2,7 +2,11 @@
 
 use sluice_core_smf::NetworkConfig;
 use sluice_n1::{Cause, SessionCause, SessionType};
-use sluice_sbi::{Nf, NfQuery, NfStatus};
+use sluice_nrf::Nrf;
+use sluice_sbi::{
+    CallId, DiscoverNfs, Effect, Input, Key, Message, NetworkFunction, Nf, NfQuery, NfStatus,
+    Problem, RegisterNf, RequestId, Requester,
+};
 use sluice_ue::WantedSession;
 
 use crate::harness::*;
@@ -27,6 +31,31 @@ fn beating() -> World {
     let core = world::core(world::config(), true);
     let smf = sluice_core_smf::Smf::new(smf_config()).unwrap();
     begin(core.with_smf(smf).with_nrf(NRF), &[1])
+}
+
+/// The AMF of these tests, for a slice of its own.
+fn requester() -> Requester {
+    Requester::new(Nf::Amf, Some(slice(1)), Some(world::plmn()))
+}
+
+/// An NRF's answer.
+fn answer(nrf: &mut Nrf, world: &World, message: impl Into<Message>) -> Message {
+    let (slot, generation) = (0, 0);
+    let call = CallId(Key { slot, generation });
+    let (id, message) = (
+        RequestId {
+            from: Nf::Amf,
+            call,
+        },
+        message.into(),
+    );
+    let mut effects = Vec::new();
+    nrf.handle(world.now, Input::Request { id, message }, &mut effects);
+    let mut answers = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Answer { message, .. } => Some(message),
+        _ => None,
+    });
+    answers.next_back().unwrap()
 }
 
 fn status(world: &World, nf: Nf) -> Option<NfStatus> {
@@ -72,7 +101,7 @@ fn functions_register_at_the_start_with_what_they_serve() {
     assert_eq!(smf.served[0].slices(), [slice(1), slice(2)]);
     assert_eq!(smf.served[0].dnns(), [dnn("internet"), dnn("lab")]);
     assert_eq!(smf.served[0].areas(), []);
-    let amf = NfQuery::new(Nf::Amf, Some(slice(1)), None, Some(tai()));
+    let amf = NfQuery::new(requester(), Nf::Amf, Some(slice(1)), None, Some(tai()));
     let mut profiles = world.core.nrf().profiles();
     let known = profiles.find(|one| one.profile.kind == Nf::Amf).unwrap();
     assert!(known.served[0].serves(&amf) && known.served[0].is_in(&amf));
@@ -221,12 +250,68 @@ fn a_new_data_network_works_at_once_after_a_reload() {
         ..NetworkConfig::new(dnn("nowhere"))
     });
     world.core.reconfigure_smf(world.now, config).unwrap();
-    let query = NfQuery::new(Nf::Smf, Some(slice(1)), Some(dnn("nowhere")), Some(tai()));
+    let query = NfQuery::new(
+        requester(),
+        Nf::Smf,
+        Some(slice(1)),
+        Some(dnn("nowhere")),
+        Some(tai()),
+    );
     let mut profiles = world.core.nrf().profiles();
     assert!(profiles.any(|one| one.served.iter().any(|part| part.serves(&query))));
     drop(profiles);
     establish(&mut world, 0, 5, &named("nowhere"));
     assert!(world.ue(0).sessions().get(5).is_some());
+}
+
+/// TS 33.518 4.2.2.2.1 with the profiles of a core: each function is discovered by those that use it, from slices and
+/// PLMNs of the core, and by nobody else.
+#[test]
+fn functions_are_discovered_by_those_that_use_them_alone() {
+    let world = world(&[]);
+    let mut nrf = Nrf::default();
+    for one in world.core.nrf().profiles() {
+        let profile = one.profile;
+        assert!(!matches!(
+            answer(&mut nrf, &world, RegisterNf { profile }),
+            Message::Failure(_)
+        ));
+    }
+    let (own, home) = (Some(slice(1)), Some(world::plmn()));
+    let other = sluice_ids::Plmn::new("208", "93");
+    let forbidden = Message::from(Problem::DiscoveryForbidden);
+    let mut ask = |requester, target| {
+        let query = NfQuery::new(requester, target, None, None, None);
+        let answer = answer(&mut nrf, &world, DiscoverNfs { query });
+        match answer {
+            Message::NfsDiscovered(answer) => {
+                assert_eq!(answer.found.all().len(), 1);
+                true
+            }
+            refused => {
+                assert_eq!(refused, forbidden);
+                assert!(refused.to_string().contains("403 Forbidden"), "{refused}");
+                false
+            }
+        }
+    };
+    for (target, users) in [
+        (Nf::Udr, &[Nf::Udm, Nf::Pcf][..]),
+        (Nf::Ausf, &[Nf::Amf, Nf::Udm]),
+        (Nf::Udm, &[Nf::Amf, Nf::Smf, Nf::Ausf]),
+        (Nf::Nssf, &[Nf::Amf, Nf::Nssf]),
+        (Nf::Smf, &[Nf::Amf, Nf::Smf, Nf::Pcf]),
+        (Nf::Pcf, &[Nf::Amf, Nf::Smf, Nf::Pcf]),
+        (Nf::Amf, &[Nf::Amf, Nf::Smf, Nf::Udm, Nf::Pcf, Nf::Nssf]),
+    ] {
+        for kind in Nf::ALL {
+            let is_user = users.contains(&kind);
+            let is_let = ask(Requester::new(kind, own, home), target);
+            assert_eq!(is_let, is_user, "{kind} looks for {target}");
+            assert!(!ask(Requester::new(kind, Some(slice(9)), home), target));
+            assert!(!ask(Requester::new(kind, own, other), target));
+        }
+    }
 }
 
 #[test]

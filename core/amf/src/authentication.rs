@@ -115,7 +115,7 @@ pub(crate) fn shown(suci: &Suci) -> Option<Supi> {
 }
 
 /// The name of the network which the UE has chosen, and which its cell is of (TS 33.501, 6.1.1.4.1).
-fn serving_network(p: &Procedure) -> ServingNetworkName {
+pub(crate) fn serving_network(p: &Procedure) -> ServingNetworkName {
     let tai = p.with_connection(|connection| connection.location.tai);
     let plmn = tai.map_or_else(|| p.with(|state| state.config.guami.plmn), |tai| tai.plmn);
     plmn.serving_network_name()

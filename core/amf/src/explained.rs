@@ -72,9 +72,14 @@ fn by_problem(problem: Problem) -> (&'static str, &'static str) {
             "a network function has too much to do",
             "look at sluice ctl procedures; the UE tries again",
         ),
+        Problem::NotAuthenticated => (
+            "the home network knows of no authentication of the UE for this network",
+            "the UE tries again; if it is refused again, report it with sluice ctl flow",
+        ),
         Problem::ContextNotFound
         | Problem::Protocol
         | Problem::DnnNotSupported
+        | Problem::DiscoveryForbidden
         | Problem::QosNotAuthorized
         | Problem::FiveQiNotAuthorized
         | Problem::NoResources => (

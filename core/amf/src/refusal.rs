@@ -76,6 +76,8 @@ fn cause(problem: Problem) -> n1::Cause {
         | Problem::ContextNotFound
         | Problem::Protocol
         | Problem::DnnNotSupported
+        | Problem::NotAuthenticated
+        | Problem::DiscoveryForbidden
         | Problem::QosNotAuthorized
         | Problem::FiveQiNotAuthorized
         | Problem::NoResources => n1::Cause::CONGESTION,

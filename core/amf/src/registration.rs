@@ -7,8 +7,8 @@ use sluice_n1::{
 };
 use sluice_n2::SessionSetup;
 use sluice_sbi::{
-    AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf, SelectSlices, SlicesSelected,
-    Wake,
+    AccessAndMobility, GetAccessAndMobility, Identity, Problem, RegisterAmf, SelectSlices,
+    SlicesSelected, Wake,
 };
 
 use crate::authentication;
@@ -94,20 +94,20 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
         return Err(Refusal::Registration(Cause::NO_SUITABLE_CELLS));
     }
     // 4 to 9: who it is, and keys; not again for a UE whose MAC was right
-    if !is_verified && let Some(whole) = secure(p, &message, is_suspect, key_names).await? {
-        message = RegistrationRequest {
-            kind: message.kind,
-            ..whole
-        };
+    if !is_verified {
+        secure(p, &mut message, is_suspect, key_names).await?;
     }
     // 10 to 13: no old AMF, no equipment register, one UDM
     // 14a: UDM is told where the UE is
-    let supi = p.with_ue(|ue| ue.supi).ok_or(Refusal::Authentication)?;
-    let guami = p.with(|state| state.config.guami);
-    if p.with_ue(|ue| ue.registered.is_none()) {
-        p.on_abort(Undo::Registration(supi));
+    match tell_udm(p).await {
+        // Its keys are good, but the home network has no record of why: it proves once more who it is.
+        Err(Refusal::Problem(Problem::NotAuthenticated)) if is_verified => {
+            secure(p, &mut message, is_suspect, key_names).await?;
+            tell_udm(p).await?;
+        }
+        told => told?,
     }
-    p.call("14a", RegisterAmf { supi, guami }).await?;
+    let supi = p.with_ue(|ue| ue.supi).ok_or(Refusal::Authentication)?;
     // 14b: what it may do
     let subscription = p.call("14b", GetAccessAndMobility { supi }).await?;
     // ... and which slices it may use here (4.2.2.2.3, 4a and 4b)
@@ -140,13 +140,34 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     Ok(message.follow_on)
 }
 
-/// 6 to 9: identity, authentication, security mode. Gives the whole message, if it came again.
+/// 14a: UDM is told where the UE is.
+async fn tell_udm(p: &Procedure) -> Result<(), Refusal> {
+    let supi = p.with_ue(|ue| ue.supi).ok_or(Refusal::Authentication)?;
+    let guami = p.with(|state| state.config.guami);
+    let network = authentication::serving_network(p);
+    let is_new = |ue: &mut Ue| {
+        let is_told = |undo: &Undo| matches!(undo, Undo::Registration(_));
+        ue.registered.is_none() && !ue.undo.iter().any(is_told)
+    };
+    if p.with_ue(is_new) {
+        p.on_abort(Undo::Registration(supi));
+    }
+    let here = RegisterAmf {
+        supi,
+        guami,
+        network,
+    };
+    p.call("14a", here).await?;
+    Ok(())
+}
+
+/// 6 to 9: identity, authentication, security mode. The message is the whole one afterwards, if that came again.
 async fn secure(
     p: &Procedure,
-    message: &RegistrationRequest,
+    message: &mut RegistrationRequest,
     is_suspect: bool,
     mut key_names: KeyNames,
-) -> Result<Option<RegistrationRequest>, Refusal> {
+) -> Result<(), Refusal> {
     let known = known_by(p, &message.identity);
     if let Some(known) = known {
         key_names = key_names.and(p.with(|state| state.key_names(known)));
@@ -183,7 +204,13 @@ async fn secure(
     p.with_ue(|ue| ue.capability = Some(capability));
     // Not before: what was there stays if the UE rejects the new keys (TS 24.501, 5.4.2.5).
     take_over(p, new.supi);
-    Ok(whole)
+    if let Some(whole) = whole {
+        *message = RegistrationRequest {
+            kind: message.kind,
+            ..whole
+        };
+    }
+    Ok(())
 }
 
 /// The UE that we know by what this one calls itself.

@@ -2,7 +2,7 @@
 //! long as they are valid. While the NRF does not answer, the last answer counts, or else the default SMF.
 
 use sluice_n1::Cause;
-use sluice_sbi::{DiscoverNfs, Nf, NfInstance, NfQuery, NoMatch};
+use sluice_sbi::{DiscoverNfs, Nf, NfInstance, NfQuery, NfsFound, NoMatch, Problem, Requester};
 
 use crate::discovered::Wanted;
 use crate::explained::Reason;
@@ -27,24 +27,41 @@ pub(crate) async fn run(
         return Ok(known);
     }
     if !is_silent {
+        let plmn = p.with(|state| state.config.guami.plmn);
         let query = NfQuery::new(
+            Requester::new(Nf::Amf, Some(wanted.slice), Some(plmn)),
             Nf::Smf,
             Some(wanted.slice),
             Some(wanted.dnn),
             Some(wanted.area),
         );
-        if let Ok(answer) = p.call("2", DiscoverNfs { query }).await {
-            return p.with(|state| {
-                let found = answer.found;
-                let best = state.discovered.take(wanted, &found, state.now.instant);
-                match best {
-                    Some(_) => state.counters.smfs_by_nrf += 1,
-                    None => state.counters.no_smf += 1,
-                }
-                best.map(Some).ok_or_else(|| none(wanted, found.reason))
-            });
-        }
+        let found = match p.call("2", DiscoverNfs { query }).await {
+            Ok(answer) => Ok(answer.found),
+            // None is for us, and what was known does not count any more.
+            Err(Problem::DiscoveryForbidden) => Err(forbidden(wanted)),
+            Err(_) => return by_old_answer(p, wanted, is_silent),
+        };
+        return p.with(|state| {
+            let nobody = NfsFound::none(NoMatch::NotServed);
+            let answer = found.as_ref().unwrap_or(&nobody);
+            let best = state.discovered.take(wanted, answer, state.now.instant);
+            match best {
+                Some(_) => state.counters.smfs_by_nrf += 1,
+                None => state.counters.no_smf += 1,
+            }
+            let reason = found?.reason;
+            best.map(Some).ok_or_else(|| none(wanted, reason))
+        });
     }
+    by_old_answer(p, wanted, is_silent)
+}
+
+/// The NRF does not answer: the SMF of its last answer, or else the default one.
+fn by_old_answer(
+    p: &Procedure,
+    wanted: &Wanted,
+    is_silent: bool,
+) -> Result<Option<NfInstance>, (Cause, Reason)> {
     p.with(|state| {
         let until = state.now.instant.plus_ms(limits::NRF_SILENT_MS);
         if !is_silent {
@@ -65,6 +82,20 @@ pub(crate) async fn run(
         }
         Ok(last)
     })
+}
+
+/// The NRF says 403: no SMF lets itself be discovered by this AMF.
+fn forbidden(wanted: &Wanted) -> (Cause, Reason) {
+    (
+        Cause::PAYLOAD_NOT_FORWARDED,
+        (
+            format!(
+                "the NRF lets this AMF discover no SMF for the slice {} (403)",
+                wanted.slice
+            ),
+            "compare allowed types, slices and PLMNs in sluice ctl --core nfs with the AMF's own",
+        ),
+    )
 }
 
 /// Why there is no SMF.

@@ -98,6 +98,7 @@ pub(crate) async fn receive(
         let outcome = AuthenticationOutcome {
             supi,
             network,
+            method: AuthMethod::EapAkaPrime,
             success: result == AuthResult::Success,
         };
         p.call("9d", Some(supi), outcome).await?;

@@ -158,6 +158,7 @@ async fn confirm(p: &Procedure<State>, request: Confirm) -> Result<Confirmed, Pr
     let outcome = AuthenticationOutcome {
         supi,
         network,
+        method: AuthMethod::FiveGAka,
         success,
     };
     p.call("9d", Some(supi), outcome).await?;

@@ -135,6 +135,7 @@ pub(crate) fn of_nrf(counters: &sluice_nrf::Counters) -> Value {
         forgotten,
         found,
         none,
+        forbidden,
     } = counters;
     let sum = |by_type: &BTreeMap<Nf, u64>| by_type.values().sum::<u64>();
     json!({
@@ -148,5 +149,6 @@ pub(crate) fn of_nrf(counters: &sluice_nrf::Counters) -> Value {
         "no_room": no_room,
         "found": sum(found),
         "not_found": sum(none),
+        "forbidden": sum(forbidden),
     })
 }

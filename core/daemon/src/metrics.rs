@@ -169,9 +169,18 @@ fn functions(page: &mut Page, daemon: &Daemon) {
     page.family(name, Kind::Counter, help);
     // The AMF asks for SMFs: both results are there from the start.
     let mut kinds: BTreeSet<Nf> = BTreeSet::from([Nf::Smf]);
-    kinds.extend(nrf.found.keys().chain(nrf.none.keys()));
+    kinds.extend(
+        nrf.found
+            .keys()
+            .chain(nrf.none.keys())
+            .chain(nrf.forbidden.keys()),
+    );
     for kind in kinds {
-        for (result, counts) in [("found", &nrf.found), ("none", &nrf.none)] {
+        for (result, counts) in [
+            ("found", &nrf.found),
+            ("none", &nrf.none),
+            ("forbidden", &nrf.forbidden),
+        ] {
             let labels = [("type", &*kind.to_string()), ("result", result)];
             let count = counts.get(&kind).copied().unwrap_or_default();
             page.sample(name, &labels, count);

@@ -4,7 +4,7 @@ use crate::daemon::Daemon;
 use serde_json::{Value, json};
 use sluice_core::system;
 use sluice_nrf::Profile;
-use sluice_sbi::{Nf, NfStatus, Served};
+use sluice_sbi::{Allowed, Nf, NfStatus, Served};
 use std::collections::BTreeMap;
 
 /// All that are registered or suspended.
@@ -19,6 +19,7 @@ pub(crate) fn nfs(daemon: &Daemon) -> Value {
             "instance": profile.instance.to_string(),
             "status": one.status.name(),
             "plmns": plmns.collect::<Vec<_>>(),
+            "allowed": allowed(&profile.allowed),
             "serves": one.served.iter().map(part).collect::<Vec<_>>(),
             "priority": profile.priority.get(),
             "capacity": profile.capacity.get(),
@@ -35,6 +36,17 @@ pub(crate) fn nfs(daemon: &Daemon) -> Value {
         "heart_beat_s": config.heart_beat_s,
         "validity_s": config.validity_s,
         "nfs": profiles.into_iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+/// Lists without an entry stand for all there are.
+fn allowed(allowed: &Allowed) -> Value {
+    let slices = allowed.slices().iter().map(ToString::to_string);
+    let plmns = allowed.plmns().iter().map(ToString::to_string);
+    json!({
+        "types": allowed.types().map(|nf| nf.to_string()).collect::<Vec<_>>(),
+        "slices": slices.collect::<Vec<_>>(),
+        "plmns": plmns.collect::<Vec<_>>(),
     })
 }
 

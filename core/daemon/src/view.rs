@@ -8,7 +8,8 @@ use sluice_amf::view::{Connected, Gnb, Ue};
 use sluice_core_smf::view::SessionView;
 use sluice_ids::Supi;
 use sluice_program::control::refusal;
-use sluice_sbi::AssociationId;
+use sluice_sbi::{AssociationId, AuthMethod};
+use sluice_udr::AuthEvent;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -154,6 +155,7 @@ pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Value {
         "guti": ue.guti.map(|guti| guti.to_string()),
         "imeisv": ue.imeisv.map(|imeisv| imeisv.to_string()),
         "allowed_slices": ue.allowed_nssai.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "authentication": core.udr().authentication_of(supi).map(authentication),
         "ambr_down_bps": ue.ambr_bps.map(|(down, _)| down),
         "ambr_up_bps": ue.ambr_bps.map(|(_, up)| up),
         "connected": at,
@@ -161,6 +163,20 @@ pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Value {
         "sessions": ue.sessions.iter().map(session).collect::<Vec<_>>(),
         "refused": refused,
     }})
+}
+
+/// How a subscriber was authenticated last.
+fn authentication(event: &AuthEvent) -> Value {
+    let method = match event.method {
+        AuthMethod::FiveGAka => "5G_AKA",
+        AuthMethod::EapAkaPrime => "EAP_AKA_PRIME",
+    };
+    json!({
+        "success": event.success,
+        "method": method,
+        "serving_network": format!("{:?}", event.network),
+        "unix_s": event.unix_s,
+    })
 }
 
 fn session_row(one: &sluice_amf::view::Session, known: Option<&SessionView>) -> Value {

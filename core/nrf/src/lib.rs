@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use sluice_sbi::{
     Done, Effect, Input, Instant, Message, NetworkFunction, Nf, NfRegistered, NfStatus,
-    NfsDiscovered, Now, Problem, Refused,
+    NfsDiscovered, NfsFound, Now, Problem, Refused,
 };
 
 pub use profiles::{PARTS, PROFILES, Profile};
@@ -71,6 +71,8 @@ pub struct Counters {
     pub found: BTreeMap<Nf, u64>,
     /// Discoveries that found nobody, by type.
     pub none: BTreeMap<Nf, u64>,
+    /// Discoveries that were refused (403), by type: none of the type is for the one that asked.
+    pub forbidden: BTreeMap<Nf, u64>,
 }
 
 /// The function.
@@ -141,12 +143,13 @@ impl Nrf {
             }
             Message::DiscoverNfs(request) => {
                 let found = self.profiles.find(&request.query, self.config.validity_s);
-                let results = match found.all() {
-                    [] => &mut self.counters.none,
-                    _ => &mut self.counters.found,
+                let results = match found.as_ref().map(NfsFound::all) {
+                    Err(_) => &mut self.counters.forbidden,
+                    Ok([]) => &mut self.counters.none,
+                    Ok(_) => &mut self.counters.found,
                 };
                 *results.entry(request.query.target).or_default() += 1;
-                NfsDiscovered { found }.into()
+                found.map_or_else(Message::from, |found| NfsDiscovered { found }.into())
             }
             _ => Problem::Protocol.into(),
         }

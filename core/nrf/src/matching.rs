@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use sluice_sbi::{Found, NfQuery, NfStatus, NfsFound, NoMatch, Served};
+use sluice_sbi::{Found, NfQuery, NfStatus, NfsFound, NoMatch, Problem, Served};
 
 use crate::profiles::{Profile, Profiles};
 
@@ -14,6 +14,12 @@ impl Profile {
         self.profile.kind == query.target && query.area().is_none_or(|area| is_in(area.plmn))
     }
 
+    /// Whether the instance lets itself be discovered by the one that asks.
+    fn lets(&self, query: &NfQuery) -> bool {
+        let own = self.profile.plmns();
+        self.profile.allowed.lets(&query.requester, own)
+    }
+
     fn does(&self, test: impl FnMut(&Served) -> bool) -> bool {
         self.served.iter().any(test)
     }
@@ -21,8 +27,17 @@ impl Profile {
 
 impl Profiles {
     /// Those that do it, by priority, then load, then weight; they may be taken to do so for this many seconds.
-    pub fn find(&self, query: &NfQuery, validity_s: u32) -> NfsFound {
-        let of_type: Vec<&Profile> = self.all().filter(|one| one.is_of(query)).collect();
+    ///
+    /// # Errors
+    /// Instances of the type are there, and none of them is for the one that asks: 403 Forbidden.
+    pub fn find(&self, query: &NfQuery, validity_s: u32) -> Result<NfsFound, Problem> {
+        let (of_type, others): (Vec<&Profile>, Vec<&Profile>) = self
+            .all()
+            .filter(|one| one.is_of(query))
+            .partition(|one| one.lets(query));
+        if of_type.is_empty() && !others.is_empty() {
+            return Err(Problem::DiscoveryForbidden);
+        }
         let does_all = |served: &Served| served.serves(query) && served.is_in(query);
         let (able, others): (Vec<&Profile>, Vec<&Profile>) =
             of_type.iter().partition(|one| one.does(does_all));
@@ -34,9 +49,9 @@ impl Profiles {
             (one.priority.get(), one.load, weight, one.instance)
         });
         if !found.is_empty() {
-            return NfsFound::new(validity_s, &found);
+            return Ok(NfsFound::new(validity_s, &found));
         }
-        NfsFound::none(if of_type.is_empty() {
+        Ok(NfsFound::none(if of_type.is_empty() {
             NoMatch::NotRegistered
         } else if !able.is_empty() {
             NoMatch::Suspended
@@ -44,7 +59,7 @@ impl Profiles {
             NoMatch::NotInArea
         } else {
             NoMatch::NotServed
-        })
+        }))
     }
 }
 

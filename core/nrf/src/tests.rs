@@ -2,8 +2,8 @@
 
 use sluice_ids::{Dnn, Plmn, Snssai, Tac, Tai};
 use sluice_sbi::{
-    CallId, DeregisterNf, DiscoverNfs, HeartBeat, Key, NfInstance, NfProfile, NfQuery, NfsFound,
-    NoMatch, RegisterNf, RequestId, ServeMore, Served,
+    Allowed, CallId, DeregisterNf, DiscoverNfs, HeartBeat, Key, NfInstance, NfProfile, NfQuery,
+    NfsFound, NoMatch, RegisterNf, RequestId, Requester, ServeMore, Served,
 };
 
 use super::*;
@@ -45,8 +45,19 @@ fn smf(number: u8) -> NfProfile {
     NfProfile::new(instance(number), Nf::Smf, &[], served)
 }
 
+/// An AMF that says nothing more of itself.
+fn amf() -> Requester {
+    Requester::new(Nf::Amf, None, None)
+}
+
 fn query(sst: u8, name: &str, tac: u8) -> NfQuery {
-    NfQuery::new(Nf::Smf, Some(slice(sst)), Some(dnn(name)), Some(tai(tac)))
+    NfQuery::new(
+        amf(),
+        Nf::Smf,
+        Some(slice(sst)),
+        Some(dnn(name)),
+        Some(tai(tac)),
+    )
 }
 
 fn ask(nrf: &mut Nrf, now: Now, message: impl Into<Message>) -> Message {
@@ -128,7 +139,7 @@ fn why_nobody_is_found_is_told() {
         reason(&mut nrf, query(1, "internet", 2)),
         NoMatch::NotInArea
     );
-    let pcf = NfQuery::new(Nf::Pcf, None, None, None);
+    let pcf = NfQuery::new(amf(), Nf::Pcf, None, None, None);
     assert_eq!(reason(&mut nrf, pcf), NoMatch::NotRegistered);
     pass(&mut nrf, at(60));
     assert_eq!(reason(&mut nrf, served), NoMatch::Suspended);
@@ -318,4 +329,53 @@ fn what_is_not_answered_is_said_again() {
     // An answer that nobody waits for says nothing.
     one.heard(Problem::ContextNotFound.into());
     assert_eq!(one.due(), at(19).instant);
+}
+
+/// TS 33.518 4.2.2.2.1 (TS 29.510, 5.3.2.2.2): who is in none of the allowed slices, types and PLMNs of what it looks
+/// for hears 403, and so does one that does not say so.
+#[test]
+fn scas_33_518_4_2_2_2_1_discovery_is_for_those_that_are_allowed() {
+    let mut nrf = Nrf::default();
+    let plmn = |mnc: &str| Plmn::new("208", mnc).unwrap();
+    let allowed = |sst| Allowed::new(&[Nf::Amf], &[slice(sst)], &[plmn("93")]).unwrap();
+    register(&mut nrf, at(0), smf(1).with_allowed(allowed(1)));
+    let mut discover = |kind, sst: Option<u8>, mnc: Option<&str>| {
+        let requester = Requester::new(kind, sst.map(slice), mnc.map(plmn));
+        let (slice, dnn) = (Some(slice(1)), Some(dnn("internet")));
+        let query = NfQuery::new(requester, Nf::Smf, slice, dnn, None);
+        let answer = ask(&mut nrf, at(0), DiscoverNfs { query });
+        let found = answer.answer_to::<DiscoverNfs>();
+        found.map(|answer| instances(&answer.found))
+    };
+    let forbidden = Err(Problem::DiscoveryForbidden);
+    let found = Ok(vec![instance(1)]);
+    assert_eq!(discover(Nf::Amf, Some(1), Some("93")), found);
+    assert_eq!(discover(Nf::Amf, Some(2), Some("93")), forbidden);
+    assert_eq!(discover(Nf::Amf, Some(1), Some("01")), forbidden);
+    assert_eq!(discover(Nf::Pcf, Some(1), Some("93")), forbidden);
+    assert_eq!(discover(Nf::Amf, None, Some("93")), forbidden);
+    assert_eq!(discover(Nf::Amf, Some(1), None), forbidden);
+    assert_eq!(nrf.counters().forbidden[&Nf::Smf], 5);
+    // One that is for the other slice: each finds its own, and neither hears of the other.
+    register(&mut nrf, at(0), smf(2).with_allowed(allowed(2)));
+    let mut discover = |sst| {
+        let requester = Requester::new(Nf::Amf, Some(slice(sst)), Some(plmn("93")));
+        let query = NfQuery::new(requester, Nf::Smf, Some(slice(1)), None, None);
+        let answer = ask(&mut nrf, at(0), DiscoverNfs { query });
+        instances(&answer.answer_to::<DiscoverNfs>().unwrap().found)
+    };
+    assert_eq!(
+        (discover(1), discover(2)),
+        (vec![instance(1)], vec![instance(2)])
+    );
+    // PLMNs in which it serves need not be told.
+    let own = NfProfile::new(instance(3), Nf::Udm, &[plmn("01")], smf(3).served);
+    let own = own.with_allowed(Allowed::new(&[], &[], &[plmn("93")]).unwrap());
+    register(&mut nrf, at(0), own);
+    for (mnc, is_let) in [("01", true), ("93", true), ("02", false)] {
+        let requester = Requester::new(Nf::Amf, None, Some(plmn(mnc)));
+        let query = NfQuery::new(requester, Nf::Udm, None, None, None);
+        let answer = ask(&mut nrf, at(0), DiscoverNfs { query });
+        assert_eq!(answer.answer_to::<DiscoverNfs>().is_ok(), is_let, "{mnc}");
+    }
 }

@@ -12,8 +12,8 @@ use crate::message::{
     NotifySmPolicy, NotifySubscription, NotifyTransferFailure, QueryAccessAndMobility,
     QuerySessionManagement, QuerySmfSelection, QuerySubscription, RegisterAmf, RegisterNf,
     ReleaseSmContext, SelectSlices, ServeMore, SessionManagement, SlicesSelected, SmContextCreated,
-    SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection, StoreAmf, TransferN1N2,
-    Transferred, UpdateSmContext, UpdateSmPolicy,
+    SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection, StoreAmf, StoreAuthentication,
+    TransferN1N2, Transferred, UpdateSmContext, UpdateSmPolicy,
 };
 use crate::slab::{Key, Slab};
 use crate::time::Instant;
@@ -54,6 +54,7 @@ calls! {
     QuerySubscription to Udr: AuthenticationSubscription;
     AdvanceSqn to Udr: AuthenticationSubscription;
     StoreAmf to Udr: Done;
+    StoreAuthentication to Udr: Done;
     QueryAccessAndMobility to Udr: AccessAndMobility;
     GetSmfSelection to Udm: SmfSelection;
     QuerySmfSelection to Udr: SmfSelection;

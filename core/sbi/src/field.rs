@@ -54,6 +54,20 @@ pub enum Nf {
     Nrf = 8,
 }
 
+impl Nf {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Amf,
+        Self::Ausf,
+        Self::Udm,
+        Self::Udr,
+        Self::Smf,
+        Self::Nssf,
+        Self::Pcf,
+        Self::Nrf,
+    ];
+}
+
 impl fmt::Display for Nf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -95,6 +109,10 @@ pub enum Problem {
     DnnNotSupported = 9,
     /// The subscriber is barred for now.
     ServiceNotAllowed = 10,
+    /// The UE has not been authenticated for the serving network.
+    NotAuthenticated = 11,
+    /// None of the type that is looked for lets itself be discovered by the one that asks (403).
+    DiscoveryForbidden = 12,
     /// The policy has no such flow for the subscriber.
     QosNotAuthorized = 20,
     /// The policy has no flow of this 5QI for the subscriber.
@@ -116,6 +134,8 @@ impl fmt::Display for Problem {
             Self::ServingNetworkNotAuthorized => "serving network not authorized",
             Self::DnnNotSupported => "DNN not supported",
             Self::ServiceNotAllowed => "service not allowed",
+            Self::NotAuthenticated => "not authenticated",
+            Self::DiscoveryForbidden => "403 Forbidden: not allowed to discover",
             Self::QosNotAuthorized => "QoS not authorized",
             Self::FiveQiNotAuthorized => "5QI not authorized",
             Self::NoResources => "no resources",

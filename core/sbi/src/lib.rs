@@ -46,10 +46,11 @@ pub use message::{
     QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
     RegisterAmf, RegisterNf, ReleaseSmContext, SelectSlices, ServeMore, SessionManagement,
     SlicesSelected, SmContextCreated, SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection,
-    StoreAmf, TransferN1N2, Transferred, UpdateSmContext, UpdateSmPolicy,
+    StoreAmf, StoreAuthentication, TransferN1N2, Transferred, UpdateSmContext, UpdateSmPolicy,
 };
 pub use nrf::{
-    AREAS, FOUND, Found, NfInstance, NfProfile, NfQuery, NfStatus, NfsFound, NoMatch, PLMNS, Served,
+    AREAS, Allowed, FOUND, Found, NfInstance, NfProfile, NfQuery, NfStatus, NfsFound, NoMatch,
+    PLMNS, Requester, Served,
 };
 pub use pcc::{
     FILTERS, FILTERS_OF_A_SESSION, Filter, FlatFilter, FlowDirection, NAME_OCTETS, PccRule,

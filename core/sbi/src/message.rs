@@ -4,8 +4,6 @@
 //! Each is a few octets without padding or pointer, with integers in network order and enums of
 //! one checked octet. [`Message`] is any of them; as octets it has its number before it.
 
-use std::fmt;
-
 use sluice_ids::{Dnn, Guami, ServingNetworkName, Snssai, Supi, Tai};
 use zerocopy::big_endian::{U16, U64};
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
@@ -166,6 +164,8 @@ messages! {
         supi: Supi,
         /// For which network.
         network: ServingNetworkName,
+        /// By which method.
+        method: AuthMethod,
         /// Whether it was that UE.
         success: bool,
     }
@@ -185,6 +185,8 @@ messages! {
         supi: Supi,
         /// Where.
         guami: Guami,
+        /// In which network.
+        network: ServingNetworkName,
     }
     /// AMF to UDM: the UE is not here any more.
     11 DeregisterAmf "Nudm_UECM_Deregistration Request" {
@@ -248,6 +250,8 @@ messages! {
         guami: Guami,
         /// Whether it is there.
         registered: bool,
+        /// In which network it is there.
+        network: ServingNetworkName,
     }
     /// UDM to UDR.
     18 QueryAccessAndMobility "Nudr_DM_Query Request (access and mobility)" {
@@ -428,6 +432,19 @@ messages! {
         /// A packet of EAP for the UE.
         eap: Container,
     }
+    /// UDM to UDR: how an authentication ended (AuthEvent: TS 29.503, 6.3.6.2.7).
+    46 StoreAuthentication "Nudr_DM_Update Request (authentication status)" {
+        /// Of whom.
+        supi: Supi,
+        /// For which network.
+        network: ServingNetworkName,
+        /// By which method.
+        method: AuthMethod,
+        /// Whether it was that UE.
+        success: bool,
+        /// Seconds since 1970.
+        unix_s: U64,
+    }
     /// SMF to PCF: which rules a new session has.
     50 CreateSmPolicy "Npcf_SMPolicyControl_Create Request" {
         /// Whose.
@@ -574,23 +591,6 @@ impl Done {
     pub const ALL: Self = Self { reserved: 0 };
 }
 
-impl fmt::Display for Message {
-    /// Name and outcome, and no more: messages have keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failure(failure) => write!(f, "Failure ({})", failure.problem),
-            Self::Transferred(answer) => write!(f, "{} ({})", self.name(), answer.cause),
-            Self::NfsDiscovered(answer) => write!(f, "{} ({})", self.name(), answer.found),
-            message => f.write_str(message.name()),
-        }
-    }
-}
-
-impl fmt::Debug for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
-}
-
+mod shown;
 #[cfg(test)]
 mod tests;

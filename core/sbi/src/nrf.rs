@@ -126,6 +126,74 @@ fn is_any_or<T: PartialEq>(all: &[T], one: Option<T>) -> bool {
     one.is_none_or(|one| all.is_empty() || all.contains(&one))
 }
 
+/// Who may discover a network function, by type, slice and PLMN (allowedNfTypes, allowedNssais and allowedPlmns of
+/// NFProfile: TS 29.510, 6.1.6.2.2). An empty list lets all.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Allowed {
+    /// A bit for each type.
+    types: U16,
+    slices: u8,
+    slice: [Snssai; SLICES],
+    plmns: u8,
+    plmn: [Plmn; PLMNS],
+}
+
+impl Allowed {
+    /// These types, slices and PLMNs; none if there are more than 16 slices or 12 PLMNs, since a list that is cut
+    /// would keep away whoever is at its end.
+    pub fn new(types: &[Nf], slices: &[Snssai], plmns: &[Plmn]) -> Option<Self> {
+        if slices.len() > SLICES || plmns.len() > PLMNS {
+            return None;
+        }
+        let mut allowed: Self = FromZeros::new_zeroed();
+        let bits = types.iter().map(|nf| bit(*nf));
+        allowed.types = bits.fold(0, |all, bit| all | bit).into();
+        allowed.slices = put(&mut allowed.slice, slices);
+        allowed.plmns = put(&mut allowed.plmn, plmns);
+        Some(allowed)
+    }
+
+    /// Types; none are all.
+    pub fn types(&self) -> impl Iterator<Item = Nf> {
+        let types = self.types.get();
+        Nf::ALL.into_iter().filter(move |nf| types & bit(*nf) != 0)
+    }
+
+    /// Slices; none are all.
+    pub fn slices(&self) -> &[Snssai] {
+        &self.slice[..usize::from(self.slices).min(SLICES)]
+    }
+
+    /// PLMNs; none are all.
+    pub fn plmns(&self) -> &[Plmn] {
+        &self.plmn[..usize::from(self.plmns).min(PLMNS)]
+    }
+
+    /// Whether it lets this one, which serves in `own`, too. One that does not say what is asked is let by those alone
+    /// that let all (6.2.3.2.3.1, NOTE 12).
+    pub fn lets(&self, requester: &Requester, own: &[Plmn]) -> bool {
+        let types = self.types.get();
+        let is_of_type = types == 0 || types & bit(requester.kind) != 0;
+        let slices = self.slices();
+        let is_of_slice =
+            slices.is_empty() || requester.slice().is_some_and(|one| slices.contains(&one));
+        let plmns = self.plmns();
+        // PLMNs of its own need not be told (6.1.6.2.2).
+        let is_of_plmn = plmns.is_empty()
+            || requester
+                .plmn()
+                .is_some_and(|one| plmns.contains(&one) || own.contains(&one));
+        is_of_type && is_of_slice && is_of_plmn
+    }
+}
+
+fn bit(nf: Nf) -> u16 {
+    1 << nf as u16
+}
+
 /// Who a network function is, and a part of what it serves (NFProfile: TS 29.510, 6.1.6.2.2).
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
@@ -144,6 +212,8 @@ pub struct NfProfile {
     pub load: u8,
     plmns: u8,
     plmn: [Plmn; PLMNS],
+    /// Who may discover it.
+    pub allowed: Allowed,
     /// The first part of what it serves.
     pub served: Served,
 }
@@ -161,8 +231,16 @@ impl NfProfile {
             load: 0,
             plmns: number,
             plmn,
+            allowed: FromZeros::new_zeroed(),
             served,
         }
+    }
+
+    /// The same for these alone.
+    #[must_use]
+    pub fn with_allowed(mut self, allowed: Allowed) -> Self {
+        self.allowed = allowed;
+        self
     }
 
     /// The same with so much load, in percent.
@@ -178,12 +256,52 @@ impl NfProfile {
     }
 }
 
+/// Who asks an NRF, as far as it says so (requester-nf-type, requester-snssais and requester-plmn-list: TS 29.510,
+/// 6.2.3.2.3.1).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Requester {
+    /// Its type.
+    pub kind: Nf,
+    has_slice: bool,
+    slice: Snssai,
+    has_plmn: bool,
+    plmn: Plmn,
+}
+
+impl Requester {
+    /// Of this type, of one of its slices, and of its PLMN.
+    pub fn new(kind: Nf, slice: Option<Snssai>, plmn: Option<Plmn>) -> Self {
+        Self {
+            kind,
+            has_slice: slice.is_some(),
+            slice: slice.unwrap_or_else(|| Snssai::new(0, None)),
+            has_plmn: plmn.is_some(),
+            plmn: plmn.unwrap_or_else(FromZeros::new_zeroed),
+        }
+    }
+
+    /// A slice of its own: that for which it asks.
+    pub fn slice(&self) -> Option<Snssai> {
+        self.has_slice.then_some(self.slice)
+    }
+
+    /// Its PLMN.
+    pub fn plmn(&self) -> Option<Plmn> {
+        self.has_plmn.then_some(self.plmn)
+    }
+}
+
 /// What is to be done by whoever is looked for (TS 29.510, 6.2.3.2.3.1).
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 pub struct NfQuery {
+    /// Who asks.
+    pub requester: Requester,
     /// What it is.
     pub target: Nf,
     by_slice: bool,
@@ -195,9 +313,16 @@ pub struct NfQuery {
 }
 
 impl NfQuery {
-    /// Of what is asked for.
-    pub fn new(target: Nf, slice: Option<Snssai>, dnn: Option<Dnn>, area: Option<Tai>) -> Self {
+    /// Of what is asked for, and by whom.
+    pub fn new(
+        requester: Requester,
+        target: Nf,
+        slice: Option<Snssai>,
+        dnn: Option<Dnn>,
+        area: Option<Tai>,
+    ) -> Self {
         Self {
+            requester,
             target,
             by_slice: slice.is_some(),
             slice: slice.unwrap_or_else(|| Snssai::new(0, None)),
@@ -356,10 +481,13 @@ mod tests {
         let slice = Snssai::new(1, None);
         let dnn = Dnn::new("internet").expect("a name");
         let served = Served::new(&[slice], &[], &[]);
-        let query = |slice, dnn| NfQuery::new(Nf::Smf, slice, dnn, None);
+        let amf = Requester::new(Nf::Amf, None, None);
+        let query = |slice, dnn| NfQuery::new(amf, Nf::Smf, slice, dnn, None);
         assert!(served.serves(&query(Some(slice), Some(dnn))));
         assert!(served.serves(&query(None, None)));
         assert!(!served.serves(&query(Some(Snssai::new(2, None)), Some(dnn))));
+        // A list of those that may ask is not cut.
+        assert_eq!(Allowed::new(&[], &[slice; 17], &[]), None);
         // A list that is too long is cut, and never read beyond its end.
         let served = Served::new(&[slice; 40], &[dnn; 40], &[]);
         assert_eq!((served.slices().len(), served.dnns().len()), (SLICES, DNNS));

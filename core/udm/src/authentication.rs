@@ -5,6 +5,7 @@ use sluice_sbi::server::Procedure;
 use sluice_sbi::{
     AdvanceSqn, AuthMethod, AuthenticationData, AuthenticationOutcome, AuthenticationSubscription,
     Done, GetAuthenticationData, Identity, Problem, QuerySubscription, SimAlgorithm,
+    StoreAuthentication,
 };
 use sluice_security::suci;
 use sluice_security::{Credentials, K, K256, Opc, Sqn, Subscriber, Topc, TuakKey};
@@ -97,10 +98,30 @@ fn halves(octets: &[u8; 32]) -> [[u8; 16]; 2] {
     [0, 16].map(|from| std::array::from_fn(|at| octets[from + at]))
 }
 
-/// Nudm_UEAuthentication_ResultConfirmation: nothing but an acknowledgement in Release 17 without
-/// roaming.
-pub(crate) fn outcome(_: &Procedure<State>, _: &AuthenticationOutcome) -> Result<Done, Problem> {
-    Ok(Done::ALL)
+/// Nudm_UEAuthentication_ResultConfirmation (TS 29.503, 5.4.2.3): how it ended is stored, with the time, before the
+/// AUSF tells anyone (TS 33.501, 6.1.4.1a).
+pub(crate) async fn outcome(
+    p: &Procedure<State>,
+    outcome: AuthenticationOutcome,
+) -> Result<Done, Problem> {
+    let AuthenticationOutcome {
+        supi,
+        network,
+        method,
+        success,
+    } = outcome;
+    let event = StoreAuthentication {
+        supi,
+        network,
+        method,
+        success,
+        unix_s: p.with(|_, now| now.unix_s).into(),
+    };
+    match p.call("9d", Some(supi), event).await {
+        // A subscriber that was removed meanwhile has not proved who it is, all the same.
+        Err(Problem::UserNotFound) if !success => Ok(Done::ALL),
+        stored => stored,
+    }
 }
 
 fn identify(p: &Procedure<State>, identity: &Identity) -> Result<Supi, Problem> {

@@ -9,9 +9,14 @@ use sluice_sbi::{
 
 use crate::State;
 
-/// Nudm_UECM_Registration.
+/// Nudm_UECM_Registration. Only where the UE is known to be: the repository compares with how it was authenticated
+/// (TS 33.501, 6.1.4.1a).
 pub(crate) async fn register(p: &Procedure<State>, request: RegisterAmf) -> Result<Done, Problem> {
-    let RegisterAmf { supi, guami } = request;
+    let RegisterAmf {
+        supi,
+        guami,
+        network,
+    } = request;
     p.call(
         "14a",
         Some(supi),
@@ -19,6 +24,7 @@ pub(crate) async fn register(p: &Procedure<State>, request: RegisterAmf) -> Resu
             supi,
             guami,
             registered: true,
+            network,
         },
     )
     .await
@@ -37,6 +43,7 @@ pub(crate) async fn deregister(
             supi,
             guami,
             registered: false,
+            network: guami.plmn.serving_network_name(),
         },
     )
     .await

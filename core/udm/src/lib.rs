@@ -93,7 +93,7 @@ async fn procedure(p: &Procedure<State>, message: Message) -> Result<Message, Pr
             authentication::get(p, request).await.map(Message::from)
         }
         Message::AuthenticationOutcome(outcome) => {
-            authentication::outcome(p, &outcome).map(Message::from)
+            authentication::outcome(p, outcome).await.map(Message::from)
         }
         Message::RegisterAmf(request) => context_management::register(p, request)
             .await

@@ -3,6 +3,8 @@
 //! It answers from memory at once; what it changes is committed before the answer leaves.
 #![forbid(unsafe_code)]
 
+mod authentication_status;
+
 use core::fmt;
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -14,6 +16,9 @@ use sluice_sbi::{
     SimAlgorithm, SmfSelection, StoreAmf,
 };
 use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
+
+pub use authentication_status::AuthEvent;
+use authentication_status::AuthenticationStatus;
 
 /// Most subscribers of a box.
 pub const SUBSCRIBERS: usize = 1_000_000;
@@ -108,6 +113,8 @@ struct Entry {
     /// The last one that is stored, as far as is known: another core may have stored one since.
     stored: Sqn,
     is_barred: bool,
+    /// How it was authenticated since the repository began.
+    authentication: AuthenticationStatus,
 }
 
 /// A subscriber as a database has it.
@@ -204,15 +211,20 @@ impl Udr {
             subscriber,
             difference_s,
             is_barred,
+            authentication: AuthenticationStatus::default(),
         };
         let before = self.subscribers.get(&supi);
         if before.is_none() && self.subscribers.len() >= SUBSCRIBERS {
             return Provisioned::Full;
         }
-        let is_same = |b: &&Entry| {
+        let has_same_keys = |b: &&Entry| {
             let (b, e) = (&b.subscriber, &entry.subscriber);
-            b.credentials.algorithm == e.credentials.algorithm && b.sqn >= e.sqn
+            b.credentials.algorithm == e.credentials.algorithm
         };
+        if let Some(before) = before.filter(has_same_keys) {
+            entry.authentication = before.authentication.clone();
+        }
+        let is_same = |b: &&Entry| has_same_keys(b) && b.subscriber.sqn >= entry.subscriber.sqn;
         if let Some(before) = before.filter(is_same) {
             entry.subscriber.sqn = before.subscriber.sqn;
             (entry.kept, entry.difference_s) = (before.kept, before.difference_s);
@@ -258,6 +270,11 @@ impl Udr {
         }
     }
 
+    /// How a subscriber was authenticated last, since the repository began.
+    pub fn authentication_of(&self, supi: &Supi) -> Option<&AuthEvent> {
+        self.subscribers.get(supi)?.authentication.last()
+    }
+
     /// The last sequence number that a subscriber used.
     pub fn sqn_of(&self, supi: &Supi) -> Option<Sqn> {
         Some(self.subscribers.get(supi)?.subscriber.sqn)
@@ -283,6 +300,12 @@ impl Udr {
             }),
             Message::AdvanceSqn(update) => return self.advance(id, &update, effects),
             Message::StoreAmf(update) => return self.register(id, &update, effects),
+            Message::StoreAuthentication(update) => {
+                self.subscribers.get_mut(&update.supi).map(|entry| {
+                    entry.authentication.store(&update);
+                    Done::ALL.into()
+                })
+            }
             _ => Some(Problem::Protocol.into()),
         };
         let message = answer.unwrap_or_else(|| Problem::UserNotFound.into());
@@ -367,11 +390,17 @@ impl Udr {
         self.advance(pending.request, &advance, effects);
     }
 
-    /// Where a UE is. One that is removed or barred may leave.
+    /// Where a UE is. One that is removed or barred may leave. An AMF has it that is its AMF already, or where it has
+    /// proved who it is.
     fn register(&mut self, id: RequestId, update: &StoreAmf, effects: &mut Vec<Effect>) {
+        let is_known = |entry: &Entry| {
+            let is_its = self.amfs.get(&update.supi) == Some(&update.guami);
+            is_its || entry.authentication.is_proved(update.network)
+        };
         let problem = match self.subscribers.get(&update.supi) {
             None => Some(Problem::UserNotFound),
             Some(entry) if entry.is_barred => Some(Problem::ServiceNotAllowed),
+            Some(entry) if !is_known(entry) => Some(Problem::NotAuthenticated),
             Some(_) => None,
         };
         if let Some(problem) = problem.filter(|_| update.registered) {

@@ -1,4 +1,4 @@
-use sluice_sbi::{CallId, Key, Nf, QueryAccessAndMobility, QuerySubscription};
+use sluice_sbi::{CallId, Key, Nf, QueryAccessAndMobility, QuerySubscription, StoreAuthentication};
 use sluice_security::{K, Opc};
 
 use super::*;
@@ -96,8 +96,10 @@ fn an_unknown_subscriber_is_not_found() {
             supi,
             guami,
             registered: true,
+            network: guami.plmn.serving_network_name(),
         }
         .into(),
+        proof(supi, guami.plmn, true).into(),
     ] {
         assert_eq!(
             answer(&ask(&mut udr, message)),
@@ -226,7 +228,9 @@ fn a_change_goes_on_with_sequence_numbers_and_a_barred_one_may_only_leave() {
         supi: supi(),
         guami,
         registered,
+        network: guami.plmn.serving_network_name(),
     };
+    ask(&mut udr, proof(supi(), guami.plmn, true));
     let refused = answer(&ask(&mut udr, store(true)));
     assert_eq!(refused, Problem::ServiceNotAllowed.into());
     assert!(matches!(
@@ -239,6 +243,13 @@ fn a_change_goes_on_with_sequence_numbers_and_a_barred_one_may_only_leave() {
         Provisioned::Changed
     );
     assert_eq!(udr.sqn_of(&supi()), Some(Sqn::default()));
+    let refused = answer(&ask(&mut udr, store(true)));
+    assert_eq!(
+        refused,
+        Problem::NotAuthenticated.into(),
+        "the SIM of before has"
+    );
+    ask(&mut udr, proof(supi(), guami.plmn, true));
     assert!(matches!(
         ask(&mut udr, store(true))[..],
         [Effect::Commit { .. }]
@@ -305,4 +316,52 @@ fn a_number_that_another_core_has_used_is_not_told() {
         is_barred: false,
     };
     assert_eq!(udr.provision(supi(), provision), Provisioned::Same);
+}
+
+fn proof(supi: Supi, plmn: sluice_ids::Plmn, success: bool) -> StoreAuthentication {
+    StoreAuthentication {
+        supi,
+        network: plmn.serving_network_name(),
+        method: AuthMethod::FiveGAka,
+        success,
+        unix_s: 7.into(),
+    }
+}
+
+/// TS 33.501, 6.1.4.1a: an AMF has a UE where the UE has proved who it is, and nowhere else.
+#[test]
+fn an_amf_has_a_ue_where_it_has_proved_who_it_is() {
+    let mut udr = udr();
+    let plmn = |mnc| sluice_ids::Plmn::new("001", mnc).expect("digits");
+    let store = |mnc, amf| StoreAmf {
+        supi: supi(),
+        guami: Guami {
+            plmn: plmn(mnc),
+            amf: sluice_ids::AmfId::from_octets([1, 2, amf]),
+        },
+        registered: true,
+        network: plmn(mnc).serving_network_name(),
+    };
+    let is_taken = |udr: &mut Udr, mnc, amf| match &ask(udr, store(mnc, amf))[..] {
+        [Effect::Commit { .. }] => true,
+        refused => {
+            assert_eq!(answer(refused), Problem::NotAuthenticated.into());
+            false
+        }
+    };
+    assert!(!is_taken(&mut udr, "01", 1), "nobody has asked it");
+    ask(&mut udr, proof(supi(), plmn("01"), false));
+    assert!(!is_taken(&mut udr, "01", 1), "it has failed");
+    ask(&mut udr, proof(supi(), plmn("02"), true));
+    assert!(!is_taken(&mut udr, "01", 1), "elsewhere");
+    ask(&mut udr, proof(supi(), plmn("01"), true));
+    assert!(is_taken(&mut udr, "01", 1));
+    // A failure may be of anyone: it is told, and takes nothing away.
+    ask(&mut udr, proof(supi(), plmn("01"), false));
+    assert!(!udr.authentication_of(&supi()).expect("an event").success);
+    assert!(is_taken(&mut udr, "01", 2));
+    // The AMF that has the UE keeps it, also where it proves it no more.
+    ask(&mut udr, proof(supi(), plmn("02"), true));
+    assert!(is_taken(&mut udr, "01", 2));
+    assert!(!is_taken(&mut udr, "01", 3));
 }

@@ -7,8 +7,8 @@ use sluice_core_smf::Smf;
 use sluice_ids::{Dnn, Guami, Plmn, Snssai, Tai};
 use sluice_nrf::{Nrf, Registration};
 use sluice_sbi::{
-    AREAS, CallId, DNNS, Instant, Key, Message, Nf, NfInstance, NfProfile, Now, RequestId, SLICES,
-    Served,
+    AREAS, Allowed, CallId, DNNS, Instant, Key, Message, Nf, NfInstance, NfProfile, Now, RequestId,
+    SLICES, Served,
 };
 
 use crate::{Core, Queued};
@@ -72,6 +72,20 @@ fn instance(guami: &Guami, nf: Nf) -> NfInstance {
     octets[12..15].copy_from_slice(&guami.amf.octets());
     octets[15] = nf as u8;
     NfInstance::of(octets)
+}
+
+/// Types that use the services of a function (TS 23.501, 6.2 and 7.2), and so may discover it; for an NRF all.
+fn consumers(nf: Nf) -> &'static [Nf] {
+    match nf {
+        Nf::Amf => &[Nf::Amf, Nf::Smf, Nf::Udm, Nf::Pcf, Nf::Nssf],
+        Nf::Ausf => &[Nf::Amf, Nf::Udm],
+        Nf::Udm => &[Nf::Amf, Nf::Smf, Nf::Ausf],
+        Nf::Udr => &[Nf::Udm, Nf::Pcf],
+        Nf::Smf => &[Nf::Amf, Nf::Smf, Nf::Pcf],
+        Nf::Nssf => &[Nf::Amf, Nf::Nssf],
+        Nf::Pcf => &[Nf::Amf, Nf::Smf, Nf::Pcf],
+        Nf::Nrf => &[],
+    }
 }
 
 /// Lists that are too long for one part of a profile, as several: each of the first with each of the others.
@@ -184,17 +198,22 @@ impl Core {
         let served: BTreeSet<Snssai> = plmns.iter().flat_map(|one| one.slices.clone()).collect();
         let slices: Vec<Snssai> = served.into_iter().collect();
         let plmns: Vec<Plmn> = plmns.iter().map(|one| one.plmn).collect();
+        let mut allowed_plmns = plmns.clone();
+        if !allowed_plmns.contains(&guami.plmn) {
+            allowed_plmns.push(guami.plmn);
+        }
         let of = |nf, mut parts: Vec<Served>| {
             let others = parts.split_off(parts.len().min(1));
             let first = parts
                 .first()
                 .copied()
                 .unwrap_or_else(|| Served::new(&[], &[], &[]));
-            (
-                nf,
-                NfProfile::new(instance(&guami, nf), nf, &plmns, first),
-                others,
-            )
+            let profile = NfProfile::new(instance(&guami, nf), nf, &plmns, first);
+            // Consumers of this core's own slices and PLMNs; of whichever where a list has no room for all.
+            let allowed = Allowed::new(consumers(nf), &slices, &allowed_plmns)
+                .or_else(|| Allowed::new(consumers(nf), &[], &allowed_plmns));
+            let profile = allowed.map_or(profile, |allowed| profile.with_allowed(allowed));
+            (nf, profile, others)
         };
         let mut all = vec![
             of(Nf::Amf, parts(&slices, &[], &self.amf.areas())),
@@ -237,7 +256,8 @@ mod tests {
         assert_eq!(parts.len(), 4);
         for slice in &slices {
             for dnn in &dnns {
-                let query = sluice_sbi::NfQuery::new(Nf::Smf, Some(*slice), Some(*dnn), None);
+                let amf = sluice_sbi::Requester::new(Nf::Amf, None, None);
+                let query = sluice_sbi::NfQuery::new(amf, Nf::Smf, Some(*slice), Some(*dnn), None);
                 assert_eq!(parts.iter().filter(|part| part.serves(&query)).count(), 1);
             }
         }

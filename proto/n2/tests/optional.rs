@@ -4,7 +4,7 @@ use oxirush_ngap::build_ngap_ie;
 use oxirush_ngap::ngap::{self, encode_open_type};
 use sluice_ids::{Plmn, Snssai, Tac, Tai};
 use sluice_n2::{
-    AmfUeId, FromRan, Gnb, Location, NgSetupRequest, PlmnSlices, RanUeId, SupportedArea,
+    AmfUeId, FromAmf, FromRan, Gnb, Location, NgSetupRequest, PlmnSlices, RanUeId, SupportedArea,
 };
 
 fn plmn() -> Plmn {
@@ -108,6 +108,55 @@ fn an_update_has_the_extended_name_as_well() {
         areas: None,
     };
     assert_eq!(FromRan::decode(&octets), Ok(expected));
+}
+
+/// An IE as octets, which our encoder does not write.
+fn field(id: u16, criticality: ngap::Criticality, value: &[u8]) -> ngap::ProtocolIEField<'static> {
+    ngap::ProtocolIEField {
+        id: ngap::ProtocolIEID(id),
+        criticality,
+        value: value.to_vec().into(),
+    }
+}
+
+/// Ambient IoT (Release 19): AIoT Support, whose criticality is *reject*, and Additional ULI, an NR CGI and a TAI. An AMF
+/// does by them what it supports (8.7.1.2, 8.7.2.2), which is nothing: the gNB is set up all the same. One of a release
+/// that nobody knows refuses the setup where its criticality says so (10.3.4.2).
+#[test]
+fn a_gnb_of_a_later_release_is_set_up_without_what_is_not_served() {
+    use ngap::Criticality::{ignore, reject};
+    let support = || field(475, reject, &[0x40]);
+    let place = [0, 0, 0xf1, 0x10, 0, 0, 1, 0, 0x10, 0, 0xf1, 0x10, 0, 0, 1];
+    let place = || field(483, ignore, &place);
+    let whole = FromRan::NgSetupRequest(setup());
+    let octets = with(&whole.encode(), vec![support(), place()]);
+    let read = FromRan::decode_and_notify(&octets);
+    assert_eq!(read, Ok((whole.clone(), None)));
+    let update = FromRan::RanConfigurationUpdate {
+        name: Some("gnb-1".to_owned()),
+        areas: Some(setup().areas),
+    };
+    let octets = with(&update.encode(), vec![place(), support()]);
+    let read = FromRan::decode_and_notify(&octets);
+    assert_eq!(read, Ok((update, None)));
+    // What an AMF may do without is read past, also where it makes no sense.
+    let octets = with(&whole.encode(), vec![field(483, ignore, &[])]);
+    assert_eq!(
+        FromRan::decode_and_notify(&octets),
+        Ok((whole.clone(), None))
+    );
+    let octets = with(&whole.encode(), vec![field(65_000, ignore, &[1, 2])]);
+    assert_eq!(
+        FromRan::decode_and_notify(&octets),
+        Ok((whole.clone(), None))
+    );
+    let octets = with(&whole.encode(), vec![field(65_000, reject, &[1, 2])]);
+    let faulty = FromRan::decode(&octets).expect_err("nobody knows it");
+    let answer = FromAmf::decode(&faulty.answer.expect("it is told")).expect("a message");
+    assert!(
+        matches!(answer, FromAmf::NgSetupFailure { .. }),
+        "{answer:?}"
+    );
 }
 
 /// The cell of a second radio beside the first (PSCell Information, of dual connectivity).

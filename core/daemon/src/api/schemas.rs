@@ -205,7 +205,7 @@ fn of_gnbs() -> Value {
     })
 }
 
-/// Lists of what is served that have no entry stand for all there are.
+/// Lists of what is served, and of who is allowed, that have no entry stand for all there are.
 fn of_nfs() -> Value {
     let served = object(
         json!({
@@ -215,12 +215,21 @@ fn of_nfs() -> Value {
         }),
         &[],
     );
+    let allowed = object(
+        json!({
+            "types": list(text()),
+            "slices": list(text()),
+            "plmns": list(text()),
+        }),
+        &[],
+    );
     let nf = object(
         json!({
             "type": text(),
             "instance": text(),
             "status": { "type": "string", "enum": ["REGISTERED", "SUSPENDED"] },
             "plmns": list(text()),
+            "allowed": allowed,
             "serves": list(served),
             "priority": number(),
             "capacity": number(),
@@ -304,6 +313,7 @@ fn of_ues() -> Value {
             "guti": or_null("string"),
             "imeisv": or_null("string"),
             "allowed_slices": list(text()),
+            "authentication": or_none(authentication()),
             "ambr_down_bps": or_null("integer"),
             "ambr_up_bps": or_null("integer"),
             "connected": or_none(connected),
@@ -325,6 +335,19 @@ fn of_ues() -> Value {
         "Flow": object(json!({ "imsi": text(), "lines": list(flow_line()) }), &[]),
         "Deregistering": object(json!({ "deregistering": text() }), &[]),
     })
+}
+
+/// How a subscriber was authenticated last (AuthEvent: TS 29.503, 6.3.6.2.7).
+fn authentication() -> Value {
+    object(
+        json!({
+            "success": boolean(),
+            "method": { "type": "string", "enum": ["5G_AKA", "EAP_AKA_PRIME"] },
+            "serving_network": text(),
+            "unix_s": number(),
+        }),
+        &[],
+    )
 }
 
 fn flow_line() -> Value {

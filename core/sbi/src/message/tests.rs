@@ -1,6 +1,6 @@
 use super::*;
 use crate::field::Nf;
-use crate::nrf::Found;
+use crate::nrf::{Found, Requester};
 use proptest::prelude::*;
 
 fn tai() -> Tai {
@@ -29,7 +29,8 @@ fn a_message_is_read_as_it_was_written() {
     let served = Served::new(&both, &[Dnn::new("internet").expect("a name")], &[tai()]);
     let profile = NfProfile::new(instance, Nf::Smf, &[tai().plmn], served);
     assert_eq!(profile.plmns(), [tai().plmn]);
-    let query = NfQuery::new(Nf::Smf, Some(both[1]), None, Some(tai()));
+    let requester = Requester::new(Nf::Amf, Some(both[1]), Some(tai().plmn));
+    let query = NfQuery::new(requester, Nf::Smf, Some(both[1]), None, Some(tai()));
     assert!(served.serves(&query) && served.is_in(&query));
     let found = Found {
         instance,

@@ -55,6 +55,8 @@ const LADDER: &str = "\
 9b    UE   -> AMF   Authentication Response
 9c    AMF  -> AUSF  Nausf_UEAuthentication_Authenticate Request (EAP message)
 9d    AUSF -> UDM   Nudm_UEAuthentication_ResultConfirmation Request
+9d    UDM  -> UDR   Nudr_DM_Update Request (authentication status)
+9d    UDR  -> UDM   Response
 9d    UDM  -> AUSF  Response
 9c    AUSF -> AMF   Nausf_UEAuthentication_Authenticate Response (EAP message)
 9d    AMF  -> UE    Security Mode Command

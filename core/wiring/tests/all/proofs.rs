@@ -2,10 +2,11 @@
 //! 5.4.1.3.5 and 5.4.1.3.7; TS 33.512, 4.2.2.1.2), and UEs without the algorithms that each must have.
 
 use sluice_n1::{Cause, Downlink, RegistrationKind};
-use sluice_sbi::Nf;
-use sluice_security::{Mandatory, SecurityCapability};
+use sluice_sbi::{AuthMethod, Nf};
+use sluice_security::{Mandatory, Method, SecurityCapability};
+use sluice_udr::{AuthEvent, Subscriber, Udr};
 
-use crate::world::{World, config, core};
+use crate::world::{World, config, core, credentials, plmn, subscriber, supi};
 
 const CONFIRMATION: &str = "Nausf_UEAuthentication_Authenticate Request (confirmation)";
 
@@ -190,5 +191,87 @@ fn a_phone_without_mandatory_algorithms_is_refused() {
             "{capability:02x?} {mandatory:?}"
         );
         assert_eq!(world.core.amf().registered(), usize::from(is_served));
+    }
+}
+
+/// The UDM's record of the first phone.
+fn status(world: &World) -> Option<AuthEvent> {
+    world.core.udr().authentication_of(&supi(1)).cloned()
+}
+
+/// TS 33.514 4.2.2.2: SUPI, result, time, serving network name and method are stored as they were.
+#[test]
+fn scas_33_514_4_2_2_2_authentication_status_is_stored() {
+    for (method, stored) in [
+        (Method::FiveGAka, AuthMethod::FiveGAka),
+        (Method::EapAkaPrime, AuthMethod::EapAkaPrime),
+    ] {
+        for wrong_res in [false, true] {
+            let mut world = World::new(&[1]);
+            let subscriber = Subscriber {
+                credentials: credentials().by(method),
+                ..subscriber()
+            };
+            assert!(world.core.udr_mut().insert(supi(1), subscriber));
+            assert_eq!(status(&world), None);
+            world.ue_mut(0).behaviour.wrong_res = wrong_res;
+            world.register(0);
+            let expected = AuthEvent {
+                success: !wrong_res,
+                network: plmn().serving_network_name(),
+                method: stored,
+                unix_s: world.now.unix_s,
+            };
+            assert_eq!(status(&world), Some(expected));
+            let others = (2..=3).filter_map(|n| world.core.udr().authentication_of(&supi(n)));
+            assert_eq!(others.count(), 0);
+        }
+    }
+}
+
+/// Whoever knows a name of the subscriber can fail: the subscriber's phone is served all the same.
+#[test]
+fn a_failure_of_somebody_else_takes_nothing_from_the_phone() {
+    let mut world = World::new(&[1, 1]);
+    world.register(0);
+    world.ue_mut(1).behaviour.wrong_res = true;
+    world.register(1);
+    assert!(!status(&world).expect("an event").success);
+    let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
+    world.connect(0, nas);
+    world.assert_registered(0);
+    assert_eq!(received(&world, "Authentication Request"), 1);
+}
+
+/// A home network without a record of it, as after a loss of its memory: a phone whose keys are good is not refused
+/// but proves once more who it is, and keeps its name.
+#[test]
+fn a_phone_of_which_the_home_network_has_no_record_proves_once_more_who_it_is() {
+    for follow_on in [false, true] {
+        let mut world = World::new(&[1]);
+        world.ue_mut(0).follow_on = follow_on;
+        world.register(0);
+        *world.core.udr_mut() = Udr::default();
+        assert!(world.core.udr_mut().insert(supi(1), subscriber()));
+        let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
+        match follow_on {
+            true => world.say(0, nas),
+            false => world.connect(0, nas),
+        }
+        world.assert_registered(0);
+        // The new record of its sequence numbers may be behind its SIM, which costs a challenge more.
+        let asked = received(&world, "Authentication Request");
+        assert!(asked > 1, "{}", world.ladder);
+        assert_eq!(received(&world, "Registration Reject"), 0);
+        assert!(status(&world).expect("an event").success);
+        assert!(!world.wait(), "nothing is under way");
+        // From now on its keys are good again.
+        let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
+        match follow_on {
+            true => world.say(0, nas),
+            false => world.connect(0, nas),
+        }
+        world.assert_registered(0);
+        assert_eq!(received(&world, "Authentication Request"), asked);
     }
 }
