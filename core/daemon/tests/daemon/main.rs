@@ -46,6 +46,17 @@ fn all_functions_are_registered(core: &Core) {
     assert_eq!(smf[0]["slices"], json!(["1"]), "{nfs}");
 }
 
+fn shows_its_authentication(ue: &Value) {
+    let last = &ue["authentication"];
+    let network = "5G:mnc001.mcc001.3gppnetwork.org";
+    assert_eq!(
+        (&last["success"], &last["method"], &last["serving_network"]),
+        (&json!(true), &json!("5G_AKA"), &json!(network)),
+        "{ue}"
+    );
+    assert!(last["unix_s"].as_u64().unwrap() > 1_700_000_000, "{ue}");
+}
+
 #[test]
 fn ues_register_and_operators_see_them() {
     let place = Place::new();
@@ -77,14 +88,7 @@ fn ues_register_and_operators_see_them() {
     let one = core.ask_of("ue", "imsi-001010000000001");
     assert_eq!(one["ue"]["connected"]["gnb"], "gnb-5", "{one}");
     assert_eq!(one["ue"]["allowed_slices"], json!(["1"]), "{one}");
-    let last = &one["ue"]["authentication"];
-    let network = "5G:mnc001.mcc001.3gppnetwork.org";
-    assert_eq!(
-        (&last["success"], &last["method"], &last["serving_network"]),
-        (&json!(true), &json!("5G_AKA"), &json!(network)),
-        "{one}"
-    );
-    assert!(last["unix_s"].as_u64().unwrap() > 1_700_000_000, "{one}");
+    shows_its_authentication(&one["ue"]);
     let flow = core.ask_of("flow", "001010000000001");
     let said: Vec<_> = flow["lines"].as_array().unwrap().iter().collect();
     let what = |line: &&Value| line["what"].as_str().unwrap().to_owned();
