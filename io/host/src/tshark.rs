@@ -114,11 +114,12 @@ fn judge_by(pcap: &Path, judged: &str, wrong: &str) -> Result<Verdict, ToolError
 /// What stands above tshark's count of frames by protocol.
 const HIERARCHY: &str = "Protocol Hierarchy Statistics\n";
 
-/// Frames of all protocols: "frame    frames:11 bytes:8142" is the first row, and there is none without frames.
+/// Frames of all protocols: those of the first row, such as "frame    frames:11 bytes:8142". There is none without frames.
 fn frames_in(hierarchy: &str) -> u64 {
-    let mut rows = hierarchy.lines().filter(|row| row.starts_with("frame "));
-    let count = rows.next().and_then(|row| row.split("frames:").nth(1));
-    let count = count.and_then(|count| count.split(' ').next());
+    let mut rows = hierarchy
+        .lines()
+        .filter_map(|row| row.split_once(" frames:"));
+    let count = rows.next().and_then(|(_, count)| count.split(' ').next());
     count.map_or(0, |count| count.parse().unwrap_or(0))
 }
 
@@ -194,6 +195,11 @@ mod tests {
     fn frames_are_counted_at_the_head_of_the_hierarchy() {
         let rows = "Filter: ip\n\nframe    frames:11 bytes:8142\n  eth    frames:10 bytes:8142\n";
         assert_eq!(frames_in(rows), 11);
+        // Frames with comments stand below those.
+        assert_eq!(
+            frames_in("pkt_comment   frames:62 bytes:1\n  frame  frames:62 bytes:1\n"),
+            62
+        );
         assert_eq!(frames_in("Filter: ip\n\n====\n"), 0);
     }
 

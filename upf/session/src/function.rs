@@ -190,7 +190,7 @@ impl UpFunction {
     }
 
     /// Whether the session with this entry has its UE's addresses in a network instance. Sessions are known by entries
-    /// with rules that [report or lead elsewhere](Rules::traced_back_entries); of others it says no.
+    /// with rules that report or lead elsewhere; of others it says no.
     pub fn has_ue_in(&self, entry: EntryId, instance: InstanceId) -> bool {
         let sessions = &self.node.sessions;
         let Some(name) = sessions.session_of_entry(entry) else {
