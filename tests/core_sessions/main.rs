@@ -22,6 +22,7 @@ mod harness;
 mod informing;
 mod judging;
 mod key_order;
+mod killed_between_steps;
 mod kinds;
 #[path = "../kit/mod.rs"]
 mod kit;

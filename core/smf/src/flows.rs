@@ -57,6 +57,9 @@ pub(crate) struct Flows {
     pub command: Option<u8>,
     /// Rules, flows and AMBR that the UE may have otherwise, by commands that it has not answered.
     pub unheard: Unheard,
+    /// Rules that the UPF may have otherwise than is written here, a bit for each: the process before this one was
+    /// about to change them.
+    pub in_doubt: u16,
     /// Usage by rating group; the rest of the session's has none.
     pub groups: Vec<(u32, Usage)>,
 }

@@ -274,6 +274,7 @@ fn read_flows(r: &mut Reader<'_>) -> Option<Flows> {
         place: None,
         command: None,
         postponed: None,
+        in_doubt: 0,
     })
 }
 

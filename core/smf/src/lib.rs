@@ -1,14 +1,14 @@
 //! Session management function (TS 23.501, 6.2.2): PDU sessions, from the UE's request to rules at
 //! a UPF.
 //!
-//! [`Smf`] takes requests of an AMF and PFCP of UPFs, and gives answers, calls and PFCP. Each
-//! procedure is an `async fn` in a file of its own with the step numbers of TS 23.502; a session
-//! has one at a time, and what comes in between waits for its end.
+//! [`Smf`] takes requests of an AMF and PFCP of UPFs, and gives answers, calls and PFCP. Each procedure is an `async fn`
+//! in a file of its own with the step numbers of TS 23.502; a session has one at a time, and others wait for its end.
 #![forbid(unsafe_code)]
 
 mod admission;
 mod back_off;
 mod config;
+mod doubtful_rules;
 mod ending;
 mod establishment;
 mod explained;

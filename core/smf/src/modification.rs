@@ -180,16 +180,26 @@ async fn ask(
     kind: MessageType,
     write: impl FnOnce(&FlowRules<'_>, &mut Writer<'_>) -> Result<(), Full>,
 ) -> bool {
+    answer(p, step, kind, write).await == Answer::Done
+}
+
+/// The same with the answer.
+pub(crate) async fn answer(
+    p: &Procedure,
+    step: &'static str,
+    kind: MessageType,
+    write: impl FnOnce(&FlowRules<'_>, &mut Writer<'_>) -> Result<(), Full>,
+) -> Answer {
     let known = p.with(|state| state.at_upf(p.session));
     let Some((access, network, rules)) = known else {
-        return false;
+        return Answer::Nothing;
     };
     let rules = FlowRules {
         access: access.as_deref(),
         network: &network,
         ..rules
     };
-    p.ask_upf(step, kind, |w| write(&rules, w)).await == Answer::Done
+    p.ask_upf(step, kind, |w| write(&rules, w)).await
 }
 
 /// New rules go again, as if nothing had been done; those that are wanted still are tried anew later.
@@ -357,6 +367,7 @@ impl State {
     pub fn change_of(&self, id: SessionId) -> Option<Change> {
         let session = self.sessions.get(id.0)?;
         let is_there = session.is_accepted && session.upf.is_some();
+        let is_there = is_there && session.flows.in_doubt == 0;
         session.flows.change(&session.qos).filter(|_| is_there)
     }
 

@@ -68,6 +68,10 @@ fn restore(p: &Procedure, at: AtUpf, downlink: Option<Downlink>) {
             session.upf = Some(at);
             session.loss = Loss::None;
             session.may_be_at = None;
+            // It was given each rule of its that it is to have, as a whole.
+            for rule in &mut session.flows.rules {
+                rule.has_downlink = rule.is_at_upf;
+            }
             // The UE has gone to another gNB meanwhile, or is idle.
             let is_to_be = session.downlink.map_or(Downlink::Wait, Downlink::Forward);
             session.is_unsettled |= downlink != Some(is_to_be);
@@ -105,10 +109,13 @@ async fn give_up(p: &Procedure, wanted: Option<Wanted>) {
 
 fn wanted(p: &Procedure, before: AtUpf) -> Option<Wanted> {
     p.with(|state| {
-        let known = state.sessions.get(p.session.0)?;
+        let known = state.sessions.get_mut(p.session.0)?;
+        known.flows.are_gone_at_upf();
         let is_its = |one: &Option<_>| *one == Some(before.association);
+        let mut session = copy(known);
+        session.flows.rules.retain(|rule| rule.is_at_upf);
         Some(Wanted {
-            session: copy(known),
+            session,
             own: OwnAddresses {
                 ipv4: known.address.ipv4,
                 ipv6_prefix: before.ipv6_prefix,

@@ -7,10 +7,12 @@
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
+use sluice_n1::SessionCause;
 use sluice_n4::AssociationId;
 use sluice_sbi::{CommitId, Effect, Instant, Key, Now, kept::fingerprint};
 
 use crate::Smf;
+use crate::doubtful_rules;
 use crate::establishment::{ask, clean_up};
 use crate::kept::{self, Kept};
 use crate::limits;
@@ -146,19 +148,38 @@ fn session_of(key: &[u8]) -> Option<SessionId> {
     Some(SessionId::from_number(number)).filter(|id| id.number() == number)
 }
 
-/// What the UPF was told last is not known: it is told what is to be.
+/// What the UPF was told last is not known: it is told what is to be. Where it does not say that flows of which it may
+/// have a part are gone, the session is released: its UE asks for another.
 pub(crate) async fn settle(p: Procedure) {
     p.with_session(|session| session.is_unsettled = false);
     let reaching = p.with_session(|session| session.reaching).flatten();
+    let is_lost = |p: &Procedure| p.with_session(|session| session.loss != Loss::None);
     // One that does not answer has heard it or not; one that has gone has its sessions no more.
     for _ in 0..limits::SETTLEMENTS {
         let wanted = p.with_session(|session| session.downlink);
         let wanted = wanted.flatten().map_or(Downlink::Wait, Downlink::Forward);
         let is_told = downlink(&p, "", wanted).await;
-        let is_lost = p.with_session(|session| session.loss != Loss::None);
-        if is_told || is_lost != Some(false) {
+        if is_told || is_lost(&p) != Some(false) {
             break;
         }
+    }
+    let is_in_doubt = p.with_session(|session| session.flows.in_doubt != 0);
+    let mut is_clear = is_in_doubt == Some(false);
+    for _ in 0..limits::SETTLEMENTS {
+        if is_clear || is_lost(&p) != Some(false) {
+            break;
+        }
+        is_clear = doubtful_rules::clear(&p).await;
+    }
+    if !is_clear && is_lost(&p) == Some(false) {
+        return release::by_network(p, SessionCause::REACTIVATION_REQUESTED).await;
+    }
+    if is_in_doubt == Some(true) {
+        // gNBs come back first.
+        p.with(|state| {
+            let at = state.now.instant.plus_ms(limits::RESUMED_MS);
+            state.postpone(p.session, Some(at));
+        });
     }
     // Packets that came before are still to be told of.
     if reaching.is_some() {
@@ -238,6 +259,9 @@ impl State {
         session.is_unsettled = kept.is_unsettled;
         // The UE may have been told of it, and the SMF before may have told its gNB, which nobody hears of any more.
         session.is_unsettled |= !std::mem::replace(&mut session.is_accepted, true);
+        if session.is_unsettled {
+            session.flows.doubt();
+        }
         session.may_be_at = Some(kept.upf).filter(|_| session.loss == Loss::Restarted);
         let Some(network) = self.network_of(&session) else {
             self.orphan_of_before(at.within(association));
