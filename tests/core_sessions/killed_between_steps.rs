@@ -74,7 +74,8 @@ fn killed_after(
     LEFT.set(messages);
     act(world);
     let is_whole = LEFT.replace(usize::MAX) > 0;
-    (world.lose, world.lose_n2) = (|_| false, |_| false);
+    world.lose = |_| false;
+    world.lose_n2 = |_| false;
     if meanwhile == Meanwhile::Restarted {
         self::upf(world).restart();
     }
