@@ -174,7 +174,7 @@ fn authentication(event: &AuthEvent) -> Value {
     json!({
         "success": event.success,
         "method": method,
-        "serving_network": format!("{:?}", event.network),
+        "serving_network": String::from_utf8_lossy(event.network.octets()),
         "unix_s": event.unix_s,
     })
 }

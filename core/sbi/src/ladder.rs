@@ -4,6 +4,8 @@ use std::fmt;
 
 use sluice_ids::Supi;
 
+use crate::message::Message;
+
 /// A message as an operator sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
@@ -43,6 +45,24 @@ pub struct Ladder(pub Vec<Line>);
 impl fmt::Display for Ladder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+impl fmt::Display for Message {
+    /// Name and outcome, and no more: messages have keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failure(failure) => write!(f, "Failure ({})", failure.problem),
+            Self::Transferred(answer) => write!(f, "{} ({})", self.name(), answer.cause),
+            Self::NfsDiscovered(answer) => write!(f, "{} ({})", self.name(), answer.found),
+            message => f.write_str(message.name()),
+        }
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 

@@ -591,6 +591,5 @@ impl Done {
     pub const ALL: Self = Self { reserved: 0 };
 }
 
-mod shown;
 #[cfg(test)]
 mod tests;

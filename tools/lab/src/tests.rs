@@ -172,15 +172,14 @@ fn an_ambr_is_kept_by_delay_and_by_dropping() {
 }
 
 /// What the workers are able to is measured first, and less than they are if others have the CPUs at
-/// that moment: so the second may not be needed, but not again and again.
+/// that moment: so the second may not be needed, or few points of the curve be taken, but not again and again.
 #[test]
 fn a_worker_rests_under_light_load_and_comes_in_when_the_load_grows() {
     let mut rig = Rig::new(ground());
     let scaleout = small("c-scaleout", &[("design", text("steer"))]);
     let came_in = (0..10).any(|_| {
         let found = measured(&scaleout, |job| scaling(&mut rig, job));
-        assert!(found.curves["rate"].len() > 20);
-        found.series["scale_outs"].median == 1.0
+        found.curves["rate"].len() > 20 && found.series["scale_outs"].median == 1.0
     });
     assert!(came_in);
 }
