@@ -43,14 +43,14 @@ impl world::Upf for Counted {
     }
 }
 
-/// What becomes of gNB and UPF when the core is killed.
+/// Behaviour of gNB and UPF when the core is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Meanwhile {
     /// The gNB releases its UEs.
     Released,
-    /// It keeps them (TS 38.413, 8.7.1.2).
+    /// The gNB keeps its UEs (TS 38.413, 8.7.1.2).
     Retained,
-    /// It releases them, and the UPF is restarted.
+    /// The gNB releases its UEs, and the UPF is restarted.
     Restarted,
 }
 

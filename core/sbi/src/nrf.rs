@@ -126,8 +126,8 @@ fn is_any_or<T: PartialEq>(all: &[T], one: Option<T>) -> bool {
     one.is_none_or(|one| all.is_empty() || all.contains(&one))
 }
 
-/// Who may discover a network function, by type, slice and PLMN (allowedNfTypes, allowedNssais and allowedPlmns of
-/// NFProfile: TS 29.510, 6.1.6.2.2). An empty list lets all.
+/// Consumers that may discover a network function, by type, slice and PLMN (allowedNfTypes, allowedNssais and
+/// allowedPlmns of NFProfile: TS 29.510, 6.1.6.2.2). An empty list lets all.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -212,7 +212,7 @@ pub struct NfProfile {
     pub load: u8,
     plmns: u8,
     plmn: [Plmn; PLMNS],
-    /// Who may discover it.
+    /// Consumers that may discover it.
     pub allowed: Allowed,
     /// The first part of what it serves.
     pub served: Served,
@@ -256,14 +256,14 @@ impl NfProfile {
     }
 }
 
-/// Who asks an NRF, as far as it says so (requester-nf-type, requester-snssais and requester-plmn-list: TS 29.510,
+/// A consumer that asks an NRF, as far as it says so (requester-nf-type, requester-snssais and requester-plmn-list: TS 29.510,
 /// 6.2.3.2.3.1).
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 pub struct Requester {
-    /// Its type.
+    /// requester-nf-type.
     pub kind: Nf,
     has_slice: bool,
     slice: Snssai,
@@ -288,7 +288,7 @@ impl Requester {
         self.has_slice.then_some(self.slice)
     }
 
-    /// Its PLMN.
+    /// The PLMN of the consumer.
     pub fn plmn(&self) -> Option<Plmn> {
         self.has_plmn.then_some(self.plmn)
     }
@@ -300,7 +300,7 @@ impl Requester {
 )]
 #[repr(C)]
 pub struct NfQuery {
-    /// Who asks.
+    /// The consumer that asks.
     pub requester: Requester,
     /// What it is.
     pub target: Nf,

@@ -148,8 +148,8 @@ fn session_of(key: &[u8]) -> Option<SessionId> {
     Some(SessionId::from_number(number)).filter(|id| id.number() == number)
 }
 
-/// What the UPF was told last is not known: it is told what is to be. Where it does not say that flows of which it may
-/// have a part are gone, the session is released: its UE asks for another.
+/// Tells the UPF what is to be, since nobody knows what it was told last. A session is released, so that its UE asks for
+/// another, if the UPF does not say that flows of which it may have a part are gone.
 pub(crate) async fn settle(p: Procedure) {
     p.with_session(|session| session.is_unsettled = false);
     let reaching = p.with_session(|session| session.reaching).flatten();

@@ -390,8 +390,8 @@ impl Udr {
         self.advance(pending.request, &advance, effects);
     }
 
-    /// Where a UE is. One that is removed or barred may leave. An AMF has it that is its AMF already, or where it has
-    /// proved who it is.
+    /// Nudr_DM_Update of the AMF of a UE. A UE that is removed or barred may leave. An AMF has the UE if it has it
+    /// already, or if the UE has proved who it is in that network.
     fn register(&mut self, id: RequestId, update: &StoreAmf, effects: &mut Vec<Effect>) {
         let is_known = |entry: &Entry| {
             let is_its = self.amfs.get(&update.supi) == Some(&update.guami);

@@ -211,7 +211,8 @@ impl Core {
             let profile = NfProfile::new(instance(&guami, nf), nf, &plmns, first);
             // Consumers of this core's own slices and PLMNs; of whichever where a list has no room for all.
             let allowed = Allowed::new(consumers(nf), &slices, &allowed_plmns)
-                .or_else(|| Allowed::new(consumers(nf), &[], &allowed_plmns));
+                .or_else(|| Allowed::new(consumers(nf), &[], &allowed_plmns))
+                .or_else(|| Allowed::new(consumers(nf), &[], &[]));
             let profile = allowed.map_or(profile, |allowed| profile.with_allowed(allowed));
             (nf, profile, others)
         };

@@ -111,7 +111,7 @@ fn judge_by(pcap: &Path, judged: &str, wrong: &str) -> Result<Verdict, ToolError
     })
 }
 
-/// What stands above tshark's count of frames by protocol.
+/// Title of tshark's count of frames by protocol.
 const HIERARCHY: &str = "Protocol Hierarchy Statistics\n";
 
 /// Frames of all protocols: those of the first row, such as "frame    frames:11 bytes:8142". There is none without frames.

@@ -44,7 +44,7 @@ fn ipv4() -> Shape {
 
 /// A URR with a threshold of a mebibyte counts both directions.
 fn counted() -> Shape {
-    let Watch { kit, s, .. } = Watch::armed();
+    let Watch { kit, s, .. } = Watch::armed(Kit::new());
     Shape::of(kit, s)
 }
 

@@ -104,7 +104,10 @@ fn two_workers() -> Kit {
 impl Watch {
     /// Two URRs that count both directions, whose rules stand in entries or in a block.
     fn new(in_blocks: bool, lots: &mut Lots) -> Self {
-        let mut kit = two_workers();
+        Self::on(two_workers(), in_blocks, lots)
+    }
+
+    fn on(mut kit: Kit, in_blocks: bool, lots: &mut Lots) -> Self {
         let s = kit.default_session();
         let cells = [0, 1].map(|round| RecordId(round * SHARDS + s.ul));
         let block = s.ul;
@@ -142,8 +145,8 @@ impl Watch {
     }
 
     /// The same as a default session whose URR has a threshold of a mebibyte; there is only one URR.
-    pub fn armed() -> Self {
-        let mut watch = Self::new(false, &mut Lots(1));
+    pub fn armed(kit: Kit) -> Self {
+        let mut watch = Self::on(kit, false, &mut Lots(1));
         let limits = [NEVER, NEVER, 1 << 20];
         for model in &mut watch.models {
             (model.threshold, model.quota) = (limits, [NEVER; 3]);
@@ -536,7 +539,7 @@ fn packets_of_an_armed_session_take_the_fast_path_between_grants() {
     let s = kit.default_session();
     assert_eq!(pass(&mut kit, s, bursts), 0);
     kit.close();
-    let mut watch = Watch::armed();
+    let mut watch = Watch::armed(two_workers());
     // Each direction takes its grant by its first packet, and another one when it is used up.
     let grants = pass(&mut watch.kit, watch.s, bursts);
     assert!((2..=2 + u64::from(bursts)).contains(&grants), "{grants}");

@@ -177,23 +177,27 @@ impl Rules {
         self.endpoints.iter().filter(|endpoint| {
             let mut behind = self.pdrs.iter().filter(|p| p.key() == Some(endpoint.key));
             behind.any(|pdr| {
-                self.far(pdr.far).is_some_and(Far::notifies)
+                let far = self.far(pdr.far);
+                far.is_some_and(Far::notifies)
                     || self.is_watched(pdr)
-                    || self.leads_astray(pdr)
+                    || self.leads_astray(pdr, far)
             })
         })
     }
 
     /// True for packets from tunnels that do not go, plain, to a network instance in which the UE has its addresses.
-    fn leads_astray(&self, pdr: &Pdr) -> bool {
-        let of_far = self.far(pdr.far).and_then(|far| far.forwarding);
+    fn leads_astray(&self, pdr: &Pdr, far: Option<&Far>) -> bool {
+        if pdr.tunnel.is_none() {
+            return false;
+        }
+        let of_far = far.and_then(|far| far.forwarding.as_ref());
         let plain = of_far.filter(|to| to.tunnel.is_none() && to.side != Side::Control);
         let mut homes = self
             .pdrs
             .iter()
             .filter(|pdr| matches!(pdr.key(), Some(Key::Ue { .. })));
         let is_home = plain.is_some_and(|to| homes.any(|home| home.instance == to.instance));
-        pdr.tunnel.is_some() && !is_home
+        !is_home
     }
 
     /// True for packets on their way from the UE, false for those to it. Source Interface Access
