@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Usage: build.sh PROFILE [PROGRAM...]. Builds the sluice command and those of its tools that are named
-# (bench, box, core, demo, lab, load, ran; without any, all of them); says where they are.
+# Usage: build.sh PROFILE [PROGRAM...]. Builds the sluice command and those of its programs that are named
+# (upf, core, box, demo, load, ran, bench, lab; without any, all of them); says where they are.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 profile=${1:-release}
 shift || true
-[ $# -gt 0 ] || set -- bench box core demo lab load ran
+[ $# -gt 0 ] || set -- upf core box demo load ran bench lab
 # The tests have built what their steps start; Cargo's lock is another's meanwhile.
 [ "${SLUICE_BUILT:-}" != "$profile" ] || exit 0
 set_up
 [ "$profile" != dev ] || lint_while_compiling
 packages=(-p sluice)
-for tool; do
-    case $tool in
-        core) packages+=(-p sluice-core-daemon) ;;
-        *) packages+=(-p "sluice-$tool") ;;
+for program; do
+    case $program in
+        upf | core) packages+=(-p "sluice-$program-daemon") ;;
+        *) packages+=(-p "sluice-$program") ;;
     esac
 done
-say "building sluice and its tools $* (profile $profile)"
+say "building sluice and its programs $* (profile $profile)"
 cargo build --profile "$profile" "${packages[@]}"
 folder=$profile
 [ "$profile" != dev ] || folder=debug

@@ -44,7 +44,7 @@ main() {
     UERANSIM=$1 PACKETRUSHER=$2
     check_programs
     ! lack=$(guest_lacks jq tshark dumpcap ethtool) || lacking "$lack"
-    scripts/build.sh dev core || exit
+    scripts/build.sh dev upf core || exit
     fetch_kernel || lacking "Debian's kernel cannot be fetched: linux-image-amd64"
     WORK=$(mktemp -d)
     NS=foreign-$$

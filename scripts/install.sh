@@ -7,9 +7,9 @@ set -euo pipefail
 
 prefix=${PREFIX:-/usr/local}
 dest=${DESTDIR:-}
-tools=(core box demo load ran bench)
+programs=(upf core box demo load ran bench)
 
-scripts/build.sh release "${tools[@]}"
+scripts/build.sh release "${programs[@]}"
 built=$TARGET_DIR/release
 
 put() { # mode source destination
@@ -18,7 +18,7 @@ put() { # mode source destination
 }
 
 say "installing below $dest$prefix"
-for program in sluice "${tools[@]/#/sluice-}"; do
+for program in sluice "${programs[@]/#/sluice-}"; do
     put 755 "$built/$program" "$prefix/bin/$program"
 done
 pages=$(mktemp -d)

@@ -25,7 +25,7 @@ fi
 # With --target, or build scripts and macros would count as well.
 build() { # what is said, flags
     say "building sluice $1"
-    CARGO_TARGET_DIR=$out RUSTFLAGS="${RUSTFLAGS:-} $2" cargo build --release --target "$host" -p sluice -p sluice-bench
+    CARGO_TARGET_DIR=$out RUSTFLAGS="${RUSTFLAGS:-} $2" cargo build --release --target "$host" -p sluice -p sluice-upf-daemon -p sluice-bench
 }
 built=$out/$host/release/sluice
 
@@ -44,6 +44,6 @@ train elastic --sessions 20000 --moves 500 --reps 5 --seconds 0.05
 train port --sessions 1000,100000 --reps 5 --seconds 0.05
 "$(merger)" merge -o "$profile" "$counts"
 build "for what was counted" "-Cprofile-use=$profile"
-cp -f "$built" "$out/sluice"
+cp -f "$built" "$built-upf" "$out/"
 rm -rf "$counts"
-say "built $out/sluice"
+say "built $out/sluice and $out/sluice-upf"

@@ -53,7 +53,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-worker",
     ],
     &["sluice-control", "sluice-wiring", "sluice-subscribers"],
-    &["sluice", "sluice-core"],
+    &["sluice-upf-daemon", "sluice-core", "sluice"],
     &["sluice-load", "sluice-core-daemon"],
     &["sluice-ran", "sluice-box"],
     &["sluice-demo", "sluice-bench"],

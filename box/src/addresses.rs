@@ -1,8 +1,8 @@
 //! The two ends of N4 by the addresses that both files give them.
 
-use sluice::config::UpfConfig;
 use sluice_core_daemon::config::CoreConfig;
 use sluice_program::config::problem::Problem;
+use sluice_upf_daemon::config::UpfConfig;
 use std::net::SocketAddr;
 
 /// The core's address and the UPF's, by which each knows the other.
@@ -44,7 +44,7 @@ fn problem(line: u32, key: &str, what: &str, expected: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice::config::Machine;
+    use sluice_upf_daemon::config::Machine;
     use std::path::Path;
 
     fn core(n4: &str) -> CoreConfig {

@@ -7,8 +7,9 @@
 mod addresses;
 mod run;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use sluice_host::alloc::HugeAlloc;
+use sluice_program::args::CheckScope;
 use sluice_program::logging::Verbosity;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,15 +39,6 @@ struct Cli {
     check: Option<CheckScope>,
     #[command(flatten)]
     verbosity: Verbosity,
-}
-
-/// What `sluice box --check` looks at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum CheckScope {
-    /// The files, and whether this machine has what they name
-    Machine,
-    /// The files alone, as for another machine
-    File,
 }
 
 const EXAMPLES: &str = "\

@@ -1,19 +1,18 @@
 //! Start and end of both daemons: the UPF on this thread, the core on one of its own.
 
+use crate::Cli;
 use crate::addresses;
-use crate::{CheckScope, Cli};
-use sluice::cli::args as upf_args;
-use sluice::config::{Loaded as LoadedUpf, Machine, UpfConfig};
-use sluice::upf::boot::boot;
-use sluice::upf::control::Ended;
-use sluice_core_daemon::args as core_args;
 use sluice_core_daemon::config::{CoreConfig, Loaded as LoadedCore};
 use sluice_host::HostError;
 use sluice_host::datagram_ring::{self, RingEnd};
 use sluice_host::signal::{EndRequest, Shutdown};
+use sluice_program::args::{CheckScope, DaemonArgs};
 use sluice_program::check::show_warnings;
 use sluice_program::exit::Exit;
 use sluice_program::logging;
+use sluice_upf_daemon::boot::boot;
+use sluice_upf_daemon::config::{Loaded as LoadedUpf, Machine, UpfConfig};
+use sluice_upf_daemon::control::Ended;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,25 +84,13 @@ fn check(cli: &Cli, scope: CheckScope) -> Exit {
     if addresses(cli, &core.config, &upf.config).is_none() {
         return Exit::Usage;
     }
-    let (of_core, of_upf) = match scope {
-        CheckScope::Machine => (
-            core_args::CheckScope::Machine,
-            upf_args::CheckScope::Machine,
-        ),
-        CheckScope::File => (core_args::CheckScope::File, upf_args::CheckScope::File),
-    };
-    let of_core = core_args::CoreArgs {
-        config: cli.core.clone(),
-        check: Some(of_core),
+    let of = |config: &PathBuf| DaemonArgs {
+        config: config.clone(),
+        check: Some(scope),
         json: false,
     };
-    let of_upf = upf_args::UpfArgs {
-        config: cli.upf.clone(),
-        check: Some(of_upf),
-        json: false,
-    };
-    let core = sluice_core_daemon::run(&of_core, cli.verbosity);
-    match sluice::upf::run(&of_upf, cli.verbosity) {
+    let core = sluice_core_daemon::run(&of(&cli.core), cli.verbosity);
+    match sluice_upf_daemon::run(&of(&cli.upf), cli.verbosity) {
         Exit::Done => core,
         refused => refused,
     }

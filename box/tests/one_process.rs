@@ -3,11 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-use sluice::cli::args::CtlQuery;
-use sluice::ctl;
 use sluice_host::env_check::{self, Need};
 use sluice_host::netns::Netns;
 use sluice_host::process::Process;
+use sluice_program::ask::ask_for;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -113,16 +112,16 @@ fn core_and_upf_associate_without_a_socket_and_end_together() {
     let is_up = |process: &mut Process| {
         assert_eq!(process.status(), None, "{}", log(&said));
         assert!(Instant::now() < until, "{}", log(&said));
-        let status = ctl::ask(&files.path("core.sock"), &CtlQuery::Status);
+        let status = ask_for(&files.path("core.sock"), "status");
         status.is_ok_and(|status| status["upfs"][0]["associated"] == true)
     };
     while !is_up(&mut process) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    let peers = ctl::ask(&files.path("upf.sock"), &CtlQuery::Peers).unwrap();
+    let peers = ask_for(&files.path("upf.sock"), "peers").unwrap();
     assert!(peers.to_string().contains("127.0.0.6"), "{peers}");
     std::thread::sleep(A_WHILE);
-    let counters = ctl::ask(&files.path("core.sock"), &CtlQuery::Counters).unwrap();
+    let counters = ask_for(&files.path("core.sock"), "counters").unwrap();
     let received = counters["n4"]["received"].as_u64().unwrap();
     assert!(received >= 2, "the association and heartbeats: {counters}");
     assert_eq!(datagrams(&ns), 0, "all of them came by the ring");

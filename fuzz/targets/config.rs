@@ -1,10 +1,10 @@
 //! The configuration file: any text is accepted or refused with reasons, and what is accepted
 //! starts.
 
-use sluice::config::{Loaded, Machine, N4Start, OpenedPort, Refused, UpfConfig};
 use sluice_control::signalling::Control;
 use sluice_n4::Features;
 use sluice_port::PortId;
+use sluice_upf_daemon::config::{Loaded, Machine, N4Start, OpenedPort, Refused, UpfConfig};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::HashMap;

@@ -2,14 +2,20 @@
 //!
 //! | module | what it gives |
 //! |---|---|
+//! | [`args`] | arguments of the daemons |
+//! | [`tool`] | programs that lie beside the one that runs |
 //! | [`config`] | YAML files read key by key, with file, line, key and what was expected in every error |
 //! | [`check`] | what `--check` writes |
 //! | [`control`] | the local socket of `sluice ctl`: one JSON request line, one object back |
+//! | [`ask`], [`follow`] | its client, and one UE's messages |
 //! | [`lines`] | the limit on log lines that others cause |
 //! | [`logging`] | the log, on standard error |
 //! | [`exit`] | exit codes |
+//! | [`screen`], [`units`] | progress, and quantities as people write them |
 #![forbid(unsafe_code)]
 
+pub mod args;
+pub mod ask;
 pub mod check;
 pub mod config;
 pub mod control;
@@ -48,5 +54,9 @@ pub mod exit {
         }
     }
 }
+pub mod follow;
 pub mod lines;
 pub mod logging;
+pub mod screen;
+pub mod tool;
+pub mod units;

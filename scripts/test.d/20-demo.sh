@@ -21,7 +21,7 @@ LADDER='.core.ladder as $ladder | def steps($of): [$ladder[] | select(contains($
 HUGE_PAGES=
 
 main() {
-    scripts/build.sh dev demo core || { echo "not ok the demo can be built"; return; }
+    scripts/build.sh dev demo upf core || { echo "not ok the demo can be built"; return; }
     without_root
     local checks=("the demo ends well" "no packet is lost" "no check fails" "the core serves every UE to its end" "the demo leaves nothing"
         "tshark reads N2, and N1 when it is deciphered" "the ladder has each step of each UE"

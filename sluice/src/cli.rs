@@ -1,20 +1,20 @@
 //! The command line.
 //!
-//! A subcommand is one variant of [`Command`]. The daemon's own have their arguments in [`args`] and
-//! their work in a `run` function; those of the tools are handed to the tool's program ([`tool`]).
+//! A subcommand is one variant of [`Command`]. Questions to daemons have their arguments in [`args`] and their work in a
+//! `run` function; daemons and tools are programs of their own, which get their words ([`sluice_program::tool`]).
 
 pub mod args;
 pub mod core_args;
 mod pages;
 pub mod subscribers;
-pub mod tool;
 
-use crate::logging::Verbosity;
-use crate::{ctl, reference, upf};
-use args::{CompletionArgs, CtlArgs, ManArgs, ReferenceArgs, UpfArgs};
+use crate::{ctl, reference};
+use args::{CompletionArgs, CtlArgs, ManArgs, ReferenceArgs};
 use clap::{Parser, Subcommand};
+use sluice_program::args::{CORE_EXAMPLES, DaemonArgs, UPF_EXAMPLES};
+use sluice_program::logging::Verbosity;
+use sluice_program::tool::{ToolArgs, become_tool};
 use std::process::ExitCode;
-use tool::{ToolArgs, become_tool};
 
 /// A 5G user plane function (UPF) and a 5G core: N1, N2, N3, N4, N6, N9
 #[derive(Debug, Parser)]
@@ -30,14 +30,14 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// The user plane function alone, driven by your SMF over N4
-    #[command(after_help = args::UPF_EXAMPLES)]
-    Upf(UpfArgs),
+    #[command(after_help = UPF_EXAMPLES)]
+    Upf(DaemonArgs),
     /// Ask a running UPF or core
     #[command(after_help = args::CTL_EXAMPLES)]
     Ctl(CtlArgs),
     /// The 5G core (AMF, SMF, AUSF, UDM, UDR, PCF, NRF, NSSF), towards gNBs by N2 and UPFs by N4
-    #[command(disable_help_flag = true)]
-    Core(ToolArgs),
+    #[command(after_help = CORE_EXAMPLES)]
+    Core(DaemonArgs),
     /// Both in one process: the core and a UPF, with N4 between them over rings
     #[command(disable_help_flag = true)]
     Box(ToolArgs),
@@ -79,18 +79,18 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         let verbose = self.verbosity.count();
         match self.command {
-            Command::Upf(args) => upf::run(&args, self.verbosity),
+            Command::Upf(args) => become_tool("upf", verbose, &args.words()),
             Command::Ctl(args) => ctl::run(&args),
-            Command::Core(args) => become_tool("core", verbose, &args),
-            Command::Box(args) => become_tool("box", verbose, &args),
+            Command::Core(args) => become_tool("core", verbose, &args.words()),
+            Command::Box(args) => become_tool("box", verbose, &args.rest),
             Command::Reference(args) => reference::run(args),
             Command::Completion(args) => pages::completion(args),
             Command::Man(args) => pages::man(&args),
-            Command::Demo(args) => become_tool("demo", verbose, &args),
-            Command::Load(args) => become_tool("load", verbose, &args),
-            Command::Ran(args) => become_tool("ran", verbose, &args),
-            Command::Bench(args) => become_tool("bench", verbose, &args),
-            Command::Lab(args) => become_tool("lab", verbose, &args),
+            Command::Demo(args) => become_tool("demo", verbose, &args.rest),
+            Command::Load(args) => become_tool("load", verbose, &args.rest),
+            Command::Ran(args) => become_tool("ran", verbose, &args.rest),
+            Command::Bench(args) => become_tool("bench", verbose, &args.rest),
+            Command::Lab(args) => become_tool("lab", verbose, &args.rest),
         }
         .into()
     }
@@ -107,7 +107,7 @@ impl Cli {
     }
 
     /// Asks.
-    pub(crate) fn ctl(self) -> Option<crate::exit::Exit> {
+    pub(crate) fn ctl(self) -> Option<sluice_program::exit::Exit> {
         self.question().map(|args| ctl::run(&args))
     }
 

@@ -2,7 +2,6 @@
 //!
 //! | module | what it gives |
 //! |---|---|
-//! | [`args`] | the command line |
 //! | [`config`] | `core.yaml` |
 //! | [`convert`] | what the functions of the core are told of it |
 //! | `needs` | what it needs of the machine |
@@ -17,7 +16,6 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
-pub mod args;
 mod boot;
 pub mod config;
 mod contexts;
@@ -37,12 +35,12 @@ mod store;
 mod trace;
 mod view;
 
-use args::{CheckScope, CoreArgs};
 use config::{CoreConfig, Loaded};
 use needs::Lack;
 use serde_json::json;
 use sluice_host::datagram_ring::RingEnd;
 use sluice_host::signal::Shutdown;
+use sluice_program::args::{CheckScope, DaemonArgs};
 use sluice_program::check::{self, problems_json, refused_json, write_out};
 use sluice_program::config::problem::Problem;
 use sluice_program::exit::Exit;
@@ -50,7 +48,7 @@ use sluice_program::logging::{self, Verbosity};
 use std::path::Path;
 
 /// Runs until SIGTERM or SIGINT, or checks.
-pub fn run(args: &CoreArgs, verbosity: Verbosity) -> Exit {
+pub fn run(args: &DaemonArgs, verbosity: Verbosity) -> Exit {
     let file = &args.config;
     let loaded = CoreConfig::load(file);
     let configured = loaded.as_ref().map_or("info", |loaded| &loaded.config.log);
@@ -88,7 +86,7 @@ pub fn run(args: &CoreArgs, verbosity: Verbosity) -> Exit {
 }
 
 /// `--check`: whether it would start, for all that is lacking.
-fn look(args: &CoreArgs, loaded: &Loaded, lacks: &[Lack]) -> Exit {
+fn look(args: &DaemonArgs, loaded: &Loaded, lacks: &[Lack]) -> Exit {
     let file = &args.config;
     let problems: Vec<Problem> = lacks.iter().map(|lack| lack.problem.clone()).collect();
     tell(file, &problems);

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use sluice_core_daemon::args::{CORE_EXAMPLES, CoreArgs};
+use sluice_program::args::{CORE_EXAMPLES, DaemonArgs};
 use sluice_program::logging::Verbosity;
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 #[command(name = "sluice-core", bin_name = "sluice core", version, after_help = CORE_EXAMPLES)]
 struct Cli {
     #[command(flatten)]
-    core: CoreArgs,
+    core: DaemonArgs,
     #[command(flatten)]
     verbosity: Verbosity,
 }

@@ -14,7 +14,7 @@ pub mod suggest;
 pub mod yaml;
 
 use fields::Fields;
-use problem::{KnownKey, Problem, Refused, Report};
+pub use problem::{KnownKey, Problem, Refused, Report};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

@@ -9,48 +9,6 @@ use sluice_wire::ids::Seid;
 use std::net::{IpAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 
-/// `sluice upf`
-#[derive(Clone, Debug, Args)]
-pub struct UpfArgs {
-    /// The configuration; docs/upf.yaml explains every key
-    #[arg(short, long, value_name = "FILE")]
-    pub config: PathBuf,
-    /// Check the file and what it needs of this machine, show what it amounts to, and end;
-    /// `--check=file` leaves the machine out
-    #[arg(
-        long,
-        value_name = "WHAT",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "machine"
-    )]
-    pub check: Option<CheckScope>,
-    /// Write one JSON object to standard output
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What `sluice upf --check` looks at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum CheckScope {
-    /// The file, and whether this machine has what it names
-    Machine,
-    /// The file alone, as for another machine
-    File,
-}
-
-/// Shown by `sluice upf --help`.
-pub const UPF_EXAMPLES: &str = "\
-Examples:
-  sluice upf -c upf.yaml                   runs until SIGTERM or Ctrl-C
-  sluice upf -c upf.yaml --check           is the file right, and does this machine have all that it names?
-  sluice upf -c upf.yaml --check=file      the file alone, as for another machine
-  sluice upf -c upf.yaml --check --json    the same for scripts: ok, problems[], warnings[]
-
-What this machine lacks ends with exit code 3, a file that cannot be used with 2; both with one line for
-each problem:
-  upf.yaml:12: ports[0].mtu: got 'big'; expected auto or a whole number of bytes from 576 to 9216";
-
 /// `sluice ctl`
 #[derive(Clone, Debug, Args)]
 pub struct CtlArgs {

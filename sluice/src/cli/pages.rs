@@ -2,8 +2,8 @@
 
 use super::Cli;
 use super::args::{CompletionArgs, ManArgs};
-use crate::exit::Exit;
 use clap::CommandFactory;
+use sluice_program::exit::Exit;
 use std::io;
 
 /// Prints the completion script of a shell.

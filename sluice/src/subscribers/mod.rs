@@ -6,9 +6,9 @@ use crate::cli::subscribers::{
     DatabaseArgs, DatabasePlace, FileFormat, HnkeyArgs, HnkeyCommand, SubscribersArgs,
     SubscribersCommand,
 };
-use crate::ctl::{self, CtlError};
-use crate::exit::Exit;
 use serde_json::{Value, json};
+use sluice_program::ask::{self, AskError};
+use sluice_program::exit::Exit;
 use sluice_subscribers::draft::Secret;
 use sluice_subscribers::store::{Format, IMPORT_BYTES};
 use sluice_subscribers::{Access, Error, Location, Operation, Problem, Store, StoreKey};
@@ -94,7 +94,7 @@ impl<'a> Place<'a> {
 /// Why it was not done: here, or at the core.
 enum Failure {
     Here(Error),
-    Core(CtlError),
+    Core(AskError),
     /// The core's words, and of which kind they are.
     Told(String, Exit),
 }
@@ -137,7 +137,7 @@ fn exit_of(failure: &Failure) -> Exit {
     match failure {
         Failure::Here(Error::Problems(_)) => Exit::Usage,
         Failure::Here(Error::NotFound(_) | Error::Full | Error::Exists(_)) => Exit::Failed,
-        Failure::Core(CtlError::Garbled(_)) => Exit::Failed,
+        Failure::Core(AskError::Garbled(_)) => Exit::Failed,
         Failure::Here(_) | Failure::Core(_) => Exit::Lacking,
         Failure::Told(_, exit) => *exit,
     }
@@ -146,7 +146,7 @@ fn exit_of(failure: &Failure) -> Exit {
 /// Asks the core that serves the database.
 fn ask(socket: &Path, operation: &Operation) -> Result<Value, Failure> {
     let told = json!(operation);
-    let answer = ctl::exchange(socket, &told, CORE_ANSWERS_WITHIN).map_err(Failure::Core)?;
+    let answer = ask::exchange(socket, &told, CORE_ANSWERS_WITHIN).map_err(Failure::Core)?;
     let Some(error) = answer.get("error") else {
         return Ok(answer);
     };

@@ -18,7 +18,7 @@ pub mod stats;
 pub mod watch;
 
 use args::{BenchArgs, BenchKind};
-use sluice::exit::Exit;
+use sluice_program::exit::Exit;
 use watch::{command, watched};
 
 /// Measures and reports. Progress goes to standard error.

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use sluice::logging::Verbosity;
 use sluice_bench::args::BenchArgs;
 use sluice_host::alloc::HugeAlloc;
+use sluice_program::logging::Verbosity;
 use std::process::ExitCode;
 
 #[global_allocator]

@@ -20,7 +20,7 @@ use super::error::DemoError;
 use super::upf_config::deep_rings;
 use super::workdir::WorkDir;
 use crate::args::BridgeArgs;
-use sluice::exit::Exit;
+use sluice_program::exit::Exit;
 
 /// Packet memory, and packets: all rings full, and what is between them.
 const MEMORY_MIB: u32 = 64;

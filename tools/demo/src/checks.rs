@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-use sluice::screen::Screen;
+use sluice_program::screen::Screen;
 
 /// One promise.
 #[derive(Clone, Debug, Serialize)]

@@ -11,7 +11,7 @@ use sluice_ran::RanError;
 use sluice_sctp::OpeningError;
 use sluice_smf::SmfError;
 
-use sluice::ctl::CtlError;
+use sluice_program::ask::AskError;
 
 /// What stopped the demo. A check that fails does not stop it and is no error.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub(super) enum DemoError {
     #[error(transparent)]
     Smf(#[from] SmfError),
     #[error(transparent)]
-    Ctl(#[from] CtlError),
+    Ctl(#[from] AskError),
     /// A file, socket or thread of our own.
     #[error("{action}: {source}")]
     Io { action: String, source: io::Error },

@@ -23,7 +23,7 @@ use sluice_host::netns;
 use sluice_host::signal::Shutdown;
 
 use crate::args::DemoArgs;
-use sluice::exit::Exit;
+use sluice_program::exit::Exit;
 
 mod acts;
 pub mod args;
@@ -54,7 +54,7 @@ pub use self::plan::UES_MAX;
 use self::child::Stop;
 use self::error::DemoError;
 use self::report::Report;
-use sluice::screen::Screen;
+use sluice_program::screen::Screen;
 
 /// Runs the demo from the first preparation to the last check.
 pub fn run(args: &DemoArgs) -> Exit {

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand};
-use sluice::logging::Verbosity;
 use sluice_demo::args::{BridgeArgs, DEMO_EXAMPLES, DemoArgs};
 use sluice_host::alloc::HugeAlloc;
+use sluice_program::logging::Verbosity;
 use std::process::ExitCode;
 
 #[global_allocator]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use sluice::screen::Screen;
+use sluice_program::screen::Screen;
 
 use super::checks::Check;
 use super::error::DemoError;

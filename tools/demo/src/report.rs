@@ -14,8 +14,8 @@ use super::traffic::http::Http;
 use super::traffic::iperf::{TcpFlow, Udp};
 use super::traffic::ping::Ping;
 use super::upf::{Ledger, PortCounters, WorkerLoad};
-use sluice::exit::Exit;
-use sluice::screen::Screen;
+use sluice_program::exit::Exit;
+use sluice_program::screen::Screen;
 
 /// Everything that is told at the end.
 #[derive(Debug, Serialize)]

@@ -23,7 +23,7 @@ use super::upf_config::{self, Addresses};
 use super::watch::Watch;
 use super::workdir::WorkDir;
 use crate::args::{DemoArgs, Driver};
-use sluice::screen::Screen;
+use sluice_program::screen::Screen;
 
 /// Lines of the UPF's log that are shown when something went wrong.
 const LOG_LINES: usize = 30;

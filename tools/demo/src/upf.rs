@@ -14,8 +14,7 @@ use super::error::DemoError;
 use super::upf_config::{self, Addresses};
 use super::workdir::WorkDir;
 use crate::args::Driver;
-use sluice::cli::args::CtlQuery;
-use sluice::ctl;
+use sluice_program::ask::ask_for;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const END_LIMIT: Duration = Duration::from_secs(10);
@@ -40,10 +39,10 @@ impl Upf {
         let socket = work.join("upf.ctl");
         let text = upf_config::text(driver, addresses, work, &socket);
         let config = work.write("upf.yaml", text.as_bytes())?;
-        let program =
-            sluice::cli::tool::beside("sluice").map_err(DemoError::io("find this program"))?;
+        let program = sluice_program::tool::beside("sluice-upf")
+            .map_err(DemoError::io("find this program"))?;
         let mut command = ns.command(&program.to_string_lossy());
-        command.args(["upf", "-c"]).arg(config);
+        command.arg("-c").arg(config);
         let log = work.join("upf.log");
         let process = child::start(&mut command, &log)?;
         let mut this = Self {
@@ -53,7 +52,7 @@ impl Upf {
         };
         stop.wait_until("the UPF answers", START_LIMIT, || {
             this.check_alive()?;
-            Ok(ctl::ask(&this.ctl.socket, &CtlQuery::Status).is_ok())
+            Ok(ask_for(&this.ctl.socket, "status").is_ok())
         })
         .and_then(|()| {
             stop.wait_until("the UPF's links are up", START_LIMIT, || {
@@ -159,24 +158,20 @@ impl PortCounters {
 
 impl Ctl {
     pub(super) fn ledger(&self) -> Result<Ledger, DemoError> {
-        self.part(&CtlQuery::Drops, "ledger")
+        self.part("drops", "ledger")
     }
 
     pub(super) fn workers(&self) -> Result<Vec<WorkerLoad>, DemoError> {
-        self.part(&CtlQuery::Workers, "workers")
+        self.part("workers", "workers")
     }
 
     pub(super) fn ports(&self) -> Result<Vec<PortCounters>, DemoError> {
-        self.part(&CtlQuery::Ports, "ports")
+        self.part("ports", "ports")
     }
 
     /// The part `key` of the answer.
-    fn part<T: for<'de> Deserialize<'de>>(
-        &self,
-        query: &CtlQuery,
-        key: &str,
-    ) -> Result<T, DemoError> {
-        let mut answer = ctl::ask(&self.socket, query)?;
+    fn part<T: for<'de> Deserialize<'de>>(&self, query: &str, key: &str) -> Result<T, DemoError> {
+        let mut answer = ask_for(&self.socket, query)?;
         let part = answer.get_mut(key).map(Value::take).unwrap_or_default();
         serde_json::from_value(part).map_err(|error| {
             DemoError::answer(format!("the UPF, asked for its {key},"), error.to_string())

@@ -9,7 +9,7 @@ use sluice_host::link::{Link, LinkCounters};
 use super::error::DemoError;
 use super::ran::Ue;
 use super::upf::{Ctl, Ledger, WorkerLoad};
-use sluice::screen::Screen;
+use sluice_program::screen::Screen;
 
 const TERMINAL_INTERVAL: Duration = Duration::from_millis(500);
 /// For a log.

@@ -36,8 +36,8 @@ use args::{Again, LabArgs, LabKind, ListArgs, RunArgs};
 use report::{conclude, machine_line};
 use runners::Lab;
 use serde_json::json;
-use sluice::exit::Exit;
 use sluice_host::signal::Shutdown;
+use sluice_program::exit::Exit;
 use std::path::Path;
 use std::time::Duration;
 

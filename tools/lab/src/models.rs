@@ -7,12 +7,12 @@ use super::testbed::{
     repeats, sessions, undisturbed,
 };
 use crate::experiments::{Job, Measured, Problem};
-use sluice::upf::scaling::readings;
 use sluice_bench::elastic::source::Pace;
 use sluice_bench::elastic::testbed::Testbed;
 use sluice_control::scaling::load_estimate::LoadEstimate;
 use sluice_host::clock;
 use sluice_port::Packet;
+use sluice_upf_daemon::scaling::readings;
 use std::time::Duration;
 
 /// Throughput at full load.

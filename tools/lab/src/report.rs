@@ -10,8 +10,8 @@ use crate::experiments::run::Ran;
 use crate::experiments::store::Store;
 use crate::experiments::{At, Experiment};
 use chrono::{DateTime, Utc};
-use sluice::exit::Exit;
 use sluice_bench::{machine, report};
+use sluice_program::exit::Exit;
 use std::io;
 use std::time::SystemTime;
 

@@ -4,12 +4,12 @@
 use super::testbed::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions, undisturbed};
 use crate::experiments::point::Mark;
 use crate::experiments::{Job, Measured, Problem};
-use sluice::config::{Decides, Scaling};
 use sluice_bench::elastic::models::{arrange, full_load};
 use sluice_bench::elastic::source::{Pace, Source};
 use sluice_bench::elastic::testbed::Testbed;
 use sluice_host::clock;
 use sluice_port::Packet;
+use sluice_upf_daemon::config::{Decides, Scaling};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use sluice::logging::Verbosity;
 use sluice_host::alloc::HugeAlloc;
+use sluice_program::logging::Verbosity;
 use sluice_ran::command::args::{RAN_EXAMPLES, RanArgs};
 use std::process::ExitCode;
 

@@ -1,11 +1,11 @@
 //! pcapng capture of traced packets.
 
-use super::super::CtlError;
-use super::super::follow::{INTERFACES, Message};
 use super::super::time;
 use super::line;
 use serde_json::Value;
 use sluice_host::pcapng::{Frame, FrameDirection, LinkType, Writer};
+use sluice_program::ask::AskError;
+use sluice_program::follow::{INTERFACES, Message, octets};
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
@@ -31,8 +31,8 @@ pub struct Capture {
 
 impl Capture {
     /// An empty one, which nobody but its owner may read.
-    pub fn create(path: &Path) -> Result<Self, CtlError> {
-        let file = create(path).map_err(|e| CtlError::File(path.to_owned(), e))?;
+    pub fn create(path: &Path) -> Result<Self, AskError> {
+        let file = create(path).map_err(|e| AskError::File(path.to_owned(), e))?;
         Ok(Self {
             path: path.to_owned(),
             file: Some(file),
@@ -44,7 +44,7 @@ impl Capture {
     }
 
     /// An empty one of messages as well.
-    pub fn create_with_messages(path: &Path) -> Result<Self, CtlError> {
+    pub fn create_with_messages(path: &Path) -> Result<Self, AskError> {
         let mut this = Self::create(path)?;
         if let Some(file) = this.file.take() {
             let writer = Writer::begin_with(file, APPLICATION, INTERFACES);
@@ -55,7 +55,7 @@ impl Capture {
     }
 
     /// A message of the core.
-    pub fn message(&mut self, message: &Message) -> Result<(), CtlError> {
+    pub fn message(&mut self, message: &Message) -> Result<(), AskError> {
         let written = match &mut self.writer {
             Some(writer) => writer.frame(&message.frame()),
             None => Ok(()),
@@ -63,12 +63,12 @@ impl Capture {
         written.map_err(|e| self.failed(e))
     }
 
-    fn failed(&self, e: io::Error) -> CtlError {
-        CtlError::File(self.path.clone(), e)
+    fn failed(&self, e: io::Error) -> AskError {
+        AskError::File(self.path.clone(), e)
     }
 
     /// One more step of a packet.
-    pub fn step(&mut self, step: &Value) -> Result<(), CtlError> {
+    pub fn step(&mut self, step: &Value) -> Result<(), AskError> {
         if let Some(ports) = step["ports"].as_array() {
             let is_known = !self.ports.is_empty();
             // The UPF has begun anew, and counts packets from the first one.
@@ -107,14 +107,14 @@ impl Capture {
     }
 
     /// Writes what is left.
-    pub fn finish(mut self) -> Result<(), CtlError> {
+    pub fn finish(mut self) -> Result<(), AskError> {
         while !self.open.is_empty() {
             self.give_up_oldest()?;
         }
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<(), CtlError> {
+    fn begin(&mut self) -> Result<(), AskError> {
         let Some(file) = self.file.take() else {
             return self.add_ports();
         };
@@ -125,7 +125,7 @@ impl Capture {
     }
 
     /// Behind what there was before.
-    fn add_ports(&mut self) -> Result<(), CtlError> {
+    fn add_ports(&mut self) -> Result<(), AskError> {
         let names = self.ports.iter();
         let added = self.writer.as_mut().map_or(Ok(()), |writer| {
             let mut names = names.map(|name| writer.add_interface(name, LinkType::Ethernet));
@@ -134,19 +134,19 @@ impl Capture {
         added.map_err(|e| self.failed(e))
     }
 
-    fn give_up_oldest(&mut self) -> Result<(), CtlError> {
+    fn give_up_oldest(&mut self) -> Result<(), AskError> {
         match self.open.pop_front() {
             Some(open) => self.received(&open, open["story"].as_str().unwrap_or_default()),
             None => Ok(()),
         }
     }
 
-    fn received(&mut self, step: &Value, story: &str) -> Result<(), CtlError> {
+    fn received(&mut self, step: &Value, story: &str) -> Result<(), AskError> {
         let port = &step["came"]["port"];
         self.write(step, &step["received"], port, FrameDirection::In, story)
     }
 
-    fn sent(&mut self, step: &Value, story: &str) -> Result<(), CtlError> {
+    fn sent(&mut self, step: &Value, story: &str) -> Result<(), AskError> {
         let sent = &step["sent"];
         self.write(step, sent, &sent["port"], FrameDirection::Out, story)
     }
@@ -159,7 +159,7 @@ impl Capture {
         port: &Value,
         way: FrameDirection,
         story: &str,
-    ) -> Result<(), CtlError> {
+    ) -> Result<(), AskError> {
         let place = self
             .ports
             .iter()
@@ -193,13 +193,6 @@ fn create(path: &Path) -> io::Result<File> {
         file.set_permissions(Permissions::from_mode(0o600))?;
     }
     Ok(file)
-}
-
-/// Octets of their hexadecimal digits.
-pub fn octets(hex: &str) -> Option<Vec<u8>> {
-    let digits = hex.as_bytes().chunks(2);
-    let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    digits.map(octet).collect()
 }
 
 #[cfg(test)]

@@ -4,12 +4,11 @@ mod capture;
 mod line;
 mod subscriber;
 
-use super::{CtlError, not_running, put, read};
 use crate::cli::args::{Followable, TraceArgs};
 use capture::Capture;
-pub(super) use capture::octets;
 use serde_json::{Value, json};
 use sluice_host::signal::Shutdown;
+use sluice_program::ask::{AskError, not_running, put, read};
 use sluice_program::control::UPF_SOCKET;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::Shutdown as Close;
@@ -39,7 +38,7 @@ pub fn request(args: &TraceArgs) -> Value {
 }
 
 /// Follows until the UPF ends it, or a signal comes. With `as_json` each step is an object of a line.
-pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), CtlError> {
+pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), AskError> {
     if let Followable::Subscriber(imsi) = &args.what {
         let upf = args.upf_socket.as_deref();
         let upf = upf.unwrap_or(Path::new(UPF_SOCKET));
@@ -64,7 +63,7 @@ pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), CtlErro
             ends = Some(Instant::now() + END_WITHIN);
         }
         match lines.read_line(&mut line) {
-            Ok(0) if !heard && ends.is_none() => return Err(CtlError::no_answer()),
+            Ok(0) if !heard && ends.is_none() => return Err(AskError::no_answer()),
             Ok(0) => return finish(capture),
             Ok(_) => heard = true,
             // What has come of the line stays.
@@ -87,7 +86,7 @@ pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), CtlErro
     }
 }
 
-fn finish(capture: Option<Capture>) -> Result<(), CtlError> {
+fn finish(capture: Option<Capture>) -> Result<(), AskError> {
     capture.map_or(Ok(()), Capture::finish)
 }
 

@@ -1,12 +1,13 @@
 //! `sluice ctl trace IMSI`: N1, N2 and N4 from the core, and the UE's packets on N3 and N6 from the UPF.
 
-use super::super::follow::Follower;
-use super::super::{CtlError, core, exchange, not_running, put, read, refused};
+use super::super::core;
 use super::capture::Capture;
 use super::line;
 use crate::cli::args::TraceArgs;
 use serde_json::{Value, json};
 use sluice_host::signal::Shutdown;
+use sluice_program::ask::{AskError, exchange, not_running, put, read, refused};
+use sluice_program::follow::Follower;
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -43,7 +44,7 @@ pub fn run(
     imsi: &str,
     args: &TraceArgs,
     as_json: bool,
-) -> Result<(), CtlError> {
+) -> Result<(), AskError> {
     let capture = args.write.as_deref().map(Capture::create_with_messages);
     let mut trace = Trace {
         core,
@@ -92,12 +93,12 @@ pub fn run(
 }
 
 impl Trace<'_> {
-    fn ask(&self, what: &str) -> Result<Value, CtlError> {
+    fn ask(&self, what: &str) -> Result<Value, AskError> {
         let request = json!({ "cmd": what, "imsi": self.imsi });
         refused(exchange(self.core, &request, ANSWER_WITHIN)?)
     }
 
-    fn ladder(&self) -> Result<Vec<Value>, CtlError> {
+    fn ladder(&self) -> Result<Vec<Value>, AskError> {
         let answer = self.ask("flow")?;
         Ok(answer["lines"].as_array().cloned().unwrap_or_default())
     }
@@ -119,7 +120,7 @@ impl Trace<'_> {
     }
 
     /// What became of packets of the UE; false where nobody listens any more.
-    fn tell_packets(&mut self, upf: &Path) -> Result<bool, CtlError> {
+    fn tell_packets(&mut self, upf: &Path) -> Result<bool, AskError> {
         let sessions = self.sessions()?;
         if sessions != self.sessions {
             // The UPF ends what it follows when nobody listens, and begins anew with the sessions that there are now.
@@ -154,11 +155,11 @@ impl Trace<'_> {
     }
 
     /// The UE's sessions that a UPF has.
-    fn sessions(&self) -> Result<BTreeSet<Seids>, CtlError> {
+    fn sessions(&self) -> Result<BTreeSet<Seids>, AskError> {
         let ue = match self.ask("ue") {
             Ok(answer) => answer,
             // It is not registered now.
-            Err(CtlError::Refused(_)) => return Ok(BTreeSet::new()),
+            Err(AskError::Refused(_)) => return Ok(BTreeSet::new()),
             Err(e) => return Err(e),
         };
         let sessions = ue["ue"]["sessions"].as_array();
@@ -218,7 +219,7 @@ impl Packets {
     }
 
     /// The next step; none if there is none now.
-    fn next(&mut self) -> Result<Option<Value>, CtlError> {
+    fn next(&mut self) -> Result<Option<Value>, AskError> {
         match self.lines.read_line(&mut self.line) {
             Ok(0) => Ok(Some(json!({ "done": {} }))),
             Ok(_) => {
@@ -227,7 +228,7 @@ impl Packets {
                 match step {
                     Ok(step) => Ok(Some(step)),
                     // The UPF is traced by others.
-                    Err(CtlError::Refused(_)) => Ok(Some(json!({ "done": {} }))),
+                    Err(AskError::Refused(_)) => Ok(Some(json!({ "done": {} }))),
                     Err(e) => Err(e),
                 }
             }

@@ -9,10 +9,10 @@ use crate::path::traffic::Flow;
 use crate::report::{join, spread};
 use crate::stats::Summary;
 use serde_json::{Value, json};
-use sluice::config::Scaling;
 use sluice_datapath::limits::SHARDS;
 use sluice_host::clock;
 use sluice_port::Packet;
+use sluice_upf_daemon::config::Scaling;
 use std::time::Duration;
 
 /// One in so many of a worker's UEs becomes heavy.

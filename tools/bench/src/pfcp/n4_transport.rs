@@ -2,12 +2,12 @@
 //! cheapest loop that could answer at all.
 
 use super::load::Wire;
-use sluice::upf::n4::{N4, Outside};
 use sluice_control::core::{Core, Env};
 use sluice_host::netns::Ns;
 use sluice_host::udp::{BATCH_MAX, DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_n4::Outbox;
 use sluice_port_dpdk::MbufPool;
+use sluice_upf_daemon::n4::{N4, Outside};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, Header, IeType, write_message};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};

@@ -4,10 +4,10 @@ use super::clock::Away;
 use super::load::Lap;
 use super::n4_transport::Door;
 use crate::path::testbed::time;
-use sluice::upf::control::{TURNS_BEFORE_REST, WAIT_BUSY};
 use sluice_control::core::{Core, Env};
 use sluice_host::clock;
 use sluice_port::Packet;
+use sluice_upf_daemon::control::{TURNS_BEFORE_REST, WAIT_BUSY};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a lap cost the N4 loop.

@@ -23,8 +23,8 @@ use measure::{CASES, Case, Figures, HEADS, Pair};
 use peer::Peer;
 use ports::{Testbed, WorkerPorts};
 use serde_json::{Value, json};
-use sluice::exit::Exit;
 use sluice_port_dpdk::{DpdkIo, Eal, MbufPool};
+use sluice_program::exit::Exit;
 use std::time::Duration;
 
 #[cfg(test)]

@@ -153,12 +153,12 @@ fn soaked(args: &CoreArgs) -> Result<Part, Failure> {
 }
 
 /// gNB and UEs of [`run`], in a process of their own.
-pub fn run_ran(args: &CoreRanArgs) -> sluice::exit::Exit {
+pub fn run_ran(args: &CoreRanArgs) -> sluice_program::exit::Exit {
     match wire::run_ran(args) {
-        Ok(()) => sluice::exit::Exit::Done,
+        Ok(()) => sluice_program::exit::Exit::Done,
         Err(why) => {
             eprintln!("sluice bench core-ran: {why}");
-            sluice::exit::Exit::Failed
+            sluice_program::exit::Exit::Failed
         }
     }
 }

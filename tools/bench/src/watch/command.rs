@@ -5,7 +5,7 @@ use super::exit;
 use super::history::{History, Kept};
 use clap::Args;
 use serde_json::{Value, json};
-use sluice::exit::Exit;
+use sluice_program::exit::Exit;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -17,7 +17,7 @@ use clap::Args;
 use compare::{Comparison, With, compare};
 use history::{History, Run, RunArguments, Series, append, open};
 use serde_json::{Value, json};
-use sluice::exit::Exit;
+use sluice_program::exit::Exit;
 use std::collections::hash_map::DefaultHasher;
 use std::fs::File;
 use std::hash::{Hash, Hasher};

@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
-use sluice::cli::args::CtlQuery;
-use sluice::cli::core_args::CoreQuery;
-use sluice::ctl;
+use serde_json::{Value, json};
 use sluice_host::netns::Ns;
 use sluice_host::process::Process;
 use sluice_ids::Supi;
+use sluice_program::ask::{ask, ask_for};
 
 use crate::child::{self, Stop};
 use crate::error::DemoError;
@@ -78,7 +76,7 @@ impl Core {
         for secret in [&key, &config] {
             for_owner_alone(secret)?;
         }
-        let program = sluice::cli::tool::beside("sluice-core");
+        let program = sluice_program::tool::beside("sluice-core");
         let program = program.map_err(DemoError::io("find this program"))?;
         let mut command = ns.command(&program.to_string_lossy());
         command.arg("-c").arg(config);
@@ -117,8 +115,8 @@ impl Core {
 
     /// How it stands.
     pub(super) fn status(&self) -> Result<Status, DemoError> {
-        let status = ctl::ask(&self.socket, &CtlQuery::Status)?;
-        let counters = ctl::ask(&self.socket, &CtlQuery::Counters)?;
+        let status = ask_for(&self.socket, "status")?;
+        let counters = ask_for(&self.socket, "counters")?;
         let number = |of: &Value, key: &str| of[key].as_u64().unwrap_or_default();
         let upfs = status["upfs"].as_array().map_or(&[][..], Vec::as_slice);
         let is_up = |upf: &&Value| upf["associated"] == true;
@@ -136,15 +134,15 @@ impl Core {
 
     /// What was refused, in words.
     pub(super) fn refusals(&self) -> Result<Vec<String>, DemoError> {
-        let answer = ctl::ask(&self.socket, &CtlQuery::Refusals)?;
+        let answer = ask_for(&self.socket, "refusals")?;
         let rows = answer["refusals"].as_array().map_or(&[][..], Vec::as_slice);
         Ok(rows.iter().map(ToString::to_string).collect())
     }
 
     /// What was said of a UE.
     pub(super) fn flow(&self, supi: &Supi) -> Result<Vec<String>, DemoError> {
-        let imsi = supi.imsi().to_owned();
-        let answer = ctl::ask(&self.socket, &CtlQuery::Core(CoreQuery::Flow { imsi }))?;
+        let request = json!({ "cmd": "flow", "imsi": supi.imsi() });
+        let answer = ask(&self.socket, &request)?;
         let lines = answer["lines"].as_array().map_or(&[][..], Vec::as_slice);
         let text = |line: &Value| {
             let [step, from, to, what] =
@@ -177,11 +175,9 @@ impl Core {
 
     /// Deregisters a UE for the operator.
     pub(super) fn deregister(&self, supi: &Supi) -> Result<(), DemoError> {
-        let query = CoreQuery::Deregister {
-            imsi: supi.imsi().to_owned(),
-            register_again: false,
-        };
-        ctl::ask(&self.socket, &CtlQuery::Core(query))?;
+        let imsi = supi.imsi();
+        let request = json!({ "cmd": "deregister", "imsi": imsi, "registers_again": false });
+        ask(&self.socket, &request)?;
         Ok(())
     }
 

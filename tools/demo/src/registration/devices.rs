@@ -13,7 +13,7 @@ use sluice_smf::UeAddresses;
 use sluice_ue::{Procedure, RadioSession};
 use sluice_wire::ids::{Qfi, Teid};
 
-use super::ran::{Ran, SESSION};
+use super::ran::{Ran, SESSION, gnb_name};
 use crate::error::DemoError;
 use crate::host::UePlace;
 use crate::plan;
@@ -261,12 +261,19 @@ impl Ran<'_> {
         (1..).zip(&self.places).filter_map(place).collect()
     }
 
-    /// Packets that the gNBs dropped, and those that they forwarded to each other.
-    pub(super) fn drops_and_forwarded(&self) -> Result<(u64, u64), DemoError> {
-        let (mut drops, mut forwarded) = (0, 0);
-        for station in &self.stations {
+    /// Packets that each gNB dropped, by reason, and those that the gNBs forwarded to each other.
+    pub(super) fn drops_and_forwarded(&self) -> Result<(Vec<String>, u64), DemoError> {
+        let (mut drops, mut forwarded) = (Vec::new(), 0);
+        for (number, station) in self.stations.iter().enumerate() {
             let counters = station.handle().counters()?;
-            drops += counters.drops.total() + counters.receive_errors;
+            let by_reason = counters
+                .drops
+                .iter()
+                .map(|(reason, count)| (reason.name(), count));
+            let errors = [("receive_errors", counters.receive_errors)];
+            let lost = by_reason.chain(errors).filter(|(_, count)| *count > 0);
+            let gnb = gnb_name(number);
+            drops.extend(lost.map(|(reason, count)| format!("{gnb} {reason}: {count}")));
             forwarded += counters.forwarded.packets;
         }
         Ok((drops, forwarded))

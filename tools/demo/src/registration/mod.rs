@@ -40,7 +40,7 @@ use super::topology::{Topology, left_over};
 use super::upf::Upf;
 use super::upf_config::Addresses;
 use super::workdir::WorkDir;
-use sluice::screen::Screen;
+use sluice_program::screen::Screen;
 
 use self::report::Capture as Judged;
 pub(super) use self::report::Report;

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use sluice::ctl::CtlError;
-use sluice::ctl::follow::{At, Follower, INTERFACES};
 use sluice_host::pcapng::Writer;
 use sluice_host::tshark;
+use sluice_program::ask::AskError;
+use sluice_program::follow::{At, Follower, INTERFACES};
 
 use super::report::Capture as Judged;
 use crate::error::DemoError;
@@ -25,7 +25,7 @@ const SHOWN_MAX: usize = 10;
 pub(super) struct N1 {
     path: PathBuf,
     ends: Arc<AtomicBool>,
-    thread: JoinHandle<Result<u64, CtlError>>,
+    thread: JoinHandle<Result<u64, AskError>>,
 }
 
 impl N1 {
@@ -45,7 +45,7 @@ impl N1 {
                 // N2 and N4 are captured where they pass.
                 for message in messages.iter().filter(|one| one.at == At::N1) {
                     let done = writer.frame(&message.frame());
-                    done.map_err(|e| CtlError::File(written.clone(), e))?;
+                    done.map_err(|e| AskError::File(written.clone(), e))?;
                 }
                 if is_last && messages.is_empty() {
                     return Ok(lost);

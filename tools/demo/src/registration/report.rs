@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use sluice::exit::Exit;
-use sluice::screen::Screen;
+use sluice_program::exit::Exit;
+use sluice_program::screen::Screen;
 
 use crate::captures::Judgement;
 use crate::checks::{Check, Checks};

@@ -56,7 +56,7 @@ fn plans_of_a_folder_are_checked_as_well_and_end_with_wrong_usage() {
     let bad = from_folder(folder.path(), &fits).unwrap_err().to_string();
     assert!(bad.contains("own.yaml:16: header_bytes: got '45'"), "{bad}");
     let (exit, why) = crate::plans(Some(folder.path())).unwrap_err();
-    assert_eq!((exit, why), (sluice::exit::Exit::Usage, bad));
+    assert_eq!((exit, why), (sluice_program::exit::Exit::Usage, bad));
 }
 
 #[test]

@@ -150,7 +150,7 @@ pub struct LoadArgs {
           help_heading = "Traffic")]
     pub uplink: f64,
     /// How long
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration,
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = sluice_program::units::duration,
           help_heading = "Traffic")]
     pub duration: std::time::Duration,
     /// Rates over time, instead of --rate and --duration: 1Mpps:10s,1Mpps-4Mpps:30s,0pps:5s

@@ -2,7 +2,7 @@
 
 use super::args::{LOAD_EXAMPLES, LoadArgs};
 use clap::Parser;
-use sluice::logging::Verbosity;
+use sluice_program::logging::Verbosity;
 
 /// User-plane generator and sink, for this UPF or any other
 #[derive(Debug, Parser)]

@@ -143,7 +143,7 @@ pub fn search<I: PortIo, C: Clock>(
         let most_s = trials * args.duration.as_secs_f64();
         eprintln!(
             "searching below {}: {most_s:.0} s at the most",
-            show::si(highest, show::unit_text(unit))
+            sluice_program::units::si(highest, show::unit_text(unit))
         );
     }
     let found = search.run(|rate| {

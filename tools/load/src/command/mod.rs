@@ -27,7 +27,7 @@ use clap::Parser;
 
 use args::LoadArgs;
 use cli::Cli;
-use sluice::exit::Exit;
+use sluice_program::exit::Exit;
 
 /// Why there is no result.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::drive::{self, Watch};
 use super::testbed::Testbed;
 use super::trial::Recipe;
 use super::{Failure, sessions, show};
-use sluice::exit::Exit;
+use sluice_program::exit::Exit;
 
 /// The result, as it comes together.
 struct RunResult {
@@ -264,7 +264,7 @@ fn packets(
         own_per_s = per_s;
         result.say(format!(
             "generator: {} by itself, without ports",
-            show::si(per_s, "pps")
+            sluice_program::units::si(per_s, "pps")
         ));
         result.put(
             "generator",

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Args, Command};
 
 use super::args::LoadArgs;
-use sluice::config::yaml::{self, Entry, Node, Value};
+use sluice_program::config::yaml::{self, Entry, Node, Value};
 
 /// The options of a file, as they would stand on the command line.
 ///

@@ -9,17 +9,7 @@ use crate::search::{Found, SearchResult, Throughput};
 use crate::source::Unit;
 
 use super::units::Rate;
-
-/// A number with k, M or G and its unit.
-pub fn si(value: f64, unit: &str) -> String {
-    let (scaled, prefix) = match value {
-        v if v >= 1e9 => (v / 1e9, "G"),
-        v if v >= 1e6 => (v / 1e6, "M"),
-        v if v >= 1e3 => (v / 1e3, "k"),
-        v => (v, ""),
-    };
-    format!("{scaled:.3} {prefix}{unit}")
-}
+use sluice_program::units::si;
 
 /// Nanoseconds as microseconds.
 fn us(ns: u64) -> String {

@@ -2,6 +2,7 @@
 
 use crate::n4::Rates;
 use crate::source::Unit;
+use sluice_program::units::duration;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,19 +91,6 @@ pub fn rate(text: &str) -> Result<Rate, String> {
     found.ok_or_else(|| {
         "expected a rate such as 500kpps, 2Mpps or 1.5Gbps, window:64 or max".to_owned()
     })
-}
-
-/// `10s`, `500ms`, `2m`, `1h`.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let unit = |suffix, by: f64| text.strip_suffix(suffix).map(|rest| (rest, by));
-    let found = unit("ms", 1e-3)
-        .or_else(|| unit("s", 1.0))
-        .or_else(|| unit("m", 60.0))
-        .or_else(|| unit("h", 3600.0));
-    let seconds = found.and_then(|(rest, by)| Some(rest.parse::<f64>().ok()? * by));
-    let good = seconds.filter(|s| (1e-3..=1e6).contains(s));
-    good.map(Duration::from_secs_f64)
-        .ok_or_else(|| "expected a time such as 500ms, 10s, 2m or 1h".to_owned())
 }
 
 /// `1Mpps:10s` or `1Mpps-4Mpps:30s`.
@@ -206,12 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn times_steps_and_shares_are_read() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "10", "0s", "-1s", "nans", "1e30s"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
+    fn steps_and_shares_are_read() {
         let step = StepText {
             from: 1e6,
             to: 4e6,

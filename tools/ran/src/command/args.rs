@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use sluice_load::command::units;
+use sluice_program::units;
 
 /// `sluice ran`
 #[derive(Clone, Debug, Args)]

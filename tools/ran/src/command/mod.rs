@@ -31,11 +31,11 @@ use args::RanArgs;
 use play::{Player, ScenarioResult};
 use runtime::{Runtime, Undo, Until};
 use scenario::Scenario;
-use sluice::check;
-use sluice::config::Refused;
-use sluice::exit::Exit;
-use sluice::logging::{self, Verbosity};
-use sluice::screen::Screen;
+use sluice_program::check;
+use sluice_program::config::Refused;
+use sluice_program::exit::Exit;
+use sluice_program::logging::{self, Verbosity};
+use sluice_program::screen::Screen;
 
 /// Why there is no result.
 #[derive(Debug)]

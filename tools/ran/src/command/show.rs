@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use crate::{GnbCounters, Mute};
 
 use super::runtime::Totals;
-use sluice::screen::Screen;
-use sluice_load::command::show::si;
+use sluice_program::screen::Screen;
+use sluice_program::units::si;
 
 /// From one table to the next, on a terminal.
 const EACH: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 
 use super::{Axis, Condition, Expectation, Experiment, Plot, Status};
 use crate::experiments::point::{At, Scalar};
-use sluice::config::suggest::closest;
+use sluice_program::config::suggest::closest;
 
 /// What is wrong in a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use super::Player;
 use crate::command::metrics::{METRICS, OF_GNB, index};
 use crate::command::runtime::{Figures, Tally};
 use crate::command::{Halt, at};
-use sluice::exit::Exit;
+use sluice_program::exit::Exit;
 
 /// The place of what holds for every scenario.
 pub const ALWAYS: &str = "always";

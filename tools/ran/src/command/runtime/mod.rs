@@ -33,7 +33,7 @@ pub use self::namespaces::Undo;
 use super::scenario::Scenario;
 use super::show::Live;
 use super::{Failure, Halt};
-use sluice::screen::Screen;
+use sluice_program::screen::Screen;
 
 /// From one look at everything to the next.
 const PULSE: Duration = Duration::from_millis(200);

@@ -9,9 +9,9 @@ use super::Step;
 use super::kinds::{self, NetnsPlace};
 use super::names::Names;
 use super::steps::Act;
-use sluice::config::fields::Fields;
-use sluice::config::kind::{self, Kind};
 use sluice_n1::RegistrationKind;
+use sluice_program::config::fields::Fields;
+use sluice_program::config::kind::{self, Kind};
 
 /// UEs get sessions and devices.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use sluice::config::kind::{self, Kind};
-use sluice_load::command::units;
+use sluice_program::config::kind::{self, Kind};
+use sluice_program::units;
 
 /// `500ms`, `10s`, `2m`, `1h`.
 pub fn duration() -> Kind<Duration> {

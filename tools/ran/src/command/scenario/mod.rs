@@ -25,9 +25,9 @@ pub use names::Names;
 pub use nodes::{Gnbs, N4, NO_ADDRESS, StaticTunnels, Ues};
 pub use steps::{Act, Check, Expectation, Since, Step};
 
-use sluice::config::fields::Fields;
-use sluice::config::problem::Report;
-use sluice::config::{KnownKey, Refused, yaml};
+use sluice_program::config::fields::Fields;
+use sluice_program::config::problem::Report;
+use sluice_program::config::{KnownKey, Refused, yaml};
 
 /// UEs with TUN devices in one scenario.
 pub const UES_MAX: usize = 4096;
@@ -70,7 +70,7 @@ impl Scenario {
     /// # Errors
     /// All that is wrong with it, each with line, key, problem and what was expected.
     pub fn load(file: &Path) -> Result<Loaded, Refused> {
-        let text = sluice::config::read_text(file)?;
+        let text = sluice_program::config::read_text(file)?;
         Self::from_text(file, &text)
     }
 
@@ -126,7 +126,11 @@ impl Scenario {
         nodes::check_families(n4.as_ref(), &gnbs, &ues, f);
         n2::check(&gnbs, &ues, f);
         let echo_every = f.or("echo_every", "never", &kinds::duration_or_never());
-        let seed = f.or("seed", "1", &sluice::config::kind::number(0, u64::MAX, ""));
+        let seed = f.or(
+            "seed",
+            "1",
+            &sluice_program::config::kind::number(0, u64::MAX, ""),
+        );
         let expected = "a list of steps, such as - attach: {rate: 50}";
         let steps = f.required_sections("steps", expected, |f| Step::read(f, &names));
         Self {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use sluice::config::fields::Fields;
-use sluice::config::kind::{self, Kind};
 use sluice_ids::{Dnn, Plmn, Snssai, Supi, Tac};
 use sluice_n1::SessionType;
+use sluice_program::config::fields::Fields;
+use sluice_program::config::kind::{self, Kind};
 use sluice_sctp::{Choice, NGAP_PORT};
 use sluice_security::suci::HomePublicKey;
 use sluice_security::{Credentials, K, Opc, SecurityCapability, Topc, TuakKey};

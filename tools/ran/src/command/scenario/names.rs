@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{GNBS_MAX, Gnbs, N2_UES_MAX, Ues};
-use sluice::config::fields::{At, Fields};
-use sluice::config::kind::Kind;
+use sluice_program::config::fields::{At, Fields};
+use sluice_program::config::kind::Kind;
 
 /// Names of gNBs, and the UEs of each group.
 #[derive(Clone, Debug, Default)]

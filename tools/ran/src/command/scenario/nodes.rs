@@ -10,8 +10,8 @@ use sluice_wire::pfcp::value::BitRate;
 use super::kinds::{self, NetnsPlace, PduType};
 use super::n2::{N2, Sims};
 use super::names::Names;
-use sluice::config::fields::Fields;
-use sluice::config::kind::{self, Kind};
+use sluice_program::config::fields::Fields;
+use sluice_program::config::kind::{self, Kind};
 
 /// The first UE's interface identifier: none that routers have.
 const FIRST_INTERFACE_IDENTIFIER: u128 = 0x100;

@@ -9,8 +9,8 @@ use super::actions::{
 use super::kinds::{self, Bound};
 use super::names::Names;
 use crate::command::metrics::METRICS;
-use sluice::config::fields::Fields;
-use sluice::config::kind;
+use sluice_program::config::fields::Fields;
+use sluice_program::config::kind;
 
 /// A step and where it stands.
 #[derive(Clone, Debug)]

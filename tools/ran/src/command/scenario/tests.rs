@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use sluice::config::example::{is_explained, shown_keys, with_alternatives};
+use sluice_program::config::example::{is_explained, shown_keys, with_alternatives};
 
 const EXAMPLE: &str = include_str!("../../../../../docs/ran.yaml");
 const MANUAL: &str = include_str!("../../../../../docs/ran.md");

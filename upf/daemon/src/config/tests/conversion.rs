@@ -16,7 +16,7 @@ use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::{Gate, NtpTime};
 use std::collections::HashMap;
 
-const EXAMPLE: &str = include_str!("../../../../docs/upf.yaml");
+const EXAMPLE: &str = include_str!("../../../../../docs/upf.yaml");
 
 fn opened(mtu_bytes: u16) -> HashMap<String, OpenedPort> {
     let port = |id| OpenedPort {

@@ -2,8 +2,21 @@
 //!
 //! `boot` puts the parts on threads: one for each worker, one for the control core (this one),
 //! one that listens for `sluice ctl`, one that listens for Prometheus.
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`config`] | `upf.yaml` |
+//! | `check`, `needs`, `numa` | what it needs of the machine |
+//! | [`boot`], [`control`] | start; the loop of the control core |
+//! | [`n4`], `refusals` | sockets and rings of N4, and what was refused |
+//! | `ctl`, `view`, `trace`, `reload`, `migrate_cmd` | what `sluice ctl` asks, and the answers |
+//! | [`metrics`] | the same for Prometheus |
+//! | `ports`, `links`, `steering`, `load`, `node_load`, [`scaling`] | ports and workers |
+#![forbid(unsafe_code)]
 
 pub mod boot;
+mod check;
+pub mod config;
 pub mod control;
 mod ctl;
 mod links;
@@ -22,17 +35,16 @@ mod steering;
 mod trace;
 mod view;
 
-use crate::check;
-use crate::cli::args::UpfArgs;
-use crate::config::{Machine, UpfConfig};
-use crate::exit::Exit;
-use crate::logging::{self, Verbosity};
+use config::{Machine, UpfConfig};
 use control::Ended;
 use sluice_host::signal::Shutdown;
+use sluice_program::args::DaemonArgs;
+use sluice_program::exit::Exit;
 use sluice_program::lines;
+use sluice_program::logging::{self, Verbosity};
 
 /// Runs until SIGTERM or SIGINT.
-pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {
+pub fn run(args: &DaemonArgs, verbosity: Verbosity) -> Exit {
     if let Some(scope) = args.check {
         return check::run(args, scope, verbosity);
     }

@@ -1,7 +1,7 @@
 //! Worker metrics.
 
 use super::page::Page;
-use crate::upf::metrics::snapshot::Snapshot;
+use crate::metrics::snapshot::Snapshot;
 use sluice_datapath::ledger::WorkerStats;
 use std::sync::Arc;
 

@@ -1,18 +1,18 @@
 //! `sluice upf --check`: validation of a configuration file against this machine.
 
-use crate::cli::args::{CheckScope, UpfArgs};
 use crate::config::{Loaded, Machine, Problem, UpfConfig};
-use crate::exit::Exit;
-use crate::logging::{self, Verbosity};
-use crate::upf::needs;
+use crate::needs;
 use serde_json::json;
+use sluice_program::args::{CheckScope, DaemonArgs};
+use sluice_program::exit::Exit;
+use sluice_program::logging::{self, Verbosity};
 use std::path::Path;
 
 pub use sluice_program::check::{problems_json, refused_json, show_warnings, write_out};
 
 /// Checks the file, and, unless told not to, whether this machine has what it names; nothing of that is
 /// opened for good.
-pub fn run(args: &UpfArgs, scope: CheckScope, verbosity: Verbosity) -> Exit {
+pub fn run(args: &DaemonArgs, scope: CheckScope, verbosity: Verbosity) -> Exit {
     logging::start(verbosity, "info");
     let file = &args.config;
     match UpfConfig::load(file, &Machine::this()) {

@@ -145,7 +145,7 @@ mod tests {
     fn every_metric_and_label_that_the_alerts_name_exists() {
         let file = concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/../packaging/sluice-alerts.yaml"
+            "/../../packaging/sluice-alerts.yaml"
         );
         let rules = std::fs::read_to_string(file).unwrap();
         let rules: serde_json::Value = serde_yaml_ng::from_str(&rules).unwrap();

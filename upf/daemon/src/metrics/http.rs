@@ -6,7 +6,7 @@
 
 use super::snapshot::Snapshot;
 use super::text::text;
-use crate::upf::lines::{self, Kind, Peer};
+use crate::lines::{self, Kind, Peer};
 use httparse::{EMPTY_HEADER, Request, Status};
 use sluice_datapath::ledger::WorkerStats;
 use std::io::{self, ErrorKind, Read, Write};

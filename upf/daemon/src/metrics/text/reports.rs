@@ -1,7 +1,7 @@
 //! Metrics of idle UEs and session reports.
 
 use super::page::Page;
-use crate::upf::metrics::snapshot::Snapshot;
+use crate::metrics::snapshot::Snapshot;
 use sluice_datapath::ledger::WorkerStats;
 use std::sync::Arc;
 

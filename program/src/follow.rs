@@ -1,12 +1,10 @@
 //! Messages of a UE that a core gives to whoever follows it: N1 without its protection, N2, N4.
 
-use super::{CtlError, exchange, refused};
+use crate::ask::{AskError, ask};
 use serde_json::{Value, json};
 use sluice_host::pcapng::{Frame, FrameDirection, LinkType, exported_pdu};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 /// Interfaces of a capture of such messages, in the order of [`At`].
 pub const INTERFACES: [(&str, LinkType); 3] = [
@@ -60,7 +58,7 @@ pub struct Message {
 
 impl Message {
     fn of(object: &Value) -> Option<Self> {
-        let octets = super::trace::octets(object["hex"].as_str()?)?;
+        let octets = octets(object["hex"].as_str()?)?;
         let at = At::of(object["at"].as_str()?)?;
         Some(Self {
             time: Duration::from_micros(object["unix_us"].as_u64()?),
@@ -106,12 +104,19 @@ impl Follower {
     ///
     /// # Errors
     /// The core's refusal, when somebody follows another UE, or that it does not answer.
-    pub fn take(&self, ends: bool) -> Result<(Vec<Message>, u64), CtlError> {
+    pub fn take(&self, ends: bool) -> Result<(Vec<Message>, u64), AskError> {
         let request = json!({ "cmd": "trace", "imsi": self.imsi, "ends": ends });
-        let answer = refused(exchange(&self.socket, &request, ANSWER_WITHIN)?)?;
+        let answer = ask(&self.socket, &request)?;
         let messages = answer["messages"].as_array();
         let messages = messages.into_iter().flatten().filter_map(Message::of);
         let lost = answer["lost"].as_u64().unwrap_or_default();
         Ok((messages.collect(), lost))
     }
+}
+
+/// Octets of their hexadecimal digits.
+pub fn octets(hex: &str) -> Option<Vec<u8>> {
+    let digits = hex.as_bytes().chunks(2);
+    let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.map(octet).collect()
 }

@@ -4,7 +4,7 @@
 use super::super::example::{is_explained, shown_keys, with_alternatives};
 use super::{SHORT, accepted};
 
-const EXAMPLE: &str = include_str!("../../../../docs/upf.yaml");
+const EXAMPLE: &str = include_str!("../../../../../docs/upf.yaml");
 
 #[test]
 fn the_example_is_accepted_without_warnings() {

@@ -1,6 +1,4 @@
-//! Dispatch to the tools: `sluice bench` becomes the program `sluice-bench` that lies beside this one.
-//!
-//! The daemon knows none of them, so it carries neither their code nor what they are built from.
+//! Dispatch to programs: `sluice bench` becomes the program `sluice-bench` that lies beside this one.
 
 use crate::exit::Exit;
 use std::ffi::OsString;
@@ -9,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What is handed to a tool as it is.
+/// Words that are handed to a tool as they are.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ToolArgs {
     /// Arguments of the tool; `--help` shows them
@@ -21,7 +19,7 @@ pub struct ToolArgs {
     pub rest: Vec<OsString>,
 }
 
-/// Where a program of Sluice lies: beside the one that runs.
+/// A program of Sluice: it lies beside the one that runs.
 ///
 /// # Errors
 /// The path of the running program cannot be found.
@@ -30,8 +28,8 @@ pub fn beside(name: &str) -> io::Result<PathBuf> {
     Ok(own.with_file_name(name))
 }
 
-/// Becomes the tool; returns only if that cannot be.
-pub fn become_tool(name: &str, verbose: u8, args: &ToolArgs) -> Exit {
+/// Becomes the program `sluice-name`; returns only if that cannot be.
+pub fn become_tool(name: &str, verbose: u8, words: &[OsString]) -> Exit {
     let program = match beside(&format!("sluice-{name}")) {
         Ok(program) => program,
         Err(error) => {
@@ -41,7 +39,7 @@ pub fn become_tool(name: &str, verbose: u8, args: &ToolArgs) -> Exit {
     };
     let error = Command::new(&program)
         .args((0..verbose).map(|_| "-v"))
-        .args(&args.rest)
+        .args(words)
         .exec();
     let shown = program.display();
     match error.kind() {

@@ -1,7 +1,7 @@
 //! N4 metrics: associations, messages, responses.
 
 use super::page::Page;
-use crate::upf::metrics::snapshot::Snapshot;
+use crate::metrics::snapshot::Snapshot;
 
 pub(super) fn n4(page: &mut Page, s: &Snapshot) {
     let [up, silent] = s.associations;

@@ -4,7 +4,7 @@ use super::load;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-const EXAMPLE: &str = include_str!("../../../../docs/upf.yaml");
+const EXAMPLE: &str = include_str!("../../../../../docs/upf.yaml");
 
 /// One thing that can happen to a text.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Stage metrics of the packet path: sampled seconds and packets.
 
 use super::page::Page;
-use crate::upf::metrics::snapshot::Snapshot;
+use crate::metrics::snapshot::Snapshot;
 use sluice_datapath::forward::slow_reason::SlowReason;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::stage_timer::Stage;

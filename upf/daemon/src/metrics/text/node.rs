@@ -1,7 +1,7 @@
 //! Process and control core metrics.
 
 use super::page::{Labels, Page};
-use crate::upf::metrics::snapshot::Snapshot;
+use crate::metrics::snapshot::Snapshot;
 
 pub(super) fn process(page: &mut Page, s: &Snapshot) {
     let version: Labels<'_> = &[("version", &env!("CARGO_PKG_VERSION"))];

@@ -1,7 +1,7 @@
 //! Port metrics: links, traffic, loss, queues.
 
 use super::page::{Labels, Page};
-use crate::upf::metrics::snapshot::Snapshot;
+use crate::metrics::snapshot::Snapshot;
 
 pub(super) fn ports(page: &mut Page, s: &Snapshot) {
     links(page, s);

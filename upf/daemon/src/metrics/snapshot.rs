@@ -1,6 +1,6 @@
 //! Snapshot of the control core's counters.
 
-use crate::upf::links::{Links, State};
+use crate::links::{Links, State};
 use sluice_control::core::Core;
 use sluice_control::n4_port::PortN4Counters;
 use sluice_control::paths::PathCounts;

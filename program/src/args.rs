@@ -1,0 +1,96 @@
+//! Arguments of the daemons, which `sluice` describes and their programs obey.
+
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// `sluice upf` and `sluice core`.
+#[derive(Clone, Debug, Args)]
+pub struct DaemonArgs {
+    /// The configuration; docs/upf.yaml and docs/core.yaml explain every key
+    #[arg(short, long, value_name = "FILE")]
+    pub config: PathBuf,
+    /// Check the file and what it needs of this machine, show what it amounts to, and end;
+    /// `--check=file` leaves the machine out
+    #[arg(
+        long,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "machine"
+    )]
+    pub check: Option<CheckScope>,
+    /// Write one JSON object to standard output (with --check)
+    #[arg(long, requires = "check")]
+    pub json: bool,
+}
+
+impl DaemonArgs {
+    /// The same as words of a command line.
+    pub fn words(&self) -> Vec<OsString> {
+        let mut words = vec!["--config".into(), self.config.clone().into()];
+        words.extend(self.check.map(|scope| match scope {
+            CheckScope::Machine => "--check=machine".into(),
+            CheckScope::File => "--check=file".into(),
+        }));
+        words.extend(self.json.then(|| "--json".into()));
+        words
+    }
+}
+
+/// Scope of `--check`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CheckScope {
+    /// The files, and whether this machine has what they name
+    Machine,
+    /// The files alone, as for another machine
+    File,
+}
+
+/// Shown by `sluice upf --help`.
+pub const UPF_EXAMPLES: &str = "\
+Examples:
+  sluice upf -c upf.yaml                   runs until SIGTERM or Ctrl-C
+  sluice upf -c upf.yaml --check           is the file right, and does this machine have all that it names?
+  sluice upf -c upf.yaml --check=file      the file alone, as for another machine
+  sluice upf -c upf.yaml --check --json    the same for scripts: ok, problems[], warnings[]
+
+What this machine lacks ends with exit code 3, a file that cannot be used with 2; both with one line for
+each problem:
+  upf.yaml:12: ports[0].mtu: got 'big'; expected auto or a whole number of bytes from 576 to 9216";
+
+/// Shown by `sluice core --help`.
+pub const CORE_EXAMPLES: &str = "\
+Examples:
+  sluice core -c core.yaml                   runs until SIGTERM or Ctrl-C
+  sluice core -c core.yaml --check           is the file right, and does this machine have all that it names?
+  sluice core -c core.yaml --check=file      the file alone, as for another machine
+  sluice core -c core.yaml --check --json    the same for scripts: ok, problems[], warnings[]
+  sluice ctl ues                             who is registered, once it runs
+  sluice ctl --core refusals                 who was refused, why, and what to do about it
+
+The UPF is a program of its own, `sluice upf` or any other. A file that cannot be used ends with exit code 2,
+what this machine lacks with 3, and with 4 what may be there in a while: a port that another program has still,
+a server of contexts or subscribers that is away. All with one line for each problem:
+  core.yaml:12: n2.listen: got 'amf'; expected an IP address";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Command;
+
+    #[test]
+    fn words_say_what_was_given() {
+        for line in [
+            "test --config f.yaml",
+            "test --config f.yaml --check=file",
+            "test --config f.yaml --check=machine --json",
+        ] {
+            let command = DaemonArgs::augment_args(Command::new("test"));
+            let matches = command.try_get_matches_from(line.split(' ')).unwrap();
+            let args = <DaemonArgs as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
+            let words: Vec<_> = line.split(' ').skip(1).map(OsString::from).collect();
+            assert_eq!(args.words(), words);
+        }
+    }
+}
