@@ -7,7 +7,7 @@ mod circles;
 mod rooms;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -161,22 +161,7 @@ fn the_packet_path_cannot_log_wait_or_look_around() {
 
 #[test]
 fn the_core_has_no_clock_socket_thread_or_random_numbers() {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--offline"])
-        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
-        .current_dir(root())
-        .output()
-        .expect("cargo runs");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
-    let list = |list: &Value| list.as_array().expect("a list").clone();
-    let names: BTreeMap<String, String> = list(&metadata["packages"])
-        .iter()
-        .map(|package| (text(&package["id"]), text(&package["name"])))
-        .collect();
-    let built_from: BTreeMap<String, Vec<String>> = list(&metadata["resolve"]["nodes"])
-        .iter()
-        .map(|node| (text(&node["id"]), normal_dependencies(node)))
-        .collect();
+    let Resolution { names, built_from } = Resolution::of_the_house();
     let is_core = |id: &&String| CORE.iter().any(|(name, _)| *name == names[*id]);
     let mut open: Vec<&String> = built_from.keys().filter(is_core).collect();
     assert_eq!(open.len(), CORE.len());
@@ -202,6 +187,61 @@ fn the_core_has_no_clock_socket_thread_or_random_numbers() {
     let is_wrong = |name: &&&String| NOT_IN_THE_CORE.contains(&name.as_str());
     let found: Vec<_> = seen.values().filter(is_wrong).collect();
     assert!(found.is_empty(), "the core is built from {found:?}");
+}
+
+/// Who moves no packets needs no DPDK: the command line asks daemons elsewhere, too.
+#[test]
+fn the_command_line_the_core_and_emulators_link_no_dpdk() {
+    let Resolution { names, built_from } = Resolution::of_the_house();
+    for program in [
+        "sluice",
+        "sluice-core-daemon",
+        "sluice-ran",
+        "sluice-smf",
+        "sluice-ue",
+    ] {
+        let mut open: Vec<&String> = built_from
+            .keys()
+            .filter(|id| names[*id] == program)
+            .collect();
+        assert_eq!(open.len(), 1, "{program}");
+        let mut seen = BTreeSet::new();
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                open.extend(&built_from[id]);
+            }
+        }
+        let links = seen.iter().any(|id| names[*id] == "sluice-port-dpdk");
+        assert!(!links, "{program} is built from sluice-port-dpdk");
+    }
+}
+
+/// Packages by their ids, and what each is built from.
+struct Resolution {
+    names: BTreeMap<String, String>,
+    built_from: BTreeMap<String, Vec<String>>,
+}
+
+impl Resolution {
+    fn of_the_house() -> Self {
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version=1", "--offline"])
+            .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
+        let list = |list: &Value| list.as_array().expect("a list").clone();
+        let names = list(&metadata["packages"])
+            .iter()
+            .map(|package| (text(&package["id"]), text(&package["name"])))
+            .collect();
+        let built_from = list(&metadata["resolve"]["nodes"])
+            .iter()
+            .map(|node| (text(&node["id"]), normal_dependencies(node)))
+            .collect();
+        Self { names, built_from }
+    }
 }
 
 /// What a package of cargo's resolution is built from, without what only builds or tests it.
