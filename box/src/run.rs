@@ -13,6 +13,7 @@ use sluice_program::logging;
 use sluice_upf_daemon::boot::boot;
 use sluice_upf_daemon::config::{Loaded as LoadedUpf, Machine, UpfConfig};
 use sluice_upf_daemon::control::Ended;
+use sluice_upf_daemon::devices::Dpdk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,7 +131,7 @@ fn serve(
             return Exit::Lacking;
         }
     };
-    let running = match boot(upf, &cli.upf, ends.upf, Some(of_upf)) {
+    let running = match boot::<Dpdk>(upf, &cli.upf, ends.upf, Some(of_upf)) {
         Ok(running) => running,
         Err(e) => {
             eprintln!("sluice box: {}", e.in_file(&cli.upf));

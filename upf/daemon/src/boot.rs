@@ -2,15 +2,14 @@
 
 use super::control::ControlLoop;
 use super::ctl::Ctl;
+use super::devices::{Buffers, DevicePort, Devices};
 use super::lines::PeerNames;
 use super::links::Links;
 use super::load::Load;
 use super::metrics::Metrics;
 use super::migrate_cmd::Moves;
-use super::n4::{N4, wall_clock};
+use super::n4::{self, N4, wall_clock};
 use super::needs;
-use super::numa::{self, Nodes};
-use super::ports;
 use super::refusals::RefusalLog;
 use super::reload::Reload;
 use super::scaling::Scaling;
@@ -23,14 +22,12 @@ use sluice_control::signalling::Control;
 use sluice_datapath::builder::{WorkerBuilder, assemble};
 use sluice_datapath::limits::RESERVED;
 use sluice_datapath::lookup::layout::Layout;
-use sluice_datapath::tables::Polled;
 use sluice_host::claim::InterfaceClaim;
 use sluice_host::datagram_ring::RingEnd;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_n4::Features;
-use sluice_port::{PortId, PortIo, QueueId};
-use sluice_port_dpdk::{DpdkIo, Eal, Mbuf, MbufPool, Port};
+use sluice_port::{Packet, PortId, PortIo, QueueId};
 use sluice_session::{Config as UpConfig, UP_FUNCTION_FEATURES, UpFunction};
 use sluice_wire::eth::MacAddr;
 use sluice_worker::{Pace, Running};
@@ -78,7 +75,7 @@ impl BootError {
     }
 }
 
-fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
+pub(crate) fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
     move |e| BootError::Step {
         doing,
         why: e.to_string(),
@@ -87,24 +84,26 @@ fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
 
 /// Starts everything; `ring` leads to a core of this process. What was opened closes again if a later step
 /// fails.
-pub fn boot(
+///
+/// # Errors
+/// The machine lacks something, or the file asks for what cannot be.
+pub fn boot<D: Devices>(
     config: &UpfConfig,
     file: &Path,
     shutdown: Shutdown,
     ring: Option<RingEnd>,
-) -> Result<ControlLoop, BootError> {
+) -> Result<ControlLoop<D>, BootError> {
     // Before DPDK fails in words of its own.
     needs::rights(config).map_err(BootError::Line)?;
     let claims = claim_interfaces(config)?;
     let ctl = listen_for_ctl(&config.control_socket)?;
-    let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
-    let [pool, held] = make_buffers(config, &eal)?;
-    let ports = ports::open(config, &pool)?;
-    let n4 = open_n4(config, ring, &pool)?;
+    let devices = D::open(config)?;
+    let ports = devices.ports();
+    let n4 = open_n4(config, ring, devices.buffers())?;
     let plan = config.plan().map_err(failed("laying out sessions"))?;
-    let steered = Steered::probe(config, &plan.layout, &ports);
-    let (seeds, end, foreign) = assemble::<Mbuf>(&plan).map_err(failed("making the path"))?;
-    let opened = opened(&ports);
+    let steered = Steered::probe(config, &plan.layout, ports);
+    let (seeds, end, foreign) = assemble::<D::Packet>(&plan).map_err(failed("making the path"))?;
+    let opened = opened(ports);
     let control = config
         .control(&opened)
         .map_err(failed("interfaces"))
@@ -118,15 +117,7 @@ pub fn boot(
     }
     let placed = config.placement.workers.iter();
     let cpus: Vec<usize> = placed.map(|c| usize::from(*c)).collect();
-    let (workers, keeps_order) = start_workers(
-        config,
-        &eal,
-        [&pool, &held],
-        &ports,
-        seeds,
-        &mut core,
-        &cpus,
-    )?;
+    let (workers, keeps_order) = start_workers(config, &devices, seeds, &mut core, &cpus)?;
     thread::pin(&[usize::from(config.placement.housekeeping)])
         .unwrap_or_else(|e| tracing::warn!("{e}"));
     let metrics = serve_metrics(config, &core)?;
@@ -135,13 +126,12 @@ pub fn boot(
     Ok(ControlLoop {
         metrics,
         _claims: claims,
-        pool,
         core,
         n4,
         ctl,
         workers,
-        links: Links::new(&config.ports, &ports),
-        ports,
+        links: Links::new(&config.ports, ports),
+        devices,
         keeps_order,
         shutdown,
         graceful: Duration::from_secs(u64::from(config.n4.graceful_release_s)),
@@ -163,30 +153,6 @@ pub fn boot(
         peer_names: PeerNames::default(),
         reload,
     })
-}
-
-/// Buffers for packets on their way, and for those that wait for idle UEs.
-fn make_buffers(config: &UpfConfig, eal: &Eal) -> Result<[MbufPool; 2], BootError> {
-    let nodes = Nodes::of_this_machine();
-    let wanted = numa::node_of_buffers(&nodes, config);
-    let (pool, node) = match MbufPool::create(eal, config.pool(wanted)) {
-        Err(error) if wanted.is_some() => {
-            tracing::warn!(
-                "packet buffers are on any NUMA node: {error}; expected huge pages on the ports' node"
-            );
-            (MbufPool::create(eal, config.pool(None)), None)
-        }
-        made => (made, wanted),
-    };
-    let pool = pool.map_err(failed("making packet buffers"))?;
-    for warning in numa::apart(&nodes, config, node) {
-        tracing::warn!("{warning}");
-    }
-    let pages = if eal.huge_pages() { "huge" } else { "normal" };
-    tracing::info!("packet buffers are on {pages} pages");
-    let held = MbufPool::create_to_keep(eal, config.held_pool(node));
-    let held = held.map_err(failed("making packet buffers for idle UEs"))?;
-    Ok([pool, held])
 }
 
 /// So that no other UPF gets the same packets.
@@ -214,7 +180,10 @@ fn listen_for_ctl(path: &Path) -> Result<Ctl, BootError> {
     })
 }
 
-fn serve_metrics(config: &UpfConfig, core: &Core<Mbuf>) -> Result<Option<Metrics>, BootError> {
+fn serve_metrics<P: Packet>(
+    config: &UpfConfig,
+    core: &Core<P>,
+) -> Result<Option<Metrics>, BootError> {
     let Some(listen) = config.metrics.listen else {
         return Ok(None);
     };
@@ -233,7 +202,11 @@ fn serve_metrics(config: &UpfConfig, core: &Core<Mbuf>) -> Result<Option<Metrics
     }
 }
 
-fn open_n4(config: &UpfConfig, ring: Option<RingEnd>, pool: &MbufPool) -> Result<N4, BootError> {
+fn open_n4<B: Buffers>(
+    config: &UpfConfig,
+    ring: Option<RingEnd>,
+    buffers: &B,
+) -> Result<N4<B>, BootError> {
     let mut sockets = Vec::new();
     for (i, at) in config.n4.listen.iter().enumerate() {
         let refused = |what, expected| {
@@ -247,7 +220,7 @@ fn open_n4(config: &UpfConfig, ring: Option<RingEnd>, pool: &MbufPool) -> Result
         let SocketAddr::V4(address) = at.value else {
             return refused(format!("{} is not supported yet", at.value), "IPv4");
         };
-        match N4::open(address) {
+        match n4::listen(address) {
             Ok(socket) => sockets.push(socket),
             Err(e) => {
                 let expected = "an address of this machine whose port no other program has";
@@ -255,10 +228,10 @@ fn open_n4(config: &UpfConfig, ring: Option<RingEnd>, pool: &MbufPool) -> Result
             }
         }
     }
-    N4::new(sockets, ring, pool.clone()).map_err(failed("waiting for N4"))
+    N4::new(sockets, ring, buffers.clone()).map_err(failed("waiting for N4"))
 }
 
-fn opened(ports: &[Port]) -> HashMap<String, OpenedPort> {
+fn opened(ports: &[impl DevicePort]) -> HashMap<String, OpenedPort> {
     let numbered = ports.iter().zip(0..);
     numbered
         .map(|(port, id)| {
@@ -328,22 +301,19 @@ fn random_seed() -> [u64; 2] {
 
 /// Each worker polls its share of every port's receive queues, and sends by a queue of its own.
 /// Tells, too, of each port whether it keeps order when a shard's transmit queue changes.
-fn start_workers(
+fn start_workers<D: Devices>(
     config: &UpfConfig,
-    eal: &Eal,
-    [pool, held]: [&MbufPool; 2],
-    ports: &[Port],
-    seeds: Vec<WorkerBuilder<Mbuf>>,
-    core: &mut Core<Mbuf>,
+    devices: &D,
+    seeds: Vec<WorkerBuilder<D::Packet>>,
+    core: &mut Core<D::Packet>,
     cpus: &[usize],
 ) -> Result<(Vec<Running>, Vec<bool>), BootError> {
     let count = seeds.len();
     let mut running = Vec::new();
-    let mut keeps_order = vec![true; ports.len()];
+    let mut keeps_order = vec![true; devices.ports().len()];
     for (seed, cpu) in seeds.into_iter().zip(cpus) {
         let id = usize::from(seed.id());
-        let (io, polled) = doors(pool, ports, id, count)?;
-        let mut io = io.with_held_pool(held);
+        let (mut io, polled) = devices.queues_of(id, count)?;
         for (port, keeps) in keeps_order.iter_mut().enumerate() {
             *keeps &= io
                 .tx_progress(PortId(port as u16), QueueId(id as u16))
@@ -358,51 +328,8 @@ fn start_workers(
         };
         let stats = core.end().stats()[id].clone();
         let name = format!("sluice-w{id}");
-        running.push(
-            Running::start(eal, worker, stats, pace, &name).map_err(failed("starting a worker"))?,
-        );
+        let started = devices.start(worker, stats, pace, &name);
+        running.push(started.map_err(failed("starting a worker"))?);
     }
     Ok((running, keeps_order))
-}
-
-fn doors(
-    pool: &MbufPool,
-    ports: &[Port],
-    worker: usize,
-    workers: usize,
-) -> Result<(DpdkIo, Vec<Polled>), BootError> {
-    let mut io = DpdkIo::new(pool, ports);
-    let mut polled = Vec::new();
-    for (port, id) in ports.iter().zip(0..) {
-        let info = port.info(PortId(id));
-        if usize::from(info.tx_queues) < workers {
-            return Err(BootError::Step {
-                doing: "giving each worker a transmit queue",
-                why: format!(
-                    "port {} has {} for {workers} workers",
-                    info.name, info.tx_queues
-                ),
-            });
-        }
-        for queue in (0..info.rx_queues).filter(|q| usize::from(*q) % workers == worker) {
-            if port
-                .rx_queue(queue)
-                .is_some_and(|q| io.attach_rx(q).is_ok())
-            {
-                polled.push(Polled {
-                    port: PortId(id),
-                    queue: QueueId(queue),
-                });
-            }
-        }
-        let sends = port.tx_queue(worker as u16);
-        let attached = sends.is_some_and(|q| io.attach_tx(q).is_ok());
-        if !attached {
-            return Err(BootError::Step {
-                doing: "giving each worker a transmit queue",
-                why: format!("port {}: queue {worker} cannot be taken", info.name),
-            });
-        }
-    }
-    Ok((io, polled))
 }

@@ -1,6 +1,7 @@
 //! The control core's loop: N4, worker rings, `sluice ctl`, timers, shutdown.
 
 use super::ctl::{Ctl, CtlRequest, Request};
+use super::devices::{DevicePort, Devices};
 use super::lines::{self, Kind, Peer, PeerNames};
 use super::links::Links;
 use super::load::Load;
@@ -18,7 +19,6 @@ use sluice_control::core::{Core, Time};
 use sluice_host::claim::InterfaceClaim;
 use sluice_host::signal::Shutdown;
 use sluice_n4::AssociationId;
-use sluice_port_dpdk::{Mbuf, MbufPool, Port};
 use sluice_session::SessionEvent;
 use sluice_wire::pfcp::value::Timer;
 use sluice_worker::Running;
@@ -66,21 +66,21 @@ fn told_s(graceful_s: u32) -> u32 {
 }
 
 /// All that the loop works with.
-pub struct ControlLoop {
+pub struct ControlLoop<D: Devices> {
     /// Our claims on kernel interfaces: no other UPF may have their packets.
     pub _claims: Vec<InterfaceClaim>,
     /// The control core.
-    pub core: Core<Mbuf>,
+    pub core: Core<D::Packet>,
     /// N4 sockets.
-    pub n4: N4,
+    pub n4: N4<D::Buffers>,
     /// Requests of `sluice ctl`.
     pub ctl: Ctl,
     /// The workers' threads, watched for an end that nobody asked for.
     pub workers: Vec<Running>,
-    /// Open ports, in the order of their ids.
-    pub ports: Vec<Port>,
-    /// Their links.
-    pub links: Links,
+    /// Ports and packet memory.
+    pub devices: D,
+    /// Links of the ports.
+    pub links: Links<D::Port>,
     /// Of each: it tells what it has sent.
     pub keeps_order: Vec<bool>,
     /// SIGTERM and SIGINT.
@@ -98,15 +98,13 @@ pub struct ControlLoop {
     /// Scaling as the load asks for it.
     pub elastic: Scaling,
     /// How the ports steer.
-    pub steered: Steered,
+    pub steered: Steered<<D::Port as DevicePort>::Steer>,
     /// How long workers sleep at the longest.
     pub sleep_max: Duration,
     /// Moves of shards and queues that somebody waits for.
     pub moves: Moves,
     /// Who asks for metrics, if they are served.
     pub metrics: Option<Metrics>,
-    /// Packet buffers.
-    pub pool: MbufPool,
     /// Packets that somebody follows.
     pub trace: Trace,
     /// Names of the ports.
@@ -155,7 +153,7 @@ pub enum Ended {
     WorkerDied,
 }
 
-impl ControlLoop {
+impl<D: Devices> ControlLoop<D> {
     /// Runs until a signal comes, then asks the CPs for release and ends.
     pub fn run(mut self) -> Ended {
         self.associate();
@@ -241,7 +239,7 @@ impl ControlLoop {
             uptime_s: self.load.started.elapsed().as_secs_f64(),
             ticks_per_ns: self.load.ticks_per_ns(),
             steering: self.steered.methods().map(|method| method.name()).collect(),
-            ..Snapshot::of(&self.core, &self.ports, &self.links, &self.pool)
+            ..Snapshot::of(&self.core, &self.devices, &self.links)
         };
         let _ = asker.try_send(snapshot);
     }
@@ -361,10 +359,10 @@ impl ControlLoop {
         }
     }
 
-    fn view(&mut self) -> view::Upf<'_> {
+    fn view(&mut self) -> view::Upf<'_, D> {
         view::Upf {
             core: &self.core,
-            ports: &self.ports,
+            ports: self.devices.ports(),
             links: &self.links,
             load: &mut self.load,
             elastic: &self.elastic,

@@ -11,7 +11,7 @@
 //! | [`n4`], `refusals` | sockets and rings of N4, and what was refused |
 //! | `ctl`, `view`, `trace`, `reload`, `migrate_cmd` | what `sluice ctl` asks, and the answers |
 //! | [`metrics`] | the same for Prometheus |
-//! | `ports`, `links`, `steering`, `load`, `node_load`, [`scaling`] | ports and workers |
+//! | [`devices`], `links`, `steering`, `load`, `node_load`, [`scaling`] | ports and workers |
 #![forbid(unsafe_code)]
 
 pub mod boot;
@@ -19,6 +19,7 @@ mod check;
 pub mod config;
 pub mod control;
 mod ctl;
+pub mod devices;
 mod links;
 mod load;
 pub mod metrics;
@@ -27,7 +28,6 @@ pub mod n4;
 pub(crate) mod needs;
 mod node_load;
 mod numa;
-mod ports;
 mod refusals;
 mod reload;
 pub mod scaling;
@@ -37,6 +37,7 @@ mod view;
 
 use config::{Machine, UpfConfig};
 use control::Ended;
+use devices::Dpdk;
 use sluice_host::signal::Shutdown;
 use sluice_program::args::DaemonArgs;
 use sluice_program::exit::Exit;
@@ -64,7 +65,7 @@ pub fn run(args: &DaemonArgs, verbosity: Verbosity) -> Exit {
             return Exit::Lacking;
         }
     };
-    match boot::boot(&loaded.config, &args.config, shutdown, None) {
+    match boot::boot::<Dpdk>(&loaded.config, &args.config, shutdown, None) {
         Ok(upf) => {
             tracing::info!("ready");
             match upf.run() {

@@ -1,10 +1,10 @@
 //! Link state of ports.
 
+use super::devices::DevicePort;
 use crate::config::Port as Given;
 use sluice_host::link::Link;
 use sluice_host::netns::Ns;
 use sluice_port::LinkState;
-use sluice_port_dpdk::Port;
 use std::time::{Duration, Instant};
 
 /// From one look at the links to the next.
@@ -36,23 +36,23 @@ impl State {
 }
 
 /// The links of all ports.
-pub struct Links {
-    watched: Vec<Watched>,
+pub struct Links<P> {
+    watched: Vec<Watched<P>>,
     next: Instant,
 }
 
-struct Watched {
+struct Watched<P> {
     name: String,
-    port: Port,
+    port: P,
     /// DPDK takes links of kernel interfaces to be up whatever happens.
     kernel: Option<Link>,
     /// What it was at the last look; none before the first one.
     state: Option<State>,
 }
 
-impl Links {
+impl<P: DevicePort> Links<P> {
     /// Of `ports`, opened as `given`.
-    pub fn new(given: &[Given], ports: &[Port]) -> Self {
+    pub fn new(given: &[Given], ports: &[P]) -> Self {
         let watched = given.iter().zip(ports).map(|(given, port)| {
             let name = given.kernel_interface().or(given.made_interface());
             let kernel = name.and_then(|name| Link::new(&Ns::current().ok()?, name).ok());
@@ -99,7 +99,7 @@ fn is_news(before: Option<State>, now: State) -> bool {
     before.unwrap_or(State::Up) != now
 }
 
-impl Watched {
+impl<P: DevicePort> Watched<P> {
     fn now(&self) -> State {
         if let Some(link) = &self.kernel {
             return match link.is_running() {
@@ -110,9 +110,9 @@ impl Watched {
             };
         }
         match self.port.link() {
-            Ok(LinkState::Up) => State::Up,
-            Ok(LinkState::Down) => State::Down,
-            Err(_) => State::Unknown,
+            Some(LinkState::Up) => State::Up,
+            Some(LinkState::Down) => State::Down,
+            None => State::Unknown,
         }
     }
 }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn links_have_time_to_come_up_before_the_first_look() {
-        let links = Links::new(&[], &[]);
+        let links = Links::<sluice_port_dpdk::Port>::new(&[], &[]);
         assert!(links.next >= Instant::now() + LOOK_EVERY / 2);
     }
 }

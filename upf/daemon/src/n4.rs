@@ -1,5 +1,6 @@
 //! N4 on kernel sockets and on a ring to a core in the same process, and the environment of the control core.
 
+use super::devices::Buffers;
 use super::lines::{self, Kind, Peer};
 use arrayvec::ArrayVec;
 use sluice_control::core::{Env, Time};
@@ -9,7 +10,6 @@ use sluice_host::poll::{Poller, Ready};
 use sluice_host::udp::{DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_host::{HostError, clock};
 use sluice_n4::{Instant, Outbox};
-use sluice_port_dpdk::{Mbuf, MbufPool};
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::HashMap;
 use std::io;
@@ -47,40 +47,43 @@ struct Listener {
 }
 
 /// All N4 sockets, and the pool for frames of the control core's making.
-pub struct N4 {
-    outside: Outside,
+pub struct N4<B> {
+    outside: Outside<B>,
     batch: RecvBatch,
     poller: Poller,
     ready: Ready,
 }
 
 /// Where the control core's datagrams and frames come from and go to.
-pub struct Outside {
+pub struct Outside<B> {
     listeners: Vec<Listener>,
     /// By which listener each peer was heard last: what is for it leaves there, so that it comes from
     /// the address that the peer wrote to. Empty while there is one listener only.
     heard: HashMap<IpAddr, usize>,
     /// To a core of this process.
     ring: Option<RingEnd>,
-    pool: MbufPool,
+    buffers: B,
     failed: u64,
 }
 
-impl N4 {
-    /// Listens on one address.
-    pub fn open(address: SocketAddrV4) -> Result<UdpSocket, HostError> {
-        let socket = UdpSocket::bind(&Ns::current()?, address)?;
-        if let Err(e) = socket.receive_together() {
-            tracing::debug!("N4 {address}: every datagram is received by itself: {e}");
-        }
-        Ok(socket)
+/// Listens on one address.
+///
+/// # Errors
+/// The system refuses.
+pub fn listen(address: SocketAddrV4) -> Result<UdpSocket, HostError> {
+    let socket = UdpSocket::bind(&Ns::current()?, address)?;
+    if let Err(e) = socket.receive_together() {
+        tracing::debug!("N4 {address}: every datagram is received by itself: {e}");
     }
+    Ok(socket)
+}
 
+impl<B: Buffers> N4<B> {
     /// Serves all sockets, and the ring.
     pub fn new(
         sockets: Vec<UdpSocket>,
         ring: Option<RingEnd>,
-        pool: MbufPool,
+        buffers: B,
     ) -> Result<Self, HostError> {
         let listener = |socket| Listener {
             socket,
@@ -106,7 +109,7 @@ impl N4 {
                 listeners,
                 heard: HashMap::new(),
                 ring,
-                pool,
+                buffers,
                 failed: 0,
             },
             batch: RecvBatch::new(BATCH, DATAGRAM_MAX),
@@ -118,7 +121,7 @@ impl N4 {
     /// were.
     pub fn receive(
         &mut self,
-        mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside),
+        mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside<B>),
     ) -> usize {
         let mut taken = self.receive_from_ring(&mut handle);
         for at in 0..self.outside.listeners.len() {
@@ -153,7 +156,7 @@ impl N4 {
     /// A batch at the most, as of each socket.
     fn receive_from_ring(
         &mut self,
-        handle: &mut impl FnMut(&[(SocketAddr, &[u8])], &mut Outside),
+        handle: &mut impl FnMut(&[(SocketAddr, &[u8])], &mut Outside<B>),
     ) -> usize {
         let Some(ring) = &mut self.outside.ring else {
             return 0;
@@ -170,7 +173,7 @@ impl N4 {
     }
 
     /// The way out, for what no datagram caused.
-    pub fn outside(&mut self) -> &mut Outside {
+    pub fn outside(&mut self) -> &mut Outside<B> {
         &mut self.outside
     }
 
@@ -199,7 +202,7 @@ fn os(action: &str) -> impl FnOnce(io::Error) -> HostError {
     move |source| HostError::Os { action, source }
 }
 
-impl Outside {
+impl<B> Outside<B> {
     fn hear(&mut self, peer: IpAddr, at: usize) {
         if self.listeners.len() < 2 {
             return;
@@ -232,7 +235,7 @@ impl Outside {
     }
 }
 
-impl Outbox for Outside {
+impl<B> Outbox for Outside<B> {
     fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
         if let Some(ring) = self.ring.as_mut().filter(|ring| ring.peer() == to) {
             self.failed += u64::from(!ring.send(bytes));
@@ -258,10 +261,10 @@ impl Outbox for Outside {
     }
 }
 
-impl Env for Outside {
-    type Packet = Mbuf;
+impl<B: Buffers> Env for Outside<B> {
+    type Packet = B::Packet;
 
-    fn alloc(&mut self) -> Option<Mbuf> {
-        self.pool.alloc()
+    fn alloc(&mut self) -> Option<B::Packet> {
+        self.buffers.alloc()
     }
 }

@@ -5,7 +5,6 @@ use crate::config::{Machine, OpenedPort, UpfConfig};
 use serde_json::{Value, json};
 use sluice_control::core::{Core, Env};
 use sluice_n4::Instant;
-use sluice_port_dpdk::Mbuf;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -27,10 +26,10 @@ impl Reload {
     }
 
     /// Takes the file as it is now, or says why nothing was changed.
-    pub fn answer<S: Env<Packet = Mbuf>>(
+    pub fn answer<S: Env>(
         &mut self,
         now: Instant,
-        core: &mut Core<Mbuf>,
+        core: &mut Core<S::Packet>,
         around: &mut S,
     ) -> Value {
         match self.take(now, core, around) {
@@ -45,10 +44,10 @@ impl Reload {
         }
     }
 
-    fn take<S: Env<Packet = Mbuf>>(
+    fn take<S: Env>(
         &mut self,
         now: Instant,
-        core: &mut Core<Mbuf>,
+        core: &mut Core<S::Packet>,
         around: &mut S,
     ) -> Result<Vec<String>, String> {
         let loaded = UpfConfig::load(&self.file, &Machine::this()).map_err(|e| e.to_string())?;

@@ -1,6 +1,7 @@
 //! Flow steering and receive waiting of ports: probed at start, told to
 //! `sluice ctl ports`, and kept beside the shards while they move.
 
+use super::devices::DevicePort;
 use crate::config::UpfConfig;
 use serde_json::{Value, json};
 use sluice_control::core::Core;
@@ -8,40 +9,43 @@ use sluice_datapath::limits::STEERED_GROUP_BITS;
 use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::migration::port_steering::{Port as SteeredPort, Steerer};
 use sluice_port::Packet;
-use sluice_port::steer::{Method, Steering, Traffic};
-use sluice_port_dpdk::{CpuWaits, Errno, Port, PortSteer};
+use sluice_port::steer::{Method, Steer, Steering, Traffic};
+use sluice_port_dpdk::CpuWaits;
 use std::time::Duration;
 
 /// The ports' steering and ways of waiting.
-pub struct Steered {
-    steerer: Steerer<PortSteer>,
+pub struct Steered<S: Steer> {
+    steerer: Steerer<S>,
     waits: Vec<Waits>,
 }
 
 /// How packets of a port can be waited for, as its driver says.
 struct Waits {
-    rx_interrupt: Result<(), Errno>,
-    monitor: Result<(), Errno>,
+    rx_interrupt: Result<(), String>,
+    monitor: Result<(), String>,
 }
 
-impl Steered {
+impl<S: Steer> Steered<S> {
     /// Asks each port, and takes the first way of steering that works.
-    pub fn probe(config: &UpfConfig, layout: &Layout, ports: &[Port]) -> Self {
-        let of_port = |(port, given): (&Port, &crate::config::Port)| {
+    pub fn probe<P: DevicePort<Steer = S>>(
+        config: &UpfConfig,
+        layout: &Layout,
+        ports: &[P],
+    ) -> Self {
+        let of_port = |(port, given): (&P, &crate::config::Port)| {
             let traffic = traffic(config, layout, &given.name.value);
-            let steering = Steering::probe(
-                PortSteer::new(port),
-                &traffic,
-                &STEERED_GROUP_BITS,
-                given.steering,
-            );
+            let steering =
+                Steering::probe(port.steer(), &traffic, &STEERED_GROUP_BITS, given.steering);
             log(&given.name.value, &steering);
             steering
         };
         let steerings = ports.iter().zip(&config.ports).map(of_port).collect();
-        let waits = ports.iter().map(|port| Waits {
-            rx_interrupt: port.has_rx_interrupt(0),
-            monitor: port.has_monitor_address(0),
+        let waits = ports.iter().map(|port| {
+            let [rx_interrupt, monitor] = port.waits();
+            Waits {
+                rx_interrupt,
+                monitor,
+            }
         });
         Self {
             steerer: Steerer::new(steerings),
@@ -88,7 +92,7 @@ fn traffic(config: &UpfConfig, layout: &Layout, port: &str) -> Vec<Traffic> {
     all
 }
 
-fn log(port: &str, steering: &Steering<PortSteer>) {
+fn log<S: Steer>(port: &str, steering: &Steering<S>) {
     let refused = steering.refused().iter();
     let refused: Vec<String> = refused
         .map(|(method, why)| format!("no {}: {why}", method.name()))
@@ -101,7 +105,7 @@ fn log(port: &str, steering: &Steering<PortSteer>) {
     );
 }
 
-fn view(port: &SteeredPort<PortSteer>, still_at_a_time: usize) -> Value {
+fn view<S: Steer>(port: &SteeredPort<S>, still_at_a_time: usize) -> Value {
     let steering = port.steering();
     let refused = steering.refused().iter();
     let refused: serde_json::Map<_, _> = refused
@@ -121,9 +125,9 @@ fn view(port: &SteeredPort<PortSteer>, still_at_a_time: usize) -> Value {
 
 impl Waits {
     fn view(&self) -> Value {
-        let tell = |has: &Result<(), Errno>| match has {
+        let tell = |has: &Result<(), String>| match has {
             Ok(()) => "the driver can; not used".to_owned(),
-            Err(errno) => format!("no: {errno}"),
+            Err(why) => format!("no: {why}"),
         };
         json!({
             "receive_interrupt": tell(&self.rx_interrupt),

@@ -1,6 +1,7 @@
 //! JSON views for `sluice ctl`.
 
 use super::ctl::{Request, error};
+use super::devices::{DevicePort, Devices};
 use super::links::Links;
 use super::load::Load;
 use super::n4::time;
@@ -11,19 +12,19 @@ use serde_json::{Value, json};
 use sluice_control::core::Core;
 use sluice_control::paths::{Health, PathView};
 use sluice_datapath::ledger::{Ledger, WorkerStats};
+use sluice_port::Packet;
 use sluice_port::steer::Method;
-use sluice_port_dpdk::{Mbuf, Port};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 /// What there is to look at.
-pub struct Upf<'a> {
+pub struct Upf<'a, D: Devices> {
     /// The control core.
-    pub core: &'a Core<Mbuf>,
+    pub core: &'a Core<D::Packet>,
     /// Open ports.
-    pub ports: &'a [Port],
+    pub ports: &'a [D::Port],
     /// Their links.
-    pub links: &'a Links,
+    pub links: &'a Links<D::Port>,
     /// For load since the last question.
     pub load: &'a mut Load,
     /// What scales them.
@@ -31,13 +32,13 @@ pub struct Upf<'a> {
     /// Of each port: it tells what it has sent, so that order is kept when shards move.
     pub keeps_order: &'a [bool],
     /// How they steer.
-    pub steered: &'a Steered,
+    pub steered: &'a Steered<<D::Port as DevicePort>::Steer>,
     /// How long workers sleep at the longest.
     pub sleep_max: Duration,
 }
 
 /// The answer to a request.
-pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
+pub fn answer<D: Devices>(request: &Request, upf: Upf<'_, D>) -> Value {
     match request {
         Request::Status => status(&upf),
         Request::Sessions => json!({ "sessions": upf.core.up.sessions() }),
@@ -56,7 +57,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
     }
 }
 
-fn session(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<IpAddr>) -> Value {
+fn session<P: Packet>(core: &Core<P>, seid: Option<u64>, ue: Option<IpAddr>) -> Value {
     let found = seid_of(core, seid, ue);
     match (found.and_then(|seid| core.up.session(seid)), seid, ue) {
         (Some(session), ..) => json!({ "session": session }),
@@ -67,7 +68,7 @@ fn session(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<IpAddr>) -> Value {
 }
 
 /// Who has a public port, in each network instance that gives the address.
-fn nat(core: &Core<Mbuf>, address: Ipv4Addr, port: u16) -> Value {
+fn nat<P: Packet>(core: &Core<P>, address: Ipv4Addr, port: u16) -> Value {
     let directory = &core.control.directory;
     let mut holders = directory.plain_instances().into_iter().filter_map(|id| {
         let ue = core.up.nat_holder(id, address, port)?;
@@ -82,11 +83,11 @@ fn nat(core: &Core<Mbuf>, address: Ipv4Addr, port: u16) -> Value {
 }
 
 /// The session that is asked for, by its SEID or its UE's address.
-pub fn seid_of(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<IpAddr>) -> Option<u64> {
+pub fn seid_of<P: Packet>(core: &Core<P>, seid: Option<u64>, ue: Option<IpAddr>) -> Option<u64> {
     seid.or_else(|| core.up.seid_of_ue(ue?))
 }
 
-fn status(upf: &Upf<'_>) -> Value {
+fn status<D: Devices>(upf: &Upf<'_, D>) -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "uptime_s": upf.load.started.elapsed().as_secs(),
@@ -119,7 +120,7 @@ pub fn drops(ledger: &Ledger) -> Value {
     json!({ "ledger": ledger })
 }
 
-fn ports(upf: &Upf<'_>) -> Vec<Value> {
+fn ports<D: Devices>(upf: &Upf<'_, D>) -> Vec<Value> {
     let links = upf.links.states();
     let order = upf.keeps_order.iter().zip(upf.steered.methods());
     let steered = upf.steered.views(upf.core);
@@ -129,7 +130,7 @@ fn ports(upf: &Upf<'_>) -> Vec<Value> {
             |(((port, link), (keeps_order, method)), (steering, waiting))| {
                 let info = port.info(sluice_port::PortId(0));
                 // A driver without counters shows zeros.
-                let stats = port.stats().unwrap_or_default();
+                let stats = port.stats();
                 json!({
                     "name": info.name,
                     "driver": port.driver(),
@@ -166,7 +167,7 @@ fn order_across_moves(port_tells: bool, method: Method) -> &'static str {
 }
 
 /// What the workers do, and who decides how many there are.
-fn workers(upf: Upf<'_>) -> Value {
+fn workers<D: Devices>(upf: Upf<'_, D>) -> Value {
     json!({
         "workers": upf.load.workers(upf.core),
         "elastic": upf.elastic.view(),
@@ -175,7 +176,7 @@ fn workers(upf: Upf<'_>) -> Value {
     })
 }
 
-fn peers(core: &Core<Mbuf>) -> Value {
+fn peers<P: Packet>(core: &Core<P>) -> Value {
     let directory = &core.control.directory;
     let neighbours: Vec<_> = directory
         .neighbours()
@@ -229,7 +230,7 @@ fn path_view(path: &PathView, now_ns: u64) -> Value {
     })
 }
 
-fn counters(core: &Core<Mbuf>) -> Value {
+fn counters<P: Packet>(core: &Core<P>) -> Value {
     let c = core.control.counters();
     let counted = core.up.endpoint().counters();
     let n4: serde_json::Map<_, _> = counted

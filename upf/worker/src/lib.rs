@@ -7,6 +7,7 @@
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::worker::Worker;
 use sluice_host::{clock, thread};
+use sluice_port::PortIo;
 use sluice_port_dpdk::{DpdkIo, Eal, register_thread};
 use std::io;
 use std::sync::Arc;
@@ -49,11 +50,36 @@ impl Running {
         pace: Pace,
         name: &str,
     ) -> io::Result<Self> {
+        let eal = eal.clone();
+        let run = move |stop: &AtomicBool| {
+            let _registered = register_thread(&eal)
+                .inspect_err(|e| tracing::warn!("worker without a packet cache of its own: {e}"));
+            run(worker, &stats, &pace, stop);
+        };
+        Self::spawn(name, run)
+    }
+
+    /// Starts a thread for a worker at ports that ask nothing of it.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub fn start_plain<I: PortIo + 'static>(
+        worker: Worker<I>,
+        stats: Arc<WorkerStats>,
+        pace: Pace,
+        name: &str,
+    ) -> io::Result<Self> {
+        Self::spawn(name, move |stop: &AtomicBool| {
+            run(worker, &stats, &pace, stop);
+        })
+    }
+
+    fn spawn(name: &str, run: impl FnOnce(&AtomicBool) + Send + 'static) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let (eal, flag) = (eal.clone(), stop.clone());
+        let flag = stop.clone();
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || run(&eal, worker, &stats, &pace, &flag))?;
+            .spawn(move || run(&flag))?;
         Ok(Self { stop, thread })
     }
 
@@ -71,9 +97,7 @@ impl Running {
     }
 }
 
-fn run(eal: &Eal, mut worker: Worker<DpdkIo>, stats: &WorkerStats, pace: &Pace, stop: &AtomicBool) {
-    let _registered = register_thread(eal)
-        .inspect_err(|e| tracing::warn!("worker without a packet cache of its own: {e}"));
+fn run<I: PortIo>(mut worker: Worker<I>, stats: &WorkerStats, pace: &Pace, stop: &AtomicBool) {
     if let Some(cpu) = pace.cpu
         && let Err(e) = thread::pin(&[cpu])
     {
@@ -114,7 +138,7 @@ impl Rest {
         *self = Self::new(self.max);
     }
 
-    fn idle(&mut self, worker: &mut Worker<DpdkIo>, stats: &WorkerStats) {
+    fn idle<I: PortIo>(&mut self, worker: &mut Worker<I>, stats: &WorkerStats) {
         self.idle_turns = self.idle_turns.saturating_add(1);
         if self.max.is_zero() || self.idle_turns < TURNS_BEFORE_REST {
             return std::hint::spin_loop();

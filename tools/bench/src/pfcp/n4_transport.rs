@@ -7,7 +7,7 @@ use sluice_host::netns::Ns;
 use sluice_host::udp::{BATCH_MAX, DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_n4::Outbox;
 use sluice_port_dpdk::MbufPool;
-use sluice_upf_daemon::n4::{N4, Outside};
+use sluice_upf_daemon::n4::{N4, Outside, listen};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, Header, IeType, write_message};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -38,14 +38,17 @@ pub trait Door {
     }
 }
 
-impl Door for N4 {
-    type Around = Outside;
+impl Door for N4<MbufPool> {
+    type Around = Outside<MbufPool>;
 
-    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside)) -> usize {
+    fn receive(
+        &mut self,
+        handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside<MbufPool>),
+    ) -> usize {
         N4::receive(self, handle)
     }
 
-    fn around(&mut self) -> &mut Outside {
+    fn around(&mut self) -> &mut Outside<MbufPool> {
         self.outside()
     }
 
@@ -73,7 +76,7 @@ pub struct SocketWire {
 
 impl SocketWire {
     /// The daemon's sockets and the SMFs', on ports of loopback that are free.
-    pub fn pair(pool: MbufPool, datagrams: Datagrams) -> Result<(N4, Self), String> {
+    pub fn pair(pool: MbufPool, datagrams: Datagrams) -> Result<(N4<MbufPool>, Self), String> {
         let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         let error = |e: sluice_host::HostError| e.to_string();
         let ns = Ns::current().map_err(error)?;
@@ -92,7 +95,7 @@ impl SocketWire {
             let together = wire.socket.receive_together();
             together.map_err(|e| format!("receive datagrams together: {e}"))?;
         }
-        let socket = N4::open(to).map_err(error)?;
+        let socket = listen(to).map_err(error)?;
         Ok((N4::new(vec![socket], None, pool).map_err(error)?, wire))
     }
 }

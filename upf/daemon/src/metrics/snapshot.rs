@@ -1,12 +1,12 @@
 //! Snapshot of the control core's counters.
 
+use crate::devices::{Buffers, DevicePort, Devices};
 use crate::links::{Links, State};
 use sluice_control::core::Core;
 use sluice_control::n4_port::PortN4Counters;
 use sluice_control::paths::PathCounts;
 use sluice_control::signalling::ControlCounters;
 use sluice_port::{PortId, PortStats};
-use sluice_port_dpdk::{Mbuf, MbufPool, Port};
 use sluice_session::{InUse, NatCounters, ReportCounters};
 use sluice_wire::pfcp::{Cause, MessageType};
 
@@ -128,7 +128,7 @@ pub struct Queue {
 
 impl Snapshot {
     /// Of a running UPF, all but what its caller knows.
-    pub fn of(core: &Core<Mbuf>, ports: &[Port], links: &Links, pool: &MbufPool) -> Self {
+    pub fn of<D: Devices>(core: &Core<D::Packet>, devices: &D, links: &Links<D::Port>) -> Self {
         let end = core.end();
         let (directory, mover) = (&core.control.directory, end.mover());
         let endpoint = core.up.endpoint();
@@ -139,7 +139,12 @@ impl Snapshot {
         };
         let owned = mover.owned().into_iter().enumerate();
         Self {
-            ports: ports.iter().zip(links.states()).map(reading).collect(),
+            ports: devices
+                .ports()
+                .iter()
+                .zip(links.states())
+                .map(reading)
+                .collect(),
             sessions: core.up.session_count(),
             load_percent: core.up.load_percent(),
             applications: core.up.application_count(),
@@ -156,7 +161,7 @@ impl Snapshot {
             reports: core.up.reports(),
             control: core.control.counters(),
             lost_frames: core.lost_frames(),
-            buffers: [pool.packets(), pool.available()],
+            buffers: [devices.buffers().packets(), devices.buffers().available()],
             moves: mover.progress(),
             resteers: end.resteers(),
             shares: owned.map(|(id, shards)| (shards, pollers(id))).collect(),
@@ -166,8 +171,8 @@ impl Snapshot {
     }
 }
 
-fn reading((port, link): (&Port, State)) -> Reading {
-    let extended = port.extended_stats().unwrap_or_default();
+fn reading<P: DevicePort>((port, link): (&P, State)) -> Reading {
+    let extended = port.extended_stats();
     Reading {
         name: port.info(PortId(0)).name,
         is_up: match link {
@@ -175,7 +180,7 @@ fn reading((port, link): (&Port, State)) -> Reading {
             State::Down | State::Gone => Some(false),
             State::Unknown => None,
         },
-        stats: port.stats().unwrap_or_default(),
+        stats: port.stats(),
         queues: extended
             .iter()
             .filter_map(|(name, n)| queue(name, *n))
