@@ -71,7 +71,7 @@ const FULLER_FOLDERS: Exceptions = &[
         42,
         "usage, reports, index and flows get folders",
     ),
-    ("upf/session/src/tests", 42, "a file for each behaviour"),
+    ("upf/session/src/tests", 41, "a file for each behaviour"),
     ("upf/twin/src", 32, "mirrors the path's stages"),
     ("wire/src/pfcp/value", 31, "a file for each kind of IE"),
 ];
