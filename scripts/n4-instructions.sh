@@ -1,34 +1,49 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Usage: n4-instructions.sh
+# Usage: n4-instructions.sh [--json]
 #
-# Counts the instructions that a message of PFCP takes from its datagram to its answer (session machine
-# and endpoint; not the rings, the socket and the packet path's part), by valgrind. Unlike times this does not depend on the machine.
+# Counts the instructions that a message of PFCP takes from its datagram to its answer (session machine and endpoint; not
+# the rings, the socket and the packet path's part), by valgrind, for four shapes of sessions: IPv4, an IPv6 prefix,
+# three flows with SDF filters and GBR, usage with thresholds, quota and a BAR. There are 200 bit rates, 5,000 gNBs, and
+# 100,000 sessions meanwhile. Unlike times this does not depend on the machine.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
-if ! command -v valgrind >/dev/null; then
-    echo "n4-instructions: valgrind is missing: apt-get install valgrind" >&2
-    exit 3
-fi
+[ $# -eq 0 ] || [ "$*" = --json ] || { sed -n '3s/^# //p' "$0" >&2; exit 2; }
+command -v valgrind >/dev/null || lacking "valgrind is missing: apt-get install valgrind"
 test=a_message_of_a_known_kind_takes_no_memory
 binary=$(cargo test --release -p sluice-session --lib --no-run --message-format=json |
     sed -n 's/.*"executable":"\([^"]*sluice_session-[^"]*\)".*/\1/p' | tail -1)
-counted=$(mktemp)
-trap 'rm -f "$counted"' EXIT
+[ -n "$binary" ] || exit 1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 
-# Instructions in a function while so many sessions live, one after the other.
-count() {
-    SLUICE_LIVES=$2 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        --toggle-collect="*::$1" "$binary" "$test" --test-threads=1 >"$counted" 2>&1 ||
-        { tail -n 5 "$counted" >&2; exit 1; }
-    sed -n 's/.*Collected : \([0-9]*\).*/\1/p' "$counted"
-}
+# The test deals with a wave of messages for each shape and kind, after it has established the sessions that are there
+# meanwhile. Each wave ends with a profile of its own.
+SLUICE_SESSIONS=100000 SLUICE_LIVES=200 valgrind --tool=callgrind --callgrind-out-file="$folder/profile" \
+    --toggle-collect='*::counted_*' --zero-before='*::allocations::wave' --dump-after='*::allocations::wave' \
+    "$binary" "$test" --test-threads=1 --nocapture >"$folder/said" 2>&1 || { tail -n 5 "$folder/said" >&2; exit 1; }
 
-for kind in establishment path_switch deletion; do
-    each=1
-    [ $kind != path_switch ] || each=3
-    few=$(count deal_with_$kind 50)
-    many=$(count deal_with_$kind 150)
-    echo "$kind: $(((many - few) / (100 * each))) instructions"
+# Before them each shape had a life of its own: the waves that the test names are the last.
+mapfile -t waves < <(sed -n 's/.*\bwave \([a-z0-9_]*\/.*\)/\1/p' "$folder/said")
+counted=()
+while [ -f "$folder/profile.$((${#counted[@]} + 1))" ]; do
+    counted+=("$(sed -n 's/^totals: //p' "$folder/profile.$((${#counted[@]} + 1))")")
 done
+before=$((${#counted[@]} - ${#waves[@]}))
+if [ ${#waves[@]} -eq 0 ] || [ $before -lt 0 ]; then
+    echo "n4-instructions: ${#counted[@]} profiles of ${#waves[@]} waves" >&2
+    exit 1
+fi
+
+rows=()
+for at in "${!waves[@]}"; do
+    read -r name messages <<<"${waves[at]}"
+    rows+=("$name $(((counted[before + at] + messages / 2) / messages))")
+done
+if [ "${1:-}" = --json ]; then
+    printf '%s\n' "${rows[@]}" |
+        jq -Rn '{results: [inputs | split(" ") | {name: .[0], instructions: (.[1] | tonumber)}]}'
+else
+    printf '%s\n' "${rows[@]}" | awk '{ printf "%-20s %6d instructions\n", $1, $2 }'
+fi

@@ -1,12 +1,12 @@
 //! Admission context of one message: the draft of a session's rules, and what was taken for it.
 
-use crate::applications::Applications;
 use crate::config::Unserved;
+use crate::flows::applications::Applications;
+use crate::flows::predefined::PredefinedRules;
 use crate::limits::{FARS, PDRS, ROUTES, URRS};
 use crate::names::{NameId, Names, PlainName, plain};
 use crate::network::{Network, Side};
 use crate::pending::{Created, CreatedPdr, SessionRemarks};
-use crate::predefined::PredefinedRules;
 use crate::refusal::{Refusal, RuleId};
 use crate::resources::{Claims, Resources};
 use crate::rules::{Filter, LocalTunnel, Rules};

@@ -1,10 +1,10 @@
 //! Transactions to the packet path, and what is done when they come back: usage, peers, response.
 
 use crate::compile::diff::Delta;
-use crate::events::SessionEvent;
 use crate::network::Network;
 use crate::pending::{Answer, Launch, Pending};
 use crate::procedure::{association_release, deletion, establishment, measurement, modification};
+use crate::reports::events::SessionEvent;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;

@@ -1,9 +1,9 @@
 //! Configuration of the session machine.
 
-use crate::applications::ConfiguredApplications;
+use crate::flows::applications::ConfiguredApplications;
+use crate::flows::predefined::PredefinedRules;
 use crate::limits::FLOW_FILTERS;
-use crate::load_control::LoadControlConfig;
-use crate::predefined::PredefinedRules;
+use crate::reports::load_control::LoadControlConfig;
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use sluice_datapath::lookup::layout::{InstanceId, Layout};

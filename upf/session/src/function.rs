@@ -3,9 +3,7 @@
 use crate::completion;
 use crate::config::Config;
 use crate::conformance;
-use crate::events::SessionEvent;
 use crate::network::Network;
-use crate::path_reports::PathChange;
 use crate::pending::Share;
 use crate::prefetch::{self, Upcoming};
 use crate::procedure::put;
@@ -14,7 +12,9 @@ use crate::procedure::{
     association, association_release, deletion, establishment, flow_change, measurement,
     modification, node_report, pfd_management, report, set_deletion,
 };
-use crate::report_queue::ReportCounters;
+use crate::reports::events::SessionEvent;
+use crate::reports::path_reports::PathChange;
+use crate::reports::report_queue::ReportCounters;
 use crate::resources::percent;
 use crate::resources::{NatCounters, NatRecord};
 use crate::rules::{Key, Rules};

@@ -1,6 +1,6 @@
 //! Inspection views of sessions, for `sluice ctl`.
 
-use crate::filter_text;
+use crate::flows::filter_text;
 use crate::function::UpFunction;
 use crate::network::Side;
 use crate::resources::{InUse, home_shard};

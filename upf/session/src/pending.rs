@@ -1,8 +1,8 @@
 //! Transactions in flight, and their completion actions.
 
 use crate::compile::diff::{Credits, Watching};
+use crate::index::partitions::{PARTITIONS, Part};
 use crate::limits::{FARS, PDRS, URRS};
-use crate::partitions::{PARTITIONS, Part};
 use crate::rules::{Families, LocalTunnel, UeAddresses};
 use crate::store::{CpSession, SessionRef};
 use arrayvec::ArrayVec;

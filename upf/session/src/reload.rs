@@ -1,10 +1,10 @@
 //! Change of what the configuration says of predefined rules, applications and pools, while sessions stay.
 
-use crate::applications::ConfiguredApplications;
 use crate::config::AllocationPool;
 use crate::conformance;
+use crate::flows::applications::ConfiguredApplications;
+use crate::flows::predefined::{PredefinedChange, PredefinedRules};
 use crate::function::UpFunction;
-use crate::predefined::{PredefinedChange, PredefinedRules};
 use crate::sessions::{Effects, Node};
 use core::fmt;
 use core::net::Ipv4Addr;

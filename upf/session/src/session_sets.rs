@@ -4,7 +4,7 @@
 //! name is free at once, so that sessions which come later are in another set, and its sessions end one after
 //! the other.
 
-use crate::hash::Seeded;
+use crate::index::hash::Seeded;
 use crate::limits::{SETS, SETS_OF_ALL};
 use arrayvec::ArrayVec;
 use sluice_n4::AssociationId;

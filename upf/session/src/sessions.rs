@@ -1,27 +1,27 @@
 //! What the procedures of the UP function work on: the PFCP endpoint, and sessions with their store,
 //! allocators, indices, transactions under way and what is remembered of associations.
 
-use crate::applications::Applications;
 use crate::compile::compiler::Compiler;
 use crate::config::Config;
 use crate::draft::RuleChange;
-use crate::events::SessionEvent;
-use crate::flow_filter_runs::FlowFilterRuns;
-use crate::flow_walk::FlowWalk;
-use crate::hash::Seeded;
+use crate::flows::applications::Applications;
+use crate::flows::flow_filter_runs::FlowFilterRuns;
+use crate::flows::flow_walk::FlowWalk;
+use crate::index::hash::Seeded;
+use crate::index::remote_fteid_index::RemoteFteidIndex;
 use crate::limits::URRS_PER_SESSION;
-use crate::load_control::LoadControl;
 use crate::names::Names;
-use crate::path_reports::PathReports;
 use crate::pending::{PendingTable, SessionRemarks};
 use crate::random::Random;
-use crate::remote_fteid_index::RemoteFteidIndex;
-use crate::report_queue::ReportQueue;
+use crate::reports::events::SessionEvent;
+use crate::reports::load_control::LoadControl;
+use crate::reports::path_reports::PathReports;
+use crate::reports::report_queue::ReportQueue;
 use crate::resources::Resources;
 use crate::rules::Rules;
 use crate::session_sets::SetWalk;
 use crate::store::{CpSession, Session, SessionRef, Store};
-use crate::timers::SessionTimers;
+use crate::usage::timers::SessionTimers;
 use core::net::IpAddr;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;

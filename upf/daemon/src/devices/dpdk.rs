@@ -76,7 +76,7 @@ impl Devices for Dpdk {
                 }
             }
             let sends = port.tx_queue(worker as u16);
-            if !sends.is_some_and(|q| io.attach_tx(q).is_ok()) {
+            if sends.is_none_or(|q| io.attach_tx(q).is_err()) {
                 let name = info.name;
                 return Err(lacks(format!(
                     "port {name}: queue {worker} cannot be taken"

@@ -2,8 +2,8 @@
 
 use super::first_present;
 use crate::admission::Admission;
+use crate::flows::predefined;
 use crate::network::Network;
-use crate::predefined;
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::Qer;
 use sluice_wire::ids::QerId;

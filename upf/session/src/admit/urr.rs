@@ -5,10 +5,10 @@
 
 use crate::admission::Admission;
 use crate::limits::URRS;
-use crate::meter::{Meter, ReportContent};
 use crate::network::Network;
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::{Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};
+use crate::usage::meter::{Meter, ReportContent};
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, RemoveUrr, UpdateUrr};

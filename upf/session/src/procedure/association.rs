@@ -1,10 +1,10 @@
 //! Sessions of an association when their CP function comes, goes, restarts or falls silent (TS
 //! 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
 
-use crate::events::SessionEvent;
 use crate::network::Network;
 use crate::pending::Launch;
 use crate::procedure::{association_release, node_report, report};
+use crate::reports::events::SessionEvent;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions, UsageBeforeRelease};
 use crate::store::{Session, SessionRef};

@@ -5,12 +5,12 @@
 //! of them are answered the CP function is told that nothing follows (URSS), and releases. A
 //! session without usage since its last report ends without a word, with the association.
 
-use crate::events::SessionEvent;
 use crate::limits::FINAL_REPORTS;
 use crate::pending::{Answer, Last, Launch, Pending};
 use crate::procedure::deletion;
 use crate::procedure::put;
 use crate::procedure::report::cp_station;
+use crate::reports::events::SessionEvent;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions, UsageBeforeRelease};
 use crate::usage;

@@ -4,7 +4,7 @@
 use crate::compile::diff::Delta;
 use crate::draft;
 use crate::pending::{Answer, Due, Launch, Pending, Share};
-use crate::report_queue::Reasons;
+use crate::reports::report_queue::Reasons;
 use crate::resources::Resources;
 use crate::rules::Urr;
 use crate::sessions::{Moment, Sessions};

@@ -1,8 +1,8 @@
 //! PFCP Node Report (TS 29.244, 6.2.9, 7.4.5): user plane paths that failed and recovered.
 
-use crate::events::SessionEvent;
 use crate::network::Side;
-use crate::path_reports::{Due, PathChange, RemotePath};
+use crate::reports::events::SessionEvent;
+use crate::reports::path_reports::{Due, PathChange, RemotePath};
 use crate::sessions::{Effects, Moment, Node, Sessions};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_n4::{AssociationId, Instant, NodeId, Request, RequestError, Response};

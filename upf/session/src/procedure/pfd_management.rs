@@ -1,11 +1,11 @@
 //! PFD Management (TS 29.244, 6.2.5, 7.4.3): the flows of applications, told for all sessions of this UP function,
 //! whichever CP function has them.
 
-use crate::applications::{Flows, Told, read_flow};
+use crate::flows::applications::{Flows, Told, read_flow};
+use crate::flows::sdf::{FlowFilterList, SdfError};
 use crate::limits::APPLICATIONS_PER_REQUEST;
 use crate::procedure::put;
 use crate::refusal::Refusal;
-use crate::sdf::{FlowFilterList, SdfError};
 use crate::sessions::{Effects, Moment, Node, Sessions};
 use sluice_n4::SessionRequest;
 use sluice_wire::pfcp::group::ApplicationIdsPfds;

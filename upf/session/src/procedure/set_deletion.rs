@@ -4,10 +4,10 @@
 //! It is answered at once, and from then on no message finds these sessions. They are looked for some at a time,
 //! as there may be a million sessions of which a few are meant.
 
-use crate::events::SessionEvent;
 use crate::limits::SETS_WALK;
 use crate::procedure::put;
 use crate::refusal::Refusal;
+use crate::reports::events::SessionEvent;
 use crate::session_sets::{SetName, SetWalk};
 use crate::sessions::{Effects, Moment, Node, Sessions};
 use crate::store::{CpSession, SessionRef};

@@ -2,7 +2,7 @@
 
 use super::Exhausted;
 use super::address_pools::TakenAddress;
-use crate::slot_allocator::TakenSlot;
+use crate::index::slot_allocator::TakenSlot;
 use arrayvec::ArrayVec;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::exact_match::{ExactKey, RoutePrefix};

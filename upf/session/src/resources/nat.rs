@@ -2,8 +2,8 @@
 //! demand, and the record of who had them.
 
 use super::Exhausted;
-use crate::partitions::PartitionedVec;
-use crate::slot_allocator::SlotAllocator;
+use crate::index::partitions::PartitionedVec;
+use crate::index::slot_allocator::SlotAllocator;
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
 use sluice_datapath::ids::EntryId;

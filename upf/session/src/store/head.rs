@@ -2,8 +2,8 @@
 
 use super::index::CpKey;
 use super::span_alloc::Span;
-use crate::hash::Seeded;
-use crate::slab::{Node, Slab};
+use crate::index::hash::Seeded;
+use crate::index::slab::{Node, Slab};
 use crate::store::User;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU32;

@@ -2,8 +2,8 @@
 //! the sessions.
 
 use super::CpSession;
-use crate::hash::Seeded;
-use crate::partitions::PartitionedMarks;
+use crate::index::hash::Seeded;
+use crate::index::partitions::PartitionedMarks;
 use core::hash::BuildHasher;
 use sluice_n4::AssociationId;
 

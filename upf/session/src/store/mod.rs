@@ -11,11 +11,11 @@ pub mod record;
 pub mod span_alloc;
 mod user;
 
-use crate::hash::Seeded;
+use crate::index::hash::Seeded;
+use crate::index::slab::Slab;
 use crate::limits::RECORD_GRANULES_PER_SESSION;
 use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::session_sets::SetId;
-use crate::slab::Slab;
 use core::net::Ipv6Addr;
 use head::{Head, NONE, SessionFlag, cp_of, halves, key_of};
 use index::{CpKey, Index};

@@ -8,7 +8,7 @@ use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
+use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool, PrefixPool};
 use sluice_datapath::message::ToControl;
 use sluice_datapath::nat::pool::NatPools;
 use sluice_datapath::session::txn::Txn;
@@ -205,6 +205,25 @@ impl Bench {
         Self::built(change, |n4| n4.limits.cached_requests = requests, nat)
     }
 
+    /// One with places for so many sessions, whose UEs are of 10.44.0.0/14 and 2001:db8::/44. No entry is written or
+    /// asked where transactions do not go through the worker.
+    pub fn with_room(sessions: u32) -> Self {
+        let pool = Pool {
+            instance: InstanceId(1),
+            base: Ipv4Addr::new(10, 44, 0, 0),
+            prefix_len: 14,
+        };
+        let prefixes = PrefixPool {
+            instance: 1,
+            base: 0x2001_0db8_0000_0000,
+            len: 44,
+        };
+        let places = sessions.next_power_of_two().max(8 * SHARDS);
+        let layout = Layout::new(2 * places, &[pool], places).unwrap();
+        let layout = layout.with_prefixes(vec![prefixes]);
+        Self::laid_out(layout, |c| c.sessions = sessions as usize, |_| {})
+    }
+
     fn built(
         change: impl FnOnce(&mut Config),
         change_n4: impl FnOnce(&mut sluice_n4::Config),
@@ -216,7 +235,14 @@ impl Bench {
             prefix_len: 24,
         };
         let layout = Layout::new(4 * SHARDS, &[pool], 2 * SHARDS).unwrap();
-        let layout = layout.with_nat(nat);
+        Self::laid_out(layout.with_nat(nat), change, change_n4)
+    }
+
+    fn laid_out(
+        layout: Layout,
+        change: impl FnOnce(&mut Config),
+        change_n4: impl FnOnce(&mut sluice_n4::Config),
+    ) -> Self {
         let blocks = 32 * SHARDS;
         let plan = Plan {
             layout: layout.clone(),

@@ -2,7 +2,6 @@
 //! go through a worker and come back.
 
 mod address_allocation;
-mod allocations;
 mod applications;
 mod association_release;
 mod bars;
@@ -10,6 +9,7 @@ mod before_qos;
 mod behind_ue;
 pub mod bench;
 mod conformance;
+mod costs;
 mod default_session;
 mod direction;
 mod duplicate_establishment;

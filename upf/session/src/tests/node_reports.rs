@@ -3,7 +3,7 @@
 use super::bench::*;
 use crate::limits::{PATH_REPORT_AGAIN_MS, PATHS_PER_REPORT};
 use crate::network::Side;
-use crate::path_reports::{PathChange, RemotePath};
+use crate::reports::path_reports::{PathChange, RemotePath};
 use core::net::Ipv4Addr;
 use sluice_wire::pfcp::message::*;
 use sluice_wire::pfcp::value::*;

@@ -1,8 +1,8 @@
 //! Session reports: what is due is told once, in its turn, and until it is taken.
 
 use super::bench::*;
-use crate::events::SessionEvent;
 use crate::limits::REPORTS_UNDER_WAY;
+use crate::reports::events::SessionEvent;
 use core::net::Ipv4Addr;
 use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::ids::EntryId;

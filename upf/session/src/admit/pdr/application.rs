@@ -2,11 +2,11 @@
 //! they change.
 
 use crate::admission::Admission;
-use crate::applications::{is_ambiguous, tells_traffic};
+use crate::flows::applications::{is_ambiguous, tells_traffic};
+use crate::flows::sdf;
 use crate::network::Network;
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::{Filter, FilterOrigin};
-use crate::sdf;
 use sluice_wire::pfcp::value::{SdfFilter, Text};
 use sluice_wire::pfcp::{Cause, IeType};
 

@@ -1,10 +1,10 @@
 //! Admission of a PDI's SDF filters: a run of flow filters that the PDR has from now on.
 
 use crate::admission::Admission;
+use crate::flows::sdf::{self, FlowFilterList, SdfError};
 use crate::network::Network;
 use crate::refusal::{Refusal, RuleId};
 use crate::rules::Filter;
-use crate::sdf::{self, FlowFilterList, SdfError};
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::SdfFilter;
 

@@ -2,12 +2,12 @@
 //! same identifier that no message names.
 
 use crate::admission::Admission;
+use crate::flows::predefined;
+use crate::flows::sdf;
 use crate::limits::{PDRS, PREDEFINED_OF_PDR};
 use crate::network::Network;
-use crate::predefined;
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::{Filter, FilterOrigin, Pdr, Qer};
-use crate::sdf;
 use arrayvec::ArrayVec;
 use sluice_wire::ids::{PdrId, QerId};
 use sluice_wire::pfcp::value::Text;

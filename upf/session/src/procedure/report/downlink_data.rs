@@ -3,7 +3,7 @@
 
 use crate::compile::render::qfi_of;
 use crate::procedure::put;
-use crate::report_queue::{PagedFlow, Reasons, ReportContents};
+use crate::reports::report_queue::{PagedFlow, Reasons, ReportContents};
 use crate::rules::{Bar, Endpoint, Pdr, Rules};
 use crate::sessions::{Moment, Sessions};
 use sluice_datapath::forward::pdr::At;

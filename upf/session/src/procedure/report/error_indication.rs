@@ -2,7 +2,7 @@
 
 use crate::limits::REPORTS_PER_INDICATION;
 use crate::procedure::put;
-use crate::report_queue::Reasons;
+use crate::reports::report_queue::Reasons;
 use crate::rules::{Indicated, RemoteTunnel, Rules};
 use crate::sessions::Sessions;
 use crate::store::SessionRef;

@@ -1,6 +1,6 @@
 //! PFCP Session Report (TS 29.244, 6.3.5, 7.5.8, 7.5.9): what is due is sent, and what is answered.
 //!
-//! Who finds a reason puts the session into the [queue](crate::report_queue); here its report is written with
+//! Who finds a reason puts the session into the [queue](crate::reports::report_queue); here its report is written with
 //! all that is due by then. A session has one report under way at the most.
 
 mod answer;
@@ -8,17 +8,17 @@ pub mod downlink_data;
 pub mod error_indication;
 pub mod usage;
 
-use crate::events::SessionEvent;
-use crate::inactivity::InactivityTimer;
 use crate::limits::{UNKNOWN_ANSWERS, UNKNOWN_RETRY_MS};
 use crate::network::Network;
 use crate::pending::Launch;
 use crate::procedure::put;
-use crate::report_queue::Reasons;
+use crate::reports::events::SessionEvent;
+use crate::reports::report_queue::Reasons;
 use crate::rules::Indicated;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, SessionRef};
+use crate::usage::inactivity::InactivityTimer;
 use core::net::{IpAddr, SocketAddr};
 use sluice_n4::{AssociationId, Request, RequestError, Response};
 use sluice_wire::ids::Seid;

@@ -1,12 +1,12 @@
 //! Usage as a reason to report (Usage Report; TS 29.244, 5.2.2, 7.5.8.3). What is due waits in the meters of the
 //! URRs, where it is merged with what follows; what is under way is kept until it is answered.
 
-use crate::clock::UsageClock;
-use crate::meter::{Meter, SentMeasurement};
 use crate::procedure::put;
 use crate::sessions::Sessions;
 use crate::store::SessionRef;
 use crate::usage;
+use crate::usage::clock::UsageClock;
+use crate::usage::meter::{Meter, SentMeasurement};
 use core::num::NonZeroU32;
 use sluice_wire::pfcp::value::UsageReportTrigger;
 use sluice_wire::pfcp::{Full, IeType, Writer};

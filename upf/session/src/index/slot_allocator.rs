@@ -3,7 +3,7 @@
 //! Place i belongs to shard `i mod SHARDS`. What comes back queues behind what came back before
 //! and rests for a while, so that a late packet does not meet the next user.
 
-use crate::partitions::{PARTITIONS, Part};
+use crate::index::partitions::{PARTITIONS, Part};
 use sluice_datapath::limits::SHARDS;
 use sluice_mem::prefetch;
 

@@ -5,8 +5,8 @@
 //! the first and the last since then. So a clock is looked at when it may have to stand still, and what happened
 //! between two looks is known exactly, as long as none is late.
 
-use crate::monitoring::UsageBefore;
 use crate::rules::{MonitoringTime, Urr};
+use crate::usage::monitoring::UsageBefore;
 use sluice_datapath::session::usage_record::AwaitsPacket;
 use sluice_wire::pfcp::value::{MeasurementInformation, ReportingTriggers, UsageReportTrigger};
 

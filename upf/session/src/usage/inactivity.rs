@@ -1,10 +1,10 @@
 //! User plane inactivity of sessions (TS 29.244, 5.11): no packet for as long as the CP function says, told once
 //! until packets come again.
 //!
-//! As with the [clocks](crate::clock) of URRs the path tells of packets when usage is taken: at the time at which a
+//! As with the [clocks](crate::usage::clock) of URRs the path tells of packets when usage is taken: at the time at which a
 //! session may have been idle for long enough usage is taken, and then the last packet is known.
 
-use crate::slab::Slab;
+use crate::index::slab::Slab;
 use sluice_datapath::session::usage_record::AwaitsPacket;
 
 const NS_PER_S: u64 = 1_000_000_000;

@@ -4,8 +4,8 @@
 //! it gives it back when the transaction that took the rule away has come back, so that a place is written
 //! again only when nobody reads it. Nothing is allocated after the start.
 
-use crate::hash::Seeded;
-use crate::hash_index::HashIndex;
+use crate::index::hash::Seeded;
+use crate::index::hash_index::HashIndex;
 use crate::store::span_alloc::{Span, SpanAllocator};
 use core::hash::BuildHasher;
 use sluice_datapath::session::flow_filter::{

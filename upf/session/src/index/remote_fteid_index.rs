@@ -5,9 +5,9 @@
 //!
 //! Changes are noted, and made when what they touch has come into the caches.
 
-use crate::hash::Seeded;
-use crate::hash_index::HashIndex;
-use crate::partitions::{PARTITIONS, Part};
+use crate::index::hash::Seeded;
+use crate::index::hash_index::HashIndex;
+use crate::index::partitions::{PARTITIONS, Part};
 use crate::rules::RemoteTunnel;
 use arrayvec::ArrayVec;
 use core::hash::BuildHasher;

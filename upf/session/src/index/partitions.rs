@@ -12,7 +12,7 @@
 //! | transactions under way (`pending`) | the transaction's name, and so its shard | lowest of the shard |
 //! | TEID slots, entries, blocks (`slot_allocator`), last TEIDs and pool entries (`resources`) | the place, and so its shard | lowest of the shard |
 
-use crate::hash_index::HashIndex;
+use crate::index::hash_index::HashIndex;
 use sluice_mem::prefetch;
 
 /// Bits of a key that tell its part.

@@ -1,9 +1,9 @@
 //! Usage of a URR until it is reported.
 
-use crate::clock::UsageClock;
-use crate::monitoring::UsageBefore;
+use crate::index::slab::Node;
 use crate::rules::Urr;
-use crate::slab::Node;
+use crate::usage::clock::UsageClock;
+use crate::usage::monitoring::UsageBefore;
 use core::num::{NonZeroU8, NonZeroU32};
 use sluice_datapath::session::txn::Usage;
 use sluice_datapath::session::usage_record::UrrState;

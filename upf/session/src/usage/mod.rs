@@ -1,7 +1,13 @@
 //! Usage of sessions: credited to URRs, and written as the reports that are due (TS 29.244, 5.2.2).
 
-use crate::applications::Applications;
+pub mod clock;
+pub mod inactivity;
+pub mod meter;
+pub mod monitoring;
+pub mod timers;
+
 use crate::compile::image::Watcher;
+use crate::flows::applications::Applications;
 use crate::pending::{Due, Pending};
 use crate::procedure::put;
 use crate::resources::Resources;

@@ -1,8 +1,8 @@
 //! Predefined rules (TS 29.244, 5.19): what PDRs activate by name.
 
+use crate::flows::sdf::{self, FlowFilterList, SdfError};
 use crate::limits::PREDEFINED;
 use crate::rules::{FilterOrigin, Rules};
-use crate::sdf::{self, FlowFilterList, SdfError};
 use core::fmt;
 use sluice_wire::ids::QerId;
 use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus, SdfFilter};

@@ -5,10 +5,10 @@
 //! told holds before what is configured. One without any flows is unknown to new PDRs, and those that have it match
 //! nothing.
 
-use crate::hash::Seeded;
+use crate::flows::sdf::{self, FlowFilterList, SdfError};
+use crate::index::hash::Seeded;
 use crate::limits::{APPLICATION_NAME, APPLICATIONS, FLOW_DESCRIPTION_TOLD};
 use crate::rules::{FilterOrigin, Rules};
-use crate::sdf::{self, FlowFilterList, SdfError};
 use core::fmt;
 use sluice_datapath::session::flow_filter::FlowFilter;
 use sluice_wire::pfcp::value::{MeasurementInformation, ReportingTriggers, SdfFilter};

@@ -3,9 +3,9 @@
 //! What becomes due while a report of the session is under way is merged and goes with the next one. What is
 //! not answered is due again. So memory is bounded by the sessions, however much is due.
 
+use crate::index::slab::Slab;
 use crate::limits::{FLOWS_PER_REPORT, REPORTS_UNDER_WAY};
 use crate::rules::FilterOrigin;
-use crate::slab::Slab;
 use crate::store::SessionRef;
 use arrayvec::ArrayVec;
 use sluice_n4::{AssociationId, Instant};
