@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
-use sluice_control::core::{Core, Env};
+use sluice_control::core::{Env, UpfControl};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::limits::SHARDS;
@@ -31,7 +31,7 @@ const BLOCKS: u32 = 8 * SHARDS;
 
 /// Control core and workers; port 0 is N3, port 1 is N6, port 2 is N4.
 pub struct Upf {
-    pub core: Core<HeapPacket>,
+    pub core: UpfControl<HeapPacket>,
     pub workers: Vec<Worker<SimIo>>,
     pub net: SimNet,
     pub n3: SimPort,
@@ -95,7 +95,7 @@ impl Upf {
         // The default's memory of requests takes longer to set up than many a test to run.
         n4.limits = sluice_n4::Limits::for_rate(1_000, n4.t1_ms, n4.n1);
         let up = UpFunction::new(config, n4, foreign);
-        let core = Core::new(Control::new(interfaces()).unwrap(), up, end);
+        let core = UpfControl::new(Control::new(interfaces()).unwrap(), up, end);
         Self {
             core,
             workers,

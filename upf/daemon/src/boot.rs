@@ -17,7 +17,7 @@ use super::steering::Steered;
 use super::trace::Trace;
 use crate::config::{Interface, N4Start, OpenedPort, Problem, UpfConfig};
 use core::fmt;
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{WorkerBuilder, assemble};
 use sluice_datapath::limits::RESERVED;
@@ -111,7 +111,7 @@ pub fn boot<D: Devices>(
     let reload = Reload::new(file.to_owned(), config.clone(), opened);
     let (up_config, n4_config) = n4_configs(config, plan.layout.clone());
     let up = UpFunction::new(up_config, n4_config, foreign);
-    let mut core = Core::new(control, up, end);
+    let mut core = UpfControl::new(control, up, end);
     if !n4.has_sockets() {
         core.serve_n4_on_ports_only();
     }
@@ -182,7 +182,7 @@ fn listen_for_ctl(path: &Path) -> Result<Ctl, BootError> {
 
 fn serve_metrics<P: Packet>(
     config: &UpfConfig,
-    core: &Core<P>,
+    core: &UpfControl<P>,
 ) -> Result<Option<Metrics>, BootError> {
     let Some(listen) = config.metrics.listen else {
         return Ok(None);
@@ -305,7 +305,7 @@ fn start_workers<D: Devices>(
     config: &UpfConfig,
     devices: &D,
     seeds: Vec<WorkerBuilder<D::Packet>>,
-    core: &mut Core<D::Packet>,
+    core: &mut UpfControl<D::Packet>,
     cpus: &[usize],
 ) -> Result<(Vec<Running>, Vec<bool>), BootError> {
     let count = seeds.len();

@@ -15,7 +15,7 @@ use super::scaling::Scaling;
 use super::steering::Steered;
 use super::trace::Trace;
 use super::view;
-use sluice_control::core::{Core, Time};
+use sluice_control::core::{Time, UpfControl};
 use sluice_host::claim::InterfaceClaim;
 use sluice_host::signal::Shutdown;
 use sluice_n4::AssociationId;
@@ -70,7 +70,7 @@ pub struct ControlLoop<D: Devices> {
     /// Our claims on kernel interfaces: no other UPF may have their packets.
     pub _claims: Vec<InterfaceClaim>,
     /// The control core.
-    pub core: Core<D::Packet>,
+    pub core: UpfControl<D::Packet>,
     /// N4 sockets.
     pub n4: N4<D::Buffers>,
     /// Requests of `sluice ctl`.

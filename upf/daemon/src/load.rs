@@ -2,7 +2,7 @@
 //! with most packets.
 
 use serde_json::{Map, Value, json};
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_datapath::forward::slow_reason::SlowReason;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::limits::HANDOVER_RING;
@@ -62,7 +62,7 @@ impl Load {
     }
 
     /// A line for each worker. Shares are of the time since the last question.
-    pub fn workers<P: Packet>(&mut self, core: &Core<P>) -> Vec<Value> {
+    pub fn workers<P: Packet>(&mut self, core: &UpfControl<P>) -> Vec<Value> {
         let elapsed_ns = self.asked.elapsed().as_nanos().max(1) as f64;
         self.asked = Instant::now();
         let ticks_per_ns = self.ticks_per_ns();

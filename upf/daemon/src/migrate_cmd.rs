@@ -2,7 +2,7 @@
 
 use super::ctl::{CtlRequest, Request, error};
 use serde_json::{Value, json};
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::ids::WorkerId;
 use sluice_mem::shard::ShardId;
@@ -28,7 +28,7 @@ struct Waiting {
 
 impl Moves {
     /// Begins what is asked for, or says why not.
-    pub fn begin<P: Packet>(&mut self, asked: CtlRequest, core: &mut Core<P>) {
+    pub fn begin<P: Packet>(&mut self, asked: CtlRequest, core: &mut UpfControl<P>) {
         let begun = match asked.request {
             Request::Move { shard, ue, to } => move_shard(core, shard, ue, to),
             Request::Scale {
@@ -74,7 +74,7 @@ impl Moves {
 type Begun = Result<(Option<ShardId>, Value), String>;
 
 fn move_shard<P: Packet>(
-    core: &mut Core<P>,
+    core: &mut UpfControl<P>,
     shard: Option<u16>,
     ue: Option<IpAddr>,
     to: u8,
@@ -105,7 +105,7 @@ fn move_shard<P: Packet>(
     ))
 }
 
-fn scale<P: Packet>(core: &mut Core<P>, workers: u8) -> Begun {
+fn scale<P: Packet>(core: &mut UpfControl<P>, workers: u8) -> Begun {
     let all = core.end().workers();
     let wanted = usize::from(workers);
     if !(1..=all).contains(&wanted) {

@@ -1,7 +1,7 @@
 //! This node's load for N4: the share of their time that workers spend on packets, measured once a second.
 
 use super::scaling::readings;
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_control::scaling::Reading;
 use sluice_control::scaling::load_estimate::LoadEstimate;
 use sluice_n4::Instant;
@@ -20,7 +20,7 @@ pub struct NodeLoad {
 
 impl NodeLoad {
     /// Measures if it is time.
-    pub fn turn<P: Packet>(&mut self, now: Instant, core: &mut Core<P>) {
+    pub fn turn<P: Packet>(&mut self, now: Instant, core: &mut UpfControl<P>) {
         let elapsed_ns = now.0.saturating_sub(self.measured_ns);
         if elapsed_ns < PERIOD_NS {
             return;

@@ -3,7 +3,7 @@
 use super::ctl::error;
 use crate::config::{Machine, OpenedPort, UpfConfig};
 use serde_json::{Value, json};
-use sluice_control::core::{Core, Env};
+use sluice_control::core::{Env, UpfControl};
 use sluice_n4::Instant;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Reload {
     pub fn answer<S: Env>(
         &mut self,
         now: Instant,
-        core: &mut Core<S::Packet>,
+        core: &mut UpfControl<S::Packet>,
         around: &mut S,
     ) -> Value {
         match self.take(now, core, around) {
@@ -47,7 +47,7 @@ impl Reload {
     fn take<S: Env>(
         &mut self,
         now: Instant,
-        core: &mut Core<S::Packet>,
+        core: &mut UpfControl<S::Packet>,
         around: &mut S,
     ) -> Result<Vec<String>, String> {
         let loaded = UpfConfig::load(&self.file, &Machine::this()).map_err(|e| e.to_string())?;

@@ -4,7 +4,7 @@
 use super::lines::{self, Kind, Peer};
 use crate::config;
 use serde_json::{Value, json};
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_control::scaling::Reading;
 use sluice_control::scaling::scaler::{Done, ScaledWorkers, Scaler};
 use sluice_datapath::ids::WorkerId;
@@ -22,7 +22,7 @@ pub struct Scaling {
 
 impl Scaling {
     /// As configured, from the start if it says so.
-    pub fn new<P: Packet>(config: config::Scaling, core: &mut Core<P>) -> Self {
+    pub fn new<P: Packet>(config: config::Scaling, core: &mut UpfControl<P>) -> Self {
         let mut scaling = Self {
             config,
             running: None,
@@ -34,7 +34,7 @@ impl Scaling {
     }
 
     /// From now on the load decides.
-    pub fn begin<P: Packet>(&mut self, core: &mut Core<P>) -> Value {
+    pub fn begin<P: Packet>(&mut self, core: &mut UpfControl<P>) -> Value {
         let workers = core.end().workers();
         let bounds = self.config.bounds(workers);
         let burst = BURST as u64;
@@ -77,7 +77,7 @@ impl Scaling {
     }
 
     /// Looks at the load when it is time.
-    pub fn turn<P: Packet>(&mut self, core: &mut Core<P>) {
+    pub fn turn<P: Packet>(&mut self, core: &mut UpfControl<P>) {
         let Some(running) = &mut self.running else {
             return;
         };
@@ -101,7 +101,7 @@ impl Scaling {
 }
 
 /// What was counted on each worker so far.
-pub fn readings<P: Packet>(core: &Core<P>) -> Vec<Reading> {
+pub fn readings<P: Packet>(core: &UpfControl<P>) -> Vec<Reading> {
     let reading = |stats: &WorkerStats| Reading {
         busy_ns: stats.busy_ns.get(),
         busy_turns: stats.busy_turns.get(),
@@ -118,7 +118,7 @@ pub fn readings<P: Packet>(core: &Core<P>) -> Vec<Reading> {
 }
 
 /// The workers of a control core.
-struct Workers<'a, P: Packet>(&'a mut Core<P>);
+struct Workers<'a, P: Packet>(&'a mut UpfControl<P>);
 
 impl<P: Packet> ScaledWorkers for Workers<'_, P> {
     fn readings(&self) -> Vec<Reading> {

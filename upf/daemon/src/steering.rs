@@ -4,7 +4,7 @@
 use super::devices::DevicePort;
 use crate::config::UpfConfig;
 use serde_json::{Value, json};
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_datapath::limits::STEERED_GROUP_BITS;
 use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::migration::port_steering::{Port as SteeredPort, Steerer};
@@ -54,7 +54,7 @@ impl<S: Steer> Steered<S> {
     }
 
     /// Lets the ports follow their shards. Returns how many steps that took.
-    pub fn turn<P: Packet>(&mut self, core: &mut Core<P>) -> usize {
+    pub fn turn<P: Packet>(&mut self, core: &mut UpfControl<P>) -> usize {
         self.steerer.turn(core.end_mut())
     }
 
@@ -65,7 +65,7 @@ impl<S: Steer> Steered<S> {
     }
 
     /// Of each port: how it steers, with the reasons, and how its packets can be waited for.
-    pub fn views<P: Packet>(&self, core: &Core<P>) -> Vec<(Value, Value)> {
+    pub fn views<P: Packet>(&self, core: &UpfControl<P>) -> Vec<(Value, Value)> {
         let limit = core.end().mover().still_at_a_time();
         let ports = self.steerer.ports().iter().zip(&self.waits);
         ports

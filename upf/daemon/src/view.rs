@@ -9,7 +9,7 @@ use super::refusals;
 use super::scaling::Scaling;
 use super::steering::{self, Steered};
 use serde_json::{Value, json};
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_control::paths::{Health, PathView};
 use sluice_datapath::ledger::{Ledger, WorkerStats};
 use sluice_port::Packet;
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// What there is to look at.
 pub struct Upf<'a, D: Devices> {
     /// The control core.
-    pub core: &'a Core<D::Packet>,
+    pub core: &'a UpfControl<D::Packet>,
     /// Open ports.
     pub ports: &'a [D::Port],
     /// Their links.
@@ -57,7 +57,7 @@ pub fn answer<D: Devices>(request: &Request, upf: Upf<'_, D>) -> Value {
     }
 }
 
-fn session<P: Packet>(core: &Core<P>, seid: Option<u64>, ue: Option<IpAddr>) -> Value {
+fn session<P: Packet>(core: &UpfControl<P>, seid: Option<u64>, ue: Option<IpAddr>) -> Value {
     let found = seid_of(core, seid, ue);
     match (found.and_then(|seid| core.up.session(seid)), seid, ue) {
         (Some(session), ..) => json!({ "session": session }),
@@ -68,7 +68,7 @@ fn session<P: Packet>(core: &Core<P>, seid: Option<u64>, ue: Option<IpAddr>) -> 
 }
 
 /// Who has a public port, in each network instance that gives the address.
-fn nat<P: Packet>(core: &Core<P>, address: Ipv4Addr, port: u16) -> Value {
+fn nat<P: Packet>(core: &UpfControl<P>, address: Ipv4Addr, port: u16) -> Value {
     let directory = &core.control.directory;
     let mut holders = directory.plain_instances().into_iter().filter_map(|id| {
         let ue = core.up.nat_holder(id, address, port)?;
@@ -83,7 +83,11 @@ fn nat<P: Packet>(core: &Core<P>, address: Ipv4Addr, port: u16) -> Value {
 }
 
 /// The session that is asked for, by its SEID or its UE's address.
-pub fn seid_of<P: Packet>(core: &Core<P>, seid: Option<u64>, ue: Option<IpAddr>) -> Option<u64> {
+pub fn seid_of<P: Packet>(
+    core: &UpfControl<P>,
+    seid: Option<u64>,
+    ue: Option<IpAddr>,
+) -> Option<u64> {
     seid.or_else(|| core.up.seid_of_ue(ue?))
 }
 
@@ -176,7 +180,7 @@ fn workers<D: Devices>(upf: Upf<'_, D>) -> Value {
     })
 }
 
-fn peers<P: Packet>(core: &Core<P>) -> Value {
+fn peers<P: Packet>(core: &UpfControl<P>) -> Value {
     let directory = &core.control.directory;
     let neighbours: Vec<_> = directory
         .neighbours()
@@ -230,7 +234,7 @@ fn path_view(path: &PathView, now_ns: u64) -> Value {
     })
 }
 
-fn counters<P: Packet>(core: &Core<P>) -> Value {
+fn counters<P: Packet>(core: &UpfControl<P>) -> Value {
     let c = core.control.counters();
     let counted = core.up.endpoint().counters();
     let n4: serde_json::Map<_, _> = counted

@@ -12,7 +12,7 @@ use crate::path::topology::{N3, N6};
 use crate::path::traffic::Flow;
 use crate::path::variant::Variant;
 use serde_json::Value;
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::migration::port_steering::Steerer;
@@ -43,7 +43,7 @@ const QUIET_TURNS: u32 = 64;
 
 /// Both workers and the control core.
 pub struct Testbed<P: Packet> {
-    pub core: Core<P>,
+    pub core: UpfControl<P>,
     pub watch: Arc<Watch>,
     pub flows: Arc<[Flow]>,
     pub steering: Arc<Steering>,

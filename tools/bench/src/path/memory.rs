@@ -1,6 +1,6 @@
 //! Memory use of this process, as the kernel counts it.
 
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_port::Packet;
 
 /// Resident memory and touched huge pages, in bytes.
@@ -35,7 +35,7 @@ impl Grown {
     };
 
     /// Since there were `before` bytes and no sessions.
-    pub fn since<P: Packet>(before: u64, core: &Core<P>, sessions: u32) -> Self {
+    pub fn since<P: Packet>(before: u64, core: &UpfControl<P>, sessions: u32) -> Self {
         let n4_cache = core.up.endpoint().cache_bytes();
         let grown = used_bytes().saturating_sub(before + n4_cache as u64);
         Self {

@@ -15,7 +15,7 @@ use super::variant::{Load, Variant};
 use super::waiting::{self, PacketClock};
 use crate::stats::Random;
 use arrayvec::ArrayVec;
-use sluice_control::core::{Core, Time};
+use sluice_control::core::{Time, UpfControl};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::ledger::{Ledger, WorkerStats};
@@ -47,7 +47,7 @@ pub type Failure = String;
 
 /// The UPF and its sessions, with one worker at these ports.
 pub struct Upf<I: PortIo> {
-    core: Core<I::Packet>,
+    core: UpfControl<I::Packet>,
     /// The measured worker.
     pub worker: Worker<I>,
     stats: Arc<WorkerStats>,
@@ -98,7 +98,7 @@ impl<I: PortIo> Upf<I> {
     }
 
     /// Of a UPF whose sessions somebody else established; `flows` are all that there are.
-    pub fn of(core: Core<I::Packet>, worker: Worker<I>, flows: Vec<Flow>) -> Self {
+    pub fn of(core: UpfControl<I::Packet>, worker: Worker<I>, flows: Vec<Flow>) -> Self {
         Self {
             stats: core.end().stats()[0].clone(),
             core,
@@ -390,9 +390,9 @@ impl Size {
 }
 
 /// A control core and its workers.
-type Assembled<I, const N: usize> = (Core<<I as PortIo>::Packet>, [Worker<I>; N]);
+type Assembled<I, const N: usize> = (UpfControl<<I as PortIo>::Packet>, [Worker<I>; N]);
 
-/// Core and workers as `sluice upf` assembles them; each worker polls the queues of its number.
+/// Control plane and workers as `sluice upf` assembles them; each worker polls the queues of its number.
 pub fn start<I: PortIo, const N: usize>(
     size: Size,
     ios: [I; N],
@@ -454,13 +454,13 @@ pub fn start<I: PortIo, const N: usize>(
     });
     let workers = grown.collect::<Vec<_>>().try_into();
     let workers = workers.map_err(|_| "a worker for each of the ports")?;
-    let core = Core::new(control, UpFunction::new(config, n4, foreign), end);
+    let core = UpfControl::new(control, UpFunction::new(config, n4, foreign), end);
     Ok((core, workers))
 }
 
 /// Establishes all sessions of `smf` over N4, while nobody else has the workers.
 pub fn establish<I: PortIo>(
-    core: &mut Core<I::Packet>,
+    core: &mut UpfControl<I::Packet>,
     workers: &mut [Worker<I>],
     smf: &mut Smf<I::Packet>,
 ) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 //! cheapest loop that could answer at all.
 
 use super::load::Wire;
-use sluice_control::core::{Core, Env};
+use sluice_control::core::{Env, UpfControl};
 use sluice_host::netns::Ns;
 use sluice_host::udp::{BATCH_MAX, DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_n4::Outbox;
@@ -31,7 +31,7 @@ pub trait Door {
     fn flush(&mut self);
 
     /// A turn of the cheapest loop that could answer. Returns how many datagrams there were.
-    fn limit(&mut self, _: &mut Core<<Self::Around as Env>::Packet>) -> usize {
+    fn limit(&mut self, _: &mut UpfControl<<Self::Around as Env>::Packet>) -> usize {
         let work = self.receive(super::n4_transport::answer_all);
         self.flush();
         work

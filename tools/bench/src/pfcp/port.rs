@@ -6,7 +6,7 @@ use super::n4_transport::Door;
 use crate::path::io::Pool;
 use crate::path::topology::{N4, N4_MAC, N4_SMF, N4_UPF, SMF_MAC};
 use core::net::SocketAddr;
-use sluice_control::core::{Core, Env};
+use sluice_control::core::{Env, UpfControl};
 use sluice_datapath::tables::InterfaceId;
 use sluice_mem::ring::{Consumer, Producer, spsc};
 use sluice_n4::Outbox;
@@ -167,7 +167,7 @@ impl<P: Packet> Door for PortDoor<P> {
 
     /// In the packet of the request: addresses and ports change places, the payload is written
     /// over, checksums are left out.
-    fn limit(&mut self, core: &mut Core<P>) -> usize {
+    fn limit(&mut self, core: &mut UpfControl<P>) -> usize {
         let mut taken = 0;
         let mut packets = arrayvec::ArrayVec::<P, BATCH>::new();
         core.end_mut()

@@ -13,7 +13,7 @@ use crate::path::memory;
 use crate::path::testbed::{Failure, Size, Testbed as PathWorld, start, time};
 use crate::path::topology::N4_SMF;
 use crate::path::traffic::Frames;
-use sluice_control::core::{Core, Env};
+use sluice_control::core::{Env, UpfControl};
 use sluice_datapath::worker::Worker;
 use sluice_host::{clock, thread};
 use sluice_port::Packet;
@@ -43,7 +43,7 @@ pub struct Cpus {
 /// All of it.
 pub struct Testbed<P: Packet> {
     /// The measured core.
-    pub core: Core<P>,
+    pub core: UpfControl<P>,
     worker: Worker<BenchIo<P>>,
     /// The SMFs' side.
     pub subscribers: Subscribers,

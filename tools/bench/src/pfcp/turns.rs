@@ -4,7 +4,7 @@ use super::clock::Away;
 use super::load::Lap;
 use super::n4_transport::Door;
 use crate::path::testbed::time;
-use sluice_control::core::{Core, Env};
+use sluice_control::core::{Env, UpfControl};
 use sluice_host::clock;
 use sluice_port::Packet;
 use sluice_upf_daemon::control::{TURNS_BEFORE_REST, WAIT_BUSY};
@@ -28,7 +28,7 @@ pub struct Spent {
 /// A turn of the daemon's loop (`upf::control`), without what has no part in N4. Returns how many
 /// messages, and transactions that came back, it dealt with.
 pub fn turn<P: Packet, D: Door<Around: Env<Packet = P>>>(
-    core: &mut Core<P>,
+    core: &mut UpfControl<P>,
     door: &mut D,
 ) -> usize {
     let now = time();
@@ -41,7 +41,7 @@ pub fn turn<P: Packet, D: Door<Around: Env<Packet = P>>>(
 
 /// The same, and the daemon's rest behind some turns without work.
 pub fn turn_or_rest<P: Packet, D: Door<Around: Env<Packet = P>>>(
-    core: &mut Core<P>,
+    core: &mut UpfControl<P>,
     door: &mut D,
     idle_turns: &mut u32,
 ) -> usize {

@@ -49,7 +49,7 @@ const MESSAGES_PER_TURN: usize = 1024;
 const MESSAGES: usize = 32;
 
 /// The control core.
-pub struct Core<P: Packet> {
+pub struct UpfControl<P: Packet> {
     /// ARP, ICMP, Neighbour Discovery, GTP-U signalling, peers and ways out.
     pub control: Control,
     /// N4 sessions.
@@ -63,7 +63,7 @@ pub struct Core<P: Packet> {
     lost_frames: u64,
 }
 
-impl<P: Packet> Core<P> {
+impl<P: Packet> UpfControl<P> {
     /// Joins the parts, and publishes the first tables.
     pub fn new(mut control: Control, up: UpFunction, end: ControlEnd<P>) -> Self {
         control.set_filters(up.flow_filters());

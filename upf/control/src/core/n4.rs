@@ -1,7 +1,7 @@
 //! N4 over ports, in the control core's turn.
 
 use super::sinks::FrameSink;
-use super::{Core, Env, Time};
+use super::{Env, Time, UpfControl};
 use crate::frame::Frames;
 use crate::n4_port::Arrival;
 use arrayvec::ArrayVec;
@@ -15,7 +15,7 @@ use sluice_port::{Packet, PortId};
 /// for memory run side by side.
 const N4_BATCH: usize = 32;
 
-impl<P: Packet> Core<P> {
+impl<P: Packet> UpfControl<P> {
     /// There are no kernel sockets for N4: whatever is for SMFs leaves by the ports.
     pub fn serve_n4_on_ports_only(&mut self) {
         self.n4.be_only();

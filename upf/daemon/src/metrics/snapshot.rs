@@ -2,7 +2,7 @@
 
 use crate::devices::{Buffers, DevicePort, Devices};
 use crate::links::{Links, State};
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_control::n4_port::PortN4Counters;
 use sluice_control::paths::PathCounts;
 use sluice_control::signalling::ControlCounters;
@@ -128,7 +128,11 @@ pub struct Queue {
 
 impl Snapshot {
     /// Of a running UPF, all but what its caller knows.
-    pub fn of<D: Devices>(core: &Core<D::Packet>, devices: &D, links: &Links<D::Port>) -> Self {
+    pub fn of<D: Devices>(
+        core: &UpfControl<D::Packet>,
+        devices: &D,
+        links: &Links<D::Port>,
+    ) -> Self {
         let end = core.end();
         let (directory, mover) = (&core.control.directory, end.mover());
         let endpoint = core.up.endpoint();

@@ -5,7 +5,7 @@ mod describe;
 use super::ctl::{Asker, CtlRequest, Request, error};
 use describe::Scene;
 use serde_json::{Value, json};
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::limits::{TRACE_KEYS, TRACE_RECORDS};
@@ -78,7 +78,12 @@ struct Open {
 
 impl Trace {
     /// Begins what is asked for, or says why not.
-    pub fn begin<P: Packet>(&mut self, asked: CtlRequest, core: &mut Core<P>, ports: &[String]) {
+    pub fn begin<P: Packet>(
+        &mut self,
+        asked: CtlRequest,
+        core: &mut UpfControl<P>,
+        ports: &[String],
+    ) {
         let begun = match &self.running {
             Some(_) => Err("another trace is running: one at a time".to_owned()),
             None => sought(&asked.request, core).and_then(|sought| there(sought, core)),
@@ -115,7 +120,7 @@ impl Trace {
     }
 
     /// Takes what the workers have copied, and tells the client. Returns how much there was.
-    pub fn turn<P: Packet>(&mut self, core: &mut Core<P>, ports: &[String]) -> usize {
+    pub fn turn<P: Packet>(&mut self, core: &mut UpfControl<P>, ports: &[String]) -> usize {
         let Some(running) = &mut self.running else {
             return 0;
         };
@@ -162,7 +167,7 @@ impl Running {
     }
 
     /// Some more places of sessions; a new round begins when all are through.
-    fn look_for_sessions<P: Packet>(&mut self, core: &mut Core<P>) {
+    fn look_for_sessions<P: Packet>(&mut self, core: &mut UpfControl<P>) {
         let is_round = match self.sought.clone() {
             Sought::Any(sought) => self.look_at_places(core, sought),
             Sought::Sessions(sessions) => {
@@ -197,7 +202,7 @@ impl Running {
     }
 
     /// True if all places were looked at since the round began.
-    fn look_at_places<P: Packet>(&mut self, core: &mut Core<P>, sought: TraceTarget) -> bool {
+    fn look_at_places<P: Packet>(&mut self, core: &mut UpfControl<P>, sought: TraceTarget) -> bool {
         let places = core.up.places();
         let end = places.min(self.place + PLACES_PER_TURN);
         let by_keys = matches!(sought, TraceTarget::Ue(_) | TraceTarget::UePrefix(_));
@@ -221,7 +226,7 @@ impl Running {
         }
     }
 
-    fn take<P: Packet>(&mut self, core: &mut Core<P>, ports: &[String]) -> usize {
+    fn take<P: Packet>(&mut self, core: &mut UpfControl<P>, ports: &[String]) -> usize {
         let mut records = core::mem::take(&mut self.early);
         let (again, now) = (records.len(), Instant::now());
         while records.len() < TRACE_RECORDS
@@ -299,7 +304,7 @@ impl Running {
         &self,
         packet: u64,
         record: &Record,
-        core: &Core<P>,
+        core: &UpfControl<P>,
         ports: &[String],
     ) -> Value {
         let entry = record.meta.map(|meta| meta.entry);
@@ -326,7 +331,7 @@ impl Running {
 }
 
 /// Who is meant: an address is a peer's if there are tunnels to it, and a UE's otherwise.
-fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<Sought, String> {
+fn sought<P: Packet>(request: &Request, core: &UpfControl<P>) -> Result<Sought, String> {
     let Request::Trace {
         ue,
         peer,
@@ -349,7 +354,7 @@ fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<Sought, String
 }
 
 /// Sessions of which one is there at least.
-fn there<P: Packet>(sought: Sought, core: &mut Core<P>) -> Result<Sought, String> {
+fn there<P: Packet>(sought: Sought, core: &mut UpfControl<P>) -> Result<Sought, String> {
     let is_there = match &sought {
         Sought::Any(_) => true,
         Sought::Sessions(sessions) => sessions
@@ -363,7 +368,7 @@ fn there<P: Packet>(sought: Sought, core: &mut Core<P>) -> Result<Sought, String
 }
 
 fn target<P: Packet>(
-    core: &Core<P>,
+    core: &UpfControl<P>,
     ue: Option<IpAddr>,
     peer: Option<IpAddr>,
     address: Option<IpAddr>,
@@ -418,7 +423,7 @@ fn filter(sought: &Sought) -> Filter {
     filter
 }
 
-fn lost<P: Packet>(core: &Core<P>) -> u64 {
+fn lost<P: Packet>(core: &UpfControl<P>) -> u64 {
     let stats = core.end().stats().iter();
     stats
         .map(|s: &std::sync::Arc<WorkerStats>| s.trace_lost.get())

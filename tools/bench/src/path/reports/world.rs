@@ -14,7 +14,7 @@ use crate::path::variant::Variant;
 use crate::pfcp::load::Wire;
 use crate::pfcp::port::{PortDoor, PortWire, pair};
 use crate::pfcp::turns;
-use sluice_control::core::Core;
+use sluice_control::core::UpfControl;
 use sluice_datapath::worker::Worker;
 use sluice_host::{clock, thread};
 use sluice_n4::Outbox;
@@ -44,7 +44,7 @@ pub struct Cpus {
 
 /// All of it.
 pub struct World<P: Packet> {
-    core: Core<P>,
+    core: UpfControl<P>,
     worker: Worker<BenchIo<P>>,
     door: PortDoor<P>,
     smf: PortSmf<P>,
@@ -357,11 +357,11 @@ fn hear<P>(
 }
 
 /// Whether nothing is to be reported, or under way.
-fn is_settled<P: Packet>(core: &Core<P>) -> bool {
+fn is_settled<P: Packet>(core: &UpfControl<P>) -> bool {
     core.up.reports().pending == 0 && core.end().under_way() == 0
 }
 
-fn unsettled<P: Packet>(core: &Core<P>) -> Failure {
+fn unsettled<P: Packet>(core: &UpfControl<P>) -> Failure {
     let reports = core.up.reports();
     format!(
         "reports do not end: {} sessions have something to tell, {} requests are under way; {}",
