@@ -67,8 +67,10 @@ pub(super) const TCP_WINDOW_BYTES: u32 = 256 << 10;
 pub(super) const PING_COUNT: u32 = 20;
 pub(super) const PING_INTERVAL_S: f32 = 0.05;
 /// During handovers, so that those of all UEs happen meanwhile: at least so many, and more with many UEs.
-pub(super) const HANDOVER_PINGS: u32 = 80;
-pub(super) const HANDOVER_PINGS_PER_UE: u32 = 10;
+pub(super) const HANDOVER_PINGS: u32 = 200;
+pub(super) const HANDOVER_PINGS_PER_UE: u32 = 25;
+/// So dense that some are on their way whenever a UE moves.
+pub(super) const HANDOVER_PING_INTERVAL_S: f32 = 0.02;
 /// For the last answer.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
 /// The usual payload, and the one that fills the MTU behind 28 bytes of headers, of IPv6 48.

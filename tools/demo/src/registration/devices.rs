@@ -26,10 +26,19 @@ pub(super) struct Place {
     link_local_bytes: u64,
     /// Handovers since it is connected, which its keys count.
     pub(super) handovers: u8,
-    /// The last endpoint that it left by a handover, and the gNB that has it.
-    pub(super) left: Option<(usize, Teid)>,
+    /// The last endpoint that it left by a handover.
+    left: Option<Left>,
     /// How often it came back as it was called.
     pub(super) answered_pages: u64,
+}
+
+/// A tunnel endpoint that a UE has left.
+struct Left {
+    /// The gNB that has it.
+    gnb: usize,
+    teid: Teid,
+    /// End Markers that had come before: those that the gNB before had forwarded.
+    end_markers: u64,
 }
 
 /// A UE's TUN device.
@@ -181,8 +190,12 @@ impl Ran<'_> {
             uplink,
         };
         let (from, to) = (self.stations[up.gnb].handle(), self.stations[gnb].handle());
+        place.left = Some(Left {
+            gnb: up.gnb,
+            teid: up.teid,
+            end_markers: from.tunnel(up.teid)?.end_markers,
+        });
         from.hand_over_with(up.id, to, target, forwarding)?;
-        place.left = Some((up.gnb, up.teid));
         (up.gnb, up.teid) = (gnb, downlink_teid);
         place.handovers += 1;
         Ok(())
@@ -190,12 +203,13 @@ impl Ran<'_> {
 
     /// Waits for the End Marker in the tunnel that a UE has left, which is forgotten then.
     pub(super) fn end_of_tunnel(&mut self, phone: usize) -> Result<(), DemoError> {
-        let Some((gnb, teid)) = self.places[phone].left.take() else {
+        let Some(left) = self.places[phone].left.take() else {
             return Err(DemoError::answer("the RAN", "no handover"));
         };
+        let Left { gnb, teid, .. } = left;
         self.wait_for("an End Marker", |ran| {
             let tunnel = ran.stations[gnb].handle().tunnel(teid)?;
-            Ok(tunnel.end_markers > 0)
+            Ok(tunnel.end_markers > left.end_markers)
         })?;
         self.stations[gnb].handle().forget_tunnel(teid)?;
         Ok(())

@@ -48,7 +48,7 @@ fn play(
     at_rest(core, ran)?;
     let before = counted_all(ran, &flows)?;
     let spaces: Vec<_> = ran.places.iter().map(|place| place.ns.clone()).collect();
-    let pings = || traffic::ping_all(&spaces, plan::PING_COUNT, stage.stop);
+    let pings = || traffic::ping_all(&spaces, plan::PING_COUNT, plan::PING_INTERVAL_S, stage.stop);
     for (phone, to, one) in ran.meanwhile(pings)? {
         report.check_ping(phone, &format!("ping {to} with a flow"), one);
     }

@@ -139,6 +139,7 @@ fn under_pings(
     let spaces: Vec<_> = ran.places.iter().map(|place| place.ns.clone()).collect();
     let for_all = plan::HANDOVER_PINGS_PER_UE * spaces.len() as u32;
     let count = plan::HANDOVER_PINGS.max(for_all);
+    let interval_s = plan::HANDOVER_PING_INTERVAL_S;
     let received = |ran: &Ran<'_>, phone: usize| -> Result<u64, DemoError> {
         Ok(ran.report(phone)?.counters.downlink.packets)
     };
@@ -147,7 +148,7 @@ fn under_pings(
         .collect::<Result<_, _>>()?;
     let mut moves = Vec::new();
     let (answers, is_whole) = ran.meanwhile_play(
-        || traffic::ping_all(&spaces, count, stage.stop),
+        || traffic::ping_all(&spaces, count, interval_s, stage.stop),
         |ran| {
             // Each UE has answers over both families.
             ran.wait_for("pings before the handovers", |ran| {

@@ -196,6 +196,7 @@ pub(super) fn ping_one(
 pub(super) fn ping_all(
     spaces: &[Ns],
     count: u32,
+    interval_s: f32,
     stop: &Stop,
 ) -> Result<Vec<(usize, IpAddr, Ping)>, DemoError> {
     let each = |ue| plan::SERVERS.map(|to| (ue, to));
@@ -203,6 +204,7 @@ pub(super) fn ping_all(
     at_once(&wanted, |_, (ue, to)| {
         let plan = PingPlan {
             count,
+            interval_s,
             wait: PAGE_WAIT,
             ..server(*to, 56)
         };
