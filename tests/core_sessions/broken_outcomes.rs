@@ -32,6 +32,7 @@ fn setup_response(world: &World, session: u8, flows: &[u8], failed: &[u8]) -> Ve
         downlink: radio(world, 0, session).unwrap().downlink,
         qfis: flows.to_vec(),
         failed: failed.to_vec(),
+        security: None,
     };
     let sessions = sluice_n2::SessionResults {
         done: vec![(session, response.encode())],
@@ -121,6 +122,7 @@ fn a_target_that_admits_a_flow_twice_admits_nothing() {
         downlink: radio(&two.world, 0, 5).unwrap().downlink,
         forwarding: None,
         qfis: vec![1, 1],
+        security: None,
     };
     let answer = sluice_n2::HandoverRequestAcknowledge {
         ids: (asked, sluice_n2::RanUeId(9)),

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluice_core_smf::Smf;
 use sluice_host::tool;
-use sluice_n1::SessionType;
+use sluice_ids::{UpProtection, UpSecurity};
+use sluice_n1::{IntegrityRate, IntegrityRates, SessionType};
 use sluice_security::Ciphering;
+use sluice_ue::WantedSession;
 
 use crate::harness::*;
 use crate::two_gnbs::Two;
@@ -46,9 +48,14 @@ fn tshark(capture: &std::path::Path, filter: &str, field: &str) -> String {
 
 /// A registered UE whose NAS messages are not ciphered; tshark will see N3, N4 and N6 of its UPF.
 fn judged_world() -> World {
+    judged_world_of(smf_config())
+}
+
+/// The same, with an SMF of this configuration.
+fn judged_world_of(smf: sluice_core_smf::Config) -> World {
     let mut config = world::config();
     config.preference.ciphering = vec![Ciphering::Nea0];
-    let core = world::core(config, true).with_smf(Smf::new(smf_config()).unwrap());
+    let core = world::core(config, true).with_smf(Smf::new(smf).unwrap());
     let mut world = World::of(core, &[1]);
     world.upf = Some(Box::new(RealUpf::new()));
     upf(&mut world).judge();
@@ -114,6 +121,61 @@ fn tshark_has_no_complaint_of_handovers() {
     // Status transfers, cancel, notification, preparation, resource allocation, path switch.
     for code in ["7", "10", "11", "12", "13", "25", "49"] {
         assert!(codes.contains(code), "{code} of {codes:?}");
+    }
+}
+
+/// Set up by gNBs that protect it and that do not, and handed over by Xn and by N2, also of another policy.
+#[test]
+fn tshark_has_no_complaint_of_user_plane_security() {
+    if !tool::is_installed("tshark") {
+        println!("not judged: needs tshark");
+        return;
+    }
+    let policy = UpSecurity {
+        integrity: UpProtection::Preferred,
+        confidentiality: UpProtection::Required,
+    };
+    let mut config = smf_config();
+    config.networks[0].up_security = Some(policy);
+    let mut two = Two::of(judged_world_of(config), &[5]);
+    // Down as fast as it can, and up no faster than it must.
+    let integrity = IntegrityRates {
+        up: IntegrityRate::Kbps64,
+        down: IntegrityRate::Full,
+    };
+    let slow = WantedSession {
+        integrity,
+        ..wanted(SessionType::Ipv4)
+    };
+    two.world.gnb.no_integrity = true;
+    establish(&mut two.world, 0, 6, &slow);
+    two.world.gnb.tells_policy = Some(UpSecurity {
+        confidentiality: UpProtection::NotNeeded,
+        ..policy
+    });
+    two.by_xn();
+    two.ask_n2(false);
+    two.settle();
+    two.assert_flows(6);
+    two.world.gnb.no_confidentiality = true;
+    establish(&mut two.world, 0, 7, &slow);
+    upf(&mut two.world).end_judging();
+    for (field, values) in [
+        ("integrityProtectionIndication", &["1"][..]),
+        ("confidentialityProtectionIndication", &["0", "2"]),
+        ("maximumIntegrityProtectedDataRate_UL", &["0", "1"]),
+        ("MaximumIntegrityProtectedDataRate", &["1"]),
+        ("integrityProtectionResult", &["0", "1"]),
+        ("confidentialityProtectionResult", &["0", "1"]),
+        ("userPlaneSecurityInformation_element", &[]),
+    ] {
+        let field = format!("ngap.{field}");
+        let read = judge(&two.world.transcript, &field, &field);
+        assert!(!read.is_empty(), "{field}");
+        let read: BTreeSet<&str> = read.split(['\n', '|']).collect();
+        for value in values {
+            assert!(read.contains(value), "{field}: {value} of {read:?}");
+        }
     }
 }
 

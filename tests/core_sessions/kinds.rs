@@ -195,9 +195,7 @@ fn sessions_of_other_accesses_and_for_emergencies_come_back() {
     let mut world = world(&[1]);
     let wanted = SessionUplink::EstablishmentRequest(EstablishmentRequest {
         session_type: Some(SessionType::Ipv4),
-        ssc_mode: None,
-        always_on: false,
-        options: None,
+        ..EstablishmentRequest::default()
     });
     for (number, request) in [
         RequestType::Existing,

@@ -116,10 +116,10 @@ fn any_session_message_of_a_ue_is_survived() {
     let asked = asks(own_rule(7_000), own_flow(64_000));
     let messages = [
         SessionUplink::EstablishmentRequest(EstablishmentRequest {
-            session_type: None,
             ssc_mode: Some(1),
             always_on: true,
             options: Some(options::ask()),
+            ..EstablishmentRequest::default()
         })
         .encode(of),
         SessionUplink::ModificationRequest(Box::new(asked)).encode(of),

@@ -1,5 +1,7 @@
 //! Cases of 3GPP's security assurance at the SMF (TS 33.515), by their clauses.
 
+mod up_security;
+
 use std::collections::BTreeSet;
 
 use sluice_n1::SessionType;

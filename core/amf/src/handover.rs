@@ -22,6 +22,8 @@ use crate::ue::{ConnectionId, UeId};
 struct Prepared {
     sessions: Transfers,
     released: Transfers,
+    /// Why it has none for the others.
+    failed: Transfers,
     container: Vec<u8>,
 }
 
@@ -100,12 +102,13 @@ fn find_target(
 }
 
 async fn run(p: Procedure, required: HandoverRequired, target: AssociationId, other: ConnectionId) {
-    let prepared = match prepare(&p, required, target, other).await {
+    let mut prepared = match prepare(&p, required, target, other).await {
         Ok(prepared) => prepared,
         // Handover Preparation Failure
         Err(cause) => return p.fail_handover(cause),
     };
     let admitted: Vec<u8> = prepared.sessions.iter().map(|(one, _)| *one).collect();
+    let failed = std::mem::take(&mut prepared.failed);
     // 4.9.1.3.3, 1: Handover Command
     p.with(|state| command(state, p.ue, prepared));
     // 2 to 5: the UE goes; Handover Notify. Whoever waits too long has lost it.
@@ -113,7 +116,7 @@ async fn run(p: Procedure, required: HandoverRequired, target: AssociationId, ot
         Wake::Event(_) => {}
         Wake::Deadline => return p.fail_handover(Cause::HANDOVER_EXPIRED),
     }
-    complete(&p, admitted).await;
+    complete(&p, admitted, failed).await;
     leave(&p).await;
 }
 
@@ -159,6 +162,7 @@ async fn prepare(
     };
     let HandoverRequestAcknowledge {
         admitted,
+        failed,
         container,
         ..
     } = *answer;
@@ -185,6 +189,7 @@ async fn prepare(
     Ok(Prepared {
         sessions,
         released,
+        failed,
         container,
     })
 }
@@ -240,7 +245,7 @@ fn command(state: &mut State, id: UeId, prepared: Prepared) {
 }
 
 /// 7 to 11: packets go to the target; sessions that it has not taken have no user plane any more.
-async fn complete(p: &Procedure, admitted: Vec<u8>) {
+async fn complete(p: &Procedure, admitted: Vec<u8>, failed: Transfers) {
     p.with(|state| state.counters.handovers += 1);
     let (mut kept, mut lost) = (Vec::new(), Vec::new());
     for session in admitted {
@@ -253,7 +258,7 @@ async fn complete(p: &Procedure, admitted: Vec<u8>) {
     p.with(|state| {
         // The target has prepared them, and would not set them up a second time.
         state.release_at_gnb(p.ue, "7", &lost);
-        state.leave_sessions(p.ue, "7", &kept);
+        state.leave_sessions(p.ue, "7", &kept, (SmChange::NotAdmitted, &failed));
     });
     p.with_ue(|ue| {
         if let Some(handover) = &mut ue.handover {

@@ -286,18 +286,6 @@ impl State {
         let failure = HandoverFromAmf::PreparationFailure { ids, cause };
         self.send_handover(association, ue, step, failure);
     }
-
-    /// Sessions whose user planes are up and that a gNB has not taken over have none from now on.
-    pub fn leave_sessions(&mut self, id: UeId, step: &'static str, kept: &[u8]) {
-        let sessions = self.ues.get_mut(id.0).map(|ue| &mut ue.sessions);
-        let is_left = |(session, one): (&u8, &mut crate::ue::SmContext)| {
-            (!kept.contains(session) && one.leave()).then_some(*session)
-        };
-        let left: Vec<u8> = sessions.into_iter().flatten().filter_map(is_left).collect();
-        for session in left {
-            self.update_session(id, session, step, SmChange::Deactivate, &[]);
-        }
-    }
 }
 
 impl Amf {

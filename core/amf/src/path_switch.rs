@@ -85,7 +85,8 @@ fn fail(state: &mut State, ue: UeId, released: Transfers) {
         return;
     };
     let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
-    state.leave_sessions(ue, "2", &[]);
+    let nothing = Transfers::new();
+    state.leave_sessions(ue, "2", &[], (SmChange::NotSwitched, &nothing));
     let failure = HandoverFromAmf::PathSwitchRequestFailure { ids, released };
     state.send_handover(association, ue, "7", failure);
     state.send_held(ue);
@@ -114,7 +115,8 @@ async fn run(p: Procedure, request: PathSwitchRequest) {
         }
     });
     // The others have no user plane from now on.
-    p.with(|state| state.leave_sessions(p.ue, "2", &kept));
+    let failed = (SmChange::NotSwitched, &request.failed);
+    p.with(|state| state.leave_sessions(p.ue, "2", &kept, failed));
     let answer = match kept.is_empty() {
         true => Err(Refusal::Silent("no session goes along")),
         false => acknowledge(&p, &request.capability).await,
@@ -251,6 +253,29 @@ pub(crate) async fn update(
 }
 
 impl State {
+    /// Sessions whose user planes are up and that a gNB has not taken over have none from now on. A target that has
+    /// not taken one may have said why.
+    pub fn leave_sessions(
+        &mut self,
+        id: UeId,
+        step: &'static str,
+        kept: &[u8],
+        (change, failed): (SmChange, &Transfers),
+    ) {
+        let sessions = self.ues.get_mut(id.0).map(|ue| &mut ue.sessions);
+        let is_left = |(session, one): (&u8, &mut crate::ue::SmContext)| {
+            (!kept.contains(session) && one.leave()).then_some(*session)
+        };
+        let left: Vec<u8> = sessions.into_iter().flatten().filter_map(is_left).collect();
+        for session in left {
+            let said = failed.iter().find(|(one, _)| *one == session);
+            match said.filter(|(_, transfer)| Container::new(transfer).is_some()) {
+                Some((_, said)) => self.update_session(id, session, step, change, said),
+                None => self.update_session(id, session, step, SmChange::Deactivate, &[]),
+            }
+        }
+    }
+
     /// A connection is at another gNB from now on, by another name.
     fn move_connection(
         &mut self,

@@ -65,6 +65,7 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_core_smf::
         settings: network.settings.clone(),
         charging_octets: network.charging_octets,
         guaranteed_bps: network.guaranteed_bps,
+        up_security: network.up_security,
         ..NetworkConfig::new(network.dnn.value)
     });
     Some(sluice_core_smf::Config {
@@ -133,6 +134,7 @@ fn network(network: &Network) -> DataNetwork {
         priority: network.priority,
         ipv4: network.ipv4,
         ipv6_prefix: network.ipv6_prefix,
+        up_security: network.up_security,
         ..DataNetwork::new(network.slice.value, network.dnn.value, network.ambr_bps)
     }
 }

@@ -103,6 +103,8 @@ pub(crate) fn of_smf(counters: sluice_core_smf::Counters) -> Value {
         modifications_failed,
         modifications_refused,
         rules_refused,
+        security_refused,
+        security_mismatches,
         late_establishments,
         restored,
         usage_reports,

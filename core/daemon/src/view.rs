@@ -189,6 +189,8 @@ fn session_row(one: &sluice_amf::view::Session, known: Option<&SessionView>) -> 
     let (Some(view), Value::Object(row)) = (known, &mut row) else {
         return row;
     };
+    let policy = view.up_security.map(|(policy, _)| policy);
+    let result = view.up_security.and_then(|(_, result)| result);
     let more = json!({
         "type": view.session_type.name(),
         "addresses": addresses_of(view).collect::<Vec<_>>(),
@@ -199,6 +201,10 @@ fn session_row(one: &sluice_amf::view::Session, known: Option<&SessionView>) -> 
         "upf_seid": view.at_upf.map(|(seid, _)| format!("{seid:#x}")),
         "upf_tunnel": view.at_upf.map(|(_, tunnel)| tunnel_text(&tunnel)),
         "gnb_tunnel": view.downlink.map(|tunnel| tunnel_text(&tunnel)),
+        "up_integrity": policy.map(|one| one.integrity.name()),
+        "up_confidentiality": policy.map(|one| one.confidentiality.name()),
+        "integrity_protected": result.map(|one| one.integrity),
+        "confidentiality_protected": result.map(|one| one.confidentiality),
         "uplink_octets": view.usage.uplink_octets,
         "downlink_octets": view.usage.downlink_octets,
         "waits_at": view.step,

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use sluice_ids::{Suci, Supi};
+use sluice_ids::{Suci, Supi, UpProtection, UpSecurity};
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 /// Most slices of a subscription that a message has.
@@ -167,6 +167,10 @@ pub enum SmChange {
     ModifyFailed = 8,
     /// The gNB has taken flows of the session away, or has not what it guaranteed.
     Notified = 9,
+    /// The UE has come to another gNB by Xn, which has not taken the session (PATH_SWITCH_SETUP_FAIL).
+    NotSwitched = 10,
+    /// The same by N2 (HANDOVER_RES_ALLOC_FAIL).
+    NotAdmitted = 11,
     /// The UE has come to another gNB by Xn, which has the session.
     PathSwitch = 16,
     /// The UE is to go to another gNB by N2.
@@ -363,6 +367,36 @@ impl From<Suci> for Identity {
             kind: IdentityKind::Suci,
             supi,
             suci,
+        }
+    }
+}
+
+/// How the user plane of sessions is to be protected, if a subscription says so (TS 29.503, 6.1.6.2.9).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct SubscribedUpSecurity {
+    is_told: bool,
+    policy: UpSecurity,
+}
+
+impl SubscribedUpSecurity {
+    /// The policy; none leaves it to the SMF.
+    pub fn get(self) -> Option<UpSecurity> {
+        self.is_told.then_some(self.policy)
+    }
+}
+
+impl From<Option<UpSecurity>> for SubscribedUpSecurity {
+    fn from(policy: Option<UpSecurity>) -> Self {
+        let nothing = UpSecurity {
+            integrity: UpProtection::NotNeeded,
+            confidentiality: UpProtection::NotNeeded,
+        };
+        Self {
+            is_told: policy.is_some(),
+            policy: policy.unwrap_or(nothing),
         }
     }
 }

@@ -33,7 +33,8 @@ pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, Reques
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
 pub use field::{
     AuthMethod, AuthResult, DNNS, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem, REQUESTED,
-    Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, TransferCause,
+    Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
+    TransferCause,
 };
 pub use ladder::{Ladder, Line};
 pub use message::{

@@ -11,7 +11,8 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 use crate::container::Container;
 use crate::field::{
     AuthMethod, AuthResult, DNNS, Identity, N2Sm, OFFERED, PolicyTrigger, Problem, REQUESTED,
-    Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, TransferCause,
+    Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
+    TransferCause,
 };
 use crate::nrf::{NfInstance, NfProfile, NfQuery, NfsFound, Served};
 use crate::pcc::{PccRule, PccRules};
@@ -315,6 +316,8 @@ messages! {
         ipv4: [u8; 4],
         /// The UE's own IPv6 /64 prefix; zeros if it has none.
         ipv6_prefix: [u8; 8],
+        /// How the user plane is to be protected.
+        up_security: SubscribedUpSecurity,
     }
     /// AMF to SMF: a session is wanted.
     25 CreateSmContext "Nsmf_PDUSession_CreateSMContext Request" {

@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use sluice_ids::{Dnn, Snssai, Tai};
+use sluice_ids::{Dnn, Snssai, Tai, UpSecurity};
 use sluice_n1::SESSION_BACK_OFF_MOST_S;
 use sluice_n1::options::Settings;
 
@@ -68,6 +68,9 @@ pub struct NetworkConfig {
     pub charging_octets: Option<u64>,
     /// Most bits per second that are guaranteed to flows in it, down and up; none for no limit.
     pub guaranteed_bps: Option<(u64, u64)>,
+    /// How the user plane of new sessions is to be protected of which the subscription does not say so; none leaves it
+    /// to gNBs.
+    pub up_security: Option<UpSecurity>,
 }
 
 impl NetworkConfig {
@@ -84,6 +87,7 @@ impl NetworkConfig {
             },
             charging_octets: None,
             guaranteed_bps: None,
+            up_security: None,
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::release;
 use crate::rules::{self, Establishment};
 use crate::session::{AtUpf, OwnAddresses, QFI, Qos, Session};
 use crate::upfs::NO_UPF;
+use crate::user_plane::security::Security;
 use crate::user_plane::setup;
 
 /// Why there is no session, for the UE.
@@ -261,6 +262,13 @@ async fn plan(
     let subscription = subscription.map_err(by_problem)?;
     let (kind, cut) = choose_type(wanted.session_type, &subscription, network.families)?;
     let own = own_addresses(&subscription, kind);
+    let ambr_bps = (
+        subscription.ambr_down_bps.get(),
+        subscription.ambr_up_bps.get(),
+    );
+    // The subscriber's policy comes before the data network's (TS 33.501, 6.6.1).
+    let policy = subscription.up_security.get().or(network.up_security);
+    let security = Security::new(policy, wanted.integrity, ambr_bps)?;
     // 8: a UPF that leads to the data network
     let needs_ipv4 = kind != SessionType::Ipv6 && own.ipv4.is_none();
     let needs_ipv6 = kind != SessionType::Ipv4 && own.ipv6_prefix.is_none();
@@ -279,11 +287,9 @@ async fn plan(
     p.with_session(|session| {
         session.flows.place = place.map(|network| (upf.1, network));
         session.session_type = kind;
+        session.security = security;
         session.qos = Qos {
-            ambr_bps: (
-                subscription.ambr_down_bps.get(),
-                subscription.ambr_up_bps.get(),
-            ),
+            ambr_bps,
             five_qi: subscription.five_qi,
             priority: subscription.priority,
         };
@@ -510,6 +516,7 @@ mod tests {
             priority: 8,
             ipv4: [0; 4],
             ipv6_prefix: [0; 8],
+            up_security: None.into(),
         }
     }
 

@@ -44,6 +44,10 @@ fn by_cause(cause: SessionCause) -> (&'static str, &'static str) {
             "the UE asks for an SSC mode other than 1",
             "none: the UE may ask again with SSC mode 1",
         ),
+        SessionCause::INTEGRITY_RATE_TOO_LOW => (
+            "integrity protection is required, and the UE protects less than the session AMBR",
+            "lower the session AMBR to 64k, or set integrity: preferred in user_plane_security, or up_integrity of the subscriber",
+        ),
         SessionCause::INVALID_MANDATORY_INFORMATION => (
             "the UE's request cannot be read, or is for another session than it says",
             "look at sluice ctl flow; the UE may be at fault",

@@ -3,8 +3,9 @@
 
 use core::net::SocketAddr;
 
-use sluice_n1::{PduAddress, SessionType};
-use sluice_n2::Tunnel;
+use sluice_ids::{UpProtection, UpSecurity};
+use sluice_n1::{IntegrityRate, IntegrityRates, PduAddress, SessionType};
+use sluice_n2::{SecurityResult, Tunnel};
 use sluice_n4::AssociationId;
 use sluice_sbi::PccRule;
 use sluice_sbi::kept::{Reader, Writer};
@@ -13,9 +14,10 @@ use sluice_wire::ids::Seid;
 use crate::flows::{Bound, Flows};
 use crate::session::{AtUpf, Loss, Qos, Session, Usage};
 use crate::unheard::Unheard;
+use crate::user_plane::security::Security;
 
 /// Version of the form.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// What is stored of a session.
 #[derive(Debug)]
@@ -94,6 +96,7 @@ fn write(session: &Session, upf: SocketAddr, is_unsettled: bool) -> Vec<u8> {
     w.u64(session.qos.ambr_bps.1);
     w.u8(session.qos.five_qi);
     w.u8(session.qos.priority);
+    write_security(&mut w, &session.security);
     w.option(session.address.ipv4, Writer::ipv4);
     w.option(session.address.interface_identifier, |w, id| w.flat(&id));
     w.bool(session.is_accepted);
@@ -109,6 +112,19 @@ fn write(session: &Session, upf: SocketAddr, is_unsettled: bool) -> Vec<u8> {
     w.octets(&session.mobility.forwarded);
     write_flows(&mut w, &session.flows);
     w.finish()
+}
+
+fn write_security(w: &mut Writer, security: &Security) {
+    w.option(security.policy, |w, policy| {
+        w.u8(policy.integrity as u8);
+        w.u8(policy.confidentiality as u8);
+    });
+    w.u8(security.rates.up as u8);
+    w.u8(security.rates.down as u8);
+    w.option(security.result, |w, result| {
+        w.bool(result.integrity);
+        w.bool(result.confidentiality);
+    });
 }
 
 fn write_at(w: &mut Writer, at: At) {
@@ -186,6 +202,7 @@ pub(crate) fn read(octets: &[u8]) -> Option<Kept> {
         five_qi: r.u8()?,
         priority: r.u8()?,
     };
+    session.security = read_security(r)?;
     session.address = PduAddress {
         ipv4: r.option(Reader::ipv4)?,
         interface_identifier: r.option(Reader::flat)?,
@@ -214,6 +231,28 @@ pub(crate) fn read(octets: &[u8]) -> Option<Kept> {
         is_unsettled,
         has_packets,
         forwards,
+    })
+}
+
+fn read_security(r: &mut Reader<'_>) -> Option<Security> {
+    let protection = |r: &mut Reader<'_>| r.u8().and_then(UpProtection::from_octet);
+    Some(Security {
+        policy: r.option(|r| {
+            Some(UpSecurity {
+                integrity: protection(r)?,
+                confidentiality: protection(r)?,
+            })
+        })?,
+        rates: IntegrityRates {
+            up: IntegrityRate::from_octet(r.u8()?),
+            down: IntegrityRate::from_octet(r.u8()?),
+        },
+        result: r.option(|r| {
+            Some(SecurityResult {
+                integrity: r.bool()?,
+                confidentiality: r.bool()?,
+            })
+        })?,
     })
 }
 
@@ -317,6 +356,20 @@ mod tests {
         };
         session.address.ipv4 = Some([10, 45, 0, 2].into());
         session.downlink = Some(tunnel(2));
+        session.security = Security {
+            policy: Some(UpSecurity {
+                integrity: UpProtection::Required,
+                confidentiality: UpProtection::Preferred,
+            }),
+            rates: IntegrityRates {
+                up: IntegrityRate::Null,
+                down: IntegrityRate::Kbps64,
+            },
+            result: Some(SecurityResult {
+                integrity: true,
+                confidentiality: false,
+            }),
+        };
         session.begun_unix_s = 1_790_000_000;
         session
     }

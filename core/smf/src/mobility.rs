@@ -5,7 +5,7 @@
 //! procedure of this kind beside its other one.
 
 use sluice_n2::handover_transfer as transfer;
-use sluice_n2::{Admitted, Cause, PathSwitch, Tunnel};
+use sluice_n2::{Admitted, Cause, PathSwitch, PathSwitchAcknowledge, Tunnel};
 use sluice_sbi::{
     Container, Instant, Message, N2Sm, Problem, SmChange, SmContextUpdated, UpdateSmContext,
 };
@@ -19,7 +19,7 @@ use crate::rules::Downlink;
 use crate::rules_of_handover as forwarding_rules;
 use crate::session::{Loss, QFI, SessionId};
 use crate::state::State;
-use crate::user_plane::{access, downlink, setup};
+use crate::user_plane::{access, downlink, setup, unprotected};
 
 /// The procedure of a request.
 pub(crate) async fn run(p: Procedure, message: Message) {
@@ -78,7 +78,7 @@ async fn path_switch(p: &Procedure, update: &UpdateSmContext) -> Message {
     let told = update.n2.get().and_then(PathSwitch::decode);
     let told = told.filter(|told| is_whole(told.downlink, &told.qfis));
     // 3 and 4: N4 Session Modification; 5: End Marker
-    let is_switched = match told {
+    let is_switched = match &told {
         Some(told) => {
             let is_switched = switch(p, "3", told.downlink).await == Answer::Done;
             // What the gNB before did not have, this one was not asked for.
@@ -89,10 +89,14 @@ async fn path_switch(p: &Procedure, update: &UpdateSmContext) -> Message {
         }
         None => false,
     };
-    if is_switched {
-        p.with(|state| state.reach(p.session, None));
+    if let Some(told) = told.filter(|_| is_switched) {
+        let security = p.with(|state| {
+            state.reach(p.session, None);
+            state.verify_security(p.session, told.downlink, told.security)
+        });
         // 6: the UPF's end of the tunnel is what it was
-        let octets = transfer::path_switch_acknowledge(None);
+        let uplink = None;
+        let octets = PathSwitchAcknowledge { uplink, security }.encode();
         return updated(N2Sm::PathSwitched, &octets);
     }
     // The session stays, without user plane.
@@ -129,7 +133,14 @@ async fn prepared(p: &Procedure, update: &UpdateSmContext) -> Message {
     let Some(told) = told else {
         return Problem::Protocol.into();
     };
+    let is_safe = p.with_session(|session| session.security.is_fulfilled_by(told.security));
+    if is_safe == Some(false) {
+        let said = unprotected::told(told.security);
+        p.with(|state| state.security_refused(p.session, said));
+        return Problem::Protocol.into();
+    }
     let is_direct = p.with_session(|session| {
+        session.mobility.security = told.security;
         session.mobility.target = Some(told.downlink);
         session.mobility.qfis.clone_from(&told.qfis);
         session.mobility.is_direct
@@ -154,6 +165,7 @@ async fn complete(p: &Procedure) -> Message {
     let (asked, qfis) = p
         .with_session(|session| {
             let mobility = &mut session.mobility;
+            session.security.result = mobility.security.take();
             (mobility.asked, std::mem::take(&mut mobility.qfis))
         })
         .unwrap_or_default();

@@ -54,8 +54,13 @@ pub(crate) async fn by_network(p: Procedure, cause: SessionCause) {
 
 /// The UPF deletes it, gNB and UE release it.
 pub(crate) async fn tell(p: &Procedure, cause: SessionCause) {
-    // 2a and 2b: the UPF deletes it
     let was_up = is_up(p);
+    tell_as(p, cause, was_up).await;
+}
+
+/// The same of one that its gNB has, or has not.
+pub(crate) async fn tell_as(p: &Procedure, cause: SessionCause, was_up: bool) {
+    // 2a and 2b: the UPF deletes it
     delete(p, "2").await;
     // 3b: Namf_Communication_N1N2MessageTransfer
     let command = SessionDownlink::ReleaseCommand(cause);

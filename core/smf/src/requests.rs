@@ -264,7 +264,10 @@ impl Smf {
                 about == Some(About::Session)
                     || matches!(asked, Ok(SessionUplink::ReleaseRequest(_)))
             }
-            SmChange::Released | SmChange::Deactivate => true,
+            SmChange::Released
+            | SmChange::Deactivate
+            | SmChange::NotSwitched
+            | SmChange::NotAdmitted => true,
             _ => false,
         }
     }

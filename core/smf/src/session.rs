@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 
 use sluice_ids::{Dnn, Snssai, Supi};
 use sluice_n1::{PduAddress, SessionType};
-use sluice_n2::Tunnel;
+use sluice_n2::{SecurityResult, Tunnel};
 use sluice_n4::AssociationId;
 use sluice_sbi::{Instant, Key, Message, RequestId, TaskId};
 use sluice_wire::ids::Seid;
 
 use crate::flows::Flows;
+use crate::user_plane::security::Security;
 
 /// The default flow.
 pub(crate) const QFI: u8 = 1;
@@ -132,6 +133,8 @@ pub(crate) struct Mobility {
     pub qfis: Vec<u8>,
     /// Those that it was asked for, a bit for each.
     pub asked: u64,
+    /// What it says of its protection of the user plane.
+    pub security: Option<SecurityResult>,
     /// The UPF forwards packets, or may do so.
     pub forwards: bool,
     /// Flows that it forwards by rules of their own.
@@ -152,6 +155,8 @@ pub(crate) struct Session {
     pub dnn: Dnn,
     pub session_type: SessionType,
     pub qos: Qos,
+    /// Protection of its user plane.
+    pub security: Security,
     /// Flows beside the default one.
     pub flows: Flows,
     pub address: PduAddress,
@@ -204,6 +209,7 @@ impl Session {
             dnn,
             session_type: SessionType::Ipv4,
             qos: Qos::default(),
+            security: Security::default(),
             flows: Flows::default(),
             address: PduAddress::default(),
             is_forgotten: false,

@@ -33,6 +33,10 @@ pub struct Counters {
     pub modifications_refused: u64,
     /// Flows for which there was no room at UPF, gNB or UE.
     pub rules_refused: u64,
+    /// Sessions that gNBs did not protect as the user plane security policy requires.
+    pub security_refused: u64,
+    /// Path switches whose gNB was told another user plane security policy than the session's.
+    pub security_mismatches: u64,
     /// Establishments that UPFs answered when they were given up; they were deleted.
     pub late_establishments: u64,
     /// Sessions that restarted UPFs got again.

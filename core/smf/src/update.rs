@@ -3,7 +3,7 @@
 
 use sluice_n1::{SessionCause, SessionDownlink, SessionUplink, transaction};
 use sluice_n2::notify::Notified;
-use sluice_n2::{SetupResponse, session};
+use sluice_n2::{Cause, SetupResponse, handover_transfer, session};
 use sluice_sbi::{Container, Message, N2Sm, Problem, SmChange, SmContextUpdated, UpdateSmContext};
 
 use crate::procedure::Procedure;
@@ -12,7 +12,7 @@ use crate::rules::Downlink;
 use crate::session::QFI;
 use crate::status::About;
 use crate::ue_request;
-use crate::user_plane::{downlink, setup};
+use crate::user_plane::{downlink, setup, unprotected};
 
 /// The procedure of a request.
 pub(crate) async fn run(p: Procedure, message: Message) {
@@ -26,6 +26,7 @@ pub(crate) async fn run(p: Procedure, message: Message) {
             SmChange::Notified => notified(&p, &update).await,
             SmChange::Activate => activate(&p),
             SmChange::Deactivate => deactivate(&p).await,
+            SmChange::NotSwitched | SmChange::NotAdmitted => not_taken(&p, &update).await,
             // Handovers have procedures of their own.
             _ => p.with(|state| state.answer(p.session, Problem::Protocol.into())),
         },
@@ -88,18 +89,25 @@ fn is_about_session(p: &Procedure, octets: &[u8]) -> bool {
 async fn set_up(p: &Procedure, update: &UpdateSmContext) {
     let response = update.n2.get().and_then(SetupResponse::decode);
     let qfis = response.as_ref().map(|response| response.qfis.clone());
+    let security = response.as_ref().and_then(|response| response.security);
     let has_flow = |response: &SetupResponse| response.qfis.contains(&QFI);
     let tunnel = response.filter(has_flow).map(|response| response.downlink);
     let tunnel = tunnel.filter(|tunnel| tunnel.teid != 0);
     let missing = p.with_session(|session| {
         session.is_accepted = true;
         session.flows.is_called = false;
+        session.security.result = security;
         let asked = session.flows.asked_at_setup();
         let qfis = qfis.filter(|_| tunnel.is_some())?;
         Some(session.flows.set_up(asked, &qfis))
     });
     // The UE is reached.
     p.with(|state| state.reach(p.session, None));
+    let is_safe = p.with_session(|session| session.security.is_fulfilled_by(security));
+    if is_safe == Some(false) {
+        done(p);
+        return unprotected::give_up(p, security).await;
+    }
     // 16a and 16b: N4 Session Modification
     let is_up = match tunnel {
         Some(tunnel) => downlink(p, "16", Downlink::Forward(tunnel)).await,
@@ -121,13 +129,22 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
 
 /// 15: the gNB has not.
 async fn setup_failed(p: &Procedure, update: &UpdateSmContext) {
-    let why = update.n2.get().map(session::read_setup_failure);
-    let why = why.map_or("it does not say why".to_owned(), |why| why.to_string());
+    let cause = update.n2.get().map(session::read_setup_failure);
+    let why = cause.map_or("it does not say why".to_owned(), |why| why.to_string());
+    let cause = cause.unwrap_or(Cause::Unknown);
+    let is_unsafe = p.with_session(|session| session.security.is_why(cause));
     let what = format!("the gNB has not set the session up: {why}");
     p.failed("the gNB has not set the session up");
     p.with(|state| state.line("gNB", "SMF", "15", what, p.session));
     done(p);
+    if is_unsafe == Some(true) {
+        p.with(|state| state.security_refused(p.session, cause.to_string()));
+    }
     let is_accepted = p.with_session(|session| session.is_accepted);
+    // What is required of its user plane it has nowhere here (4.2.3.2, 15).
+    if (is_accepted, is_unsafe) == (Some(true), Some(true)) {
+        return unprotected::release_at(p, false).await;
+    }
     // One that the UE has already stays, without user plane.
     p.with(|state| state.reach_again(p.session));
     if is_accepted == Some(false) {
@@ -195,6 +212,23 @@ async fn notified(p: &Procedure, update: &UpdateSmContext) {
     if let Some(failed) = failed.filter(|failed| *failed != 0) {
         p.with(|state| state.rules_failed(p.session, failed, "the gNB has released them"));
     }
+}
+
+/// 4.9.1.2.2 and 4.9.1.3.3: the gNB that the UE has come to has not taken the session: it has no user plane, or is
+/// released where what is required of that cannot be had there.
+async fn not_taken(p: &Procedure, update: &UpdateSmContext) {
+    let said = update.n2.get().unwrap_or_default();
+    let why = match update.change {
+        SmChange::NotSwitched => handover_transfer::read_path_switch_failed(said),
+        _ => handover_transfer::read_not_admitted(said),
+    };
+    let is_unsafe = p.with_session(|session| session.security.is_why(why));
+    if is_unsafe != Some(true) {
+        return deactivate(p).await;
+    }
+    done(p);
+    p.with(|state| state.security_refused(p.session, why.to_string()));
+    unprotected::release_at(p, false).await;
 }
 
 /// 4.2.6, steps 5 to 7: the UE is idle; downlink packets wait.

@@ -1,5 +1,8 @@
 //! The user plane of a session that is there: what its gNB is told, and where its downlink packets go.
 
+pub(crate) mod security;
+pub(crate) mod unprotected;
+
 use sluice_n1::SessionType;
 use sluice_n2::{PacketType, SetupRequest, Tunnel};
 use sluice_sbi::Container;
@@ -26,6 +29,7 @@ fn request(session: &Session, uplink: Tunnel) -> SetupRequest {
             SessionType::Ipv4v6 => PacketType::Ipv4v6,
             _ => PacketType::Ipv4,
         },
+        security: session.security.indication(),
         flows: session.flows.at_setup(&session.qos),
     }
 }
@@ -100,7 +104,7 @@ pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink
 mod tests {
     use super::*;
     use crate::session::Qos;
-    use sluice_ids::{Dnn, Snssai, Supi};
+    use sluice_ids::{Dnn, Snssai, Supi, UpProtection, UpSecurity};
 
     /// Numbers of the IEs of a transfer whose values are shorter than 128 octets (TS 38.413, 9.4.5; X.691).
     fn ies(transfer: &[u8]) -> Vec<u16> {
@@ -112,10 +116,9 @@ mod tests {
         ids
     }
 
-    /// Session AMBR, tunnel, type and flows, and no Security Indication (138): gNBs protect the user plane as they are
-    /// configured.
+    /// Session AMBR, tunnel, type and flows; the Security Indication (138) of a session with a policy alone.
     #[test]
-    fn scas_33_515_4_2_2_1_1_and_1_3_no_user_plane_security_policy_is_told() {
+    fn a_gnb_is_told_a_policy_where_there_is_one() {
         let supi = Supi::from_imsi("001010000000001").expect("digits");
         let mut session = Session::new(supi, 1, Snssai::new(1, None), Dnn::NONE);
         session.qos = Qos {
@@ -128,9 +131,12 @@ mod tests {
             ipv6: None,
             teid: 7,
         };
-        assert_eq!(
-            ies(&request(&session, uplink).encode()),
-            [130, 139, 134, 136]
-        );
+        let told = |session: &Session| ies(&request(session, uplink).encode());
+        assert_eq!(told(&session), [130, 139, 134, 136]);
+        session.security.policy = Some(UpSecurity {
+            integrity: UpProtection::NotNeeded,
+            confidentiality: UpProtection::Preferred,
+        });
+        assert_eq!(told(&session), [130, 139, 134, 138, 136]);
     }
 }

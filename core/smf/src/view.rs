@@ -3,9 +3,9 @@
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
-use sluice_ids::{Dnn, Snssai, Supi};
+use sluice_ids::{Dnn, Snssai, Supi, UpSecurity};
 use sluice_n1::{PduAddress, SessionType};
-use sluice_n2::Tunnel;
+use sluice_n2::{SecurityResult, Tunnel};
 use sluice_n4::AssociationId;
 
 use crate::Smf;
@@ -37,6 +37,8 @@ pub struct SessionView {
     pub at_upf: Option<(u64, Tunnel)>,
     /// The gNB's end of the tunnel; none while the user plane is down.
     pub downlink: Option<Tunnel>,
+    /// The user plane security policy, if it has one, and what its gNB has said last that it does.
+    pub up_security: Option<(UpSecurity, Option<SecurityResult>)>,
     /// What was reported of its usage.
     pub usage: Usage,
     /// The step at which its procedure waits; none if there is none.
@@ -94,6 +96,10 @@ impl Smf {
             seid: id.number(),
             at_upf: session.upf.map(|upf| (upf.seid.0, upf.uplink)),
             downlink: session.downlink,
+            up_security: session
+                .security
+                .policy
+                .map(|policy| (policy, session.security.result)),
             usage: session.usage,
             step: session.task.and_then(|task| self.tasks.step(task)),
         })

@@ -9,7 +9,7 @@ use core::fmt;
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
-use sluice_ids::{Dnn, Guami, Snssai, Supi};
+use sluice_ids::{Dnn, Guami, Snssai, Supi, UpSecurity};
 use sluice_sbi::{
     AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, CommitId, Done, Effect,
     Input, Instant, Message, NetworkFunction, Now, Problem, RequestId, SessionManagement,
@@ -70,6 +70,8 @@ pub struct DataNetwork {
     pub ipv4: Option<Ipv4Addr>,
     /// The UE's own /64 prefix.
     pub ipv6_prefix: Option<[u8; 8]>,
+    /// How the user plane is to be protected; none leaves it to the SMF.
+    pub up_security: Option<UpSecurity>,
 }
 
 impl DataNetwork {
@@ -85,6 +87,7 @@ impl DataNetwork {
             priority: 8,
             ipv4: None,
             ipv6_prefix: None,
+            up_security: None,
         }
     }
 
@@ -98,6 +101,7 @@ impl DataNetwork {
             priority: self.priority,
             ipv4: self.ipv4.map_or([0; 4], |ipv4| ipv4.octets()),
             ipv6_prefix: self.ipv6_prefix.unwrap_or_default(),
+            up_security: self.up_security.into(),
         }
     }
 }

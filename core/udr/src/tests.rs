@@ -1,4 +1,8 @@
-use sluice_sbi::{CallId, Key, Nf, QueryAccessAndMobility, QuerySubscription, StoreAuthentication};
+use sluice_ids::UpProtection;
+use sluice_sbi::{
+    CallId, Key, Nf, QueryAccessAndMobility, QuerySessionManagement, QuerySubscription,
+    StoreAuthentication,
+};
 use sluice_security::{K, Opc};
 
 use super::*;
@@ -364,4 +368,49 @@ fn an_amf_has_a_ue_where_it_has_proved_who_it_is() {
     ask(&mut udr, proof(supi(), plmn("02"), true));
     assert!(is_taken(&mut udr, "01", 2));
     assert!(!is_taken(&mut udr, "01", 3));
+}
+
+/// TS 33.514: of a data network and slice for time sensitive communication both protections are required, and all UEs of
+/// a 5G VN group have one policy. They have what their subscriptions say, each of its slice.
+#[test]
+fn scas_33_514_4_2_7_1_and_4_2_8_1_a_user_plane_security_policy_is_told_as_it_is_subscribed() {
+    let required = UpSecurity {
+        integrity: UpProtection::Required,
+        confidentiality: UpProtection::Required,
+    };
+    let (slice, other, dnn) = (
+        Snssai::new(1, None),
+        Snssai::new(2, None),
+        Dnn::new("tsc").expect("a name"),
+    );
+    let mut udr = udr();
+    let second = Supi::from_imsi("001010000000002").expect("digits");
+    for who in [supi(), second] {
+        let network = |slice| DataNetwork::new(slice, dnn, (1_000, 1_000));
+        let subscriber = Subscriber {
+            credentials: Credentials::milenage(K::new([1; 16]), Opc::new([2; 16])),
+            sqn: Sqn::default(),
+            ambr_bps: (1_000, 500),
+            slices: vec![(slice, true), (other, false)],
+            networks: vec![
+                DataNetwork {
+                    up_security: Some(required),
+                    ..network(slice)
+                },
+                network(other),
+            ],
+        };
+        assert!(udr.insert(who, subscriber));
+    }
+    for (supi, slice, expected) in [
+        (supi(), slice, Some(required)),
+        (second, slice, Some(required)),
+        (second, other, None),
+    ] {
+        let query = QuerySessionManagement { supi, slice, dnn };
+        let Message::SessionManagement(told) = answer(&ask(&mut udr, query)) else {
+            panic!("no subscription");
+        };
+        assert_eq!(told.up_security.get(), expected);
+    }
 }

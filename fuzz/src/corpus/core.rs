@@ -3,14 +3,14 @@
 use sluice_ids::{AmfId, Guami, Guti, NrCellIdentity, Plmn, Snssai, Suci, Tac, Tai, Tmsi};
 use sluice_n1::{
     Cause as NasCause, DeregistrationRequest, Downlink, EstablishmentRequest, IdentityKind,
-    MobileIdentity, RegistrationAccept, RegistrationRequest, ServiceRequest, SessionCause,
-    SessionDownlink, SessionType, SessionUplink, Transaction, Uplink, UplinkPayload,
+    IntegrityRates, MobileIdentity, RegistrationAccept, RegistrationRequest, ServiceRequest,
+    SessionCause, SessionDownlink, SessionType, SessionUplink, Transaction, Uplink, UplinkPayload,
 };
 use sluice_n2::notify::Notified;
 use sluice_n2::{
     AmfUeId, Cause, Connection, FromAmf, FromRan, Gnb, InitialUeMessage, Location,
     ModifyIndication, NgSetupRequest, NgSetupResponse, Paging, PagingCapability, PlmnSlices,
-    RanUeId, SessionResults, SetupResponse, SupportedArea, Tunnel, notify, session,
+    RanUeId, SecurityResult, SessionResults, SetupResponse, SupportedArea, Tunnel, notify, session,
     xn_addresses_wanted,
 };
 use sluice_security::SecurityCapability;
@@ -163,6 +163,10 @@ fn from_ran(guti: Guti) -> Vec<FromRan> {
         },
         qfis: vec![1],
         failed: Vec::new(),
+        security: Some(SecurityResult {
+            integrity: true,
+            confidentiality: false,
+        }),
     };
     let gnb = Gnb {
         plmn,
@@ -296,6 +300,7 @@ fn uplink(guti: Guti, capability: SecurityCapability) -> Vec<Uplink> {
         procedure: 1,
     };
     let wanted = SessionUplink::EstablishmentRequest(EstablishmentRequest {
+        integrity: IntegrityRates::default(),
         session_type: Some(SessionType::Ipv4v6),
         ssc_mode: Some(1),
         always_on: false,

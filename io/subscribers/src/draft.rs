@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use sluice_ids::Supi;
+use sluice_ids::{Supi, UpSecurity};
 use sluice_sbi::{DNNS, SLICES};
 use sluice_security::{Algorithm, Credentials, Method, Sqn};
 use zeroize::Zeroizing;
@@ -219,6 +219,12 @@ pub struct NetworkDraft {
     /// The UE's own prefix.
     #[serde(skip_serializing_if = "Text::is_none")]
     pub ipv6_prefix: Text,
+    /// Whether the integrity of the user plane is protected.
+    #[serde(skip_serializing_if = "Text::is_none")]
+    pub up_integrity: Text,
+    /// Whether its confidentiality is.
+    #[serde(skip_serializing_if = "Text::is_none")]
+    pub up_confidentiality: Text,
 }
 
 /// A subscriber that has passed all checks.
@@ -456,6 +462,7 @@ impl NetworkDraft {
         );
         let (field, text) = (name("ipv6_prefix"), &self.ipv6_prefix);
         let ipv6_prefix = optional(problems, &field, text, value::IPV6, value::ipv6_prefix);
+        let up_security = self.up_security(name, problems);
         let types = types?;
         let default_type = self.default_type(types, &name("default_type"), problems);
         let [only_4, only_6, both] = types;
@@ -481,7 +488,36 @@ impl NetworkDraft {
             arp: arp?,
             ipv4: ipv4?,
             ipv6_prefix: ipv6_prefix?,
+            up_security: up_security?,
         })
+    }
+
+    /// Both of it, or neither (TS 29.571, 5.4.4.23).
+    fn up_security(
+        &self,
+        name: impl Fn(&str) -> String,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Option<UpSecurity>> {
+        let mut read = |field: &str, text: &Text| {
+            let expected = value::PROTECTION;
+            optional(problems, &name(field), text, expected, value::protection)
+        };
+        let integrity = read("up_integrity", &self.up_integrity)?;
+        let confidentiality = read("up_confidentiality", &self.up_confidentiality)?;
+        let (missing, other) = match (integrity, confidentiality) {
+            (None, None) => return Some(None),
+            (Some(integrity), Some(confidentiality)) => {
+                return Some(Some(UpSecurity {
+                    integrity,
+                    confidentiality,
+                }));
+            }
+            (None, _) => ("up_integrity", "up_confidentiality"),
+            (_, None) => ("up_confidentiality", "up_integrity"),
+        };
+        let expected = format!("{}, as {other} is there", value::PROTECTION);
+        problems.push(Problem::new(name(missing), "missing", expected));
+        None
     }
 
     /// What was written, else the most that `types` allows.

@@ -173,6 +173,10 @@ fn network_view(network: &Network) -> Value {
     if let Some(prefix) = network.ipv6_prefix {
         object["ipv6_prefix"] = prefix_text(prefix).into();
     }
+    if let Some(security) = network.up_security {
+        object["up_integrity"] = security.integrity.name().into();
+        object["up_confidentiality"] = security.confidentiality.name().into();
+    }
     object
 }
 

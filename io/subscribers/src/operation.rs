@@ -426,6 +426,8 @@ impl NetworkDraft {
         for (new, old) in [
             (self.ipv4, &mut old.ipv4),
             (self.ipv6_prefix, &mut old.ipv6_prefix),
+            (self.up_integrity, &mut old.up_integrity),
+            (self.up_confidentiality, &mut old.up_confidentiality),
         ] {
             match new.0.as_deref() {
                 Some("none") => *old = Text::default(),

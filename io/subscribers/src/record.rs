@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use sluice_ids::{Dnn, Snssai, Supi};
+use sluice_ids::{Dnn, Snssai, Supi, UpSecurity};
 use sluice_security::{Credentials, Sqn};
 use sluice_udr::DataNetwork;
 
@@ -60,6 +60,8 @@ pub struct Network {
     pub ipv4: Option<Ipv4Addr>,
     /// The UE's own /64 prefix.
     pub ipv6_prefix: Option<[u8; 8]>,
+    /// How the user plane is to be protected; none leaves it to the SMF.
+    pub up_security: Option<UpSecurity>,
 }
 
 /// Where the sequence numbers of a subscriber are (TS 33.102, C.1.1.3): their counting part is time in
@@ -107,6 +109,7 @@ impl Record {
             priority: one.arp,
             ipv4: one.ipv4,
             ipv6_prefix: one.ipv6_prefix,
+            up_security: one.up_security,
         };
         let networks = |slice: &Slice| -> Vec<DataNetwork> {
             let all = slice.networks.iter();

@@ -30,7 +30,7 @@ const OWN: [&str; 12] = [
 ];
 
 /// Columns of a slice and of a data network in it, in each row.
-const ROW: [&str; 11] = [
+const ROW: [&str; 13] = [
     "slice",
     "default",
     "dnn",
@@ -42,6 +42,8 @@ const ROW: [&str; 11] = [
     "arp",
     "ipv4",
     "ipv6_prefix",
+    "up_integrity",
+    "up_confidentiality",
 ];
 
 /// All columns, as they are written.
@@ -137,6 +139,8 @@ impl Header {
             arp: self.text(row, "arp"),
             ipv4: self.text(row, "ipv4"),
             ipv6_prefix: self.text(row, "ipv6_prefix"),
+            up_integrity: self.text(row, "up_integrity"),
+            up_confidentiality: self.text(row, "up_confidentiality"),
         };
         // A row without any of it tells of the slice alone.
         let is_one = network != NetworkDraft::default();
@@ -331,8 +335,8 @@ fn yes(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 
-fn row(slice: &Slice, network: Option<&Network>) -> [String; 11] {
-    let mut cells = [const { String::new() }; 11];
+fn row(slice: &Slice, network: Option<&Network>) -> [String; 13] {
+    let mut cells = [const { String::new() }; 13];
     cells[0] = slice.snssai.to_string();
     cells[1] = yes(slice.is_default);
     if let Some(network) = network {
@@ -348,6 +352,10 @@ fn row(slice: &Slice, network: Option<&Network>) -> [String; 11] {
             .map(|ipv4| ipv4.to_string())
             .unwrap_or_default();
         cells[10] = network.ipv6_prefix.map(prefix_text).unwrap_or_default();
+        if let Some(security) = network.up_security {
+            cells[11] = security.integrity.to_string();
+            cells[12] = security.confidentiality.to_string();
+        }
     }
     cells
 }

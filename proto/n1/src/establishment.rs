@@ -1,5 +1,7 @@
 //! PDU session establishment (TS 24.501, 8.3.1 and 8.3.2): what a UE wants of a session, and what it gets.
 
+mod integrity_rate;
+
 use core::net::Ipv4Addr;
 
 use oxirush_nas::nas_5gs as nas;
@@ -12,9 +14,13 @@ use crate::qos_rules::{self, QosRule};
 use crate::session::SessionType;
 use crate::session_cause::SessionCause;
 
+pub use integrity_rate::{IntegrityRate, IntegrityRates};
+
 /// PDU Session Establishment Request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EstablishmentRequest {
+    /// Most that the UE protects the integrity of.
+    pub integrity: IntegrityRates,
     /// None leaves it to the network.
     pub session_type: Option<SessionType>,
     /// SSC mode, 1 to 3; none leaves it to the network.
@@ -69,7 +75,12 @@ pub(crate) fn read_request(m: &nas::NasPduSessionEstablishmentRequest) -> Establ
     let kind = m.pdu_session_type.as_ref();
     let options = m.extended_protocol_configuration_options.as_ref();
     let always_on = m.always_on_pdu_session_requested.as_ref();
+    let rates = &m.integrity_protection_maximum_data_rate;
     EstablishmentRequest {
+        integrity: IntegrityRates {
+            up: IntegrityRate::from_octet(rates.ul_raw()),
+            down: IntegrityRate::from_octet(rates.dl_raw()),
+        },
         session_type: kind.map(|kind| SessionType::from_number(kind.value)),
         ssc_mode: m.ssc_mode.as_ref().map(|mode| mode.value & 7),
         always_on: always_on.is_some_and(|requested| requested.apsr()),
@@ -78,8 +89,9 @@ pub(crate) fn read_request(m: &nas::NasPduSessionEstablishmentRequest) -> Establ
 }
 
 pub(crate) fn write_request(m: &EstablishmentRequest) -> nas::NasPduSessionEstablishmentRequest {
-    // Full data rate, both ways.
-    let rate = nas::NasIntegrityProtectionMaximumDataRate::new(0xffff);
+    let octets = [m.integrity.up as u8, m.integrity.down as u8];
+    let rate = u16::from_be_bytes(octets);
+    let rate = nas::NasIntegrityProtectionMaximumDataRate::new(rate);
     let mut message = nas::NasPduSessionEstablishmentRequest::new(rate);
     if let Some(kind) = m.session_type {
         message = message.with_pdu_session_type(nas::NasPduSessionType::new(kind as u8));

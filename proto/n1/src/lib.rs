@@ -36,6 +36,7 @@ pub use downlink::{
 };
 pub use eap::EapRequest;
 pub use establishment::{EstablishmentAccept, EstablishmentRequest, PduAddress};
+pub use establishment::{IntegrityRate, IntegrityRates};
 pub use identity::MobileIdentity;
 pub use lists::{RejectedIn, told_t3512_s};
 pub use modification::{ModificationCommand, ModificationRequest};

@@ -330,7 +330,7 @@ impl fmt::Display for SessionDownlink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::establishment::PduAddress;
+    use crate::establishment::{IntegrityRate, IntegrityRates, PduAddress};
     use crate::qos::Ambr;
     use crate::qos_flows::FlowDescription;
     use crate::qos_rules::QosRule;
@@ -416,6 +416,10 @@ mod tests {
     fn requests_and_refusals_are_read_as_they_are_written() {
         for message in [
             SessionUplink::EstablishmentRequest(EstablishmentRequest {
+                integrity: IntegrityRates {
+                    up: IntegrityRate::Null,
+                    down: IntegrityRate::Kbps64,
+                },
                 session_type: Some(SessionType::Ipv4v6),
                 ssc_mode: Some(1),
                 always_on: true,

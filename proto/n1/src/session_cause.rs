@@ -65,6 +65,8 @@ causes! {
     UNKNOWN_DNN_IN_SLICE = 70, "missing or unknown DNN in a slice";
     /// No procedure has this identity.
     INVALID_PTI = 81, "invalid PTI value";
+    /// The UE cannot protect what integrity protection is required of.
+    INTEGRITY_RATE_TOO_LOW = 82, "maximum data rate per UE for user-plane integrity protection is too low";
     /// Rules or flows that do not fit what there is.
     SEMANTICS_OF_QOS = 83, "semantic error in the QoS operation";
     /// Rules or flows that cannot be read.

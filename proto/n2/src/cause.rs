@@ -58,6 +58,10 @@ impl Cause {
     pub const UNKNOWN_LOCAL_ID: Self = Self::RadioNetwork(14);
     /// Identities that do not belong together.
     pub const INCONSISTENT_REMOTE_ID: Self = Self::RadioNetwork(15);
+    /// Integrity of the user plane cannot be protected.
+    pub const NO_UP_INTEGRITY: Self = Self::RadioNetwork(37);
+    /// Confidentiality of the user plane cannot be protected.
+    pub const NO_UP_CONFIDENTIALITY: Self = Self::RadioNetwork(38);
     /// A slice that is not there.
     pub const SLICE_NOT_SUPPORTED: Self = Self::RadioNetwork(39);
     /// No room on the radio.
@@ -98,6 +102,11 @@ impl Cause {
     pub fn is_handover(self) -> bool {
         // Within NG-RAN by N2, to another system, by Xn.
         matches!(self, Self::RadioNetwork(31..=33))
+    }
+
+    /// Whether a gNB says by it that it cannot protect the user plane as it is required (TS 23.501, 5.10.3).
+    pub fn is_up_security(self) -> bool {
+        matches!(self, Self::NO_UP_INTEGRITY | Self::NO_UP_CONFIDENTIALITY)
     }
 
     pub(crate) fn read(cause: &ngap::Cause) -> Self {
@@ -262,6 +271,14 @@ mod tests {
                 "protocol: abstract syntax error (falsely constructed message)",
             ),
             (Cause::NORMAL_RELEASE, "NAS: normal release"),
+            (
+                Cause::NO_UP_INTEGRITY,
+                "radio network: UP integrity protection not possible",
+            ),
+            (
+                Cause::NO_UP_CONFIDENTIALITY,
+                "radio network: UP confidentiality protection not possible",
+            ),
             (
                 Cause::HANDOVER_FAILED,
                 "radio network: handover failure in target 5GC NG-RAN node or target system",

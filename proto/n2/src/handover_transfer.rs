@@ -8,6 +8,7 @@ use sluice_ids::NrCellIdentity;
 
 use crate::cause::Cause;
 use crate::qos_flow;
+use crate::session::up_security::{SecurityIndication, SecurityResult, UpSecurityInformation};
 use crate::session::{Transfers, Tunnel, lists};
 use crate::value::{self, Location};
 
@@ -26,6 +27,8 @@ pub struct PathSwitch {
     pub downlink: Tunnel,
     /// Flows that it has, at least one.
     pub qfis: Vec<u8>,
+    /// What the source told it of the user plane's protection, and whether it does so.
+    pub security: Option<UpSecurityInformation>,
 }
 
 impl PathSwitch {
@@ -35,37 +38,59 @@ impl PathSwitch {
             |qfi: &u8| ngap::QosFlowAcceptedItem::new(ngap::QosFlowIdentifier((*qfi).into()), None);
         let flows = ngap::QosFlowAcceptedList(self.qfis.iter().map(flow).collect());
         let tunnel = self.downlink.write();
+        let security = self.security.as_ref().map(UpSecurityInformation::write);
         written(&ngap::PathSwitchRequestTransfer::new(
-            tunnel, None, None, flows, None,
+            tunnel, None, security, flows, None,
         ))
     }
 
-    /// Of octets; none if they are none, have no tunnel, or name a flow twice.
+    /// Of octets; none if they are none, have no tunnel, or name a flow twice. Protection of a kind of a later release
+    /// is none.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let transfer: ngap::PathSwitchRequestTransfer<'_> = decode_open_type(octets).ok()?;
         let flows = transfer.qos_flow_accepted_list.0.iter();
         let read = Self {
             downlink: Tunnel::read(&transfer.dl_ngu_up_tnl_information)?,
             qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
+            security: transfer
+                .user_plane_security_information
+                .as_ref()
+                .and_then(UpSecurityInformation::read),
         };
         Some(read).filter(|read| !qos_flow::is_twice(&[&read.qfis]))
     }
 }
 
-/// Path Switch Request Acknowledge Transfer (9.3.4.9), with the UPF's endpoint where that is another one.
-pub fn path_switch_acknowledge(uplink: Option<Tunnel>) -> Vec<u8> {
-    written(&ngap::PathSwitchRequestAcknowledgeTransfer::new(
-        uplink.map(|tunnel| tunnel.write()),
-        None,
-        None,
-    ))
+/// Path Switch Request Acknowledge Transfer (9.3.4.9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathSwitchAcknowledge {
+    /// The UPF's endpoint, where that is another one.
+    pub uplink: Option<Tunnel>,
+    /// How the user plane is to be protected, where the target was told otherwise.
+    pub security: Option<SecurityIndication>,
 }
 
-/// The UPF's endpoint, if it is another one; none of octets that are none.
-pub fn read_path_switch_acknowledge(octets: &[u8]) -> Option<Option<Tunnel>> {
-    let transfer: ngap::PathSwitchRequestAcknowledgeTransfer<'_> = decode_open_type(octets).ok()?;
-    let tunnel = transfer.ul_ngu_up_tnl_information.as_ref();
-    Some(tunnel.and_then(Tunnel::read))
+impl PathSwitchAcknowledge {
+    /// The octets.
+    pub fn encode(&self) -> Vec<u8> {
+        written(&ngap::PathSwitchRequestAcknowledgeTransfer::new(
+            self.uplink.map(|tunnel| tunnel.write()),
+            self.security.as_ref().map(SecurityIndication::write),
+            None,
+        ))
+    }
+
+    /// Of octets; none of octets that are none.
+    pub fn decode(octets: &[u8]) -> Option<Self> {
+        let transfer: ngap::PathSwitchRequestAcknowledgeTransfer<'_> =
+            decode_open_type(octets).ok()?;
+        let tunnel = transfer.ul_ngu_up_tnl_information.as_ref();
+        let security = transfer.security_indication.as_ref();
+        Some(Self {
+            uplink: tunnel.and_then(Tunnel::read),
+            security: security.and_then(SecurityIndication::read),
+        })
+    }
 }
 
 /// Path Switch Request Setup Failed Transfer (9.3.4.15).
@@ -74,6 +99,12 @@ pub fn path_switch_failed(why: Cause) -> Vec<u8> {
         why.write(),
         None,
     ))
+}
+
+/// Why the target of a handover by Xn has not taken a session; [`Cause::Unknown`] of octets that do not say.
+pub fn read_path_switch_failed(octets: &[u8]) -> Cause {
+    decode_open_type::<ngap::PathSwitchRequestSetupFailedTransfer>(octets)
+        .map_or(Cause::Unknown, |transfer| Cause::read(&transfer.cause))
 }
 
 /// Path Switch Request Unsuccessful Transfer (9.3.4.20): the session is not there any more.
@@ -119,6 +150,8 @@ pub struct Admitted {
     pub forwarding: Option<Tunnel>,
     /// Flows that it has, at least one.
     pub qfis: Vec<u8>,
+    /// Whether it will protect the user plane, where it says so.
+    pub security: Option<SecurityResult>,
 }
 
 impl Admitted {
@@ -137,7 +170,7 @@ impl Admitted {
         written(&ngap::HandoverRequestAcknowledgeTransfer::new(
             self.downlink.write(),
             self.forwarding.map(|tunnel| tunnel.write()),
-            None,
+            self.security.map(SecurityResult::write),
             flows,
             None,
             None,
@@ -155,6 +188,7 @@ impl Admitted {
             downlink: Tunnel::read(&transfer.dl_ngu_up_tnl_information)?,
             forwarding: forwarding.and_then(Tunnel::read),
             qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
+            security: transfer.security_result.as_ref().map(SecurityResult::read),
         };
         let failed = transfer.qos_flow_failed_to_setup_list.as_ref();
         let failed = qos_flow::read_with_cause(failed);
@@ -169,6 +203,12 @@ pub fn not_admitted(why: Cause) -> Vec<u8> {
         None,
         None,
     ))
+}
+
+/// Why the target of a handover by N2 has no room for a session; [`Cause::Unknown`] of octets that do not say.
+pub fn read_not_admitted(octets: &[u8]) -> Cause {
+    decode_open_type::<ngap::HandoverResourceAllocationUnsuccessfulTransfer>(octets)
+        .map_or(Cause::Unknown, |transfer| Cause::read(&transfer.cause))
 }
 
 /// Handover Command Transfer (9.3.4.10): where packets of these flows are forwarded to, if anywhere.
@@ -352,6 +392,8 @@ lists! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::up_security::ProtectedRate;
+    use sluice_ids::{UpProtection, UpSecurity};
 
     fn tunnel(teid: u32) -> Tunnel {
         Tunnel {
@@ -363,20 +405,38 @@ mod tests {
 
     #[test]
     fn transfers_of_handovers_are_read_as_they_are_written() {
-        let switch = PathSwitch {
-            downlink: tunnel(7),
-            qfis: vec![1, 5],
+        let result = SecurityResult {
+            integrity: true,
+            confidentiality: false,
         };
-        assert_eq!(PathSwitch::decode(&switch.encode()), Some(switch));
+        let indication = SecurityIndication {
+            policy: UpSecurity {
+                integrity: UpProtection::Required,
+                confidentiality: UpProtection::Preferred,
+            },
+            rates: Some((ProtectedRate::MaximumUeRate, ProtectedRate::Kbps64)),
+        };
+        for security in [None, Some(UpSecurityInformation { result, indication })] {
+            let switch = PathSwitch {
+                downlink: tunnel(7),
+                qfis: vec![1, 5],
+                security,
+            };
+            assert_eq!(PathSwitch::decode(&switch.encode()), Some(switch));
+        }
         for uplink in [None, Some(tunnel(9))] {
-            let read = read_path_switch_acknowledge(&path_switch_acknowledge(uplink));
-            assert_eq!(read, Some(uplink));
+            let told = PathSwitchAcknowledge {
+                uplink,
+                security: uplink.map(|_| indication),
+            };
+            assert_eq!(PathSwitchAcknowledge::decode(&told.encode()), Some(told));
             let read = read_handover_command(&handover_command(uplink, &[1]));
             assert_eq!(read, Some(uplink));
             let admitted = Admitted {
                 downlink: tunnel(7),
                 forwarding: uplink,
                 qfis: vec![1],
+                security: uplink.map(|_| result),
             };
             assert_eq!(Admitted::decode(&admitted.encode()), Some(admitted));
         }
@@ -384,6 +444,11 @@ mod tests {
             let read = read_handover_required(&handover_required(is_direct));
             assert_eq!(read, Some(is_direct));
         }
+        let why = Cause::NO_UP_INTEGRITY;
+        assert_eq!(read_path_switch_failed(&path_switch_failed(why)), why);
+        assert_eq!(read_not_admitted(&not_admitted(why)), why);
+        assert_eq!(read_path_switch_failed(&[]), Cause::Unknown);
+        assert_eq!(read_not_admitted(&[]), Cause::Unknown);
         assert_eq!(PathSwitch::decode(&[0xff; 3]), None);
         assert_eq!(Admitted::decode(&[]), None);
     }

@@ -39,11 +39,14 @@ pub use handover::{
     HandoverCommand, HandoverFromAmf, HandoverFromRan, HandoverRequest, HandoverRequestAcknowledge,
     HandoverRequired, PathSwitchRequest, PathSwitchRequestAcknowledge,
 };
-pub use handover_transfer::{Admitted, PathSwitch, RanStatus};
+pub use handover_transfer::{Admitted, PathSwitch, PathSwitchAcknowledge, RanStatus};
 pub use modify_indication::{ModifyConfirm, ModifyIndication};
 pub use paging::{Paging, PagingCapability};
 pub use procedures::{PROCEDURES, Procedure, Side};
 pub use qos_flow::{FlowRates, ModifyRequest, ModifyResponse, QosFlow};
+pub use session::up_security::{
+    ProtectedRate, SecurityIndication, SecurityResult, UpSecurityInformation,
+};
 pub use session::{
     PacketType, SessionSetup, SetupRequest, SetupResponse, Transfers, Tunnel, first_twice,
 };

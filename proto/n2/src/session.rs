@@ -1,6 +1,8 @@
 //! PDU sessions on N2 (TS 38.413, 8.2): lists that an AMF and a gNB exchange, and the transfers in
 //! them, which an SMF and a gNB write and the AMF passes on unread.
 
+pub mod up_security;
+
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use oxirush_ngap::aper::BitString;
@@ -11,6 +13,7 @@ use sluice_ids::Snssai;
 use crate::cause::Cause;
 use crate::qos_flow::{self, QosFlow};
 use crate::value;
+use up_security::{SecurityIndication, SecurityResult};
 
 /// A session to be set up at a gNB.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,6 +62,8 @@ pub struct SetupRequest {
     pub uplink: Tunnel,
     /// What the packets are.
     pub packets: PacketType,
+    /// What is wanted of the gNB's protection; none leaves it to the gNB.
+    pub security: Option<SecurityIndication>,
     /// Flows, the default one first.
     pub flows: Vec<QosFlow>,
 }
@@ -72,6 +77,8 @@ pub struct SetupResponse {
     pub qfis: Vec<u8>,
     /// Flows that it has not.
     pub failed: Vec<u8>,
+    /// Whether it protects the user plane, where it says so.
+    pub security: Option<SecurityResult>,
 }
 
 #[allow(clippy::expect_used)]
@@ -132,7 +139,7 @@ impl SetupRequest {
             PacketType::Ipv4v6 => ngap::PDUSessionType::ipv4v6,
         };
         let flows = qos_flow::setup_list(&self.flows);
-        Ok(vec![
+        let mut ies = vec![
             build_ngap_ie!(
                 PDUSessionResourceSetupRequestTransfer,
                 PDUSessionAggregateMaximumBitRate(ambr)
@@ -142,14 +149,21 @@ impl SetupRequest {
                 UL_NGU_UP_TNLInformation(self.uplink.write())
             )?,
             build_ngap_ie!(PDUSessionResourceSetupRequestTransfer, PDUSessionType(kind))?,
-            build_ngap_ie!(
+        ];
+        if let Some(security) = &self.security {
+            ies.push(build_ngap_ie!(
                 PDUSessionResourceSetupRequestTransfer,
-                QosFlowSetupRequestList(flows)
-            )?,
-        ])
+                SecurityIndication(security.write())
+            )?);
+        }
+        ies.push(build_ngap_ie!(
+            PDUSessionResourceSetupRequestTransfer,
+            QosFlowSetupRequestList(flows)
+        )?);
+        Ok(ies)
     }
 
-    /// Of octets; none if they are none, or of a session with another kind of packets or flow.
+    /// Of octets; none if they are none, or of a session with another kind of packets, protection or flow.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         Self::read(octets).ok().flatten()
     }
@@ -162,8 +176,13 @@ impl SetupRequest {
             req uplink: Option<Tunnel> =
                 UL_NGU_UP_TNLInformation(value) => Tunnel::read(&value),
             req kind: ngap::PDUSessionType = PDUSessionType(value) => value,
+            opt security: ngap::SecurityIndication = SecurityIndication(value) => value,
             req flows: ngap::QosFlowSetupRequestList = QosFlowSetupRequestList(list) => list,
         );
+        let security = security.as_ref().map(SecurityIndication::read);
+        if security == Some(None) {
+            return Ok(None);
+        }
         let packets = match kind {
             ngap::PDUSessionType::ipv4 => PacketType::Ipv4,
             ngap::PDUSessionType::ipv6 => PacketType::Ipv6,
@@ -184,6 +203,7 @@ impl SetupRequest {
             ambr_bps,
             uplink,
             packets,
+            security: security.flatten(),
             flows,
         }))
     }
@@ -203,7 +223,7 @@ impl SetupResponse {
         written(&ngap::PDUSessionResourceSetupResponseTransfer::new(
             tunnel,
             None,
-            None,
+            self.security.map(SecurityResult::write),
             qos_flow::with_cause(&self.failed, || Cause::RADIO_RESOURCES_NOT_AVAILABLE),
             None,
         ))
@@ -219,6 +239,7 @@ impl SetupResponse {
             downlink: Tunnel::read(&tunnel.up_transport_layer_information)?,
             qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
             failed: qos_flow::read_with_cause(transfer.qos_flow_failed_to_setup_list.as_ref()),
+            security: transfer.security_result.as_ref().map(SecurityResult::read),
         };
         Some(read).filter(|read| !qos_flow::is_twice(&[&read.qfis, &read.failed]))
     }
@@ -384,6 +405,7 @@ mod tests {
                 ambr_bps: (1_000_000_000, 500_000_000),
                 uplink,
                 packets: PacketType::Ipv4v6,
+                security: None,
                 flows: vec![
                     QosFlow::new(1, 9, 8),
                     QosFlow {
@@ -400,6 +422,7 @@ mod tests {
                 downlink: uplink,
                 qfis: vec![1, 2],
                 failed: vec![3],
+                security: None,
             };
             assert_eq!(SetupResponse::decode(&response.encode()), Some(response));
         }

@@ -161,6 +161,7 @@ fn a_transfer_that_names_a_flow_twice_is_none() {
             downlink,
             qfis: qfis.clone(),
             failed: failed.clone(),
+            security: None,
         };
         assert_eq!(SetupResponse::decode(&setup.encode()).is_some(), is_once);
         let modify = ModifyResponse {
@@ -184,12 +185,14 @@ fn a_transfer_that_names_a_flow_twice_is_none() {
         let switch = PathSwitch {
             downlink,
             qfis: qfis.clone(),
+            security: None,
         };
         assert_eq!(PathSwitch::decode(&switch.encode()).is_some(), is_once);
         let admitted = Admitted {
             downlink,
             forwarding: None,
             qfis,
+            security: None,
         };
         assert_eq!(Admitted::decode(&admitted.encode()).is_some(), is_once);
     }

@@ -3,13 +3,14 @@
 #![forbid(unsafe_code)]
 
 use proptest::prelude::*;
-use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai};
+use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, UpProtection, UpSecurity};
 use sluice_n2::handover_transfer as transfer;
 use sluice_n2::{
     Admitted, AmfUeId, Cause, FromAmf, FromRan, Gnb, HandoverCommand, HandoverFromAmf,
     HandoverFromRan, HandoverRequest, HandoverRequestAcknowledge, HandoverRequired, Location,
-    PathSwitch, PathSwitchRequest, PathSwitchRequestAcknowledge, RanStatus, RanUeId, SessionSetup,
-    Tunnel,
+    PathSwitch, PathSwitchAcknowledge, PathSwitchRequest, PathSwitchRequestAcknowledge,
+    ProtectedRate, RanStatus, RanUeId, SecurityIndication, SecurityResult, SessionSetup, Tunnel,
+    UpSecurityInformation,
 };
 use sluice_security::{Kgnb, NextHop, SecurityCapability};
 
@@ -49,11 +50,32 @@ fn next_hop() -> NextHop {
     }
 }
 
+fn performed() -> SecurityResult {
+    SecurityResult {
+        integrity: true,
+        confidentiality: false,
+    }
+}
+
+fn security() -> SecurityIndication {
+    SecurityIndication {
+        policy: UpSecurity {
+            integrity: UpProtection::Required,
+            confidentiality: UpProtection::NotNeeded,
+        },
+        rates: Some((ProtectedRate::MaximumUeRate, ProtectedRate::MaximumUeRate)),
+    }
+}
+
 fn from_ran() -> Vec<HandoverFromRan> {
     let (ids, cause) = (IDS, Cause::DESIRABLE_FOR_RADIO);
     let switch = PathSwitch {
         downlink: tunnel(1),
         qfis: vec![1, 2],
+        security: Some(UpSecurityInformation {
+            result: performed(),
+            indication: security(),
+        }),
     };
     let path_switch = |failed: bool| PathSwitchRequest {
         ran: IDS.1,
@@ -83,6 +105,7 @@ fn from_ran() -> Vec<HandoverFromRan> {
         downlink: tunnel(2),
         forwarding: Some(tunnel(3)),
         qfis: vec![1],
+        security: Some(performed()),
     };
     let acknowledge = HandoverRequestAcknowledge {
         ids,
@@ -112,12 +135,16 @@ fn from_ran() -> Vec<HandoverFromRan> {
 fn from_amf() -> Vec<HandoverFromAmf> {
     let (ids, cause) = (IDS, Cause::HANDOVER_FAILED);
     let capability = SecurityCapability::from_octets(&[0x70, 0x70, 0, 0]);
+    let acknowledged = PathSwitchAcknowledge {
+        uplink: None,
+        security: Some(security()),
+    };
     let switched = |capability| PathSwitchRequestAcknowledge {
         ids,
         capability,
         next_hop: next_hop(),
         is_new_context: capability.is_some(),
-        switched: vec![(5, transfer::path_switch_acknowledge(None))],
+        switched: vec![(5, acknowledged.encode())],
         released: vec![(6, transfer::path_switch_unsuccessful(cause))],
         allowed_nssai: vec![Snssai::new(1, None)],
     };

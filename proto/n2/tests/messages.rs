@@ -3,13 +3,16 @@
 #![forbid(unsafe_code)]
 
 use proptest::prelude::*;
-use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, Tmsi};
+use sluice_ids::{
+    AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, Tmsi, UpProtection, UpSecurity,
+};
 use sluice_n2::notify::{self, Notified};
 use sluice_n2::{
     AmfUeId, Cause, Connection, ContextModification, FromAmf, FromRan, Gnb, InitialContext,
     InitialUeMessage, Location, NgSetupRequest, NgSetupResponse, Overload, OverloadAction,
-    PROCEDURES, PacketType, Paging, PagingCapability, PlmnSlices, RanUeId, SessionResults,
-    SessionSetup, SetupRequest, SetupResponse, Side, SupportedArea, Tunnel, session,
+    PROCEDURES, PacketType, Paging, PagingCapability, PlmnSlices, ProtectedRate, RanUeId,
+    SecurityIndication, SecurityResult, SessionResults, SessionSetup, SetupRequest, SetupResponse,
+    Side, SupportedArea, Tunnel, session,
 };
 use sluice_security::{Kgnb, SecurityCapability};
 
@@ -87,6 +90,21 @@ fn transfer_response() -> SetupResponse {
         downlink: tunnel(),
         qfis: vec![1],
         failed: Vec::new(),
+        security: Some(SecurityResult {
+            integrity: false,
+            confidentiality: true,
+        }),
+    }
+}
+
+/// How fast is told of both directions apart.
+fn security() -> SecurityIndication {
+    SecurityIndication {
+        policy: UpSecurity {
+            integrity: UpProtection::Required,
+            confidentiality: UpProtection::Preferred,
+        },
+        rates: Some((ProtectedRate::Kbps64, ProtectedRate::MaximumUeRate)),
     }
 }
 
@@ -95,6 +113,7 @@ fn session_setup(nas: Option<Vec<u8>>) -> SessionSetup {
         ambr_bps: (1_000_000_000, 500_000_000),
         uplink: tunnel(),
         packets: PacketType::Ipv4v6,
+        security: Some(security()),
         flows: vec![sluice_n2::QosFlow::new(1, 9, 8)],
     };
     SessionSetup {

@@ -354,6 +354,12 @@ pub struct FieldArgs {
     /// An IPv6 prefix of its own
     #[arg(long, value_name = "PREFIX/64")]
     ipv6_prefix: Option<String>,
+    /// Integrity protection of the user plane: required, preferred or not_needed
+    #[arg(long, value_name = "WORD")]
+    up_integrity: Option<String>,
+    /// Confidentiality protection of the user plane: required, preferred or not_needed
+    #[arg(long, value_name = "WORD")]
+    up_confidentiality: Option<String>,
 }
 
 impl FieldArgs {
@@ -387,6 +393,8 @@ impl FieldArgs {
             arp: Text(self.arp.clone()),
             ipv4: Text(self.ipv4.clone()),
             ipv6_prefix: Text(self.ipv6_prefix.clone()),
+            up_integrity: Text(self.up_integrity.clone()),
+            up_confidentiality: Text(self.up_confidentiality.clone()),
         }
     }
 

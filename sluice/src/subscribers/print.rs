@@ -71,6 +71,16 @@ fn one(answer: &Value) -> String {
             for address in addresses(network) {
                 let _ = write!(text, ", {address}");
             }
+            let (integrity, confidentiality) =
+                (&network["up_integrity"], &network["up_confidentiality"]);
+            if !integrity.is_null() {
+                let _ = write!(
+                    text,
+                    ", user plane: integrity {}, confidentiality {}",
+                    scalar(integrity),
+                    scalar(confidentiality)
+                );
+            }
         }
     }
     text

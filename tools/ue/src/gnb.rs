@@ -3,14 +3,14 @@
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ids::{NrCellIdentity, STmsi, Tai};
+use sluice_ids::{NrCellIdentity, STmsi, Tai, UpSecurity};
 use sluice_n2::{
     AmfUeId, Cause, Connection, ContextModification, FromAmf, FromRan, InitialContext,
-    InitialUeMessage, Location, ModifyRequest, ModifyResponse, NgSetupRequest, NgSetupResponse,
-    Overload, Paging, PagingCapability, QosFlow, RanUeId, SessionModification, SessionResults,
-    SessionSetup, SetupRequest, SetupResponse, SupportedArea, Transfers, Tunnel, qos_flow, session,
+    InitialUeMessage, Location, NgSetupRequest, NgSetupResponse, Overload, Paging,
+    PagingCapability, RanUeId, SessionResults, SupportedArea, Tunnel,
 };
 
+use crate::bearers::RadioSession;
 use crate::handover::{HandoverAnswer, Mobility};
 
 /// Causes of Error Indications that are kept.
@@ -38,22 +38,6 @@ pub(crate) struct UeContext {
     pub mobility: Mobility,
 }
 
-/// A session as the gNB has it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RadioSession {
-    /// What it was told of it.
-    pub request: SetupRequest,
-    /// Its own end of the tunnel.
-    pub downlink: Tunnel,
-}
-
-impl RadioSession {
-    /// The flow of packets that no rule knows.
-    pub fn default_qfi(&self) -> u8 {
-        self.request.flows.first().map_or(0, |flow| flow.qfi)
-    }
-}
-
 /// A gNB with one cell.
 #[derive(Debug)]
 pub struct Gnb {
@@ -73,6 +57,14 @@ pub struct Gnb {
     pub no_releases: bool,
     /// It has no room for sessions.
     pub no_sessions: bool,
+    /// It cannot protect the integrity of the user plane.
+    pub no_integrity: bool,
+    /// It cannot protect the confidentiality of the user plane.
+    pub no_confidentiality: bool,
+    /// It says that it protects nothing, whatever it does.
+    pub denies_protection: bool,
+    /// It tells the next gNB of this policy of the user plane, whatever it was told.
+    pub tells_policy: Option<UpSecurity>,
     /// It has no room for flows with guaranteed bit rates.
     pub no_guaranteed: bool,
     /// It does not answer changes of flows.
@@ -120,6 +112,10 @@ impl Gnb {
             no_contexts: false,
             no_releases: false,
             no_sessions: false,
+            no_integrity: false,
+            no_confidentiality: false,
+            denies_protection: false,
+            tells_policy: None,
             no_guaranteed: false,
             no_modifications: false,
             refuses_changes: None,
@@ -444,113 +440,6 @@ impl Gnb {
         done
     }
 
-    fn set_up_sessions(
-        &mut self,
-        ids: (AmfUeId, RanUeId),
-        asked: Vec<SessionSetup>,
-    ) -> Vec<FromGnb> {
-        // A gNB without a context of the UE takes no session.
-        if self.context(ids.1).is_none() {
-            return self.unknown(ids);
-        }
-        let (sessions, messages) = self.set_up_each(ids.1, asked);
-        let response = FromRan::PduSessionSetupResponse { ids, sessions }.encode();
-        let response = std::iter::once(FromGnb::ToAmf(response));
-        response.chain(messages).collect()
-    }
-
-    /// Sets sessions up; messages for the UE go on only with those that are.
-    fn set_up_each(
-        &mut self,
-        ran: RanUeId,
-        asked: Vec<SessionSetup>,
-    ) -> (SessionResults, Vec<FromGnb>) {
-        let (mut results, mut messages) = (SessionResults::default(), Vec::new());
-        let no_guaranteed = self.no_guaranteed;
-        for one in asked {
-            let is_free = self.session(ran, one.session).is_none() && !self.no_sessions;
-            let request = SetupRequest::decode(&one.transfer).filter(|_| is_free);
-            let downlink = self.new_tunnel();
-            let (Some(mut request), Some(ue)) = (request, self.ues.get_mut(&ran)) else {
-                let why = session::setup_failure(Cause::RADIO_LOST);
-                results.failed.push((one.session, why));
-                continue;
-            };
-            let has_no_room = |flow: &mut QosFlow| no_guaranteed && flow.rates.is_some();
-            let failed = request.flows.extract_if(.., has_no_room);
-            let response = SetupResponse {
-                downlink,
-                failed: failed.map(|flow| flow.qfi).collect(),
-                qfis: request.flows.iter().map(|flow| flow.qfi).collect(),
-            };
-            ue.sessions
-                .insert(one.session, RadioSession { request, downlink });
-            results.done.push((one.session, response.encode()));
-            messages.extend(one.nas.map(|nas| FromGnb::ToUe(ran, nas)));
-        }
-        (results, messages)
-    }
-
-    /// Changes flows of sessions; messages for the UE go on in any case (TS 38.413, 8.2.3.2).
-    fn modify_sessions(
-        &mut self,
-        ids: (AmfUeId, RanUeId),
-        asked: Vec<SessionModification>,
-    ) -> Vec<FromGnb> {
-        let no_guaranteed = self.no_guaranteed;
-        let refuses = self.refuses_changes;
-        let Some(ue) = self.ues.get_mut(&ids.1) else {
-            return self.unknown(ids);
-        };
-        let (mut results, mut done) = (SessionResults::default(), Vec::new());
-        for one in asked {
-            if let Some(why) = refuses {
-                // Nor is anything told to the UE.
-                results
-                    .failed
-                    .push((one.session, qos_flow::modify_failure(why)));
-                continue;
-            }
-            let request = ModifyRequest::decode(&one.transfer);
-            let (Some(request), Some(known)) = (request, ue.sessions.get_mut(&one.session)) else {
-                let why = qos_flow::modify_failure(Cause::UNSPECIFIED);
-                results.failed.push((one.session, why));
-                continue;
-            };
-            let response = change(&mut known.request, &request, no_guaranteed);
-            results.done.push((one.session, response.encode()));
-            done.extend(one.nas.map(|nas| FromGnb::ToUe(ids.1, nas)));
-        }
-        if !self.no_modifications {
-            let sessions = results;
-            let response = FromRan::PduSessionModifyResponse { ids, sessions }.encode();
-            done.insert(0, FromGnb::ToAmf(response));
-        }
-        done
-    }
-
-    fn release_sessions(
-        &mut self,
-        ids: (AmfUeId, RanUeId),
-        nas: Option<Vec<u8>>,
-        sessions: &Transfers,
-    ) -> Vec<FromGnb> {
-        let Some(ue) = self.ues.get_mut(&ids.1) else {
-            return self.unknown(ids);
-        };
-        let names = sessions.iter().map(|(session, _)| *session);
-        names.clone().for_each(|session| {
-            ue.sessions.remove(&session);
-        });
-        let sessions = names
-            .map(|one| (one, session::release_response()))
-            .collect();
-        let response = FromRan::PduSessionReleaseResponse { ids, sessions }.encode();
-        let mut done = vec![FromGnb::ToAmf(response)];
-        done.extend(nas.map(|nas| FromGnb::ToUe(ids.1, nas)));
-        done
-    }
-
     fn release(&mut self, amf: AmfUeId, ran: Option<RanUeId>) -> (Option<RanUeId>, Vec<FromGnb>) {
         // Not all AMFs tell the gNB's own name.
         let known = || {
@@ -566,29 +455,6 @@ impl Gnb {
         let done = vec![FromGnb::ToAmf(complete), FromGnb::Released(ran)];
         (Some(ran), done)
     }
-}
-
-/// Changes flows of a session as far as there is room.
-fn change(
-    session: &mut SetupRequest,
-    request: &ModifyRequest,
-    no_guaranteed: bool,
-) -> ModifyResponse {
-    let mut response = ModifyResponse::default();
-    session.ambr_bps = request.ambr_bps.unwrap_or(session.ambr_bps);
-    session
-        .flows
-        .retain(|flow| !request.released.contains(&flow.qfi));
-    for flow in &request.flows {
-        if no_guaranteed && flow.rates.is_some() {
-            response.failed.push(flow.qfi);
-            continue;
-        }
-        session.flows.retain(|known| known.qfi != flow.qfi);
-        session.flows.push(*flow);
-        response.done.push(flow.qfi);
-    }
-    response
 }
 
 /// Its only cell, number 1: 36 bits, of which the gNB's identity comes first (TS 38.413, 9.3.1.7).

@@ -10,12 +10,13 @@ use sluice_n2::handover_transfer::{
 use sluice_n2::{
     Admitted, AmfUeId, Cause, FromRan, HandoverCommand, HandoverFromAmf, HandoverFromRan,
     HandoverRequest, HandoverRequestAcknowledge, HandoverRequired, InitialContext, Location,
-    PathSwitch, PathSwitchRequest, PathSwitchRequestAcknowledge, RanStatus, RanUeId, SetupRequest,
-    Tunnel,
+    PathSwitch, PathSwitchAcknowledge, PathSwitchRequest, PathSwitchRequestAcknowledge, RanStatus,
+    RanUeId, SessionSetup, SetupRequest, Tunnel, UpSecurityInformation,
 };
 use sluice_security::NextHop;
 
-use crate::gnb::{FromGnb, Gnb, RadioSession, UeContext};
+use crate::bearers::RadioSession;
+use crate::gnb::{FromGnb, Gnb, UeContext};
 
 /// Handovers of a connection as the gNB knows them.
 #[derive(Debug, Default)]
@@ -67,7 +68,12 @@ fn token(ran: RanUeId) -> u16 {
 impl Gnb {
     /// A UE leaves by Xn: the gNB forgets it.
     pub fn hand_out(&mut self, ran: RanUeId) -> Option<XnHandover> {
-        let ue = self.ues.remove(&ran)?;
+        let mut ue = self.ues.remove(&ran)?;
+        for session in ue.sessions.values_mut() {
+            if let (Some(told), Some(policy)) = (&mut session.request.security, self.tells_policy) {
+                told.policy = policy;
+            }
+        }
         Some(XnHandover {
             amf: ue.amf?,
             context: ue.context,
@@ -90,13 +96,27 @@ impl Gnb {
                 failed.push((session, why));
                 continue;
             }
+            let protects = match self.protect(before.request.security) {
+                Ok(result) => result,
+                Err(cause) => {
+                    failed.push((session, path_switch_failed(cause)));
+                    continue;
+                }
+            };
+            let told = protects.zip(before.request.security);
+            let security =
+                told.map(|(result, indication)| UpSecurityInformation { result, indication });
             let downlink = self.new_tunnel();
             let mut request = before.request.clone();
             if self.no_guaranteed {
                 request.flows.retain(|flow| flow.rates.is_none());
             }
             let qfis = request.flows.iter().map(|flow| flow.qfi).collect();
-            let told = PathSwitch { downlink, qfis };
+            let told = PathSwitch {
+                downlink,
+                qfis,
+                security,
+            };
             switched.push((session, told.encode()));
             there
                 .sessions
@@ -284,6 +304,13 @@ impl Gnb {
         for (session, _) in answer.released {
             ue.sessions.remove(&session);
         }
+        // The network's own policy of a session's user plane counts (TS 33.501, 6.6.1).
+        for (session, told) in answer.switched {
+            let security = PathSwitchAcknowledge::decode(&told).and_then(|told| told.security);
+            if let (Some(known), Some(security)) = (ue.sessions.get_mut(&session), security) {
+                known.request.security = Some(security);
+            }
+        }
         self.answers.push(HandoverAnswer::Switched);
         (Some(ran), Vec::new())
     }
@@ -308,27 +335,20 @@ impl Gnb {
             ..UeContext::default()
         };
         for one in &request.sessions {
-            let known = SetupRequest::decode(&one.transfer);
-            let is_taken = !self.no_sessions && !self.refuses.contains(&one.session);
-            let Some(mut setup) = known.filter(|_| is_taken) else {
-                failed.push((one.session, not_admitted(Cause::NO_RADIO_RESOURCES)));
-                continue;
-            };
-            if self.no_guaranteed {
-                setup.flows.retain(|flow| flow.rates.is_none());
-            }
-            let (downlink, takes) = (self.new_tunnel(), self.new_tunnel());
-            let told = Admitted {
-                downlink,
-                forwarding: Some(takes),
-                qfis: setup.flows.iter().map(|flow| flow.qfi).collect(),
+            let (told, session) = match self.admit(one) {
+                Ok(known) => known,
+                Err(cause) => {
+                    failed.push((one.session, not_admitted(cause)));
+                    continue;
+                }
             };
             admitted.push((one.session, told.encode()));
-            let request = setup;
+            there.sessions.insert(one.session, session);
+            let takes = told.forwarding;
             there
-                .sessions
-                .insert(one.session, RadioSession { request, downlink });
-            there.mobility.takes.insert(one.session, takes);
+                .mobility
+                .takes
+                .extend(takes.map(|takes| (one.session, takes)));
         }
         if admitted.is_empty() {
             return (None, failure(Cause::NO_RADIO_RESOURCES));
@@ -355,6 +375,25 @@ impl Gnb {
             container: transfer::target_container(),
         }));
         (Some(ran), vec![FromGnb::ToAmf(message(answer))])
+    }
+
+    /// Room for a session that is to come, or why there is none.
+    fn admit(&mut self, one: &SessionSetup) -> Result<(Admitted, RadioSession), Cause> {
+        let is_taken = !self.no_sessions && !self.refuses.contains(&one.session);
+        let known = SetupRequest::decode(&one.transfer).filter(|_| is_taken);
+        let mut request = known.ok_or(Cause::NO_RADIO_RESOURCES)?;
+        let security = self.protect(request.security)?;
+        if self.no_guaranteed {
+            request.flows.retain(|flow| flow.rates.is_none());
+        }
+        let downlink = self.new_tunnel();
+        let told = Admitted {
+            downlink,
+            forwarding: Some(self.new_tunnel()),
+            qfis: request.flows.iter().map(|flow| flow.qfi).collect(),
+            security,
+        };
+        Ok((told, RadioSession { request, downlink }))
     }
 
     /// Handover Command: the UE goes, and its counts go before it.

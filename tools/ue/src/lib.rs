@@ -5,6 +5,7 @@
 //! a socket or a source of random numbers.
 #![forbid(unsafe_code)]
 
+mod bearers;
 mod classify;
 mod fleet;
 mod gnb;
@@ -16,9 +17,10 @@ mod sessions;
 mod sim;
 mod ue;
 
+pub use bearers::RadioSession;
 pub use classify::{qfi_by_rules, qfi_of};
 pub use fleet::{Ended, Fleet, Outcome, Phone, Procedure, ToAmf};
-pub use gnb::{FromGnb, Gnb, RadioSession};
+pub use gnb::{FromGnb, Gnb};
 pub use handover::{HandoverAnswer, XnHandover};
 pub use sessions::{Refused, Sessions, WantedSession};
 pub use sim::Sim;

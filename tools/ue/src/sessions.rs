@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use sluice_ids::{Dnn, Snssai};
 use sluice_n1::{
     Cause, EstablishmentAccept, EstablishmentRequest, FlowDescription, FlowOperation,
-    ModificationCommand, ModificationRequest, N1_SM, QosRule, RequestType, RuleOperation,
-    SessionCause, SessionDownlink, SessionType, SessionUplink, Transaction, Uplink, UplinkPayload,
-    options, transaction,
+    IntegrityRates, ModificationCommand, ModificationRequest, N1_SM, QosRule, RequestType,
+    RuleOperation, SessionCause, SessionDownlink, SessionType, SessionUplink, Transaction, Uplink,
+    UplinkPayload, options, transaction,
 };
 
 use crate::ue::Ue;
@@ -31,6 +31,8 @@ pub struct WantedSession {
     pub dnn: Option<Dnn>,
     /// Its user plane is to be always up.
     pub always_on: bool,
+    /// How fast the UE protects the integrity of its packets.
+    pub integrity: IntegrityRates,
 }
 
 /// Sessions of a UE.
@@ -115,6 +117,7 @@ impl Sessions {
             session_type: wanted.session_type,
             ssc_mode: wanted.ssc_mode,
             always_on: wanted.always_on,
+            integrity: wanted.integrity,
             options: Some(options::ask()),
         });
         UplinkPayload {

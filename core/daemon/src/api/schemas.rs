@@ -419,6 +419,10 @@ fn session() -> Value {
         "upf_seid": or_null("string"),
         "upf_tunnel": or_null("string"),
         "gnb_tunnel": or_null("string"),
+        "up_integrity": or_null("string"),
+        "up_confidentiality": or_null("string"),
+        "integrity_protected": or_null("boolean"),
+        "confidentiality_protected": or_null("boolean"),
         "uplink_octets": number(),
         "downlink_octets": number(),
         "waits_at": or_null("string"),
@@ -458,6 +462,10 @@ fn written() -> Value {
     json!({ "type": ["string", "integer", "boolean", "null"] })
 }
 
+fn protection() -> Value {
+    json!({ "type": "string", "enum": ["required", "preferred", "not_needed"] })
+}
+
 fn of_subscribers() -> Value {
     let network = object(
         json!({
@@ -470,8 +478,10 @@ fn of_subscribers() -> Value {
             "arp": number(),
             "ipv4": text(),
             "ipv6_prefix": text(),
+            "up_integrity": protection(),
+            "up_confidentiality": protection(),
         }),
-        &["ipv4", "ipv6_prefix"],
+        &["ipv4", "ipv6_prefix", "up_integrity", "up_confidentiality"],
     );
     let slice = object(
         json!({ "slice": text(), "default": boolean(), "networks": list(network) }),
@@ -558,6 +568,8 @@ fn new_network() -> Value {
         "arp": written(),
         "ipv4": written(),
         "ipv6_prefix": written(),
+        "up_integrity": written(),
+        "up_confidentiality": written(),
     });
     let mut schema = object(fields, &[]);
     schema["required"] = json!([]);

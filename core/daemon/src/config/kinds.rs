@@ -1,6 +1,6 @@
 //! Values of `core.yaml` that other files do not have: identities of 5GS, keys, bit rates.
 
-use sluice_ids::{Dnn, Plmn, Snssai, Supi, Tac};
+use sluice_ids::{Dnn, Plmn, Snssai, Supi, Tac, UpProtection};
 use sluice_program::config::kind::Kind;
 use sluice_sctp::Prefix;
 use sluice_security::TuakKey;
@@ -50,6 +50,12 @@ pub fn tai() -> Kind<(Option<Plmn>, Tac)> {
         Some((of, code)) => Some((Some(plmn().parse(of)?), tac().parse(code)?)),
         None => Some((None, tac().parse(text)?)),
     })
+}
+
+/// How far a kind of protection of the user plane is wanted (TS 29.571, 5.4.3.4).
+pub fn protection() -> Kind<UpProtection> {
+    let expected = "required, preferred or not_needed";
+    Kind::new(expected, UpProtection::from_name)
 }
 
 /// The identity of a subscriber.

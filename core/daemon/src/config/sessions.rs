@@ -4,7 +4,7 @@ use super::access::none_or;
 use super::kinds;
 use super::policies::PolicySection;
 use sluice_core_smf::Settings;
-use sluice_ids::{Dnn, Plmn, Snssai, Tac};
+use sluice_ids::{Dnn, Plmn, Snssai, Tac, UpSecurity};
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{
     Kind, boolean, dns_ipv6, ip, network_instance, number, socket_address, word,
@@ -214,6 +214,18 @@ pub struct DataNetwork {
     pub charging_octets: Option<u64>,
     /// Most bits per second that are guaranteed to flows in it, down and up; none for no limit.
     pub guaranteed_bps: Option<(u64, u64)>,
+    /// How the user plane is to be protected where the subscriber's data does not say so; none leaves it to gNBs.
+    pub up_security: Option<UpSecurity>,
+}
+
+/// A user plane security policy: both of it.
+pub(super) fn read_up_security(fields: &mut Fields<'_, '_>) -> Option<UpSecurity> {
+    let integrity = fields.required("integrity", &kinds::protection());
+    let confidentiality = fields.required("confidentiality", &kinds::protection());
+    Some(UpSecurity {
+        integrity: integrity?.value,
+        confidentiality: confidentiality?.value,
+    })
 }
 
 /// Name servers, and P-CSCFs, of a family that a UE is told.
@@ -238,6 +250,7 @@ impl DataNetwork {
         let charging = none_or(number(1, u64::MAX, "octets"));
         let charging = fields.or("charging_octets", "none", &charging);
         let guaranteed_bps = read_budget(fields);
+        let up_security = fields.optional_section("user_plane_security", read_up_security);
         let dnn = dnn?;
         let name = dnn.value.to_string();
         Some(Self {
@@ -253,6 +266,7 @@ impl DataNetwork {
             },
             charging_octets: charging.value,
             guaranteed_bps,
+            up_security,
         })
     }
 }
@@ -293,4 +307,62 @@ fn server() -> Kind<IpAddr> {
             }
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CoreConfig;
+    use sluice_ids::{UpProtection, UpSecurity};
+    use std::path::Path;
+
+    /// The policies of the data network and of the subscriber, or all that is wrong.
+    fn policies(network: &str, subscriber: &str) -> Result<[Option<UpSecurity>; 2], String> {
+        let keys = "000102030405060708090a0b0c0d0e0f";
+        let text = format!(
+            "plmns: {{plmn: 001-01, slices: 1}}\ntracking_areas: {{tac: 1}}\n\
+             n2: {{listen: 192.0.2.20, gnbs: 192.0.2.0/24}}\nn4: {{listen: 192.0.2.20}}\n\
+             upfs: {{n4: 192.0.2.10}}\ndata_networks: {{name: internet{network}}}\n\
+             subscribers: {{imsi: '001010000000001', k: {keys}, opc: {keys}, networks: {{name: internet{subscriber}}}}}\n"
+        );
+        let loaded = CoreConfig::from_text(Path::new("core.yaml"), &text);
+        let config = loaded.map_err(|refused| refused.to_string())?.config;
+        let sessions = config.sessions.ok_or("no sessions")?;
+        let of_subscriber = config.subscribers[0].networks[0].up_security;
+        Ok([sessions.networks[0].up_security, of_subscriber])
+    }
+
+    #[test]
+    fn a_user_plane_security_policy_is_whole_or_none() {
+        let policy = |integrity, confidentiality| {
+            Some(UpSecurity {
+                integrity,
+                confidentiality,
+            })
+        };
+        assert_eq!(policies("", ""), Ok([None, None]));
+        let both = policies(
+            ", user_plane_security: {integrity: preferred, confidentiality: not_needed}",
+            ", user_plane_security: {integrity: required, confidentiality: preferred}",
+        );
+        let expected = [
+            policy(UpProtection::Preferred, UpProtection::NotNeeded),
+            policy(UpProtection::Required, UpProtection::Preferred),
+        ];
+        assert_eq!(both, Ok(expected));
+        for (network, subscriber, told) in [
+            (
+                ", user_plane_security: {integrity: required}",
+                "",
+                "core.yaml:6: data_networks.user_plane_security.confidentiality: missing; expected required",
+            ),
+            (
+                "",
+                ", user_plane_security: {integrity: REQUIRED, confidentiality: required}",
+                "core.yaml:7: subscribers.networks.user_plane_security.integrity: got 'REQUIRED'; expected required",
+            ),
+        ] {
+            let refused = policies(network, subscriber).expect_err("a mistake");
+            assert!(refused.contains(told), "{refused}");
+        }
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::access::none_or;
 use super::kinds;
-use sluice_ids::{Dnn, Snssai, Supi};
+use super::sessions::read_up_security;
+use sluice_ids::{Dnn, Snssai, Supi, UpSecurity};
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::ipv6::Prefix6;
 use sluice_program::config::kind::{Kind, ipv4, number, word};
@@ -124,6 +125,8 @@ pub struct Network {
     pub ipv4: Option<Ipv4Addr>,
     /// The UE's own /64 prefix.
     pub ipv6_prefix: Option<[u8; 8]>,
+    /// How the user plane is to be protected; none leaves it to the data network's policy.
+    pub up_security: Option<UpSecurity>,
 }
 
 impl Account {
@@ -216,6 +219,7 @@ impl Network {
         let prefix = fields
             .or("ipv6_prefix", "none", &none_or(prefix_64()))
             .value;
+        let up_security = fields.optional_section("user_plane_security", read_up_security);
         Some(Self {
             dnn: dnn?,
             slice: slice?,
@@ -229,6 +233,7 @@ impl Network {
             priority,
             ipv4,
             ipv6_prefix: prefix,
+            up_security,
         })
     }
 }

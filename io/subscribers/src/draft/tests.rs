@@ -69,6 +69,7 @@ fn all_that_is_wrong_is_told_at_once_and_no_key_is() {
                     // A key in the wrong place.
                     dnn: Text::new(format!("{K_TEXT}_")),
                     arp: Text::new("16"),
+                    up_integrity: Text::new("always"),
                     ..NetworkDraft::default()
                 }],
                 ..SliceDraft::default()
@@ -88,6 +89,7 @@ fn all_that_is_wrong_is_told_at_once_and_no_key_is() {
     for field in fields
         .into_iter()
         .chain(["slices[1].networks[0].dnn", "slices[1].networks[0].arp"])
+        .chain(["slices[1].networks[0].up_integrity"])
     {
         let begin = format!("imsi 00101x: {field}: ");
         assert!(

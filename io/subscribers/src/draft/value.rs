@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use sluice_ids::{Dnn, Snssai};
+use sluice_ids::{Dnn, Snssai, UpProtection};
 use sluice_security::{Method, Sqn};
 
 use super::keys::Kind;
@@ -17,6 +17,8 @@ pub(crate) const FIVE_QI: &str = "a 5QI from 1 to 255 that guarantees no bit rat
 pub(crate) const ARP: &str = "a priority from 1 (highest) to 15";
 pub(crate) const IPV4: &str = "an address of one host, such as 10.45.0.7";
 pub(crate) const IPV6: &str = "a prefix of 64 bits, such as 2001:db8:0:7::/64";
+
+pub(crate) const PROTECTION: &str = "required, preferred or not_needed";
 
 pub(crate) const ALGORITHM: &str = "milenage or tuak";
 pub(crate) const METHOD: &str = "5g_aka or eap_aka_prime";
@@ -116,6 +118,10 @@ pub fn may_be_default(five_qi: u8) -> bool {
 
 pub(crate) fn arp(text: &str) -> Option<u8> {
     whole(text).filter(|number| (1..=15).contains(number))
+}
+
+pub(crate) fn protection(text: &str) -> Option<UpProtection> {
+    UpProtection::from_name(text)
 }
 
 pub(crate) fn sqn(text: &str) -> Option<Sqn> {

@@ -52,8 +52,9 @@ const INSERT: &str = "INSERT INTO subscriber \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (imsi) DO NOTHING";
 
 const INSERT_NETWORK: &str = "INSERT INTO network \
-    (imsi, place, slice, is_default, dnn, types, default_type, ambr_down_bps, ambr_up_bps, five_qi, arp, ipv4, ipv6_prefix) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    (imsi, place, slice, is_default, dnn, types, default_type, ambr_down_bps, ambr_up_bps, five_qi, arp, ipv4, ipv6_prefix, \
+    up_integrity, up_confidentiality) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 
 /// Adds a subscriber; false if there is one of this IMSI.
 pub(super) fn insert(db: &Db, record: &Record, keys: &[u8]) -> Result<bool, SqlError> {
@@ -89,7 +90,7 @@ pub(super) fn insert(db: &Db, record: &Record, keys: &[u8]) -> Result<bool, SqlE
             ];
             match one {
                 Some(network) => row.extend(columns(network)),
-                None => row.resize(13, Value::Null),
+                None => row.resize(15, Value::Null),
             }
             db.execute(INSERT_NETWORK, &row)?;
             place += 1;
@@ -99,7 +100,8 @@ pub(super) fn insert(db: &Db, record: &Record, keys: &[u8]) -> Result<bool, SqlE
 }
 
 /// Of a data network, from its name on.
-fn columns(one: &Network) -> [Value; 9] {
+fn columns(one: &Network) -> [Value; 11] {
+    let security = one.up_security;
     [
         one.dnn.to_string().into(),
         type_names(one.types).join(" ").into(),
@@ -110,6 +112,8 @@ fn columns(one: &Network) -> [Value; 9] {
         one.arp.into(),
         one.ipv4.map(|ipv4| ipv4.to_string()).into(),
         one.ipv6_prefix.map(prefix_text).into(),
+        security.map(|one| one.integrity.to_string()).into(),
+        security.map(|one| one.confidentiality.to_string()).into(),
     ]
 }
 
@@ -165,7 +169,7 @@ fn text(row: &Row, at: usize) -> Result<Text, SqlError> {
 }
 
 const SELECT_NETWORK: &str = "SELECT imsi, slice, is_default, dnn, types, default_type, \
-    ambr_down_bps, ambr_up_bps, five_qi, arp, ipv4, ipv6_prefix FROM network";
+    ambr_down_bps, ambr_up_bps, five_qi, arp, ipv4, ipv6_prefix, up_integrity, up_confidentiality FROM network";
 
 /// A row of a data network, and whose it is.
 fn network(row: &Row) -> Result<(String, SliceDraft), SqlError> {
@@ -180,6 +184,8 @@ fn network(row: &Row) -> Result<(String, SliceDraft), SqlError> {
         arp: text(row, 9)?,
         ipv4: text(row, 10)?,
         ipv6_prefix: text(row, 11)?,
+        up_integrity: text(row, 12)?,
+        up_confidentiality: text(row, 13)?,
     };
     let is_none = network.dnn.is_none();
     let slice = SliceDraft {

@@ -56,6 +56,10 @@ CREATE TABLE home_key (
 ALTER TABLE subscriber ADD COLUMN algorithm TEXT NOT NULL DEFAULT 'milenage';
 ALTER TABLE subscriber ADD COLUMN method TEXT NOT NULL DEFAULT '5g_aka';
 ",
+    "
+ALTER TABLE network ADD COLUMN up_integrity TEXT;
+ALTER TABLE network ADD COLUMN up_confidentiality TEXT;
+",
 ];
 
 /// What this release writes.
@@ -182,6 +186,21 @@ mod tests {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
         });
         assert_eq!(row, Ok(("milenage".to_owned(), "5g_aka".to_owned())));
+    }
+
+    #[test]
+    fn data_networks_of_before_have_no_user_plane_security_policy() {
+        let mut db = Connection::open_in_memory().unwrap();
+        migrate(&mut db, &STEPS[..2], 0).unwrap();
+        let rows = "INSERT INTO subscriber VALUES ('00101', x'00', 0, 0, 0, 1, 1, 'milenage', '5g_aka');
+            INSERT INTO network (imsi, place, slice, is_default, dnn) VALUES ('00101', 0, '1', 1, 'internet');";
+        db.execute_batch(rows).unwrap();
+        db.pragma_update(None, "application_id", APPLICATION)
+            .unwrap();
+        check(&mut db, true, Path::new("db")).unwrap();
+        let select = "SELECT up_integrity, up_confidentiality FROM network";
+        let row = db.query_row(select, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        assert_eq!(row, Ok((None::<String>, None::<String>)));
     }
 
     #[test]

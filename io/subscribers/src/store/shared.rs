@@ -18,7 +18,8 @@ use crate::seal::Sealer;
 ///
 /// Columns are of three types alone. `changed` is the number of the change that a row is of: `write` says it to
 /// the server for each transaction. Text is compared octet by octet, as SQLite does it.
-const STEPS: &[&str] = &[r#"
+const STEPS: &[&str] = &[
+    r#"
 CREATE TABLE about (
     id BIGINT PRIMARY KEY CHECK (id = 0),
     program TEXT NOT NULL,
@@ -69,7 +70,12 @@ CREATE TABLE removed (
     changed BIGINT NOT NULL DEFAULT current_setting('sluice.change')::BIGINT
 );
 CREATE INDEX removed_changed ON removed (changed);
-"#];
+"#,
+    "
+ALTER TABLE network ADD COLUMN up_integrity TEXT;
+ALTER TABLE network ADD COLUMN up_confidentiality TEXT;
+",
+];
 
 /// What this release writes.
 const VERSION: u32 = STEPS.len() as u32;

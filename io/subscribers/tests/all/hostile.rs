@@ -81,6 +81,14 @@ fn rows_that_cannot_be_are_named() {
         ),
         ("UPDATE subscriber SET ambr_up_bps = 0", "ue_ambr_up_bps"),
         ("UPDATE network SET arp = 99", "arp"),
+        (
+            "UPDATE network SET up_integrity = 'perhaps'",
+            "up_integrity",
+        ),
+        (
+            "UPDATE network SET up_integrity = 'required'",
+            "up_confidentiality: missing",
+        ),
         ("UPDATE network SET slice = 'x'", "slices[0].slice"),
         ("UPDATE network SET is_default = 0", "no default slice"),
         ("DELETE FROM network", "no slices"),

@@ -29,6 +29,7 @@ the_same! {
     }
     operations {
         a_subscriber_is_added_changed_shown_and_removed
+        a_user_plane_security_policy_is_set_and_taken_away_as_a_whole
         a_change_that_cannot_be_is_refused
         lists_imports_exports_and_keys_are_operations_as_well
     }

@@ -88,6 +88,40 @@ pub fn a_subscriber_is_added_changed_shown_and_removed() {
 }
 
 #[test]
+pub fn a_user_plane_security_policy_is_set_and_taken_away_as_a_whole() {
+    let (place, mut store) = Place::new();
+    add(&place, &mut store);
+    let mut change = |network: Value| {
+        let change = json!({"networks": [{"network": network}]});
+        let request = json!({"cmd": "subscriber_change", "imsi": imsi(1), "change": change});
+        ask(&place, &mut store, request)
+            .map(|(answer, _)| answer["slices"][0]["networks"][0].clone())
+            .map_err(|error| error.to_string())
+    };
+    let set = json!({"up_integrity": "required", "up_confidentiality": "preferred"});
+    let told = change(set).unwrap();
+    assert_eq!(
+        (&told["up_integrity"], &told["up_confidentiality"]),
+        (&json!("required"), &json!("preferred"))
+    );
+    // Another change leaves it.
+    let told = change(json!({"arp": 7, "up_integrity": "not_needed"})).unwrap();
+    assert_eq!(
+        (&told["up_integrity"], &told["up_confidentiality"]),
+        (&json!("not_needed"), &json!("preferred"))
+    );
+    let half = change(json!({"up_integrity": "none"})).unwrap_err();
+    assert!(half.contains("up_integrity: missing"), "{half}");
+    let wrong = change(json!({"up_confidentiality": "REQUIRED"})).unwrap_err();
+    assert!(
+        wrong.contains("got 'REQUIRED'; expected required, preferred or not_needed"),
+        "{wrong}"
+    );
+    let neither = json!({"up_integrity": "none", "up_confidentiality": "none"});
+    assert_eq!(change(neither).unwrap().get("up_integrity"), None);
+}
+
+#[test]
 pub fn a_change_that_cannot_be_is_refused() {
     let (place, mut store) = Place::new();
     add(&place, &mut store);

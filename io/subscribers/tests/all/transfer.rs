@@ -1,7 +1,7 @@
 //! Import and export: what was exported comes back the same, and a file comes in as a whole or not at all.
 
 use proptest::prelude::*;
-use sluice_ids::{Dnn, Snssai, Supi};
+use sluice_ids::{Dnn, Snssai, Supi, UpProtection, UpSecurity};
 use sluice_security::{Credentials, K, Method, Opc, Sqn, Topc, TuakKey};
 use sluice_subscribers::store::Format;
 use sluice_subscribers::{Error, Network, Problems, Profile, Record, Slice, SqnState, Store};
@@ -241,6 +241,10 @@ fn network() -> impl Strategy<Value = Network> {
             arp,
             ipv4: (flags & 1 != 0 && (types[0] || types[2])).then_some([10, 0, 0, 0].into()),
             ipv6_prefix: (flags & 2 != 0 && (types[1] || types[2])).then_some([0x20; 8]),
+            up_security: (flags & 4 != 0).then_some(UpSecurity {
+                integrity: UpProtection::ALL[usize::from(flags >> 3) % 3],
+                confidentiality: UpProtection::ALL[usize::from(flags >> 8) % 3],
+            }),
         },
     )
 }

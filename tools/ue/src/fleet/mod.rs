@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_ids::STmsi;
 use sluice_n2::RanUeId;
 
-use crate::gnb::{FromGnb, Gnb, RadioSession};
+use crate::bearers::RadioSession;
+use crate::gnb::{FromGnb, Gnb};
 use crate::sessions::WantedSession;
 use crate::ue::{Ue, UeState};
 
