@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use sluice_core_smf::Smf;
 use sluice_n1::{RegistrationKind, SessionType};
 use sluice_pcf::{Pcf, Policy};
 use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored};
 use sluice_sbi::{AssociationId, Now};
+use sluice_smf::Smf;
 use sluice_ue::Gnb;
 use sluice_wiring::Core;
 use sluice_wiring::contexts::Start;
@@ -68,11 +68,11 @@ pub fn core_of(
     now: Now,
     policies: &[Policy],
     amf: sluice_amf::Config,
-    smf: sluice_core_smf::Config,
+    smf: sluice_smf::Config,
 ) -> Core {
     let stored = memory.stored();
     let start = Start::after(&stored, now.unix_s);
-    let config = sluice_core_smf::Config {
+    let config = sluice_smf::Config {
         started_unix_s: start.begun_unix_s,
         ..smf
     };

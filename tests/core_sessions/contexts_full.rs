@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sluice_contexts::{ContextFile, Opening};
-use sluice_core_smf::Smf;
 use sluice_n1::SessionType;
 use sluice_pcf::Pcf;
 use sluice_sbi::Now;
 use sluice_sbi::kept::{Changes, Contexts as _};
+use sluice_smf::Smf;
 use sluice_wiring::Core;
 use sluice_wiring::contexts::{Start, StoreState};
 use tempfile::TempDir;
@@ -41,7 +41,7 @@ fn nearly_full(folder: &Path) -> ContextFile {
 fn core(now: Now, file: ContextFile) -> Core {
     let stored = file.all().unwrap();
     let start = Start::after(&stored, now.unix_s);
-    let config = sluice_core_smf::Config {
+    let config = sluice_smf::Config {
         started_unix_s: start.begun_unix_s,
         ..smf_config()
     };

@@ -1,8 +1,8 @@
 //! The core begins again with another configuration, or without what was stored: what it cannot go on with is left
 //! neither at the UPF nor in the store.
 
-use sluice_core_smf::Config;
 use sluice_n1::SessionType;
+use sluice_smf::Config;
 use sluice_ue::WantedSession;
 
 use crate::contexts::{core_of, gnb_comes_back, kill, kill_before, stored_world};

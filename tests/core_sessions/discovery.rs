@@ -1,12 +1,12 @@
 //! The NRF of a core: who registers, who is discovered, and what the AMF does while the NRF is silent.
 
-use sluice_core_smf::NetworkConfig;
 use sluice_n1::{Cause, SessionCause, SessionType};
 use sluice_nrf::Nrf;
 use sluice_sbi::{
     CallId, DiscoverNfs, Effect, Input, Key, Message, NetworkFunction, Nf, NfQuery, NfStatus,
     Problem, RegisterNf, RequestId, Requester,
 };
+use sluice_smf::NetworkConfig;
 use sluice_ue::WantedSession;
 
 use crate::harness::*;
@@ -29,7 +29,7 @@ fn named(name: &str) -> WantedSession {
 /// With heart-beats.
 fn beating() -> World {
     let core = world::core(world::config(), true);
-    let smf = sluice_core_smf::Smf::new(smf_config()).unwrap();
+    let smf = sluice_smf::Smf::new(smf_config()).unwrap();
     begin(core.with_smf(smf).with_nrf(NRF), &[1])
 }
 

@@ -3,12 +3,12 @@
 
 use std::net::Ipv4Addr;
 
-use sluice_core_smf::{Config, Smf, UpfConfig};
 use sluice_ids::{Tac, Tai};
 use sluice_n1::{Cause, SessionType};
 use sluice_n2::FlowRates;
 use sluice_pcf::{Pcf, Policy, filter};
 use sluice_sbi::{PccRule, RuleName};
+use sluice_smf::{Config, Smf, UpfConfig};
 use sluice_ue::qfi_of;
 
 use crate::harness::*;

@@ -2,7 +2,7 @@
 //! end.
 
 use sluice_n2::Cause;
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_ue::HandoverAnswer;
 use sluice_wire::ids::{Qfi, Teid};
 

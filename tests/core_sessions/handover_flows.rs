@@ -2,7 +2,7 @@
 
 use sluice_n1::SessionType;
 use sluice_n2::Cause;
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_wire::ids::{Qfi, Teid};
 
 use crate::flows::{VOICE_PORT, goes_up_marked, policy, rule, to_ue, voice};

@@ -6,14 +6,14 @@ use std::fmt::Debug;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use sluice_control::core::Time;
-use sluice_core_smf::{NetworkConfig, Smf, UpfConfig};
 use sluice_n1::options::Settings;
 use sluice_n1::{Cause, SessionCause, SessionType};
 use sluice_n2::RanUeId;
 use sluice_n4::Instant;
 use sluice_pcf::Pcf;
 use sluice_session::{AllocationPool, PoolAddresses};
-use sluice_smf::Tunnel;
+use sluice_smf::{NetworkConfig, Smf, UpfConfig};
+use sluice_smf_emulator::Tunnel;
 use sluice_ue::{RadioSession, WantedSession};
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::pfcp::value::NtpTime;
@@ -238,7 +238,7 @@ pub fn settings() -> Settings {
     }
 }
 
-pub fn smf_config() -> sluice_core_smf::Config {
+pub fn smf_config() -> sluice_smf::Config {
     let internet = NetworkConfig {
         settings: settings(),
         charging_octets: Some(1_000),
@@ -249,13 +249,13 @@ pub fn smf_config() -> sluice_core_smf::Config {
         families: [true, false],
         ..NetworkConfig::new(dnn("lab"))
     };
-    sluice_core_smf::Config {
+    sluice_smf::Config {
         n4: IpAddr::V4(SMF),
         started_unix_s: BEGIN_S,
         upfs: vec![UpfConfig::new(world::N4)],
         networks: vec![internet, lab],
-        upf_return_ms: sluice_core_smf::UPF_RETURN_MS,
-        back_off_s: sluice_core_smf::BACK_OFF_S,
+        upf_return_ms: sluice_smf::UPF_RETURN_MS,
+        back_off_s: sluice_smf::BACK_OFF_S,
     }
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sluice_core_smf::Smf;
 use sluice_host::tool;
 use sluice_ids::{UpProtection, UpSecurity};
 use sluice_n1::{IntegrityRate, IntegrityRates, SessionType};
 use sluice_security::Ciphering;
+use sluice_smf::Smf;
 use sluice_ue::WantedSession;
 
 use crate::harness::*;
@@ -52,7 +52,7 @@ fn judged_world() -> World {
 }
 
 /// The same, with an SMF of this configuration.
-fn judged_world_of(smf: sluice_core_smf::Config) -> World {
+fn judged_world_of(smf: sluice_smf::Config) -> World {
     let mut config = world::config();
     config.preference.ciphering = vec![Ciphering::Nea0];
     let core = world::core(config, true).with_smf(Smf::new(smf).unwrap());

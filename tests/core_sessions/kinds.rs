@@ -2,11 +2,11 @@
 
 use std::net::Ipv4Addr;
 
-use sluice_core_smf::Smf;
 use sluice_n1::{
     Cause, EstablishmentRequest, N1_SM, RequestType, SessionCause, SessionType, SessionUplink,
     Transaction, Uplink, UplinkPayload,
 };
+use sluice_smf::Smf;
 use sluice_ue::WantedSession;
 
 use crate::harness::*;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use sluice_n1::{RegistrationKind, SessionType};
 use sluice_n2::PagingCapability;
 use sluice_sbi::AssociationId;
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_ue::Gnb;
 use sluice_wire::ids::Teid;
 

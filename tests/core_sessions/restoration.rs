@@ -1,7 +1,7 @@
 //! UPFs that are gone or restarted (TS 23.527, 4.3; TS 23.502, 4.3.4.2).
 
-use sluice_core_smf::Smf;
 use sluice_n1::{SessionCause, SessionType};
+use sluice_smf::Smf;
 
 use crate::harness::*;
 use crate::world::{self, Upf, World, supi};

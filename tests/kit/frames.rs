@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_wire::eth::{Eth, EthHeader, EtherType, MacAddr};
 use sluice_wire::gtpu::{
     ErrorIndication, GPdu, Message, PORT, PduType, ShortContainer, g_pdu_header_with_container,

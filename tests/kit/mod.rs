@@ -12,7 +12,7 @@ pub mod world;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_wire::ids::Teid;
 
 /// The UPF on N4, N3 and N6.

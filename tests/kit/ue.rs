@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluice_datapath::drop::DropReason;
-use sluice_smf::{
+use sluice_smf_emulator::{
     Change, Changed, Dialect, Established, GateStatus, Network, SessionPlan, Traffic, Tunnel,
     UplinkTeid, Usage,
 };

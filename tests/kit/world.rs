@@ -7,7 +7,7 @@ use sluice_control::core::Time;
 use sluice_datapath::drop::DropReason;
 use sluice_n4::{Config, Instant, NodeId, Outbox};
 use sluice_session::InUse;
-use sluice_smf::{
+use sluice_smf_emulator::{
     Change, Changed, CpNode, Dialect, Done, Established, Machine, Report, SessionPlan, SmfError,
     Ticket, UrrUsage, Usage,
 };
@@ -267,12 +267,18 @@ impl World {
     }
 
     /// A packet from the UE by a gNB; it has not been received yet.
-    pub fn inject_uplink(&mut self, gnb: u8, to: sluice_smf::Tunnel, qfi: Qfi, inner: &[u8]) {
+    pub fn inject_uplink(
+        &mut self,
+        gnb: u8,
+        to: sluice_smf_emulator::Tunnel,
+        qfi: Qfi,
+        inner: &[u8],
+    ) {
         self.upf.n3.inject(&frames::from_gnb(gnb, to, qfi, inner));
     }
 
     /// A gNB says that it does not know a tunnel of its own.
-    pub fn gnb_forgot(&mut self, gnb: u8, tunnel: sluice_smf::Tunnel) {
+    pub fn gnb_forgot(&mut self, gnb: u8, tunnel: sluice_smf_emulator::Tunnel) {
         self.upf.n3.inject(&frames::error_indication(gnb, tunnel));
         self.settle();
     }

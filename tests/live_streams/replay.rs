@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_wire::ids::{FarId, Qfi, Seid};
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::message::{

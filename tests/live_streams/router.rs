@@ -2,7 +2,7 @@
 //!
 //! The packets are in `open5gs-router-solicitation.txt`, with the octets that the SMF reads.
 
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::value::SourceInterface;
 

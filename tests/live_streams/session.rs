@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_wire::ids::{FarId, PdrId, Seid, Teid, UrrId};
 use sluice_wire::pfcp::group::{CreatePdr, CreateUrr, CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};

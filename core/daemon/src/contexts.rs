@@ -4,7 +4,7 @@ use crate::config::{ContextsFolder, ContextsRedis, ContextsSection};
 use crate::needs::{Lack, problem};
 use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_program::lines::{self, Kind, Peer};
 use sluice_sbi::kept::{Contexts, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};

@@ -13,7 +13,7 @@ use crate::view;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_n2::{Overload, OverloadAction};
 use sluice_pcf::AppSessionContext;

@@ -1,12 +1,12 @@
 //! What the functions of the core are told of the configuration.
 
 use crate::config::{Account, CoreConfig, Network, PolicySection, Sessions};
-use sluice_core_smf::{NetworkConfig, UpfConfig};
 use sluice_ids::{Plmn, Tac, Tai};
 use sluice_n2::PlmnSlices;
 use sluice_program::config::fields::At;
 use sluice_security::suci::HomeKey;
 use sluice_security::{Preference, Sqn};
+use sluice_smf::{NetworkConfig, UpfConfig};
 use sluice_udr::{DataNetwork, Provision, Subscriber};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -42,7 +42,7 @@ pub fn amf(config: &CoreConfig) -> Option<sluice_amf::Config> {
 }
 
 /// For the SMF; none if its address could not be read, which checked files rule out.
-pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_core_smf::Config> {
+pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_smf::Config> {
     let sessions = config.sessions.as_ref()?;
     let home = config.plmns.first().map(|one| one.plmn.value);
     let area = |at: &At<(Option<Plmn>, Tac)>| {
@@ -68,7 +68,7 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_core_smf::
         up_security: network.up_security,
         ..NetworkConfig::new(network.dnn.value)
     });
-    Some(sluice_core_smf::Config {
+    Some(sluice_smf::Config {
         n4: SocketAddr::V4(sessions.n4?.value).ip(),
         started_unix_s,
         upfs: upfs.collect(),

@@ -16,10 +16,10 @@ macro_rules! told {
 }
 
 /// Messages with gNBs.
-pub(crate) fn of_n2(counters: sluice_core::n2::Counters) -> Value {
+pub(crate) fn of_n2(counters: sluice_core_runtime::n2::Counters) -> Value {
     told!(
         counters,
-        sluice_core::n2::Counters,
+        sluice_core_runtime::n2::Counters,
         received,
         sent,
         other_protocol,
@@ -45,10 +45,10 @@ pub(crate) fn of_sctp(counters: sluice_sctp::Counters) -> Value {
 }
 
 /// Datagrams with UPFs.
-pub(crate) fn of_n4(counters: sluice_core::n4::Counters) -> Value {
+pub(crate) fn of_n4(counters: sluice_core_runtime::n4::Counters) -> Value {
     told!(
         counters,
-        sluice_core::n4::Counters,
+        sluice_core_runtime::n4::Counters,
         received,
         sent,
         too_long,
@@ -92,10 +92,10 @@ pub(crate) fn of_amf(counters: sluice_amf::Counters) -> Value {
 }
 
 /// Sessions and what becomes of them.
-pub(crate) fn of_smf(counters: sluice_core_smf::Counters) -> Value {
+pub(crate) fn of_smf(counters: sluice_smf::Counters) -> Value {
     told!(
         counters,
-        sluice_core_smf::Counters,
+        sluice_smf::Counters,
         established,
         refused,
         released,

@@ -2,7 +2,7 @@
 
 use crate::config::AtEnd;
 use crate::daemon::Daemon;
-use sluice_core::{Runtime, system};
+use sluice_core_runtime::{Runtime, system};
 use sluice_host::signal::Shutdown;
 use std::io;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use crate::daemon::Daemon;
 use serde_json::{Value, json};
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_nrf::Profile;
 use sluice_sbi::{Allowed, Nf, NfStatus, Served};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 use crate::daemon::Daemon;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_pcf::{AppSessionContext, AppSessionProblem, FlowRefused, check_rule, filter};
 use sluice_program::control::refusal;

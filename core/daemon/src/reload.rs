@@ -6,8 +6,8 @@ use crate::convert;
 use crate::daemon::Daemon;
 use crate::needs;
 use serde_json::{Value, json};
-use sluice_core::charging::Records;
-use sluice_core::system;
+use sluice_core_runtime::charging::Records;
+use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_program::config::problem::Problem;
 use sluice_program::control::refusal;
@@ -29,7 +29,7 @@ struct Ready {
     config: CoreConfig,
     warnings: Vec<String>,
     amf: sluice_amf::Config,
-    smf: Option<sluice_core_smf::Config>,
+    smf: Option<sluice_smf::Config>,
     home_keys: BTreeMap<u8, HomeKey>,
     records: Option<Records>,
 }

@@ -5,7 +5,7 @@ use crate::config::Database;
 use crate::control::{Ask, Request};
 use crate::needs::{Lack, problem};
 use serde_json::{Value, json};
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_program::control::Asked;
 use sluice_security::Sqn;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_core_smf::ChargingRecord;
+use sluice_smf::ChargingRecord;
 
 /// Where charging records go.
 #[derive(Debug)]
@@ -135,8 +135,8 @@ fn object(record: &ChargingRecord) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_core_smf::{ChargingId, Usage};
     use sluice_ids::{Dnn, Supi};
+    use sluice_smf::{ChargingId, Usage};
     use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
 

@@ -179,7 +179,7 @@ impl Core {
                 self.deregister(now, &supi, false);
             }
         }
-        let sessions = self.smf.as_ref().map_or(0, sluice_core_smf::Smf::sessions);
+        let sessions = self.smf.as_ref().map_or(0, sluice_smf::Smf::sessions);
         Resumed { ues, sessions }
     }
 

@@ -19,7 +19,6 @@ pub use keeping::{Keeper, Keeping, Kept, NotKept};
 use repository::Registrations;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
-use sluice_core_smf::{ChargingRecord, Smf};
 use sluice_ids::Supi;
 use sluice_n2::Overload;
 use sluice_nrf::Nrf;
@@ -30,6 +29,7 @@ use sluice_sbi::{
     NetworkFunction, Nf, Now, Problem, Refused, Removal, RequestId, Seen,
 };
 use sluice_security::suci::HomeKey;
+use sluice_smf::{ChargingRecord, Smf};
 use sluice_udm::Udm;
 use sluice_udr::Udr;
 
@@ -305,11 +305,7 @@ impl Core {
     ///
     /// # Errors
     /// Those of [`Smf::reconfigure`].
-    pub fn reconfigure_smf(
-        &mut self,
-        now: Now,
-        config: sluice_core_smf::Config,
-    ) -> Result<(), String> {
+    pub fn reconfigure_smf(&mut self, now: Now, config: sluice_smf::Config) -> Result<(), String> {
         let mut effects = Vec::new();
         if let Some(smf) = &mut self.smf {
             smf.reconfigure(now, config, &mut effects)?;

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_core_smf::Smf;
 use sluice_ids::{Dnn, Guami, Plmn, Snssai, Tai};
 use sluice_nrf::{Nrf, Registration};
 use sluice_sbi::{
     AREAS, Allowed, CallId, DNNS, Instant, Key, Message, Nf, NfInstance, NfProfile, Now, RequestId,
     SLICES, Served,
 };
+use sluice_smf::Smf;
 
 use crate::{Core, Queued};
 

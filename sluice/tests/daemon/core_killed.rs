@@ -13,7 +13,7 @@ use serde_json::Value;
 use sluice::cli::args::CtlQuery;
 use sluice::cli::core_args::CoreQuery;
 use sluice::ctl;
-use sluice_core::Node;
+use sluice_core_runtime::Node;
 use sluice_host::process::Process;
 use sluice_ids::{Plmn, Snssai, Tac};
 use sluice_n2::{FromAmf, FromRan, Gnb, NgSetupRequest, PlmnSlices, SupportedArea};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 use sluice_host::process::Process;
-use sluice_smf::{Flow, FlowPackets, SmfError};
+use sluice_smf_emulator::{Flow, FlowPackets, SmfError};
 use sluice_wire::ids::{Precedence, Qfi};
 use sluice_wire::pfcp::value::BitRate;
 use sluice_wire::pfcp::{Cause, IeType};
@@ -30,7 +30,12 @@ fn flow(packets: FlowPackets, mbr: Option<u64>) -> Flow {
 }
 
 /// A UE whose session has a dedicated flow.
-fn attach(lab: &Lab, smf: &sluice_smf::SmfHandle, gnb: &sluice_ran::GnbHandle, flow: Flow) -> Ue {
+fn attach(
+    lab: &Lab,
+    smf: &sluice_smf_emulator::SmfHandle,
+    gnb: &sluice_ran::GnbHandle,
+    flow: Flow,
+) -> Ue {
     let mut plan = Ue::plan(gnb.n3(), 0);
     plan.flow = Some(flow);
     Ue::attach_planned(lab, smf, gnb, 0, 1400, plan)

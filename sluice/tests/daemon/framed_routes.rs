@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use sluice_host::netns::Ns;
-use sluice_smf::UeAddresses;
+use sluice_smf_emulator::UeAddresses;
 
 use super::kit::*;
 

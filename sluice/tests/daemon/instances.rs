@@ -8,7 +8,7 @@ use sluice_host::netns::{Netns, Ns};
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
 use sluice_host::veth::{Veth, VethEnd};
 use sluice_ran::{FTeid, GnbHandle, UeConfig};
-use sluice_smf::{Established, Imsi, Network, SmfHandle, Tunnel};
+use sluice_smf_emulator::{Established, Imsi, Network, SmfHandle, Tunnel};
 use sluice_wire::ids::{Qfi, Teid};
 
 use super::kit::*;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
 use sluice_host::tshark::judge;
-use sluice_smf::{Report, Smf, SmfHandle, Traffic, UrrUsage};
+use sluice_smf_emulator::{Report, Smf, SmfHandle, Traffic, UrrUsage};
 use sluice_wire::pfcp::MessageType;
 
 use super::kit::*;

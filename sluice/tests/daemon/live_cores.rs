@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sluice::cli::args::CtlQuery;
 use sluice_host::process::Process;
 use sluice_ran::Gnb;
-use sluice_smf::{
+use sluice_smf_emulator::{
     Dialect, Flow, FlowPackets, Network, Report, SessionPlan, SessionReport, Smf, Tunnel,
     UeAddresses, UplinkTeid, UrrUsage,
 };

@@ -8,7 +8,7 @@ use sluice_host::process::Process;
 use sluice_host::tool;
 use sluice_host::tshark::judge;
 use sluice_ran::{GnbHandle, HandoverTarget};
-use sluice_smf::{Dialect, Report, SessionPlan, SmfHandle, UeAddresses, UplinkTeid};
+use sluice_smf_emulator::{Dialect, Report, SessionPlan, SmfHandle, UeAddresses, UplinkTeid};
 
 use super::kit::*;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
 use sluice_host::tshark::judge;
-use sluice_smf::{Report, SmfHandle};
+use sluice_smf_emulator::{Report, SmfHandle};
 use sluice_wire::ids::PdrId;
 use sluice_wire::pfcp::value::ReportType;
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
 use sluice_host::tshark::judge;
-use sluice_smf::{Report, SmfHandle, UplinkTeid};
+use sluice_smf_emulator::{Report, SmfHandle, UplinkTeid};
 use sluice_wire::pfcp::value::NodeReportType;
 
 use super::kit::*;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sluice::cli::args::CtlQuery;
 use sluice_host::packet::PacketSocket;
-use sluice_smf::Smf;
+use sluice_smf_emulator::Smf;
 use sluice_wire::eth::Eth;
 use sluice_wire::ipv4::Ipv4;
 use sluice_wire::pfcp;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sluice::cli::args::CtlQuery;
 use sluice_host::link::{Link, mac_text};
 use sluice_host::packet::PacketSocket;
-use sluice_smf::{Network, UeAddresses};
+use sluice_smf_emulator::{Network, UeAddresses};
 
 use super::kit::*;
 

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use sluice::cli::args::CtlQuery;
-use sluice_core_smf::{NetworkConfig, UpfConfig};
 use sluice_ids::Dnn;
+use sluice_smf::{NetworkConfig, UpfConfig};
 
 use self::core::{CoreThread, K_HEX, OPC_HEX, Plan};
 use super::kit::*;
@@ -51,7 +51,7 @@ fn lab(label: &str, is_n3_ipv6: bool) -> Option<(Lab, Daemon, CoreThread)> {
         instance: "core".to_owned(),
         ..NetworkConfig::new(Dnn::new(name).unwrap())
     };
-    let smf = sluice_core_smf::Config {
+    let smf = sluice_smf::Config {
         n4: IpAddr::V4(N4_SMFS[0]),
         started_unix_s: 1_790_000_000,
         upfs: vec![UpfConfig {
@@ -59,8 +59,8 @@ fn lab(label: &str, is_n3_ipv6: bool) -> Option<(Lab, Daemon, CoreThread)> {
             ..UpfConfig::new(SocketAddr::from((N4_UPF, 8805)))
         }],
         networks: vec![network("internet"), network("lab")],
-        upf_return_ms: sluice_core_smf::UPF_RETURN_MS,
-        back_off_s: sluice_core_smf::BACK_OFF_S,
+        upf_return_ms: sluice_smf::UPF_RETURN_MS,
+        back_off_s: sluice_smf::BACK_OFF_S,
     };
     let plan = Plan {
         amf: N4_SMFS[0],

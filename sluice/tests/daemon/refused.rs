@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice::cli::args::CtlQuery;
-use sluice_smf::Network;
+use sluice_smf_emulator::Network;
 use sluice_wire::pfcp::{Cause, MessageType};
 
 use super::kit::*;

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use sluice_host::capture::Capture;
 use sluice_host::tshark::judge;
 use sluice_host::veth::{Veth, VethEnd};
-use sluice_smf::{Change, Tunnel};
+use sluice_smf_emulator::{Change, Tunnel};
 use sluice_wire::ids::{FarId, PdrId, Precedence, Seid, UrrId};
 use sluice_wire::pfcp::group::{CreateFar, CreatePdr, CreateUrr, ForwardingParameters, Pdi};
 use sluice_wire::pfcp::message::*;

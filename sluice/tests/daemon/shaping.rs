@@ -14,7 +14,12 @@ use super::kit::*;
 const PINGS: u32 = 20;
 const BYTES: u16 = 1000;
 
-fn limited(lab: &Lab, smf: &sluice_smf::SmfHandle, gnb: &sluice_ran::GnbHandle, kbps: u64) -> Ue {
+fn limited(
+    lab: &Lab,
+    smf: &sluice_smf_emulator::SmfHandle,
+    gnb: &sluice_ran::GnbHandle,
+    kbps: u64,
+) -> Ue {
     let mut plan = Ue::plan(gnb.n3(), 0);
     plan.ambr = Some(BitRate {
         uplink_kbps: kbps,

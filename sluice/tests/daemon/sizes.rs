@@ -2,7 +2,7 @@
 
 use sluice_host::link::Link;
 use sluice_host::netns::Ns;
-use sluice_smf::UrrUsage;
+use sluice_smf_emulator::UrrUsage;
 
 use super::kit::*;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sluice_host::link::Link;
 use sluice_host::packet::PacketSocket;
-use sluice_smf::Tunnel;
+use sluice_smf_emulator::Tunnel;
 use sluice_wire::arp::{Arp, Operation};
 use sluice_wire::eth::{Eth, EthHeader, EtherType, MacAddr, Tag, VlanId};
 use sluice_wire::gtpu::{self, GPdu, ShortContainer, g_pdu_header_with_container};

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_host::env_check::{self, Need};
 use sluice_host::netns::{Netns, Ns};
 use sluice_host::veth::{Veth, VethEnd};
-use sluice_smf::UeAddresses;
+use sluice_smf_emulator::UeAddresses;
 
 use super::kit::*;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluice_smf::{Change, Report, SessionReport, SmfHandle};
+use sluice_smf_emulator::{Change, Report, SessionReport, SmfHandle};
 use sluice_wire::pfcp::value::{ReportType, UsageReportTrigger};
 
 use super::kit::*;

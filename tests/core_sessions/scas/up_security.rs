@@ -1,7 +1,6 @@
 //! User plane security policy (TS 23.501, 5.10.3; TS 33.501, 6.6.1): which one counts, what gNBs say to it, and what
 //! becomes of sessions that are not protected as it requires.
 
-use sluice_core_smf::Smf;
 use sluice_ids::{UpProtection, UpSecurity};
 use sluice_n1::{IntegrityRate, IntegrityRates, SessionCause, SessionType};
 use sluice_n2::{
@@ -9,6 +8,7 @@ use sluice_n2::{
     SecurityResult,
 };
 use sluice_sbi::{Now, Refused};
+use sluice_smf::Smf;
 use sluice_ue::{HandoverAnswer, WantedSession};
 use sluice_wiring::Core;
 
@@ -30,7 +30,7 @@ const PREFERRED: UpSecurity = UpSecurity {
 const FULL: (ProtectedRate, ProtectedRate) =
     (ProtectedRate::MaximumUeRate, ProtectedRate::MaximumUeRate);
 
-fn config(local: Option<UpSecurity>) -> sluice_core_smf::Config {
+fn config(local: Option<UpSecurity>) -> sluice_smf::Config {
     let mut config = smf_config();
     for network in &mut config.networks {
         network.up_security = local;

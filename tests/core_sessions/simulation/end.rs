@@ -1,8 +1,8 @@
 //! Simulation of the core, end of a seed: what is under way comes to its end, each UE can do what it wants, and all leave.
 
-use sluice_core_smf::view::SessionView;
 use sluice_n1::{RegistrationKind, SessionType};
 use sluice_sbi::NfStatus;
+use sluice_smf::view::SessionView;
 use sluice_ue::UeState;
 
 use super::network::{GNBS, MS, Simulation, UES};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use sluice_core_smf::Smf;
 use sluice_n2::{FromAmf, RanUeId};
 use sluice_pcf::Pcf;
 use sluice_sbi::{AssociationId, Instant, Now};
+use sluice_smf::Smf;
 use sluice_ue::{Gnb, Ue};
 use sluice_wiring::Core;
 use sluice_wiring::contexts::Start;
@@ -115,7 +115,7 @@ pub fn core(faults: Faults, memory: Option<&Memory>, now: Now) -> Core {
         ..policy(vec![fixed])
     }];
     let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
-    let smf = sluice_core_smf::Config {
+    let smf = sluice_smf::Config {
         started_unix_s: start.begun_unix_s,
         ..smf_config()
     };

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use sluice_host::netns::Ns;
 use sluice_ran::FTeid;
-use sluice_smf::{Dialect, Imsi, Network, SessionPlan, Smf, SmfConfig, Traffic, Tunnel, Usage};
+use sluice_smf_emulator::{
+    Dialect, Imsi, Network, SessionPlan, Smf, SmfConfig, Traffic, Tunnel, Usage,
+};
 use sluice_wire::ids::{Qfi, Seid};
 use sluice_wire::pfcp;
 
@@ -109,7 +111,10 @@ impl Core {
     fn add(&mut self, index: usize, usage: &Usage) -> Result<(), DemoError> {
         self.session(index)?;
         if let Some(session) = self.sessions.get_mut(index) {
-            let reported = usage.urrs.iter().map(sluice_smf::UrrUsage::traffic);
+            let reported = usage
+                .urrs
+                .iter()
+                .map(sluice_smf_emulator::UrrUsage::traffic);
             session.traffic = reported.fold(session.traffic, Traffic::plus);
         }
         Ok(())

@@ -9,7 +9,7 @@ use sluice_host::env_check::Missing;
 use sluice_host::tool::ToolError;
 use sluice_ran::RanError;
 use sluice_sctp::OpeningError;
-use sluice_smf::SmfError;
+use sluice_smf_emulator::SmfError;
 
 use sluice_program::ask::AskError;
 

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use std::time::Duration;
 
 use sluice_ids::{Plmn, Tac, Tai};
-use sluice_smf::UeAddresses;
+use sluice_smf_emulator::UeAddresses;
 
 /// Prefix length of N3, N4 and N6.
 pub(super) const LINK_PREFIX: u8 = 24;

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use sluice_smf::SmfError;
+use sluice_smf_emulator::SmfError;
 
 use crate::source::IP_BYTES_MAX;
 use crate::stamp::{FLOWS_MAX, IP_BYTES_MIN};

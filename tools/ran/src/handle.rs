@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sluice_host::poll::Waker;
 use sluice_n1::QosRule;
-use sluice_smf::UeAddresses;
+use sluice_smf_emulator::UeAddresses;
 use sluice_wire::ids::{Qfi, Teid};
 
 use crate::ue::Ue;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluice_host::tun::Tun;
 use sluice_n1::QosRule;
-use sluice_smf::UeAddresses;
+use sluice_smf_emulator::UeAddresses;
 use sluice_ue::qfi_by_rules;
 use sluice_wire::ids::{Qfi, Teid};
 

@@ -11,7 +11,7 @@ use sluice_host::signal::Shutdown;
 use sluice_port::{LinkState, PortId, PortInfo, PortStats, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
 use sluice_program::ask::ask_for;
-use sluice_smf::{Dialect, Network, SessionPlan, Smf, SmfConfig, Tunnel};
+use sluice_smf_emulator::{Dialect, Network, SessionPlan, Smf, SmfConfig, Tunnel};
 use sluice_upf_daemon::boot::{BootError, boot};
 use sluice_upf_daemon::config::{Machine, UpfConfig};
 use sluice_upf_daemon::control::Ended;

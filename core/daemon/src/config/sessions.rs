@@ -3,12 +3,12 @@
 use super::access::none_or;
 use super::kinds;
 use super::policies::PolicySection;
-use sluice_core_smf::Settings;
 use sluice_ids::{Dnn, Plmn, Snssai, Tac, UpSecurity};
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{
     Kind, boolean, dns_ipv6, ip, network_instance, number, socket_address, word,
 };
+use sluice_smf::Settings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 

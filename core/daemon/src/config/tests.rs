@@ -4,11 +4,11 @@ use super::contexts::tests::known_keys;
 use super::{Charging, CoreConfig, Loaded, Over};
 use crate::convert;
 use sluice_amf::Amf;
-use sluice_core_smf::Smf;
 use sluice_pcf::Pcf;
 use sluice_program::check::refused_json;
 use sluice_program::config::example::{is_explained, shown_keys, with_alternatives};
 use sluice_program::config::problem::Refused;
+use sluice_smf::Smf;
 use std::path::Path;
 
 const EXAMPLE: &str = include_str!("../../../../docs/core.yaml");

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sluice_core::Node;
+use sluice_core_runtime::Node;
 use sluice_host::netns::Ns;
 use sluice_ids::{Plmn, Snssai, Tac, Tai};
 use sluice_n1::RegistrationKind;

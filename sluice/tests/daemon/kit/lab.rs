@@ -13,7 +13,7 @@ use sluice_host::env_check::{self, Need};
 use sluice_host::netns::Netns;
 use sluice_host::veth::{Veth, VethEnd};
 use sluice_ran::{Gnb, GnbConfig};
-use sluice_smf::{Dialect, Smf, SmfConfig};
+use sluice_smf_emulator::{Dialect, Smf, SmfConfig};
 use sluice_wire::pfcp;
 use tempfile::TempDir;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sluice_host::link::LinkCounters;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
 use sluice_ran::{FTeid, GnbHandle, HandoverTarget, UeConfig, UeId};
-use sluice_smf::{Established, Imsi, Network, SessionPlan, SmfHandle, Tunnel};
+use sluice_smf_emulator::{Established, Imsi, Network, SessionPlan, SmfHandle, Tunnel};
 use sluice_wire::ids::{Qfi, Seid, Teid};
 
 use super::{Lab, SERVER, SOON, ue_address};

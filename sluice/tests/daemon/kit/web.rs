@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::process::Stdio;
 
 use sluice_host::process::Process;
-use sluice_smf::UeAddresses;
+use sluice_smf_emulator::UeAddresses;
 
 use super::{Lab, SERVER, SERVER_V6};
 

@@ -9,8 +9,8 @@ use super::waiting;
 use sluice_control::core::Env;
 use sluice_n4::Outbox;
 use sluice_port::Packet;
-use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{
+use sluice_smf_emulator::encode::{encode_deletion, encode_establishment, encode_modification};
+use sluice_smf_emulator::{
     CpNode, Dialect, Network, SessionChange, SessionPlan, SessionView, Tunnel, UeAddresses,
     UplinkTeid,
 };

@@ -2,8 +2,8 @@
 //! steps of its dialect.
 
 use super::subscribers::Subscriber;
-use sluice_smf::dialect::profile::{BeforeGnb, Idle};
-use sluice_smf::{Dialect, SessionChange, Tunnel};
+use sluice_smf_emulator::dialect::profile::{BeforeGnb, Idle};
+use sluice_smf_emulator::{Dialect, SessionChange, Tunnel};
 
 /// What a request is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use super::lifecycle::{Act, RequestInfo, SessionProgress};
 use super::subscribers::{Subscribers, dialect};
 use crate::path::smf::cp_seid;
-use sluice_smf::dialect::profile::Numbering;
+use sluice_smf_emulator::dialect::profile::Numbering;
 use sluice_wire::ids::PdrId;
 use sluice_wire::pfcp::group::CreatedPdr;
 use sluice_wire::pfcp::message::{

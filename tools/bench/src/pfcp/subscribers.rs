@@ -9,8 +9,10 @@ use crate::path::smf::{CpSide, cp_seid};
 use crate::path::topology::{self, GNBS, QFI, UPF_N3};
 use crate::path::traffic::Flow;
 use crate::stats::Random;
-use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{Dialect, FlowPackets, SessionPlan, SessionView, Tunnel, UeAddresses, UplinkTeid};
+use sluice_smf_emulator::encode::{encode_deletion, encode_establishment, encode_modification};
+use sluice_smf_emulator::{
+    Dialect, FlowPackets, SessionPlan, SessionView, Tunnel, UeAddresses, UplinkTeid,
+};
 use sluice_wire::ids::{Precedence, Qfi, Seid, Teid};
 use sluice_wire::pfcp::message::HeartbeatRequest;
 use sluice_wire::pfcp::value::{BitRate, NtpTime};
@@ -207,7 +209,7 @@ fn add_flow(plan: &mut SessionPlan, index: u32) {
     }
     let port = FIRST_PORT + mixed(index) % PORTS;
     let to = format!("permit out 17 from 192.0.2.1/32 {port} to assigned");
-    plan.flow = Some(sluice_smf::Flow {
+    plan.flow = Some(sluice_smf_emulator::Flow {
         packets: FlowPackets::Described(to.into()),
         precedence: Precedence(100),
         qfi: Qfi::new(5).unwrap_or_default(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluice_amf::{Amf, Bounds, Config};
 use sluice_ausf::Ausf;
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_host::clock;
 use sluice_ids::{AmfId, Guami, Plmn, Snssai, Supi, Tac, Tai};
 use sluice_n1::RegistrationKind;

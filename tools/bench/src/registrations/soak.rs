@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_host::clock;
 use sluice_host::process::resident_bytes;
 use sluice_n1::RegistrationKind;

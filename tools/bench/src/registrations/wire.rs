@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_host::clock;
 use sluice_host::netns::Ns;
 use sluice_n1::RegistrationKind;

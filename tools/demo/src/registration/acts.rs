@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sluice_core::system;
+use sluice_core_runtime::system;
 use sluice_host::netns::Ns;
 use sluice_ids::Supi;
 use sluice_n1::RegistrationKind;

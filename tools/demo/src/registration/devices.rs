@@ -9,7 +9,7 @@ use sluice_host::tun::{Tun, TunConfig, TunRoute};
 use sluice_n1::QosRule;
 use sluice_n2::Tunnel;
 use sluice_ran::{FTeid, Forwarding, HandoverTarget, UeConfig, UeId, UeReport};
-use sluice_smf::UeAddresses;
+use sluice_smf_emulator::UeAddresses;
 use sluice_ue::{Procedure, RadioSession};
 use sluice_wire::ids::{Qfi, Teid};
 

@@ -1,6 +1,6 @@
 //! A gNB's SCTP association with the AMF.
 
-use sluice_core::Node;
+use sluice_core_runtime::Node;
 use sluice_host::netns::Ns;
 use sluice_n2::RanUeId;
 use sluice_sctp::{

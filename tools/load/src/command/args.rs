@@ -6,7 +6,7 @@ use crate::engine::NextHop;
 use crate::n4::Rates;
 use crate::source::SizeOf;
 use clap::{Args, ValueEnum};
-use sluice_smf::Dialect;
+use sluice_smf_emulator::Dialect;
 use sluice_wire::eth::MacAddr;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::n4::{Agent, AgentConfig};
 use crate::{Flow, Flows, TunnelEnds};
 use sluice_host::netns::Ns;
-use sluice_smf::dialect::profile::NamedBy;
-use sluice_smf::{Imsi, Network, SessionPlan, SmfConfig, Tunnel, UplinkTeid};
+use sluice_smf_emulator::dialect::profile::NamedBy;
+use sluice_smf_emulator::{Imsi, Network, SessionPlan, SmfConfig, Tunnel, UplinkTeid};
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::pfcp;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use sluice_host::clock;
 use sluice_host::udp::RecvBatch;
 use sluice_n4::Instant;
-use sluice_smf::dialect::profile::BeforeGnb;
-use sluice_smf::{
+use sluice_smf_emulator::dialect::profile::BeforeGnb;
+use sluice_smf_emulator::{
     Change, Dialect, Done, Machine, Peer, SessionPlan, SmfConfig, SmfError, Ticket, Tunnel, Wire,
 };
 use sluice_wire::ids::Seid;

@@ -10,7 +10,7 @@ use sluice_host::link::Link;
 use sluice_host::netns::Netns;
 use sluice_host::tool;
 use sluice_ran::{DropReason, Flow, Gnb, UeId};
-use sluice_smf::UeAddresses;
+use sluice_smf_emulator::UeAddresses;
 
 const IPV6_1: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 1, 0, 0, 0, 0x101);
 const IPV6_2: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 2, 0, 0, 0, 0x102);

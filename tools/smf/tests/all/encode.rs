@@ -7,8 +7,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::common::net::Net;
 use crate::common::{SMF, flow, gnb, plan, tunnel};
 use proptest::prelude::*;
-use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{
+use sluice_smf_emulator::encode::{encode_deletion, encode_establishment, encode_modification};
+use sluice_smf_emulator::{
     Change, CpNode, Dialect, SessionChange, SessionPlan, SessionView, UeAddresses, UplinkTeid,
 };
 use sluice_wire::ids::{Qfi, Seid};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::common::recorded::recorded;
 use crate::common::{N3, SMF, gnb, tunnel};
-use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{
+use sluice_smf_emulator::encode::{encode_deletion, encode_establishment, encode_modification};
+use sluice_smf_emulator::{
     CpNode, Dialect, Flow, FlowPackets, Imsi, Network, SessionChange, SessionPlan, SessionView,
     TbcdDigits, Tunnel, UeAddresses, UplinkTeid,
 };

@@ -5,7 +5,7 @@ use crate::common;
 use crate::common::net::{Net, Sent};
 use crate::common::{N3, flow, gnb, plan, tunnel};
 use sluice_n4::FailReason;
-use sluice_smf::{Change, Dialect, Done, Report, SmfError, UplinkTeid};
+use sluice_smf_emulator::{Change, Dialect, Done, Report, SmfError, UplinkTeid};
 use sluice_wire::ids::{PdrId, Seid, UrrId};
 use sluice_wire::pfcp::message::SessionModificationRequest;
 use sluice_wire::pfcp::value::{ApplyAction, ReportType};

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::common::net::{Net, smf_address};
 use crate::common::outline::outline;
 use crate::common::{gnb, plan};
-use sluice_smf::{Change, Dialect};
+use sluice_smf_emulator::{Change, Dialect};
 use sluice_wire::pfcp::MessageType;
 use sluice_wire::pfcp::value::BitRate;
 
@@ -106,7 +106,10 @@ fn marking_speaks_by_the_book_and_marks() {
 }
 
 /// The establishment of a plan that differs from the usual one.
-fn establishment(dialect: Dialect, change: impl FnOnce(&mut sluice_smf::SessionPlan)) -> String {
+fn establishment(
+    dialect: Dialect,
+    change: impl FnOnce(&mut sluice_smf_emulator::SessionPlan),
+) -> String {
     let mut net = Net::associated(dialect);
     let mut plan = plan(dialect, 2);
     change(&mut plan);

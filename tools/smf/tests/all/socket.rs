@@ -13,7 +13,7 @@ use crate::common::{gnb, plan};
 use sluice_host::clock;
 use sluice_host::netns::Ns;
 use sluice_n4::{Instant, Outbox};
-use sluice_smf::{Change, Dialect, Report, Smf, SmfConfig, SmfError};
+use sluice_smf_emulator::{Change, Dialect, Report, Smf, SmfConfig, SmfError};
 use sluice_wire::ids::{Seid, UrrId};
 
 type Act = Box<dyn FnOnce(&mut FakeUpf, Instant, &mut Socket) + Send>;
@@ -237,7 +237,7 @@ fn nobody_there_is_an_error_and_stopping_ends_all_waiting() {
     assert!(matches!(handle.session_count(), Err(SmfError::Stopped)));
 }
 
-fn count(smf: &sluice_smf::SmfHandle, name: &str) -> u64 {
+fn count(smf: &sluice_smf_emulator::SmfHandle, name: &str) -> u64 {
     let counters = smf.counters().unwrap();
     counters
         .iter()

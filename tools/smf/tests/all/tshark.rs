@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::net::Net;
 use crate::common::{gnb, pcap, plan};
 use sluice_host::{tool, tshark};
-use sluice_smf::{Change, Dialect};
+use sluice_smf_emulator::{Change, Dialect};
 use sluice_wire::pfcp::value::BitRate;
 
 /// Every message of a session's life, the UPF's answers included.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use sluice_core::Load;
+use sluice_core_runtime::Load;
 use sluice_host::clock;
 use sluice_n1::RegistrationKind;
 use sluice_n2::RanUeId;

@@ -6,7 +6,9 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use sluice_host::netns::Ns;
-use sluice_smf::{Imsi, Network, Peer, SessionPlan, Smf, SmfConfig, SmfError, Tunnel, UplinkTeid};
+use sluice_smf_emulator::{
+    Imsi, Network, Peer, SessionPlan, Smf, SmfConfig, SmfError, Tunnel, UplinkTeid,
+};
 use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::value::NtpTime;
 

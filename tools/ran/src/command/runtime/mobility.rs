@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use crate::{Detached, FTeid, Flow, HandoverTarget, RanError, UeConfig};
-use sluice_smf::{Change, Tunnel};
+use sluice_smf_emulator::{Change, Tunnel};
 use sluice_wire::ids::Teid;
 
 use super::Runtime;

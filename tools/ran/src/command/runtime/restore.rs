@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Flow;
-use sluice_smf::{Change, Report};
+use sluice_smf_emulator::{Change, Report};
 use sluice_wire::ids::Seid;
 
 use super::Runtime;

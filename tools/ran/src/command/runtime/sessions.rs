@@ -1,7 +1,7 @@
 //! Batched PFCP session procedures.
 
 use crate::{FTeid, Flow};
-use sluice_smf::{Change, Established, SmfError, Tunnel, Usage};
+use sluice_smf_emulator::{Change, Established, SmfError, Tunnel, Usage};
 
 use super::Runtime;
 use super::ues::Session;

@@ -11,7 +11,7 @@ use sluice_host::link::Link;
 use sluice_host::netns::Ns;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
 use sluice_n1::QosRule;
-use sluice_smf::{Traffic, Tunnel, UeAddresses};
+use sluice_smf_emulator::{Traffic, Tunnel, UeAddresses};
 use sluice_wire::ids::{Seid, Teid, UrrId};
 
 use super::super::Failure;
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// Adds what the UPF reported; says how many reports that were.
-    pub fn add(&mut self, usage: &sluice_smf::Usage) -> u64 {
+    pub fn add(&mut self, usage: &sluice_smf_emulator::Usage) -> u64 {
         for urr in &usage.urrs {
             let known = self.reported.iter_mut().find(|(id, _)| *id == urr.urr_id);
             match known {
@@ -337,7 +337,7 @@ fn ue(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_smf::{UrrUsage, Usage};
+    use sluice_smf_emulator::{UrrUsage, Usage};
     use sluice_wire::pfcp::value::{UsageReportTrigger, VolumeMeasurement};
 
     fn usage(urr: u32, up: u64, down: u64) -> Usage {

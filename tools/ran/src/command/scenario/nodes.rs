@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
-use sluice_smf::{Dialect, Network, NetworkName, UeAddresses};
+use sluice_smf_emulator::{Dialect, Network, NetworkName, UeAddresses};
 use sluice_wire::ids::Qfi;
 use sluice_wire::pfcp;
 use sluice_wire::pfcp::value::BitRate;

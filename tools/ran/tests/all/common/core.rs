@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use sluice_amf::{Amf, Config};
 use sluice_ausf::Ausf;
-use sluice_core::system;
-use sluice_core_smf::Smf;
+use sluice_core_runtime::system;
 use sluice_host::netns::Ns;
 use sluice_ids::{AmfId, Dnn, Guami, Plmn, Snssai, Supi, Tac, Tai};
 use sluice_n2::PlmnSlices;
@@ -21,6 +20,7 @@ use sluice_sctp::{
 };
 use sluice_security::suci::HomeKey;
 use sluice_security::{K, Opc, Sqn};
+use sluice_smf::Smf;
 use sluice_udm::Udm;
 use sluice_udr::{DataNetwork, Subscriber, Udr};
 use sluice_wiring::Core;
@@ -38,7 +38,7 @@ pub struct Plan {
     /// Subscribers from 001010000000001 on.
     pub subscribers: u32,
     /// Sessions: the SMF, its own address and N4 port being in the same namespace.
-    pub smf: Option<(sluice_core_smf::Config, SocketAddr)>,
+    pub smf: Option<(sluice_smf::Config, SocketAddr)>,
 }
 
 /// How the core stands.

@@ -11,7 +11,9 @@ pub mod upf;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use sluice_smf::{Dialect, Flow, FlowPackets, Imsi, Network, SessionPlan, Tunnel, UplinkTeid};
+use sluice_smf_emulator::{
+    Dialect, Flow, FlowPackets, Imsi, Network, SessionPlan, Tunnel, UplinkTeid,
+};
 use sluice_wire::ids::{Precedence, Qfi, Teid};
 use sluice_wire::pfcp::value::{BitRate, SNssai};
 

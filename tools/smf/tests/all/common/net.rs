@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use sluice_n4::{Config, Instant, NodeId, Outbox};
-use sluice_smf::{
+use sluice_smf_emulator::{
     Change, Changed, CpNode, Dialect, Done, Established, Machine, SmfError, Ticket, Usage,
 };
 use sluice_wire::ids::Seid;

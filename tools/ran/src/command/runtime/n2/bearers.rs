@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sluice_host::link::{global_ipv6_addresses, link_local};
 use sluice_host::tun::Tun;
 use sluice_n1::{PduAddress, QosRule};
-use sluice_smf::{Tunnel, UeAddresses};
+use sluice_smf_emulator::{Tunnel, UeAddresses};
 use sluice_ue::RadioSession;
 use sluice_wire::ids::{Qfi, Teid};
 
