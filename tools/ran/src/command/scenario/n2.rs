@@ -268,7 +268,7 @@ fn session(f: &mut Fields<'_, '_>) -> Option<(u8, WantedSession)> {
         ssc_mode: Some(1),
         slice: slice.map(|at| at.value),
         dnn: dnn.map(|at| at.value),
-        always_on: false,
+        ..WantedSession::default()
     };
     Some((id.value, wanted))
 }
