@@ -18,20 +18,30 @@ binary=$(cargo test --release -p sluice-session --lib --no-run --message-format=
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# The test deals with a wave of messages for each shape and kind, after it has established the sessions that are there
-# meanwhile. Each wave ends with a profile of its own.
-SLUICE_SESSIONS=100000 SLUICE_LIVES=200 valgrind --tool=callgrind --callgrind-out-file="$folder/profile" \
-    --toggle-collect='*::counted_*' --zero-before='*::allocations::wave' --dump-after='*::allocations::wave' \
-    "$binary" "$test" --test-threads=1 --nocapture >"$folder/said" 2>&1 || { tail -n 5 "$folder/said" >&2; exit 1; }
+# The test establishes the sessions that are there meanwhile, which nobody counts, and says so. Then it deals with a wave
+# of messages for each shape and kind; each wave ends with a profile of its own.
+mkfifo "$folder/go"
+SLUICE_SESSIONS=100000 SLUICE_LIVES=200 SLUICE_WAITS=1 valgrind --tool=callgrind --instr-atstart=no \
+    --callgrind-out-file="$folder/profile" --toggle-collect='*::counted_*' --zero-before='*::allocations::wave' \
+    --dump-after='*::allocations::wave' "$binary" "$test" --test-threads=1 --nocapture \
+    <"$folder/go" >"$folder/said" 2>&1 &
+counting=$!
+trap 'kill "$counting" 2>/dev/null || true; rm -rf "$folder"' EXIT
+exec 3>"$folder/go"
+until grep -q 'sessions are present' "$folder/said"; do
+    kill -0 "$counting" 2>/dev/null || { tail -n 5 "$folder/said" >&2; exit 1; }
+    sleep 0.2
+done
+callgrind_control --instr=on "$counting" >/dev/null
+echo >&3
+wait "$counting" || { tail -n 5 "$folder/said" >&2; exit 1; }
 
-# Before them each shape had a life of its own: the waves that the test names are the last.
 mapfile -t waves < <(sed -n 's/.*\bwave \([a-z0-9_]*\/.*\)/\1/p' "$folder/said")
 counted=()
 while [ -f "$folder/profile.$((${#counted[@]} + 1))" ]; do
     counted+=("$(sed -n 's/^totals: //p' "$folder/profile.$((${#counted[@]} + 1))")")
 done
-before=$((${#counted[@]} - ${#waves[@]}))
-if [ ${#waves[@]} -eq 0 ] || [ $before -lt 0 ]; then
+if [ ${#waves[@]} -eq 0 ] || [ ${#waves[@]} -ne ${#counted[@]} ]; then
     echo "n4-instructions: ${#counted[@]} profiles of ${#waves[@]} waves" >&2
     exit 1
 fi
@@ -39,7 +49,7 @@ fi
 rows=()
 for at in "${!waves[@]}"; do
     read -r name messages <<<"${waves[at]}"
-    rows+=("$name $(((counted[before + at] + messages / 2) / messages))")
+    rows+=("$name $(((counted[at] + messages / 2) / messages))")
 done
 if [ "${1:-}" = --json ]; then
     printf '%s\n' "${rows[@]}" |

@@ -128,6 +128,10 @@ fn a_message_of_a_known_kind_takes_no_memory() {
             costs.establish(&Subscriber::new(shape, number).establishment());
         }
     }
+    if env::var_os("SLUICE_WAITS").is_some() {
+        println!("{present} sessions are present");
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+    }
     for shape in Shape::ALL {
         let each = of_each..of_each + alive;
         let mut each: Vec<_> = each.map(|number| Subscriber::new(shape, number)).collect();
