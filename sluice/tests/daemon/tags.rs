@@ -177,6 +177,12 @@ impl<'a> Trunk<'a> {
                 continue;
             }
             let seen = eth.tag().and_then(|tag| tag.vlan).map(|vlan| vlan.get());
+            // On a busy machine the UPF asks for a neighbour again while the test is elsewhere.
+            let asks =
+                |bytes| Arp::parse(bytes).is_ok_and(|arp| arp.operation == Operation::Request);
+            if eth.ethertype() == EtherType::ARP && seen != Some(vlan) && asks(eth.payload()) {
+                continue;
+            }
             assert_eq!(
                 (seen, eth.ethertype()),
                 (Some(vlan), ethertype),

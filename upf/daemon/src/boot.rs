@@ -1,5 +1,6 @@
 //! Start-up: from a checked configuration to running workers and a control core.
 
+use super::boot_error::{BootError, failed};
 use super::control::ControlLoop;
 use super::ctl::Ctl;
 use super::devices::{Buffers, DevicePort, Devices};
@@ -15,8 +16,7 @@ use super::reload::Reload;
 use super::scaling::Scaling;
 use super::steering::Steered;
 use super::trace::Trace;
-use crate::config::{Interface, N4Start, OpenedPort, Problem, UpfConfig};
-use core::fmt;
+use crate::config::{Interface, N4Start, OpenedPort, UpfConfig};
 use sluice_control::core::UpfControl;
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{WorkerBuilder, assemble};
@@ -36,51 +36,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// Why the UPF does not start.
-#[derive(Debug)]
-pub enum BootError {
-    /// A line of the file cannot be fulfilled on this machine.
-    Line(Problem),
-    /// A step that no single line stands for.
-    Step {
-        /// What was being done.
-        doing: &'static str,
-        /// What went wrong.
-        why: String,
-    },
-}
-
-impl BootError {
-    /// The text, with the file whose lines it names.
-    pub fn in_file(&self, file: &Path) -> String {
-        match self {
-            Self::Line(problem) => problem.in_file(file).to_string(),
-            Self::Step { doing, why } => format!("{doing}: {why}"),
-        }
-    }
-
-    pub(super) fn line(
-        line: u32,
-        key: impl Into<String>,
-        what: String,
-        expected: impl Into<String>,
-    ) -> Self {
-        Self::Line(Problem {
-            line,
-            key: key.into(),
-            what,
-            expected: expected.into(),
-        })
-    }
-}
-
-pub(crate) fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
-    move |e| BootError::Step {
-        doing,
-        why: e.to_string(),
-    }
-}
 
 /// Starts everything; `ring` leads to a core of this process. What was opened closes again if a later step
 /// fails.

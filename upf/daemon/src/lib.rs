@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`config`] | `upf.yaml` |
 //! | `check`, `needs`, `numa` | what it needs of the machine |
-//! | [`boot`], [`control`] | start; the loop of the control core |
+//! | [`boot`], [`boot_error`], [`control`] | start, and why it failed; the loop of the control core |
 //! | [`n4`], `refusals` | sockets and rings of N4, and what was refused |
 //! | `ctl`, `view`, `trace`, `reload`, `migrate_cmd` | what `sluice ctl` asks, and the answers |
 //! | [`metrics`] | the same for Prometheus |
@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod boot_error;
 mod check;
 pub mod config;
 pub mod control;

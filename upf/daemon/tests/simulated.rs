@@ -12,7 +12,8 @@ use sluice_port::{LinkState, PortId, PortInfo, PortStats, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
 use sluice_program::ask::ask_for;
 use sluice_smf_emulator::{Dialect, Network, SessionPlan, Smf, SmfConfig, Tunnel};
-use sluice_upf_daemon::boot::{BootError, boot};
+use sluice_upf_daemon::boot::boot;
+use sluice_upf_daemon::boot_error::BootError;
 use sluice_upf_daemon::config::{Machine, UpfConfig};
 use sluice_upf_daemon::control::Ended;
 use sluice_upf_daemon::devices::{Buffers, DevicePort, Devices};
@@ -207,9 +208,12 @@ fn uplink(teid: Teid, payload: &[u8]) -> Vec<u8> {
     let mut inner = Vec::new();
     let to = PacketBuilder::ipv4(UE.octets(), SERVER, 64).udp(4000, 5000);
     to.write(&mut inner, payload).unwrap();
-    let mut g_pdu = vec![0x30, 0xff];
-    g_pdu.extend((inner.len() as u16).to_be_bytes());
+    // With a PDU Session Container of uplink, QFI 9 (TS 29.281, 5.2.1; TS 38.415, 5.5.2.2).
+    let container = [0, 0, 0, 0x85, 1, 0x10, 9, 0];
+    let mut g_pdu = vec![0x34, 0xff];
+    g_pdu.extend(((container.len() + inner.len()) as u16).to_be_bytes());
     g_pdu.extend(teid.get().to_be_bytes());
+    g_pdu.extend(container);
     g_pdu.extend(inner);
     let mut frame = Vec::new();
     PacketBuilder::ethernet2([2, 0, 0, 0, 3, 2], N3_MAC)

@@ -1,7 +1,7 @@
 //! DPDK's ports and packet memory.
 
 use super::{Buffers, DevicePort, Devices, dpdk_ports};
-use crate::boot::{BootError, failed};
+use crate::boot_error::{BootError, failed};
 use crate::config::UpfConfig;
 use crate::numa::{self, Nodes};
 use sluice_datapath::ledger::WorkerStats;

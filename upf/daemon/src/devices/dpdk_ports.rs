@@ -1,6 +1,6 @@
 //! DPDK ports of the configuration, with their kernel interfaces.
 
-use crate::boot::BootError;
+use crate::boot_error::BootError;
 use crate::config::{Port as Given, UpfConfig};
 use sluice_host::HostError;
 use sluice_host::link::Link;

@@ -5,7 +5,7 @@ mod dpdk_ports;
 
 pub use dpdk::Dpdk;
 
-use crate::boot::BootError;
+use crate::boot_error::BootError;
 use crate::config::UpfConfig;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::tables::Polled;
