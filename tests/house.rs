@@ -189,7 +189,7 @@ fn the_core_has_no_clock_socket_thread_or_random_numbers() {
     assert!(found.is_empty(), "the core is built from {found:?}");
 }
 
-/// Who moves no packets needs no DPDK: the command line asks daemons elsewhere, too.
+/// Programs that move no packets need no DPDK: a host without it can run the core and ask daemons.
 #[test]
 fn the_command_line_the_core_and_emulators_link_no_dpdk() {
     let Resolution { names, built_from } = Resolution::of_the_house();

@@ -56,7 +56,7 @@ impl std::fmt::Display for AskError {
 /// Asks the daemon at `socket`; gives its object.
 ///
 /// # Errors
-/// Its refusal, or that there is no answer.
+/// The daemon refuses, or does not answer.
 pub fn ask(socket: &Path, request: &Value) -> Result<Value, AskError> {
     refused(exchange(socket, request, ANSWER_WITHIN)?)
 }
@@ -112,7 +112,7 @@ pub fn not_running(socket: &Path, e: io::Error) -> AskError {
 /// An object of the daemon, unless it is a refusal.
 ///
 /// # Errors
-/// Its refusal, or that it is no object.
+/// The daemon refuses, or the line is no object.
 pub fn read(line: &str) -> Result<Value, AskError> {
     refused(object(line)?)
 }

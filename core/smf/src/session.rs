@@ -133,7 +133,7 @@ pub(crate) struct Mobility {
     pub qfis: Vec<u8>,
     /// Those that it was asked for, a bit for each.
     pub asked: u64,
-    /// What it says of its protection of the user plane.
+    /// Protection of the user plane as its gNB reports it.
     pub security: Option<SecurityResult>,
     /// The UPF forwards packets, or may do so.
     pub forwards: bool,

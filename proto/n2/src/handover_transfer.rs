@@ -27,7 +27,7 @@ pub struct PathSwitch {
     pub downlink: Tunnel,
     /// Flows that it has, at least one.
     pub qfis: Vec<u8>,
-    /// What the source told it of the user plane's protection, and whether it does so.
+    /// User Plane Security Information: the policy that the source passed on, and whether the target carries it out.
     pub security: Option<UpSecurityInformation>,
 }
 

@@ -62,7 +62,7 @@ pub struct SetupRequest {
     pub uplink: Tunnel,
     /// What the packets are.
     pub packets: PacketType,
-    /// What is wanted of the gNB's protection; none leaves it to the gNB.
+    /// Security Indication; none leaves the protection to the gNB.
     pub security: Option<SecurityIndication>,
     /// Flows, the default one first.
     pub flows: Vec<QosFlow>,

@@ -72,7 +72,7 @@ fn counters(world: &World) -> (u64, u64) {
     (counters.security_refused, counters.security_mismatches)
 }
 
-/// What the SMF told the gNB of the policy in its last Path Switch Request Acknowledge.
+/// Security Indication of the last Path Switch Request Acknowledge.
 fn corrected(two: &Two) -> Option<SecurityIndication> {
     let switched = |octets: &Vec<u8>| match FromAmf::decode(octets) {
         Ok(FromAmf::Handover(HandoverFromAmf::PathSwitchRequestAcknowledge(told))) => {
@@ -251,7 +251,7 @@ fn a_session_whose_user_plane_cannot_be_protected_when_it_comes_back_is_released
     assert!(refused(&mut world).cause.contains("integrity protection"));
 }
 
-/// It has set the session up all the same, and says so.
+/// The gNB sets the session up without the protection, and its Security Result says so.
 #[test]
 fn a_gnb_that_does_not_protect_what_is_required_has_the_session_released() {
     let mut world = world_with(Some(REQUIRED), None);

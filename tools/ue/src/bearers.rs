@@ -12,9 +12,9 @@ use crate::gnb::{FromGnb, Gnb};
 /// A session as the gNB has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RadioSession {
-    /// What it was told of it.
+    /// Setup Request Transfer of the session.
     pub request: SetupRequest,
-    /// Its own end of the tunnel.
+    /// The gNB's end of the tunnel.
     pub downlink: Tunnel,
 }
 
@@ -26,7 +26,7 @@ impl RadioSession {
 }
 
 impl Gnb {
-    /// What it does of what it is told to protect; it refuses what is required and it cannot (TS 38.413, 8.2.1.2).
+    /// Protection that the gNB performs of a policy; one that requires what the gNB cannot do is refused (TS 38.413, 8.2.1.2).
     pub(crate) fn protect(
         &self,
         told: Option<SecurityIndication>,

@@ -57,13 +57,13 @@ pub struct Gnb {
     pub no_releases: bool,
     /// It has no room for sessions.
     pub no_sessions: bool,
-    /// It cannot protect the integrity of the user plane.
+    /// No protection of the integrity of the user plane.
     pub no_integrity: bool,
-    /// It cannot protect the confidentiality of the user plane.
+    /// No protection of the confidentiality of the user plane.
     pub no_confidentiality: bool,
-    /// It says that it protects nothing, whatever it does.
+    /// Security Results say that nothing is protected, whatever is.
     pub denies_protection: bool,
-    /// It tells the next gNB of this policy of the user plane, whatever it was told.
+    /// Policy of the user plane that the next gNB is given, in place of the SMF's.
     pub tells_policy: Option<UpSecurity>,
     /// It has no room for flows with guaranteed bit rates.
     pub no_guaranteed: bool,

@@ -11,9 +11,9 @@ pub enum BootError {
     Line(Problem),
     /// A step that no single line stands for.
     Step {
-        /// What was being done.
+        /// Action that failed.
         doing: &'static str,
-        /// What went wrong.
+        /// Reason.
         why: String,
     },
 }

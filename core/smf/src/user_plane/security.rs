@@ -11,7 +11,7 @@ pub(crate) struct Security {
     pub policy: Option<UpSecurity>,
     /// How fast the UE protects the integrity.
     pub rates: IntegrityRates,
-    /// What its gNB has said last.
+    /// Security Result that its gNB reported last.
     pub result: Option<SecurityResult>,
 }
 
@@ -37,7 +37,7 @@ impl Security {
         })
     }
 
-    /// What a gNB is told.
+    /// Security Indication for a gNB.
     pub fn indication(&self) -> Option<SecurityIndication> {
         let policy = self.policy?;
         let rate = |rate| match rate {

@@ -26,7 +26,7 @@ pub(crate) async fn release_at(p: &Procedure, is_at_gnb: bool) {
     release::end(p, "11");
 }
 
-/// What a gNB says of its protection, in words.
+/// A Security Result in words.
 pub(crate) fn told(result: Option<SecurityResult>) -> String {
     let is = |is_done| match is_done {
         true => "performed",

@@ -16,7 +16,7 @@ pub enum ProtectedRate {
 /// Security Indication (9.3.1.27).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SecurityIndication {
-    /// What is wanted.
+    /// Policy.
     pub policy: UpSecurity,
     /// How fast the UE protects the integrity, up and down; told where that is required or preferred.
     pub rates: Option<(ProtectedRate, ProtectedRate)>,
@@ -43,9 +43,9 @@ impl SecurityResult {
 /// User Plane Security Information (9.3.1.60): what a gNB was told of a session before, and what it does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UpSecurityInformation {
-    /// What it does.
+    /// Protection that is performed.
     pub result: SecurityResult,
-    /// What it was told.
+    /// Indication that the gNB has.
     pub indication: SecurityIndication,
 }
 

@@ -64,7 +64,7 @@ pub trait Devices: Sized {
 
 /// Packet memory; clones are the same.
 pub trait Buffers: Clone {
-    /// Its packets.
+    /// Packets of this memory.
     type Packet: Packet;
 
     /// An empty packet, unless all are in use.
@@ -79,7 +79,7 @@ pub trait Buffers: Clone {
 
 /// An open port; clones are the same.
 pub trait DevicePort: Clone {
-    /// Its receive steering.
+    /// Receive steering.
     type Steer: Steer;
 
     /// Name, address, MTU and queues.
@@ -97,7 +97,7 @@ pub trait DevicePort: Clone {
     /// Whether packets can pass, unless the driver does not tell.
     fn link(&self) -> Option<LinkState>;
 
-    /// Its receive steering.
+    /// Receive steering of the port.
     fn steer(&self) -> Self::Steer;
 
     /// Whether packets can be waited for by an interrupt, and by watching memory; or why not.
