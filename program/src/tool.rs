@@ -7,10 +7,10 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Words that are handed to a tool as they are.
+/// Words that go to a program as they are.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ToolArgs {
-    /// Arguments of the tool; `--help` shows them
+    /// Arguments of the program; `--help` shows them
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -29,7 +29,7 @@ pub fn beside(name: &str) -> io::Result<PathBuf> {
 }
 
 /// Becomes the program `sluice-name`; returns only if that cannot be.
-pub fn become_tool(name: &str, verbose: u8, words: &[OsString]) -> Exit {
+pub fn become_program(name: &str, verbose: u8, words: &[OsString]) -> Exit {
     let program = match beside(&format!("sluice-{name}")) {
         Ok(program) => program,
         Err(error) => {

@@ -13,7 +13,7 @@ use args::{CompletionArgs, CtlArgs, ManArgs, ReferenceArgs};
 use clap::{Parser, Subcommand};
 use sluice_program::args::{CORE_EXAMPLES, DaemonArgs, UPF_EXAMPLES};
 use sluice_program::logging::Verbosity;
-use sluice_program::tool::{ToolArgs, become_tool};
+use sluice_program::tool::{ToolArgs, become_program};
 use std::process::ExitCode;
 
 /// A 5G user plane function (UPF) and a 5G core: N1, N2, N3, N4, N6, N9
@@ -79,18 +79,18 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         let verbose = self.verbosity.count();
         match self.command {
-            Command::Upf(args) => become_tool("upf", verbose, &args.words()),
+            Command::Upf(args) => become_program("upf", verbose, &args.words()),
             Command::Ctl(args) => ctl::run(&args),
-            Command::Core(args) => become_tool("core", verbose, &args.words()),
-            Command::Box(args) => become_tool("box", verbose, &args.rest),
+            Command::Core(args) => become_program("core", verbose, &args.words()),
+            Command::Box(args) => become_program("box", verbose, &args.rest),
             Command::Reference(args) => reference::run(args),
             Command::Completion(args) => pages::completion(args),
             Command::Man(args) => pages::man(&args),
-            Command::Demo(args) => become_tool("demo", verbose, &args.rest),
-            Command::Load(args) => become_tool("load", verbose, &args.rest),
-            Command::Ran(args) => become_tool("ran", verbose, &args.rest),
-            Command::Bench(args) => become_tool("bench", verbose, &args.rest),
-            Command::Lab(args) => become_tool("lab", verbose, &args.rest),
+            Command::Demo(args) => become_program("demo", verbose, &args.rest),
+            Command::Load(args) => become_program("load", verbose, &args.rest),
+            Command::Ran(args) => become_program("ran", verbose, &args.rest),
+            Command::Bench(args) => become_program("bench", verbose, &args.rest),
+            Command::Lab(args) => become_program("lab", verbose, &args.rest),
         }
         .into()
     }

@@ -1,6 +1,6 @@
 //! Admission of guaranteed bit rates: a budget of each UPF and each data network, as core.yaml has it.
 
-use sluice_sbi::{Effect, Message, Nf, PccRule, PolicyTrigger, Refused, UpdateSmPolicy};
+use sluice_sbi::{Message, Nf, PccRule, PolicyTrigger, UpdateSmPolicy};
 
 use crate::session::SessionId;
 use crate::state::{Budget, State};
@@ -143,22 +143,12 @@ impl State {
         self.call(None, Nf::Pcf, message);
     }
 
-    /// Operators are told of a rule that is not carried out.
+    /// Reports a rule that is not carried out to operators.
     pub fn rule_refused(&mut self, id: SessionId, rule: &PccRule, why: &str, remedy: &'static str) {
         self.counters.rules_refused += 1;
-        let Some(session) = self.sessions.get(id.0) else {
-            return;
-        };
-        let (identity, dnn) = (session.identity, session.dnn);
-        let refused = Refused {
-            who: session.supi.to_string(),
-            supi: Some(session.supi),
-            request: "QoS flow",
-            cause: "no such flow".to_owned(),
-            why: format!("{why} (flow {} of session {identity}, {dnn})", rule.name),
-            remedy,
-        };
-        self.effects.push(Effect::Refused(Box::new(refused)));
+        let refused = ("QoS flow", "no such flow".to_owned());
+        let of = format!("flow {} of ", rule.name);
+        self.report_refused(id, refused, (why, &of), remedy);
     }
 }
 

@@ -14,6 +14,32 @@ pub(crate) struct Why {
     pub remedy: &'static str,
 }
 
+impl State {
+    /// Reports to operators that the request of a session was refused with this cause, and why; `of` names its part of
+    /// the session.
+    pub fn report_refused(
+        &mut self,
+        id: SessionId,
+        (request, cause): (&'static str, String),
+        (why, of): (&str, &str),
+        remedy: &'static str,
+    ) {
+        let Some(session) = self.sessions.get(id.0) else {
+            return;
+        };
+        let (identity, dnn) = (session.identity, session.dnn);
+        let refused = Refused {
+            who: session.supi.to_string(),
+            supi: Some(session.supi),
+            request,
+            cause,
+            why: format!("{why} ({of}session {identity}, {dnn})"),
+            remedy,
+        };
+        self.effects.push(Effect::Refused(Box::new(refused)));
+    }
+}
+
 fn by_cause(cause: SessionCause) -> (&'static str, &'static str) {
     match cause {
         SessionCause::UNKNOWN_DNN => (

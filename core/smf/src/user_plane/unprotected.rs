@@ -5,7 +5,6 @@ use core::net::IpAddr;
 
 use sluice_n1::SessionCause;
 use sluice_n2::{SecurityIndication, SecurityResult, Tunnel, UpSecurityInformation};
-use sluice_sbi::{Effect, Refused};
 
 use crate::procedure::Procedure;
 use crate::release;
@@ -41,7 +40,7 @@ pub(crate) fn told(result: Option<SecurityResult>) -> String {
 const SETUP: &str = "PDU Session Resource Setup";
 const CANNOT: &str = "let the gNB protect the user plane, or set preferred in user_plane_security of data_networks, or up_integrity and up_confidentiality of the subscriber";
 const SWITCH: &str = "Path Switch Request";
-const MISTOLD: &str = "look at the gNB that the UE came from: it tells another policy than it was told, or is attacked";
+const WRONG_POLICY: &str = "look at the gNB that the UE came from: it passes on another policy than it was given, or is attacked";
 
 impl State {
     /// Operators are told that a gNB does not protect a session as its policy requires, and what it said.
@@ -52,7 +51,7 @@ impl State {
             return;
         };
         let why = format!("the gNB does not protect the user plane as the policy has it: {policy}");
-        self.tell_of_security(id, (SETUP, said), why, CANNOT);
+        self.report_refused(id, (SETUP, said), (&why, ""), CANNOT);
     }
 
     /// A gNB to which a UE has come by Xn says what it was told of the session before. The session's own policy is told
@@ -81,29 +80,7 @@ impl State {
         });
         let why = format!("the gNB at {address} was told {was_told}; the policy is {policy}");
         let cause = "acknowledged, with the session's own policy".to_owned();
-        self.tell_of_security(id, (SWITCH, cause), why, MISTOLD);
+        self.report_refused(id, (SWITCH, cause), (&why, ""), WRONG_POLICY);
         indication
-    }
-
-    fn tell_of_security(
-        &mut self,
-        id: SessionId,
-        (request, cause): (&'static str, String),
-        why: String,
-        remedy: &'static str,
-    ) {
-        let Some(session) = self.sessions.get(id.0) else {
-            return;
-        };
-        let (identity, dnn) = (session.identity, session.dnn);
-        let refused = Refused {
-            who: session.supi.to_string(),
-            supi: Some(session.supi),
-            request,
-            cause,
-            why: format!("{why} (session {identity}, {dnn})"),
-            remedy,
-        };
-        self.effects.push(Effect::Refused(Box::new(refused)));
     }
 }
