@@ -18,7 +18,7 @@ fn sessions_of_a_silent_smf_are_kept_for_a_while_and_then_end() {
     let Some(lab) = Lab::new("silent") else {
         return;
     };
-    let daemon = Daemon::start(&lab, &Config::new().n4("peer_loss_keep_s", 2));
+    let daemon = Daemon::start(&lab, &Config::new().n4("peer_loss_keep_s", 8));
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
     smf.stop().unwrap();
@@ -33,7 +33,7 @@ fn sessions_of_a_silent_smf_are_kept_for_a_while_and_then_end() {
     assert!(daemon.dropped("unknown_teid") > 0);
     let log = daemon.log();
     for words in [
-        "is silent, its sessions stay for 2 s",
+        "is silent, its sessions stay for 8 s",
         "stayed silent, 1 sessions end",
     ] {
         assert!(log.contains(words), "{words}: {log}");

@@ -261,6 +261,31 @@ fn a_session_that_its_cp_function_knows_no_more_ends_with_the_third_answer() {
     bench.assert_vacant();
 }
 
+/// A CP function that was restarted answers so until its Association Setup is through; the endpoint's heartbeat is no report.
+#[test]
+fn a_report_that_meets_no_association_yet_is_due_again_a_few_times() {
+    let reports = |sent: Vec<Vec<u8>>| -> Vec<Vec<u8>> {
+        let is_report = |message: &Vec<u8>| {
+            let (header, _) = Header::parse(message).unwrap();
+            header.message_type == MessageType::SESSION_REPORT_REQUEST
+        };
+        sent.into_iter().filter(is_report).collect()
+    };
+    let refusal = with(Cause::NO_ESTABLISHED_PFCP_ASSOCIATION);
+    let mut bench = Bench::new();
+    let (_, entry) = idle_session(&mut bench);
+    let mut report = bench.ring(entry, 0);
+    for _ in 0..2 {
+        assert!(reports(bench.answer(&report[0], &refusal)).is_empty());
+        report = reports(bench.passes(1));
+        assert_eq!(kinds(&report), [ReportType::DLDR]);
+    }
+    bench.answer(&report[0], &refusal);
+    assert!(reports(bench.passes(1)).is_empty(), "given up");
+    assert_eq!(bench.up.reports().pending, 0);
+    assert_eq!(bench.up.session_count(), 1);
+}
+
 #[test]
 fn sessions_report_in_their_turn_and_so_many_at_a_time() {
     let mut bench = Bench::new();

@@ -135,7 +135,8 @@ pub fn cause(response: &Response<'_>) -> Option<Cause> {
 }
 
 /// A response to a report. A CP function that does not know the session, several times in a row, has lost it:
-/// it goes here too (TS 23.527, 4.3; TS 29.244, 6.3.5). Any other refusal stands: the reasons are given up.
+/// it goes here too (TS 23.527, 4.3; TS 29.244, 6.3.5). One that has no association yet was restarted, and sets it up: the
+/// report is due again, a few times. Any other refusal stands: the reasons are given up.
 /// Gives what the answer changes.
 pub fn answered<N: Network>(
     sessions: &mut Sessions,
@@ -154,6 +155,11 @@ pub fn answered<N: Network>(
             return answer::carry_out(sessions, at, name, read.as_ref()?, net);
         }
         Some(Cause::SESSION_CONTEXT_NOT_FOUND) => unknown(sessions, at, association, name),
+        Some(Cause::NO_ESTABLISHED_PFCP_ASSOCIATION)
+            if sessions.reports.unknown(name) < UNKNOWN_ANSWERS =>
+        {
+            return_later(sessions, at, association, name);
+        }
         cause => {
             error_indication::mark(sessions, name, Indicated::Sent, Indicated::No);
             usage::taken(sessions, name);
@@ -166,12 +172,16 @@ pub fn answered<N: Network>(
 
 fn unknown(sessions: &mut Sessions, at: Moment, association: AssociationId, name: SessionRef) {
     let times = sessions.reports.unknown(name);
-    let retry = at.now.plus_ms(UNKNOWN_RETRY_MS);
-    returned(sessions, association, name, Some(retry));
+    return_later(sessions, at, association, name);
     let session = sessions.store.get(name);
     if times >= UNKNOWN_ANSWERS && session.is_some_and(|s| s.association == association) {
         sessions.store.doom_one(name.at);
     }
+}
+
+fn return_later(sessions: &mut Sessions, at: Moment, association: AssociationId, name: SessionRef) {
+    let retry = at.now.plus_ms(UNKNOWN_RETRY_MS);
+    returned(sessions, association, name, Some(retry));
 }
 
 /// A report was not answered: it is due again.
