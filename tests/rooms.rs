@@ -42,12 +42,6 @@ const LONGER_CIRCLES: Exceptions = &[
 const FOLDER_FILES: usize = 20;
 
 const FULLER_FOLDERS: Exceptions = &[
-    ("core/amf/src", 44, "procedures and contexts get folders"),
-    (
-        "core/smf/src",
-        38,
-        "procedures and the UPF's side get folders",
-    ),
     ("core/wiring/tests/all", 21, "a file for each procedure"),
     ("io/host/src", 25, "one door of the kernel each"),
     ("proto/n1/src", 21, "a file for each group of messages"),

@@ -57,7 +57,7 @@ fn a_session_setup_whose_response_cannot_be_used_has_failed() {
     world.tell_amf(&with_name_twice(29, amf.0, ran.0));
     world.run();
     assert_no_session(&mut world);
-    assert!(radio(&world, 0, 5).is_none(), "{}", world.ladder);
+    assert!(radio(&world, 0, 5).is_none(), "{}", world.call_flow);
     assert_eq!(world.now.instant, begin, "no timer");
 }
 
@@ -91,8 +91,11 @@ fn a_setup_that_names_a_flow_twice_is_none() {
         let octets = setup_response(&world, 5, done, failed);
         world.tell_amf(&octets);
         world.run();
-        let ladder = world.ladder.to_string();
-        assert!(ladder.contains("PDU Session Release Command"), "{ladder}");
+        let call_flow = world.call_flow.to_string();
+        assert!(
+            call_flow.contains("PDU Session Release Command"),
+            "{call_flow}"
+        );
         assert_no_session(&mut world);
     }
 }
@@ -171,7 +174,7 @@ fn a_modification_that_names_a_flow_or_a_session_twice_is_none() {
         world.tell_amf(&response.encode());
         world.run();
         assert!(world.core.smf().unwrap().procedures().is_empty());
-        assert_eq!(flows(&world).2, before.2, "{}", world.ladder);
+        assert_eq!(flows(&world).2, before.2, "{}", world.call_flow);
         assert!(goes_up(&mut world, 0, 5));
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use sluice_n1::{RegistrationKind, SessionType};
 use sluice_pcf::{Pcf, Policy};
-use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored};
+use sluice_sbi::context_store::{Changes, Contexts, StoreFailure, Stored};
 use sluice_sbi::{AssociationId, Now};
 use sluice_smf::Smf;
 use sluice_ue::Gnb;
@@ -96,7 +96,7 @@ pub fn stored_world(numbers: &[u32], policies: &[Policy]) -> (World, Memory) {
         establish(&mut world, phone, 5, &wanted(SessionType::Ipv4));
         assert!(goes_up(&mut world, phone, 5));
     }
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     (world, memory)
 }
 
@@ -127,9 +127,9 @@ pub fn gnb_comes_back(world: &mut World) {
 /// What the restart must not lead to.
 #[track_caller]
 pub fn assert_nobody_noticed(world: &mut World, sessions: usize) {
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     for what in ["Registration", "Establishment", "PDU Session Release"] {
-        assert!(!ladder.contains(what), "{what} in {ladder}");
+        assert!(!call_flow.contains(what), "{what} in {call_flow}");
     }
     assert_eq!(world.core.smf().unwrap().sessions(), sessions);
     assert_eq!(upf(world).upf.core.up.session_count(), sessions);
@@ -190,7 +190,7 @@ fn a_packet_pages_a_phone_that_was_idle_when_the_core_was_killed() {
         kill(&mut world, &memory, &[]);
         gnb_comes_back(&mut world);
         goes_down(&mut world, ue);
-        assert_eq!(world.pages.len(), round, "{}", world.ladder);
+        assert_eq!(world.pages.len(), round, "{}", world.call_flow);
         assert!(goes_up(&mut world, 0, 5));
         go_idle(&mut world, 0);
     }
@@ -208,7 +208,7 @@ fn a_phone_whose_gnb_has_lost_it_with_the_core_is_idle_and_paged() {
     assert!(goes_down(&mut world, ue).is_some());
     gnb_comes_back(&mut world);
     goes_down(&mut world, ue);
-    assert_eq!(world.pages.len(), 1, "{}", world.ladder);
+    assert_eq!(world.pages.len(), 1, "{}", world.call_flow);
     assert!(goes_up(&mut world, 0, 5));
     assert_nobody_noticed(&mut world, 2);
 }
@@ -229,7 +229,7 @@ fn a_phone_whose_gnb_does_not_come_back_is_idle_after_a_minute_and_comes_elsewhe
         assert!(world.wait());
     }
     goes_down(&mut world, ue);
-    assert_eq!(world.pages.len(), 1, "{}", world.ladder);
+    assert_eq!(world.pages.len(), 1, "{}", world.call_flow);
     assert!(goes_up(&mut world, 0, 5));
     assert_nobody_noticed(&mut world, 1);
 }
@@ -269,9 +269,9 @@ fn packets_that_came_before_the_core_was_killed_page_the_phone_after_it() {
         if world.pages.len() > 1 {
             break;
         }
-        assert!(world.wait(), "{}", world.ladder);
+        assert!(world.wait(), "{}", world.call_flow);
     }
-    assert_eq!(world.pages.len(), 2, "{}", world.ladder);
+    assert_eq!(world.pages.len(), 2, "{}", world.call_flow);
     assert!(radio(&world, 0, 5).is_some());
     assert!(goes_up(&mut world, 0, 5));
     assert_nobody_noticed(&mut world, 1);
@@ -370,7 +370,7 @@ fn a_session_that_the_amf_has_forgotten_is_deleted_and_one_that_the_smf_has_not_
     assert_eq!(world.core.amf().registered(), 1);
     gnb_comes_back(&mut world);
     come_back(&mut world, 1);
-    assert_eq!(world.ue(1).sessions().status(), 0, "{}", world.ladder);
+    assert_eq!(world.ue(1).sessions().status(), 0, "{}", world.call_flow);
 }
 
 #[test]
@@ -457,11 +457,11 @@ fn phones_of_a_gnb_that_retains_them_keep_connection_and_packets_throughout() {
         assert_eq!(goes_down(&mut world, ue), Some(tunnel));
         assert!(goes_up(&mut world, 0, 5));
     }
-    assert!(world.pages.is_empty(), "{}", world.ladder);
+    assert!(world.pages.is_empty(), "{}", world.call_flow);
     assert_nobody_noticed(&mut world, 2);
     // Both ends know the connection, its keys and its counts.
     establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
-    assert!(goes_up(&mut world, 0, 6), "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 6), "{}", world.call_flow);
     assert_eq!(world.core.amf().counters().wrong_macs, 0);
     go_idle(&mut world, 0);
     goes_down(&mut world, ue);
@@ -525,7 +525,7 @@ fn nothing_is_left_of_a_session_that_was_being_released_when_the_core_was_killed
     gnb_comes_back(&mut world);
     come_back(&mut world, 0);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
-    assert!(goes_up(&mut world, 0, 5), "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 5), "{}", world.call_flow);
 }
 
 #[test]
@@ -555,17 +555,23 @@ fn a_phone_that_was_still_to_be_told_of_a_changed_configuration_is_told_after_th
     world.run();
     kill(&mut world, &memory, &[]);
     gnb_comes_back(&mut world);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(&mut world, 0);
-    let ladder = world.ladder.to_string();
-    assert!(ladder.contains("Configuration Update Command"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(
+        call_flow.contains("Configuration Update Command"),
+        "{call_flow}"
+    );
     // It was told, is idle by that, and is not told again.
-    assert_eq!(world.phones[0].at, None, "{ladder}");
+    assert_eq!(world.phones[0].at, None, "{call_flow}");
     kill(&mut world, &memory, &[]);
     gnb_comes_back(&mut world);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     come_back(&mut world, 0);
-    let ladder = world.ladder.to_string();
-    assert!(!ladder.contains("Configuration Update Command"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(
+        !call_flow.contains("Configuration Update Command"),
+        "{call_flow}"
+    );
 }

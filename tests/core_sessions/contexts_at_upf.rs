@@ -51,14 +51,19 @@ fn packets_go_to_the_gnb_of_which_the_upf_had_not_heard_when_the_core_was_killed
     let ue = address(&world, 0, 6);
     let tunnel = radio(&world, 0, 6).unwrap().downlink.teid;
     assert_eq!(goes_down(&mut world, ue), None);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     kill(&mut world, &memory, &[]);
     upf(&mut world).all = None;
     world.gnb.forget();
     world.set_up();
     pass(&mut world, 8);
     // What waited at the UPF went there, and so does the next one.
-    assert_eq!(goes_down(&mut world, ue), Some(tunnel), "{}", world.ladder);
+    assert_eq!(
+        goes_down(&mut world, ue),
+        Some(tunnel),
+        "{}",
+        world.call_flow
+    );
     assert_nobody_noticed(&mut world, 2);
 }
 
@@ -78,7 +83,7 @@ fn a_session_whose_gnb_had_not_answered_when_the_core_was_killed_gets_its_packet
     goes_down(&mut world, ue);
     settle_upf(&mut world);
     let tunnel = radio(&world, 0, 6).map(|radio| radio.downlink.teid);
-    assert!(tunnel.is_some(), "{}", world.ladder);
+    assert!(tunnel.is_some(), "{}", world.call_flow);
     assert_eq!(goes_down(&mut world, ue), tunnel);
 }
 
@@ -92,7 +97,12 @@ fn a_session_that_was_asked_for_when_the_core_was_killed_is_deleted_at_the_upf()
     assert_eq!(world.core.smf().unwrap().sessions(), 2);
     reach_upf(&mut world);
     kill(&mut world, &memory, &[]);
-    assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
+    assert_eq!(
+        world.core.smf().unwrap().sessions(),
+        1,
+        "{}",
+        world.call_flow
+    );
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
     // The UE asks for it again, and is told of the other one that it has it still.
     gnb_comes_back(&mut world);
@@ -100,7 +110,7 @@ fn a_session_that_was_asked_for_when_the_core_was_killed_is_deleted_at_the_upf()
     come_back(&mut world, 0);
     assert!(goes_up(&mut world, 0, 5));
     establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
-    assert!(goes_up(&mut world, 0, 6), "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 6), "{}", world.call_flow);
 }
 
 /// The UPF answers neither the core that was killed nor, for a while, the one after it.
@@ -120,7 +130,12 @@ fn a_session_whose_upf_answers_only_long_after_the_core_was_killed_is_deleted() 
         assert_eq!(upf(&mut world).upf.core.up.session_count(), 2);
         upf(&mut world).all = None;
         pass(&mut world, 30);
-        assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
+        assert_eq!(
+            world.core.smf().unwrap().sessions(),
+            1,
+            "{}",
+            world.call_flow
+        );
         assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
         let left = memory
             .keys()
@@ -139,7 +154,12 @@ fn a_session_that_was_asked_for_before_the_core_was_killed_and_comes_after_it_is
     let held = std::mem::take(&mut upf(&mut world).held);
     upf(&mut world).all = None;
     kill(&mut world, &memory, &[]);
-    assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
+    assert_eq!(
+        world.core.smf().unwrap().sessions(),
+        1,
+        "{}",
+        world.call_flow
+    );
     upf(&mut world).held = held;
     let answers = arrive(&mut world);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 2);
@@ -149,7 +169,7 @@ fn a_session_that_was_asked_for_before_the_core_was_killed_and_comes_after_it_is
         upf(&mut world).upf.core.up.session_count(),
         1,
         "{}",
-        world.ladder
+        world.call_flow
     );
 }
 
@@ -163,7 +183,7 @@ fn a_session_whose_deletion_the_upf_had_not_answered_is_deleted_after_the_core_w
         if world.core.smf().unwrap().sessions() == 0 {
             break;
         }
-        assert!(world.wait(), "{}", world.ladder);
+        assert!(world.wait(), "{}", world.call_flow);
     }
     assert_eq!(world.core.smf().unwrap().sessions(), 0);
     let orphans = |memory: &Memory| {
@@ -178,7 +198,7 @@ fn a_session_whose_deletion_the_upf_had_not_answered_is_deleted_after_the_core_w
         upf(&mut world).upf.core.up.session_count(),
         0,
         "{}",
-        world.ladder
+        world.call_flow
     );
     assert_eq!(memory.keys(), ["core/start"]);
 }
@@ -204,7 +224,7 @@ fn a_session_that_a_restarted_upf_had_again_when_the_core_was_killed_is_deleted_
     gnb_comes_back(&mut world);
     let nas = world.ue_mut(0).deregister(false, false).unwrap();
     world.connect(0, nas);
-    assert_eq!(world.core.amf().registered(), 0, "{}", world.ladder);
+    assert_eq!(world.core.amf().registered(), 0, "{}", world.call_flow);
     // However long that takes.
     pass(&mut world, 200);
     reach_upf(&mut world);
@@ -214,8 +234,13 @@ fn a_session_that_a_restarted_upf_had_again_when_the_core_was_killed_is_deleted_
         upf(&mut world).upf.core.up.session_count(),
         0,
         "{}",
-        world.ladder
+        world.call_flow
     );
-    assert_eq!(world.core.smf().unwrap().sessions(), 0, "{}", world.ladder);
+    assert_eq!(
+        world.core.smf().unwrap().sessions(),
+        0,
+        "{}",
+        world.call_flow
+    );
     assert_eq!(memory.keys(), ["core/start"]);
 }

@@ -7,7 +7,7 @@ use sluice_contexts::{ContextFile, Opening};
 use sluice_n1::SessionType;
 use sluice_pcf::Pcf;
 use sluice_sbi::Now;
-use sluice_sbi::kept::{Changes, Contexts as _};
+use sluice_sbi::context_store::{Changes, Contexts as _};
 use sluice_smf::Smf;
 use sluice_wiring::Core;
 use sluice_wiring::contexts::{Start, StoreState};
@@ -140,6 +140,6 @@ fn a_core_that_is_killed_while_its_folder_is_full_leaves_nothing_that_is_older_t
     assert_eq!(world.core.amf().registered(), 0);
     // Nobody knows its sessions any more: the UPF begins anew.
     let left = upf(&mut world).upf.core.up.session_count();
-    assert_eq!(left, 0, "{}", world.ladder);
+    assert_eq!(left, 0, "{}", world.call_flow);
     assert!(state(&world).is_up);
 }

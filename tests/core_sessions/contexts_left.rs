@@ -33,7 +33,7 @@ fn a_session_whose_data_network_is_gone_is_deleted_at_the_upf() {
     });
     assert_eq!(world.core.smf().unwrap().sessions(), 1);
     let left = upf(&mut world).upf.core.up.session_count();
-    assert_eq!(left, 1, "{}", world.ladder);
+    assert_eq!(left, 1, "{}", world.call_flow);
     let is_of_smf = |key: &String| key.starts_with("smf/");
     let keys = memory.keys();
     assert_eq!(keys.iter().filter(|key| is_of_smf(key)).count(), 1);
@@ -58,7 +58,7 @@ fn a_session_whose_data_network_is_gone_is_deleted_at_a_upf_that_had_not_answere
     // It cannot be asked for again, so the UPF begins anew with the other one.
     assert_eq!(world.core.smf().unwrap().sessions(), 1);
     let left = upf(&mut world).upf.core.up.session_count();
-    assert_eq!(left, 1, "{}", world.ladder);
+    assert_eq!(left, 1, "{}", world.call_flow);
     gnb_comes_back(&mut world);
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(&mut world, 0);
@@ -72,7 +72,7 @@ fn a_core_of_which_nothing_is_stored_has_upfs_begin_anew() {
     kill(&mut world, &memory, &[]);
     assert_eq!(world.core.smf().unwrap().sessions(), 0);
     let left = upf(&mut world).upf.core.up.session_count();
-    assert_eq!(left, 0, "{}", world.ladder);
+    assert_eq!(left, 0, "{}", world.call_flow);
 }
 
 #[test]
@@ -85,6 +85,6 @@ fn ues_that_another_amf_has_named_are_forgotten() {
     });
     assert_eq!(world.core.amf().registered(), 0);
     let left = upf(&mut world).upf.core.up.session_count();
-    assert_eq!(left, 0, "{}", world.ladder);
+    assert_eq!(left, 0, "{}", world.call_flow);
     assert_eq!(memory.keys(), ["core/start"]);
 }

@@ -272,10 +272,10 @@ fn ends_well(world: &mut World, pair: &str) {
         world.ue(0).state(),
         UeState::Registered,
         "{pair}: {}",
-        world.ladder
+        world.call_flow
     );
     establish(world, 0, 6, &wanted(SessionType::Ipv4));
-    assert!(goes_up(world, 0, 6), "{pair}: {}", world.ladder);
+    assert!(goes_up(world, 0, 6), "{pair}: {}", world.call_flow);
     let nas = world.ue_mut(0).deregister(false, true).unwrap();
     world.say(0, nas);
     rest(world, pair);
@@ -294,7 +294,7 @@ fn ends_well(world: &mut World, pair: &str) {
     }
     left.push(("AUSF", world.core.ausf().pending()));
     left.retain(|(_, size)| *size != 0);
-    assert!(left.is_empty(), "{pair}: {left:?}\n{}", world.ladder);
+    assert!(left.is_empty(), "{pair}: {left:?}\n{}", world.call_flow);
     assert_eq!(world.core.amf().counters().panics, 0, "{pair}");
 }
 
@@ -328,12 +328,12 @@ fn an_identical_registration_changes_nothing_and_is_answered_again_when_it_was_a
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.connect(0, nas.clone());
     let challenges = |world: &World| {
-        let ladder = world.ladder.to_string();
-        ladder
+        let call_flow = world.call_flow.to_string();
+        call_flow
             .matches("AMF  -> UE    Authentication Request")
             .count()
     };
-    assert_eq!(challenges(&world), 1, "{}", world.ladder);
+    assert_eq!(challenges(&world), 1, "{}", world.call_flow);
     world.say(0, nas.clone());
     assert_eq!(
         (challenges(&world), world.core.amf().procedures()),
@@ -366,7 +366,7 @@ fn an_accept_is_sent_again_for_the_same_request_of_a_ue_with_keys() {
     // With a count of its own, and otherwise the same.
     let again = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.say(0, again);
-    assert_eq!(accepts(&world), before + 1, "{}", world.ladder);
+    assert_eq!(accepts(&world), before + 1, "{}", world.call_flow);
     world.assert_registered(0);
     assert!(world.core.amf().procedures().is_empty());
     assert_eq!(world.core.amf().counters().aborts, 0);
@@ -380,7 +380,7 @@ fn a_service_request_of_a_ue_that_is_being_deregistered_is_refused_and_its_conne
     world.connect(0, nas);
     let refused = world.ue(0).refused().cloned();
     let expected = Downlink::ServiceReject(Cause::IMPLICITLY_DEREGISTERED.into());
-    assert_eq!(refused, Some(expected), "{}", world.ladder);
+    assert_eq!(refused, Some(expected), "{}", world.call_flow);
     rest(&mut world, "");
     let amf = world.core.amf();
     assert_eq!((amf.connected(), amf.registered()), (0, 0));
@@ -409,7 +409,7 @@ fn a_registration_without_keys_waits_for_the_end_of_a_handover() {
             two.world.ue(0).state(),
             UeState::Registered,
             "{}",
-            two.world.ladder
+            two.world.call_flow
         );
         assert!(two.world.phones[0].at.is_some());
         two.settle();
@@ -451,15 +451,20 @@ fn a_number_that_is_used_again_is_another_session() {
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     // The AMF does not wait for ever.
     pass(&mut world, 4);
-    assert!(goes_up(&mut world, 0, 5), "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 5), "{}", world.call_flow);
     for octets in std::mem::take(&mut upf(&mut world).kept) {
         let now = world.now;
         world.core.n4(now, crate::world::N4, &octets);
         world.run();
     }
     pass(&mut world, 100);
-    assert_eq!(world.ue(0).sessions().status(), 1 << 5, "{}", world.ladder);
-    assert!(goes_up(&mut world, 0, 5), "{}", world.ladder);
+    assert_eq!(
+        world.ue(0).sessions().status(),
+        1 << 5,
+        "{}",
+        world.call_flow
+    );
+    assert!(goes_up(&mut world, 0, 5), "{}", world.call_flow);
     assert_eq!(world.core.smf().unwrap().sessions(), 1);
     ends_well(&mut world, "");
 }
@@ -494,7 +499,7 @@ fn messages_that_wait_for_a_handover_are_heard_in_order() {
     two.arrive();
     two.run();
     let status = two.world.ue(0).sessions().status();
-    assert_eq!(status, 0b1000_0000, "{}", two.world.ladder);
+    assert_eq!(status, 0b1000_0000, "{}", two.world.call_flow);
     two.settle();
     two.assert_flows(7);
 }

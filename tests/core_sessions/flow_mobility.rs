@@ -73,9 +73,9 @@ fn packets_come_where_a_gnb_wants_them_and_where_they_came_hears_of_the_end() {
     start(&mut world, voice(64_000)).unwrap();
     let (before, uplink) = (teid(&world, 5), radio(&world, 0, 5).unwrap().request.uplink);
     upf(&mut world).upf.n3.take_output();
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     let results = moves(&mut world);
-    assert_eq!(world.ladder.to_string(), FLOWS_MOVE);
+    assert_eq!(world.call_flow.to_string(), FLOWS_MOVE);
     assert_eq!((results.done.len(), refused(&results)), (1, Vec::new()));
     let confirm = ModifyConfirm::decode(&results.done[0].1).unwrap();
     assert_eq!((confirm.uplink, confirm.failed), (uplink, Vec::new()));
@@ -238,13 +238,13 @@ fn an_indication_that_crosses_a_release_is_confirmed_to_nobody() {
     world.run();
     assert!(world.gnb.take_confirms().is_empty());
     // The UE is idle: its packets page it.
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     let ue = address(&world, 0, 5);
     goes_down(&mut world, ue);
     assert!(
-        world.ladder.to_string().contains("Paging"),
+        world.call_flow.to_string().contains("Paging"),
         "{}",
-        world.ladder
+        world.call_flow
     );
     assert!(goes_up(&mut world, 0, 5));
     // One without user plane has no packets that could come elsewhere.

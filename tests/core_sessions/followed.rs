@@ -1,13 +1,13 @@
 //! Messages of a UE as octets, for whoever follows it (`sluice ctl trace IMSI`): NAS without its protection, NGAP, PFCP.
 
 use sluice_n1::{RegistrationKind, SessionType};
-use sluice_sbi::{Followed, ReferencePoint, Seen};
+use sluice_sbi::{Followed, ReferencePoint, TracedMessage};
 
 use crate::harness::*;
 use crate::world::{World, supi};
 
 /// Types of 5GMM messages, with their directions (TS 24.501, table 9.7.1).
-fn nas(seen: &[Seen]) -> Vec<(bool, u8)> {
+fn nas(seen: &[TracedMessage]) -> Vec<(bool, u8)> {
     let nas = seen.iter().filter(|one| one.at == ReferencePoint::N1);
     // Plain: security header type 0 (TS 24.501, 9.3).
     nas.map(|one| {
@@ -17,7 +17,7 @@ fn nas(seen: &[Seen]) -> Vec<(bool, u8)> {
     .collect()
 }
 
-fn count(seen: &[Seen], at: ReferencePoint, is_received: bool) -> usize {
+fn count(seen: &[TracedMessage], at: ReferencePoint, is_received: bool) -> usize {
     let its = seen.iter().filter(|one| one.at == at);
     its.filter(|one| one.is_received == is_received).count()
 }
@@ -29,10 +29,10 @@ fn follow(world: &mut World) {
 #[test]
 fn whoever_follows_a_ue_sees_its_nas_without_protection_its_ngap_and_its_pfcp() {
     let mut world = world(&[1, 2]);
-    assert_eq!(world.core.take_seen(), [], "nobody follows");
+    assert_eq!(world.core.take_traced_messages(), [], "nobody follows");
     follow(&mut world);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
-    let seen = world.core.take_seen();
+    let seen = world.core.take_traced_messages();
     // UL NAS Transport, DL NAS Transport with their 5GSM messages (TS 24.501, 8.3.1 and 8.3.2).
     assert_eq!(nas(&seen), [(true, 0x67), (false, 0x68)]);
     let n1 = |index: usize| {
@@ -62,7 +62,7 @@ fn a_ue_that_comes_back_by_its_name_is_seen_with_its_whole_message() {
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     let request = world.ue_mut(0).request_service().unwrap();
     world.connect(0, request);
-    let seen = world.core.take_seen();
+    let seen = world.core.take_traced_messages();
     assert_eq!(nas(&seen), [(true, 0x4c), (false, 0x4e)]);
     assert!(seen.iter().all(|one| one.supi == Some(supi(1))), "{seen:?}");
     // The whole of the Service Request came ciphered in a container: uplink data status (0x40) is read.
@@ -83,7 +83,7 @@ fn a_stranger_is_seen_before_and_after_it_is_known() {
     follow(&mut world);
     let request = world.ue_mut(0).register(RegistrationKind::Initial);
     world.connect(0, request);
-    let seen = world.core.take_seen();
+    let seen = world.core.take_traced_messages();
     let types: Vec<u8> = nas(&seen).into_iter().map(|(_, kind)| kind).collect();
     for kind in [0x41, 0x56, 0x57, 0x5d, 0x5e, 0x42, 0x43] {
         assert!(types.contains(&kind), "{kind:#x} in {types:x?}");
@@ -99,7 +99,7 @@ fn a_stranger_is_seen_before_and_after_it_is_known() {
     world.core.follow_ues(Followed::Nobody);
     let nas = world.ue_mut(0).deregister(true, true).unwrap();
     world.say(0, nas);
-    assert_eq!(world.core.take_seen(), []);
+    assert_eq!(world.core.take_traced_messages(), []);
 }
 
 #[test]
@@ -108,10 +108,10 @@ fn of_one_who_is_followed_nothing_of_others_is_copied() {
     world.core.follow_ues(Followed::One(supi(1)));
     establish(&mut world, 1, 5, &wanted(SessionType::Ipv4));
     go_idle(&mut world, 1);
-    assert_eq!(world.core.take_seen(), []);
+    assert_eq!(world.core.take_traced_messages(), []);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     go_idle(&mut world, 0);
-    let seen = world.core.take_seen();
+    let seen = world.core.take_traced_messages();
     assert!(seen.iter().all(|one| one.supi == Some(supi(1))), "{seen:?}");
     // Establishment, the gNB's end, and that packets wait.
     assert_eq!(count(&seen, ReferencePoint::N4, false), 3);

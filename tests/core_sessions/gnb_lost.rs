@@ -32,9 +32,9 @@ fn lose_gnb(world: &mut World) {
 fn assert_reached(world: &mut World, ue: Ipv4Addr) {
     goes_down(world, ue);
     let tunnel = radio(world, 0, 5).map(|radio| radio.downlink.teid);
-    assert!(tunnel.is_some(), "{}", world.ladder);
+    assert!(tunnel.is_some(), "{}", world.call_flow);
     settle_upf(world);
-    assert_eq!(goes_down(world, ue), tunnel, "{}", world.ladder);
+    assert_eq!(goes_down(world, ue), tunnel, "{}", world.call_flow);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_phone_whose_gnb_is_lost_before_it_has_set_its_session_up_is_paged_again() {
     assert_eq!(world.pages.len(), 1);
     lose_gnb(&mut world);
     pass(&mut world, 3);
-    assert_eq!(world.pages.len(), 2, "{}", world.ladder);
+    assert_eq!(world.pages.len(), 2, "{}", world.call_flow);
     let tunnel = radio(&world, 0, 5).map(|radio| radio.downlink.teid);
     assert!(tunnel.is_some());
     assert_eq!(goes_down(&mut world, ue), tunnel);
@@ -90,7 +90,7 @@ fn a_name_that_a_phone_uses_is_kept_though_it_was_not_acknowledged() {
     lose_gnb(&mut world);
     world.ue_mut(0).sessions_mut().set_data(0b10_0000);
     come_back(&mut world, 0);
-    assert_eq!(world.ue(0).refused(), None, "{}", world.ladder);
+    assert_eq!(world.ue(0).refused(), None, "{}", world.call_flow);
     assert!(goes_up(&mut world, 0, 5));
 }
 
@@ -105,7 +105,7 @@ fn a_phone_that_moves_while_it_is_released_is_released_where_it_is() {
     two.by_xn();
     assert_eq!(two.answers, [HandoverAnswer::Switched]);
     two.settle();
-    assert_eq!(two.world.phones[0].at, None, "{}", two.world.ladder);
+    assert_eq!(two.world.phones[0].at, None, "{}", two.world.call_flow);
     assert_eq!(two.world.gnb.connections(), 0);
     let ue = address(&two.world, 0, 5);
     assert_reached(&mut two.world, ue);
@@ -150,7 +150,7 @@ fn a_session_that_does_not_follow_to_the_target_is_released_there() {
     upf(&mut two.world).next = Some((MODIFICATION, 0, Fate::Refused));
     two.arrive();
     two.run();
-    assert_eq!(radio(&two.world, 0, 5), None, "{}", two.world.ladder);
+    assert_eq!(radio(&two.world, 0, 5), None, "{}", two.world.call_flow);
     let ue = address(&two.world, 0, 5);
     assert_reached(&mut two.world, ue);
 }
@@ -181,7 +181,7 @@ fn a_phone_that_moves_while_its_upf_gets_the_session_again_has_its_packets_where
     upf(&mut two.world).next = Some((ESTABLISHMENT, 0, Fate::Lost));
     let is_asked = |two: &Two| {
         two.world
-            .ladder
+            .call_flow
             .to_string()
             .contains("Establishment Request")
     };

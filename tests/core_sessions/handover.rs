@@ -57,7 +57,7 @@ fn a_phone_goes_to_another_gnb_by_n2_and_its_packets_follow() {
     upf(&mut two.world).upf.n3.take_output();
     two.ask_n2(false);
     two.settle();
-    assert_eq!(two.world.ladder.to_string(), HANDOVER);
+    assert_eq!(two.world.call_flow.to_string(), HANDOVER);
     assert_eq!(two.answers, [HandoverAnswer::Commanded]);
     // The source's End Marker, and its counts at the target.
     let left = upf(&mut two.world).upf.n3.take_output();
@@ -138,7 +138,7 @@ fn a_source_that_reaches_the_target_forwards_by_itself() {
     let takes = two.other.takes_forwarded(there, 5);
     assert!(takes.is_some());
     assert_eq!(two.world.gnb.forwards_to(ran, 5), takes);
-    assert!(!two.world.ladder.to_string().contains("11b"));
+    assert!(!two.world.call_flow.to_string().contains("11b"));
     two.arrive();
     two.settle();
     two.assert_flows(5);

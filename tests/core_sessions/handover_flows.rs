@@ -27,7 +27,7 @@ fn two_with_several() -> Two {
     let other = rule("other", 20, 7, &[&text]);
     let mut two = Two::of(with(vec![policy(vec![other])]), &[]);
     start(&mut two.world, voice(64_000)).unwrap();
-    two.world.ladder.0.clear();
+    two.world.call_flow.0.clear();
     assert_several(&mut two);
     two
 }
@@ -36,11 +36,11 @@ fn two_with_several() -> Two {
 #[track_caller]
 fn assert_several(two: &mut Two) {
     let world = &mut two.world;
-    assert_eq!(flows(world), (2, 2, 2), "{}", world.ladder);
+    assert_eq!(flows(world), (2, 2, 2), "{}", world.call_flow);
     let down = [80, OTHER_PORT, VOICE_PORT].map(|port| mark_down(world, port));
-    assert_eq!(down, [Some(1), Some(2), Some(3)], "{}", world.ladder);
+    assert_eq!(down, [Some(1), Some(2), Some(3)], "{}", world.call_flow);
     let up = [80, OTHER_PORT, VOICE_PORT].map(|port| goes_up_marked(world, (6_000, port)));
-    assert_eq!(up, [(1, true), (2, true), (3, true)], "{}", world.ladder);
+    assert_eq!(up, [(1, true), (2, true), (3, true)], "{}", world.call_flow);
     let at_gnb = radio(world, 0, 5).unwrap().request.flows;
     let told = at_gnb.iter().map(|one| {
         let guaranteed = one.rates.map(|rates| rates.guaranteed_bps);
@@ -86,11 +86,11 @@ fn a_flow_for_which_the_target_has_no_room_is_taken_from_ue_and_upf_and_the_othe
         }
         two.settle();
         let world = &mut two.world;
-        assert_eq!(flows(world), (1, 1, 1), "{by_xn}: {}", world.ladder);
+        assert_eq!(flows(world), (1, 1, 1), "{by_xn}: {}", world.call_flow);
         let down = [80, OTHER_PORT, VOICE_PORT].map(|port| mark_down(world, port));
-        assert_eq!(down, [Some(1), Some(2), Some(1)], "{}", world.ladder);
+        assert_eq!(down, [Some(1), Some(2), Some(1)], "{}", world.call_flow);
         let up = [80, OTHER_PORT, VOICE_PORT].map(|port| goes_up_marked(world, (6_000, port)));
-        assert_eq!(up, [(1, true), (2, true), (1, true)], "{}", world.ladder);
+        assert_eq!(up, [(1, true), (2, true), (1, true)], "{}", world.call_flow);
         let refused = world.core.take_refused();
         let is_told = |one: &sluice_sbi::Refused| one.why.contains("no room");
         assert!(refused.iter().any(is_told), "{refused:?}");
@@ -139,7 +139,7 @@ fn a_session_that_stays_behind_gets_all_its_flows_again_when_there_is_a_packet()
         two.world.gnb.refuses.clear();
         // Each in its flow, from the first packet on.
         let down = [VOICE_PORT, OTHER_PORT, 80].map(|port| mark_down(&mut two.world, port));
-        assert!(down.iter().all(Option::is_some), "{}", two.world.ladder);
+        assert!(down.iter().all(Option::is_some), "{}", two.world.call_flow);
         assert_eq!(down[2], Some(1));
         assert!(
             down[0] != down[1] && down[0] != Some(1) && down[1] != Some(1),
@@ -165,7 +165,7 @@ fn a_flow_that_is_started_on_the_way_is_there_after_the_handover() {
             false => assert!(two.world.wait()),
         }
         two.run();
-        assert_eq!(flows(&two.world), (1, 1, 1), "{}", two.world.ladder);
+        assert_eq!(flows(&two.world), (1, 1, 1), "{}", two.world.call_flow);
         assert_eq!(mark_down(&mut two.world, VOICE_PORT), Some(2));
         assert_eq!(two.world.core.smf().unwrap().counters().rules_refused, 0);
     }
@@ -179,7 +179,7 @@ fn a_flow_that_ends_on_the_way_is_gone_after_the_handover() {
     stop(&mut two.world, "voice").unwrap();
     two.arrive();
     two.run();
-    assert_eq!(flows(&two.world), (0, 0, 0), "{}", two.world.ladder);
+    assert_eq!(flows(&two.world), (0, 0, 0), "{}", two.world.call_flow);
     assert_eq!(mark_down(&mut two.world, VOICE_PORT), Some(1));
 }
 
@@ -190,7 +190,7 @@ fn a_flow_that_a_gnb_refuses_since_the_ue_goes_is_tried_where_it_comes_to() {
     start(&mut two.world, voice(64_000)).unwrap();
     assert_eq!(flows(&two.world), (0, 0, 1));
     two.by_xn();
-    assert_eq!(flows(&two.world), (1, 1, 1), "{}", two.world.ladder);
+    assert_eq!(flows(&two.world), (1, 1, 1), "{}", two.world.call_flow);
     assert_eq!(mark_down(&mut two.world, VOICE_PORT), Some(2));
 }
 
@@ -202,14 +202,14 @@ fn a_flow_that_a_gnb_refuses_since_the_ue_goes_is_tried_again_if_it_stays() {
     two.world.gnb.refuses_changes = None;
     assert_eq!(flows(&two.world), (0, 0, 1));
     pass(&mut two.world, 6);
-    assert_eq!(flows(&two.world), (1, 1, 1), "{}", two.world.ladder);
+    assert_eq!(flows(&two.world), (1, 1, 1), "{}", two.world.call_flow);
     // For any other reason there is none.
     stop(&mut two.world, "voice").unwrap();
     two.world.gnb.refuses_changes = Some(Cause::RADIO_LOST);
     start(&mut two.world, voice(64_000)).unwrap();
     // T3591: the UE hears the command without its gNB, and then that it is void.
     pass(&mut two.world, 20);
-    assert_eq!(flows(&two.world), (0, 0, 0), "{}", two.world.ladder);
+    assert_eq!(flows(&two.world), (0, 0, 0), "{}", two.world.call_flow);
 }
 
 #[test]

@@ -284,7 +284,7 @@ pub fn begin(core: Core, numbers: &[u32]) -> World {
         world.ue_mut(phone).follow_on = true;
         world.register(phone);
     }
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world
 }
 
@@ -391,7 +391,7 @@ pub fn assert_no_session(world: &mut World) {
 pub fn assert_refused(world: &World, cause: Option<Cause>, session_cause: Option<SessionCause>) {
     let refused = world.ue(0).sessions().refused().last();
     let causes = refused.map(|(_, mm, sm)| (*mm, *sm));
-    assert_eq!(causes, Some((cause, session_cause)), "{}", world.ladder);
+    assert_eq!(causes, Some((cause, session_cause)), "{}", world.call_flow);
 }
 
 /// The clock goes on for so long.

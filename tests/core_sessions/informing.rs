@@ -36,10 +36,15 @@ fn what_only_informs_the_smf_is_accepted() {
         (&[0xb1, 0x7b, 0, 4, 0x80, 0, 0x0d, 0], Some(false), true),
     ] {
         let before = world.ue(0).sessions().received().len();
-        world.ladder.0.clear();
+        world.call_flow.0.clear();
         let request = [&[0x2e, 5, 9, 0xc9][..], ies].concat();
         say(&mut world, 5, None, &request);
-        assert_eq!(last(&world), Some(COMMAND), "{ies:02x?}: {}", world.ladder);
+        assert_eq!(
+            last(&world),
+            Some(COMMAND),
+            "{ies:02x?}: {}",
+            world.call_flow
+        );
         assert_eq!(world.ue(0).sessions().received().len(), before + 1);
         let accept = world.ue(0).sessions().get(5).unwrap();
         if always_on.is_some() {
@@ -51,10 +56,10 @@ fn what_only_informs_the_smf_is_accepted() {
         }
         // The UE's complete, of the same transaction, was understood: nothing waits for T3591.
         assert!(world.core.smf().unwrap().procedures().is_empty());
-        let ladder = world.ladder.to_string();
+        let call_flow = world.call_flow.to_string();
         assert!(
-            !ladder.contains("N4") && !ladder.contains("Modify Request"),
-            "{ladder}"
+            !call_flow.contains("N4") && !call_flow.contains("Modify Request"),
+            "{call_flow}"
         );
         assert!(goes_up(&mut world, 0, 5));
     }
@@ -82,7 +87,7 @@ fn what_is_asked_beside_a_flow_is_answered_with_it() {
         ..asks(own_rule(7_000), own_flow(64_000))
     };
     modify(&mut world, request);
-    assert_eq!(flows(&world), (2, 2, 2), "{}", world.ladder);
+    assert_eq!(flows(&world), (2, 2, 2), "{}", world.call_flow);
     let accept = world.ue(0).sessions().get(5).unwrap();
     assert_eq!(accept.always_on, Some(false));
     let told = options::read(accept.options.as_ref().unwrap());
@@ -109,22 +114,22 @@ fn what_is_not_offered_is_rejected_though_it_is_no_flow() {
 fn a_session_that_asks_for_multicast_is_established_without_it() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     // To join a session by its TMGI.
     let join = [0x70, 0, 7, 9, 0, 0, 1, 0, 0xf1, 0x10];
     let request = [&[0x2e, 6, 9, 0xc1, 0xff, 0xff, 0x91][..], &join].concat();
     say(&mut world, 6, Some(RequestType::Initial), &request);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     assert!(
-        ladder.contains("PDU Session Establishment Accept"),
-        "{ladder}"
+        call_flow.contains("PDU Session Establishment Accept"),
+        "{call_flow}"
     );
-    assert!(radio(&world, 0, 6).is_some(), "{ladder}");
+    assert!(radio(&world, 0, 6).is_some(), "{call_flow}");
     assert_eq!(world.core.smf().unwrap().sessions(), 2);
     // Nothing in the accept is about it (Received MBS container, IEI 71).
     let accept = world.ue(0).sessions().get(6);
-    assert!(accept.is_some(), "{ladder}");
-    assert!(goes_up(&mut world, 0, 6), "{ladder}");
+    assert!(accept.is_some(), "{call_flow}");
+    assert!(goes_up(&mut world, 0, 6), "{call_flow}");
 }
 
 /// Osmocom C5G TC_pdu_sess_est_always_on.

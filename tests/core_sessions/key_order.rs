@@ -26,7 +26,7 @@ fn renewing(two: &mut Two, is_taken: bool) {
     establish(&mut two.world, 0, 5, &wanted(SessionType::Ipv4));
     two.world.gnb.refuses_changes = None;
     two.world.lose_n2 = |_| false;
-    two.world.ladder.0.clear();
+    two.world.call_flow.0.clear();
 }
 
 /// The gNB where the UE is has the key that the UE derives.
@@ -61,8 +61,11 @@ fn a_path_switch_before_the_answer_to_a_new_key_tells_the_target_the_new_key() {
         assert_same_key(&two.world);
         // Nothing waits for the gNB before, and the target is not told the key a second time.
         assert!(two.world.core.amf().procedures().is_empty());
-        let ladder = two.world.ladder.to_string();
-        assert!(!ladder.contains("UE Context Modification"), "{ladder}");
+        let call_flow = two.world.call_flow.to_string();
+        assert!(
+            !call_flow.contains("UE Context Modification"),
+            "{call_flow}"
+        );
         two.assert_flows(5);
         // The next one goes on with the chain of the new key.
         two.by_xn();
@@ -117,7 +120,12 @@ fn a_new_key_that_was_not_answered_before_the_core_was_killed_is_told_by_the_nex
             false => two.by_xn(),
         }
         two.settle();
-        assert_eq!(of_new_contexts(&two.world), [true], "{}", two.world.ladder);
+        assert_eq!(
+            of_new_contexts(&two.world),
+            [true],
+            "{}",
+            two.world.call_flow
+        );
         assert_same_key(&two.world);
         two.assert_flows(5);
         two.by_xn();

@@ -103,7 +103,7 @@ fn each_cut(prepare: fn(&mut World), act: fn(&mut World), ends_well: fn(&mut Wor
         let cut = |messages: &usize| {
             let (mut world, memory) = stored_world(&[1], &[]);
             prepare(&mut world);
-            world.ladder.0.clear();
+            world.call_flow.0.clear();
             let of = (&mut world, &memory);
             let is_whole = killed_after(*messages, of, meanwhile, act);
             ends_well(&mut world, &format!("{messages} messages, {meanwhile:?}"));
@@ -118,17 +118,21 @@ fn each_cut(prepare: fn(&mut World), act: fn(&mut World), ends_well: fn(&mut Wor
 #[track_caller]
 fn is_whole(world: &mut World, what: &str) -> bool {
     let (at_ue, at_gnb, at_pcf) = flows(world);
-    let ladder = world.ladder.to_string();
-    assert_eq!((at_ue, at_gnb), (at_pcf, at_pcf), "{what}: {ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert_eq!((at_ue, at_gnb), (at_pcf, at_pcf), "{what}: {call_flow}");
     let qfi = 1 + at_pcf as u8;
-    assert_eq!(mark_down(world, VOICE_PORT), Some(qfi), "{what}: {ladder}");
+    assert_eq!(
+        mark_down(world, VOICE_PORT),
+        Some(qfi),
+        "{what}: {call_flow}"
+    );
     let marked = goes_up_marked(world, (6_000, VOICE_PORT));
-    assert_eq!(marked, (qfi, true), "{what}: {ladder}");
+    assert_eq!(marked, (qfi, true), "{what}: {call_flow}");
     let ue = address(world, 0, 5);
     let up = &upf(world).upf.core.up;
     let at_upf = up.session(up.seid_of_ue(ue).unwrap()).unwrap();
-    assert_eq!(at_upf.pdr.len(), 2 + 2 * at_pcf, "{what}: {ladder}");
-    assert_eq!(at_upf.qer.len(), 2 + at_pcf, "{what}: {ladder}");
+    assert_eq!(at_upf.pdr.len(), 2 + 2 * at_pcf, "{what}: {call_flow}");
+    assert_eq!(at_upf.qer.len(), 2 + at_pcf, "{what}: {call_flow}");
     at_pcf == 1
 }
 
@@ -180,18 +184,18 @@ fn a_flow_that_took_the_place_of_another_is_whole_or_gone() {
 /// Packets go either way, or neither SMF nor UPF has the session, and the UE gets another.
 fn packets_go(world: &mut World, what: &str) {
     let sessions = world.core.smf().unwrap().sessions();
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     let at_upf = upf(world).upf.core.up.session_count();
-    assert_eq!(at_upf, sessions, "{what}: {ladder}");
+    assert_eq!(at_upf, sessions, "{what}: {call_flow}");
     if sessions == 0 {
         establish(world, 0, 5, &wanted(SessionType::Ipv4));
     }
     let ue = address(world, 0, 5);
-    assert!(goes_up(world, 0, 5), "{what}: {ladder}");
+    assert!(goes_up(world, 0, 5), "{what}: {call_flow}");
     let tunnel = radio(world, 0, 5).unwrap().downlink.teid;
     // What was held may have left before the kill.
     upf(world).upf.n3.take_output();
-    assert_eq!(goes_down(world, ue), Some(tunnel), "{what}: {ladder}");
+    assert_eq!(goes_down(world, ue), Some(tunnel), "{what}: {call_flow}");
     assert!(world.core.smf().unwrap().procedures().is_empty());
 }
 

@@ -23,7 +23,7 @@ fn sessions_are_of_the_type_that_is_asked_for_and_there() {
     ] {
         establish(&mut world, 0, session, &wanted(kind));
         let accept = world.ue(0).sessions().get(session);
-        let accept = accept.unwrap_or_else(|| panic!("{}", world.ladder));
+        let accept = accept.unwrap_or_else(|| panic!("{}", world.call_flow));
         assert_eq!((accept.session_type, accept.cause), (kind, None));
         let told = (
             accept.address.ipv4.is_some(),
@@ -92,7 +92,7 @@ fn a_ue_whose_session_finds_no_room_is_told_how_long_to_stay_away() {
     upf(&mut world).next = Some((ESTABLISHMENT, 0, Fate::NoRoom));
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
-    assert!(is_of_range(told(&mut world)), "{}", world.ladder);
+    assert!(is_of_range(told(&mut world)), "{}", world.call_flow);
     // What may be otherwise in another cell, or has nothing to do with room.
     world.gnb.no_sessions = true;
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
@@ -108,7 +108,7 @@ fn a_ue_whose_session_finds_no_room_is_told_how_long_to_stay_away() {
     };
     establish(&mut world, 0, 5, &secret);
     assert_refused(&world, Some(Cause::DNN_NOT_SUPPORTED), None);
-    assert!(is_of_range(told(&mut world)), "{}", world.ladder);
+    assert!(is_of_range(told(&mut world)), "{}", world.call_flow);
 }
 
 #[test]
@@ -237,12 +237,12 @@ fn without_a_upf_there_are_no_sessions() {
 fn a_request_for_a_session_in_use_replaces_it() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
-    let ladder = world.ladder.to_string();
-    let release = ladder.find("Nsmf_PDUSession_ReleaseSMContext Request");
-    assert!(release < ladder.find("Nsmf_PDUSession_CreateSMContext Request"));
-    assert!(release.is_some(), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    let release = call_flow.find("Nsmf_PDUSession_ReleaseSMContext Request");
+    assert!(release < call_flow.find("Nsmf_PDUSession_CreateSMContext Request"));
+    assert!(release.is_some(), "{call_flow}");
     assert_eq!(world.core.smf().unwrap().sessions(), 1);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
     assert!(goes_up(&mut world, 0, 5));

@@ -56,15 +56,15 @@ fn an_idle_phone_that_comes_to_another_area_registers_there_with_its_data() {
     two.world.ue_mut(0).sessions_mut().set_data(0b10_0000);
     // It has forgotten one of its sessions.
     two.world.ue_mut(0).sessions_mut().forget(6);
-    two.world.ladder.0.clear();
+    two.world.call_flow.0.clear();
     let nas = two.world.ue_mut(0).register(RegistrationKind::Mobility);
     two.world.connect(0, nas);
     two.run();
-    let ladder = two.world.ladder.to_string();
+    let call_flow = two.world.call_flow.to_string();
     for line in UPDATE.lines() {
-        assert!(ladder.contains(line), "{line} of {ladder}");
+        assert!(call_flow.contains(line), "{line} of {call_flow}");
     }
-    assert!(!ladder.contains("Authentication"), "{ladder}");
+    assert!(!call_flow.contains("Authentication"), "{call_flow}");
     two.world.assert_registered(0);
     let accept = two.world.ue(0).accept().unwrap().clone();
     assert_eq!(accept.areas, [tai(), next_area()]);

@@ -26,7 +26,7 @@ pub fn with(policies: Vec<Policy>) -> World {
     for phone in [0, 1] {
         establish(&mut world, phone, 5, &wanted(SessionType::Ipv4));
     }
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world
 }
 
@@ -83,7 +83,7 @@ fn an_operator_starts_and_stops_a_flow() {
     let mut world = plain();
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(1));
     start(&mut world, voice(64_000)).unwrap();
-    assert_eq!(world.ladder.to_string(), STARTED);
+    assert_eq!(world.call_flow.to_string(), STARTED);
     assert_eq!(flows(&world), (1, 1, 1));
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(2));
     assert_eq!(mark_down(&mut world, 80), Some(1));
@@ -169,8 +169,10 @@ fn a_command_that_is_not_answered_is_sent_five_times() {
     let begin = world.now;
     start(&mut world, voice(64_000)).unwrap();
     let sent = |world: &World| {
-        let ladder = world.ladder.to_string();
-        ladder.matches("PDU Session Modification Command").count()
+        let call_flow = world.call_flow.to_string();
+        call_flow
+            .matches("PDU Session Modification Command")
+            .count()
     };
     // Heartbeats come in between.
     while sent(&world) < 5 {
@@ -183,7 +185,7 @@ fn a_command_that_is_not_answered_is_sent_five_times() {
     while !world.core.smf().unwrap().procedures().is_empty() {
         assert!(world.wait());
     }
-    assert_eq!(flows(&world), (0, 0, 0), "{}", world.ladder);
+    assert_eq!(flows(&world), (0, 0, 0), "{}", world.call_flow);
     assert_eq!(world.now.instant.ms_since(begin.instant), 5 * 16_000);
     assert_ended(&world, ("SMF", "modification"), "the UE does not answer", 1);
     assert!(goes_up(&mut world, 0, 5));
@@ -204,7 +206,12 @@ fn a_session_can_be_released_while_its_flows_change() {
             let nas = world.ue_mut(0).release(5);
             world.say(0, nas);
         }
-        assert_eq!(world.core.smf().unwrap().sessions(), 1, "{}", world.ladder);
+        assert_eq!(
+            world.core.smf().unwrap().sessions(),
+            1,
+            "{}",
+            world.call_flow
+        );
         assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
     }
 }
@@ -214,8 +221,8 @@ fn an_idle_ue_is_called_for_a_new_flow_and_not_for_less() {
     let mut world = plain();
     go_idle(&mut world, 0);
     start(&mut world, voice(64_000)).unwrap();
-    assert_eq!(world.pages.len(), 1, "{}", world.ladder);
-    assert_eq!(flows(&world), (1, 1, 1), "{}", world.ladder);
+    assert_eq!(world.pages.len(), 1, "{}", world.call_flow);
+    assert_eq!(flows(&world), (1, 1, 1), "{}", world.call_flow);
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(2));
     go_idle(&mut world, 0);
     stop(&mut world, "voice").unwrap();
@@ -224,7 +231,7 @@ fn an_idle_ue_is_called_for_a_new_flow_and_not_for_less() {
     // It comes by itself, and learns it.
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(&mut world, 0);
-    assert_eq!(flows(&world), (0, 0, 0), "{}", world.ladder);
+    assert_eq!(flows(&world), (0, 0, 0), "{}", world.call_flow);
 }
 
 #[test]
@@ -243,7 +250,7 @@ fn a_flow_waits_for_an_idle_ue_that_does_not_answer() {
     assert!((1..=4).contains(&paged), "{paged}");
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(&mut world, 0);
-    assert_eq!(flows(&world), (1, 1, 1), "{}", world.ladder);
+    assert_eq!(flows(&world), (1, 1, 1), "{}", world.call_flow);
 }
 
 #[test]
@@ -293,13 +300,13 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
         200_000_000
     );
     // Once more, and nothing is said.
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.core.session_rates_changed(now, &who);
     world.run();
     assert!(
-        !world.ladder.to_string().contains("Modification"),
+        !world.call_flow.to_string().contains("Modification"),
         "{}",
-        world.ladder
+        world.call_flow
     );
 }
 
@@ -359,7 +366,7 @@ fn a_ue_asks_for_a_flow_and_gives_it_up() {
     let mut world = with(vec![allowing()]);
     assert_eq!(flows(&world), (1, 1, 1));
     modify(&mut world, asks(own_rule(7_000), own_flow(64_000)));
-    assert_eq!(flows(&world), (2, 2, 2), "{}", world.ladder);
+    assert_eq!(flows(&world), (2, 2, 2), "{}", world.call_flow);
     let accept = world.ue(0).sessions().get(5).unwrap();
     let own = accept
         .rules
@@ -375,7 +382,7 @@ fn a_ue_asks_for_a_flow_and_gives_it_up() {
         ..ModificationRequest::default()
     };
     modify(&mut world, gone.clone());
-    assert_eq!(flows(&world), (1, 1, 1), "{}", world.ladder);
+    assert_eq!(flows(&world), (1, 1, 1), "{}", world.call_flow);
     assert_eq!(mark_down(&mut world, 7_000), Some(1));
     // It is not there any more; and the operator's is not the UE's to give up.
     modify(&mut world, gone);
@@ -453,7 +460,7 @@ fn a_ue_is_told_when_there_is_no_room_for_its_flow() {
     assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
     assert_eq!(flows(&world), (1, 1, 1));
     modify(&mut world, asks(own_rule(7_000), own_flow(32_000)));
-    assert_eq!(flows(&world), (2, 2, 2), "{}", world.ladder);
+    assert_eq!(flows(&world), (2, 2, 2), "{}", world.call_flow);
 }
 
 fn call(port: u16, bps: &str) -> AppSessionRequest {
@@ -500,7 +507,7 @@ fn an_application_has_a_flow_for_as_long_as_it_wants() {
         .update_app_session(now, app, &call(7_000, "96 Kbps"))
         .unwrap();
     world.run();
-    assert_eq!(flows(&world), (1, 1, 1), "{}", world.ladder);
+    assert_eq!(flows(&world), (1, 1, 1), "{}", world.call_flow);
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(1));
     assert!(mark_down(&mut world, 7_000).unwrap() > 1);
     // There is no room for a second one, nor for that of nobody.

@@ -16,7 +16,7 @@ fn a_path_switch_that_names_a_session_twice_fails() {
         request.switched.push(again);
     });
     assert_eq!(two.answers, [HandoverAnswer::NotSwitched]);
-    assert!(!two.world.ladder.to_string().contains("Acknowledge"));
+    assert!(!two.world.call_flow.to_string().contains("Acknowledge"));
     let refusals = two.world.core.take_refused();
     assert_eq!(
         refusals[0].cause,

@@ -28,13 +28,13 @@ fn flows_that_a_gnb_takes_away_are_taken_from_the_ue() {
     let mut world = plain();
     start(&mut world, voice(64_000)).unwrap();
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(2));
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     let ran = world.phones[0].at.unwrap();
     let notify = world.gnb.take_flows_away(ran, 5, &[2]);
     says(&mut world, notify);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     for line in TAKEN_AWAY.lines() {
-        assert!(ladder.contains(line), "{line} is not in\n{ladder}");
+        assert!(call_flow.contains(line), "{line} is not in\n{call_flow}");
     }
     assert_eq!(flows(&world), (0, 0, 0));
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(1));
@@ -54,15 +54,15 @@ fn a_session_that_a_gnb_takes_away_has_a_user_plane_again_when_there_is_a_packet
     says(&mut world, notify);
     assert!(radio(&world, 0, 5).is_none());
     assert!(world.ue(0).sessions().get(5).is_some());
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     // The UE is connected: nobody pages it.
     assert_eq!(mark_down(&mut world, 80), Some(1));
-    let ladder = world.ladder.to_string();
-    let is_set_up = ladder.contains("PDU Session Resource Setup Request");
-    assert!(is_set_up && !ladder.contains("Paging"), "{ladder}");
-    world.ladder.0.clear();
+    let call_flow = world.call_flow.to_string();
+    let is_set_up = call_flow.contains("PDU Session Resource Setup Request");
+    assert!(is_set_up && !call_flow.contains("Paging"), "{call_flow}");
+    world.call_flow.0.clear();
     assert_eq!(mark_down(&mut world, 80), Some(1));
-    assert_eq!(world.ladder.to_string(), "");
+    assert_eq!(world.call_flow.to_string(), "");
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn a_session_without_its_default_flow_has_no_user_plane() {
     says(&mut world, notify);
     assert!(radio(&world, 0, 5).is_none());
     assert!(world.ue(0).sessions().get(5).is_some());
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     assert_eq!(mark_down(&mut world, 80), Some(1));
-    let ladder = world.ladder.to_string();
-    let is_set_up = ladder.contains("PDU Session Resource Setup Request");
-    assert!(is_set_up, "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    let is_set_up = call_flow.contains("PDU Session Resource Setup Request");
+    assert!(is_set_up, "{call_flow}");
 }
 
 #[test]
@@ -132,10 +132,10 @@ fn a_ue_that_begins_anew_where_it_is_leaves_its_sessions_without_user_plane() {
     // It hears nothing of what follows.
     let octets = world.gnb.uplink(ran, nas);
     says(&mut world, octets);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     start(&mut world, voice(64_000)).unwrap();
     // It is called, once, and told nothing.
-    let ladder = world.ladder.to_string();
-    assert!(!ladder.contains("Modification Command"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(!call_flow.contains("Modification Command"), "{call_flow}");
     assert!(world.core.smf().unwrap().procedures().is_empty());
 }

@@ -64,7 +64,7 @@ fn assert_served(world: &mut World, what: &str) {
     world.register(1);
     world.assert_registered(1);
     establish(world, 1, 7, &wanted(SessionType::Ipv4));
-    assert!(goes_up(world, 1, 7), "{what}: {}", world.ladder);
+    assert!(goes_up(world, 1, 7), "{what}: {}", world.call_flow);
     let smf = world.core.smf().unwrap().counters();
     let panics = (world.core.amf().counters().panics, smf.panics);
     assert_eq!(panics, (0, 0), "{what}");

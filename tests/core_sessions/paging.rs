@@ -19,7 +19,7 @@ pub fn idle() -> (World, Ipv4Addr) {
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let ue = address(&world, 0, 5);
     go_idle(&mut world, 0);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     (world, ue)
 }
 
@@ -62,7 +62,7 @@ fn an_idle_phone_is_paged_for_packets_and_gets_them() {
     let name = world.ue(0).guti().unwrap();
     // The packet leaves when the UE is there.
     let tunnel = goes_down(&mut world, ue);
-    assert_eq!(world.ladder.to_string(), PAGING);
+    assert_eq!(world.call_flow.to_string(), PAGING);
     let radio = radio(&world, 0, 5).unwrap();
     assert!(tunnel == Some(radio.downlink.teid) || what_waited_arrives(&mut world));
     assert!(goes_up(&mut world, 0, 5));
@@ -110,7 +110,7 @@ fn a_phone_that_is_paged_answers_at_another_gnb() {
     let elsewhere = world.elsewhere.iter();
     assert_eq!(elsewhere.filter(|one| one.association == first).count(), 1);
     assert_eq!(world.pages.len(), 1);
-    assert!(radio(&world, 0, 5).is_some(), "{}", world.ladder);
+    assert!(radio(&world, 0, 5).is_some(), "{}", world.call_flow);
     assert!(goes_up(&mut world, 0, 5));
 }
 
@@ -155,12 +155,12 @@ fn a_phone_that_does_not_answer_is_paged_three_times_and_its_packets_are_dropped
     assert_eq!(world.now.instant.ms_since(begin), 3 * 4_000);
     let attempts: Vec<_> = world.pages.iter().map(|page| page.attempt.0).collect();
     assert_eq!(attempts, [1, 2, 3]);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     for line in [
         "5     AMF  -> SMF   Namf_Communication_N1N2TransferFailureNotification Request",
         "5     SMF  -> UPF   N4 Session Modification Request",
     ] {
-        assert!(ladder.contains(line), "{ladder}");
+        assert!(call_flow.contains(line), "{call_flow}");
     }
     // Whether UEs answer is told by UEs, not by how often each is called.
     let counters = world.core.amf().counters();
@@ -218,9 +218,9 @@ fn where_no_gnb_is_nobody_is_paged_and_packets_are_dropped() {
     let (mut world, ue) = idle();
     world.core.association_lost(world.now, world.at);
     assert_eq!(goes_down(&mut world, ue), None);
-    let ladder = world.ladder.to_string();
-    assert!(ladder.contains("(UE not reachable)"), "{ladder}");
-    assert!(!ladder.contains("Paging"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(call_flow.contains("(UE not reachable)"), "{call_flow}");
+    assert!(!call_flow.contains("Paging"), "{call_flow}");
     assert_eq!(world.core.smf().unwrap().counters().unreachable, 1);
 }
 
@@ -233,8 +233,8 @@ fn a_phone_that_has_not_been_heard_of_for_too_long_is_not_paged() {
     }
     world.now.instant.0 = (50 + 5) * 60_000_000_000;
     assert_eq!(goes_down(&mut world, ue), None);
-    let ladder = world.ladder.to_string();
-    assert!(ladder.contains("(UE not reachable)"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(call_flow.contains("(UE not reachable)"), "{call_flow}");
     assert!(world.pages.is_empty());
 }
 
@@ -249,14 +249,14 @@ fn packets_that_cross_a_registration_wait_for_its_end() {
     world.tell_amf(&octets);
     // The gNB has not answered yet.
     assert_eq!(goes_down(&mut world, ue), None);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     assert!(
-        ladder.contains("(temporary reject, registration ongoing)"),
-        "{ladder}"
+        call_flow.contains("(temporary reject, registration ongoing)"),
+        "{call_flow}"
     );
     assert!(world.pages.is_empty());
     assert!(world.wait());
-    assert!(radio(&world, 0, 5).is_some(), "{}", world.ladder);
+    assert!(radio(&world, 0, 5).is_some(), "{}", world.call_flow);
     assert!(what_waited_arrives(&mut world) || goes_down(&mut world, ue).is_some());
 }
 
@@ -275,7 +275,7 @@ fn packets_that_cross_a_release_page_the_phone_when_it_is_idle() {
     world.gnb.no_releases = false;
     world.phones[0].at = None;
     assert!(world.wait());
-    assert_eq!(world.pages.len(), 1, "{}", world.ladder);
+    assert_eq!(world.pages.len(), 1, "{}", world.call_flow);
     assert!(radio(&world, 0, 5).is_some());
 }
 
@@ -348,11 +348,11 @@ fn a_phone_that_has_not_acknowledged_its_new_name_is_served_and_has_either() {
     let renamed = world.ue(0).guti().unwrap();
     assert_ne!(renamed, name);
     assert_eq!(world.core.amf().procedures(), ["2b"]);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     let nas = world.ue_mut(0).request_user_planes().unwrap();
     world.say(0, nas);
-    let ladder = world.ladder.to_string();
-    assert!(ladder.contains("Service Accept"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(call_flow.contains("Service Accept"), "{call_flow}");
     assert!(world.core.amf().procedures().is_empty());
     for name in [name, renamed] {
         go_idle(&mut world, 0);
@@ -379,10 +379,10 @@ fn a_phone_that_leaves_is_not_paged_for_what_came_before_when_it_is_back() {
     assert_no_session(&mut world);
     // It comes by its name, so that it is the same one.
     world.register(0);
-    assert_eq!(world.core.amf().registered(), 1, "{}", world.ladder);
+    assert_eq!(world.core.amf().registered(), 1, "{}", world.call_flow);
     world.gnb.no_releases = false;
     go_idle(&mut world, 0);
-    assert!(world.pages.is_empty(), "{}", world.ladder);
+    assert!(world.pages.is_empty(), "{}", world.call_flow);
     assert!(world.core.amf().procedures().is_empty());
 }
 

@@ -24,7 +24,7 @@ fn a_phone_goes_to_another_gnb_by_xn_and_its_packets_follow() {
     let before = radio(&two.world, 0, 5).unwrap().downlink.teid;
     upf(&mut two.world).upf.n3.take_output();
     two.by_xn();
-    assert_eq!(two.world.ladder.to_string(), PATH_SWITCH);
+    assert_eq!(two.world.call_flow.to_string(), PATH_SWITCH);
     assert_eq!(two.answers, [HandoverAnswer::Switched]);
     // The gNB before is told that nothing more comes.
     let left = upf(&mut two.world).upf.n3.take_output();

@@ -43,7 +43,7 @@ pub const ESTABLISHMENT: &str = "\
 fn a_phone_gets_a_session_and_its_packets_flow() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
-    assert_eq!(world.ladder.to_string(), ESTABLISHMENT);
+    assert_eq!(world.call_flow.to_string(), ESTABLISHMENT);
     let accept = world.ue(0).sessions().get(5).unwrap().clone();
     assert_eq!(
         (accept.session_type, accept.cause),
@@ -92,12 +92,12 @@ fn a_phone_releases_its_session() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     assert!(goes_up(&mut world, 0, 5));
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     let nas = world.ue_mut(0).release(5);
     world.say(0, nas);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     for line in RELEASE.lines() {
-        assert!(ladder.contains(line), "{line} of {ladder}");
+        assert!(call_flow.contains(line), "{line} of {call_flow}");
     }
     assert_eq!(world.ue(0).sessions().status(), 0);
     assert_eq!(radio(&world, 0, 5), None);
@@ -132,17 +132,17 @@ fn usage_is_recorded_by_volume() {
 fn the_network_releases_a_session() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     let now = world.now;
     assert!(world.core.release_session(now, &supi(1), 5));
     world.run();
     assert_eq!(world.ue(0).sessions().status(), 0);
     assert_eq!(radio(&world, 0, 5), None);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     let at = |text: &str| {
-        ladder
+        call_flow
             .find(text)
-            .unwrap_or_else(|| panic!("{text} of {ladder}"))
+            .unwrap_or_else(|| panic!("{text} of {call_flow}"))
     };
     assert!(at("N4 Session Deletion Request") < at("PDU Session Release Command"));
     assert!(at("PDU Session Release Command") < at("SMContextStatusNotify"));
@@ -155,7 +155,7 @@ fn a_release_command_that_is_not_answered_is_sent_five_times() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     world.ue_mut(0).sessions_mut().no_complete = true;
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     let begin = world.now;
     assert!(world.core.release_session(begin, &supi(1), 5));
     world.run();
@@ -167,11 +167,11 @@ fn a_release_command_that_is_not_answered_is_sent_five_times() {
     }
     // T3592: 16 s.
     assert_eq!(world.now.instant.ms_since(begin.instant), 5 * 16_000);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     assert_eq!(
-        ladder.matches("PDU Session Release Command").count(),
+        call_flow.matches("PDU Session Release Command").count(),
         5,
-        "{ladder}"
+        "{call_flow}"
     );
     assert_no_session(&mut world);
     assert_ended(&world, ("SMF", "release"), "the UE does not answer", 1);
@@ -184,15 +184,15 @@ fn downlink_packets_wait_for_an_idle_phone_and_it_comes_back_with_data() {
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let (ue, before) = (address(&world, 0, 5), radio(&world, 0, 5).unwrap());
     world.answers_pages = false;
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     go_idle(&mut world, 0);
     // TS 23.502, 4.2.6.
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     for line in [
         "5     AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request",
         "6     SMF  -> UPF   N4 Session Modification Request",
     ] {
-        assert!(ladder.contains(line), "{ladder}");
+        assert!(call_flow.contains(line), "{call_flow}");
     }
     assert_eq!(goes_down(&mut world, ue), None);
     assert_eq!(
@@ -201,20 +201,20 @@ fn downlink_packets_wait_for_an_idle_phone_and_it_comes_back_with_data() {
     );
     // TS 23.502, 4.2.3.2.
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     come_back(&mut world, 0);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     for line in [
         "4     AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request",
         "12    AMF  -> gNB   Initial Context Setup Request",
         "15    AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request",
         "16    SMF  -> UPF   N4 Session Modification Request",
     ] {
-        assert!(ladder.contains(line), "{ladder}");
+        assert!(call_flow.contains(line), "{call_flow}");
     }
     assert!(
-        !ladder.contains("PDU Session Resource Setup Request"),
-        "{ladder}"
+        !call_flow.contains("PDU Session Resource Setup Request"),
+        "{call_flow}"
     );
     let after = radio(&world, 0, 5).unwrap();
     assert_eq!(after.request.uplink, before.request.uplink);
@@ -239,13 +239,13 @@ fn a_phone_without_data_comes_back_without_user_plane() {
     assert_eq!(world.ue(0).sessions().status(), 1 << 5);
     // It has data now, and the gNB has its context.
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     let nas = world.ue_mut(0).request_user_planes().unwrap();
     world.say(0, nas);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     assert!(
-        ladder.contains("PDU Session Resource Setup Request"),
-        "{ladder}"
+        call_flow.contains("PDU Session Resource Setup Request"),
+        "{call_flow}"
     );
     assert!(goes_up(&mut world, 0, 5));
 }
@@ -276,12 +276,12 @@ fn a_phone_that_leaves_has_no_sessions() {
         let mut world = world(&[1]);
         establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
         establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
-        world.ladder.0.clear();
+        world.call_flow.0.clear();
         let nas = world.ue_mut(0).deregister(switch_off, true).unwrap();
         world.say(0, nas);
-        let ladder = world.ladder.to_string();
+        let call_flow = world.call_flow.to_string();
         let release = "2     AMF  -> SMF   Nsmf_PDUSession_ReleaseSMContext Request";
-        assert_eq!(ladder.matches(release).count(), 2, "{ladder}");
+        assert_eq!(call_flow.matches(release).count(), 2, "{call_flow}");
         assert_no_session(&mut world);
     }
 }
@@ -295,13 +295,13 @@ fn a_phone_that_is_sent_away_has_no_sessions() {
         if is_idle {
             go_idle(&mut world, 0);
         }
-        world.ladder.0.clear();
+        world.call_flow.0.clear();
         let now = world.now;
         assert!(world.core.deregister(now, &supi(1), true));
         world.run();
-        let ladder = world.ladder.to_string();
+        let call_flow = world.call_flow.to_string();
         let release = "4     AMF  -> SMF   Nsmf_PDUSession_ReleaseSMContext Request";
-        assert_eq!(ladder.matches(release).count(), 2, "{ladder}");
+        assert_eq!(call_flow.matches(release).count(), 2, "{call_flow}");
         assert_no_session(&mut world);
         assert_eq!(world.core.amf().registered(), 0);
         // It begins anew.

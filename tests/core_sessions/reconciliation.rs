@@ -14,7 +14,7 @@ fn a_flow_whose_last_step_the_upf_refuses_is_none() {
     // The first change is served, the second one is not.
     upf(&mut world).next = Some((MODIFICATION, 1, Fate::Refused));
     start(&mut world, voice(64_000)).unwrap();
-    assert_eq!(flows(&world), (0, 0, 0), "{}", world.ladder);
+    assert_eq!(flows(&world), (0, 0, 0), "{}", world.call_flow);
     assert_eq!(goes_up_marked(&mut world, (6_000, VOICE_PORT)), (1, true));
     let refused = world.core.take_refused();
     let is_told = refused
@@ -23,7 +23,7 @@ fn a_flow_whose_last_step_the_upf_refuses_is_none() {
     assert!(is_told, "{refused:?}");
     // Nothing is left of it: it can be had again.
     start(&mut world, voice(64_000)).unwrap();
-    assert_eq!(flows(&world), (1, 1, 1), "{}", world.ladder);
+    assert_eq!(flows(&world), (1, 1, 1), "{}", world.call_flow);
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(2));
 }
 
@@ -41,7 +41,7 @@ fn a_flow_whose_end_the_upf_refuses_is_taken_from_it_later() {
         mark_down(&mut world, VOICE_PORT),
         Some(1),
         "{}",
-        world.ladder
+        world.call_flow
     );
     assert_eq!(world.ue(0).sessions().status(), 1 << 5);
 }
@@ -71,7 +71,7 @@ fn a_flow_whose_end_a_gnb_refuses_is_taken_from_it_later() {
     assert_eq!(at_gnb(&world), 2);
     world.gnb.refuses_changes = None;
     pass(&mut world, 20 * 16);
-    assert_eq!(at_gnb(&world), 1, "{}", world.ladder);
+    assert_eq!(at_gnb(&world), 1, "{}", world.call_flow);
     assert_eq!(flows(&world), (0, 0, 0));
     assert_eq!(world.ue(0).sessions().status(), 1 << 5);
 }
@@ -133,7 +133,7 @@ fn asked_twice() -> World {
     let kept = std::mem::take(&mut upf(&mut world).kept);
     upf(&mut world).all = Some((ESTABLISHMENT, Fate::Held));
     pass(&mut world, 11);
-    assert!(!upf(&mut world).held.is_empty(), "{}", world.ladder);
+    assert!(!upf(&mut world).held.is_empty(), "{}", world.call_flow);
     hear(&mut world, &kept[..1]);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
     assert_eq!(world.core.smf().unwrap().counters().late_establishments, 1);
@@ -216,6 +216,6 @@ fn a_session_whose_upf_does_not_hear_that_the_ue_is_idle_is_told_again() {
     // A packet that comes has the UE called.
     let ue = address(&world, 0, 5);
     let came_by = goes_down(&mut world, ue);
-    assert!(came_by.is_some(), "{}", world.ladder);
+    assert!(came_by.is_some(), "{}", world.call_flow);
     assert_eq!(world.pages.len(), 1);
 }

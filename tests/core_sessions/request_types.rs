@@ -23,16 +23,16 @@ fn with_session() -> World {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));
     assert!(goes_up(&mut world, 0, 5));
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world
 }
 
 #[track_caller]
 fn assert_untouched(world: &mut World) {
-    let ladder = world.ladder.to_string();
-    assert!(!ladder.contains("Resource Release"), "{ladder}");
-    assert!(!ladder.contains("ReleaseSMContext"), "{ladder}");
-    assert!(goes_up(world, 0, 5), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(!call_flow.contains("Resource Release"), "{call_flow}");
+    assert!(!call_flow.contains("ReleaseSMContext"), "{call_flow}");
+    assert!(goes_up(world, 0, 5), "{call_flow}");
 }
 
 #[test]

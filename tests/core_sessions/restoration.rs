@@ -18,7 +18,7 @@ fn wait_until(world: &mut World, is_so: impl Fn(&World) -> bool) {
         }
         assert!(world.wait());
     }
-    panic!("it does not come to pass: {}", world.ladder);
+    panic!("it does not come to pass: {}", world.call_flow);
 }
 
 #[test]
@@ -36,12 +36,12 @@ fn a_restarted_upf_gets_its_sessions_again_with_the_tunnels_and_addresses_that_t
     go_idle(&mut world, 2);
     upf(&mut world).restart();
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     wait_until(&mut world, |world| smf(world).counters().restored == 3);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 3);
     // Nobody but the UPF has noticed.
-    let ladder = world.ladder.to_string();
-    assert!(!ladder.contains("gNB"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(!call_flow.contains("gNB"), "{call_flow}");
     for phone in 0..2 {
         assert_eq!(radio(&world, phone, 5), before[phone]);
         assert!(goes_up(&mut world, phone, 5), "by the old tunnel");
@@ -108,7 +108,7 @@ fn a_session_that_the_upf_does_not_know_is_given_to_it_again() {
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
     goes_down(&mut world, ue);
     let tunnel = radio(&world, 0, 5).map(|radio| radio.downlink.teid);
-    assert!(tunnel.is_some(), "{}", world.ladder);
+    assert!(tunnel.is_some(), "{}", world.call_flow);
     settle_upf(&mut world);
     assert_eq!(goes_down(&mut world, ue), tunnel);
     assert!(goes_up(&mut world, 0, 5));
@@ -138,7 +138,7 @@ fn a_upf_that_stops_in_order_gets_its_sessions_again_and_each_octet_is_charged_o
     }
     let before = radio(&world, 0, 5);
     assert!(goes_up(&mut world, 0, 5));
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     for octets in upf(&mut world).stop() {
         world.core.n4(world.now, world::N4, &octets);
     }
@@ -151,8 +151,8 @@ fn a_upf_that_stops_in_order_gets_its_sessions_again_and_each_octet_is_charged_o
     assert!(once > 0, "what no threshold had reported");
     upf(&mut world).restart();
     wait_until(&mut world, |world| smf(world).counters().restored == 2);
-    let ladder = world.ladder.to_string();
-    assert!(!ladder.contains("gNB"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(!call_flow.contains("gNB"), "{call_flow}");
     assert_eq!(radio(&world, 0, 5), before);
     assert!(goes_up(&mut world, 0, 5), "by the old tunnel");
     world.core.take_records();

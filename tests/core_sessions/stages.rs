@@ -210,11 +210,11 @@ fn ends_well(two: &mut Two, pair: &str) {
     two.world.ue_mut(0).follow_on = true;
     two.world.register(0);
     rest(two, pair);
-    let ladder = two.world.ladder.to_string();
+    let call_flow = two.world.call_flow.to_string();
     assert_eq!(
         two.world.ue(0).state(),
         UeState::Registered,
-        "{pair}: {ladder}"
+        "{pair}: {call_flow}"
     );
     establish(&mut two.world, 0, 6, &wanted(SessionType::Ipv4));
     (two.goes, two.going) = (true, None);
@@ -224,7 +224,7 @@ fn ends_well(two: &mut Two, pair: &str) {
     two.by_xn();
     two.settle();
     let expected = [HandoverAnswer::Commanded, HandoverAnswer::Switched];
-    assert_eq!(two.answers, expected, "{pair}: {}", two.world.ladder);
+    assert_eq!(two.answers, expected, "{pair}: {}", two.world.call_flow);
     two.assert_flows(6);
     let nas = two.world.ue_mut(0).deregister(false, true);
     say(two, nas);
@@ -247,7 +247,7 @@ fn assert_vacant(two: &mut Two, pair: &str) {
     assert_eq!(core.amf().counters().panics, 0, "{pair}");
     left.push(("UPF", upf(&mut two.world).upf.core.up.session_count()));
     left.retain(|(_, size)| *size != 0);
-    assert!(left.is_empty(), "{pair}: {left:?}\n{}", two.world.ladder);
+    assert!(left.is_empty(), "{pair}: {left:?}\n{}", two.world.call_flow);
 }
 
 #[test]

@@ -28,17 +28,24 @@ fn a_status_about_the_accept_ends_the_session_and_the_gnb_gives_it_up() {
     // PTI mismatch, invalid PTI, no such message; and a session that the UE does not know, in any transaction.
     for (procedure, cause) in [(FIRST, 47), (FIRST, 81), (FIRST, 97), (0, 43)] {
         let mut world = with_session();
-        world.ladder.0.clear();
+        world.call_flow.0.clear();
         status(&mut world, procedure, cause);
         assert_no_session(&mut world);
-        assert!(radio(&world, 0, 5).is_none(), "{cause}: {}", world.ladder);
-        let ladder = world.ladder.to_string();
         assert!(
-            ladder.contains("PDU Session Resource Release Command"),
-            "{ladder}"
+            radio(&world, 0, 5).is_none(),
+            "{cause}: {}",
+            world.call_flow
+        );
+        let call_flow = world.call_flow.to_string();
+        assert!(
+            call_flow.contains("PDU Session Resource Release Command"),
+            "{call_flow}"
         );
         // The UE is told nothing of what it does not have, and may have it anew.
-        assert!(!ladder.contains("PDU Session Release Command"), "{ladder}");
+        assert!(
+            !call_flow.contains("PDU Session Release Command"),
+            "{call_flow}"
+        );
         world.ue_mut(0).sessions_mut().forget(5);
         establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));
         assert!(goes_up(&mut world, 0, 5));
@@ -57,7 +64,7 @@ fn a_status_that_comes_before_the_gnb_has_answered_ends_the_session_there_too() 
     establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));
     status(&mut world, FIRST, 47);
     assert_no_session(&mut world);
-    assert!(radio(&world, 0, 5).is_none(), "{}", world.ladder);
+    assert!(radio(&world, 0, 5).is_none(), "{}", world.call_flow);
 }
 
 #[test]
@@ -65,15 +72,15 @@ fn a_status_about_something_else_changes_nothing() {
     let mut world = with_session();
     // Another transaction, none, and causes that the TS has no action for.
     for (procedure, cause) in [(77, 47), (0, 47), (0, 81), (FIRST, 96), (FIRST, 111)] {
-        world.ladder.0.clear();
+        world.call_flow.0.clear();
         status(&mut world, procedure, cause);
-        assert!(goes_up(&mut world, 0, 5), "{cause}: {}", world.ladder);
+        assert!(goes_up(&mut world, 0, 5), "{cause}: {}", world.call_flow);
         assert!(radio(&world, 0, 5).is_some());
     }
     // The transaction of the accept is that of a modification since.
     say(&mut world, 5, None, &[0x2e, 5, FIRST, 0xc9, 0x28, 1, 0]);
     status(&mut world, FIRST, 47);
-    assert!(goes_up(&mut world, 0, 5), "{}", world.ladder);
+    assert!(goes_up(&mut world, 0, 5), "{}", world.call_flow);
 }
 
 #[test]
@@ -89,10 +96,15 @@ fn a_status_about_a_command_ends_that_and_the_session_stays() {
         assert!(
             world.core.smf().unwrap().procedures().is_empty(),
             "{}",
-            world.ladder
+            world.call_flow
         );
         let (_, at_gnb, at_upf) = flows(&world);
-        assert_eq!((at_gnb, at_upf), (before.1, before.2), "{}", world.ladder);
+        assert_eq!(
+            (at_gnb, at_upf),
+            (before.1, before.2),
+            "{}",
+            world.call_flow
+        );
         assert!(goes_up(&mut world, 0, 5));
     }
 }
@@ -121,5 +133,5 @@ fn a_status_about_the_accept_ends_a_modification_that_waits() {
     status(&mut world, FIRST, 81);
     // The other UE's stays.
     assert_eq!(world.core.smf().unwrap().sessions(), 1);
-    assert!(radio(&world, 0, 5).is_none(), "{}", world.ladder);
+    assert!(radio(&world, 0, 5).is_none(), "{}", world.call_flow);
 }

@@ -69,7 +69,7 @@ impl Two {
         for session in sessions {
             establish(&mut two.world, 0, *session, &wanted(SessionType::Ipv4));
         }
-        two.world.ladder.0.clear();
+        two.world.call_flow.0.clear();
         two
     }
 
@@ -220,7 +220,7 @@ impl Two {
         assert!(
             goes_up(&mut self.world, 0, session),
             "{}",
-            self.world.ladder
+            self.world.call_flow
         );
         let ue = address(&self.world, 0, session);
         let teid = radio(&self.world, 0, session).unwrap().downlink.teid;

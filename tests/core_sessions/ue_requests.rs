@@ -57,7 +57,7 @@ fn filters_of_a_rule_come_and_go() {
         &mut world,
         alone(changed(&first, RuleOperation::AddFilters, more)),
     );
-    assert_eq!(flows(&world), (2, 2, 2), "{}", world.ladder);
+    assert_eq!(flows(&world), (2, 2, 2), "{}", world.call_flow);
     let now = own(&world);
     assert_eq!(now.filters.len(), 3);
     for port in [7_000, 8_000, 9_000] {
@@ -89,7 +89,7 @@ fn filters_of_a_rule_come_and_go() {
     // It is the UE's still.
     let id = own(&world).id;
     modify(&mut world, alone(QosRule::deleted(id)));
-    assert_eq!(flows(&world), (1, 1, 1), "{}", world.ladder);
+    assert_eq!(flows(&world), (1, 1, 1), "{}", world.call_flow);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_rule_gets_another_precedence_and_its_flow_other_bit_rates() {
     };
     modify(&mut world, alone(other));
     let now = own(&world);
-    assert_eq!(now.precedence, 40, "{}", world.ladder);
+    assert_eq!(now.precedence, 40, "{}", world.call_flow);
     assert_eq!(mark_down(&mut world, 7_000), Some(now.qfi));
     let flow = FlowDescription {
         qfi: now.qfi,
@@ -115,7 +115,12 @@ fn a_rule_gets_another_precedence_and_its_flow_other_bit_rates() {
     );
     let at_gnb = radio(&world, 0, 5).unwrap().request.flows;
     let rates = at_gnb.iter().find_map(|flow| flow.rates).unwrap();
-    assert_eq!(rates.guaranteed_bps, (96_000, 96_000), "{}", world.ladder);
+    assert_eq!(
+        rates.guaranteed_bps,
+        (96_000, 96_000),
+        "{}",
+        world.call_flow
+    );
     // More than the policy allows leaves it as it is.
     let now = own(&world);
     let much = FlowDescription {

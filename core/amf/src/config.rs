@@ -4,9 +4,9 @@ use sluice_ids::{Guami, Plmn, Tai};
 use sluice_n2::PlmnSlices;
 use sluice_security::Preference;
 
-use crate::bounds::Bounds;
 use crate::limits;
 use crate::overload::BackOff;
+use crate::overload::admission_limits::Bounds;
 
 /// What an operator tells an AMF.
 #[derive(Clone, Debug)]

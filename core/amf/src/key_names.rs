@@ -3,8 +3,8 @@
 
 use sluice_n1::NO_KEY;
 
-use crate::state::State;
-use crate::ue::UeId;
+use crate::context::state::State;
+use crate::context::ue::UeId;
 
 /// Names of keys, a bit for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -6,48 +6,20 @@
 //! with its step numbers; `collisions.rs` decides what comes in between.
 #![forbid(unsafe_code)]
 
-mod authentication;
-mod bounds;
-mod collisions;
-mod common_procedures;
 mod config;
-mod configuration_update;
+mod context;
 mod counters;
-mod deregistration;
-mod discovered;
-mod explained;
-mod flow_mobility;
-mod handover;
-mod initial_context;
-mod keeping_away;
-mod kept;
 mod key_names;
 mod limits;
-mod mobility;
-mod moving;
-mod n1;
-mod n2;
-mod ng_setup;
-mod ngap_faults;
-mod not_understood;
+mod messages;
+mod metrics;
+mod nrf_cache;
 mod overload;
-mod paging;
-mod path_switch;
 mod procedure;
 mod refusal;
-mod registration;
-mod release;
-mod resumption;
-mod security_mode;
-mod service_request;
-mod session_establishment;
+mod refusal_text;
 mod sessions;
-mod shedding;
 mod smf_selection;
-mod state;
-mod tallies;
-mod ue;
-mod user_plane;
 pub mod view;
 
 use std::cell::RefCell;
@@ -64,20 +36,20 @@ use sluice_sbi::{
     Tasks,
 };
 
-pub use bounds::Bounds;
 pub use config::Config;
+pub use context::resumption::KnownSession;
 pub use counters::Counters;
 pub use overload::BackOff;
-pub use resumption::KnownSession;
+pub use overload::admission_limits::Bounds;
 
-use collisions::{Decision, Input as Collision};
 use config::News;
-use deregistration::Leave;
+use context::state::State;
+use context::ue::{UeId, Waiter};
+use messages::collisions::{Decision, Input as Collision};
+use procedure::deregistration::Leave;
 use procedure::{Event, Kind, Procedure};
 use sluice_sbi::Tally;
 use sluice_sbi::tally::{ABORTED, Begun, PANICKED, procedure_name};
-use state::State;
-use ue::{UeId, Waiter};
 
 /// The function.
 pub struct Amf {
@@ -191,7 +163,7 @@ impl Amf {
                 (&one.name, one.capacity, &one.plmns) != (&other.name, other.capacity, &other.plmns)
             };
             if is_other(&before, &state.config) {
-                ng_setup::amf_update(state);
+                messages::ng_setup::amf_update(state);
             }
             News::of(&before, &state.config)
         };
@@ -246,11 +218,11 @@ impl Amf {
     pub fn end(&mut self, now: Now, effects: &mut Vec<Effect>) {
         let state = &mut *self.state.borrow_mut();
         state.now = now;
-        ng_setup::end(state);
+        messages::ng_setup::end(state);
         state.take_effects(effects);
     }
 
-    /// Whose messages are wanted as octets ([`Effect::Seen`]), NAS without its protection. Those of UEs that are not
+    /// Whose messages are wanted as octets ([`Effect::TracedMessage`]), NAS without its protection. Those of UEs that are not
     /// known yet are, as long as there is anybody.
     pub fn follow(&mut self, followed: Followed) {
         self.state.borrow_mut().followed = followed;
@@ -265,7 +237,7 @@ impl Amf {
     pub fn update_gnbs(&mut self, now: Now, effects: &mut Vec<Effect>) -> usize {
         let state = &mut *self.state.borrow_mut();
         state.now = now;
-        ng_setup::amf_update(state);
+        messages::ng_setup::amf_update(state);
         state.take_effects(effects);
         state.gnbs.len()
     }
@@ -282,13 +254,13 @@ impl Amf {
                     .is_some_and(|ue| ue.registered.is_some())
             })?
         };
-        let decision = collisions::decide(Collision::SentAway, self.running(ue));
+        let decision = messages::collisions::decide(Collision::SentAway, self.running(ue));
         if decision == Decision::Ignore {
             return Some(ue);
         }
         self.abort(ue);
         // A first registration that is not complete is undone by that.
-        self.start(ue, |p| deregistration::by_network(p, leave));
+        self.start(ue, |p| procedure::deregistration::by_network(p, leave));
         Some(ue)
     }
 
@@ -344,7 +316,7 @@ impl Amf {
         let state = Rc::clone(&self.state);
         let spawned = self.tasks.spawn(|handle| {
             let p = Procedure::new(state, handle, ue).of_session(session);
-            session_establishment::run(p, session, payload)
+            procedure::session_establishment::run(p, session, payload)
         });
         let Some(task) = spawned else {
             self.state.borrow_mut().counters.no_room += 1;
@@ -453,7 +425,7 @@ impl Amf {
                 .get(ue.0)
                 .is_some_and(|ue| ue.task.is_none());
             if is_idle {
-                self.start(ue, deregistration::implicit);
+                self.start(ue, procedure::deregistration::implicit);
             }
         }
     }

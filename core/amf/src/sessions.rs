@@ -13,11 +13,11 @@ use sluice_sbi::{
     SmChange, SmContextUpdated, TransferN1N2, UpdateSmContext, server,
 };
 
-use crate::initial_context;
-use crate::moving::{Held, HeldSm};
-use crate::ngap_faults;
-use crate::state::State;
-use crate::ue::{SmContext, UeId, Waiter};
+use crate::context::handover_state::{Held, HeldSm};
+use crate::context::state::State;
+use crate::context::ue::{SmContext, UeId, Waiter};
+use crate::messages::ngap_faults;
+use crate::procedure::initial_context;
 
 /// What comes back to a UE whose payload is not passed on.
 pub(crate) fn returned(payload: UplinkPayload, cause: Cause) -> Downlink {

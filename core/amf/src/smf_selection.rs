@@ -4,10 +4,10 @@
 use sluice_n1::Cause;
 use sluice_sbi::{DiscoverNfs, Nf, NfInstance, NfQuery, NfsFound, NoMatch, Problem, Requester};
 
-use crate::discovered::Wanted;
-use crate::explained::Reason;
 use crate::limits;
+use crate::nrf_cache::Wanted;
 use crate::procedure::Procedure;
+use crate::refusal_text::Reason;
 
 /// The SMF for a new session; none is the default one.
 ///

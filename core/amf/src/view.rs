@@ -5,7 +5,7 @@ use sluice_n2::{AmfUeId, Location, RanUeId, SupportedArea};
 use sluice_sbi::AssociationId;
 
 use crate::Amf;
-use crate::ue::UeId;
+use crate::context::ue::UeId;
 
 /// A gNB whose NG Setup succeeded.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -135,7 +135,7 @@ impl Amf {
             amf: name.to_ngap(),
             location: connection.location,
         });
-        let session = |(identity, one): (&u8, &crate::ue::SmContext)| Session {
+        let session = |(identity, one): (&u8, &crate::context::ue::SmContext)| Session {
             identity: *identity,
             slice: one.slice,
             dnn: one.dnn,

@@ -6,7 +6,7 @@ use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core_runtime::system;
 use sluice_program::lines::{self, Kind, Peer};
-use sluice_sbi::kept::{Contexts, Stored};
+use sluice_sbi::context_store::{Contexts, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
 use sluice_wiring::Core;
 use sluice_wiring::contexts::Start;

@@ -263,7 +263,7 @@ impl Daemon {
     /// What was said and refused since the last turn.
     fn said(&mut self) {
         self.see();
-        for line in self.runtime.take_ladder().0 {
+        for line in self.runtime.take_call_flow().0 {
             log(&line);
             self.flow.add(line);
         }

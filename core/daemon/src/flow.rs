@@ -1,4 +1,4 @@
-//! What was said of each UE, for `sluice ctl flow`: the joined ladder of the newest procedures.
+//! What was said of each UE, for `sluice ctl flow`: the joined call flow of the newest procedures.
 
 use serde_json::{Value, json};
 use sluice_ids::Supi;

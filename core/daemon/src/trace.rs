@@ -7,7 +7,7 @@ use crate::daemon::Daemon;
 use serde_json::{Value, json};
 use sluice_ids::Supi;
 use sluice_program::control::refusal;
-use sluice_sbi::{Followed, ReferencePoint, Seen};
+use sluice_sbi::{Followed, ReferencePoint, TracedMessage};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -25,7 +25,7 @@ pub(crate) struct Trace {
     supi: Option<Supi>,
     /// The AMF's numbers of it.
     numbers: BTreeSet<u64>,
-    seen: VecDeque<(u64, Seen)>,
+    seen: VecDeque<(u64, TracedMessage)>,
     lost: u64,
     asked: Instant,
 }
@@ -42,7 +42,7 @@ impl Trace {
     }
 
     /// One more message; the oldest goes where there is no room.
-    fn add(&mut self, unix_us: u64, seen: Seen) {
+    fn add(&mut self, unix_us: u64, seen: TracedMessage) {
         if self.supi.is_some() && seen.supi == self.supi {
             self.numbers.extend(seen.ue);
         }
@@ -56,14 +56,14 @@ impl Trace {
         self.seen.push_back((unix_us, seen));
     }
 
-    fn is_anothers(&self, seen: &Seen) -> bool {
+    fn is_anothers(&self, seen: &TracedMessage) -> bool {
         self.supi.is_some() && seen.supi.is_some() && seen.supi != self.supi
     }
 
     /// What is its own, also of when nobody knew that it was it. What is nobody's yet waits.
-    fn take(&mut self) -> Vec<(u64, Seen)> {
+    fn take(&mut self) -> Vec<(u64, TracedMessage)> {
         let (supi, numbers) = (self.supi, &self.numbers);
-        let is_its = |(_, seen): &(u64, Seen)| {
+        let is_its = |(_, seen): &(u64, TracedMessage)| {
             let is_named = seen.ue.is_some_and(|ue| numbers.contains(&ue));
             supi.is_none() || seen.supi == supi || is_named
         };
@@ -88,7 +88,7 @@ impl Daemon {
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let unix_us = now.map_or(0, |now| now.as_micros() as u64);
-        for seen in self.runtime.core_mut().take_seen() {
+        for seen in self.runtime.core_mut().take_traced_messages() {
             trace.add(unix_us, seen);
         }
         if trace.asked.elapsed() >= LAPSE {
@@ -128,7 +128,7 @@ pub(crate) fn answer(daemon: &mut Daemon, supi: Option<Supi>, ends: bool) -> Val
     json!({ "imsi": imsi, "messages": messages, "lost": lost })
 }
 
-fn object((unix_us, seen): &(u64, Seen)) -> Value {
+fn object((unix_us, seen): &(u64, TracedMessage)) -> Value {
     let at = match seen.at {
         ReferencePoint::N1 => "N1",
         ReferencePoint::N2 => "N2",
@@ -152,8 +152,8 @@ fn object((unix_us, seen): &(u64, Seen)) -> Value {
 mod tests {
     use super::*;
 
-    fn seen(supi: Option<&str>, ue: Option<u64>, octet: u8) -> Seen {
-        Seen {
+    fn seen(supi: Option<&str>, ue: Option<u64>, octet: u8) -> TracedMessage {
+        TracedMessage {
             at: ReferencePoint::N1,
             is_received: true,
             supi: supi.and_then(Supi::from_imsi),

@@ -10,8 +10,8 @@ mod app_session;
 mod apps;
 mod config;
 pub mod filter;
-mod kept;
 mod policies;
+mod stored_context;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -276,7 +276,7 @@ impl Pcf {
             policy: id.number().into(),
             rules: PccRules::new(&session.rules),
         });
-        self.effects.push(Effect::Ladder(Line {
+        self.effects.push(Effect::CallFlow(Line {
             from: "PCF",
             to: server::name(Nf::Smf),
             what: message.name().to_owned(),

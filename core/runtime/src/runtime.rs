@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use sluice_host::poll::{Poller, Ready, Waker};
-use sluice_sbi::{Instant, Ladder};
+use sluice_sbi::{CallFlow, Instant};
 use sluice_sctp::AllowList;
 use sluice_wiring::Core;
 
@@ -92,8 +92,8 @@ impl Runtime {
     }
 
     /// What was said since the last call.
-    pub fn take_ladder(&mut self) -> Ladder {
-        self.core.take_ladder()
+    pub fn take_call_flow(&mut self) -> CallFlow {
+        self.core.take_call_flow()
     }
 
     /// Waits for gNBs, UPFs, a deadline or a waker, at most `patience`, and does what is to be done.

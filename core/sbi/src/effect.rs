@@ -1,12 +1,12 @@
 //! Inputs and effects of a network function.
 
 use crate::call::CallId;
+use crate::call_flow::Line;
 use crate::field::Nf;
-use crate::ladder::Line;
 use crate::message::Message;
 use crate::refused::Refused;
-use crate::seen::Seen;
 use crate::time::{Instant, Now};
+use crate::traced_message::TracedMessage;
 use core::net::SocketAddr;
 
 /// A gNB's association, as whoever has the sockets names it.
@@ -114,11 +114,11 @@ pub enum Effect {
         value: Option<Vec<u8>>,
     },
     /// What an operator sees of the procedure.
-    Ladder(Line),
+    CallFlow(Line),
     /// What an operator is told of a request that was refused.
     Refused(Box<Refused>),
     /// Octets of a message, for whoever follows its UE.
-    Seen(Box<Seen>),
+    TracedMessage(Box<TracedMessage>),
 }
 
 /// A network function: one deterministic function.

@@ -9,25 +9,26 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod call_flow;
 mod container;
+pub mod context_store;
 mod effect;
 mod executor;
 mod field;
-pub mod kept;
-mod ladder;
 mod message;
 mod nrf;
 mod pcc;
 mod refused;
-mod seen;
 pub mod server;
 mod slab;
 mod slices;
 mod subscription;
 pub mod tally;
 mod time;
+mod traced_message;
 
 pub use call::{Answer, CallId, Calls, Request};
+pub use call_flow::{CallFlow, Line};
 pub use container::{CONTAINER_OCTETS, Container};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
@@ -36,7 +37,6 @@ pub use field::{
     Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
     TransferCause,
 };
-pub use ladder::{Ladder, Line};
 pub use message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
     AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
@@ -58,7 +58,7 @@ pub use pcc::{
     PccRules, Ports, RULES, RuleName,
 };
 pub use refused::Refused;
-pub use seen::{Followed, ReferencePoint, Seen};
 pub use slab::{Key, Slab};
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};
+pub use traced_message::{Followed, ReferencePoint, TracedMessage};

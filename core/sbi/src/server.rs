@@ -8,10 +8,10 @@ use std::rc::Rc;
 use sluice_ids::Supi;
 
 use crate::call::{CallId, Calls, Request};
+use crate::call_flow::Line;
 use crate::effect::{Effect, Input, NetworkFunction, RequestId};
 use crate::executor::{Handle, Poll, TaskId, Tasks, Wake};
 use crate::field::{Nf, Problem};
-use crate::ladder::Line;
 use crate::message::Message;
 use crate::time::{Instant, Now};
 
@@ -39,7 +39,7 @@ impl<S> Inner<S> {
         let call = self.calls.begin(task).ok_or(Problem::Overload)?;
         let deadline = self.now.instant.plus_ms(CALL_MS);
         let (from, to_name, what) = (self.nf, name(to), message.name().to_owned());
-        self.effects.push(Effect::Ladder(Line {
+        self.effects.push(Effect::CallFlow(Line {
             from,
             to: to_name,
             what,
@@ -105,7 +105,7 @@ impl<S> Procedure<S> {
     fn line(&self, step: &'static str, supi: Option<Supi>, from: Nf, message: &Message) {
         let inner = &mut *self.inner.borrow_mut();
         let (from, to, what) = (name(from), inner.nf, message.to_string());
-        inner.effects.push(Effect::Ladder(Line {
+        inner.effects.push(Effect::CallFlow(Line {
             from,
             to,
             what,
@@ -116,7 +116,7 @@ impl<S> Procedure<S> {
     }
 }
 
-/// The name of a function in a ladder.
+/// The name of a function in a call flow.
 pub fn name(nf: Nf) -> &'static str {
     match nf {
         Nf::Amf => "AMF",
@@ -322,7 +322,7 @@ mod tests {
         server.handle(now, Input::Request { id: id(1), message }, &mut effects);
         assert!(matches!(
             effects[..],
-            [Effect::Ladder(_), Effect::Call { to: Nf::Udr, .. }]
+            [Effect::CallFlow(_), Effect::Call { to: Nf::Udr, .. }]
         ));
         // A second one finds no room.
         effects.clear();

@@ -2,8 +2,8 @@
 
 use sluice_sbi::{Message, Nf, PccRule, PolicyTrigger, UpdateSmPolicy};
 
-use crate::session::SessionId;
-use crate::state::{Budget, State};
+use crate::context::session::SessionId;
+use crate::context::state::{Budget, State};
 
 fn plus((a, b): (u64, u64), (c, d): (u64, u64)) -> (u64, u64) {
     (a.saturating_add(c), b.saturating_add(d))

@@ -2,10 +2,10 @@
 //! want of room.
 
 use sluice_n1::told_session_back_off_s;
-use sluice_sbi::kept::fingerprint;
+use sluice_sbi::context_store::fingerprint;
 
-use crate::session::SessionId;
-use crate::state::State;
+use crate::context::session::SessionId;
+use crate::context::state::State;
 
 /// How long, of the configured range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,9 +4,9 @@
 use sluice_sbi::{Effect, Now};
 
 use crate::Smf;
+use crate::context::session::SessionId;
 use crate::limits;
-use crate::release;
-use crate::session::SessionId;
+use crate::procedure::release;
 
 impl Smf {
     /// Releases all sessions, a few at a time, and takes no more; UEs are not told: their gNBs are about to

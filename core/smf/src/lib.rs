@@ -8,39 +8,14 @@
 mod admission;
 mod back_off;
 mod config;
-mod doubtful_rules;
+mod context;
 mod ending;
-mod establishment;
-mod explained;
-mod flow_mobility;
-mod flow_rules;
-mod flows;
-mod kept;
 mod limits;
-mod mobility;
-mod modification;
-mod n4;
-mod orphans;
-mod paging;
+mod metrics;
 mod procedure;
-mod reconfiguration;
-mod release;
-mod reports;
+mod refusal_text;
 mod requests;
-mod restoration;
-mod resumption;
-mod rules;
-mod rules_of_handover;
-mod seen;
-mod session;
-mod state;
-mod status;
-mod tallies;
-mod ue_request;
-mod unheard;
-mod update;
-mod upfs;
-mod user_plane;
+mod upf;
 pub mod view;
 
 use core::net::SocketAddr;
@@ -57,16 +32,16 @@ use sluice_sbi::{
 };
 
 pub use config::{BACK_OFF_S, Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
-pub use session::Usage;
+pub use context::session::Usage;
+pub use context::state::{ChargingId, ChargingRecord, Counters};
 pub use sluice_n1::options::Settings;
-pub use state::{ChargingId, ChargingRecord, Counters};
 
-use n4::Answer;
+use context::session::{Loss, SessionId};
+use context::state::State;
 use procedure::{Event, Kind, Procedure};
-use session::{Loss, SessionId};
 use sluice_sbi::Tally;
 use sluice_sbi::tally::{Begun, procedure_name};
-use state::State;
+use upf::n4::Answer;
 
 /// The function.
 pub struct Smf {
@@ -135,7 +110,7 @@ impl Smf {
         Some((session.downlink.is_some(), session.address))
     }
 
-    /// Whose messages about sessions are wanted as octets ([`Effect::Seen`]).
+    /// Whose messages about sessions are wanted as octets ([`Effect::TracedMessage`]).
     pub fn follow(&mut self, followed: Followed) {
         self.state.borrow_mut().followed = followed;
     }
@@ -170,7 +145,7 @@ impl Smf {
             return false;
         };
         self.start(id, |p| {
-            release::by_network(p, SessionCause::REGULAR_DEACTIVATION)
+            procedure::release::by_network(p, SessionCause::REGULAR_DEACTIVATION)
         });
         self.state.borrow_mut().take_effects(effects);
         true
@@ -303,7 +278,7 @@ impl Smf {
             })
         };
         if let Some(message) = next {
-            self.start_handover(id, |p| mobility::run(p, message));
+            self.start_handover(id, |p| procedure::mobility::run(p, message));
         }
     }
 
@@ -345,7 +320,7 @@ impl Smf {
                 .get(id.0)
                 .is_some_and(|session| session.mobility.task.is_none());
             if is_free {
-                self.start_handover(id, mobility::forwarding_is_over);
+                self.start_handover(id, procedure::mobility::forwarding_is_over);
             }
         }
     }
@@ -363,19 +338,19 @@ impl Smf {
         // It was counted and recorded when it was over. Without an association it waits until there is one.
         if self.state.borrow().is_left_over(id) {
             if self.state.borrow().can_undo(id) {
-                self.start(id, resumption::undo);
+                self.start(id, context::resumption::undo);
             }
             return;
         }
         if is_forgotten {
-            return self.start(id, release::replaced);
+            return self.start(id, procedure::release::replaced);
         }
         // Without it nothing else can be done at the UPF.
         if self.state.borrow().is_restorable(id) {
             return self.start_restoration(id);
         }
         if self.state.borrow().is_to_settle(id) {
-            return self.start(id, resumption::settle);
+            return self.start(id, context::resumption::settle);
         }
         let (next, is_lost, has_packets, is_due, loses_tunnel) = {
             let state = &mut *self.state.borrow_mut();
@@ -395,16 +370,16 @@ impl Smf {
         };
         let is_to_be_modified = self.state.borrow().is_to_be_modified(id);
         match next {
-            Some((_, message)) => self.start(id, |p| update::run(p, message)),
+            Some((_, message)) => self.start(id, |p| procedure::update::run(p, message)),
             None if is_lost => self.start(id, |p| {
-                release::by_network(p, SessionCause::REACTIVATION_REQUESTED)
+                procedure::release::by_network(p, SessionCause::REACTIVATION_REQUESTED)
             }),
-            None if loses_tunnel => self.start(id, paging::tunnel_lost),
-            None if is_due => self.start(id, paging::due),
-            None if has_packets => self.start(id, |p| paging::run(p, 1)),
-            None if is_to_be_modified => self.start(id, modification::by_network),
+            None if loses_tunnel => self.start(id, procedure::paging::tunnel_lost),
+            None if is_due => self.start(id, procedure::paging::due),
+            None if has_packets => self.start(id, |p| procedure::paging::run(p, 1)),
+            None if is_to_be_modified => self.start(id, procedure::modification::by_network),
             None if self.state.borrow().is_beyond_repair(id) => self.start(id, |p| {
-                release::by_network(p, SessionCause::REACTIVATION_REQUESTED)
+                procedure::release::by_network(p, SessionCause::REACTIVATION_REQUESTED)
             }),
             None => {}
         }
@@ -415,7 +390,7 @@ impl Smf {
         // Those of which a late answer is waited for hold up no others.
         let tasks = &self.tasks;
         self.restoring
-            .retain(|task| tasks.step(*task) != Some(establishment::CLEAN_UP));
+            .retain(|task| tasks.step(*task) != Some(procedure::establishment::CLEAN_UP));
         loop {
             if self.restoring.len() >= limits::RESTORATIONS {
                 return;
@@ -441,7 +416,7 @@ impl Smf {
                 return;
             };
             if self.state.borrow().is_to_undo(id) {
-                self.start(id, resumption::undo);
+                self.start(id, context::resumption::undo);
                 let task = self.state.borrow().sessions.get(id.0).and_then(|s| s.task);
                 self.restoring.extend(task);
                 continue;
@@ -449,7 +424,7 @@ impl Smf {
             // One that has a procedure is settled when that ends.
             let is_to_settle = self.state.borrow().is_to_settle(id);
             if is_to_settle && self.is_free(id) {
-                self.start(id, resumption::settle);
+                self.start(id, context::resumption::settle);
                 let task = self.state.borrow().sessions.get(id.0).and_then(|s| s.task);
                 self.restoring.extend(task);
             }
@@ -457,7 +432,7 @@ impl Smf {
     }
 
     fn start_restoration(&mut self, id: SessionId) {
-        self.start(id, restoration::run);
+        self.start(id, upf::restoration::run);
         let task = self.state.borrow().sessions.get(id.0).and_then(|s| s.task);
         self.restoring.extend(task);
     }

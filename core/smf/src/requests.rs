@@ -8,10 +8,11 @@ use sluice_sbi::{
 };
 
 use crate::Smf;
+use crate::context::session::{Session, SessionId};
+use crate::limits;
 use crate::procedure::Event;
-use crate::session::{Session, SessionId};
-use crate::status::About;
-use crate::{establishment, limits, modification, release, update};
+use crate::procedure::status::About;
+use crate::procedure::{establishment, modification, release, update};
 
 impl Smf {
     /// A request of an AMF, a PCF or a UDM.

@@ -10,7 +10,7 @@ use sluice_n4::AssociationId;
 
 use crate::Smf;
 use crate::config::UpfConfig;
-use crate::session::{SessionId, Usage};
+use crate::context::session::{SessionId, Usage};
 
 /// A PDU session.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use sluice_ids::Supi;
 use sluice_sbi::Now;
-use sluice_sbi::kept::{Changes, Contexts, Reader, StoreFailure, Stored, Writer};
+use sluice_sbi::context_store::{Changes, Contexts, Reader, StoreFailure, Stored, Writer};
 
 use crate::Core;
 

@@ -25,15 +25,15 @@ use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::{
-    AssociationId, CallId, CommitId, Effect, Followed, Input, Instant, Ladder, Message,
-    NetworkFunction, Nf, Now, Problem, Refused, Removal, RequestId, Seen,
+    AssociationId, CallFlow, CallId, CommitId, Effect, Followed, Input, Instant, Message,
+    NetworkFunction, Nf, Now, Problem, Refused, Removal, RequestId, TracedMessage,
 };
 use sluice_security::suci::HomeKey;
 use sluice_smf::{ChargingRecord, Smf};
 use sluice_udm::Udm;
 use sluice_udr::Udr;
 
-/// Lines of the ladder that are kept: some hundred procedures.
+/// Lines of the call flow that are kept: some hundred procedures.
 pub const LINES: usize = 8192;
 
 /// Refusals that wait to be taken; the oldest go.
@@ -90,9 +90,9 @@ pub struct Core {
     store: BTreeMap<Vec<u8>, Vec<u8>>,
     keep: Keep,
     contexts: ContextStore,
-    ladder: Ladder,
+    call_flow: CallFlow,
     refused: VecDeque<Refused>,
-    seen: VecDeque<Seen>,
+    seen: VecDeque<TracedMessage>,
     to_ran: Vec<ToRan>,
     to_upf: Vec<ToUpf>,
 }
@@ -124,7 +124,7 @@ impl Core {
             store: BTreeMap::new(),
             keep: Keep::default(),
             contexts: ContextStore::default(),
-            ladder: Ladder::default(),
+            call_flow: CallFlow::default(),
             refused: VecDeque::new(),
             seen: VecDeque::new(),
             to_ran: Vec::new(),
@@ -371,8 +371,8 @@ impl Core {
     }
 
     /// What was said since the last call.
-    pub fn take_ladder(&mut self) -> Ladder {
-        std::mem::take(&mut self.ladder)
+    pub fn take_call_flow(&mut self) -> CallFlow {
+        std::mem::take(&mut self.call_flow)
     }
 
     /// What was refused since the last call, oldest first.
@@ -397,7 +397,7 @@ impl Core {
     }
 
     /// Messages since the last call, in their order.
-    pub fn take_seen(&mut self) -> Vec<Seen> {
+    pub fn take_traced_messages(&mut self) -> Vec<TracedMessage> {
         self.seen.drain(..).collect()
     }
 
@@ -526,12 +526,12 @@ impl Core {
                 };
                 self.commits.push((from, id));
             }
-            Effect::Ladder(line) => {
+            Effect::CallFlow(line) => {
                 // The oldest go, many at a time.
-                if self.ladder.0.len() >= LINES {
-                    self.ladder.0.drain(..LINES / 2);
+                if self.call_flow.0.len() >= LINES {
+                    self.call_flow.0.drain(..LINES / 2);
                 }
-                self.ladder.0.push(line);
+                self.call_flow.0.push(line);
             }
             Effect::Refused(refused) => {
                 if self.refused.len() >= REFUSALS {
@@ -539,7 +539,7 @@ impl Core {
                 }
                 self.refused.push_back(*refused);
             }
-            Effect::Seen(seen) => {
+            Effect::TracedMessage(seen) => {
                 // Nobody took the oldest.
                 if self.seen.len() >= SEEN {
                     self.seen.pop_front();

@@ -27,7 +27,7 @@ use link::{Link, Trouble};
 use recent::Recent;
 use record::Records;
 use script::{Answer, Keys, Owner, Put};
-use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored, fingerprint};
+use sluice_sbi::context_store::{Changes, Contexts, StoreFailure, Stored, fingerprint};
 use sluice_seal::{StoreKey, hex, key_file};
 
 pub use address::{ADDRESS, RedisAddress};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use redis::{Client, Connection, RedisError, RedisResult};
-use sluice_sbi::kept::StoreFailure;
+use sluice_sbi::context_store::StoreFailure;
 
 use crate::address::RedisAddress;
 

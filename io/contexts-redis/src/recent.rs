@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sluice_sbi::kept::Changes;
+use sluice_sbi::context_store::Changes;
 
 /// The most puts that are remembered.
 const PUTS: usize = 1024;

@@ -15,7 +15,7 @@ use common::*;
 use place::{LIMIT, Proxy, Server, server};
 use sluice_contexts_redis::{ContextRedis, OpenError};
 use sluice_host::redis::Redis;
-use sluice_sbi::kept::{Contexts as _, StoreFailure};
+use sluice_sbi::context_store::{Contexts as _, StoreFailure};
 
 /// Puts until it is done: a server that starts is not there at once.
 fn put_at_last(store: &mut ContextRedis, all: &[(&str, Option<&str>)]) {

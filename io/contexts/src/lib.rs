@@ -20,7 +20,7 @@ use heed::{Database, Env, EnvFlags, EnvOpenOptions, MdbError, RoTxn, WithoutTls}
 use mark::Mark;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
-use sluice_sbi::kept::{Changes, Contexts, StoreFailure, Stored};
+use sluice_sbi::context_store::{Changes, Contexts, StoreFailure, Stored};
 
 pub use file_system::is_in_memory;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use common::*;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use sluice_contexts::{ContextError, ContextFile, Opening};
-use sluice_sbi::kept::{Changes, Contexts as _, StoreFailure, Stored};
+use sluice_sbi::context_store::{Changes, Contexts as _, StoreFailure, Stored};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {

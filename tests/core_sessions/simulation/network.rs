@@ -317,7 +317,7 @@ impl Simulation {
                 self.later(delay, Event::ToUpf(message.octets.clone()));
             }
         }
-        for line in self.core.take_ladder().0 {
+        for line in self.core.take_call_flow().0 {
             let who = line.supi.map(|supi| supi.to_string());
             let who = who.map(|who| who[who.len() - 1..].to_owned());
             self.note(format!(

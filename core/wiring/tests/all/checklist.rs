@@ -148,10 +148,10 @@ fn a_sim_that_is_ahead_is_caught_up_with() {
         world.core.udr().sqn_of(&supi(1)).map(Sqn::sequence),
         Some(ahead + 1)
     );
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     assert!(
-        ladder.contains("Authentication Failure #21 (synch failure)"),
-        "{ladder}"
+        call_flow.contains("Authentication Failure #21 (synch failure)"),
+        "{call_flow}"
     );
 }
 
@@ -273,7 +273,11 @@ fn a_key_set_identifier_in_use_is_replaced() {
     world.ue_mut(0).behaviour.ngksi_in_use = true;
     world.register(0);
     world.assert_registered(0);
-    assert!(world.ladder.to_string().contains("#71"), "{}", world.ladder);
+    assert!(
+        world.call_flow.to_string().contains("#71"),
+        "{}",
+        world.call_flow
+    );
 }
 
 #[test]
@@ -401,13 +405,13 @@ fn a_refused_security_mode_leaves_the_registration_before_it() {
     world.register(1);
     assert_eq!(world.core.amf().registered(), 1);
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.connect(0, nas);
     world.assert_registered(0);
     assert!(
-        !world.ladder.to_string().contains("Authentication"),
+        !world.call_flow.to_string().contains("Authentication"),
         "{}",
-        world.ladder
+        world.call_flow
     );
 }
 
@@ -434,12 +438,12 @@ fn without_registration_complete_the_phone_is_registered_by_either_name() {
     world.ue_mut(0).call_itself(old);
     world.ue_mut(0).behaviour.no_complete = false;
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.connect(0, nas);
     world.assert_registered(0);
     assert!(
-        !world.ladder.to_string().contains("Authentication"),
+        !world.call_flow.to_string().contains("Authentication"),
         "{}",
-        world.ladder
+        world.call_flow
     );
 }

@@ -27,13 +27,13 @@ fn unprotected_messages_do_not_change_a_registered_phone() {
     assert_eq!(world.core.amf().connected(), 0);
     assert!(world.core.udr().amf_of(&supi(1)).is_some());
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.connect(0, nas);
     world.assert_registered(0);
     assert!(
-        !world.ladder.to_string().contains("Authentication"),
+        !world.call_flow.to_string().contains("Authentication"),
         "{}",
-        world.ladder
+        world.call_flow
     );
 }
 

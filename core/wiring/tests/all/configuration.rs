@@ -78,12 +78,12 @@ fn gnbs_are_told_of_other_slices_by_an_update_and_phones_are_served_by_it() {
     world.run();
     let told = world.gnb.response().expect("told");
     assert_eq!(told.plmns[0].slices, [slice(2)]);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     for line in [
         "AMF Configuration Update\n",
         "AMF Configuration Update Acknowledge\n",
     ] {
-        assert!(ladder.contains(line), "{ladder}");
+        assert!(call_flow.contains(line), "{call_flow}");
     }
     // The phone that is connected is to register again, which it does when it is idle; it stays registered.
     let told = world.ue(0).told.clone().expect("told");
@@ -93,8 +93,8 @@ fn gnbs_are_told_of_other_slices_by_an_update_and_phones_are_served_by_it() {
         (0, 1)
     );
     assert!(
-        ladder.contains("2b    UE   -> AMF   Configuration Update Complete"),
-        "{ladder}"
+        call_flow.contains("2b    UE   -> AMF   Configuration Update Complete"),
+        "{call_flow}"
     );
     world.ue_mut(1).requested_nssai = Some(vec![slice(1), slice(2)]);
     world.register(1);
@@ -103,10 +103,10 @@ fn gnbs_are_told_of_other_slices_by_an_update_and_phones_are_served_by_it() {
     // The same again is nothing new; what makes no sense is refused, and changes nothing.
     let mut same = config();
     same.plmns[0].slices = vec![slice(2)];
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.core.reconfigure_amf(world.now, same).expect("sound");
     world.run();
-    assert_eq!(world.ladder.to_string(), "");
+    assert_eq!(world.call_flow.to_string(), "");
     let mut wrong = config();
     wrong.plmns.clear();
     assert!(world.core.reconfigure_amf(world.now, wrong).is_err());
@@ -165,7 +165,11 @@ fn overload_keeps_strangers_away_and_serves_who_is_known() {
     world.core.overload(world.now, Some(overload));
     world.run();
     assert_eq!(world.gnb.overload, Some(overload));
-    let told = world.ladder.to_string().matches("Overload Start").count();
+    let told = world
+        .call_flow
+        .to_string()
+        .matches("Overload Start")
+        .count();
     assert_eq!(told, 1, "the same again is nothing new");
     // One that comes all the same.
     world.register(1);
@@ -199,16 +203,16 @@ fn a_phone_that_is_authenticated_while_connected_has_a_new_key_at_its_gnb() {
     let before = world.gnb.context(at).expect("a context").key.clone();
     world.ue_mut(0).forget_keys();
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.say(0, nas);
     world.assert_registered(0);
     assert_eq!(world.phones[0].at, Some(at), "on the same connection");
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     for line in [
         "21    AMF  -> gNB   UE Context Modification Request",
         "22    gNB  -> AMF   UE Context Modification Response",
     ] {
-        assert!(ladder.contains(line), "{ladder}");
+        assert!(call_flow.contains(line), "{call_flow}");
     }
     let after = world.gnb.context(at).expect("a context").key.clone();
     assert_ne!(before, after);
@@ -217,10 +221,10 @@ fn a_phone_that_is_authenticated_while_connected_has_a_new_key_at_its_gnb() {
     assert!(!world.wait(), "nothing is under way");
     // Without new keys there is nothing to be changed.
     let nas = world.ue_mut(0).register(RegistrationKind::Periodic);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.say(0, nas);
-    let ladder = world.ladder.to_string();
-    assert!(!ladder.contains("Modification"), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(!call_flow.contains("Modification"), "{call_flow}");
 }
 
 /// TS 38.413, 8.7.5: a gNB that does not know a UE makes it idle; no indication is answered.
@@ -326,7 +330,10 @@ fn a_gnb_with_many_areas_is_refused_in_few_words() {
     world.tell_amf(&update);
     world.run();
     assert_eq!(world.gnb.refused(), Some(N2Cause::UNKNOWN_PLMN));
-    let ladder = world.ladder.to_string();
-    assert!(ladder.contains("and 248 more"), "{ladder}");
-    assert!(ladder.lines().all(|line| line.len() < 1_000), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(call_flow.contains("and 248 more"), "{call_flow}");
+    assert!(
+        call_flow.lines().all(|line| line.len() < 1_000),
+        "{call_flow}"
+    );
 }

@@ -16,7 +16,7 @@ fn refused(setup: sluice_n2::NgSetupRequest, at: Tai) -> (Option<Cause>, String)
         world.gnb.response().is_some(),
         world.gnb.refused().is_none()
     );
-    (world.gnb.refused(), world.ladder.to_string())
+    (world.gnb.refused(), world.call_flow.to_string())
 }
 
 #[test]
@@ -25,22 +25,22 @@ fn a_gnb_that_serves_nothing_of_ours_is_told_so() {
         plmn: Plmn::new("999", "70").expect("digits"),
         tac: Tac([0, 0, 1]),
     };
-    let (cause, ladder) = refused(setup(elsewhere, &[slice(1)]), elsewhere);
+    let (cause, call_flow) = refused(setup(elsewhere, &[slice(1)]), elsewhere);
     assert_eq!(cause, Some(Cause::UNKNOWN_PLMN));
     // What was offered and what is expected.
     assert!(
-        ladder.contains("999-70") && ladder.contains("001-01"),
-        "{ladder}"
+        call_flow.contains("999-70") && call_flow.contains("001-01"),
+        "{call_flow}"
     );
     let other_area = Tai {
         tac: Tac([0, 0, 2]),
         ..tai()
     };
-    let (cause, ladder) = refused(setup(other_area, &[slice(1)]), other_area);
+    let (cause, call_flow) = refused(setup(other_area, &[slice(1)]), other_area);
     assert_eq!(cause, Some(Cause::UNKNOWN_PLMN));
     assert!(
-        ladder.contains("000002") && ladder.contains("000001"),
-        "{ladder}"
+        call_flow.contains("000002") && call_flow.contains("000001"),
+        "{call_flow}"
     );
     let (cause, _) = refused(setup(tai(), &[slice(7)]), tai());
     assert_eq!(cause, Some(Cause::SLICE_NOT_SUPPORTED));
@@ -78,13 +78,13 @@ fn a_reset_and_a_repeated_setup_make_phones_idle_not_deregistered() {
         );
         // They come back by their names.
         let nas = world.ue_mut(1).register(RegistrationKind::Mobility);
-        world.ladder.0.clear();
+        world.call_flow.0.clear();
         world.connect(1, nas);
         world.assert_registered(1);
         assert!(
-            !world.ladder.to_string().contains("Authentication"),
+            !world.call_flow.to_string().contains("Authentication"),
             "{}",
-            world.ladder
+            world.call_flow
         );
     }
 }
@@ -238,10 +238,10 @@ fn an_idle_phone_comes_back_by_service_request() {
     world.register(0);
     for _ in 0..3 {
         assert_eq!(world.phones[0].at, None);
-        world.ladder.0.clear();
+        world.call_flow.0.clear();
         let nas = world.ue_mut(0).request_service().expect("a name");
         world.connect(0, nas);
-        assert_eq!(world.ladder.to_string(), SERVICE_REQUEST);
+        assert_eq!(world.call_flow.to_string(), SERVICE_REQUEST);
         let at = world.phones[0].at.expect("connected");
         let context = world.gnb.context(at).expect("a context");
         assert_eq!(Some(&context.key), world.ue(0).kgnb().as_ref());

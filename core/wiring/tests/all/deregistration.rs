@@ -10,7 +10,7 @@ fn connected() -> World {
     let mut world = World::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world
 }
 
@@ -46,7 +46,7 @@ fn an_operator_deregisters_a_phone_and_the_ladder_is_that_of_the_ts() {
     for registers_again in [false, true] {
         let mut world = connected();
         assert!(deregister(&mut world, registers_again));
-        assert_eq!(world.ladder.to_string(), BY_OPERATOR);
+        assert_eq!(world.call_flow.to_string(), BY_OPERATOR);
         assert_eq!(world.ue(0).state(), UeState::Deregistered);
         assert_eq!(world.ue(0).sent_away(), Some((registers_again, None)));
         assert_gone(&world);
@@ -87,8 +87,8 @@ fn a_removed_subscriber_is_deregistered_at_once_and_comes_back_no_more() {
     assert!(world.core.udr_mut().remove(&supi(1)));
     world.core.subscriber_removed(world.now, &supi(1));
     world.run();
-    let ladder = world.ladder.to_string();
-    assert!(ladder.starts_with(BY_UDM), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(call_flow.starts_with(BY_UDM), "{call_flow}");
     let expected = Some((false, Some(Cause::SERVICES_NOT_ALLOWED)));
     assert_eq!(world.ue(0).sent_away(), expected);
     assert_gone(&world);

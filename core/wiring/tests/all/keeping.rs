@@ -60,7 +60,7 @@ fn a_ue_is_challenged_when_its_number_is_stored() {
         go_back(&mut world);
         world.ue_mut(1).forget_keys();
         world.register(1);
-        assert_eq!(asked.borrow().len(), 1, "{}", world.ladder);
+        assert_eq!(asked.borrow().len(), 1, "{}", world.call_flow);
         let (number, _) = asked.borrow_mut().remove(0);
         assert_eq!(world.ue(1).state(), UeState::Registering);
         world.core.kept(world.now, number, &NotKept::new());

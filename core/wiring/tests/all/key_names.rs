@@ -12,7 +12,7 @@ fn registered() -> World {
     let mut world = World::new(&[1]);
     world.register(0);
     world.assert_registered(0);
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world
 }
 
@@ -39,14 +39,17 @@ fn a_phone_that_names_no_key_is_known_by_its_mac() {
         let nas = world.ue_mut(0).register(kind);
         world.connect(0, nas);
         world.assert_registered(0);
-        let ladder = world.ladder.to_string();
-        assert!(ladder.contains("Registration Accept"), "{ladder}");
-        assert!(!ladder.contains("Authentication"), "{kind:?}: {ladder}");
+        let call_flow = world.call_flow.to_string();
+        assert!(call_flow.contains("Registration Accept"), "{call_flow}");
+        assert!(
+            !call_flow.contains("Authentication"),
+            "{kind:?}: {call_flow}"
+        );
         assert_eq!(world.core.amf().counters().wrong_macs, 0);
         // The keys are those of before, and go on.
         let nas = world.ue_mut(0).request_service().expect("a name");
         world.connect(0, nas);
-        assert_eq!(world.ue(0).services(), 1, "{}", world.ladder);
+        assert_eq!(world.ue(0).services(), 1, "{}", world.call_flow);
         assert_eq!(world.core.take_refused(), []);
     }
 }
@@ -62,14 +65,14 @@ fn a_challenge_has_no_name_of_keys_that_are_held_or_told() {
         let nas = world.ue_mut(0).register(RegistrationKind::Periodic);
         world.connect(0, nas);
         world.assert_registered(0);
-        assert_eq!(challenges(&world), [0, 1], "{}", world.ladder);
+        assert_eq!(challenges(&world), [0, 1], "{}", world.call_flow);
     }
     // It shows its SUCI: its keys are known all the same.
     let mut world = registered();
     world.phones[0].ue = crate::world::ue(1);
     world.register(0);
     world.assert_registered(0);
-    assert_eq!(challenges(&world), [0, 1], "{}", world.ladder);
+    assert_eq!(challenges(&world), [0, 1], "{}", world.call_flow);
 }
 
 /// TS 24.501, 5.4.1.3.7 with #71: the phone protects what need not be, by keys that the AMF has under its 5G-GUTI.
@@ -84,8 +87,8 @@ fn an_answer_under_the_keys_of_a_name_is_understood() {
         world.connect(0, nas);
         world.assert_registered(0);
         let told: &[u8] = if ngksi_in_use { &[0, 1, 2] } else { &[0, 1] };
-        assert_eq!(challenges(&world), told, "{}", world.ladder);
-        assert_eq!(world.ladder.to_string().contains("#71"), ngksi_in_use);
+        assert_eq!(challenges(&world), told, "{}", world.call_flow);
+        assert_eq!(world.call_flow.to_string().contains("#71"), ngksi_in_use);
         assert_eq!(world.core.amf().counters().wrong_macs, 1);
         assert_eq!(world.core.amf().registered(), 1);
     }

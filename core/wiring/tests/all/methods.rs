@@ -34,7 +34,7 @@ fn world(credentials: &Credentials) -> World {
     subscribe(&mut world, 1, credentials.clone());
     let sim = Sim::with(plmn(), "0000000001", credentials);
     world.phones[0].ue = Ue::new(sim, plmn()).expect("capabilities");
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world
 }
 
@@ -68,8 +68,8 @@ fn a_phone_registers_by_eap_aka_prime_and_the_ladder_is_that_of_the_ts() {
     let mut world = world(&by_eap());
     world.register(0);
     world.assert_registered(0);
-    let ladder = world.ladder.to_string();
-    assert!(ladder.contains(LADDER), "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert!(call_flow.contains(LADDER), "{call_flow}");
     assert_eq!(asked(&world, 0), 1);
     // Its name and keys are good for coming back.
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
@@ -85,9 +85,9 @@ fn tuak_serves_both_methods_with_keys_of_both_lengths() {
             let mut world = world(&tuak(k).by(method));
             world.register(0);
             world.assert_registered(0);
-            let ladder = world.ladder.to_string();
-            let is_eap = ladder.contains("(EAP message)");
-            assert_eq!(is_eap, method == Method::EapAkaPrime, "{ladder}");
+            let call_flow = world.call_flow.to_string();
+            let is_eap = call_flow.contains("(EAP message)");
+            assert_eq!(is_eap, method == Method::EapAkaPrime, "{call_flow}");
         }
     }
 }
@@ -240,7 +240,11 @@ fn a_key_set_identifier_in_use_is_replaced_and_the_challenge_stays() {
     world.ue_mut(0).behaviour.ngksi_in_use = true;
     world.register(0);
     world.assert_registered(0);
-    assert!(world.ladder.to_string().contains("#71"), "{}", world.ladder);
+    assert!(
+        world.call_flow.to_string().contains("#71"),
+        "{}",
+        world.call_flow
+    );
 }
 
 #[test]
@@ -278,7 +282,7 @@ fn a_phone_takes_new_keys_of_eap_only_with_eap_success() {
     });
     assert!(world.ue_mut(0).receive(&failure.encode()).is_empty());
     world.say(0, answers[0].clone());
-    assert!(world.ladder.to_string().contains("Security Mode Reject"));
+    assert!(world.call_flow.to_string().contains("Security Mode Reject"));
     assert_eq!(world.core.amf().registered(), 0);
 }
 
@@ -289,8 +293,8 @@ fn a_method_that_changes_is_that_of_the_next_authentication() {
     world.assert_registered(0);
     subscribe(&mut world, 1, by_eap());
     world.ue_mut(0).forget_keys();
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.register(0);
     world.assert_registered(0);
-    assert!(world.ladder.to_string().contains("(EAP message)"));
+    assert!(world.call_flow.to_string().contains("(EAP message)"));
 }

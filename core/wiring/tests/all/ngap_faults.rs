@@ -57,10 +57,10 @@ fn a_gnb_that_sets_up_ng_over_another_association_is_there_once() {
     assert_eq!((amf.connected(), amf.registered()), (0, 1));
     let there: Vec<_> = amf.gnbs().iter().map(|gnb| gnb.association).collect();
     assert_eq!(there, [OTHER]);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     assert!(
-        ladder.contains("gNB 001-01 000001/24 (gnb-1) has set up NG again"),
-        "{ladder}"
+        call_flow.contains("gNB 001-01 000001/24 (gnb-1) has set up NG again"),
+        "{call_flow}"
     );
     // What all gNBs hear goes the new way alone, and nothing is served by the old one.
     let now = world.now;
@@ -103,7 +103,7 @@ fn ngap_that_breaks_the_rules_is_told_to_operators_with_gnb_procedure_and_ie() {
         &[0, 85, 0, 2, 0, at.0 as u8],
     ]
     .concat();
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.tell_amf(&broken);
     world.run();
     assert_eq!(world.gnb.indications(), [Cause::ABSTRACT_SYNTAX_REJECT]);
@@ -117,7 +117,7 @@ fn ngap_that_breaks_the_rules_is_told_to_operators_with_gnb_procedure_and_ie() {
     assert!(told.why.contains("NAS"), "{told}");
     assert!(told.why.contains("is missing"), "{told}");
     assert_in_words(told);
-    let flow = world.ladder.to_string();
+    let flow = world.call_flow.to_string();
     assert!(flow.contains("Uplink NAS Transport refused"), "{flow}");
     // Names of nobody.
     let stray = FromRan::UplinkNasTransport {

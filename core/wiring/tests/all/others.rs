@@ -56,7 +56,7 @@ fn a_gnb_of_others_is_set_up_and_its_phone_is_challenged() {
     let answers = core.take_to_ran();
     assert_eq!(answers.len(), 1);
     let Ok(FromAmf::NgSetupResponse(response)) = FromAmf::decode(&answers[0].octets) else {
-        panic!("{}", core.take_ladder());
+        panic!("{}", core.take_call_flow());
     };
     assert_eq!(response.plmns[0].slices.len(), 2);
     let nas = octets("7e004179000d0102f8390000000000000010022e08a020000000000000");
@@ -85,7 +85,7 @@ fn a_gnb_of_others_is_set_up_and_its_phone_is_challenged() {
     );
     let answers = core.take_to_ran();
     let Ok(FromAmf::DownlinkNasTransport { nas, .. }) = FromAmf::decode(&answers[0].octets) else {
-        panic!("{}", core.take_ladder());
+        panic!("{}", core.take_call_flow());
     };
     assert!(matches!(
         Downlink::decode(&nas),

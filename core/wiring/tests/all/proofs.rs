@@ -11,7 +11,7 @@ use crate::world::{World, config, core, credentials, plmn, subscriber, supi};
 const CONFIRMATION: &str = "Nausf_UEAuthentication_Authenticate Request (confirmation)";
 
 fn count(world: &World, what: &str) -> usize {
-    world.ladder.to_string().matches(what).count()
+    world.call_flow.to_string().matches(what).count()
 }
 
 fn received(world: &World, name: &str) -> usize {
@@ -25,7 +25,7 @@ fn known() -> World {
     world.register(0);
     world.assert_registered(0);
     world.ue_mut(0).forget_keys();
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world
 }
 
@@ -37,7 +37,7 @@ fn the_home_network_hears_of_a_wrong_answer_by_a_null_one() {
     world.register(0);
     assert_eq!(world.ue(0).refused(), Some(&Downlink::AuthenticationReject));
     assert_eq!(received(&world, "Identity Request"), 0);
-    assert_eq!(count(&world, CONFIRMATION), 1, "{}", world.ladder);
+    assert_eq!(count(&world, CONFIRMATION), 1, "{}", world.call_flow);
     assert_eq!(
         count(&world, "Nudm_UEAuthentication_ResultConfirmation Request"),
         1
@@ -77,7 +77,12 @@ fn a_known_phone_with_a_wrong_answer_is_asked_who_it_is() {
     let mut world = known();
     world.ue_mut(0).behaviour.wrong_res = true;
     world.register(0);
-    assert_eq!(received(&world, "Identity Request"), 1, "{}", world.ladder);
+    assert_eq!(
+        received(&world, "Identity Request"),
+        1,
+        "{}",
+        world.call_flow
+    );
     assert_eq!(world.ue(0).refused(), Some(&Downlink::AuthenticationReject));
     assert_eq!(
         (count(&world, CONFIRMATION), world.core.ausf().pending()),
@@ -101,7 +106,7 @@ fn a_phone_with_anothers_name_and_a_wrong_answer_is_challenged_as_itself() {
         "Identity Request",
         "Authentication Request",
     ];
-    assert_eq!(world.ue(1).received()[..3], asked, "{}", world.ladder);
+    assert_eq!(world.ue(1).received()[..3], asked, "{}", world.call_flow);
     assert_eq!(world.ue(1).refused(), Some(&Downlink::AuthenticationReject));
     // One whose answers are right is that one, whatever name it came by.
     world.ue_mut(1).call_itself(name);
@@ -119,8 +124,17 @@ fn a_known_phone_that_takes_no_challenge_for_one_of_5g_is_asked_who_it_is() {
     let mut world = known();
     world.ue_mut(0).behaviour.refuses_5g = true;
     world.register(0);
-    assert_eq!(received(&world, "Identity Request"), 1, "{}", world.ladder);
-    assert!(world.ladder.to_string().contains("#26"), "{}", world.ladder);
+    assert_eq!(
+        received(&world, "Identity Request"),
+        1,
+        "{}",
+        world.call_flow
+    );
+    assert!(
+        world.call_flow.to_string().contains("#26"),
+        "{}",
+        world.call_flow
+    );
     assert_eq!(world.ue(0).refused(), Some(&Downlink::AuthenticationReject));
     assert_eq!(world.core.amf().registered(), 1, "as it was");
 }
@@ -137,8 +151,8 @@ fn a_phone_whose_answer_is_not_confirmed_is_asked_who_it_is() {
         world.lose = |_| false;
         world.core.lose(&[(Nf::Amf, Nf::Ausf)]);
         while received(&world, "Identity Request") == 0 {
-            assert!(world.wait(), "{}", world.ladder);
-            assert_eq!(world.ue(0).refused(), None, "{}", world.ladder);
+            assert!(world.wait(), "{}", world.call_flow);
+            assert_eq!(world.ue(0).refused(), None, "{}", world.call_flow);
         }
         world.core.lose(&[]);
         world.settle();
@@ -147,7 +161,12 @@ fn a_phone_whose_answer_is_not_confirmed_is_asked_who_it_is() {
             assert_eq!(world.core.amf().registered(), 1);
         }
         let congestion = Downlink::RegistrationReject(Cause::CONGESTION.into());
-        assert_eq!(world.ue(0).refused(), Some(&congestion), "{}", world.ladder);
+        assert_eq!(
+            world.ue(0).refused(),
+            Some(&congestion),
+            "{}",
+            world.call_flow
+        );
     }
 }
 
@@ -158,7 +177,7 @@ fn a_phone_that_rejects_the_security_mode_is_told_that_its_registration_ends() {
     world.ue_mut(0).behaviour.refuse_security_mode = true;
     world.register(0);
     let reject = Downlink::RegistrationReject(Cause::SECURITY_CAPABILITIES_MISMATCH.into());
-    assert_eq!(world.ue(0).refused(), Some(&reject), "{}", world.ladder);
+    assert_eq!(world.ue(0).refused(), Some(&reject), "{}", world.call_flow);
     let refused = world.core.take_refused();
     assert!(
         refused[0].why.contains("rejects the security mode"),
@@ -261,7 +280,7 @@ fn a_phone_of_which_the_home_network_has_no_record_proves_once_more_who_it_is() 
         world.assert_registered(0);
         // The new record of its sequence numbers may be behind its SIM, which costs a challenge more.
         let asked = received(&world, "Authentication Request");
-        assert!(asked > 1, "{}", world.ladder);
+        assert!(asked > 1, "{}", world.call_flow);
         assert_eq!(received(&world, "Registration Reject"), 0);
         assert!(status(&world).expect("an event").success);
         assert!(!world.wait(), "nothing is under way");

@@ -49,10 +49,10 @@ fn a_phone_registers_and_the_ladder_is_that_of_the_ts() {
     let mut world = World::new(&[1]);
     let response = world.gnb.response().expect("NG Setup succeeded").clone();
     assert_eq!(response.plmns[0].plmn, plmn());
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.register(0);
     world.assert_registered(0);
-    assert_eq!(world.ladder.to_string(), LADDER);
+    assert_eq!(world.call_flow.to_string(), LADDER);
     // Nothing more to say: the UE is idle, and nothing is under way.
     assert_eq!(
         (world.phones[0].at, world.core.amf().connected()),
@@ -184,15 +184,15 @@ fn a_phone_comes_back_by_its_name_without_authentication() {
     let mut world = World::new(&[1]);
     world.register(0);
     let first = world.ue(0).guti().expect("a name");
-    world.ladder.0.clear();
+    world.call_flow.0.clear();
     world.ue_mut(0).requested_nssai = Some(vec![slice(2)]);
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     world.assert_registered(0);
-    let ladder = world.ladder.to_string();
+    let call_flow = world.call_flow.to_string();
     assert!(
-        !ladder.contains("Authentication Request") && ladder.contains("14b"),
-        "{ladder}"
+        !call_flow.contains("Authentication Request") && call_flow.contains("14b"),
+        "{call_flow}"
     );
     // What it sent ciphered was read.
     assert_eq!(
@@ -251,12 +251,12 @@ fn names_and_time_are_told_after_the_registration_is_complete() {
     world.set_up();
     world.register(0);
     world.assert_registered(0);
-    let ladder = world.ladder.to_string();
-    let complete = ladder.find("Registration Complete").expect("complete");
-    let told = ladder
+    let call_flow = world.call_flow.to_string();
+    let complete = call_flow.find("Registration Complete").expect("complete");
+    let told = call_flow
         .find("2a    AMF  -> UE    Configuration Update Command")
         .expect("told");
-    assert!(complete < told, "{ladder}");
+    assert!(complete < told, "{call_flow}");
     assert_eq!(
         world.ue(0).received().last(),
         Some(&"Configuration Update Command")

@@ -133,14 +133,14 @@ fn who_is_beyond_the_bound_is_left_unanswered(followed: Followed) {
     stranger(&mut world, 100);
     let before = sizes(&world);
     stranger(&mut world, 101);
-    world.core.take_ladder();
+    world.core.take_call_flow();
     for number in 102..200 {
         let (_, said) = stranger(&mut world, number);
         assert_eq!(said, []);
     }
     assert_eq!(sizes(&world), before);
     // Nothing was made of them, beyond the first one of which operators are told.
-    assert_eq!(world.core.take_ladder().0, []);
+    assert_eq!(world.core.take_call_flow().0, []);
     let counters = world.core.amf().counters();
     assert_eq!((counters.shed_of_gnb, counters.unanswered), (99, 99));
     // Operators are told once in a while, and refusals are something else.

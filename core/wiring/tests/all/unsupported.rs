@@ -42,8 +42,8 @@ fn a_control_plane_service_request_is_no_message_here() {
     assert_eq!(world.ue(0).received().last(), Some(&"5GMM Status"));
     world.assert_registered(0);
     let status = "5GMM Status #97 (message type non-existent or not implemented)";
-    let ladder = world.ladder.to_string();
-    assert_eq!(ladder.matches(status).count(), 2, "{ladder}");
+    let call_flow = world.call_flow.to_string();
+    assert_eq!(call_flow.matches(status).count(), 2, "{call_flow}");
 }
 
 /// What UEs say (TS 24.501, 9.7): registration request and complete, both sides of deregistration, service
@@ -61,17 +61,17 @@ fn each_message_type_is_taken_or_answered_by_status() {
     world.ue_mut(0).follow_on = true;
     world.register(0);
     for kind in 0..=u8::MAX {
-        world.ladder.0.clear();
+        world.call_flow.0.clear();
         let before = world.core.amf().counters().unprotected;
         world.say(0, vec![0x7e, 0, kind]);
-        let ladder = world.ladder.to_string();
+        let call_flow = world.call_flow.to_string();
         // What a network says is known: with nothing in it #96, and what needs protection is dropped.
-        let is_told = ["5GMM Status #96", "5GMM Status #97"].map(|told| ladder.contains(told));
+        let is_told = ["5GMM Status #96", "5GMM Status #97"].map(|told| call_flow.contains(told));
         let is_dropped = world.core.amf().counters().unprotected > before;
         let is_left = is_told[0] || is_told[1] || is_dropped;
         match SERVED.contains(&kind) {
-            true => assert!(!is_told[1], "{kind:#x}: {ladder}"),
-            false => assert!(is_left, "{kind:#x}: {ladder}"),
+            true => assert!(!is_told[1], "{kind:#x}: {call_flow}"),
+            false => assert!(is_left, "{kind:#x}: {call_flow}"),
         }
         world.assert_registered(0);
     }
@@ -129,7 +129,7 @@ fn an_emergency_fallback_is_refused() {
     let nas = world.ue_mut(0).protect(&request);
     world.say(0, nas);
     let reject = Downlink::ServiceReject(Cause::PROTOCOL_ERROR.into());
-    assert_eq!(world.ue(0).refused(), Some(&reject), "{}", world.ladder);
+    assert_eq!(world.ue(0).refused(), Some(&reject), "{}", world.call_flow);
     let refused = world.core.take_refused();
     assert_eq!(refused.len(), 1);
     assert_eq!(refused[0].request, "Service Request");

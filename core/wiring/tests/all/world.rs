@@ -8,7 +8,7 @@ use sluice_ausf::Ausf;
 use sluice_ids::{AmfId, Dnn, Guami, Plmn, Snssai, Supi, Tac, Tai};
 use sluice_n1::RegistrationKind;
 use sluice_n2::{NgSetupRequest, Paging, PlmnSlices, RanUeId, SupportedArea};
-use sluice_sbi::{AssociationId, Instant, Ladder, Now};
+use sluice_sbi::{AssociationId, CallFlow, Instant, Now};
 use sluice_security::suci::HomeKey;
 use sluice_security::{Credentials, K, Opc, Sqn};
 use sluice_udm::Udm;
@@ -167,7 +167,7 @@ pub struct World {
     pub phones: Vec<Phone>,
     /// All octets, in either direction.
     pub transcript: Vec<Vec<u8>>,
-    pub ladder: Ladder,
+    pub call_flow: CallFlow,
     /// Each message to a UE with a true answer here is lost.
     pub lose: fn(&[u8]) -> bool,
     /// Messages of the gNB that get lost.
@@ -222,7 +222,7 @@ impl World {
             gnb: Gnb::new(setup(tai(), &[slice(1), slice(2)]), tai()),
             phones: numbers.iter().map(phone).collect(),
             transcript: Vec::new(),
-            ladder: Ladder::default(),
+            call_flow: CallFlow::default(),
             lose: |_| false,
             lose_n2: |_| false,
             at: GNB,
@@ -272,7 +272,7 @@ impl World {
         for _ in 0..1000 {
             while self.carry_n4() {}
             let messages = self.core.take_to_ran();
-            self.ladder.0.extend(self.core.take_ladder().0);
+            self.call_flow.0.extend(self.core.take_call_flow().0);
             if messages.is_empty() {
                 return;
             }

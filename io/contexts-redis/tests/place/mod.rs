@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sluice_contexts_redis::{ContextRedis, Opening, RedisAddress};
 use sluice_host::redis::Redis;
-use sluice_sbi::kept::Stored;
+use sluice_sbi::context_store::Stored;
 use sluice_seal::StoreKey;
 
 use super::common::Place;

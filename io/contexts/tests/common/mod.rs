@@ -1,6 +1,6 @@
 //! What every store of contexts does, as the tests of each of them check it.
 
-use sluice_sbi::kept::{Changes, Contexts, Stored};
+use sluice_sbi::context_store::{Changes, Contexts, Stored};
 
 /// A place of one store, which is opened as a core opens it.
 pub trait Place {

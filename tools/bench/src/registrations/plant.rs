@@ -273,7 +273,7 @@ impl Plant {
                 *sum += clock::monotonic_ns() - before;
             }
         }
-        self.core.take_ladder();
+        self.core.take_call_flow();
         answers
     }
 

@@ -260,7 +260,7 @@ impl Soak {
                 self.core.time(system::now());
             }
             let down = self.core.take_to_ran();
-            self.core.take_ladder();
+            self.core.take_call_flow();
             self.core.take_refused();
             self.cpu_ns += clock::thread_cpu_ns() - before;
             let is_done = up.is_empty() && down.is_empty();

@@ -115,7 +115,7 @@ fn serve(
             }
         }
         node.flush();
-        core.take_ladder();
+        core.take_call_flow();
         if core.next_deadline() <= system::now().instant {
             core.time(system::now());
         }

@@ -282,7 +282,7 @@ pub(super) fn at_rest(core: &Core, ran: &mut Ran<'_>) -> Result<Status, DemoErro
     }
 }
 
-/// The association ends, the first UE's ladder is shown, and the accounts of both ends are compared.
+/// The association ends, the first UE's call flow is shown, and the accounts of both ends are compared.
 fn end(
     ran: &mut Ran<'_>,
     core: &Core,
@@ -305,7 +305,7 @@ fn end(
     for phone in 0..ran.count() {
         let supi = ran.ue(phone).supi();
         let said = supi.map(|supi| core.flow(&supi)).transpose()?;
-        report.ladder.extend(said.unwrap_or_default());
+        report.call_flow.extend(said.unwrap_or_default());
     }
     stage.screen.step("what was said of the first UE");
     let first = ran.ue(0).supi();
@@ -317,13 +317,13 @@ fn end(
         stage.screen.say(&format!("  {line}"));
     }
     let completed = report
-        .ladder
+        .call_flow
         .iter()
         .filter(|line| line.ends_with("Registration Complete"));
     let (count, wanted) = (completed.count(), ran.count());
     report
         .checks
-        .equal("registrations in the ladder", wanted, count);
+        .equal("registrations in the call_flow", wanted, count);
     let refusals = core.refusals()?;
     report
         .checks

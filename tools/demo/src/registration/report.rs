@@ -36,7 +36,7 @@ pub(crate) struct Report {
     /// Packets that gNBs forwarded for UEs that had left.
     pub(super) forwarded_packets: u64,
     /// What network functions, gNBs and UEs said, in order, with the steps of TS 23.502.
-    pub(super) ladder: Vec<String>,
+    pub(super) call_flow: Vec<String>,
     pub(super) captures: Vec<Capture>,
     /// Of N3 and N4.
     pub(super) user_plane_captures: Vec<Judgement>,
@@ -112,7 +112,7 @@ impl Report {
             duration_s: 0.0,
             ues: Vec::new(),
             forwarded_packets: 0,
-            ladder: Vec::new(),
+            call_flow: Vec::new(),
             captures: Vec::new(),
             user_plane_captures: Vec::new(),
             core_log: Vec::new(),

@@ -382,7 +382,7 @@ impl Storm {
         let used_ns = clock::thread_cpu_ns() - before;
         self.cpu_ns += used_ns;
         self.now_ns += used_ns.max(1);
-        self.core.take_ladder();
+        self.core.take_call_flow();
         self.core.take_refused();
         sent.into_iter()
             .for_each(|one| self.hear(one.association, &one.octets));

@@ -169,7 +169,7 @@ impl Loop {
             self.core.time(now);
         }
         self.send();
-        self.core.take_ladder();
+        self.core.take_call_flow();
         self.core.take_records();
     }
 

@@ -1,0 +1,7 @@
+//! What the AMF stores of UEs and their connections.
+
+pub(crate) mod handover_state;
+pub(crate) mod resumption;
+pub(crate) mod state;
+pub(crate) mod stored_context;
+pub(crate) mod ue;

@@ -1,0 +1,281 @@
+//! What an AMF knows of a UE and of its connection.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sluice_ids::{Dnn, Guti, Imeisv, Snssai, Supi};
+use sluice_n1::{RegistrationRequest, SecurityContext};
+use sluice_n2::{Location, PagingCapability, RadioCapability, RanUeId};
+use sluice_sbi::{AssociationId, Instant, Key, TaskId};
+use sluice_security::{
+    Kamf, Kgnb, NasCount, NextHop, NextHopChain, SecurityCapability, access_key,
+};
+
+use crate::config::News;
+use crate::context::handover_state::{Handover, Held, Indication};
+use crate::context::stored_context::At;
+use crate::limits;
+use crate::overload::admission_limits::Origin;
+
+/// A UE that is known, or about to be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct UeId(pub Key);
+
+impl UeId {
+    /// One number, for operators.
+    pub fn number(self) -> u64 {
+        u64::from(self.0.generation) << 32 | u64::from(self.0.slot)
+    }
+}
+
+/// A UE's connection; its AMF UE NGAP ID is made of this.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct ConnectionId(pub Key);
+
+/// Bits of an AMF UE NGAP ID for the number of the connection and 1; 16 above it are its generation.
+const SLOT_BITS: u32 = 24;
+const _: () = assert!(limits::CONNECTIONS < 1 << SLOT_BITS);
+
+impl ConnectionId {
+    /// As the gNB is told. Never 0: TS 38.413, 9.3.3.1, has it, but there are gNBs that take it for none.
+    pub fn to_ngap(self) -> sluice_n2::AmfUeId {
+        let Key { slot, generation } = self.0;
+        sluice_n2::AmfUeId(u64::from(generation) << SLOT_BITS | (u64::from(slot) + 1))
+    }
+
+    /// As the gNB says. No connection has the slot before the first.
+    pub fn from_ngap(id: sluice_n2::AmfUeId) -> Self {
+        let number = (id.0 & ((1 << SLOT_BITS) - 1)) as u32;
+        Self(Key {
+            slot: number.wrapping_sub(1),
+            generation: (id.0 >> SLOT_BITS) as u16,
+        })
+    }
+}
+
+/// Keys and counts.
+#[derive(Debug)]
+pub(crate) struct Security {
+    /// Of NAS.
+    pub context: SecurityContext,
+    /// What the others are derived from.
+    pub kamf: Kamf,
+    /// Count of the last initial message, or of the Security Mode Complete since then: KgNB is derived from it (TS
+    /// 33.501, 6.8.1.1.2.2, 6.8.1.2.2 and A.9).
+    pub last_uplink: NasCount,
+    /// Next hops of these keys, once a gNB was told one that follows from them.
+    pub chain: Option<NextHopChain>,
+    /// The gNB was told that one instead of what it used before, and has not answered.
+    pub is_renewing: bool,
+    /// The first downlink count that is certainly not used before more are stored.
+    pub reserved: u32,
+}
+
+impl Security {
+    /// The key that a gNB gets that has none of these keys.
+    pub fn first_key(&self) -> Kgnb {
+        access_key(&self.kamf, self.last_uplink)
+    }
+
+    /// A gNB has the first key.
+    pub fn begin_chain(&mut self) {
+        self.chain = Some(NextHopChain::new(&self.kamf, &self.first_key()));
+        self.is_renewing = false;
+    }
+
+    /// The next hops of the keys that the gNB uses; none if it is not known to use one that follows from these keys.
+    /// Then it is told the first one, as one of a new security context (NSCI), which is right whether it has taken that
+    /// or not (TS 33.501, 6.9.2.3.2 and 6.9.2.3.3).
+    pub fn chain_at_gnb(&mut self) -> Option<(&Kamf, &mut NextHopChain)> {
+        let chain = self.chain.as_mut().filter(|_| !self.is_renewing);
+        chain.map(|chain| (&self.kamf, chain))
+    }
+
+    /// The UE has come by N2, and has taken what its target was told.
+    pub fn arrive(&mut self, is_new_context: bool) {
+        match &mut self.chain {
+            _ if is_new_context => self.begin_chain(),
+            Some(chain) => chain.is_taken(),
+            None => {}
+        }
+    }
+
+    /// The first key as one of a new security context.
+    pub fn first_hop(&self) -> NextHop {
+        NextHop {
+            key: self.first_key(),
+            ncc: 0,
+        }
+    }
+}
+
+/// What follows from a registration.
+#[derive(Clone, Debug)]
+pub(crate) struct Registered {
+    /// Slices that the UE may use.
+    pub allowed_nssai: Vec<Snssai>,
+    /// Most bits per second to and from it.
+    pub ambr_bps: (u64, u64),
+}
+
+/// A PDU session as its SMF calls it.
+#[derive(Debug)]
+pub(crate) struct SmContext {
+    /// In which slice.
+    pub slice: Snssai,
+    /// In which data network.
+    pub dnn: Dnn,
+    /// The SMF's name of it; none until it has one.
+    pub context: Option<u64>,
+    /// The gNB has it.
+    pub is_up: bool,
+    /// The gNB was asked to set it up, and has not answered: it may have it, and the UE may, too.
+    pub is_asked: bool,
+    /// Its establishment, as long as that is the AMF's.
+    pub task: Option<TaskId>,
+}
+
+impl SmContext {
+    /// Its gNB has it no more; whether it had it, or may have had it.
+    pub fn leave(&mut self) -> bool {
+        let was_up = std::mem::take(&mut self.is_up);
+        std::mem::take(&mut self.is_asked) || was_up
+    }
+}
+
+/// Who waits for the answer to a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waiter {
+    /// Nobody: it is done, or it is not.
+    Nobody,
+    /// The procedure of a UE.
+    Ue(UeId),
+    /// The establishment of a session of a UE.
+    Establishment(UeId, u8),
+    /// A session of a UE, for which the answer is delivered if it is the same still: its number, the SMF's name
+    /// of it, and the step of the call flow.
+    Session(UeId, u8, u64, &'static str),
+    /// A gNB that has a session's packets come elsewhere: the session's number, and the SMF's name of it.
+    Indication(UeId, u8, u64),
+}
+
+/// What a procedure must undo if it does not come to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Undo {
+    /// UDM was told that the UE is here.
+    Registration(Supi),
+    /// The UE leaves: what is left of that is done.
+    Deregistration,
+}
+
+/// A UE.
+#[derive(Debug, Default)]
+pub(crate) struct Ue {
+    /// Who it is; known after an authentication.
+    pub supi: Option<Supi>,
+    /// What it is called.
+    pub guti: Option<Guti>,
+    /// What it was called, until it has acknowledged its new name.
+    pub old_guti: Option<Guti>,
+    /// Algorithms that it has.
+    pub capability: Option<SecurityCapability>,
+    /// Keys in use.
+    pub security: Option<Security>,
+    /// Keys that a Security Mode Command has told of.
+    pub new_security: Option<Security>,
+    /// What it registered for; none if it is not registered.
+    pub registered: Option<Registered>,
+    /// Where it is connected.
+    pub connection: Option<ConnectionId>,
+    /// Which device it is.
+    pub imeisv: Option<Imeisv>,
+    /// What a gNB told of its radio.
+    pub radio_capability: Option<RadioCapability>,
+    /// What a gNB told of that for paging.
+    pub paging_capability: Option<PagingCapability>,
+    /// The DRX value that was agreed.
+    pub drx: Option<u8>,
+    /// Sessions for which an idle UE is paged, and what their SMF has for the gNB.
+    pub paged_for: BTreeMap<u8, Vec<u8>>,
+    /// It has answered a paging, and gets a new name for that.
+    pub is_paged: bool,
+    /// What it is to be told of a configuration that has changed.
+    pub news: News,
+    /// There is no use in paging it before then.
+    pub unreachable_until: Option<Instant>,
+    /// Its sessions by their identities.
+    pub sessions: BTreeMap<u8, SmContext>,
+    /// What its gNB has asked for of them and SMFs have not answered.
+    pub indications: Vec<Indication>,
+    /// When an idle UE counts as gone.
+    pub gone_at: Option<Instant>,
+    /// The procedure that is under way.
+    pub task: Option<TaskId>,
+    /// What that must undo.
+    pub undo: Vec<Undo>,
+    /// Its way to another gNB.
+    pub handover: Option<Handover>,
+    /// What it hears when it is there.
+    pub held: VecDeque<Held>,
+    /// What it said unprotected on its way to another gNB.
+    pub deferred: Option<Vec<u8>>,
+    /// The request of the registration that is under way, as it came.
+    pub request: Option<Box<RegistrationRequest>>,
+    /// What it answers is not understood, which operators were told of.
+    pub is_not_understood: bool,
+    /// The gNB by which it came, as long as it has not proved who it is.
+    pub unauthenticated_at: Option<Origin>,
+    /// Where it was connected before this process began, until its gNB is back.
+    pub awaits: Option<At>,
+    /// The fingerprint of its context as it is stored.
+    pub kept: Option<u64>,
+    /// What is stored of its radio is what a gNB has told last.
+    pub is_radio_kept: bool,
+}
+
+/// A UE-associated connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// Over which gNB.
+    pub association: AssociationId,
+    /// The gNB's name of it.
+    pub ran: RanUeId,
+    /// Where the UE is.
+    pub location: Location,
+    /// Whose it is.
+    pub ue: UeId,
+    /// NAS messages are protected.
+    pub is_secured: bool,
+    /// The gNB has the UE's keys.
+    pub has_context: bool,
+    /// The gNB was told them by an Initial Context Setup Request, and has not answered.
+    pub is_told: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ngap_identity_carries_its_generation() {
+        let id = ConnectionId(Key {
+            slot: 0x12_3456,
+            generation: 0xabcd,
+        });
+        assert_eq!(id.to_ngap(), sluice_n2::AmfUeId(0xab_cd12_3457));
+        assert_eq!(ConnectionId::from_ngap(id.to_ngap()), id);
+    }
+
+    #[test]
+    fn no_ngap_identity_is_0_and_0_is_nobodys() {
+        let mut connections = sluice_sbi::Slab::new(limits::CONNECTIONS);
+        let first = ConnectionId(connections.insert(()).expect("room"));
+        assert_eq!(first.to_ngap(), sluice_n2::AmfUeId(1));
+        let nobody = ConnectionId::from_ngap(sluice_n2::AmfUeId(0));
+        assert_eq!(connections.get(nobody.0), None);
+        let last = ConnectionId(Key {
+            slot: limits::CONNECTIONS as u32 - 1,
+            generation: 0xffff,
+        });
+        assert_eq!(ConnectionId::from_ngap(last.to_ngap()), last);
+    }
+}

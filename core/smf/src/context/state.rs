@@ -1,0 +1,379 @@
+//! What an SMF knows: sessions, UPFs, and what it wants done.
+
+use core::fmt;
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use sluice_ids::{Dnn, Supi};
+use sluice_n4::{AssociationId, Endpoint};
+use sluice_sbi::{
+    CallId, Calls, DeleteSmPolicy, Effect, Followed, Instant, Line, Message, Nf, NotifySmContext,
+    Now, Problem, Slab,
+};
+
+use crate::config::Config;
+use crate::context::session::{Session, SessionId, Usage};
+use crate::limits;
+use crate::upf::orphans::{GivenUp, Orphan};
+
+/// What happened so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Sessions that were established.
+    pub established: u64,
+    /// Sessions that were refused.
+    pub refused: u64,
+    /// Sessions that were released.
+    pub released: u64,
+    /// Changes of flows and of session AMBRs that were carried out.
+    pub modified: u64,
+    /// Changes that a UPF did not carry out.
+    pub modifications_failed: u64,
+    /// Changes that UEs asked for and were refused.
+    pub modifications_refused: u64,
+    /// Flows for which there was no room at UPF, gNB or UE.
+    pub rules_refused: u64,
+    /// Sessions that gNBs did not protect as the user plane security policy requires.
+    pub security_refused: u64,
+    /// Path switches whose gNB was told another user plane security policy than the session's.
+    pub security_mismatches: u64,
+    /// Establishments that UPFs answered when they were given up; they were deleted.
+    pub late_establishments: u64,
+    /// Sessions that restarted UPFs got again.
+    pub restored: u64,
+    /// Usage reports of UPFs.
+    pub usage_reports: u64,
+    /// Reports of downlink data for idle UEs.
+    pub downlink_data_reports: u64,
+    /// Reports of peers of UPFs that know nothing of a tunnel.
+    pub error_indications: u64,
+    /// Reports of UPFs of what concerns no session: paths to gNBs.
+    pub node_reports: u64,
+    /// UEs that could not be reached for downlink data.
+    pub unreachable: u64,
+    /// NAS messages that cannot be read, or do not fit.
+    pub unexpected: u64,
+    /// Charging records that nobody took.
+    pub records_lost: u64,
+    /// Procedures that panicked.
+    pub panics: u64,
+    /// Sessions and requests that found no room.
+    pub no_room: u64,
+}
+
+/// Charging identifier of a session: when it began, and its number then, which no other has as long as it is there. A
+/// number comes again after 65,536 sessions at its place, which takes longer than a second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ChargingId {
+    /// When it began, seconds since 1970.
+    pub begun_unix_s: u64,
+    /// The session's number, which is its SEID.
+    pub number: u64,
+}
+
+impl fmt::Display for ChargingId {
+    /// `6748a1b2-000000000001`: hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}-{:012x}", self.begun_unix_s, self.number)
+    }
+}
+
+/// What a session has used so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChargingRecord {
+    /// Tells the session from all that there are and were, also before a restart (TS 33.515, 4.2.2.1.4).
+    pub charging_id: ChargingId,
+    /// Whose.
+    pub supi: Supi,
+    /// PDU session identity.
+    pub session: u8,
+    /// In which data network.
+    pub dnn: Dnn,
+    /// The key under which its usage is charged; none of all that has no key of its own.
+    pub rating_group: Option<u32>,
+    /// All usage under that key since the session was established.
+    pub usage: Usage,
+    /// Seconds since 1970.
+    pub unix_s: u64,
+    /// The session is over.
+    pub is_last: bool,
+}
+
+/// Whose budget.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Budget {
+    /// Of a UPF, by its place in the configuration.
+    Upf(usize),
+    /// Of a data network, by its place in the configuration.
+    Network(usize),
+}
+
+/// What an SMF knows.
+pub(crate) struct State {
+    pub config: Config,
+    pub now: Now,
+    pub sessions: Slab<Session>,
+    pub by_identity: BTreeMap<(Supi, u8), SessionId>,
+    pub calls: Calls<Option<SessionId>>,
+    pub endpoint: Endpoint,
+    /// Of each UPF.
+    pub associations: Vec<Option<AssociationId>>,
+    /// Addresses that UPFs have told of beside those that are configured.
+    pub told_hosts: Vec<(AssociationId, IpAddr)>,
+    /// When it is tried to associate with those that have none; never while all have one.
+    pub associate_at: Instant,
+    /// Requests to UPFs whose answers procedures wait for.
+    pub asked: BTreeMap<u64, SessionId>,
+    pub tags: u64,
+    /// Sessions for whose packets something is done, by the time until which it is.
+    pub reaching: BTreeSet<(Instant, SessionId)>,
+    /// Sessions whose flows are to be looked at again, by the time when.
+    pub postponed: BTreeSet<(Instant, SessionId)>,
+    /// Sessions whose UPFs forward packets between gNBs, by when that ends.
+    pub forwarding: BTreeSet<(Instant, SessionId)>,
+    /// When sessions of UPFs that do not answer are given up.
+    pub given_up_at: BTreeMap<AssociationId, Instant>,
+    /// UPFs that are about to stop.
+    pub leaving: BTreeSet<AssociationId>,
+    /// Associations with UPFs that have stopped in order, until they are there again.
+    pub returning: BTreeSet<AssociationId>,
+    /// UPFs that do not accept the association, of which operators were told.
+    pub told_silent: BTreeSet<AssociationId>,
+    /// Peers of UPFs that do not answer on the user plane: gNBs.
+    pub paths_down: BTreeSet<(AssociationId, IpAddr)>,
+    /// Sessions that were given up, and that their UPFs may still have.
+    pub orphans: Vec<Orphan>,
+    /// When the first of those is asked for again.
+    pub orphans_at: Instant,
+    /// Deletions that nobody waits for.
+    pub deleting: BTreeMap<u64, Orphan>,
+    /// Establishments that were given up, by our SEIDs.
+    pub given_up: BTreeMap<u64, GivenUp>,
+    /// Sessions that their restarted UPFs are to get again.
+    pub to_restore: VecDeque<SessionId>,
+    /// Sessions whose UPFs are to be told anew how they are.
+    pub to_settle: VecDeque<SessionId>,
+    /// Changes of what is stored.
+    pub commits: u64,
+    /// How many there were after the input before.
+    pub commits_before: u64,
+    /// Sessions that are stored as if a procedure were under way, which has ended.
+    pub stored_unsettled: BTreeSet<SessionId>,
+    /// Sessions that are still to be released, once the SMF ends.
+    pub to_end: Option<VecDeque<SessionId>>,
+    /// Sessions for which packets have come, and which have not been looked at.
+    pub with_packets: Vec<SessionId>,
+    /// What is guaranteed to flows, bits per second down and up.
+    pub guaranteed: BTreeMap<Budget, (u64, u64)>,
+    pub records: VecDeque<ChargingRecord>,
+    pub effects: Vec<Effect>,
+    /// Whose messages somebody wants as octets.
+    pub followed: Followed,
+    pub counters: Counters,
+}
+
+impl State {
+    pub fn new(config: Config) -> Self {
+        Self {
+            endpoint: crate::upf::n4::endpoint(&config, None),
+            associations: vec![None; config.upfs.len()],
+            told_hosts: Vec::new(),
+            config,
+            now: Now::default(),
+            sessions: Slab::new(limits::SESSIONS).watched(),
+            by_identity: BTreeMap::new(),
+            calls: Calls::new(limits::PROCEDURES),
+            associate_at: Instant::default(),
+            asked: BTreeMap::new(),
+            tags: 0,
+            reaching: BTreeSet::new(),
+            postponed: BTreeSet::new(),
+            forwarding: BTreeSet::new(),
+            given_up_at: BTreeMap::new(),
+            leaving: BTreeSet::new(),
+            returning: BTreeSet::new(),
+            told_silent: BTreeSet::new(),
+            paths_down: BTreeSet::new(),
+            orphans: Vec::new(),
+            orphans_at: Instant::NEVER,
+            deleting: BTreeMap::new(),
+            given_up: BTreeMap::new(),
+            to_restore: VecDeque::new(),
+            to_settle: VecDeque::new(),
+            commits: 0,
+            commits_before: 0,
+            stored_unsettled: BTreeSet::new(),
+            to_end: None,
+            with_packets: Vec::new(),
+            guaranteed: BTreeMap::new(),
+            records: VecDeque::new(),
+            effects: Vec::new(),
+            followed: Followed::Nobody,
+            counters: Counters::default(),
+        }
+    }
+
+    /// How much is kept of sessions, by what it is.
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let guaranteed = self.guaranteed.values().filter(|sum| **sum != (0, 0));
+        vec![
+            ("SMF: sessions", self.sessions.len()),
+            ("SMF: sessions by identity", self.by_identity.len()),
+            ("SMF: calls", self.calls.waiting()),
+            ("SMF: requests to UPFs", self.asked.len()),
+            ("SMF: sessions to be reached", self.reaching.len()),
+            ("SMF: sessions to be looked at", self.postponed.len()),
+            ("SMF: sessions that are forwarded", self.forwarding.len()),
+            ("SMF: sessions to be deleted", self.orphans.len()),
+            ("SMF: deletions", self.deleting.len()),
+            ("SMF: sessions to be restored", self.to_restore.len()),
+            ("SMF: guaranteed bit rates", guaranteed.count()),
+        ]
+    }
+
+    /// What an operator sees.
+    pub fn line(
+        &mut self,
+        from: &'static str,
+        to: &'static str,
+        step: &'static str,
+        what: impl Into<String>,
+        session: SessionId,
+    ) {
+        let supi = self.sessions.get(session.0).map(|session| session.supi);
+        let what = what.into();
+        self.effects.push(Effect::CallFlow(Line {
+            from,
+            to,
+            what,
+            step,
+            supi,
+            ue: None,
+        }));
+    }
+
+    /// Names a call and asks.
+    pub fn call(&mut self, session: Option<SessionId>, to: Nf, message: Message) -> Option<CallId> {
+        let deadline = self.now.instant.plus_ms(limits::CALL_MS);
+        let call = self.calls.begin_until(deadline, session)?;
+        self.effects.push(Effect::Call {
+            to,
+            call,
+            deadline,
+            message,
+        });
+        Some(call)
+    }
+
+    /// Answers the request that a session's procedure is for; once.
+    pub fn answer(&mut self, session: SessionId, message: Message) {
+        let waiting = self.sessions.get_mut(session.0);
+        if let Some(id) = waiting.and_then(|session| session.request.take()) {
+            self.effects.push(Effect::Answer { id, message });
+        }
+    }
+
+    /// Forgets a session; requests that wait for it are answered. What is to be undone of it stays until it is.
+    pub fn remove(&mut self, id: SessionId) {
+        self.answer(id, Problem::ContextNotFound.into());
+        self.end_mobility(id);
+        self.reach(id, None);
+        self.postpone(id, None);
+        self.give_back(id);
+        let policy = self
+            .sessions
+            .get(id.0)
+            .and_then(|session| session.flows.policy);
+        if let Some(policy) = policy {
+            let policy = policy.into();
+            let message = Message::from(DeleteSmPolicy { policy });
+            self.line("SMF", "PCF", "12", message.name(), id);
+            self.call(None, Nf::Pcf, message);
+        }
+        let session = self.undo_later(id).or_else(|| {
+            self.forget_kept(id);
+            self.sessions.remove(id.0)
+        });
+        let Some(session) = session else {
+            return;
+        };
+        let name = (session.supi, session.identity);
+        if self.by_identity.get(&name) == Some(&id) {
+            self.by_identity.remove(&name);
+        }
+        let refused = session.pending.into_iter().map(|(id, message)| {
+            // A release that comes too late has what it wants.
+            let message = match message {
+                Message::ReleaseSmContext(_) => sluice_sbi::Done::ALL.into(),
+                _ => Problem::ContextNotFound.into(),
+            };
+            Effect::Answer { id, message }
+        });
+        self.effects.extend(refused);
+    }
+
+    /// Tells the AMF that a session is over.
+    /// One that the AMF has forgotten is not told of.
+    pub fn notify(&mut self, id: SessionId, step: &'static str) {
+        let session = self.sessions.get(id.0);
+        let Some(session) = session.filter(|session| !session.is_forgotten) else {
+            return;
+        };
+        let message = Message::from(NotifySmContext {
+            supi: session.supi,
+            session: session.identity,
+            context: id.number().into(),
+        });
+        self.line("SMF", "AMF", step, message.name(), id);
+        self.call(None, Nf::Amf, message);
+    }
+
+    /// Makes charging records of a session that is over, where the data network has any.
+    pub fn record_last(&mut self, id: SessionId) {
+        let session = self.sessions.get(id.0);
+        let groups = session.map(|session| session.flows.groups.clone());
+        for (group, _) in groups.into_iter().flatten() {
+            self.record(id, Some(group), true);
+        }
+        self.record(id, None, true);
+    }
+
+    /// Makes a charging record, where the data network has any.
+    pub fn record(&mut self, id: SessionId, rating_group: Option<u32>, is_last: bool) {
+        let Some(session) = self.sessions.get(id.0) else {
+            return;
+        };
+        let network = self.config.network(&session.dnn);
+        if network.is_none_or(|network| network.charging_octets.is_none()) {
+            return;
+        }
+        let groups = &session.flows.groups;
+        let usage = match rating_group {
+            Some(group) => {
+                let its = groups.iter().find(|(one, _)| *one == group);
+                its.map(|(_, usage)| *usage).unwrap_or_default()
+            }
+            None => groups
+                .iter()
+                .fold(session.usage, |rest, (_, usage)| rest.without(*usage)),
+        };
+        let record = ChargingRecord {
+            charging_id: ChargingId {
+                begun_unix_s: session.begun_unix_s,
+                number: id.number(),
+            },
+            supi: session.supi,
+            session: session.identity,
+            dnn: session.dnn,
+            rating_group,
+            usage,
+            unix_s: self.now.unix_s,
+            is_last,
+        };
+        if self.records.len() == limits::RECORDS {
+            self.records.pop_front();
+            self.counters.records_lost += 1;
+        }
+        self.records.push_back(record);
+    }
+}
