@@ -144,10 +144,11 @@ impl Times {
     }
 }
 
-/// What a procedure is called: the file that its `async fn` is in.
+/// Name of a procedure: the file, of a network function or of its folder `procedure`, that its `async fn` is in.
 pub fn procedure_name<F>() -> &'static str {
     let path = type_name::<F>();
-    path.split("::").nth(1).unwrap_or(path)
+    let mut folders = path.split("::").skip(1);
+    folders.find(|name| *name != "procedure").unwrap_or(path)
 }
 
 #[cfg(test)]

@@ -8,16 +8,21 @@ fn core(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// Sources of a function but for those that `explain`, as one text.
+/// Sources of a function but for those that explain, as one text.
 fn sources(function: &str) -> String {
-    let folder = fs::read_dir(core(function)).unwrap().flatten();
-    let files = folder.map(|entry| entry.path()).filter(|path| {
-        let name = path.file_name().unwrap().to_string_lossy();
-        name.ends_with(".rs") && name != "explained.rs"
-    });
-    files
-        .map(|path| fs::read_to_string(path).unwrap())
-        .collect()
+    fn add(folder: &Path, text: &mut String) {
+        for path in fs::read_dir(folder).unwrap().map(|one| one.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy();
+            if path.is_dir() {
+                add(&path, text);
+            } else if name.ends_with(".rs") && name != "refusal_text.rs" {
+                text.push_str(&fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let mut text = String::new();
+    add(&core(function), &mut text);
+    text
 }
 
 /// What stands behind `prefix` in capitals.
@@ -66,7 +71,7 @@ fn every_cause_that_refuses_has_its_reason_and_its_remedy() {
         .collect();
     assert!(known.len() > 20, "{known:?}");
     let amf = sources("amf/src");
-    let told = fs::read_to_string(core("amf/src/explained.rs")).unwrap();
+    let told = fs::read_to_string(core("amf/src/refusal_text.rs")).unwrap();
     let told = names(&told, "n1::Cause::");
     let used: BTreeSet<_> = names(&amf, "Cause::");
     let used: BTreeSet<_> = used.intersection(&known).copied().collect();
@@ -75,7 +80,7 @@ fn every_cause_that_refuses_has_its_reason_and_its_remedy() {
     let silent: Vec<_> = used.iter().filter(is_silent).collect();
     assert!(silent.is_empty(), "without words: {silent:?}");
     let smf = sources("smf/src");
-    let told = fs::read_to_string(core("smf/src/explained.rs")).unwrap();
+    let told = fs::read_to_string(core("smf/src/refusal_text.rs")).unwrap();
     let told = names(&told, "SessionCause::");
     let used = names(&smf, "SessionCause::");
     assert!(used.len() > 8, "{used:?}");
