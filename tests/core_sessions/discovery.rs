@@ -44,18 +44,25 @@ fn answer(nrf: &mut Nrf, world: &World, message: impl Into<Message>) -> Message 
     let call = CallId(Key { slot, generation });
     let (id, message) = (
         RequestId {
-            from: Nf::Amf,
+            from: Nf::Amf.into(),
             call,
         },
         message.into(),
     );
     let mut effects = Vec::new();
-    nrf.handle(world.now, Input::Request { id, message }, &mut effects);
+    nrf.handle(
+        world.now,
+        Input::Request {
+            id,
+            message: message.into(),
+        },
+        &mut effects,
+    );
     let mut answers = effects.into_iter().filter_map(|effect| match effect {
         Effect::Answer { message, .. } => Some(message),
         _ => None,
     });
-    answers.next_back().unwrap()
+    *answers.next_back().unwrap()
 }
 
 fn status(world: &World, nf: Nf) -> Option<NfStatus> {

@@ -27,13 +27,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use sluice_ids::Supi;
+use sluice_ids::{Snssai, Supi};
 use sluice_n1::{Cause, UplinkPayload};
 use sluice_n2::Overload;
 use sluice_sbi::{
     AssociationId, CallId, Done, Effect, Followed, Input, Instant, Message, NetworkFunction, Nf,
-    NotifyDeregistration, Now, Poll, Problem, Random, ReleaseSmContext, Removal, RequestId, TaskId,
-    Tasks,
+    NotifyDeregistration, Now, Poll, Problem, Random, ReleaseSmContext, Removal, RequestId, Served,
+    Slot, TaskId, Tasks,
 };
 
 pub use config::Config;
@@ -82,16 +82,6 @@ impl Amf {
     /// PLMNs that it serves, with their slices.
     pub fn plmns(&self) -> Vec<sluice_n2::PlmnSlices> {
         self.state.borrow().config.plmns.clone()
-    }
-
-    /// Tracking areas that it serves.
-    pub fn areas(&self) -> Vec<sluice_ids::Tai> {
-        self.state.borrow().config.areas.clone()
-    }
-
-    /// Percent of the UEs that there is room for.
-    pub fn load(&self) -> u8 {
-        (self.state.borrow().ues.len() * 100 / limits::UES) as u8
     }
 
     /// How many UEs are registered.
@@ -332,31 +322,31 @@ impl Amf {
     }
 
     /// The answer to a call.
-    fn answered(&mut self, call: CallId, message: Message) {
+    fn answered(&mut self, call: CallId, message: Slot) {
         let waiter = self.state.borrow_mut().calls.end(call);
         let told = match waiter {
-            Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, Box::new(message))),
+            Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, message.clone())),
             Some(Waiter::Establishment(ue, session)) => {
                 let task = {
                     let state = &mut *self.state.borrow_mut();
                     state.session_mut(ue, session).and_then(|one| one.task)
                 };
-                task.is_some_and(|task| self.tell_task(task, Event::Reply(call, Box::new(message))))
+                task.is_some_and(|task| self.tell_task(task, Event::Reply(call, message.clone())))
             }
             Some(Waiter::Session(ue, session, context, step)) => {
                 let state = &mut *self.state.borrow_mut();
-                state.updated(ue, (session, context), step, message);
+                state.updated(ue, (session, context), step, *message);
                 true
             }
             Some(Waiter::Indication(ue, session, context)) => {
                 let state = &mut *self.state.borrow_mut();
-                state.flow_moved(ue, (session, context), message);
+                state.flow_moved(ue, (session, context), *message);
                 true
             }
             Some(Waiter::Nobody) | None => false,
         };
         // A session that nobody waits for any more.
-        if let (false, Message::SmContextCreated(created)) = (told, message)
+        if let (false, Message::SmContextCreated(created)) = (told, *message)
             && created.created
         {
             let context = created.context;
@@ -501,22 +491,27 @@ impl NetworkFunction for Amf {
                 self.state.borrow_mut().stop_waiting();
                 self.deregister_gone();
             }
-            Input::Request {
-                id,
-                message: Message::NotifyDeregistration(notice),
-            } => self.notified(id, &notice),
-            Input::Request {
-                id,
-                message: Message::TransferN1N2(request),
-            } => self.transfer(id, &request),
-            Input::Request { id, message } => self.state.borrow_mut().requested(id, message),
-            // N4 is the SMF's.
-            Input::N4 { .. } => {}
+            Input::Request { id, message } => match &*message {
+                Message::NotifyDeregistration(notice) => self.notified(id, notice),
+                Message::TransferN1N2(request) => self.transfer(id, request),
+                message => self.state.borrow_mut().requested(id, message),
+            },
+            // N4 is the SMF's, and what is stored for good the UDR's.
+            Input::N4 { .. } | Input::NotCommitted { .. } => {}
         }
         self.hear_taken();
         self.hear_deferred();
         self.drop_ended();
         self.state.borrow_mut().take_effects(effects);
+    }
+
+    fn serves(&self, slices: &[Snssai]) -> Vec<Served> {
+        Served::parts(slices, &[], &self.state.borrow().config.areas)
+    }
+
+    /// Percent of the UEs that there is room for.
+    fn load(&self) -> u8 {
+        (self.state.borrow().ues.len() * 100 / limits::UES) as u8
     }
 
     fn next_deadline(&self) -> Instant {

@@ -431,9 +431,9 @@ impl State {
     }
 
     /// A request of an SMF.
-    pub fn requested(&mut self, id: RequestId, message: Message) {
+    pub fn requested(&mut self, id: RequestId, message: &Message) {
         let message = match message {
-            Message::NotifySmContext(notice) => self.notified(&notice),
+            Message::NotifySmContext(notice) => self.notified(notice).into(),
             _ => Problem::Protocol.into(),
         };
         self.effects.push(Effect::Answer { id, message });

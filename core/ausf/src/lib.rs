@@ -12,6 +12,7 @@ use sluice_sbi::server::{Procedure, Server};
 use sluice_sbi::{
     AuthMethod, Authenticate, AuthenticationOutcome, Challenge, Confirm, Confirmed, Container,
     Effect, GetAuthenticationData, Input, Instant, Message, NetworkFunction, Nf, Now, Problem,
+    Slot,
 };
 use sluice_security::{Kausf, ResStar, eap, hxres_star, kseaf};
 
@@ -89,14 +90,19 @@ impl Default for Ausf {
             PROCEDURES,
             State::default(),
             |p, message| {
-                Box::pin(async move { procedure(&p, message).await.unwrap_or_else(Message::from) })
+                Box::pin(async move {
+                    procedure(&p, message)
+                        .await
+                        .unwrap_or_else(Message::from)
+                        .into()
+                })
             },
         ))
     }
 }
 
-async fn procedure(p: &Procedure<State>, message: Message) -> Result<Message, Problem> {
-    match message {
+async fn procedure(p: &Procedure<State>, message: Slot) -> Result<Message, Problem> {
+    match *message {
         Message::Authenticate(request) => authenticate(p, request).await.map(Message::from),
         Message::Confirm(request) => confirm(p, request).await.map(Message::from),
         Message::EapResponse(request) => {

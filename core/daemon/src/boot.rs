@@ -57,7 +57,9 @@ pub(crate) fn boot(
         .transpose();
     let subscribers = subscribers.map_err(|e| step("a thread", &e))?;
     if let Some(subscribers) = &subscribers {
-        runtime.core_mut().keep_with(subscribers.keeper());
+        runtime
+            .core_mut()
+            .write_journal_with(subscribers.journal_writer());
     }
     // Network functions register.
     runtime.core_mut().time(system::now());

@@ -153,7 +153,7 @@ impl Daemon {
             } = outcome;
             let core = self.runtime.core_mut();
             for (number, not_kept) in kept {
-                core.kept(system::now(), number, &not_kept);
+                core.stored_for_good(system::now(), number, &not_kept);
             }
             self.take_over(taken);
             if let Some((asked, answer)) = answer {
@@ -161,7 +161,7 @@ impl Daemon {
             }
         }
         let core = self.runtime.core();
-        let late = core.kept_late();
+        let late = core.stored_late();
         if std::mem::replace(&mut self.kept_late, late) != late
             && let Some(subscribers) = &self.subscribers
         {

@@ -14,7 +14,7 @@ use sluice_subscribers::operation::Changed;
 use sluice_subscribers::store::{Claim, sqn_of_commit};
 use sluice_subscribers::{Access, Error, Operation, Record, SqnState, Store, StoreKey};
 use sluice_udr::Provision;
-use sluice_wiring::{Keeper, Keeping, Kept, NotKept};
+use sluice_wiring::{JournalWriter, Record as JournalRecord, Rejected, Storing};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +62,7 @@ pub(crate) struct Outcome {
     pub answer: Option<(Asked<Ask>, Value)>,
     pub taken: Taken,
     /// Sequence numbers were stored, by this number, but for these.
-    pub kept: Vec<(u64, NotKept)>,
+    pub kept: Vec<(u64, Rejected)>,
 }
 
 /// What is otherwise than before.
@@ -231,12 +231,12 @@ impl Opened {
     }
 
     /// Stores sequence numbers of several turns of the core together; what of each was not stored.
-    fn keep_all(&mut self, all: Vec<(u64, Vec<ToKeep>)>) -> Vec<(u64, NotKept)> {
+    fn keep_all(&mut self, all: Vec<(u64, Vec<ToKeep>)>) -> Vec<(u64, Rejected)> {
         let numbers = all
             .iter()
             .flat_map(|(number, wanted)| wanted.iter().map(|one| (*number, one.at)));
         let places: Vec<(u64, usize)> = numbers.collect();
-        let mut kept: Vec<(u64, NotKept)> = all.iter().map(|(n, _)| (*n, Vec::new())).collect();
+        let mut kept: Vec<(u64, Rejected)> = all.iter().map(|(n, _)| (*n, Vec::new())).collect();
         let wanted: Vec<ToKeep> = all.into_iter().flat_map(|(_, wanted)| wanted).collect();
         for (index, instead) in self.keep(&wanted) {
             let (number, at) = places[index];
@@ -249,7 +249,7 @@ impl Opened {
     }
 
     /// Stores sequence numbers; by their indexes those that were not stored, and what others have stored instead.
-    fn keep(&mut self, wanted: &[ToKeep]) -> NotKept {
+    fn keep(&mut self, wanted: &[ToKeep]) -> Rejected {
         let claim = |one: &ToKeep| {
             let (supi, state) = (one.supi, one.state);
             let before = one.before?;
@@ -264,7 +264,7 @@ impl Opened {
             if let Err(error) = self.store.store_sqns(&states) {
                 tracing::error!("sequence numbers are not stored: {error}");
             }
-            return NotKept::new();
+            return Rejected::new();
         };
         match self.store.claim_sqns(&claims) {
             Ok(told) => {
@@ -378,22 +378,22 @@ impl Subscribers {
     }
 
     /// Has sequence numbers of the repository stored; nobody waits for the database.
-    pub(crate) fn keeper(&self) -> Keeper {
+    pub(crate) fn journal_writer(&self) -> JournalWriter {
         let (jobs, is_lost) = (self.jobs.clone(), self.is_lost.clone());
         let mut number = 0;
-        Box::new(move |kept: Kept| {
-            let wanted: Vec<_> = kept.iter().enumerate().filter_map(sqn).collect();
+        Box::new(move |records: Vec<JournalRecord>| {
+            let wanted: Vec<_> = records.iter().enumerate().filter_map(sqn).collect();
             if wanted.is_empty() {
-                return Keeping::Done(NotKept::new());
+                return Storing::Done(Rejected::new());
             }
             let (none, places) = (none_of(&wanted), wanted.iter().map(|one| one.at).collect());
             if is_lost.load(Ordering::Relaxed) {
-                return Keeping::Done(none);
+                return Storing::Done(none);
             }
             number += 1;
             match jobs.send(Job::Keep(number, wanted)) {
-                Ok(()) => Keeping::Later(number, places),
-                Err(_) => Keeping::Done(none),
+                Ok(()) => Storing::Later(number, places),
+                Err(_) => Storing::Done(none),
             }
         })
     }
@@ -449,7 +449,7 @@ fn sqn((at, (key, value)): (usize, &(Vec<u8>, Option<Vec<u8>>))) -> Option<ToKee
 }
 
 /// Of those that others might use as well, none is stored; a core alone goes on without.
-fn none_of(wanted: &[ToKeep]) -> NotKept {
+fn none_of(wanted: &[ToKeep]) -> Rejected {
     let shared = wanted.iter().filter(|one| one.before.is_some());
     shared.map(|one| (one.at, None)).collect()
 }

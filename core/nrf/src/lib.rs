@@ -113,9 +113,9 @@ impl Nrf {
         self.profiles.all()
     }
 
-    fn request(&mut self, now: Now, message: Message) -> Message {
+    fn request(&mut self, now: Now, message: &Message) -> Message {
         let done = Message::from(Done::ALL);
-        match message {
+        match *message {
             Message::RegisterNf(request) => {
                 let heart_beat_s = self.config.heart_beat_s;
                 let taken = self.profiles.register(now, &request.profile, heart_beat_s);
@@ -208,7 +208,7 @@ impl NetworkFunction for Nrf {
     fn handle(&mut self, now: Now, input: Input<'_>, effects: &mut Vec<Effect>) {
         match input {
             Input::Request { id, message } => {
-                let message = self.request(now, message);
+                let message = self.request(now, &message).into();
                 effects.push(Effect::Answer { id, message });
             }
             Input::Time => self.watch(now, effects),

@@ -63,11 +63,17 @@ fn query(sst: u8, name: &str, tac: u8) -> NfQuery {
 fn ask(nrf: &mut Nrf, now: Now, message: impl Into<Message>) -> Message {
     let (from, slot, generation) = (Nf::Amf, 0, 0);
     let call = CallId(Key { slot, generation });
-    let (id, message) = (RequestId { from, call }, message.into());
+    let (id, message) = (
+        RequestId {
+            from: from.into(),
+            call,
+        },
+        message.into().into(),
+    );
     let mut effects = Vec::new();
     nrf.handle(now, Input::Request { id, message }, &mut effects);
     match &effects[..] {
-        [Effect::Answer { message, .. }] => *message,
+        [Effect::Answer { message, .. }] => **message,
         other => panic!("{other:?}"),
     }
 }

@@ -7,7 +7,7 @@
 use sluice_ids::{Plmn, Snssai};
 use sluice_sbi::{
     Effect, Input, Instant, Message, NetworkFunction, Now, Problem, RequestId, SelectSlices,
-    SlicesSelected,
+    Served, SlicesSelected,
 };
 
 /// What is served.
@@ -102,6 +102,10 @@ impl NetworkFunction for Nssf {
         }
     }
 
+    fn serves(&self, slices: &[Snssai]) -> Vec<Served> {
+        Served::parts(slices, &[], &[])
+    }
+
     fn next_deadline(&self) -> Instant {
         Instant::NEVER
     }
@@ -185,7 +189,7 @@ mod tests {
     fn what_is_no_selection_is_a_protocol_error() {
         let (mut nssf, mut effects) = (nssf(), Vec::new());
         let id = RequestId {
-            from: sluice_sbi::Nf::Amf,
+            from: sluice_sbi::Nf::Amf.into(),
             call: sluice_sbi::CallId(sluice_sbi::Key {
                 slot: 0,
                 generation: 0,
@@ -194,6 +198,6 @@ mod tests {
         let message = sluice_sbi::Done::ALL.into();
         nssf.handle(Now::default(), Input::Request { id, message }, &mut effects);
         let expected: Message = Problem::Protocol.into();
-        assert!(matches!(&effects[..], [Effect::Answer { message, .. }] if *message == expected));
+        assert!(matches!(&effects[..], [Effect::Answer { message, .. }] if **message == expected));
     }
 }

@@ -16,10 +16,10 @@ mod stored_context;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use sluice_ids::Supi;
+use sluice_ids::{Snssai, Supi};
 use sluice_sbi::{
     Calls, CreateSmPolicy, Done, Effect, Input, Instant, Line, Message, NetworkFunction, Nf,
-    NotifySmPolicy, Now, PccRules, PolicyTrigger, Problem, RequestId, Slab, SmPolicy,
+    NotifySmPolicy, Now, PccRules, PolicyTrigger, Problem, RequestId, Served, Slab, Slot, SmPolicy,
     UpdateSmPolicy, server,
 };
 
@@ -146,9 +146,9 @@ impl Pcf {
         ]
     }
 
-    fn request(&mut self, id: RequestId, message: Message) {
-        let message = match message {
-            Message::CreateSmPolicy(request) => self.create(&request),
+    fn request(&mut self, id: RequestId, message: &Message) {
+        let message: Slot = match *message {
+            Message::CreateSmPolicy(request) => self.create(&request).into(),
             Message::UpdateSmPolicy(request) => match self.update(&request) {
                 Ok(policy) => policy.into(),
                 Err(problem) => problem.into(),
@@ -290,14 +290,14 @@ impl Pcf {
         };
         self.counters.notified += 1;
         self.effects.push(Effect::Call {
-            to: Nf::Smf,
+            to: Nf::Smf.into(),
             call,
             deadline: self.now.instant.plus_ms(CALL_MS),
-            message,
+            message: message.into(),
         });
     }
 
-    fn answered(&mut self, (id, new): Told, message: Message) {
+    fn answered(&mut self, (id, new): Told, message: &Message) {
         match message.answer_to::<NotifySmPolicy>() {
             Ok(answer) => self.give_up(id, answer.refused.get()),
             // The SMF has forgotten it.
@@ -311,10 +311,10 @@ impl NetworkFunction for Pcf {
     fn handle(&mut self, now: Now, input: Input<'_>, effects: &mut Vec<Effect>) {
         self.now = now;
         match input {
-            Input::Request { id, message } => self.request(id, message),
+            Input::Request { id, message } => self.request(id, &message),
             Input::Reply { call, message } => {
                 if let Some(told) = self.calls.end(call) {
-                    self.answered(told, message);
+                    self.answered(told, &message);
                 }
             }
             // It has neither N2 nor N4, waits for nothing that is stored, and has no timer.
@@ -322,9 +322,14 @@ impl NetworkFunction for Pcf {
             | Input::N4 { .. }
             | Input::AssociationLost(_)
             | Input::Committed(_)
+            | Input::NotCommitted { .. }
             | Input::Time => {}
         }
         self.take_effects(effects);
+    }
+
+    fn serves(&self, slices: &[Snssai]) -> Vec<Served> {
+        Served::parts(slices, &[], &[])
     }
 
     fn next_deadline(&self) -> Instant {

@@ -377,16 +377,17 @@ mod tests {
     };
 
     fn ask(pcf: &mut Pcf, message: Message) -> Message {
-        let (from, slot) = (Nf::Smf, 0);
+        let (from, slot) = (Nf::Smf.into(), 0);
         let call = CallId(Key {
             slot,
             generation: 0,
         });
         let (id, mut effects) = (RequestId { from, call }, Vec::new());
+        let message = message.into();
         let input = Input::Request { id, message };
         pcf.handle(Now::default(), input, &mut effects);
         match effects.pop() {
-            Some(Effect::Answer { message, .. }) => message,
+            Some(Effect::Answer { message, .. }) => *message,
             other => panic!("{other:?}"),
         }
     }

@@ -3,18 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::field::{Nf, Problem};
-use crate::message::{
-    AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
-    AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
-    DeleteSmPolicy, DeregisterAmf, DeregisterNf, DiscoverNfs, Done, EapOutcome, EapResponse,
-    Failure, GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection,
-    HeartBeat, Message, NfRegistered, NfsDiscovered, NotifyDeregistration, NotifySmContext,
-    NotifySmPolicy, NotifySubscription, NotifyTransferFailure, QueryAccessAndMobility,
-    QuerySessionManagement, QuerySmfSelection, QuerySubscription, RegisterAmf, RegisterNf,
-    ReleaseSmContext, SelectSlices, ServeMore, SessionManagement, SlicesSelected, SmContextCreated,
-    SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection, StoreAmf, StoreAuthentication,
-    TransferN1N2, Transferred, UpdateSmContext, UpdateSmPolicy,
-};
+use crate::message::{Failure, Message};
 use crate::slab::{Key, Slab};
 use crate::time::Instant;
 
@@ -33,70 +22,7 @@ pub trait Request: Into<Message> {
 /// A message that answers.
 pub trait Answer: Into<Message> + TryFrom<Message, Error = Message> {}
 
-macro_rules! calls {
-    ($($request:ident to $to:ident: $answer:ident;)*) => {
-        $(impl Request for $request {
-            type Answer = $answer;
-            const TO: Nf = Nf::$to;
-        })*
-    };
-}
-
-calls! {
-    Authenticate to Ausf: Challenge;
-    Confirm to Ausf: Confirmed;
-    EapResponse to Ausf: EapOutcome;
-    GetAuthenticationData to Udm: AuthenticationData;
-    AuthenticationOutcome to Udm: Done;
-    RegisterAmf to Udm: Done;
-    DeregisterAmf to Udm: Done;
-    GetAccessAndMobility to Udm: AccessAndMobility;
-    QuerySubscription to Udr: AuthenticationSubscription;
-    AdvanceSqn to Udr: AuthenticationSubscription;
-    StoreAmf to Udr: Done;
-    StoreAuthentication to Udr: Done;
-    QueryAccessAndMobility to Udr: AccessAndMobility;
-    GetSmfSelection to Udm: SmfSelection;
-    QuerySmfSelection to Udr: SmfSelection;
-    GetSessionManagement to Udm: SessionManagement;
-    QuerySessionManagement to Udr: SessionManagement;
-    CreateSmContext to Smf: SmContextCreated;
-    UpdateSmContext to Smf: SmContextUpdated;
-    ReleaseSmContext to Smf: Done;
-    TransferN1N2 to Amf: Transferred;
-    NotifyTransferFailure to Smf: Done;
-    NotifySmContext to Amf: Done;
-    NotifyDeregistration to Amf: Done;
-    CreateSmPolicy to Pcf: SmPolicy;
-    UpdateSmPolicy to Pcf: SmPolicy;
-    DeleteSmPolicy to Pcf: Done;
-    NotifySmPolicy to Smf: SmPolicyNotified;
-    NotifySubscription to Smf: Done;
-    SelectSlices to Nssf: SlicesSelected;
-    RegisterNf to Nrf: NfRegistered;
-    ServeMore to Nrf: Done;
-    HeartBeat to Nrf: Done;
-    DeregisterNf to Nrf: Done;
-    DiscoverNfs to Nrf: NfsDiscovered;
-}
-
-impl Answer for Challenge {}
-impl Answer for Confirmed {}
-impl Answer for EapOutcome {}
-impl Answer for AuthenticationData {}
-impl Answer for AuthenticationSubscription {}
-impl Answer for AccessAndMobility {}
-impl Answer for Done {}
-impl Answer for SmfSelection {}
-impl Answer for SessionManagement {}
-impl Answer for SmContextCreated {}
-impl Answer for SmContextUpdated {}
-impl Answer for Transferred {}
-impl Answer for SmPolicy {}
-impl Answer for SmPolicyNotified {}
-impl Answer for SlicesSelected {}
-impl Answer for NfRegistered {}
-impl Answer for NfsDiscovered {}
+impl<M: Into<Message> + TryFrom<Message, Error = Message>> Answer for M {}
 
 /// Calls of one network function that wait, and for whom.
 #[derive(Debug)]
@@ -186,6 +112,7 @@ impl From<Problem> for Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{Confirm, Done, RegisterAmf};
 
     #[test]
     fn an_answer_that_nobody_waits_for_is_counted() {

@@ -2,12 +2,14 @@
 
 use crate::call::CallId;
 use crate::call_flow::Line;
-use crate::field::Nf;
-use crate::message::Message;
+use crate::nrf::Served;
+use crate::place::Place;
 use crate::refused::Refused;
+use crate::slot::Slot;
 use crate::time::{Instant, Now};
 use crate::traced_message::TracedMessage;
 use core::net::SocketAddr;
+use sluice_ids::Snssai;
 
 /// A gNB's association, as whoever has the sockets names it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -17,7 +19,7 @@ pub struct AssociationId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RequestId {
     /// Who asked.
-    pub from: Nf,
+    pub from: Place,
     /// Their call.
     pub call: CallId,
 }
@@ -25,6 +27,17 @@ pub struct RequestId {
 /// A change of what is stored, as the function that made it names it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CommitId(pub u64);
+
+/// Why a change is not stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotStored<'a> {
+    /// The store has not answered in time; it may be stored after all.
+    Late,
+    /// The store does not answer.
+    Unanswered,
+    /// Somebody else has stored this since, in the form in which the function commits it.
+    Instead(&'a [u8]),
+}
 
 /// What reaches a network function.
 #[derive(Clone, Debug)]
@@ -34,14 +47,14 @@ pub enum Input<'a> {
         /// To be named in the answer.
         id: RequestId,
         /// What it asks.
-        message: Message,
+        message: Slot,
     },
     /// The answer to a call.
     Reply {
         /// Which call.
         call: CallId,
         /// The answer.
-        message: Message,
+        message: Slot,
     },
     /// A message of a gNB.
     N2 {
@@ -63,6 +76,13 @@ pub enum Input<'a> {
     },
     /// A change has been stored.
     Committed(CommitId),
+    /// A change has not been stored.
+    NotCommitted {
+        /// Which.
+        id: CommitId,
+        /// Why not.
+        why: NotStored<'a>,
+    },
     /// A deadline may have come.
     Time,
 }
@@ -73,20 +93,20 @@ pub enum Effect {
     /// Ask another function.
     Call {
         /// Whom.
-        to: Nf,
+        to: Place,
         /// To be named in the answer.
         call: CallId,
         /// After this, the answer is not waited for any more.
         deadline: Instant,
         /// What.
-        message: Message,
+        message: Slot,
     },
     /// Answer a request.
     Answer {
         /// Which.
         id: RequestId,
         /// The answer.
-        message: Message,
+        message: Slot,
     },
     /// Send a message to a gNB.
     N2 {
@@ -128,4 +148,15 @@ pub trait NetworkFunction {
 
     /// When it wants [`Input::Time`] at the latest.
     fn next_deadline(&self) -> Instant;
+
+    /// Served parts of its profile at the NRF (TS 29.510, 6.1.6.2.2) in a network that has these slices; none of a
+    /// function that serves all there is.
+    fn serves(&self, _slices: &[Snssai]) -> Vec<Served> {
+        Vec::new()
+    }
+
+    /// Percent of what it has room for.
+    fn load(&self) -> u8 {
+        0
+    }
 }

@@ -18,10 +18,12 @@ mod field;
 mod message;
 mod nrf;
 mod pcc;
+mod place;
 mod refused;
 pub mod server;
 mod slab;
 mod slices;
+mod slot;
 mod subscription;
 pub mod tally;
 mod time;
@@ -30,25 +32,14 @@ mod traced_message;
 pub use call::{Answer, CallId, Calls, Request};
 pub use call_flow::{CallFlow, Line};
 pub use container::{CONTAINER_OCTETS, Container};
-pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, RequestId};
+pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, NotStored, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
 pub use field::{
     AuthMethod, AuthResult, DNNS, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem, REQUESTED,
     Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
     TransferCause,
 };
-pub use message::{
-    AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
-    AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, CreateSmPolicy,
-    DeleteSmPolicy, DeregisterAmf, DeregisterNf, DiscoverNfs, Done, EapOutcome, EapResponse,
-    Failure, GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection,
-    HeartBeat, LONGEST, Message, NfRegistered, NfsDiscovered, NotifyDeregistration,
-    NotifySmContext, NotifySmPolicy, NotifySubscription, NotifyTransferFailure,
-    QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
-    RegisterAmf, RegisterNf, ReleaseSmContext, SelectSlices, ServeMore, SessionManagement,
-    SlicesSelected, SmContextCreated, SmContextUpdated, SmPolicy, SmPolicyNotified, SmfSelection,
-    StoreAmf, StoreAuthentication, TransferN1N2, Transferred, UpdateSmContext, UpdateSmPolicy,
-};
+pub use message::*;
 pub use nrf::{
     AREAS, Allowed, FOUND, Found, NfInstance, NfProfile, NfQuery, NfStatus, NfsFound, NoMatch,
     PLMNS, Requester, Served,
@@ -57,8 +48,10 @@ pub use pcc::{
     FILTERS, FILTERS_OF_A_SESSION, Filter, FlatFilter, FlowDirection, NAME_OCTETS, PccRule,
     PccRules, Ports, RULES, RuleName,
 };
+pub use place::Place;
 pub use refused::Refused;
 pub use slab::{Key, Slab};
+pub use slot::Slot;
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};
 pub use traced_message::{Followed, ReferencePoint, TracedMessage};

@@ -8,91 +8,25 @@ use sluice_ids::{Dnn, Guami, ServingNetworkName, Snssai, Supi, Tai};
 use zerocopy::big_endian::{U16, U64};
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
+use crate::call::Request;
 use crate::container::Container;
 use crate::field::{
-    AuthMethod, AuthResult, DNNS, Identity, N2Sm, OFFERED, PolicyTrigger, Problem, REQUESTED,
+    AuthMethod, AuthResult, DNNS, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem, REQUESTED,
     Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
     TransferCause,
 };
 use crate::nrf::{NfInstance, NfProfile, NfQuery, NfsFound, Served};
 use crate::pcc::{PccRule, PccRules};
 
+#[macro_use]
+mod table;
+
 /// Longest message in octets.
 pub const LONGEST: usize = 2048;
 
-macro_rules! messages {
-    ($($(#[$doc:meta])* $number:literal $name:ident $text:literal
-        { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
-        $(
-            $(#[$doc])*
-            #[derive(Clone, Copy, PartialEq, Eq)]
-            #[derive(TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-            #[repr(C)]
-            pub struct $name {
-                $($(#[$field_doc])* pub $field: $type,)*
-            }
-
-            impl From<$name> for Message {
-                fn from(message: $name) -> Self {
-                    Self::$name(message)
-                }
-            }
-
-            impl TryFrom<Message> for $name {
-                type Error = Message;
-
-                fn try_from(message: Message) -> Result<Self, Message> {
-                    match message {
-                        Message::$name(message) => Ok(message),
-                        other => Err(other),
-                    }
-                }
-            }
-
-            const _: () = assert!(size_of::<$name>() + 2 <= LONGEST);
-        )*
-
-        /// Any message.
-        #[derive(Clone, Copy, PartialEq, Eq)]
-        pub enum Message {
-            $($(#[$doc])* $name($name),)*
-        }
-
-        impl Message {
-            /// Its name in the TS.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$name(_) => $text,)*
-                }
-            }
-
-            /// As octets: number, then the message.
-            pub fn to_octets(&self) -> Vec<u8> {
-                let mut octets = Vec::new();
-                match self {
-                    $(Self::$name(message) => {
-                        octets.extend_from_slice(&u16::to_be_bytes($number));
-                        octets.extend_from_slice(message.as_bytes());
-                    })*
-                }
-                octets
-            }
-
-            /// Of octets; none if they are no message.
-            pub fn from_octets(octets: &[u8]) -> Option<Self> {
-                let (number, rest) = octets.split_first_chunk::<2>()?;
-                match u16::from_be_bytes(*number) {
-                    $($number => $name::try_read_from_bytes(rest).ok().map(Self::$name),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
 messages! {
     /// AMF to AUSF: begin an authentication.
-    1 Authenticate "Nausf_UEAuthentication_Authenticate Request" {
+    1 Authenticate to Ausf -> Challenge "Nausf_UEAuthentication_Authenticate Request" {
         /// Of whom.
         identity: Identity,
         /// For which network.
@@ -116,7 +50,7 @@ messages! {
         eap: Container,
     }
     /// AMF to AUSF: what the UE answered.
-    3 Confirm "Nausf_UEAuthentication_Authenticate Request (confirmation)" {
+    3 Confirm to Ausf -> Confirmed "Nausf_UEAuthentication_Authenticate Request (confirmation)" {
         /// Which authentication.
         context: U64,
         /// The answer.
@@ -132,7 +66,7 @@ messages! {
         kseaf: [u8; 32],
     }
     /// AUSF to UDM: an authentication vector.
-    5 GetAuthenticationData "Nudm_UEAuthentication_Get Request" {
+    5 GetAuthenticationData to Udm -> AuthenticationData "Nudm_UEAuthentication_Get Request" {
         /// Of whom.
         identity: Identity,
         /// For which network.
@@ -160,7 +94,7 @@ messages! {
         prime_keys: [u8; 32],
     }
     /// AUSF to UDM: how an authentication ended.
-    7 AuthenticationOutcome "Nudm_UEAuthentication_ResultConfirmation Request" {
+    7 AuthenticationOutcome to Udm -> Done "Nudm_UEAuthentication_ResultConfirmation Request" {
         /// Of whom.
         supi: Supi,
         /// For which network.
@@ -181,7 +115,7 @@ messages! {
         problem: Problem,
     }
     /// AMF to UDM: the UE is here.
-    10 RegisterAmf "Nudm_UECM_Registration Request" {
+    10 RegisterAmf to Udm -> Done "Nudm_UECM_Registration Request" {
         /// Who.
         supi: Supi,
         /// Where.
@@ -190,14 +124,14 @@ messages! {
         network: ServingNetworkName,
     }
     /// AMF to UDM: the UE is not here any more.
-    11 DeregisterAmf "Nudm_UECM_Deregistration Request" {
+    11 DeregisterAmf to Udm -> Done "Nudm_UECM_Deregistration Request" {
         /// Who.
         supi: Supi,
         /// Where it was.
         guami: Guami,
     }
     /// AMF to UDM: what the subscriber may do.
-    12 GetAccessAndMobility "Nudm_SDM_Get Request (access and mobility)" {
+    12 GetAccessAndMobility to Udm -> AccessAndMobility "Nudm_SDM_Get Request (access and mobility)" {
         /// Who.
         supi: Supi,
     }
@@ -215,12 +149,12 @@ messages! {
         slice: [Snssai; SLICES],
     }
     /// UDM to UDR: keys, as they are.
-    14 QuerySubscription "Nudr_DM_Query Request (authentication subscription)" {
+    14 QuerySubscription to Udr -> AuthenticationSubscription "Nudr_DM_Query Request (authentication subscription)" {
         /// Whose.
         supi: Supi,
     }
     /// UDM to UDR: keys, and the next sequence number, which is stored before the answer.
-    15 AdvanceSqn "Nudr_DM_Update Request (sequence number)" {
+    15 AdvanceSqn to Udr -> AuthenticationSubscription "Nudr_DM_Update Request (sequence number)" {
         /// Whose.
         supi: Supi,
         /// What the SIM said that it has, after it refused one; the next one follows from that.
@@ -244,7 +178,7 @@ messages! {
         sqn: U64,
     }
     /// UDM to UDR: where a UE is; all zeros if it is nowhere.
-    17 StoreAmf "Nudr_DM_Update Request (AMF registration)" {
+    17 StoreAmf to Udr -> Done "Nudr_DM_Update Request (AMF registration)" {
         /// Who.
         supi: Supi,
         /// Where.
@@ -255,19 +189,19 @@ messages! {
         network: ServingNetworkName,
     }
     /// UDM to UDR.
-    18 QueryAccessAndMobility "Nudr_DM_Query Request (access and mobility)" {
+    18 QueryAccessAndMobility to Udr -> AccessAndMobility "Nudr_DM_Query Request (access and mobility)" {
         /// Who.
         supi: Supi,
     }
     /// AMF to UDM: data networks of a slice.
-    19 GetSmfSelection "Nudm_SDM_Get Request (SMF selection)" {
+    19 GetSmfSelection to Udm -> SmfSelection "Nudm_SDM_Get Request (SMF selection)" {
         /// Who.
         supi: Supi,
         /// In which slice.
         slice: Snssai,
     }
     /// UDM to UDR.
-    20 QuerySmfSelection "Nudr_DM_Query Request (SMF selection)" {
+    20 QuerySmfSelection to Udr -> SmfSelection "Nudr_DM_Query Request (SMF selection)" {
         /// Who.
         supi: Supi,
         /// In which slice.
@@ -281,7 +215,7 @@ messages! {
         dnn: [Dnn; DNNS],
     }
     /// SMF to UDM: what the subscriber may do in a data network.
-    22 GetSessionManagement "Nudm_SDM_Get Request (session management)" {
+    22 GetSessionManagement to Udm -> SessionManagement "Nudm_SDM_Get Request (session management)" {
         /// Who.
         supi: Supi,
         /// In which slice.
@@ -290,7 +224,7 @@ messages! {
         dnn: Dnn,
     }
     /// UDM to UDR.
-    23 QuerySessionManagement "Nudr_DM_Query Request (session management)" {
+    23 QuerySessionManagement to Udr -> SessionManagement "Nudr_DM_Query Request (session management)" {
         /// Who.
         supi: Supi,
         /// In which slice.
@@ -320,7 +254,7 @@ messages! {
         up_security: SubscribedUpSecurity,
     }
     /// AMF to SMF: a session is wanted.
-    25 CreateSmContext "Nsmf_PDUSession_CreateSMContext Request" {
+    25 CreateSmContext to Smf -> SmContextCreated "Nsmf_PDUSession_CreateSMContext Request" {
         /// Whose.
         supi: Supi,
         /// PDU session identity.
@@ -344,7 +278,7 @@ messages! {
         n1: Container,
     }
     /// AMF to SMF: something changed.
-    27 UpdateSmContext "Nsmf_PDUSession_UpdateSMContext Request" {
+    27 UpdateSmContext to Smf -> SmContextUpdated "Nsmf_PDUSession_UpdateSMContext Request" {
         /// Of which session.
         context: U64,
         /// What.
@@ -364,12 +298,12 @@ messages! {
         n2: Container,
     }
     /// AMF to SMF: the session is over.
-    29 ReleaseSmContext "Nsmf_PDUSession_ReleaseSMContext Request" {
+    29 ReleaseSmContext to Smf -> Done "Nsmf_PDUSession_ReleaseSMContext Request" {
         /// Which.
         context: U64,
     }
     /// SMF to AMF: for the UE and its gNB.
-    30 TransferN1N2 "Namf_Communication_N1N2MessageTransfer Request" {
+    30 TransferN1N2 to Amf -> Transferred "Namf_Communication_N1N2MessageTransfer Request" {
         /// Whose.
         supi: Supi,
         /// PDU session identity.
@@ -384,7 +318,7 @@ messages! {
         n2: Container,
     }
     /// SMF to AMF: the session is over.
-    31 NotifySmContext "Nsmf_PDUSession_SMContextStatusNotify Request" {
+    31 NotifySmContext to Amf -> Done "Nsmf_PDUSession_SMContextStatusNotify Request" {
         /// Whose.
         supi: Supi,
         /// PDU session identity.
@@ -393,7 +327,7 @@ messages! {
         context: U64,
     }
     /// UDM to AMF: the UE is not to be here any more.
-    32 NotifyDeregistration "Nudm_UECM_DeregistrationNotification Request" {
+    32 NotifyDeregistration to Amf -> Done "Nudm_UECM_DeregistrationNotification Request" {
         /// Who.
         supi: Supi,
         /// Why.
@@ -407,7 +341,7 @@ messages! {
         retry_after_s: U16,
     }
     /// AMF to SMF: the UE did not answer its paging.
-    34 NotifyTransferFailure "Namf_Communication_N1N2TransferFailureNotification Request" {
+    34 NotifyTransferFailure to Smf -> Done "Namf_Communication_N1N2TransferFailureNotification Request" {
         /// Whose.
         supi: Supi,
         /// PDU session identity.
@@ -416,7 +350,7 @@ messages! {
         retry_after_s: U16,
     }
     /// AMF to AUSF: a packet of EAP that the UE answered.
-    44 EapResponse "Nausf_UEAuthentication_Authenticate Request (EAP message)" {
+    44 EapResponse to Ausf -> EapOutcome "Nausf_UEAuthentication_Authenticate Request (EAP message)" {
         /// Which authentication.
         context: U64,
         /// The packet.
@@ -436,7 +370,7 @@ messages! {
         eap: Container,
     }
     /// UDM to UDR: how an authentication ended (AuthEvent: TS 29.503, 6.3.6.2.7).
-    46 StoreAuthentication "Nudr_DM_Update Request (authentication status)" {
+    46 StoreAuthentication to Udr -> Done "Nudr_DM_Update Request (authentication status)" {
         /// Of whom.
         supi: Supi,
         /// For which network.
@@ -449,7 +383,7 @@ messages! {
         unix_s: U64,
     }
     /// SMF to PCF: which rules a new session has.
-    50 CreateSmPolicy "Npcf_SMPolicyControl_Create Request" {
+    50 CreateSmPolicy to Pcf -> SmPolicy "Npcf_SMPolicyControl_Create Request" {
         /// Whose.
         supi: Supi,
         /// PDU session identity.
@@ -469,7 +403,7 @@ messages! {
         rules: PccRules,
     }
     /// SMF to PCF: something happened that the PCF is to know of.
-    52 UpdateSmPolicy "Npcf_SMPolicyControl_Update Request" {
+    52 UpdateSmPolicy to Pcf -> SmPolicy "Npcf_SMPolicyControl_Update Request" {
         /// Of which session.
         policy: U64,
         /// What.
@@ -484,7 +418,7 @@ messages! {
         requested: PccRule,
     }
     /// PCF to SMF: the session has other rules from now on.
-    53 NotifySmPolicy "Npcf_SMPolicyControl_UpdateNotify Request" {
+    53 NotifySmPolicy to Smf -> SmPolicyNotified "Npcf_SMPolicyControl_UpdateNotify Request" {
         /// Which, as the SMF calls it.
         context: U64,
         /// Which, as the PCF calls it.
@@ -498,17 +432,17 @@ messages! {
         refused: U16,
     }
     /// SMF to PCF: the session is over.
-    55 DeleteSmPolicy "Npcf_SMPolicyControl_Delete Request" {
+    55 DeleteSmPolicy to Pcf -> Done "Npcf_SMPolicyControl_Delete Request" {
         /// Which.
         policy: U64,
     }
     /// UDM to SMF: what the subscriber may do in its sessions is otherwise.
-    56 NotifySubscription "Nudm_SDM_Notification Request" {
+    56 NotifySubscription to Smf -> Done "Nudm_SDM_Notification Request" {
         /// Who.
         supi: Supi,
     }
     /// AMF to NSSF: which slices a UE may use.
-    57 SelectSlices "Nnssf_NSSelection_Get Request" {
+    57 SelectSlices to Nssf -> SlicesSelected "Nnssf_NSSelection_Get Request" {
         /// Where it is.
         tai: Tai,
         /// How many it asks for.
@@ -540,7 +474,7 @@ messages! {
         rejected: [Snssai; REQUESTED],
     }
     /// An NF to the NRF: it is there, and it serves this alone.
-    59 RegisterNf "Nnrf_NFManagement_NFRegister Request" {
+    59 RegisterNf to Nrf -> NfRegistered "Nnrf_NFManagement_NFRegister Request" {
         /// The first part of its profile.
         profile: NfProfile,
     }
@@ -550,26 +484,26 @@ messages! {
         heart_beat_s: U16,
     }
     /// An NF to the NRF: it serves this, too.
-    61 ServeMore "Nnrf_NFManagement_NFUpdate Request (served)" {
+    61 ServeMore to Nrf -> Done "Nnrf_NFManagement_NFUpdate Request (served)" {
         /// Who.
         instance: NfInstance,
         /// A further part of its profile.
         served: Served,
     }
     /// An NF to the NRF: it is still there.
-    62 HeartBeat "Nnrf_NFManagement_NFUpdate Request (heart-beat)" {
+    62 HeartBeat to Nrf -> Done "Nnrf_NFManagement_NFUpdate Request (heart-beat)" {
         /// Who.
         instance: NfInstance,
         /// Percent of what it can take.
         load: u8,
     }
     /// An NF to the NRF: it goes.
-    63 DeregisterNf "Nnrf_NFManagement_NFDeregister Request" {
+    63 DeregisterNf to Nrf -> Done "Nnrf_NFManagement_NFDeregister Request" {
         /// Who.
         instance: NfInstance,
     }
     /// AMF to NRF: who can do it.
-    64 DiscoverNfs "Nnrf_NFDiscovery_Request Request" {
+    64 DiscoverNfs to Nrf -> NfsDiscovered "Nnrf_NFDiscovery_Request Request" {
         /// What is to be done.
         query: NfQuery,
     }

@@ -95,6 +95,25 @@ impl Served {
         served
     }
 
+    /// Lists that are too long for one part, as several: each of the first with each of the others.
+    pub fn parts(slices: &[Snssai], dnns: &[Dnn], areas: &[Tai]) -> Vec<Self> {
+        fn pieces<T>(all: &[T], most: usize) -> Vec<&[T]> {
+            if all.is_empty() {
+                vec![all]
+            } else {
+                all.chunks(most).collect()
+            }
+        }
+        let mut parts = Vec::new();
+        for slices in pieces(slices, SLICES) {
+            for dnns in pieces(dnns, DNNS) {
+                let of_areas = pieces(areas, AREAS).into_iter();
+                parts.extend(of_areas.map(|areas| Self::new(slices, dnns, areas)));
+            }
+        }
+        parts
+    }
+
     /// Slices; none are all.
     pub fn slices(&self) -> &[Snssai] {
         &self.slice[..usize::from(self.slices).min(SLICES)]

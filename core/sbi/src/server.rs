@@ -13,6 +13,8 @@ use crate::effect::{Effect, Input, NetworkFunction, RequestId};
 use crate::executor::{Handle, Poll, TaskId, Tasks, Wake};
 use crate::field::{Nf, Problem};
 use crate::message::Message;
+use crate::place::Place;
+use crate::slot::Slot;
 use crate::time::{Instant, Now};
 
 /// How long an answer is waited for.
@@ -33,12 +35,12 @@ impl<S> Inner<S> {
         task: Option<TaskId>,
         step: &'static str,
         supi: Option<Supi>,
-        to: Nf,
-        message: Message,
+        to: Place,
+        message: Slot,
     ) -> Result<(CallId, Instant), Problem> {
         let call = self.calls.begin(task).ok_or(Problem::Overload)?;
         let deadline = self.now.instant.plus_ms(CALL_MS);
-        let (from, to_name, what) = (self.nf, name(to), message.name().to_owned());
+        let (from, to_name, what) = (self.nf, name(to.nf), message.name().to_owned());
         self.effects.push(Effect::CallFlow(Line {
             from,
             to: to_name,
@@ -60,7 +62,7 @@ impl<S> Inner<S> {
 /// A procedure's way to its network function.
 pub struct Procedure<S> {
     inner: Rc<RefCell<Inner<S>>>,
-    handle: Handle<Message, CallId>,
+    handle: Handle<Slot, CallId>,
     task: Rc<RefCell<Option<TaskId>>>,
 }
 
@@ -78,7 +80,7 @@ impl<S> Procedure<S> {
         supi: Option<Supi>,
         request: R,
     ) -> Result<R::Answer, Problem> {
-        let (call, deadline) = self.begin(step, supi, R::TO, request.into())?;
+        let (call, deadline) = self.begin(step, supi, R::TO, request)?;
         match self.handle.wait(step, call, deadline).await {
             Wake::Event(message) => {
                 self.line(step, supi, R::TO, &message);
@@ -96,10 +98,11 @@ impl<S> Procedure<S> {
         step: &'static str,
         supi: Option<Supi>,
         to: Nf,
-        message: Message,
+        request: impl Into<Message>,
     ) -> Result<(CallId, Instant), Problem> {
         let task = *self.task.borrow();
-        self.inner.borrow_mut().begin(task, step, supi, to, message)
+        let inner = &mut *self.inner.borrow_mut();
+        inner.begin(task, step, supi, to.into(), request.into().into())
     }
 
     fn line(&self, step: &'static str, supi: Option<Supi>, from: Nf, message: &Message) {
@@ -130,14 +133,14 @@ pub fn name(nf: Nf) -> &'static str {
     }
 }
 
-type Answering = Pin<Box<dyn Future<Output = Message>>>;
+type Answering = Pin<Box<dyn Future<Output = Slot>>>;
 
 /// The function: a procedure for each request.
 pub struct Server<S> {
     inner: Rc<RefCell<Inner<S>>>,
-    tasks: Tasks<Message, CallId>,
+    tasks: Tasks<Slot, CallId>,
     /// The procedure of a request; what it returns is the answer.
-    procedure: fn(Procedure<S>, Message) -> Answering,
+    procedure: fn(Procedure<S>, Slot) -> Answering,
 }
 
 impl<S: 'static> Server<S> {
@@ -146,7 +149,7 @@ impl<S: 'static> Server<S> {
         nf: Nf,
         most: usize,
         state: S,
-        procedure: fn(Procedure<S>, Message) -> Answering,
+        procedure: fn(Procedure<S>, Slot) -> Answering,
     ) -> Self {
         let calls = Calls::new(most);
         let (nf, now, effects) = (name(nf), Now::default(), Vec::new());
@@ -181,12 +184,12 @@ impl<S: 'static> Server<S> {
     ) -> bool {
         let inner = &mut *self.inner.borrow_mut();
         inner.now = now;
-        let begun = inner.begin(None, step, Some(supi), R::TO, request.into());
+        let begun = inner.begin(None, step, Some(supi), R::TO.into(), request.into().into());
         effects.append(&mut inner.effects);
         begun.is_ok()
     }
 
-    fn request(&mut self, id: RequestId, message: Message) {
+    fn request(&mut self, id: RequestId, message: Slot) {
         let task = Rc::new(RefCell::new(None));
         let (inner, own, procedure) = (Rc::clone(&self.inner), Rc::clone(&task), self.procedure);
         let spawned = self.tasks.spawn(|handle| async move {
@@ -265,7 +268,8 @@ impl<S: 'static> NetworkFunction for Server<S> {
             Input::N2 { .. }
             | Input::N4 { .. }
             | Input::AssociationLost(_)
-            | Input::Committed(_) => {}
+            | Input::Committed(_)
+            | Input::NotCommitted { .. } => {}
         }
         effects.append(&mut self.inner.borrow_mut().effects);
     }
@@ -285,20 +289,20 @@ mod tests {
         Supi::from_imsi("001010000000001").expect("digits")
     }
 
-    fn procedure(p: Procedure<u32>, message: Message) -> Answering {
+    fn procedure(p: Procedure<u32>, message: Slot) -> Answering {
         Box::pin(async move {
-            if message == Message::from(Problem::Overload) {
+            if *message == Message::from(Problem::Overload) {
                 p.with(|_, _| panic!("on purpose"));
             }
             let answer = p.call("1", None, QuerySubscription { supi: supi() }).await;
             p.with(|asked, _| *asked += 1);
-            answer.map_or_else(Message::from, Message::from)
+            answer.map_or_else(Message::from, Message::from).into()
         })
     }
 
     fn id(slot: u32) -> RequestId {
         RequestId {
-            from: Nf::Ausf,
+            from: Nf::Ausf.into(),
             call: CallId(Key {
                 slot,
                 generation: 0,
@@ -308,7 +312,7 @@ mod tests {
 
     fn answers(effects: &[Effect]) -> Vec<(RequestId, Message)> {
         let answer = |effect: &Effect| match effect {
-            Effect::Answer { id, message } => Some((*id, *message)),
+            Effect::Answer { id, message } => Some((*id, **message)),
             _ => None,
         };
         effects.iter().filter_map(answer).collect()
@@ -318,15 +322,30 @@ mod tests {
     fn each_request_is_answered_once() {
         let mut server = Server::new(Nf::Udm, 1, 0, procedure);
         let (mut effects, now) = (Vec::new(), Now::default());
-        let message = Message::from(Done::ALL);
-        server.handle(now, Input::Request { id: id(1), message }, &mut effects);
+        let message = || Slot::from(Done::ALL);
+        server.handle(
+            now,
+            Input::Request {
+                id: id(1),
+                message: message(),
+            },
+            &mut effects,
+        );
+        let is_udr = |to: Place| to == Nf::Udr.into();
         assert!(matches!(
             effects[..],
-            [Effect::CallFlow(_), Effect::Call { to: Nf::Udr, .. }]
+            [Effect::CallFlow(_), Effect::Call { to, .. }] if is_udr(to)
         ));
         // A second one finds no room.
         effects.clear();
-        server.handle(now, Input::Request { id: id(2), message }, &mut effects);
+        server.handle(
+            now,
+            Input::Request {
+                id: id(2),
+                message: message(),
+            },
+            &mut effects,
+        );
         assert_eq!(answers(&effects), [(id(2), Problem::Overload.into())]);
         // Nobody answers.
         effects.clear();
@@ -344,7 +363,7 @@ mod tests {
     fn a_procedure_that_panics_is_answered_by_a_failure() {
         let mut server = Server::new(Nf::Udm, 1, 0, procedure);
         let mut effects = Vec::new();
-        let message = Message::from(Problem::Overload);
+        let message = Problem::Overload.into();
         let request = Input::Request { id: id(1), message };
         server.handle(Now::default(), request, &mut effects);
         assert_eq!(answers(&effects), [(id(1), Problem::Protocol.into())]);

@@ -144,11 +144,14 @@ impl Times {
     }
 }
 
-/// Name of a procedure: the file, of a network function or of its folder `procedure`, that its `async fn` is in.
+/// Folders of network functions in which procedures stand, each in a file of its own.
+const FOLDERS: [&str; 2] = ["procedure", "upf"];
+
+/// Name of a procedure: the file that its `async fn` is in.
 pub fn procedure_name<F>() -> &'static str {
     let path = type_name::<F>();
-    let mut folders = path.split("::").skip(1);
-    folders.find(|name| *name != "procedure").unwrap_or(path)
+    let mut names = path.split("::").skip(1);
+    names.find(|name| !FOLDERS.contains(name)).unwrap_or(path)
 }
 
 #[cfg(test)]

@@ -24,10 +24,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
-use sluice_ids::{Dnn, Snssai, Supi, Tai};
+use sluice_ids::{Dnn, Snssai, Supi};
 use sluice_n1::{PduAddress, SessionCause};
 use sluice_sbi::{
-    Effect, Followed, Input, Instant, Message, NetworkFunction, Now, Poll, Problem, RequestId,
+    Effect, Followed, Input, Instant, NetworkFunction, Now, Poll, Problem, RequestId, Served, Slot,
     TaskId, Tasks,
 };
 
@@ -79,17 +79,6 @@ impl Smf {
     /// How many sessions there are.
     pub fn sessions(&self) -> usize {
         self.state.borrow().sessions.len()
-    }
-
-    /// Percent of the sessions that there is room for.
-    pub fn load(&self) -> u8 {
-        (self.sessions() * 100 / limits::SESSIONS) as u8
-    }
-
-    /// What is served, by each UPF: slices, which are all if there are none, data networks, and tracking
-    /// areas, which are all if there are none.
-    pub fn served(&self) -> Vec<(Vec<Snssai>, Vec<Dnn>, Vec<Tai>)> {
-        self.state.borrow().config.served()
     }
 
     /// How much is kept of sessions, by what it is: all of it is nothing when there are none.
@@ -242,7 +231,7 @@ impl Smf {
     }
 
     /// A change that a handover makes: beside the session's other procedure, one after the other.
-    fn hand_over(&mut self, id: RequestId, session: SessionId, message: Message) {
+    fn hand_over(&mut self, id: RequestId, session: SessionId, message: Slot) {
         let has_room = {
             let state = &mut *self.state.borrow_mut();
             let session = state.sessions.get_mut(session.0);
@@ -520,7 +509,7 @@ impl NetworkFunction for Smf {
             Input::Reply { call, message } => {
                 let session = self.state.borrow_mut().calls.end(call).flatten();
                 if let Some(session) = session {
-                    self.tell(session, Event::Reply(call, Box::new(message)));
+                    self.tell(session, Event::Reply(call, message));
                 }
             }
             Input::N4 { from, octets } => self.n4(from, octets),
@@ -534,7 +523,10 @@ impl NetworkFunction for Smf {
                 self.state.borrow_mut().calls.expire(now.instant);
             }
             // N2 is the AMF's, and nothing waits for what is stored.
-            Input::N2 { .. } | Input::AssociationLost(_) | Input::Committed(_) => {}
+            Input::N2 { .. }
+            | Input::AssociationLost(_)
+            | Input::Committed(_)
+            | Input::NotCommitted { .. } => {}
         }
         self.n4_events();
         self.restore();
@@ -544,6 +536,29 @@ impl NetworkFunction for Smf {
         self.look_again();
         self.go_on_ending();
         self.state.borrow_mut().take_effects(effects);
+    }
+
+    /// Parts by UPF: where it has no slices of its own, those of the network.
+    fn serves(&self, slices: &[Snssai]) -> Vec<Served> {
+        let mut served: Vec<Served> = Vec::new();
+        for (own, dnns, areas) in self.state.borrow().config.served() {
+            let slices = if own.is_empty() { slices } else { &own };
+            for part in Served::parts(slices, &dnns, &areas) {
+                if !served.contains(&part) {
+                    served.push(part);
+                }
+            }
+        }
+        // No UPF leads to any of its data networks: it serves one without a name, which is none.
+        if served.is_empty() {
+            served.push(Served::new(slices, &[Dnn::NONE], &[]));
+        }
+        served
+    }
+
+    /// Percent of the sessions that there is room for.
+    fn load(&self) -> u8 {
+        (self.sessions() * 100 / limits::SESSIONS) as u8
     }
 
     fn next_deadline(&self) -> Instant {

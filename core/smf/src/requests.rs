@@ -3,12 +3,13 @@
 use sluice_n1::{SessionUplink, transaction};
 use sluice_n2::{ModifyResponse, qos_flow::read_modify_failure};
 use sluice_sbi::{
-    CreateSmContext, Effect, Message, NotifySmPolicy, NotifySubscription, Problem, RequestId,
+    CreateSmContext, Effect, Message, NotifySmPolicy, NotifySubscription, Problem, RequestId, Slot,
     SmChange, SmContextUpdated, SmPolicyNotified, UpdateSmContext,
 };
 
 use crate::Smf;
 use crate::context::session::{Session, SessionId};
+use crate::context::state::State;
 use crate::limits;
 use crate::procedure::Event;
 use crate::procedure::status::About;
@@ -16,8 +17,8 @@ use crate::procedure::{establishment, modification, release, update};
 
 impl Smf {
     /// A request of an AMF, a PCF or a UDM.
-    pub(crate) fn request(&mut self, id: RequestId, message: Message) {
-        match message {
+    pub(crate) fn request(&mut self, id: RequestId, message: Slot) {
+        match *message {
             Message::CreateSmContext(request) => self.create(id, request),
             Message::UpdateSmContext(update) => {
                 let session = SessionId::from_number(update.context.get());
@@ -96,6 +97,7 @@ impl Smf {
     }
 
     fn answer(&mut self, id: RequestId, message: Message) {
+        let message = message.into();
         let effect = Effect::Answer { id, message };
         self.state.borrow_mut().effects.push(effect);
     }
@@ -203,9 +205,9 @@ impl Smf {
     }
 
     /// A request about a session that is there; it waits while the session has a procedure.
-    fn change(&mut self, id: RequestId, session: SessionId, message: Message) {
+    fn change(&mut self, id: RequestId, session: SessionId, message: Slot) {
         if !self.state.borrow().is_there(session) {
-            let is_release = matches!(message, Message::ReleaseSmContext(_));
+            let is_release = matches!(*message, Message::ReleaseSmContext(_));
             if is_release {
                 let message = sluice_sbi::Done::ALL.into();
                 let effect = Effect::Answer { id, message };
@@ -214,30 +216,16 @@ impl Smf {
             }
             return self.refuse(id, Problem::ContextNotFound);
         }
-        let is_free = self.is_free(session);
-        let has_room = {
-            let state = &mut *self.state.borrow_mut();
-            let Some(session) = state.sessions.get_mut(session.0) else {
-                return;
+        if self.is_free(session) {
+            let begun = {
+                let state = &mut *self.state.borrow_mut();
+                let session = state.sessions.get_mut(session.0);
+                session.map(|session| session.request = Some(id)).is_some()
             };
-            // What a UE says has bounds of its own, so that it keeps nothing back that the AMF says.
-            let room = match &message {
-                Message::UpdateSmContext(update) if update.change == SmChange::N1 => {
-                    limits::PENDING
-                }
-                _ => 2 * limits::PENDING,
-            };
-            let has_room = session.pending.len() < room;
-            if is_free {
-                session.request = Some(id);
-            } else if has_room {
-                session.pending.push_back((id, message));
+            if begun {
+                self.start(session, |p| update::run(p, message));
             }
-            is_free || has_room
-        };
-        if is_free {
-            self.start(session, |p| update::run(p, message));
-        } else if !has_room {
+        } else if !self.state.borrow_mut().waits(session, id, message) {
             self.state.borrow_mut().counters.no_room += 1;
             self.refuse(id, Problem::Overload);
         }
@@ -271,5 +259,24 @@ impl Smf {
             | SmChange::NotAdmitted => true,
             _ => false,
         }
+    }
+}
+
+impl State {
+    /// Has a request wait until its session has no procedure; false if there is no room.
+    fn waits(&mut self, session: SessionId, id: RequestId, message: Slot) -> bool {
+        let Some(session) = self.sessions.get_mut(session.0) else {
+            return true;
+        };
+        // What a UE says has bounds of its own, so that it keeps nothing back that the AMF says.
+        let room = match &*message {
+            Message::UpdateSmContext(update) if update.change == SmChange::N1 => limits::PENDING,
+            _ => 2 * limits::PENDING,
+        };
+        let has_room = session.pending.len() < room;
+        if has_room {
+            session.pending.push_back((id, message));
+        }
+        has_room
     }
 }

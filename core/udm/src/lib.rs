@@ -12,7 +12,7 @@ use sluice_ids::Supi;
 use sluice_sbi::server::{Procedure, Server};
 use sluice_sbi::{
     Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyDeregistration, NotifySubscription,
-    Now, Problem, Random, Removal,
+    Now, Problem, Random, Removal, Slot,
 };
 use sluice_security::suci::HomeKey;
 
@@ -52,7 +52,12 @@ impl Udm {
             random,
         };
         Self(Server::new(Nf::Udm, PROCEDURES, state, |p, message| {
-            Box::pin(async move { procedure(&p, message).await.unwrap_or_else(Message::from) })
+            Box::pin(async move {
+                procedure(&p, message)
+                    .await
+                    .unwrap_or_else(Message::from)
+                    .into()
+            })
         }))
     }
 
@@ -87,8 +92,8 @@ impl Udm {
     }
 }
 
-async fn procedure(p: &Procedure<State>, message: Message) -> Result<Message, Problem> {
-    match message {
+async fn procedure(p: &Procedure<State>, message: Slot) -> Result<Message, Problem> {
+    match *message {
         Message::GetAuthenticationData(request) => {
             authentication::get(p, request).await.map(Message::from)
         }

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use sluice_ids::{Dnn, Guami, Snssai, Supi, UpSecurity};
 use sluice_sbi::{
     AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, CommitId, Done, Effect,
-    Input, Instant, Message, NetworkFunction, Now, Problem, RequestId, SessionManagement,
-    SimAlgorithm, SmfSelection, StoreAmf,
+    Input, Instant, Message, NetworkFunction, NotStored, Now, Problem, RequestId,
+    SessionManagement, SimAlgorithm, SmfSelection, StoreAmf,
 };
 use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
 
@@ -284,8 +284,8 @@ impl Udr {
         Some(self.subscribers.get(supi)?.subscriber.sqn)
     }
 
-    fn request(&mut self, id: RequestId, message: Message, effects: &mut Vec<Effect>) {
-        let answer = match message {
+    fn request(&mut self, id: RequestId, message: &Message, effects: &mut Vec<Effect>) {
+        let answer = match *message {
             Message::QuerySubscription(query) => self.get(&query.supi).map(authentication),
             Message::QueryAccessAndMobility(query) => {
                 let subscription = |s: &Subscriber| AccessAndMobility::new(s.ambr_bps, &s.slices);
@@ -312,7 +312,9 @@ impl Udr {
             }
             _ => Some(Problem::Protocol.into()),
         };
-        let message = answer.unwrap_or_else(|| Problem::UserNotFound.into());
+        let message = answer
+            .unwrap_or_else(|| Problem::UserNotFound.into())
+            .into();
         effects.push(Effect::Answer { id, message });
     }
 
@@ -352,6 +354,7 @@ impl Udr {
         };
         let message = authentication(&entry.subscriber);
         if !has_to_be_kept && !is_shared {
+            let message = message.into();
             effects.push(Effect::Answer { id, message });
             return;
         }
@@ -370,14 +373,23 @@ impl Udr {
         self.commit(pending, &update.supi, "sqn", Some(value), effects);
     }
 
-    /// A sequence number could not be stored: another core has stored `instead` (a number, and its difference to
-    /// time) since, and the next one above that is tried, or the store does not answer.
-    pub fn not_stored(
-        &mut self,
-        commit: CommitId,
-        instead: Option<(Sqn, i64)>,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn committed(&mut self, commit: CommitId, effects: &mut Vec<Effect>) {
+        if let Some(pending) = self.pending.remove(&commit) {
+            effects.push(Effect::Answer {
+                id: pending.request,
+                message: pending.answer.into(),
+            });
+        }
+    }
+
+    /// A sequence number is not stored: another core has stored one since, and the next one above that is tried, or
+    /// the store does not answer. One that is late is told if nobody else uses the store, and not told if others do.
+    fn not_committed(&mut self, commit: CommitId, why: NotStored<'_>, effects: &mut Vec<Effect>) {
+        let instead = match why {
+            NotStored::Late if !self.is_shared => return self.committed(commit, effects),
+            NotStored::Late | NotStored::Unanswered => None,
+            NotStored::Instead(octets) => last_and_difference(octets),
+        };
         let Some(pending) = self.pending.remove(&commit) else {
             return;
         };
@@ -481,6 +493,13 @@ fn authentication(subscriber: &Subscriber) -> Message {
     .into()
 }
 
+/// A sequence number and its difference to time, as [`Udr::advance`] commits them.
+fn last_and_difference(octets: &[u8]) -> Option<(Sqn, i64)> {
+    let (last, difference) = octets.split_first_chunk::<8>()?;
+    let difference = i64::from_be_bytes(difference.try_into().ok()?);
+    Some((Sqn::new(u64::from_be_bytes(*last)), difference))
+}
+
 /// Zeros after a key that is shorter.
 fn padded(key: &[u8]) -> [u8; 32] {
     std::array::from_fn(|at| key.get(at).copied().unwrap_or_default())
@@ -489,15 +508,9 @@ fn padded(key: &[u8]) -> [u8; 32] {
 impl NetworkFunction for Udr {
     fn handle(&mut self, _: Now, input: Input<'_>, effects: &mut Vec<Effect>) {
         match input {
-            Input::Request { id, message } => self.request(id, message, effects),
-            Input::Committed(commit) => {
-                if let Some(pending) = self.pending.remove(&commit) {
-                    effects.push(Effect::Answer {
-                        id: pending.request,
-                        message: pending.answer,
-                    });
-                }
-            }
+            Input::Request { id, message } => self.request(id, &message, effects),
+            Input::Committed(commit) => self.committed(commit, effects),
+            Input::NotCommitted { id, why } => self.not_committed(id, why, effects),
             Input::Reply { .. }
             | Input::N2 { .. }
             | Input::N4 { .. }

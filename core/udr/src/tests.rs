@@ -1,7 +1,7 @@
 use sluice_ids::UpProtection;
 use sluice_sbi::{
-    CallId, Key, Nf, QueryAccessAndMobility, QuerySessionManagement, QuerySubscription,
-    StoreAuthentication,
+    CallId, Key, Nf, NotStored, Place, QueryAccessAndMobility, QuerySessionManagement,
+    QuerySubscription, StoreAuthentication,
 };
 use sluice_security::{K, Opc};
 
@@ -25,7 +25,10 @@ fn udr() -> Udr {
 }
 
 const ID: RequestId = RequestId {
-    from: Nf::Udm,
+    from: Place {
+        nf: Nf::Udm,
+        number: 0,
+    },
     call: CallId(Key {
         slot: 1,
         generation: 0,
@@ -36,7 +39,7 @@ fn ask(udr: &mut Udr, message: impl Into<Message>) -> Vec<Effect> {
     let mut effects = Vec::new();
     let request = Input::Request {
         id: ID,
-        message: message.into(),
+        message: message.into().into(),
     };
     udr.handle(Now::default(), request, &mut effects);
     effects
@@ -44,7 +47,7 @@ fn ask(udr: &mut Udr, message: impl Into<Message>) -> Vec<Effect> {
 
 fn answer(effects: &[Effect]) -> Message {
     match effects {
-        [Effect::Answer { id: ID, message }] => *message,
+        [Effect::Answer { id: ID, message }] => **message,
         other => panic!("no answer: {other:?}"),
     }
 }
@@ -293,7 +296,13 @@ fn a_number_that_another_core_has_used_is_not_told() {
     // Another has stored a higher one: the next above that is tried, against that.
     let theirs = Sqn::new(50 << 5 | 3);
     let mut effects = Vec::new();
-    udr.not_stored(first, Some((theirs, 43)), &mut effects);
+    let instead = [theirs.get().to_be_bytes(), 43_i64.to_be_bytes()].concat();
+    let why = NotStored::Instead(&instead);
+    udr.handle(
+        Now::default(),
+        Input::NotCommitted { id: first, why },
+        &mut effects,
+    );
     let (second, sqn, before) = claim(&effects);
     assert!(second != first && Sqn::new(sqn) > theirs && before == theirs.get());
     let mut effects = Vec::new();
@@ -307,7 +316,12 @@ fn a_number_that_another_core_has_used_is_not_told() {
     assert!(next > sqn && before == sqn);
     // The store does not answer: nothing is told but that.
     let mut effects = Vec::new();
-    udr.not_stored(third, None, &mut effects);
+    let why = NotStored::Unanswered;
+    udr.handle(
+        Now::default(),
+        Input::NotCommitted { id: third, why },
+        &mut effects,
+    );
     assert_eq!(answer(&effects), Problem::Timeout.into());
     // A number that another core has used changes nothing of what the UE may do.
     let subscriber = Subscriber {

@@ -6,17 +6,19 @@
 #![forbid(unsafe_code)]
 
 pub mod contexts;
+mod faults;
 mod flows;
-mod keeping;
-mod repository;
+mod journal;
+mod registrar;
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 use contexts::ContextStore;
-use keeping::Keep;
-pub use keeping::{Keeper, Keeping, Kept, NotKept};
-use repository::Registrations;
+use faults::Faults;
+use journal::{Journal, Settled};
+pub use journal::{JournalWriter, Record, Rejected, Storing};
+use registrar::Registrar;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_ids::Supi;
@@ -25,8 +27,8 @@ use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::{
-    AssociationId, CallFlow, CallId, CommitId, Effect, Followed, Input, Instant, Message,
-    NetworkFunction, Nf, Now, Problem, Refused, Removal, RequestId, TracedMessage,
+    AssociationId, CallFlow, CallId, Effect, Followed, Input, Instant, NetworkFunction, Nf, Now,
+    Place, Problem, Refused, Removal, RequestId, Slot, TracedMessage,
 };
 use sluice_security::suci::HomeKey;
 use sluice_smf::{ChargingRecord, Smf};
@@ -64,11 +66,9 @@ pub struct ToUpf {
 
 /// What waits in the queue.
 enum Queued {
-    Request(RequestId, Message),
-    Reply(CallId, Message),
-    Committed(CommitId),
-    /// The NRF's answer about a registration.
-    Registered(Message),
+    Request(RequestId, Slot),
+    Reply(CallId, Slot),
+    Settled(Settled),
 }
 
 /// The functions of a core.
@@ -80,15 +80,15 @@ pub struct Core {
     /// It serves the slices that the AMF serves.
     nssf: Nssf,
     nrf: Nrf,
-    registrations: Registrations,
+    registrar: Registrar,
+    faults: Faults,
     /// None of a core without sessions.
     smf: Option<Smf>,
     /// None of a core whose sessions have their default flows alone.
     pcf: Option<Pcf>,
-    queue: VecDeque<(Nf, Queued)>,
-    commits: Vec<(Nf, CommitId)>,
+    queue: VecDeque<(Place, Queued)>,
     store: BTreeMap<Vec<u8>, Vec<u8>>,
-    keep: Keep,
+    journal: Journal,
     contexts: ContextStore,
     call_flow: CallFlow,
     refused: VecDeque<Refused>,
@@ -116,13 +116,13 @@ impl Core {
             udr,
             nssf,
             nrf: Nrf::default(),
-            registrations: Registrations::default(),
+            registrar: Registrar::default(),
+            faults: Faults::default(),
             smf: None,
             pcf: None,
             queue: VecDeque::new(),
-            commits: Vec::new(),
             store: BTreeMap::new(),
-            keep: Keep::default(),
+            journal: Journal::default(),
             contexts: ContextStore::default(),
             call_flow: CallFlow::default(),
             refused: VecDeque::new(),
@@ -181,37 +181,84 @@ impl Core {
 
     /// Deadlines may have come.
     pub fn time(&mut self, now: Now) {
-        self.keep_no_longer(now);
+        let late = self.journal.expire(now);
+        self.tell_settled(late);
         // Heart-beats come before the NRF misses them.
         self.go_on(now);
-        for nf in [
-            Nf::Amf,
-            Nf::Ausf,
-            Nf::Udm,
-            Nf::Udr,
-            Nf::Smf,
-            Nf::Pcf,
-            Nf::Nrf,
-        ] {
+        let functions: Vec<Nf> = self.functions().map(|(nf, _)| nf).collect();
+        for nf in functions {
             self.turn(now, nf, Input::Time);
         }
     }
 
     /// When [`Core::time`] is due at the latest.
     pub fn next_deadline(&self) -> Instant {
-        [
-            self.amf.next_deadline(),
-            self.ausf.next_deadline(),
-            self.udm.next_deadline(),
-            self.udr.next_deadline(),
-            self.smf.as_ref().map_or(Instant::NEVER, Smf::next_deadline),
-            self.nrf.next_deadline(),
-            self.registrations.next_deadline(),
-            self.keep.next_deadline(),
-        ]
-        .into_iter()
-        .min()
-        .unwrap_or(Instant::NEVER)
+        let functions = self.functions().map(|(_, one)| one.next_deadline());
+        let own = [self.registrar.next_deadline(), self.journal.next_deadline()];
+        functions.chain(own).min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Functions that there are, in the order in which time is told.
+    fn functions(&self) -> impl Iterator<Item = (Nf, &dyn NetworkFunction)> {
+        let always: [(Nf, &dyn NetworkFunction); 6] = [
+            (Nf::Amf, &self.amf),
+            (Nf::Ausf, &self.ausf),
+            (Nf::Udm, &self.udm),
+            (Nf::Udr, &self.udr),
+            (Nf::Nrf, &self.nrf),
+            (Nf::Nssf, &self.nssf),
+        ];
+        let smf = self.smf.as_ref().map(|smf| smf as &dyn NetworkFunction);
+        let pcf = self.pcf.as_ref().map(|pcf| pcf as &dyn NetworkFunction);
+        let some = [(Nf::Smf, smf), (Nf::Pcf, pcf)].into_iter();
+        let some = some.filter_map(|(nf, function)| Some((nf, function?)));
+        always.into_iter().chain(some)
+    }
+
+    /// The function at a place; none if nobody is there.
+    fn function(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
+        if place.number > 0 {
+            return None;
+        }
+        Some(match place.nf {
+            Nf::Amf => &mut self.amf,
+            Nf::Ausf => &mut self.ausf,
+            Nf::Udm => &mut self.udm,
+            Nf::Udr => &mut self.udr,
+            Nf::Nssf => &mut self.nssf,
+            Nf::Nrf => &mut self.nrf,
+            Nf::Smf => self.smf.as_mut()?,
+            Nf::Pcf => self.pcf.as_mut()?,
+        })
+    }
+
+    /// Has `writer` called with what was committed, once for all that happens at a time.
+    pub fn write_journal_with(&mut self, writer: JournalWriter) {
+        self.journal.write_with(writer);
+    }
+
+    /// Commits that were being stored by this number are, but for these. Nothing happens when it was waited for too
+    /// long.
+    pub fn stored_for_good(&mut self, now: Now, number: u64, rejected: &Rejected) {
+        let settled = self.journal.stored(number, rejected);
+        self.tell_settled(settled);
+        self.go_on(now);
+    }
+
+    /// How often the store was waited for too long.
+    pub fn stored_late(&self) -> u64 {
+        self.journal.late()
+    }
+
+    /// How much is being stored.
+    pub fn being_stored(&self) -> usize {
+        self.journal.waiting()
+    }
+
+    fn tell_settled(&mut self, settled: Vec<Settled>) {
+        let settled = settled.into_iter();
+        self.queue
+            .extend(settled.map(|one| (one.to, Queued::Settled(one))));
     }
 
     /// Messages for gNBs since the last call; contexts that they follow from are stored before.
@@ -320,9 +367,9 @@ impl Core {
     pub fn end(&mut self, now: Now, releases_sessions: bool) {
         let mut effects = Vec::new();
         self.amf.end(now, &mut effects);
-        self.deregister_nf(Nf::Amf);
+        self.registrar.leave(Nf::Amf);
         if releases_sessions {
-            self.deregister_nf(Nf::Smf);
+            self.registrar.leave(Nf::Smf);
         }
         self.follow(now, Nf::Amf, effects);
         let mut effects = Vec::new();
@@ -365,7 +412,7 @@ impl Core {
     /// Effects of what an operator wants, and all that follows from them at once.
     fn follow(&mut self, now: Now, nf: Nf, effects: Vec<Effect>) {
         for effect in effects {
-            self.carry_out(nf, effect);
+            self.carry_out(nf.into(), effect);
         }
         self.go_on(now);
     }
@@ -423,59 +470,49 @@ impl Core {
 
     /// An input, and all that follows from it at once.
     fn turn(&mut self, now: Now, nf: Nf, input: Input<'_>) {
-        self.handle(now, nf, input);
+        self.handle(now, nf.into(), input);
         self.go_on(now);
     }
 
     /// What waits longest, after what registrations have to say.
-    fn next_queued(&mut self, now: Now) -> Option<(Nf, Queued)> {
-        self.speak_of_registrations(now);
+    fn next_queued(&mut self, now: Now) -> Option<(Place, Queued)> {
+        self.say_to_nrf(now);
         self.queue.pop_front()
     }
 
     /// What is in the queue, and what follows from it.
     fn go_on(&mut self, now: Now) {
         loop {
-            while let Some((nf, queued)) = self.next_queued(now) {
-                let input = match queued {
-                    Queued::Request(id, message) => Input::Request { id, message },
-                    Queued::Reply(call, message) => Input::Reply { call, message },
-                    Queued::Committed(id) => Input::Committed(id),
-                    Queued::Registered(message) => {
-                        self.registrations.heard(nf, message);
-                        continue;
+            while let Some((to, queued)) = self.next_queued(now) {
+                match queued {
+                    Queued::Request(id, message) => {
+                        self.handle(now, to, Input::Request { id, message });
                     }
-                };
-                self.handle(now, nf, input);
+                    Queued::Reply(_, message) if to.is_registrar() => {
+                        self.registrar.heard(to.nf, *message);
+                    }
+                    Queued::Reply(call, message) => {
+                        self.handle(now, to, Input::Reply { call, message });
+                    }
+                    Queued::Settled(settled) => self.handle(now, to, settled.input()),
+                }
             }
-            if self.commits.is_empty() {
+            if !self.journal.has_commits() {
                 return;
             }
-            self.commit(now);
+            let settled = self.journal.store(now);
+            self.tell_settled(settled);
         }
     }
 
-    fn handle(&mut self, now: Now, nf: Nf, input: Input<'_>) {
+    fn handle(&mut self, now: Now, place: Place, input: Input<'_>) {
         let mut effects = Vec::new();
-        let function: &mut dyn NetworkFunction = match nf {
-            Nf::Amf => &mut self.amf,
-            Nf::Ausf => &mut self.ausf,
-            Nf::Udm => &mut self.udm,
-            Nf::Udr => &mut self.udr,
-            Nf::Nssf => &mut self.nssf,
-            Nf::Nrf => &mut self.nrf,
-            Nf::Smf => match &mut self.smf {
-                Some(smf) => smf,
-                None => return self.refuse(&input),
-            },
-            Nf::Pcf => match &mut self.pcf {
-                Some(pcf) => pcf,
-                None => return self.refuse(&input),
-            },
-        };
-        function.handle(now, input, &mut effects);
+        match self.function(place) {
+            Some(function) => function.handle(now, input, &mut effects),
+            None => return self.refuse(&input),
+        }
         for effect in effects {
-            self.carry_out(nf, effect);
+            self.carry_out(place, effect);
         }
     }
 
@@ -487,10 +524,10 @@ impl Core {
         }
     }
 
-    fn carry_out(&mut self, from: Nf, effect: Effect) {
+    fn carry_out(&mut self, from: Place, effect: Effect) {
         match effect {
-            Effect::Call { to, .. } if self.registrations.are_apart(from, to) => {}
-            Effect::Answer { id, .. } if self.registrations.are_apart(from, id.from) => {}
+            Effect::Call { to, .. } if self.faults.are_apart(from.nf, to.nf) => {}
+            Effect::Answer { id, .. } if self.faults.are_apart(from.nf, id.from.nf) => {}
             Effect::Call {
                 to, call, message, ..
             } => {
@@ -498,11 +535,8 @@ impl Core {
                     .push_back((to, Queued::Request(RequestId { from, call }, message)));
             }
             Effect::Answer { id, message } => {
-                let queued = match repository::is_of_registration(id.call) {
-                    true => Queued::Registered(message),
-                    false => Queued::Reply(id.call, message),
-                };
-                self.queue.push_back((id.from, queued));
+                self.queue
+                    .push_back((id.from, Queued::Reply(id.call, message)));
             }
             Effect::N2 {
                 association,
@@ -518,13 +552,12 @@ impl Core {
             Effect::N4 { to, octets } => self.to_upf.push(ToUpf { to, octets }),
             Effect::Commit { id, key, value } => {
                 self.contexts.change(&key, value.as_ref());
-                self.keep.add(&key, value.as_ref());
+                self.journal.add(from, id, &key, value.as_ref());
                 match value {
                     // What is stored elsewhere needs no memory here.
                     Some(value) if !self.contexts.is_used() => self.store.insert(key, value),
                     _ => self.store.remove(&key),
                 };
-                self.commits.push((from, id));
             }
             Effect::CallFlow(line) => {
                 // The oldest go, many at a time.

@@ -530,10 +530,10 @@ impl State {
         let until = self.now.instant.plus_ms(limits::ANSWER_MS);
         let call = self.calls.begin_until(until, waiter)?;
         self.effects.push(Effect::Call {
-            to,
+            to: to.into(),
             call,
             deadline,
-            message,
+            message: message.into(),
         });
         Some(call)
     }

@@ -23,7 +23,7 @@ use std::rc::Rc;
 use sluice_n1::{Downlink, Uplink};
 use sluice_n2::{self as n2};
 use sluice_sbi::server;
-use sluice_sbi::{CallId, CommitId, Handle, Instant, Message, Problem, Request, Wake};
+use sluice_sbi::{CallId, CommitId, Handle, Instant, Problem, Request, Slot, Wake};
 
 use crate::context::state::State;
 use crate::context::stored_context;
@@ -68,7 +68,7 @@ pub(crate) enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The answer to a call.
-    Reply(CallId, Box<Message>),
+    Reply(CallId, Slot),
     /// A change is stored.
     Committed(CommitId),
     /// A message of the UE.

@@ -89,6 +89,7 @@ impl Amf {
 
     fn answer(&mut self, id: RequestId, message: Message) {
         let effects = &mut self.state.borrow_mut().effects;
+        let message = message.into();
         effects.push(Effect::Answer { id, message });
     }
 

@@ -115,3 +115,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn lists_that_are_too_long_are_told_in_parts_that_are_whole_together() {
+    let slices: Vec<Snssai> = (0..17).map(|sst| Snssai::new(sst, None)).collect();
+    let dnns: Vec<Dnn> = (0..9).filter_map(|n| Dnn::new(&format!("n{n}"))).collect();
+    assert_eq!(dnns.len(), 9);
+    let parts = Served::parts(&slices, &dnns, &[]);
+    assert_eq!(parts.len(), 4);
+    for slice in &slices {
+        for dnn in &dnns {
+            let amf = Requester::new(Nf::Amf, None, None);
+            let query = NfQuery::new(amf, Nf::Smf, Some(*slice), Some(*dnn), None);
+            assert_eq!(parts.iter().filter(|part| part.serves(&query)).count(), 1);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use sluice_ids::{Dnn, Snssai, Supi};
 use sluice_n1::{PduAddress, SessionType};
 use sluice_n2::{SecurityResult, Tunnel};
 use sluice_n4::AssociationId;
-use sluice_sbi::{Instant, Key, Message, RequestId, TaskId};
+use sluice_sbi::{Instant, Key, RequestId, Slot, TaskId};
 use sluice_wire::ids::Seid;
 
 use crate::context::flows::Flows;
@@ -124,7 +124,7 @@ pub(crate) struct Mobility {
     /// The request that it has to answer.
     pub request: Option<RequestId>,
     /// Requests that wait until it ends.
-    pub pending: VecDeque<(RequestId, Message)>,
+    pub pending: VecDeque<(RequestId, Slot)>,
     /// The source reaches the target, so the UPF need not forward anything.
     pub is_direct: bool,
     /// The target's end of the tunnel, until the UE has come there.
@@ -176,7 +176,7 @@ pub(crate) struct Session {
     /// The request that the procedure has to answer.
     pub request: Option<RequestId>,
     /// Requests that wait until the procedure ends.
-    pub pending: VecDeque<(RequestId, Message)>,
+    pub pending: VecDeque<(RequestId, Slot)>,
     /// Whether the UPF has it.
     pub loss: Loss,
     /// Packets have come while it had no user plane, and no procedure has begun for them.

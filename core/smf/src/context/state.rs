@@ -257,10 +257,10 @@ impl State {
         let deadline = self.now.instant.plus_ms(limits::CALL_MS);
         let call = self.calls.begin_until(deadline, session)?;
         self.effects.push(Effect::Call {
-            to,
+            to: to.into(),
             call,
             deadline,
-            message,
+            message: message.into(),
         });
         Some(call)
     }
@@ -269,6 +269,7 @@ impl State {
     pub fn answer(&mut self, session: SessionId, message: Message) {
         let waiting = self.sessions.get_mut(session.0);
         if let Some(id) = waiting.and_then(|session| session.request.take()) {
+            let message = message.into();
             self.effects.push(Effect::Answer { id, message });
         }
     }
@@ -303,7 +304,7 @@ impl State {
         }
         let refused = session.pending.into_iter().map(|(id, message)| {
             // A release that comes too late has what it wants.
-            let message = match message {
+            let message = match *message {
                 Message::ReleaseSmContext(_) => sluice_sbi::Done::ALL.into(),
                 _ => Problem::ContextNotFound.into(),
             };

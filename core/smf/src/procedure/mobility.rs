@@ -7,7 +7,7 @@
 use sluice_n2::handover_transfer as transfer;
 use sluice_n2::{Admitted, Cause, PathSwitch, PathSwitchAcknowledge, Tunnel};
 use sluice_sbi::{
-    Container, Instant, Message, N2Sm, Problem, SmChange, SmContextUpdated, UpdateSmContext,
+    Container, Instant, Message, N2Sm, Problem, Slot, SmChange, SmContextUpdated, UpdateSmContext,
 };
 use sluice_wire::pfcp::MessageType;
 
@@ -22,8 +22,8 @@ use crate::upf::n4::Answer;
 use crate::upf::rules::Downlink;
 
 /// The procedure of a request.
-pub(crate) async fn run(p: Procedure, message: Message) {
-    let Message::UpdateSmContext(update) = message else {
+pub(crate) async fn run(p: Procedure, message: Slot) {
+    let Message::UpdateSmContext(update) = *message else {
         return;
     };
     // A change of flows would go to the gNB that the UE leaves.
@@ -276,8 +276,10 @@ impl State {
     pub fn answer_mobility(&mut self, id: SessionId, message: Message) {
         let waiting = self.sessions.get_mut(id.0);
         if let Some(id) = waiting.and_then(|session| session.mobility.request.take()) {
-            self.effects
-                .push(sluice_sbi::Effect::Answer { id, message });
+            self.effects.push(sluice_sbi::Effect::Answer {
+                id,
+                message: message.into(),
+            });
         }
     }
 
@@ -289,9 +291,11 @@ impl State {
             return;
         };
         for (id, _) in std::mem::take(&mut session.mobility.pending) {
-            let message = Problem::ContextNotFound.into();
-            self.effects
-                .push(sluice_sbi::Effect::Answer { id, message });
+            let message = Problem::ContextNotFound;
+            self.effects.push(sluice_sbi::Effect::Answer {
+                id,
+                message: message.into(),
+            });
         }
     }
 

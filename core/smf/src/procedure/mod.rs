@@ -19,8 +19,8 @@ use std::rc::Rc;
 use sluice_n1::{SessionCause, SessionDownlink, Transaction};
 use sluice_n2::ModifyResponse;
 use sluice_sbi::{
-    CallId, Container, Handle, Instant, Message, N2Sm, Problem, Request, TransferCause,
-    TransferN1N2, Transferred, Wake, server,
+    CallId, Container, Handle, Instant, N2Sm, Problem, Request, Slot, TransferCause, TransferN1N2,
+    Transferred, Wake, server,
 };
 use sluice_wire::pfcp::{Cause, Full, MessageType, Writer};
 
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The answer to a call.
-    Reply(CallId, Box<Message>),
+    Reply(CallId, Slot),
     /// The answer of the UPF.
     N4(u64, Answer),
     /// The UE has released the session, or is gone.

@@ -4,7 +4,9 @@
 use sluice_n1::{SessionCause, SessionDownlink, SessionUplink, transaction};
 use sluice_n2::notify::Notified;
 use sluice_n2::{Cause, SetupResponse, handover_transfer, session};
-use sluice_sbi::{Container, Message, N2Sm, Problem, SmChange, SmContextUpdated, UpdateSmContext};
+use sluice_sbi::{
+    Container, Message, N2Sm, Problem, Slot, SmChange, SmContextUpdated, UpdateSmContext,
+};
 
 use crate::context::session::QFI;
 use crate::procedure::Procedure;
@@ -15,8 +17,8 @@ use crate::procedure::user_plane::{downlink, setup, unprotected};
 use crate::upf::rules::Downlink;
 
 /// The procedure of a request.
-pub(crate) async fn run(p: Procedure, message: Message) {
-    match message {
+pub(crate) async fn run(p: Procedure, message: Slot) {
+    match *message {
         Message::UpdateSmContext(update) => match update.change {
             SmChange::N1 => n1(&p, &update).await,
             SmChange::SetUp => set_up(&p, &update).await,

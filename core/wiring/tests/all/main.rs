@@ -9,7 +9,7 @@ mod configuration;
 mod connections;
 mod crashes;
 mod deregistration;
-mod keeping;
+mod journal;
 mod key_names;
 mod methods;
 mod ngap_faults;

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use sluice_n1::{Cause, Downlink, RegistrationKind};
 use sluice_sbi::Now;
 use sluice_ue::UeState;
-use sluice_wiring::{Keeping, Kept, NotKept};
+use sluice_wiring::{Record, Rejected, Storing};
 
 use crate::world::World;
 
 /// What a database was asked to store, by number, and has not done.
-type Asked = Rc<RefCell<Vec<(u64, Kept)>>>;
+type Asked = Rc<RefCell<Vec<(u64, Vec<Record>)>>>;
 
 /// A world whose sequence numbers are stored when the test says so; whether others use them as well.
 fn world(is_shared: bool) -> (World, Asked) {
@@ -23,21 +23,24 @@ fn world(is_shared: bool) -> (World, Asked) {
     }
     let asked = Asked::default();
     let (to, mut number) = (Rc::clone(&asked), 0);
-    world.core.keep_with(Box::new(move |kept: Kept| {
-        let is_sqn = |one: &(usize, &(Vec<u8>, Option<Vec<u8>>))| one.1.0.starts_with(b"udr/sqn/");
-        let places: Vec<usize> = kept
-            .iter()
-            .enumerate()
-            .filter(is_sqn)
-            .map(|(at, _)| at)
-            .collect();
-        if places.is_empty() {
-            return Keeping::Done(NotKept::new());
-        }
-        number += 1;
-        to.borrow_mut().push((number, kept));
-        Keeping::Later(number, places)
-    }));
+    world
+        .core
+        .write_journal_with(Box::new(move |records: Vec<Record>| {
+            let is_sqn =
+                |one: &(usize, &(Vec<u8>, Option<Vec<u8>>))| one.1.0.starts_with(b"udr/sqn/");
+            let places: Vec<usize> = records
+                .iter()
+                .enumerate()
+                .filter(is_sqn)
+                .map(|(at, _)| at)
+                .collect();
+            if places.is_empty() {
+                return Storing::Done(Rejected::new());
+            }
+            number += 1;
+            to.borrow_mut().push((number, records));
+            Storing::Later(number, places)
+        }));
     (world, asked)
 }
 
@@ -63,10 +66,12 @@ fn a_ue_is_challenged_when_its_number_is_stored() {
         assert_eq!(asked.borrow().len(), 1, "{}", world.call_flow);
         let (number, _) = asked.borrow_mut().remove(0);
         assert_eq!(world.ue(1).state(), UeState::Registering);
-        world.core.kept(world.now, number, &NotKept::new());
+        world
+            .core
+            .stored_for_good(world.now, number, &Rejected::new());
         world.run();
         world.assert_registered(1);
-        assert_eq!(world.core.keeping(), 0);
+        assert_eq!(world.core.being_stored(), 0);
     }
 }
 
@@ -81,16 +86,21 @@ fn what_takes_too_long_is_told_by_a_core_alone_and_refused_where_others_use_it()
         world.connect(1, nas);
         world.assert_registered(1);
     }
-    assert_eq!((asked.borrow().len(), world.core.keeping()), (1, 1));
+    assert_eq!((asked.borrow().len(), world.core.being_stored()), (1, 1));
     while is_waiting(&world) {
         assert!(world.wait());
     }
     let congestion = Downlink::RegistrationReject(Cause::CONGESTION.into());
     assert_eq!(world.ue(0).refused(), Some(&congestion));
-    assert_eq!((world.core.kept_late(), world.core.keeping()), (1, 0));
+    assert_eq!(
+        (world.core.stored_late(), world.core.being_stored()),
+        (1, 0)
+    );
     // Its answer is nobody's any more.
     let (number, _) = asked.borrow_mut().remove(0);
-    world.core.kept(world.now, number, &NotKept::new());
+    world
+        .core
+        .stored_for_good(world.now, number, &Rejected::new());
     world.run();
     assert_eq!(world.ue(0).refused(), Some(&congestion));
     assert!(world.core.amf().procedures().is_empty());
@@ -109,7 +119,7 @@ fn a_number_that_another_core_has_used_is_replaced_by_the_next_one() {
     let last = u64::from_be_bytes(value[..8].try_into().expect("eight")) + (1 << 20);
     let instead = [&last.to_be_bytes()[..], &value[8..16]].concat();
     let not_kept = vec![(place.expect("one"), Some(instead))];
-    world.core.kept(world.now, number, &not_kept);
+    world.core.stored_for_good(world.now, number, &not_kept);
     world.run();
     assert!(is_waiting(&world));
     let (number, kept) = asked.borrow_mut().remove(0);
@@ -119,7 +129,9 @@ fn a_number_that_another_core_has_used_is_replaced_by_the_next_one() {
         .expect("a number");
     assert!(u64::from_be_bytes(value[..8].try_into().expect("eight")) > last);
     assert_eq!(value[16..24], last.to_be_bytes());
-    world.core.kept(world.now, number, &NotKept::new());
+    world
+        .core
+        .stored_for_good(world.now, number, &Rejected::new());
     world.run();
     world.assert_registered(0);
 }

@@ -1,0 +1,77 @@
+//! The table of messages: a row has the number, the name, what it asks of whom and what answers it, the name in the
+//! TS, and the fields.
+
+macro_rules! messages {
+    ($($(#[$doc:meta])* $number:literal $name:ident $(to $nf:ident -> $answer:ident)? $text:literal
+        { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq)]
+            #[derive(TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+            #[repr(C)]
+            pub struct $name {
+                $($(#[$field_doc])* pub $field: $type,)*
+            }
+
+            impl From<$name> for Message {
+                fn from(message: $name) -> Self {
+                    Self::$name(message)
+                }
+            }
+
+            impl TryFrom<Message> for $name {
+                type Error = Message;
+
+                fn try_from(message: Message) -> Result<Self, Message> {
+                    match message {
+                        Message::$name(message) => Ok(message),
+                        other => Err(other),
+                    }
+                }
+            }
+
+            $(impl Request for $name {
+                type Answer = $answer;
+                const TO: Nf = Nf::$nf;
+            })?
+
+            const _: () = assert!(size_of::<$name>() + 2 <= LONGEST);
+        )*
+
+        /// Any message.
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub enum Message {
+            $($(#[$doc])* $name($name),)*
+        }
+
+        impl Message {
+            /// Its name in the TS.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => $text,)*
+                }
+            }
+
+            /// As octets: number, then the message.
+            pub fn to_octets(&self) -> Vec<u8> {
+                let mut octets = Vec::new();
+                match self {
+                    $(Self::$name(message) => {
+                        octets.extend_from_slice(&u16::to_be_bytes($number));
+                        octets.extend_from_slice(message.as_bytes());
+                    })*
+                }
+                octets
+            }
+
+            /// Of octets; none if they are no message.
+            pub fn from_octets(octets: &[u8]) -> Option<Self> {
+                let (number, rest) = octets.split_first_chunk::<2>()?;
+                match u16::from_be_bytes(*number) {
+                    $($number => $name::try_read_from_bytes(rest).ok().map(Self::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}

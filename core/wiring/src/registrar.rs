@@ -1,0 +1,248 @@
+//! Functions of a core and its NRF: all register at the start with what they serve, tell by heart-beats that
+//! they are there, and tell what they serve when that changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_ids::{Guami, Plmn, Snssai};
+use sluice_nrf::{Nrf, Registration};
+use sluice_sbi::{
+    Allowed, CallId, Instant, Key, Message, Nf, NfInstance, NfProfile, Now, Place, RequestId,
+    Served,
+};
+
+use crate::{Core, Queued};
+
+/// A registrar waits for one answer of each function, and tells them apart by their places.
+const CALL: CallId = CallId(Key {
+    slot: 0,
+    generation: 0,
+});
+
+/// Registrations of the functions of a core. What they ask the NRF has a place of its own ([`Place::registrar`]).
+#[derive(Debug, Default)]
+pub(crate) struct Registrar {
+    by_nf: BTreeMap<Nf, Registration>,
+    /// When the first of them has something to say.
+    due: Instant,
+}
+
+impl Registrar {
+    /// When the first of them has something to say, once they have begun to.
+    pub fn next_deadline(&self) -> Instant {
+        if self.by_nf.is_empty() {
+            Instant::NEVER
+        } else {
+            self.due
+        }
+    }
+
+    /// Whether one of them has something to say, or all are to begin.
+    pub fn is_due(&self, now: Now) -> bool {
+        self.due <= now.instant
+    }
+
+    /// Whether functions have begun to register.
+    pub fn has_begun(&self) -> bool {
+        !self.by_nf.is_empty()
+    }
+
+    /// Functions register that serve these parts.
+    pub fn begin(&mut self, home: &Home, served: Vec<(Nf, Vec<Served>)>) {
+        let all = served.into_iter().map(|(nf, parts)| {
+            let (profile, others) = home.profile(nf, parts);
+            (nf, Registration::new(profile, others))
+        });
+        self.by_nf = all.collect();
+        self.update_due();
+    }
+
+    /// Functions register anew, so that they hear of the NRF's new configuration.
+    pub fn begin_again(&mut self) {
+        self.by_nf.clear();
+        self.update_due();
+    }
+
+    /// Functions serve these parts: of what has changed the NRF is told.
+    pub fn update(&mut self, home: &Home, served: Vec<(Nf, Vec<Served>)>) {
+        for (nf, parts) in served {
+            if let Some(one) = self.by_nf.get_mut(&nf) {
+                let (profile, others) = home.profile(nf, parts);
+                one.change(profile, others);
+            }
+        }
+        self.update_due();
+    }
+
+    /// What is to be said by now, at these loads in percent.
+    pub fn say(&mut self, now: Now, load: impl Fn(Nf) -> u8) -> Vec<(RequestId, Message)> {
+        let mut said = Vec::new();
+        for (nf, one) in &mut self.by_nf {
+            let message = one.say(now, load(*nf));
+            let id = RequestId {
+                from: Place::registrar(*nf),
+                call: CALL,
+            };
+            said.extend(message.map(|message| (id, message)));
+        }
+        self.update_due();
+        said
+    }
+
+    /// The NRF's answer to one of them.
+    pub fn heard(&mut self, nf: Nf, message: Message) {
+        if let Some(one) = self.by_nf.get_mut(&nf) {
+            one.heard(message);
+        }
+        self.update_due();
+    }
+
+    /// A function goes.
+    pub fn leave(&mut self, nf: Nf) {
+        if let Some(one) = self.by_nf.get_mut(&nf) {
+            one.leave();
+            self.update_due();
+        }
+    }
+
+    fn update_due(&mut self) {
+        let due = self.by_nf.values().map(Registration::due).min();
+        self.due = due.unwrap_or(Instant(0));
+    }
+}
+
+/// A name that a function has in all runs of its core: of the GUAMI, and what it is.
+fn instance(guami: &Guami, nf: Nf) -> NfInstance {
+    let mut octets = *b"sluice\0\0\0\0\0\0\0\0\0\0";
+    octets[9..12].copy_from_slice(&guami.plmn.octets());
+    octets[12..15].copy_from_slice(&guami.amf.octets());
+    octets[15] = nf as u8;
+    NfInstance::of(octets)
+}
+
+/// Types that use the services of a function (TS 23.501, 6.2 and 7.2), and so may discover it; for an NRF all.
+fn consumers(nf: Nf) -> &'static [Nf] {
+    match nf {
+        Nf::Amf => &[Nf::Amf, Nf::Smf, Nf::Udm, Nf::Pcf, Nf::Nssf],
+        Nf::Ausf => &[Nf::Amf, Nf::Udm],
+        Nf::Udm => &[Nf::Amf, Nf::Smf, Nf::Ausf],
+        Nf::Udr => &[Nf::Udm, Nf::Pcf],
+        Nf::Smf => &[Nf::Amf, Nf::Smf, Nf::Pcf],
+        Nf::Nssf => &[Nf::Amf, Nf::Nssf],
+        Nf::Pcf => &[Nf::Amf, Nf::Smf, Nf::Pcf],
+        Nf::Nrf => &[],
+    }
+}
+
+/// What profiles of all functions of a core have in common.
+pub(crate) struct Home {
+    pub guami: Guami,
+    pub plmns: Vec<Plmn>,
+    pub slices: Vec<Snssai>,
+}
+
+impl Home {
+    /// The profile of a function that serves these parts, and those for which a message has no room.
+    fn profile(&self, nf: Nf, mut parts: Vec<Served>) -> (NfProfile, Vec<Served>) {
+        let Self {
+            guami,
+            plmns,
+            slices,
+        } = self;
+        let others = parts.split_off(parts.len().min(1));
+        let first = parts
+            .first()
+            .copied()
+            .unwrap_or_else(|| Served::new(&[], &[], &[]));
+        let profile = NfProfile::new(instance(guami, nf), nf, plmns, first);
+        let mut allowed_plmns = plmns.clone();
+        if !allowed_plmns.contains(&guami.plmn) {
+            allowed_plmns.push(guami.plmn);
+        }
+        // Consumers of this core's own slices and PLMNs; of whichever where a list has no room for all.
+        let allowed = Allowed::new(consumers(nf), slices, &allowed_plmns)
+            .or_else(|| Allowed::new(consumers(nf), &[], &allowed_plmns))
+            .or_else(|| Allowed::new(consumers(nf), &[], &[]));
+        let profile = allowed.map_or(profile, |allowed| profile.with_allowed(allowed));
+        (profile, others)
+    }
+}
+
+impl Core {
+    /// Has functions tell their NRF that they are there, and how long what it finds may be taken to be so.
+    /// Without this they are registered for good, which is for clocks that jump from one deadline to the next.
+    #[must_use]
+    pub fn with_nrf(mut self, config: sluice_nrf::Config) -> Self {
+        self.nrf = Nrf::new(config);
+        self
+    }
+
+    /// The NRF goes on with another configuration; functions register anew, so that they hear of it.
+    pub fn reconfigure_nrf(&mut self, now: Now, config: sluice_nrf::Config) {
+        if config != self.nrf.config() {
+            self.nrf.reconfigure(config);
+            self.registrar.begin_again();
+            self.go_on(now);
+        }
+    }
+
+    /// The NRF, for operators.
+    pub fn nrf(&self) -> &Nrf {
+        &self.nrf
+    }
+
+    /// What registrations have to say by now is said.
+    pub(crate) fn say_to_nrf(&mut self, now: Now) {
+        if !self.registrar.is_due(now) {
+            return;
+        }
+        if !self.registrar.has_begun() {
+            let (home, served) = self.served();
+            self.registrar.begin(&home, served);
+        }
+        let loads: BTreeMap<Nf, u8> = self.functions().map(|(nf, one)| (nf, one.load())).collect();
+        let load = |nf: Nf| loads.get(&nf).copied().unwrap_or_default();
+        for (id, message) in self.registrar.say(now, load) {
+            if !self.faults.are_apart(id.from.nf, Nf::Nrf) {
+                let request = Queued::Request(id, message.into());
+                self.queue.push_back((Nf::Nrf.into(), request));
+            }
+        }
+    }
+
+    /// Functions serve something else: the NRF is told.
+    pub(crate) fn update_registrations(&mut self) {
+        let (home, served) = self.served();
+        self.registrar.update(&home, served);
+    }
+
+    /// What functions serve that register, and what their profiles have in common.
+    fn served(&self) -> (Home, Vec<(Nf, Vec<Served>)>) {
+        let plmns = self.amf.plmns();
+        let slices: BTreeSet<Snssai> = plmns.iter().flat_map(|one| one.slices.clone()).collect();
+        let home = Home {
+            guami: self.amf.guami(),
+            plmns: plmns.iter().map(|one| one.plmn).collect(),
+            slices: slices.into_iter().collect(),
+        };
+        let others = self.functions().filter(|(nf, _)| *nf != Nf::Nrf);
+        let served = others.map(|(nf, one)| (nf, one.serves(&home.slices)));
+        let served = served.collect();
+        (home, served)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_function_of_a_core_has_an_instance_of_its_own() -> Result<(), &'static str> {
+        let plmn = Plmn::new("001", "01").ok_or("digits")?;
+        let amf = sluice_ids::AmfId::new(1, 1, 1).ok_or("small")?;
+        let guami = Guami { plmn, amf };
+        let amf = instance(&guami, Nf::Amf);
+        assert_eq!(amf.to_string(), "736c7569-6365-8000-8000-f11001004101");
+        assert_ne!(amf, instance(&guami, Nf::Smf));
+        Ok(())
+    }
+}
