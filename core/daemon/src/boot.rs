@@ -1,11 +1,14 @@
 //! Start-up: from a checked configuration to a core with its doors open.
 
-use crate::config::{Charging, CoreConfig};
-use crate::daemon::{Daemon, OfDatabase};
+use crate::config::CoreConfig;
+use crate::daemon::{Daemon, InForce};
 use crate::needs::{self, Lack, problem};
-use crate::reload::Reload;
-use crate::store::{self, Opened};
-use crate::{api, contexts, control, convert};
+use crate::operators::request::Ctl;
+use crate::parts::charging::Charging;
+use crate::parts::contexts;
+use crate::parts::store::{self, Opened};
+use crate::parts::subscriber_sync::{OfDatabase, SubscriberSync};
+use crate::{api, config, convert};
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_core_runtime::charging::Records;
@@ -64,7 +67,7 @@ pub(crate) fn boot(
     // Network functions register.
     runtime.core_mut().time(system::now());
     let waker = runtime.waker();
-    let ctl = control::Ctl::listen(&config.control_socket, move || waker.wake()).map_err(|e| {
+    let ctl = Ctl::listen(&config.control_socket, move || waker.wake()).map_err(|e| {
         let what = format!("{} cannot be used: {e}", config.control_socket.display());
         let expected = "a path of its own for each core, in a folder that it may write to";
         one(Lack::of(problem(0, "control_socket", what, expected), &e))
@@ -73,11 +76,17 @@ pub(crate) fn boot(
         api::Server::start(listener, access, ctl.questions())
     })
     .map_err(one)?;
-    let reload = Reload {
+    let in_force = InForce {
         file: file.to_owned(),
         running: config.clone(),
     };
-    let daemon = Daemon::new(runtime, ctl, records, subscribers, reload, of_database);
+    let daemon = Daemon::new(
+        runtime,
+        ctl,
+        Charging::new(records),
+        SubscriberSync::new(subscribers, of_database),
+        in_force,
+    );
     daemon.watch(shutdown).map_err(|e| step("signals", &e))?;
     Ok(daemon)
 }
@@ -193,11 +202,11 @@ fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, Lack> {
 
 pub(crate) fn records(config: &CoreConfig) -> Result<Option<Records>, Problem> {
     match config.sessions.as_ref().map(|sessions| &sessions.charging) {
-        None | Some(Charging::None) => Ok(None),
-        Some(Charging::Stdout) => Records::stdout()
+        None | Some(config::Charging::None) => Ok(None),
+        Some(config::Charging::Stdout) => Records::stdout()
             .map(Some)
             .map_err(|e| step("a thread", &e)),
-        Some(Charging::File(path)) => Records::append_to(path)
+        Some(config::Charging::File(path)) => Records::append_to(path)
             .map(Some)
             .map_err(|e| needs::no_records(path, &e)),
     }

@@ -20,7 +20,7 @@ const GNBS_WITHIN: Duration = Duration::from_secs(2);
 /// SCTP's socket fails.
 pub(crate) fn run(daemon: &mut Daemon, shutdown: &Shutdown) -> io::Result<()> {
     shutdown.again()?;
-    let end = daemon.reload.running.end;
+    let end = daemon.in_force.running.end;
     let releases = end.sessions == AtEnd::Release;
     // TS 23.501, 5.21.2.2.2: gNBs are told first, so that UEs are taken to another AMF.
     daemon.runtime.core_mut().end(system::now(), releases);
@@ -56,8 +56,8 @@ fn wait(
             break;
         }
         daemon.runtime.turn(left.min(PATIENCE))?;
-        daemon.told_at_end();
+        daemon.take_at_end();
     }
-    daemon.told_at_end();
+    daemon.take_at_end();
     Ok(())
 }

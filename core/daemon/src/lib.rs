@@ -5,35 +5,24 @@
 //! | [`config`] | `core.yaml` |
 //! | [`convert`] | what the functions of the core are told of it |
 //! | `needs` | what it needs of the machine |
-//! | `boot`, `daemon`, `ending` | start, the loop, the end |
-//! | [`control`], `view`, `counters` | what `sluice ctl` asks, and the answers |
+//! | `boot`, `daemon`, `serve`, `ending` | start, the core with its parts, the loop, the end |
+//! | `parts` | a concern each: charging, contexts, the database of subscribers, flow, refusals, trace |
+//! | [`operators`] | what operators ask, the answers, and who gives them; metrics |
 //! | [`api`] | the same by HTTP |
-//! | `metrics` | the same for Prometheus |
 //! | `reload` | core.yaml, read again while the core runs |
-//! | `contexts` | what outlives the core |
-//! | `store` | the database of subscribers, on a thread of its own |
-//! | `flow`, `refusals` | what was said of each UE, and what was refused |
 #![forbid(unsafe_code)]
 
 pub mod api;
 mod boot;
 pub mod config;
-mod contexts;
-pub mod control;
 pub mod convert;
-mod counters;
 mod daemon;
 mod ending;
-mod flow;
-mod metrics;
 mod needs;
-mod nfs;
-mod qos;
-mod refusals;
+pub mod operators;
+mod parts;
 mod reload;
-mod store;
-mod trace;
-mod view;
+mod serve;
 
 use config::{CoreConfig, Loaded};
 use needs::Lack;
@@ -153,7 +142,7 @@ pub fn serve_until(
     match boot::boot(file, config, shutdown, rings) {
         Ok(daemon) => {
             tracing::info!("ready");
-            match daemon.run(shutdown) {
+            match serve::run(daemon, shutdown) {
                 Ok(()) => Exit::Done,
                 Err(e) => {
                     tracing::error!("SCTP's socket has failed: {e}");

@@ -3,8 +3,8 @@
 use crate::api::access::{Access, TOKEN_MAX, TOKEN_MIN};
 use crate::config::kinds::octets;
 use crate::config::{Charging, ContextsSection, CoreConfig, Database, HomeKeyFile, Over, Profile};
-use crate::contexts;
-use crate::store;
+use crate::parts::contexts;
+use crate::parts::store;
 use sluice_host::HostError;
 use sluice_host::netns::Ns;
 use sluice_program::config::fields::At;

@@ -3,9 +3,11 @@
 use crate::boot;
 use crate::config::CoreConfig;
 use crate::convert;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, InForce};
 use crate::needs;
-use serde_json::{Value, json};
+use crate::operators::answers::Reloaded;
+use crate::operators::request::told;
+use serde_json::Value;
 use sluice_core_runtime::charging::Records;
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
@@ -16,13 +18,6 @@ use sluice_sctp::AllowList;
 use sluice_security::suci::HomeKey;
 use sluice_udr::Provisioned;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-
-/// The configuration that is in force, and its file.
-pub(crate) struct Reload {
-    pub file: PathBuf,
-    pub running: CoreConfig,
-}
 
 /// All of a new configuration that could have failed.
 struct Ready {
@@ -36,7 +31,7 @@ struct Ready {
 
 /// Takes the file as it is now, or says why nothing was changed.
 pub(crate) fn answer(daemon: &mut Daemon) -> Value {
-    let file = daemon.reload.file.clone();
+    let file = daemon.in_force.file.clone();
     match prepare(daemon) {
         Ok(ready) => {
             let warnings = ready.warnings.clone();
@@ -49,7 +44,11 @@ pub(crate) fn answer(daemon: &mut Daemon) -> Value {
                     false => changed.join(", "),
                 }
             );
-            json!({ "reloaded": file, "changed": changed, "warnings": warnings })
+            told(Reloaded {
+                reloaded: file.display().to_string(),
+                changed,
+                warnings,
+            })
         }
         Err(why) => {
             tracing::warn!("{} was not taken: {why}", file.display());
@@ -59,7 +58,7 @@ pub(crate) fn answer(daemon: &mut Daemon) -> Value {
 }
 
 fn prepare(daemon: &Daemon) -> Result<Ready, String> {
-    let Reload { file, running } = &daemon.reload;
+    let InForce { file, running } = &daemon.in_force;
     let loaded = CoreConfig::load(file).map_err(|e| e.to_string())?;
     let config = loaded.config;
     let told = |problem: &Problem| problem.in_file(file).to_string();
@@ -105,16 +104,17 @@ fn prepare(daemon: &Daemon) -> Result<Ready, String> {
 
 /// What cannot fail any more.
 fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
-    let changed = daemon.reload.running.changed(&ready.config);
+    let changed = daemon.in_force.running.changed(&ready.config);
     let is_new = |key: &str| changed.contains(&key);
     let now = system::now();
-    let before = std::mem::replace(&mut daemon.reload.running, ready.config);
+    let before = std::mem::replace(&mut daemon.in_force.running, ready.config);
     if is_new("log") {
-        logging::change(&daemon.reload.running.log);
+        logging::change(&daemon.in_force.running.log);
     }
-    daemon.take_records_to(ready.records);
+    let core = daemon.runtime.core_mut();
+    daemon.charging.write_to(core, ready.records);
     if is_new("n2.gnbs") {
-        let allowed = AllowList::new(daemon.reload.running.n2.gnbs.clone());
+        let allowed = AllowList::new(daemon.in_force.running.n2.gnbs.clone());
         let gone = daemon.runtime.allow_gnbs(allowed);
         if gone > 0 {
             tracing::warn!("{gone} gNBs that n2.gnbs has no more were aborted");
@@ -122,11 +122,11 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
     }
     daemon
         .runtime
-        .set_overload_automatic(daemon.reload.running.overload.automatic);
-    let null_scheme = daemon.reload.running.security.null_scheme;
+        .set_overload_automatic(daemon.in_force.running.overload.automatic);
+    let null_scheme = daemon.in_force.running.security.null_scheme;
     let core = daemon.runtime.core_mut();
     core.allow_null_scheme(null_scheme);
-    core.reconfigure_nrf(now, convert::nrf(&daemon.reload.running));
+    core.reconfigure_nrf(now, convert::nrf(&daemon.in_force.running));
     // Both were asked before: they refuse nothing now.
     if let Err(why) = core.reconfigure_amf(now, ready.amf) {
         tracing::error!("the AMF keeps its configuration: {why}");
@@ -136,12 +136,15 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
     {
         tracing::error!("the SMF keeps its configuration: {why}");
     }
-    if let Some(sessions) = &daemon.reload.running.sessions
+    if let Some(sessions) = &daemon.in_force.running.sessions
         && let Err(why) = core.reconfigure_pcf(convert::pcf(sessions))
     {
         tracing::error!("the PCF keeps its policies: {why}");
     }
-    daemon.set_home_keys_of_file(ready.home_keys);
+    let core = daemon.runtime.core_mut();
+    daemon
+        .subscribers
+        .set_home_keys_of_file(core, ready.home_keys);
     if is_new("subscribers") {
         subscribers(daemon, &before);
     }
@@ -151,11 +154,11 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
 /// Subscribers of the file: who is new, otherwise, or gone; those of a database count more.
 fn subscribers(daemon: &mut Daemon, before: &CoreConfig) {
     let now = system::now();
-    let accounts = std::mem::take(&mut daemon.reload.running.subscribers);
+    let accounts = std::mem::take(&mut daemon.in_force.running.subscribers);
     let there: BTreeSet<Supi> = accounts.iter().map(|one| one.supi.value).collect();
     for account in &accounts {
         let supi = account.supi.value;
-        if daemon.of_database.contains(&supi) {
+        if daemon.subscribers.has(&supi) {
             continue;
         }
         let core = daemon.runtime.core_mut();
@@ -170,9 +173,9 @@ fn subscribers(daemon: &mut Daemon, before: &CoreConfig) {
     let gone = before.subscribers.iter().map(|one| one.supi.value);
     for supi in gone.filter(|supi| !there.contains(supi)) {
         let core = daemon.runtime.core_mut();
-        if !daemon.of_database.contains(&supi) && core.udr_mut().remove(&supi) {
+        if !daemon.subscribers.has(&supi) && core.udr_mut().remove(&supi) {
             core.subscriber_removed(now, &supi);
         }
     }
-    daemon.reload.running.subscribers = accounts;
+    daemon.in_force.running.subscribers = accounts;
 }

@@ -18,6 +18,8 @@ use crate::field::{
 use crate::nrf::{NfInstance, NfProfile, NfQuery, NfsFound, Served};
 use crate::pcc::{PccRule, PccRules};
 
+mod slices;
+mod subscription;
 #[macro_use]
 mod table;
 

@@ -51,9 +51,9 @@ impl From<Nf> for Place {
 }
 
 impl fmt::Debug for Place {
-    /// `Smf`, `Smf/1`.
+    /// `SMF`, `SMF/1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.nf)?;
+        write!(f, "{}", self.nf)?;
         if self.number > 0 {
             write!(f, "/{}", self.number)?;
         }

@@ -2,15 +2,15 @@
 
 use super::problem::MEDIA_TYPE;
 use super::routes::{Answer, Method, Parameter, ROUTES, Route, Values};
-use super::schemas;
+use super::schemas::{self, Forms, reference};
 use serde_json::{Map, Value, json};
 
 /// The document.
 pub fn document() -> Value {
-    let mut paths = Map::new();
+    let (mut paths, mut forms) = (Map::new(), Forms::default());
     for route in ROUTES {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[method(route.method)] = operation(route);
+        path[method(route.method)] = operation(route, &mut forms);
     }
     json!({
         "openapi": "3.1.0",
@@ -25,7 +25,7 @@ pub fn document() -> Value {
         "security": [{}, { "token": [] }],
         "paths": paths,
         "components": {
-            "schemas": schemas::all(),
+            "schemas": forms.all(),
             "securitySchemes": { "token": {
                 "type": "http",
                 "scheme": "bearer",
@@ -45,13 +45,13 @@ fn method(method: Method) -> &'static str {
     }
 }
 
-fn operation(route: &Route) -> Value {
+fn operation(route: &Route, forms: &mut Forms) -> Value {
     let of_path = route.parameters().map(|name| {
         json!({ "name": name, "in": "path", "required": true, "schema": schemas::path_parameter(name) })
     });
     let of_query = route.query.iter().map(query_parameter);
     let parameters: Vec<Value> = of_path.chain(of_query).collect();
-    let (status, content) = answered(route);
+    let (status, content) = answered(route, forms);
     let mut object = json!({
         "operationId": route.operation,
         "summary": route.summary,
@@ -70,7 +70,7 @@ fn operation(route: &Route) -> Value {
         let mut content = Map::new();
         for media_type in body.media_types {
             let schema = match media_type.ends_with("json") {
-                true => reference(body.schema),
+                true => forms.of_body(body.form),
                 false => json!({ "type": "string" }),
             };
             content.insert((*media_type).to_owned(), json!({ "schema": schema }));
@@ -96,10 +96,10 @@ fn query_parameter(parameter: &Parameter) -> Value {
 }
 
 /// Status and content of what is answered.
-fn answered(route: &Route) -> (String, Value) {
+fn answered(route: &Route, forms: &mut Forms) -> (String, Value) {
     let object = |schema: Value| json!({ "application/json": { "schema": schema } });
     match route.answer {
-        Answer::Object(status, schema) => (status.to_string(), object(reference(schema))),
+        Answer::Object(status, form) => (status.to_string(), object(forms.of_answer(form))),
         Answer::Document => ("200".to_owned(), object(json!({ "type": "object" }))),
         Answer::Text(media_types) => {
             let mut content = Map::new();
@@ -115,10 +115,6 @@ fn answered(route: &Route) -> (String, Value) {
             ("200".to_owned(), content.into())
         }
     }
-}
-
-fn reference(schema: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::routes::CSV;
-use crate::control::{Ask, Request, UES_MAX};
+use crate::operators::request::{Ask, Request, UES_MAX};
 use serde_json::{Value, json};
 use sluice_subscribers::Operation;
 use sluice_subscribers::draft::Secret;

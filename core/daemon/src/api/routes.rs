@@ -5,7 +5,12 @@ use super::readers::{
     Given, core, database, deregister, export, import, qos_start, qos_stop, subscribers, ues,
     unfit, unreadable,
 };
-use crate::control::{Ask, Request, UES_MAX};
+use super::schemas::Form;
+use crate::operators::answers;
+use crate::operators::qos_rule::QosRule;
+use crate::operators::request::{Ask, Request, UES_MAX};
+use schemars::JsonSchema;
+use schemars::generate::SchemaGenerator;
 use sluice_subscribers::operation::Edit;
 use sluice_subscribers::{Operation, json};
 use std::time::Duration;
@@ -54,8 +59,8 @@ pub struct Parameter {
 pub struct Body {
     /// How it may be written.
     pub media_types: &'static [&'static str],
-    /// Its form where it is JSON, a name of [`super::schemas`].
-    pub schema: &'static str,
+    /// Its form where it is JSON.
+    pub form: Form,
     /// Longest.
     pub most_octets: usize,
 }
@@ -64,7 +69,7 @@ pub struct Body {
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     /// An object, with this status and this form.
-    Object(u16, &'static str),
+    Object(u16, Form),
     /// The object's `text`, which has one of these media types; the first unless `format` says
     /// otherwise.
     Text(&'static [&'static str]),
@@ -113,12 +118,16 @@ pub(super) const CSV: &str = "text/csv";
 /// Prometheus' text format.
 pub const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-const fn object(schema: &'static str) -> Option<Body> {
+const fn object(form: Form) -> Option<Body> {
     Some(Body {
         media_types: &[JSON],
-        schema,
+        form,
         most_octets: BODY_MAX,
     })
+}
+
+const fn of<T: JsonSchema>() -> Form {
+    Form::Of(SchemaGenerator::subschema_for::<T>)
 }
 
 const fn parameter(name: &'static str, value: Values, meaning: &'static str) -> Parameter {
@@ -140,7 +149,7 @@ const fn get(
     path: &'static str,
     operation: &'static str,
     summary: &'static str,
-    schema: &'static str,
+    form: Form,
     reader: Reader,
 ) -> Route {
     Route {
@@ -150,7 +159,7 @@ const fn get(
         summary,
         query: &[],
         body: None,
-        answer: Answer::Object(200, schema),
+        answer: Answer::Object(200, form),
         within: SOON,
         reader: Some(reader),
     }
@@ -162,7 +171,7 @@ pub const ROUTES: &[Route] = &[
         "/v1/status",
         "status",
         "The core in short",
-        "Status",
+        of::<answers::Status>(),
         |_| core(Request::Status),
     ),
     Route {
@@ -170,12 +179,24 @@ pub const ROUTES: &[Route] = &[
             parameter("from", Values::Text, "From this IMSI on"),
             parameter("count", Values::Number(UES_MAX), "At most so many"),
         ],
-        ..get("/v1/ues", "ues", "UEs by their IMSIs", "Ues", ues)
+        ..get(
+            "/v1/ues",
+            "ues",
+            "UEs by their IMSIs",
+            of::<answers::Ues>(),
+            ues,
+        )
     },
-    get("/v1/ues/{imsi}", "ue", "One UE", "Ue", |given| {
-        let imsi = given.named("imsi");
-        core(Request::Ue { imsi })
-    }),
+    get(
+        "/v1/ues/{imsi}",
+        "ue",
+        "One UE",
+        of::<answers::Ue>(),
+        |given| {
+            let imsi = given.named("imsi");
+            core(Request::Ue { imsi })
+        },
+    ),
     Route {
         method: Method::Delete,
         query: &[parameter(
@@ -183,12 +204,12 @@ pub const ROUTES: &[Route] = &[
             Values::Boolean,
             "It is to register again at once",
         )],
-        answer: Answer::Object(202, "Deregistering"),
+        answer: Answer::Object(202, of::<answers::Deregistering>()),
         ..get(
             "/v1/ues/{imsi}",
             "deregister",
             "Deregister a UE; its sessions are released",
-            "Deregistering",
+            of::<answers::Deregistering>(),
             deregister,
         )
     },
@@ -196,7 +217,7 @@ pub const ROUTES: &[Route] = &[
         "/v1/ues/{imsi}/flow",
         "flow",
         "What was said of a UE, step by step",
-        "Flow",
+        of::<answers::Flow>(),
         |given| {
             let imsi = given.named("imsi");
             core(Request::Flow { imsi })
@@ -205,37 +226,37 @@ pub const ROUTES: &[Route] = &[
     Route {
         method: Method::Post,
         query: &[SESSION],
-        body: object("QosRule"),
-        answer: Answer::Object(202, "QosStarting"),
+        body: object(of::<QosRule>()),
+        answer: Answer::Object(202, of::<answers::QosStarting>()),
         ..get(
             "/v1/ues/{imsi}/qos",
             "qosStart",
             "Start a QoS flow of a session; an idle UE is paged",
-            "QosStarting",
+            of::<answers::QosStarting>(),
             qos_start,
         )
     },
     Route {
         method: Method::Delete,
         query: &[SESSION],
-        answer: Answer::Object(202, "QosStopping"),
+        answer: Answer::Object(202, of::<answers::QosStopping>()),
         ..get(
             "/v1/ues/{imsi}/qos/{name}",
             "qosStop",
             "Stop a QoS flow of a session, whoever started it",
-            "QosStopping",
+            of::<answers::QosStopping>(),
             qos_stop,
         )
     },
     Route {
         method: Method::Post,
-        body: object("AppSessionContext"),
-        answer: Answer::Object(201, "AppSessionId"),
+        body: object(Form::Named("AppSessionContext")),
+        answer: Answer::Object(201, of::<answers::AppSessionId>()),
         ..get(
             "/v1/app-sessions",
             "appSessionCreate",
             "Start flows for an application (TS 29.514, 4.2.2)",
-            "AppSessionId",
+            of::<answers::AppSessionId>(),
             |given| given.of_application("app_session_create", false, true),
         )
     },
@@ -243,17 +264,17 @@ pub const ROUTES: &[Route] = &[
         "/v1/app-sessions/{app}",
         "appSession",
         "What an application has asked for",
-        "AppSession",
+        of::<answers::AppSession>(),
         |given| given.of_application("app_session", true, false),
     ),
     Route {
         method: Method::Put,
-        body: object("AppSessionContext"),
+        body: object(Form::Named("AppSessionContext")),
         ..get(
             "/v1/app-sessions/{app}",
             "appSessionUpdate",
             "Give an application other flows (TS 29.514, 4.2.3)",
-            "AppSessionId",
+            of::<answers::AppSessionId>(),
             |given| given.of_application("app_session_update", true, true),
         )
     },
@@ -263,16 +284,18 @@ pub const ROUTES: &[Route] = &[
             "/v1/app-sessions/{app}",
             "appSessionDelete",
             "Stop the flows of an application (TS 29.514, 4.2.4)",
-            "AppSessionId",
+            of::<answers::AppSessionId>(),
             |given| given.of_application("app_session_delete", true, false),
         )
     },
-    get("/v1/gnbs", "gnbs", "gNBs", "Gnbs", |_| core(Request::Gnbs)),
+    get("/v1/gnbs", "gnbs", "gNBs", of::<answers::Gnbs>(), |_| {
+        core(Request::Gnbs)
+    }),
     get(
         "/v1/nfs",
         "nfs",
         "Network functions as the NRF knows them",
-        "Nfs",
+        of::<answers::Nfs>(),
         |_| core(Request::Nfs),
     ),
     Route {
@@ -281,18 +304,18 @@ pub const ROUTES: &[Route] = &[
             "/v1/gnbs/update",
             "gnbsUpdate",
             "Tell all gNBs what is served (AMF Configuration Update)",
-            "Told",
+            of::<answers::Told>(),
             |_| core(Request::UpdateGnbs),
         )
     },
     Route {
         method: Method::Put,
-        body: object("Overload"),
+        body: object(Form::Named("Overload")),
         ..get(
             "/v1/overload",
             "overloadStart",
             "Have gNBs keep UEs away (Overload Start)",
-            "Overloaded",
+            of::<answers::Overloaded>(),
             |given| given.request("overload_start"),
         )
     },
@@ -302,7 +325,7 @@ pub const ROUTES: &[Route] = &[
             "/v1/overload",
             "overloadStop",
             "Have gNBs keep nobody away (Overload Stop)",
-            "Overloaded",
+            of::<answers::Overloaded>(),
             |_| core(Request::OverloadStop),
         )
     },
@@ -312,7 +335,7 @@ pub const ROUTES: &[Route] = &[
             "/v1/reload",
             "reload",
             "Read core.yaml again; UEs stay",
-            "Reloaded",
+            of::<answers::Reloaded>(),
             |_| core(Request::Reload),
         )
     },
@@ -320,21 +343,21 @@ pub const ROUTES: &[Route] = &[
         "/v1/procedures",
         "procedures",
         "Procedures under way",
-        "Procedures",
+        of::<answers::Procedures>(),
         |_| core(Request::Procedures),
     ),
     get(
         "/v1/refusals",
         "refusals",
         "Who was refused, why, and what to do about it",
-        "Refusals",
+        of::<answers::Refusals>(),
         |_| core(Request::Refusals),
     ),
     get(
         "/v1/counters",
         "counters",
         "All counters",
-        "Counters",
+        of::<answers::Counters>(),
         |_| core(Request::Counters),
     ),
     Route {
@@ -352,19 +375,19 @@ pub const ROUTES: &[Route] = &[
             "/v1/subscribers",
             "subscriberList",
             "Subscribers of the database, without keys",
-            "Subscribers",
+            Form::Named("Subscribers"),
             subscribers,
         )
     },
     Route {
         method: Method::Post,
-        body: object("NewSubscriber"),
-        answer: Answer::Object(201, "Subscriber"),
+        body: object(Form::Named("NewSubscriber")),
+        answer: Answer::Object(201, Form::Named("Subscriber")),
         ..get(
             "/v1/subscribers",
             "subscriberAdd",
             "Add a subscriber",
-            "Subscriber",
+            Form::Named("Subscriber"),
             |given| {
                 let subscriber = json::draft_of(given.json()?).map_err(unfit)?;
                 database(Operation::SubscriberAdd { subscriber })
@@ -375,7 +398,7 @@ pub const ROUTES: &[Route] = &[
         "/v1/subscribers/{imsi}",
         "subscriberShow",
         "One subscriber, without keys",
-        "Subscriber",
+        Form::Named("Subscriber"),
         |given| {
             let imsi = given.named("imsi");
             database(Operation::SubscriberShow { imsi })
@@ -383,12 +406,12 @@ pub const ROUTES: &[Route] = &[
     ),
     Route {
         method: Method::Patch,
-        body: object("SubscriberChange"),
+        body: object(Form::Named("SubscriberChange")),
         ..get(
             "/v1/subscribers/{imsi}",
             "subscriberChange",
             "Change a subscriber; its UE registers again",
-            "Subscriber",
+            Form::Named("Subscriber"),
             |given| {
                 let change = serde_json::from_value::<Edit>(given.json()?);
                 let change = change.map_err(|e| unreadable(&e))?;
@@ -403,7 +426,7 @@ pub const ROUTES: &[Route] = &[
             "/v1/subscribers/{imsi}",
             "subscriberRemove",
             "Remove a subscriber; its UE is deregistered",
-            "Removed",
+            Form::Named("Removed"),
             |given| {
                 let imsi = given.named("imsi");
                 database(Operation::SubscriberRemove { imsi })
@@ -419,7 +442,7 @@ pub const ROUTES: &[Route] = &[
         )],
         body: Some(Body {
             media_types: &[CSV, JSON],
-            schema: "SubscriberFile",
+            form: Form::Named("SubscriberFile"),
             most_octets: IMPORT_MAX,
         }),
         within: LONG,
@@ -427,7 +450,7 @@ pub const ROUTES: &[Route] = &[
             "/v1/subscribers/import",
             "subscriberImport",
             "Add all subscribers of the body, or none",
-            "Imported",
+            Form::Named("Imported"),
             import,
         )
     },
@@ -439,7 +462,7 @@ pub const ROUTES: &[Route] = &[
             "/v1/subscribers/export",
             "subscriberExport",
             "All subscribers, without keys",
-            "",
+            Form::Named(""),
             export,
         )
     },
@@ -447,18 +470,18 @@ pub const ROUTES: &[Route] = &[
         "/v1/home-network-keys",
         "homeKeyList",
         "Keys of the home network, public parts",
-        "HomeKeys",
+        Form::Named("HomeKeys"),
         |_| database(Operation::HomeKeyList),
     ),
     Route {
         method: Method::Post,
-        body: object("NewHomeKey"),
-        answer: Answer::Object(201, "HomeKey"),
+        body: object(Form::Named("NewHomeKey")),
+        answer: Answer::Object(201, Form::Named("HomeKey")),
         ..get(
             "/v1/home-network-keys",
             "homeKeyNew",
             "Make a key of the home network, or take one that SIMs have been made for",
-            "HomeKey",
+            Form::Named("HomeKey"),
             |given| given.request("home_key_new"),
         )
     },
@@ -468,7 +491,7 @@ pub const ROUTES: &[Route] = &[
             "/v1/home-network-keys/{id}",
             "homeKeyRemove",
             "Remove a key of the home network",
-            "Removed",
+            Form::Named("Removed"),
             |given| {
                 let id = given.named("id").parse();
                 let id = id.map_err(|_| Problem::invalid("id: expected a number from 1 to 255"))?;
@@ -478,16 +501,24 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         answer: Answer::Text(&[EXPOSITION]),
-        ..get("/metrics", "metrics", "Metrics, for Prometheus", "", |_| {
-            core(Request::Metrics)
-        })
+        ..get(
+            "/metrics",
+            "metrics",
+            "Metrics, for Prometheus",
+            Form::Named(""),
+            |_| core(Request::Metrics),
+        )
     },
     Route {
         answer: Answer::Document,
         reader: None,
-        ..get("/openapi.json", "openapi", "This document", "", |_| {
-            core(Request::Status)
-        })
+        ..get(
+            "/openapi.json",
+            "openapi",
+            "This document",
+            Form::Named(""),
+            |_| core(Request::Status),
+        )
     },
 ];
 

@@ -8,7 +8,7 @@ use super::openapi;
 use super::problem::{MEDIA_TYPE, Problem};
 use super::readers::Given;
 use super::routes::{Answer, BODY_MAX, Method, ROUTES, Route};
-use crate::control::Ask;
+use crate::operators::request::Ask;
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::rejection::RawPathParamsRejection;

@@ -37,12 +37,18 @@ pub fn fault(document: &Value, schema: &Value, value: &Value) -> Option<String> 
                 let mut faults = items.map(|item| fault(document, says, item));
                 faults.find_map(|fault| fault)
             }
+            "const" => (says != value).then(|| format!("{value} is not {says}")),
+            "oneOf" => {
+                let all = says.as_array().unwrap().iter();
+                let fits = all.filter(|one| fault(document, one, value).is_none());
+                (fits.count() != 1).then(|| format!("{value} is not one of {says}"))
+            }
             "additionalProperties" => {
                 assert_eq!(says, false);
                 None
             }
             // What answers do not need.
-            "minimum" | "maximum" | "description" => None,
+            "minimum" | "maximum" | "format" | "title" | "description" => None,
             other => panic!("{other} is not understood"),
         };
         if wrong.is_some() {

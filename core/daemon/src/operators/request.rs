@@ -1,21 +1,12 @@
-//! What `sluice ctl` can ask a core, and who answers.
-//!
-//! A question is a variant of [`Request`], named on the wire by `cmd`, and an arm of `answer`. Those
-//! that only look are in `view`; those that change something are functions of their own.
+//! Questions of operators to a core, as the control socket and HTTP read them: each is a variant of [`Request`], named
+//! on the wire by `cmd`.
 
-use crate::daemon::Daemon;
-use crate::metrics;
-use crate::nfs;
-use crate::qos::{self, Wanted};
-use crate::reload;
-use crate::trace;
-use crate::view;
+use crate::operators::qos_rule::QosRule;
+use schemars::JsonSchema;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
-use sluice_core_runtime::system;
-use sluice_ids::Supi;
-use sluice_n2::{Overload, OverloadAction};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use sluice_n2::OverloadAction;
 use sluice_pcf::AppSessionContext;
 use sluice_program::control::{Question, Socket, refusal};
 use sluice_subscribers::Operation;
@@ -96,7 +87,7 @@ pub enum Request {
         /// Of which PDU session; none: of the first.
         session: Option<u8>,
         /// What it is.
-        rule: Wanted,
+        rule: QosRule,
     },
     /// Stop one, whoever started it.
     QosStop {
@@ -132,8 +123,9 @@ pub enum Request {
 }
 
 /// What gNBs keep away (TS 38.413, 9.3.1.105).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "OverloadAction")]
 pub enum Action {
     /// UEs that have data and begin by themselves, but for emergencies.
     #[default]
@@ -147,7 +139,18 @@ pub enum Action {
 }
 
 impl Action {
-    fn to_ngap(self) -> OverloadAction {
+    /// Of what NGAP has.
+    pub(crate) fn of_ngap(action: OverloadAction) -> Self {
+        match action {
+            OverloadAction::RejectData => Self::RejectData,
+            OverloadAction::RejectSignalling => Self::RejectSignalling,
+            OverloadAction::PermitEmergency => Self::PermitEmergency,
+            OverloadAction::PermitHighPriority => Self::PermitHighPriority,
+        }
+    }
+
+    /// As NGAP has it.
+    pub(crate) fn to_ngap(self) -> OverloadAction {
         match self {
             Self::RejectData => OverloadAction::RejectData,
             Self::RejectSignalling => OverloadAction::RejectSignalling,
@@ -187,101 +190,12 @@ impl Question for Ask {
     const ANSWER_WITHIN: Duration = Duration::from_secs(300);
 }
 
-/// Answers; what the core then wants sent leaves with its next turn.
-pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
-    match request {
-        Request::Status => view::status(daemon),
-        Request::Ues { from, count } => {
-            let count = count.unwrap_or(UES_MAX).min(UES_MAX);
-            match from.as_deref().map(subscriber).transpose() {
-                Ok(from) => view::ues(daemon, from, count),
-                Err(refused) => refused,
-            }
-        }
-        Request::Ue { imsi } => of(imsi, |supi| view::ue(daemon, supi)),
-        Request::Gnbs => view::gnbs(daemon),
-        Request::Nfs => nfs::nfs(daemon),
-        Request::Procedures => view::procedures(daemon),
-        Request::Flow { imsi } => of(imsi, |supi| view::flow(daemon, supi)),
-        Request::Trace { imsi: None, ends } => trace::answer(daemon, None, *ends),
-        Request::Trace {
-            imsi: Some(imsi),
-            ends,
-        } => of(imsi, |supi| trace::answer(daemon, Some(*supi), *ends)),
-        Request::Refusals => daemon.refusals.view(),
-        Request::Counters => view::counters(daemon),
-        Request::Metrics => json!({ "text": metrics::text(daemon) }),
-        Request::Reload => reload::answer(daemon),
-        Request::UpdateGnbs => {
-            let told = daemon.runtime.core_mut().update_gnbs(system::now());
-            json!({ "told": told })
-        }
-        Request::OverloadStart { action, percent } => overload(daemon, *action, *percent),
-        Request::OverloadStop => {
-            daemon.runtime.core_mut().overload(system::now(), None);
-            json!({ "overload": null, "gnbs": daemon.runtime.core().amf().gnbs().len() })
-        }
-        Request::Deregister {
-            imsi,
-            registers_again,
-        } => of(imsi, |supi| deregister(daemon, supi, *registers_again)),
-        Request::QosStart {
-            imsi,
-            session,
-            rule,
-        } => of(imsi, |supi| qos::start(daemon, supi, *session, rule)),
-        Request::QosStop {
-            imsi,
-            session,
-            name,
-        } => of(imsi, |supi| qos::stop(daemon, supi, *session, name)),
-        Request::AppSessionCreate { context } => qos::create_application(daemon, context),
-        Request::AppSessionUpdate { id, context } => qos::update_application(daemon, *id, context),
-        Request::AppSessionDelete { id } => qos::delete_application(daemon, *id),
-        Request::AppSession { id } => qos::application(daemon, *id),
+/// An answer as the control socket and HTTP carry it.
+pub(crate) fn told(answer: impl Serialize) -> Value {
+    match serde_json::to_value(answer) {
+        Ok(value) => value,
+        Err(e) => refusal("internal", &e.to_string()),
     }
-}
-
-/// The UE is told with the next turn; whether it then answers, `ue` and `flow` tell.
-fn deregister(daemon: &mut Daemon, supi: &Supi, registers_again: bool) -> Value {
-    let core = daemon.runtime.core_mut();
-    match core.deregister(system::now(), supi, registers_again) {
-        true => json!({ "deregistering": supi.imsi() }),
-        false => refusal("not_found", "no UE of this IMSI is registered"),
-    }
-}
-
-/// gNBs are told with the next turn.
-fn overload(daemon: &mut Daemon, action: Action, percent: Option<u8>) -> Value {
-    if percent.is_some_and(|percent| !(1..=99).contains(&percent)) {
-        let what = "percent: expected 1 to 99, or none for all";
-        return refusal("invalid", what);
-    }
-    let overload = Overload {
-        action: action.to_ngap(),
-        percent,
-    };
-    let core = daemon.runtime.core_mut();
-    core.overload(system::now(), Some(overload));
-    let gnbs = core.amf().gnbs().len();
-    json!({ "overload": view::overload(overload), "gnbs": gnbs })
-}
-
-/// What is asked of one subscriber.
-fn of(imsi: &str, answer: impl FnOnce(&Supi) -> Value) -> Value {
-    match subscriber(imsi) {
-        Ok(supi) => answer(&supi),
-        Err(refused) => refused,
-    }
-}
-
-/// An IMSI, also as `imsi-...`.
-fn subscriber(text: &str) -> Result<Supi, Value> {
-    let digits = text.strip_prefix("imsi-").unwrap_or(text);
-    Supi::from_imsi(digits).ok_or_else(|| {
-        let what = format!("'{text}' is no IMSI: 6 to 15 digits are expected");
-        refusal("invalid", &what)
-    })
 }
 
 #[cfg(test)]
@@ -329,19 +243,5 @@ mod tests {
         ] {
             assert!(read(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn a_subscriber_is_named_by_its_digits() {
-        assert_eq!(
-            subscriber("imsi-001010000000001"),
-            subscriber("001010000000001")
-        );
-        assert!(
-            subscriber("00101x").unwrap_err()["error"]
-                .as_str()
-                .unwrap()
-                .contains("no IMSI")
-        );
     }
 }

@@ -1,6 +1,6 @@
 //! What was said of each UE, for `sluice ctl flow`: the joined call flow of the newest procedures.
 
-use serde_json::{Value, json};
+use crate::operators::answers::FlowLine;
 use sluice_ids::Supi;
 use sluice_sbi::Line;
 use std::collections::{BTreeSet, VecDeque};
@@ -43,7 +43,7 @@ impl Flow {
     }
 
     /// What was said of a subscriber: also before anybody knew that it was it.
-    pub fn of(&self, supi: &Supi) -> Vec<Value> {
+    pub fn of(&self, supi: &Supi) -> Vec<FlowLine> {
         let its = self
             .lines
             .iter()
@@ -54,20 +54,18 @@ impl Flow {
             None => line.ue.is_some_and(|ue| numbers.contains(&ue)),
         };
         let lines = self.lines.iter().filter(|(_, line)| is_its(line));
-        lines
-            .map(|(unix_ms, line)| object(*unix_ms, line))
-            .collect()
+        lines.map(|(unix_ms, line)| row(*unix_ms, line)).collect()
     }
 }
 
-fn object(unix_ms: u64, line: &Line) -> Value {
-    json!({
-        "unix_ms": unix_ms,
-        "step": line.step,
-        "from": line.from,
-        "to": line.to,
-        "what": line.what,
-    })
+fn row(unix_ms: u64, line: &Line) -> FlowLine {
+    FlowLine {
+        unix_ms,
+        step: line.step,
+        from: line.from,
+        to: line.to,
+        what: line.what.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -96,12 +94,9 @@ mod tests {
         flow.add_at(5, line("another's answer", Some(other), Some(8)));
         flow.add_at(6, line("of a gNB", None, None));
         let said = flow.of(&Supi::from_imsi(one).unwrap());
-        let what: Vec<_> = said
-            .iter()
-            .map(|line| line["what"].as_str().unwrap())
-            .collect();
+        let what: Vec<_> = said.iter().map(|line| line.what.as_str()).collect();
         assert_eq!(what, ["its request", "its answer", "of its SMF"]);
-        assert_eq!(said[2]["unix_ms"], 4);
+        assert_eq!(said[2].unix_ms, 4);
     }
 
     #[test]
@@ -113,7 +108,7 @@ mod tests {
             None,
         ));
         let said = flow.of(&Supi::from_imsi("001010000000001").unwrap());
-        let kept = said[0]["what"].as_str().unwrap();
+        let kept = said[0].what.as_str();
         assert!(
             kept.len() <= TEXT_MAX && kept.ends_with("\u{e4} ..."),
             "{}",
@@ -131,6 +126,6 @@ mod tests {
             flow.add_at(number, line("x", Some("001010000000001"), None));
         }
         let said = flow.of(&Supi::from_imsi("001010000000001").unwrap());
-        assert_eq!((said.len(), &said[0]["unix_ms"]), (LINES, &json!(3)));
+        assert_eq!((said.len(), said[0].unix_ms), (LINES, 3));
     }
 }

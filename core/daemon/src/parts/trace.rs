@@ -3,11 +3,11 @@
 //! Whoever follows asks again and again, and gets what has come meanwhile. It ends when that is said, or
 //! when nobody has asked for a while.
 
-use crate::daemon::Daemon;
 use serde_json::{Value, json};
 use sluice_ids::Supi;
 use sluice_program::control::refusal;
 use sluice_sbi::{Followed, ReferencePoint, TracedMessage};
+use sluice_wiring::Core;
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ const KEPT: usize = 65_536;
 const TAKEN: usize = 4096;
 
 /// Who is followed, and what is known of it.
-pub(crate) struct Trace {
+struct Trace {
     /// None: all UEs.
     supi: Option<Supi>,
     /// The AMF's numbers of it.
@@ -80,52 +80,51 @@ impl Trace {
     }
 }
 
-impl Daemon {
-    /// What the core has seen since the last turn.
-    pub(crate) fn see(&mut self) {
-        let Some(trace) = &mut self.trace else {
+/// The trace, while somebody follows.
+#[derive(Default)]
+pub(crate) struct Tracing(Option<Trace>);
+
+impl Tracing {
+    /// Takes what the core has seen since the last turn.
+    pub fn turn(&mut self, core: &mut Core) {
+        let Some(trace) = &mut self.0 else {
             return;
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let unix_us = now.map_or(0, |now| now.as_micros() as u64);
-        for seen in self.runtime.core_mut().take_traced_messages() {
+        for seen in core.take_traced_messages() {
             trace.add(unix_us, seen);
         }
         if trace.asked.elapsed() >= LAPSE {
-            self.end_trace();
+            self.end(core);
         }
     }
 
-    fn end_trace(&mut self) {
-        self.trace = None;
-        self.runtime.core_mut().follow_ues(Followed::Nobody);
+    fn end(&mut self, core: &mut Core) {
+        self.0 = None;
+        core.follow_ues(Followed::Nobody);
     }
-}
 
-/// Messages of the UE since the last question; the first one begins it.
-pub(crate) fn answer(daemon: &mut Daemon, supi: Option<Supi>, ends: bool) -> Value {
-    daemon.see();
-    if daemon
-        .trace
-        .as_ref()
-        .is_some_and(|trace| trace.supi != supi)
-    {
-        let what = "another UE is followed; that ends when nobody has asked for 30 s";
-        return refusal("busy", what);
+    /// Messages of the UE since the last question; the first one begins it.
+    pub fn answer(&mut self, core: &mut Core, supi: Option<Supi>, ends: bool) -> Value {
+        self.turn(core);
+        if self.0.as_ref().is_some_and(|trace| trace.supi != supi) {
+            let what = "another UE is followed; that ends when nobody has asked for 30 s";
+            return refusal("busy", what);
+        }
+        if self.0.is_none() {
+            core.follow_ues(supi.map_or(Followed::All, Followed::One));
+        }
+        let trace = self.0.get_or_insert_with(|| Trace::of(supi));
+        trace.asked = Instant::now();
+        let messages: Vec<Value> = trace.take().iter().map(object).collect();
+        let lost = trace.lost;
+        if ends {
+            self.end(core);
+        }
+        let imsi = supi.map(|supi| supi.imsi().to_owned());
+        json!({ "imsi": imsi, "messages": messages, "lost": lost })
     }
-    if daemon.trace.is_none() {
-        let followed = supi.map_or(Followed::All, Followed::One);
-        daemon.runtime.core_mut().follow_ues(followed);
-    }
-    let trace = daemon.trace.get_or_insert_with(|| Trace::of(supi));
-    trace.asked = Instant::now();
-    let messages: Vec<Value> = trace.take().iter().map(object).collect();
-    let lost = trace.lost;
-    if ends {
-        daemon.end_trace();
-    }
-    let imsi = supi.map(|supi| supi.imsi().to_owned());
-    json!({ "imsi": imsi, "messages": messages, "lost": lost })
 }
 
 fn object((unix_us, seen): &(u64, TracedMessage)) -> Value {

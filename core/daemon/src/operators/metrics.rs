@@ -1,8 +1,9 @@
 //! Metrics of the core for Prometheus (text format 0.0.4).
 
 use crate::daemon::Daemon;
-use crate::nfs;
-use crate::view;
+use crate::operators::nfs;
+use crate::operators::request::told;
+use crate::operators::view;
 use serde_json::Value;
 use sluice_sbi::Nf;
 use sluice_sbi::tally::{BOUNDS_MS, Times};
@@ -63,7 +64,7 @@ pub(crate) fn text(daemon: &Daemon) -> String {
     stores(&mut page, daemon);
     refusals(&mut page, daemon);
     procedures(&mut page, daemon);
-    events(&mut page, &view::counters(daemon));
+    events(&mut page, &told(view::counters(daemon)));
     page.0
 }
 
@@ -235,7 +236,7 @@ fn stores(page: &mut Page, daemon: &Daemon) {
     let name = "sluice_core_subscriber_database_up";
     let help = "Whether the database of subscribers answers.";
     page.family(name, Kind::Gauge, help);
-    if let Some(is_up) = daemon.is_database_up() {
+    if let Some(is_up) = daemon.subscribers.is_up() {
         page.sample(name, &[], u8::from(is_up));
     }
 }
@@ -251,7 +252,7 @@ fn refusals(page: &mut Page, daemon: &Daemon) {
         page.sample(name, &[("request", request), ("cause", cause)], count);
     }
     let help = "Charging records that could not be written.";
-    let lost = daemon.records_lost;
+    let lost = daemon.charging.lost();
     page.single(
         "sluice_core_charging_records_lost_total",
         Kind::Counter,

@@ -1,7 +1,7 @@
 //! Refused requests: lines for the log, and what `sluice ctl --core refusals` is told.
 
-use crate::flow::cut;
-use serde_json::{Value, json};
+use crate::operators::answers::{Cause, Refusal, RefusalOfUe, Refusals};
+use crate::parts::flow::cut;
 use sluice_program::lines::{self, Kind, Peer};
 use sluice_sbi::Refused;
 use std::collections::{BTreeMap, VecDeque};
@@ -87,40 +87,40 @@ impl RefusalLog {
     }
 
     /// The newest, the newest first, and all by cause.
-    pub fn view(&self) -> Value {
-        let row = |(number, unix_s, refused): &(u64, u64, Refused)| {
-            json!({
-                "number": number,
-                "unix_s": unix_s,
-                "who": refused.who,
-                "request": refused.request,
-                "cause": refused.cause,
-                "why": refused.why,
-                "remedy": refused.remedy,
-            })
+    pub fn view(&self) -> Refusals {
+        let row = |(number, unix_s, refused): &(u64, u64, Refused)| Refusal {
+            number: *number,
+            unix_s: *unix_s,
+            who: refused.who.clone(),
+            request: refused.request,
+            cause: refused.cause.clone(),
+            why: refused.why.clone(),
+            remedy: refused.remedy,
         };
-        let count = |((request, cause), count): (&(&str, String), &u64)| json!({ "count": count, "request": request, "cause": cause });
-        json!({
-            "total": self.total,
-            "by_cause": self.by_cause.iter().map(count).collect::<Vec<_>>(),
-            "refusals": self.newest.iter().rev().map(row).collect::<Vec<_>>(),
-        })
+        let count = |((request, cause), count): (&(&'static str, String), &u64)| Cause {
+            count: *count,
+            request,
+            cause: cause.clone(),
+        };
+        Refusals {
+            total: self.total,
+            by_cause: self.by_cause.iter().map(count).collect(),
+            refusals: self.newest.iter().rev().map(row).collect(),
+        }
     }
 
     /// The newest of a subscriber, the newest first.
-    pub fn of(&self, who: &str) -> Vec<Value> {
+    pub fn of(&self, who: &str) -> Vec<RefusalOfUe> {
         let its = self.newest.iter().rev().filter(|(_, _, refused)| {
             let is_of = refused.supi.is_some_and(|supi| supi.to_string() == who);
             refused.who == who || is_of
         });
-        let row = |(_, unix_s, refused): &(u64, u64, Refused)| {
-            json!({
-                "unix_s": unix_s,
-                "request": refused.request,
-                "cause": refused.cause,
-                "why": refused.why,
-                "remedy": refused.remedy,
-            })
+        let row = |(_, unix_s, refused): &(u64, u64, Refused)| RefusalOfUe {
+            unix_s: *unix_s,
+            request: refused.request,
+            cause: refused.cause.clone(),
+            why: refused.why.clone(),
+            remedy: refused.remedy,
         };
         its.take(4).map(row).collect()
     }
@@ -162,11 +162,11 @@ mod tests {
             );
         }
         let view = log.view();
-        assert_eq!(view["total"], KEPT + 5);
-        assert_eq!(view["by_cause"][0]["count"], KEPT + 5);
-        let rows = view["refusals"].as_array().unwrap();
-        assert_eq!((rows.len(), &rows[0]["number"]), (KEPT, &json!(KEPT + 5)));
+        let all = (KEPT + 5) as u64;
+        assert_eq!((view.total, view.by_cause[0].count), (all, all));
+        let rows = &view.refusals;
+        assert_eq!((rows.len(), rows[0].number), (KEPT, all));
         assert_eq!(log.of("imsi-1").len(), 0, "it is forgotten");
-        assert_eq!(log.of(&format!("imsi-{}", KEPT + 4))[0]["remedy"], "add it");
+        assert_eq!(log.of(&format!("imsi-{}", KEPT + 4))[0].remedy, "add it");
     }
 }

@@ -2,8 +2,8 @@
 //! UE, and the loop takes over what has changed, also by others at a server's database.
 
 use crate::config::Database;
-use crate::control::{Ask, Request};
 use crate::needs::{Lack, problem};
+use crate::operators::request::{Ask, Request};
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
@@ -62,7 +62,7 @@ pub(crate) struct Outcome {
     pub answer: Option<(Asked<Ask>, Value)>,
     pub taken: Taken,
     /// Sequence numbers were stored, by this number, but for these.
-    pub kept: Vec<(u64, Rejected)>,
+    pub stored: Vec<(u64, Rejected)>,
 }
 
 /// What is otherwise than before.
@@ -186,7 +186,7 @@ impl Opened {
                     tell(Outcome {
                         answer: None,
                         taken: Taken::default(),
-                        kept,
+                        stored: kept,
                     })
                 }
                 Some(Job::Operate(operation, asked)) => {
@@ -196,7 +196,7 @@ impl Opened {
                     tell(Outcome {
                         answer: Some((asked, answer)),
                         taken,
-                        kept: Vec::new(),
+                        stored: Vec::new(),
                     })
                 }
                 None => true,
@@ -209,7 +209,7 @@ impl Opened {
                     tell(Outcome {
                         answer: None,
                         taken,
-                        kept: Vec::new(),
+                        stored: Vec::new(),
                     });
                 }
                 let is_lost = self.is_lost.load(Ordering::Relaxed);

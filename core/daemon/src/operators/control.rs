@@ -1,0 +1,142 @@
+//! Who answers which question of an operator: those that only look are in `view`, those that change something are
+//! functions of their own.
+
+use crate::daemon::Daemon;
+use crate::operators::answers;
+use crate::operators::metrics;
+use crate::operators::nfs;
+use crate::operators::qos;
+use crate::operators::request::{Action, Request, UES_MAX, told};
+use crate::operators::view;
+use crate::reload;
+use serde_json::{Value, json};
+use sluice_core_runtime::system;
+use sluice_ids::Supi;
+use sluice_n2::Overload;
+use sluice_program::control::refusal;
+
+/// Answers; what the core then wants sent leaves with its next turn.
+pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
+    match request {
+        Request::Status => told(view::status(daemon)),
+        Request::Ues { from, count } => {
+            let count = count.unwrap_or(UES_MAX).min(UES_MAX);
+            match from.as_deref().map(subscriber).transpose() {
+                Ok(from) => told(view::ues(daemon, from, count)),
+                Err(refused) => refused,
+            }
+        }
+        Request::Ue { imsi } => of(imsi, |supi| {
+            view::ue(daemon, supi).map_or_else(|refused| refused, told)
+        }),
+        Request::Gnbs => told(view::gnbs(daemon)),
+        Request::Nfs => told(nfs::nfs(daemon)),
+        Request::Procedures => told(view::procedures(daemon)),
+        Request::Flow { imsi } => of(imsi, |supi| told(view::flow(daemon, supi))),
+        Request::Trace { imsi: None, ends } => daemon.tracing(None, *ends),
+        Request::Trace {
+            imsi: Some(imsi),
+            ends,
+        } => of(imsi, |supi| daemon.tracing(Some(*supi), *ends)),
+        Request::Refusals => told(daemon.refusals.view()),
+        Request::Counters => told(view::counters(daemon)),
+        Request::Metrics => json!({ "text": metrics::text(daemon) }),
+        Request::Reload => reload::answer(daemon),
+        Request::UpdateGnbs => {
+            let gnbs = daemon.runtime.core_mut().update_gnbs(system::now());
+            told(answers::Told { told: gnbs })
+        }
+        Request::OverloadStart { action, percent } => overload(daemon, *action, *percent),
+        Request::OverloadStop => {
+            daemon.runtime.core_mut().overload(system::now(), None);
+            told(answers::Overloaded {
+                overload: None,
+                gnbs: daemon.runtime.core().amf().gnbs().len(),
+            })
+        }
+        Request::Deregister {
+            imsi,
+            registers_again,
+        } => of(imsi, |supi| deregister(daemon, supi, *registers_again)),
+        Request::QosStart {
+            imsi,
+            session,
+            rule,
+        } => of(imsi, |supi| qos::start(daemon, supi, *session, rule)),
+        Request::QosStop {
+            imsi,
+            session,
+            name,
+        } => of(imsi, |supi| qos::stop(daemon, supi, *session, name)),
+        Request::AppSessionCreate { context } => qos::create_application(daemon, context),
+        Request::AppSessionUpdate { id, context } => qos::update_application(daemon, *id, context),
+        Request::AppSessionDelete { id } => qos::delete_application(daemon, *id),
+        Request::AppSession { id } => qos::application(daemon, *id),
+    }
+}
+
+/// The UE is told with the next turn; whether it then answers, `ue` and `flow` tell.
+fn deregister(daemon: &mut Daemon, supi: &Supi, registers_again: bool) -> Value {
+    let core = daemon.runtime.core_mut();
+    match core.deregister(system::now(), supi, registers_again) {
+        true => told(answers::Deregistering {
+            deregistering: supi.imsi().to_owned(),
+        }),
+        false => refusal("not_found", "no UE of this IMSI is registered"),
+    }
+}
+
+/// gNBs are told with the next turn.
+fn overload(daemon: &mut Daemon, action: Action, percent: Option<u8>) -> Value {
+    if percent.is_some_and(|percent| !(1..=99).contains(&percent)) {
+        let what = "percent: expected 1 to 99, or none for all";
+        return refusal("invalid", what);
+    }
+    let overload = Overload {
+        action: action.to_ngap(),
+        percent,
+    };
+    let core = daemon.runtime.core_mut();
+    core.overload(system::now(), Some(overload));
+    let gnbs = core.amf().gnbs().len();
+    told(answers::Overloaded {
+        overload: Some(view::overload(overload)),
+        gnbs,
+    })
+}
+
+/// What is asked of one subscriber.
+fn of(imsi: &str, answer: impl FnOnce(&Supi) -> Value) -> Value {
+    match subscriber(imsi) {
+        Ok(supi) => answer(&supi),
+        Err(refused) => refused,
+    }
+}
+
+/// An IMSI, also as `imsi-...`.
+fn subscriber(text: &str) -> Result<Supi, Value> {
+    let digits = text.strip_prefix("imsi-").unwrap_or(text);
+    Supi::from_imsi(digits).ok_or_else(|| {
+        let what = format!("'{text}' is no IMSI: 6 to 15 digits are expected");
+        refusal("invalid", &what)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subscriber_is_named_by_its_digits() {
+        assert_eq!(
+            subscriber("imsi-001010000000001"),
+            subscriber("001010000000001")
+        );
+        assert!(
+            subscriber("00101x").unwrap_err()["error"]
+                .as_str()
+                .unwrap()
+                .contains("no IMSI")
+        );
+    }
+}

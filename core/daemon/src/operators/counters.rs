@@ -1,0 +1,116 @@
+//! Counters of the core: for `sluice ctl`, HTTP, and events of metrics.
+//!
+//! Each structure is taken apart whole, so that a counter that is new does not compile until it is told.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sluice_sbi::Nf;
+use std::collections::BTreeMap;
+
+/// Counters of a part, with the fields of the structure that they are told of.
+macro_rules! told {
+    ($($(#[$doc:meta])* $name:ident of $whole:path { $($field:ident),+ $(,)? })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+        #[schemars(deny_unknown_fields)]
+        #[allow(missing_docs, reason = "the part's own structure says what they count")]
+        pub struct $name { $(pub $field: u64),+ }
+
+        impl From<$whole> for $name {
+            fn from(counters: $whole) -> Self {
+                let $whole { $($field),+ } = counters;
+                Self { $($field),+ }
+            }
+        }
+    )*};
+}
+
+told! {
+    /// Messages with gNBs.
+    N2Counters of sluice_core_runtime::n2::Counters { received, sent, other_protocol, stuck }
+
+    /// Datagrams with gNBs.
+    SctpCounters of sluice_sctp::Counters { taken, not_allowed, other_port, malformed, no_room, too_many, too_long, received, sent }
+
+    /// Datagrams with UPFs.
+    N4Counters of sluice_core_runtime::n4::Counters { received, sent, too_long, not_sent }
+
+    /// UEs and their procedures.
+    AmfCounters of sluice_amf::Counters { faulty_ngap, not_served_ngap, unreadable_nas, wrong_macs, unprotected, unexpected, registrations, refusals, aborts, panics, deferred, no_room, refused_updates, pagings, paged, unanswered_pagings, path_switches, handovers, handover_failures, shed_of_gnb, shed_in_all, unanswered, smfs_by_nrf, smfs_by_cache, smfs_by_old_answer, smfs_by_default, no_smf }
+
+    /// Sessions and what becomes of them.
+    SmfCounters of sluice_smf::Counters { established, refused, released, modified, modifications_failed, modifications_refused, rules_refused, security_refused, security_mismatches, late_establishments, restored, usage_reports, downlink_data_reports, error_indications, node_reports, unreachable, unexpected, records_lost, panics, no_room }
+
+    /// Selections of slices.
+    NssfCounters of sluice_nssf::Counters { selected, none, rejected }
+}
+
+/// Profiles and discoveries, those by type as one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the NRF's own structure says what they count")]
+pub struct NrfCounters {
+    pub registrations: u64,
+    pub deregistrations: u64,
+    pub heart_beats: u64,
+    pub missed: u64,
+    pub suspended: u64,
+    pub forgotten: u64,
+    pub unknown: u64,
+    pub no_room: u64,
+    pub found: u64,
+    pub not_found: u64,
+    pub forbidden: u64,
+}
+
+impl From<&sluice_nrf::Counters> for NrfCounters {
+    fn from(counters: &sluice_nrf::Counters) -> Self {
+        let sluice_nrf::Counters {
+            registrations,
+            deregistrations,
+            heart_beats,
+            unknown,
+            no_room,
+            missed,
+            suspended,
+            forgotten,
+            found,
+            none,
+            forbidden,
+        } = counters;
+        let sum = |by_type: &BTreeMap<Nf, u64>| by_type.values().sum::<u64>();
+        Self {
+            registrations: *registrations,
+            deregistrations: *deregistrations,
+            heart_beats: *heart_beats,
+            missed: sum(missed),
+            suspended: *suspended,
+            forgotten: *forgotten,
+            unknown: *unknown,
+            no_room: *no_room,
+            found: sum(found),
+            not_found: sum(none),
+            forbidden: sum(forbidden),
+        }
+    }
+}
+
+/// All counters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Counters {
+    /// Messages with gNBs.
+    pub n2: N2Counters,
+    /// Datagrams with gNBs.
+    pub sctp: SctpCounters,
+    /// Datagrams with UPFs; null of a core without sessions.
+    pub n4: Option<N4Counters>,
+    /// UEs and their procedures.
+    pub amf: AmfCounters,
+    /// Sessions; null of a core without sessions.
+    pub smf: Option<SmfCounters>,
+    /// Selections of slices.
+    pub nssf: NssfCounters,
+    /// Profiles and discoveries.
+    pub nrf: NrfCounters,
+}

@@ -1,0 +1,11 @@
+//! Questions of operators, and the answers to them.
+
+pub mod answers;
+pub(crate) mod control;
+pub(crate) mod counters;
+pub(crate) mod metrics;
+pub(crate) mod nfs;
+pub(crate) mod qos;
+pub mod qos_rule;
+pub mod request;
+pub(crate) mod view;

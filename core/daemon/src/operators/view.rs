@@ -1,0 +1,334 @@
+//! Answers to operators that only look, made of what the core has.
+
+use crate::daemon::Daemon;
+use crate::operators::answers;
+use crate::operators::qos;
+use crate::operators::request::Action;
+use serde_json::Value;
+use sluice_amf::view::{Connected, Gnb, Ue};
+use sluice_ids::Supi;
+use sluice_program::control::refusal;
+use sluice_sbi::{AssociationId, AuthMethod};
+use sluice_smf::view::SessionView;
+use sluice_udr::AuthEvent;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// The core in short.
+pub(crate) fn status(daemon: &Daemon) -> answers::Status {
+    let core = daemon.runtime.core();
+    let upfs = core.smf().map(|smf| {
+        let upfs = smf.upfs().into_iter();
+        let row = upfs.map(|upf| answers::Upf {
+            n4: upf.n4.to_string(),
+            associated: upf.is_associated,
+            sessions: upf.sessions,
+            lacks: upf.lacks,
+            paths_down: paths_down(&upf.paths_down),
+        });
+        row.collect()
+    });
+    answers::Status {
+        version: env!("CARGO_PKG_VERSION"),
+        uptime_s: daemon.started.elapsed().as_secs(),
+        gnbs: core.amf().gnbs().len(),
+        associations: daemon.runtime.n2().gnbs().count(),
+        ues_registered: core.amf().registered(),
+        ues_connected: core.amf().connected(),
+        sessions: core.smf().map(|smf| smf.sessions()),
+        procedures: core.amf().procedures().len()
+            + core.smf().map_or(0, |smf| smf.procedures().len()),
+        refused: daemon.refusals.total(),
+        ues_unauthenticated: core.amf().unauthenticated(),
+        busy_percent: daemon.runtime.load().busy_percent(),
+        overload: core.amf().overloaded().map(overload),
+        contexts: contexts(daemon),
+        subscriber_database_up: daemon.subscribers.is_up(),
+        upfs,
+    }
+}
+
+/// gNBs that do not answer a UPF on the user plane.
+fn paths_down(paths: &[(IpAddr, usize)]) -> Vec<answers::PathDown> {
+    let row = |(peer, sessions): &(IpAddr, usize)| answers::PathDown {
+        gnb: peer.to_string(),
+        sessions: *sessions,
+    };
+    paths.iter().map(row).collect()
+}
+
+/// How it is with the store of contexts; none without one.
+fn contexts(daemon: &Daemon) -> Option<answers::ContextsState> {
+    let core = daemon.runtime.core();
+    let state = core.contexts_state()?;
+    let (_, last_failure) = core.contexts_failed();
+    Some(answers::ContextsState {
+        up: state.is_up,
+        pending: state.pending,
+        failures: state.failures,
+        last_failure: last_failure.map(ToOwned::to_owned),
+    })
+}
+
+/// What gNBs keep away.
+pub(crate) fn overload(overload: sluice_n2::Overload) -> answers::OverloadNow {
+    answers::OverloadNow {
+        action: Action::of_ngap(overload.action),
+        percent: overload.percent,
+    }
+}
+
+/// UEs, a row each.
+pub(crate) fn ues(daemon: &Daemon, from: Option<Supi>, count: usize) -> answers::Ues {
+    let core = daemon.runtime.core();
+    let gnbs = names(daemon);
+    let row = |ue: &Ue| {
+        let addresses = sessions(daemon, &ue.supi);
+        let addresses = addresses.iter().flat_map(addresses_of);
+        answers::UeRow {
+            imsi: ue.supi.imsi().to_owned(),
+            state: state(ue),
+            gnb: ue.connected.as_ref().map(|at| gnb_of(at, &gnbs)),
+            sessions: ue.sessions.len(),
+            addresses: addresses.collect::<Vec<_>>().join(" "),
+            waits_at: ue.step,
+        }
+    };
+    let ues = core.amf().ues(from, count);
+    answers::Ues {
+        known: core.amf().known(),
+        registered: core.amf().registered(),
+        connected: core.amf().connected(),
+        ues: ues.iter().map(row).collect(),
+    }
+}
+
+/// NR Cell Identity, 36 bits, as nine hexadecimal digits (TS 38.413, 9.3.1.7).
+fn hex_digits(cell: sluice_ids::NrCellIdentity) -> String {
+    let octets = cell
+        .0
+        .iter()
+        .fold(0_u64, |all, octet| all << 8 | u64::from(*octet));
+    format!("{:09x}", octets >> 4)
+}
+
+/// One UE.
+///
+/// # Errors
+/// The refusal of an IMSI whose UE is not there.
+pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Result<answers::Ue, Value> {
+    let core = daemon.runtime.core();
+    let refused = daemon.refusals.of(&supi.to_string());
+    let Some(ue) = core.amf().ue(supi) else {
+        let is_subscriber = core.udr().sqn_of(supi).is_some();
+        let why = match is_subscriber {
+            false => "there is no subscriber of this IMSI",
+            true => {
+                "the subscriber is not registered; see sluice ctl flow and sluice ctl --core refusals"
+            }
+        };
+        return Err(refusal("not_found", why));
+    };
+    let gnbs = names(daemon);
+    let at = ue.connected.as_ref().map(|at| answers::Connected {
+        gnb: gnb_of(at, &gnbs),
+        tracking_area: at.location.tai.to_string(),
+        cell: hex_digits(at.location.cell),
+        amf_ue_ngap_id: at.amf.0,
+        ran_ue_ngap_id: at.ran.0,
+    });
+    let its = sessions(daemon, supi);
+    let session = |one: &sluice_amf::view::Session| {
+        let known = its.iter().find(|view| view.identity == one.identity);
+        let rules = known.map(|_| qos::rules(daemon, supi, one.identity));
+        session_row(one, known, rules)
+    };
+    let allowed_slices = ue.allowed_nssai.iter().map(ToString::to_string);
+    let ue = answers::UeDetails {
+        imsi: ue.supi.imsi().to_owned(),
+        state: state(&ue),
+        guti: ue.guti.map(|guti| guti.to_string()),
+        imeisv: ue.imeisv.map(|imeisv| imeisv.to_string()),
+        allowed_slices: allowed_slices.collect(),
+        authentication: core.udr().authentication_of(supi).map(authentication),
+        ambr_down_bps: ue.ambr_bps.map(|(down, _)| down),
+        ambr_up_bps: ue.ambr_bps.map(|(_, up)| up),
+        connected: at,
+        waits_at: ue.step,
+        sessions: ue.sessions.iter().map(session).collect(),
+        refused,
+    };
+    Ok(answers::Ue { ue })
+}
+
+/// How a subscriber was authenticated last.
+fn authentication(event: &AuthEvent) -> answers::Authentication {
+    answers::Authentication {
+        success: event.success,
+        method: match event.method {
+            AuthMethod::FiveGAka => answers::AuthenticationMethod::FiveGAka,
+            AuthMethod::EapAkaPrime => answers::AuthenticationMethod::EapAkaPrime,
+        },
+        serving_network: String::from_utf8_lossy(event.network.octets()).into_owned(),
+        unix_s: event.unix_s,
+    }
+}
+
+/// A session as the AMF knows it, and as the SMF does if it does.
+fn session_row(
+    one: &sluice_amf::view::Session,
+    known: Option<&SessionView>,
+    rules: Option<Vec<answers::Rule>>,
+) -> answers::Session {
+    let policy = known.and_then(|view| view.up_security);
+    let result = policy.and_then(|(_, result)| result);
+    answers::Session {
+        id: one.identity,
+        dnn: one.dnn.to_string(),
+        slice: one.slice.to_string(),
+        user_plane: match one.is_up {
+            true => answers::UserPlane::Up,
+            false => answers::UserPlane::Down,
+        },
+        r#type: known.map(|view| view.session_type.name()),
+        addresses: known.map(|view| addresses_of(view).collect()),
+        ambr_down_bps: known.map(|view| view.ambr_bps.0),
+        ambr_up_bps: known.map(|view| view.ambr_bps.1),
+        five_qi: known.map(|view| view.five_qi),
+        seid: known.map(|view| format!("{:#x}", view.seid)),
+        upf_seid: known.map(|view| view.at_upf.map(|(seid, _)| format!("{seid:#x}"))),
+        upf_tunnel: known.map(|view| view.at_upf.map(|(_, tunnel)| tunnel_text(&tunnel))),
+        gnb_tunnel: known.map(|view| view.downlink.map(|tunnel| tunnel_text(&tunnel))),
+        up_integrity: known.map(|_| policy.map(|(policy, _)| policy.integrity.name())),
+        up_confidentiality: known.map(|_| policy.map(|(policy, _)| policy.confidentiality.name())),
+        integrity_protected: known.map(|_| result.map(|one| one.integrity)),
+        confidentiality_protected: known.map(|_| result.map(|one| one.confidentiality)),
+        uplink_octets: known.map(|view| view.usage.uplink_octets),
+        downlink_octets: known.map(|view| view.usage.downlink_octets),
+        waits_at: known.map(|view| view.step),
+        rules,
+    }
+}
+
+fn tunnel_text(tunnel: &sluice_n2::Tunnel) -> String {
+    let ipv4 = tunnel.ipv4.map(|ip| ip.to_string());
+    let ipv6 = tunnel.ipv6.map(|ip| ip.to_string());
+    let at: Vec<_> = [ipv4, ipv6].into_iter().flatten().collect();
+    format!("{}/{:#x}", at.join(","), tunnel.teid)
+}
+
+/// IPv4, and the interface identifier of IPv6: the prefix comes by Router Advertisement.
+fn addresses_of(view: &SessionView) -> impl Iterator<Item = String> + use<> {
+    let ipv4 = view.address.ipv4.map(|ip| ip.to_string());
+    let identifier = view.address.interface_identifier.map(|octets| {
+        let low = u64::from_be_bytes(octets);
+        let link_local = (0xfe80_u128 << 112) | u128::from(low);
+        std::net::Ipv6Addr::from_bits(link_local).to_string()
+    });
+    [ipv4, identifier].into_iter().flatten()
+}
+
+fn sessions(daemon: &Daemon, supi: &Supi) -> Vec<SessionView> {
+    let smf = daemon.runtime.core().smf();
+    smf.map(|smf| smf.sessions_of(supi)).unwrap_or_default()
+}
+
+fn state(ue: &Ue) -> answers::UeState {
+    use answers::UeState;
+    match (ue.is_registered, &ue.connected) {
+        (true, Some(_)) => UeState::Connected,
+        (true, None) => UeState::Idle,
+        (false, Some(_)) => UeState::Registering,
+        (false, None) => UeState::Deregistered,
+    }
+}
+
+/// What gNBs are called.
+fn names(daemon: &Daemon) -> BTreeMap<AssociationId, String> {
+    let gnbs = daemon.runtime.core().amf().gnbs().into_iter();
+    gnbs.map(|gnb| (gnb.association, name_of(&gnb))).collect()
+}
+
+fn name_of(gnb: &Gnb) -> String {
+    match &gnb.name {
+        Some(name) => name.clone(),
+        None => gnb.identity.to_string(),
+    }
+}
+
+fn gnb_of(at: &Connected, names: &BTreeMap<AssociationId, String>) -> String {
+    names.get(&at.association).cloned().unwrap_or_default()
+}
+
+/// gNBs, a row each.
+pub(crate) fn gnbs(daemon: &Daemon) -> answers::Gnbs {
+    let peers: BTreeMap<_, _> = daemon.runtime.n2().gnbs().collect();
+    let row = |gnb: &Gnb| {
+        let areas = gnb.areas.iter().flat_map(|area| {
+            area.plmns.iter().map(move |plmn| {
+                let slices: Vec<_> = plmn.slices.iter().map(ToString::to_string).collect();
+                format!("{} {} slices {}", plmn.plmn, area.tac, slices.join(","))
+            })
+        });
+        answers::Gnb {
+            id: gnb.identity.to_string(),
+            name: gnb.name.clone(),
+            address: peers
+                .get(&gnb.association)
+                .map(|peer| peer.address.to_string()),
+            ues: gnb.connected,
+            areas: areas.collect::<Vec<_>>().join("; "),
+        }
+    };
+    let gnbs = daemon.runtime.core().amf().gnbs();
+    let silent = peers
+        .keys()
+        .filter(|association| !gnbs.iter().any(|gnb| gnb.association == **association));
+    answers::Gnbs {
+        gnbs: gnbs.iter().map(row).collect(),
+        associations_without_setup: silent.count(),
+    }
+}
+
+/// Procedures under way.
+pub(crate) fn procedures(daemon: &Daemon) -> answers::Procedures {
+    use answers::{Function, Procedure};
+    let core = daemon.runtime.core();
+    let of_amf = core.amf().waiting().into_iter().map(|one| Procedure {
+        function: Function::Amf,
+        imsi: one.supi.map(|supi| supi.imsi().to_owned()),
+        session: one.session,
+        waits_at: one.step,
+    });
+    let of_smf = core.smf().map(|smf| smf.waiting()).unwrap_or_default();
+    let of_smf = of_smf.into_iter().map(|one| Procedure {
+        function: Function::Smf,
+        imsi: Some(one.supi.imsi().to_owned()),
+        session: Some(one.session),
+        waits_at: one.step,
+    });
+    let procedures = of_amf.chain(of_smf).collect();
+    answers::Procedures { procedures }
+}
+
+/// What was said of a UE.
+pub(crate) fn flow(daemon: &Daemon, supi: &Supi) -> answers::Flow {
+    answers::Flow {
+        imsi: supi.imsi().to_owned(),
+        lines: daemon.flow.of(supi),
+    }
+}
+
+/// All counters.
+pub(crate) fn counters(daemon: &Daemon) -> answers::Counters {
+    let core = daemon.runtime.core();
+    answers::Counters {
+        n2: daemon.runtime.n2().counters().into(),
+        sctp: daemon.runtime.n2().sctp_counters().into(),
+        n4: daemon.runtime.n4().map(|n4| n4.counters().into()),
+        amf: core.amf().counters().into(),
+        smf: core.smf().map(|smf| smf.counters().into()),
+        nssf: core.nssf().counters().into(),
+        nrf: core.nrf().counters().into(),
+    }
+}

@@ -1,0 +1,9 @@
+//! Concerns beside the core, each with a turn of its own.
+
+pub(crate) mod charging;
+pub(crate) mod contexts;
+pub(crate) mod flow;
+pub(crate) mod refusals;
+pub(crate) mod store;
+pub(crate) mod subscriber_sync;
+pub(crate) mod trace;
