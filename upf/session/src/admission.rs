@@ -5,11 +5,11 @@ use crate::limits::ROUTES;
 use crate::names::{NameId, PlainName, plain};
 use crate::network::{Network, Side};
 use crate::node::Moment;
+use crate::node::shared::Shared;
 use crate::pending::{CreatedPdr, Pending};
 use crate::refusal::{Refusal, RuleId};
 use crate::resources::{Claims, Resources};
 use crate::rules::{Filter, LocalTunnel, Rules};
-use crate::shared::Shared;
 use arrayvec::ArrayVec;
 use sluice_datapath::lookup::exact_match::RoutePrefix;
 use sluice_datapath::session::txn::EndMarker;
@@ -19,7 +19,7 @@ use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::Name;
 
-/// What the rules of one message are admitted with. All that it changes is in the draft, or can be undone.
+/// Context in which the rules of one message are admitted. All that it changes is in the draft, or can be undone.
 ///
 /// | concern | files of `admit` and `compile` that write it |
 /// |---|---|
@@ -38,7 +38,7 @@ pub struct Admission<'a, N> {
     pub at: Moment,
     /// The session's shard.
     pub shard: u32,
-    /// What the message may do.
+    /// Rights of the message.
     pub policy: Policy,
     /// Names, applications, predefined rules, session sets.
     pub shared: &'a mut Shared,
@@ -48,7 +48,7 @@ pub struct Admission<'a, N> {
     pub draft: &'a mut Rules,
     /// What was taken, for the case that the message is refused.
     pub claims: &'a mut Claims,
-    /// What is done when the path has changed: peers and filters go then, and the response is written.
+    /// Record for when the path has changed: peers and filters go then, and the response is written.
     pub record: &'a mut Pending,
     /// End markers to send.
     pub end_markers: &'a mut ArrayVec<EndMarker, { sluice_datapath::limits::TXN_END_MARKERS }>,

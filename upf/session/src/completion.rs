@@ -2,8 +2,8 @@
 
 use crate::compile::diff::Delta;
 use crate::network::Network;
+use crate::node::part::Part;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::pending::{Answer, Launch, Pending};
 use crate::procedure::{association_release, deletion, establishment, measurement, modification};
 use crate::reports::events::SessionEvent;
@@ -87,7 +87,7 @@ fn finish<N: Network, E: Effects>(
         }
         Answer::Queried(token) => node.shared.tell(SessionEvent::Queried(*token)),
     }
-    usage::end_meters(&mut node.shared, &mut node.part, &record);
+    usage::end_meters(&mut node.part, &record);
     node.part.pending.recycle(record);
 }
 

@@ -8,32 +8,20 @@ use crate::compile::far_update::FarUpdate;
 use crate::limits::URRS;
 use crate::network::Network;
 use crate::node::Moment;
-use crate::part::Part;
+use crate::node::part::{Part, RuleChange};
+use crate::node::shared::Shared;
+use crate::node::uses::{self, Uses};
 use crate::pending::Launch;
 use crate::refusal::Refusal;
 use crate::released;
-use crate::resources::{Claims, Resources};
+use crate::resources::Resources;
 use crate::rules::{Rules, UeAddresses};
-use crate::shared::Shared;
 use crate::store::SessionRef;
 use crate::usage;
 use crate::usage::meter::ReportContent;
 use arrayvec::ArrayVec;
 use sluice_datapath::session::txn::{HeldOrder, Op, Txn};
 use sluice_wire::pfcp::Cause;
-
-/// A session's rules before and after a message.
-#[derive(Default)]
-pub struct RuleChange {
-    /// As they are.
-    pub old: Rules,
-    /// As they will be.
-    pub new: Rules,
-    /// Where in the session's record its FARs begin.
-    fars_at: usize,
-    /// What was taken for it, for the case that the message is refused.
-    claims: Claims,
-}
 
 /// A message that was found good, and what it takes to carry it out.
 pub struct Drafted {
@@ -328,9 +316,7 @@ pub fn settle(
     for entry in released::new_ue_entries(&change.old, &change.new) {
         resources.nat.record_newest(entry.entry);
     }
-    shared.sets.change(&change.old.sets, &change.new.sets);
-    shared.applications.follow(&change.old, &change.new);
-    shared.config.predefined.follow(&change.old, &change.new);
+    count_uses(shared, &mut part.uses, &change.old, &change.new);
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
     }
@@ -352,6 +338,20 @@ pub fn settle(
     resources.inactivity.set(name.at, timer);
     set_timer(part, name, &change.new);
     settle_tunnels(part, name, change);
+}
+
+/// A session uses other applications, predefined rules and sets than before. What nobody uses any more is forgotten.
+fn count_uses(shared: &mut Shared, uses: &mut Uses, old: &Rules, new: &Rules) {
+    uses.change_sets(&old.sets, &new.sets);
+    shared.sets.forget_empty(&old.sets, &uses.sets);
+    if !shared.applications.is_empty() {
+        uses.change_applications(old, new);
+        let left = uses::applications(old);
+        shared.applications.leave(left, &uses.applications);
+    }
+    if !shared.config.predefined.is_empty() {
+        uses.change_predefined(old, new);
+    }
 }
 
 /// Sets the session's timer to the first time at which something of it is due.
@@ -397,7 +397,7 @@ pub fn undo(shared: &mut Shared, part: &mut Part, drafted: Drafted, net: &mut im
         mut change, launch, ..
     } = drafted;
     part.resources.undo(&mut change.claims, net);
-    shared.sets.forget_empty(&change.new.sets);
+    (shared.sets).forget_empty(&change.new.sets, &part.uses.sets);
     part.give_change(change);
     part.pending.recycle(launch.record);
     part.pending.recycle_txn(launch.txn);

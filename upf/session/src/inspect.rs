@@ -296,7 +296,8 @@ impl UpFunction {
 
     /// All applications, by name.
     pub fn applications(&self) -> Vec<ApplicationView> {
-        let all = self.node.shared.applications.all().into_iter();
+        let Node { shared, part, .. } = &self.node;
+        let all = shared.applications.all(&part.uses.applications).into_iter();
         all.map(|of| ApplicationView {
             id: of.name.escape_ascii().to_string(),
             source: match of.flows {

@@ -62,7 +62,6 @@
 
 mod admission;
 mod admit;
-mod associations;
 mod compile;
 mod completion;
 mod config;
@@ -76,7 +75,6 @@ mod limits;
 mod names;
 pub mod network;
 mod node;
-mod part;
 mod pending;
 mod prefetch;
 mod procedure;
@@ -89,7 +87,6 @@ mod reports;
 mod resources;
 mod rules;
 mod session_sets;
-mod shared;
 mod store;
 mod trace_target;
 mod usage;

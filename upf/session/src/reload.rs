@@ -64,9 +64,15 @@ impl UpFunction {
     /// If sessions stand in the way; see [`ReloadError`].
     pub fn may_reload(&self, new: &Changeable) -> Result<(), ReloadError> {
         let Node { shared, part, .. } = &self.node;
-        let predefined = shared.config.predefined.replaced(&new.predefined);
+        let predefined = shared
+            .config
+            .predefined
+            .replaced(&new.predefined, &part.uses.predefined);
         predefined.map_err(ReloadError::Predefined)?;
-        if !shared.applications.has_room_for(&new.applications) {
+        if !shared
+            .applications
+            .has_room_for(&new.applications, &part.uses.applications)
+        {
             return Err(ReloadError::Applications);
         }
         let resources = &part.resources;
@@ -101,10 +107,16 @@ impl UpFunction {
     ) -> Result<(), ReloadError> {
         self.may_reload(new)?;
         let Node { shared, part, .. } = &mut self.node;
-        let predefined = shared.config.predefined.replaced(&new.predefined);
+        let predefined = shared
+            .config
+            .predefined
+            .replaced(&new.predefined, &part.uses.predefined);
         let (predefined, is_any_used) = predefined.map_err(ReloadError::Predefined)?;
         let now_s = (now.0 / 1_000_000_000) as u32;
-        let has_new_flows = shared.applications.configure(&new.applications) | is_any_used;
+        let has_new_flows = shared
+            .applications
+            .configure(&new.applications, &part.uses.applications)
+            | is_any_used;
         shared.config.predefined = predefined;
         shared.config.allocation.clone_from(&new.allocation);
         let learns = part.resources.addresses.replace(&new.allocation, now_s);

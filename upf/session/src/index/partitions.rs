@@ -1,10 +1,10 @@
 //! Partitions of what a message writes that is not its session's, each by its own key.
 //!
-//! Every table of this kind is cut into [`PARTITIONS`] parts by bits of the key that it is looked up by,
-//! and never by who asks. A part owns all that it needs: an operation on one key reads and writes one part
-//! alone. So N4 can run on several threads later, each part with one owner, without a table being rebuilt.
+//! Every table of this kind is cut into [`PARTITIONS`] partitions by bits of the key that it is looked up by,
+//! and never by who asks. A partition owns all that it needs: an operation on one key reads and writes one alone.
+//! So N4 can run on several threads later, each part of the sessions with partitions of its own.
 //!
-//! | table | key | bits that tell the part |
+//! | table | key | bits that tell the partition |
 //! |---|---|---|
 //! | [`RecentRequests`](sluice_n4) (`proto/n4`) | peer and sequence number | of their hash |
 //! | sessions by CP F-SEID (`store::index`) | association and CP F-SEID | highest of their mark |
@@ -15,13 +15,13 @@
 use crate::index::hash_index::HashIndex;
 use sluice_mem::prefetch;
 
-/// Bits of a key that tell its part.
+/// Bits of a key that tell its partition.
 const BITS: u32 = 4;
 
-/// Parts of each table.
+/// Partitions of each table.
 pub const PARTITIONS: usize = 1 << BITS;
 
-/// One of the parts.
+/// One of the partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Partition(usize);
 
@@ -32,20 +32,20 @@ impl Partition {
         Self((mark >> (u32::BITS - BITS)) as usize)
     }
 
-    /// A mark as the part's own table keeps it: the bits that all marks of the part share stand last,
+    /// A mark as the partition's own table keeps it: the bits that all marks of the partition share stand last,
     /// where [`HashIndex`] looks for no place by them.
     #[inline]
     pub fn inside(mark: u32) -> u32 {
         mark.rotate_left(BITS)
     }
 
-    /// That of a number which goes round all parts, such as a shard or a place, and its number there.
+    /// That of a number which goes round all partitions, such as a shard or a place, and its number there.
     #[inline]
     pub fn of_number(number: u32) -> (Self, u32) {
         (Self(number as usize % PARTITIONS), number >> BITS)
     }
 
-    /// The number of all that has this one in the part.
+    /// The number of all that has this one in the partition.
     #[inline]
     pub fn number(self, inside: u32) -> u32 {
         inside << BITS | self.0 as u32

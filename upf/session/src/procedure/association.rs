@@ -1,14 +1,14 @@
 //! Sessions of an association when their CP function comes, goes, restarts or falls silent (TS
 //! 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
 
-use crate::associations::UsageBeforeRelease;
 use crate::network::Network;
+use crate::node::associations::UsageBeforeRelease;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::pending::Launch;
 use crate::procedure::{association_release, node_report, report};
 use crate::reports::events::SessionEvent;
-use crate::shared::Shared;
 use crate::store::{Session, SessionRef};
 use core::net::IpAddr;
 use sluice_n4::{AssociationId, Change, Event, Instant, Response, Retention};

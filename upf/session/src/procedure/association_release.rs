@@ -5,16 +5,16 @@
 //! of them are answered the CP function is told that nothing follows (URSS), and releases. A
 //! session without usage since its last report ends without a word, with the association.
 
-use crate::associations::UsageBeforeRelease;
 use crate::limits::FINAL_REPORTS;
+use crate::node::associations::UsageBeforeRelease;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::pending::{Answer, Last, Launch, Pending};
 use crate::procedure::deletion;
 use crate::procedure::put;
 use crate::procedure::report::cp_station;
 use crate::reports::events::SessionEvent;
-use crate::shared::Shared;
 use crate::usage;
 use sluice_n4::{AssociationId, Change, Request, RequestError};
 use sluice_wire::pfcp::value::{ReportType, SessionReportRequestFlags, UsageReportTrigger};

@@ -2,12 +2,12 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::pending::{Answer, Due, Launch, Pending, Reply, Share};
 use crate::procedure::put;
 use crate::refusal::Refusal;
-use crate::shared::Shared;
 use crate::store::{Session, SessionRef};
 use crate::usage;
 use sluice_n4::SessionRequest;

@@ -9,7 +9,7 @@
 
 use crate::admit::each;
 use crate::admit::pdr::ue;
-use crate::part::Part;
+use crate::node::part::Part;
 use crate::pending::{Created, CreatedPdr};
 use crate::rules::{Families, UeAddresses};
 use crate::store::{CpSession, RequestHash, Session, SessionRef};

@@ -3,15 +3,15 @@
 use crate::admission::Admission;
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
-use crate::node::{Effects, Moment, Node, may_act};
-use crate::part::Part;
+use crate::node::part::{Part, may_act};
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::pending::{Answer, Created, Launch, Reply};
 use crate::procedure::{duplicate_establishment, ue_addresses};
 use crate::procedure::{put, write_created};
 use crate::refusal::Refusal;
 use crate::resources::home_shard;
 use crate::rules::{Inactivity, UeAddresses};
-use crate::shared::Shared;
 use crate::store::{CpSession, Digits, NewSession, RequestHash, SessionRef, User};
 use core::net::IpAddr;
 use sluice_n4::SessionRequest;

@@ -10,12 +10,12 @@ use crate::draft::{self, Base, Scope};
 use crate::flows::{predefined, sdf};
 use crate::limits::FLOWS_WALK;
 use crate::network::Network;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::pending::{Launch, Share};
 use crate::reports::events::SessionEvent;
 use crate::rules::{Filter, FilterOrigin, Key, Pdr, UeAddresses};
-use crate::shared::Shared;
 use crate::store::SessionRef;
 use sluice_datapath::session::flow_filter::FlowFilter;
 

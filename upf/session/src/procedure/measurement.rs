@@ -4,7 +4,7 @@
 use crate::compile::diff::Delta;
 use crate::draft;
 use crate::node::Moment;
-use crate::part::Part;
+use crate::node::part::Part;
 use crate::pending::{Answer, Due, Launch, Pending, Share};
 use crate::reports::report_queue::Reasons;
 use crate::resources::Resources;

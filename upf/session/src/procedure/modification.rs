@@ -3,15 +3,15 @@
 use crate::admission::Admission;
 use crate::admit::each;
 use crate::compile::far_update;
-use crate::draft::{self, Base, RuleChange, Scope};
+use crate::draft::{self, Base, Scope};
 use crate::network::Network;
+use crate::node::part::{Part, RuleChange};
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::pending::{Answer, Launch, Pending, Reply};
 use crate::procedure::{put, write_created};
 use crate::refusal::{self, Refusal};
 use crate::rules::{Action, Far, Inactivity, UeAddresses};
-use crate::shared::Shared;
 use crate::store::{CpSession, Session, SessionRef};
 use crate::usage;
 use sluice_n4::SessionRequest;

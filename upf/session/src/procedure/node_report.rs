@@ -1,10 +1,10 @@
 //! PFCP Node Report (TS 29.244, 6.2.9, 7.4.5): user plane paths that failed and recovered.
 
 use crate::network::Side;
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
 use crate::reports::events::SessionEvent;
 use crate::reports::path_reports::{Due, PathChange, RemotePath};
-use crate::shared::Shared;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_n4::{AssociationId, Instant, NodeId, Request, RequestError, Response};
 use sluice_wire::pfcp::group::{UserPlanePathFailureReport, UserPlanePathRecoveryReport};

@@ -4,11 +4,11 @@
 use crate::flows::applications::{Flows, Told, read_flow};
 use crate::flows::sdf::{FlowFilterList, SdfError};
 use crate::limits::APPLICATIONS_PER_REQUEST;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::procedure::put;
 use crate::refusal::Refusal;
-use crate::shared::Shared;
 use sluice_n4::SessionRequest;
 use sluice_wire::pfcp::group::ApplicationIdsPfds;
 use sluice_wire::pfcp::ie::Body;
@@ -51,7 +51,7 @@ fn take(shared: &mut Shared, part: &mut Part, octets: &[u8]) -> Result<(), Refus
     )?;
     // Table 7.4.3.1-1: without applications, all that was told goes.
     let replaces_all = told.is_empty();
-    let told = shared.applications.tell(told, replaces_all);
+    let told = (shared.applications).tell(told, replaces_all, &part.uses.applications);
     let full = Refusal::full(None, Some(IeType::APPLICATION_IDS_PFDS));
     if told.map_err(|_| full)? {
         part.flow_walk.begin(part.store.places());

@@ -5,13 +5,13 @@
 //! as there may be a million sessions of which a few are meant.
 
 use crate::limits::SETS_WALK;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::procedure::put;
 use crate::refusal::Refusal;
 use crate::reports::events::SessionEvent;
 use crate::session_sets::{SetName, SetWalk};
-use crate::shared::Shared;
 use crate::store::{CpSession, SessionRef};
 use sluice_n4::{AssociationId, SessionRequest};
 use sluice_wire::pfcp::element::Element;
@@ -52,7 +52,8 @@ fn retire(
         return Err(Reject::conditional_missing(IeType::FQ_CSID).into());
     }
     let names = request.fq_csid.iter().flat_map(|ie| SetName::all(id, ie));
-    let ended: u32 = names.map(|name| shared.sets.retire(name)).sum();
+    let retired = names.filter_map(|name| shared.sets.retire(name));
+    let ended: u32 = retired.map(|set| part.uses.sets.of(set.0)).sum();
     if ended > 0 {
         // Whoever is looked for already is met again.
         let left = part.store.places();

@@ -9,12 +9,13 @@ pub mod timers;
 use crate::compile::image::Watcher;
 use crate::flows::applications::Applications;
 use crate::node::Moment;
-use crate::part::Part;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
+use crate::node::uses::Uses;
 use crate::pending::{Due, Pending};
 use crate::procedure::put;
 use crate::resources::Resources;
 use crate::rules::{Rules, Urr};
-use crate::shared::Shared;
 use crate::store::SessionRef;
 use sluice_datapath::session::txn::Usage;
 use sluice_datapath::session::usage_record::Marks;
@@ -122,7 +123,11 @@ pub fn write_reports(
             let is_asked = record.queried.contains(&latest.urr_id.0);
             for mut report in before.into_iter().chain([latest]) {
                 report.query_urr_reference = reference.filter(|_| is_asked);
-                put(w, ie, &detected(&shared.applications, due.meter, report))?;
+                put(
+                    w,
+                    ie,
+                    &detected(&shared.applications, &part.uses, due.meter, report),
+                )?;
             }
         }
     }
@@ -144,9 +149,9 @@ pub fn is_any_due(resources: &Resources, record: &Pending) -> bool {
 }
 
 /// The meters of URRs that have gone end with their reports.
-pub fn end_meters(shared: &mut Shared, part: &mut Part, record: &Pending) {
+pub fn end_meters(part: &mut Part, record: &Pending) {
     for due in record.due.iter().filter(|due| due.ends) {
-        shared.applications.forget_meter(due.meter);
+        part.uses.forget_meter(due.meter);
         part.resources.end_meter(due.meter);
     }
 }
@@ -157,13 +162,16 @@ const INSTANCE: &[u8] = b"1";
 /// What a report of this meter tells of the start or stop of traffic: whose it is, if it is an application's.
 pub fn detected<'a>(
     applications: &'a Applications,
+    uses: &Uses,
     meter: u32,
     report: UsageReport<'a>,
 ) -> UsageReport<'a> {
     let trigger = report.usage_report_trigger;
     let starts = trigger.contains(UsageReportTrigger::START);
     let tells_traffic = starts || trigger.contains(UsageReportTrigger::STOPT);
-    let application = applications.detected_by(meter).filter(|_| tells_traffic);
+    let application = uses.detected_by(meter).filter(|_| tells_traffic);
+    let application =
+        application.and_then(|(number, is_reduced)| applications.detected(number, is_reduced));
     UsageReport {
         application_detection_information: application.map(|of| ApplicationDetectionInformation {
             application_id: Text(of.name),

@@ -2,9 +2,10 @@
 //! they change.
 
 use crate::admission::Admission;
-use crate::flows::applications::{is_ambiguous, tells_traffic};
+use crate::flows::applications::is_ambiguous;
 use crate::flows::sdf;
 use crate::network::Network;
+use crate::node::uses::tells_traffic;
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::{Filter, FilterOrigin};
 use sluice_wire::pfcp::value::{SdfFilter, Text};

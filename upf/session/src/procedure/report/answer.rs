@@ -4,9 +4,9 @@
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
 use crate::node::Moment;
-use crate::part::Part;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::pending::Launch;
-use crate::shared::Shared;
 use crate::store::SessionRef;
 use sluice_wire::pfcp::message::SessionReportResponse;
 use sluice_wire::pfcp::value::SessionReportResponseFlags;

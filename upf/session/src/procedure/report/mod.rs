@@ -10,14 +10,14 @@ pub mod usage;
 
 use crate::limits::{UNKNOWN_ANSWERS, UNKNOWN_RETRY_MS};
 use crate::network::Network;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::node::{Effects, Moment, Node};
-use crate::part::Part;
 use crate::pending::Launch;
 use crate::procedure::put;
 use crate::reports::events::SessionEvent;
 use crate::reports::report_queue::Reasons;
 use crate::rules::Indicated;
-use crate::shared::Shared;
 use crate::store::{CpSession, SessionRef};
 use crate::usage::inactivity::InactivityTimer;
 use core::net::{IpAddr, SocketAddr};

@@ -1,9 +1,9 @@
 //! Usage as a reason to report (Usage Report; TS 29.244, 5.2.2, 7.5.8.3). What is due waits in the meters of the
 //! URRs, where it is merged with what follows; what is under way is kept until it is answered.
 
-use crate::part::Part;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::procedure::put;
-use crate::shared::Shared;
 use crate::store::SessionRef;
 use crate::usage;
 use crate::usage::clock::UsageClock;
@@ -44,7 +44,11 @@ pub fn write(
         let clock = meter.clock().and_then(|at| resources.clocks.get(at));
         let (before, latest) = meter.due_report(clock);
         for report in before.into_iter().chain([latest]) {
-            put(w, ie, &usage::detected(&shared.applications, place, report))?;
+            put(
+                w,
+                ie,
+                &usage::detected(&shared.applications, &part.uses, place, report),
+            )?;
         }
     }
     Ok(())

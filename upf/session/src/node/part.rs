@@ -5,21 +5,21 @@
 
 use crate::compile::compiler::Compiler;
 use crate::config::Config;
-use crate::draft::RuleChange;
 use crate::flows::flow_filter_runs::FlowFilterRuns;
 use crate::flows::flow_walk::FlowWalk;
 use crate::index::hash::Seeded;
 use crate::index::remote_fteid_index::RemoteFteidIndex;
 use crate::limits::URRS_PER_SESSION;
-use crate::node::may_act;
+use crate::node::uses::Uses;
 use crate::pending::PendingTable;
 use crate::random::Random;
 use crate::reports::report_queue::ReportQueue;
-use crate::resources::Resources;
+use crate::resources::{Claims, Resources};
 use crate::rules::Rules;
 use crate::session_sets::SetWalk;
-use crate::store::{Session, SessionRef, Store};
+use crate::store::{CpSession, Session, SessionRef, Store};
 use crate::usage::timers::SessionTimers;
+use core::net::IpAddr;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
@@ -35,9 +35,11 @@ pub struct Part {
     pub pending: PendingTable,
     /// Which sessions send into a peer's tunnel, for Error Indications.
     pub remotes: RemoteFteidIndex,
+    /// Applications, predefined rules and sets that they use.
+    pub uses: Uses,
     /// When something of them is due.
     pub timers: SessionTimers,
-    /// What they have to report. That an association is silent is written by its procedures.
+    /// Reports that are due. That an association is silent is written by its procedures.
     pub reports: ReportQueue,
     /// Rules to operations of the path.
     pub compiler: Compiler,
@@ -54,7 +56,7 @@ pub struct Part {
     /// Room for [`rules`](Self::rules).
     read: Box<Rules>,
     next_shard: u32,
-    /// What is written is read again and compared.
+    /// Records that are written are read again and compared.
     #[cfg(test)]
     pub asserts: bool,
 }
@@ -77,6 +79,7 @@ impl Part {
             ),
             pending: PendingTable::new(config.transactions),
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),
+            uses: Uses::new(Seeded(config.seed[0])),
             timers: SessionTimers::new(config.sessions),
             reports: ReportQueue::new(config.sessions, associations),
             compiler: Compiler::new(config.mbr_zero, config.shaped_rates),
@@ -142,4 +145,25 @@ impl Part {
     pub fn new_check(&mut self) -> u32 {
         self.resources.random().max(1)
     }
+}
+
+/// A session's rules before and after a message.
+#[derive(Default)]
+pub struct RuleChange {
+    /// As they are.
+    pub old: Rules,
+    /// As they will be.
+    pub new: Rules,
+    /// Where in the session's record its FARs begin.
+    pub fars_at: usize,
+    /// What was taken for it, for the case that the message is refused.
+    pub claims: Claims,
+}
+
+/// Whether a request may act on a session that its CP function calls so: an address that no association message told
+/// has the sessions alone whose CP F-SEID says that they are there (TS 29.244, 5.6.2).
+pub fn may_act(request: &SessionRequest<'_>, cp: CpSession) -> bool {
+    let from = request.reply.peer().ip().to_canonical();
+    let mut addresses = (cp.ipv4.map(IpAddr::V4).into_iter()).chain(cp.ipv6.map(IpAddr::V6));
+    request.is_of_holder || addresses.any(|address| address == from)
 }

@@ -19,7 +19,7 @@ pub enum UsageBeforeRelease {
     Told,
 }
 
-/// What is remembered of an association beside its sessions.
+/// Memory of an association beside its sessions.
 #[derive(Clone, Copy, Debug, Default)]
 struct AssociationMemory {
     /// The association, so that the next user of the place is told apart.
@@ -28,7 +28,7 @@ struct AssociationMemory {
     gives_up: Option<Instant>,
     /// How far it is on its way to its release.
     release: UsageBeforeRelease,
-    /// What the operator was told of how its CP function speaks.
+    /// Remarks on its CP function that the operator was told.
     told: SessionRemarks,
 }
 
@@ -66,7 +66,7 @@ impl Associations {
         self.memory.get(place)?.id
     }
 
-    /// What is remembered of an association; a new one begins with nothing.
+    /// Memory of an association; a new one begins with nothing.
     fn memory(&mut self, id: AssociationId) -> Option<&mut AssociationMemory> {
         let memory = self.memory.get_mut(id.index())?;
         if memory.id != Some(id) {
@@ -136,7 +136,7 @@ impl Associations {
         memory.map_or(UsageBeforeRelease::None, |m| m.release)
     }
 
-    /// It has come so far.
+    /// The release has come so far.
     pub fn set_release(&mut self, id: AssociationId, release: UsageBeforeRelease) {
         if let Some(memory) = self.memory.get_mut(id.index())
             && memory.id == Some(id)
@@ -150,7 +150,7 @@ impl Associations {
         self.releasing = true;
     }
 
-    /// Its CP function is not given new sessions any more.
+    /// True if its CP function is not given new sessions any more.
     pub fn is_leaving(&self, id: AssociationId) -> bool {
         self.releasing || self.release(id) != UsageBeforeRelease::None
     }

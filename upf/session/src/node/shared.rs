@@ -1,13 +1,13 @@
-//! What the parts of the UP function share: configuration, associations, applications, names, session sets, load.
+//! State that the parts of the UP function share: configuration, associations, applications, names, session sets, load.
 //!
 //! A session's procedure reads it. What it writes is little, and said at each field: so that parts can have threads of
 //! their own later, while one in front of them writes here.
 
-use crate::associations::Associations;
 use crate::config::Config;
 use crate::flows::applications::Applications;
 use crate::index::hash::Seeded;
 use crate::names::Names;
+use crate::node::associations::Associations;
 use crate::pending::SessionRemarks;
 use crate::reports::events::SessionEvent;
 use crate::reports::load_control::LoadControl;
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 /// Events that wait to be read; older ones are lost if nobody reads them.
 const EVENTS: usize = 256;
 
-/// What all parts read.
+/// State that all parts read.
 pub struct Shared {
     /// As it was started with, and what of it was [reloaded](crate::UpFunction::reload).
     pub config: Config,
@@ -36,7 +36,7 @@ pub struct Shared {
     pub load: LoadControl,
     /// Paths to tunnel peers, and who has been told of them.
     pub paths: PathReports,
-    /// What is remembered of associations.
+    /// Memory of associations.
     pub associations: Associations,
     /// Sessions tell some as well, such as a report that failed.
     events: VecDeque<SessionEvent>,

@@ -1,11 +1,15 @@
-//! The UP function's node: PFCP endpoint, what its parts share, and its sessions.
+//! Node of the UP function: PFCP endpoint, state that parts share, and the part with all sessions.
 
-use crate::part::Part;
-use crate::shared::Shared;
-use crate::store::CpSession;
-use core::net::IpAddr;
+pub mod associations;
+pub mod part;
+pub mod shared;
+pub mod use_counts;
+pub mod uses;
+
+use part::Part;
+use shared::Shared;
 use sluice_datapath::session::txn::Txn;
-use sluice_n4::{Endpoint, Instant, NodeId, Outbox, SessionRequest};
+use sluice_n4::{Endpoint, Instant, NodeId, Outbox};
 use sluice_wire::pfcp::value::NtpTime;
 
 /// When something happens.
@@ -24,7 +28,7 @@ impl Moment {
     }
 }
 
-/// Where the effects of the UP function go.
+/// Receiver of the UP function's effects.
 pub trait Effects: Outbox {
     /// Takes a transaction for the owner of its shard. Those of one shard must stay in order;
     /// each comes back by [`UpFunction::complete`](crate::UpFunction::complete).
@@ -38,16 +42,8 @@ pub struct Node {
     pub endpoint: Endpoint,
     /// As it stands in the endpoint's configuration: answers are written while that is in use.
     pub node_id: NodeId,
-    /// What all parts read.
+    /// State that all parts read.
     pub shared: Shared,
     /// The sessions.
     pub part: Part,
-}
-
-/// Whether a request may act on a session that its CP function calls so: an address that no association message told
-/// has the sessions alone whose CP F-SEID says that they are there (TS 29.244, 5.6.2).
-pub fn may_act(request: &SessionRequest<'_>, cp: CpSession) -> bool {
-    let from = request.reply.peer().ip().to_canonical();
-    let mut addresses = (cp.ipv4.map(IpAddr::V4).into_iter()).chain(cp.ipv6.map(IpAddr::V6));
-    request.is_of_holder || addresses.any(|address| address == from)
 }
