@@ -1,65 +1,61 @@
 //! Admission context of one message: the draft of a session's rules, and what was taken for it.
 
 use crate::config::Unserved;
-use crate::flows::applications::Applications;
-use crate::flows::predefined::PredefinedRules;
-use crate::limits::{FARS, PDRS, ROUTES, URRS};
-use crate::names::{NameId, Names, PlainName, plain};
+use crate::limits::ROUTES;
+use crate::names::{NameId, PlainName, plain};
 use crate::network::{Network, Side};
-use crate::pending::{Created, CreatedPdr, SessionRemarks};
+use crate::node::Moment;
+use crate::node::shared::Shared;
+use crate::pending::{CreatedPdr, Pending};
 use crate::refusal::{Refusal, RuleId};
 use crate::resources::{Claims, Resources};
 use crate::rules::{Filter, LocalTunnel, Rules};
 use arrayvec::ArrayVec;
 use sluice_datapath::lookup::exact_match::RoutePrefix;
-use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::txn::EndMarker;
 use sluice_datapath::tables::PeerId;
 use sluice_wire::ids::PdrId;
 use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::IeType;
-use sluice_wire::pfcp::value::{Name, NtpTime};
+use sluice_wire::pfcp::value::Name;
 
-/// What validation works with. Everything it changes is either in the draft or can be undone.
+/// Context in which the rules of one message are admitted. All that it changes is in the draft, or can be undone.
+///
+/// | concern | files of `admit` and `compile` that write it |
+/// |---|---|
+/// | rules (`draft`) | each those of its kind: `far`, `qer`, `urr`, `bar`, `sets`, `pdr`; `resolve` and `allocate` places |
+/// | what is taken (`resources`, `claims`) | `urr`, `pdr/{f_teid, ue, filters, application, predefined, behind}`, `resolve`, `allocate` |
+/// | what is shared (`shared`) | `far` and `pdr` names, `sets` session sets |
+/// | what goes when the path has changed (`record`) | `far` and `resolve` peers, `pdr` filter runs |
+/// | what the response tells (`record`) | `pdr/{f_teid, ue}` Created PDRs; the modification queried URRs |
+/// | what the operator is told (`record`) | `pdr/f_teid`, `unserved` |
+/// | End Markers (`end_markers`) | `far` |
+/// | what the message's PDRs have in common (`chosen`, `routes`) | `pdr/f_teid`, `pdr/behind` |
 pub struct Admission<'a, N> {
     /// Who knows interfaces and peers.
     pub net: &'a mut N,
+    /// When the message came.
+    pub at: Moment,
+    /// The session's shard.
+    pub shard: u32,
+    /// Rights of the message.
+    pub policy: Policy,
+    /// Names, applications, predefined rules, session sets.
+    pub shared: &'a mut Shared,
     /// The allocators.
     pub resources: &'a mut Resources,
-    /// Names of network instances.
-    pub names: &'a mut Names,
-    /// Rules that PDRs activate by name.
-    pub predefined: &'a PredefinedRules,
-    /// Flows by the Application ID of PDIs.
-    pub applications: &'a Applications,
     /// The session's rules as they will be.
     pub draft: &'a mut Rules,
     /// What was taken, for the case that the message is refused.
     pub claims: &'a mut Claims,
-    /// The session's shard.
-    pub shard: u32,
-    /// What the message may do.
-    pub policy: Policy,
-    /// Seconds since start, for resting TEIDs.
-    pub now_s: u32,
-    /// Wall-clock time, for usage reports.
-    pub wall: NtpTime,
+    /// Record for when the path has changed: peers and filters go then, and the response is written.
+    pub record: &'a mut Pending,
+    /// End markers to send.
+    pub end_markers: &'a mut ArrayVec<EndMarker, { sluice_datapath::limits::TXN_END_MARKERS }>,
     /// F-TEIDs given for the CHOOSE IDs of this message.
     pub chosen: ArrayVec<Chosen, PDRS_PER_MESSAGE>,
     /// Prefixes behind the UE of a new session, as they were told so far.
     pub routes: ArrayVec<RoutePrefix, ROUTES>,
-    /// What the response tells in Created PDR.
-    pub created: &'a mut Created,
-    /// Peers that FARs no longer need; the path may still use them until it has changed.
-    pub dropped_peers: &'a mut ArrayVec<PeerId, { 2 * FARS }>,
-    /// Runs of flow filters that PDRs no longer have; the same.
-    pub dropped_runs: &'a mut ArrayVec<FilterRun, { 2 * PDRS }>,
-    /// End markers to send.
-    pub end_markers: &'a mut ArrayVec<EndMarker, { sluice_datapath::limits::TXN_END_MARKERS }>,
-    /// URRs whose usage is asked for.
-    pub queried: &'a mut ArrayVec<u32, URRS>,
-    /// What the operator is told.
-    pub remarks: &'a mut SessionRemarks,
 }
 
 /// What a message may do.
@@ -94,15 +90,15 @@ impl<N: Network> Admission<'_, N> {
     /// Keeps a name that is in use from now on.
     pub fn keep_name(&mut self, rule: RuleId, name: Option<&PlainName>) -> Result<NameId, Refusal> {
         let full = Refusal::full(Some(rule), Some(IeType::NETWORK_INSTANCE));
-        name.map_or(Ok(NameId::NONE), |n| self.names.keep(n).ok_or(full))
+        name.map_or(Ok(NameId::NONE), |n| self.shared.names.keep(n).ok_or(full))
     }
 
     /// What the response tells of a PDR; `None` if it tells of too many.
     pub fn created_pdr(&mut self, id: PdrId) -> Option<&mut CreatedPdr> {
-        if self.created.last().is_none_or(|last| last.id != id) {
-            self.created.try_push(CreatedPdr::of(id)).ok()?;
+        if self.record.created.last().is_none_or(|last| last.id != id) {
+            self.record.created.try_push(CreatedPdr::of(id)).ok()?;
         }
-        self.created.last_mut()
+        self.record.created.last_mut()
     }
 
     /// Puts an end marker behind the last packet into a tunnel that a FAR leaves (SNDEM).
@@ -118,7 +114,7 @@ impl<N: Network> Admission<'_, N> {
     /// A peer goes back when the path no longer uses it.
     pub fn drop_peer(&mut self, rule: RuleId, peer: PeerId) -> Result<(), Refusal> {
         let full = Refusal::full(Some(rule), None);
-        self.dropped_peers.try_push(peer).map_err(|_| full)
+        self.record.peers.try_push(peer).map_err(|_| full)
     }
 
     /// A PDR's run of flow filters goes back when the path no longer uses it.
@@ -127,7 +123,10 @@ impl<N: Network> Admission<'_, N> {
             return Ok(());
         }
         let full = Refusal::full(Some(rule), Some(IeType::SDF_FILTER));
-        self.dropped_runs.try_push(filter.run).map_err(|_| full)
+        self.record
+            .filter_runs
+            .try_push(filter.run)
+            .map_err(|_| full)
     }
 }
 

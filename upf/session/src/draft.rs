@@ -7,31 +7,21 @@ use crate::compile::diff::{Delta, Wanted};
 use crate::compile::far_update::FarUpdate;
 use crate::limits::URRS;
 use crate::network::Network;
+use crate::node::Moment;
+use crate::node::part::{Part, RuleChange};
+use crate::node::shared::Shared;
+use crate::node::uses::{self, Uses};
 use crate::pending::Launch;
 use crate::refusal::Refusal;
 use crate::released;
-use crate::resources::{Claims, Resources};
+use crate::resources::Resources;
 use crate::rules::{Rules, UeAddresses};
-use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use crate::usage;
 use crate::usage::meter::ReportContent;
 use arrayvec::ArrayVec;
 use sluice_datapath::session::txn::{HeldOrder, Op, Txn};
 use sluice_wire::pfcp::Cause;
-
-/// A session's rules before and after a message.
-#[derive(Default)]
-pub struct RuleChange {
-    /// As they are.
-    pub old: Rules,
-    /// As they will be.
-    pub new: Rules,
-    /// Where in the session's record its FARs begin.
-    fars_at: usize,
-    /// What was taken for it, for the case that the message is refused.
-    claims: Claims,
-}
 
 /// A message that was found good, and what it takes to carry it out.
 pub struct Drafted {
@@ -75,18 +65,19 @@ impl From<TooComplex> for Refusal {
 /// # Errors
 /// If anything in it is refused; then everything is as it was before.
 pub fn draft<N: Network>(
-    sessions: &mut Sessions,
+    shared: &mut Shared,
+    part: &mut Part,
     at: Moment,
     base: &Base,
     net: &mut N,
     admit: impl FnOnce(&mut Admission<'_, N>) -> Result<Scope, Refusal>,
 ) -> Result<Drafted, Refusal> {
-    if !sessions.pending.has_room() {
+    if !part.pending.has_room() {
         return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
     }
-    let mut change = sessions.take_change();
+    let mut change = part.take_change();
     match base.session {
-        Some(session) => change.fars_at = sessions.store.load(session, &mut change.old),
+        Some(session) => change.fars_at = part.store.load(session, &mut change.old),
         None => {
             change.old.clear();
             change.old.ue = base.ue;
@@ -96,19 +87,20 @@ pub fn draft<N: Network>(
     let mut drafted = Drafted {
         change,
         scope: Scope::Rules,
-        launch: sessions.pending.launch(name, base.shard),
+        launch: part.pending.launch(name, base.shard),
     };
-    match fill(sessions, at, base, net, admit, &mut drafted) {
+    match fill(shared, part, at, base, net, admit, &mut drafted) {
         Ok(()) => Ok(drafted),
         Err(refusal) => {
-            undo(sessions, drafted, net);
+            undo(shared, part, drafted, net);
             Err(refusal)
         }
     }
 }
 
 fn fill<N: Network>(
-    sessions: &mut Sessions,
+    shared: &mut Shared,
+    part: &mut Part,
     at: Moment,
     base: &Base,
     net: &mut N,
@@ -120,34 +112,28 @@ fn fill<N: Network>(
         old, new, claims, ..
     } = &mut *drafted.change;
     new.copy_from(old);
+    let policy = Policy {
+        accept_cp_fteid: shared.config.accept_cp_fteid,
+        unserved: shared.config.unserved,
+        restores: base.restores,
+        is_new: base.session.is_none(),
+    };
     let mut work = Admission {
         net,
-        resources: &mut sessions.resources,
-        names: &mut sessions.names,
-        predefined: &sessions.config.predefined,
-        applications: &sessions.applications,
+        at,
+        shard: base.shard,
+        policy,
+        shared,
+        resources: &mut part.resources,
         draft: new,
         claims,
-        shard: base.shard,
-        policy: Policy {
-            accept_cp_fteid: sessions.config.accept_cp_fteid,
-            unserved: sessions.config.unserved,
-            restores: base.restores,
-            is_new: base.session.is_none(),
-        },
-        now_s: at.seconds(),
-        wall: at.wall,
+        record,
+        end_markers: &mut txn.end_markers,
         chosen: ArrayVec::new(),
         routes: ArrayVec::new(),
-        created: &mut record.created,
-        dropped_peers: &mut record.peers,
-        dropped_runs: &mut record.filter_runs,
-        end_markers: &mut txn.end_markers,
-        queried: &mut record.queried,
-        remarks: &mut record.remarks,
     };
     let place = base.session.map(|session| session.at);
-    work.resources.tell_clocks(old, place, work.now_s);
+    work.resources.tell_clocks(old, place, at.seconds());
     let scope = admit(&mut work)?;
     let update = FarUpdate {
         old,
@@ -164,18 +150,18 @@ fn fill<N: Network>(
             work.check_detection()?;
             work.resolve()?;
             work.place()?;
-            work.resources.tell_clocks(work.draft, place, work.now_s);
+            work.resources.tell_clocks(work.draft, place, at.seconds());
         }
     }
     drafted.launch.record.ue = drafted.change.new.ue;
-    compile(sessions, drafted)?;
-    match sessions.store.has_room(base.session, &drafted.change.new) {
+    compile(part, drafted)?;
+    match part.store.has_room(base.session, &drafted.change.new) {
         true => Ok(()),
         false => Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE)),
     }
 }
 
-fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal> {
+fn compile(part: &mut Part, drafted: &mut Drafted) -> Result<(), Refusal> {
     let Launch { txn, record } = &mut drafted.launch;
     let RuleChange { old, new, .. } = &mut *drafted.change;
     let mut meters: ArrayVec<u32, URRS> = ArrayVec::new();
@@ -197,19 +183,19 @@ fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal
     match drafted.scope {
         Scope::Rules => {
             let wanted = Wanted::Meters(&meters);
-            sessions.compiler.change((old, new), wanted, &mut delta)?;
-            forget_nat(sessions, old, new, txn)?;
+            part.compiler.change((old, new), wanted, &mut delta)?;
+            forget_nat(part, old, new, txn)?;
             for entry in released::new_ue_entries(old, new) {
-                for op in sessions.resources.nat.operations(entry.entry) {
+                for op in part.resources.nat.operations(entry.entry) {
                     txn.ops.try_push(op).map_err(|_| TooComplex)?;
                 }
             }
         }
         Scope::FarsOnly => {
-            sessions.compiler.change_fars((old, new), &mut delta)?;
+            part.compiler.change_fars((old, new), &mut delta)?;
             #[cfg(test)]
-            if sessions.asserts {
-                assert_written_whole(sessions, &drafted.change, &drafted.launch);
+            if part.asserts {
+                assert_written_whole(part, &drafted.change, &drafted.launch);
             }
         }
     }
@@ -217,14 +203,9 @@ fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal
 }
 
 /// UEs that go have no public ports any more: what their mappings lie in is another's soon.
-pub fn forget_nat(
-    sessions: &Sessions,
-    old: &Rules,
-    new: &Rules,
-    txn: &mut Txn,
-) -> Result<(), TooComplex> {
+pub fn forget_nat(part: &Part, old: &Rules, new: &Rules, txn: &mut Txn) -> Result<(), TooComplex> {
     for entry in released::gone_entries(old, new) {
-        if let Some(op) = sessions.resources.nat.end_of(entry.entry) {
+        if let Some(op) = part.resources.nat.end_of(entry.entry) {
             txn.ops.try_push(op).map_err(|_| TooComplex)?;
         }
     }
@@ -233,7 +214,7 @@ pub fn forget_nat(
 
 /// Compiling all rules would write the same.
 #[cfg(test)]
-pub fn assert_written_whole(sessions: &mut Sessions, change: &RuleChange, launch: &Launch) {
+pub fn assert_written_whole(part: &mut Part, change: &RuleChange, launch: &Launch) {
     use crate::compile::diff::{Credits, Ops, Watching};
     let (mut ops, mut credits) = (Ops::new(), Credits::new());
     let mut watching = Watching::new();
@@ -243,7 +224,7 @@ pub fn assert_written_whole(sessions: &mut Sessions, change: &RuleChange, launch
         watching: &mut watching,
     };
     let rules = (&change.old, &change.new);
-    let whole = sessions.compiler.change(rules, Wanted::None, &mut delta);
+    let whole = part.compiler.change(rules, Wanted::None, &mut delta);
     whole.unwrap();
     assert_eq!(format!("{ops:?}"), format!("{:?}", launch.txn.ops));
     assert_eq!(credits, launch.record.credits);
@@ -267,7 +248,13 @@ pub fn discard_held(drafted: &mut Drafted) -> Result<(), Refusal> {
 }
 
 /// Makes the draft the session's rules: from here on nothing can fail.
-pub fn commit(sessions: &mut Sessions, name: SessionRef, drafted: Drafted, now_s: u32) -> Launch {
+pub fn commit(
+    shared: &mut Shared,
+    part: &mut Part,
+    name: SessionRef,
+    drafted: Drafted,
+    now_s: u32,
+) -> Launch {
     let Drafted {
         mut change,
         scope,
@@ -275,25 +262,25 @@ pub fn commit(sessions: &mut Sessions, name: SessionRef, drafted: Drafted, now_s
     } = drafted;
     match scope {
         Scope::Rules => {
-            settle(sessions, name, &mut change, now_s);
-            sessions.store.put(name, &change.new);
+            settle(shared, part, name, &mut change, now_s);
+            part.store.put(name, &change.new);
         }
         Scope::FarsOnly => {
-            settle_tunnels(sessions, name, &mut change);
-            sessions.store.put_fars(name, &change.new, change.fars_at);
+            settle_tunnels(part, name, &mut change);
+            part.store.put_fars(name, &change.new, change.fars_at);
         }
     }
     #[cfg(test)]
-    if sessions.asserts {
-        assert_kept(sessions, name, &change);
+    if part.asserts {
+        assert_kept(part, name, &change);
     }
-    sessions.give_change(change);
+    part.give_change(change);
     launch
 }
 
 /// What was written is what will be read.
 #[cfg(test)]
-fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
+fn assert_kept(part: &mut Part, name: SessionRef, change: &RuleChange) {
     use crate::rules::Inactivity;
     let mut new = change.new.clone();
     new.qers.iter_mut().for_each(|qer| qer.is_new = false);
@@ -303,12 +290,18 @@ fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
     }
     new.inactivity = (new.inactivity)
         .map(|inactivity| Inactivity::standing(inactivity.timer_s, inactivity.cell));
-    assert_eq!(*sessions.rules(name), new);
+    assert_eq!(*part.rules(name), new);
 }
 
 /// What the session takes and gives back by a change is its own, or is gone.
-pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange, now_s: u32) {
-    let resources = &mut sessions.resources;
+pub fn settle(
+    shared: &mut Shared,
+    part: &mut Part,
+    name: SessionRef,
+    change: &mut RuleChange,
+    now_s: u32,
+) {
+    let resources = &mut part.resources;
     // A prefix that comes with the message is a key of every entry there was.
     let ue = match change.new.ue.families().is_none() {
         true => change.old.ue,
@@ -323,9 +316,7 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
     for entry in released::new_ue_entries(&change.old, &change.new) {
         resources.nat.record_newest(entry.entry);
     }
-    resources.sets.change(&change.old.sets, &change.new.sets);
-    sessions.applications.follow(&change.old, &change.new);
-    sessions.config.predefined.follow(&change.old, &change.new);
+    count_uses(shared, &mut part.uses, &change.old, &change.new);
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
     }
@@ -345,18 +336,32 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
     }
     let timer = resources.changed_timer(&change.new, Some(name.at), now_s);
     resources.inactivity.set(name.at, timer);
-    set_timer(sessions, name, &change.new);
-    settle_tunnels(sessions, name, change);
+    set_timer(part, name, &change.new);
+    settle_tunnels(part, name, change);
+}
+
+/// A session uses other applications, predefined rules and sets than before. What nobody uses any more is forgotten.
+fn count_uses(shared: &mut Shared, uses: &mut Uses, old: &Rules, new: &Rules) {
+    uses.change_sets(&old.sets, &new.sets);
+    shared.sets.forget_empty(&old.sets, &uses.sets);
+    if !shared.applications.is_empty() {
+        uses.change_applications(old, new);
+        let left = uses::applications(old);
+        shared.applications.leave(left, &uses.applications);
+    }
+    if !shared.config.predefined.is_empty() {
+        uses.change_predefined(old, new);
+    }
 }
 
 /// Sets the session's timer to the first time at which something of it is due.
-pub fn set_timer(sessions: &mut Sessions, name: SessionRef, rules: &Rules) {
+pub fn set_timer(part: &mut Part, name: SessionRef, rules: &Rules) {
     let Resources {
         meters,
         clocks,
         inactivity,
         ..
-    } = &sessions.resources;
+    } = &part.resources;
     let all = rules.urrs.iter().filter_map(|urr| meters.get(urr.meter));
     let periods = all.clone().map(|meter| meter.period_due_s);
     let periods = periods.filter(|due| *due > 0);
@@ -365,35 +370,35 @@ pub fn set_timer(sessions: &mut Sessions, name: SessionRef, rules: &Rules) {
         .get(name.at)
         .and_then(|timer| timer.next_look_s());
     let due = periods.chain(clocks).chain(idle).min();
-    sessions.timers.set_or_keep_due(name.at, due);
+    part.timers.set_or_keep_due(name.at, due);
 }
 
 /// The same where only FARs were updated.
-fn settle_tunnels(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange) {
+fn settle_tunnels(part: &mut Part, name: SessionRef, change: &mut RuleChange) {
     let RuleChange {
         old, new, claims, ..
     } = change;
-    let resources = &mut sessions.resources;
+    let resources = &mut part.resources;
     for endpoint in new.traced_back_entries() {
         resources.traces_back(endpoint.entry, name.at);
     }
     for (sends, tunnel) in released::tunnels(old, new) {
         match sends {
-            true => sessions.remotes.add(tunnel, name.at),
-            false => sessions.remotes.remove(tunnel, name.at),
+            true => part.remotes.add(tunnel, name.at),
+            false => part.remotes.remove(tunnel, name.at),
         }
     }
     claims.keep();
 }
 
 /// Leaves everything as it was before the message.
-pub fn undo(sessions: &mut Sessions, drafted: Drafted, net: &mut impl Network) {
+pub fn undo(shared: &mut Shared, part: &mut Part, drafted: Drafted, net: &mut impl Network) {
     let Drafted {
         mut change, launch, ..
     } = drafted;
-    sessions.resources.undo(&mut change.claims, net);
-    sessions.resources.sets.forget_empty(&change.new.sets);
-    sessions.give_change(change);
-    sessions.pending.recycle(launch.record);
-    sessions.pending.recycle_txn(launch.txn);
+    part.resources.undo(&mut change.claims, net);
+    (shared.sets).forget_empty(&change.new.sets, &part.uses.sets);
+    part.give_change(change);
+    part.pending.recycle(launch.record);
+    part.pending.recycle_txn(launch.txn);
 }

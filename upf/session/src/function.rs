@@ -4,6 +4,9 @@ use crate::completion;
 use crate::config::Config;
 use crate::conformance;
 use crate::network::Network;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::pending::Share;
 use crate::prefetch::{self, Upcoming};
 use crate::procedure::put;
@@ -18,8 +21,6 @@ use crate::reports::report_queue::ReportCounters;
 use crate::resources::percent;
 use crate::resources::{NatCounters, NatRecord};
 use crate::rules::{Key, Rules};
-use crate::sessions::{Effects, Node};
-use crate::sessions::{Moment, Sessions};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::ids::EntryId;
@@ -57,12 +58,12 @@ impl UpFunction {
         n4.retains_sessions = true;
         let associations = n4.limits.associations;
         let known = foreign.reader();
-        let mut node = Node {
+        let node = Node {
             node_id: n4.node_id.clone(),
             endpoint: Endpoint::new(Role::Up, n4),
-            sessions: Sessions::new(config, associations, foreign),
+            part: Part::new(&config, associations, foreign),
+            shared: Shared::new(config, features, associations),
         };
-        node.sessions.features = features;
         Self { node, known }
     }
 
@@ -91,8 +92,8 @@ impl UpFunction {
                     request_arrived(&mut self.node, at, request, net, out)
                 }
                 Input::Response(response) => {
-                    let sessions = &mut self.node.sessions;
-                    if let Some(launch) = association::answered(sessions, at, &response, net) {
+                    let Node { shared, part, .. } = &mut self.node;
+                    if let Some(launch) = association::answered(shared, part, at, &response, net) {
                         completion::launch(&mut self.node, at, launch, net, out);
                     }
                 }
@@ -128,9 +129,10 @@ impl UpFunction {
         let at = Moment { now, wall };
         self.node.endpoint.tick(now, out);
         association::events(&mut self.node, at);
-        association::give_up_silent_peers(&mut self.node.sessions, now);
-        self.node.sessions.reports.end_delays(now);
-        set_deletion::walk(&mut self.node.sessions);
+        let Node { shared, part, .. } = &mut self.node;
+        association::give_up_silent_peers(shared, part, now);
+        part.reports.end_delays(now);
+        set_deletion::walk(shared, part);
         flow_change::walk(&mut self.node, at, net, out);
         node_report::tell_all(&mut self.node, at, out);
         end_sessions(&mut self.node, at, net, out);
@@ -138,20 +140,18 @@ impl UpFunction {
 
     /// When [`tick`](Self::tick) has something to do next.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let associations = self.node.sessions.associations.iter();
-        let gives_up = associations.filter_map(|a| a.gives_up).min();
-        let sessions = &self.node.sessions;
-        let delayed = sessions.reports.next_deadline();
-        let node_report = sessions.paths.next_try;
-        let timers = sessions.timers.next_s();
+        let Node { shared, part, .. } = &self.node;
+        let gives_up = shared.associations.next_given_up();
+        let delayed = part.reports.next_deadline();
+        let node_report = shared.paths.next_try;
+        let timers = part.timers.next_s();
         // Where there is no room the next measurement waits for a transaction that comes back.
-        let timers = timers.filter(|_| sessions.pending.has_room_for(Share::Measurements));
+        let timers = timers.filter(|_| part.pending.has_room_for(Share::Measurements));
         let timers = timers.map(|at_s| Instant(u64::from(at_s) * 1_000_000_000));
         let endpoint = self.node.endpoint.next_deadline();
         // Every tick goes on with it.
-        let flows =
-            sessions.flow_walk.is_under_way() && sessions.pending.has_room_for(Share::FlowChanges);
-        let walk = (flows || sessions.set_walk.is_some()).then_some(Instant(0));
+        let flows = part.flow_walk.is_under_way() && part.pending.has_room_for(Share::FlowChanges);
+        let walk = (flows || part.set_walk.is_some()).then_some(Instant(0));
         [endpoint, gives_up, delayed, node_report, timers, walk]
             .into_iter()
             .flatten()
@@ -171,7 +171,7 @@ impl UpFunction {
                 let address = address.to_bits();
                 if self
                     .node
-                    .sessions
+                    .part
                     .resources
                     .is_pool_entry_used(instance, address)
                 {
@@ -192,12 +192,12 @@ impl UpFunction {
     /// Whether the session with this entry has its UE's addresses in a network instance. Sessions are known by entries
     /// with rules that report or lead elsewhere; of others it says no.
     pub fn has_ue_in(&self, entry: EntryId, instance: InstanceId) -> bool {
-        let sessions = &self.node.sessions;
-        let Some(name) = sessions.session_of_entry(entry) else {
+        let part = &self.node.part;
+        let Some(name) = part.session_of_entry(entry) else {
             return false;
         };
         let mut rules = Box::<Rules>::default();
-        sessions.store.load(name, &mut rules);
+        part.store.load(name, &mut rules);
         // The entry may be another session's by now.
         let is_its = rules.entries().any(|endpoint| endpoint.entry == entry);
         let instance = instance.0;
@@ -214,7 +214,7 @@ impl UpFunction {
         out: &mut E,
     ) {
         let at = Moment { now, wall };
-        error_indication::arrived(&mut self.node.sessions, peer, teid);
+        error_indication::arrived(&mut self.node.part, peer, teid);
         report::send_due(&mut self.node, at, out);
     }
 
@@ -228,11 +228,11 @@ impl UpFunction {
         out: &mut E,
     ) {
         let at = Moment { now, wall };
-        let sessions = &mut self.node.sessions;
+        let part = &mut self.node.part;
         match bell.cause {
-            BellCause::Usage => measurement::rung(sessions, at, bell.entry),
+            BellCause::Usage => measurement::rung(part, at, bell.entry),
             BellCause::DownlinkData { at: rule, dscp } => {
-                downlink_data::arrived(sessions, at, bell.entry, rule, dscp);
+                downlink_data::arrived(part, at, bell.entry, rule, dscp);
             }
         }
         end_sessions(&mut self.node, at, net, out);
@@ -240,7 +240,7 @@ impl UpFunction {
 
     /// What was reported to CP functions, and what waits.
     pub fn reports(&self) -> ReportCounters {
-        self.node.sessions.reports.counters()
+        self.node.part.reports.counters()
     }
 
     /// What became of paths to tunnel peers: CP functions are told by Node Reports (TS 23.527, 5.2).
@@ -259,22 +259,22 @@ impl UpFunction {
     /// How much of their time workers spend on packets, on average, in percent: beside how full tables are it
     /// makes this node's load, which CP functions are told (TS 29.244, 6.2.3). Call it about once a second.
     pub fn measure_load(&mut self, now: Instant, workers_percent: u8) {
-        let sessions = &mut self.node.sessions;
-        let of_sessions = percent(sessions.store.len(), sessions.config.sessions);
-        let tables = sessions.resources.fullest_percent();
+        let Node { shared, part, .. } = &mut self.node;
+        let of_sessions = percent(part.store.len(), shared.config.sessions);
+        let tables = part.resources.fullest_percent();
         let load = workers_percent.max(of_sessions).max(tables);
-        sessions.load.measured(now, load);
+        shared.load.measured(now, load);
     }
 
     /// This node's load as it was measured last, and the reduction of requests that is asked for, in percent.
     pub fn load_percent(&self) -> [u8; 2] {
-        let load = &self.node.sessions.load;
+        let load = &self.node.shared.load;
         [load.percent(), load.reduction_percent()]
     }
 
     /// Paths to tunnel peers that have failed.
     pub fn failed_paths(&self) -> usize {
-        self.node.sessions.paths.failed_count()
+        self.node.shared.paths.failed_count()
     }
 
     /// Sets up the association with the CP function at `to`, until it is there and again when it
@@ -316,78 +316,70 @@ impl UpFunction {
 
     /// True if no association and no session is left, and nothing is under way.
     pub fn is_released(&self) -> bool {
-        let Node {
-            endpoint, sessions, ..
-        } = &self.node;
-        endpoint.associations().next().is_none()
-            && sessions.store.len() == 0
-            && sessions.pending.len() == 0
+        let Node { endpoint, part, .. } = &self.node;
+        endpoint.associations().next().is_none() && part.store.len() == 0 && part.pending.len() == 0
     }
 
     /// Asks the path for all counters of a session; [`SessionEvent::Queried`] with `token` tells when
     /// they have come in. False if there is no such session, or no room for a transaction.
     pub fn query<E: Effects>(&mut self, seid: u64, token: u64, out: &mut E) -> bool {
-        completion::query(&mut self.node, seid, token, out)
+        completion::query(&mut self.node.part, seid, token, out)
     }
 
     /// The next event for the log.
     pub fn next_event(&mut self) -> Option<SessionEvent> {
-        self.node.sessions.next_event()
+        self.node.shared.next_event()
     }
 
     /// Transactions under way.
     pub fn under_way(&self) -> usize {
-        self.node.sessions.pending.len()
+        self.node.part.pending.len()
     }
 
     /// Establishments that came again when the endpoint no longer knew them, and were not applied
     /// twice.
     pub fn repeated_establishments(&self) -> u64 {
-        self.node.sessions.repeated
+        self.node.part.repeated
     }
 
     /// Sessions that kept the flows of an application when it got others, as tables were full.
     pub fn flows_kept(&self) -> u64 {
-        self.node.sessions.flows_kept
+        self.node.part.flows_kept
     }
 
     /// How many applications there are.
     pub fn application_count(&self) -> usize {
-        self.node.sessions.applications.len()
+        self.node.shared.applications.len()
     }
 
     /// The flow filters that rules name, for the path's tables.
     pub fn flow_filters(&self) -> FlowFilters {
-        self.node.sessions.resources.filters.reader()
+        self.node.part.resources.filters.reader()
     }
 
     /// Who has which public ports, for the path's tables.
     pub fn nat_units(&self) -> NatUnits {
-        self.node.sessions.resources.nat.reader()
+        self.node.part.resources.nat.reader()
     }
 
     /// The next record of who has, or had, a block of public ports.
     pub fn next_nat_record(&mut self) -> Option<NatRecord> {
-        self.node.sessions.resources.nat.next_record()
+        self.node.part.resources.nat.next_record()
     }
 
     /// Blocks of public ports, for counters.
     pub fn nat_counters(&self) -> NatCounters {
-        self.node.sessions.resources.nat.counters()
+        self.node.part.resources.nat.counters()
     }
 
     /// The UE that has a public port of a network instance.
     pub fn nat_holder(&self, inside: InstanceId, address: Ipv4Addr, port: u16) -> Option<Ipv4Addr> {
-        self.node
-            .sessions
-            .resources
-            .nat
-            .holder(inside, address, port)
+        self.node.part.resources.nat.holder(inside, address, port)
     }
 
     /// The UE with this entry has all its public ports in use: it gets a further block, if it may have one.
     pub fn nat_full<E: Effects>(&mut self, entry: EntryId, out: &mut E) {
-        completion::give_nat_block(&mut self.node.sessions, entry, out);
+        completion::give_nat_block(&mut self.node.part, entry, out);
     }
 
     /// The PFCP endpoint, for its counters.
@@ -404,7 +396,7 @@ impl UpFunction {
     /// A datagram will be handled soon, after so many others: asks the caches for the transaction that
     /// it becomes.
     pub fn prefetch_transaction(&self, after: usize) {
-        self.node.sessions.pending.prefetch_next(after);
+        self.node.part.pending.prefetch_next(after);
     }
 
     /// Some time after [`prefetch_message`](Self::prefetch_message): asks for the session's rules.
@@ -431,8 +423,8 @@ fn request_arrived<N: Network, E: Effects>(
     net: &mut N,
     out: &mut E,
 ) {
-    if node.sessions.resources.sets.has_retired() {
-        set_deletion::forget_named(&mut node.sessions, request);
+    if node.shared.sets.has_retired() {
+        set_deletion::forget_named(&node.shared, &mut node.part, request);
     }
     let launch = match request.header().message_type {
         MessageType::SESSION_ESTABLISHMENT_REQUEST => {
@@ -482,10 +474,10 @@ fn refuse_unsupported<E: Effects>(
 /// associations on their way to their release. Then what the others have to report leaves.
 #[inline]
 fn end_sessions<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
-    if node.sessions.store.has_doomed() || node.sessions.has_releases {
+    if node.part.store.has_doomed() || node.shared.associations.has_releases {
         end_some(node, at, net, out);
     }
-    while let Some(launch) = measurement::next_due(&mut node.sessions, at) {
+    while let Some(launch) = measurement::next_due(&mut node.part, at) {
         completion::launch(node, at, launch, net, out);
     }
     report::send_due(node, at, out);
@@ -493,24 +485,25 @@ fn end_sessions<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N
 
 #[cold]
 fn end_some<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
-    while let Some(launch) = deletion::next_doomed(&mut node.sessions, at) {
+    while let Some(launch) = deletion::next_doomed(&mut node.shared, &mut node.part, at) {
         completion::launch(node, at, launch, net, out);
     }
-    if !node.sessions.has_releases {
+    if !node.shared.associations.has_releases {
         return;
     }
     let mut goes_on = false;
-    for place in 0..node.sessions.associations.len() {
-        let memory = node.sessions.associations.get(place);
-        let Some(id) = memory.and_then(|memory| memory.id) else {
+    for place in 0..node.shared.associations.places() {
+        let Some(id) = node.shared.associations.at(place) else {
             continue;
         };
         if association_release::announce(node, at, id, out) {
-            while let Some(launch) = association_release::next_end(&mut node.sessions, at, id) {
+            while let Some(launch) =
+                association_release::next_end(&mut node.shared, &mut node.part, at, id)
+            {
                 completion::launch(node, at, launch, net, out);
             }
         }
         goes_on |= association_release::conclude(node, at, id, out);
     }
-    node.sessions.has_releases = goes_on;
+    node.shared.associations.has_releases = goes_on;
 }

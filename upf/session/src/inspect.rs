@@ -3,6 +3,7 @@
 use crate::flows::filter_text;
 use crate::function::UpFunction;
 use crate::network::Side;
+use crate::node::Node;
 use crate::resources::{InUse, home_shard};
 use crate::rules::{Action, Far, FilterOrigin, Forwarding, Key, Pdr, Qer, Rules, UeAddresses, Urr};
 use crate::store::{Session, SessionRef, User};
@@ -206,23 +207,24 @@ pub struct AssociationView {
 impl UpFunction {
     /// How many sessions there are.
     pub fn session_count(&self) -> usize {
-        self.node.sessions.store.len()
+        self.node.part.store.len()
     }
 
     /// What is given out of each resource.
     pub fn in_use(&self) -> InUse {
-        self.node.sessions.resources.in_use()
+        let Node { shared, part, .. } = &self.node;
+        part.resources.in_use(shared.sets.len())
     }
 
     /// All sessions, each in brief.
     pub fn sessions(&self) -> Vec<SessionSummary> {
         let mut rules = Box::<Rules>::default();
         let ids = self.node.endpoint.associations().map(|(id, _)| id);
-        let all = ids.flat_map(|id| self.node.sessions.store.of(id));
+        let all = ids.flat_map(|id| self.node.part.store.of(id));
         all.map(|(name, session)| {
-            self.node.sessions.store.load(name, &mut rules);
-            let user = self.node.sessions.store.user(name);
-            let usage = self.node.sessions.store.usage(name);
+            self.node.part.store.load(name, &mut rules);
+            let user = self.node.part.store.user(name);
+            let usage = self.node.part.store.usage(name);
             session_summary(name, &session, &user, &rules, usage)
         })
         .collect()
@@ -231,11 +233,11 @@ impl UpFunction {
     /// A session with its rules, by its UP SEID.
     pub fn session(&self, seid: u64) -> Option<SessionView> {
         let name = SessionRef::from_seid(Seid(seid));
-        let session = self.node.sessions.store.get(name)?;
+        let session = self.node.part.store.get(name)?;
         let mut rules = Box::<Rules>::default();
-        self.node.sessions.store.load(name, &mut rules);
-        let user = self.node.sessions.store.user(name);
-        let usage = self.node.sessions.store.usage(name);
+        self.node.part.store.load(name, &mut rules);
+        let user = self.node.part.store.user(name);
+        let usage = self.node.part.store.usage(name);
         rules.pdrs.sort_by_key(|p| (p.precedence, p.id));
         Some(SessionView {
             summary: session_summary(name, &session, &user, &rules, usage),
@@ -265,7 +267,7 @@ impl UpFunction {
             IpAddr::V6(_) => None,
         };
         let mut rules = Box::<Rules>::default();
-        let store = &self.node.sessions.store;
+        let store = &self.node.part.store;
         let ids = self.node.endpoint.associations().map(|(id, _)| id);
         let mut near = ids
             .flat_map(|id| store.of(id))
@@ -294,7 +296,8 @@ impl UpFunction {
 
     /// All applications, by name.
     pub fn applications(&self) -> Vec<ApplicationView> {
-        let all = self.node.sessions.applications.all().into_iter();
+        let Node { shared, part, .. } = &self.node;
+        let all = shared.applications.all(&part.uses.applications).into_iter();
         all.map(|of| ApplicationView {
             id: of.name.escape_ascii().to_string(),
             source: match of.flows {
@@ -309,11 +312,11 @@ impl UpFunction {
     }
 
     fn count_of(&self, id: AssociationId) -> usize {
-        self.node.sessions.store.of(id).count()
+        self.node.part.store.of(id).count()
     }
 
     fn nat_blocks(&self, rules: &Rules) -> Vec<String> {
-        let nat = &self.node.sessions.resources.nat;
+        let nat = &self.node.part.resources.nat;
         let entries = rules.endpoints.iter();
         let entries = entries.filter(|e| matches!(e.key, Key::Ue { .. }));
         let blocks = entries.flat_map(|e| nat.held(e.entry));
@@ -323,7 +326,7 @@ impl UpFunction {
     }
 
     fn name(&self, id: crate::names::NameId) -> Option<String> {
-        self.node.sessions.names.get(id).map(str::to_owned)
+        self.node.shared.names.get(id).map(str::to_owned)
     }
 
     fn pdr_view(&self, rules: &Rules, pdr: &Pdr) -> PdrView {
@@ -333,7 +336,7 @@ impl UpFunction {
             .unwrap_or_default();
         let addresses = pdr.tunnel.map(|t| t.addresses);
         let both = addresses.filter(|addresses| addresses.ipv4.is_some());
-        let run = self.node.sessions.resources.filters.run(pdr.filter.run);
+        let run = self.node.part.resources.filters.run(pdr.filter.run);
         PdrView {
             id: pdr.id.0,
             precedence: pdr.precedence,
@@ -360,7 +363,7 @@ impl UpFunction {
         let FilterOrigin::Predefined(number) = pdr.filter.origin else {
             return None;
         };
-        let (rule, _) = self.node.sessions.config.predefined.get(number)?;
+        let (rule, _) = self.node.shared.config.predefined.get(number)?;
         Some(rule.name.clone())
     }
 
@@ -368,7 +371,7 @@ impl UpFunction {
         let FilterOrigin::Application(number) = pdr.filter.origin else {
             return None;
         };
-        let name = self.node.sessions.applications.name(number)?;
+        let name = self.node.shared.applications.name(number)?;
         Some(name.escape_ascii().to_string())
     }
 
@@ -391,7 +394,7 @@ impl UpFunction {
     }
 
     fn urr_view(&self, urr: &Urr) -> UrrView {
-        let meter = self.node.sessions.resources.meters.get(urr.meter);
+        let meter = self.node.part.resources.meters.get(urr.meter);
         let [uplink, downlink] = meter.map(|m| m.usage).unwrap_or_default();
         UrrView {
             id: urr.id.0,

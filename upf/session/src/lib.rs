@@ -74,6 +74,7 @@ mod inspect;
 mod limits;
 mod names;
 pub mod network;
+mod node;
 mod pending;
 mod prefetch;
 mod procedure;
@@ -86,7 +87,6 @@ mod reports;
 mod resources;
 mod rules;
 mod session_sets;
-mod sessions;
 mod store;
 mod trace_target;
 mod usage;
@@ -102,6 +102,7 @@ pub use inspect::{
     UrrView,
 };
 pub use limits::{APPLICATIONS as APPLICATIONS_MAX, PREDEFINED as PREDEFINED_MAX};
+pub use node::Effects;
 pub use prefetch::Upcoming;
 pub use refusal_causes::{RefusalWords, refusal_words, words_of};
 pub use reload::{Changeable, ReloadError};
@@ -110,7 +111,6 @@ pub use reports::load_control::LoadControlConfig;
 pub use reports::path_reports::{PathChange, RemotePath};
 pub use reports::report_queue::ReportCounters;
 pub use resources::{InUse, NatCounters, NatRecord};
-pub use sessions::Effects;
 pub use trace_target::{RuleNames, TraceTarget, TracedSession};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Transactions in flight, and their completion actions.
 
 use crate::compile::diff::{Credits, Watching};
-use crate::index::partitions::{PARTITIONS, Part};
+use crate::index::partitions::{PARTITIONS, Partition};
 use crate::limits::{FARS, PDRS, URRS};
 use crate::rules::{Families, LocalTunnel, UeAddresses};
 use crate::store::{CpSession, SessionRef};
@@ -295,7 +295,7 @@ impl PendingTable {
 
     /// Keeps the record until the transaction comes back; names the transaction.
     pub fn keep(&mut self, record: Box<Pending>, txn: &mut Txn) {
-        let (part, _) = Part::of_number(txn.shard.0.into());
+        let (part, _) = Partition::of_number(txn.shard.0.into());
         let share = record.share as usize;
         let kept = self.parts[part.index() % PARTITIONS].keep(record);
         if let Some((slot, turn)) = kept {
@@ -307,7 +307,7 @@ impl PendingTable {
 
     /// The session of a transaction under way.
     pub fn session(&self, id: u64) -> Option<SessionRef> {
-        let (part, slot) = Part::of_number(id as u32);
+        let (part, slot) = Partition::of_number(id as u32);
         let part = &self.parts[part.index() % PARTITIONS];
         let record = part.slots.get(slot as usize)?.as_ref()?;
         Some(record.session)
@@ -315,7 +315,7 @@ impl PendingTable {
 
     /// The record of a transaction that came back.
     pub fn take(&mut self, id: u64) -> Option<Box<Pending>> {
-        let (part, slot) = Part::of_number(id as u32);
+        let (part, slot) = Partition::of_number(id as u32);
         let part = &mut self.parts[part.index() % PARTITIONS];
         let record = part.take(slot, (id >> 32) as u32)?;
         self.used -= 1;

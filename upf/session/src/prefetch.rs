@@ -1,7 +1,7 @@
 //! Prefetch of what N4 messages will need: by their headers, then by their sessions, then by the
 //! sessions' rules. Each step asks the caches for what the next one reads.
 
-use crate::sessions::Node;
+use crate::node::Node;
 use crate::store::{CpSession, SessionRef};
 use core::net::SocketAddr;
 use sluice_datapath::session::txn::Txn;
@@ -21,7 +21,7 @@ pub struct Upcoming {
 pub fn message(node: &Node, peer: SocketAddr, bytes: &[u8]) -> Option<Upcoming> {
     let (header, body) = Header::parse(bytes).ok()?;
     node.endpoint.prefetch_message(peer, &header);
-    let store = &node.sessions.store;
+    let store = &node.part.store;
     let session = header.seid.map(SessionRef::from_seid);
     match header.message_type {
         MessageType::SESSION_ESTABLISHMENT_REQUEST => {
@@ -39,9 +39,9 @@ pub fn message(node: &Node, peer: SocketAddr, bytes: &[u8]) -> Option<Upcoming> 
 /// The session's rules.
 pub fn session_rules(node: &Node, upcoming: &Upcoming) {
     if let Some(session) = upcoming.session {
-        node.sessions.store.prefetch_rules(session);
+        node.part.store.prefetch_rules(session);
         if upcoming.ends {
-            node.sessions.store.prefetch_end(session);
+            node.part.store.prefetch_end(session);
         }
     }
 }
@@ -49,22 +49,22 @@ pub fn session_rules(node: &Node, upcoming: &Upcoming) {
 /// What the rules lead to.
 pub fn resources(node: &Node, upcoming: &Upcoming) {
     let Some(name) = upcoming.session else { return };
-    let sessions = &node.sessions;
-    for meter in sessions.store.meters_of(name) {
-        sessions.resources.meters.prefetch_at(meter);
+    let part = &node.part;
+    for meter in part.store.meters_of(name) {
+        part.resources.meters.prefetch_at(meter);
     }
     if upcoming.ends {
-        let (ue, endpoints) = sessions.store.endpoints_of(name);
+        let (ue, endpoints) = part.store.endpoints_of(name);
         for endpoint in endpoints {
-            sessions.resources.prefetch_release(&endpoint, &ue);
+            part.resources.prefetch_release(&endpoint, &ue);
         }
     }
 }
 
 /// The session of a transaction that came back.
 pub fn completion(node: &Node, txn: &Txn) {
-    if let Some(session) = node.sessions.pending.session(txn.id) {
-        node.sessions.store.prefetch(session);
+    if let Some(session) = node.part.pending.session(txn.id) {
+        node.part.store.prefetch(session);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::conformance;
 use crate::flows::applications::ConfiguredApplications;
 use crate::flows::predefined::{PredefinedChange, PredefinedRules};
 use crate::function::UpFunction;
-use crate::sessions::{Effects, Node};
+use crate::node::{Effects, Node};
 use core::fmt;
 use core::net::Ipv4Addr;
 use sluice_datapath::lookup::layout::InstanceId;
@@ -63,13 +63,19 @@ impl UpFunction {
     /// # Errors
     /// If sessions stand in the way; see [`ReloadError`].
     pub fn may_reload(&self, new: &Changeable) -> Result<(), ReloadError> {
-        let sessions = &self.node.sessions;
-        let predefined = sessions.config.predefined.replaced(&new.predefined);
+        let Node { shared, part, .. } = &self.node;
+        let predefined = shared
+            .config
+            .predefined
+            .replaced(&new.predefined, &part.uses.predefined);
         predefined.map_err(ReloadError::Predefined)?;
-        if !sessions.applications.has_room_for(&new.applications) {
+        if !shared
+            .applications
+            .has_room_for(&new.applications, &part.uses.applications)
+        {
             return Err(ReloadError::Applications);
         }
-        let resources = &sessions.resources;
+        let resources = &part.resources;
         if let Some((pool, used)) = resources.addresses.in_use_without(&new.allocation) {
             return Err(ReloadError::PoolInUse(pool, used));
         }
@@ -80,7 +86,7 @@ impl UpFunction {
                 return Err(ReloadError::PoolInUse(pool, used));
             }
         }
-        let is_new = |pool: &&AllocationPool| !sessions.config.allocation.contains(pool);
+        let is_new = |pool: &&AllocationPool| !shared.config.allocation.contains(pool);
         let mut fresh = new.allocation.iter().filter(is_new);
         match fresh.find(|pool| resources.meets_route(pool)) {
             Some(pool) => Err(ReloadError::PoolMeetsRoute(pool.addresses.to_string())),
@@ -100,23 +106,29 @@ impl UpFunction {
         out: &mut E,
     ) -> Result<(), ReloadError> {
         self.may_reload(new)?;
-        let sessions = &mut self.node.sessions;
-        let predefined = sessions.config.predefined.replaced(&new.predefined);
+        let Node { shared, part, .. } = &mut self.node;
+        let predefined = shared
+            .config
+            .predefined
+            .replaced(&new.predefined, &part.uses.predefined);
         let (predefined, is_any_used) = predefined.map_err(ReloadError::Predefined)?;
         let now_s = (now.0 / 1_000_000_000) as u32;
-        let has_new_flows = sessions.applications.configure(&new.applications) | is_any_used;
-        sessions.config.predefined = predefined;
-        sessions.config.allocation.clone_from(&new.allocation);
-        let learns = sessions.resources.addresses.replace(&new.allocation, now_s);
-        let places = sessions.store.places();
+        let has_new_flows = shared
+            .applications
+            .configure(&new.applications, &part.uses.applications)
+            | is_any_used;
+        shared.config.predefined = predefined;
+        shared.config.allocation.clone_from(&new.allocation);
+        let learns = part.resources.addresses.replace(&new.allocation, now_s);
+        let places = part.store.places();
         if has_new_flows {
-            sessions.flow_walk.begin(places);
+            part.flow_walk.begin(places);
         }
         if learns {
-            sessions.flow_walk.begin_learning(places);
+            part.flow_walk.begin_learning(places);
         }
-        if learns && !sessions.flow_walk.learns() {
-            sessions.resources.addresses.learnt();
+        if learns && !part.flow_walk.learns() {
+            part.resources.addresses.learnt();
         }
         tell_features(&mut self.node, now, out);
         Ok(())
@@ -125,11 +137,11 @@ impl UpFunction {
 
 /// CP functions are told of features that came or went with the configuration.
 fn tell_features<E: Effects>(node: &mut Node, now: Instant, out: &mut E) {
-    let up = conformance::up_function_features(&node.sessions.config);
-    if node.sessions.features == up {
+    let up = conformance::up_function_features(&node.shared.config);
+    if node.shared.features == up {
         return;
     }
-    node.sessions.features = up;
+    node.shared.features = up;
     let ids: Vec<AssociationId> = node.endpoint.associations().map(|(id, _)| id).collect();
     let features = Features {
         up: Some(up),

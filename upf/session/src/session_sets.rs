@@ -6,6 +6,7 @@
 
 use crate::index::hash::Seeded;
 use crate::limits::{SETS, SETS_OF_ALL};
+use crate::node::use_counts::UseCounts;
 use arrayvec::ArrayVec;
 use sluice_n4::AssociationId;
 use sluice_wire::pfcp::value::{CsidNode, FqCsid};
@@ -55,8 +56,6 @@ pub struct SetWalk {
 #[derive(Clone, Copy, Debug)]
 struct Set {
     name: SetName,
-    /// How many sessions belong to it.
-    sessions: u32,
     is_retired: bool,
 }
 
@@ -88,7 +87,6 @@ impl SessionSets {
         }
         let set = Set {
             name,
-            sessions: 0,
             is_retired: false,
         };
         let id = match self.free.pop() {
@@ -104,26 +102,12 @@ impl SessionSets {
         Some(id)
     }
 
-    /// A session has other sets than before: it joins and leaves.
-    pub fn change(&mut self, old: &SetList, new: &SetList) {
-        for id in new.iter().filter(|id| !old.contains(id)) {
-            if let Some(set) = self.get_mut(*id) {
-                set.sessions += 1;
-            }
-        }
-        for id in old.iter().filter(|id| !new.contains(id)) {
-            if let Some(set) = self.get_mut(*id) {
-                set.sessions = set.sessions.saturating_sub(1);
-            }
-        }
-        self.forget_empty(old);
-    }
-
     /// Forgets those of `sets` that no session belongs to.
-    pub fn forget_empty(&mut self, sets: &SetList) {
+    pub fn forget_empty(&mut self, sets: &SetList, sessions: &UseCounts) {
         for id in sets {
             let place = self.sets.get_mut(usize::from(id.0));
-            let Some(set) = place.and_then(|place| place.take_if(|set| set.sessions == 0)) else {
+            let Some(set) = place.and_then(|place| place.take_if(|_| sessions.of(id.0) == 0))
+            else {
                 continue;
             };
             match set.is_retired {
@@ -136,18 +120,12 @@ impl SessionSets {
         }
     }
 
-    /// The sessions of this set are to end. Gives how many there are; sessions that come later are in another set.
-    pub fn retire(&mut self, name: SetName) -> u32 {
-        let Some(id) = self.by_name.remove(&name) else {
-            return 0;
-        };
-        let Some(set) = self.get_mut(id) else {
-            return 0;
-        };
-        set.is_retired = true;
-        let sessions = set.sessions;
+    /// The sessions of this set are to end; those that come later are in another set.
+    pub fn retire(&mut self, name: SetName) -> Option<SetId> {
+        let id = self.by_name.remove(&name)?;
+        self.sets.get_mut(usize::from(id.0))?.as_mut()?.is_retired = true;
         self.retired += 1;
-        sessions
+        Some(id)
     }
 
     /// Whether sessions are to end because of their sets.
@@ -176,9 +154,5 @@ impl SessionSets {
 
     fn get(&self, id: SetId) -> Option<&Set> {
         self.sets.get(usize::from(id.0))?.as_ref()
-    }
-
-    fn get_mut(&mut self, id: SetId) -> Option<&mut Set> {
-        self.sets.get_mut(usize::from(id.0))?.as_mut()
     }
 }

@@ -65,14 +65,14 @@ pub struct RuleNames {
 impl UpFunction {
     /// Places of sessions that were ever used, for those who look at one after the other.
     pub fn places(&self) -> u32 {
-        self.node.sessions.store.places()
+        self.node.part.store.places()
     }
 
     /// The session in a place, if it has to do with what is sought.
     pub fn followed(&mut self, place: u32, sought: TraceTarget) -> Option<TracedSession> {
-        let sessions = &mut self.node.sessions;
-        let name = sessions.store.named(place)?;
-        let rules = &*sessions.rules(name);
+        let part = &mut self.node.part;
+        let name = part.store.named(place)?;
+        let rules = &*part.rules(name);
         let into = |found: &dyn Fn(RemoteTunnel) -> bool| {
             let mut fars = rules.fars.iter();
             fars.any(|far| far.tunnel().is_some_and(found))
@@ -91,18 +91,18 @@ impl UpFunction {
 
     /// The session of these SEIDs: ours, and its CP function's. None if there is none any more.
     pub fn followed_session(&mut self, up: Seid, cp: Seid) -> Option<TracedSession> {
-        let sessions = &mut self.node.sessions;
+        let part = &mut self.node.part;
         let name = SessionRef::from_seid(up);
-        let session = sessions.store.get(name)?;
-        (session.cp.seid == cp).then(|| traced(name, sessions.rules(name)))
+        let session = part.store.get(name)?;
+        (session.cp.seid == cp).then(|| traced(name, part.rules(name)))
     }
 
     /// The names of a rule of a session: the entry's own, or one in an extension block.
     pub fn rule_names(&self, seid: Seid, entry: EntryId, at: Option<At>) -> Option<RuleNames> {
         let name = SessionRef::from_seid(seid);
-        self.node.sessions.store.get(name)?;
+        self.node.part.store.get(name)?;
         let mut rules = Box::<Rules>::default();
-        self.node.sessions.store.load(name, &mut rules);
+        self.node.part.store.load(name, &mut rules);
         let endpoint = *rules.entries().find(|e| e.entry == entry)?;
         let place = match at {
             None => 0,

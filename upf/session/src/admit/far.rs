@@ -206,7 +206,7 @@ impl<N: Network> Admission<'_, N> {
         }
         let mut tunnel = old.and_then(|f| f.tunnel);
         if let Some(edit) = &ie.outer_header_creation {
-            let ours = self.our_addresses(side, self.names.get(instance));
+            let ours = self.our_addresses(side, self.shared.names.get(instance));
             let value = edit.value();
             tunnel = value
                 .map(|ohc| remote_tunnel(rule, ohc, ours))

@@ -17,7 +17,7 @@ impl<N> Admission<'_, N> {
         if !body.may_have(IeType::FQ_CSID) {
             return Ok(());
         }
-        let (sets, list) = (&mut self.resources.sets, &mut self.draft.sets);
+        let (sets, list) = (&mut self.shared.sets, &mut self.draft.sets);
         each(body, IeType::FQ_CSID, FQ_CSIDS, |ie: &FqCsid<'_>| {
             *list = sets.of_other_types(list, ie.node_type);
             Ok(())

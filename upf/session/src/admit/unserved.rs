@@ -167,7 +167,7 @@ impl<N: Network> Admission<'_, N> {
         if self.policy.unserved == Unserved::Refuse {
             return first_present(rule, asked);
         }
-        self.remarks.unserved_triggers |= asked.iter().any(|(is_there, _)| *is_there);
+        self.record.remarks.unserved_triggers |= asked.iter().any(|(is_there, _)| *is_there);
         Ok(())
     }
 }

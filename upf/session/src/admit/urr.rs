@@ -51,7 +51,7 @@ impl<N: Network> Admission<'_, N> {
             },
             ..Urr::new(ie.urr_id)
         };
-        let meter = Meter::new(ie.urr_id, ReportContent::of(&urr), self.wall);
+        let meter = Meter::new(ie.urr_id, ReportContent::of(&urr), self.at.wall);
         urr.meter = self.resources.meter(meter, self.claims).map_err(|_| full)?;
         self.draft.urrs.try_push(urr).map_err(|_| full)?;
         self.check_reports(rule)
@@ -70,8 +70,8 @@ impl<N: Network> Admission<'_, N> {
     /// A time of the calendar as monotonic seconds. One that is past is now.
     fn monitored(&self, time: NtpTime) -> MonitoringTime {
         // The nearer of the two: NTP's seconds begin anew in 2036 (RFC 5905, 6).
-        let ahead_s = time.0.wrapping_sub(self.wall.0) as i32;
-        MonitoringTime::At(self.now_s.saturating_add(ahead_s.max(0) as u32))
+        let ahead_s = time.0.wrapping_sub(self.at.wall.0) as i32;
+        MonitoringTime::At(self.at.seconds().saturating_add(ahead_s.max(0) as u32))
     }
 
     /// A changed URR. Its usage goes on.

@@ -123,7 +123,7 @@ impl<N: Network> Admission<'_, N> {
         let rule = refusal::far(far.id);
         let address = forwarding.tunnel.map(|t| t.address);
         let address = address.ok_or(Refusal::rule(rule, IeType::OUTER_HEADER_CREATION))?;
-        let name = self.names.get(forwarding.instance);
+        let name = self.shared.names.get(forwarding.instance);
         let side = self.net.tunnel_side(forwarding.side, name);
         let held = self.net.hold_peer(side, name, address, forwarding.marking);
         let peer = held.map_err(|error| match error {
@@ -154,7 +154,7 @@ impl<N: Network> Admission<'_, N> {
             return Ok(None);
         }
         let unknown = Refusal::rule(refusal::far(far.id), IeType::NETWORK_INSTANCE);
-        let name = self.names.get(f.instance);
+        let name = self.shared.names.get(f.instance);
         let found = f.side.plain().find_map(|side| self.net.egress(side, name));
         found.map(Some).ok_or(unknown)
     }

@@ -8,10 +8,11 @@
 use crate::flows::sdf::{self, FlowFilterList, SdfError};
 use crate::index::hash::Seeded;
 use crate::limits::{APPLICATION_NAME, APPLICATIONS, FLOW_DESCRIPTION_TOLD};
+use crate::node::use_counts::UseCounts;
 use crate::rules::{FilterOrigin, Rules};
 use core::fmt;
 use sluice_datapath::session::flow_filter::FlowFilter;
-use sluice_wire::pfcp::value::{MeasurementInformation, ReportingTriggers, SdfFilter};
+use sluice_wire::pfcp::value::SdfFilter;
 use std::collections::{BTreeMap, HashMap};
 
 /// An application of the configuration.
@@ -125,8 +126,6 @@ struct Place {
     name: Box<[u8]>,
     configured: Option<Flows>,
     told: Option<Flows>,
-    /// PDRs of all sessions that name it.
-    users: u32,
 }
 
 impl Place {
@@ -138,8 +137,8 @@ impl Place {
         self.known().map_or(&[], |flows| &flows.filters)
     }
 
-    fn is_needed(&self) -> bool {
-        self.users > 0 || self.told.is_some() || self.configured.is_some()
+    fn is_known(&self) -> bool {
+        self.known().is_some()
     }
 }
 
@@ -161,9 +160,6 @@ pub struct ApplicationFlows<'a> {
 pub struct Applications {
     places: Vec<Option<Place>>,
     by_name: HashMap<Box<[u8]>, u16, Seeded>,
-    /// By the meter of a URR that tells the start or stop of an application's traffic; true if it tells of the
-    /// application alone (RADI).
-    detected: HashMap<u32, (u16, bool), Seeded>,
 }
 
 /// Whose traffic starts or stops.
@@ -181,37 +177,37 @@ impl Applications {
         let mut all = Self {
             places: Vec::new(),
             by_name: HashMap::with_hasher(hash),
-            detected: HashMap::with_hasher(hash),
         };
-        all.configure(configured);
+        all.configure(configured, &UseCounts::new(0));
         all
     }
 
     /// The configuration has these from now on. True if PDRs name one that has other flows now.
-    pub fn configure(&mut self, configured: &ConfiguredApplications) -> bool {
+    pub fn configure(&mut self, configured: &ConfiguredApplications, pdrs: &UseCounts) -> bool {
         let of = |name: &[u8]| configured.0.iter().find(|(n, _)| n.as_bytes() == name);
         let mut is_any_used = false;
-        for place in self.places.iter_mut().flatten() {
+        for (number, place) in numbered(&mut self.places) {
             let flows = of(&place.name).map(|(_, flows)| flows.clone());
-            is_any_used |= place.users > 0 && place.told.is_none() && place.configured != flows;
+            is_any_used |= pdrs.of(number) > 0 && place.told.is_none() && place.configured != flows;
             place.configured = flows;
         }
         // What goes makes room for what comes.
-        self.forget_unneeded();
+        self.forget_unneeded(pdrs);
         for (name, flows) in &configured.0 {
             if let Some(place) = self.place_of(name.as_bytes()) {
                 place.configured = Some(flows.clone());
             }
         }
-        self.forget_unneeded();
+        self.forget_unneeded(pdrs);
         is_any_used
     }
 
     /// True if there is room for those of the configuration beside those that are told or in use.
-    pub fn has_room_for(&self, configured: &ConfiguredApplications) -> bool {
-        let is_kept = |place: &&Place| place.users > 0 || place.told.is_some();
-        let kept = self.places.iter().flatten().filter(is_kept);
-        let is_new = |place: &&Place| {
+    pub fn has_room_for(&self, configured: &ConfiguredApplications, pdrs: &UseCounts) -> bool {
+        let is_kept =
+            |(number, place): &(u16, &Place)| pdrs.of(*number) > 0 || place.told.is_some();
+        let kept = self.numbered().filter(is_kept);
+        let is_new = |(_, place): &(u16, &Place)| {
             configured
                 .0
                 .iter()
@@ -229,18 +225,19 @@ impl Applications {
         &mut self,
         told: Vec<Told>,
         replaces_all: bool,
+        pdrs: &UseCounts,
     ) -> Result<bool, TooManyApplications> {
         // What is told last of an application holds.
         let told: BTreeMap<Vec<u8>, Option<Flows>> = told.into_iter().collect();
         let is_long = told.keys().any(|name| name.len() > APPLICATION_NAME);
-        let stays = |place: &&Place| {
+        let stays = |(number, place): &(u16, &Place)| {
             let is_told = match told.get(&place.name[..]) {
                 Some(flows) => flows.is_some(),
                 None => place.told.is_some() && !replaces_all,
             };
-            place.users > 0 || place.configured.is_some() || is_told
+            pdrs.of(*number) > 0 || place.configured.is_some() || is_told
         };
-        let stay = self.places.iter().flatten().filter(stays).count();
+        let stay = self.numbered().filter(stays).count();
         let is_new = |(name, flows): &(&Vec<u8>, &Option<Flows>)| {
             flows.is_some() && !self.by_name.contains_key(&name[..])
         };
@@ -248,7 +245,7 @@ impl Applications {
             return Err(TooManyApplications);
         }
         let mut is_any_used = false;
-        for place in self.places.iter_mut().flatten() {
+        for (number, place) in numbered(&mut self.places) {
             let new = match told.get(&place.name[..]) {
                 Some(flows) => flows.clone(),
                 None if replaces_all => None,
@@ -257,10 +254,10 @@ impl Applications {
             let old = core::mem::replace(&mut place.told, new);
             let before = old.as_ref().or(place.configured.as_ref());
             is_any_used |=
-                place.users > 0 && before.map_or(&[][..], |f| &f.filters) != place.flows();
+                pdrs.of(number) > 0 && before.map_or(&[][..], |f| &f.filters) != place.flows();
         }
         // What goes makes room for what comes.
-        self.forget_unneeded();
+        self.forget_unneeded(pdrs);
         for (name, flows) in told.into_iter().filter(|(_, flows)| flows.is_some()) {
             if let Some(place) = self.place_of(&name) {
                 place.told = flows;
@@ -296,21 +293,20 @@ impl Applications {
     }
 
     /// All of them by name, for the operator.
-    pub fn all(&self) -> Vec<ApplicationFlows<'_>> {
-        let all = self.places.iter().flatten().map(|place| ApplicationFlows {
+    pub fn all(&self, pdrs: &UseCounts) -> Vec<ApplicationFlows<'_>> {
+        let all = self.numbered().map(|(number, place)| ApplicationFlows {
             name: &place.name,
             flows: place.flows(),
             is_told: place.told.is_some(),
-            pdrs: place.users,
+            pdrs: pdrs.of(number),
         });
         let mut all: Vec<_> = all.collect();
         all.sort_unstable_by_key(|of| of.name);
         all
     }
 
-    /// The application whose traffic a URR with this meter tells of.
-    pub fn detected_by(&self, meter: u32) -> Option<DetectedApplication<'_>> {
-        let (number, is_reduced) = *self.detected.get(&meter)?;
+    /// Report of an application's traffic that starts or stops; with `is_reduced` of the application alone.
+    pub fn detected(&self, number: u16, is_reduced: bool) -> Option<DetectedApplication<'_>> {
         let place = self.get(number)?;
         let only = place.known().and_then(|flows| flows.only.as_deref());
         Some(DetectedApplication {
@@ -319,41 +315,10 @@ impl Applications {
         })
     }
 
-    /// The meter's URR has gone.
-    pub fn forget_meter(&mut self, meter: u32) {
-        if !self.detected.is_empty() {
-            self.detected.remove(&meter);
-        }
-    }
-
-    /// A session has other rules than before.
-    pub fn follow(&mut self, old: &Rules, new: &Rules) {
-        if self.is_empty() {
-            return;
-        }
-        for number in named(new) {
-            if let Some(place) = self.get_mut(number) {
-                place.users += 1;
-            }
-        }
-        let mut is_left = false;
-        for number in named(old) {
-            if let Some(place) = self.get_mut(number) {
-                place.users = place.users.saturating_sub(1);
-                is_left |= !place.is_needed();
-            }
-        }
-        for urr in new.urrs.iter().filter(|urr| tells_traffic(urr.triggers)) {
-            match detected(new, urr.id.0) {
-                Some(number) => {
-                    let is_reduced = urr.information.contains(MeasurementInformation::RADI);
-                    self.detected.insert(urr.meter, (number, is_reduced))
-                }
-                None => self.detected.remove(&urr.meter),
-            };
-        }
-        if is_left {
-            self.forget_unneeded();
+    /// PDRs have left these: those that nobody needs any more go.
+    pub fn leave(&mut self, left: impl Iterator<Item = u16>, pdrs: &UseCounts) {
+        for number in left {
+            self.forget_if_unneeded(number, pdrs);
         }
     }
 
@@ -361,8 +326,9 @@ impl Applications {
         self.places.get(usize::from(number))?.as_ref()
     }
 
-    fn get_mut(&mut self, number: u16) -> Option<&mut Place> {
-        self.places.get_mut(usize::from(number))?.as_mut()
+    fn numbered(&self) -> impl Iterator<Item = (u16, &Place)> {
+        let places = (0..).zip(&self.places);
+        places.filter_map(|(number, place)| Some((number, place.as_ref()?)))
     }
 
     /// The place of a name, a new one if it has none; `None` if there are too many.
@@ -383,46 +349,33 @@ impl Applications {
             name: name.into(),
             configured: None,
             told: None,
-            users: 0,
         };
         Some(self.places.get_mut(at)?.insert(place))
     }
 
-    fn forget_unneeded(&mut self) {
-        for place in &mut self.places {
-            if let Some(gone) = place.take_if(|place| !place.is_needed()) {
-                self.by_name.remove(&gone.name);
-            }
+    fn forget_unneeded(&mut self, pdrs: &UseCounts) {
+        for number in 0..self.places.len() {
+            self.forget_if_unneeded(number as u16, pdrs);
         }
     }
+
+    fn forget_if_unneeded(&mut self, number: u16, pdrs: &UseCounts) {
+        let is_unneeded = |place: &mut Place| !place.is_known() && pdrs.of(number) == 0;
+        let place = self.places.get_mut(usize::from(number));
+        if let Some(gone) = place.and_then(|place| place.take_if(is_unneeded)) {
+            self.by_name.remove(&gone.name);
+        }
+    }
+}
+
+fn numbered(places: &mut [Option<Place>]) -> impl Iterator<Item = (u16, &mut Place)> {
+    let places = (0..).zip(places);
+    places.filter_map(|(number, place)| Some((number, place.as_mut()?)))
 }
 
 /// There would be more applications, or longer names, than there is room for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyApplications;
-
-/// The applications of a session's PDRs, each as often as it is named.
-fn named(rules: &Rules) -> impl Iterator<Item = u16> {
-    let origins = rules.pdrs.iter().map(|pdr| pdr.filter.origin);
-    origins.filter_map(|origin| match origin {
-        FilterOrigin::Application(number) => Some(number),
-        _ => None,
-    })
-}
-
-/// True if a URR tells that traffic starts or stops.
-pub fn tells_traffic(triggers: ReportingTriggers) -> bool {
-    triggers.contains(ReportingTriggers::START) || triggers.contains(ReportingTriggers::STOPT)
-}
-
-/// The application of a URR's PDRs.
-fn detected(rules: &Rules, urr: u32) -> Option<u16> {
-    let mut of_urr = rules.pdrs.iter().filter(|pdr| pdr.urrs.contains(urr));
-    of_urr.find_map(|pdr| match pdr.filter.origin {
-        FilterOrigin::Application(number) => Some(number),
-        _ => None,
-    })
-}
 
 /// True if PDRs of a URR are of several applications, or of one and of other traffic: the start of which is told?
 pub fn is_ambiguous(rules: &Rules, urr: u32) -> bool {
@@ -474,52 +427,66 @@ mod tests {
 
     #[test]
     fn what_is_told_holds_before_what_is_configured() {
+        let pdrs = &UseCounts::new(0);
         let mut all = Applications::new(&configured(&[("a", DNS)]), Seeded(1));
         let a = all.find(b"a").unwrap();
         assert_eq!(
-            all.tell(vec![told("a", WEB), told("b", WEB)], false),
+            all.tell(vec![told("a", WEB), told("b", WEB)], false, pdrs),
             Ok(false)
         );
         assert_eq!(all.flows(a), &flows(WEB).unwrap().filters[..]);
-        assert_eq!(all.tell(vec![(b"a".to_vec(), None)], false), Ok(false));
+        assert_eq!(
+            all.tell(vec![(b"a".to_vec(), None)], false, pdrs),
+            Ok(false)
+        );
         assert_eq!(all.flows(a), &flows(DNS).unwrap().filters[..]);
-        assert_eq!(all.tell(Vec::new(), true), Ok(false));
+        assert_eq!(all.tell(Vec::new(), true, pdrs), Ok(false));
         assert_eq!((all.find(b"b"), all.len()), (None, 1));
-        assert!(!all.configure(&configured(&[])));
+        assert!(!all.configure(&configured(&[]), pdrs));
         assert!(all.is_empty());
+    }
+
+    fn used(application: u16) -> UseCounts {
+        let mut pdrs = UseCounts::new(APPLICATIONS);
+        pdrs.change(core::iter::empty(), core::iter::once(application));
+        pdrs
     }
 
     #[test]
     fn one_that_pdrs_name_keeps_its_number_without_flows() {
         let mut all = Applications::new(&configured(&[("a", DNS), ("b", DNS)]), Seeded(1));
         let b = all.find(b"b").unwrap();
-        all.get_mut(b).unwrap().users = 1;
-        assert!(all.configure(&configured(&[("c", DNS)])));
+        let pdrs = &used(b);
+        assert!(all.configure(&configured(&[("c", DNS)]), pdrs));
         assert_eq!(
             (all.find(b"b"), all.flows(b).len(), all.len()),
             (None, 0, 2)
         );
         assert_eq!(all.name(b), Some(&b"b"[..]));
-        assert_eq!(all.tell(vec![told("b", WEB)], false), Ok(true));
+        assert_eq!(all.tell(vec![told("b", WEB)], false, pdrs), Ok(true));
         assert_eq!(all.find(b"b"), Some(b));
         assert!(
-            !all.configure(&configured(&[("b", DNS)])),
+            !all.configure(&configured(&[("b", DNS)]), pdrs),
             "what is told holds"
         );
     }
 
     #[test]
     fn there_are_no_more_than_there_is_room_for() {
+        let pdrs = &UseCounts::new(0);
         let mut all = Applications::new(&configured(&[("a", DNS)]), Seeded(1));
         let names: Vec<String> = (0..APPLICATIONS).map(|i| i.to_string()).collect();
         let many: Vec<Told> = names.iter().map(|name| told(name, WEB)).collect();
-        assert_eq!(all.tell(many.clone(), false), Err(TooManyApplications));
+        assert_eq!(
+            all.tell(many.clone(), false, pdrs),
+            Err(TooManyApplications)
+        );
         assert_eq!(all.len(), 1);
-        assert_eq!(all.tell(many[1..].to_vec(), false), Ok(false));
-        assert!(!all.has_room_for(&configured(&[("a", DNS), ("new", DNS)])));
-        assert!(all.has_room_for(&configured(&[("1", DNS)])));
+        assert_eq!(all.tell(many[1..].to_vec(), false, pdrs), Ok(false));
+        assert!(!all.has_room_for(&configured(&[("a", DNS), ("new", DNS)]), pdrs));
+        assert!(all.has_room_for(&configured(&[("1", DNS)]), pdrs));
         let long = (vec![b'x'; APPLICATION_NAME + 1], flows(WEB));
-        assert_eq!(all.tell(vec![long], false), Err(TooManyApplications));
+        assert_eq!(all.tell(vec![long], false, pdrs), Err(TooManyApplications));
     }
 
     #[test]
@@ -531,9 +498,10 @@ mod tests {
             });
             ConfiguredApplications::new(&all.collect::<Vec<_>>()).unwrap()
         };
+        let pdrs = &UseCounts::new(0);
         let mut all = Applications::new(&named(0), Seeded(1));
-        assert!(all.has_room_for(&named(1_000)));
-        assert!(!all.configure(&named(1_000)));
+        assert!(all.has_room_for(&named(1_000), pdrs));
+        assert!(!all.configure(&named(1_000), pdrs));
         assert_eq!(all.len(), 600);
         assert!((1_000..1_600).all(|i| all.find(i.to_string().as_bytes()).is_some()));
         // So it is where they are told: as many as are left, then others in their place.
@@ -542,15 +510,15 @@ mod tests {
             names.map(move |name| (name, flows.clone()))
         };
         let first: Vec<Told> = told(2_000, flows(WEB)).collect();
-        assert_eq!(all.tell(first, false), Ok(false));
+        assert_eq!(all.tell(first, false, pdrs), Ok(false));
         assert_eq!(all.len(), APPLICATIONS);
         let gone = told(2_000, None);
         let others: Vec<Told> = gone.chain(told(3_000, flows(WEB))).collect();
-        assert_eq!(all.tell(others, false), Ok(false));
+        assert_eq!(all.tell(others, false, pdrs), Ok(false));
         assert_eq!(all.len(), APPLICATIONS);
         assert!((3_000..3_424).all(|i| all.find(i.to_string().as_bytes()).is_some()));
         assert_eq!(
-            all.tell(vec![(b"more".to_vec(), flows(WEB))], false),
+            all.tell(vec![(b"more".to_vec(), flows(WEB))], false, pdrs),
             Err(TooManyApplications)
         );
     }
@@ -559,12 +527,12 @@ mod tests {
     fn the_same_flows_again_are_no_change() {
         let mut all = Applications::new(&configured(&[("a", DNS)]), Seeded(1));
         let a = all.find(b"a").unwrap();
-        all.get_mut(a).unwrap().users = 1;
-        assert_eq!(all.tell(vec![told("a", DNS)], false), Ok(false));
-        assert_eq!(all.tell(vec![told("a", WEB)], false), Ok(true));
-        assert_eq!(all.tell(vec![told("a", WEB)], false), Ok(false));
-        assert_eq!(all.tell(Vec::new(), true), Ok(true));
-        assert_eq!(all.tell(Vec::new(), true), Ok(false));
+        let pdrs = &used(a);
+        assert_eq!(all.tell(vec![told("a", DNS)], false, pdrs), Ok(false));
+        assert_eq!(all.tell(vec![told("a", WEB)], false, pdrs), Ok(true));
+        assert_eq!(all.tell(vec![told("a", WEB)], false, pdrs), Ok(false));
+        assert_eq!(all.tell(Vec::new(), true, pdrs), Ok(true));
+        assert_eq!(all.tell(Vec::new(), true, pdrs), Ok(false));
     }
 
     #[test]

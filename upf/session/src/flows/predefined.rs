@@ -2,7 +2,7 @@
 
 use crate::flows::sdf::{self, FlowFilterList, SdfError};
 use crate::limits::PREDEFINED;
-use crate::rules::{FilterOrigin, Rules};
+use crate::node::use_counts::UseCounts;
 use core::fmt;
 use sluice_wire::ids::QerId;
 use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus, SdfFilter};
@@ -105,8 +105,6 @@ impl std::error::Error for PredefinedChange {}
 pub struct PredefinedRules {
     /// By number; none in the place of one that went.
     rules: Vec<Option<(PredefinedRule, FlowFilterList)>>,
-    /// By number: PDRs of sessions that have it active.
-    users: Vec<u32>,
 }
 
 impl PredefinedRules {
@@ -156,16 +154,16 @@ impl PredefinedRules {
         self.rules.get(usize::from(number))?.as_ref()
     }
 
-    /// What takes the place of these rules, by the numbers that those have which stay; true behind it if sessions
-    /// have one active that is another now.
+    /// Rules in the place of these, by the numbers that those have which stay; true behind it if one is
+    /// another now that PDRs have active.
     ///
     /// # Errors
     /// If it cannot take their place while sessions have them; see [`PredefinedChange`].
-    pub fn replaced(&self, new: &Self) -> Result<(Self, bool), PredefinedChange> {
+    pub fn replaced(&self, new: &Self, pdrs: &UseCounts) -> Result<(Self, bool), PredefinedChange> {
         let mut after = Self {
             rules: vec![None; self.rules.len()],
-            users: self.users.clone(),
         };
+        let is_used = |number: usize| pdrs.of(number as u16) > 0;
         let mut is_any_used = false;
         let mut last = None;
         for rule in new.rules.iter().flatten() {
@@ -182,7 +180,7 @@ impl PredefinedRules {
                 after.rules.push(None);
             }
             let is_other = self.rules.get(number) != Some(&Some(rule.clone()));
-            is_any_used |= is_other && self.is_used(number);
+            is_any_used |= is_other && is_used(number);
             if let Some(place) = after.rules.get_mut(number) {
                 *place = Some(rule.clone());
             }
@@ -191,7 +189,7 @@ impl PredefinedRules {
             let is_gone = after.rules.get(number).is_some_and(Option::is_none);
             if let Some((rule, _)) = rule
                 && is_gone
-                && self.is_used(number)
+                && is_used(number)
             {
                 return Err(PredefinedChange::Active(rule.name.clone()));
             }
@@ -202,37 +200,6 @@ impl PredefinedRules {
             false => Ok((after, is_any_used)),
         }
     }
-
-    fn is_used(&self, number: usize) -> bool {
-        self.users.get(number).is_some_and(|users| *users > 0)
-    }
-
-    /// A session has other rules than before.
-    pub fn follow(&mut self, old: &Rules, new: &Rules) {
-        if self.rules.is_empty() {
-            return;
-        }
-        self.users.resize(self.users.len().max(self.rules.len()), 0);
-        for number in active(new) {
-            if let Some(users) = self.users.get_mut(usize::from(number)) {
-                *users += 1;
-            }
-        }
-        for number in active(old) {
-            if let Some(users) = self.users.get_mut(usize::from(number)) {
-                *users = users.saturating_sub(1);
-            }
-        }
-    }
-}
-
-/// The rules that PDRs of a session have active, each as often as one has it.
-fn active(rules: &Rules) -> impl Iterator<Item = u16> {
-    let origins = rules.pdrs.iter().map(|pdr| pdr.filter.origin);
-    origins.filter_map(|origin| match origin {
-        FilterOrigin::Predefined(number) => Some(number),
-        _ => None,
-    })
 }
 
 /// Bit of a QER ID that no CP function gives: the QER is one of the UP function (8.2.75).

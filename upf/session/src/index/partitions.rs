@@ -1,10 +1,10 @@
 //! Partitions of what a message writes that is not its session's, each by its own key.
 //!
-//! Every table of this kind is cut into [`PARTITIONS`] parts by bits of the key that it is looked up by,
-//! and never by who asks. A part owns all that it needs: an operation on one key reads and writes one part
-//! alone. So N4 can run on several threads later, each part with one owner, without a table being rebuilt.
+//! Every table of this kind is cut into [`PARTITIONS`] partitions by bits of the key that it is looked up by,
+//! and never by who asks. A partition owns all that it needs: an operation on one key reads and writes one alone.
+//! So N4 can run on several threads later, each part of the sessions with partitions of its own.
 //!
-//! | table | key | bits that tell the part |
+//! | table | key | bits that tell the partition |
 //! |---|---|---|
 //! | [`RecentRequests`](sluice_n4) (`proto/n4`) | peer and sequence number | of their hash |
 //! | sessions by CP F-SEID (`store::index`) | association and CP F-SEID | highest of their mark |
@@ -15,37 +15,37 @@
 use crate::index::hash_index::HashIndex;
 use sluice_mem::prefetch;
 
-/// Bits of a key that tell its part.
+/// Bits of a key that tell its partition.
 const BITS: u32 = 4;
 
-/// Parts of each table.
+/// Partitions of each table.
 pub const PARTITIONS: usize = 1 << BITS;
 
-/// One of the parts.
+/// One of the partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part(usize);
+pub struct Partition(usize);
 
-impl Part {
+impl Partition {
     /// That of a mark: its highest bits.
     #[inline]
     pub fn of_mark(mark: u32) -> Self {
         Self((mark >> (u32::BITS - BITS)) as usize)
     }
 
-    /// A mark as the part's own table keeps it: the bits that all marks of the part share stand last,
+    /// A mark as the partition's own table keeps it: the bits that all marks of the partition share stand last,
     /// where [`HashIndex`] looks for no place by them.
     #[inline]
     pub fn inside(mark: u32) -> u32 {
         mark.rotate_left(BITS)
     }
 
-    /// That of a number which goes round all parts, such as a shard or a place, and its number there.
+    /// That of a number which goes round all partitions, such as a shard or a place, and its number there.
     #[inline]
     pub fn of_number(number: u32) -> (Self, u32) {
         (Self(number as usize % PARTITIONS), number >> BITS)
     }
 
-    /// The number of all that has this one in the part.
+    /// The number of all that has this one in the partition.
     #[inline]
     pub fn number(self, inside: u32) -> u32 {
         inside << BITS | self.0 as u32
@@ -76,20 +76,20 @@ impl<T: Clone> PartitionedVec<T> {
     /// That of a number.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&T> {
-        let (part, inside) = Part::of_number(number);
+        let (part, inside) = Partition::of_number(number);
         self.parts[part.index() % PARTITIONS].get(inside as usize)
     }
 
     /// The same, to be changed.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
-        let (part, inside) = Part::of_number(number);
+        let (part, inside) = Partition::of_number(number);
         self.parts[part.index() % PARTITIONS].get_mut(inside as usize)
     }
 
     /// Asks the caches for it.
     pub fn prefetch(&self, number: u32) {
-        let (part, inside) = Part::of_number(number);
+        let (part, inside) = Partition::of_number(number);
         prefetch::read_index(&self.parts[part.index() % PARTITIONS], inside as usize);
     }
 }
@@ -110,7 +110,7 @@ impl PartitionedBits {
     }
 
     fn word(&mut self, number: u32) -> Option<(&mut u64, u64)> {
-        let (part, inside) = Part::of_number(number);
+        let (part, inside) = Partition::of_number(number);
         let word = self.parts[part.index() % PARTITIONS].get_mut(inside as usize / 64)?;
         Some((word, 1 << (inside % 64)))
     }
@@ -125,7 +125,7 @@ impl PartitionedBits {
 
     /// True if a bit is set.
     pub fn get(&self, number: u32) -> bool {
-        let (part, inside) = Part::of_number(number);
+        let (part, inside) = Partition::of_number(number);
         let part = self.parts.get(part.index() % PARTITIONS);
         let word = part.and_then(|part| part.get(inside as usize / 64));
         word.is_some_and(|word| word >> (inside % 64) & 1 != 0)
@@ -163,12 +163,12 @@ impl PartitionedMarks {
     #[inline]
     fn part(&self, mark: u32) -> &HashIndex {
         // `of_mark` has four bits.
-        &self.parts[Part::of_mark(mark).index() % PARTITIONS]
+        &self.parts[Partition::of_mark(mark).index() % PARTITIONS]
     }
 
     #[inline]
     fn part_mut(&mut self, mark: u32) -> &mut HashIndex {
-        &mut self.parts[Part::of_mark(mark).index() % PARTITIONS]
+        &mut self.parts[Partition::of_mark(mark).index() % PARTITIONS]
     }
 
     /// True if there are none.
@@ -180,29 +180,29 @@ impl PartitionedMarks {
     /// Asks the caches for where a search for this mark begins.
     #[inline]
     pub fn prefetch(&self, mark: u32) {
-        self.part(mark).prefetch(Part::inside(mark));
+        self.part(mark).prefetch(Partition::inside(mark));
     }
 
     /// The first number of this mark of which `is_it` is true.
     #[inline]
     pub fn find(&self, mark: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        self.part(mark).find(Part::inside(mark), is_it)
+        self.part(mark).find(Partition::inside(mark), is_it)
     }
 
     /// Puts one more number in, which is less than `u32::MAX`.
     pub fn insert(&mut self, mark: u32, number: u32) {
-        self.part_mut(mark).insert(Part::inside(mark), number);
+        self.part_mut(mark).insert(Partition::inside(mark), number);
     }
 
     /// Puts a number in place of another one; nothing is done if that is not there.
     pub fn replace(&mut self, mark: u32, number: u32, with: u32) {
         self.part_mut(mark)
-            .replace(Part::inside(mark), number, with);
+            .replace(Partition::inside(mark), number, with);
     }
 
     /// Takes a number out; true if it was there.
     pub fn remove(&mut self, mark: u32, number: u32) -> bool {
-        self.part_mut(mark).remove(Part::inside(mark), number)
+        self.part_mut(mark).remove(Partition::inside(mark), number)
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
                 let touched = (0..PARTITIONS).filter(|at| {
                     format!("{:?}", all.parts[*at]) != format!("{:?}", before.parts[*at])
                 });
-                prop_assert_eq!(touched.collect::<Vec<_>>(), [Part::of_mark(*mark).index()]);
+                prop_assert_eq!(touched.collect::<Vec<_>>(), [Partition::of_mark(*mark).index()]);
             }
             for (number, mark) in (0..).zip(&marks) {
                 prop_assert_eq!(all.find(*mark, |n| n == number), Some(number));
@@ -252,7 +252,7 @@ mod tests {
         let mut values = PartitionedVec::new(&0, 100);
         let mut bits = PartitionedBits::new(100);
         for number in 0..100 {
-            let (part, inside) = Part::of_number(number);
+            let (part, inside) = Partition::of_number(number);
             assert_eq!(part.number(inside), number);
             *values.get_mut(number).unwrap() = number;
             assert_eq!(

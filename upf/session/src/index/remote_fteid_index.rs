@@ -7,7 +7,7 @@
 
 use crate::index::hash::Seeded;
 use crate::index::hash_index::HashIndex;
-use crate::index::partitions::{PARTITIONS, Part};
+use crate::index::partitions::{PARTITIONS, Partition};
 use crate::rules::RemoteTunnel;
 use arrayvec::ArrayVec;
 use core::hash::BuildHasher;
@@ -62,10 +62,10 @@ impl RemoteFteidIndex {
     /// A tunnel's part, and its mark there: the bits that all marks of the part share stand last.
     fn part(&mut self, tunnel: RemoteTunnel) -> (&mut TunnelPart, u32) {
         let mark = self.hash.hash_one(tunnel) as u32;
-        let part = Part::of_mark(mark);
+        let part = Partition::of_mark(mark);
         (
             &mut self.parts[part.index() % PARTITIONS],
-            Part::inside(mark),
+            Partition::inside(mark),
         )
     }
 
@@ -201,7 +201,10 @@ mod tests {
             let text = |part: &TunnelPart| format!("{part:?}");
             let touched =
                 (0..PARTITIONS).filter(|at| text(&all.parts[*at]) != text(&before.parts[*at]));
-            assert_eq!(touched.collect::<Vec<_>>(), [Part::of_mark(mark).index()]);
+            assert_eq!(
+                touched.collect::<Vec<_>>(),
+                [Partition::of_mark(mark).index()]
+            );
         }
         assert_eq!(all.len(), 299);
     }

@@ -3,7 +3,7 @@
 //! Place i belongs to shard `i mod SHARDS`. What comes back queues behind what came back before
 //! and rests for a while, so that a late packet does not meet the next user.
 
-use crate::index::partitions::{PARTITIONS, Part};
+use crate::index::partitions::{PARTITIONS, Partition};
 use sluice_datapath::limits::SHARDS;
 use sluice_mem::prefetch;
 
@@ -96,20 +96,20 @@ impl SlotAllocator {
     /// The part of a place or shard, and its number there.
     #[inline]
     fn part(&self, number: u32) -> (&PlacesPart, u32) {
-        let (part, inside) = Part::of_number(number);
+        let (part, inside) = Partition::of_number(number);
         (&self.parts[part.index() % PARTITIONS], inside)
     }
 
     #[inline]
     fn part_mut(&mut self, number: u32) -> (&mut PlacesPart, u32) {
-        let (part, inside) = Part::of_number(number);
+        let (part, inside) = Partition::of_number(number);
         (&mut self.parts[part.index() % PARTITIONS], inside)
     }
 
     /// A place of a shard's part, as all know it.
     #[inline]
     fn outward(&self, shard: u32, inside: u32) -> u32 {
-        Part::of_number(shard).0.number(inside) + self.first
+        Partition::of_number(shard).0.number(inside) + self.first
     }
 
     /// How many places there are.

@@ -2,11 +2,13 @@
 //! 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
 
 use crate::network::Network;
+use crate::node::associations::UsageBeforeRelease;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::pending::Launch;
 use crate::procedure::{association_release, node_report, report};
 use crate::reports::events::SessionEvent;
-use crate::sessions::{Effects, Node};
-use crate::sessions::{Moment, Sessions, UsageBeforeRelease};
 use crate::store::{Session, SessionRef};
 use core::net::IpAddr;
 use sluice_n4::{AssociationId, Change, Event, Instant, Response, Retention};
@@ -16,9 +18,9 @@ use sluice_wire::ids::Seid;
 /// Release Period), with 0 at once. New sessions and associations are refused from now on.
 pub fn ask_for_release<E: Effects>(node: &mut Node, now: Instant, period_s: u32, out: &mut E) {
     let Node {
-        endpoint, sessions, ..
+        endpoint, shared, ..
     } = node;
-    sessions.releasing = true;
+    shared.associations.leave_all();
     endpoint.refuse_setups();
     let ids: Vec<AssociationId> = endpoint.associations().map(|(id, _)| id).collect();
     let change = Change::ReleaseRequest {
@@ -26,7 +28,7 @@ pub fn ask_for_release<E: Effects>(node: &mut Node, now: Instant, period_s: u32,
     };
     for id in ids {
         if endpoint.update(now, id, change, out).is_err() {
-            sessions.tell(SessionEvent::NotReleased(id));
+            shared.tell(SessionEvent::NotReleased(id));
         }
     }
 }
@@ -34,13 +36,14 @@ pub fn ask_for_release<E: Effects>(node: &mut Node, now: Instant, period_s: u32,
 /// What the endpoint has learnt of its peers.
 pub fn events(node: &mut Node, at: Moment) {
     while let Some(event) = node.endpoint.next_event() {
-        handle(&mut node.sessions, at, event);
+        handle(&mut node.shared, &mut node.part, at, event);
     }
 }
 
 /// A response to a request of ours.
 pub fn answered<N: Network>(
-    sessions: &mut Sessions,
+    shared: &mut Shared,
+    part: &mut Part,
     at: Moment,
     response: &Response<'_>,
     net: &mut N,
@@ -48,79 +51,81 @@ pub fn answered<N: Network>(
     match response.tag {
         association_release::TAG => {
             let cause = report::cause(response);
-            association_release::report_ended(sessions, response.association, cause);
+            association_release::report_ended(shared, response.association, cause);
             None
         }
         node_report::TAG => {
-            node_report::answered(sessions, response);
+            node_report::answered(shared, response);
             None
         }
-        _ => report::answered(sessions, at, response, net),
+        _ => report::answered(shared, part, at, response, net),
     }
 }
 
-fn handle(sessions: &mut Sessions, at: Moment, event: Event) {
+fn handle(shared: &mut Shared, part: &mut Part, at: Moment, event: Event) {
     match event {
         Event::AssociationUp { association, .. } => {
-            answers_again(sessions, association);
-            sessions.paths.begin(association);
-            sessions.tell(SessionEvent::Up(association));
+            answers_again(shared, part, association);
+            shared.paths.begin(association);
+            shared.tell(SessionEvent::Up(association));
         }
         Event::AssociationReplaced {
             association,
             retain,
         } => {
-            answers_again(sessions, association);
-            restarted(sessions, association, |s| !is_retained(&retain, s));
+            answers_again(shared, part, association);
+            restarted(shared, part, association, |s| !is_retained(&retain, s));
         }
-        Event::PeerRestarted { association } => restarted(sessions, association, |_| true),
+        Event::PeerRestarted { association } => restarted(shared, part, association, |_| true),
         Event::AssociationDown {
             association,
             reason,
         } => {
-            answers_again(sessions, association);
-            sessions.paths.end(association);
-            let ended = sessions.store.doom(association, |_| true);
-            sessions.tell(SessionEvent::Down(association, reason, ended));
+            answers_again(shared, part, association);
+            shared.paths.end(association);
+            let ended = part.store.doom(association, |_| true);
+            shared.tell(SessionEvent::Down(association, reason, ended));
         }
-        Event::PeerLost { association } => lost(sessions, at, association),
+        Event::PeerLost { association } => lost(shared, part, at, association),
         Event::PeerRecovered { association } => {
-            answers_again(sessions, association);
-            sessions.paths.hasten(association);
-            sessions.tell(SessionEvent::Recovered(association));
+            answers_again(shared, part, association);
+            shared.paths.hasten(association);
+            shared.tell(SessionEvent::Recovered(association));
         }
         Event::GracefulPeriodOver { association } => {
-            association_release::begin(sessions, association, UsageBeforeRelease::ToAnnounce);
+            let release = UsageBeforeRelease::ToAnnounce;
+            shared.associations.begin_release(association, release);
         }
         Event::ReleasePreparation { association } => {
-            association_release::begin(sessions, association, UsageBeforeRelease::Reporting(0));
+            let release = UsageBeforeRelease::Reporting(0);
+            shared.associations.begin_release(association, release);
         }
         Event::RequestFailed {
             association, tag, ..
         } if tag == association_release::TAG => {
-            association_release::report_ended(sessions, association, None)
+            association_release::report_ended(shared, association, None)
         }
         Event::RequestFailed {
             association, tag, ..
-        } if tag == node_report::TAG => node_report::failed(sessions, at.now, association),
+        } if tag == node_report::TAG => node_report::failed(shared, at.now, association),
         Event::RequestFailed {
             association, tag, ..
         } => {
             let name = SessionRef::from_seid(Seid(tag));
-            report::not_answered(sessions, association, name);
+            report::not_answered(shared, part, association, name);
         }
         Event::TakenOver {
             association,
             holder,
             peer,
-        } => sessions.tell(SessionEvent::TakenOver(association, holder, peer)),
+        } => shared.tell(SessionEvent::TakenOver(association, holder, peer)),
         Event::AddressLearned {
             association,
             holder,
             peer,
-        } => sessions.tell(SessionEvent::AddressLearned(association, holder, peer)),
+        } => shared.tell(SessionEvent::AddressLearned(association, holder, peer)),
         Event::SetupRejected { association, cause } => {
-            sessions.tell(SessionEvent::SetupRejected(association, cause));
+            shared.tell(SessionEvent::SetupRejected(association, cause));
         }
         // It stands among the refusals, with both addresses.
         Event::TakeoverRefused { .. }
@@ -131,54 +136,36 @@ fn handle(sessions: &mut Sessions, at: Moment, event: Event) {
 }
 
 /// Sessions of peers that have been silent for too long end.
-pub fn give_up_silent_peers(sessions: &mut Sessions, now: Instant) {
-    if now < sessions.gives_up_first {
-        return;
-    }
-    sessions.gives_up_first = Instant::NEVER;
-    for at in 0..sessions.associations.len() {
-        let Some(memory) = sessions.associations.get_mut(at) else {
-            return;
-        };
-        let (Some(id), Some(deadline)) = (memory.id, memory.gives_up) else {
-            continue;
-        };
-        if deadline > now {
-            let first = &mut sessions.gives_up_first;
-            *first = deadline.min(*first);
-        } else {
-            memory.gives_up = None;
-            let ended = sessions.store.doom(id, |_| true);
-            sessions.tell(SessionEvent::GivenUp(id, ended));
-        }
+pub fn give_up_silent_peers(shared: &mut Shared, part: &mut Part, now: Instant) {
+    for id in shared.associations.take_given_up(now) {
+        let ended = part.store.doom(id, |_| true);
+        shared.tell(SessionEvent::GivenUp(id, ended));
     }
 }
 
-fn restarted(sessions: &mut Sessions, association: AssociationId, ends: impl Fn(&Session) -> bool) {
-    if let Some(memory) = sessions.memory(association) {
-        memory.release = UsageBeforeRelease::None;
-    }
-    sessions.paths.begin(association);
-    let ended = sessions.store.doom(association, ends);
-    sessions.tell(SessionEvent::Restarted(association, ended));
+fn restarted(
+    shared: &mut Shared,
+    part: &mut Part,
+    association: AssociationId,
+    ends: impl Fn(&Session) -> bool,
+) {
+    shared.associations.restarted(association);
+    shared.paths.begin(association);
+    let ended = part.store.doom(association, ends);
+    shared.tell(SessionEvent::Restarted(association, ended));
 }
 
-fn lost(sessions: &mut Sessions, at: Moment, association: AssociationId) {
-    let keep_s = sessions.config.peer_loss_keep_s;
-    sessions.reports.set_silent(association, true);
-    if let Some(memory) = sessions.memory(association) {
-        let deadline = at.now.plus_ms(u64::from(keep_s) * 1000);
-        memory.gives_up = Some(deadline);
-        sessions.gives_up_first = deadline.min(sessions.gives_up_first);
-    }
-    sessions.tell(SessionEvent::Lost(association, keep_s));
+fn lost(shared: &mut Shared, part: &mut Part, at: Moment, association: AssociationId) {
+    let keep_s = shared.config.peer_loss_keep_s;
+    part.reports.set_silent(association, true);
+    let gives_up = at.now.plus_ms(u64::from(keep_s) * 1000);
+    shared.associations.lost(association, gives_up);
+    shared.tell(SessionEvent::Lost(association, keep_s));
 }
 
-fn answers_again(sessions: &mut Sessions, association: AssociationId) {
-    sessions.reports.set_silent(association, false);
-    if let Some(memory) = sessions.memory(association) {
-        memory.gives_up = None;
-    }
+fn answers_again(shared: &mut Shared, part: &mut Part, association: AssociationId) {
+    part.reports.set_silent(association, false);
+    shared.associations.answers_again(association);
 }
 
 /// Sessions whose CP F-SEID has one of the addresses stay (6.2.6.2.2).

@@ -2,11 +2,12 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::pending::{Answer, Due, Launch, Pending, Reply, Share};
 use crate::procedure::put;
 use crate::refusal::Refusal;
-use crate::sessions::{Effects, Node};
-use crate::sessions::{Moment, Sessions};
 use crate::store::{Session, SessionRef};
 use crate::usage;
 use sluice_n4::SessionRequest;
@@ -21,17 +22,17 @@ pub fn delete<E: Effects>(
     request: &SessionRequest<'_>,
     out: &mut E,
 ) -> Option<Launch> {
-    let Some((name, session)) = node.sessions.find(request) else {
+    let Some((name, session)) = node.part.find(request) else {
         let cause = Cause::SESSION_CONTEXT_NOT_FOUND;
         refuse(node, at, request, Seid(0), cause, out);
         return None;
     };
-    if !node.sessions.pending.has_room() {
+    if !node.part.pending.has_room() {
         let cause = Cause::PFCP_ENTITY_IN_CONGESTION;
         refuse(node, at, request, session.cp.seid, cause, out);
         return None;
     }
-    let mut launch = end(&mut node.sessions, at, name, &session);
+    let mut launch = end(&mut node.shared, &mut node.part, at, name, &session);
     launch.record.answer = Answer::Deleted(Reply {
         to: request.reply,
         cp_seid: session.cp.seid,
@@ -40,12 +41,12 @@ pub fn delete<E: Effects>(
 }
 
 /// Removes the next session that nobody can name any more, if there is room for it beside requests.
-pub fn next_doomed(sessions: &mut Sessions, at: Moment) -> Option<Launch> {
-    if !sessions.pending.has_room_for(Share::Removals) {
+pub fn next_doomed(shared: &mut Shared, part: &mut Part, at: Moment) -> Option<Launch> {
+    if !part.pending.has_room_for(Share::Removals) {
         return None;
     }
-    let (name, session) = sessions.store.doomed()?;
-    let mut launch = end(sessions, at, name, &session);
+    let (name, session) = part.store.doomed()?;
+    let mut launch = end(shared, part, at, name, &session);
     launch.record.share = Share::Removals;
     Some(launch)
 }
@@ -74,33 +75,42 @@ pub fn answer<E: Effects>(
     out: &mut E,
 ) {
     let Node {
-        endpoint, sessions, ..
+        endpoint,
+        shared,
+        part,
+        ..
     } = node;
     let seid = Some(reply.cp_seid);
-    let load = sessions.load.next_for(endpoint, reply.to.peer());
+    let load = shared.load.next_for(endpoint, reply.to.peer());
     // A peer that is gone needs no answer.
     let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
         put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
         load.write(w)?;
         let ie = IeType::USAGE_REPORT_IN_SESSION_DELETION_RESPONSE;
-        usage::write_reports(sessions, at, record, None, ie, w)
+        usage::write_reports(shared, part, at, record, None, ie, w)
     });
 }
 
 /// Removes a session; the transaction clears its entries. It cannot fail: what was admitted fits one
 /// transaction.
-pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Session) -> Launch {
-    let mut change = sessions.take_change();
-    sessions.store.load(name, &mut change.old);
+pub fn end(
+    shared: &mut Shared,
+    part: &mut Part,
+    at: Moment,
+    name: SessionRef,
+    session: &Session,
+) -> Launch {
+    let mut change = part.take_change();
+    part.store.load(name, &mut change.old);
     change.new.clear();
-    let mut launch = sessions.pending.launch(name, u32::from(session.shard));
+    let mut launch = part.pending.launch(name, u32::from(session.shard));
     let Launch { txn, record } = &mut launch;
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
         watching: &mut record.watching,
     };
-    let written = sessions.compiler.remove(&change.old, &mut delta);
+    let written = part.compiler.remove(&change.old, &mut delta);
     debug_assert!(written.is_ok(), "an admitted session fits one transaction");
     let urrs = change.old.urrs.iter();
     record.due.extend(urrs.map(|urr| Due {
@@ -115,15 +125,15 @@ pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Sess
     let runs = runs.chain([change.old.routes.run]);
     record.filter_runs.extend(runs.filter(|run| !run.is_none()));
     #[cfg(test)]
-    if sessions.asserts {
-        draft::assert_written_whole(sessions, &change, &launch);
+    if part.asserts {
+        draft::assert_written_whole(part, &change, &launch);
     }
-    let forgotten = draft::forget_nat(sessions, &change.old, &change.new, &mut launch.txn);
+    let forgotten = draft::forget_nat(part, &change.old, &change.new, &mut launch.txn);
     debug_assert!(forgotten.is_ok(), "its ports came with one operation more");
-    draft::settle(sessions, name, &mut change, at.seconds());
-    sessions.give_change(change);
-    sessions.store.remove(name);
-    sessions.reports.forget(name);
-    sessions.timers.set(name.at, None);
+    draft::settle(shared, part, name, &mut change, at.seconds());
+    part.give_change(change);
+    part.store.remove(name);
+    part.reports.forget(name);
+    part.timers.set(name.at, None);
     launch
 }

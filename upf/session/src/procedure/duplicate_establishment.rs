@@ -9,9 +9,9 @@
 
 use crate::admit::each;
 use crate::admit::pdr::ue;
+use crate::node::part::Part;
 use crate::pending::{Created, CreatedPdr};
 use crate::rules::{Families, UeAddresses};
-use crate::sessions::Sessions;
 use crate::store::{CpSession, RequestHash, Session, SessionRef};
 use sluice_n4::SessionRequest;
 use sluice_wire::limits::PDRS_PER_MESSAGE;
@@ -31,13 +31,13 @@ pub struct Known {
 
 /// The session that is called so.
 pub fn find(
-    sessions: &Sessions,
+    part: &Part,
     request: &SessionRequest<'_>,
     head: &SessionEstablishmentHead<'_>,
 ) -> Option<Known> {
     let FSeid { seid, ipv4, ipv6 } = head.cp_f_seid;
     let cp = CpSession { seid, ipv4, ipv6 };
-    let (name, session) = sessions.store.by_cp((request.association, cp))?;
+    let (name, session) = part.store.by_cp((request.association, cp))?;
     Some(Known {
         is_same: session.request == RequestHash::of(request.fingerprint),
         name,
@@ -46,13 +46,9 @@ pub fn find(
 }
 
 /// What was chosen for the PDRs of the request, as far as it still stands, and the session's UE addresses.
-pub fn created(
-    sessions: &mut Sessions,
-    session: SessionRef,
-    body: &[u8],
-) -> (Created, UeAddresses) {
+pub fn created(part: &mut Part, session: SessionRef, body: &[u8]) -> (Created, UeAddresses) {
     let mut created = Created::new();
-    let rules = &*sessions.rules(session);
+    let rules = &*part.rules(session);
     let read = each(
         &Body::new(body),
         IeType::CREATE_PDR,

@@ -3,14 +3,15 @@
 use crate::admission::Admission;
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
+use crate::node::part::{Part, may_act};
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::pending::{Answer, Created, Launch, Reply};
-use crate::procedure::{association_release, duplicate_establishment, ue_addresses};
+use crate::procedure::{duplicate_establishment, ue_addresses};
 use crate::procedure::{put, write_created};
 use crate::refusal::Refusal;
 use crate::resources::home_shard;
 use crate::rules::{Inactivity, UeAddresses};
-use crate::sessions::{Effects, Node};
-use crate::sessions::{Moment, Sessions, may_act};
 use crate::store::{CpSession, Digits, NewSession, RequestHash, SessionRef, User};
 use core::net::IpAddr;
 use sluice_n4::SessionRequest;
@@ -35,7 +36,7 @@ pub fn establish<N: Network, E: Effects>(
             return None;
         }
     };
-    let known = duplicate_establishment::find(&node.sessions, request, &head);
+    let known = duplicate_establishment::find(&node.part, request, &head);
     if let Some(known) = known.as_ref().filter(|known| known.is_same) {
         again(node, at, request, known, out);
         return None;
@@ -52,14 +53,14 @@ pub fn establish<N: Network, E: Effects>(
         refuse(node, at, request, &refusal, out);
         return None;
     }
-    match create(&mut node.sessions, at, request, &head, net) {
+    match create(&mut node.shared, &mut node.part, at, request, &head, net) {
         Ok(mut launch) => {
             if let Some(before) = known {
-                node.sessions.store.doom_one(before.name.at);
+                node.part.store.doom_one(before.name.at);
             }
             learn_cp_address(node, request, &head.cp_f_seid);
             let remarks = launch.record.remarks;
-            (node.sessions).tell_remarks(request.association, remarks);
+            node.shared.tell_remarks(request.association, remarks);
             launch.record.answer = Answer::Established(Reply {
                 to: request.reply,
                 cp_seid: head.cp_f_seid.seid,
@@ -81,11 +82,11 @@ fn again<E: Effects>(
     known: &duplicate_establishment::Known,
     out: &mut E,
 ) {
-    node.sessions.repeated += 1;
+    node.part.repeated += 1;
     // While the path carries the first one out there is nothing to say yet; its answer is on the way.
     if known.session.stands {
         let name = known.name;
-        let created = duplicate_establishment::created(&mut node.sessions, name, request.body);
+        let created = duplicate_establishment::created(&mut node.part, name, request.body);
         let reply = Reply {
             to: request.reply,
             cp_seid: known.session.cp.seid,
@@ -141,12 +142,13 @@ pub fn answer<E: Effects>(
 ) {
     let Node {
         endpoint,
-        sessions,
         node_id,
+        shared,
+        ..
     } = node;
-    let up = FSeid::v4(session.seid(), sessions.config.n4_address);
+    let up = FSeid::v4(session.seid(), shared.config.n4_address);
     let seid = Some(reply.cp_seid);
-    let load = sessions.load.next_for(endpoint, reply.to.peer());
+    let load = shared.load.next_for(endpoint, reply.to.peer());
     // A peer that is gone needs no answer.
     let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
         put(w, IeType::NODE_ID, &node_id.as_wire())?;
@@ -158,7 +160,8 @@ pub fn answer<E: Effects>(
 }
 
 fn create<N: Network>(
-    sessions: &mut Sessions,
+    shared: &mut Shared,
+    part: &mut Part,
     at: Moment,
     request: &SessionRequest<'_>,
     head: &SessionEstablishmentHead<'_>,
@@ -167,22 +170,22 @@ fn create<N: Network>(
     let SessionRequest {
         association, body, ..
     } = *request;
-    if association_release::is_leaving(sessions, association) {
+    if shared.associations.is_leaving(association) {
         return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
     }
     let rules = Body::new(body);
     refuse_unsupported(head, &rules)?;
     let timer = head.user_plane_inactivity_timer.filter(|time| time.0 > 0);
     let flags = head.pfcpsereq_flags.unwrap_or_default();
-    let ue = ue_addresses::of_new_session(sessions, at, body, net)?;
+    let ue = ue_addresses::of_new_session(&part.resources, at, body, net)?;
     let base = Base {
         session: None,
-        shard: home_shard(&ue).unwrap_or_else(|| sessions.any_shard(at.seconds())),
+        shard: home_shard(&ue).unwrap_or_else(|| part.any_shard(at.seconds())),
         ue,
         restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
     };
-    sessions.resources.prefetch_taking(base.shard);
-    let mut drafted = draft::draft(sessions, at, &base, net, |work| {
+    part.resources.prefetch_taking(base.shard);
+    let mut drafted = draft::draft(shared, part, at, &base, net, |work| {
         work.draft.inactivity = timer.map(|time| Inactivity::new(time.0));
         work.take_sets(association, &rules)?;
         create_all(work, &rules)
@@ -196,19 +199,19 @@ fn create<N: Network>(
         association,
         cp,
         shard: base.shard,
-        check: sessions.new_check(),
+        check: part.new_check(),
         request: RequestHash::of(request.fingerprint),
         user: head.user_id.as_ref().map(read_user).unwrap_or_default(),
     };
     // There is room: the draft was checked against the store.
-    let Some(name) = sessions.store.insert(&new, &drafted.change.new) else {
-        draft::undo(sessions, drafted, net);
+    let Some(name) = part.store.insert(&new, &drafted.change.new) else {
+        draft::undo(shared, part, drafted, net);
         return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
     };
     let mut launch = drafted.launch;
     launch.record.session = name;
-    draft::settle(sessions, name, &mut drafted.change, at.seconds());
-    sessions.give_change(drafted.change);
+    draft::settle(shared, part, name, &mut drafted.change, at.seconds());
+    part.give_change(drafted.change);
     Ok(launch)
 }
 

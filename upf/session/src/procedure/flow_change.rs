@@ -10,52 +10,53 @@ use crate::draft::{self, Base, Scope};
 use crate::flows::{predefined, sdf};
 use crate::limits::FLOWS_WALK;
 use crate::network::Network;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::pending::{Launch, Share};
 use crate::reports::events::SessionEvent;
 use crate::rules::{Filter, FilterOrigin, Key, Pdr, UeAddresses};
-use crate::sessions::{Effects, Moment, Node, Sessions};
 use crate::store::SessionRef;
 use sluice_datapath::session::flow_filter::FlowFilter;
 
 /// Changes some more sessions whose flows have changed.
 pub fn walk<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
-    if !node.sessions.flow_walk.is_under_way() {
+    if !node.part.flow_walk.is_under_way() {
         return;
     }
     for _ in 0..FLOWS_WALK {
         // What comes back makes room.
-        if !node.sessions.pending.has_room_for(Share::FlowChanges) {
+        if !node.part.pending.has_room_for(Share::FlowChanges) {
             break;
         }
-        let has_new_flows = node.sessions.flow_walk.has_new_flows();
-        let Some(place) = node.sessions.flow_walk.pass() else {
+        let has_new_flows = node.part.flow_walk.has_new_flows();
+        let Some(place) = node.part.flow_walk.pass() else {
             break;
         };
-        let Some(name) = node.sessions.store.named(place) else {
+        let Some(name) = node.part.store.named(place) else {
             continue;
         };
-        if node.sessions.resources.addresses.learns() {
-            learn_addresses(&mut node.sessions, name);
+        if node.part.resources.addresses.learns() {
+            learn_addresses(&mut node.part, name);
         }
-        if has_new_flows && let Some(mut launch) = change(&mut node.sessions, at, name, net) {
+        if has_new_flows
+            && let Some(mut launch) = change(&mut node.shared, &mut node.part, at, name, net)
+        {
             launch.record.share = Share::FlowChanges;
             completion::launch(node, at, launch, net, out);
         }
     }
-    if !node.sessions.flow_walk.learns() {
-        node.sessions.resources.addresses.learnt();
+    if !node.part.flow_walk.learns() {
+        node.part.resources.addresses.learnt();
     }
-    if let Some(kept) = node.sessions.flow_walk.take_kept() {
-        node.sessions.tell(SessionEvent::FlowsKept(kept));
+    if let Some(kept) = node.part.flow_walk.take_kept() {
+        node.shared.tell(SessionEvent::FlowsKept(kept));
     }
 }
 
 /// A new pool learns which of its addresses a session has.
-fn learn_addresses(sessions: &mut Sessions, name: SessionRef) {
-    sessions.rules(name);
-    let Sessions {
-        read, resources, ..
-    } = sessions;
+fn learn_addresses(part: &mut Part, name: SessionRef) {
+    let (read, resources) = part.rules_with_resources(name);
     for endpoint in &read.endpoints {
         if let Key::Ue { instance } = endpoint.key {
             resources.learn_addresses(instance, &read.ue);
@@ -65,45 +66,39 @@ fn learn_addresses(sessions: &mut Sessions, name: SessionRef) {
 }
 
 fn change<N: Network>(
-    sessions: &mut Sessions,
+    shared: &mut Shared,
+    part: &mut Part,
     at: Moment,
     name: SessionRef,
     net: &mut N,
 ) -> Option<Launch> {
-    if !has_other_flows(sessions, name) {
+    if !has_other_flows(shared, part, name) {
         return None;
     }
     let base = Base {
         session: Some(name),
-        shard: u32::from(sessions.store.get(name)?.shard),
+        shard: u32::from(part.store.get(name)?.shard),
         ue: UeAddresses::default(),
         restores: false,
     };
-    let drafted = draft::draft(sessions, at, &base, net, |work| {
+    let drafted = draft::draft(shared, part, at, &base, net, |work| {
         work.renew_applications()?;
         work.renew_predefined()?;
         Ok(Scope::Rules)
     });
     match drafted {
-        Ok(drafted) => Some(draft::commit(sessions, name, drafted, at.seconds())),
+        Ok(drafted) => Some(draft::commit(shared, part, name, drafted, at.seconds())),
         Err(_) => {
-            sessions.flow_walk.keep();
-            sessions.flows_kept += 1;
+            part.flow_walk.keep();
+            part.flows_kept += 1;
             None
         }
     }
 }
 
 /// True if a PDR of the session has other flow filters than its application by now, or an active rule is another.
-fn has_other_flows(sessions: &mut Sessions, name: SessionRef) -> bool {
-    sessions.rules(name);
-    let Sessions {
-        read,
-        applications,
-        resources,
-        config,
-        ..
-    } = sessions;
+fn has_other_flows(shared: &Shared, part: &mut Part, name: SessionRef) -> bool {
+    let (read, resources) = part.rules_with_resources(name);
     let is_other = |pdr: &Pdr, flows: &[FlowFilter]| {
         let (wanted, needs_run) = sdf::named(flows, pdr.is_from_access(), pdr.filter.origin);
         let mut had = pdr.filter;
@@ -113,9 +108,9 @@ fn has_other_flows(sessions: &mut Sessions, name: SessionRef) -> bool {
         had != wanted || !has_run
     };
     read.pdrs.iter().any(|pdr| match pdr.filter.origin {
-        FilterOrigin::Application(number) => is_other(pdr, applications.flows(number)),
+        FilterOrigin::Application(number) => is_other(pdr, shared.applications.flows(number)),
         FilterOrigin::Predefined(number) => {
-            let Some((rule, flows)) = config.predefined.get(number) else {
+            let Some((rule, flows)) = shared.config.predefined.get(number) else {
                 return false;
             };
             let qer = predefined::qer_id(number).0;

@@ -3,32 +3,33 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
+use crate::node::Moment;
+use crate::node::part::Part;
 use crate::pending::{Answer, Due, Launch, Pending, Share};
 use crate::reports::report_queue::Reasons;
 use crate::resources::Resources;
 use crate::rules::Urr;
-use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use sluice_datapath::ids::EntryId;
 use sluice_wire::pfcp::value::UsageReportTrigger;
 
 /// A worker has something to tell of the URRs of the session with this entry. It is measured as soon as there
 /// is room for a transaction.
-pub fn rung(sessions: &mut Sessions, at: Moment, entry: EntryId) {
-    if let Some(name) = sessions.session_of_entry(entry) {
-        sessions.timers.set(name.at, Some(at.seconds()));
+pub fn rung(part: &mut Part, at: Moment, entry: EntryId) {
+    if let Some(name) = part.session_of_entry(entry) {
+        part.timers.set(name.at, Some(at.seconds()));
     }
 }
 
 /// The measurement of the next session that is due, if there is room for it.
-pub fn next_due(sessions: &mut Sessions, at: Moment) -> Option<Launch> {
+pub fn next_due(part: &mut Part, at: Moment) -> Option<Launch> {
     let now_s = at.seconds();
-    while sessions.timers.is_due(now_s) && sessions.pending.has_room_for(Share::Measurements) {
-        let place = sessions.timers.pop(now_s)?;
-        if let Some(launch) = sessions
+    while part.timers.is_due(now_s) && part.pending.has_room_for(Share::Measurements) {
+        let place = part.timers.pop(now_s)?;
+        if let Some(launch) = part
             .store
             .named(place)
-            .and_then(|name| measure(sessions, name, now_s))
+            .and_then(|name| measure(part, name, now_s))
         {
             return Some(launch);
         }
@@ -36,25 +37,25 @@ pub fn next_due(sessions: &mut Sessions, at: Moment) -> Option<Launch> {
     None
 }
 
-fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Launch> {
-    let session = sessions.store.get(name)?;
-    let mut launch = sessions.pending.launch(name, u32::from(session.shard));
+fn measure(part: &mut Part, name: SessionRef, now_s: u32) -> Option<Launch> {
+    let session = part.store.get(name)?;
+    let mut launch = part.pending.launch(name, u32::from(session.shard));
     let Launch { txn, record } = &mut launch;
     record.answer = Answer::Measured(now_s);
     record.share = Share::Measurements;
-    let mut change = sessions.take_change();
+    let mut change = part.take_change();
     let rules = &mut change.old;
-    sessions.store.load(name, rules);
+    part.store.load(name, rules);
     // What happens at the same time is told together: when all packets are known.
     let looks_only = rules.urrs.iter().any(|urr| {
-        let metered = sessions.resources.metered(urr.meter);
+        let metered = part.resources.metered(urr.meter);
         metered.is_some_and(|(_, clock)| clock.is_some_and(|clock| clock.must_look(now_s)))
     });
     let mut is_any_split = false;
     for urr in &mut rules.urrs {
         let trigger = match looks_only {
             true => UsageReportTrigger::NONE,
-            false => judge(&mut sessions.resources, urr, now_s),
+            false => judge(&mut part.resources, urr, now_s),
         };
         urr.renewed.threshold = trigger != UsageReportTrigger::NONE;
         // Traffic that has stopped may start again.
@@ -62,7 +63,7 @@ fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Laun
         let splits = !looks_only && urr.reaches_monitoring_time(now_s);
         if splits {
             urr.pass_monitoring_time();
-            sessions.resources.set_clock(urr, now_s);
+            part.resources.set_clock(urr, now_s);
             is_any_split = true;
         }
         record.due.push(Due {
@@ -73,17 +74,17 @@ fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Laun
         });
     }
     if is_any_split {
-        sessions.store.put(name, rules);
+        part.store.put(name, rules);
     }
-    sessions.resources.tell_clocks(rules, Some(name.at), now_s);
+    part.resources.tell_clocks(rules, Some(name.at), now_s);
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
         watching: &mut record.watching,
     };
-    let written = sessions.compiler.measure(rules, &mut delta);
+    let written = part.compiler.measure(rules, &mut delta);
     debug_assert!(written.is_ok(), "an admitted session fits one transaction");
-    sessions.give_change(change);
+    part.give_change(change);
     Some(launch)
 }
 
@@ -101,9 +102,9 @@ fn judge(resources: &mut Resources, urr: &Urr, now_s: u32) -> UsageReportTrigger
 }
 
 /// Usage was taken that belongs to a time at which something was due.
-pub fn measured(sessions: &mut Sessions, at: Moment, record: &Pending, due_s: u32) {
+pub fn measured(part: &mut Part, at: Moment, record: &Pending, due_s: u32) {
     let name = record.session;
-    if sessions.store.get(name).is_none() {
+    if part.store.get(name).is_none() {
         return;
     }
     let mut is_due = false;
@@ -114,7 +115,7 @@ pub fn measured(sessions: &mut Sessions, at: Moment, record: &Pending, due_s: u3
         ..
     } in &record.due
     {
-        let Some((meter, clock)) = sessions.resources.metered(*meter) else {
+        let Some((meter, clock)) = part.resources.metered(*meter) else {
             continue;
         };
         let is_told = meter.is_due_for(*trigger, at.wall);
@@ -130,24 +131,24 @@ pub fn measured(sessions: &mut Sessions, at: Moment, record: &Pending, due_s: u3
             }
         }
     }
-    let timer = sessions.resources.inactivity.get_mut(name.at);
+    let timer = part.resources.inactivity.get_mut(name.at);
     let is_idle = timer.is_some_and(|timer| timer.seen(due_s));
-    let mut change = sessions.take_change();
+    let mut change = part.take_change();
     let rules = &mut change.old;
-    sessions.store.load(name, rules);
-    draft::set_timer(sessions, name, rules);
-    sessions.give_change(change);
+    part.store.load(name, rules);
+    draft::set_timer(part, name, rules);
+    part.give_change(change);
     if is_due {
-        report(sessions, name);
+        report(part, name);
     }
-    if is_idle && let Some(session) = sessions.store.get(name) {
-        (sessions.reports).add(name, session.association, Reasons::INACTIVITY, None);
+    if is_idle && let Some(session) = part.store.get(name) {
+        (part.reports).add(name, session.association, Reasons::INACTIVITY, None);
     }
 }
 
 /// The session has usage to report.
-pub fn report(sessions: &mut Sessions, name: SessionRef) {
-    if let Some(session) = sessions.store.get(name) {
-        (sessions.reports).add(name, session.association, Reasons::USAGE, None);
+pub fn report(part: &mut Part, name: SessionRef) {
+    if let Some(session) = part.store.get(name) {
+        (part.reports).add(name, session.association, Reasons::USAGE, None);
     }
 }

@@ -3,14 +3,15 @@
 use crate::admission::Admission;
 use crate::admit::each;
 use crate::compile::far_update;
-use crate::draft::{self, Base, RuleChange, Scope};
+use crate::draft::{self, Base, Scope};
 use crate::network::Network;
+use crate::node::part::{Part, RuleChange};
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::pending::{Answer, Launch, Pending, Reply};
 use crate::procedure::{put, write_created};
 use crate::refusal::{self, Refusal};
 use crate::rules::{Action, Far, Inactivity, UeAddresses};
-use crate::sessions::{Effects, Node};
-use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, Session, SessionRef};
 use crate::usage;
 use sluice_n4::SessionRequest;
@@ -30,7 +31,7 @@ pub fn modify<N: Network, E: Effects>(
     net: &mut N,
     out: &mut E,
 ) -> Option<Launch> {
-    let Some((name, session)) = node.sessions.find(request) else {
+    let Some((name, session)) = node.part.find(request) else {
         let refusal = Refusal::of(Cause::SESSION_CONTEXT_NOT_FOUND);
         // 7.2.2.4.2: the CP function's SEID is not known.
         refuse(node, at, request, Seid(0), &refusal, out);
@@ -39,13 +40,21 @@ pub fn modify<N: Network, E: Effects>(
     let head = SessionModificationHead::parse(request.body).map_err(Refusal::from);
     let modified = head.and_then(|head| {
         let of = (name, &session);
-        let launch = change(&mut node.sessions, at, of, &head, request.body, net)?;
+        let launch = change(
+            &mut node.shared,
+            &mut node.part,
+            at,
+            of,
+            &head,
+            request.body,
+            net,
+        )?;
         Ok((launch, head))
     });
     match modified {
         Ok((mut launch, head)) => {
             let remarks = launch.record.remarks;
-            (node.sessions).tell_remarks(request.association, remarks);
+            node.shared.tell_remarks(request.association, remarks);
             let reply = Reply {
                 to: request.reply,
                 cp_seid: head.cp_f_seid.map_or(session.cp.seid, |cp| cp.seid),
@@ -84,22 +93,26 @@ pub fn answer<E: Effects>(
     out: &mut E,
 ) {
     let Node {
-        endpoint, sessions, ..
+        endpoint,
+        shared,
+        part,
+        ..
     } = node;
     let seid = Some(reply.cp_seid);
-    let load = sessions.load.next_for(endpoint, reply.to.peer());
+    let load = shared.load.next_for(endpoint, reply.to.peer());
     // A peer that is gone needs no answer.
     let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
         put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
         write_created(w, &record.created, &record.ue)?;
         load.write(w)?;
         let ie = IeType::USAGE_REPORT_IN_SESSION_MODIFICATION_RESPONSE;
-        usage::write_reports(sessions, at, record, reference, ie, w)
+        usage::write_reports(shared, part, at, record, reference, ie, w)
     });
 }
 
 fn change<N: Network>(
-    sessions: &mut Sessions,
+    shared: &mut Shared,
+    part: &mut Part,
     at: Moment,
     (name, session): (SessionRef, &Session),
     head: &SessionModificationHead<'_>,
@@ -114,7 +127,7 @@ fn change<N: Network>(
         ue: UeAddresses::default(),
         restores: false,
     };
-    let mut drafted = draft::draft(sessions, at, &base, net, |work| {
+    let mut drafted = draft::draft(shared, part, at, &base, net, |work| {
         work.take_sets(session.association, body)?;
         apply_all(work, head, body)
     })?;
@@ -122,13 +135,13 @@ fn change<N: Network>(
     if flags.contains(SessionModificationRequestFlags::DROBU)
         && let Err(refusal) = draft::discard_held(&mut drafted)
     {
-        draft::undo(sessions, drafted, net);
+        draft::undo(shared, part, drafted, net);
         return Err(refusal);
     }
-    sessions.reports.counters.paging_answered += paging_answered(&drafted.change);
-    let launch = draft::commit(sessions, name, drafted, at.seconds());
+    part.reports.counters.paging_answered += paging_answered(&drafted.change);
+    let launch = draft::commit(shared, part, name, drafted, at.seconds());
     if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
-        sessions.store.rename(name, CpSession { seid, ipv4, ipv6 });
+        part.store.rename(name, CpSession { seid, ipv4, ipv6 });
     }
     Ok(launch)
 }
@@ -159,7 +172,7 @@ fn apply_all<N: Network>(
     work.update_rules(body)?;
     let has_timer = head.user_plane_inactivity_timer.is_some();
     let are_fars = far_update::are_all(body) && !has_timer;
-    Ok(match are_fars && work.queried.is_empty() {
+    Ok(match are_fars && work.record.queried.is_empty() {
         true => Scope::FarsOnly,
         false => Scope::Rules,
     })
@@ -183,7 +196,9 @@ fn query<N: Network>(
 ) -> Result<(), Refusal> {
     let flags = head.pfcpsmreq_flags.unwrap_or_default();
     if flags.contains(SessionModificationRequestFlags::QAURR) {
-        work.queried.extend(work.draft.urrs.iter().map(|u| u.id.0));
+        work.record
+            .queried
+            .extend(work.draft.urrs.iter().map(|u| u.id.0));
         return Ok(());
     }
     each(
@@ -193,8 +208,8 @@ fn query<N: Network>(
         |ie: &QueryUrr| {
             let unknown = Refusal::identity(refusal::urr(ie.urr_id));
             let id = work.draft.urr(ie.urr_id.0).ok_or(unknown)?.id.0;
-            if !work.queried.contains(&id) {
-                work.queried.try_push(id).map_err(|_| unknown)?;
+            if !work.record.queried.contains(&id) {
+                work.record.queried.try_push(id).map_err(|_| unknown)?;
             }
             Ok(())
         },

@@ -1,9 +1,10 @@
 //! PFCP Node Report (TS 29.244, 6.2.9, 7.4.5): user plane paths that failed and recovered.
 
 use crate::network::Side;
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::reports::events::SessionEvent;
 use crate::reports::path_reports::{Due, PathChange, RemotePath};
-use crate::sessions::{Effects, Moment, Node, Sessions};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_n4::{AssociationId, Instant, NodeId, Request, RequestError, Response};
 use sluice_wire::pfcp::group::{UserPlanePathFailureReport, UserPlanePathRecoveryReport};
@@ -16,10 +17,10 @@ pub const TAG: u64 = 1;
 
 /// Takes in what became of paths, and tells every CP function.
 pub fn paths_changed<E: Effects>(node: &mut Node, at: Moment, changes: &[PathChange], out: &mut E) {
-    let sessions = &mut node.sessions;
+    let shared = &mut node.shared;
     let (mut failed, mut recovered) = (Vec::new(), Vec::new());
     for change in changes {
-        sessions.paths.change(change);
+        shared.paths.change(change);
         match change {
             PathChange::Failed(path) => failed.push(path.peer),
             PathChange::Recovered(path) => recovered.push(path.peer),
@@ -27,10 +28,10 @@ pub fn paths_changed<E: Effects>(node: &mut Node, at: Moment, changes: &[PathCha
         }
     }
     if let Some(first) = failed.first() {
-        sessions.tell(SessionEvent::PathsFailed(*first, failed.len()));
+        shared.tell(SessionEvent::PathsFailed(*first, failed.len()));
     }
     if let Some(first) = recovered.first() {
-        sessions.tell(SessionEvent::PathsRecovered(*first, recovered.len()));
+        shared.tell(SessionEvent::PathsRecovered(*first, recovered.len()));
     }
     tell_all(node, at, out);
 }
@@ -38,7 +39,7 @@ pub fn paths_changed<E: Effects>(node: &mut Node, at: Moment, changes: &[PathCha
 /// Tells every CP function what it does not know yet: one request to each at a time.
 #[inline]
 pub fn tell_all<E: Effects>(node: &mut Node, at: Moment, out: &mut E) {
-    if node.sessions.paths.take_due(at.now) {
+    if node.shared.paths.take_due(at.now) {
         tell_each(node, at, out);
     }
 }
@@ -47,16 +48,17 @@ pub fn tell_all<E: Effects>(node: &mut Node, at: Moment, out: &mut E) {
 fn tell_each<E: Effects>(node: &mut Node, at: Moment, out: &mut E) {
     let Node {
         endpoint,
-        sessions,
         node_id,
+        shared,
+        ..
     } = node;
     let node_id = &*node_id;
-    sessions.paths.next_try = None;
+    shared.paths.next_try = None;
     let there = endpoint.associations();
     let there = there.filter(|(_, a)| a.is_established() && !a.is_lost());
     let there: Vec<AssociationId> = there.map(|(id, _)| id).collect();
     for association in there {
-        let Some(due) = sessions.paths.next(association, at.now) else {
+        let Some(due) = shared.paths.next(association, at.now) else {
             continue;
         };
         let request = Request {
@@ -70,8 +72,8 @@ fn tell_each<E: Effects>(node: &mut Node, at: Moment, out: &mut E) {
         match sent {
             Ok(_) => {}
             // It is gone, and nobody is there to be told.
-            Err(RequestError::NoAssociation) => sessions.paths.end(association),
-            Err(_) => sessions.paths.failed(association, at.now),
+            Err(RequestError::NoAssociation) => shared.paths.end(association),
+            Err(_) => shared.paths.failed(association, at.now),
         }
     }
 }
@@ -133,18 +135,18 @@ fn on_the_wire(path: &RemotePath) -> RemoteGtpuPeer<'_> {
 }
 
 /// A CP function has answered. One that refuses does not want to know, and is not told again.
-pub fn answered(sessions: &mut Sessions, response: &Response<'_>) {
+pub fn answered(shared: &mut Shared, response: &Response<'_>) {
     let association = response.association;
     let read = NodeReportResponse::parse(response.body);
     let cause = read.ok().map(|response| response.cause);
     if !cause.is_some_and(|cause| cause.is_acceptance()) {
-        sessions.tell(SessionEvent::NodeReportFailed(association, cause));
+        shared.tell(SessionEvent::NodeReportFailed(association, cause));
     }
-    sessions.paths.answered(association);
+    shared.paths.answered(association);
 }
 
 /// A CP function does not answer.
-pub fn failed(sessions: &mut Sessions, now: Instant, association: AssociationId) {
-    sessions.tell(SessionEvent::NodeReportFailed(association, None));
-    sessions.paths.failed(association, now);
+pub fn failed(shared: &mut Shared, now: Instant, association: AssociationId) {
+    shared.tell(SessionEvent::NodeReportFailed(association, None));
+    shared.paths.failed(association, now);
 }

@@ -4,9 +4,11 @@
 use crate::flows::applications::{Flows, Told, read_flow};
 use crate::flows::sdf::{FlowFilterList, SdfError};
 use crate::limits::APPLICATIONS_PER_REQUEST;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::procedure::put;
 use crate::refusal::Refusal;
-use crate::sessions::{Effects, Moment, Node, Sessions};
 use sluice_n4::SessionRequest;
 use sluice_wire::pfcp::group::ApplicationIdsPfds;
 use sluice_wire::pfcp::ie::Body;
@@ -15,7 +17,7 @@ use sluice_wire::pfcp::{Cause, IeType, Ies, Reject};
 
 /// Takes the flows that a request tells, all or nothing.
 pub fn manage<E: Effects>(node: &mut Node, at: Moment, request: &SessionRequest<'_>, out: &mut E) {
-    let answer = match take(&mut node.sessions, request.body) {
+    let answer = match take(&mut node.shared, &mut node.part, request.body) {
         Ok(()) => Refusal::of(Cause::REQUEST_ACCEPTED),
         Err(refusal) => refusal,
     };
@@ -29,7 +31,7 @@ pub fn manage<E: Effects>(node: &mut Node, at: Moment, request: &SessionRequest<
     });
 }
 
-fn take(sessions: &mut Sessions, octets: &[u8]) -> Result<(), Refusal> {
+fn take(shared: &mut Shared, part: &mut Part, octets: &[u8]) -> Result<(), Refusal> {
     if let Some(unreadable) = Ies::new(octets).find_map(Result::err) {
         return Err(unreadable.into());
     }
@@ -49,10 +51,10 @@ fn take(sessions: &mut Sessions, octets: &[u8]) -> Result<(), Refusal> {
     )?;
     // Table 7.4.3.1-1: without applications, all that was told goes.
     let replaces_all = told.is_empty();
-    let told = sessions.applications.tell(told, replaces_all);
+    let told = (shared.applications).tell(told, replaces_all, &part.uses.applications);
     let full = Refusal::full(None, Some(IeType::APPLICATION_IDS_PFDS));
     if told.map_err(|_| full)? {
-        sessions.flow_walk.begin(sessions.store.places());
+        part.flow_walk.begin(part.store.places());
     }
     Ok(())
 }

@@ -7,10 +7,10 @@ use crate::admit::each;
 use crate::admit::pdr::ue::{addresses, asked_for, told_in};
 use crate::names::plain;
 use crate::network::{Network, Side};
+use crate::node::Moment;
 use crate::refusal::{self, Refusal, RuleId};
-use crate::resources::NoAddress;
+use crate::resources::{NoAddress, Resources};
 use crate::rules::{Families, UeAddresses};
-use crate::sessions::{Moment, Sessions};
 use arrayvec::ArrayVec;
 use sluice_wire::limits::{NAMES_PER_POOL, PDRS_PER_MESSAGE};
 use sluice_wire::pfcp::element::Element;
@@ -25,13 +25,13 @@ use sluice_wire::pfcp::{Cause, IeType, Ies};
 /// # Errors
 /// If an address is to be chosen and none can be: 79 where all are given out, 73 where there is no such pool.
 pub fn of_new_session(
-    sessions: &Sessions,
+    resources: &Resources,
     at: Moment,
     body: &[u8],
     net: &impl Network,
 ) -> Result<UeAddresses, Refusal> {
     let told = first_told(body);
-    if sessions.resources.addresses.is_empty() {
+    if resources.addresses.is_empty() {
         return Ok(told);
     }
     let asked = asked_in(body, net)?;
@@ -42,7 +42,6 @@ pub fn of_new_session(
     let unknown = Refusal::rule(first, IeType::NETWORK_INSTANCE);
     let pool = asked.pool.ok_or(unknown)?;
     let of = (pool.instance, families);
-    let resources = &sessions.resources;
     let chosen = resources.choose_addresses(of, &pool.identities, at.seconds());
     let chosen = chosen.map_err(|why| refused(pool.rule, why))?;
     Ok(UeAddresses {

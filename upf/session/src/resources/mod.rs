@@ -13,14 +13,12 @@ mod routes;
 
 use crate::config::AllocationPool;
 use crate::flows::flow_filter_runs::FlowFilterRuns;
-use crate::index::hash::Seeded;
 use crate::index::partitions::{PartitionedBits, PartitionedVec};
 use crate::index::slab::Slab;
 use crate::index::slot_allocator::SlotAllocator;
 use crate::limits::TEID_REST_S;
 use crate::random::Random;
 use crate::rules::{ClockImage, Rules, UeAddresses, Urr};
-use crate::session_sets::SessionSets;
 use crate::usage::clock::UsageClock;
 use crate::usage::inactivity::{InactivityTimer, InactivityTimers};
 use crate::usage::meter::{Meter, SentMeasurement};
@@ -56,8 +54,6 @@ pub struct Resources {
     pub nat: NatBlocks,
     /// Flow filters of all SDF filters.
     pub filters: FlowFilterRuns,
-    /// Session sets.
-    pub sets: SessionSets,
     /// UE addresses that we give.
     pub addresses: AddressPools,
     routes: Routes,
@@ -167,7 +163,6 @@ impl Resources {
             nat: NatBlocks::new(&layout),
             filters,
             addresses: AddressPools::new(pools),
-            sets: SessionSets::new(Seeded::default()),
             routes: Routes::new(),
             known: foreign.reader(),
             foreign,
@@ -200,8 +195,8 @@ impl Resources {
         self.random.next_u32()
     }
 
-    /// How many of each are given out.
-    pub fn in_use(&self) -> InUse {
+    /// How many of each are given out, beside so many session sets.
+    pub fn in_use(&self, session_sets: usize) -> InUse {
         InUse {
             teids: self.slots.used(),
             pool_entries: self.pool.count(),
@@ -216,7 +211,7 @@ impl Resources {
             allocated: self.addresses.used(),
             nat_blocks: self.nat.counters().used,
             routes: self.routes.len(),
-            session_sets: self.sets.len(),
+            session_sets,
         }
     }
 

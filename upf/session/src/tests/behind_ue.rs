@@ -32,7 +32,7 @@ fn entries(bench: &Bench) -> Vec<SessionEntry> {
 
 /// The prefixes that an entry says lie behind its UE.
 fn behind(bench: &Bench, entry: &SessionEntry) -> Vec<AddressRange> {
-    let filters = &bench.up.node.sessions.resources.filters;
+    let filters = &bench.up.node.part.resources.filters;
     let run = entry.routes().expect("it has some");
     filters.run(run).map(|filter| filter.local).collect()
 }

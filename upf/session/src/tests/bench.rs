@@ -452,7 +452,7 @@ impl Bench {
     pub fn fingerprint(&self) -> String {
         let sessions = self.up.sessions();
         let whole: Vec<_> = sessions.iter().map(|s| self.up.session(s.seid)).collect();
-        let state = &self.up.node.sessions;
+        let state = &self.up.node.part;
         format!(
             "{whole:?} {:?} {} {}",
             self.up.in_use(),
@@ -476,7 +476,7 @@ impl Bench {
     pub fn assert_vacant(self) {
         assert_eq!(self.up.in_use(), Default::default());
         assert_eq!((self.net.holds(), self.up.under_way()), (0, 0));
-        assert_eq!(self.up.node.sessions.remotes.len(), 0);
+        assert_eq!(self.up.node.part.remotes.len(), 0);
         assert_eq!(self.up.session_count(), 0);
         let state = self.worker.stop();
         for at in 0..state.entry_count() {

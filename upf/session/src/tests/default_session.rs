@@ -67,7 +67,7 @@ fn a_default_session_is_kept_in_eight_granules_at_the_most() {
     request.user_id = Some(user);
     assert_eq!(bench.establish(CP, &request).cause, Cause::REQUEST_ACCEPTED);
     assert_eq!(bench.up.sessions()[0].imsi, "001010000000001");
-    assert_eq!(bench.up.node.sessions.store.record_granules(), 8);
+    assert_eq!(bench.up.node.part.store.record_granules(), 8);
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn sets_are_bounded_and_what_is_too_much_is_refused() {
     let names: Vec<[u8; 2]> = (0..SETS_OF_ALL as u16).map(u16::to_be_bytes).collect();
     let seid = bench.establish(CP, &default_session(UE, 1)).seid;
     // A session leaves the sets of a kind of node when it joins others: hold them by hand.
-    let sets = &mut bench.up.node.sessions.resources.sets;
+    let sets = &mut bench.up.node.shared.sets;
     let id = bench.up.node.endpoint.associations().next().unwrap().0;
     for name in &names {
         let ie = set(name, SMF);

@@ -97,7 +97,7 @@ impl Storm {
             messages: 0,
             most_pending: 0,
         };
-        storm.up.node.sessions.asserts = false;
+        storm.up.node.part.asserts = false;
         let cp = NodeId::v4(CP);
         let setup = AssociationSetupRequest {
             node_id: cp.as_wire(),
@@ -184,7 +184,7 @@ impl Storm {
         }
         let reports = self.up.reports();
         assert!(reports.under_way <= REPORTS_UNDER_WAY);
-        assert!(self.up.node.sessions.resources.sent.used() <= REPORTS_UNDER_WAY);
+        assert!(self.up.node.part.resources.sent.used() <= REPORTS_UNDER_WAY);
         self.most_pending = self.most_pending.max(reports.pending);
     }
 

@@ -179,7 +179,7 @@ fn a_report_that_nobody_answers_is_made_again_with_all_that_followed() {
     // The peer is silent: it is told when it is there again.
     assert!(again.is_empty());
     bench.associate(CP2);
-    let state = &bench.up.node.sessions;
+    let state = &bench.up.node.part;
     assert_eq!(
         (
             state.reports.counters().pending,

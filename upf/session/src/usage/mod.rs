@@ -8,11 +8,14 @@ pub mod timers;
 
 use crate::compile::image::Watcher;
 use crate::flows::applications::Applications;
+use crate::node::Moment;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
+use crate::node::uses::Uses;
 use crate::pending::{Due, Pending};
 use crate::procedure::put;
 use crate::resources::Resources;
 use crate::rules::{Rules, Urr};
-use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use sluice_datapath::session::txn::Usage;
 use sluice_datapath::session::usage_record::Marks;
@@ -42,14 +45,14 @@ pub fn set_due_reports(old: &Rules, new: &Rules, record: &mut Pending) {
 }
 
 /// Usage that the path gave back goes to the URRs that its PDR named while it was counted.
-pub fn credit(sessions: &mut Sessions, record: &Pending, usage: &[Usage]) {
+pub fn credit(part: &mut Part, record: &Pending, usage: &[Usage]) {
     for (credit, usage) in record.credits.iter().zip(usage) {
         let Some(credit) = credit else {
             continue;
         };
-        let Sessions {
+        let Part {
             store, resources, ..
-        } = sessions;
+        } = part;
         if !credit.of_drops {
             store.add_usage(record.session, credit.uplink, *usage);
         }
@@ -62,18 +65,18 @@ pub fn credit(sessions: &mut Sessions, record: &Pending, usage: &[Usage]) {
 }
 
 /// What URRs have to tell of their packets: true if something is to be reported.
-pub fn note_marks(sessions: &mut Sessions, at: Moment, record: &Pending, marks: &[Marks]) -> bool {
+pub fn note_marks(part: &mut Part, at: Moment, record: &Pending, marks: &[Marks]) -> bool {
     let mut is_due = false;
     for (watcher, marks) in record.watching.iter().zip(marks) {
         let meter = match watcher {
             Watcher::Urr(meter) => *meter,
             Watcher::Session => {
-                packets_left(sessions, record.session, marks);
+                packets_left(part, record.session, marks);
                 continue;
             }
             Watcher::Nobody => continue,
         };
-        let Some((meter, mut clock)) = sessions.resources.metered(meter) else {
+        let Some((meter, mut clock)) = part.resources.metered(meter) else {
             continue;
         };
         if let Some(clock) = &mut clock {
@@ -90,9 +93,9 @@ pub fn note_marks(sessions: &mut Sessions, at: Moment, record: &Pending, marks: 
     is_due
 }
 
-fn packets_left(sessions: &mut Sessions, name: SessionRef, marks: &Marks) {
-    let timers = &mut sessions.resources.inactivity;
-    if sessions.store.get(name).is_some()
+fn packets_left(part: &mut Part, name: SessionRef, marks: &Marks) {
+    let timers = &mut part.resources.inactivity;
+    if part.store.get(name).is_some()
         && let Some(timer) = timers.get_mut(name.at)
     {
         timer.packets_left(marks.last_ns.max(marks.first_ns));
@@ -102,20 +105,16 @@ fn packets_left(sessions: &mut Sessions, name: SessionRef, marks: &Marks) {
 /// Writes the usage reports that are due, as IEs of this type. A session has no more URRs than a
 /// message has reports.
 pub fn write_reports(
-    sessions: &mut Sessions,
+    shared: &Shared,
+    part: &mut Part,
     at: Moment,
     record: &Pending,
     reference: Option<u32>,
     ie: IeType,
     w: &mut Writer<'_>,
 ) -> Result<(), Full> {
-    let Sessions {
-        resources,
-        applications,
-        ..
-    } = sessions;
     for due in &record.due {
-        if let Some((meter, mut clock)) = resources.metered(due.meter) {
+        if let Some((meter, mut clock)) = part.resources.metered(due.meter) {
             if let Some(clock) = &mut clock {
                 clock.advance(at.seconds());
             }
@@ -124,7 +123,11 @@ pub fn write_reports(
             let is_asked = record.queried.contains(&latest.urr_id.0);
             for mut report in before.into_iter().chain([latest]) {
                 report.query_urr_reference = reference.filter(|_| is_asked);
-                put(w, ie, &detected(applications, due.meter, report))?;
+                put(
+                    w,
+                    ie,
+                    &detected(&shared.applications, &part.uses, due.meter, report),
+                )?;
             }
         }
     }
@@ -146,10 +149,10 @@ pub fn is_any_due(resources: &Resources, record: &Pending) -> bool {
 }
 
 /// The meters of URRs that have gone end with their reports.
-pub fn end_meters(sessions: &mut Sessions, record: &Pending) {
+pub fn end_meters(part: &mut Part, record: &Pending) {
     for due in record.due.iter().filter(|due| due.ends) {
-        sessions.applications.forget_meter(due.meter);
-        sessions.resources.end_meter(due.meter);
+        part.uses.forget_meter(due.meter);
+        part.resources.end_meter(due.meter);
     }
 }
 
@@ -159,13 +162,16 @@ const INSTANCE: &[u8] = b"1";
 /// What a report of this meter tells of the start or stop of traffic: whose it is, if it is an application's.
 pub fn detected<'a>(
     applications: &'a Applications,
+    uses: &Uses,
     meter: u32,
     report: UsageReport<'a>,
 ) -> UsageReport<'a> {
     let trigger = report.usage_report_trigger;
     let starts = trigger.contains(UsageReportTrigger::START);
     let tells_traffic = starts || trigger.contains(UsageReportTrigger::STOPT);
-    let application = applications.detected_by(meter).filter(|_| tells_traffic);
+    let application = uses.detected_by(meter).filter(|_| tells_traffic);
+    let application =
+        application.and_then(|(number, is_reduced)| applications.detected(number, is_reduced));
     UsageReport {
         application_detection_information: application.map(|of| ApplicationDetectionInformation {
             application_id: Text(of.name),

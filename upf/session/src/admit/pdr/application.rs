@@ -2,9 +2,10 @@
 //! they change.
 
 use crate::admission::Admission;
-use crate::flows::applications::{is_ambiguous, tells_traffic};
+use crate::flows::applications::is_ambiguous;
 use crate::flows::sdf;
 use crate::network::Network;
+use crate::node::uses::tells_traffic;
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::{Filter, FilterOrigin};
 use sluice_wire::pfcp::value::{SdfFilter, Text};
@@ -22,7 +23,7 @@ impl<N: Network> Admission<'_, N> {
     ) -> Result<Filter, Refusal> {
         let unknown = Refusal::rule(rule, IeType::APPLICATION_ID);
         let unknown = unknown.with(Cause::UNKNOWN_APPLICATION_ID);
-        let number = self.applications.find(id.0).ok_or(unknown)?;
+        let number = self.shared.applications.find(id.0).ok_or(unknown)?;
         if !filters.is_empty() {
             return Err(Refusal::rule(rule, IeType::SDF_FILTER));
         }
@@ -36,8 +37,7 @@ impl<N: Network> Admission<'_, N> {
         number: u16,
         is_from_access: bool,
     ) -> Result<Filter, Refusal> {
-        let all = self.applications;
-        let flows = all.flows(number);
+        let flows = self.shared.applications.flows(number);
         let origin = FilterOrigin::Application(number);
         let (mut filter, needs_run) = sdf::named(flows, is_from_access, origin);
         if needs_run {
@@ -70,7 +70,7 @@ impl<N: Network> Admission<'_, N> {
     /// A URR that tells the start or stop of traffic tells whose: all its PDRs are of one application, or of none
     /// (5.2.2.2, Application Detection Information).
     pub fn check_detection(&self) -> Result<(), Refusal> {
-        if self.applications.is_empty() {
+        if self.shared.applications.is_empty() {
             return Ok(());
         }
         let mut telling = self.draft.urrs.iter();

@@ -122,7 +122,7 @@ impl<N: Network> Admission<'_, N> {
             None => {
                 let (teid, endpoint) = self
                     .resources
-                    .new_teid(self.shard, here.local, self.now_s, self.claims)
+                    .new_teid(self.shard, here.local, self.at.seconds(), self.claims)
                     .map_err(|_| full)?;
                 self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;
                 let tunnel = LocalTunnel {
@@ -182,9 +182,15 @@ impl<N: Network> Admission<'_, N> {
         let here_too = (here.local, teid);
         let endpoint = self
             .resources
-            .named_teid(self.shard, here_too, has_elsewhere, self.now_s, self.claims)
+            .named_teid(
+                self.shard,
+                here_too,
+                has_elsewhere,
+                self.at.seconds(),
+                self.claims,
+            )
             .map_err(|denied| denial(rule, IeType::F_TEID, denied))?;
-        self.remarks.chosen_by_cp |= !self.policy.restores;
+        self.record.remarks.chosen_by_cp |= !self.policy.restores;
         let full = Refusal::full(Some(rule), Some(IeType::F_TEID));
         self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;
         Ok(tunnel)

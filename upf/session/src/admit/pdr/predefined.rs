@@ -74,7 +74,7 @@ impl<N: Network> Admission<'_, N> {
     fn stand_in(&mut self, own: &Pdr, number: u16) -> Result<(), Refusal> {
         let rule = refusal::pdr(own.id);
         let full = Refusal::full(Some(rule), Some(ACTIVATE));
-        let all = self.predefined;
+        let all = &self.shared.config.predefined;
         let (told, flows) = all.get(number).ok_or(full)?;
         let mut pdr = *own;
         pdr.filter = Filter::ALL;
@@ -122,7 +122,7 @@ impl<N: Network> Admission<'_, N> {
                 continue;
             }
             let full = Refusal::full(Some(refusal::pdr(pdr.id)), Some(ACTIVATE));
-            let all = self.predefined;
+            let all = &self.shared.config.predefined;
             let (told, _) = all.get(number).ok_or(full)?;
             let qer = Qer {
                 id,
@@ -150,7 +150,7 @@ impl<N: Network> Admission<'_, N> {
         for id in with_active {
             self.activate(id, &[], &[])?;
         }
-        let all = self.predefined;
+        let all = &self.shared.config.predefined;
         for qer in &mut self.draft.qers {
             if let Some((told, _)) = predefined::of_qer(qer.id).and_then(|number| all.get(number)) {
                 (qer.gate, qer.mbr, qer.qfi) = (told.gate, told.mbr, told.qfi);
@@ -179,6 +179,6 @@ impl<N: Network> Admission<'_, N> {
 
     fn predefined_of(&self, rule: RuleId, ie: IeType, name: &Text<'_>) -> Result<u16, Refusal> {
         let unknown = Refusal::rule(rule, ie).with(Cause::UNKNOWN_PREDEFINED_RULE);
-        self.predefined.find(name.0).ok_or(unknown)
+        self.shared.config.predefined.find(name.0).ok_or(unknown)
     }
 }

@@ -124,7 +124,7 @@ impl<N: Network> Admission<'_, N> {
             let (ue, claims) = (&self.draft.ue, &mut *self.claims);
             let endpoint = self
                 .resources
-                .ue_entry(self.shard, instance, ue, self.now_s, claims)
+                .ue_entry(self.shard, instance, ue, self.at.seconds(), claims)
                 .map_err(|denied| denial(rule, IeType::UE_IP_ADDRESS, denied))?;
             let full = Refusal::full(Some(rule), Some(IeType::UE_IP_ADDRESS));
             self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;

@@ -3,8 +3,10 @@
 
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
+use crate::node::Moment;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::pending::Launch;
-use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use sluice_wire::pfcp::message::SessionReportResponse;
 use sluice_wire::pfcp::value::SessionReportResponseFlags;
@@ -12,7 +14,8 @@ use sluice_wire::pfcp::value::SessionReportResponseFlags;
 /// The change of rules, if there is one. What cannot be carried out, for a BAR has gone or there is no room, is
 /// not: nobody waits for an answer.
 pub fn carry_out<N: Network>(
-    sessions: &mut Sessions,
+    shared: &mut Shared,
+    part: &mut Part,
     at: Moment,
     name: SessionRef,
     response: &SessionReportResponse,
@@ -23,14 +26,14 @@ pub fn carry_out<N: Network>(
     if response.update_bar.is_empty() && !drops {
         return None;
     }
-    let session = sessions.store.get(name)?;
+    let session = part.store.get(name)?;
     let base = Base {
         session: Some(name),
         shard: u32::from(session.shard),
         ue: Default::default(),
         restores: false,
     };
-    let drafted = draft::draft(sessions, at, &base, net, |work| {
+    let drafted = draft::draft(shared, part, at, &base, net, |work| {
         for ie in &response.update_bar {
             let (delay, packets) = (
                 ie.downlink_data_notification_delay,
@@ -42,8 +45,8 @@ pub fn carry_out<N: Network>(
     });
     let mut drafted = drafted.ok()?;
     if drops && draft::discard_held(&mut drafted).is_err() {
-        draft::undo(sessions, drafted, net);
+        draft::undo(shared, part, drafted, net);
         return None;
     }
-    Some(draft::commit(sessions, name, drafted, at.seconds()))
+    Some(draft::commit(shared, part, name, drafted, at.seconds()))
 }

@@ -2,10 +2,11 @@
 //! for each QoS flow, until the FAR is updated.
 
 use crate::compile::render::qfi_of;
+use crate::node::Moment;
+use crate::node::part::Part;
 use crate::procedure::put;
 use crate::reports::report_queue::{PagedFlow, Reasons, ReportContents};
 use crate::rules::{Bar, Endpoint, Pdr, Rules};
-use crate::sessions::{Moment, Sessions};
 use sluice_datapath::forward::pdr::At;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_RULES;
@@ -14,16 +15,16 @@ use sluice_wire::pfcp::value::{DownlinkDataServiceInformation, NotificationDelay
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 /// A packet met a rule that notifies.
-pub fn arrived(sessions: &mut Sessions, at: Moment, entry: EntryId, rule: Option<At>, dscp: u8) {
-    let Some(name) = sessions.session_of_entry(entry) else {
+pub fn arrived(part: &mut Part, at: Moment, entry: EntryId, rule: Option<At>, dscp: u8) {
+    let Some(name) = part.session_of_entry(entry) else {
         return;
     };
-    let Some(session) = sessions.store.get(name) else {
+    let Some(session) = part.store.get(name) else {
         return;
     };
-    let mut change = sessions.take_change();
+    let mut change = part.take_change();
     let rules = &mut change.old;
-    sessions.store.load(name, rules);
+    part.store.load(name, rules);
     if let Some((pdr, flow)) = flow_of(rules, entry, rule) {
         let far = rules.fars.iter_mut().find(|far| far.id == pdr.far);
         // The rules may have changed since, and the flow may have been told of by another PDR.
@@ -31,8 +32,8 @@ pub fn arrived(sessions: &mut Sessions, at: Moment, entry: EntryId, rule: Option
             far.paged |= flow;
             let bar = far.bar;
             // Where there is no room for one word more the flow is told of once more at the most.
-            if sessions.store.has_room(Some(name), rules) {
-                sessions.store.put(name, rules);
+            if part.store.has_room(Some(name), rules) {
+                part.store.put(name, rules);
             }
             let bar = bar
                 .and_then(|bar| rules.bar(bar))
@@ -40,16 +41,16 @@ pub fn arrived(sessions: &mut Sessions, at: Moment, entry: EntryId, rule: Option
             let delay = |bar: &Bar| NotificationDelay(bar.delay).delay_ms();
             let not_before = bar.map(|bar| at.now.plus_ms(delay(bar).into()));
             let reason = Reasons::DOWNLINK_DATA;
-            (sessions.reports).add(name, session.association, reason, not_before);
+            (part.reports).add(name, session.association, reason, not_before);
             let flow = PagedFlow {
                 pdr: pdr.id,
                 origin: pdr.filter.origin,
                 dscp,
             };
-            sessions.reports.add_flow(name, flow);
+            part.reports.add_flow(name, flow);
         }
     }
-    sessions.give_change(change);
+    part.give_change(change);
 }
 
 /// The PDR that stands there, and the bit of its QoS flow.

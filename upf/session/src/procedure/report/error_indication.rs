@@ -1,10 +1,10 @@
 //! Error Indications of tunnel peers (TS 29.281, 7.3.1) as a reason to report (TS 29.244, 7.5.8.4).
 
 use crate::limits::REPORTS_PER_INDICATION;
+use crate::node::part::Part;
 use crate::procedure::put;
 use crate::reports::report_queue::Reasons;
 use crate::rules::{Indicated, RemoteTunnel, Rules};
-use crate::sessions::Sessions;
 use crate::store::SessionRef;
 use arrayvec::ArrayVec;
 use core::net::IpAddr;
@@ -16,32 +16,32 @@ use sluice_wire::pfcp::{Full, IeType, Writer};
 /// Reports an Error Indication once for each tunnel of a FAR: until the CP function changes the FAR, or
 /// refuses the report, more of them say nothing new. Only the peer that the FAR sends to is believed. Where
 /// several sessions send into the tunnel all are reported, since the indication does not tell them apart.
-pub fn arrived(sessions: &mut Sessions, peer: IpAddr, teid: u32) {
+pub fn arrived(part: &mut Part, peer: IpAddr, teid: u32) {
     let tunnel = RemoteTunnel {
         teid,
         address: peer,
     };
     let mut meant: ArrayVec<SessionRef, REPORTS_PER_INDICATION> = ArrayVec::new();
-    let mut change = sessions.take_change();
-    let all = sessions.remotes.of(tunnel);
-    let all = all.filter_map(|at| sessions.store.named(at));
+    let mut change = part.take_change();
+    let all = part.remotes.of(tunnel);
+    let all = all.filter_map(|at| part.store.named(at));
     let silent = all.filter(|name| {
-        sessions.store.load(*name, &mut change.old);
+        part.store.load(*name, &mut change.old);
         let mut fars = change.old.fars.iter();
         fars.any(|far| far.tunnel() == Some(tunnel) && far.indicated == Indicated::No)
     });
     meant.extend(silent.take(REPORTS_PER_INDICATION));
-    sessions.give_change(change);
+    part.give_change(change);
     for name in meant {
-        let Some(session) = sessions.store.get(name) else {
+        let Some(session) = part.store.get(name) else {
             continue;
         };
-        set(sessions, name, |indicated, sends_to| {
+        set(part, name, |indicated, sends_to| {
             let is_new = sends_to == Some(tunnel) && indicated == Indicated::No;
             is_new.then_some(Indicated::Due)
         });
         let reason = Reasons::ERROR_INDICATION;
-        (sessions.reports).add(name, session.association, reason, None);
+        (part.reports).add(name, session.association, reason, None);
     }
 }
 
@@ -65,9 +65,9 @@ pub fn write(rules: &Rules, w: &mut Writer<'_>) -> Result<(), Full> {
 
 /// Moves all FARs of a session on from one state of their report to another; of those that are due as many as
 /// a report names.
-pub fn mark(sessions: &mut Sessions, name: SessionRef, from: Indicated, to: Indicated) {
+pub fn mark(part: &mut Part, name: SessionRef, from: Indicated, to: Indicated) {
     let mut left = F_TEIDS_PER_ERROR_INDICATION;
-    set(sessions, name, |indicated, _| {
+    set(part, name, |indicated, _| {
         let moves = indicated == from && left > 0;
         left -= usize::from(moves && from == Indicated::Due);
         moves.then_some(to)
@@ -75,16 +75,16 @@ pub fn mark(sessions: &mut Sessions, name: SessionRef, from: Indicated, to: Indi
 }
 
 fn set(
-    sessions: &mut Sessions,
+    part: &mut Part,
     name: SessionRef,
     mut next: impl FnMut(Indicated, Option<RemoteTunnel>) -> Option<Indicated>,
 ) {
-    if sessions.store.get(name).is_none() {
+    if part.store.get(name).is_none() {
         return;
     }
-    let mut change = sessions.take_change();
+    let mut change = part.take_change();
     let rules = &mut change.old;
-    sessions.store.load(name, rules);
+    part.store.load(name, rules);
     let mut changed = false;
     for far in &mut rules.fars {
         if let Some(indicated) = next(far.indicated, far.tunnel()) {
@@ -93,7 +93,7 @@ fn set(
     }
     if changed {
         // Some bits: the record stays as long as it is.
-        sessions.store.put(name, rules);
+        part.store.put(name, rules);
     }
-    sessions.give_change(change);
+    part.give_change(change);
 }

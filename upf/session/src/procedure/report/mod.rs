@@ -10,13 +10,14 @@ pub mod usage;
 
 use crate::limits::{UNKNOWN_ANSWERS, UNKNOWN_RETRY_MS};
 use crate::network::Network;
+use crate::node::part::Part;
+use crate::node::shared::Shared;
+use crate::node::{Effects, Moment, Node};
 use crate::pending::Launch;
 use crate::procedure::put;
 use crate::reports::events::SessionEvent;
 use crate::reports::report_queue::Reasons;
 use crate::rules::Indicated;
-use crate::sessions::{Effects, Node};
-use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, SessionRef};
 use crate::usage::inactivity::InactivityTimer;
 use core::net::{IpAddr, SocketAddr};
@@ -29,7 +30,7 @@ use sluice_wire::pfcp::{Cause, Full, IeType, MessageType, Writer};
 /// Sends the reports that are due, as far as there is room for them.
 #[inline]
 pub fn send_due<E: Effects>(node: &mut Node, at: Moment, out: &mut E) {
-    while let Some((name, association)) = node.sessions.reports.next() {
+    while let Some((name, association)) = node.part.reports.next() {
         send(node, at, (name, association), out);
     }
 }
@@ -42,19 +43,22 @@ fn send<E: Effects>(
     out: &mut E,
 ) {
     let Node {
-        endpoint, sessions, ..
+        endpoint,
+        shared,
+        part,
+        ..
     } = node;
-    let Some(session) = sessions.store.get(name) else {
-        return sessions.reports.nothing_to_tell(name);
+    let Some(session) = part.store.get(name) else {
+        return part.reports.nothing_to_tell(name);
     };
     // What comes before the establishment is answered is told when it is: the CP function knows no session yet.
     if !session.stands {
         return;
     }
-    let reasons = still_due(sessions, name);
+    let reasons = still_due(part, name);
     let peer = endpoint.association(association);
     let (Some(peer), false) = (peer, reasons.is_none()) else {
-        return sessions.reports.nothing_to_tell(name);
+        return part.reports.nothing_to_tell(name);
     };
     let request = Request {
         association,
@@ -63,32 +67,34 @@ fn send<E: Effects>(
         message_type: MessageType::SESSION_REPORT_REQUEST,
         seid: Some(session.cp.seid),
     };
-    let sent = endpoint.request(at.now, request, out, |w| write(sessions, name, reasons, w));
+    let sent = endpoint.request(at.now, request, out, |w| {
+        write(shared, part, name, reasons, w)
+    });
     match sent {
         Ok(_) => {
-            error_indication::mark(sessions, name, Indicated::Due, Indicated::Sent);
+            error_indication::mark(part, name, Indicated::Due, Indicated::Sent);
             if reasons.has(Reasons::USAGE) {
-                usage::sent(sessions, name);
+                usage::sent(part, name);
             }
-            sessions.reports.sent(name);
+            part.reports.sent(name);
         }
-        Err(RequestError::Refused(_)) => sessions.reports.pause(name),
-        Err(_) => sessions.reports.nothing_to_tell(name),
+        Err(RequestError::Refused(_)) => part.reports.pause(name),
+        Err(_) => part.reports.nothing_to_tell(name),
     }
 }
 
 /// The reasons that hold still: the CP function may have changed the rules meanwhile.
-fn still_due(sessions: &mut Sessions, name: SessionRef) -> Reasons {
-    let due = sessions.reports.due(name).cloned().unwrap_or_default();
+fn still_due(part: &mut Part, name: SessionRef) -> Reasons {
+    let due = part.reports.due(name).cloned().unwrap_or_default();
     let mut holds = Reasons::default();
-    if due.reasons.has(Reasons::USAGE) && usage::is_due(sessions, name) {
+    if due.reasons.has(Reasons::USAGE) && usage::is_due(part, name) {
         holds = holds.with(Reasons::USAGE);
     }
-    let timer = sessions.resources.inactivity.get(name.at);
+    let timer = part.resources.inactivity.get(name.at);
     if due.reasons.has(Reasons::INACTIVITY) && timer.is_some_and(InactivityTimer::is_idle) {
         holds = holds.with(Reasons::INACTIVITY);
     }
-    let rules = sessions.rules(name);
+    let rules = part.rules(name);
     if due.reasons.has(Reasons::DOWNLINK_DATA) && downlink_data::is_due(rules, &due) {
         holds = holds.with(Reasons::DOWNLINK_DATA);
     }
@@ -101,12 +107,13 @@ fn still_due(sessions: &mut Sessions, name: SessionRef) -> Reasons {
 
 /// The IEs in the order of Table 7.5.8-1.
 fn write(
-    sessions: &mut Sessions,
+    shared: &Shared,
+    part: &mut Part,
     name: SessionRef,
     reasons: Reasons,
     w: &mut Writer<'_>,
 ) -> Result<(), Full> {
-    let due = sessions.reports.due(name).cloned().unwrap_or_default();
+    let due = part.reports.due(name).cloned().unwrap_or_default();
     let told = [
         (Reasons::DOWNLINK_DATA, ReportType::DLDR),
         (Reasons::USAGE, ReportType::USAR),
@@ -117,13 +124,13 @@ fn write(
     let report_type = told.fold(ReportType::default(), |all, (_, kind)| all.union(kind));
     put(w, IeType::REPORT_TYPE, &report_type)?;
     if reasons.has(Reasons::DOWNLINK_DATA) {
-        downlink_data::write(sessions.rules(name), &due, w)?;
+        downlink_data::write(part.rules(name), &due, w)?;
     }
     if reasons.has(Reasons::USAGE) {
-        usage::write(sessions, name, w)?;
+        usage::write(shared, part, name, w)?;
     }
     if reasons.has(Reasons::ERROR_INDICATION) {
-        error_indication::write(sessions.rules(name), w)?;
+        error_indication::write(part.rules(name), w)?;
     }
     Ok(())
 }
@@ -139,7 +146,8 @@ pub fn cause(response: &Response<'_>) -> Option<Cause> {
 /// report is due again, a few times. Any other refusal stands: the reasons are given up.
 /// Gives what the answer changes.
 pub fn answered<N: Network>(
-    sessions: &mut Sessions,
+    shared: &mut Shared,
+    part: &mut Part,
     at: Moment,
     response: &Response<'_>,
     net: &mut N,
@@ -149,56 +157,61 @@ pub fn answered<N: Network>(
     let read = SessionReportResponse::parse(response.body).ok();
     match read.as_ref().map(|read| read.cause) {
         Some(cause) if cause.is_acceptance() => {
-            error_indication::mark(sessions, name, Indicated::Sent, Indicated::Told);
-            usage::taken(sessions, name);
-            sessions.reports.answered(association, name);
-            return answer::carry_out(sessions, at, name, read.as_ref()?, net);
+            error_indication::mark(part, name, Indicated::Sent, Indicated::Told);
+            usage::taken(part, name);
+            part.reports.answered(association, name);
+            return answer::carry_out(shared, part, at, name, read.as_ref()?, net);
         }
-        Some(Cause::SESSION_CONTEXT_NOT_FOUND) => unknown(sessions, at, association, name),
+        Some(Cause::SESSION_CONTEXT_NOT_FOUND) => unknown(part, at, association, name),
         Some(Cause::NO_ESTABLISHED_PFCP_ASSOCIATION)
-            if sessions.reports.unknown(name) < UNKNOWN_ANSWERS =>
+            if part.reports.unknown(name) < UNKNOWN_ANSWERS =>
         {
-            return_later(sessions, at, association, name);
+            return_later(part, at, association, name);
         }
         cause => {
-            error_indication::mark(sessions, name, Indicated::Sent, Indicated::No);
-            usage::taken(sessions, name);
-            sessions.reports.answered(association, name);
-            sessions.tell(SessionEvent::ReportFailed(association, cause));
+            error_indication::mark(part, name, Indicated::Sent, Indicated::No);
+            usage::taken(part, name);
+            part.reports.answered(association, name);
+            shared.tell(SessionEvent::ReportFailed(association, cause));
         }
     }
     None
 }
 
-fn unknown(sessions: &mut Sessions, at: Moment, association: AssociationId, name: SessionRef) {
-    let times = sessions.reports.unknown(name);
-    return_later(sessions, at, association, name);
-    let session = sessions.store.get(name);
+fn unknown(part: &mut Part, at: Moment, association: AssociationId, name: SessionRef) {
+    let times = part.reports.unknown(name);
+    return_later(part, at, association, name);
+    let session = part.store.get(name);
     if times >= UNKNOWN_ANSWERS && session.is_some_and(|s| s.association == association) {
-        sessions.store.doom_one(name.at);
+        part.store.doom_one(name.at);
     }
 }
 
-fn return_later(sessions: &mut Sessions, at: Moment, association: AssociationId, name: SessionRef) {
+fn return_later(part: &mut Part, at: Moment, association: AssociationId, name: SessionRef) {
     let retry = at.now.plus_ms(UNKNOWN_RETRY_MS);
-    returned(sessions, association, name, Some(retry));
+    returned(part, association, name, Some(retry));
 }
 
 /// A report was not answered: it is due again.
-pub fn not_answered(sessions: &mut Sessions, association: AssociationId, name: SessionRef) {
-    returned(sessions, association, name, None);
-    sessions.tell(SessionEvent::ReportFailed(association, None));
+pub fn not_answered(
+    shared: &mut Shared,
+    part: &mut Part,
+    association: AssociationId,
+    name: SessionRef,
+) {
+    returned(part, association, name, None);
+    shared.tell(SessionEvent::ReportFailed(association, None));
 }
 
 fn returned(
-    sessions: &mut Sessions,
+    part: &mut Part,
     association: AssociationId,
     name: SessionRef,
     not_before: Option<sluice_n4::Instant>,
 ) {
-    error_indication::mark(sessions, name, Indicated::Sent, Indicated::Due);
-    usage::returned(sessions, name);
-    sessions.reports.returned(association, name, not_before);
+    error_indication::mark(part, name, Indicated::Sent, Indicated::Due);
+    usage::returned(part, name);
+    part.reports.returned(association, name, not_before);
 }
 
 /// Where requests about a session go if not to the peer's `primary` address: to the address of the

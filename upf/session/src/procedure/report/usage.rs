@@ -1,8 +1,9 @@
 //! Usage as a reason to report (Usage Report; TS 29.244, 5.2.2, 7.5.8.3). What is due waits in the meters of the
 //! URRs, where it is merged with what follows; what is under way is kept until it is answered.
 
+use crate::node::part::Part;
+use crate::node::shared::Shared;
 use crate::procedure::put;
-use crate::sessions::Sessions;
 use crate::store::SessionRef;
 use crate::usage;
 use crate::usage::clock::UsageClock;
@@ -12,25 +13,30 @@ use sluice_wire::pfcp::value::UsageReportTrigger;
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 /// True if some URR of the session has something to report.
-pub fn is_due(sessions: &Sessions, name: SessionRef) -> bool {
-    due(sessions, name).next().is_some()
+pub fn is_due(part: &Part, name: SessionRef) -> bool {
+    due(part, name).next().is_some()
 }
 
 /// The meters of URRs with something to report.
-fn due(sessions: &Sessions, name: SessionRef) -> impl Iterator<Item = u32> {
-    let meters = &sessions.resources.meters;
+fn due(part: &Part, name: SessionRef) -> impl Iterator<Item = u32> {
+    let meters = &part.resources.meters;
     let is_due = |at: &u32| {
         meters
             .get(*at)
             .is_some_and(|m| m.due() != UsageReportTrigger::NONE)
     };
-    sessions.store.meters_of(name).filter(is_due)
+    part.store.meters_of(name).filter(is_due)
 }
 
 /// A Usage Report of each of them.
-pub fn write(sessions: &Sessions, name: SessionRef, w: &mut Writer<'_>) -> Result<(), Full> {
-    let resources = &sessions.resources;
-    for place in due(sessions, name) {
+pub fn write(
+    shared: &Shared,
+    part: &Part,
+    name: SessionRef,
+    w: &mut Writer<'_>,
+) -> Result<(), Full> {
+    let resources = &part.resources;
+    for place in due(part, name) {
         let Some(meter) = resources.meters.get(place) else {
             continue;
         };
@@ -41,7 +47,7 @@ pub fn write(sessions: &Sessions, name: SessionRef, w: &mut Writer<'_>) -> Resul
             put(
                 w,
                 ie,
-                &usage::detected(&sessions.applications, place, report),
+                &usage::detected(&shared.applications, &part.uses, place, report),
             )?;
         }
     }
@@ -49,10 +55,10 @@ pub fn write(sessions: &Sessions, name: SessionRef, w: &mut Writer<'_>) -> Resul
 }
 
 /// The reports are on their way.
-pub fn sent(sessions: &mut Sessions, name: SessionRef) {
-    let Sessions {
+pub fn sent(part: &mut Part, name: SessionRef) {
+    let Part {
         store, resources, ..
-    } = sessions;
+    } = part;
     for at in store.meters_of(name) {
         let Some((meter, clock)) = resources.metered(at) else {
             continue;
@@ -70,25 +76,25 @@ pub fn sent(sessions: &mut Sessions, name: SessionRef) {
 }
 
 /// The reports were answered.
-pub fn taken(sessions: &mut Sessions, name: SessionRef) {
-    each_sent(sessions, name, |_, _, _| {});
+pub fn taken(part: &mut Part, name: SessionRef) {
+    each_sent(part, name, |_, _, _| {});
 }
 
 /// The reports were not answered: what they told is due again.
-pub fn returned(sessions: &mut Sessions, name: SessionRef) {
-    each_sent(sessions, name, |meter, clock, sent| {
+pub fn returned(part: &mut Part, name: SessionRef) {
+    each_sent(part, name, |meter, clock, sent| {
         meter.report_returned(sent, clock);
     });
 }
 
 fn each_sent(
-    sessions: &mut Sessions,
+    part: &mut Part,
     name: SessionRef,
     ended: impl Fn(&mut Meter, Option<&mut UsageClock>, &SentMeasurement),
 ) {
-    let Sessions {
+    let Part {
         store, resources, ..
-    } = sessions;
+    } = part;
     for at in store.meters_of(name) {
         let Some(meter) = resources.meters.get_mut(at) else {
             continue;

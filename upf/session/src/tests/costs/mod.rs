@@ -46,7 +46,7 @@ struct Costs {
 impl Costs {
     fn new(mut bench: Bench) -> Self {
         // What is asserted of each message takes some.
-        bench.up.node.sessions.asserts = false;
+        bench.up.node.part.asserts = false;
         Self {
             bench,
             sink: Sink::default(),
