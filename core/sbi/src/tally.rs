@@ -144,10 +144,15 @@ impl Times {
     }
 }
 
-/// What a procedure is called: the file that its `async fn` is in.
+/// Name of a procedure: the file that its `async fn` is in, in the folder of procedures or beside it.
 pub fn procedure_name<F>() -> &'static str {
     let path = type_name::<F>();
-    path.split("::").nth(1).unwrap_or(path)
+    let mut names = path.split("::").skip(1);
+    let name = match names.next() {
+        Some("procedure") => names.next(),
+        name => name,
+    };
+    name.unwrap_or(path)
 }
 
 #[cfg(test)]
