@@ -144,12 +144,12 @@ impl Times {
     }
 }
 
-/// Name of a procedure: the file that its `async fn` is in, in the folder of procedures or beside it.
+/// Name of a procedure: the file that its `async fn` is in, in a folder of the function or beside it.
 pub fn procedure_name<F>() -> &'static str {
     let path = type_name::<F>();
     let mut names = path.split("::").skip(1);
     let name = match names.next() {
-        Some("procedure") => names.next(),
+        Some("procedure" | "upf") => names.next(),
         name => name,
     };
     name.unwrap_or(path)
