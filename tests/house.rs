@@ -53,7 +53,12 @@ const FLOORS: &[&[&str]] = &[
         "sluice-worker",
     ],
     &["sluice-control", "sluice-wiring", "sluice-subscribers"],
-    &["sluice-upf-daemon", "sluice-core-runtime", "sluice"],
+    &[
+        "sluice-upf-daemon",
+        "sluice-core-runtime",
+        "sluice",
+        "sluice-testbed",
+    ],
     &["sluice-load", "sluice-core-daemon"],
     &["sluice-ran", "sluice-box"],
     &["sluice-demo", "sluice-bench"],

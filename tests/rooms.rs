@@ -30,11 +30,6 @@ const LONGER_CIRCLES: Exceptions = &[
         4,
         "keys and EAP-AKA' derive from each other",
     ),
-    (
-        "tools/bench",
-        23,
-        "each measurement puts its UPF together by itself: a shared testbed opens it",
-    ),
     ("tools/ran", 4, "the driver and the traffic that it starts"),
 ];
 
@@ -42,7 +37,6 @@ const LONGER_CIRCLES: Exceptions = &[
 const FOLDER_FILES: usize = 20;
 
 const FULLER_FOLDERS: Exceptions = &[
-    ("core/wiring/tests/all", 21, "a file for each procedure"),
     ("io/host/src", 25, "one door of the kernel each"),
     ("proto/n1/src", 21, "a file for each group of messages"),
     (
@@ -56,7 +50,6 @@ const FULLER_FOLDERS: Exceptions = &[
         38,
         "procedures and collisions get folders",
     ),
-    ("tools/bench/src/path", 22, "the testbed leaves it"),
     ("tools/demo/src", 22, "acts become scenario files"),
     ("upf/datapath/src/forward", 21, "fast paths become one text"),
     ("upf/datapath/tests/all", 26, "a file for each behaviour"),
@@ -81,11 +74,6 @@ const BORROWED_FILES: Exceptions = &[
         "sluice/tests/daemon/ran_n2.rs",
         1,
         "a core for gNBs: goes into a shared testbed",
-    ),
-    (
-        "tests/core_sessions/main.rs",
-        1,
-        "the world of the wiring's tests: goes into a shared testbed",
     ),
     (
         "tests/live_streams/main.rs",

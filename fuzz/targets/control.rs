@@ -337,23 +337,9 @@ const GATEWAY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 fn config() -> ControlConfig {
     let instance = InstanceId(1);
     let interface = |name: &str, port, mac, address: Ipv4Addr, role| InterfaceConfig {
-        name: name.to_owned(),
-        port: PortId(port),
-        vlan: None,
-        mac: MacAddr([2, 0, 0, 0, 0, mac]),
-        mtu_bytes: 1500,
         addresses: vec![(address, 24)],
-        addresses_ipv6: vec![],
         roles: vec![role],
-        routes: vec![],
-        routes_ipv6: vec![],
-        neighbours: vec![],
-        proxy_arp: vec![],
-        proxy_nd: vec![],
-        allowed_peers: vec![],
-        allowed_peers_ipv6: vec![],
-        verifies_udp: true,
-        mss_clamp: None,
+        ..InterfaceConfig::new(name, PortId(port), MacAddr([2, 0, 0, 0, 0, mac]))
     };
     let n3 = Role::Tunnels {
         side: Side::Access,

@@ -45,6 +45,4 @@ mod two_gnbs;
 mod ue_requests;
 mod unheard;
 
-#[path = "../../core/wiring/tests/all/world.rs"]
-#[allow(dead_code, reason = "its own tests use the rest")]
-mod world;
+use sluice_testbed::network as world;

@@ -1,22 +1,19 @@
 //! A whole UPF without daemon: control core and workers on simulated ports.
 
-use sluice_datapath::ids::WorkerId;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::core::{Env, UpfControl};
-use sluice_control::signalling::Control;
-use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
-use sluice_datapath::tables::Polled;
 use sluice_datapath::worker::Worker;
-use sluice_n4::{NodeId, Outbox};
+use sluice_n4::Outbox;
 use sluice_port::{PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
+use sluice_session::Config;
 use sluice_session::network::Side;
-use sluice_session::{Config, UpFunction};
+use sluice_testbed::upf::{self, Blueprint, polled};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::NtpTime;
 
@@ -69,33 +66,21 @@ impl Upf {
     /// The same, with a recovery time stamp.
     pub fn start_at(started: NtpTime, workers: usize, settings: impl FnOnce(&mut Config)) -> Self {
         let layout = Layout::new(4 * SHARDS, &[ue_pool()], 4 * SHARDS).unwrap();
-        let plan = Plan {
-            layout: layout.clone(),
-            blocks: BLOCKS,
-            workers,
-        };
-        let (seeds, end, foreign) = assemble(&plan).unwrap();
         let net = SimNet::new(1);
         let [n3, n6, n4_port] =
             ["n3", "n6", "n4"].map(|name| net.add_port(SimPortConfig::named(name)));
         let pool = HeapPool::new(PoolConfig::default());
         let ports = [n3.clone(), n6.clone(), n4_port.clone()];
-        let workers = seeds.into_iter().map(|seed| {
-            let polled = if seed.id() == WorkerId(0) {
-                vec![polled(0), polled(1), polled(2)]
-            } else {
-                vec![]
-            };
-            seed.grow(net.io(&ports, pool.clone()), polled, QueueId(0))
+        let doors = (0..workers).map(|worker| {
+            let polls = if worker == 0 { 0..3 } else { 0..0 };
+            let polled = polled(polls.map(PortId), QueueId(0));
+            (net.io(&ports, pool.clone()), polled, QueueId(0))
         });
-        let workers = workers.collect();
-        let mut config = Config::new(layout, BLOCKS, N4, [1, 2]);
-        settings(&mut config);
-        let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), started);
+        let mut plan = Blueprint::new(layout, BLOCKS, interfaces(), (N4, started));
+        settings(&mut plan.session);
         // The default's memory of requests takes longer to set up than many a test to run.
-        n4.limits = sluice_n4::Limits::for_rate(1_000, n4.t1_ms, n4.n1);
-        let up = UpFunction::new(config, n4, foreign);
-        let core = UpfControl::new(Control::new(interfaces()).unwrap(), up, end);
+        plan.n4.limits = sluice_n4::Limits::for_rate(1_000, plan.n4.t1_ms, plan.n4.n1);
+        let upf::Upf { core, workers } = plan.build(doors.collect()).unwrap();
         Self {
             core,
             workers,
@@ -116,13 +101,6 @@ fn ue_pool() -> Pool {
     }
 }
 
-fn polled(port: u16) -> Polled {
-    Polled {
-        port: PortId(port),
-        queue: QueueId(0),
-    }
-}
-
 /// Stations are known, so that no test waits for ARP; those of SMFs are not.
 fn interfaces() -> ControlConfig {
     let access = Role::Tunnels {
@@ -138,47 +116,28 @@ fn interfaces() -> ControlConfig {
     };
     let gnbs = (1..=GNBS).map(|n| (gnb_address(n).into(), MacAddr(gnb_mac(n))));
     let n3 = InterfaceConfig {
-        name: "n3".to_owned(),
-        port: PortId(0),
-        vlan: None,
-        mac: MacAddr(N3_MAC),
-        mtu_bytes: 1500,
         addresses: vec![(N3, 24)],
-        addresses_ipv6: vec![],
         roles: vec![access],
-        routes: vec![],
-        routes_ipv6: vec![],
         neighbours: gnbs.collect(),
-        proxy_arp: vec![],
-        proxy_nd: vec![],
-        allowed_peers: vec![],
-        allowed_peers_ipv6: vec![],
-        verifies_udp: true,
-        mss_clamp: None,
+        ..InterfaceConfig::new("n3", PortId(0), MacAddr(N3_MAC))
     };
+    let server = MacAddr(SERVER_MAC);
     let n6 = InterfaceConfig {
-        name: "n6".to_owned(),
-        port: PortId(1),
-        mac: MacAddr(N6_MAC),
         addresses: vec![(N6, 24), (N6_SECOND, 24)],
         addresses_ipv6: vec![(N6_V6, 64)],
         roles: vec![internet],
         neighbours: vec![
-            (SERVER.into(), MacAddr(SERVER_MAC)),
-            (SECOND_SERVER.into(), MacAddr(SERVER_MAC)),
-            (SERVER_V6.into(), MacAddr(SERVER_MAC)),
+            (SERVER.into(), server),
+            (SECOND_SERVER.into(), server),
+            (SERVER_V6.into(), server),
         ],
-        ..n3.clone()
+        ..InterfaceConfig::new("n6", PortId(1), MacAddr(N6_MAC))
     };
     let n4 = InterfaceConfig {
-        name: "n4".to_owned(),
-        port: PortId(2),
-        mac: MacAddr(N4_MAC),
         mtu_bytes: n4_link::MTU,
         addresses: vec![(N4, 24)],
         roles: vec![Role::N4 { address: N4 }],
-        neighbours: vec![],
-        ..n3.clone()
+        ..InterfaceConfig::new("n4", PortId(2), MacAddr(N4_MAC))
     };
     ControlConfig {
         interfaces: vec![n3, n6, n4],

@@ -307,23 +307,9 @@ fn interfaces() -> ControlConfig {
         id: InstanceId(1),
     };
     let interface = |name: &str, port, address: Ipv4Addr, roles| InterfaceConfig {
-        name: name.to_owned(),
-        port: PortId(port),
-        vlan: None,
-        mac: MacAddr([2, 0, 0, 0, 0, port as u8]),
-        mtu_bytes: 1500,
         addresses: vec![(address, 24)],
-        addresses_ipv6: vec![],
         roles,
-        routes: vec![],
-        routes_ipv6: vec![],
-        neighbours: vec![],
-        proxy_arp: vec![],
-        proxy_nd: vec![],
-        allowed_peers: vec![],
-        allowed_peers_ipv6: vec![],
-        verifies_udp: true,
-        mss_clamp: None,
+        ..InterfaceConfig::new(name, PortId(port), MacAddr([2, 0, 0, 0, 0, port as u8]))
     };
     let roles = vec![tunnels(Side::Access, "access"), tunnels(Side::Core, "n9")];
     let all = Prefix::new(Ipv4Addr::UNSPECIFIED, 0).expect("a prefix");

@@ -1,6 +1,6 @@
 //! The arguments of `sluice bench`.
 
-use super::path::peers::PEERS_MAX;
+use super::path::topology::PEERS_MAX;
 use super::path::variant::{DEFAULT, names};
 use super::watch::WatchArgs;
 use super::watch::command::CompareArgs;

@@ -9,6 +9,8 @@ pub mod args;
 pub mod elastic;
 pub mod machine;
 pub mod matching;
+pub mod measure;
+pub mod memory;
 pub mod path;
 pub mod pfcp;
 pub mod port;
@@ -20,6 +22,9 @@ pub mod watch;
 use args::{BenchArgs, BenchKind};
 use sluice_program::exit::Exit;
 use watch::{command, watched};
+
+/// Why something is not what it should be.
+pub type Failure = String;
 
 /// Measures and reports. Progress goes to standard error.
 pub fn run(args: &BenchArgs) -> Exit {

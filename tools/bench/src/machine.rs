@@ -1,6 +1,6 @@
 //! The machine under the benchmark: its description, its CPUs, DPDK on it.
 
-use crate::path::testbed::Failure;
+use crate::Failure;
 use serde_json::{Value, json};
 use sluice_host::thread;
 use sluice_port_dpdk::{Eal, EalConfig, MbufPool, Memory, PoolConfig};

@@ -1,17 +1,10 @@
-//! What all benchmarks and their reports have in common: repetitions, conditions of a figure, header,
-//! pages, numbers.
+//! Reports of all benchmarks: header, figures of a case, tables, pages, numbers.
 
 use crate::machine;
-use crate::path::testbed::Failure;
 use crate::stats::{Summary, round};
+use crate::watch::Measured;
 use crate::watch::history::Series;
 use serde_json::{Map, Value, json};
-use std::time::Duration;
-
-/// Repetitions of a quiet machine lie closer together than this share of their median.
-const SPREAD_MAX: f64 = 0.2;
-/// Beyond this share of time for others the caches are theirs, too.
-const PREEMPTED_MAX: f64 = 0.05;
 
 /// What came of one case.
 #[derive(Clone, Default, Debug)]
@@ -36,67 +29,21 @@ impl Outcome {
         all.iter().map(|one| one.json.clone()).collect()
     }
 
-    pub fn series(all: &[Self]) -> Vec<Series> {
-        all.iter().flat_map(|one| one.series.clone()).collect()
-    }
-}
-
-/// How long is measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Repetitions that count; one more comes before them.
-    pub reps: usize,
-    /// Length of each.
-    pub each: Duration,
-}
-
-/// What is to be said of an attempt to measure.
-pub struct Judged {
-    /// Why the figures cannot be trusted, if so.
-    pub disturbed: Option<String>,
-    /// Share of the time that others had the CPU.
-    pub preempted: f64,
-    /// Of attempts that were all disturbed the one with the least of this stands.
-    pub ns: f64,
-}
-
-/// Measures again and again while it is disturbed, so often at the most; the best attempt stands.
-pub fn quietest<T>(
-    (most, reps): (usize, usize),
-    mut measure: impl FnMut() -> Result<T, Failure>,
-    judge: impl Fn(&T) -> Judged,
-) -> Result<(T, Conditions), Failure> {
-    let mut best: Option<(T, Judged)> = None;
-    let mut attempts = 0;
-    while attempts < most && best.as_ref().is_none_or(|(_, j)| j.disturbed.is_some()) {
-        attempts += 1;
-        let figures = measure()?;
-        let judged = judge(&figures);
-        let better = |(_, b): &(T, Judged)| judged.disturbed.is_none() || judged.ns < b.ns;
-        if best.as_ref().is_none_or(better) {
-            best = Some((figures, judged));
+    /// The end of a benchmark: rows of a table, and lines that stand below it.
+    pub fn measured(
+        (bench, rest): (&str, Value),
+        (heads, rows): (&str, &[Self]),
+        lines: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Measured {
+        let mut table = Self::table(heads, rows);
+        lines.into_iter().for_each(|line| table += line.as_ref());
+        Measured {
+            json: object(bench, rest),
+            table,
+            series: rows.iter().flat_map(|one| one.series.clone()).collect(),
+            fault: None,
         }
     }
-    let (figures, judged) = best.ok_or("nothing was measured")?;
-    let conditions = Conditions {
-        disturbed: judged.disturbed,
-        attempts,
-        reps,
-        preempted: judged.preempted,
-    };
-    Ok((figures, conditions))
-}
-
-/// Whether repetitions lie so far apart that their figures cannot be trusted.
-pub fn apart(spread: f64) -> Option<String> {
-    let percent = spread * 100.0;
-    (spread > SPREAD_MAX).then(|| format!("repetitions lie {percent:.0} % apart"))
-}
-
-/// Whether others had `what` for too much of the time.
-pub fn preemption(share: f64, what: &str) -> Option<String> {
-    let percent = share * 100.0;
-    (share > PREEMPTED_MAX).then(|| format!("others had {what} for {percent:.0} % of the time"))
 }
 
 /// The beginning of every report; the rest is the benchmark's own.
@@ -162,38 +109,6 @@ pub fn table(heads: &str, rows: impl IntoIterator<Item = (Vec<String>, String)>)
         text += &format!("\n{below}");
     }
     text
-}
-
-/// Under which conditions a figure was taken.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Conditions {
-    /// Why the figures cannot be trusted.
-    pub disturbed: Option<String>,
-    /// Measurements until one was undisturbed, or none was.
-    pub attempts: usize,
-    /// Repetitions of each.
-    pub reps: usize,
-    /// Share of the time that others had the CPU.
-    pub preempted: f64,
-}
-
-impl Conditions {
-    /// As keys of the figure.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "repetitions": self.reps,
-            "disturbed": self.disturbed.is_some(),
-            "disturbed_because": self.disturbed,
-            "attempts": self.attempts,
-            "preempted_share": round(self.preempted),
-        })
-    }
-
-    /// A line under the figure, if there is something to say.
-    pub fn line(&self) -> String {
-        let why = self.disturbed.as_ref();
-        why.map_or_else(String::new, |why| format!("  disturbed: {why}\n"))
-    }
 }
 
 /// What lies on huge pages.

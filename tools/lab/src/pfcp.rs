@@ -83,8 +83,8 @@ fn all(
     }
     measured.add("procedures_per_s", procedures);
     let case = |messages, rate_per_s, reps| Case {
-        name: "lab",
-        plain_name: "lab",
+        name: "lab".to_owned(),
+        plain_name: "lab".to_owned(),
         carried_by: "",
         messages,
         window: job.number("window").unwrap_or(256.0) as usize,

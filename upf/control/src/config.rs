@@ -94,6 +94,29 @@ pub struct InterfaceConfig {
 }
 
 impl InterfaceConfig {
+    /// An untagged one on Ethernet, which serves nothing and leads nowhere so far.
+    pub fn new(name: &str, port: PortId, mac: MacAddr) -> Self {
+        Self {
+            name: name.to_owned(),
+            port,
+            vlan: None,
+            mac,
+            mtu_bytes: 1500,
+            addresses: vec![],
+            addresses_ipv6: vec![],
+            roles: vec![],
+            routes: vec![],
+            routes_ipv6: vec![],
+            neighbours: vec![],
+            proxy_arp: vec![],
+            proxy_nd: vec![],
+            allowed_peers: vec![],
+            allowed_peers_ipv6: vec![],
+            verifies_udp: true,
+            mss_clamp: None,
+        }
+    }
+
     /// Our link-local address, if there is IPv6.
     pub fn link_local(&self) -> Option<Ipv6Addr> {
         (!self.addresses_ipv6.is_empty()).then(|| link_local_of(self.mac))

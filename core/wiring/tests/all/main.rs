@@ -21,4 +21,5 @@ mod registration;
 mod storm;
 mod unreadable;
 mod unsupported;
-mod world;
+
+use sluice_testbed::network as world;

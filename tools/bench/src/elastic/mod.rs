@@ -25,9 +25,9 @@ pub mod virtual_time;
 pub mod watch;
 
 use super::args::ElasticArgs;
-use super::path::testbed::Failure;
 use super::path::variant::Variant;
 use super::watch::{Failed, Measured};
+use crate::Failure;
 use crate::machine;
 use heavy::{FILLS, FITS};
 use measure::Pause;

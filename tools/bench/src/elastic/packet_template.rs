@@ -1,7 +1,7 @@
 //! Packet templates of a source: default packets, or other sizes, with and without PDU Session
 //! Container, one or several sizes in turn.
 
-use crate::path::peers::Servers;
+use crate::path::topology::Servers;
 use crate::path::traffic::{Direction, Flow, Form, Frames};
 use sluice_wire::layout::{ipv4, udp};
 

@@ -8,8 +8,10 @@
 mod classifier;
 mod rules;
 
+use crate::Failure;
 use crate::args::FiltersArgs;
-use crate::report::{Outcome, between, object, spread};
+use crate::measure::Effort;
+use crate::report::{Outcome, between, join, spread};
 use crate::stats::{Random, Summary};
 use crate::watch::history::Series;
 use crate::watch::{Failed, Measured};
@@ -79,39 +81,40 @@ impl Case {
 /// Nanoseconds for a flow, by repetition.
 struct Times {
     case: Case,
-    linear: Vec<f64>,
-    path: Vec<f64>,
-    classifier: Vec<f64>,
+    /// Of filters one by one, of the path, of the classifier.
+    ns: Vec<[f64; 3]>,
 }
+
+/// Places of these.
+const LINEAR: usize = 0;
+const PATH: usize = 1;
+const CLASSIFIER: usize = 2;
 
 /// Measures.
 pub fn run(args: &FiltersArgs) -> Result<Measured, Failed> {
-    let each = Duration::from_secs_f64(args.seconds);
+    let effort = Effort::new(args.reps, args.seconds);
     let cases = Case::all().filter(|case| case.family().contains(&args.only));
     let mut all = Vec::new();
     for case in cases {
         eprintln!("{} with {} rules", case.family(), case.rules);
-        all.push(measure(case, args.reps.into(), each).map_err(Failed::Midway)?);
+        all.push(measure(case, effort).map_err(Failed::Midway)?);
     }
     let outcomes: Vec<Outcome> = all.iter().map(Times::outcome).collect();
     let even = break_even(&all);
-    let mut table = Outcome::table(HEADS, &outcomes);
-    table.extend(even.iter().map(|(_, line)| &line[..]));
-    let even: Vec<Value> = even.into_iter().map(|(json, _)| json).collect();
+    let (even, lines): (Vec<Value>, Vec<String>) = even.into_iter().unzip();
     let rest = json!({
         "seconds_each": args.seconds,
         "results": Outcome::to_json(&outcomes),
         "break_even": even,
     });
-    Ok(Measured {
-        json: object("filters", rest),
-        table,
-        series: Outcome::series(&outcomes),
-        fault: None,
-    })
+    Ok(Outcome::measured(
+        ("filters", rest),
+        (HEADS, &outcomes),
+        lines,
+    ))
 }
 
-fn measure(case: Case, reps: usize, each: Duration) -> Result<Times, String> {
+fn measure(case: Case, effort: Effort) -> Result<Times, Failure> {
     let mut random = Random::new(case.rules as u64 + 1);
     let sets: Vec<RuleSet> = (0..case.sessions())
         .map(|session| RuleSet::new(case.kind, session as u32, case.rules))
@@ -135,26 +138,14 @@ fn measure(case: Case, reps: usize, each: Duration) -> Result<Times, String> {
             return Err(format!("rule {rule} should be met, and not {found:?}"));
         }
     }
-    let mut times = Times {
-        case,
-        linear: Vec::new(),
-        path: Vec::new(),
-        classifier: Vec::new(),
-    };
-    // The first one warms caches up.
-    for rep in 0..=reps {
-        let took = [
-            lap(&linear, &flows, each),
-            lap(&path, &flows, each),
-            lap(&classifier, &flows, each),
-        ];
-        if rep > 0 {
-            times.linear.push(took[0]);
-            times.path.push(took[1]);
-            times.classifier.push(took[2]);
-        }
-    }
-    Ok(times)
+    let ns = effort.repeat(|_| {
+        Ok([
+            lap(&linear, &flows, effort.each),
+            lap(&path, &flows, effort.each),
+            lap(&classifier, &flows, effort.each),
+        ])
+    })?;
+    Ok(Times { case, ns })
 }
 
 /// Nanoseconds of CPU time for a flow. Flows do not wait for one another, as those of a burst do not.
@@ -175,36 +166,33 @@ fn lap<M: Matcher>(sessions: &[M], flows: &[(usize, Flow)], each: Duration) -> f
 impl Times {
     fn outcome(&self) -> Outcome {
         let family = self.case.family();
-        let summary = |times: &[f64]| Summary::of(times.iter().copied());
-        let all = [&self.linear, &self.path, &self.classifier].map(|times| summary(times));
-        let [linear, path, classifier] = all;
+        let all = [LINEAR, PATH, CLASSIFIER].map(|way| self.summary(way));
         let mut json = json!({
             "name": family,
             "rules": self.case.rules,
             "sessions": self.case.sessions(),
         });
-        for (name, summary) in [
-            ("linear_ns", linear),
-            ("path_ns", path),
-            ("classifier_ns", classifier),
-        ] {
-            json = crate::report::join(json, spread(name, summary));
+        for (name, summary) in ["linear_ns", "path_ns", "classifier_ns"]
+            .into_iter()
+            .zip(all)
+        {
+            json = join(json, spread(name, summary));
         }
         let mut cells = vec![family.clone(), self.case.rules.to_string()];
         cells.extend(all.map(|summary| between(summary, 1)));
         let name = format!("{family}/{}", self.case.rules);
-        let pairs = self.path.iter().zip(&self.linear);
+        let ratios = self.ns.iter().map(|ns| ns[PATH] / ns[LINEAR]);
         let unit = "path's ns by those of filters one by one";
         Outcome {
             json,
             cells,
-            series: vec![Series::ratio(
-                name,
-                unit,
-                pairs.map(|(path, linear)| path / linear),
-            )],
+            series: vec![Series::ratio(name, unit, ratios)],
             ..Outcome::default()
         }
+    }
+
+    fn summary(&self, way: usize) -> Summary {
+        Summary::of(self.ns.iter().map(|ns| ns[way]))
     }
 }
 
@@ -212,12 +200,12 @@ impl Times {
 fn break_even(all: &[Times]) -> Vec<(Value, String)> {
     let mut families: Vec<String> = all.iter().map(|times| times.case.family()).collect();
     families.dedup();
-    let median = |times: &[f64]| Summary::of(times.iter().copied()).median;
     let told = families.into_iter().map(|family| {
         let of = || all.iter().filter(|times| times.case.family() == family);
         // The least number from which on it is so for all that follow.
-        let from = |other: fn(&Times) -> &[f64]| {
-            let sooner = |times: &&Times| median(&times.classifier) < median(other(times));
+        let from = |other: usize| {
+            let median = |times: &Times, way| times.summary(way).median;
+            let sooner = |times: &&Times| median(times, CLASSIFIER) < median(times, other);
             let last_later = of()
                 .filter(|times| !sooner(times))
                 .map(|t| t.case.rules)
@@ -225,7 +213,7 @@ fn break_even(all: &[Times]) -> Vec<(Value, String)> {
             of().map(|t| t.case.rules)
                 .find(|rules| Some(*rules) > last_later)
         };
-        let (linear, path) = (from(|t| &t.linear), from(|t| &t.path));
+        let (linear, path) = (from(LINEAR), from(PATH));
         let most = of().map(|t| t.case.rules).max().unwrap_or(0);
         let words = |rules: Option<usize>| match rules {
             Some(rules) => format!("from {rules} rules on"),

@@ -42,13 +42,10 @@ fn of_several_rules_that_a_flow_meets_the_first_is_found() {
 fn each_case_is_measured_and_its_break_even_told() {
     let cases = Case::all().filter(|case| case.rules <= 10 && !case.own);
     let all: Vec<Times> = cases
-        .map(|case| {
-            measure(case, 1, Duration::from_micros(1)).unwrap_or_else(|why| panic!("{why}"))
-        })
+        .map(|case| measure(case, Effort::new(1_usize, 1e-6)).unwrap_or_else(|why| panic!("{why}")))
         .collect();
     assert_eq!(all.len(), 8);
-    let took = |times: &Times| [&times.linear, &times.path, &times.classifier].map(|t| t[0]);
-    assert!(all.iter().flat_map(took).all(|ns| ns > 0.0));
+    assert!(all.iter().flat_map(|times| times.ns[0]).all(|ns| ns > 0.0));
     let told = break_even(&all);
     assert_eq!(told.len(), 2);
     assert_eq!(told[0].0["name"], "filters/exact/shared");
@@ -62,9 +59,7 @@ fn a_break_even_is_where_the_classifier_stays_sooner() {
             own: false,
             rules,
         },
-        linear: vec![linear],
-        path: vec![1.0],
-        classifier: vec![classifier],
+        ns: vec![[linear, 1.0, classifier]],
     };
     let all = [
         times(1, 9.0, 5.0),

@@ -23,6 +23,9 @@ const SHOWN_BYTES: usize = 128;
 /// In timed passes one packet in this many is compared; a power of two.
 const SAMPLE: usize = 64;
 
+/// Gives fresh packets.
+pub type Pool<P> = Box<dyn FnMut() -> Option<P> + Send>;
+
 /// The FIFO.
 pub struct Fifo<P: Packet> {
     ring: Box<[Option<P>; PACKETS]>,

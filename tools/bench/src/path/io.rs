@@ -1,9 +1,10 @@
 //! In-memory ports of the measured worker.
 
 use super::fifo::Fifo;
-use super::testbed::Failure;
+pub use super::fifo::Pool;
 use super::topology::{self, N3, N4, N6};
 use super::traffic::{Direction, Flow, Frames};
+use crate::Failure;
 use crate::pfcp::port::N4Port;
 use sluice_port::{
     Burst, LinkState, Packet, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,
@@ -23,9 +24,6 @@ pub struct BenchIo<P: Packet> {
     /// Where the path's own packets come from.
     pool: Pool<P>,
 }
-
-/// Gives fresh packets.
-pub type Pool<P> = Box<dyn FnMut() -> Option<P> + Send>;
 
 impl<P: Packet> BenchIo<P> {
     /// Ports of FIFOs of packets of `alloc`, which look like `frames`.

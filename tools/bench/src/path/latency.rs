@@ -2,12 +2,13 @@
 //! both directions alike.
 
 use super::arrivals::{Arrivals, Histogram};
-use super::disturbance;
 use super::fifo::Check;
-use super::measure::{self, Bench, STAGES};
-use super::testbed::{Failure, Testbed};
+use super::limit::Limit;
+use super::testbed::Testbed;
 use super::traffic::Direction;
-use crate::report::{Conditions, Effort, HugePages, Outcome, join, of};
+use crate::Failure;
+use crate::measure::{self, Conditions, Effort, STAGES, disturbance, preempted};
+use crate::report::{HugePages, Outcome, join, of};
 use crate::stats::{Summary, round};
 use crate::watch::history::Series;
 use serde_json::{Value, json};
@@ -54,39 +55,38 @@ impl Lap {
 
 /// Measures all loads.
 pub fn measure<P: Packet>(
-    bench: &mut Bench,
+    limit: &mut Limit,
     world: &mut Testbed<P>,
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Vec<Outcome>, Failure> {
     let ticks_per_ns = ticks_per_ns();
-    let mut laps: Vec<[Vec<Lap>; 2]> = vec![Default::default(); LOADS_PERCENT.len()];
     let share = effort.each / 2;
-    for rep in 0..=effort.reps {
+    // Of each repetition and load: path and limit.
+    let laps = effort.repeat(|rep| {
+        let mut both = [[None; 2]; LOADS_PERCENT.len()];
         for (at, who) in [Who::Path, Who::Limit].into_iter().enumerate() {
             world.open(&Direction::BOTH, Check::Sampled);
             // Packets that are all due already: the clock is read as often, so that what it costs
             // is part of what can be done at the most.
             set_arrivals(world, (0.0, ticks_per_ns), 1);
-            let ns_at_most = lap(bench, world, who, (share, ticks_per_ns))?.turned.ns();
-            for (load, laps) in LOADS_PERCENT.into_iter().zip(&mut laps) {
+            let ns_at_most = lap(limit, world, who, (share, ticks_per_ns))?.turned.ns();
+            for (load, laps) in LOADS_PERCENT.into_iter().zip(&mut both) {
                 // Each direction has half of the packets.
                 let apart_ns = 2.0 * ns_at_most * 100.0 / f64::from(load);
                 set_arrivals(world, (apart_ns, ticks_per_ns), rep as u64 + 1);
-                let lap = lap(bench, world, who, (effort.each, ticks_per_ns))?;
-                // The first one warms caches and tables up.
-                if rep > 0 {
-                    laps[at].push(lap);
-                }
+                laps[at] = Some(lap(limit, world, who, (effort.each, ticks_per_ns))?);
             }
         }
         world.verdict()?;
-    }
+        Ok(both)
+    })?;
     let sessions = world.flows.len() as u32;
-    let loads = LOADS_PERCENT.into_iter().zip(&laps);
-    Ok(loads
-        .map(|(load, laps)| outcome((load, sessions), laps, huge_pages))
-        .collect())
+    let outcomes = LOADS_PERCENT.into_iter().enumerate().map(|(at, load)| {
+        let of = |who: usize| laps.iter().filter_map(move |both| both[at][who]).collect();
+        outcome((load, sessions), &[of(0), of(1)], huge_pages)
+    });
+    Ok(outcomes.collect())
 }
 
 fn outcome(
@@ -106,11 +106,11 @@ fn outcome(
     });
     let both = || path.iter().chain(limit);
     let sum = |of: fn(&Lap) -> f64| both().map(of).sum::<f64>();
-    let preempted = 1.0 - sum(|lap| lap.turned.cpu_ns) / sum(|lap| lap.turned.wall_ns);
+    let preempted = preempted(both().map(|lap| &lap.turned));
     let ratio = Summary::of(ratios(0));
     let spread = ours.0[0].spread().max(theirs.0[0].spread());
     let conditions = Conditions {
-        disturbed: disturbance(spread, preempted),
+        disturbed: disturbance(spread, preempted, "the CPU"),
         attempts: 1,
         reps: path.len(),
         preempted,
@@ -145,7 +145,7 @@ fn outcome(
     let series = [("p50", 0), ("p99", 1)].map(|(share, at)| {
         let name = format!("{name}/{sessions}/{share}");
         let series = Series::ratio(name, "ns by the limit's", ratios(at));
-        huge_pages.of(series.disturbed(disturbance(0.0, preempted)))
+        huge_pages.of(series.disturbed(disturbance(0.0, preempted, "the CPU")))
     });
     Outcome {
         below: line + &conditions.line(),
@@ -170,12 +170,12 @@ fn set_arrivals<P: Packet>(
 
 /// One repetition; packets come as set. None come by themselves afterwards.
 fn lap<P: Packet>(
-    bench: &mut Bench,
+    limit: &mut Limit,
     world: &mut Testbed<P>,
     who: Who,
     (time, ticks_per_ns): (Duration, f64),
 ) -> Result<Lap, Failure> {
-    let turned = measure::lap(world, time, |world| turn(bench, world, who))?;
+    let turned = measure::lap(world, time, Testbed::came, |world| turn(limit, world, who))?;
     let packets = turned.packets as u64;
     let (mut took, mut untimed, mut away) = (Histogram::default(), 0, 0);
     for fifo in world.worker.io().fifos() {
@@ -202,13 +202,13 @@ fn lap<P: Packet>(
 }
 
 #[inline(always)]
-fn turn<P: Packet>(bench: &mut Bench, world: &mut Testbed<P>, who: Who) -> Result<(), Failure> {
+fn turn<P: Packet>(limit: &mut Limit, world: &mut Testbed<P>, who: Who) -> Result<(), Failure> {
     match who {
         Who::Path => {
             world.turn();
             Ok(())
         }
-        Who::Limit => bench.limit_all(world, &Direction::BOTH, STAGE),
+        Who::Limit => limit.turn(world, &Direction::BOTH, STAGE),
     }
 }
 

@@ -1,20 +1,160 @@
 //! The limit: the cheapest loop that could do the same work. Parse, one line by direct index with
 //! identity, target and usage, pointer move, headers written, transmit; no checks, rates, choices.
 
-use super::fifo::Fifo;
-use super::measure::LimitLine;
+use super::fifo::{Check, Fifo};
 use super::public;
-use super::traffic::{Direction, OUTER_LEN, TEID_AT};
+use super::testbed::Testbed;
+use super::traffic::{Direction, Form, Frames, OUTER_LEN, TEID_AT, UE_PORT};
+use crate::Failure;
+use crate::measure::STAGES;
+use sluice_datapath::limits::SHARDS;
+use sluice_mem::arena::Arena;
 use sluice_mem::prefetch;
 use sluice_port::{BURST_MAX, Burst, Packet};
 use sluice_wire::checksum::{Sum, update, update_u16, update_u32};
 use sluice_wire::{ipv4::decrement_ttl, ipv6::decrement_hop_limit, udp::not_zero};
 
-/// Takes up to `stage` packets from `io`, uplink ones with `outer_len` octets around the inner packet, and gives them back done; None if one has no line among
-/// `lines`, a power of two. `fronts` are the headers to be written, by peer. With `NAT` the UE has another
-/// address and port in the data network.
+sluice_mem::zeroable_struct! {
+    /// What the limit's loop keeps of a session and direction: one cache line, which does not change with the
+    /// path's own entry.
+    #[derive(Clone, Copy, Default, Debug)]
+    #[repr(C, align(64))]
+    pub struct LimitLine {
+        /// TEID or UE address.
+        pub key: u32,
+        /// TEID of the outer header.
+        pub teid: u32,
+        /// Whose headers are written.
+        pub peer: u64,
+        /// Usage.
+        pub bytes: u64,
+        /// Usage.
+        pub packets: u64,
+        /// The UE's address on the other side, and the first port of its block there, where it is translated.
+        pub address: u32,
+        pub port: u32,
+        rest: [u64; 3],
+    }
+}
+
+/// The limit's own tables, of both directions.
+pub struct Limit {
+    uplink: Tables,
+    downlink: Tables,
+}
+
+struct Tables {
+    lines: Arena<LimitLine>,
+    fronts: Vec<[u8; 14 + OUTER_LEN]>,
+    /// Octets around the inner packets.
+    outer_len: usize,
+    is_translated: bool,
+}
+
+impl Limit {
+    /// For the sessions of `world`.
+    pub fn new<P: Packet>(world: &Testbed<P>) -> Result<Self, Failure> {
+        let len = (2 * world.flows.len() as u32)
+            .next_power_of_two()
+            .max(SHARDS) as usize;
+        let is_translated = world.variant.is_translated();
+        let frames = Frames::new(Form::USUAL, world.variant.servers);
+        let tables = |name, fronts| -> Result<Tables, Failure> {
+            Ok(Tables {
+                lines: Arena::new(name, len).map_err(|e| e.to_string())?,
+                fronts,
+                outer_len: OUTER_LEN,
+                is_translated,
+            })
+        };
+        let mut limit = Self {
+            uplink: tables("limit-uplink", frames.uplink_fronts())?,
+            downlink: tables("limit-downlink", frames.downlink_fronts())?,
+        };
+        limit.set_forms(world.variant.forms);
+        let (up, down) = (
+            limit.uplink.lines.as_mut_slice(),
+            limit.downlink.lines.as_mut_slice(),
+        );
+        for flow in world.flows.iter() {
+            let mut line = LimitLine {
+                key: flow.teid,
+                teid: flow.gnb_teid,
+                peer: frames.way_out(flow) as u64,
+                ..LimitLine::default()
+            };
+            let (address, first_port) = public::of(flow, 0);
+            (line.address, line.port) = (address, first_port.into());
+            up[flow.teid as usize & (len - 1)] = line;
+            line.key = match is_translated {
+                true => public::session_of(address, first_port),
+                false => flow.ue,
+            };
+            (line.address, line.port) = (flow.ue, public::in_block(UE_PORT, 0).into());
+            line.peer = flow.gnb() as u64;
+            down[line.key as usize & (len - 1)] = line;
+        }
+        Ok(limit)
+    }
+
+    /// Packets have these forms from now on.
+    pub fn set_forms(&mut self, forms: &[Form]) {
+        self.uplink.outer_len = forms[0].outer_len();
+    }
+
+    /// Sends the packets of all sessions through the limit and compares every byte.
+    pub fn prove<P: Packet>(&mut self, world: &mut Testbed<P>) -> Result<u64, Failure> {
+        world.open(&[], Check::Every);
+        // It knows the usual header alone.
+        let ways = match world.variant.has_container() {
+            true => &Direction::BOTH[..],
+            false => &[Direction::Uplink],
+        };
+        for _ in 0..world.flows.len().div_ceil(STAGES[2]) {
+            self.turn(world, ways, STAGES[2])?;
+        }
+        world.verdict()
+    }
+
+    /// A turn in each of these directions.
+    pub fn turn<P: Packet>(
+        &mut self,
+        world: &mut Testbed<P>,
+        ways: &[Direction],
+        stage: usize,
+    ) -> Result<(), Failure> {
+        ways.iter()
+            .try_for_each(|way| self.turn_one(world, *way, stage))
+    }
+
+    #[inline(always)]
+    fn turn_one<P: Packet>(
+        &mut self,
+        world: &mut Testbed<P>,
+        way: Direction,
+        stage: usize,
+    ) -> Result<(), Failure> {
+        let io = world.worker.io();
+        let (tables, fifo) = match way {
+            Direction::Uplink => (&mut self.uplink, &mut io.uplink),
+            Direction::Downlink => (&mut self.downlink, &mut io.downlink),
+        };
+        let from = (way, tables.outer_len, fifo);
+        let (lines, fronts) = (tables.lines.as_mut_slice(), &tables.fronts[..]);
+        let done = match tables.is_translated {
+            false => turn::<P, false>(from, lines, fronts, stage),
+            true => turn::<P, true>(from, lines, fronts, stage),
+        };
+        done.map(drop)
+            .ok_or_else(|| "the limit does not know a session".to_owned())
+    }
+}
+
+/// Takes up to `stage` packets from `io`, uplink ones with `outer_len` octets around the inner packet, and gives them
+/// back done; None if one has no line among `lines`, a power of two. `fronts` are the headers to be written, by peer.
+/// With `NAT` the UE has another address and port in the data network.
 #[inline(never)]
-pub fn turn<P: Packet, const NAT: bool>(
+fn turn<P: Packet, const NAT: bool>(
     (way, outer_len, io): (Direction, usize, &mut Fifo<P>),
     lines: &mut [LimitLine],
     fronts: &[[u8; 14 + OUTER_LEN]],

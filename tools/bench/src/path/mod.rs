@@ -5,42 +5,39 @@
 
 mod arrivals;
 pub(crate) mod fifo;
-pub(crate) mod filters;
 mod form;
 pub mod io;
 mod latency;
 mod limit;
+mod load;
 mod measure;
-pub(crate) mod memory;
 mod numbered;
 mod observe;
-pub(crate) mod peers;
 mod public;
 mod reports;
+pub(crate) mod rules;
 pub(crate) mod smf;
 pub mod testbed;
 pub mod topology;
 pub(crate) mod traffic;
-pub mod usage;
 pub mod variant;
 mod waiting;
 
 use super::args::PathArgs;
 use super::watch::{Failed, Measured};
-use crate::machine;
-use crate::report::{Effort, HugePages, Judged, Outcome, apart, object, preemption, quietest};
+use crate::measure::{Effort, quietest};
+use crate::report::{HugePages, Outcome};
 use crate::watch::history::Series;
-use fifo::PACKETS;
-use io::Pool;
-pub(crate) use measure::bytes_per_session;
-use measure::{Bench, Case, Figures, HEADS, cases};
+use crate::{Failure, machine, memory};
+use fifo::{PACKETS, Pool};
+use limit::Limit;
+use measure::{Case, HEADS, cases};
 use reports::Cpus;
 use serde_json::json;
 use sluice_port_dpdk::{Eal, Mbuf, MbufPool};
-use std::time::Duration;
-use testbed::{Failure, Testbed};
+use testbed::Testbed;
 use traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
-use variant::{Load, Variant};
+use variant::{Load, REPORTS, Variant};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -50,10 +47,6 @@ mod tests;
 const PACKET_MEMORY_MIB: u32 = 64;
 /// A disturbed measurement is made again, until there were so many.
 const ATTEMPTS: usize = 3;
-/// What the limit makes at the least on huge pages with a million sessions on a server core of
-/// 2024, four fifths of the 60 Mpps of a quiet one.
-const LIMIT_MPPS_MIN: f64 = 48.0;
-const MANY_SESSIONS: u32 = 1_000_000;
 
 /// All that was measured.
 #[derive(Default)]
@@ -77,10 +70,10 @@ pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
         .iter()
         .any(|of| of.load != Load::Usual);
     let mut packets = match some_wait {
-        true => 6 * PACKETS as u32 + waiting::PACKETS,
+        true => 6 * PACKETS as u32 + load::PACKETS,
         false => 3 * PACKETS as u32,
     };
-    if args.asks(reports::RULES) {
+    if args.asks(REPORTS) {
         packets = packets.max(reports::PACKETS);
     }
     // As they are before DPDK chooses one for this thread.
@@ -97,27 +90,20 @@ pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
         "observed": Outcome::to_json(&results.observed),
         "reports": Outcome::to_json(&results.reports),
     });
-    let mut table = Outcome::table(HEADS, &results.cases);
     let others = [&results.latencies, &results.observed, &results.reports];
-    let lines = others.into_iter().flatten();
-    table.extend(lines.map(|one| &one.below[..]));
-    let all = [&results.cases].into_iter().chain(others);
-    let mut series: Vec<Series> = all.flat_map(|all| Outcome::series(all)).collect();
-    series.extend(results.memory);
-    Ok(Measured {
-        json: object("path", rest),
-        table,
-        series,
-        fault: None,
-    })
+    let others = || others.into_iter().flatten();
+    let lines = others().map(|one| &one.below);
+    let mut measured = Outcome::measured(("path", rest), (HEADS, &results.cases), lines);
+    measured
+        .series
+        .extend(others().flat_map(|one| one.series.clone()));
+    measured.series.extend(results.memory);
+    Ok(measured)
 }
 
 fn all(args: &PathArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
     let mut results = Results::default();
-    let effort = Effort {
-        reps: args.packets.reps.into(),
-        each: Duration::from_secs_f64(args.seconds),
-    };
+    let effort = Effort::new(args.packets.reps, args.seconds);
     for &sessions in &args.packets.sessions {
         for variant in variants(&args.rules) {
             let wanted = |case: &Case| case.name.contains(&args.only);
@@ -127,11 +113,11 @@ fn all(args: &PathArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
             if cases.is_empty() && !waits && !observes {
                 continue;
             }
-            let (mut world, mut bench, pages) = proven(sessions, variant, eal, pool)?;
+            let (mut world, mut limit, pages) = proven(sessions, variant, eal, pool)?;
             for case in cases {
-                let outcome = one(&mut bench, &mut world, &case, effort, pages)?;
+                let outcome = one(&mut limit, &mut world, &case, effort, pages)?;
                 results.cases.push(outcome);
-                let bytes = bytes_per_session(sessions, &world.memory);
+                let bytes = world.memory.bytes_per_session(sessions);
                 results.memory = results.memory.take().or_else(|| {
                     let name = format!("path/bytes_per_session/{sessions}");
                     Some(Series::shown(name, "octets", [bytes?]))
@@ -139,7 +125,7 @@ fn all(args: &PathArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
             }
             if waits {
                 eprintln!("{} with {sessions} sessions", latency::NAME);
-                let latencies = latency::measure(&mut bench, &mut world, effort, pages)?;
+                let latencies = latency::measure(&mut limit, &mut world, effort, pages)?;
                 results.latencies.extend(latencies);
             }
             if observes {
@@ -149,8 +135,7 @@ fn all(args: &PathArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
             }
             world.end();
         }
-        if args.asks(reports::RULES) && reports::NAME.contains(&args.only) {
-            eprintln!("{} with {sessions} sessions", reports::NAME);
+        if args.asks(REPORTS) && reports::NAME.contains(&args.only) {
             let fresh = || -> Pool<Mbuf> {
                 let packets = pool.clone();
                 Box::new(move || packets.alloc())
@@ -176,7 +161,7 @@ fn proven(
     variant: Variant,
     eal: &Eal,
     pool: &MbufPool,
-) -> Result<(Testbed<Mbuf>, Bench, HugePages), Failure> {
+) -> Result<(Testbed<Mbuf>, Limit, HugePages), Failure> {
     eprintln!("establishing {sessions} sessions{}", variant.says);
     let packets = pool.clone();
     let mut world = Testbed::build(sessions, variant, move || packets.alloc())?;
@@ -186,52 +171,25 @@ fn proven(
     };
     eprintln!("comparing every byte of every session's packets");
     world.prove()?;
-    let mut bench = Bench::new(&world)?;
-    bench.prove(&mut world)?;
-    Ok((world, bench, huge_pages))
+    let mut limit = Limit::new(&world)?;
+    limit.prove(&mut world)?;
+    Ok((world, limit, huge_pages))
 }
 
 /// One case, until nothing disturbs it.
 fn one(
-    bench: &mut Bench,
+    limit: &mut Limit,
     world: &mut Testbed<Mbuf>,
     case: &Case,
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Outcome, Failure> {
     let sessions = world.flows.len() as u32;
-    let measure = || {
-        eprintln!("{} with {sessions} sessions", case.name);
-        bench.measure(world, case, effort)
-    };
-    let judge = |figures: &Figures| Judged {
-        disturbed: disturbed(figures, sessions, huge_pages),
-        preempted: figures.preempted,
-        ns: figures.limit.median,
-    };
-    let (figures, conditions) = quietest((ATTEMPTS, effort.reps), measure, judge)?;
-    let (whose, of) = (
-        (&case.name[..], sessions),
-        (&world.memory.clone(), huge_pages),
-    );
-    Ok(figures.outcome(whose, &conditions, of, world.verdict()?))
-}
-
-/// Why the figures cannot be trusted, if so.
-fn disturbed(figures: &Figures, sessions: u32, huge_pages: HugePages) -> Option<String> {
-    let spread = figures.path.spread().max(figures.limit.spread());
-    let mpps = 1000.0 / figures.limit.median;
-    let huge = huge_pages.packets && huge_pages.sessions;
-    let slow = huge && sessions >= MANY_SESSIONS && mpps < LIMIT_MPPS_MIN;
-    let slow = slow.then(|| {
-        format!(
-            "the limit makes {mpps:.1} Mpps, less than {LIMIT_MPPS_MIN}: a busy or slow machine"
-        )
-    });
-    disturbance(spread, figures.preempted).or(slow)
-}
-
-/// Repetitions far apart, or others who had the CPU.
-fn disturbance(spread: f64, preempted: f64) -> Option<String> {
-    apart(spread).or_else(|| preemption(preempted, "the CPU"))
+    let title = format!("{} with {sessions} sessions", case.name);
+    let measure = || measure::measure(limit, world, case, effort);
+    let judge = |figures: &measure::Figures| figures.judge(sessions, huge_pages);
+    let (figures, conditions) = quietest((&title, ATTEMPTS, effort.reps), measure, judge)?;
+    let (whose, memory) = ((&case.name[..], sessions), world.memory);
+    let compared = world.verdict()?;
+    Ok(figures.outcome(whose, &conditions, (&memory, huge_pages), compared))
 }

@@ -72,7 +72,7 @@ pub fn of(frame: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::peers::Servers;
+    use crate::path::topology::Servers;
     use crate::path::topology::{gnb_teid, ue_address};
     use crate::path::traffic::{Form, Frames};
 

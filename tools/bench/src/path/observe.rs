@@ -1,10 +1,12 @@
 //! Cost of observability on the path: metrics scrapes, statistics, traces.
 
 use super::fifo::Check;
-use super::measure::ns_per_packet;
-use super::testbed::{Failure, Testbed};
+use super::measure::path_lap;
+use super::testbed::Testbed;
 use super::traffic::Direction;
-use crate::report::{Effort, HugePages, Outcome, join, spread};
+use crate::Failure;
+use crate::measure::Effort;
+use crate::report::{HugePages, Outcome, join, spread};
 use crate::stats::{Summary, round};
 use crate::watch::history::Series;
 use serde_json::json;
@@ -32,39 +34,29 @@ pub fn measure<P: Packet>(
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Outcome, Failure> {
-    let mut times: [Vec<f64>; WAYS] = Default::default();
     let (mut pages, mut followed) = (0, 0);
     let each = effort.each / TURNS;
     world.open(&Direction::BOTH, Check::Sampled);
-    for rep in 0..=effort.reps {
+    let times = effort.repeat(|_| {
         let mut sums = [0.0; WAYS];
         for turn in 0..TURNS as usize {
             for way in 0..WAYS {
                 let way = (way + turn) % WAYS;
                 sums[way] += match way {
-                    0 => ns_per_packet(world, each)?,
+                    0 => path_lap(world, each)?.ns(),
                     1 => scraped(world, each, &mut pages)?,
                     _ => traced(world, each, &mut followed)?,
                 };
             }
         }
-        // The first one warms caches and tables up.
-        if rep > 0 {
-            let all = times.iter_mut().zip(sums);
-            all.for_each(|(times, sum)| times.push(sum / f64::from(TURNS)));
-        }
-    }
+        Ok(sums.map(|sum| sum / f64::from(TURNS)))
+    })?;
     world.verdict()?;
     let sessions = world.flows.len();
-    let ns = times
-        .each_ref()
-        .map(|ns| Summary::of(ns.iter().copied()).median);
+    let ns = [0, 1, 2].map(|way| Summary::of(times.iter().map(|ns| ns[way])).median);
     // With, by without, by repetition.
-    let ratios = |way: usize| -> Vec<f64> {
-        let pairs = times[way].iter().zip(&times[0]);
-        pairs.map(|(with, without)| with / without).collect()
-    };
-    let percent = |way| Summary::of(ratios(way).iter().map(|ratio| (ratio - 1.0) * 100.0));
+    let ratios = |way: usize| times.iter().map(move |ns| ns[way] / ns[0]);
+    let percent = |way| Summary::of(ratios(way).map(|ratio| (ratio - 1.0) * 100.0));
     let [scraping, tracing] = [percent(1), percent(2)];
     let json = json!({
         "name": NAME,
@@ -114,7 +106,7 @@ fn scraped<P: Packet>(
             }
             made
         });
-        let ns = ns_per_packet(world, each);
+        let ns = path_lap(world, each).map(|lap| lap.ns());
         stop.store(true, Ordering::Relaxed);
         scraper.thread().unpark();
         *pages += scraper.join().unwrap_or_default();
@@ -135,7 +127,7 @@ fn traced<P: Packet>(
         keys: keys.into_iter().collect(),
         ..Filter::default()
     }));
-    let ns = ns_per_packet(world, each);
+    let ns = path_lap(world, each).map(|lap| lap.ns());
     *followed += world.trace(None);
     ns
 }

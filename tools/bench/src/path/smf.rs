@@ -1,11 +1,11 @@
 //! Encoded PFCP requests of the benchmark's SMF, and the F-TEIDs in the responses.
 
-use super::filters::Filters;
+use super::load::{self, Load};
+use super::rules::Filters;
+use super::rules::{self, Usage};
 use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
 use super::traffic::Flow;
-use super::usage::{self, Usage};
-use super::variant::{Load, Ue, Variant};
-use super::waiting;
+use super::variant::{Ue, Variant};
 use sluice_control::core::Env;
 use sluice_n4::Outbox;
 use sluice_port::Packet;
@@ -145,7 +145,7 @@ impl<P> Smf<P> {
         let mut usual = [0; 1024];
         let len = encode_establishment(&mut usual, Dialect::Ts, node, &plan, seid, sequence)?;
         match is_armed {
-            true => usage::arm(&usual[..len], usage, out),
+            true => rules::arm(&usual[..len], usage, out),
             false => filters.add(&usual[..len], index, out),
         }
     }
@@ -193,7 +193,7 @@ impl<P> Smf<P> {
             downlink_kbps: kbps,
         };
         let ambr_kbps = match self.variant.load {
-            Load::AboveRate => waiting::rate_kbps(index, self.sessions).unwrap_or(RATE_KBPS),
+            Load::AboveRate => load::rate_kbps(index, self.sessions).unwrap_or(RATE_KBPS),
             Load::Limited { kbps, .. } => kbps,
             Load::Usual | Load::Idle => RATE_KBPS,
         };

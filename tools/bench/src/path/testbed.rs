@@ -2,34 +2,29 @@
 //! established over N4; here with one worker between two memory FIFOs.
 
 use super::fifo::Check;
-use super::filters::Filters;
 use super::io::BenchIo;
-use super::memory;
-use super::peers::{Peers, Servers};
+use super::load::{self, Load, PacketClock};
 use super::public;
+use super::rules::{self, Filters, Usage};
 use super::smf::Smf;
-use super::topology::{self, N3, N6};
+use super::topology::{self, N3, N6, Peers, Servers};
 use super::traffic::{Direction, Flow, Form, Frames};
-use super::usage::{self, Usage};
-use super::variant::{Load, Variant};
-use super::waiting::{self, PacketClock};
+use super::variant::Variant;
+use crate::Failure;
+use crate::memory::{Grown, used_bytes};
 use crate::stats::Random;
 use arrayvec::ArrayVec;
-use sluice_control::core::{Time, UpfControl};
-use sluice_control::signalling::Control;
-use sluice_datapath::builder::{Plan, assemble};
+use sluice_control::core::UpfControl;
 use sluice_datapath::ledger::{Ledger, WorkerStats};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::nat::pool::NatPools;
-use sluice_datapath::tables::Polled;
 use sluice_datapath::trace::Filter;
 use sluice_datapath::worker::Worker;
 use sluice_host::clock;
-use sluice_n4::{Instant, NodeId};
 use sluice_port::{Packet, PortIo, QueueId};
-use sluice_session::{Config, ShapedRates, UpFunction};
-use sluice_wire::pfcp::value::NtpTime;
+use sluice_session::ShapedRates;
+use sluice_testbed::upf::{self, Blueprint, polled, time};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -42,9 +37,6 @@ const MESSAGE: usize = 32_768;
 /// The UPF's address on N4.
 pub const N4_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
-/// A UPF that is not what it should be.
-pub type Failure = String;
-
 /// The UPF and its sessions, with one worker at these ports.
 pub struct Upf<I: PortIo> {
     core: UpfControl<I::Packet>,
@@ -54,7 +46,7 @@ pub struct Upf<I: PortIo> {
     /// The sessions in the random order in which they send.
     pub flows: Arc<[Flow]>,
     /// Memory that sessions take.
-    pub memory: memory::Grown,
+    pub memory: Grown,
     /// What it is asked to do.
     pub variant: Variant,
     /// Who takes the reports of armed sessions.
@@ -78,13 +70,11 @@ impl<I: PortIo> Upf<I> {
     /// Starts a UPF for `sessions` sessions and establishes them.
     pub fn start(sessions: u32, variant: Variant, io: I) -> Result<Self, Failure> {
         let mut smf = Smf::new(sessions, variant);
-        let before_bytes = memory::used_bytes();
-        let (mut core, mut workers) = start(Size::of(sessions).with(&variant), [io])?;
-        establish(&mut core, &mut workers, &mut smf)?;
-        let memory = memory::Grown::since(before_bytes, &core, sessions);
-        let mut flows = std::mem::take(&mut smf.flows);
-        shuffle(&mut flows);
-        let [worker] = workers;
+        let before_bytes = used_bytes();
+        let mut upf = start(Size::of(sessions).with(&variant), [io])?;
+        let flows = establish(&mut upf, &mut smf)?;
+        let memory = Grown::since(before_bytes, &upf.core, sessions);
+        let (core, worker) = alone(upf)?;
         let needs_smf = variant.usage == Usage::Armed || variant.load == Load::Idle;
         let smf = needs_smf.then(|| Box::new(smf));
         let paced = variant.load == Load::AboveRate;
@@ -98,13 +88,13 @@ impl<I: PortIo> Upf<I> {
     }
 
     /// Of a UPF whose sessions somebody else established; `flows` are all that there are.
-    pub fn of(core: UpfControl<I::Packet>, worker: Worker<I>, flows: Vec<Flow>) -> Self {
+    pub fn of(core: UpfControl<I::Packet>, worker: Worker<I>, flows: Arc<[Flow]>) -> Self {
         Self {
             stats: core.end().stats()[0].clone(),
             core,
             worker,
-            flows: flows.into(),
-            memory: memory::Grown::UNKNOWN,
+            flows,
+            memory: Grown::UNKNOWN,
             variant: Variant::USUAL,
             smf: None,
             clock: None,
@@ -185,7 +175,7 @@ impl<I: PortIo> Upf<I> {
         let mut answer = [0; 64];
         while let Some(sequence) = smf.reports.pop() {
             self.reports += 1;
-            if let Ok(len) = usage::taken(&mut answer, sequence) {
+            if let Ok(len) = rules::taken(&mut answer, sequence) {
                 let from = smf.cp.address();
                 self.core.datagram(time(), from, &answer[..len], smf);
             }
@@ -389,14 +379,8 @@ impl Size {
     }
 }
 
-/// A control core and its workers.
-type Assembled<I, const N: usize> = (UpfControl<<I as PortIo>::Packet>, [Worker<I>; N]);
-
 /// Control plane and workers as `sluice upf` assembles them; each worker polls the queues of its number.
-pub fn start<I: PortIo, const N: usize>(
-    size: Size,
-    ios: [I; N],
-) -> Result<Assembled<I, N>, Failure> {
+pub fn start<I: PortIo, const N: usize>(size: Size, ios: [I; N]) -> Result<upf::Upf<I>, Failure> {
     let Size { sessions, .. } = size;
     let pool = topology::pool(sessions);
     let foreign = sessions.saturating_mul(2);
@@ -408,16 +392,10 @@ pub fn start<I: PortIo, const N: usize>(
     let blocks = size.filters.blocks(sessions);
     let layout = layout.with_nat(nat.clone()).with_blocks(blocks);
     let layout = layout.with_prefixes(vec![topology::prefix_pool(sessions)]);
-    let plan = Plan {
-        layout: layout.clone(),
-        blocks,
-        workers: N,
-    };
-    let (seeds, mut end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
     let mut interfaces = topology::control_config(pool, size.peers, size.servers);
     interfaces.nat = nat;
     if size.is_shaped {
-        interfaces.shaping = waiting::SHAPING;
+        interfaces.shaping = load::SHAPING;
     }
     if size.has_ipv6 {
         topology::add_ipv6(&mut interfaces);
@@ -427,43 +405,36 @@ pub fn start<I: PortIo, const N: usize>(
         interfaces.interfaces.push(topology::n4_interface());
         ports.push(topology::N4);
     }
-    let control = Control::new(interfaces).map_err(|e| e.to_string())?;
-    let usual = Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2]);
-    let config = Config {
-        sessions: sessions as usize,
-        flow_filters: usual.flow_filters.max(size.filters.places(sessions)),
-        shaped_rates: match size.is_shaped {
-            true => ShapedRates::SessionAmbr,
-            false => ShapedRates::Nothing,
-        },
-        ..usual
-    };
-    let n4 = sluice_n4::Config {
-        // The SMF here answers none.
-        heartbeat_interval_ms: 0,
-        ..sluice_n4::Config::new(NodeId::v4(N4_ADDRESS), time().wall)
-    };
-    let grown = seeds.into_iter().zip(ios).map(|(seed, io)| {
-        let queue = QueueId(seed.id().0.into());
-        let polled: Vec<_> = ports
-            .iter()
-            .map(|port| Polled { port: *port, queue })
-            .collect();
-        end.polls(seed.id(), &polled);
-        seed.grow(io, polled, queue)
+    let mut plan = Blueprint::new(layout, blocks, interfaces, (N4_ADDRESS, time().wall));
+    plan.session.sessions = sessions as usize;
+    let places = size.filters.places(sessions);
+    plan.session.flow_filters = plan.session.flow_filters.max(places);
+    if size.is_shaped {
+        plan.session.shaped_rates = ShapedRates::SessionAmbr;
+    }
+    // The SMF here answers none.
+    plan.n4.heartbeat_interval_ms = 0;
+    let doors = (0..).zip(ios).map(|(worker, io)| {
+        let queue = QueueId(worker);
+        (io, polled(ports.iter().copied(), queue), queue)
     });
-    let workers = grown.collect::<Vec<_>>().try_into();
-    let workers = workers.map_err(|_| "a worker for each of the ports")?;
-    let core = UpfControl::new(control, UpFunction::new(config, n4, foreign), end);
-    Ok((core, workers))
+    plan.build(doors.collect())
 }
 
-/// Establishes all sessions of `smf` over N4, while nobody else has the workers.
+/// Control core and the only worker.
+pub fn alone<I: PortIo>(upf: upf::Upf<I>) -> Result<(UpfControl<I::Packet>, Worker<I>), Failure> {
+    let mut workers = upf.workers.into_iter();
+    let worker = workers.next().ok_or("a UPF without workers")?;
+    Ok((upf.core, worker))
+}
+
+/// Establishes all sessions of `smf` over N4, while nobody else has the workers; their flows in the random order in
+/// which they send.
 pub fn establish<I: PortIo>(
-    core: &mut UpfControl<I::Packet>,
-    workers: &mut [Worker<I>],
+    upf: &mut upf::Upf<I>,
     smf: &mut Smf<I::Packet>,
-) -> Result<(), Failure> {
+) -> Result<Arc<[Flow]>, Failure> {
+    let upf::Upf { core, workers } = upf;
     let (from, sessions) = (smf.cp.address(), smf.flows.len() as u32);
     let mut message = vec![0; MESSAGE];
     let too_long = |_| "a request is too long";
@@ -490,7 +461,7 @@ pub fn establish<I: PortIo>(
         }
     }
     match smf.established == sessions as usize {
-        true => Ok(()),
+        true => Ok(shuffled(std::mem::take(&mut smf.flows))),
         false => Err(format!(
             "{} of {sessions} sessions were established",
             smf.established
@@ -498,20 +469,11 @@ pub fn establish<I: PortIo>(
     }
 }
 
-/// The time now, as `sluice upf` tells it.
-pub fn time() -> Time {
-    /// Seconds from the era of NTP (1900) to that of Unix.
-    const NTP_TO_UNIX_S: u64 = 2_208_988_800;
-    Time {
-        now: Instant(clock::monotonic_ns()),
-        wall: NtpTime((clock::wall().as_secs() + NTP_TO_UNIX_S) as u32),
-    }
-}
-
 /// Fisher and Yates, from a fixed seed: every run has the same order.
-pub fn shuffle(flows: &mut [Flow]) {
+pub fn shuffled(mut flows: Vec<Flow>) -> Arc<[Flow]> {
     let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     for last in (1..flows.len()).rev() {
         flows.swap(last, random.below(last + 1));
     }
+    flows.into()
 }

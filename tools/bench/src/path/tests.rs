@@ -3,14 +3,16 @@
 
 use super::fifo::{Check, Fifo, PACKETS};
 use super::latency;
-use super::measure::Bench;
+use super::limit::Limit;
+use super::measure::measure;
 use super::observe;
-use super::peers::Servers;
 use super::testbed::Testbed;
 use super::topology;
+use super::topology::Servers;
 use super::traffic::{Direction, Flow, Form, Frames, PLAIN_LEN};
 use super::variant::Variant;
-use crate::report::{Effort, HugePages, Outcome};
+use crate::measure::Effort;
+use crate::report::{HugePages, Outcome};
 use etherparse::{Ipv4HeaderSlice, PacketBuilder};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -274,7 +276,7 @@ fn served_byte_for_byte(variant: Variant) {
     assert!(compared >= 200, "{compared}");
     let ledger = world.ledger();
     assert_eq!((ledger.transmitted, ledger.dropped_total()), (compared, 0));
-    let mut limit = Bench::new(&world).unwrap();
+    let mut limit = Limit::new(&world).unwrap();
     let by_limit = if variant == Variant::BARE { 100 } else { 200 };
     assert!(limit.prove(&mut world).unwrap() >= compared + by_limit);
     assert_eq!(world.reports, 0);
@@ -331,8 +333,8 @@ fn idle_ues_are_paged_before_their_packets_leave() {
     let mut world = world_of(2_000, variant, &pool);
     let cases = super::measure::cases(&variant);
     assert_eq!(cases.len(), 1);
-    let mut limit = Bench::new(&world).unwrap();
-    limit.measure(&mut world, &cases[0], QUICK).unwrap();
+    let mut limit = Limit::new(&world).unwrap();
+    measure(&mut limit, &mut world, &cases[0], QUICK).unwrap();
     assert!(world.reports >= 2 * 1_024, "{}", world.reports);
     let ledger = world.ledger();
     assert_eq!((ledger.held, ledger.dropped_total()), (0, 0), "{ledger}");
@@ -345,9 +347,9 @@ fn idle_ues_are_paged_before_their_packets_leave() {
 fn packets_of_each_form_are_served() {
     let pool = HeapPool::default();
     let mut world = world_of(100, Variant::USUAL, &pool);
-    let mut bench = Bench::new(&world).unwrap();
+    let mut limit = Limit::new(&world).unwrap();
     for case in super::measure::cases(&Variant::USUAL) {
-        bench.measure(&mut world, &case, QUICK).unwrap();
+        measure(&mut limit, &mut world, &case, QUICK).unwrap();
     }
     world.end();
 }
@@ -368,7 +370,7 @@ fn looking_at_the_path_changes_no_byte_of_its_packets() {
 fn packets_that_come_by_the_clock_are_all_timed_and_right() {
     let pool = HeapPool::default();
     let mut world = world_of(100, Variant::USUAL, &pool);
-    let mut limit = Bench::new(&world).unwrap();
+    let mut limit = Limit::new(&world).unwrap();
     let latencies = latency::measure(&mut limit, &mut world, QUICK, NORMAL_PAGES).unwrap();
     let figure = |of: &Outcome, path: &str| of.json.pointer(path).and_then(Value::as_f64).unwrap();
     let loads: Vec<f64> = latencies

@@ -1,7 +1,6 @@
-//! Topology of the benchmark: one UPF between 16 gNBs on a link and a data network behind a
-//! gateway, addresses of RFC 5737.
+//! Topology of the benchmark: one UPF between gNBs, 16 on the N3 link or thousands behind a router, and servers of a
+//! data network, one behind a gateway or 16; addresses of RFC 5737.
 
-use super::peers::{Peers, ROUTER, ROUTER_MAC, Servers};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_datapath::lookup::layout::{InstanceId, Pool, PrefixPool};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
@@ -33,6 +32,7 @@ pub const GNBS: usize = 16;
 pub const UPF_N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// A server behind the gateway.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 80);
+pub const SERVER_PORT: u16 = 443;
 /// The same for IPv6.
 pub const SERVER_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0x80, 0, 0, 0, 0x50);
 /// First UE address of the pool, a /10: room for four million sessions.
@@ -188,23 +188,9 @@ pub fn n4_interface() -> InterfaceConfig {
 
 fn interface(name: &str, port: PortId, mac: MacAddr, address: Ipv4Addr) -> InterfaceConfig {
     InterfaceConfig {
-        name: name.to_owned(),
-        port,
-        vlan: None,
-        mac,
         mtu_bytes: MTU_BYTES,
         addresses: vec![(address, 24)],
-        addresses_ipv6: vec![],
-        roles: vec![],
-        routes: vec![],
-        routes_ipv6: vec![],
-        neighbours: vec![],
-        proxy_arp: vec![],
-        proxy_nd: vec![],
-        allowed_peers: vec![],
-        allowed_peers_ipv6: vec![],
-        verifies_udp: true,
-        mss_clamp: None,
+        ..InterfaceConfig::new(name, port, mac)
     }
 }
 
@@ -227,5 +213,174 @@ pub fn port(id: PortId, name: &str, mac: MacAddr, queue_packets: u16) -> PortInf
         tx_queues: 1,
         rx_queue_packets: queue_packets,
         tx_queue_packets: queue_packets,
+    }
+}
+
+/// The router to them, on the N3 link.
+pub const ROUTER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
+/// Its station.
+pub const ROUTER_MAC: MacAddr = MacAddr([2, 0, 0, 0, 2, 0xfe]);
+/// First address behind the router (RFC 2544: 198.18.0.0/15).
+const ROUTED_BASE: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+const ROUTED_BITS: u8 = 15;
+/// More than that the control core does not hold.
+pub const PEERS_MAX: u32 = 30_000;
+
+/// How many gNBs there are: 16, or more than those.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Peers(u32);
+
+impl Default for Peers {
+    /// 16 on the link.
+    fn default() -> Self {
+        Self(GNBS as u32)
+    }
+}
+
+impl Peers {
+    /// So many, 16 at the least.
+    pub fn new(count: u32) -> Self {
+        Self(count.clamp(GNBS as u32, PEERS_MAX))
+    }
+
+    /// How many.
+    pub fn count(self) -> u32 {
+        self.0
+    }
+
+    /// Whether they are behind the router.
+    pub fn are_routed(self) -> bool {
+        self.0 > GNBS as u32
+    }
+
+    /// What leads to them, if they are behind the router.
+    pub fn route(self) -> Option<(Prefix, Ipv4Addr)> {
+        let prefix = Prefix::new(ROUTED_BASE, ROUTED_BITS)?;
+        self.are_routed().then_some((prefix, ROUTER))
+    }
+
+    /// The gNB that gave this TEID. A session moves among 16 gNBs that are neighbours, told by the
+    /// TEID's low bits; which 16 these are is spread over all.
+    #[inline]
+    pub fn number(self, gnb_teid: u32) -> usize {
+        let (site, of_site) = (gnb_teid / GNBS as u32, gnb_teid % GNBS as u32);
+        if !self.are_routed() {
+            return of_site as usize;
+        }
+        let mixed = u64::from(site.wrapping_mul(0x9e37_79b1));
+        let first = ((mixed * u64::from(self.0)) >> 32) as u32;
+        ((first + of_site) % self.0) as usize
+    }
+
+    /// The address of a gNB.
+    pub fn address(self, number: usize) -> Ipv4Addr {
+        match self.are_routed() {
+            true => Ipv4Addr::from(u32::from(ROUTED_BASE) + 1 + number as u32),
+            false => gnb_address(number),
+        }
+    }
+}
+
+/// Servers, where there are several; a power of two.
+const SERVERS: usize = 16;
+/// Of these numbers: on the link, and behind the default route.
+const ON_LINK: usize = 14;
+const BY_DEFAULT: usize = 15;
+const GATEWAYS: usize = 4;
+
+/// Which servers there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Servers {
+    /// One.
+    #[default]
+    One,
+    /// 16.
+    Many,
+}
+
+impl Servers {
+    /// The number of the server that a UE talks to.
+    #[inline(always)]
+    pub fn number(self, ue: u32) -> usize {
+        match self {
+            Self::One => BY_DEFAULT,
+            Self::Many => ue as usize % SERVERS,
+        }
+    }
+
+    /// The server that a UE talks to.
+    #[inline(always)]
+    pub fn of(self, ue: u32) -> Ipv4Addr {
+        server_address(self.number(ue))
+    }
+
+    /// Routes and stations that lead to them, beside the default route.
+    pub fn configure(self, n6: &mut InterfaceConfig) {
+        if self == Self::One {
+            return;
+        }
+        for number in 0..ON_LINK {
+            let prefix = Prefix::new(server_address(number), 16 + (number % 9) as u8);
+            n6.routes
+                .extend(prefix.map(|prefix| (prefix, gateway_of(number))));
+        }
+        n6.neighbours
+            .extend((0..GATEWAYS).map(|number| (gateway_of(number).into(), station(number))));
+        n6.neighbours
+            .push((server_address(ON_LINK).into(), station(ON_LINK)));
+    }
+}
+
+fn gateway_of(number: usize) -> Ipv4Addr {
+    Ipv4Addr::new(198, 51, 100, 240 + (number % GATEWAYS) as u8)
+}
+
+#[inline(always)]
+fn server_address(number: usize) -> Ipv4Addr {
+    match number {
+        BY_DEFAULT => SERVER,
+        ON_LINK => Ipv4Addr::new(198, 51, 100, 80),
+        _ => Ipv4Addr::new(100, 64 + number as u8, 7, 9),
+    }
+}
+
+/// The next hop to a server.
+#[inline(always)]
+pub fn station(number: usize) -> MacAddr {
+    match number {
+        BY_DEFAULT => DN_MAC,
+        ON_LINK => MacAddr([2, 0, 0, 0, 3, 0x50]),
+        _ => MacAddr([2, 0, 0, 0, 3, (number % GATEWAYS) as u8]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn sessions_reach_all_gnbs_and_each_sixteen_of_them() {
+        let peers = Peers::new(5_000);
+        let of = |session: u32| (0..16).map(move |k| peers.number(0x1000_0000 + session * 16 + k));
+        assert!((0..1_000).all(|s| of(s).collect::<HashSet<_>>().len() == 16));
+        let all: HashSet<usize> = (0..50_000).flat_map(of).collect();
+        assert_eq!((all.len(), all.iter().max()), (5_000, Some(&4_999)));
+        let (prefix, _) = peers.route().unwrap();
+        assert!(
+            all.iter()
+                .all(|n| prefix.contains(peers.address(*n).into()))
+        );
+    }
+
+    #[test]
+    fn sixteen_are_on_the_link() {
+        let peers = Peers::new(16);
+        assert_eq!((peers, peers.route()), (Peers::default(), None));
+        let numbers: Vec<usize> = (0x1000_0030..0x1000_0040)
+            .map(|t| peers.number(t))
+            .collect();
+        assert_eq!(numbers, (0..16).collect::<Vec<_>>());
+        assert_eq!(peers.address(3), gnb_address(3));
     }
 }

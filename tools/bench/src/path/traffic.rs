@@ -6,10 +6,10 @@
 
 pub use super::form::{Direction, Form, INNER_LEN, OUTER_LEN, UE_PORT};
 use super::numbered;
-use super::peers::{Peers, ROUTER_MAC, Servers, station};
 use super::public;
 use super::topology::{
-    DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, SERVER_IPV6, UPF_N3, gnb_address, gnb_mac, ue_ipv6,
+    DN_MAC, GNBS, N3_MAC, N6_MAC, Peers, QFI, ROUTER_MAC, SERVER, SERVER_IPV6, SERVER_PORT,
+    Servers, UPF_N3, gnb_address, gnb_mac, station, ue_ipv6,
 };
 use sluice_wire::checksum::{Sum, update_u16, update_u32};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
@@ -33,7 +33,6 @@ pub const TEID_AT: usize = UDP_AT + udp::LEN + gtpu::TEID;
 const SOURCE_PORT_AT: usize = UDP_AT + udp::SOURCE_PORT;
 
 const INNER_TTL: u8 = 64;
-pub const SERVER_PORT: u16 = 443;
 
 /// What the traffic of one session needs, in 16 bytes: four sessions share a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Kinds of sessions that `sluice bench path` measures, a row each.
 
-use super::filters::Filters;
-use super::peers::Servers;
+pub use super::load::Load;
+use super::rules::Filters;
+use super::rules::Usage;
+use super::topology::Servers;
 use super::traffic::Form;
-use super::usage::Usage;
 
 /// What a UPF is asked to do, and what comes to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,19 +24,6 @@ pub struct Variant {
     pub filters: Filters,
     pub usage: Usage,
     pub load: Load,
-}
-
-/// How sessions stand to what comes to them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Load {
-    /// All may send as much as they do.
-    Usual,
-    /// One in ten sends more than its AMBR, which is shaped.
-    AboveRate,
-    /// All have this AMBR, which is shaped or policed.
-    Limited { kbps: u64, is_shaped: bool },
-    /// UEs are idle when packets come for them, and are paged.
-    Idle,
 }
 
 /// Four ports of each UE in turn, each with a mapping.
@@ -182,11 +170,11 @@ impl Variant {
 
 /// As `--rules` names what is measured where nothing is said of rules.
 pub const DEFAULT: &str = "default";
+/// The same of sessions that report all the time.
+pub const REPORTS: &str = "reports";
 
 /// All that `--rules` takes.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let rules = Variant::RULES.iter().map(|variant| variant.name);
-    std::iter::once(DEFAULT)
-        .chain(rules)
-        .chain([super::reports::RULES])
+    std::iter::once(DEFAULT).chain(rules).chain([REPORTS])
 }

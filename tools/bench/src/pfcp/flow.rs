@@ -4,9 +4,11 @@ use super::load::{Log, Pace, Wire, drive};
 use super::n4_transport::Door;
 use super::script::Script;
 use super::testbed::{Loop, Testbed};
+use crate::Failure;
+use crate::measure::{Effort, Lap, Stopwatch};
 use crate::path::fifo::Check;
 use crate::path::io::BenchIo;
-use crate::path::testbed::{Failure, shuffle};
+use crate::path::testbed::shuffled;
 use crate::path::traffic::{Direction, Flow};
 use crate::report::{Outcome, between, join, spread};
 use crate::stats::{Summary, round};
@@ -109,86 +111,73 @@ pub fn measure<P: Packet, W: Wire + Send>(
     asked: FlowLoad,
 ) -> Result<FlowFigures, Failure> {
     let half = world.subscribers.all.len() / 2;
-    let mut flows = world.subscribers.flows_below(half)?;
-    shuffle(&mut flows);
-    open(world.io(), flows.into());
+    let flows = world.subscribers.flows_below(half)?;
+    open(world.io(), shuffled(flows));
     let dropped = world.core.ledger().dropped_total();
     let count = (asked.rate_per_s * SECONDS) as usize;
     let count = count.clamp(1, 2 * half);
     let (mut script, mut log) = (Script::default(), Log::new(count));
-    let (mut quiet, mut busy, mut rates) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut mpps, mut trips_ns, mut packets) = (Vec::new(), Vec::new(), 0);
+    let mut trips_ns = Vec::new();
     let away = Arc::clone(&world.away);
-    for rep in 0..=asked.reps {
+    let laps = Effort::new(asked.reps, 0.0).repeat(|rep| {
         script.modifying(&mut world.subscribers, half, count);
-        let mut taken = [Turns::default(); 2];
+        let mut taken = [Lap::default(); 2];
         let [calm, moved] = &mut taken;
         let pace = Pace::Open(asked.rate_per_s);
-        let calm_ns = (count as f64 * 1e9 / asked.rate_per_s) as u64;
+        let calm_ns = count as f64 * 1e9 / asked.rate_per_s;
         let spent = world.lap_while((door, wire), asked.what, |wire, worker| {
             idle(worker, calm, calm_ns);
             let lap = drive(wire, &script, pace, (&mut log, &away), || {
-                moved.turn(worker)
+                turn(worker, moved)
             });
             settle(worker);
             lap
         })?;
         world.judge(&script, &log)?;
-        // The first one warms caches up.
         if rep > 0 {
-            quiet.push(calm.ns_per_packet());
-            busy.push(moved.ns_per_packet());
-            rates.push(script.len() as f64 * 1e9 / spent.lap.wall_ns as f64);
-            mpps.push(moved.packets as f64 * 1000.0 / spent.lap.wall_ns as f64);
-            packets += moved.packets;
             trips_ns.extend_from_slice(&log.rtt_ns);
         }
-    }
+        Ok((taken, spent.lap.wall_ns as f64))
+    })?;
     let wrong = close(world.io())?;
-    let pairs = busy.iter().zip(&quiet);
     trips_ns.sort_unstable();
+    let ns = |at: usize| laps.iter().map(move |(taken, _)| taken[at].ns());
+    let per_s = |n: fn(&Lap) -> f64| laps.iter().map(move |([_, moved], ns)| n(moved) * 1e9 / ns);
+    let rate_per_s = laps.iter().map(|(_, ns)| count as f64 * 1e9 / ns);
+    let packets: f64 = laps.iter().map(|([_, moved], _)| moved.packets).sum();
     Ok(FlowFigures {
-        ratios: pairs.map(|(busy, quiet)| busy / quiet).collect(),
-        quiet_ns: Summary::of(quiet),
-        busy_ns: Summary::of(busy),
-        rate_per_s: Summary::of(rates),
-        mpps: Summary::of(mpps),
+        ratios: ns(1).zip(ns(0)).map(|(busy, quiet)| busy / quiet).collect(),
+        quiet_ns: Summary::of(ns(0)),
+        busy_ns: Summary::of(ns(1)),
+        rate_per_s: Summary::of(rate_per_s),
+        mpps: Summary::of(per_s(|moved| moved.packets / 1e6)),
         trips_ns,
         lost: world.core.ledger().dropped_total() - dropped + wrong,
-        packets,
+        packets: packets as u64,
     })
 }
 
-/// Turns of the worker.
-#[derive(Clone, Copy, Debug, Default)]
-struct Turns {
-    cpu_ns: u64,
-    packets: u64,
+/// A turn of the worker, and what it took.
+fn turn<P: Packet>(worker: &mut Worker<BenchIo<P>>, taken: &mut Lap) {
+    let (before, watch) = (returned(worker), Stopwatch::start());
+    worker.turn(clock::monotonic_ns());
+    let lap = watch.lap(0);
+    taken.add(Lap {
+        packets: (returned(worker) - before) as f64,
+        ..lap
+    });
 }
 
-impl Turns {
-    fn turn<P: Packet>(&mut self, worker: &mut Worker<BenchIo<P>>) {
-        let (before, began_ns) = (returned(worker), clock::thread_cpu_ns());
-        worker.turn(clock::monotonic_ns());
-        self.cpu_ns += clock::thread_cpu_ns() - began_ns;
-        self.packets += returned(worker) - before;
-    }
-
-    fn ns_per_packet(&self) -> f64 {
-        self.cpu_ns as f64 / self.packets.max(1) as f64
-    }
-}
-
-fn returned<P: Packet>(worker: &mut Worker<BenchIo<P>>) -> u64 {
+fn returned<P: Packet>(worker: &mut Worker<BenchIo<P>>) -> usize {
     let fifos = worker.io().fifos();
-    fifos.iter().map(|fifo| fifo.returned() as u64).sum()
+    fifos.iter().map(|fifo| fifo.returned()).sum()
 }
 
 /// As many packets as come during the modifications, about.
-fn idle<P: Packet>(worker: &mut Worker<BenchIo<P>>, turns: &mut Turns, until_ns: u64) {
+fn idle<P: Packet>(worker: &mut Worker<BenchIo<P>>, taken: &mut Lap, until_ns: f64) {
     worker.io().open(&Direction::BOTH);
-    while turns.cpu_ns < until_ns {
-        turns.turn(worker);
+    while taken.cpu_ns < until_ns {
+        turn(worker, taken);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::clock::{Away, Clock};
 use super::script::Script;
-use crate::path::usage;
+use crate::path::rules;
 use arrayvec::ArrayVec;
 use sluice_host::clock;
 use sluice_wire::pfcp::{Header, MessageType, SequenceNumber};
@@ -141,7 +141,7 @@ impl Log {
 fn take_reports(wire: &mut impl Wire, reports: &mut Vec<SequenceNumber>) {
     let mut answer = [0; 64];
     while let Some(sequence) = reports.pop() {
-        let written = usage::taken(&mut answer, sequence).unwrap_or(0);
+        let written = rules::taken(&mut answer, sequence).unwrap_or(0);
         if !wire.send(&answer[..written]) {
             reports.push(sequence);
             return;

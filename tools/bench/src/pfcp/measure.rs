@@ -2,13 +2,13 @@
 
 use super::load::{Log, Pace, Wire};
 use super::n4_transport::Door;
-use super::preemption;
 use super::script::Script;
 use super::subscribers::Variety;
 use super::testbed::{Loop, Testbed};
 use super::turns::Spent;
-use crate::path::testbed::Failure;
-use crate::report::{Conditions, Outcome, between, join, spread};
+use crate::Failure;
+use crate::measure::{Conditions, Effort, Judged, disturbance};
+use crate::report::{Outcome, between, join, spread};
 use crate::stats::{Summary, round};
 use crate::watch::history::Series;
 use serde_json::{Map, json};
@@ -16,12 +16,12 @@ use sluice_control::core::Env;
 use sluice_port::Packet;
 
 /// What is measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Case {
     /// As results are named.
-    pub name: &'static str,
+    pub name: String,
     /// As those of sessions that are not armed are.
-    pub plain_name: &'static str,
+    pub plain_name: String,
     /// What carries the datagrams, honestly.
     pub carried_by: &'static str,
     /// Requests of a lap.
@@ -35,7 +35,7 @@ pub struct Case {
 }
 
 /// Round trips, in microseconds: the median, 99 of 100, the longest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Trips {
     pub p50: f64,
     pub p99: f64,
@@ -81,6 +81,16 @@ pub const HEADS: &str =
     "|sessions|messages/s (min-max)|ns/message (min-max)|limit ns|ratio|rtt us p50/p99 at rate";
 
 impl Figures {
+    /// Whether they can be trusted.
+    pub fn judge(&self) -> Judged {
+        let spread = self.rate_per_s.spread().max(self.busy_ns.spread());
+        Judged {
+            disturbed: disturbance(spread, self.preempted, "the CPUs"),
+            preempted: self.preempted,
+            ns: self.busy_ns.median,
+        }
+    }
+
     /// What is told of a case with so many sessions.
     pub fn outcome(
         &self,
@@ -131,7 +141,7 @@ impl Figures {
             conditions.to_json(),
         ];
         let cells = vec![
-            case.name.to_owned(),
+            case.name.clone(),
             sessions.to_string(),
             between(self.rate_per_s, 0),
             between(self.busy_ns, 0),
@@ -167,20 +177,17 @@ impl Figures {
             Series::ratio(of("/rate"), "messages/s by the limit's", rates).higher(),
             Series::shown(of("/rtt_p50"), "us", self.open_p50_us.clone()),
         ];
-        let disturbed = preemption(self.preempted);
+        let disturbed = disturbance(0.0, self.preempted, "the CPUs");
         all.map(|series| series.disturbed(disturbed.clone())).into()
     }
 }
 
-#[derive(Default)]
+/// A repetition: what the limit spent, and closed, open and undisturbed loops, with their round trips; the share of the
+/// last one's requests that are timed.
 struct Laps {
-    limit: Vec<Spent>,
-    closed: Vec<(Spent, Trips)>,
-    open: Vec<(Spent, Trips)>,
-    undisturbed: Vec<(Spent, Trips)>,
-    undisturbed_shares: Vec<f64>,
-    octets: usize,
-    requests: usize,
+    limit: Spent,
+    loops: [(Spent, Trips); 3],
+    undisturbed_share: f64,
 }
 
 /// Measures a case. All answers of the N4 loop are read.
@@ -192,44 +199,39 @@ pub fn measure<P: Packet>(
     ),
     case: &Case,
 ) -> Result<Figures, Failure> {
-    let mut script = Script::default();
-    let mut log = Log::new(case.messages);
-    let mut laps = Laps::default();
+    let (mut script, mut log) = (Script::default(), Log::new(case.messages));
+    let (mut octets, mut requests) = (0, 0);
     let mut shares = script.shares();
-    for rep in 0..=case.reps {
+    let closed_pace = Pace::Closed(case.window);
+    let paces = [
+        closed_pace,
+        Pace::Open(case.rate_per_s),
+        Pace::Undisturbed(case.rate_per_s),
+    ];
+    let laps = Effort::new(case.reps, 0.0).repeat(|_| {
         script.mixed(&mut world.subscribers, case.messages);
         shares = script.shares();
-        let closed_pace = Pace::Closed(case.window);
         let limit = world.lap((door, wire), &script, closed_pace, Loop::Limit, &mut log)?;
-        let paces = [
-            closed_pace,
-            Pace::Open(case.rate_per_s),
-            Pace::Undisturbed(case.rate_per_s),
-        ];
-        let mut done = vec![];
-        for pace in paces {
+        let mut loops = [(limit, Trips::default()); 3];
+        for (pace, done) in paces.into_iter().zip(&mut loops) {
             // The closed loop asks what the limit was asked.
             if pace != closed_pace {
                 script.mixed(&mut world.subscribers, case.messages);
             }
             let spent = world.lap((door, wire), &script, pace, Loop::N4, &mut log)?;
             world.judge(&script, &log)?;
-            laps.octets += script.octets();
-            laps.requests += script.len();
-            done.push((spent, trips(&mut log.rtt_ns)));
+            octets += script.octets();
+            requests += script.len();
+            *done = (spent, trips(&mut log.rtt_ns));
         }
-        // The first one warms caches and tables up.
-        if rep > 0 {
-            let share = log.rtt_ns.len() as f64 / case.messages as f64;
-            laps.undisturbed_shares.push(share);
-            laps.limit.push(limit);
-            let all = [&mut laps.closed, &mut laps.open, &mut laps.undisturbed];
-            all.into_iter()
-                .zip(done)
-                .for_each(|(all, lap)| all.push(lap));
-        }
-    }
-    Ok(sum_up(&laps, case, shares))
+        Ok(Laps {
+            limit,
+            loops,
+            undisturbed_share: log.rtt_ns.len() as f64 / case.messages as f64,
+        })
+    })?;
+    let request_octets = octets as f64 / requests as f64;
+    Ok(sum_up(&laps, case, (request_octets, shares)))
 }
 
 fn trips(rtt_ns: &mut [u32]) -> Trips {
@@ -248,53 +250,55 @@ fn trips(rtt_ns: &mut [u32]) -> Trips {
     }
 }
 
-fn sum_up(laps: &Laps, case: &Case, shares: [(&'static str, f64); 5]) -> Figures {
+fn sum_up(
+    laps: &[Laps],
+    case: &Case,
+    (request_octets, shares): (f64, [(&'static str, f64); 5]),
+) -> Figures {
     let n = case.messages as f64;
     let rate = |s: &Spent| n * 1e9 / s.lap.wall_ns as f64;
     // By CPU time: others may have the CPU in the midst of a turn.
     let share = |s: &Spent| s.busy_ns as f64 / s.wall_ns as f64;
     let busy = |s: &Spent| s.cpu_ns as f64 * share(s) / n;
-    let closed = || laps.closed.iter().map(|(spent, _)| spent);
-    let open = || laps.open.iter().map(|(spent, _)| spent);
+    let limit = || laps.iter().map(|lap| &lap.limit);
+    let of = |at: usize| laps.iter().map(move |lap| &lap.loops[at].0);
+    let (closed, open) = (|| of(0), || of(1));
     let (mut cpu_ns, mut wall_ns) = (0, 0);
-    for spent in laps.limit.iter().chain(closed()).chain(open()) {
+    for spent in limit().chain(closed()).chain(open()) {
         cpu_ns += spent.cpu_ns + spent.lap.cpu_ns;
         wall_ns += spent.wall_ns + spent.lap.wall_ns;
     }
+    // A figure of each repetition's closed loop by that of its limit.
+    let by_limit = |of: &dyn Fn(&Spent) -> f64| -> Vec<f64> {
+        let pairs = closed().zip(limit());
+        pairs.map(|(spent, limit)| of(spent) / of(limit)).collect()
+    };
+    let median = |at: usize| {
+        let median =
+            |of: fn(&Trips) -> f64| Summary::of(laps.iter().map(|lap| of(&lap.loops[at].1))).median;
+        Trips {
+            p50: median(|t| t.p50),
+            p99: median(|t| t.p99),
+            max: median(|t| t.max),
+        }
+    };
     Figures {
         rate_per_s: Summary::of(closed().map(rate)),
-        limit_rate_per_s: Summary::of(laps.limit.iter().map(rate)),
+        limit_rate_per_s: Summary::of(limit().map(rate)),
         busy_ns: Summary::of(closed().map(busy)),
-        limit_busy_ns: Summary::of(laps.limit.iter().map(busy)),
-        ratios: by_limit(laps, busy),
-        rate_ratios: by_limit(laps, rate),
-        open_p50_us: laps.open.iter().map(|(_, trips)| trips.p50).collect(),
+        limit_busy_ns: Summary::of(limit().map(busy)),
+        ratios: by_limit(&busy),
+        rate_ratios: by_limit(&rate),
+        open_p50_us: laps.iter().map(|lap| lap.loops[1].1.p50).collect(),
         busy_share: Summary::of(closed().map(share)),
         per_turn: Summary::of(closed().map(|s| n / s.busy_turns.max(1) as f64)),
-        closed: median_of(&laps.closed),
-        open: median_of(&laps.open),
-        undisturbed: median_of(&laps.undisturbed),
-        undisturbed_share: Summary::of(laps.undisturbed_shares.iter().copied()),
+        closed: median(0),
+        open: median(1),
+        undisturbed: median(2),
+        undisturbed_share: Summary::of(laps.iter().map(|lap| lap.undisturbed_share)),
         open_rate_per_s: Summary::of(open().map(rate)),
         preempted: 1.0 - cpu_ns as f64 / wall_ns as f64,
-        request_octets: laps.octets as f64 / laps.requests as f64,
+        request_octets,
         shares,
-    }
-}
-
-/// A figure of each repetition's closed loop by that of its limit.
-fn by_limit(laps: &Laps, of: impl Fn(&Spent) -> f64) -> Vec<f64> {
-    let pairs = laps.closed.iter().zip(&laps.limit);
-    pairs
-        .map(|((spent, _), limit)| of(spent) / of(limit))
-        .collect()
-}
-
-fn median_of(laps: &[(Spent, Trips)]) -> Trips {
-    let median = |of: fn(&Trips) -> f64| Summary::of(laps.iter().map(|(_, t)| of(t))).median;
-    Trips {
-        p50: median(|t| t.p50),
-        p99: median(|t| t.p99),
-        max: median(|t| t.max),
     }
 }

@@ -18,13 +18,12 @@ pub mod testbed;
 pub mod turns;
 
 use super::args::PfcpArgs;
-use super::path::bytes_per_session;
 use super::path::fifo::PACKETS;
-use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
-use crate::machine;
-use crate::report::{self as common, Judged, Outcome, apart, object, quietest};
+use crate::measure::quietest;
+use crate::report::{Outcome, join};
 use crate::stats::round;
+use crate::{Failure, machine};
 use load::Wire;
 use measure::{Case, Figures, HEADS, measure};
 use n4_transport::{Datagrams, Door, SocketWire};
@@ -87,7 +86,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
 struct Series {
     outcomes: Vec<Outcome>,
     /// Name and time of the N4 thread for a message, by the way that messages come.
-    busy_ns: Vec<(&'static str, f64)>,
+    busy_ns: Vec<(String, f64)>,
     flow: Option<Outcome>,
     json: Value,
     line: String,
@@ -111,28 +110,30 @@ fn series(
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
     let [port, dpdk, socket, together] = cases(args, variety);
-    let is_asked = |case: &Case| match args.only.as_str() {
-        // Rows of armed sessions belong to those of the others.
-        only if variety.armed() != Armed::No => {
-            case.plain_name.contains(only) || case.name.contains(only)
-        }
-        only => case.name.contains(only),
+    // Rows of armed sessions belong to those of the others.
+    let is_asked = |case: &Case| {
+        [&case.name, &case.plain_name]
+            .iter()
+            .any(|of| of.contains(&args.only))
     };
-    let mut keep = |case: Case, (outcome, ns)| {
+    let mut keep = |name: String, (outcome, ns)| {
         outcomes.push(outcome);
-        busy_ns.push((case.name, ns));
+        busy_ns.push((name, ns));
     };
     if is_asked(&port) {
-        keep(port, one(&mut world, (&mut door, &mut wire), port)?);
+        let of = one(&mut world, (&mut door, &mut wire), &port)?;
+        keep(port.name, of);
     }
     if is_asked(&dpdk) {
         let mut n4 = PortDoor(fresh());
-        keep(dpdk, one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
+        let of = one(&mut world, (&mut n4, &mut n4_wire), &dpdk)?;
+        keep(dpdk.name, of);
     }
     let sockets = [(socket, Datagrams::Apart), (together, Datagrams::Together)];
     for (case, datagrams) in sockets.into_iter().filter(|(case, _)| is_asked(case)) {
         let (mut n4, mut udp) = SocketWire::pair(pool.clone(), datagrams)?;
-        keep(case, one(&mut world, (&mut n4, &mut udp), case)?);
+        let of = one(&mut world, (&mut n4, &mut udp), &case)?;
+        keep(case.name, of);
     }
     let mut flow = None;
     // Armed sessions would report what flows.
@@ -151,7 +152,7 @@ fn series(
 /// Sends packets through all sessions that stand.
 fn prove(
     world: Testbed<Mbuf>,
-    (outcomes, busy_ns): (Vec<Outcome>, Vec<(&'static str, f64)>),
+    (outcomes, busy_ns): (Vec<Outcome>, Vec<(String, f64)>),
     flow: Option<Outcome>,
 ) -> Result<Series, Failure> {
     let sessions = world.subscribers.all.len() as u32;
@@ -171,7 +172,7 @@ fn prove(
     let proven = world.subscribers.flows()?.len();
     let compared = world.prove()?;
     let json = json!({
-        "bytes_per_session": bytes_per_session(sessions, &memory),
+        "bytes_per_session": memory.bytes_per_session(sessions),
         "n4_cache_bytes": memory.n4_cache,
         "sessions_proven": proven,
         "packets_compared": compared,
@@ -197,7 +198,7 @@ fn conclude(plain: Series, others: Vec<(&str, Series)>, placement: &str) -> Meas
     let (mut line, mut told) = (plain.line, json!({ "armed": null, "live": null }));
     for (name, armed) in others {
         let pairs = plain.busy_ns.iter().zip(&armed.busy_ns);
-        let ratios: Vec<_> = pairs.map(|(by, of)| (of.0, by.0, of.1 / by.1)).collect();
+        let ratios: Vec<_> = pairs.map(|(by, of)| (&of.0, &by.0, of.1 / by.1)).collect();
         line += &armed.line;
         for (of, by, ratio) in &ratios {
             line += &format!("{of} takes {ratio:.2} times the time of {by}\n");
@@ -206,7 +207,7 @@ fn conclude(plain: Series, others: Vec<(&str, Series)>, placement: &str) -> Meas
             .iter()
             .map(|(of, by, ratio)| json!({"name": of, "by": by, "ns_ratio": round(*ratio)}))
             .collect();
-        told[name] = common::join(armed.json, json!({ "ratios": ratios }));
+        told[name] = join(armed.json, json!({ "ratios": ratios }));
         outcomes.extend(armed.outcomes);
     }
     let flow = plain.flow;
@@ -218,29 +219,34 @@ fn conclude(plain: Series, others: Vec<(&str, Series)>, placement: &str) -> Meas
         "live": told["live"],
         "results": Outcome::to_json(&outcomes),
     });
-    let table = Outcome::table(HEADS, &outcomes);
     let flow_line = flow.as_ref().map_or("", |flow| &flow.below);
-    let table = format!("{table}{flow_line}{placement}\n{line}");
-    outcomes.extend(flow);
-    Measured {
-        json: object("pfcp", common::join(plain.json, rest)),
-        table,
-        series: Outcome::series(&outcomes),
-        fault: None,
-    }
+    let lines = [flow_line, placement, "\n", &line];
+    let told = ("pfcp", join(plain.json, rest));
+    let mut measured = Outcome::measured(told, (HEADS, &outcomes), lines);
+    measured
+        .series
+        .extend(flow.into_iter().flat_map(|flow| flow.series));
+    measured
 }
 
 /// What is measured, by the way that messages come. Sessions that are all alike are a case of their own, and so are
 /// armed ones.
 fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
-    let case = |names: [&'static str; 4], carried_by, rate_per_s| Case {
-        name: match (variety.armed(), variety.is_all_alike()) {
-            (Armed::Live, _) => names[3],
-            (Armed::Usage, _) => names[2],
-            (Armed::No, true) => names[1],
-            (Armed::No, false) => names[0],
-        },
-        plain_name: names[usize::from(variety.is_all_alike())],
+    let uniform = variety.is_all_alike();
+    let sessions = match variety.armed() {
+        Armed::Live => "live",
+        Armed::Usage => "armed",
+        Armed::No if uniform => "uniform",
+        Armed::No => "mix",
+    };
+    let named = |way: &str, sessions: &str| match (way, sessions) {
+        ("together", "mix") => "pfcp/socket/together".to_owned(),
+        ("together", sessions) => format!("pfcp/socket/{sessions}-together"),
+        (way, sessions) => format!("pfcp/{way}/{sessions}"),
+    };
+    let case = |way: &str, carried_by, rate_per_s| Case {
+        name: named(way, sessions),
+        plain_name: named(way, if uniform { "uniform" } else { "mix" }),
         carried_by,
         messages: args.messages as usize,
         window: args.window.into(),
@@ -249,45 +255,25 @@ fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
     };
     [
         case(
-            [
-                "pfcp/port/mix",
-                "pfcp/port/uniform",
-                "pfcp/port/armed",
-                "pfcp/port/live",
-            ],
+            "port",
             "a ring of buffers in the process, as between a worker and the N4 loop; no NIC and no \
              Ethernet, IP or UDP headers",
             args.port_rate,
         ),
         case(
-            [
-                "pfcp/dpdk/mix",
-                "pfcp/dpdk/uniform",
-                "pfcp/dpdk/armed",
-                "pfcp/dpdk/live",
-            ],
+            "dpdk",
             "whole frames in mbufs on a port in the process, received and sent by the worker; no \
              NIC",
             args.port_rate,
         ),
         case(
-            [
-                "pfcp/socket/mix",
-                "pfcp/socket/uniform",
-                "pfcp/socket/armed",
-                "pfcp/socket/live",
-            ],
+            "socket",
             "kernel UDP on loopback, the daemon's socket; the SMFs send and take each datagram by \
              itself",
             args.socket_rate,
         ),
         case(
-            [
-                "pfcp/socket/together",
-                "pfcp/socket/uniform-together",
-                "pfcp/socket/armed-together",
-                "pfcp/socket/live-together",
-            ],
+            "together",
             "the same, the SMFs sending and taking datagrams of one length as one (UDP_SEGMENT, \
              UDP_GRO), as a card may bring them",
             args.socket_rate,
@@ -302,28 +288,13 @@ fn one(
         &mut impl Door<Around: Env<Packet = Mbuf>>,
         &mut (impl Wire + Send),
     ),
-    case: Case,
+    case: &Case,
 ) -> Result<(Outcome, f64), Failure> {
-    let measure = || {
-        eprintln!("{}", case.name);
-        measure(world, (&mut *door, &mut *wire), &case)
-    };
-    let judge = |figures: &Figures| {
-        let spread = figures.rate_per_s.spread().max(figures.busy_ns.spread());
-        Judged {
-            disturbed: apart(spread).or_else(|| preemption(figures.preempted)),
-            preempted: figures.preempted,
-            ns: figures.busy_ns.median,
-        }
-    };
-    let (figures, conditions) = quietest((ATTEMPTS, case.reps), measure, judge)?;
+    let measure = || measure(world, (&mut *door, &mut *wire), case);
+    let asked = (&case.name[..], ATTEMPTS, case.reps);
+    let (figures, conditions) = quietest(asked, measure, Figures::judge)?;
     let all = &world.subscribers;
     let of = (all.all.len() as u32, all.variety);
-    let outcome = figures.outcome(&case, of, &conditions);
+    let outcome = figures.outcome(case, of, &conditions);
     Ok((outcome, figures.busy_ns.median))
-}
-
-/// Others had the CPUs for too much of the time.
-fn preemption(preempted: f64) -> Option<String> {
-    common::preemption(preempted, "the CPUs")
 }

@@ -3,7 +3,7 @@
 
 use super::load::Wire;
 use super::n4_transport::Door;
-use crate::path::io::Pool;
+use crate::path::fifo::Pool;
 use crate::path::topology::{N4, N4_MAC, N4_SMF, N4_UPF, SMF_MAC};
 use core::net::SocketAddr;
 use sluice_control::core::{Env, UpfControl};

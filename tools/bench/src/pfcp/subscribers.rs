@@ -4,8 +4,8 @@
 //! are read afterwards and prove it. So whole series are made before the clock runs.
 
 use super::lifecycle::{Act, RequestInfo, SessionProgress};
-use crate::path::peers::Peers;
 use crate::path::smf::{CpSide, cp_seid};
+use crate::path::topology::Peers;
 use crate::path::topology::{self, GNBS, QFI, UPF_N3};
 use crate::path::traffic::Flow;
 use crate::stats::Random;

@@ -7,16 +7,18 @@ use super::port::N4Port;
 use super::script::Script;
 use super::subscribers::{Armed, Subscribers, Variety};
 use super::turns::{Spent, spend, turn, turn_or_rest};
-use crate::path::filters::Filters;
+use crate::Failure;
+use crate::memory;
 use crate::path::io::{BenchIo, Pool};
-use crate::path::memory;
-use crate::path::testbed::{Failure, Size, Testbed as PathWorld, start, time};
+use crate::path::rules::Filters;
+use crate::path::testbed::{Size, Testbed as PathWorld, alone, start};
 use crate::path::topology::N4_SMF;
 use crate::path::traffic::Frames;
 use sluice_control::core::{Env, UpfControl};
 use sluice_datapath::worker::Worker;
 use sluice_host::{clock, thread};
 use sluice_port::Packet;
+use sluice_testbed::upf::time;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,7 +96,7 @@ impl<P: Packet> Testbed<P> {
             has_ipv6: is_live,
             ..Size::of(sessions)
         };
-        let (core, [worker]) = start(size, [io])?;
+        let (core, worker) = alone(start(size, [io])?)?;
         Ok(Self {
             core,
             worker,
@@ -245,7 +247,7 @@ impl<P: Packet> Testbed<P> {
     /// Sends a packet each way through every session that stands and compares every byte.
     pub fn prove(self) -> Result<u64, Failure> {
         let flows = self.subscribers.flows()?;
-        let mut world = PathWorld::of(self.core, self.worker, flows).filled();
+        let mut world = PathWorld::of(self.core, self.worker, flows.into()).filled();
         let compared = world.prove();
         world.end();
         compared

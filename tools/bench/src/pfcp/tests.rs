@@ -48,8 +48,8 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     };
     assert!(all_connected(&world));
     let case = Case {
-        name: "test",
-        plain_name: "test",
+        name: "test".to_owned(),
+        plain_name: "test".to_owned(),
         carried_by: "a ring",
         messages: 2_000,
         window: 64,

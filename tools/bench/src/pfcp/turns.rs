@@ -3,10 +3,10 @@
 use super::clock::Away;
 use super::load::Lap;
 use super::n4_transport::Door;
-use crate::path::testbed::time;
 use sluice_control::core::{Env, UpfControl};
 use sluice_host::clock;
 use sluice_port::Packet;
+use sluice_testbed::upf::time;
 use sluice_upf_daemon::control::{TURNS_BEFORE_REST, WAIT_BUSY};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -3,7 +3,7 @@
 use super::peer::Peer;
 use super::ports::{Wire, WorkerPorts};
 use super::remote_end::{RemoteEnd, write_flows};
-use crate::path::testbed::Failure;
+use crate::Failure;
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::Flow;
 use sluice_port::{LinkState, PortId, PortIo};

@@ -1,12 +1,15 @@
 //! Timed repetitions: path and plain I/O loop in turn on one link.
 
+use super::link::Kind;
 use super::peer::{Answer, PacketBalance, Traffic, ended, since};
 use super::ports::Testbed;
 use super::remote_end::RemoteEnd;
-use super::{apart_from_spread, link::Kind};
+use crate::Failure;
+use crate::measure::{
+    self, Beside, Conditions, Effort, Judged, STAGES, Stopwatch, disturbance, preempted,
+};
 use crate::path::fifo::Check;
-use crate::path::testbed::Failure;
-use crate::report::{Conditions, Effort, HugePages, Outcome, between, join, of};
+use crate::report::{HugePages, Outcome, between, join, of};
 use crate::stats::{Summary, round};
 use crate::watch::history::Series;
 use serde_json::{Value, json};
@@ -14,8 +17,6 @@ use sluice_host::clock;
 use sluice_port::PortIo;
 use std::time::{Duration, Instant};
 
-/// Packets that the plain loop takes at a time: it tries all, the best counts.
-pub const STAGES: [usize; 4] = [32, 64, 128, 256];
 /// So long the measured side stays away until the far end has filled the rings: 2048 packets of
 /// each direction at 200 ns.
 const FILL: Duration = Duration::from_micros(800);
@@ -56,16 +57,8 @@ enum Loop {
 /// All figures of a case.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// The path's time for a packet while its rings are deep, nanoseconds.
-    pub path_ns: Summary,
-    /// The same of the plain loop at its best stage.
-    pub io_ns: Summary,
-    /// Packets of that stage.
-    pub io_stage: usize,
-    /// The one by the other, by repetition.
-    pub ratio: Summary,
-    /// The same, each of them.
-    pub ratios: Vec<f64>,
+    /// The path beside the plain loop, while rings are deep.
+    pub deep: Beside,
     /// Packets that a turn of the path found then.
     pub fill: f64,
     /// Both ends as fast as they can.
@@ -97,19 +90,12 @@ pub struct Pair<'a, I: PortIo> {
     pub window: usize,
 }
 
+/// Time and packets of a side, its turns, and its time in those that found packets.
 #[derive(Clone, Copy, Default)]
 struct Lap {
-    packets: u64,
+    spent: measure::Lap,
     turns: u64,
-    cpu_ns: f64,
-    wall_ns: f64,
     busy_ns: f64,
-}
-
-impl Lap {
-    fn ns(&self) -> f64 {
-        self.cpu_ns / self.packets as f64
-    }
 }
 
 impl<I: PortIo> Pair<'_, I> {
@@ -156,25 +142,15 @@ impl<I: PortIo> Pair<'_, I> {
         let mut balance = PacketBalance::default();
         balance.path.cpu_share = 1.0;
         balance.io.cpu_share = 1.0;
-        let mut laps = Laps::default();
-        for rep in 0..=effort.reps {
+        let laps = effort.repeat(|_| {
             let path = self.both(case, Loop::Path, effort.each, &mut balance)?;
-            let share = effort.each / STAGES.len() as u32;
-            let mut ios = Vec::new();
-            for stage in STAGES {
-                ios.push(self.both(case, Loop::Io(stage), share, &mut balance)?);
-            }
-            // The first one warms caches and tables up.
-            if rep > 0 {
-                laps.path.push(path);
-                laps.io
-                    .iter_mut()
-                    .zip(ios)
-                    .for_each(|(all, lap)| all.push(lap));
-            }
-        }
+            let io = effort.at_each_stage(|stage, share| {
+                self.both(case, Loop::Io(stage), share, &mut balance)
+            })?;
+            Ok((path, io))
+        })?;
         balance.ledger = since(&before, &self.world.ledger());
-        Ok(laps.sum_up(balance))
+        Ok(sum_up(&laps, balance))
     }
 
     /// With deep rings, and as fast as both ends can.
@@ -208,7 +184,7 @@ impl<I: PortIo> Pair<'_, I> {
             Loop::Io(_) => balance.io.add(&count),
         }
         balance.io_unsent += unsent;
-        match laps.iter().all(|lap| lap.packets > 0) {
+        match laps.iter().all(|lap| lap.spent.packets > 0.0) {
             true => Ok(laps),
             false => Err(format!(
                 "no packets flow: {count:?}, {}",
@@ -236,7 +212,7 @@ impl<I: PortIo> Pair<'_, I> {
 /// A lap goes on for `each`, and until a packet has come: the far end may have lost its CPU.
 fn goes_on(lap: &Lap, began: Instant, each: Duration) -> bool {
     let past = began.elapsed();
-    past < each || lap.packets == 0 && past < each + PATIENCE
+    past < each || lap.spent.packets == 0.0 && past < each + PATIENCE
 }
 
 /// Again and again the rings are filled and then worked off, so that the source limits nothing:
@@ -249,18 +225,18 @@ fn deep(each: Duration, turn: &mut impl FnMut() -> usize) -> Lap {
         while away.elapsed() < FILL {
             std::hint::spin_loop();
         }
-        let (at, cpu_ns) = (Instant::now(), clock::thread_cpu_ns());
+        let watch = Stopwatch::start();
+        let mut packets = 0;
         loop {
             let n = turn();
-            lap.packets += n as u64;
+            packets += n;
             lap.turns += 1;
             let is_time = lap.turns.is_multiple_of(TURNS as u64) && began.elapsed() >= each;
             if n == 0 || is_time {
                 break;
             }
         }
-        lap.cpu_ns += (clock::thread_cpu_ns() - cpu_ns) as f64;
-        lap.wall_ns += at.elapsed().as_nanos() as f64;
+        lap.spent.add(watch.lap(packets));
     }
     lap
 }
@@ -268,66 +244,58 @@ fn deep(each: Duration, turn: &mut impl FnMut() -> usize) -> Lap {
 /// Both ends as fast as they can.
 fn free(each: Duration, turn: &mut impl FnMut() -> usize) -> Lap {
     let mut lap = Lap::default();
-    let (began, cpu_ns) = (Instant::now(), clock::thread_cpu_ns());
+    let (began, watch) = (Instant::now(), Stopwatch::start());
+    let mut packets = 0;
     while goes_on(&lap, began, each) {
         for _ in 0..TURNS {
             let at_ns = clock::monotonic_ns();
             let n = turn();
             if n > 0 {
-                lap.packets += n as u64;
+                packets += n;
                 lap.turns += 1;
                 lap.busy_ns += (clock::monotonic_ns() - at_ns) as f64;
             }
         }
+        lap.spent.packets = packets as f64;
     }
-    lap.cpu_ns = (clock::thread_cpu_ns() - cpu_ns) as f64;
-    lap.wall_ns = began.elapsed().as_nanos() as f64;
+    lap.spent = watch.lap(packets);
     lap
 }
 
-#[derive(Default)]
-struct Laps {
-    path: Vec<[Lap; 2]>,
-    io: [Vec<[Lap; 2]>; STAGES.len()],
-}
-
-impl Laps {
-    fn sum_up(self, balance: PacketBalance) -> Figures {
-        let ns = |laps: &[[Lap; 2]]| Summary::of(laps.iter().map(|[deep, _]| deep.ns()));
-        let best = (0..STAGES.len()).min_by(|a, b| {
-            let median = |at: usize| ns(&self.io[at]).median;
-            median(*a).total_cmp(&median(*b))
-        });
-        let best = best.unwrap_or_default();
-        let io = &self.io[best];
-        let pairs = self.path.iter().zip(io);
-        let ratios = pairs.map(|(path, io)| path[0].ns() / io[0].ns());
-        let ratios: Vec<f64> = ratios.collect();
-        let all = || self.path.iter().chain(self.io.iter().flatten()).flatten();
-        let sum = |of: fn(&Lap) -> f64| all().map(of).sum::<f64>();
-        let deep = |of: fn(&Lap) -> u64| self.path.iter().map(|l| of(&l[0])).sum::<u64>() as f64;
-        Figures {
-            path_ns: ns(&self.path),
-            io_ns: ns(io),
-            io_stage: STAGES[best],
-            ratio: Summary::of(ratios.iter().copied()),
-            ratios,
-            fill: deep(|lap| lap.packets) / deep(|lap| lap.turns),
-            path_free: Free::of(&self.path),
-            io_free: Free::of(io),
-            preempted: 1.0 - sum(|lap| lap.cpu_ns) / sum(|lap| lap.wall_ns),
-            far_preempted: 1.0 - balance.path.cpu_share.min(balance.io.cpu_share),
-            balance,
-        }
+/// Of repetitions: laps of the path and of the plain loop at each stage, each with deep rings and free.
+fn sum_up(laps: &[([Lap; 2], [[Lap; 2]; STAGES.len()])], balance: PacketBalance) -> Figures {
+    let deep = |[deep, _]: &'_ [Lap; 2]| deep.spent;
+    let spent: Vec<_> = laps
+        .iter()
+        .map(|(path, io)| (deep(path), io.each_ref().map(deep)))
+        .collect();
+    let deep = Beside::of(spent.iter().map(|(path, io)| (path, io.each_ref())));
+    let best = STAGES
+        .iter()
+        .position(|stage| *stage == deep.stage)
+        .unwrap_or_default();
+    let all = laps
+        .iter()
+        .flat_map(|(path, io)| io.iter().chain([path]).flatten());
+    let turns: u64 = laps.iter().map(|([deep, _], _)| deep.turns).sum();
+    let packets: f64 = spent.iter().map(|(path, _)| path.packets).sum();
+    Figures {
+        deep,
+        fill: packets / turns as f64,
+        path_free: Free::of(laps.iter().map(|(path, _)| path[1])),
+        io_free: Free::of(laps.iter().map(|(_, io)| io[best][1])),
+        preempted: preempted(all.map(|lap| &lap.spent)),
+        far_preempted: 1.0 - balance.path.cpu_share.min(balance.io.cpu_share),
+        balance,
     }
 }
 
 impl Free {
-    fn of(laps: &[[Lap; 2]]) -> Self {
-        let each = |of: fn(&Lap) -> f64| Summary::of(laps.iter().map(|[_, free]| of(free)));
+    fn of(laps: impl Iterator<Item = Lap> + Clone) -> Self {
+        let mpps = |lap: Lap| lap.spent.packets / lap.spent.wall_ns * 1000.0;
         Self {
-            mpps: each(|lap| lap.packets as f64 / lap.wall_ns * 1000.0),
-            busy: each(|lap| lap.busy_ns / lap.wall_ns),
+            mpps: Summary::of(laps.clone().map(mpps)),
+            busy: Summary::of(laps.map(|lap| lap.busy_ns / lap.spent.wall_ns)),
         }
     }
 }
@@ -341,6 +309,23 @@ pub const HEADS: &str =
     "|sessions|ns/packet (min-max)|plain ns|ratio (min-max)|Mpps|lost|Mpps limited by";
 
 impl Figures {
+    /// Whether they can be trusted.
+    pub fn judge(&self) -> Judged {
+        Judged {
+            disturbed: self.disturbed(self.deep.spread()),
+            preempted: self.preempted,
+            ns: self.deep.limit.median,
+        }
+    }
+
+    /// The machine's speed may change from repetition to repetition: ratios need not mind.
+    fn disturbed(&self, spread: f64) -> Option<String> {
+        let away = self.preempted.max(self.far_preempted);
+        let lost: u64 = self.balance.lost().iter().sum();
+        let lost = (lost > 0).then(|| format!("{lost} packets were lost"));
+        disturbance(spread, away, "one of the CPUs").or(lost)
+    }
+
     /// What is told of a case; `proven` packets were compared before the clock ran: one of each session and
     /// direction.
     pub fn outcome(
@@ -353,16 +338,17 @@ impl Figures {
         let series = Series::ratio(
             format!("{name}/{sessions}"),
             "ns by the plain loop's",
-            self.ratios.clone(),
+            self.deep.ratios.clone(),
         );
+        let ratio = Summary::of(self.deep.ratios.iter().copied());
         let figures = json!({
             "name": name,
             "carried_by": kind.carried_by(),
             "sessions": sessions,
-            "ns": of(self.path_ns),
-            "limit_ns": of(self.io_ns),
-            "limit_stage_packets": self.io_stage,
-            "ratio_to_limit": of(self.ratio),
+            "ns": of(self.deep.subject),
+            "limit_ns": of(self.deep.limit),
+            "limit_stage_packets": self.deep.stage,
+            "ratio_to_limit": of(ratio),
             "ratio_goal": RATIO_GOAL,
             "packets_a_turn": round(self.fill),
             "as_fast_as_both_can": { "path": self.path_free.to_json(), "limit": self.io_free.to_json() },
@@ -373,9 +359,9 @@ impl Figures {
         let cells = vec![
             name,
             sessions.to_string(),
-            between(self.path_ns, 1),
-            format!("{:.1}", self.io_ns.median),
-            between(self.ratio, 2),
+            between(self.deep.subject, 1),
+            format!("{:.1}", self.deep.limit.median),
+            between(ratio, 2),
             format!("{:.2}", self.path_free.mpps.median),
             lost.to_string(),
             self.path_free.limited_by().to_owned(),
@@ -384,7 +370,7 @@ impl Figures {
             json: join(join(figures, conditions.to_json()), pages.to_json()),
             cells,
             below: conditions.line(),
-            series: vec![pages.of(series).disturbed(apart_from_spread(self))],
+            series: vec![pages.of(series).disturbed(self.disturbed(0.0))],
         }
     }
 }

@@ -12,12 +12,13 @@ mod ports;
 mod remote_end;
 
 use super::args::{PeerArgs, PortArgs};
-use super::path::memory;
-use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
+use crate::Failure;
 use crate::machine;
+use crate::measure::{Effort, quietest};
+use crate::memory;
 use crate::path::traffic::{PLAIN_LEN, TUNNEL_LEN};
-use crate::report::{Effort, HugePages, Judged, Outcome, apart, object, preemption, quietest};
+use crate::report::{HugePages, Outcome};
 use link::{Kind, Link, Site};
 use measure::{CASES, Case, Figures, HEADS, Pair};
 use peer::Peer;
@@ -25,7 +26,6 @@ use ports::{Testbed, WorkerPorts};
 use serde_json::{Value, json};
 use sluice_port_dpdk::{DpdkIo, Eal, MbufPool};
 use sluice_program::exit::Exit;
-use std::time::Duration;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -72,16 +72,12 @@ pub fn run(args: &PortArgs) -> Result<Measured, Failed> {
         "results": Outcome::to_json(&results.cases),
         "skipped": json.collect::<Value>(),
     });
-    let mut table = Outcome::table(HEADS, &results.cases);
-    table.extend(skipped.map(|(kind, sessions, why)| {
+    let lines = skipped.map(|(kind, sessions, why)| {
         format!("{:<22}{sessions:>10}  skipped: {why}\n", kind.name())
-    }));
-    Ok(Measured {
-        json: object("port", rest),
-        table,
-        series: Outcome::series(&results.cases),
-        fault: results.fault,
-    })
+    });
+    let mut measured = Outcome::measured(("port", rest), (HEADS, &results.cases), lines);
+    measured.fault = results.fault;
+    Ok(measured)
 }
 
 /// `sluice bench peer`: the far end in a process of its own.
@@ -174,18 +170,14 @@ fn on_link(
         packets: link.on_huge_pages,
         sessions: memory::is_on_huge_pages("sluice-lines"),
     };
-    let effort = Effort {
-        reps: args.packets.reps.into(),
-        each: Duration::from_secs_f64(args.seconds),
-    };
+    let effort = Effort::new(args.packets.reps, args.seconds);
     let mut one = |case: &Case| {
         let sessions = pair.world.flows.len() as u32;
         let name = format!("{}/{}", kind.name(), case.name);
-        let measure = || {
-            eprintln!("{name} with {sessions} sessions");
-            pair.measure(*case, effort)
-        };
-        let (figures, conditions) = quietest((ATTEMPTS, effort.reps), measure, judge)?;
+        let title = format!("{name} with {sessions} sessions");
+        let measure = || pair.measure(*case, effort);
+        let asked = (&title[..], ATTEMPTS, effort.reps);
+        let (figures, conditions) = quietest(asked, measure, Figures::judge)?;
         let fault = figures.balance.fault().map(|why| format!("{name}: {why}"));
         results.fault = results.fault.take().or(fault);
         let which = (kind, *case, sessions);
@@ -197,22 +189,4 @@ fn on_link(
     // Before the far end goes, for some drivers say goodbye to it.
     world.set_doors(WorkerPorts::closed());
     done
-}
-
-/// Whether the figures can be trusted.
-fn judge(figures: &Figures) -> Judged {
-    let spread = figures.path_ns.spread().max(figures.io_ns.spread());
-    Judged {
-        disturbed: apart(spread).or_else(|| apart_from_spread(figures)),
-        preempted: figures.preempted,
-        ns: figures.io_ns.median,
-    }
-}
-
-/// The machine's speed may change from repetition to repetition: ratios need not mind.
-fn apart_from_spread(figures: &Figures) -> Option<String> {
-    let away = figures.preempted.max(figures.far_preempted);
-    let lost: u64 = figures.balance.lost().iter().sum();
-    let lost = (lost > 0).then(|| format!("{lost} packets were lost"));
-    preemption(away, "one of the CPUs").or(lost)
 }

@@ -1,7 +1,8 @@
 //! Ports of the measured worker and of the remote end, which come and go: DPDK's, or pairs of one-way
 //! ports that make one.
 
-use crate::path::testbed::{Failure, Upf};
+use crate::Failure;
+use crate::path::testbed::Upf;
 use crate::path::topology::{self, N3, N6};
 use crate::path::variant::Variant;
 use sluice_port::{Burst, LinkState, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress};

@@ -3,7 +3,7 @@
 
 use super::peer::{Count, Order, Peer, Traffic};
 use super::ports::WorkerPorts;
-use crate::path::testbed::Failure;
+use crate::Failure;
 use crate::path::traffic::Flow;
 use serde_json::to_string;
 use sluice_host::clock;

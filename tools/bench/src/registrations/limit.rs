@@ -4,14 +4,14 @@
 use std::hint::black_box;
 
 use sluice_host::clock;
-use sluice_ids::{Plmn, Supi};
 use sluice_n1::Downlink;
 use sluice_n2::{FromAmf, FromRan};
-use sluice_security::suci::{self, HomeKey};
+use sluice_security::suci;
 use sluice_security::{
-    Ciphering, Credentials, Direction, Integrity, K, NasCount, NasKeys, Opc, Sqn, Subscriber,
-    access_key, hxres_star, kamf, kseaf,
+    Ciphering, Direction, Integrity, NasCount, NasKeys, Sqn, Subscriber, access_key, hxres_star,
+    kamf, kseaf,
 };
+use sluice_testbed::core as testbed;
 
 use super::plant::Identity;
 
@@ -22,11 +22,9 @@ const OCTETS: usize = 64;
 
 /// CPU of one registration's crypto, in nanoseconds.
 pub fn crypto_ns(identity: Identity, rounds: u32) -> Option<f64> {
-    let plmn = Plmn::new("001", "01")?;
+    let (plmn, supi, home) = (testbed::plmn(), testbed::supi(1), testbed::home_key_a());
     let network = plmn.serving_network_name();
-    let supi = Supi::from_msin(plmn, "0000000001")?;
-    let home = HomeKey::profile_a([0x77; 32]);
-    let concealed = suci::conceal(plmn, "0000000001", 1, &home.public(), [5; 32])?;
+    let concealed = suci::conceal(plmn, &testbed::msin(1), 1, &home.public(), [5; 32])?;
     let before = clock::thread_cpu_ns();
     for round in 0..rounds {
         let round = black_box(round);
@@ -38,10 +36,7 @@ pub fn crypto_ns(identity: Identity, rounds: u32) -> Option<f64> {
                 let found = suci::deconceal(&concealed, |id| (id == 1).then_some(&home));
                 black_box(found.is_ok());
             }
-            let subscriber = Subscriber::new(&Credentials::milenage(
-                K::new([0x46; 16]),
-                Opc::new([0xcd; 16]),
-            ));
+            let subscriber = Subscriber::new(&testbed::credentials());
             let rand = [round as u8; 16];
             let challenge = subscriber.challenge(rand, Sqn::new(u64::from(round)), &network);
             black_box(hxres_star(rand, &challenge.xres_star));

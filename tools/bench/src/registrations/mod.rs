@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use sluice_host::process::resident_bytes;
 use sluice_n2::FromAmf;
 
+use crate::Failure;
 use crate::args::{CoreArgs, CorePart, CoreRanArgs};
-use crate::path::testbed::Failure;
 use crate::report;
 use crate::stats::{Summary, percentile, round};
 use crate::watch::history::Series;
@@ -259,8 +259,7 @@ fn in_process(args: &CoreArgs, identity: Identity) -> Result<Row, Failure> {
             let size = (args.registrations - count).min(BATCH as u32);
             let numbers = number + 1..=number + size;
             (number, count) = (number + size, count + size);
-            let ues = numbers.map(|number| plant::ue(number, identity));
-            let mut ues = ues.collect::<Option<Vec<_>>>().ok_or("no UE")?;
+            let mut ues: Vec<_> = numbers.map(|number| plant::ue(number, identity)).collect();
             if identity == Identity::Guti {
                 plant.register(&mut ues, false)?;
             }
@@ -270,7 +269,7 @@ fn in_process(args: &CoreArgs, identity: Identity) -> Result<Row, Failure> {
     }
     // Once more with the time of each message, which costs time itself.
     let ues = (number + 1..=number + BATCH as u32).map(|number| plant::ue(number, identity));
-    let mut ues = ues.collect::<Option<Vec<_>>>().ok_or("no UE")?;
+    let mut ues: Vec<_> = ues.collect();
     if identity == Identity::Guti {
         plant.register(&mut ues, false)?;
     }
@@ -287,7 +286,7 @@ fn in_process(args: &CoreArgs, identity: Identity) -> Result<Row, Failure> {
 
 /// Crypto and codecs of a registration, alone.
 fn limit_ns(plant: &mut Plant, identity: Identity, number: u32) -> Result<f64, Failure> {
-    let mut one = plant::ue(number, identity).ok_or("no UE")?;
+    let mut one = plant::ue(number, identity);
     if identity == Identity::Guti {
         plant.register(std::slice::from_mut(&mut one), false)?;
     }
@@ -326,7 +325,7 @@ fn many(count: u32) -> Result<Value, Failure> {
     while number < count {
         let size = (count - number).min(BATCH as u32);
         let ues = (number + 1..=number + size).map(|number| plant::ue(number, Identity::Null));
-        let mut ues = ues.collect::<Option<Vec<_>>>().ok_or("no UE")?;
+        let mut ues: Vec<_> = ues.collect();
         let Cost { cpu, .. } = plant.register(&mut ues, false)?;
         batches.push((cpu.as_secs_f64() * 1e6 / f64::from(size), number));
         number += size;

@@ -3,29 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sluice_amf::{Amf, Bounds, Config};
-use sluice_ausf::Ausf;
+use sluice_amf::{Bounds, Config};
 use sluice_core_runtime::system;
 use sluice_host::clock;
-use sluice_ids::{AmfId, Guami, Plmn, Snssai, Supi, Tac, Tai};
 use sluice_n1::RegistrationKind;
-use sluice_n2::{NgSetupRequest, PlmnSlices, RanUeId, SupportedArea};
+use sluice_n2::RanUeId;
 use sluice_sbi::{AssociationId, Instant, Now};
-use sluice_security::suci::HomeKey;
-use sluice_security::{K, Opc, Sqn};
-use sluice_udm::Udm;
-use sluice_udr::{Subscriber, Udr};
-use sluice_ue::{FromGnb, Gnb, Sim, Ue, UeState};
+use sluice_testbed::core as testbed;
+use sluice_testbed::network::BEGIN_S;
+use sluice_ue::{FromGnb, Gnb, Ue, UeState};
 use sluice_wiring::Core;
 
-use crate::path::testbed::Failure;
+use crate::Failure;
 
 /// The only gNB's association.
 const GNB: AssociationId = AssociationId(1);
-/// Keys of all subscribers.
-const SECRET: [u8; 16] = [0x46; 16];
-/// The private key of the home network.
-const HOME_KEY: [u8; 32] = [0x77; 32];
 /// Messages that a registration has at most, each way.
 const TURNS: usize = 32;
 
@@ -60,95 +52,37 @@ impl Identity {
     }
 }
 
-pub fn tai() -> Option<Tai> {
-    let plmn = Plmn::new("001", "01")?;
-    let tac = Tac([0, 0, 1]);
-    Some(Tai { plmn, tac })
-}
-
 /// Network functions with so many subscribers.
-pub fn core(subscribers: u32) -> Option<Core> {
+pub fn core(subscribers: u32) -> Core {
     core_with(subscribers, Bounds::default())
 }
 
 /// The same with bounds of UEs that have not proved who they are.
-pub fn core_with(subscribers: u32, unauthenticated: Bounds) -> Option<Core> {
-    let tai = tai()?;
-    let slice = Snssai::new(1, None);
-    let plmns = vec![PlmnSlices {
-        plmn: tai.plmn,
-        slices: vec![slice],
-    }];
-    let guami = Guami {
-        plmn: tai.plmn,
-        amf: AmfId::new(1, 1, 1)?,
-    };
+pub fn core_with(subscribers: u32, unauthenticated: Bounds) -> Core {
     let config = Config {
         unauthenticated,
-        ..Config::new(guami, plmns, vec![tai])
+        ..testbed::amf(&[testbed::slice(1)])
     };
-    let amf = Amf::new(config, Box::new(system::random)).ok()?;
-    let udm = sluice_udm::Config {
-        home_keys: BTreeMap::from([(1, HomeKey::profile_a(HOME_KEY))]),
-        null_scheme: true,
-    };
-    let mut udr = Udr::default();
-    for number in 1..=subscribers {
-        let subscriber = Subscriber {
-            credentials: sluice_security::Credentials::milenage(K::new(SECRET), Opc::new(SECRET)),
-            sqn: Sqn::default(),
-            ambr_bps: (1_000_000_000, 500_000_000),
-            slices: vec![(slice, true)],
-            networks: Vec::new(),
-        };
-        udr.insert(Supi::from_msin(tai.plmn, &msin(number))?, subscriber);
-    }
-    let udm = Udm::new(udm, Box::new(system::random));
-    Some(Core::new(amf, Ausf::default(), udm, udr))
+    let subscriber = testbed::subscriber_of(testbed::slice(1), &[]);
+    testbed::functions(config, true, (subscribers, &subscriber), || {
+        Box::new(system::random)
+    })
 }
 
-fn msin(number: u32) -> String {
-    format!("{number:010}")
-}
-
-/// A gNB that the core serves.
-pub fn gnb() -> Option<Gnb> {
-    gnb_of(1)
-}
-
-/// The same with an identity of its own.
-pub fn gnb_of(id: u32) -> Option<Gnb> {
-    let tai = tai()?;
-    let plmns = vec![PlmnSlices {
-        plmn: tai.plmn,
-        slices: vec![Snssai::new(1, None)],
-    }];
-    let setup = NgSetupRequest {
-        gnb: sluice_n2::Gnb {
-            plmn: tai.plmn,
-            id,
-            bits: 24,
-        },
-        name: Some(format!("gnb-{id}")),
-        areas: vec![SupportedArea {
-            tac: tai.tac,
-            plmns,
-        }],
-        retains_ues: false,
-    };
-    Some(Gnb::new(setup, tai))
+/// A gNB of this identity that the core serves.
+pub fn gnb(id: u32) -> Gnb {
+    testbed::gnb(id, &[testbed::slice(1)])
 }
 
 /// A subscriber's UE.
-pub fn ue(number: u32, identity: Identity) -> Option<Ue> {
-    let plmn = tai()?.plmn;
-    let mut sim = Sim::new(plmn, &msin(number), &K::new(SECRET), &Opc::new(SECRET));
+pub fn ue(number: u32, identity: Identity) -> Ue {
+    let mut sim = testbed::sim(number);
     if identity == Identity::ProfileA {
-        sim.conceal_with(1, HomeKey::profile_a(HOME_KEY).public());
+        sim.conceal_with(1, testbed::home_key_a().public());
     }
-    let mut ue = Ue::new(sim, plmn)?;
+    let mut ue = Ue::new(sim, testbed::plmn()).expect("capabilities");
     system::random(&mut ue.random);
-    Some(ue)
+    ue
 }
 
 /// What a batch of registrations cost the core.
@@ -176,16 +110,13 @@ pub struct Plant {
 impl Plant {
     /// The gNB is set up.
     pub fn new(subscribers: u32) -> Result<Self, Failure> {
-        let parts = core(subscribers).zip(gnb());
-        let (core, gnb) = parts.ok_or("the core's configuration is not sound")?;
-        let now = Now {
-            instant: Instant(0),
-            unix_s: 1_790_000_000,
-        };
         let mut plant = Self {
-            core,
-            gnb,
-            now,
+            core: core(subscribers),
+            gnb: gnb(1),
+            now: Now {
+                instant: Instant(0),
+                unix_s: BEGIN_S,
+            },
             transcript: None,
         };
         let setup = plant.gnb.setup();
@@ -312,7 +243,7 @@ mod tests {
         for identity in [Identity::Null, Identity::ProfileA] {
             let first = if identity == Identity::Null { 1 } else { 5 };
             let ues = (first..first + 4).map(|number| ue(number, identity));
-            let mut ues: Vec<_> = ues.collect::<Option<_>>().unwrap();
+            let mut ues: Vec<_> = ues.collect();
             let cost = plant.register(&mut ues, true).unwrap();
             // Request, authentication, security mode, context, complete, release.
             assert!(cost.messages >= 6 * ues.len(), "{cost:?}");

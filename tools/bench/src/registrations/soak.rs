@@ -15,7 +15,7 @@ use sluice_ue::{Ended, Fleet, Outcome, Phone, Procedure};
 use sluice_wiring::Core;
 
 use super::plant::{self, Identity};
-use crate::path::testbed::Failure;
+use crate::Failure;
 use crate::stats::{percentile, round};
 
 /// gNBs that the UEs are at.
@@ -140,17 +140,14 @@ pub fn measure(size: &Size) -> Result<Soaked, Failure> {
 
 impl Soak {
     fn new(ues: u32) -> Result<Self, Failure> {
-        let core = plant::core(ues).ok_or("the core's configuration is not sound")?;
-        let gnbs = (1..=GNBS as u32).map(plant::gnb_of);
-        let gnbs = gnbs.collect::<Option<Vec<_>>>().ok_or("no gNB")?;
+        let gnbs = (1..=GNBS as u32).map(plant::gnb);
         let phones = (1..=ues).map(|number| {
-            let ue = plant::ue(number, Identity::Null)?;
-            Some(Phone::new(ue, number as usize % GNBS))
+            let ue = plant::ue(number, Identity::Null);
+            Phone::new(ue, number as usize % GNBS)
         });
-        let phones = phones.collect::<Option<Vec<_>>>().ok_or("no UE")?;
         let mut soak = Self {
-            core,
-            fleet: Fleet::new(gnbs, phones),
+            core: plant::core(ues),
+            fleet: Fleet::new(gnbs.collect(), phones.collect()),
             cpu_ns: 0,
             soaked: Soaked::default(),
         };

@@ -16,8 +16,8 @@ use sluice_sctp::{
 use sluice_ue::{Fleet, Outcome, Phone, Procedure};
 
 use super::plant::{self, Identity};
+use crate::Failure;
 use crate::args::CoreRanArgs;
-use crate::path::testbed::Failure;
 
 const LOCAL: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Registrations under way at a time.
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(2);
 
 /// What the core's thread used for so many registrations.
 pub fn measure(identity: Identity, count: u32) -> Result<Duration, Failure> {
-    let core = plant::core(count).ok_or("the core's configuration is not sound")?;
+    let core = plant::core(count);
     let udp = free_port()?;
     let node = node(NGAP_PORT, udp)?;
     let ran = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -147,11 +147,9 @@ pub fn run_ran(args: &CoreRanArgs) -> Result<(), Failure> {
         udp_port: args.port,
     };
     let association = node.sctp.connect(amf, NGAP_PORT).ok_or("no association")?;
-    let gnb = plant::gnb().ok_or("no gNB")?;
     let ues = (1..=args.registrations).map(|number| plant::ue(number, identity));
-    let ues = ues.collect::<Option<Vec<_>>>().ok_or("no UE")?;
-    let phones = ues.into_iter().map(|ue| Phone::new(ue, 0)).collect();
-    let mut fleet = Fleet::new(vec![gnb], phones);
+    let phones = ues.map(|ue| Phone::new(ue, 0)).collect();
+    let mut fleet = Fleet::new(vec![plant::gnb(1)], phones);
     let (mut next, mut done, mut streams) = (0, 0, 1);
     let end = Instant::now() + LIMIT;
     while (done < args.registrations || fleet.connected() > 0) && Instant::now() < end {

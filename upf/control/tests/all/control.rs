@@ -63,23 +63,9 @@ impl Sent {
 pub fn config() -> ControlConfig {
     let internet = InstanceId(1);
     let interface = |name: &str, port, mac, address: Ipv4Addr, roles| InterfaceConfig {
-        name: name.to_owned(),
-        port: PortId(port),
-        vlan: None,
-        mac,
-        mtu_bytes: 1500,
         addresses: vec![(address, 24)],
-        addresses_ipv6: vec![],
         roles,
-        routes: vec![],
-        routes_ipv6: vec![],
-        neighbours: vec![],
-        proxy_arp: vec![],
-        proxy_nd: vec![],
-        allowed_peers: vec![],
-        allowed_peers_ipv6: vec![],
-        verifies_udp: true,
-        mss_clamp: None,
+        ..InterfaceConfig::new(name, PortId(port), mac)
     };
     let n3 = Role::Tunnels {
         side: Side::Access,

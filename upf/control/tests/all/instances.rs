@@ -19,23 +19,9 @@ fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
         addresses: (*address).into(),
     };
     let interface = InterfaceConfig {
-        name: "n3".to_owned(),
-        port: PortId(0),
-        vlan: None,
-        mac: MacAddr([2, 0, 0, 0, 0, 3]),
-        mtu_bytes: 1500,
         addresses: vec![(ANY, 24), (NAMED, 24)],
-        addresses_ipv6: vec![],
         roles: tunnels.iter().map(role).collect(),
-        routes: vec![],
-        routes_ipv6: vec![],
-        neighbours: vec![],
-        proxy_arp: vec![],
-        proxy_nd: vec![],
-        allowed_peers: vec![],
-        allowed_peers_ipv6: vec![],
-        verifies_udp: true,
-        mss_clamp: None,
+        ..InterfaceConfig::new("n3", PortId(0), MacAddr([2, 0, 0, 0, 0, 3]))
     };
     let interfaces = vec![interface];
     Directory::new(&ControlConfig {

@@ -54,23 +54,14 @@ impl Rig {
     fn with_segments(verifies_udp: bool, segments: usize) -> Self {
         let everywhere = Prefix::new(Ipv4Addr::UNSPECIFIED, 0).unwrap();
         let interface = InterfaceConfig {
-            name: "n4".to_owned(),
-            port: PortId(0),
             vlan: VlanId::new(40),
-            mac: OUR_MAC,
             mtu_bytes: 600,
             addresses: vec![(N4, 24), (SECOND, 24)],
-            addresses_ipv6: vec![],
             roles: [N4, SECOND].map(|address| Role::N4 { address }).to_vec(),
             routes: vec![(everywhere, GATEWAY)],
-            routes_ipv6: vec![],
             neighbours: vec![(GATEWAY.into(), GATEWAY_MAC)],
-            proxy_arp: vec![],
-            proxy_nd: vec![],
-            allowed_peers: vec![],
-            allowed_peers_ipv6: vec![],
             verifies_udp,
-            mss_clamp: None,
+            ..InterfaceConfig::new("n4", PortId(0), OUR_MAC)
         };
         let mut control = Control::new(ControlConfig {
             interfaces: vec![interface],

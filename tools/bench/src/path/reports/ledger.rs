@@ -1,6 +1,6 @@
 //! What an SMF was told of each session's usage: octets by direction, and whether one report follows the other.
 
-use crate::path::testbed::Failure;
+use crate::Failure;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::{SessionDeletionResponse, SessionReportRequest};

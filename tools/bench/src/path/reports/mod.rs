@@ -9,15 +9,14 @@ mod world;
 
 pub use world::Cpus;
 
+use super::fifo;
 use super::io::Pool;
-use super::testbed::Failure;
-use super::usage::Usage;
-use super::{ATTEMPTS, disturbance, fifo, memory};
-use crate::report::{
-    Conditions, Effort, HugePages, Judged, Outcome, between, join, quietest, spread,
-};
+use super::rules::Usage;
+use crate::measure::{Conditions, Effort, Judged, Lap, disturbance, preempted, quietest};
+use crate::report::{HugePages, Outcome, between, join, spread};
 use crate::stats::{Summary, round};
 use crate::watch::history::Series;
+use crate::{Failure, memory};
 use ledger::Balance;
 use serde_json::json;
 use sluice_host::thread;
@@ -28,10 +27,10 @@ use world::{Spent, World};
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-/// As `--rules` names it.
-pub const RULES: &str = "reports";
 /// As results are named.
 pub const NAME: &str = "path/mix/reports";
+/// A disturbed measurement is made again, until there were so many.
+const ATTEMPTS: usize = 3;
 /// Packets of two UPFs with two FIFOs each, as many again for N4 frames, and what pools keep for each thread.
 pub const PACKETS: u32 = 10 * fifo::PACKETS as u32;
 
@@ -71,13 +70,17 @@ pub fn measure<P: Packet>(
         packets: are_packets_huge,
         sessions: memory::is_on_huge_pages("sluice-lines"),
     };
-    let judge = |figures: &Figures| Judged {
-        disturbed: disturbed(figures),
-        preempted: figures.preempted,
-        ns: figures.ns.median,
+    let judge = |figures: &Figures| {
+        let spread = figures.ns.spread().max(figures.quiet_ns.spread());
+        Judged {
+            disturbed: disturbance(spread, figures.preempted, "the CPU"),
+            preempted: figures.preempted,
+            ns: figures.ns.median,
+        }
     };
     let laps = || laps([&mut quiet, &mut storm], cpus, effort);
-    let measured = quietest((ATTEMPTS, effort.reps), laps, judge);
+    let title = format!("{NAME} with {sessions} sessions");
+    let measured = quietest((&title, ATTEMPTS, effort.reps), laps, judge);
     let balances = (quiet.close(), storm.close());
     let (figures, conditions) = measured?;
     let (without, with) = (balances.0?, balances.1?);
@@ -94,36 +97,23 @@ fn laps<P: Packet>(
     effort: Effort,
 ) -> Result<Figures, Failure> {
     let [quiet, storm] = worlds;
-    let mut all: Vec<[Spent; 2]> = Vec::new();
-    for rep in 0..=effort.reps {
-        let both = [quiet.lap(cpus, effort.each)?, storm.lap(cpus, effort.each)?];
-        // The first one warms caches and tables up.
-        if rep > 0 {
-            all.push(both);
-        }
-    }
+    let all =
+        effort.repeat(|_| Ok([quiet.lap(cpus, effort.each)?, storm.lap(cpus, effort.each)?]))?;
     if all.iter().all(|[_, storm]| storm.reports == 0) {
         return Err("no session reported anything".to_owned());
     }
-    let spent = || all.iter().flatten();
-    let cpu_ns = |s: &Spent| s.worker.cpu_ns + s.control_cpu_ns as f64;
-    let wall_ns = |s: &Spent| s.worker.wall_ns + s.control_wall_ns as f64;
+    let threads = |s: &'_ Spent| [s.worker, s.control];
+    let threads: Vec<Lap> = all.iter().flatten().flat_map(threads).collect();
     let per_s = |s: &Spent| s.reports as f64 * 1e9 / s.worker.wall_ns;
+    let pairs = all.iter();
+    let ratios = pairs.map(|[quiet, storm]| storm.worker.ns() / quiet.worker.ns());
     Ok(Figures {
         ns: Summary::of(all.iter().map(|[_, storm]| storm.worker.ns())),
         quiet_ns: Summary::of(all.iter().map(|[quiet, _]| quiet.worker.ns())),
-        ratios: all
-            .iter()
-            .map(|[quiet, storm]| storm.worker.ns() / quiet.worker.ns())
-            .collect(),
+        ratios: ratios.collect(),
         reports_per_s: Summary::of(all.iter().map(|[_, storm]| per_s(storm))),
-        preempted: 1.0 - spent().map(cpu_ns).sum::<f64>() / spent().map(wall_ns).sum::<f64>(),
+        preempted: preempted(&threads),
     })
-}
-
-fn disturbed(figures: &Figures) -> Option<String> {
-    let spread = figures.ns.spread().max(figures.quiet_ns.spread());
-    disturbance(spread, figures.preempted)
 }
 
 impl Figures {
@@ -164,7 +154,7 @@ impl Figures {
         Outcome {
             json: more.into_iter().fold(figures, join),
             below: line,
-            series: vec![pages.of(series.disturbed(disturbance(0.0, self.preempted)))],
+            series: vec![pages.of(series.disturbed(disturbance(0.0, self.preempted, "the CPU")))],
             ..Outcome::default()
         }
     }

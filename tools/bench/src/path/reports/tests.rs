@@ -4,11 +4,11 @@
 use super::ledger::Ledger;
 use super::world::{Cpus, World};
 use super::{cpus, measure};
+use crate::measure::Effort;
 use crate::path::io::Pool;
+use crate::path::rules::{self, Usage};
 use crate::path::smf::cp_seid;
-use crate::path::usage::{self, Usage};
 use crate::pfcp::load::Wire;
-use crate::report::Effort;
 use sluice_port_sim::{HeapPacket, HeapPool};
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::SessionReportRequest;
@@ -81,7 +81,7 @@ fn a_report_that_is_left_out_is_found() {
         left_out += answers.len();
         for sequence in answers {
             let mut answer = [0; 64];
-            let len = usage::taken(&mut answer, sequence).unwrap();
+            let len = rules::taken(&mut answer, sequence).unwrap();
             assert!(wire.send(&answer[..len]));
         }
     }

@@ -2,14 +2,15 @@
 //! another.
 
 use super::ledger::{Balance, Ledger};
+use crate::Failure;
+use crate::measure::{Lap, Stopwatch, lap};
 use crate::path::fifo::Check;
 use crate::path::io::{BenchIo, Pool};
-use crate::path::measure::Lap;
+use crate::path::rules::{self, STORM_THRESHOLD_BYTES, Usage};
 use crate::path::smf::Smf;
-use crate::path::testbed::{Failure, Size, shuffle, start, time};
+use crate::path::testbed::{Size, alone, shuffled, start};
 use crate::path::topology::number_of;
 use crate::path::traffic::{Direction, Frames, INNER_LEN};
-use crate::path::usage::{self, STORM_THRESHOLD_BYTES, Usage};
 use crate::path::variant::Variant;
 use crate::pfcp::load::Wire;
 use crate::pfcp::port::{PortDoor, PortWire, pair};
@@ -19,6 +20,7 @@ use sluice_datapath::worker::Worker;
 use sluice_host::{clock, thread};
 use sluice_n4::Outbox;
 use sluice_port::Packet;
+use sluice_testbed::upf::time;
 use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,8 +28,6 @@ use std::time::{Duration, Instant};
 
 /// Requests of the SMF under way at a time.
 const WINDOW: usize = 64;
-/// Turns of the worker between two looks at the clock.
-const TURNS: usize = 32;
 /// Packets of each session before the clock runs: with half as many all have reached their threshold.
 const LEAD_PACKETS: usize = 2 * (STORM_THRESHOLD_BYTES as usize).div_ceil(INNER_LEN);
 /// Turns of both threads in which nothing happens, after which nothing is under way any more.
@@ -66,9 +66,8 @@ pub struct Spent {
     pub worker: Lap,
     /// Reports that the SMF was told meanwhile.
     pub reports: u64,
-    /// Time of the other thread: of the CPU, and of the wall.
-    pub control_cpu_ns: u64,
-    pub control_wall_ns: u64,
+    /// Time of the other thread.
+    pub control: Lap,
 }
 
 /// What both threads of a lap know.
@@ -100,7 +99,7 @@ impl<P: Packet> World<P> {
         let mut io = BenchIo::new(Frames::default(), &mut fresh)?;
         io.set_pool(fresh);
         io.set_n4(port);
-        let (core, [worker]) = start(Size::of(sessions), [io])?;
+        let (core, worker) = alone(start(Size::of(sessions), [io])?)?;
         let mut world = Self {
             core,
             worker,
@@ -122,9 +121,8 @@ impl<P: Packet> World<P> {
         let associate = |smf: &mut Smf<P>, out: &mut [u8], _| smf.cp.associate(out, time().wall);
         self.ask(1, associate, |smf| usize::from(smf.smf.associated))?;
         self.ask(sessions, Smf::establish, |smf| smf.smf.established)?;
-        let mut flows = self.smf.smf.flows.clone();
-        shuffle(&mut flows);
-        self.worker.io().set_flows(&flows.into());
+        let flows = shuffled(self.smf.smf.flows.clone());
+        self.worker.io().set_flows(&flows);
         self.worker.io().open(&Direction::BOTH);
         self.allow(0);
         Ok(())
@@ -208,13 +206,13 @@ impl<P: Packet> World<P> {
         let spent = std::thread::scope(|scope| {
             let traffic = scope.spawn(|| {
                 let pinned = thread::pin(&[cpus.worker]).map_err(|e| e.to_string());
-                let lap = pinned.map(|()| drive(worker, sessions, each, &shared));
+                let lap = pinned.and_then(|()| drive(worker, sessions, each, &shared));
                 settle(worker, &shared);
                 lap
             });
             let pinned = thread::pin(&[cpus.control]).map_err(|e| e.to_string());
             let mut fault = pinned.err();
-            let (began_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
+            let watch = Stopwatch::start();
             let mut quiet = Quiet::default();
             while !traffic.is_finished() {
                 let mut work = turns::turn(core, door);
@@ -228,7 +226,7 @@ impl<P: Packet> World<P> {
                     shared.is_settled.store(true, Ordering::Release);
                 }
             }
-            let control_cpu_ns = clock::thread_cpu_ns() - cpu_ns;
+            let control = watch.lap(0);
             let lap = traffic.join().map_err(|_| "the worker panicked")?;
             let (worker, reports) = lap?;
             match fault {
@@ -236,8 +234,7 @@ impl<P: Packet> World<P> {
                 None => Ok(Spent {
                     worker,
                     reports,
-                    control_cpu_ns,
-                    control_wall_ns: clock::monotonic_ns() - began_ns,
+                    control,
                 }),
             }
         });
@@ -325,7 +322,7 @@ impl<P: Packet> PortSmf<P> {
         });
         let mut answer = [0; 64];
         while let Some(sequence) = unanswered.pop() {
-            let len = usage::taken(&mut answer, sequence).map_err(|_| "an answer is too long")?;
+            let len = rules::taken(&mut answer, sequence).map_err(|_| "an answer is too long")?;
             if !wire.send(&answer[..len]) {
                 unanswered.push(sequence);
                 break;
@@ -387,28 +384,19 @@ fn drive<P: Packet>(
     sessions: usize,
     each: Duration,
     shared: &Shared,
-) -> (Lap, u64) {
-    let turns = |worker: &mut Worker<BenchIo<P>>| {
-        for _ in 0..TURNS {
-            worker.turn(clock::monotonic_ns());
-        }
+) -> Result<(Lap, u64), Failure> {
+    let turn = |worker: &mut Worker<BenchIo<P>>| {
+        worker.turn(clock::monotonic_ns());
+        Ok(())
     };
     allow(worker, usize::MAX);
     let before = came(worker);
     while came(worker) - before < sessions * LEAD_PACKETS {
-        turns(worker);
+        turn(worker)?;
     }
-    let (packets, told) = (came(worker), shared.reports.load(Ordering::Acquire));
-    let (began, cpu_ns) = (Instant::now(), clock::thread_cpu_ns());
-    while began.elapsed() < each {
-        turns(worker);
-    }
-    let lap = Lap {
-        cpu_ns: (clock::thread_cpu_ns() - cpu_ns) as f64,
-        wall_ns: began.elapsed().as_nanos() as f64,
-        packets: (came(worker) - packets) as f64,
-    };
-    (lap, shared.reports.load(Ordering::Acquire) - told)
+    let told = shared.reports.load(Ordering::Acquire);
+    let lap = lap(worker, each, came, turn)?;
+    Ok((lap, shared.reports.load(Ordering::Acquire) - told))
 }
 
 /// No packet comes any more, and the worker turns until all is reported.

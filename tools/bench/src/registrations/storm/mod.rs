@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sluice_amf::Bounds;
 use sluice_host::process::resident_bytes;
 
-use crate::path::testbed::Failure;
+use crate::Failure;
 use crate::stats::{percentile, round};
 use world::Storm;
 

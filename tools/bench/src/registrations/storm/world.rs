@@ -8,12 +8,13 @@ use sluice_host::clock;
 use sluice_n1::RegistrationKind;
 use sluice_n2::RanUeId;
 use sluice_sbi::{AssociationId, Instant, Now};
+use sluice_testbed::network::BEGIN_S;
 use sluice_ue::{FromGnb, Gnb, Ue, UeState};
 use sluice_wiring::Core;
 
 use super::super::plant::{self, Identity};
 use super::{Counts, Phase, SECOND_NS, Size};
-use crate::path::testbed::Failure;
+use crate::Failure;
 
 /// Messages that the core takes before it looks at its load and its timers.
 const BURST: usize = 64;
@@ -79,31 +80,25 @@ pub struct Storm {
 impl Storm {
     pub fn new(size: &Size, obeys: bool) -> Result<Self, Failure> {
         let all = size.strangers + size.known;
-        let core =
-            plant::core_with(all, size.bounds).ok_or("the core's configuration is not sound")?;
-        let gnbs = (1..=size.gnbs).map(|id| plant::gnb_of(id as u32));
-        let gnbs = gnbs.collect::<Option<Vec<_>>>().ok_or("no gNB")?;
-        let party = |number: u32| {
-            Some(Party {
-                ue: plant::ue(number, Identity::Null)?,
-                number,
-                gnb: number as usize % size.gnbs,
-                is_known: number > size.strangers,
-                at: None,
-                since_ns: 0,
-                services: 0,
-                is_answered: false,
-                last_ns: 0,
-            })
+        let gnbs = (1..=size.gnbs).map(|id| plant::gnb(id as u32));
+        let party = |number: u32| Party {
+            ue: plant::ue(number, Identity::Null),
+            number,
+            gnb: number as usize % size.gnbs,
+            is_known: number > size.strangers,
+            at: None,
+            since_ns: 0,
+            services: 0,
+            is_answered: false,
+            last_ns: 0,
         };
-        let parties = (1..=all).map(party).collect::<Option<Vec<_>>>();
         let mut storm = Self {
-            core,
+            core: plant::core_with(all, size.bounds),
             load: Load::default(),
             obeys,
-            queued_bytes: vec![0; gnbs.len()],
-            gnbs,
-            parties: parties.ok_or("no UE")?,
+            queued_bytes: vec![0; size.gnbs],
+            gnbs: gnbs.collect(),
+            parties: (1..=all).map(party).collect(),
             free: (0..size.strangers as usize).collect(),
             known: (size.strangers as usize..all as usize).collect(),
             by_ran: BTreeMap::new(),
@@ -131,7 +126,7 @@ impl Storm {
     fn now(&self) -> Now {
         Now {
             instant: Instant(self.now_ns),
-            unix_s: 1_790_000_000 + self.now_ns / SECOND_NS,
+            unix_s: BEGIN_S + self.now_ns / SECOND_NS,
         }
     }
 
@@ -481,10 +476,8 @@ impl Storm {
         if one.is_known {
             return self.known.push_back(party);
         }
-        if one.ue.state() == UeState::Registered
-            && let Some(ue) = plant::ue(one.number, Identity::Null)
-        {
-            one.ue = ue;
+        if one.ue.state() == UeState::Registered {
+            one.ue = plant::ue(one.number, Identity::Null);
         }
         self.free.push_back(party);
     }

@@ -7,27 +7,18 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use sluice_amf::{Amf, Config};
-use sluice_ausf::Ausf;
 use sluice_core_runtime::system;
 use sluice_host::netns::Ns;
-use sluice_ids::{AmfId, Dnn, Guami, Plmn, Snssai, Supi, Tac, Tai};
-use sluice_n2::PlmnSlices;
 use sluice_sbi::{AssociationId, Instant};
 use sluice_sctp::{
     AllowList, Association, Carrier, Config as SctpConfig, Endpoint, Event, NGAP_PORT, NGAP_PPID,
     Node, Sctp as _,
 };
-use sluice_security::suci::HomeKey;
-use sluice_security::{K, Opc, Sqn};
 use sluice_smf::Smf;
-use sluice_udm::Udm;
-use sluice_udr::{DataNetwork, Subscriber, Udr};
+use sluice_testbed::core::{self as testbed, amf, home_key_a, slice, subscriber_of};
 use sluice_wiring::Core;
 
-/// Keys of all subscribers, as hex digits in scenarios.
-pub const K_HEX: &str = "465b5ce8b199b49faa5f0a2ee238a6bc";
-pub const OPC_HEX: &str = "cd63cb71954a9f4e48a5994e37a02baf";
+pub use sluice_testbed::core::{K_HEX, OPC_HEX};
 
 /// What the core is to be.
 pub struct Plan {
@@ -189,65 +180,19 @@ impl Loop {
     }
 }
 
-pub fn plmn() -> Plmn {
-    Plmn::new("001", "01").expect("digits")
-}
-
-/// The private key of the home network, number 1 of profile A.
-pub fn home_key() -> HomeKey {
-    HomeKey::profile_a([0x77; 32])
-}
-
-/// Its public key, as hex digits.
+/// The public key of the home network, number 1 of profile A, as hex digits.
 pub fn home_key_hex() -> String {
-    let octets = home_key().public().octets();
+    let octets = home_key_a().public().octets();
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-fn hex(text: &str) -> [u8; 16] {
-    let octet = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).expect("hex");
-    std::array::from_fn(octet)
-}
-
 fn functions(plan: Plan) -> Core {
-    let guami = Guami {
-        plmn: plmn(),
-        amf: AmfId::new(1, 1, 1).expect("small"),
-    };
-    let slice = Snssai::new(1, None);
-    let plmns = vec![PlmnSlices {
-        plmn: plmn(),
-        slices: vec![slice],
-    }];
-    let tai = Tai {
-        plmn: plmn(),
-        tac: Tac([0, 0, 1]),
-    };
-    let config = Config::new(guami, plmns, vec![tai]);
-    let amf = Amf::new(config, Box::new(system::random)).expect("a sound configuration");
-    let udm = sluice_udm::Config {
-        home_keys: BTreeMap::from([(1, home_key())]),
-        null_scheme: true,
-    };
-    let udm = Udm::new(udm, Box::new(system::random));
-    let mut udr = Udr::default();
-    let ambr_bps = (200_000_000, 100_000_000);
-    let network = |name| DataNetwork::new(slice, Dnn::new(name).expect("a name"), ambr_bps);
-    for number in 1..=plan.subscribers {
-        let subscriber = Subscriber {
-            credentials: sluice_security::Credentials::milenage(
-                K::new(hex(K_HEX)),
-                Opc::new(hex(OPC_HEX)),
-            ),
-            sqn: Sqn::default(),
-            ambr_bps: (1_000_000_000, 500_000_000),
-            slices: vec![(slice, true)],
-            networks: vec![network("internet"), network("lab")],
-        };
-        let supi = Supi::from_msin(plmn(), &format!("{number:010}")).expect("digits");
-        assert!(udr.insert(supi, subscriber));
-    }
-    let core = Core::new(amf, Ausf::default(), udm, udr);
+    let (config, subscriber) = (
+        amf(&[slice(1)]),
+        subscriber_of(slice(1), &["internet", "lab"]),
+    );
+    let subscribers = (plan.subscribers, &subscriber);
+    let core = testbed::functions(config, true, subscribers, || Box::new(system::random));
     match plan.smf {
         Some((config, _)) => core.with_smf(Smf::new(config).expect("a sound configuration")),
         None => core,

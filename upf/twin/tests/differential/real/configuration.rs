@@ -124,11 +124,9 @@ fn interface(link: &Link) -> InterfaceConfig {
     let prefix = |(base, len): (Ipv4Addr, u8)| Prefix::new(base, len).expect("a sound prefix");
     let prefix6 = |(base, len): (Ipv6Addr, u8)| PrefixIpv6::new(base, len).expect("a sound prefix");
     let allowed = link.allowed_peers.iter().copied();
+    let name = format!("port {}", link.port);
     InterfaceConfig {
-        name: format!("port {}", link.port),
-        port: PortId(link.port),
         vlan: link.vlan.and_then(VlanId::new),
-        mac: MacAddr(link.mac),
         mtu_bytes: link.mtu_bytes,
         addresses: link.addresses.clone(),
         addresses_ipv6: link.addresses6.clone(),
@@ -148,8 +146,6 @@ fn interface(link: &Link) -> InterfaceConfig {
             .iter()
             .map(|(address, mac)| (*address, MacAddr(*mac)))
             .collect(),
-        proxy_arp: vec![],
-        proxy_nd: vec![],
         verifies_udp: link.verifies_udp,
         mss_clamp: link.clamp_bytes.and_then(MssClamp::of_packets),
         allowed_peers: allowed
@@ -165,6 +161,7 @@ fn interface(link: &Link) -> InterfaceConfig {
                 IpAddr::V6(base) => Some(prefix6((base, len))),
             })
             .collect(),
+        ..InterfaceConfig::new(&name, PortId(link.port), MacAddr(link.mac))
     }
 }
 

@@ -1,127 +1,49 @@
 //! A core, gNBs and UEs, and a clock that only moves when it is told to.
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::collections::BTreeMap;
+use std::any::Any;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use sluice_amf::{Amf, Config};
-use sluice_ausf::Ausf;
-use sluice_ids::{AmfId, Dnn, Guami, Plmn, Snssai, Supi, Tac, Tai};
+use sluice_amf::Config;
+use sluice_ids::{Snssai, Tai};
 use sluice_n1::RegistrationKind;
-use sluice_n2::{NgSetupRequest, Paging, PlmnSlices, RanUeId, SupportedArea};
+use sluice_n2::{NgSetupRequest, Paging, RanUeId};
 use sluice_sbi::{AssociationId, CallFlow, Instant, Now};
-use sluice_security::suci::HomeKey;
-use sluice_security::{Credentials, K, Opc, Sqn};
-use sluice_udm::Udm;
-use sluice_udr::{DataNetwork, Subscriber, Udr};
-use sluice_ue::{FromGnb, Gnb, Sim, Ue, UeState};
+use sluice_udr::{DataNetwork, Subscriber};
+use sluice_ue::{FromGnb, Gnb, Ue, UeState};
 use sluice_wiring::{Core, ToRan};
+
+use crate::core::{amf, functions, setup_of, subscriber_of};
+pub use crate::core::{
+    credentials, dnn, home_key_a, home_key_b, k, opc, plmn, sequence, slice, supi, tai, ue,
+};
 
 /// Seconds since 1970 at the beginning.
 pub const BEGIN_S: u64 = 1_790_000_000;
-
-pub fn plmn() -> Plmn {
-    Plmn::new("001", "01").expect("digits")
-}
-
-pub fn tai() -> Tai {
-    Tai {
-        plmn: plmn(),
-        tac: Tac([0, 0, 1]),
-    }
-}
-
-pub fn slice(sst: u8) -> Snssai {
-    Snssai::new(sst, None)
-}
-
-pub fn k() -> K {
-    K::new([0x46; 16])
-}
-
-pub fn opc() -> Opc {
-    Opc::new([0xcd; 16])
-}
-
-/// What the SIMs have.
-pub fn credentials() -> Credentials {
-    Credentials::milenage(k(), opc())
-}
+/// Subscribers of the core.
+const SUBSCRIBERS: u32 = 3;
 
 pub fn setup(tai: Tai, slices: &[Snssai]) -> NgSetupRequest {
-    let plmns = vec![PlmnSlices {
-        plmn: tai.plmn,
-        slices: slices.to_vec(),
-    }];
-    NgSetupRequest {
-        gnb: sluice_n2::Gnb {
-            plmn: tai.plmn,
-            id: 1,
-            bits: 24,
-        },
-        name: Some("gnb-1".to_owned()),
-        areas: vec![SupportedArea {
-            tac: tai.tac,
-            plmns,
-        }],
-        retains_ues: false,
-    }
-}
-
-/// A sequence that looks random and is the same in each run.
-pub fn sequence(mut state: u64) -> impl FnMut(&mut [u8]) {
-    move |octets: &mut [u8]| {
-        for octet in octets {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            *octet = (mixed >> 40) as u8;
-        }
-    }
-}
-
-pub fn home_key_a() -> HomeKey {
-    HomeKey::profile_a([0x77; 32])
-}
-
-pub fn home_key_b() -> HomeKey {
-    HomeKey::profile_b([0x11; 32]).expect("a scalar")
+    setup_of(1, tai, slices)
 }
 
 pub fn config() -> Config {
-    let guami = Guami {
-        plmn: plmn(),
-        amf: AmfId::new(1, 1, 1).expect("small"),
-    };
-    let plmns = vec![PlmnSlices {
-        plmn: plmn(),
-        slices: vec![slice(1), slice(2)],
-    }];
-    Config::new(guami, plmns, vec![tai()])
-}
-
-pub fn dnn(name: &str) -> Dnn {
-    Dnn::new(name).expect("a name")
+    amf(&[slice(1), slice(2)])
 }
 
 /// Data networks of each subscriber.
 pub fn networks() -> Vec<DataNetwork> {
-    let ambr_bps = (200_000_000, 100_000_000);
-    vec![
-        DataNetwork::new(slice(1), dnn("internet"), ambr_bps),
-        DataNetwork::new(slice(1), dnn("lab"), ambr_bps),
-        DataNetwork::new(slice(2), dnn("internet"), ambr_bps),
-        DataNetwork::new(slice(1), dnn("nowhere"), ambr_bps),
-    ]
+    subscriber().networks
 }
 
 /// What each of them may do.
 pub fn subscriber() -> Subscriber {
-    Subscriber {
-        credentials: credentials(),
-        sqn: Sqn::default(),
-        ambr_bps: (1_000_000_000, 500_000_000),
-        slices: vec![(slice(1), true), (slice(2), false), (slice(3), true)],
-        networks: networks(),
-    }
+    let mut subscriber = subscriber_of(slice(1), &["internet", "lab", "nowhere"]);
+    subscriber
+        .slices
+        .extend([(slice(2), false), (slice(3), true)]);
+    let second = subscriber_of(slice(2), &["internet"]).networks;
+    subscriber.networks.splice(2..2, second);
+    subscriber
 }
 
 pub fn core(config: Config, null_scheme: bool) -> Core {
@@ -130,28 +52,11 @@ pub fn core(config: Config, null_scheme: bool) -> Core {
 
 /// What is random is otherwise with each start.
 pub fn core_of_start(config: Config, null_scheme: bool, start: u16) -> Core {
-    let first = u64::from(start) << 32;
-    let amf = Amf::new(config, Box::new(sequence(first + 1))).expect("a sound configuration");
-    let home_keys = BTreeMap::from([(1, home_key_a()), (2, home_key_b())]);
-    let udm_config = sluice_udm::Config {
-        home_keys,
-        null_scheme,
-    };
-    let udm = Udm::new(udm_config, Box::new(sequence(first + 2)));
-    let mut udr = Udr::default();
-    for number in 1..=3 {
-        assert!(udr.insert(supi(number), subscriber()));
-    }
-    Core::new(amf, Ausf::default(), udm, udr)
-}
-
-pub fn supi(number: u32) -> Supi {
-    Supi::from_msin(plmn(), &format!("{number:010}")).expect("digits")
-}
-
-pub fn ue(number: u32) -> Ue {
-    let sim = Sim::new(plmn(), &format!("{number:010}"), &k(), &opc());
-    Ue::new(sim, plmn()).expect("capabilities")
+    let mut seed = u64::from(start) << 32;
+    functions(config, null_scheme, (SUBSCRIBERS, &subscriber()), || {
+        seed += 1;
+        Box::new(sequence(seed))
+    })
 }
 
 /// A UE and where it is connected.
@@ -191,8 +96,7 @@ pub trait Upf {
     /// Takes a message, and gives those that it sends.
     fn take(&mut self, octets: &[u8]) -> Vec<Vec<u8>>;
     /// The test looks at what it is.
-    #[allow(dead_code, reason = "tests with a whole UPF use it")]
-    fn as_any(&mut self) -> &mut dyn std::any::Any;
+    fn as_any(&mut self) -> &mut dyn Any;
 }
 
 /// Where the UPF is.

@@ -17,6 +17,9 @@ fn used_kib(status: &str) -> u64 {
         .sum()
 }
 
+/// At fewer sessions the fixed part of the memory would stand for them.
+const SESSIONS_MIN: u32 = 100_000;
+
 /// What a UPF took for its sessions.
 #[derive(Clone, Copy, Debug)]
 pub struct Grown {
@@ -42,6 +45,11 @@ impl Grown {
             per_session: grown as f64 / f64::from(sessions),
             n4_cache,
         }
+    }
+
+    /// Of a UPF with so many sessions, as far as that says something.
+    pub fn bytes_per_session(&self, sessions: u32) -> Option<f64> {
+        (sessions >= SESSIONS_MIN).then_some(self.per_session.round())
     }
 }
 

@@ -1,0 +1,16 @@
+//! Testbed: what tests and benchmarks put around the code that they look at, put together once.
+//!
+//! | module | |
+//! |---|---|
+//! | [`upf`] | a UPF in process, at any ports |
+//! | [`core`] | a 5G core in process, with subscribers, and the SIMs, UEs and gNBs that it serves |
+//! | [`network`] | that core with a gNB and UEs, and a clock that only moves when it is told to |
+#![forbid(unsafe_code)]
+#![allow(
+    missing_docs,
+    reason = "a library for the tests and benchmarks beside it; what is public is used by no one else"
+)]
+
+pub mod core;
+pub mod network;
+pub mod upf;
