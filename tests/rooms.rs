@@ -35,7 +35,6 @@ const LONGER_CIRCLES: Exceptions = &[
         23,
         "each measurement puts its UPF together by itself: a shared testbed opens it",
     ),
-    ("tools/ran", 4, "the driver and the traffic that it starts"),
 ];
 
 /// Most files of a folder.
@@ -57,7 +56,6 @@ const FULLER_FOLDERS: Exceptions = &[
         "procedures and collisions get folders",
     ),
     ("tools/bench/src/path", 22, "the testbed leaves it"),
-    ("tools/demo/src", 22, "acts become scenario files"),
     ("upf/datapath/src/forward", 21, "fast paths become one text"),
     ("upf/datapath/tests/all", 26, "a file for each behaviour"),
     ("upf/session/src/tests", 41, "a file for each behaviour"),
