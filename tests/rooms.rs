@@ -30,7 +30,6 @@ const LONGER_CIRCLES: Exceptions = &[
         4,
         "keys and EAP-AKA' derive from each other",
     ),
-    ("tools/ran", 4, "the driver and the traffic that it starts"),
 ];
 
 /// Most files of a folder.
@@ -50,7 +49,6 @@ const FULLER_FOLDERS: Exceptions = &[
         38,
         "procedures and collisions get folders",
     ),
-    ("tools/demo/src", 22, "acts become scenario files"),
     ("upf/datapath/src/forward", 21, "fast paths become one text"),
     ("upf/datapath/tests/all", 26, "a file for each behaviour"),
     ("upf/session/src/tests", 41, "a file for each behaviour"),

@@ -11,7 +11,7 @@ POOL=/proc/sys/vm/nr_hugepages
 # The steps of TS 23.502, 4.2.2.2.2 and 4.3.2.2.1, for each of three UEs; then one service request as a UE had something
 # to say, and one of each as it was called; both handovers; a flow that comes and goes.
 # shellcheck disable=SC2016 # The variables are jq's.
-LADDER='.core.ladder as $ladder | def steps($of): [$ladder[] | select(contains($of))] | length;
+LADDER='.core.call_flow as $ladder | def steps($of): [$ladder[] | select(contains($of))] | length;
     all("UE   -> AMF   Registration Request", "AMF  -> UE    Authentication Request", "AMF  -> UE    Security Mode Command",
         "AMF  -> UE    Registration Accept", "UE   -> AMF   Registration Complete",
         "SMF  -> UPF   N4 Session Establishment Request", "SMF  -> UE    PDU Session Establishment Accept"; steps(.) == 3)

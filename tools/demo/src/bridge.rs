@@ -17,7 +17,7 @@ use sluice_port_dpdk::{
 
 use super::child::{self, Stop};
 use super::error::DemoError;
-use super::upf_config::deep_rings;
+use super::upf::config::deep_rings;
 use super::workdir::WorkDir;
 use crate::args::BridgeArgs;
 use sluice_program::exit::Exit;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sluice_host::capture::Capture;
 use sluice_host::stream::Stream;
-use sluice_host::tshark;
+use sluice_host::tshark::{self, Verdict};
 
 use super::error::DemoError;
 use super::headers::{Headers, SNAP_BYTES};
@@ -31,8 +31,11 @@ pub(super) struct Captures {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Judgement {
     pub(super) interface: &'static str,
-    /// PFCP and GTP-U frames that were judged.
+    /// PFCP and GTP-U frames that were judged; of N1 and N2 all frames.
     pub(super) frames: u64,
+    /// Of N1 and N2: NAS and NGAP messages in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) messages: Option<u64>,
     /// Where only headers were looked at: how many kinds there were. Fields that change from
     /// frame to frame are checked in each, the rest of each kind by tshark.
     pub(super) header_kinds: Option<u64>,
@@ -46,6 +49,27 @@ pub(super) struct Judgement {
 }
 
 impl Judgement {
+    /// Of what a capture held.
+    pub(super) fn new(interface: &'static str, missed: u64, mut verdict: Verdict) -> Self {
+        let complaints = verdict.complaints.len() as u64;
+        verdict.complaints.truncate(SHOWN_MAX);
+        Self {
+            interface,
+            frames: verdict.frames,
+            messages: None,
+            header_kinds: None,
+            missed,
+            complaints,
+            first_complaints: verdict.complaints,
+        }
+    }
+
+    /// The first complaint, if there is one.
+    pub(super) fn complaint(&self, frames: &str) -> String {
+        let first = self.first_complaints.first().cloned();
+        first.unwrap_or_else(|| format!("nothing in {} {frames}", self.frames))
+    }
+
     /// Whether there was something to judge, it is as good as complete, and nothing is wrong with it.
     pub(super) fn is_clean(&self) -> bool {
         let is_enough = self.missed <= self.frames / MISSED_ONE_IN;
@@ -114,6 +138,7 @@ fn judge_headers(headers: Stream<Headers>, work: &WorkDir) -> Result<Judgement, 
     Ok(Judgement {
         interface: "N3, headers of every G-PDU",
         frames: headers.frames,
+        messages: None,
         header_kinds: Some(headers.kinds()),
         missed: count.dropped + unjudged,
         complaints: headers.wrong + verdict.complaints.len() as u64,
@@ -124,16 +149,29 @@ fn judge_headers(headers: Stream<Headers>, work: &WorkDir) -> Result<Judgement, 
 fn judge_one(interface: &'static str, capture: Capture) -> Result<Judgement, DemoError> {
     let path = capture.path().to_owned();
     let count = capture.stop()?;
-    let mut verdict = tshark::judge(&path)?;
-    let complaints = verdict.complaints.len() as u64;
-    verdict.complaints.truncate(SHOWN_MAX);
-    Ok(Judgement {
+    Ok(Judgement::new(
         interface,
-        frames: verdict.frames,
-        header_kinds: None,
-        missed: count.dropped,
-        complaints,
-        first_complaints: verdict.complaints,
+        count.dropped,
+        tshark::judge(&path)?,
+    ))
+}
+
+/// Captures N2; it ends with [`judge_n2`].
+pub(super) fn start_n2(topology: &Topology, work: &WorkDir) -> Result<Capture, DemoError> {
+    let path = work.join("n2.pcap");
+    Ok(Capture::start(&topology.gnb, "n2", "ip proto 132", &path)?)
+}
+
+pub(super) fn judge_n2(capture: Capture) -> Result<Judgement, DemoError> {
+    let path = capture.path().to_owned();
+    let count = capture.stop()?;
+    let mut verdict = tshark::judge_n2(&path)?;
+    // What is sent again tshark does not read as NGAP: it has judged it the first time.
+    let is_again = |complaint: &String| complaint.contains("(retransmission)");
+    verdict.complaints.retain(|complaint| !is_again(complaint));
+    Ok(Judgement {
+        messages: Some(tshark::ngap_messages(&path)?),
+        ..Judgement::new("N2", count.dropped, verdict)
     })
 }
 

@@ -7,9 +7,7 @@ use sluice_host::HostError;
 use sluice_host::capture::CaptureError;
 use sluice_host::env_check::Missing;
 use sluice_host::tool::ToolError;
-use sluice_ran::RanError;
-use sluice_sctp::OpeningError;
-use sluice_smf_emulator::SmfError;
+use sluice_ran::{CallError, Failure, RanError};
 
 use sluice_program::ask::AskError;
 
@@ -36,9 +34,9 @@ pub(super) enum DemoError {
     #[error(transparent)]
     Ran(#[from] RanError),
     #[error(transparent)]
-    Sctp(#[from] OpeningError),
+    Network(#[from] Failure),
     #[error(transparent)]
-    Smf(#[from] SmfError),
+    Call(CallError),
     #[error(transparent)]
     Ctl(#[from] AskError),
     /// A file, socket or thread of our own.
@@ -95,6 +93,15 @@ impl DemoError {
             Self::Busy { .. } => true,
             Self::Step { source, .. } => source.is_busy(),
             _ => false,
+        }
+    }
+}
+
+impl From<CallError> for DemoError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Halted(_) => Self::Interrupted,
+            error => Self::Call(error),
         }
     }
 }

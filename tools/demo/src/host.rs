@@ -49,6 +49,7 @@ impl HostLosses {
 #[derive(Clone, Debug)]
 pub(super) struct UePlace {
     pub(super) name: String,
+    pub(super) address: String,
     pub(super) ns: Ns,
     pub(super) tun: Link,
 }

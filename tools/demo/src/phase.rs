@@ -8,6 +8,7 @@ use super::checks::Check;
 use super::error::DemoError;
 use super::host::{Host, HostLosses};
 use super::plan::{self, Pace};
+use super::report::{Part, Report};
 
 /// A host that disturbs a phase so often is no place for a demo.
 const ATTEMPTS: u32 = 5;
@@ -15,22 +16,6 @@ const ATTEMPTS: u32 = 5;
 /// What of a phase's outcome the host alone is to blame for: senders that did not come to send as much
 /// as they were told to, in words.
 pub(super) type Starved = Vec<String>;
-
-/// A report from which findings can be taken back.
-pub(super) trait Findings {
-    /// How much there is at one moment.
-    type Mark;
-    /// How much there is now.
-    fn mark(&self) -> Self::Mark;
-    /// Checks since then that do not hold.
-    fn failed_since(&self, mark: &Self::Mark) -> Vec<Check>;
-    /// Forgets what was found since then.
-    fn back_to(&mut self, mark: Self::Mark);
-    /// Attempts that do not count.
-    fn disturbed(&mut self) -> &mut Vec<Disturbed>;
-    /// A phase held at this pace.
-    fn reached(&mut self, phase: &'static str, pace: Pace);
-}
 
 /// The pace at which a phase held.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -43,7 +28,7 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    pub(super) fn new(phase: &'static str, pace: Pace) -> Self {
+    fn new(phase: &'static str, pace: Pace) -> Self {
         Self {
             phase,
             udp_mbps: pace.promised_mbps(),
@@ -69,19 +54,19 @@ pub(super) struct Disturbed {
 ///
 /// # Errors
 /// [`DemoError::Busy`] if the host disturbs all of them; whatever ends the phase.
-pub(super) fn undisturbed<R: Findings>(
+pub(super) fn undisturbed<P: Part>(
     screen: &Screen,
     host: &Host<'_>,
-    report: &mut R,
+    report: &mut Report<P>,
     phase: &'static str,
-    mut act: impl FnMut(&mut R) -> Result<Starved, DemoError>,
+    mut act: impl FnMut(&mut Report<P>) -> Result<Starved, DemoError>,
 ) -> Result<(), DemoError> {
     for attempt in 1..=ATTEMPTS {
         let Some(disturbed) = attempted(host, report, phase, attempt, &mut act)? else {
             return Ok(());
         };
         screen.say(&format!("  again   {}", disturbed.text()));
-        report.disturbed().push(disturbed);
+        report.disturbed.push(disturbed);
     }
     Err(DemoError::Busy {
         phase,
@@ -94,20 +79,20 @@ pub(super) fn undisturbed<R: Findings>(
 ///
 /// # Errors
 /// [`DemoError::Busy`] if the host cannot carry that either; whatever ends the phase.
-pub(super) fn paced<R: Findings>(
+pub(super) fn paced<P: Part>(
     screen: &Screen,
     host: &Host<'_>,
-    report: &mut R,
+    report: &mut Report<P>,
     phase: &'static str,
-    mut act: impl FnMut(&mut R, Pace) -> Result<Starved, DemoError>,
+    mut act: impl FnMut(&mut Report<P>, Pace) -> Result<Starved, DemoError>,
 ) -> Result<(), DemoError> {
     for (attempt, pace) in (1..).zip(plan::PACES) {
         let Some(disturbed) = attempted(host, report, phase, attempt, |r| act(r, pace))? else {
-            report.reached(phase, pace);
+            report.rates.push(Reached::new(phase, pace));
             return Ok(());
         };
         screen.say(&format!("  slower  {}", disturbed.text()));
-        report.disturbed().push(disturbed);
+        report.disturbed.push(disturbed);
     }
     Err(DemoError::Busy {
         phase,
@@ -116,12 +101,12 @@ pub(super) fn paced<R: Findings>(
 }
 
 /// Plays a phase once. If the host disturbed it, all that was found is forgotten but this.
-fn attempted<R: Findings>(
+fn attempted<P: Part>(
     host: &Host<'_>,
-    report: &mut R,
+    report: &mut Report<P>,
     phase: &'static str,
     attempt: u32,
-    mut act: impl FnMut(&mut R) -> Result<Starved, DemoError>,
+    mut act: impl FnMut(&mut Report<P>) -> Result<Starved, DemoError>,
 ) -> Result<Option<Disturbed>, DemoError> {
     let mark = report.mark();
     let before = host.lost()?;
@@ -137,7 +122,7 @@ fn attempted<R: Findings>(
     let disturbed = Disturbed {
         phase,
         attempt,
-        failed: report.failed_since(&mark),
+        failed: report.checks.failures_from(mark.checks),
         error: outcome.as_ref().err().map(ToString::to_string),
         host_losses,
         starved,

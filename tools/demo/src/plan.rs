@@ -6,8 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use std::time::Duration;
 
-use sluice_ids::{Plmn, Tac, Tai};
-use sluice_smf_emulator::UeAddresses;
+use sluice_ids::Plmn;
 
 /// Prefix length of N3, N4 and N6.
 pub(super) const LINK_PREFIX: u8 = 24;
@@ -19,8 +18,6 @@ pub(super) const N4_SMF: Ipv4Addr = Ipv4Addr::new(198, 18, 4, 2);
 pub(super) const N2_AMF: Ipv4Addr = Ipv4Addr::new(198, 18, 2, 1);
 pub(super) const N2_GNBS: [Ipv4Addr; 2] =
     [Ipv4Addr::new(198, 18, 2, 11), Ipv4Addr::new(198, 18, 2, 12)];
-/// The first gNB's own, from where they count up; the AMF's is that of NGAP.
-pub(super) const GNB_SCTP_PORT: u16 = 38_413;
 /// Where the core's HTTP API is, in its namespace.
 pub(super) const CORE_API: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9471);
 /// The one slice of the core.
@@ -44,8 +41,9 @@ pub(super) const UE_POOL_PREFIX: u8 = 24;
 /// UEs' IPv6 prefixes, of 64 bits each, lie here.
 pub(super) const UE_PREFIXES: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 0, 0, 0, 0, 0);
 pub(super) const UE_PREFIXES_PREFIX: u8 = 48;
-/// The first UE's interface identifier, which no router has.
-const FIRST_INTERFACE_IDENTIFIER: u64 = 0x100;
+/// Address and prefix of the first UE, where an SMF of the demo's own chooses; the others follow.
+pub(super) const FIRST_UE: Ipv4Addr = Ipv4Addr::new(10, 60, 0, 2);
+pub(super) const FIRST_UE_PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 1, 0, 0, 0, 0);
 /// More would only wait for each other on a small machine.
 pub const UES_MAX: u32 = 64;
 /// The QoS flow of all UEs.
@@ -73,6 +71,8 @@ pub(super) const HANDOVER_PINGS_PER_UE: u32 = 25;
 pub(super) const HANDOVER_PING_INTERVAL_S: f32 = 0.02;
 /// For the last answer.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
+/// For what waits at the UPF while a UE is called or moves, on a busy machine too.
+pub(super) const PAGE_WAIT: Duration = Duration::from_secs(10);
 /// The usual payload, and the one that fills the MTU behind 28 bytes of headers, of IPv6 48.
 pub(super) const PING_SIZES: [[u16; 2]; 2] = [[56, 56], [UE_MTU - 28, UE_MTU - 48]];
 /// For the answer to a Router Solicitation, and what the kernel makes of it.
@@ -126,25 +126,6 @@ pub(super) const TCP_TIME: Duration = Duration::from_secs(3);
 /// One packet in so many of the UEs' TCP and UDP is captured whole.
 pub(super) const CAPTURE_ONE_IN: u16 = 64;
 
-/// Address of the UE with number `index`, counted from 0.
-pub(super) fn ue_address(index: usize) -> Ipv4Addr {
-    let offset = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(2);
-    Ipv4Addr::from_bits(UE_POOL.to_bits().saturating_add(offset))
-}
-
-/// The IPv6 address that the UE with number `index` makes of its prefix, counted from 0.
-pub(super) fn ue_ipv6(index: usize) -> Ipv6Addr {
-    let index = u64::try_from(index).unwrap_or(u64::MAX);
-    let prefix = u128::from(index.saturating_add(1)) << 64;
-    let identifier = FIRST_INTERFACE_IDENTIFIER.saturating_add(index);
-    Ipv6Addr::from_bits(UE_PREFIXES.to_bits() | prefix | u128::from(identifier))
-}
-
-/// Both addresses.
-pub(super) fn ue_addresses(index: usize) -> UeAddresses {
-    UeAddresses::V4V6(ue_address(index), ue_ipv6(index))
-}
-
 /// How many of so many UEs run iperf3.
 pub(super) fn iperf_ues(ues: u32) -> usize {
     usize::try_from(ues).map_or(IPERF_UES_MAX, |ues| ues.min(IPERF_UES_MAX))
@@ -160,12 +141,6 @@ pub(super) fn plmn() -> Plmn {
     Plmn::new("001", "01").expect("digits")
 }
 
-/// Its one tracking area.
-pub(super) fn tai() -> Tai {
-    let tac = Tac([0, 0, 1]);
-    Tai { plmn: plmn(), tac }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,11 +148,12 @@ mod tests {
     #[test]
     fn every_ue_has_an_address_inside_the_pool() {
         let mask = u32::MAX << (32 - u32::from(UE_POOL_PREFIX));
-        let last = ue_address(UES_MAX as usize - 1);
-        assert_eq!(last.to_bits() & mask, UE_POOL.to_bits());
-        assert_ne!(last, ue_address(UES_MAX as usize - 2));
-        assert_eq!(ue_ipv6(0).to_string(), "2001:db8:60:1::100");
-        assert_eq!(ue_ipv6(63).to_string(), "2001:db8:60:40::13f");
+        let last = FIRST_UE.to_bits() + UES_MAX - 1;
+        assert_eq!(last & mask, UE_POOL.to_bits());
+        let last = FIRST_UE_PREFIX.to_bits() + (u128::from(UES_MAX) << 64);
+        let prefix = last >> (128 - u32::from(UE_PREFIXES_PREFIX));
+        let pool = UE_PREFIXES.to_bits() >> (128 - u32::from(UE_PREFIXES_PREFIX));
+        assert_eq!(prefix, pool);
     }
 
     #[test]

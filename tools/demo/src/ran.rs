@@ -1,225 +1,149 @@
-//! Two gNBs and the UEs that they serve, each UE with a TUN device in its own namespace.
+//! gNBs and UEs of the demo: networks of `sluice ran`, one with an SMF of its own, one for the core.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_host::link::{Link, LinkCounters};
 use sluice_host::netns::Ns;
-use sluice_host::tun::{Tun, TunConfig, TunRoute};
-use sluice_ran::{ByFamily, FTeid, Gnb, GnbConfig, GnbHandle, HandoverTarget, UeConfig, UeId};
-use sluice_wire::ids::{Qfi, Teid};
+use sluice_program::screen::Screen;
+use sluice_ran::scenario::Scenario;
+use sluice_ran::{Device, Network, Until};
 
 use super::child::Stop;
 use super::error::DemoError;
+use super::host::UePlace;
 use super::plan;
-use super::topology::Topology;
+use super::topology::{Topology, bound_tcp_windows};
 
 /// Devices that stand still for so long have nothing under way.
 const QUIET: Duration = Duration::from_millis(300);
-const QUIET_LIMIT: Duration = Duration::from_secs(10);
-/// First TEIDs of the gNBs; the UE's number is added.
-const TEID_BASE: [u32; 2] = [0x000a_0001, 0x000b_0001];
 
-/// The radio access network.
-#[derive(Debug)]
-pub(super) struct Ran {
-    gnbs: [Gnb; 2],
-    pub(super) ues: Vec<Ue>,
-}
-
-/// A UE that is attached.
-#[derive(Debug)]
-pub(super) struct Ue {
-    pub(super) name: String,
-    pub(super) address: Ipv4Addr,
-    /// What its kernel is to make of its prefix.
-    pub(super) ipv6: Ipv6Addr,
-    pub(super) ns: Ns,
-    /// Which gNB serves it.
-    pub(super) gnb: usize,
-    id: UeId,
-    tun: Link,
-}
-
-impl Ran {
-    /// Starts the gNBs, which serve nobody yet.
-    pub(super) fn start(topology: &Topology) -> Result<Self, DemoError> {
-        let [first, second] = plan::N3_GNBS;
-        let start = |name, n3| Gnb::start(&GnbConfig::new(name, &topology.gnb, n3));
-        Ok(Self {
-            gnbs: [start("gnb-a", first)?, start("gnb-b", second)?],
-            ues: Vec::new(),
-        })
-    }
-
-    /// A gNB, by its number.
-    pub(super) fn gnb(&self, number: usize) -> &GnbHandle {
-        let [first, second] = &self.gnbs;
-        if number == 0 {
-            first.handle()
-        } else {
-            second.handle()
-        }
-    }
-
-    /// Both gNBs.
-    pub(super) fn gnbs(&self) -> [&GnbHandle; 2] {
-        [self.gnb(0), self.gnb(1)]
-    }
-
-    /// Attaches the next UE to its first gNB, with a TUN device in `ns`.
-    pub(super) fn attach(&mut self, ns: &Ns, uplink: FTeid, qfi: Qfi) -> Result<(), DemoError> {
-        let index = self.ues.len();
-        let (address, gnb) = (plan::ue_address(index), first_gnb(index));
-        let tun = Tun::create(
-            ns,
-            &TunConfig {
-                name: "ue".to_owned(),
-                address: Some(address),
-                mtu: plan::UE_MTU,
-                route: TunRoute::Default,
-            },
-        )?;
-        let link = tun.link().clone();
-        let id = self.gnb(gnb).attach(UeConfig {
-            addresses: plan::ue_addresses(index),
-            uplink,
-            downlink_teid: downlink_endpoint(gnb, index).teid,
-            qfi,
-            rules: Default::default(),
-            tun,
-            has_framed_routes: false,
-        })?;
-        self.ues.push(Ue {
-            name: format!("ue{}", index + 1),
-            address,
-            ipv6: plan::ue_ipv6(index),
-            ns: ns.clone(),
-            gnb,
-            id,
-            tun: link,
-        });
-        Ok(())
-    }
-
-    /// Has a UE's kernel ask for a router.
-    pub(super) fn start_ipv6(&self, index: usize) -> Result<(), DemoError> {
-        let ue = self.ue(index)?;
-        // The lower half.
-        Ok(ue.tun.autoconfigure_ipv6(ue.ipv6.to_bits() as u64)?)
-    }
-
-    /// How many UEs have the address that their prefix leads to.
-    pub(super) fn with_ipv6(&self) -> Result<usize, DemoError> {
-        let mut count = 0;
-        for ue in &self.ues {
-            count += usize::from(ue.tun.global_ipv6()? == Some(ue.ipv6));
-        }
-        Ok(count)
-    }
-
-    /// What IPv6 there was among a UE's packets.
-    pub(super) fn by_family(&self, index: usize) -> Result<ByFamily, DemoError> {
-        let ue = self.ue(index)?;
-        Ok(self.gnb(ue.gnb).ue(ue.id)?.counters.by_family)
-    }
-
-    /// Moves a UE to the other gNB; gives the endpoints that it left and found there.
-    pub(super) fn hand_over(
-        &mut self,
-        index: usize,
-        uplink: FTeid,
-    ) -> Result<(FTeid, FTeid), DemoError> {
-        let (id, from) = self.ue(index).map(|ue| (ue.id, ue.gnb))?;
-        let to = 1 - from;
-        let (old, new) = (downlink_endpoint(from, index), downlink_endpoint(to, index));
-        let target = HandoverTarget {
-            downlink_teid: new.teid,
-            uplink,
-        };
-        self.gnb(from).hand_over(id, self.gnb(to), target)?;
-        if let Some(ue) = self.ues.get_mut(index) {
-            ue.gnb = to;
-        }
-        Ok((old, new))
-    }
-
-    /// Error Indications that a UE's gNB got for its uplink.
-    pub(super) fn error_indications(&self, index: usize) -> Result<u64, DemoError> {
-        let ue = self.ue(index)?;
-        Ok(self.gnb(ue.gnb).ue(ue.id)?.counters.error_indications)
-    }
-
-    /// Waits until no UE has anything under way.
-    pub(super) fn wait_until_quiet(&self, stop: &Stop) -> Result<(), DemoError> {
-        let mut last = self.counters()?;
-        let mut since = Instant::now();
-        stop.wait_until("traffic of the UEs stands still", QUIET_LIMIT, || {
-            let now = self.counters()?;
-            if now != last {
-                (last, since) = (now, Instant::now());
-            }
-            Ok(since.elapsed() >= QUIET)
-        })
-    }
-
-    /// The kernel's counters of all UEs' devices.
-    pub(super) fn counters(&self) -> Result<Vec<LinkCounters>, DemoError> {
-        self.ues.iter().map(Ue::counters).collect()
-    }
-
-    fn ue(&self, index: usize) -> Result<&Ue, DemoError> {
-        self.ues
-            .get(index)
-            .ok_or_else(|| DemoError::answer("the RAN", format!("there is no UE {index}")))
-    }
-}
-
-impl Ue {
-    /// The kernel's counters of its device. Seen from the UE: `tx` is uplink.
-    pub(super) fn counters(&self) -> Result<LinkCounters, DemoError> {
-        Ok(self.tun.counters()?)
-    }
-
-    /// The device.
-    pub(super) fn tun(&self) -> &Link {
-        &self.tun
-    }
-}
-
-/// The gNB to which a UE attaches: the two take turns.
-pub(super) fn first_gnb(index: usize) -> usize {
-    index % 2
-}
-
-/// The endpoint at a gNB for the downlink of a UE.
-pub(super) fn downlink_endpoint(gnb: usize, index: usize) -> FTeid {
-    let [base_a, base_b] = TEID_BASE;
-    let [address_a, address_b] = plan::N3_GNBS;
-    let (base, address) = if gnb == 0 {
-        (base_a, address_a)
-    } else {
-        (base_b, address_b)
+/// The network that a scenario describes, each UE in a namespace of its own.
+fn start(text: &str, stop: &Stop, screen: &Screen) -> Result<Network, DemoError> {
+    let loaded = Scenario::from_text(Path::new("the demo's scenario"), text);
+    let loaded = loaded.map_err(|refused| DemoError::answer("the plan", refused.to_string()))?;
+    let until = Until {
+        flag: Arc::clone(&stop.0),
+        deadline: None,
     };
-    let offset = u32::try_from(index).unwrap_or(u32::MAX);
-    let teid = Teid::new(base.saturating_add(offset));
-    FTeid {
-        address: address.into(),
-        teid: teid.unwrap_or_else(|| unreachable!("a sum with a base above 0 is not 0")),
+    let network = Network::start(&Arc::new(loaded.scenario), screen, until)?;
+    for ue in network.ues() {
+        bound_tcp_windows(&ue.ns)?;
     }
+    Ok(network)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Two gNBs, an SMF that is associated with the UPF (TS 29.244, 6.2.6), and UEs that take turns at the gNBs.
+pub(super) fn with_smf(
+    topology: &Topology,
+    ues: u32,
+    stop: &Stop,
+    screen: &Screen,
+) -> Result<Network, DemoError> {
+    let (smf, gnb) = (topology.smf.name(), topology.gnb.name());
+    let [first, second] = plan::N3_GNBS;
+    let text = format!(
+        "n4: {{smf: {N4_SMF}, upf: {N4_UPF}, namespace: {smf}, dnn: {DNN}, access: {ACCESS}, core: {CORE}}}\n\
+         gnbs:\n\
+         \x20 - {{name: gnb-a, n3: {first}, namespace: {gnb}}}\n\
+         \x20 - {{name: gnb-b, n3: {second}, namespace: {gnb}}}\n\
+         ues: {{count: {ues}, pdu_type: ipv4v6, address: {address}, prefix: '{prefix}/64', namespace: each, \
+         mtu: {MTU}, qfi: {QFI}, imsi: '001010000000001'}}\n\
+         steps: [end: ]\n",
+        N4_SMF = plan::N4_SMF,
+        N4_UPF = plan::N4_UPF,
+        DNN = plan::DNN,
+        ACCESS = plan::NETWORK_ACCESS,
+        CORE = plan::NETWORK_CORE,
+        address = plan::FIRST_UE,
+        prefix = plan::FIRST_UE_PREFIX,
+        MTU = plan::UE_MTU,
+        QFI = plan::QFI,
+    );
+    start(&text, stop, screen)
+}
 
-    #[test]
-    fn endpoints_differ_between_gnbs_and_ues() {
-        let all = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(gnb, ue)| downlink_endpoint(gnb, ue));
-        for (number, endpoint) in all.iter().enumerate() {
-            assert!(!all[..number].contains(endpoint));
+/// Two gNBs with N2 towards the core, and UEs with these SIMs, each of which wants a session of both families.
+pub(super) fn with_core(
+    topology: &Topology,
+    sims: &[String],
+    stop: &Stop,
+    screen: &Screen,
+) -> Result<Network, DemoError> {
+    let groups = (1..).zip(sims).map(|(number, sim)| {
+        format!(
+            "  - {{name: ue{number}, namespace: each, gnbs: gnb-1, mtu: {MTU}, {sim}}}\n",
+            MTU = plan::UE_MTU
+        )
+    });
+    let groups: String = groups.collect();
+    let (gnb, [n3, _], [n2, _]) = (topology.gnb.name(), plan::N3_GNBS, plan::N2_GNBS);
+    let text = format!(
+        "gnbs:\n\
+         \x20 name: gnb-\n  count: 2\n  n3: {n3}\n  namespace: {gnb}\n\
+         \x20 n2: {{amf: {AMF}, local: {n2}, plmn: '00101', tac: 1, slices: '{SST}'}}\n\
+         ues:\n{groups}steps: [end: ]\n",
+        AMF = plan::N2_AMF,
+        SST = plan::SST,
+    );
+    let mut network = start(&text, stop, screen)?;
+    // What they have counted is compared when the sessions are gone.
+    network.keep_devices();
+    Ok(network)
+}
+
+/// Namespaces of UEs' programs.
+pub(super) fn spaces(ran: &Network) -> Vec<Ns> {
+    ran.ues().iter().map(|ue| ue.ns.clone()).collect()
+}
+
+/// UEs with their devices.
+pub(super) fn places(ran: &Network) -> Result<Vec<UePlace>, DemoError> {
+    let place = |ue: &sluice_ran::NetworkUe| {
+        Ok(UePlace {
+            name: format!("ue{}", ue.number),
+            address: ue
+                .addresses
+                .ipv4()
+                .map_or_else(String::new, |ipv4| ipv4.to_string()),
+            ns: ue.ns.clone(),
+            tun: ue.link()?,
+        })
+    };
+    ran.ues().iter().map(place).collect()
+}
+
+/// Waits until no device has counted anything for a while.
+pub(super) fn await_quiet(ran: &mut Network) -> Result<(), DemoError> {
+    let devices = |ran: &Network| -> Result<Vec<Device>, DemoError> {
+        let ues = 0..ran.ues().len();
+        ues.map(|ue| Ok(ran.device(ue)?)).collect()
+    };
+    let (mut last, mut since) = (devices(ran)?, Instant::now());
+    ran.wait_for("traffic of the UEs stands still", |ran| {
+        let now = devices(ran)?;
+        if now != last {
+            (last, since) = (now, Instant::now());
         }
-        assert_eq!(all[0].address, plan::N3_GNBS[0]);
-        assert_ne!(first_gnb(0), first_gnb(1));
+        Ok(since.elapsed() >= QUIET)
+    })
+}
+
+/// A gNB's name, by its index.
+pub(super) fn name(ran: &Network, gnb: usize) -> Result<String, DemoError> {
+    Ok(ran.gnb(gnb)?.name().to_owned())
+}
+
+/// Packets that gNBs dropped, by gNB and reason.
+pub(super) fn drops(ran: &Network) -> Result<Vec<String>, DemoError> {
+    let mut drops = Vec::new();
+    for station in ran.stations() {
+        let counters = station.handle().counters()?;
+        let by_reason = counters.drops.iter();
+        let by_reason = by_reason.map(|(reason, count)| (reason.name(), count));
+        let errors = [("receive_errors", counters.receive_errors)];
+        let lost = by_reason.chain(errors).filter(|(_, count)| *count > 0);
+        drops.extend(lost.map(|(why, count)| format!("{} {why}: {count}", station.name())));
     }
+    Ok(drops)
 }

@@ -7,7 +7,11 @@
 //!  [TUN ue]  <- RAN -> [n3] --- N3 veth --- [n3]   [n6] -- N6 -- [n6] HTTP, iperf3
 //!                                             [n4]
 //!                      smf [n4] --- N4 veth ---'
+//!                   or core
 //! ```
+//!
+//! The core is where the SMF is in the part without it; it has N2 (SCTP) towards the gNBs, too. UEs' namespaces are
+//! made by [`super::ran`].
 
 use sluice_host::netns::{Netns, Ns};
 use sluice_host::veth::{Veth, VethEnd};
@@ -22,7 +26,7 @@ pub(super) struct Topology {
     pub(super) n3: Veth,
     pub(super) n4: Veth,
     pub(super) n6: Veth,
-    pub(super) ues: Vec<Netns>,
+    pub(super) n2: Veth,
     pub(super) gnb: Netns,
     pub(super) upf: Netns,
     pub(super) dn: Netns,
@@ -30,24 +34,18 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    /// Makes it with so many UEs.
-    pub(super) fn create(ues: u32) -> Result<Self, DemoError> {
-        let labels = (1..=ues).map(|number| format!("ue{number}"));
-        let ues: Vec<_> = labels
-            .map(|label| Netns::create(&label))
-            .collect::<Result<_, _>>()?;
+    /// Makes it.
+    pub(super) fn create() -> Result<Self, DemoError> {
         let (gnb, upf) = (Netns::create("gnb")?, Netns::create("upf")?);
         let (dn, smf) = (Netns::create("dn")?, Netns::create("smf")?);
         // A host that forwards would pass this on to the UPF's namespace.
         set(&upf, "net/ipv4/ip_forward", "0")?;
-        for end_system in ues.iter().chain([&dn]) {
-            bound_tcp_windows(end_system)?;
-        }
+        bound_tcp_windows(&dn)?;
         Ok(Self {
             n3: n3(&gnb, &upf)?,
             n4: n4(&smf, &upf)?,
             n6: n6(&dn, &upf)?,
-            ues,
+            n2: n2(&smf, &gnb)?,
             gnb,
             upf,
             dn,
@@ -71,13 +69,14 @@ impl Topology {
 
     /// Takes everything down that is still there and tells what could not be.
     pub(super) fn delete(mut self) -> Result<(), DemoError> {
-        let links = [&mut self.n3, &mut self.n4, &mut self.n6];
+        let links = [&mut self.n2, &mut self.n3, &mut self.n4, &mut self.n6];
         let links = links.into_iter().map(Veth::delete).collect::<Vec<_>>();
         let core = [&mut self.gnb, &mut self.upf, &mut self.dn, &mut self.smf];
-        let namespaces = self.ues.iter_mut().chain(core).map(Netns::delete);
-        for outcome in links.into_iter().chain(namespaces.collect::<Vec<_>>()) {
-            outcome?;
-        }
+        let namespaces = core.map(Netns::delete);
+        links
+            .into_iter()
+            .chain(namespaces)
+            .collect::<Result<(), _>>()?;
         Ok(())
     }
 }
@@ -95,6 +94,16 @@ fn n3(gnb: &Ns, upf: &Ns) -> Result<Veth, HostError> {
     let near = VethEnd::bare(gnb, "n3").with_address(first, plan::LINK_PREFIX);
     let veth = Veth::create(&near, &VethEnd::bare(upf, "n3"), plan::LINK_MTU)?;
     veth.a().add_address(second, plan::LINK_PREFIX)?;
+    Ok(veth)
+}
+
+/// The core is where the SMF is in the part without it, and both gNBs share the link.
+fn n2(smf: &Ns, gnb: &Ns) -> Result<Veth, HostError> {
+    let near = VethEnd::bare(smf, "n2").with_address(plan::N2_AMF, plan::LINK_PREFIX);
+    let [first, second] = plan::N2_GNBS;
+    let far = VethEnd::bare(gnb, "n2").with_address(first, plan::LINK_PREFIX);
+    let veth = Veth::create(&near, &far, plan::LINK_MTU)?;
+    veth.b().add_address(second, plan::LINK_PREFIX)?;
     Ok(veth)
 }
 
@@ -118,7 +127,8 @@ fn n6(dn: &Ns, upf: &Ns) -> Result<Veth, HostError> {
     Ok(veth)
 }
 
-fn bound_tcp_windows(ns: &Ns) -> Result<(), DemoError> {
+/// Keeps TCP of an end system so small that all rings have room for it.
+pub(super) fn bound_tcp_windows(ns: &Ns) -> Result<(), DemoError> {
     let window = plan::TCP_WINDOW_BYTES;
     for key in ["net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem"] {
         set(ns, key, &format!("4096 131072 {window}"))?;
@@ -144,10 +154,12 @@ mod tests {
             println!("skipped: needs root");
             return;
         }
-        let topology = Topology::create(2).expect("topology");
-        let window = topology.ues[0].run(|| std::fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem"));
+        let topology = Topology::create().expect("topology");
+        let window = topology
+            .dn
+            .run(|| std::fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem"));
         assert!(window.expect("enter").expect("read").contains("262144"));
-        assert_eq!(left_over().expect("names").len(), 6);
+        assert_eq!(left_over().expect("names").len(), 4);
         topology.delete().expect("delete");
         assert_eq!(left_over().expect("names"), Vec::<String>::new());
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sluice_host::link::{Link, LinkCounters};
 
 use super::error::DemoError;
-use super::ran::Ue;
+use super::host::UePlace;
 use super::upf::{Ctl, Ledger, WorkerLoad};
 use sluice_program::screen::Screen;
 
@@ -40,11 +40,11 @@ struct Row {
 }
 
 impl Watch {
-    pub(super) fn start(screen: &Screen, ctl: &Ctl, ues: &[Ue]) -> Result<Self, DemoError> {
-        let watched = |ue: &Ue| Watched {
+    pub(super) fn start(screen: &Screen, ctl: &Ctl, ues: &[UePlace]) -> Result<Self, DemoError> {
+        let watched = |ue: &UePlace| Watched {
             name: ue.name.clone(),
-            address: ue.address.to_string(),
-            tun: ue.tun().clone(),
+            address: ue.address.clone(),
+            tun: ue.tun.clone(),
             last: LinkCounters::default(),
         };
         let mut ues: Vec<_> = ues.iter().map(watched).collect();

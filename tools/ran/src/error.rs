@@ -1,9 +1,12 @@
-//! Errors of gNB operations.
+//! Errors of gNBs, and of a network of them.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use sluice_host::HostError;
+use sluice_program::exit::Exit;
+use sluice_smf_emulator::SmfError;
 use sluice_wire::ids::Teid;
 
 use crate::UeId;
@@ -69,4 +72,70 @@ pub enum RanError {
         /// How long was waited.
         timeout: Duration,
     },
+}
+
+/// Why the script does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Halt {
+    /// Somebody wants the end.
+    #[error("interrupted")]
+    Interrupted,
+    /// `--for` is over.
+    #[error("the time is up")]
+    TimeUp,
+    /// The scenario ends here.
+    #[error("the scenario ends here")]
+    End,
+}
+
+/// Why there is no network, or no result.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) why: String,
+}
+
+impl Failure {
+    pub(crate) fn lacking(why: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Lacking,
+            why: why.to_string(),
+        }
+    }
+
+    pub(crate) fn failed(why: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Failed,
+            why: why.to_string(),
+        }
+    }
+}
+
+/// A call that did not do what it is for.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// Somebody wants the end, or the time is up.
+    #[error(transparent)]
+    Halted(#[from] Halt),
+    /// Something did not happen in time.
+    #[error("{what}: did not happen within {limit:?}")]
+    TooLate {
+        /// Event that was waited for.
+        what: String,
+        /// How long.
+        limit: Duration,
+    },
+    /// The network refused it, or something failed meanwhile.
+    #[error("{0}")]
+    Failed(String),
+    /// A gNB refused it.
+    #[error(transparent)]
+    Gnb(#[from] RanError),
+    /// The kernel refused it.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The UPF refused it.
+    #[error(transparent)]
+    Smf(#[from] SmfError),
 }

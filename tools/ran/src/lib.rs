@@ -1,5 +1,6 @@
-//! Emulated gNBs and UEs for the user plane: each UE is a TUN device, each gNB a thread that
-//! moves its UEs' packets between the devices and GTP-U on N3.
+//! Emulated gNBs and UEs: each UE is a TUN device, each gNB a thread that moves its UEs' packets
+//! between the devices and GTP-U on N3. A [`Network`] has many of them, with an SMF, or with N2 and an
+//! AMF; scripts and other programs command it.
 //!
 //! ```text
 //!   UE's programs -> TUN -> uplink   -> UDP 2152 -> N3
@@ -9,6 +10,7 @@
 //!
 //! | module | what it gives |
 //! |---|---|
+//! | [`Network`] | gNBs, UEs, N4 or N2 of a [`scenario`], with calls that block until they are done |
 //! | [`Gnb`], [`GnbHandle`] | starts the thread; controls it from any other |
 //! | [`UeConfig`], [`UeId`], [`FTeid`] | a UE with its two tunnel ends |
 //! | [`GnbCounters`], [`UeCounters`], [`TunnelCounters`], [`ByFamily`] | every packet, accounted for |
@@ -24,15 +26,22 @@ mod error;
 mod family;
 mod gnb;
 mod handle;
+pub mod metrics;
+mod network;
 mod rate;
+pub mod scenario;
 mod signalling;
 mod ue;
 mod uplink;
 mod worker;
 
 pub use counters::{DropReason, Drops, Flow, GnbCounters, Signalling, TunnelCounters, UeCounters};
-pub use error::RanError;
+pub use error::{CallError, Failure, Halt, RanError};
 pub use family::ByFamily;
 pub use gnb::{Gnb, GnbConfig, Mute};
 pub use handle::{EchoAnswer, Forwarding, GnbHandle, HandoverTarget, NoAnswer};
+pub use network::{
+    CALL_LIMIT, Device, LeftTunnel, Network, Signalling as N2, Station, Ue as NetworkUe, Undo,
+    Until,
+};
 pub use ue::{Detached, FTeid, UeConfig, UeId, UeReport};

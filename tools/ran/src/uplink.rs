@@ -6,11 +6,8 @@ use sluice_host::udp::BATCH_MAX;
 use sluice_wire::gtpu::{self, ShortContainer, g_pdu_header_with_container};
 
 use crate::family::Family;
-use crate::worker::GnbThread;
+use crate::worker::{G_PDU_HEADER_BYTES, GnbThread};
 use crate::{DropReason, Mute, UeId};
-
-/// GTP-U header with a PDU Session Container of four octets.
-pub(crate) const G_PDU_HEADER_BYTES: usize = 16;
 
 /// How long the kernel may have no room for what we send before it counts as lost.
 const PATIENCE: Duration = Duration::from_millis(100);

@@ -14,8 +14,10 @@ use crate::handle::{Control, Job};
 use crate::rate::RateLimit;
 use crate::signalling::PendingEcho;
 use crate::ue::Ue;
-use crate::uplink::G_PDU_HEADER_BYTES;
 use crate::{DropReason, FTeid, GnbConfig, GnbCounters, Mute, RanError, TunnelCounters, UeId};
+
+/// GTP-U header with a PDU Session Container of four octets.
+pub(crate) const G_PDU_HEADER_BYTES: usize = 16;
 
 /// Tokens of the poller; a UE's token is its number, which has 32 bits.
 const WAKE: u64 = u64::MAX;

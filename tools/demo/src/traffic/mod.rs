@@ -1,5 +1,6 @@
 //! Traffic programs and their results.
 
+pub(super) mod acts;
 pub(super) mod http;
 pub(super) mod iperf;
 pub(super) mod ping;

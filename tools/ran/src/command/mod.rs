@@ -2,22 +2,16 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `args`, `scenario` | what is wanted: the command line and the YAML file |
-//! | `world` | SMF, gNBs, UEs and their namespaces, and what keeps them alive |
-//! | `play` | the script, step by step |
+//! | `args` | the command line |
+//! | `play` | the script, step by step, on a [`Network`] |
 //! | `ping` | echoes from UEs through their devices |
-//! | `metrics` | the figures that checks speak of |
 //! | `show` | the live table, and the result |
 
 pub mod args;
-pub mod metrics;
 mod ping;
 mod play;
-mod runtime;
-pub mod scenario;
 mod show;
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,49 +21,15 @@ use sluice_host::env_check::{self, Need};
 use sluice_host::netns;
 use sluice_host::signal::Shutdown;
 
+use crate::scenario::Scenario;
+use crate::{Failure, Halt, Network, Undo, Until};
 use args::RanArgs;
 use play::{Player, ScenarioResult};
-use runtime::{Runtime, Undo, Until};
-use scenario::Scenario;
 use sluice_program::check;
 use sluice_program::config::Refused;
 use sluice_program::exit::Exit;
 use sluice_program::logging::{self, Verbosity};
 use sluice_program::screen::Screen;
-
-/// Why there is no result.
-#[derive(Debug)]
-pub struct Failure {
-    exit: Exit,
-    why: String,
-}
-
-impl Failure {
-    fn lacking(why: impl fmt::Display) -> Self {
-        Self {
-            exit: Exit::Lacking,
-            why: why.to_string(),
-        }
-    }
-
-    fn failed(why: impl fmt::Display) -> Self {
-        Self {
-            exit: Exit::Failed,
-            why: why.to_string(),
-        }
-    }
-}
-
-/// Why the script does not go on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Halt {
-    /// Somebody wants the end.
-    Interrupted,
-    /// `--for` is over.
-    TimeUp,
-    /// The scenario ends here.
-    End,
-}
 
 /// Does what the file says.
 pub fn run(args: &RanArgs, verbosity: Verbosity) -> Exit {
@@ -150,8 +110,8 @@ fn play(args: &RanArgs, scenario: Scenario) -> Result<ScenarioResult, Failure> {
         scenario.names.gnb_count(),
         scenario.names.ue_count()
     ));
-    let world = Runtime::start(&scenario, &screen, until)?;
-    let mut player = Player::new(world, &args.config);
+    let network = Network::start(&scenario, &screen, until)?;
+    let mut player = Player::new(network, &args.config);
     let halt = player.play(args.once);
     screen.step("giving everything back");
     let _watch = Impatience::watch(&shutdown, player.undo());

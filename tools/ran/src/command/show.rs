@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{GnbCounters, Mute};
 
-use super::runtime::Totals;
+use crate::network::{Network, Station, Totals};
 use sluice_program::screen::Screen;
 use sluice_program::units::si;
 
@@ -26,6 +26,17 @@ pub struct Row {
     pub counters: GnbCounters,
 }
 
+impl Row {
+    fn of(station: &Station) -> Self {
+        Self {
+            name: station.name().to_owned(),
+            ues: station.served,
+            mute: station.mute,
+            counters: station.handle().counters().unwrap_or_default(),
+        }
+    }
+}
+
 /// The table, and what it showed before.
 #[derive(Debug)]
 pub struct Live {
@@ -42,8 +53,22 @@ impl Live {
         }
     }
 
-    /// Whether it is time for the next one.
-    pub fn is_due(&self, now: Instant, is_terminal: bool) -> bool {
+    /// Shows how things are, if the last table is some time ago.
+    pub fn look(&mut self, network: &Network) {
+        let now = Instant::now();
+        if self.is_due(now, network.screen.is_terminal()) {
+            let rows = network.stations().iter().map(Row::of).collect();
+            self.show(
+                &network.screen,
+                now,
+                rows,
+                network.describe(),
+                &network.totals,
+            );
+        }
+    }
+
+    fn is_due(&self, now: Instant, is_terminal: bool) -> bool {
         let each = match is_terminal {
             true => EACH,
             false => EACH_IN_LOG,
@@ -51,8 +76,7 @@ impl Live {
         now.duration_since(self.last) >= each
     }
 
-    /// Shows it.
-    pub fn show(
+    fn show(
         &mut self,
         screen: &Screen,
         now: Instant,

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use super::outcome::ALWAYS;
 use super::{Player, Row};
-use crate::command::Halt;
-use crate::command::metrics::{ATTACHED, COUNT, METRICS, OF_GNB, index};
+use crate::Halt;
 use crate::command::ping::Tally;
-use crate::command::runtime::Figures;
-use crate::command::scenario::{Check, Since};
+use crate::metrics::{ATTACHED, COUNT, METRICS, OF_GNB, index};
+use crate::network::Figures;
+use crate::scenario::{Check, Since};
 
 /// Rows that are kept: of checks that held before, only their number is.
 const ROWS_MAX: usize = 1000;
@@ -53,7 +53,7 @@ impl Player {
         self.await_tasks(0)?;
         let deadline = Instant::now() + check.within;
         let (figures, values) = loop {
-            let figures = self.world.figures();
+            let figures = self.network.figures();
             let values = self.values(check, &figures);
             let mut wanted = check.expectations.iter();
             let holds = wanted.all(|e| e.bound.holds(values[e.metric]));
@@ -78,7 +78,7 @@ impl Player {
         }
         self.ledger.last = figures;
         self.ledger.pings = Tally::default();
-        self.ledger.usage_ended = self.world.totals.usage_difference;
+        self.ledger.usage_ended = self.network.totals.usage_difference;
         Ok(())
     }
 
@@ -143,7 +143,7 @@ impl Player {
                 Since::Check => self.ledger.usage_ended,
                 Since::Start => 0,
             };
-            let (ended, alive) = self.world.usage_difference();
+            let (ended, alive) = self.network.usage_difference();
             let difference = ended.saturating_sub(before) + alive;
             values[index("usage_difference_bytes")] = difference as f64;
         }
@@ -158,7 +158,7 @@ impl Player {
         let Some(gnbs) = &check.gnbs else {
             return what.to_owned();
         };
-        let names = &self.world.scenario.names;
+        let names = &self.network.scenario.names;
         let names: Vec<_> = gnbs.iter().map(|gnb| names.gnb(*gnb)).collect();
         format!("{what} at {}", names.join(", "))
     }
@@ -176,7 +176,7 @@ impl Player {
             0 => ALWAYS.to_owned(),
             line => format!("line {line}"),
         };
-        self.world.screen.say(&match pass {
+        self.network.screen.say(&match pass {
             true => format!("  ok      {place}: {what}: {seen}"),
             false => format!("  FAILED  {place}: {what}: expected {expected}, seen {seen}"),
         });

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::Player;
-use crate::command::Halt;
-use crate::command::runtime::State;
-use crate::command::scenario::Churn;
+use crate::Halt;
+use crate::network::State;
+use crate::scenario::Churn;
 
 impl Player {
     /// One UE after the other, picked at random, attaches if it is not there and detaches if it
@@ -28,16 +28,16 @@ impl Player {
                 break;
             };
             match self.is_attached(ue) {
-                true => self.world.detach(&[ue]),
-                false => self.world.attach(&[ue], None),
+                true => self.network.detach(&[ue]),
+                false => self.network.attach(&[ue], None),
             }
         }
         let rest = (begun + churn.time).saturating_duration_since(Instant::now());
         self.pause(rest)?;
         for (ue, was_attached) in churn.ues.iter().zip(before) {
             match (was_attached, self.is_attached(*ue)) {
-                (true, false) => self.world.attach(&[*ue], None),
-                (false, true) => self.world.detach(&[*ue]),
+                (true, false) => self.network.attach(&[*ue], None),
+                (false, true) => self.network.detach(&[*ue]),
                 _ => {}
             }
         }
@@ -45,7 +45,7 @@ impl Player {
     }
 
     fn is_attached(&self, ue: usize) -> bool {
-        let ue = self.world.ues().get(ue);
+        let ue = self.network.ues().get(ue);
         ue.is_some_and(|ue| !matches!(ue.state, State::Off))
     }
 

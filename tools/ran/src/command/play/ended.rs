@@ -1,6 +1,6 @@
 //! Exit status of commands.
 
-use crate::command::scenario::RunProgram;
+use crate::scenario::RunProgram;
 
 /// Commands that failed, of which is told what they said.
 const TOLD: usize = 3;

@@ -16,13 +16,14 @@ pub use outcome::{Row, ScenarioResult};
 
 use self::check::Ledger;
 use self::tasks::Task;
-use super::Halt;
-use super::runtime::{Runtime, Undo};
-use super::scenario::{Act, Echo, MuteGnb, Repeat, Step};
+use crate::Halt;
+use crate::command::show::Live;
+use crate::network::{Network, Undo};
+use crate::scenario::{Act, Echo, MuteGnb, Repeat, Step};
 
-/// Plays a scenario in a world.
+/// Plays a scenario in a network.
 pub struct Player {
-    world: Runtime,
+    network: Network,
     file: PathBuf,
     begun: Instant,
     rows: Vec<Row>,
@@ -30,6 +31,7 @@ pub struct Player {
     held_before: u64,
     failed_before: u64,
     ledger: Ledger,
+    live: Live,
     tasks: Vec<Task>,
     /// gNBs that speak again at a time.
     unmute: Vec<(Instant, Vec<usize>)>,
@@ -39,17 +41,18 @@ pub struct Player {
 
 impl Player {
     /// At the beginning of the script.
-    pub fn new(mut world: Runtime, file: &Path) -> Self {
-        let ledger = Ledger::new(world.figures());
-        let seed = world.scenario.seed;
+    pub fn new(mut network: Network, file: &Path) -> Self {
+        let ledger = Ledger::new(network.figures());
+        let seed = network.scenario.seed;
         Self {
-            world,
+            network,
             file: file.to_owned(),
             begun: Instant::now(),
             rows: Vec::new(),
             held_before: 0,
             failed_before: 0,
             ledger,
+            live: Live::new(),
             tasks: Vec::new(),
             unmute: Vec::new(),
             random: fastrand::Rng::with_seed(seed),
@@ -59,13 +62,13 @@ impl Player {
 
     /// What must be taken away where the player cannot finish.
     pub fn undo(&self) -> Undo {
-        self.world.undo()
+        self.network.undo()
     }
 
     /// Plays to the end of the script, and then goes on doing nothing unless the script or `once`
     /// says that it is the end. Says why it ended.
     pub fn play(&mut self, once: bool) -> Halt {
-        let scenario = std::sync::Arc::clone(&self.world.scenario);
+        let scenario = std::sync::Arc::clone(&self.network.scenario);
         let played = self.steps(&scenario.steps);
         let played = match played {
             Ok(()) if once => Err(Halt::End),
@@ -79,7 +82,7 @@ impl Player {
     }
 
     fn go_on(&mut self) -> Result<(), Halt> {
-        self.world
+        self.network
             .screen
             .step("the script is at its end; it goes on until Ctrl-C");
         loop {
@@ -92,7 +95,7 @@ impl Player {
             if let Some(at) = step.at {
                 self.pause((self.begun + at).saturating_duration_since(Instant::now()))?;
             }
-            self.world.until.check()?;
+            self.network.until.check()?;
             self.step(step)?;
         }
         Ok(())
@@ -109,9 +112,9 @@ impl Player {
                 self.detach(detach)
             }
             Act::Handover(handover) => {
-                let (moving, there) = self
-                    .world
-                    .movable(&handover.ues, handover.from, handover.to);
+                let (moving, there) =
+                    self.network
+                        .movable(&handover.ues, handover.from, handover.to);
                 let there = match there {
                     0 => String::new(),
                     1 => " (1 is there already)".to_owned(),
@@ -132,9 +135,9 @@ impl Player {
             Act::Wait(time) => self.pause(*time),
             Act::Restart(restart) => {
                 for gnb in &restart.gnbs {
-                    let name = self.world.scenario.names.gnb(*gnb).to_owned();
+                    let name = self.network.scenario.names.gnb(*gnb).to_owned();
                     self.say(step, &format!("{name} restarts"));
-                    self.world.restart_gnb(*gnb);
+                    self.network.restart_gnb(*gnb);
                 }
                 Ok(())
             }
@@ -162,7 +165,7 @@ impl Player {
                 Ok(())
             }
             Act::Reset(gnbs) => {
-                gnbs.iter().for_each(|gnb| self.world.reset_n2(*gnb));
+                gnbs.iter().for_each(|gnb| self.network.reset_n2(*gnb));
                 Ok(())
             }
             Act::Repeat(repeat) => self.repeat(repeat),
@@ -187,9 +190,9 @@ impl Player {
 
     fn echo(&mut self, echo: &Echo) -> Result<(), Halt> {
         for gnb in &echo.gnbs {
-            self.world.send_echo(*gnb, echo.to, echo.wait);
+            self.network.send_echo(*gnb, echo.to, echo.wait);
         }
-        while self.world.settle_echoes() > 0 {
+        while self.network.settle_echoes() > 0 {
             self.pause(Duration::from_millis(5))?;
         }
         Ok(())
@@ -197,7 +200,7 @@ impl Player {
 
     fn mute(&mut self, mute: &MuteGnb) {
         for gnb in &mute.gnbs {
-            self.world.mute_gnb(*gnb, mute.what);
+            self.network.mute_gnb(*gnb, mute.what);
         }
         if let Some(time) = mute.time {
             self.unmute.push((Instant::now() + time, mute.gnbs.clone()));
@@ -212,7 +215,7 @@ impl Player {
             let next = self.unmute.iter().map(|(when, _)| *when).min();
             let next = next.map_or(end, |next| next.min(end));
             let part = next.saturating_duration_since(Instant::now());
-            self.world.pause(part.min(Duration::from_secs(1)))?;
+            self.network.pause(part.min(Duration::from_secs(1)))?;
             if Instant::now() >= end {
                 return Ok(());
             }
@@ -225,13 +228,14 @@ impl Player {
         let due = self.unmute.extract_if(.., |(when, _)| *when <= now);
         let gnbs: Vec<_> = due.flat_map(|(_, gnbs)| gnbs).collect();
         for gnb in gnbs {
-            self.world.mute_gnb(gnb, crate::Mute::No);
+            self.network.mute_gnb(gnb, crate::Mute::No);
         }
         self.take_finished();
+        self.live.look(&self.network);
     }
 
     fn say(&self, step: &Step, what: &str) {
-        self.world
+        self.network
             .screen
             .step(&format!("line {}: {what}", step.line));
     }

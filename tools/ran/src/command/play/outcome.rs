@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Player;
-use crate::command::metrics::{METRICS, OF_GNB, index};
-use crate::command::runtime::{Figures, Tally};
 use crate::command::{Halt, at};
+use crate::metrics::{METRICS, OF_GNB, index};
+use crate::network::{Figures, Tally};
 use sluice_program::exit::Exit;
 
 /// The place of what holds for every scenario.
@@ -50,9 +50,9 @@ impl Player {
     /// Ends tasks, gives sessions back, and sums up.
     pub fn finish(mut self, halt: Halt, duration: Duration) -> ScenarioResult {
         self.stop_tasks();
-        let attached_last = Self::attached(&self.world.figures());
-        self.world.close();
-        let figures = self.world.figures();
+        let attached_last = Self::attached(&self.network.figures());
+        self.network.close();
+        let figures = self.network.figures();
         let failures = figures.world[index("failures")] - self.ledger.judged_failures;
         let unaccounted: f64 = figures.gnbs.iter().map(|g| g[index("unaccounted")]).sum();
         for (what, seen) in [
@@ -67,7 +67,7 @@ impl Player {
                 pass: seen == 0.0,
             });
         }
-        let names = &self.world.scenario.names;
+        let names = &self.network.scenario.names;
         ScenarioResult {
             file: self.file.clone(),
             gnbs: (0..names.gnb_count())
@@ -80,7 +80,7 @@ impl Player {
             duration,
             figures,
             attached_last,
-            tally: self.world.take_tally(),
+            tally: self.network.take_tally(),
         }
     }
 }
@@ -176,7 +176,7 @@ impl ScenarioResult {
     }
 }
 
-fn figures(metrics: &[crate::command::metrics::Metric], of: &[f64]) -> Map<String, Value> {
+fn figures(metrics: &[crate::metrics::Metric], of: &[f64]) -> Map<String, Value> {
     let pairs = metrics.iter().zip(of);
     pairs
         .map(|(metric, value)| (metric.name.to_owned(), json!(*value as u64)))

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::Player;
-use crate::command::Halt;
-use crate::command::runtime::Runtime;
-use crate::command::scenario::{Attach, Detach, Handover, Signal, SignalKind};
+use crate::Halt;
+use crate::network::Network;
+use crate::scenario::{Attach, Detach, Handover, Signal, SignalKind};
 
 /// How long each procedure of a UE with a SIM may take (TS 24.501, T3510).
 const LIMIT: Duration = Duration::from_secs(15);
@@ -17,10 +17,12 @@ const N4_PATIENCE: Duration = Duration::from_secs(60);
 impl Player {
     pub(super) fn attach(&mut self, attach: &Attach) -> Result<(), Halt> {
         let (sims, others) = self.by_sim(&attach.ues);
-        self.paced(&others, attach.rate, |world, ues| {
-            world.attach(ues, attach.gnb);
+        self.paced(&others, attach.rate, |network, ues| {
+            network.attach(ues, attach.gnb);
         })?;
-        let away = sims.into_iter().filter(|ue| !self.world.is_registered(*ue));
+        let away = sims
+            .into_iter()
+            .filter(|ue| !self.network.is_registered(*ue));
         self.signal(&Signal {
             ues: away.collect(),
             rate: attach.rate,
@@ -31,8 +33,10 @@ impl Player {
 
     pub(super) fn detach(&mut self, detach: &Detach) -> Result<(), Halt> {
         let (sims, others) = self.by_sim(&detach.ues);
-        self.paced(&others, detach.rate, Runtime::detach)?;
-        let there = sims.into_iter().filter(|ue| self.world.is_registered(*ue));
+        self.paced(&others, detach.rate, Network::detach)?;
+        let there = sims
+            .into_iter()
+            .filter(|ue| self.network.is_registered(*ue));
         self.signal(&Signal {
             ues: there.collect(),
             rate: detach.rate,
@@ -43,12 +47,14 @@ impl Player {
 
     /// UEs with SIMs, and those without.
     fn by_sim(&self, ues: &[usize]) -> (Vec<usize>, Vec<usize>) {
-        ues.iter().copied().partition(|ue| self.world.has_sim(*ue))
+        ues.iter()
+            .copied()
+            .partition(|ue| self.network.has_sim(*ue))
     }
 
     pub(super) fn hand_over(&mut self, handover: &Handover) -> Result<(), Halt> {
-        self.paced(&handover.ues, handover.rate, |world, ues| {
-            world.hand_over(ues, handover.from, handover.to);
+        self.paced(&handover.ues, handover.rate, |network, ues| {
+            network.hand_over(ues, handover.from, handover.to);
         })
     }
 
@@ -56,7 +62,7 @@ impl Player {
         &mut self,
         ues: &[usize],
         rate: Option<f64>,
-        act: impl Fn(&mut Runtime, &[usize]),
+        act: impl Fn(&mut Network, &[usize]),
     ) -> Result<(), Halt> {
         let begun = Instant::now();
         let together = rate.map_or(TOGETHER, |_| 1);
@@ -66,7 +72,7 @@ impl Player {
                 self.pause(due.saturating_duration_since(Instant::now()))?;
             }
             self.await_n4()?;
-            act(&mut self.world, some);
+            act(&mut self.network, some);
         }
         Ok(())
     }
@@ -74,9 +80,9 @@ impl Player {
     /// Waits for the association, if it has gone: what is asked without it only fails.
     pub(super) fn await_n4(&mut self) -> Result<(), Halt> {
         let begun = Instant::now();
-        self.world.until.check()?;
-        self.world.pulse();
-        while !self.world.is_n4_up() && begun.elapsed() < N4_PATIENCE {
+        self.network.until.check()?;
+        self.network.pulse();
+        while !self.network.is_n4_up() && begun.elapsed() < N4_PATIENCE {
             self.pause(Duration::from_millis(100))?;
         }
         Ok(())

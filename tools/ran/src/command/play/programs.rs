@@ -12,8 +12,8 @@ use sluice_host::netns::Ns;
 use sluice_host::process::Process;
 
 use super::ended::{Ended, How, Said};
-use crate::command::runtime::Ue;
-use crate::command::scenario::{NetnsPlace, RunProgram};
+use crate::network::Ue;
+use crate::scenario::{NetnsPlace, RunProgram};
 
 /// Commands at the same time.
 const AT_ONCE: usize = 16;

@@ -7,8 +7,8 @@ use sluice_host::clock;
 use sluice_n1::RegistrationKind;
 
 use super::Player;
-use crate::command::Halt;
-use crate::command::scenario::{Cycle, Misbehave, Signal, SignalKind};
+use crate::Halt;
+use crate::scenario::{Cycle, Misbehave, Signal, SignalKind};
 
 /// UEs with procedures under way where no rate is asked for.
 const TOGETHER: usize = 64;
@@ -28,17 +28,17 @@ impl Player {
         };
         let mut next = 0;
         while next < signal.ues.len() {
-            self.world.until.check()?;
+            self.network.until.check()?;
             let mut burst = 0;
             while let Some(ue) = signal.ues.get(next).copied() {
                 let now = clock::monotonic_ns();
                 let due = due(next, now);
-                let is_full = signal.rate.is_none() && self.world.busy() >= TOGETHER;
+                let is_full = signal.rate.is_none() && self.network.busy() >= TOGETHER;
                 if due > now || is_full || burst >= BURST {
                     break;
                 }
-                if !self.world.begin(ue, signal.what, due, signal.limit) {
-                    self.world
+                if !self.network.begin(ue, signal.what, due, signal.limit) {
+                    self.network
                         .fail_for("signalling", ue, &"the UE has something under way");
                 }
                 (next, burst) = (next + 1, burst + 1);
@@ -60,8 +60,8 @@ impl Player {
     /// Waits until none of these UEs has anything under way.
     pub(super) fn await_signals(&mut self, ues: &[usize]) -> Result<(), Halt> {
         // First all together, which costs less to ask.
-        while self.world.busy() > 0 {
-            let are_ours = ues.iter().any(|ue| self.world.is_busy(*ue));
+        while self.network.busy() > 0 {
+            let are_ours = ues.iter().any(|ue| self.network.is_busy(*ue));
             if !are_ours {
                 break;
             }
@@ -71,10 +71,10 @@ impl Player {
     }
 
     fn turn(&mut self, patience: Duration) -> Result<(), Halt> {
-        self.world.until.check()?;
+        self.network.until.check()?;
         self.settle();
-        self.world.turn(patience);
-        self.world.pulse();
+        self.network.turn(patience);
+        self.network.pulse();
         Ok(())
     }
 
@@ -85,17 +85,17 @@ impl Player {
         let mut waiting: VecDeque<usize> = cycle.ues.iter().copied().collect();
         let mut under_way: Vec<usize> = Vec::new();
         while Instant::now() < end {
-            let world = &self.world;
+            let world = &self.network;
             waiting.extend(under_way.extract_if(.., |ue| !world.is_busy(*ue)));
             let room = cycle.at_once.saturating_sub(under_way.len());
             for _ in 0..room.min(BURST) {
                 let Some(ue) = waiting.pop_front() else { break };
-                let what = match self.world.is_registered(ue) {
+                let what = match self.network.is_registered(ue) {
                     true => SignalKind::Deregister { switch_off: false },
                     false => SignalKind::Register(RegistrationKind::Initial),
                 };
                 let due = clock::monotonic_ns();
-                if self.world.begin(ue, what, due, cycle.limit) {
+                if self.network.begin(ue, what, due, cycle.limit) {
                     under_way.push(ue);
                 } else {
                     waiting.push_back(ue);
@@ -108,7 +108,7 @@ impl Player {
 
     pub(super) fn misbehave(&mut self, misbehave: &Misbehave) {
         for ue in &misbehave.ues {
-            self.world.misbehave(*ue, misbehave.what);
+            self.network.misbehave(*ue, misbehave.what);
         }
     }
 }

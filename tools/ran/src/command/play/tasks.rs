@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::ended::Ended;
 use super::programs;
 use super::{Player, Row};
-use crate::command::Halt;
+use crate::Halt;
 use crate::command::ping::{self, Plan, Running};
-use crate::command::scenario::{Ping, RunProgram};
+use crate::scenario::{Ping, RunProgram};
 
 /// Something that goes on by itself.
 pub struct Task {
@@ -34,7 +34,7 @@ impl Work {
 
 impl Player {
     pub(super) fn ping(&mut self, line: u32, ping: &Ping) -> Result<(), Halt> {
-        let ues = ping.ues.iter().filter_map(|ue| self.world.ues().get(*ue));
+        let ues = ping.ues.iter().filter_map(|ue| self.network.ues().get(*ue));
         let attached = ues.filter(|ue| ue.can_send());
         self.last_ping = self.last_ping.wrapping_add(1);
         let from = attached.filter_map(|ue| Some((ue.ns.clone(), ue.address_for(ping.to)?)));
@@ -52,21 +52,21 @@ impl Player {
         match ping::start(plan, Arc::clone(&stop)) {
             Ok(running) => self.begin(line, stop, Work::Ping(running), ping.background),
             Err(error) => {
-                self.world.fail(format!("ping: {error}"));
+                self.network.fail(format!("ping: {error}"));
                 Ok(())
             }
         }
     }
 
     pub(super) fn run(&mut self, line: u32, program: &RunProgram) -> Result<(), Halt> {
-        let (stop, begun) = programs::start(self.world.ues(), program);
+        let (stop, begun) = programs::start(self.network.ues(), program);
         match begun {
             Ok(running) => {
                 let work = Work::Run(running, program.clone());
                 self.begin(line, stop, work, program.background)
             }
             Err(error) => {
-                self.world.fail(format!("run: {error}"));
+                self.network.fail(format!("run: {error}"));
                 Ok(())
             }
         }
@@ -123,14 +123,14 @@ impl Player {
         match task.work {
             Work::Ping(running) => match running.join() {
                 Ok(Ok(tally)) => self.ledger.add_pings(&tally),
-                Ok(Err(error)) => self.world.fail(format!("ping: {error}")),
-                Err(_) => self.world.fail("ping: its thread panicked"),
+                Ok(Err(error)) => self.network.fail(format!("ping: {error}")),
+                Err(_) => self.network.fail("ping: its thread panicked"),
             },
             Work::Run(running, program) => match running.join() {
                 Ok(ended) => {
                     let (expected, seen, pass) = ended.judge(&program);
                     for line in ended.complaints(&program) {
-                        self.world.screen.say(&format!("    {line}"));
+                        self.network.screen.say(&format!("    {line}"));
                     }
                     let what = format!("run {}", program.command);
                     self.tell(Row {
@@ -141,7 +141,7 @@ impl Player {
                         pass,
                     });
                 }
-                Err(_) => self.world.fail("run: its thread panicked"),
+                Err(_) => self.network.fail("run: its thread panicked"),
             },
         }
     }
