@@ -1,33 +1,31 @@
-//! Messages of N2: written and read by both ends, answers to faulty ones, and octets that are none.
+//! One sample and more of each message.
 
-#![forbid(unsafe_code)]
-
-use proptest::prelude::*;
 use sluice_ids::{
     AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, Tmsi, UpProtection, UpSecurity,
 };
 use sluice_n2::notify::{self, Notified};
 use sluice_n2::{
-    AmfUeId, Cause, Connection, ContextModification, FromAmf, FromRan, Gnb, InitialContext,
-    InitialUeMessage, Location, NgSetupRequest, NgSetupResponse, Overload, OverloadAction,
-    PROCEDURES, PacketType, Paging, PagingCapability, PlmnSlices, ProtectedRate, RanUeId,
-    SecurityIndication, SecurityResult, SessionResults, SessionSetup, SetupRequest, SetupResponse,
-    Side, SupportedArea, Tunnel, session,
+    AmfUeId, Cause, Connection, ContextModification, FlowRates, FromAmf, FromRan, Gnb,
+    InitialContext, InitialUeMessage, Location, ModifyRequest, ModifyResponse, NgSetupRequest,
+    NgSetupResponse, Overload, OverloadAction, PacketType, Paging, PagingCapability, PlmnSlices,
+    ProtectedRate, QosFlow, RanUeId, SecurityIndication, SecurityResult, SessionModification,
+    SessionResults, SessionSetup, SetupRequest, SetupResponse, SupportedArea, Tunnel, qos_flow,
+    session,
 };
 use sluice_security::{Kgnb, SecurityCapability};
 
-fn plmn() -> Plmn {
+pub fn plmn() -> Plmn {
     Plmn::new("208", "93").expect("digits")
 }
 
-fn guami() -> Guami {
+pub fn guami() -> Guami {
     Guami {
         plmn: plmn(),
         amf: AmfId::new(2, 5, 1).expect("small"),
     }
 }
 
-fn slices() -> Vec<PlmnSlices> {
+pub fn slices() -> Vec<PlmnSlices> {
     let slices = vec![Snssai::new(1, None), Snssai::new(2, Some([0, 0, 10]))];
     vec![PlmnSlices {
         plmn: plmn(),
@@ -35,7 +33,7 @@ fn slices() -> Vec<PlmnSlices> {
     }]
 }
 
-fn location() -> Location {
+pub fn location() -> Location {
     let tai = Tai {
         plmn: plmn(),
         tac: Tac([0, 0, 1]),
@@ -47,7 +45,7 @@ fn location() -> Location {
     }
 }
 
-fn setup() -> NgSetupRequest {
+pub fn setup() -> NgSetupRequest {
     NgSetupRequest {
         gnb: Gnb {
             plmn: plmn(),
@@ -63,21 +61,16 @@ fn setup() -> NgSetupRequest {
     }
 }
 
-const IDS: (AmfUeId, RanUeId) = (AmfUeId(0xff_0000_0001), RanUeId(7));
+pub const IDS: (AmfUeId, RanUeId) = (AmfUeId(0xff_0000_0001), RanUeId(7));
 
-fn connection() -> Connection {
+pub fn connection() -> Connection {
     Connection {
         amf: Some(IDS.0),
         ran: Some(IDS.1),
     }
 }
 
-fn octets(text: &str) -> Vec<u8> {
-    let pair = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("digits");
-    (0..text.len()).step_by(2).map(pair).collect()
-}
-
-fn tunnel() -> Tunnel {
+pub fn tunnel() -> Tunnel {
     Tunnel {
         ipv4: Some([192, 0, 2, 1].into()),
         ipv6: None,
@@ -85,7 +78,7 @@ fn tunnel() -> Tunnel {
     }
 }
 
-fn transfer_response() -> SetupResponse {
+pub fn transfer_response() -> SetupResponse {
     SetupResponse {
         downlink: tunnel(),
         qfis: vec![1],
@@ -98,7 +91,7 @@ fn transfer_response() -> SetupResponse {
 }
 
 /// How fast is told of both directions apart.
-fn security() -> SecurityIndication {
+pub fn security() -> SecurityIndication {
     SecurityIndication {
         policy: UpSecurity {
             integrity: UpProtection::Required,
@@ -108,23 +101,58 @@ fn security() -> SecurityIndication {
     }
 }
 
-fn session_setup(nas: Option<Vec<u8>>) -> SessionSetup {
-    let request = SetupRequest {
+pub fn setup_request() -> SetupRequest {
+    SetupRequest {
         ambr_bps: (1_000_000_000, 500_000_000),
         uplink: tunnel(),
         packets: PacketType::Ipv4v6,
         security: Some(security()),
-        flows: vec![sluice_n2::QosFlow::new(1, 9, 8)],
-    };
+        flows: vec![QosFlow::new(1, 9, 8)],
+    }
+}
+
+fn session_setup(nas: Option<Vec<u8>>) -> SessionSetup {
     SessionSetup {
         session: 5,
         nas,
         slice: Snssai::new(1, None),
+        transfer: setup_request().encode(),
+    }
+}
+
+pub fn modify_request() -> ModifyRequest {
+    let rates = FlowRates {
+        guaranteed_bps: (128_000, 64_000),
+        maximum_bps: (256_000, 128_000),
+    };
+    let guaranteed = QosFlow {
+        may_preempt: true,
+        rates: Some(rates),
+        ..QosFlow::new(2, 1, 5)
+    };
+    ModifyRequest {
+        ambr_bps: Some((2_000, 1_000)),
+        flows: vec![guaranteed, QosFlow::new(3, 7, 9)],
+        released: vec![4, 5],
+    }
+}
+
+fn modify_response() -> ModifyResponse {
+    ModifyResponse {
+        done: vec![2],
+        failed: vec![3],
+    }
+}
+
+fn modification(nas: Option<Vec<u8>>, request: &ModifyRequest) -> SessionModification {
+    SessionModification {
+        session: 5,
+        nas,
         transfer: request.encode(),
     }
 }
 
-fn notified() -> Notified {
+pub fn notified() -> Notified {
     Notified {
         released: vec![2, 63],
         unfulfilled: vec![3],
@@ -132,13 +160,13 @@ fn notified() -> Notified {
     }
 }
 
-fn xn_wanted() -> Vec<u8> {
+pub fn xn_wanted() -> Vec<u8> {
     let (gnb, tai) = (setup().gnb, location().tai);
     sluice_n2::xn_addresses_wanted((&Gnb { id: 1, ..gnb }, &tai), (&gnb, &tai))
 }
 
 /// Of sessions, and what has several forms.
-fn sessions_from_ran() -> Vec<FromRan> {
+pub fn sessions_from_ran() -> Vec<FromRan> {
     let ids = IDS;
     let results = SessionResults {
         done: vec![(5, transfer_response().encode())],
@@ -152,6 +180,13 @@ fn sessions_from_ran() -> Vec<FromRan> {
         FromRan::PduSessionSetupResponse {
             ids,
             sessions: results,
+        },
+        FromRan::PduSessionModifyResponse {
+            ids,
+            sessions: SessionResults {
+                done: vec![(5, modify_response().encode())],
+                failed: vec![(6, qos_flow::modify_failure(Cause::RADIO_LOST))],
+            },
         },
         FromRan::PduSessionReleaseResponse {
             ids,
@@ -181,7 +216,7 @@ fn sessions_from_ran() -> Vec<FromRan> {
     ]
 }
 
-fn sessions_from_amf() -> Vec<FromAmf> {
+pub fn sessions_from_amf() -> Vec<FromAmf> {
     vec![
         FromAmf::ConfigurationTransfer {
             transfer: xn_wanted(),
@@ -195,6 +230,13 @@ fn sessions_from_amf() -> Vec<FromAmf> {
             ids: IDS,
             ambr_bps: None,
             sessions: vec![session_setup(None)],
+        },
+        FromAmf::PduSessionModifyRequest {
+            ids: IDS,
+            sessions: vec![
+                modification(Some(vec![0x7e, 2]), &modify_request()),
+                modification(None, &ModifyRequest::default()),
+            ],
         },
         FromAmf::PduSessionModifyConfirm {
             ids: IDS,
@@ -217,7 +259,7 @@ fn sessions_from_amf() -> Vec<FromAmf> {
 }
 
 /// Of configuration, overload and keys.
-fn of_configuration() -> (Vec<FromRan>, Vec<FromAmf>) {
+pub fn of_configuration() -> (Vec<FromRan>, Vec<FromAmf>) {
     let (ids, cause) = (IDS, Cause::UNSPECIFIED);
     let update = |name: Option<&str>, areas| FromRan::RanConfigurationUpdate {
         name: name.map(str::to_owned),
@@ -259,7 +301,7 @@ fn of_configuration() -> (Vec<FromRan>, Vec<FromAmf>) {
     (from_ran, from_amf)
 }
 
-fn paging(is_whole: bool) -> FromAmf {
+pub fn paging(is_whole: bool) -> FromAmf {
     let guti = sluice_ids::Guti {
         guami: guami(),
         tmsi: Tmsi([1, 2, 3, 4]),
@@ -277,7 +319,7 @@ fn paging(is_whole: bool) -> FromAmf {
     }))
 }
 
-fn from_ran() -> Vec<FromRan> {
+pub fn from_ran() -> Vec<FromRan> {
     let s_tmsi = sluice_ids::Guti {
         guami: guami(),
         tmsi: Tmsi([1, 2, 3, 4]),
@@ -348,7 +390,7 @@ fn from_ran() -> Vec<FromRan> {
     ]
 }
 
-fn from_amf() -> Vec<FromAmf> {
+pub fn from_amf() -> Vec<FromAmf> {
     let response = NgSetupResponse {
         name: "amf".to_owned(),
         guamis: vec![guami()],
@@ -410,187 +452,4 @@ fn from_amf() -> Vec<FromAmf> {
             cause: Some(Cause::TRANSFER_SYNTAX),
         },
     ]
-}
-
-#[test]
-fn every_message_of_a_gnb_is_read_as_it_was_written() {
-    let sessions = sessions_from_ran();
-    for message in from_ran()
-        .into_iter()
-        .chain(sessions)
-        .chain(of_configuration().0)
-    {
-        assert_eq!(FromRan::decode(&message.encode()), Ok(message));
-    }
-}
-
-#[test]
-fn every_message_of_an_amf_is_read_as_it_was_written() {
-    let others = [paging(false), paging(true)]
-        .into_iter()
-        .chain(of_configuration().1);
-    let sessions = sessions_from_amf();
-    for message in from_amf().into_iter().chain(sessions).chain(others) {
-        assert_eq!(FromAmf::decode(&message.encode()), Ok(message));
-    }
-}
-
-/// What others send: a release request, as it is printed in the codec's documents.
-#[test]
-fn a_release_request_of_others_is_read() {
-    let request = octets("002a4015000003000a0002002a005500020007000f40020500");
-    let ids = (AmfUeId(42), RanUeId(7));
-    let expected = FromRan::UeContextReleaseRequest {
-        ids,
-        cause: Cause::USER_INACTIVITY,
-    };
-    assert_eq!(FromRan::decode(&request), Ok(expected));
-}
-
-#[test]
-fn a_setup_request_without_its_ies_is_refused_with_diagnostics() {
-    // Default Paging DRX alone: no Global RAN Node ID, no Supported TA List.
-    let request = octets("00150008000001001540014000");
-    let request = &request[..request.len() - 1];
-    let faulty = FromRan::decode(request).expect_err("mandatory IEs are missing");
-    assert_eq!(faulty.cause, Cause::ABSTRACT_SYNTAX_REJECT);
-    let answer = faulty.answer.expect("a setup is always answered");
-    let expected = FromAmf::NgSetupFailure {
-        cause: Cause::ABSTRACT_SYNTAX_REJECT,
-    };
-    assert_eq!(FromAmf::decode(&answer), Ok(expected));
-    // Criticality Diagnostics name both.
-    assert!(answer.windows(2).any(|pair| pair == [0, 27]) && answer.contains(&102));
-}
-
-#[test]
-fn what_is_no_message_and_what_is_not_offered_is_answered_by_error_indication() {
-    for octets in [vec![], vec![0xff; 20], vec![0; sluice_n2::LONGEST + 1]] {
-        let faulty = FromRan::decode(&octets).expect_err("no message");
-        let answer = FromAmf::decode(&faulty.answer.expect("an answer"));
-        let cause = Some(Cause::TRANSFER_SYNTAX);
-        assert_eq!(
-            answer,
-            Ok(FromAmf::ErrorIndication {
-                connection: None,
-                cause
-            })
-        );
-    }
-    // What only an AMF sends.
-    let command = FromAmf::NgResetAcknowledge { connections: None }.encode();
-    let faulty = FromRan::decode(&command).expect_err("not for an AMF");
-    assert_eq!(faulty.answer, None, "a response is not answered");
-    let transport = FromAmf::DownlinkNasTransport {
-        ids: IDS,
-        nas: vec![0x7e, 0, 0x5b, 1],
-    };
-    let faulty = FromRan::decode(&transport.encode()).expect_err("not for an AMF");
-    assert!(!faulty.is_served);
-    assert_eq!(faulty.answer, None, "its criticality is to be ignored");
-    let command = FromAmf::UeContextReleaseCommand {
-        amf: IDS.0,
-        ran: Some(IDS.1),
-        cause: Cause::USER_INACTIVITY,
-    };
-    let faulty = FromRan::decode(&command.encode()).expect_err("not for an AMF");
-    let answer = FromAmf::decode(&faulty.answer.expect("an answer"));
-    let cause = Some(Cause::ABSTRACT_SYNTAX_REJECT);
-    let connection = None;
-    assert_eq!(answer, Ok(FromAmf::ErrorIndication { connection, cause }));
-}
-
-/// An NGAP PDU that begins a procedure (9.4.3), with no IEs.
-fn beginning(code: u8, criticality: u8) -> Vec<u8> {
-    vec![0, code, criticality << 6, 3, 0, 0, 0]
-}
-
-/// Of each code there is what becomes of its first message: of procedures that are not served, or that an AMF
-/// begins, the criticality says it.
-#[test]
-fn each_procedure_is_served_or_answered_by_its_criticality() {
-    const REJECT: u8 = 0;
-    const IGNORE: u8 = 1;
-    for code in 0..=u8::MAX {
-        let known = PROCEDURES.get(usize::from(code));
-        assert!(known.is_none_or(|one| one.code == code));
-        let begins = known.is_some_and(|one| one.is_served && one.side != Side::Amf);
-        for criticality in [REJECT, IGNORE] {
-            let read = FromRan::decode(&beginning(code, criticality));
-            let Err(faulty) = read else {
-                // The one message that may have nothing in it.
-                assert!(begins, "{code}");
-                continue;
-            };
-            assert_eq!(faulty.is_served, begins, "{code}: {known:?}");
-            if !begins {
-                assert_eq!(faulty.cause, Cause::ABSTRACT_SYNTAX_REJECT);
-                assert_eq!(faulty.answer.is_some(), criticality == REJECT, "{code}");
-            }
-        }
-    }
-}
-
-#[test]
-fn the_page_lists_every_procedure() {
-    let page = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/operator/conformance.md"
-    );
-    let page = std::fs::read_to_string(page).expect("the page");
-    for one in PROCEDURES {
-        let side = match one.side {
-            Side::Gnb => "gNB",
-            Side::Amf => "AMF",
-            Side::Both => "either",
-        };
-        let row = format!("| {} | {} | {side} | ", one.clause, one.name);
-        let rest = page.lines().find_map(|line| line.strip_prefix(&row));
-        let rest = rest.unwrap_or_else(|| panic!("no row {row}"));
-        assert_eq!(rest.starts_with("yes |"), one.is_served, "{row}{rest}");
-    }
-}
-
-#[test]
-fn flows_that_a_gnb_tells_of_are_read_as_they_are_written() {
-    assert_eq!(Notified::decode(&notified().encode()), Some(notified()));
-    assert_eq!(Notified::decode(&[0xff; 3]), None);
-    let released = notify::notify_released(Cause::RADIO_LOST);
-    assert_eq!(notify::read_notify_released(&released), Cause::RADIO_LOST);
-    assert_eq!(notify::read_notify_released(&[]), Cause::Unknown);
-}
-
-proptest! {
-    #[test]
-    fn any_octets_are_read_or_refused(octets in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = FromRan::decode(&octets);
-        let _ = FromAmf::decode(&octets);
-    }
-
-    /// Changed messages reach deeper than random octets.
-    #[test]
-    fn any_changed_message_is_read_or_refused(
-        which in any::<proptest::sample::Index>(),
-        changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..6),
-        length in any::<usize>(),
-    ) {
-        let messages: Vec<Vec<u8>> = from_ran()
-            .iter()
-            .map(FromRan::encode)
-            .chain(sessions_from_ran().iter().map(FromRan::encode))
-            .chain(from_amf().iter().map(FromAmf::encode))
-            .chain(sessions_from_amf().iter().map(FromAmf::encode))
-            .chain([paging(true).encode()])
-            .chain(of_configuration().0.iter().map(FromRan::encode))
-            .chain(of_configuration().1.iter().map(FromAmf::encode))
-            .collect();
-        let mut octets = which.get(&messages).clone();
-        for (at, value) in changes {
-            let at = at % octets.len();
-            octets[at] = value;
-        }
-        octets.truncate(length % (2 * octets.len()));
-        let _ = FromRan::decode(&octets);
-        let _ = FromAmf::decode(&octets);
-    }
 }

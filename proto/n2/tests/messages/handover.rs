@@ -1,7 +1,5 @@
 //! Messages of handovers: written and read by both ends, and octets that are none.
 
-#![forbid(unsafe_code)]
-
 use proptest::prelude::*;
 use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, UpProtection, UpSecurity};
 use sluice_n2::handover_transfer as transfer;
@@ -67,7 +65,7 @@ fn security() -> SecurityIndication {
     }
 }
 
-fn from_ran() -> Vec<HandoverFromRan> {
+pub fn from_ran() -> Vec<HandoverFromRan> {
     let (ids, cause) = (IDS, Cause::DESIRABLE_FOR_RADIO);
     let switch = PathSwitch {
         downlink: tunnel(1),
@@ -132,7 +130,7 @@ fn from_ran() -> Vec<HandoverFromRan> {
     ]
 }
 
-fn from_amf() -> Vec<HandoverFromAmf> {
+pub fn from_amf() -> Vec<HandoverFromAmf> {
     let (ids, cause) = (IDS, Cause::HANDOVER_FAILED);
     let capability = SecurityCapability::from_octets(&[0x70, 0x70, 0, 0]);
     let acknowledged = PathSwitchAcknowledge {
