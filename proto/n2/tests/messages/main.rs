@@ -8,7 +8,10 @@ mod samples;
 
 use proptest::prelude::*;
 use sluice_n2::notify::{self, Notified};
-use sluice_n2::{AmfUeId, Cause, FromAmf, FromRan, PROCEDURES, RanUeId, Side};
+use sluice_n2::{
+    AmfUeId, Cause, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan, NgResetAcknowledge,
+    NgSetupFailure, PROCEDURES, RanUeId, Side, UeContextReleaseCommand, UeContextReleaseRequest,
+};
 
 use samples::*;
 
@@ -45,10 +48,10 @@ fn every_message_of_an_amf_is_read_as_it_was_written() {
 fn a_release_request_of_others_is_read() {
     let request = octets("002a4015000003000a0002002a005500020007000f40020500");
     let ids = (AmfUeId(42), RanUeId(7));
-    let expected = FromRan::UeContextReleaseRequest {
+    let expected = FromRan::UeContextReleaseRequest(UeContextReleaseRequest {
         ids,
         cause: Cause::USER_INACTIVITY,
-    };
+    });
     assert_eq!(FromRan::decode(&request), Ok(expected));
 }
 
@@ -60,9 +63,9 @@ fn a_setup_request_without_its_ies_is_refused_with_diagnostics() {
     let faulty = FromRan::decode(request).expect_err("mandatory IEs are missing");
     assert_eq!(faulty.cause, Cause::ABSTRACT_SYNTAX_REJECT);
     let answer = faulty.answer.expect("a setup is always answered");
-    let expected = FromAmf::NgSetupFailure {
+    let expected = FromAmf::NgSetupFailure(NgSetupFailure {
         cause: Cause::ABSTRACT_SYNTAX_REJECT,
-    };
+    });
     assert_eq!(FromAmf::decode(&answer), Ok(expected));
     // Criticality Diagnostics name both.
     assert!(answer.windows(2).any(|pair| pair == [0, 27]) && answer.contains(&102));
@@ -76,33 +79,40 @@ fn what_is_no_message_and_what_is_not_offered_is_answered_by_error_indication() 
         let cause = Some(Cause::TRANSFER_SYNTAX);
         assert_eq!(
             answer,
-            Ok(FromAmf::ErrorIndication {
-                connection: None,
+            Ok(FromAmf::ErrorIndication(ErrorIndication {
+                amf: None,
+                ran: None,
                 cause
-            })
+            }))
         );
     }
     // What only an AMF sends.
-    let command = FromAmf::NgResetAcknowledge { connections: None }.encode();
+    let command = FromAmf::NgResetAcknowledge(NgResetAcknowledge { connections: None }).encode();
     let faulty = FromRan::decode(&command).expect_err("not for an AMF");
     assert_eq!(faulty.answer, None, "a response is not answered");
-    let transport = FromAmf::DownlinkNasTransport {
+    let transport = FromAmf::DownlinkNasTransport(DownlinkNasTransport {
         ids: IDS,
         nas: vec![0x7e, 0, 0x5b, 1],
-    };
+    });
     let faulty = FromRan::decode(&transport.encode()).expect_err("not for an AMF");
     assert!(!faulty.is_served);
     assert_eq!(faulty.answer, None, "its criticality is to be ignored");
-    let command = FromAmf::UeContextReleaseCommand {
-        amf: IDS.0,
-        ran: Some(IDS.1),
+    let command = FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+        ue: (IDS.0, Some(IDS.1)),
         cause: Cause::USER_INACTIVITY,
-    };
+    });
     let faulty = FromRan::decode(&command.encode()).expect_err("not for an AMF");
     let answer = FromAmf::decode(&faulty.answer.expect("an answer"));
     let cause = Some(Cause::ABSTRACT_SYNTAX_REJECT);
-    let connection = None;
-    assert_eq!(answer, Ok(FromAmf::ErrorIndication { connection, cause }));
+    let (amf, ran) = (None, None);
+    assert_eq!(
+        answer,
+        Ok(FromAmf::ErrorIndication(ErrorIndication {
+            amf,
+            ran,
+            cause
+        }))
+    );
 }
 
 /// An NGAP PDU that begins a procedure (9.4.3), with no IEs.

@@ -5,12 +5,20 @@ use sluice_ids::{
 };
 use sluice_n2::notify::{self, Notified};
 use sluice_n2::{
-    AmfUeId, Cause, Connection, ContextModification, FlowRates, FromAmf, FromRan, Gnb,
-    InitialContext, InitialUeMessage, Location, ModifyRequest, ModifyResponse, NgSetupRequest,
-    NgSetupResponse, Overload, OverloadAction, PacketType, Paging, PagingCapability, PlmnSlices,
-    ProtectedRate, QosFlow, RanUeId, SecurityIndication, SecurityResult, SessionModification,
-    SessionResults, SessionSetup, SetupRequest, SetupResponse, SupportedArea, Tunnel, qos_flow,
-    session,
+    AmfConfigurationUpdate, AmfConfigurationUpdateFailure, AmfStatusIndication, AmfUeId, Cause,
+    Connection, ContextModification, DownlinkConfigurationTransfer, DownlinkNasTransport,
+    ErrorIndication, FlowRates, FromAmf, FromRan, Gnb, InitialContext, InitialContextSetupFailure,
+    InitialContextSetupResponse, InitialUeMessage, Location, ModifyRequest, ModifyResponse,
+    NasNonDelivery, NgReset, NgResetAcknowledge, NgSetupFailure, NgSetupRequest, NgSetupResponse,
+    Overload, OverloadAction, PacketType, Paging, PagingCapability, PduSessionModifyConfirm,
+    PduSessionModifyIndication, PduSessionModifyRequest, PduSessionModifyResponse,
+    PduSessionNotify, PduSessionReleaseCommand, PduSessionReleaseResponse, PduSessionSetupRequest,
+    PduSessionSetupResponse, PlmnSlices, ProtectedRate, QosFlow, RanConfigurationUpdate,
+    RanConfigurationUpdateFailure, RanUeId, SecurityIndication, SecurityResult,
+    SessionModification, SessionResults, SessionSetup, SetupRequest, SetupResponse, SupportedArea,
+    Tunnel, UeContextModificationFailure, UeContextModificationResponse, UeContextReleaseCommand,
+    UeContextReleaseComplete, UeContextReleaseRequest, UeRadioCapability,
+    UplinkConfigurationTransfer, UplinkNasTransport, session,
 };
 use sluice_security::{Kgnb, SecurityCapability};
 
@@ -173,119 +181,119 @@ pub fn sessions_from_ran() -> Vec<FromRan> {
         failed: vec![(6, session::setup_failure(Cause::RADIO_LOST))],
     };
     vec![
-        FromRan::InitialContextSetupResponse {
+        FromRan::InitialContextSetupResponse(InitialContextSetupResponse {
             ids,
             sessions: results.clone(),
-        },
-        FromRan::PduSessionSetupResponse {
+        }),
+        FromRan::PduSessionSetupResponse(PduSessionSetupResponse {
             ids,
             sessions: results,
-        },
-        FromRan::PduSessionModifyResponse {
+        }),
+        FromRan::PduSessionModifyResponse(PduSessionModifyResponse {
             ids,
             sessions: SessionResults {
                 done: vec![(5, modify_response().encode())],
-                failed: vec![(6, qos_flow::modify_failure(Cause::RADIO_LOST))],
+                failed: vec![(6, session::modify_failure(Cause::RADIO_LOST))],
             },
-        },
-        FromRan::PduSessionReleaseResponse {
+        }),
+        FromRan::PduSessionReleaseResponse(PduSessionReleaseResponse {
             ids,
             sessions: vec![(5, session::release_response())],
-        },
-        FromRan::PduSessionNotify {
+        }),
+        FromRan::PduSessionNotify(PduSessionNotify {
             ids,
             sessions: vec![(5, notified().encode())],
             released: vec![(6, notify::notify_released(Cause::RADIO_LOST))],
-        },
-        FromRan::PduSessionModifyIndication {
+        }),
+        FromRan::PduSessionModifyIndication(PduSessionModifyIndication {
             ids,
             sessions: vec![(5, vec![1, 2, 3]), (6, vec![4])],
-        },
-        FromRan::ConfigurationTransfer {
-            target: Some(setup().gnb),
+        }),
+        FromRan::ConfigurationTransfer(UplinkConfigurationTransfer {
             transfer: xn_wanted(),
-        },
-        FromRan::UeRadioCapability {
+        }),
+        FromRan::UeRadioCapability(UeRadioCapability {
             ids,
             capability: vec![1, 2, 3],
             for_paging: Some(PagingCapability {
                 nr: Some(vec![4, 5]),
                 eutra: Some(vec![6]),
             }),
-        },
+        }),
     ]
 }
 
 pub fn sessions_from_amf() -> Vec<FromAmf> {
     vec![
-        FromAmf::ConfigurationTransfer {
+        FromAmf::ConfigurationTransfer(DownlinkConfigurationTransfer {
             transfer: xn_wanted(),
-        },
-        FromAmf::PduSessionSetupRequest {
+        }),
+        FromAmf::PduSessionSetupRequest(PduSessionSetupRequest {
             ids: IDS,
             ambr_bps: Some((1_000_000_000, 500_000_000)),
             sessions: vec![session_setup(Some(vec![0x7e, 2]))],
-        },
-        FromAmf::PduSessionSetupRequest {
+        }),
+        FromAmf::PduSessionSetupRequest(PduSessionSetupRequest {
             ids: IDS,
             ambr_bps: None,
             sessions: vec![session_setup(None)],
-        },
-        FromAmf::PduSessionModifyRequest {
+        }),
+        FromAmf::PduSessionModifyRequest(PduSessionModifyRequest {
             ids: IDS,
             sessions: vec![
                 modification(Some(vec![0x7e, 2]), &modify_request()),
                 modification(None, &ModifyRequest::default()),
             ],
-        },
-        FromAmf::PduSessionModifyConfirm {
+        }),
+        FromAmf::PduSessionModifyConfirm(PduSessionModifyConfirm {
             ids: IDS,
             sessions: SessionResults {
                 done: vec![(5, vec![1, 2, 3])],
                 failed: vec![(6, vec![4])],
             },
-        },
-        FromAmf::PduSessionReleaseCommand {
+        }),
+        FromAmf::PduSessionReleaseCommand(PduSessionReleaseCommand {
             ids: IDS,
             nas: Some(vec![0x7e, 2]),
             sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
-        },
-        FromAmf::PduSessionReleaseCommand {
+        }),
+        FromAmf::PduSessionReleaseCommand(PduSessionReleaseCommand {
             ids: IDS,
             nas: None,
             sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
-        },
+        }),
     ]
 }
 
 /// Of configuration, overload and keys.
 pub fn of_configuration() -> (Vec<FromRan>, Vec<FromAmf>) {
     let (ids, cause) = (IDS, Cause::UNSPECIFIED);
-    let update = |name: Option<&str>, areas| FromRan::RanConfigurationUpdate {
-        name: name.map(str::to_owned),
-        areas,
+    let update = |name: Option<&str>, areas| {
+        FromRan::RanConfigurationUpdate(RanConfigurationUpdate {
+            name: name.map(str::to_owned),
+            areas,
+        })
     };
     let from_ran = vec![
         update(None, Some(setup().areas)),
         update(Some("gnb-2"), None),
         FromRan::AmfConfigurationUpdateAcknowledge,
-        FromRan::AmfConfigurationUpdateFailure { cause },
-        FromRan::UeContextModificationResponse { ids },
-        FromRan::UeContextModificationFailure { ids, cause },
+        FromRan::AmfConfigurationUpdateFailure(AmfConfigurationUpdateFailure { cause }),
+        FromRan::UeContextModificationResponse(UeContextModificationResponse { ids }),
+        FromRan::UeContextModificationFailure(UeContextModificationFailure { ids, cause }),
     ];
     let from_amf = vec![
-        FromAmf::AmfConfigurationUpdate(NgSetupResponse {
-            name: "amf".to_owned(),
-            guamis: vec![guami()],
-            capacity: 17,
-            plmns: slices(),
-            retains_ues: false,
+        FromAmf::AmfConfigurationUpdate(AmfConfigurationUpdate {
+            name: Some("amf".to_owned()),
+            guamis: Some(vec![guami()]),
+            capacity: Some(17),
+            plmns: Some(slices()),
         }),
         FromAmf::RanConfigurationUpdateAcknowledge,
-        FromAmf::RanConfigurationUpdateFailure { cause },
-        FromAmf::AmfStatusIndication {
+        FromAmf::RanConfigurationUpdateFailure(RanConfigurationUpdateFailure { cause }),
+        FromAmf::AmfStatusIndication(AmfStatusIndication {
             unavailable: vec![guami()],
-        },
+        }),
         FromAmf::OverloadStart(Overload::default()),
         FromAmf::OverloadStart(Overload {
             action: OverloadAction::PermitHighPriority,
@@ -342,51 +350,52 @@ pub fn from_ran() -> Vec<FromRan> {
         }),
         FromRan::InitialUeMessage(initial(None)),
         FromRan::InitialUeMessage(initial(Some(s_tmsi))),
-        FromRan::UplinkNasTransport {
+        FromRan::UplinkNasTransport(UplinkNasTransport {
             ids,
             nas: nas.clone(),
             location: Some(location()),
-        },
-        FromRan::UplinkNasTransport {
+        }),
+        FromRan::UplinkNasTransport(UplinkNasTransport {
             ids,
             nas: nas.clone(),
             location: None,
-        },
-        FromRan::NasNonDelivery {
+        }),
+        FromRan::NasNonDelivery(NasNonDelivery {
             ids,
             nas,
             cause: Cause::RADIO_LOST,
-        },
-        FromRan::InitialContextSetupResponse {
+        }),
+        FromRan::InitialContextSetupResponse(InitialContextSetupResponse {
             ids,
             sessions: SessionResults::default(),
-        },
-        FromRan::InitialContextSetupFailure {
+        }),
+        FromRan::InitialContextSetupFailure(InitialContextSetupFailure {
             ids,
             cause: Cause::Transport(1),
-        },
-        FromRan::UeContextReleaseRequest {
+        }),
+        FromRan::UeContextReleaseRequest(UeContextReleaseRequest {
             ids,
             cause: Cause::USER_INACTIVITY,
-        },
-        FromRan::UeContextReleaseComplete { ids },
-        FromRan::UeRadioCapability {
+        }),
+        FromRan::UeContextReleaseComplete(UeContextReleaseComplete { ids }),
+        FromRan::UeRadioCapability(UeRadioCapability {
             ids,
             capability: vec![1, 2, 3],
             for_paging: None,
-        },
-        FromRan::NgReset {
+        }),
+        FromRan::NgReset(NgReset {
             cause: Cause::UNSPECIFIED,
             connections: None,
-        },
-        FromRan::NgReset {
+        }),
+        FromRan::NgReset(NgReset {
             cause: Cause::UNSPECIFIED,
             connections: Some(vec![connection()]),
-        },
-        FromRan::ErrorIndication {
-            connection: connection(),
+        }),
+        FromRan::ErrorIndication(ErrorIndication {
+            amf: Some(IDS.0),
+            ran: Some(IDS.1),
             cause: Some(Cause::SEMANTIC_ERROR),
-        },
+        }),
     ]
 }
 
@@ -420,36 +429,36 @@ pub fn from_amf() -> Vec<FromAmf> {
     };
     vec![
         FromAmf::NgSetupResponse(response),
-        FromAmf::NgSetupFailure {
+        FromAmf::NgSetupFailure(NgSetupFailure {
             cause: Cause::UNKNOWN_PLMN,
-        },
-        FromAmf::DownlinkNasTransport {
+        }),
+        FromAmf::DownlinkNasTransport(DownlinkNasTransport {
             ids: IDS,
             nas: vec![0x7e, 0, 0x5b, 1],
-        },
+        }),
         FromAmf::InitialContextSetupRequest(Box::new(context)),
         FromAmf::InitialContextSetupRequest(Box::new(bare)),
-        FromAmf::UeContextReleaseCommand {
-            amf: IDS.0,
-            ran: Some(IDS.1),
+        FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+            ue: (IDS.0, Some(IDS.1)),
             cause: Cause::NORMAL_RELEASE,
-        },
-        FromAmf::UeContextReleaseCommand {
-            amf: IDS.0,
-            ran: None,
+        }),
+        FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+            ue: (IDS.0, None),
             cause: Cause::DEREGISTER,
-        },
-        FromAmf::NgResetAcknowledge { connections: None },
-        FromAmf::NgResetAcknowledge {
+        }),
+        FromAmf::NgResetAcknowledge(NgResetAcknowledge { connections: None }),
+        FromAmf::NgResetAcknowledge(NgResetAcknowledge {
             connections: Some(vec![connection()]),
-        },
-        FromAmf::ErrorIndication {
-            connection: Some(connection()),
+        }),
+        FromAmf::ErrorIndication(ErrorIndication {
+            amf: Some(IDS.0),
+            ran: Some(IDS.1),
             cause: Some(Cause::UNKNOWN_LOCAL_ID),
-        },
-        FromAmf::ErrorIndication {
-            connection: None,
+        }),
+        FromAmf::ErrorIndication(ErrorIndication {
+            amf: None,
+            ran: None,
             cause: Some(Cause::TRANSFER_SYNTAX),
-        },
+        }),
     ]
 }
