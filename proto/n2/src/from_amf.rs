@@ -3,7 +3,7 @@
 use crate::cause::Cause;
 use crate::faulty::{self, Faulty};
 use crate::interface::amf_configuration_update::AmfConfigurationUpdate;
-use crate::interface::amf_status_indication::AmfStatusIndication;
+use crate::interface::amf_configuration_update::AmfStatusIndication;
 use crate::interface::configuration_transfer::DownlinkConfigurationTransfer;
 use crate::interface::error_indication::ErrorIndication;
 use crate::interface::ng_reset::NgResetAcknowledge;

@@ -29,10 +29,10 @@ pub use faulty::{Ended, Faulty, LONGEST};
 pub use first_message::FirstMessage;
 pub use from_amf::FromAmf;
 pub use from_ran::FromRan;
+pub use interface::amf_configuration_update::AmfStatusIndication;
 pub use interface::amf_configuration_update::{
     AmfConfigurationUpdate, AmfConfigurationUpdateFailure,
 };
-pub use interface::amf_status_indication::AmfStatusIndication;
 pub use interface::configuration_transfer::{
     DownlinkConfigurationTransfer, UplinkConfigurationTransfer, xn_addresses_wanted,
 };
@@ -43,11 +43,11 @@ pub use interface::overload::{Overload, OverloadAction};
 pub use interface::ran_configuration_update::{
     RanConfigurationUpdate, RanConfigurationUpdateFailure,
 };
-pub use mobility::handover_cancel::{HandoverCancel, HandoverCancelAcknowledge};
-pub use mobility::handover_notification::HandoverNotify;
+pub use mobility::handover_preparation::{HandoverCancel, HandoverCancelAcknowledge};
 pub use mobility::handover_preparation::{
     HandoverCommand, HandoverPreparationFailure, HandoverRequired,
 };
+pub use mobility::handover_resource_allocation::HandoverNotify;
 pub use mobility::handover_resource_allocation::{
     Admitted, HandoverFailure, HandoverRequest, HandoverRequestAcknowledge,
 };

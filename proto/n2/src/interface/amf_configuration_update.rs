@@ -1,4 +1,5 @@
-//! AMF Configuration Update (TS 38.413, 8.7.3): an AMF tells of changes.
+//! AMF Configuration Update and AMF Status Indication (TS 38.413, 8.7.3 and 8.7.6): an AMF tells of changes, and that it
+//! is about to go (TS 23.501, 5.21.2.2.2).
 
 use oxirush_ngap::{Error, ie, ngap};
 use sluice_ids::Guami;
@@ -34,6 +35,14 @@ message! {
     {
         /// Why.
         expected cause: Cause = Cause,
+    }
+}
+
+message! {
+    /// AMF Status Indication (9.2.6.10).
+    pub struct AmfStatusIndication = AMFStatusIndication, "AMF Status Indication" {
+        /// Identities that are served no more.
+        required unavailable: Vec<Guami> = UnavailableGUAMIList,
     }
 }
 

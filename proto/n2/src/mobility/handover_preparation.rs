@@ -1,4 +1,5 @@
-//! Handover Preparation (TS 38.413, 8.4.1): the source asks for a handover, and is commanded.
+//! Handover Preparation and Handover Cancel (TS 38.413, 8.4.1 and 8.4.5): the source asks for a handover, is commanded,
+//! or gives it up.
 
 use oxirush_ngap::ngap::{self, decode_open_type};
 use oxirush_ngap::{Error, ie};
@@ -49,6 +50,20 @@ message! {
         /// Why.
         expected cause: Cause = Cause,
     }
+}
+
+message! {
+    /// Handover Cancel (9.2.3.11).
+    pub struct HandoverCancel = HandoverCancel, "Handover Cancel", of ids {
+        /// Why.
+        expected cause: Cause = Cause,
+    }
+}
+
+message! {
+    /// Handover Cancel Acknowledge (9.2.3.12).
+    pub struct HandoverCancelAcknowledge =
+        HandoverCancelAcknowledge, "Handover Cancel Acknowledge", of ids {}
 }
 
 lists! {

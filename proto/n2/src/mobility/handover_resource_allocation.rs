@@ -1,4 +1,5 @@
-//! Handover Resource Allocation (TS 38.413, 8.4.2): the target makes room for a UE.
+//! Handover Resource Allocation and Handover Notification (TS 38.413, 8.4.2 and 8.4.3): the target makes room for a UE,
+//! which comes.
 
 use oxirush_ngap::ngap::{self, decode_open_type};
 use oxirush_ngap::{Error, ie};
@@ -11,7 +12,7 @@ use crate::session::resource_setup::SessionSetup;
 use crate::session::tunnel::Tunnel;
 use crate::session::up_security::SecurityResult;
 use crate::table::{Element, causes, lists, message};
-use crate::value::{self, AmfUeId, Transfers, written};
+use crate::value::{self, AmfUeId, Location, Transfers, written};
 
 message! {
     /// Handover Request (9.2.3.4).
@@ -63,6 +64,14 @@ message! {
         required amf: AmfUeId = AMF_UE_NGAP_ID,
         /// Why.
         expected cause: Cause = Cause,
+    }
+}
+
+message! {
+    /// Handover Notify (9.2.3.7).
+    pub struct HandoverNotify = HandoverNotify, "Handover Notify", of ids {
+        /// Place of the UE.
+        ignorable location: Location = UserLocationInformation,
     }
 }
 

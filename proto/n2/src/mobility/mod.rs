@@ -1,8 +1,6 @@
 //! UE mobility management (TS 38.413, 8.4): handovers by N2 and by Xn.
 
 pub(crate) mod container;
-pub(crate) mod handover_cancel;
-pub(crate) mod handover_notification;
 pub(crate) mod handover_preparation;
 pub(crate) mod handover_resource_allocation;
 pub(crate) mod path_switch;
@@ -19,10 +17,13 @@ pub use path_switch::{
 };
 
 use crate::table::messages;
-use handover_cancel::{HandoverCancel, HandoverCancelAcknowledge};
-use handover_notification::HandoverNotify;
-use handover_preparation::{HandoverCommand, HandoverPreparationFailure, HandoverRequired};
-use handover_resource_allocation::{HandoverFailure, HandoverRequest, HandoverRequestAcknowledge};
+use handover_preparation::{
+    HandoverCancel, HandoverCancelAcknowledge, HandoverCommand, HandoverPreparationFailure,
+    HandoverRequired,
+};
+use handover_resource_allocation::{
+    HandoverFailure, HandoverNotify, HandoverRequest, HandoverRequestAcknowledge,
+};
 use path_switch::{PathSwitchRequest, PathSwitchRequestAcknowledge, PathSwitchRequestFailure};
 use ran_status_transfer::{DownlinkStatus, UplinkStatus};
 
