@@ -21,11 +21,6 @@ const LONGER_CIRCLES: Exceptions = &[
         "a question of operators, its answer, its view and its page know each other",
     ),
     (
-        "proto/n2",
-        10,
-        "procedures share the types of each other's messages",
-    ),
-    (
         "proto/security",
         4,
         "keys and EAP-AKA' derive from each other",
@@ -38,11 +33,6 @@ const FOLDER_FILES: usize = 20;
 const FULLER_FOLDERS: Exceptions = &[
     ("io/host/src", 25, "one door of the kernel each"),
     ("proto/n1/src", 21, "a file for each group of messages"),
-    (
-        "proto/n2/src",
-        22,
-        "a file for each elementary procedure, without tables so far",
-    ),
     ("sluice/tests/daemon", 38, "goes with the UPF's daemon"),
     (
         "tests/core_sessions",

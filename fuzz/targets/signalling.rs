@@ -3,7 +3,8 @@
 use sluice_n1::{Downlink, Envelope, SessionDownlink, SessionUplink, Uplink, options, transaction};
 use sluice_n2::notify::Notified;
 use sluice_n2::{
-    FromAmf, FromRan, ModifyConfirm, ModifyIndication, SetupRequest, SetupResponse, session,
+    DownlinkConfigurationTransfer, FromAmf, FromRan, ModifyConfirm, ModifyIndication, SetupRequest,
+    SetupResponse, session,
 };
 
 /// Longest message that is taken.
@@ -55,11 +56,10 @@ fn session_message(octets: &[u8]) {
 pub fn ngap_parse(data: &[u8]) {
     match FromRan::decode(data) {
         // It is said to another gNB, which reads it.
-        Ok(FromRan::ConfigurationTransfer {
-            target: Some(_),
-            transfer,
-        }) => {
-            let relayed = FromAmf::ConfigurationTransfer { transfer };
+        Ok(FromRan::ConfigurationTransfer(message)) if message.target().is_some() => {
+            let transfer = message.transfer;
+            let relayed =
+                FromAmf::ConfigurationTransfer(DownlinkConfigurationTransfer { transfer });
             assert_eq!(FromAmf::decode(&relayed.encode()), Ok(relayed));
         }
         Ok(message) => assert!(!message.name().is_empty()),

@@ -2,8 +2,11 @@
 //! 10.3.5 and 10.4): what they are about has failed, at once.
 
 use sluice_n1::SessionType;
-use sluice_n2::handover_transfer::{Admitted, PathSwitch};
-use sluice_n2::{Cause, FromRan, HandoverFromRan, ModifyResponse, SetupResponse};
+use sluice_n2::mobility::{Admitted, PathSwitch};
+use sluice_n2::{
+    Cause, FromRan, HandoverFromRan, ModifyResponse, PduSessionModifyResponse,
+    PduSessionSetupResponse, SetupResponse,
+};
 use sluice_ue::HandoverAnswer;
 
 use crate::flows::voice;
@@ -39,7 +42,7 @@ fn setup_response(world: &World, session: u8, flows: &[u8], failed: &[u8]) -> Ve
         failed: Vec::new(),
     };
     let ids = (world.gnb.amf_id(ran).unwrap(), ran);
-    FromRan::PduSessionSetupResponse { ids, sessions }.encode()
+    FromRan::PduSessionSetupResponse(PduSessionSetupResponse { ids, sessions }).encode()
 }
 
 #[test]
@@ -170,7 +173,8 @@ fn a_modification_that_names_a_flow_or_a_session_twice_is_none() {
             done,
             failed: Vec::new(),
         };
-        let response = FromRan::PduSessionModifyResponse { ids, sessions };
+        let response =
+            FromRan::PduSessionModifyResponse(PduSessionModifyResponse { ids, sessions });
         world.tell_amf(&response.encode());
         world.run();
         assert!(world.core.smf().unwrap().procedures().is_empty());

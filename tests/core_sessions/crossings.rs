@@ -2,7 +2,7 @@
 //! all that it could, and leaves nothing behind when it goes. `collisions.rs` of the AMF has the table.
 
 use sluice_n1::{Cause, Downlink, Header, RegistrationKind, SessionType};
-use sluice_n2::FromAmf;
+use sluice_n2::{FromAmf, PduSessionReleaseCommand};
 use sluice_ue::UeState;
 
 use crate::harness::*;
@@ -481,7 +481,9 @@ fn messages_that_wait_for_a_handover_are_heard_in_order() {
     two.run();
     two.world.lose = |_| false;
     let lost = two.world.transcript.iter().rev().find_map(|octets| {
-        let Ok(FromAmf::PduSessionReleaseCommand { nas, .. }) = FromAmf::decode(octets) else {
+        let Ok(FromAmf::PduSessionReleaseCommand(PduSessionReleaseCommand { nas, .. })) =
+            FromAmf::decode(octets)
+        else {
             return None;
         };
         nas

@@ -4,7 +4,8 @@
 use sluice_n1::SessionType;
 use sluice_n2::modify_indication::read_unsuccessful;
 use sluice_n2::{
-    Cause, FromRan, ModifyConfirm, ModifyIndication, SessionResults, Transfers, Tunnel,
+    Cause, FromRan, ModifyConfirm, ModifyIndication, PduSessionModifyIndication, SessionResults,
+    Transfers, Tunnel,
 };
 use sluice_sbi::Nf;
 
@@ -41,7 +42,8 @@ fn end(teid: u32) -> Tunnel {
 fn indicate(world: &mut World, sessions: Transfers) -> SessionResults {
     let ran = at(world, 0);
     let ids = (world.gnb.amf_id(ran).unwrap(), ran);
-    let octets = FromRan::PduSessionModifyIndication { ids, sessions }.encode();
+    let octets =
+        FromRan::PduSessionModifyIndication(PduSessionModifyIndication { ids, sessions }).encode();
     world.tell_amf(&octets);
     world.run();
     world.gnb.take_confirms().pop().unwrap()

@@ -1,7 +1,7 @@
 //! Handover while something else is under way, and what is lost in each of its states.
 
 use sluice_n1::{RegistrationKind, SessionType};
-use sluice_n2::{Cause, FromAmf};
+use sluice_n2::{Cause, FromAmf, PduSessionReleaseCommand};
 use sluice_ue::{HandoverAnswer, UeState};
 
 use crate::harness::*;
@@ -256,7 +256,9 @@ fn a_message_that_was_not_delivered_is_heard_after_the_handover() {
     assert!(two.world.core.release_session(now, &supi(1), 5));
     two.run();
     let lost = two.world.transcript.iter().rev().find_map(|octets| {
-        let Ok(FromAmf::PduSessionReleaseCommand { nas, .. }) = FromAmf::decode(octets) else {
+        let Ok(FromAmf::PduSessionReleaseCommand(PduSessionReleaseCommand { nas, .. })) =
+            FromAmf::decode(octets)
+        else {
             return None;
         };
         nas

@@ -58,7 +58,7 @@ fn a_status_that_comes_before_the_gnb_has_answered_ends_the_session_there_too() 
     world.lose_n2 = |octets| {
         matches!(
             FromRan::decode(octets),
-            Ok(FromRan::PduSessionSetupResponse { .. })
+            Ok(FromRan::PduSessionSetupResponse(_))
         )
     };
     establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use sluice_n1::{Cause, Downlink, N1_SM, UplinkPayload};
 use sluice_n2::{
-    FromAmf, FromRan, SessionModification, SessionResults, SessionSetup, Transfers, first_twice,
-    session,
+    FromAmf, FromRan, PduSessionModifyRequest, PduSessionModifyResponse, PduSessionNotify,
+    PduSessionReleaseCommand, PduSessionReleaseResponse, PduSessionSetupRequest,
+    PduSessionSetupResponse, SessionModification, SessionResults, SessionSetup, Transfers,
+    first_twice, session,
 };
 use sluice_sbi::{
     Container, Effect, Message, N2Sm, Nf, NotifySmContext, Problem, ReleaseSmContext, RequestId,
@@ -195,22 +197,22 @@ impl State {
     pub fn of_sessions(&mut self, ue: UeId, message: FromRan) {
         let name = message.name();
         match message {
-            FromRan::PduSessionSetupResponse { sessions, .. } => {
+            FromRan::PduSessionSetupResponse(PduSessionSetupResponse { sessions, .. }) => {
                 self.line("gNB", "AMF", "14", name, ue);
                 self.set_up(ue, sessions);
             }
-            FromRan::PduSessionModifyResponse { sessions, .. } => {
+            FromRan::PduSessionModifyResponse(PduSessionModifyResponse { sessions, .. }) => {
                 self.line("gNB", "AMF", "6", name, ue);
                 self.modified(ue, sessions);
             }
-            FromRan::PduSessionReleaseResponse { sessions, .. } => {
+            FromRan::PduSessionReleaseResponse(PduSessionReleaseResponse { sessions, .. }) => {
                 self.line("gNB", "AMF", "6", name, ue);
                 self.released(ue, sessions);
             }
             // 4.3.3.2, 1e and 2: the gNB has taken flows or sessions away
-            FromRan::PduSessionNotify {
+            FromRan::PduSessionNotify(PduSessionNotify {
                 sessions, released, ..
-            } => {
+            }) => {
                 self.line("gNB", "AMF", "1", name, ue);
                 for (session, transfer) in sessions {
                     self.update_session(ue, session, "2", SmChange::Notified, &transfer);
@@ -238,7 +240,7 @@ impl State {
     /// What became of changes of flows at the gNB.
     fn modified(&mut self, ue: UeId, mut results: SessionResults) {
         let name = "PDU Session Resource Modify Response";
-        self.drop_twice(ue, &mut results, name, sluice_n2::qos_flow::modify_failure);
+        self.drop_twice(ue, &mut results, name, session::modify_failure);
         for (session, transfer) in results.done {
             self.update_session(ue, session, "7", SmChange::Modified, &transfer);
         }
@@ -328,19 +330,19 @@ impl State {
         }
         let nas = message.and_then(|message| self.protect(ue, &message));
         let request = match n2_kind {
-            N2Sm::Release => FromAmf::PduSessionReleaseCommand {
+            N2Sm::Release => FromAmf::PduSessionReleaseCommand(PduSessionReleaseCommand {
                 ids,
                 nas,
                 sessions: vec![(session, transfer)],
-            },
-            N2Sm::Modify => FromAmf::PduSessionModifyRequest {
+            }),
+            N2Sm::Modify => FromAmf::PduSessionModifyRequest(PduSessionModifyRequest {
                 ids,
                 sessions: vec![SessionModification {
                     session,
                     nas,
                     transfer,
                 }],
-            },
+            }),
             _ => {
                 let slice = self.session_mut(ue, session).map(|session| session.slice);
                 let Some(slice) = slice else {
@@ -395,11 +397,11 @@ impl State {
         self.release_at_gnb(ue, step, &up);
         self.are_asked_for(ue, &sessions);
         let registered = self.ues.get(ue.0).and_then(|ue| ue.registered.as_ref());
-        let request = FromAmf::PduSessionSetupRequest {
+        let request = FromAmf::PduSessionSetupRequest(PduSessionSetupRequest {
             ids,
             ambr_bps: registered.map(|registered| registered.ambr_bps),
             sessions,
-        };
+        });
         self.line("AMF", "gNB", step, request.name(), ue);
         self.send_n2(association, Some(ue), &request);
     }
@@ -412,11 +414,11 @@ impl State {
         let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
         let transfer = session::release_command(sluice_n2::Cause::NORMAL_RELEASE);
         let sessions = sessions.iter().map(|one| (*one, transfer.clone()));
-        let request = FromAmf::PduSessionReleaseCommand {
+        let request = FromAmf::PduSessionReleaseCommand(PduSessionReleaseCommand {
             ids,
             nas: None,
             sessions: sessions.collect(),
-        };
+        });
         self.line("AMF", "gNB", step, request.name(), ue);
         self.send_n2(association, Some(ue), &request);
     }

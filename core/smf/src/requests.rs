@@ -1,7 +1,7 @@
 //! Requests of other functions: which session they are for, and what they begin.
 
 use sluice_n1::{SessionUplink, transaction};
-use sluice_n2::{ModifyResponse, qos_flow::read_modify_failure};
+use sluice_n2::{ModifyResponse, session::read_modify_failure};
 use sluice_sbi::{
     CreateSmContext, Effect, Message, NotifySmPolicy, NotifySubscription, Problem, RequestId, Slot,
     SmChange, SmContextUpdated, SmPolicyNotified, UpdateSmContext,

@@ -8,10 +8,12 @@ use sluice_n1::{
 };
 use sluice_n2::notify::Notified;
 use sluice_n2::{
-    AmfUeId, Cause, Connection, FromAmf, FromRan, Gnb, InitialUeMessage, Location,
-    ModifyIndication, NgSetupRequest, NgSetupResponse, Paging, PagingCapability, PlmnSlices,
-    RanUeId, SecurityResult, SessionResults, SetupResponse, SupportedArea, Tunnel, notify, session,
-    xn_addresses_wanted,
+    AmfUeId, Cause, Connection, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan, Gnb,
+    InitialUeMessage, Location, ModifyIndication, NgReset, NgSetupRequest, NgSetupResponse, Paging,
+    PagingCapability, PduSessionModifyIndication, PduSessionNotify, PduSessionSetupResponse,
+    PlmnSlices, RanConfigurationUpdate, RanUeId, SecurityResult, SessionResults, SetupResponse,
+    SupportedArea, Tunnel, UeContextReleaseCommand, UeContextReleaseRequest, UeRadioCapability,
+    UplinkConfigurationTransfer, UplinkNasTransport, notify, session, xn_addresses_wanted,
 };
 use sluice_security::SecurityCapability;
 
@@ -129,26 +131,23 @@ fn notices(gnb: Gnb, tai: Tai) -> Vec<FromRan> {
         others: vec![(tunnel(8), vec![2])],
     };
     vec![
-        FromRan::PduSessionNotify {
+        FromRan::PduSessionNotify(PduSessionNotify {
             ids: IDS,
             sessions: vec![(5, notified.encode())],
             released: vec![(6, notify::notify_released(Cause::RADIO_LOST))],
-        },
-        FromRan::PduSessionModifyIndication {
+        }),
+        FromRan::PduSessionModifyIndication(PduSessionModifyIndication {
             ids: IDS,
             sessions: vec![(5, indication.encode())],
-        },
-        FromRan::ConfigurationTransfer {
-            target: Some(gnb),
+        }),
+        FromRan::ConfigurationTransfer(UplinkConfigurationTransfer {
             transfer: xn_addresses_wanted((&gnb, &tai), (&gnb, &tai)),
-        },
-        FromRan::ErrorIndication {
-            connection: Connection {
-                amf: Some(IDS.0),
-                ran: None,
-            },
+        }),
+        FromRan::ErrorIndication(ErrorIndication {
+            amf: Some(IDS.0),
+            ran: None,
             cause: Some(Cause::USER_INACTIVITY),
-        },
+        }),
     ]
 }
 
@@ -188,38 +187,38 @@ fn from_ran(guti: Guti) -> Vec<FromRan> {
             s_tmsi: Some(guti.s_tmsi()),
             context_requested: true,
         }),
-        FromRan::UplinkNasTransport {
+        FromRan::UplinkNasTransport(UplinkNasTransport {
             ids,
             nas: vec![0x7e, 0, 0x43],
             location: Some(location),
-        },
-        FromRan::PduSessionSetupResponse {
+        }),
+        FromRan::PduSessionSetupResponse(PduSessionSetupResponse {
             ids,
             sessions: SessionResults {
                 done: vec![(5, response.encode())],
                 failed: vec![(6, session::setup_failure(cause))],
             },
-        },
-        FromRan::UeContextReleaseRequest { ids, cause },
-        FromRan::UeRadioCapability {
+        }),
+        FromRan::UeContextReleaseRequest(UeContextReleaseRequest { ids, cause }),
+        FromRan::UeRadioCapability(UeRadioCapability {
             ids,
             capability: vec![1; 40],
             for_paging: Some(PagingCapability {
                 nr: Some(vec![2; 8]),
                 eutra: None,
             }),
-        },
-        FromRan::RanConfigurationUpdate {
+        }),
+        FromRan::RanConfigurationUpdate(RanConfigurationUpdate {
             name: None,
             areas: Some(areas(plmn)),
-        },
-        FromRan::NgReset {
+        }),
+        FromRan::NgReset(NgReset {
             cause,
             connections: Some(vec![Connection {
                 amf: Some(ids.0),
                 ran: Some(ids.1),
             }]),
-        },
+        }),
     ];
     all.extend(notices(gnb, location.tai));
     all
@@ -236,15 +235,14 @@ fn from_amf(guti: Guti) -> Vec<FromAmf> {
             plmns,
             retains_ues: true,
         }),
-        FromAmf::DownlinkNasTransport {
+        FromAmf::DownlinkNasTransport(DownlinkNasTransport {
             ids: IDS,
             nas: vec![0x7e, 0, 0x5b, 1],
-        },
-        FromAmf::UeContextReleaseCommand {
-            amf: IDS.0,
-            ran: Some(IDS.1),
+        }),
+        FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+            ue: (IDS.0, Some(IDS.1)),
             cause: Cause::NORMAL_RELEASE,
-        },
+        }),
         FromAmf::Paging(Box::new(Paging {
             s_tmsi: guti.s_tmsi(),
             drx: Some(2),

@@ -5,7 +5,7 @@ use std::fmt;
 use oxirush_ngap::ngap;
 
 /// Why something is done or refused: a group, and its number in the ASN.1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Cause {
     /// Of the radio network.
     RadioNetwork(u8),
@@ -18,6 +18,7 @@ pub enum Cause {
     /// Of none of these.
     Misc(u8),
     /// Of a later release.
+    #[default]
     Unknown,
 }
 
@@ -109,7 +110,7 @@ impl Cause {
         matches!(self, Self::NO_UP_INTEGRITY | Self::NO_UP_CONFIDENTIALITY)
     }
 
-    pub(crate) fn read(cause: &ngap::Cause) -> Self {
+    pub(crate) fn of_asn1(cause: &ngap::Cause) -> Self {
         match cause {
             ngap::Cause::radioNetwork(value) => Self::RadioNetwork(*value as u8),
             ngap::Cause::transport(value) => Self::Transport(*value as u8),
@@ -121,7 +122,7 @@ impl Cause {
     }
 
     /// As the codec names it; a number that we never send is "unspecified" of its group.
-    pub(crate) fn write(self) -> ngap::Cause {
+    pub(crate) fn as_asn1(self) -> ngap::Cause {
         use ngap::CauseTransport as Transport;
         use ngap::{CauseMisc as Misc, CauseNas as Nas, CauseProtocol as Protocol};
         match self {
@@ -221,7 +222,7 @@ fn words(name: &str) -> String {
 impl fmt::Display for Cause {
     /// `radio network: user inactivity`, by the names of 9.3.1.2.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (group, name) = match self.write() {
+        let (group, name) = match self.as_asn1() {
             _ if *self == Self::Unknown => return f.write_str("a cause of a later release"),
             ngap::Cause::radioNetwork(value) => ("radio network", format!("{value:?}")),
             ngap::Cause::transport(value) => ("transport", format!("{value:?}")),
@@ -243,12 +244,12 @@ mod tests {
         // Those of Release 17 end with 54 at least.
         for number in 0..=54 {
             assert_eq!(
-                Cause::read(&Cause::RadioNetwork(number).write()),
+                Cause::of_asn1(&Cause::RadioNetwork(number).as_asn1()),
                 Cause::RadioNetwork(number)
             );
         }
         assert_eq!(
-            Cause::read(&Cause::RadioNetwork(255).write()),
+            Cause::of_asn1(&Cause::RadioNetwork(255).as_asn1()),
             Cause::RadioNetwork(0)
         );
     }

@@ -1,12 +1,17 @@
 //! Messages that break the rules, and what their sender is told (TS 38.413, 10).
 
 use oxirush_ngap::ngap::{self, NgapPduKind as Kind};
-use oxirush_ngap::{Deviation, build_ngap, build_ngap_ie};
+use oxirush_ngap::{Deviation, Error, build_ngap_ie};
 
 use crate::cause::Cause;
-use crate::handover_transfer as transfer;
+use crate::interface::error_indication::ErrorIndication;
+use crate::interface::ng_setup::NgSetupFailure;
+use crate::interface::ran_configuration_update::RanConfigurationUpdateFailure;
+use crate::mobility::handover_preparation::HandoverPreparationFailure;
+use crate::mobility::path_switch::{PathSwitchRequestFailure, none_switched};
 use crate::procedures;
-use crate::value::{self, AmfUeId, Connection, RanUeId};
+use crate::table::{Element, Written};
+use crate::value::{AmfUeId, Connection, RanUeId, Transfers};
 
 /// Longest message that is read: a handover with all its containers stays below it.
 pub const LONGEST: usize = 65_536;
@@ -105,10 +110,7 @@ pub fn notice(pdu: &ngap::NGAP_PDU, deviations: &[Deviation]) -> Option<Faulty> 
 }
 
 fn no_message() -> Faulty {
-    let nobody = Connection {
-        amf: None,
-        ran: None,
-    };
+    let nobody = Connection::default();
     Faulty {
         cause: Cause::TRANSFER_SYNTAX,
         procedure: "no message",
@@ -200,57 +202,47 @@ fn describe(deviation: &Deviation) -> String {
 /// The unsuccessful outcome of the procedure that a PDU begins; none if there is none, or if it lacks what that
 /// needs.
 fn unsuccessful(pdu: &ngap::NGAP_PDU, why: Cause, deviations: &[Deviation]) -> Option<Vec<u8>> {
-    use oxirush_ngap::ie;
-    let diagnostics = || pdu.criticality_diagnostics_for_response(deviations);
+    use oxirush_ngap::ie::PDUSessionResourceToBeSwitchedDLList as ToBeSwitched;
     let ids = || {
         let Connection { amf, ran } = connection(pdu);
         Some((amf?, ran?))
     };
     let outcome = match pdu.kind() {
-        Kind::Initiating_NGSetup => build_ngap!(
-            UnsuccessfulOutcome,
-            NGSetup,
-            NGSetupFailure,
-            Cause(why.write()),
-            CriticalityDiagnostics(diagnostics()),
-        ),
-        Kind::Initiating_RANConfigurationUpdate => build_ngap!(
-            UnsuccessfulOutcome,
-            RANConfigurationUpdate,
-            RANConfigurationUpdateFailure,
-            Cause(why.write()),
-            CriticalityDiagnostics(diagnostics()),
-        ),
+        Kind::Initiating_NGSetup => NgSetupFailure { cause: why }.write(),
+        Kind::Initiating_RANConfigurationUpdate => {
+            RanConfigurationUpdateFailure { cause: why }.write()
+        }
         Kind::Initiating_HandoverPreparation => {
-            let (amf, ran) = ids()?;
-            build_ngap!(
-                UnsuccessfulOutcome,
-                HandoverPreparation,
-                HandoverPreparationFailure,
-                AMF_UE_NGAP_ID(amf.0),
-                RAN_UE_NGAP_ID(ran.0),
-                Cause(why.write()),
-                CriticalityDiagnostics(diagnostics()),
-            )
+            let (ids, cause) = (ids()?, why);
+            HandoverPreparationFailure { ids, cause }.write()
         }
         Kind::Initiating_PathSwitchRequest => {
-            let (amf, ran) = ids()?;
-            let list = pdu.ie::<ie::PDUSessionResourceToBeSwitchedDLList>();
-            let sessions = transfer::read_to_switch(&list.and_then(Result::ok)?);
-            let released = transfer::none_switched(&sessions, why);
-            build_ngap!(
-                UnsuccessfulOutcome,
-                PathSwitchRequest,
-                PathSwitchRequestFailure,
-                AMF_UE_NGAP_ID(amf.0),
-                RAN_UE_NGAP_ID(ran.0),
-                PDUSessionResourceReleasedListPSFail(transfer::released_all(&released)),
-                CriticalityDiagnostics(diagnostics()),
-            )
+            let list = pdu.ie::<ToBeSwitched>()?.ok()?;
+            let sessions = <Transfers as Element<ToBeSwitched>>::read(list)?;
+            let (ids, released) = (ids()?, none_switched(&sessions, why));
+            PathSwitchRequestFailure { ids, released }.write()
         }
         _ => return None,
     };
-    outcome.and_then(|pdu| pdu.encode()).ok()
+    let diagnostics = pdu.criticality_diagnostics_for_response(deviations);
+    diagnosed(outcome, Some(diagnostics)).ok()
+}
+
+/// The octets of a message, with diagnostics at its end. All messages that have them give them the same criticality.
+fn diagnosed(
+    message: Result<ngap::NGAP_PDU, Error>,
+    diagnostics: Option<ngap::CriticalityDiagnostics>,
+) -> Result<Vec<u8>, Error> {
+    let mut pdu = message?;
+    if let Some(diagnostics) = diagnostics {
+        let mut ies = pdu.protocol_ies()?.into_owned();
+        ies.0.push(build_ngap_ie!(
+            ErrorIndication,
+            CriticalityDiagnostics(diagnostics)
+        )?);
+        pdu.set_protocol_ies(ies)?;
+    }
+    pdu.encode()
 }
 
 /// Whose message it is, as far as that can be read.
@@ -271,18 +263,6 @@ fn indication(
     connection: &Connection,
     diagnostics: Option<ngap::CriticalityDiagnostics>,
 ) -> Vec<u8> {
-    let with_diagnostics = |mut pdu: ngap::NGAP_PDU| {
-        if let Some(diagnostics) = diagnostics {
-            let mut ies = pdu.protocol_ies()?.into_owned();
-            ies.0.push(build_ngap_ie!(
-                ErrorIndication,
-                CriticalityDiagnostics(diagnostics)
-            )?);
-            pdu.set_protocol_ies(ies)?;
-        }
-        pdu.encode()
-    };
-    value::error_indication(connection, Some(why))
-        .and_then(with_diagnostics)
-        .unwrap_or_default()
+    let indication = ErrorIndication::new(*connection, why);
+    diagnosed(indication.write(), diagnostics).unwrap_or_default()
 }

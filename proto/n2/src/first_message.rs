@@ -133,10 +133,10 @@ mod tests {
                 }
             }
         }
-        let other = FromRan::NgReset {
+        let other = FromRan::NgReset(crate::NgReset {
             cause: crate::Cause::UNSPECIFIED,
             connections: None,
-        };
+        });
         assert_eq!(FirstMessage::peek(&other.encode()), None);
     }
 }

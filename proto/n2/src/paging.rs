@@ -1,140 +1,118 @@
-//! Paging (TS 38.413, 9.2.4.1): an idle UE is called in all cells of its areas.
+//! Paging (TS 38.413, 8.5): an idle UE is called in all cells of its areas.
 
-use oxirush_ngap::ngap::{self, NGAP_PDU, PagingDRX};
-use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
-use sluice_ids::{STmsi, Tac, Tai};
+use oxirush_ngap::ngap::{self, PagingDRX};
+use oxirush_ngap::{Error, ie};
+use sluice_ids::{STmsi, Tai};
 
+use crate::table::{Element, message};
+use crate::ue_radio_capability::PagingCapability;
 use crate::value;
 
 /// Most areas of one message.
 const AREAS: usize = 16;
 
-/// Whom a gNB calls, and how.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Paging {
-    /// What the UE calls itself on the radio.
-    pub s_tmsi: STmsi,
-    /// The UE's DRX value as NAS has it (TS 24.501, 9.11.3.2A); none where it has none of its own.
-    pub drx: Option<u8>,
-    /// Where it may be; at least one area and at most 16.
-    pub areas: Vec<Tai>,
-    /// What a gNB once told of its radio.
-    pub capability: Option<PagingCapability>,
-    /// Which attempt this is, from 1 on, and how many there will be.
-    pub attempt: (u8, u8),
+message! {
+    /// Paging (9.2.4.1).
+    pub struct Paging = Paging, "Paging" {
+        /// Name of the UE on the radio.
+        required s_tmsi: STmsi = UEPagingIdentity,
+        /// The UE's DRX value as NAS has it (TS 24.501, 9.11.3.2A); none where it has none of its own.
+        ignorable drx: u8 = PagingDRX,
+        /// Areas where the UE may be: at least one and at most 16.
+        required areas: Vec<Tai> = TAIListForPaging,
+        /// The gNB's report of the UE's radio.
+        ignorable capability: PagingCapability = UERadioCapabilityForPaging,
+        /// Number of this attempt, from 1 on, and how many there will be.
+        expected attempt: (u8, u8) = AssistanceDataForPaging,
+    }
+    then = without_assistance;
 }
 
-/// UE Radio Capability for Paging (9.3.1.68), unread by the AMF.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct PagingCapability {
-    /// Of NR.
-    pub nr: Option<Vec<u8>>,
-    /// Of E-UTRA.
-    pub eutra: Option<Vec<u8>>,
+/// Without Assistance Data it is the one attempt.
+fn without_assistance(_: &ngap::NGAP_PDU, mut paging: Paging) -> Option<Paging> {
+    if paging.attempt == <(u8, u8)>::default() {
+        paging.attempt = (1, 1);
+    }
+    Some(paging)
 }
 
-impl PagingCapability {
-    pub(crate) fn write(&self) -> ngap::UERadioCapabilityForPaging<'static> {
-        let nr = self.nr.clone();
-        let eutra = self.eutra.clone();
-        ngap::UERadioCapabilityForPaging::new(
-            nr.map(|octets| ngap::UERadioCapabilityForPagingOfNR(octets.into())),
-            eutra.map(|octets| ngap::UERadioCapabilityForPagingOfEUTRA(octets.into())),
+impl Element<ie::UEPagingIdentity> for STmsi {
+    /// None of a UE that is called by another kind of name.
+    fn read(identity: ngap::UEPagingIdentity) -> Option<Self> {
+        let ngap::UEPagingIdentity::fiveG_S_TMSI(s_tmsi) = identity else {
+            return None;
+        };
+        Some(value::read_s_tmsi(&s_tmsi))
+    }
+
+    fn write(&self) -> Result<ngap::UEPagingIdentity, Error> {
+        let s_tmsi = value::s_tmsi(self);
+        Ok(ngap::UEPagingIdentity::fiveG_S_TMSI(s_tmsi))
+    }
+}
+
+const CYCLES: [PagingDRX; 4] = [
+    PagingDRX::v32,
+    PagingDRX::v64,
+    PagingDRX::v128,
+    PagingDRX::v256,
+];
+
+/// The value of NAS that stands for a cycle counts from 1; NAS has more of them than NGAP.
+impl Element<ie::PagingDRX> for u8 {
+    fn read(cycle: PagingDRX) -> Option<Self> {
+        Some(cycle as u8 + 1)
+    }
+
+    fn is_written(&self) -> bool {
+        (1..=CYCLES.len()).contains(&usize::from(*self))
+    }
+
+    fn write(&self) -> Result<PagingDRX, Error> {
+        let cycle = CYCLES.get(usize::from(*self).wrapping_sub(1));
+        cycle
+            .cloned()
+            .ok_or_else(|| Error::argument("no DRX cycle"))
+    }
+}
+
+impl Element<ie::TAIListForPaging> for Vec<Tai> {
+    /// None of no area.
+    fn read(list: ngap::TAIListForPaging) -> Option<Self> {
+        let areas = list.0.iter();
+        let areas: Self = areas
+            .filter_map(|item| value::read_tai(&item.tai))
+            .collect();
+        (!areas.is_empty()).then_some(areas)
+    }
+
+    fn write(&self) -> Result<ngap::TAIListForPaging, Error> {
+        let item = |tai| ngap::TAIListForPagingItem::new(value::tai(tai), None);
+        let areas = self.iter().take(AREAS).map(item).collect();
+        Ok(ngap::TAIListForPaging(areas))
+    }
+}
+
+impl Element<ie::AssistanceDataForPaging> for (u8, u8) {
+    fn read(assistance: ngap::AssistanceDataForPaging) -> Option<Self> {
+        let told = assistance.paging_attempt_information;
+        Some(told.map_or((1, 1), |told| {
+            let attempts = told.intended_number_of_paging_attempts.0;
+            (told.paging_attempt_count.0 as u8, attempts as u8)
+        }))
+    }
+
+    fn write(&self) -> Result<ngap::AssistanceDataForPaging, Error> {
+        let attempt = ngap::PagingAttemptInformation::new(
+            ngap::PagingAttemptCount(self.0.clamp(1, 16).into()),
+            ngap::IntendedNumberOfPagingAttempts(self.1.clamp(1, 16).into()),
             None,
-        )
+            None,
+        );
+        Ok(ngap::AssistanceDataForPaging::new(
+            None,
+            Some(attempt),
+            None,
+        ))
     }
-
-    pub(crate) fn read(value: &ngap::UERadioCapabilityForPaging<'_>) -> Self {
-        let nr = value.ue_radio_capability_for_paging_of_nr.as_ref();
-        let eutra = value.ue_radio_capability_for_paging_of_eutra.as_ref();
-        Self {
-            nr: nr.map(|octets| octets.0.to_vec()),
-            eutra: eutra.map(|octets| octets.0.to_vec()),
-        }
-    }
-}
-
-fn drx(value: u8) -> Option<PagingDRX> {
-    Some(match value {
-        1 => PagingDRX::v32,
-        2 => PagingDRX::v64,
-        3 => PagingDRX::v128,
-        4 => PagingDRX::v256,
-        _ => return None,
-    })
-}
-
-pub(crate) fn write(m: &Paging) -> Result<NGAP_PDU, Error> {
-    let identity = ngap::UEPagingIdentity::fiveG_S_TMSI(value::s_tmsi(&m.s_tmsi));
-    let mut pdu = build_ngap!(
-        InitiatingMessage,
-        Paging,
-        Paging,
-        UEPagingIdentity(identity)
-    )?;
-    let mut ies = pdu.protocol_ies()?.into_owned();
-    if let Some(drx) = m.drx.and_then(drx) {
-        ies.0.push(build_ngap_ie!(Paging, PagingDRX(drx))?);
-    }
-    let area = |tai: &Tai| {
-        let tai = ngap::TAI::new(value::plmn(tai.plmn), ngap::TAC(tai.tac.0), None);
-        ngap::TAIListForPagingItem::new(tai, None)
-    };
-    let areas = ngap::TAIListForPaging(m.areas.iter().take(AREAS).map(area).collect());
-    ies.0.push(build_ngap_ie!(Paging, TAIListForPaging(areas))?);
-    if let Some(capability) = &m.capability {
-        let capability = capability.write();
-        ies.0.push(build_ngap_ie!(
-            Paging,
-            UERadioCapabilityForPaging(capability)
-        )?);
-    }
-    let (attempt, attempts) = m.attempt;
-    let attempt = ngap::PagingAttemptInformation::new(
-        ngap::PagingAttemptCount(attempt.clamp(1, 16).into()),
-        ngap::IntendedNumberOfPagingAttempts(attempts.clamp(1, 16).into()),
-        None,
-        None,
-    );
-    let assistance = ngap::AssistanceDataForPaging::new(None, Some(attempt), None);
-    ies.0
-        .push(build_ngap_ie!(Paging, AssistanceDataForPaging(assistance))?);
-    pdu.set_protocol_ies(ies)?;
-    Ok(pdu)
-}
-
-/// None of a UE that is called by another kind of name, or of no area.
-pub(crate) fn read(pdu: &NGAP_PDU) -> Result<Option<Paging>, Error> {
-    extract_ngap_ies!(pdu, Paging,
-        req identity: ngap::UEPagingIdentity = UEPagingIdentity(identity) => identity,
-        lax cycle: PagingDRX = PagingDRX(cycle) => cycle,
-        req areas: ngap::TAIListForPaging = TAIListForPaging(list) => list,
-        lax capability: PagingCapability =
-            UERadioCapabilityForPaging(value) => PagingCapability::read(&value),
-        lax assistance: ngap::AssistanceDataForPaging = AssistanceDataForPaging(value) => value,
-    );
-    let ngap::UEPagingIdentity::fiveG_S_TMSI(s_tmsi) = identity else {
-        return Ok(None);
-    };
-    let area = |item: &ngap::TAIListForPagingItem| {
-        Some(Tai {
-            plmn: value::read_plmn(&item.tai.plmn_identity)?,
-            tac: Tac(item.tai.tac.0),
-        })
-    };
-    let told = assistance.and_then(|assistance| assistance.paging_attempt_information);
-    let attempt = told.map_or((1, 1), |told| {
-        (
-            told.paging_attempt_count.0 as u8,
-            told.intended_number_of_paging_attempts.0 as u8,
-        )
-    });
-    let areas: Vec<Tai> = areas.0.iter().filter_map(area).collect();
-    Ok((!areas.is_empty()).then(|| Paging {
-        s_tmsi: value::read_s_tmsi(&s_tmsi),
-        drx: cycle.map(|cycle| cycle as u8 + 1),
-        areas,
-        capability,
-        attempt,
-    }))
 }

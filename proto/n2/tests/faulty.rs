@@ -1,8 +1,8 @@
 //! Messages that break the rules of TS 38.413, 10, and what each procedure answers.
 
 use sluice_n2::{
-    AmfUeId, Cause, Ended, FromAmf, FromRan, HandoverFromAmf, HandoverFromRan, PathSwitchRequest,
-    RanUeId, first_twice,
+    AmfUeId, Cause, Ended, ErrorIndication, FromAmf, FromRan, HandoverFromAmf, HandoverFromRan,
+    HandoverPreparationFailure, PathSwitchRequest, PathSwitchRequestFailure, RanUeId, first_twice,
 };
 
 const IDS: (AmfUeId, RanUeId) = (AmfUeId(5), RanUeId(7));
@@ -29,15 +29,15 @@ fn answer(octets: &[u8]) -> FromAmf {
 fn a_broken_request_ends_in_the_unsuccessful_outcome_of_its_procedure() {
     // Handover Required without its target, sessions and container.
     let told = answer(&begins(12, &[AMF, RAN, KIND]));
-    let failure = HandoverFromAmf::PreparationFailure {
+    let failure = HandoverFromAmf::PreparationFailure(HandoverPreparationFailure {
         ids: IDS,
         cause: Cause::ABSTRACT_SYNTAX_REJECT,
-    };
+    });
     assert_eq!(told, FromAmf::Handover(failure));
     // RAN Configuration Update whose areas cannot be read.
     let told = answer(&begins(35, &[&[0, 102, 0, 1, 0xff]]));
     assert!(
-        matches!(told, FromAmf::RanConfigurationUpdateFailure { .. }),
+        matches!(told, FromAmf::RanConfigurationUpdateFailure(_)),
         "{told:?}"
     );
     // Path Switch Request with its RAN UE NGAP ID twice.
@@ -54,7 +54,10 @@ fn a_broken_request_ends_in_the_unsuccessful_outcome_of_its_procedure() {
     octets[3] += RAN.len() as u8;
     octets[6] += 1;
     let told = answer(&octets);
-    let FromAmf::Handover(HandoverFromAmf::PathSwitchRequestFailure { ids, released }) = told
+    let FromAmf::Handover(HandoverFromAmf::PathSwitchRequestFailure(PathSwitchRequestFailure {
+        ids,
+        released,
+    })) = told
     else {
         panic!("{told:?}");
     };
@@ -71,7 +74,7 @@ fn a_broken_message_without_an_outcome_is_answered_by_error_indication_with_the_
     for code in [10, 11, 12, 15, 20, 25, 27, 30, 42, 44, 46, 49] {
         let told = answer(&begins(code, nothing));
         assert!(
-            matches!(told, FromAmf::ErrorIndication { .. }),
+            matches!(told, FromAmf::ErrorIndication(_)),
             "{code}: {told:?}"
         );
     }
@@ -80,12 +83,11 @@ fn a_broken_message_without_an_outcome_is_answered_by_error_indication_with_the_
         (&[AMF][..], Some(IDS.0), None),
         (&[RAN][..], None, Some(IDS.1)),
     ] {
-        let FromAmf::ErrorIndication { connection, cause } = answer(&begins(46, ies)) else {
+        let FromAmf::ErrorIndication(told) = answer(&begins(46, ies)) else {
             panic!("another answer");
         };
-        assert_eq!(cause, Some(Cause::ABSTRACT_SYNTAX_REJECT));
-        let connection = connection.expect("names");
-        assert_eq!((connection.amf, connection.ran), (amf, ran));
+        assert_eq!(told.cause, Some(Cause::ABSTRACT_SYNTAX_REJECT));
+        assert_eq!((told.amf, told.ran), (amf, ran));
     }
 }
 
@@ -121,11 +123,11 @@ fn an_ie_that_is_left_out_is_told_to_its_sender_who_wants_to_know() {
     for (ie, is_told) in [(unknown, true), (ignored, false)] {
         let octets = begins(42, &[AMF, RAN, cause, ie]);
         let (message, notice) = FromRan::decode_and_notify(&octets).expect("processed");
-        assert!(matches!(message, FromRan::UeContextReleaseRequest { .. }));
+        assert!(matches!(message, FromRan::UeContextReleaseRequest(_)));
         assert_eq!(notice.is_some(), is_told);
         if let Some(notice) = notice {
             let told = FromAmf::decode(&notice.answer.expect("an answer"));
-            let Ok(FromAmf::ErrorIndication { cause, .. }) = told else {
+            let Ok(FromAmf::ErrorIndication(ErrorIndication { cause, .. })) = told else {
                 panic!("{told:?}");
             };
             assert_eq!(cause, Some(Cause::ABSTRACT_SYNTAX_NOTIFY));

@@ -4,7 +4,8 @@ use oxirush_ngap::build_ngap_ie;
 use oxirush_ngap::ngap::{self, encode_open_type};
 use sluice_ids::{Plmn, Snssai, Tac, Tai};
 use sluice_n2::{
-    AmfUeId, FromAmf, FromRan, Gnb, Location, NgSetupRequest, PlmnSlices, RanUeId, SupportedArea,
+    AmfUeId, FromAmf, FromRan, Gnb, Location, NgSetupRequest, PlmnSlices, RanConfigurationUpdate,
+    RanUeId, SupportedArea, UeContextReleaseComplete, UplinkNasTransport,
 };
 
 fn plmn() -> Plmn {
@@ -96,17 +97,17 @@ fn an_ng_setup_request_with_all_optional_ies_is_read() {
 
 #[test]
 fn an_update_has_the_extended_name_as_well() {
-    let update = FromRan::RanConfigurationUpdate {
+    let update = FromRan::RanConfigurationUpdate(RanConfigurationUpdate {
         name: Some("gnb-1".to_owned()),
         areas: None,
-    };
+    });
     let name = extended(None, Some("Genève"));
     let ie = build_ngap_ie!(RANConfigurationUpdate, Extended_RANNodeName(name));
     let octets = with(&update.encode(), vec![ie.expect("in its range")]);
-    let expected = FromRan::RanConfigurationUpdate {
+    let expected = FromRan::RanConfigurationUpdate(RanConfigurationUpdate {
         name: Some("Genève".to_owned()),
         areas: None,
-    };
+    });
     assert_eq!(FromRan::decode(&octets), Ok(expected));
 }
 
@@ -132,10 +133,10 @@ fn a_gnb_of_a_later_release_is_set_up_without_what_is_not_served() {
     let octets = with(&whole.encode(), vec![support(), place()]);
     let read = FromRan::decode_and_notify(&octets);
     assert_eq!(read, Ok((whole.clone(), None)));
-    let update = FromRan::RanConfigurationUpdate {
+    let update = FromRan::RanConfigurationUpdate(RanConfigurationUpdate {
         name: Some("gnb-1".to_owned()),
         areas: Some(setup().areas),
-    };
+    });
     let octets = with(&update.encode(), vec![place(), support()]);
     let read = FromRan::decode_and_notify(&octets);
     assert_eq!(read, Ok((update, None)));
@@ -153,10 +154,7 @@ fn a_gnb_of_a_later_release_is_set_up_without_what_is_not_served() {
     let octets = with(&whole.encode(), vec![field(65_000, reject, &[1, 2])]);
     let faulty = FromRan::decode(&octets).expect_err("nobody knows it");
     let answer = FromAmf::decode(&faulty.answer.expect("it is told")).expect("a message");
-    assert!(
-        matches!(answer, FromAmf::NgSetupFailure { .. }),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, FromAmf::NgSetupFailure(_)), "{answer:?}");
 }
 
 /// The cell of a second radio beside the first (PSCell Information, of dual connectivity).
@@ -170,11 +168,11 @@ fn the_cell_of_a_secondary_rat_is_read_past() {
             tac: Tac([0, 0, 1]),
         },
     };
-    let uplink = FromRan::UplinkNasTransport {
+    let uplink = FromRan::UplinkNasTransport(UplinkNasTransport {
         ids: (AmfUeId(5), RanUeId(7)),
         nas: vec![0x7e, 0, 0x43],
         location: Some(location),
-    };
+    });
     let mut pdu = ngap::NGAP_PDU::decode(&uplink.encode()).expect("ours");
     let told = pdu.ie::<oxirush_ngap::ie::UserLocationInformation>();
     let told = told.expect("there").expect("a location").into_owned();
@@ -198,7 +196,7 @@ fn the_cell_of_a_secondary_rat_is_read_past() {
 #[test]
 fn a_release_complete_with_sessions_and_their_usage_is_read() {
     let ids = (AmfUeId(5), RanUeId(7));
-    let complete = FromRan::UeContextReleaseComplete { ids };
+    let complete = FromRan::UeContextReleaseComplete(UeContextReleaseComplete { ids });
     let usage = ngap::SecondaryRATUsageInformation::new(None, None, None);
     let usage = encode_open_type(&usage).expect("in its range").to_vec();
     let usage = ngap::PDUSessionResourceReleaseResponseTransfer::new(extension(144, usage));

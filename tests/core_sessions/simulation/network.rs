@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use sluice_n2::{FromAmf, RanUeId};
+use sluice_n2::{ErrorIndication, FromAmf, RanUeId};
 use sluice_pcf::Pcf;
 use sluice_sbi::{AssociationId, Instant, Now};
 use sluice_smf::Smf;
@@ -404,10 +404,11 @@ impl Simulation {
 
     /// A gNB has a UE that the AMF does not know (TS 38.413, 8.7.5.2).
     fn forget_unknown(&mut self, gnb: usize, octets: &[u8]) {
-        let Ok(FromAmf::ErrorIndication { connection, .. }) = FromAmf::decode(octets) else {
+        let Ok(FromAmf::ErrorIndication(ErrorIndication { ran, .. })) = FromAmf::decode(octets)
+        else {
             return;
         };
-        if let Some(ran) = connection.and_then(|ids| ids.ran) {
+        if let Some(ran) = ran {
             self.note(format!("gNB {gnb} forgets {ran:?}"));
             self.gnbs[gnb].gnb.forget_ue(ran);
             self.send(Way::Radio(gnb, ran, false), 30, Event::Gone(gnb, ran));

@@ -2,9 +2,10 @@
 
 use sluice_ids::UpProtection;
 use sluice_n2::{
-    AmfUeId, Cause, FromRan, ModifyRequest, ModifyResponse, QosFlow, RanUeId, SecurityIndication,
+    AmfUeId, Cause, FromRan, ModifyRequest, ModifyResponse, PduSessionModifyResponse,
+    PduSessionReleaseResponse, PduSessionSetupResponse, QosFlow, RanUeId, SecurityIndication,
     SecurityResult, SessionModification, SessionResults, SessionSetup, SetupRequest, SetupResponse,
-    Transfers, Tunnel, qos_flow, session,
+    Transfers, Tunnel, session,
 };
 
 use crate::gnb::{FromGnb, Gnb};
@@ -60,7 +61,8 @@ impl Gnb {
             return self.unknown(ids);
         }
         let (sessions, messages) = self.set_up_each(ids.1, asked);
-        let response = FromRan::PduSessionSetupResponse { ids, sessions }.encode();
+        let response =
+            FromRan::PduSessionSetupResponse(PduSessionSetupResponse { ids, sessions }).encode();
         let response = std::iter::once(FromGnb::ToAmf(response));
         response.chain(messages).collect()
     }
@@ -123,12 +125,12 @@ impl Gnb {
                 // Nor is anything told to the UE.
                 results
                     .failed
-                    .push((one.session, qos_flow::modify_failure(why)));
+                    .push((one.session, session::modify_failure(why)));
                 continue;
             }
             let request = ModifyRequest::decode(&one.transfer);
             let (Some(request), Some(known)) = (request, ue.sessions.get_mut(&one.session)) else {
-                let why = qos_flow::modify_failure(Cause::UNSPECIFIED);
+                let why = session::modify_failure(Cause::UNSPECIFIED);
                 results.failed.push((one.session, why));
                 continue;
             };
@@ -138,7 +140,9 @@ impl Gnb {
         }
         if !self.no_modifications {
             let sessions = results;
-            let response = FromRan::PduSessionModifyResponse { ids, sessions }.encode();
+            let response =
+                FromRan::PduSessionModifyResponse(PduSessionModifyResponse { ids, sessions })
+                    .encode();
             done.insert(0, FromGnb::ToAmf(response));
         }
         done
@@ -160,7 +164,9 @@ impl Gnb {
         let sessions = names
             .map(|one| (one, session::release_response()))
             .collect();
-        let response = FromRan::PduSessionReleaseResponse { ids, sessions }.encode();
+        let response =
+            FromRan::PduSessionReleaseResponse(PduSessionReleaseResponse { ids, sessions })
+                .encode();
         let mut done = vec![FromGnb::ToAmf(response)];
         done.extend(nas.map(|nas| FromGnb::ToUe(ids.1, nas)));
         done

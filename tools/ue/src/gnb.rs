@@ -5,9 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ids::{NrCellIdentity, STmsi, Tai, UpSecurity};
 use sluice_n2::{
-    AmfUeId, Cause, Connection, ContextModification, FromAmf, FromRan, InitialContext,
-    InitialUeMessage, Location, NgSetupRequest, NgSetupResponse, Overload, Paging,
-    PagingCapability, RanUeId, SessionResults, SupportedArea, Tunnel,
+    AmfConfigurationUpdate, AmfUeId, Cause, Connection, ContextModification,
+    DownlinkConfigurationTransfer, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan,
+    InitialContext, InitialContextSetupFailure, InitialContextSetupResponse, InitialUeMessage,
+    Location, NgReset, NgSetupFailure, NgSetupRequest, NgSetupResponse, Overload, Paging,
+    PagingCapability, PduSessionModifyConfirm, PduSessionModifyRequest, PduSessionReleaseCommand,
+    PduSessionSetupRequest, RanConfigurationUpdate, RanConfigurationUpdateFailure, RanUeId,
+    SessionResults, SupportedArea, Tunnel, UeContextModificationFailure,
+    UeContextModificationResponse, UeContextReleaseCommand, UeContextReleaseComplete,
+    UeContextReleaseRequest, UeRadioCapability, UplinkNasTransport,
 };
 
 use crate::bearers::RadioSession;
@@ -213,7 +219,9 @@ impl Gnb {
 
     /// Its first message. UEs that it has still it wants to keep (TS 38.413, 8.7.1.2).
     pub fn setup(&self) -> Vec<u8> {
+        let name = self.setup.name.clone();
         FromRan::NgSetupRequest(NgSetupRequest {
+            name: name.or_else(|| Some("gnb".to_owned())),
             retains_ues: self.retains_ues && !self.ues.is_empty(),
             ..self.setup.clone()
         })
@@ -230,13 +238,28 @@ impl Gnb {
         released.into_iter().map(FromGnb::Released).collect()
     }
 
+    /// The AMF serves something else.
+    fn is_updated(&mut self, update: AmfConfigurationUpdate) {
+        let Some(response) = &mut self.response else {
+            return;
+        };
+        response.name = update.name.unwrap_or(std::mem::take(&mut response.name));
+        response.capacity = update.capacity.unwrap_or(response.capacity);
+        if let Some(guamis) = update.guamis {
+            response.guamis = guamis;
+        }
+        if let Some(plmns) = update.plmns {
+            response.plmns = plmns;
+        }
+    }
+
     /// It has lost all UEs and says so.
     pub fn reset(&mut self) -> Vec<u8> {
         self.ues.clear();
-        FromRan::NgReset {
+        FromRan::NgReset(NgReset {
             cause: Cause::UNSPECIFIED,
             connections: None,
-        }
+        })
         .encode()
     }
 
@@ -260,14 +283,14 @@ impl Gnb {
     pub fn uplink(&self, ran: RanUeId, nas: Vec<u8>) -> Option<Vec<u8>> {
         let ids = (self.ues.get(&ran)?.amf?, ran);
         let location = Some(self.location());
-        Some(FromRan::UplinkNasTransport { ids, nas, location }.encode())
+        Some(FromRan::UplinkNasTransport(UplinkNasTransport { ids, nas, location }).encode())
     }
 
     /// The gNB wants a UE released.
     pub fn ask_release(&self, ran: RanUeId) -> Option<Vec<u8>> {
         let ids = (self.ues.get(&ran)?.amf?, ran);
         let cause = Cause::USER_INACTIVITY;
-        Some(FromRan::UeContextReleaseRequest { ids, cause }.encode())
+        Some(FromRan::UeContextReleaseRequest(UeContextReleaseRequest { ids, cause }).encode())
     }
 
     /// Its name of a connection.
@@ -313,7 +336,7 @@ impl Gnb {
             return (None, Vec::new());
         };
         match message {
-            FromAmf::DownlinkNasTransport { ids, nas } => {
+            FromAmf::DownlinkNasTransport(DownlinkNasTransport { ids, nas }) => {
                 let Some(ue) = self.ues.get_mut(&ids.1) else {
                     return (Some(ids.1), self.unknown(ids));
                 };
@@ -323,22 +346,24 @@ impl Gnb {
             FromAmf::InitialContextSetupRequest(context) => {
                 (Some(context.ids.1), self.set_up(*context))
             }
-            FromAmf::PduSessionSetupRequest { ids, sessions, .. } => {
+            FromAmf::PduSessionSetupRequest(PduSessionSetupRequest { ids, sessions, .. }) => {
                 (Some(ids.1), self.set_up_sessions(ids, sessions))
             }
-            FromAmf::PduSessionModifyRequest { ids, sessions } => {
+            FromAmf::PduSessionModifyRequest(PduSessionModifyRequest { ids, sessions }) => {
                 (Some(ids.1), self.modify_sessions(ids, sessions))
             }
-            FromAmf::PduSessionModifyConfirm { ids, sessions } => {
+            FromAmf::PduSessionModifyConfirm(PduSessionModifyConfirm { ids, sessions }) => {
                 (Some(ids.1), self.moved(ids, sessions))
             }
-            FromAmf::PduSessionReleaseCommand { ids, nas, sessions } => {
+            FromAmf::PduSessionReleaseCommand(PduSessionReleaseCommand { ids, nas, sessions }) => {
                 (Some(ids.1), self.release_sessions(ids, nas, &sessions))
             }
             FromAmf::UeContextModificationRequest(change) => {
                 (Some(change.ids.1), self.change(&change))
             }
-            FromAmf::UeContextReleaseCommand { amf, ran, .. } => self.release(amf, ran),
+            FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+                ue: (amf, ran), ..
+            }) => self.release(amf, ran),
             FromAmf::Handover(told) => self.hand_over(told),
             other => (None, self.receive_for_itself(other)),
         }
@@ -348,21 +373,23 @@ impl Gnb {
     fn receive_for_itself(&mut self, message: FromAmf) -> Vec<FromGnb> {
         match message {
             FromAmf::NgSetupResponse(response) => return self.is_set_up(response),
-            FromAmf::NgSetupFailure { cause }
-            | FromAmf::RanConfigurationUpdateFailure { cause } => {
+            FromAmf::NgSetupFailure(NgSetupFailure { cause })
+            | FromAmf::RanConfigurationUpdateFailure(RanConfigurationUpdateFailure { cause }) => {
                 self.refused = Some(cause);
             }
             FromAmf::Paging(paging) => self.paged.push(*paging),
             FromAmf::AmfConfigurationUpdate(update) => {
-                self.response = Some(update);
+                self.is_updated(update);
                 let answer = FromRan::AmfConfigurationUpdateAcknowledge;
                 return vec![FromGnb::ToAmf(answer.encode())];
             }
-            FromAmf::AmfStatusIndication { .. } => self.is_left = true,
+            FromAmf::AmfStatusIndication(_) => self.is_left = true,
             FromAmf::OverloadStart(overload) => self.overload = Some(overload),
             FromAmf::OverloadStop => self.overload = None,
-            FromAmf::ConfigurationTransfer { transfer } => self.transfers.push(transfer),
-            FromAmf::ErrorIndication { cause, .. } => {
+            FromAmf::ConfigurationTransfer(DownlinkConfigurationTransfer { transfer }) => {
+                self.transfers.push(transfer)
+            }
+            FromAmf::ErrorIndication(ErrorIndication { cause, .. }) => {
                 self.indicated += 1;
                 if self.indications.len() >= INDICATIONS {
                     self.indications.remove(0);
@@ -380,23 +407,24 @@ impl Gnb {
             amf: Some(ids.0),
             ran: Some(ids.1),
         };
-        let cause = Some(Cause::UNKNOWN_LOCAL_ID);
+        let cause = Cause::UNKNOWN_LOCAL_ID;
         vec![FromGnb::ToAmf(
-            FromRan::ErrorIndication { connection, cause }.encode(),
+            FromRan::ErrorIndication(ErrorIndication::new(connection, cause)).encode(),
         )]
     }
 
     /// It serves other areas from now on, and says so.
     pub fn update(&mut self, areas: Vec<SupportedArea>) -> Vec<u8> {
         let areas = Some(areas);
-        FromRan::RanConfigurationUpdate { name: None, areas }.encode()
+        FromRan::RanConfigurationUpdate(RanConfigurationUpdate { name: None, areas }).encode()
     }
 
     /// A UE's key is another from now on.
     fn change(&mut self, change: &ContextModification) -> Vec<FromGnb> {
         let ids = change.ids;
         if let Some(cause) = self.refuses_changes {
-            let failure = FromRan::UeContextModificationFailure { ids, cause };
+            let failure =
+                FromRan::UeContextModificationFailure(UeContextModificationFailure { ids, cause });
             return vec![FromGnb::ToAmf(failure.encode())];
         }
         let ue = self.ues.get_mut(&ids.1);
@@ -407,7 +435,8 @@ impl Gnb {
             context.key = key.clone();
         }
         context.capability = change.capability.unwrap_or(context.capability);
-        let response = FromRan::UeContextModificationResponse { ids };
+        let response =
+            FromRan::UeContextModificationResponse(UeContextModificationResponse { ids });
         vec![FromGnb::ToAmf(response.encode())]
     }
 
@@ -420,19 +449,22 @@ impl Gnb {
         ue.amf = Some(ids.0);
         if self.no_contexts {
             let cause = Cause::RADIO_LOST;
-            let failure = FromRan::InitialContextSetupFailure { ids, cause };
+            let failure =
+                FromRan::InitialContextSetupFailure(InitialContextSetupFailure { ids, cause });
             return vec![FromGnb::ToAmf(failure.encode())];
         }
         ue.context = Some(context);
         let (sessions, messages) = self.set_up_each(ids.1, asked);
-        let response = FromRan::InitialContextSetupResponse { ids, sessions }.encode();
+        let response =
+            FromRan::InitialContextSetupResponse(InitialContextSetupResponse { ids, sessions })
+                .encode();
         let mut done = vec![FromGnb::ToAmf(response)];
         if let Some(capability) = self.radio_capability.clone() {
-            let told = FromRan::UeRadioCapability {
+            let told = FromRan::UeRadioCapability(UeRadioCapability {
                 ids,
                 capability,
                 for_paging: self.paging_capability.clone(),
-            };
+            });
             done.push(FromGnb::ToAmf(told.encode()));
         }
         done.extend(nas.map(|nas| FromGnb::ToUe(ids.1, nas)));
@@ -451,7 +483,9 @@ impl Gnb {
             return (ran, Vec::new());
         };
         self.ues.remove(&ran);
-        let complete = FromRan::UeContextReleaseComplete { ids: (amf, ran) }.encode();
+        let complete =
+            FromRan::UeContextReleaseComplete(UeContextReleaseComplete { ids: (amf, ran) })
+                .encode();
         let done = vec![FromGnb::ToAmf(complete), FromGnb::Released(ran)];
         (Some(ran), done)
     }

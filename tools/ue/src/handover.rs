@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use sluice_ids::{NrCellIdentity, Tai};
-use sluice_n2::handover_transfer::{
-    self as transfer, handover_required, not_admitted, path_switch_failed,
-};
+use sluice_n2::mobility::{self as transfer, handover_required, not_admitted, path_switch_failed};
 use sluice_n2::{
-    Admitted, AmfUeId, Cause, FromRan, HandoverCommand, HandoverFromAmf, HandoverFromRan,
-    HandoverRequest, HandoverRequestAcknowledge, HandoverRequired, InitialContext, Location,
-    PathSwitch, PathSwitchAcknowledge, PathSwitchRequest, PathSwitchRequestAcknowledge, RanStatus,
-    RanUeId, SessionSetup, SetupRequest, Tunnel, UpSecurityInformation,
+    Admitted, AmfUeId, Cause, DownlinkStatus, FromRan, HandoverCancel, HandoverCancelAcknowledge,
+    HandoverCommand, HandoverFailure, HandoverFromAmf, HandoverFromRan, HandoverNotify,
+    HandoverPreparationFailure, HandoverRequest, HandoverRequestAcknowledge, HandoverRequired,
+    InitialContext, Location, NasNonDelivery, PathSwitch, PathSwitchAcknowledge, PathSwitchRequest,
+    PathSwitchRequestAcknowledge, PathSwitchRequestFailure, RanStatus, RanUeId, SessionSetup,
+    SetupRequest, Tunnel, UpSecurityInformation, UplinkStatus,
 };
 use sluice_security::NextHop;
 
@@ -170,6 +170,7 @@ impl Gnb {
         let required = HandoverRequired {
             ids: (ue.amf?, ran),
             cause: Cause::DESIRABLE_FOR_RADIO,
+            is_within_5gs: true,
             target: Some(target),
             is_direct,
             sessions: sessions
@@ -184,7 +185,10 @@ impl Gnb {
     pub fn cancel_handover(&self, ran: RanUeId) -> Option<Vec<u8>> {
         let ids = (self.ues.get(&ran)?.amf?, ran);
         let cause = Cause::HANDOVER_CANCELLED;
-        Some(message(HandoverFromRan::Cancel { ids, cause }))
+        Some(message(HandoverFromRan::Cancel(HandoverCancel {
+            ids,
+            cause,
+        })))
     }
 
     /// A UE that is to come from another gNB.
@@ -201,13 +205,16 @@ impl Gnb {
         let ue = self.ues.get_mut(&ran)?;
         ue.mobility.from = None;
         let ids = (ue.amf?, ran);
-        Some(message(HandoverFromRan::Notify { ids, location }))
+        Some(message(HandoverFromRan::Notify(HandoverNotify {
+            ids,
+            location,
+        })))
     }
 
     /// A NAS message that a UE did not hear before it left.
     pub fn not_delivered(&self, ran: RanUeId, nas: Vec<u8>, cause: Cause) -> Option<Vec<u8>> {
         let ids = (self.ues.get(&ran)?.amf?, ran);
-        Some(FromRan::NasNonDelivery { ids, nas, cause }.encode())
+        Some(FromRan::NasNonDelivery(NasNonDelivery { ids, nas, cause }).encode())
     }
 
     /// UEs that are to go since the last call.
@@ -256,21 +263,21 @@ impl Gnb {
     pub(crate) fn hand_over(&mut self, told: HandoverFromAmf) -> (Option<RanUeId>, Vec<FromGnb>) {
         match told {
             HandoverFromAmf::PathSwitchRequestAcknowledge(answer) => self.switched(*answer),
-            HandoverFromAmf::PathSwitchRequestFailure { ids, .. } => {
+            HandoverFromAmf::PathSwitchRequestFailure(PathSwitchRequestFailure { ids, .. }) => {
                 self.answers.push(HandoverAnswer::NotSwitched);
                 (Some(ids.1), self.ask_release_of(ids.1))
             }
             HandoverFromAmf::Request(request) => self.prepare(*request),
             HandoverFromAmf::Command(command) => self.command(*command),
-            HandoverFromAmf::PreparationFailure { ids, cause } => {
+            HandoverFromAmf::PreparationFailure(HandoverPreparationFailure { ids, cause }) => {
                 self.answers.push(HandoverAnswer::Refused(cause));
                 (Some(ids.1), Vec::new())
             }
-            HandoverFromAmf::CancelAcknowledge { ids } => {
+            HandoverFromAmf::CancelAcknowledge(HandoverCancelAcknowledge { ids }) => {
                 self.answers.push(HandoverAnswer::Cancelled);
                 (Some(ids.1), Vec::new())
             }
-            HandoverFromAmf::DownlinkStatus { ids, status } => {
+            HandoverFromAmf::DownlinkStatus(DownlinkStatus { ids, status }) => {
                 if let Some(ue) = self.ues.get_mut(&ids.1) {
                     ue.mobility.status = Some(status);
                 }
@@ -319,7 +326,7 @@ impl Gnb {
     fn prepare(&mut self, request: HandoverRequest) -> (Option<RanUeId>, Vec<FromGnb>) {
         let failure = |cause| {
             let amf = request.amf;
-            let failure = message(HandoverFromRan::Failure { amf, cause });
+            let failure = message(HandoverFromRan::Failure(HandoverFailure { amf, cause }));
             vec![FromGnb::ToAmf(failure)]
         };
         if self.is_silent {
@@ -412,7 +419,7 @@ impl Gnb {
         self.commanded.push(ids.1);
         self.answers.push(HandoverAnswer::Commanded);
         let status = RanStatus::new(1, ids.1.0, 0x1234);
-        let status = message(HandoverFromRan::UplinkStatus { ids, status });
+        let status = message(HandoverFromRan::UplinkStatus(UplinkStatus { ids, status }));
         (Some(ids.1), vec![FromGnb::ToAmf(status)])
     }
 }

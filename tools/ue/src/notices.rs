@@ -3,7 +3,8 @@
 
 use sluice_n2::notify::{self, Notified};
 use sluice_n2::{
-    AmfUeId, Cause, FromRan, ModifyConfirm, ModifyIndication, RanUeId, SessionResults, Transfers,
+    AmfUeId, Cause, FromRan, ModifyConfirm, ModifyIndication, PduSessionModifyIndication,
+    PduSessionNotify, RanUeId, SessionResults, Transfers, UplinkConfigurationTransfer,
     xn_addresses_wanted,
 };
 
@@ -29,11 +30,11 @@ impl Gnb {
             released: flows.to_vec(),
             ..Notified::default()
         };
-        let message = FromRan::PduSessionNotify {
+        let message = FromRan::PduSessionNotify(PduSessionNotify {
             ids: (ue.amf?, ran),
             sessions: vec![(session, notified.encode())],
             released: Vec::new(),
-        };
+        });
         Some(message.encode())
     }
 
@@ -41,11 +42,11 @@ impl Gnb {
     pub fn take_session_away(&mut self, ran: RanUeId, session: u8) -> Option<Vec<u8>> {
         let ue = self.ues.get_mut(&ran)?;
         ue.sessions.remove(&session)?;
-        let message = FromRan::PduSessionNotify {
+        let message = FromRan::PduSessionNotify(PduSessionNotify {
             ids: (ue.amf?, ran),
             sessions: Vec::new(),
             released: vec![(session, notify::notify_released(Cause::RADIO_LOST))],
-        };
+        });
         Some(message.encode())
     }
 
@@ -71,7 +72,10 @@ impl Gnb {
         }
         let ids = (self.ues.get(&ran)?.amf?, ran);
         let sessions = transfers;
-        Some(FromRan::PduSessionModifyIndication { ids, sessions }.encode())
+        Some(
+            FromRan::PduSessionModifyIndication(PduSessionModifyIndication { ids, sessions })
+                .encode(),
+        )
     }
 
     /// The AMF has answered: packets come there, or where they came.
@@ -117,8 +121,7 @@ impl Gnb {
     pub fn ask_for_xn(&self, other: &Self) -> Vec<u8> {
         let transfer =
             xn_addresses_wanted((&self.setup.gnb, &self.tai), (&other.setup.gnb, &other.tai));
-        let target = Some(other.setup.gnb);
-        FromRan::ConfigurationTransfer { target, transfer }.encode()
+        FromRan::ConfigurationTransfer(UplinkConfigurationTransfer { transfer }).encode()
     }
 
     /// What other gNBs have told it since this was asked last.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use sluice_ids::{Plmn, Tac, Tai};
 use sluice_n1::{Envelope, Header, RegistrationKind};
-use sluice_n2::{FromAmf, FromRan, NgSetupRequest, RanUeId};
+use sluice_n2::{DownlinkNasTransport, FromAmf, FromRan, NgSetupRequest, RanUeId};
 use sluice_security::{K, Opc, SecurityCapability};
 
 use crate::{FromGnb, Gnb, Sim, Ue, UeState};
@@ -127,7 +127,9 @@ fn drive(lines: &[Vec<String>], core: &str) -> (Gnb, Driven) {
     for line in of_core.filter(|line| line[5] == "core to RAN") {
         let octets = fixture::octets(&line[1]);
         // The gNB of the captures began with 0; a UE's first message is not among these.
-        if let Ok(FromAmf::DownlinkNasTransport { ids, .. }) = FromAmf::decode(&octets) {
+        if let Ok(FromAmf::DownlinkNasTransport(DownlinkNasTransport { ids, .. })) =
+            FromAmf::decode(&octets)
+        {
             gnb.ues.entry(ids.1).or_default();
         }
         for done in gnb.receive(&octets) {

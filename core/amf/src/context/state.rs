@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use sluice_ids::{Guti, STmsi, Supi, Tmsi};
 use sluice_n1::{Downlink, Header};
-use sluice_n2::{FromAmf, RanUeId, SupportedArea};
+use sluice_n2::{DownlinkNasTransport, FromAmf, RanUeId, SupportedArea};
 use sluice_sbi::{
     AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Followed, Instant, Line,
     Message, Nf, Now, Random, ReferencePoint, Slab, TaskId, TracedMessage,
@@ -413,7 +413,7 @@ impl State {
         self.send_n2(
             association,
             Some(ue),
-            &FromAmf::DownlinkNasTransport { ids, nas },
+            &FromAmf::DownlinkNasTransport(DownlinkNasTransport { ids, nas }),
         );
     }
 

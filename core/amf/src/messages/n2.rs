@@ -2,8 +2,12 @@
 
 use sluice_n1::Uplink;
 use sluice_n2::{
-    AmfUeId, Cause, Connection as Ids, FromAmf, FromRan, InitialUeMessage, Location,
-    NgSetupRequest, PagingCapability, RadioCapability, RanUeId, first_twice,
+    AmfConfigurationUpdateFailure, AmfUeId, Cause, Connection as Ids, ErrorIndication, FromAmf,
+    FromRan, InitialContextSetupFailure, InitialUeMessage, Location, NasNonDelivery, NgReset,
+    NgResetAcknowledge, NgSetupRequest, PagingCapability, PduSessionModifyIndication,
+    PduSessionNotify, RadioCapability, RanConfigurationUpdate, RanUeId,
+    UeContextModificationFailure, UeContextReleaseRequest, UeRadioCapability, UplinkNasTransport,
+    first_twice,
 };
 use sluice_sbi::{AssociationId, Effect, Line, ReferencePoint};
 
@@ -74,16 +78,16 @@ impl Amf {
                 self.set_up_ng(association, request);
             }
             FromRan::InitialUeMessage(message) => self.initial_ue_message(association, message),
-            FromRan::NgReset { connections, .. } => self.reset(association, connections),
-            FromRan::ErrorIndication { connection, .. } => {
+            FromRan::NgReset(NgReset { connections, .. }) => self.reset(association, connections),
+            FromRan::ErrorIndication(ErrorIndication { amf, ran, .. }) => {
                 self.state.borrow_mut().counters.unexpected += 1;
                 // A UE that the gNB does not know is idle. It is never answered (8.7.5.2).
-                let named = connection.amf.zip(connection.ran);
+                let named = amf.zip(ran);
                 if let Some((ue, id)) = named.and_then(|ids| self.find(association, ids).ok()) {
                     self.lose_connection(ue, id);
                 }
             }
-            FromRan::RanConfigurationUpdate { name, areas } => {
+            FromRan::RanConfigurationUpdate(RanConfigurationUpdate { name, areas }) => {
                 self.line(association, "RAN Configuration Update");
                 ng_setup::ran_update(&mut self.state.borrow_mut(), association, name, areas);
             }
@@ -91,13 +95,14 @@ impl Amf {
                 self.line(association, "AMF Configuration Update Acknowledge");
             }
             // It goes on with what it was told before; an operator sees it.
-            FromRan::AmfConfigurationUpdateFailure { cause } => {
+            FromRan::AmfConfigurationUpdateFailure(AmfConfigurationUpdateFailure { cause }) => {
                 self.state.borrow_mut().counters.refused_updates += 1;
                 let what = format!("AMF Configuration Update Failure ({cause})");
                 self.line(association, &what);
             }
-            FromRan::ConfigurationTransfer { target, transfer } => {
-                ng_setup::relay(&mut self.state.borrow_mut(), target, transfer);
+            FromRan::ConfigurationTransfer(message) => {
+                let target = message.target();
+                ng_setup::relay(&mut self.state.borrow_mut(), target, message.transfer);
             }
             FromRan::Handover(message) => self.handover(association, message),
             message => self.of_ue(association, message),
@@ -137,7 +142,7 @@ impl Amf {
 
     /// A message about a connection.
     fn of_ue(&mut self, association: AssociationId, message: FromRan) {
-        let Some(ids) = ids_of(&message) else {
+        let Some(ids) = message.ids() else {
             return;
         };
         let names = Ids {
@@ -148,7 +153,7 @@ impl Amf {
             Ok(found) => found,
             Err(cause) => {
                 // What is over is over; anything else names a connection that is not there.
-                if matches!(message, FromRan::UeContextReleaseComplete { .. }) {
+                if matches!(message, FromRan::UeContextReleaseComplete(_)) {
                     return self.released_by_some(association, names);
                 }
                 return self.indicate(association, Some(names), cause, message.name());
@@ -160,43 +165,47 @@ impl Amf {
         }
         let name = message.name();
         match message {
-            FromRan::UplinkNasTransport { nas, location, .. } => {
+            FromRan::UplinkNasTransport(UplinkNasTransport { nas, location, .. }) => {
                 if let Some(location) = location {
                     self.moved(ue, location);
                 }
                 self.nas(ue, &nas);
             }
-            FromRan::InitialContextSetupResponse { sessions, .. } => {
+            FromRan::InitialContextSetupResponse(response) => {
                 self.ue_line(ue, name);
                 {
                     let state = &mut *self.state.borrow_mut();
                     state.takes_keys(ue);
-                    state.set_up(ue, sessions);
+                    state.set_up(ue, response.sessions);
                 }
                 self.tell(ue, Event::Context(Ok(())));
             }
-            FromRan::PduSessionNotify {
+            FromRan::PduSessionNotify(PduSessionNotify {
                 sessions, released, ..
-            } if first_twice(&[&sessions, &released]).is_some() => {
+            }) if first_twice(&[&sessions, &released]).is_some() => {
                 // What it says of a session contradicts itself (10.4).
                 self.indicate(association, Some(names), Cause::SEMANTIC_ERROR, name);
             }
-            message @ (FromRan::PduSessionSetupResponse { .. }
-            | FromRan::PduSessionModifyResponse { .. }
-            | FromRan::PduSessionReleaseResponse { .. }
-            | FromRan::PduSessionNotify { .. }) => {
+            message @ (FromRan::PduSessionSetupResponse(_)
+            | FromRan::PduSessionModifyResponse(_)
+            | FromRan::PduSessionReleaseResponse(_)
+            | FromRan::PduSessionNotify(_)) => {
                 self.state.borrow_mut().of_sessions(ue, message);
             }
-            FromRan::PduSessionModifyIndication { sessions, .. } => {
+            FromRan::PduSessionModifyIndication(PduSessionModifyIndication {
+                sessions, ..
+            }) => {
                 self.state.borrow_mut().flows_move(ue, &sessions);
             }
-            FromRan::UeContextModificationResponse { .. } => {
+            FromRan::UeContextModificationResponse(_) => {
                 self.ue_line(ue, name);
                 self.state.borrow_mut().takes_keys(ue);
                 self.tell(ue, Event::Context(Ok(())));
             }
-            FromRan::InitialContextSetupFailure { cause, .. }
-            | FromRan::UeContextModificationFailure { cause, .. } => {
+            FromRan::InitialContextSetupFailure(InitialContextSetupFailure { cause, .. })
+            | FromRan::UeContextModificationFailure(UeContextModificationFailure {
+                cause, ..
+            }) => {
                 self.ue_line(ue, name);
                 if let Some(connection) = self.state.borrow_mut().connection_mut(ue) {
                     connection.is_told = false;
@@ -211,26 +220,26 @@ impl Amf {
     fn of_ue_itself(&mut self, ue: UeId, message: FromRan) {
         let name = message.name();
         match message {
-            FromRan::UeContextReleaseComplete { .. } => {
+            FromRan::UeContextReleaseComplete(_) => {
                 self.ue_line(ue, name);
                 if !self.tell(ue, Event::Released) {
                     self.lose_ue(ue);
                 }
             }
             // The same in any state.
-            FromRan::UeContextReleaseRequest { cause, .. } => {
+            FromRan::UeContextReleaseRequest(UeContextReleaseRequest { cause, .. }) => {
                 self.ue_line(ue, name);
                 self.left(ue, &format!("its gNB wants it released, {cause}"));
                 self.abort(ue);
                 self.start(ue, |p| release::requested(p, cause));
             }
-            FromRan::UeRadioCapability {
+            FromRan::UeRadioCapability(UeRadioCapability {
                 capability,
                 for_paging,
                 ..
-            } => keep_capability(&mut self.state.borrow_mut(), ue, capability, for_paging),
+            }) => keep_capability(&mut self.state.borrow_mut(), ue, capability, for_paging),
             // The UE hears it when it has come to where it goes.
-            FromRan::NasNonDelivery { nas, cause, .. }
+            FromRan::NasNonDelivery(NasNonDelivery { nas, cause, .. })
                 if cause.is_handover() || self.state.borrow().stage(ue).is_some() =>
             {
                 self.state.borrow_mut().not_delivered(ue, nas, false);
@@ -309,7 +318,7 @@ impl Amf {
                 }
             }
         }
-        let answer = FromAmf::NgResetAcknowledge { connections };
+        let answer = FromAmf::NgResetAcknowledge(NgResetAcknowledge { connections });
         self.state.borrow_mut().send_n2(association, None, &answer);
     }
 
@@ -468,32 +477,4 @@ fn connect(
     }
     state.count_unauthenticated(ue, association);
     Some(ue)
-}
-
-fn ids_of(message: &FromRan) -> Option<(AmfUeId, RanUeId)> {
-    match message {
-        FromRan::UplinkNasTransport { ids, .. }
-        | FromRan::NasNonDelivery { ids, .. }
-        | FromRan::InitialContextSetupResponse { ids, .. }
-        | FromRan::PduSessionSetupResponse { ids, .. }
-        | FromRan::PduSessionModifyResponse { ids, .. }
-        | FromRan::PduSessionReleaseResponse { ids, .. }
-        | FromRan::PduSessionNotify { ids, .. }
-        | FromRan::PduSessionModifyIndication { ids, .. }
-        | FromRan::InitialContextSetupFailure { ids, .. }
-        | FromRan::UeContextReleaseRequest { ids, .. }
-        | FromRan::UeContextReleaseComplete { ids }
-        | FromRan::UeContextModificationResponse { ids }
-        | FromRan::UeContextModificationFailure { ids, .. }
-        | FromRan::UeRadioCapability { ids, .. } => Some(*ids),
-        FromRan::NgSetupRequest(_)
-        | FromRan::InitialUeMessage(_)
-        | FromRan::NgReset { .. }
-        | FromRan::RanConfigurationUpdate { .. }
-        | FromRan::AmfConfigurationUpdateAcknowledge
-        | FromRan::AmfConfigurationUpdateFailure { .. }
-        | FromRan::ConfigurationTransfer { .. }
-        | FromRan::Handover(_)
-        | FromRan::ErrorIndication { .. } => None,
-    }
 }

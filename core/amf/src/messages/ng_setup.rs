@@ -3,7 +3,9 @@
 
 use sluice_ids::{Plmn, Tac, Tai};
 use sluice_n2::{
-    Cause, FromAmf, NgSetupRequest, NgSetupResponse, Overload, PlmnSlices, SupportedArea,
+    AmfConfigurationUpdate, AmfStatusIndication, Cause, DownlinkConfigurationTransfer, FromAmf,
+    NgSetupFailure, NgSetupRequest, NgSetupResponse, Overload, PlmnSlices,
+    RanConfigurationUpdateFailure, SupportedArea,
 };
 use sluice_sbi::{AssociationId, Effect, Line, Refused};
 
@@ -68,7 +70,7 @@ pub(crate) fn answer(
                 why,
                 remedy,
             })));
-            FromAmf::NgSetupFailure { cause }
+            FromAmf::NgSetupFailure(NgSetupFailure { cause })
         }
     };
     line(state, answer.name());
@@ -123,7 +125,7 @@ pub(crate) fn ran_update(
                 why,
                 remedy,
             })));
-            FromAmf::RanConfigurationUpdateFailure { cause }
+            FromAmf::RanConfigurationUpdateFailure(RanConfigurationUpdateFailure { cause })
         }
     };
     line(state, answer.name());
@@ -132,7 +134,13 @@ pub(crate) fn ran_update(
 
 /// AMF Configuration Update: all gNBs are told what is served now.
 pub(crate) fn amf_update(state: &mut State) {
-    let update = FromAmf::AmfConfigurationUpdate(ours(state));
+    let ours = ours(state);
+    let update = FromAmf::AmfConfigurationUpdate(AmfConfigurationUpdate {
+        name: Some(ours.name),
+        guamis: Some(ours.guamis),
+        capacity: Some(ours.capacity),
+        plmns: Some(ours.plmns),
+    });
     tell_all(state, &update);
 }
 
@@ -146,7 +154,7 @@ pub(crate) fn relay(state: &mut State, target: Option<sluice_n2::Gnb>, transfer:
         state.counters.unexpected += 1;
         return;
     };
-    let message = FromAmf::ConfigurationTransfer { transfer };
+    let message = FromAmf::ConfigurationTransfer(DownlinkConfigurationTransfer { transfer });
     line(state, message.name());
     state.send_n2(association, None, &message);
 }
@@ -154,7 +162,10 @@ pub(crate) fn relay(state: &mut State, target: Option<sluice_n2::Gnb>, transfer:
 /// AMF Status Indication, to all gNBs: this AMF is about to go (8.7.6).
 pub(crate) fn end(state: &mut State) {
     let unavailable = vec![state.config.guami];
-    tell_all(state, &FromAmf::AmfStatusIndication { unavailable });
+    tell_all(
+        state,
+        &FromAmf::AmfStatusIndication(AmfStatusIndication { unavailable }),
+    );
 }
 
 /// Overload Start or Stop, to all gNBs (8.7.7, 8.7.8).

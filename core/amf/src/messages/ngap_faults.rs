@@ -1,8 +1,8 @@
 //! NGAP that breaks the rules: what its gNB hears (TS 38.413, 10), and what operators read of it.
 
 use sluice_n2::{
-    AmfUeId, Cause, Connection as Ids, Ended, Faulty, FromAmf, HandoverRequestAcknowledge,
-    first_twice,
+    AmfUeId, Cause, Connection as Ids, Ended, ErrorIndication, Faulty, FromAmf,
+    HandoverRequestAcknowledge, first_twice,
 };
 use sluice_sbi::{AssociationId, Effect, Refused};
 
@@ -137,10 +137,8 @@ impl Amf {
         let ue = state.named(association, ids);
         let reason = reason(cause, ids);
         state.gnb_refused(association, ue, request, cause.to_string(), reason);
-        let indication = FromAmf::ErrorIndication {
-            connection,
-            cause: Some(cause),
-        };
+        let indication =
+            FromAmf::ErrorIndication(ErrorIndication::new(connection.unwrap_or_default(), cause));
         state.send_n2(association, None, &indication);
     }
 }

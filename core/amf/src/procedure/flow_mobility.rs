@@ -2,7 +2,7 @@
 //! another end of a tunnel. It is beside all else that UE and network have under way.
 
 use sluice_n2::modify_indication::unsuccessful;
-use sluice_n2::{Cause, FromAmf, SessionResults, Transfers};
+use sluice_n2::{Cause, FromAmf, PduSessionModifyConfirm, SessionResults, Transfers};
 use sluice_sbi::{
     Container, Message, N2Sm, Nf, Problem, SmChange, SmContextUpdated, UpdateSmContext, server,
 };
@@ -136,10 +136,10 @@ impl State {
             self.counters.unexpected += 1;
             return;
         }
-        let confirm = FromAmf::PduSessionModifyConfirm {
+        let confirm = FromAmf::PduSessionModifyConfirm(PduSessionModifyConfirm {
             ids,
             sessions: indication.results,
-        };
+        });
         self.line("AMF", "gNB", "7", confirm.name(), ue);
         self.send_n2(association, Some(ue), &confirm);
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use sluice_n2::handover_transfer::not_prepared;
+use sluice_n2::mobility::not_prepared;
 use sluice_n2::{
     Cause, FromAmf, HandoverCommand, HandoverFromAmf, HandoverRequest, HandoverRequestAcknowledge,
-    HandoverRequired, SessionSetup, Transfers, first_twice,
+    HandoverRequired, SessionSetup, Transfers, UeContextReleaseCommand, first_twice,
 };
 use sluice_sbi::{AssociationId, N2Sm, SmChange, Wake};
 
@@ -275,11 +275,10 @@ async fn leave(p: &Procedure) {
         let id = handover.other.filter(|_| !handover.is_source_lost)?;
         let connection = state.connections.get(id.0)?;
         let (association, ran) = (connection.association, connection.ran);
-        let command = FromAmf::UeContextReleaseCommand {
-            amf: id.to_ngap(),
-            ran: Some(ran),
+        let command = FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+            ue: (id.to_ngap(), Some(ran)),
             cause: Cause::SUCCESSFUL_HANDOVER,
-        };
+        });
         state.line("AMF", "gNB", "14a", command.name(), p.ue);
         state.send_n2(association, Some(p.ue), &command);
         Some(id)

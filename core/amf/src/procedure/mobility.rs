@@ -3,8 +3,10 @@
 use std::rc::Rc;
 
 use sluice_n2::{
-    Cause, Connection as Ids, FromAmf, FromRan, HandoverFromAmf, HandoverFromRan,
-    PathSwitchRequest, RanStatus, RanUeId,
+    Cause, Connection as Ids, DownlinkStatus, FromAmf, FromRan, HandoverCancelAcknowledge,
+    HandoverFailure, HandoverFromAmf, HandoverFromRan, HandoverNotify, HandoverPreparationFailure,
+    NasNonDelivery, PathSwitchRequest, RanStatus, RanUeId, UeContextReleaseCommand,
+    UplinkNasTransport, UplinkStatus,
 };
 use sluice_sbi::tally::ABORTED;
 use sluice_sbi::{AssociationId, SmChange};
@@ -166,11 +168,10 @@ impl State {
         let Some(connection) = self.forget_connection(id) else {
             return;
         };
-        let command = FromAmf::UeContextReleaseCommand {
-            amf: id.to_ngap(),
-            ran: is_named.then_some(connection.ran),
+        let command = FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+            ue: (id.to_ngap(), is_named.then_some(connection.ran)),
             cause,
-        };
+        });
         self.line("AMF", "gNB", "", command.name(), ue);
         self.send_n2(connection.association, Some(ue), &command);
     }
@@ -247,7 +248,7 @@ impl State {
             return;
         };
         let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
-        let message = HandoverFromAmf::DownlinkStatus { ids, status };
+        let message = HandoverFromAmf::DownlinkStatus(DownlinkStatus { ids, status });
         self.send_handover(association, ue, "2d", message);
     }
 
@@ -285,7 +286,8 @@ impl State {
             return;
         };
         let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
-        let failure = HandoverFromAmf::PreparationFailure { ids, cause };
+        let failure =
+            HandoverFromAmf::PreparationFailure(HandoverPreparationFailure { ids, cause });
         self.send_handover(association, ue, step, failure);
     }
 }
@@ -315,7 +317,7 @@ impl Amf {
                 self.tell_or_count(ue, Event::Prepared(event));
             }
             // What is over is over.
-            HandoverFromRan::Failure { amf, cause } => {
+            HandoverFromRan::Failure(HandoverFailure { amf, cause }) => {
                 let Some((ue, id)) = self.find_target(association, amf) else {
                     return;
                 };
@@ -358,8 +360,8 @@ impl Amf {
         };
         let name = message.name();
         let step = match message {
-            HandoverFromRan::Notify { .. } => "5",
-            HandoverFromRan::UplinkStatus { .. } => "2b",
+            HandoverFromRan::Notify(_) => "5",
+            HandoverFromRan::UplinkStatus(_) => "2b",
             _ => "1",
         };
         self.state.borrow_mut().line("gNB", "AMF", step, name, ue);
@@ -367,7 +369,11 @@ impl Amf {
             (HandoverFromRan::Required(request), Role::Current, _) => {
                 handover::begin(self, ue, *request);
             }
-            (HandoverFromRan::Notify { location, .. }, Role::Target, Some(Stage::Commanded)) => {
+            (
+                HandoverFromRan::Notify(HandoverNotify { location, .. }),
+                Role::Target,
+                Some(Stage::Commanded),
+            ) => {
                 let state = &mut *self.state.borrow_mut();
                 let connection = state.connections.get_mut(id.0);
                 if let (Some(connection), Some(location)) = (connection, location) {
@@ -376,24 +382,24 @@ impl Amf {
                 state.arrive(ue);
                 state.send_held(ue);
             }
-            (HandoverFromRan::Cancel { .. }, Role::Current, _) => {
+            (HandoverFromRan::Cancel(_), Role::Current, _) => {
                 let state = &mut *self.state.borrow_mut();
                 // A UE that has gone by Xn meanwhile is not called back.
                 if matches!(stage, Some(Stage::Preparing | Stage::Commanded)) {
                     state.end_handover(ue, Cause::HANDOVER_CANCELLED);
                 }
-                let answer = HandoverFromAmf::CancelAcknowledge { ids };
+                let answer = HandoverFromAmf::CancelAcknowledge(HandoverCancelAcknowledge { ids });
                 state.send_handover(association, ue, "5", answer);
                 state.send_held(ue);
                 return;
             }
             (
-                HandoverFromRan::UplinkStatus { status, .. },
+                HandoverFromRan::UplinkStatus(UplinkStatus { status, .. }),
                 Role::Current,
                 Some(Stage::Commanded),
             ) => return self.state.borrow_mut().pass_status(ue, status),
             // It has come after the UE, by the other gNB's association.
-            (HandoverFromRan::UplinkStatus { .. }, Role::Source, _) => return,
+            (HandoverFromRan::UplinkStatus(_), Role::Source, _) => return,
             _ => {
                 self.state.borrow_mut().counters.unexpected += 1;
                 return;
@@ -482,7 +488,7 @@ impl Amf {
     /// What comes from a gNB that is not the UE's: it is to come there, or was there.
     pub(crate) fn of_other(&mut self, ue: UeId, id: ConnectionId, role: Role, message: FromRan) {
         match (message, role) {
-            (message @ FromRan::UeContextReleaseComplete { .. }, Role::Source) => {
+            (message @ FromRan::UeContextReleaseComplete(_), Role::Source) => {
                 {
                     let state = &mut *self.state.borrow_mut();
                     state.line("gNB", "AMF", "14b", message.name(), ue);
@@ -491,13 +497,15 @@ impl Amf {
                 self.tell(ue, Event::Left);
             }
             // It has gone before it heard this.
-            (FromRan::NasNonDelivery { nas, .. }, Role::Source) => {
+            (FromRan::NasNonDelivery(NasNonDelivery { nas, .. }), Role::Source) => {
                 self.state.borrow_mut().not_delivered(ue, nas, true);
             }
             // What it said before it went.
-            (FromRan::UplinkNasTransport { nas, .. }, Role::Source) => self.nas(ue, &nas),
+            (FromRan::UplinkNasTransport(UplinkNasTransport { nas, .. }), Role::Source) => {
+                self.nas(ue, &nas)
+            }
             // The target has no room any more.
-            (FromRan::UeContextReleaseRequest { .. }, Role::Target) => {
+            (FromRan::UeContextReleaseRequest(_), Role::Target) => {
                 let state = &mut *self.state.borrow_mut();
                 state.fail_handover(ue, Cause::HANDOVER_FAILED);
             }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sluice_n2::handover_transfer::{none_switched, path_switch_unsuccessful};
+use sluice_n2::mobility::{none_switched, path_switch_unsuccessful};
 use sluice_n2::{
-    Cause, HandoverFromAmf, PathSwitchRequest, PathSwitchRequestAcknowledge, Transfers, first_twice,
+    Cause, HandoverFromAmf, PathSwitchRequest, PathSwitchRequestAcknowledge,
+    PathSwitchRequestFailure, Transfers, first_twice,
 };
 use sluice_sbi::{AssociationId, Container, N2Sm, SmChange, SmContextUpdated, UpdateSmContext};
 use sluice_security::SecurityCapability;
@@ -87,7 +88,8 @@ fn fail(state: &mut State, ue: UeId, released: Transfers) {
     let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
     let nothing = Transfers::new();
     state.leave_sessions(ue, "2", &[], (SmChange::NotSwitched, &nothing));
-    let failure = HandoverFromAmf::PathSwitchRequestFailure { ids, released };
+    let failure =
+        HandoverFromAmf::PathSwitchRequestFailure(PathSwitchRequestFailure { ids, released });
     state.send_handover(association, ue, "7", failure);
     state.send_held(ue);
 }

@@ -1,6 +1,6 @@
 //! AN release: a UE becomes idle (TS 23.502, 4.2.6).
 
-use sluice_n2::{Cause, FromAmf};
+use sluice_n2::{Cause, FromAmf, UeContextReleaseCommand};
 
 use crate::context::state::State;
 use crate::context::ue::UeId;
@@ -43,7 +43,10 @@ pub(crate) fn command(state: &mut State, ue: UeId, cause: Cause) -> bool {
         return false;
     };
     let (association, amf, ran) = (connection.association, id.to_ngap(), Some(connection.ran));
-    let command = FromAmf::UeContextReleaseCommand { amf, ran, cause };
+    let command = FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+        ue: (amf, ran),
+        cause,
+    });
     state.line("AMF", "gNB", "", command.name(), ue);
     state.send_n2(association, Some(ue), &command);
     true

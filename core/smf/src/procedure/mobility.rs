@@ -4,7 +4,7 @@
 //! A handover does not wait for what UE and network have under way about the session: a session has a
 //! procedure of this kind beside its other one.
 
-use sluice_n2::handover_transfer as transfer;
+use sluice_n2::mobility as transfer;
 use sluice_n2::{Admitted, Cause, PathSwitch, PathSwitchAcknowledge, Tunnel};
 use sluice_sbi::{
     Container, Instant, Message, N2Sm, Problem, Slot, SmChange, SmContextUpdated, UpdateSmContext,

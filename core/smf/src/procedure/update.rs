@@ -3,7 +3,7 @@
 
 use sluice_n1::{SessionCause, SessionDownlink, SessionUplink, transaction};
 use sluice_n2::notify::Notified;
-use sluice_n2::{Cause, SetupResponse, handover_transfer, session};
+use sluice_n2::{Cause, SetupResponse, mobility, session};
 use sluice_sbi::{
     Container, Message, N2Sm, Problem, Slot, SmChange, SmContextUpdated, UpdateSmContext,
 };
@@ -221,8 +221,8 @@ async fn notified(p: &Procedure, update: &UpdateSmContext) {
 async fn not_taken(p: &Procedure, update: &UpdateSmContext) {
     let said = update.n2.get().unwrap_or_default();
     let why = match update.change {
-        SmChange::NotSwitched => handover_transfer::read_path_switch_failed(said),
-        _ => handover_transfer::read_not_admitted(said),
+        SmChange::NotSwitched => mobility::read_path_switch_failed(said),
+        _ => mobility::read_not_admitted(said),
     };
     let is_unsafe = p.with_session(|session| session.security.is_why(why));
     if is_unsafe != Some(true) {

@@ -168,8 +168,10 @@ fn two_resynchronisations_are_the_most() {
     world_of_failures.connect(0, nas);
     let milenage_failure = |world: &mut World| {
         let last = world.transcript.last().expect("a challenge").clone();
-        let Ok(sluice_n2::FromAmf::DownlinkNasTransport { nas, .. }) =
-            sluice_n2::FromAmf::decode(&last)
+        let Ok(sluice_n2::FromAmf::DownlinkNasTransport(sluice_n2::DownlinkNasTransport {
+            nas,
+            ..
+        })) = sluice_n2::FromAmf::decode(&last)
         else {
             panic!("no message for the UE");
         };

@@ -2,7 +2,10 @@
 
 use sluice_ids::{Plmn, Tac, Tai};
 use sluice_n1::{Cause, Downlink, RegistrationKind, RejectedIn};
-use sluice_n2::{Cause as N2Cause, Connection, FromRan, Overload, OverloadAction, PlmnSlices};
+use sluice_n2::{
+    AmfConfigurationUpdateFailure, Cause as N2Cause, Connection, ErrorIndication, FromRan,
+    Overload, OverloadAction, PlmnSlices, RanConfigurationUpdate,
+};
 use sluice_ue::{Gnb, Sim, Ue, UeState};
 
 use crate::world::{World, config, core, k, opc, plmn, setup, slice, tai};
@@ -38,7 +41,9 @@ fn a_gnb_may_serve_other_slices_and_areas_from_now_on() {
     );
     // A new name alone changes nothing.
     let (name, areas) = (Some("gnb-one".to_owned()), None);
-    world.tell_amf(&FromRan::RanConfigurationUpdate { name, areas }.encode());
+    world.tell_amf(
+        &FromRan::RanConfigurationUpdate(RanConfigurationUpdate { name, areas }).encode(),
+    );
     world.run();
     assert_eq!(world.gnb.refused(), None);
 }
@@ -113,9 +118,9 @@ fn gnbs_are_told_of_other_slices_by_an_update_and_phones_are_served_by_it() {
     let mut another = config();
     another.guami.plmn = Plmn::new("999", "70").expect("digits");
     assert!(world.core.reconfigure_amf(world.now, another).is_err());
-    let refused = FromRan::AmfConfigurationUpdateFailure {
+    let refused = FromRan::AmfConfigurationUpdateFailure(AmfConfigurationUpdateFailure {
         cause: N2Cause::UNSPECIFIED,
-    };
+    });
     world.tell_amf(&refused.encode());
     world.run();
     assert_eq!(world.core.amf().counters().refused_updates, 1);
@@ -237,8 +242,8 @@ fn an_error_indication_of_a_gnb_makes_its_phone_idle_and_is_not_answered() {
     let amf = world.gnb.amf_id(ran.expect("connected"));
     let said = world.transcript.len();
     let indicate = |world: &mut World, connection| {
-        let cause = Some(N2Cause::UNKNOWN_LOCAL_ID);
-        let indication = FromRan::ErrorIndication { connection, cause };
+        let cause = N2Cause::UNKNOWN_LOCAL_ID;
+        let indication = FromRan::ErrorIndication(ErrorIndication::new(connection, cause));
         world.tell_amf(&indication.encode());
         world.run();
     };

@@ -2,7 +2,7 @@
 
 use sluice_ids::{Plmn, Tac, Tai};
 use sluice_n1::RegistrationKind;
-use sluice_n2::{AmfUeId, Cause, FromRan, RanUeId};
+use sluice_n2::{AmfUeId, Cause, FromRan, NgReset, RanUeId, UplinkNasTransport};
 use sluice_sbi::AssociationId;
 use sluice_ue::Gnb;
 
@@ -98,10 +98,10 @@ fn a_reset_of_some_leaves_the_others() {
     }
     let amf = world.gnb.amf_id(world.phones[0].at.expect("connected"));
     let connections = Some(vec![sluice_n2::Connection { amf, ran: None }]);
-    let reset = FromRan::NgReset {
+    let reset = FromRan::NgReset(NgReset {
         cause: Cause::UNSPECIFIED,
         connections,
-    }
+    })
     .encode();
     world.tell_amf(&reset);
     world.run();
@@ -199,11 +199,11 @@ fn names_of_connections_are_checked() {
     let amf = world.gnb.amf_id(at).expect("known");
     let message = |amf, ran| {
         let (ids, nas) = ((amf, ran), vec![0x7e, 0, 0x43]);
-        FromRan::UplinkNasTransport {
+        FromRan::UplinkNasTransport(UplinkNasTransport {
             ids,
             nas,
             location: None,
-        }
+        })
         .encode()
     };
     // The generation, the gNB's name, and another gNB.

@@ -3,7 +3,7 @@
 
 use sluice_ids::{Guti, Tmsi};
 use sluice_n1::{Downlink, RegistrationKind};
-use sluice_n2::FromAmf;
+use sluice_n2::{DownlinkNasTransport, FromAmf};
 
 use crate::world::{World, config};
 
@@ -19,7 +19,9 @@ fn registered() -> World {
 /// ngKSI of the challenges so far.
 fn challenges(world: &World) -> Vec<u8> {
     let ngksi = |octets: &Vec<u8>| {
-        let Ok(FromAmf::DownlinkNasTransport { nas, .. }) = FromAmf::decode(octets) else {
+        let Ok(FromAmf::DownlinkNasTransport(DownlinkNasTransport { nas, .. })) =
+            FromAmf::decode(octets)
+        else {
             return None;
         };
         match Downlink::decode(&nas) {

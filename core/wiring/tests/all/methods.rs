@@ -149,7 +149,10 @@ fn last_request(world: &World) -> Option<EapRequest> {
             .iter()
             .rev()
             .find_map(|octets| match sluice_n2::FromAmf::decode(octets) {
-                Ok(sluice_n2::FromAmf::DownlinkNasTransport { nas, .. }) => Some(nas),
+                Ok(sluice_n2::FromAmf::DownlinkNasTransport(sluice_n2::DownlinkNasTransport {
+                    nas,
+                    ..
+                })) => Some(nas),
                 _ => None,
             });
     match Downlink::decode(&last?) {

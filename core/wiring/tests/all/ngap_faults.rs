@@ -3,7 +3,10 @@
 use std::net::IpAddr;
 
 use sluice_amf::Bounds;
-use sluice_n2::{Cause, FromAmf, FromRan, HandoverFromAmf};
+use sluice_n2::{
+    Cause, ErrorIndication, FromAmf, FromRan, HandoverFromAmf, RanConfigurationUpdate,
+    UeContextReleaseCommand, UeContextReleaseRequest, UplinkNasTransport,
+};
 use sluice_sbi::{AssociationId, Refused};
 use sluice_ue::Gnb;
 
@@ -84,7 +87,7 @@ fn a_setup_that_is_refused_leaves_the_gnb_of_before() {
     world.core.n2(world.now, OTHER, 0, &refused);
     assert!(matches!(
         answers(&mut world)[..],
-        [FromAmf::NgSetupFailure { .. }]
+        [FromAmf::NgSetupFailure(_)]
     ));
     assert_eq!(world.core.amf().connected(), 1);
     let refusals = world.core.take_refused();
@@ -120,11 +123,11 @@ fn ngap_that_breaks_the_rules_is_told_to_operators_with_gnb_procedure_and_ie() {
     let flow = world.call_flow.to_string();
     assert!(flow.contains("Uplink NAS Transport refused"), "{flow}");
     // Names of nobody.
-    let stray = FromRan::UplinkNasTransport {
+    let stray = FromRan::UplinkNasTransport(UplinkNasTransport {
         ids: (sluice_n2::AmfUeId(0xff_0000), at),
         nas: vec![0x7e],
         location: None,
-    };
+    });
     world.tell_amf(&stray.encode());
     world.run();
     let refusals = world.core.take_refused();
@@ -148,7 +151,7 @@ fn a_release_has_the_cause_of_its_request() {
         let mut world = connected();
         let at = world.phones[0].at.expect("connected");
         let ids = (world.gnb.amf_id(at).expect("known"), at);
-        let request = FromRan::UeContextReleaseRequest { ids, cause };
+        let request = FromRan::UeContextReleaseRequest(UeContextReleaseRequest { ids, cause });
         world.transcript.clear();
         world.tell_amf(&request.encode());
         world.run();
@@ -157,7 +160,10 @@ fn a_release_has_the_cause_of_its_request() {
                 .transcript
                 .iter()
                 .filter_map(|octets| match FromAmf::decode(octets).ok()? {
-                    FromAmf::UeContextReleaseCommand { amf, ran, cause } => Some((amf, ran, cause)),
+                    FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+                        ue: (amf, ran),
+                        cause,
+                    }) => Some((amf, ran, cause)),
                     _ => None,
                 });
         let commands: Vec<_> = commands.collect();
@@ -171,10 +177,10 @@ fn a_release_has_the_cause_of_its_request() {
 #[test]
 fn an_update_of_a_gnbs_name_alone_is_acknowledged() {
     let mut world = connected();
-    let update = FromRan::RanConfigurationUpdate {
+    let update = FromRan::RanConfigurationUpdate(RanConfigurationUpdate {
         name: Some("renamed".to_owned()),
         areas: None,
-    };
+    });
     world.transcript.clear();
     world.tell_amf(&update.encode());
     world.run();
@@ -245,10 +251,10 @@ fn a_path_switch_that_is_wrong_touches_no_ue() {
     assert!(
         matches!(
             told[..],
-            [FromAmf::ErrorIndication {
+            [FromAmf::ErrorIndication(ErrorIndication {
                 cause: Some(Cause::UNKNOWN_LOCAL_ID),
                 ..
-            }]
+            })]
         ),
         "{told:?}"
     );
@@ -260,8 +266,8 @@ fn a_path_switch_that_is_wrong_touches_no_ue() {
         for answer in answers(&mut world) {
             let is_fit = matches!(
                 answer,
-                FromAmf::ErrorIndication { .. }
-                    | FromAmf::Handover(HandoverFromAmf::PathSwitchRequestFailure { .. })
+                FromAmf::ErrorIndication(_)
+                    | FromAmf::Handover(HandoverFromAmf::PathSwitchRequestFailure(_))
             );
             assert!(is_fit, "{at}: {answer:?}");
         }

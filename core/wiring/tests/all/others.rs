@@ -3,7 +3,7 @@
 use sluice_amf::{Amf, Config};
 use sluice_ids::{AmfId, Guami, Plmn, Tac, Tai};
 use sluice_n1::Downlink;
-use sluice_n2::{FromAmf, PlmnSlices};
+use sluice_n2::{DownlinkNasTransport, FromAmf, PlmnSlices};
 use sluice_sbi::Now;
 
 use crate::world::{GNB, sequence, slice};
@@ -84,7 +84,9 @@ fn a_gnb_of_others_is_set_up_and_its_phone_is_challenged() {
         &sluice_n2::FromRan::InitialUeMessage(message).encode(),
     );
     let answers = core.take_to_ran();
-    let Ok(FromAmf::DownlinkNasTransport { nas, .. }) = FromAmf::decode(&answers[0].octets) else {
+    let Ok(FromAmf::DownlinkNasTransport(DownlinkNasTransport { nas, .. })) =
+        FromAmf::decode(&answers[0].octets)
+    else {
         panic!("{}", core.take_call_flow());
     };
     assert!(matches!(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sluice_ids::Tac;
 use sluice_n1::Downlink;
-use sluice_n2::{Cause, FromAmf, FromRan};
+use sluice_n2::{Cause, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan};
 
 use crate::world::{GNB, World, config, core, tai};
 
@@ -52,7 +52,8 @@ fn what_a_live_gnb_sent_when_registrations_failed_is_read_and_answered() {
                 let [answer] = &told[..] else {
                     panic!("one answer");
                 };
-                let Ok(FromAmf::DownlinkNasTransport { nas, .. }) = FromAmf::decode(&answer.octets)
+                let Ok(FromAmf::DownlinkNasTransport(DownlinkNasTransport { nas, .. })) =
+                    FromAmf::decode(&answer.octets)
                 else {
                     panic!("another message");
                 };
@@ -64,13 +65,14 @@ fn what_a_live_gnb_sent_when_registrations_failed_is_read_and_answered() {
             "UplinkNASTransport" => {
                 assert!(matches!(
                     FromRan::decode(&octets),
-                    Ok(FromRan::UplinkNasTransport { .. })
+                    Ok(FromRan::UplinkNasTransport(_))
                 ));
                 world.core.n2(now, GNB, 0, &octets);
                 let told = world.core.take_to_ran();
                 let answers = told.iter().map(|one| FromAmf::decode(&one.octets));
                 let answers: Vec<_> = answers.collect();
-                let [Ok(FromAmf::ErrorIndication { cause, .. })] = answers[..] else {
+                let [Ok(FromAmf::ErrorIndication(ErrorIndication { cause, .. }))] = answers[..]
+                else {
                     panic!("{answers:?}");
                 };
                 assert_eq!(cause, Some(Cause::UNKNOWN_LOCAL_ID));

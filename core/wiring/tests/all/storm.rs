@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use sluice_amf::{Bounds, Config};
 use sluice_n1::RegistrationKind;
-use sluice_n2::{Cause as N2Cause, FromAmf, Overload, OverloadAction, RanUeId};
+use sluice_n2::{
+    Cause as N2Cause, FromAmf, Overload, OverloadAction, RanUeId, UeContextReleaseCommand,
+};
 use sluice_sbi::Followed;
 use sluice_ue::FromGnb;
 
@@ -57,16 +59,17 @@ fn beyond_the_bound_of_a_gnb_a_ue_is_released_and_nothing_of_it_is_left() {
     let mut world = world(3, 5);
     for number in 100..103 {
         let (_, said) = stranger(&mut world, number);
-        assert!(matches!(said[..], [FromAmf::DownlinkNasTransport { .. }]));
+        assert!(matches!(said[..], [FromAmf::DownlinkNasTransport(_)]));
     }
     let before = sizes(&world);
     assert_eq!(before["AMF: unauthenticated UEs"], 3);
     let (ran, said) = stranger(&mut world, 103);
     match &said[..] {
         [
-            FromAmf::UeContextReleaseCommand {
-                ran: named, cause, ..
-            },
+            FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
+                ue: (_, named),
+                cause,
+            }),
         ] => {
             assert_eq!(*named, Some(ran));
             assert_eq!(*cause, N2Cause::CONTROL_PROCESSING_OVERLOAD);

@@ -2,7 +2,10 @@
 //! what the gNB does.
 
 use oxirush_ngap::ngap::{self, decode_open_type, encode_open_type};
+use oxirush_ngap::{Error, ie};
 use sluice_ids::{UpProtection, UpSecurity};
+
+use crate::table::Element;
 
 /// Maximum Integrity Protected Data Rate (9.3.1.103).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +74,7 @@ impl ProtectedRate {
 const RATE_DOWN: u16 = 151;
 
 impl SecurityIndication {
-    pub(crate) fn write(&self) -> ngap::SecurityIndication {
+    pub(crate) fn as_asn1(&self) -> ngap::SecurityIndication {
         use ngap::ConfidentialityProtectionIndication as Confidentiality;
         use ngap::IntegrityProtectionIndication as Integrity;
         let integrity = match self.policy.integrity {
@@ -97,7 +100,7 @@ impl SecurityIndication {
     }
 
     /// None of a wish of a later release.
-    pub(crate) fn read(value: &ngap::SecurityIndication) -> Option<Self> {
+    pub(crate) fn of_asn1(value: &ngap::SecurityIndication) -> Option<Self> {
         use ngap::ConfidentialityProtectionIndication as Confidentiality;
         use ngap::IntegrityProtectionIndication as Integrity;
         let integrity = match value.integrity_protection_indication {
@@ -132,8 +135,18 @@ impl SecurityIndication {
     }
 }
 
+impl Element<ie::SecurityIndication> for SecurityIndication {
+    fn read(value: ngap::SecurityIndication) -> Option<Self> {
+        Self::of_asn1(&value)
+    }
+
+    fn write(&self) -> Result<ngap::SecurityIndication, Error> {
+        Ok(self.as_asn1())
+    }
+}
+
 impl SecurityResult {
-    pub(crate) fn write(self) -> ngap::SecurityResult {
+    pub(crate) fn as_asn1(self) -> ngap::SecurityResult {
         use ngap::ConfidentialityProtectionResult as Confidentiality;
         use ngap::IntegrityProtectionResult as Integrity;
         let integrity = match self.integrity {
@@ -147,7 +160,7 @@ impl SecurityResult {
         ngap::SecurityResult::new(integrity, confidentiality, None)
     }
 
-    pub(crate) fn read(value: &ngap::SecurityResult) -> Self {
+    pub(crate) fn of_asn1(value: &ngap::SecurityResult) -> Self {
         use ngap::ConfidentialityProtectionResult as Confidentiality;
         use ngap::IntegrityProtectionResult as Integrity;
         Self {
@@ -158,15 +171,15 @@ impl SecurityResult {
 }
 
 impl UpSecurityInformation {
-    pub(crate) fn write(&self) -> ngap::UserPlaneSecurityInformation {
-        let (result, indication) = (self.result.write(), self.indication.write());
+    pub(crate) fn as_asn1(&self) -> ngap::UserPlaneSecurityInformation {
+        let (result, indication) = (self.result.as_asn1(), self.indication.as_asn1());
         ngap::UserPlaneSecurityInformation::new(result, indication, None)
     }
 
-    pub(crate) fn read(value: &ngap::UserPlaneSecurityInformation) -> Option<Self> {
+    pub(crate) fn of_asn1(value: &ngap::UserPlaneSecurityInformation) -> Option<Self> {
         Some(Self {
-            result: SecurityResult::read(&value.security_result),
-            indication: SecurityIndication::read(&value.security_indication)?,
+            result: SecurityResult::of_asn1(&value.security_result),
+            indication: SecurityIndication::of_asn1(&value.security_indication)?,
         })
     }
 }
@@ -197,7 +210,7 @@ mod tests {
     fn an_indication_is_read_as_it_is_written() {
         for indication in indications() {
             assert_eq!(
-                SecurityIndication::read(&indication.write()),
+                SecurityIndication::of_asn1(&indication.as_asn1()),
                 Some(indication)
             );
         }
@@ -214,7 +227,7 @@ mod tests {
             },
             rates: Some((ProtectedRate::MaximumUeRate, ProtectedRate::MaximumUeRate)),
         };
-        let octets = encode_open_type(&indication.write()).expect("in their ranges");
+        let octets = encode_open_type(&indication.as_asn1()).expect("in their ranges");
         assert_eq!(octets.as_ref(), [0b0100_0001, 0b0010_0000]);
     }
 
@@ -235,7 +248,7 @@ mod tests {
         let neither = policy(UpProtection::Preferred, UpProtection::NotNeeded);
         assert!(result(false, false).fulfils(neither));
         for result in [result(true, false), result(false, true)] {
-            assert_eq!(SecurityResult::read(&result.write()), result);
+            assert_eq!(SecurityResult::of_asn1(&result.as_asn1()), result);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use sluice_host::clock;
 use sluice_n1::Downlink;
-use sluice_n2::{FromAmf, FromRan};
+use sluice_n2::{DownlinkNasTransport, FromAmf, FromRan};
 use sluice_security::suci;
 use sluice_security::{
     Ciphering, Direction, Integrity, NasCount, NasKeys, Sqn, Subscriber, access_key, hxres_star,
@@ -64,7 +64,7 @@ pub fn codec_ns(from_ran: &[Vec<u8>], from_amf: &[FromAmf], rounds: u32) -> f64 
         }
         for message in from_amf {
             black_box(black_box(message).encode());
-            if let FromAmf::DownlinkNasTransport { nas, .. } = message {
+            if let FromAmf::DownlinkNasTransport(DownlinkNasTransport { nas, .. }) = message {
                 black_box(Downlink::decode(nas).is_ok());
             }
         }

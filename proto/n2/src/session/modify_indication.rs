@@ -1,15 +1,51 @@
 //! PDU Session Resource Modify Indication (TS 38.413, 8.2.5): a gNB has downlink packets of sessions come to another end of
 //! a tunnel, such as that of a node that serves the UE beside it.
 
-use oxirush_ngap::ngap::{self, NGAP_PDU, decode_open_type};
-use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
+use oxirush_ngap::ngap::{self, decode_open_type};
 
 use crate::cause::Cause;
-use crate::from_amf::FromAmf;
-use crate::from_ran::{FromRan, SessionResults};
-use crate::qos_flow;
-use crate::session::{Transfers, Tunnel, lists, written};
-use crate::value::{AmfUeId, RanUeId};
+use crate::session::qos_flow;
+use crate::session::tunnel::Tunnel;
+use crate::table::{causes, lists, message};
+use crate::value::{SessionResults, Transfers, written};
+
+message! {
+    /// PDU Session Resource Modify Indication (9.2.1.8).
+    pub struct PduSessionModifyIndication =
+        PDUSessionResourceModifyIndication, "PDU Session Resource Modify Indication", of ids
+    {
+        /// At least one, each with a [`ModifyIndication`].
+        required sessions: Transfers = PDUSessionResourceModifyListModInd,
+    }
+}
+
+message! {
+    /// PDU Session Resource Modify Confirm (9.2.1.9).
+    pub struct PduSessionModifyConfirm =
+        PDUSessionResourceModifyConfirm, "PDU Session Resource Modify Confirm", of ids
+    {
+        /// Sessions, each with a [`ModifyConfirm`], and those that stay as they were, with why.
+        results sessions: SessionResults =
+            PDUSessionResourceModifyListModCfm + PDUSessionResourceFailedToModifyListModCfm,
+    }
+}
+
+lists! {
+    PDUSessionResourceModifyListModInd of PDUSessionResourceModifyItemModInd,
+        pdu_session_resource_modify_indication_transfer;
+    PDUSessionResourceModifyListModCfm of PDUSessionResourceModifyItemModCfm,
+        pdu_session_resource_modify_confirm_transfer;
+    PDUSessionResourceFailedToModifyListModCfm of PDUSessionResourceFailedToModifyItemModCfm,
+        pdu_session_resource_modify_indication_unsuccessful_transfer;
+}
+
+causes! {
+    PDUSessionResourceModifyIndicationUnsuccessfulTransfer(None):
+        /// PDU Session Resource Modify Indication Unsuccessful Transfer (9.3.4.22): packets go where they went.
+        unsuccessful,
+        /// Why, as far as it can be read.
+        read_unsuccessful;
+}
 
 /// PDU Session Resource Modify Indication Transfer (9.3.4.6).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,13 +72,13 @@ fn per_tunnel((tunnel, qfis): &(Tunnel, Vec<u8>)) -> ngap::QosFlowPerTNLInformat
         ngap::AssociatedQosFlowItem::new(ngap::QosFlowIdentifier((*qfi).into()), None, None)
     };
     let flows = ngap::AssociatedQosFlowList(qfis.iter().map(flow).collect());
-    ngap::QosFlowPerTNLInformation::new(tunnel.write(), flows, None)
+    ngap::QosFlowPerTNLInformation::new(tunnel.as_asn1(), flows, None)
 }
 
 fn read_per_tunnel(value: &ngap::QosFlowPerTNLInformation<'_>) -> Option<(Tunnel, Vec<u8>)> {
     let flows = value.associated_qos_flow_list.0.iter();
     Some((
-        Tunnel::read(&value.up_transport_layer_information)?,
+        Tunnel::of_asn1(&value.up_transport_layer_information)?,
         flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
     ))
 }
@@ -96,7 +132,7 @@ impl ModifyConfirm {
         };
         written(&ngap::PDUSessionResourceModifyConfirmTransfer::new(
             ngap::QosFlowModifyConfirmList(self.qfis.iter().map(flow).collect()),
-            self.uplink.write(),
+            self.uplink.as_asn1(),
             None,
             qos_flow::with_cause(&self.failed, || Cause::UNKNOWN_FLOW),
             None,
@@ -110,100 +146,10 @@ impl ModifyConfirm {
         let flows = transfer.qos_flow_modify_confirm_list.0.iter();
         Some(Self {
             qfis: flows.map(|flow| flow.qos_flow_identifier.0 as u8).collect(),
-            uplink: Tunnel::read(&transfer.ul_ngu_up_tnl_information)?,
+            uplink: Tunnel::of_asn1(&transfer.ul_ngu_up_tnl_information)?,
             failed: qos_flow::read_with_cause(transfer.qos_flow_failed_to_modify_list.as_ref()),
         })
     }
-}
-
-/// PDU Session Resource Modify Indication Unsuccessful Transfer (9.3.4.22): packets go where they went.
-pub fn unsuccessful(why: Cause) -> Vec<u8> {
-    written(&ngap::PDUSessionResourceModifyIndicationUnsuccessfulTransfer::new(why.write(), None))
-}
-
-/// Why, as far as it can be read.
-pub fn read_unsuccessful(octets: &[u8]) -> Cause {
-    decode_open_type::<ngap::PDUSessionResourceModifyIndicationUnsuccessfulTransfer>(octets)
-        .map_or(Cause::Unknown, |transfer| Cause::read(&transfer.cause))
-}
-
-lists! {
-    indicated, read_indicated: PDUSessionResourceModifyListModInd
-        of PDUSessionResourceModifyItemModInd, pdu_session_resource_modify_indication_transfer;
-    confirmed, read_confirmed: PDUSessionResourceModifyListModCfm
-        of PDUSessionResourceModifyItemModCfm, pdu_session_resource_modify_confirm_transfer;
-    failed, read_failed: PDUSessionResourceFailedToModifyListModCfm
-        of PDUSessionResourceFailedToModifyItemModCfm,
-        pdu_session_resource_modify_indication_unsuccessful_transfer;
-}
-
-pub(crate) fn read(pdu: &NGAP_PDU) -> Result<FromRan, Error> {
-    extract_ngap_ies!(pdu, PDUSessionResourceModifyIndication,
-        req amf: u64 = AMF_UE_NGAP_ID(id),
-        req ran: u32 = RAN_UE_NGAP_ID(id),
-        req sessions: Transfers =
-            PDUSessionResourceModifyListModInd(list) => read_indicated(&list),
-    );
-    Ok(FromRan::PduSessionModifyIndication {
-        ids: (AmfUeId(amf), RanUeId(ran)),
-        sessions,
-    })
-}
-
-pub(crate) fn write(ids: (AmfUeId, RanUeId), sessions: &Transfers) -> Result<NGAP_PDU, Error> {
-    build_ngap!(
-        InitiatingMessage,
-        PDUSessionResourceModifyIndication,
-        PDUSessionResourceModifyIndication,
-        AMF_UE_NGAP_ID(ids.0.0),
-        RAN_UE_NGAP_ID(ids.1.0),
-        PDUSessionResourceModifyListModInd(indicated(sessions)),
-    )
-}
-
-pub(crate) fn read_confirm(pdu: &NGAP_PDU) -> Result<FromAmf, Error> {
-    extract_ngap_ies!(pdu, PDUSessionResourceModifyConfirm,
-        req amf: u64 = AMF_UE_NGAP_ID(id),
-        req ran: u32 = RAN_UE_NGAP_ID(id),
-        lax done: Transfers = PDUSessionResourceModifyListModCfm(list) => read_confirmed(&list),
-        lax failed: Transfers =
-            PDUSessionResourceFailedToModifyListModCfm(list) => read_failed(&list),
-    );
-    Ok(FromAmf::PduSessionModifyConfirm {
-        ids: (AmfUeId(amf), RanUeId(ran)),
-        sessions: SessionResults {
-            done: done.unwrap_or_default(),
-            failed: failed.unwrap_or_default(),
-        },
-    })
-}
-
-pub(crate) fn write_confirm(
-    ids: (AmfUeId, RanUeId),
-    sessions: &SessionResults,
-) -> Result<NGAP_PDU, Error> {
-    let mut pdu = build_ngap!(
-        SuccessfulOutcome,
-        PDUSessionResourceModifyIndication,
-        PDUSessionResourceModifyConfirm,
-        AMF_UE_NGAP_ID(ids.0.0),
-        RAN_UE_NGAP_ID(ids.1.0),
-    )?;
-    let mut ies = pdu.protocol_ies()?.into_owned();
-    if !sessions.done.is_empty() {
-        ies.0.push(build_ngap_ie!(
-            PDUSessionResourceModifyConfirm,
-            PDUSessionResourceModifyListModCfm(confirmed(&sessions.done))
-        )?);
-    }
-    if !sessions.failed.is_empty() {
-        ies.0.push(build_ngap_ie!(
-            PDUSessionResourceModifyConfirm,
-            PDUSessionResourceFailedToModifyListModCfm(failed(&sessions.failed))
-        )?);
-    }
-    pdu.set_protocol_ies(ies)?;
-    Ok(pdu)
 }
 
 #[cfg(test)]

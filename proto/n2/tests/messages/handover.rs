@@ -1,16 +1,15 @@
 //! Messages of handovers: written and read by both ends, and octets that are none.
 
-#![forbid(unsafe_code)]
-
 use proptest::prelude::*;
 use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, UpProtection, UpSecurity};
-use sluice_n2::handover_transfer as transfer;
+use sluice_n2::mobility as transfer;
 use sluice_n2::{
-    Admitted, AmfUeId, Cause, FromAmf, FromRan, Gnb, HandoverCommand, HandoverFromAmf,
-    HandoverFromRan, HandoverRequest, HandoverRequestAcknowledge, HandoverRequired, Location,
-    PathSwitch, PathSwitchAcknowledge, PathSwitchRequest, PathSwitchRequestAcknowledge,
-    ProtectedRate, RanStatus, RanUeId, SecurityIndication, SecurityResult, SessionSetup, Tunnel,
-    UpSecurityInformation,
+    Admitted, AmfUeId, Cause, DownlinkStatus, FromAmf, FromRan, Gnb, HandoverCancel,
+    HandoverCancelAcknowledge, HandoverCommand, HandoverFailure, HandoverFromAmf, HandoverFromRan,
+    HandoverNotify, HandoverPreparationFailure, HandoverRequest, HandoverRequestAcknowledge,
+    HandoverRequired, Location, PathSwitch, PathSwitchAcknowledge, PathSwitchRequest,
+    PathSwitchRequestAcknowledge, PathSwitchRequestFailure, ProtectedRate, RanStatus, RanUeId,
+    SecurityIndication, SecurityResult, SessionSetup, Tunnel, UpSecurityInformation, UplinkStatus,
 };
 use sluice_security::{Kgnb, NextHop, SecurityCapability};
 
@@ -67,7 +66,7 @@ fn security() -> SecurityIndication {
     }
 }
 
-fn from_ran() -> Vec<HandoverFromRan> {
+pub fn from_ran() -> Vec<HandoverFromRan> {
     let (ids, cause) = (IDS, Cause::DESIRABLE_FOR_RADIO);
     let switch = PathSwitch {
         downlink: tunnel(1),
@@ -96,6 +95,7 @@ fn from_ran() -> Vec<HandoverFromRan> {
     let required = |is_direct| HandoverRequired {
         ids,
         cause,
+        is_within_5gs: true,
         target: Some((gnb, tai())),
         is_direct,
         sessions: vec![(5, transfer::handover_required(is_direct))],
@@ -119,20 +119,20 @@ fn from_ran() -> Vec<HandoverFromRan> {
         HandoverFromRan::Required(Box::new(required(true))),
         HandoverFromRan::Required(Box::new(required(false))),
         HandoverFromRan::RequestAcknowledge(Box::new(acknowledge)),
-        HandoverFromRan::Failure { amf: IDS.0, cause },
-        HandoverFromRan::Notify {
+        HandoverFromRan::Failure(HandoverFailure { amf: IDS.0, cause }),
+        HandoverFromRan::Notify(HandoverNotify {
             ids,
             location: Some(location()),
-        },
-        HandoverFromRan::Cancel { ids, cause },
-        HandoverFromRan::UplinkStatus {
+        }),
+        HandoverFromRan::Cancel(HandoverCancel { ids, cause }),
+        HandoverFromRan::UplinkStatus(UplinkStatus {
             ids,
             status: RanStatus::new(1, 2, 3),
-        },
+        }),
     ]
 }
 
-fn from_amf() -> Vec<HandoverFromAmf> {
+pub fn from_amf() -> Vec<HandoverFromAmf> {
     let (ids, cause) = (IDS, Cause::HANDOVER_FAILED);
     let capability = SecurityCapability::from_octets(&[0x70, 0x70, 0, 0]);
     let acknowledged = PathSwitchAcknowledge {
@@ -178,19 +178,19 @@ fn from_amf() -> Vec<HandoverFromAmf> {
     vec![
         HandoverFromAmf::PathSwitchRequestAcknowledge(Box::new(switched(None))),
         HandoverFromAmf::PathSwitchRequestAcknowledge(Box::new(switched(capability))),
-        HandoverFromAmf::PathSwitchRequestFailure {
+        HandoverFromAmf::PathSwitchRequestFailure(PathSwitchRequestFailure {
             ids,
             released: vec![(5, transfer::path_switch_unsuccessful(cause))],
-        },
+        }),
         HandoverFromAmf::Request(Box::new(request(false))),
         HandoverFromAmf::Request(Box::new(request(true))),
         HandoverFromAmf::Command(Box::new(command)),
-        HandoverFromAmf::PreparationFailure { ids, cause },
-        HandoverFromAmf::CancelAcknowledge { ids },
-        HandoverFromAmf::DownlinkStatus {
+        HandoverFromAmf::PreparationFailure(HandoverPreparationFailure { ids, cause }),
+        HandoverFromAmf::CancelAcknowledge(HandoverCancelAcknowledge { ids }),
+        HandoverFromAmf::DownlinkStatus(DownlinkStatus {
             ids,
             status: RanStatus::new(32, u32::MAX, 0),
-        },
+        }),
     ]
 }
 
@@ -227,10 +227,10 @@ proptest! {
             octets[at] = value;
         }
         // What is read can be said again.
-        if let Ok(FromRan::Handover(HandoverFromRan::UplinkStatus { ids, status })) =
+        if let Ok(FromRan::Handover(HandoverFromRan::UplinkStatus(UplinkStatus { ids, status }))) =
             FromRan::decode(&octets)
         {
-            let passed = HandoverFromAmf::DownlinkStatus { ids, status };
+            let passed = HandoverFromAmf::DownlinkStatus(DownlinkStatus { ids, status });
             let passed = FromAmf::Handover(passed);
             prop_assert_eq!(FromAmf::decode(&passed.encode()), Ok(passed));
         }
