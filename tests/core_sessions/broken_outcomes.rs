@@ -2,7 +2,7 @@
 //! 10.3.5 and 10.4): what they are about has failed, at once.
 
 use sluice_n1::SessionType;
-use sluice_n2::mobility::{Admitted, PathSwitch};
+use sluice_n2::{Admitted, PathSwitch};
 use sluice_n2::{
     Cause, FromRan, HandoverFromRan, ModifyResponse, PduSessionModifyResponse,
     PduSessionSetupResponse, SetupResponse,
