@@ -180,7 +180,7 @@ pub struct Udr {
 
 impl Udr {
     /// From now on other cores may use sequence numbers of the same subscribers: each number is stored before it
-    /// is told, with the last one before it, and whoever stores it compares that ([`Udr::not_stored`]).
+    /// is told, with the last one before it, and whoever stores it compares that ([`NotStored::Instead`]).
     pub fn share_sequence_numbers(&mut self) {
         self.is_shared = true;
     }

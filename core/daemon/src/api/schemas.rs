@@ -8,7 +8,7 @@ use schemars::Schema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// A form: that of a type, or one of [`all`] by its name.
+/// A form: that of a type, or one that stands here by its name.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
     /// Of a type.
