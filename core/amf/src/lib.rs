@@ -212,7 +212,7 @@ impl Amf {
         state.take_effects(effects);
     }
 
-    /// Whose messages are wanted as octets ([`Effect::TracedMessage`]), NAS without its protection. Those of UEs that are not
+    /// Follows UEs whose messages are wanted as octets ([`Effect::TracedMessage`]), NAS without its protection. Those that are not
     /// known yet are, as long as there is anybody.
     pub fn follow(&mut self, followed: Followed) {
         self.state.borrow_mut().followed = followed;
@@ -323,15 +323,19 @@ impl Amf {
 
     /// The answer to a call.
     fn answered(&mut self, call: CallId, message: Slot) {
+        let created = match &*message {
+            Message::SmContextCreated(created) if created.created => Some(created.context),
+            _ => None,
+        };
         let waiter = self.state.borrow_mut().calls.end(call);
         let told = match waiter {
-            Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, message.clone())),
+            Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, message)),
             Some(Waiter::Establishment(ue, session)) => {
                 let task = {
                     let state = &mut *self.state.borrow_mut();
                     state.session_mut(ue, session).and_then(|one| one.task)
                 };
-                task.is_some_and(|task| self.tell_task(task, Event::Reply(call, message.clone())))
+                task.is_some_and(|task| self.tell_task(task, Event::Reply(call, message)))
             }
             Some(Waiter::Session(ue, session, context, step)) => {
                 let state = &mut *self.state.borrow_mut();
@@ -346,10 +350,7 @@ impl Amf {
             Some(Waiter::Nobody) | None => false,
         };
         // A session that nobody waits for any more.
-        if let (false, Message::SmContextCreated(created)) = (told, *message)
-            && created.created
-        {
-            let context = created.context;
+        if let (false, Some(context)) = (told, created) {
             let message = ReleaseSmContext { context }.into();
             let state = &mut *self.state.borrow_mut();
             state.call(Waiter::Nobody, Nf::Smf, message);

@@ -1,4 +1,4 @@
-//! What the AMF stores of UEs and their connections.
+//! UEs and their connections, as the AMF stores them.
 
 pub(crate) mod handover_state;
 pub(crate) mod resumption;

@@ -59,7 +59,7 @@ pub struct Parameter {
 pub struct Body {
     /// How it may be written.
     pub media_types: &'static [&'static str],
-    /// Its form where it is JSON.
+    /// Form of a body that is JSON.
     pub form: Form,
     /// Longest.
     pub most_octets: usize,

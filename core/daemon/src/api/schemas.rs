@@ -1,7 +1,7 @@
 //! Forms of what the management API is told and answers, as JSON Schema (2020-12, as OpenAPI 3.1 has it).
 //!
-//! Those of answers are made of their types ([`crate::operators::answers`]); by hand stand those of problems, of subscribers, and
-//! of what others define. Objects are closed.
+//! Answers have the forms of their types ([`crate::operators::answers`]); by hand stand problems, subscribers, and what
+//! others define. Objects are closed.
 
 use super::problem::REASONS;
 use schemars::Schema;
@@ -162,7 +162,7 @@ fn numbers(names: &[&str]) -> Value {
     object(Value::Object(fields.collect()), &[])
 }
 
-/// What gNBs are to keep away.
+/// Overload as operators ask for it.
 fn of_overload() -> Value {
     let actions = [
         "reject_data",

@@ -40,7 +40,7 @@ answers! {
         pub ues_unauthenticated: usize,
         /// Share of time that the core's thread works.
         pub busy_percent: u64,
-        /// What gNBs keep away; null if nothing.
+        /// Overload that gNBs are told of; null if none.
         pub overload: Option<OverloadNow>,
         /// The store of contexts; null without one.
         pub contexts: Option<ContextsState>,
@@ -77,7 +77,7 @@ answers! {
         pub last_failure: Option<String>,
     }
 
-    /// What gNBs keep away (TS 38.413, 9.3.1.105).
+    /// UEs that gNBs keep away (TS 38.413, 9.3.1.105).
     OverloadNow {
         pub action: Action,
         /// Of a hundred; null for all.
@@ -154,7 +154,7 @@ answers! {
         pub serves: Vec<Served>,
         /// The one with the lowest is taken first.
         pub priority: u16,
-        /// Its weight among those of a priority.
+        /// Weight among those of a priority.
         pub capacity: u16,
         pub load_percent: u8,
         /// Seconds since its last heart-beat.
@@ -163,7 +163,7 @@ answers! {
         pub missed: u64,
     }
 
-    /// Who may discover a function; a list without an entry stands for all there are.
+    /// Consumers that may discover a function; a list without an entry stands for all there are.
     Allowed {
         pub types: Vec<String>,
         pub slices: Vec<String>,
@@ -246,7 +246,7 @@ answers! {
         pub guti: Option<String>,
         pub imeisv: Option<String>,
         pub allowed_slices: Vec<String>,
-        /// Its last authentication.
+        /// The last authentication.
         pub authentication: Option<Authentication>,
         pub ambr_down_bps: Option<u64>,
         pub ambr_up_bps: Option<u64>,
@@ -266,7 +266,7 @@ answers! {
         pub unix_s: u64,
     }
 
-    /// Where a UE is connected.
+    /// Connection of a UE.
     Connected {
         pub gnb: String,
         pub tracking_area: String,

@@ -1,4 +1,4 @@
-//! Who answers which question of an operator: those that only look are in `view`, those that change something are
+//! Dispatch of operators' questions: those that only look are answered by `view`, those that change something by
 //! functions of their own.
 
 use crate::daemon::Daemon;
