@@ -8,6 +8,6 @@ status=$?
 scripts/advisories.sh || status=1
 
 # Crates without examples say `doctest = false`.
-said=$(cargo test --workspace --doc 2>&1) || { echo "$said"; status=1; }
+said=$(CARGO_TERM_QUIET=false cargo test --workspace --doc 2>&1) || { echo "$said"; status=1; }
 sed -nE 's/^test (.*) \.\.\. ok$/ok example: \1/p; s/^test (.*) \.\.\. FAILED$/not ok example: \1/p' <<<"$said"
 exit "$status"
