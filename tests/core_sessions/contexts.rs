@@ -8,7 +8,7 @@ use std::rc::Rc;
 use sluice_n1::{RegistrationKind, SessionType};
 use sluice_pcf::{Pcf, Policy};
 use sluice_sbi::context_store::{Changes, Contexts, StoreFailure, Stored};
-use sluice_sbi::{AssociationId, Now};
+use sluice_sbi::{AssociationId, DataChange, Now};
 use sluice_smf::Smf;
 use sluice_ue::Gnb;
 use sluice_wiring::Core;
@@ -346,7 +346,9 @@ fn who_has_left_or_was_removed_is_not_resumed() {
     // The other one is removed.
     let now = world.now;
     assert!(world.core.udr_mut().remove(&supi(2)));
-    world.core.subscriber_removed(now, &supi(2));
+    world
+        .core
+        .subscriber_changed(now, &supi(2), DataChange::Withdrawn);
     world.run();
     assert_no_session(&mut world);
     let left = memory.keys();

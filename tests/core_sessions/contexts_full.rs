@@ -10,7 +10,8 @@ use sluice_sbi::Now;
 use sluice_sbi::context_store::{Changes, Contexts as _};
 use sluice_smf::Smf;
 use sluice_wiring::Core;
-use sluice_wiring::contexts::{Start, StoreState};
+use sluice_wiring::StoreState;
+use sluice_wiring::contexts::Start;
 use tempfile::TempDir;
 
 use crate::harness::*;

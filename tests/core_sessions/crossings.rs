@@ -3,6 +3,7 @@
 
 use sluice_n1::{Cause, Downlink, Header, RegistrationKind, SessionType};
 use sluice_n2::{FromAmf, PduSessionReleaseCommand};
+use sluice_sbi::DataChange;
 use sluice_ue::UeState;
 
 use crate::harness::*;
@@ -198,7 +199,9 @@ fn comes(world: &mut World, input: Input) {
             }
         }
         Input::Removed => {
-            world.core.subscriber_removed(now, &supi(1));
+            world
+                .core
+                .subscriber_changed(now, &supi(1), DataChange::Withdrawn);
         }
         Input::SentAway => {
             world.core.deregister(now, &supi(1), true);
@@ -292,7 +295,7 @@ fn ends_well(world: &mut World, pair: &str) {
     if !is_deaf {
         left.push(("gNB", world.gnb.connections()));
     }
-    left.push(("AUSF", world.core.ausf().pending()));
+    left.push(("AUSF", world.core.authentications()));
     left.retain(|(_, size)| *size != 0);
     assert!(left.is_empty(), "{pair}: {left:?}\n{}", world.call_flow);
     assert_eq!(world.core.amf().counters().panics, 0, "{pair}");

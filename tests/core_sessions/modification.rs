@@ -9,7 +9,7 @@ use sluice_pcf::{
     AppSessionRequest, FlowRefused, FlowStatus, MediaComponent, MediaSubComponent, MediaType,
     Policy, UeRequests,
 };
-use sluice_sbi::PccRule;
+use sluice_sbi::{DataChange, PccRule};
 
 use crate::flows::{VOICE_PORT, goes_up_marked, policy, rule, to_ue, voice, world_with};
 use crate::harness::*;
@@ -277,7 +277,9 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
     };
     let provisioned = world.core.udr_mut().provision(who, provision);
     assert_eq!(provisioned, sluice_udr::Provisioned::SessionRates);
-    world.core.session_rates_changed(now, &who);
+    world
+        .core
+        .subscriber_changed(now, &who, DataChange::SessionRates);
     world.run();
     let accept = world.ue(0).sessions().get(5).unwrap();
     assert_eq!(
@@ -301,7 +303,9 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
     );
     // Once more, and nothing is said.
     world.call_flow.0.clear();
-    world.core.session_rates_changed(now, &who);
+    world
+        .core
+        .subscriber_changed(now, &who, DataChange::SessionRates);
     world.run();
     assert!(
         !world.call_flow.to_string().contains("Modification"),

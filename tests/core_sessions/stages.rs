@@ -3,6 +3,7 @@
 
 use sluice_n1::{RegistrationKind, SessionType, Uplink};
 use sluice_n2::{Cause, RanUeId};
+use sluice_sbi::DataChange;
 use sluice_ue::{Behaviour, HandoverAnswer, UeState};
 
 use crate::harness::*;
@@ -180,7 +181,9 @@ fn comes(two: &mut Two, input: Input) {
         }
         Input::SentAway => assert!(two.world.core.deregister(now, &supi(1), true)),
         Input::Removed => {
-            two.world.core.subscriber_removed(now, &supi(1));
+            two.world
+                .core
+                .subscriber_changed(now, &supi(1), DataChange::Withdrawn);
         }
     }
     two.run();
@@ -239,7 +242,7 @@ fn assert_vacant(two: &mut Two, pair: &str) {
     let mut left = core.amf().sizes();
     left.extend(core.smf().unwrap().sizes());
     left.extend(core.pcf().unwrap().sizes());
-    left.push(("AUSF", core.ausf().pending()));
+    left.push(("AUSF", core.authentications()));
     let stored = core.stored().filter(|key| key.starts_with(b"amf/ue/"));
     left.push(("store", stored.count()));
     left.push(("gNB", two.world.gnb.connections()));

@@ -72,6 +72,7 @@ fn cause(problem: Problem) -> n1::Cause {
         Problem::ServingNetworkNotAuthorized => n1::Cause::PLMN_NOT_ALLOWED,
         Problem::ServiceNotAllowed => n1::Cause::SERVICES_NOT_ALLOWED,
         Problem::Timeout
+        | Problem::NotReached
         | Problem::Overload
         | Problem::ContextNotFound
         | Problem::Protocol

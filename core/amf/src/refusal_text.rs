@@ -72,6 +72,10 @@ fn by_problem(problem: Problem) -> (&'static str, &'static str) {
             "a network function has too much to do",
             "look at sluice ctl procedures; the UE tries again",
         ),
+        Problem::NotReached => (
+            "a network function is not reached: its program is not there",
+            "look at sluice ctl nfs and at the log of its program; the UE tries again",
+        ),
         Problem::NotAuthenticated => (
             "the home network knows of no authentication of the UE for this network",
             "the UE tries again; if it is refused again, report it with sluice ctl flow",

@@ -155,7 +155,10 @@ fn functions(
             return Err(unfit("there are too many subscribers"));
         }
     }
-    let core = Core::new(amf, Ausf::default(), udm, udr).with_nrf(convert::nrf(config));
+    let core = Core::new(amf, udr)
+        .with_ausf(Ausf::default())
+        .with_udm(udm)
+        .with_nrf(convert::nrf(config));
     match &config.sessions {
         None => Ok((core, of_database)),
         Some(sessions) => {

@@ -163,18 +163,14 @@ fn subscribers(daemon: &mut Daemon, before: &CoreConfig) {
         }
         let core = daemon.runtime.core_mut();
         let provision = convert::subscriber(account);
-        match core.udr_mut().provision(supi, provision) {
-            Provisioned::Changed => core.subscriber_changed(now, &supi),
-            Provisioned::SessionRates => core.session_rates_changed(now, &supi),
-            Provisioned::Full => tracing::error!("{supi}: there are too many subscribers"),
-            Provisioned::New | Provisioned::Same => {}
+        if core.provision(now, supi, provision) == Provisioned::Full {
+            tracing::error!("{supi}: there are too many subscribers");
         }
     }
     let gone = before.subscribers.iter().map(|one| one.supi.value);
     for supi in gone.filter(|supi| !there.contains(supi)) {
-        let core = daemon.runtime.core_mut();
-        if !daemon.subscribers.has(&supi) && core.udr_mut().remove(&supi) {
-            core.subscriber_removed(now, &supi);
+        if !daemon.subscribers.has(&supi) {
+            daemon.runtime.core_mut().withdraw(now, &supi);
         }
     }
     daemon.in_force.running.subscribers = accounts;

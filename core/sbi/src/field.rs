@@ -113,6 +113,8 @@ pub enum Problem {
     NotAuthenticated = 11,
     /// None of the type that is looked for lets itself be discovered by the one that asks (403).
     DiscoveryForbidden = 12,
+    /// The function is not reached: nobody has it, or its program is gone.
+    NotReached = 13,
     /// The policy has no such flow for the subscriber.
     QosNotAuthorized = 20,
     /// The policy has no flow of this 5QI for the subscriber.
@@ -134,6 +136,7 @@ impl fmt::Display for Problem {
             Self::ServingNetworkNotAuthorized => "serving network not authorized",
             Self::DnnNotSupported => "DNN not supported",
             Self::ServiceNotAllowed => "service not allowed",
+            Self::NotReached => "function not reached",
             Self::NotAuthenticated => "not authenticated",
             Self::DiscoveryForbidden => "403 Forbidden: not allowed to discover",
             Self::QosNotAuthorized => "QoS not authorized",
@@ -249,6 +252,20 @@ pub enum Removal {
     SubscriptionWithdrawn = 1,
     /// It is to register again, by what it may do now.
     ReregistrationRequired = 2,
+}
+
+/// Change of what the repository has of a subscriber.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum DataChange {
+    /// The subscriber is gone.
+    Withdrawn = 1,
+    /// What it may do is otherwise: its UE is to register again.
+    Access = 2,
+    /// Rates of its sessions are others.
+    SessionRates = 3,
 }
 
 /// What becomes of messages of an SMF for a UE and its gNB (TS 29.518, 6.1.6.3.5 and 6.1.7.3).

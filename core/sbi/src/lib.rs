@@ -33,8 +33,8 @@ pub use container::{CONTAINER_OCTETS, Container};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, NotStored, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
 pub use field::{
-    AuthMethod, AuthResult, DNNS, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem, REQUESTED,
-    Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
+    AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem,
+    REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
     TransferCause,
 };
 pub use message::*;

@@ -11,8 +11,8 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 use crate::call::Request;
 use crate::container::Container;
 use crate::field::{
-    AuthMethod, AuthResult, DNNS, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem, REQUESTED,
-    Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
+    AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem,
+    REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
     TransferCause,
 };
 use crate::nrf::{NfInstance, NfProfile, NfQuery, NfsFound, Served};
@@ -383,6 +383,13 @@ messages! {
         success: bool,
         /// Seconds since 1970.
         unix_s: U64,
+    }
+    /// UDR to UDM: what is stored of a subscriber is otherwise (TS 23.502, 5.2.12.2.8).
+    47 NotifyDataChange to Udm -> Done "Nudr_DM_Notify Request" {
+        /// Whose.
+        supi: Supi,
+        /// What.
+        change: DataChange,
     }
     /// SMF to PCF: which rules a new session has.
     50 CreateSmPolicy to Pcf -> SmPolicy "Npcf_SMPolicyControl_Create Request" {

@@ -13,7 +13,6 @@ use crate::effect::{Effect, Input, NetworkFunction, RequestId};
 use crate::executor::{Handle, Poll, TaskId, Tasks, Wake};
 use crate::field::{Nf, Problem};
 use crate::message::Message;
-use crate::place::Place;
 use crate::slot::Slot;
 use crate::time::{Instant, Now};
 
@@ -26,37 +25,6 @@ struct Inner<S> {
     now: Now,
     calls: Calls<Option<TaskId>>,
     effects: Vec<Effect>,
-}
-
-impl<S> Inner<S> {
-    /// Names a call of a task, or of none, and asks.
-    fn begin(
-        &mut self,
-        task: Option<TaskId>,
-        step: &'static str,
-        supi: Option<Supi>,
-        to: Place,
-        message: Slot,
-    ) -> Result<(CallId, Instant), Problem> {
-        let call = self.calls.begin(task).ok_or(Problem::Overload)?;
-        let deadline = self.now.instant.plus_ms(CALL_MS);
-        let (from, to_name, what) = (self.nf, name(to.nf), message.name().to_owned());
-        self.effects.push(Effect::CallFlow(Line {
-            from,
-            to: to_name,
-            what,
-            step,
-            supi,
-            ue: None,
-        }));
-        self.effects.push(Effect::Call {
-            to,
-            call,
-            deadline,
-            message,
-        });
-        Ok((call, deadline))
-    }
 }
 
 /// A procedure's way to its network function.
@@ -101,8 +69,25 @@ impl<S> Procedure<S> {
         request: impl Into<Message>,
     ) -> Result<(CallId, Instant), Problem> {
         let task = *self.task.borrow();
+        let message: Slot = request.into().into();
         let inner = &mut *self.inner.borrow_mut();
-        inner.begin(task, step, supi, to.into(), request.into().into())
+        let call = inner.calls.begin(task).ok_or(Problem::Overload)?;
+        let deadline = inner.now.instant.plus_ms(CALL_MS);
+        inner.effects.push(Effect::CallFlow(Line {
+            from: inner.nf,
+            to: name(to),
+            what: message.name().to_owned(),
+            step,
+            supi,
+            ue: None,
+        }));
+        inner.effects.push(Effect::Call {
+            to: to.into(),
+            call,
+            deadline,
+            message,
+        });
+        Ok((call, deadline))
     }
 
     fn line(&self, step: &'static str, supi: Option<Supi>, from: Nf, message: &Message) {
@@ -170,23 +155,6 @@ impl<S: 'static> Server<S> {
     /// Uses the state, for operators and tests.
     pub fn with<T>(&self, f: impl FnOnce(&mut S) -> T) -> T {
         f(&mut self.inner.borrow_mut().state)
-    }
-
-    /// Asks another function outside of any procedure; its answer is waited for by nobody. False if
-    /// too much is under way.
-    pub fn tell<R: Request>(
-        &mut self,
-        now: Now,
-        step: &'static str,
-        supi: Supi,
-        request: R,
-        effects: &mut Vec<Effect>,
-    ) -> bool {
-        let inner = &mut *self.inner.borrow_mut();
-        inner.now = now;
-        let begun = inner.begin(None, step, Some(supi), R::TO.into(), request.into().into());
-        effects.append(&mut inner.effects);
-        begun.is_ok()
     }
 
     fn request(&mut self, id: RequestId, message: Slot) {

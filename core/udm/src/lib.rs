@@ -8,11 +8,10 @@ mod context_management;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use sluice_ids::Supi;
 use sluice_sbi::server::{Procedure, Server};
 use sluice_sbi::{
-    Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyDeregistration, NotifySubscription,
-    Now, Problem, Random, Removal, Slot,
+    DataChange, Done, Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyDataChange,
+    NotifyDeregistration, NotifySubscription, Now, Problem, Random, Removal, Slot,
 };
 use sluice_security::suci::HomeKey;
 
@@ -70,25 +69,25 @@ impl Udm {
     pub fn allow_null_scheme(&mut self, is_allowed: bool) {
         self.0.with(|state| state.null_scheme = is_allowed);
     }
+}
 
-    /// Tells the AMF that a UE is not to be there any more (TS 23.502, 4.2.2.3.3, step 1); one that
-    /// has no such UE does nothing. False if too much is under way.
-    pub fn deregister(
-        &mut self,
-        now: Now,
-        supi: Supi,
-        removal: Removal,
-        effects: &mut Vec<Effect>,
-    ) -> bool {
-        let notice = NotifyDeregistration { supi, removal };
-        self.0.tell(now, "1", supi, notice, effects)
-    }
-
-    /// Tells the SMF that what a subscriber may do in its sessions is otherwise (TS 23.502, 4.3.3.2, step
-    /// 1d). False if too much is under way.
-    pub fn notify_sessions(&mut self, now: Now, supi: Supi, effects: &mut Vec<Effect>) -> bool {
-        self.0
-            .tell(now, "1d", supi, NotifySubscription { supi }, effects)
+/// Nudr_DM_Notify: the AMF that has the UE, or the SMF that has its sessions, hears of it and does the rest; one that
+/// has neither does nothing.
+async fn data_changed(p: &Procedure<State>, notice: NotifyDataChange) -> Result<Done, Problem> {
+    let NotifyDataChange { supi, change } = notice;
+    let deregistration = |removal| NotifyDeregistration { supi, removal };
+    match change {
+        // TS 23.502, 4.2.2.3.3, step 1.
+        DataChange::Withdrawn => {
+            let notice = deregistration(Removal::SubscriptionWithdrawn);
+            p.call("1", Some(supi), notice).await
+        }
+        DataChange::Access => {
+            let notice = deregistration(Removal::ReregistrationRequired);
+            p.call("1", Some(supi), notice).await
+        }
+        // TS 23.502, 4.3.3.2, step 1d.
+        DataChange::SessionRates => p.call("1d", Some(supi), NotifySubscription { supi }).await,
     }
 }
 
@@ -119,6 +118,7 @@ async fn procedure(p: &Procedure<State>, message: Slot) -> Result<Message, Probl
                 .await
                 .map(Message::from)
         }
+        Message::NotifyDataChange(notice) => data_changed(p, notice).await.map(Message::from),
         _ => Err(Problem::Protocol),
     }
 }

@@ -11,9 +11,11 @@ use std::collections::BTreeMap;
 
 use sluice_ids::{Dnn, Guami, Snssai, Supi, UpSecurity};
 use sluice_sbi::{
-    AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, CommitId, Done, Effect,
-    Input, Instant, Message, NetworkFunction, NotStored, Now, Problem, RequestId,
-    SessionManagement, SimAlgorithm, SmfSelection, StoreAmf,
+    AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, CallId, CommitId,
+    DataChange, Done, Effect, Input, Instant, Key, Line, Message, NetworkFunction, Nf, NotStored,
+    NotifyDataChange, Now, Problem, RequestId, SessionManagement, SimAlgorithm, Slot, SmfSelection,
+    StoreAmf,
+    server::{CALL_MS, name},
 };
 use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
 
@@ -176,6 +178,8 @@ pub struct Udr {
     begun_s: Option<u64>,
     /// Whether other cores use sequence numbers of the same subscribers.
     is_shared: bool,
+    /// Notices that were sent: each is a call of its own.
+    notices: u32,
 }
 
 impl Udr {
@@ -260,6 +264,31 @@ impl Udr {
     /// Removes a subscriber; false if there is none.
     pub fn remove(&mut self, supi: &Supi) -> bool {
         self.subscribers.remove(supi).is_some()
+    }
+
+    /// Tells the UDM that what is stored of a subscriber is otherwise (TS 23.502, 5.2.12.2.8). Its answer is waited for by
+    /// nobody.
+    pub fn notify(&mut self, now: Now, supi: Supi, change: DataChange, effects: &mut Vec<Effect>) {
+        let message = Slot::from(NotifyDataChange { supi, change });
+        self.notices = self.notices.wrapping_add(1);
+        let call = CallId(Key {
+            slot: self.notices,
+            generation: 0,
+        });
+        effects.push(Effect::CallFlow(Line {
+            from: name(Nf::Udr),
+            to: name(Nf::Udm),
+            what: message.name().to_owned(),
+            step: "",
+            supi: Some(supi),
+            ue: None,
+        }));
+        effects.push(Effect::Call {
+            to: Nf::Udm.into(),
+            call,
+            deadline: now.instant.plus_ms(CALL_MS),
+            message,
+        });
     }
 
     /// The AMF that a UE is registered with.

@@ -9,7 +9,7 @@ use crate::Core;
 impl Core {
     /// Policy control, for operators; none of a core without it.
     pub fn pcf(&self) -> Option<&Pcf> {
-        self.pcf.as_ref()
+        self.host.functions.pcf.as_ref()
     }
 
     /// The PCF goes on with other policies, for sessions that begin from now on.
@@ -17,7 +17,7 @@ impl Core {
     /// # Errors
     /// What is wrong with them; those of before stay.
     pub fn reconfigure_pcf(&mut self, config: sluice_pcf::Config) -> Result<(), &'static str> {
-        match &mut self.pcf {
+        match &mut self.host.functions.pcf {
             Some(pcf) => pcf.reconfigure(config),
             None => Ok(()),
         }
@@ -39,7 +39,7 @@ impl Core {
             pcf.start_flow(now, supi, session, rule, effects)
         })?;
         // The SMF was asked meanwhile, and may have no room.
-        let pcf = self.pcf.as_ref();
+        let pcf = self.host.functions.pcf.as_ref();
         let is_there = pcf.is_some_and(|pcf| pcf.has_flow(supi, session, rule.name.text()));
         is_there.then_some(()).ok_or(FlowRefused::NoRoom)
     }
@@ -112,14 +112,7 @@ impl Core {
 
     /// A session of an application; none if there is none of this number, or not any more.
     pub fn app_session(&self, app: u64) -> Option<&AppSession> {
-        self.pcf.as_ref()?.app_session(app)
-    }
-
-    /// Session AMBRs of a subscriber are others: the SMF looks at them again (TS 23.502, 4.3.3.2, step 1d).
-    pub fn session_rates_changed(&mut self, now: Now, supi: &Supi) {
-        let mut effects = Vec::new();
-        self.udm.notify_sessions(now, *supi, &mut effects);
-        self.follow(now, Nf::Udm, effects);
+        self.host.functions.pcf.as_ref()?.app_session(app)
     }
 
     fn with_pcf_do<T, E>(
@@ -129,7 +122,7 @@ impl Core {
         act: impl FnOnce(&mut Pcf, &mut Vec<Effect>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut effects = Vec::new();
-        let acted = act(self.pcf.as_mut().ok_or(none)?, &mut effects);
+        let acted = act(self.host.functions.pcf.as_mut().ok_or(none)?, &mut effects);
         self.follow(now, Nf::Pcf, effects);
         acted
     }

@@ -1,100 +1,39 @@
-//! The network functions of a core on one thread, and the queue between them.
-//!
-//! A call goes through the queue, also between functions of one thread, so that order and stack
-//! are the same in every wiring. What is to be stored is stored together when the queue is empty;
-//! what follows from it leaves after that.
+//! A core: which functions it has, what the world tells them, and what operators want of them.
 #![forbid(unsafe_code)]
 
 pub mod contexts;
-mod faults;
 mod flows;
-mod journal;
-mod registrar;
+mod functions;
 
 use core::net::SocketAddr;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use contexts::ContextStore;
-use faults::Faults;
-use journal::{Journal, Settled};
-pub use journal::{JournalWriter, Record, Rejected, Storing};
-use registrar::Registrar;
+use functions::Functions;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
-use sluice_ids::Supi;
+use sluice_bus::Transport;
+use sluice_core_host::Host;
+pub use sluice_core_host::{
+    Counters, Home, JournalWriter, LINES, REFUSALS, Record, Rejected, SEEN, StoreState, Storing,
+    ToRan, ToUpf,
+};
+use sluice_ids::{Snssai, Supi};
 use sluice_n2::Overload;
 use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::{
-    AssociationId, CallFlow, CallId, Effect, Followed, Input, Instant, NetworkFunction, Nf, Now,
-    Place, Problem, Refused, Removal, RequestId, Slot, TracedMessage,
+    AssociationId, CallFlow, DataChange, Effect, Followed, Input, Instant, Nf, Now, Refused,
+    TracedMessage,
 };
 use sluice_security::suci::HomeKey;
 use sluice_smf::{ChargingRecord, Smf};
 use sluice_udm::Udm;
-use sluice_udr::Udr;
+use sluice_udr::{Provision, Provisioned, Udr};
 
-/// Lines of the call flow that are kept: some hundred procedures.
-pub const LINES: usize = 8192;
-
-/// Refusals that wait to be taken; the oldest go.
-pub const REFUSALS: usize = 1024;
-
-/// Messages as octets that wait to be taken; the oldest go.
-pub const SEEN: usize = 16_384;
-
-/// A message for a gNB.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ToRan {
-    /// Where to.
-    pub association: AssociationId,
-    /// On which stream.
-    pub stream: u16,
-    /// NGAP.
-    pub octets: Vec<u8>,
-}
-
-/// A message for a UPF.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ToUpf {
-    /// Where to.
-    pub to: SocketAddr,
-    /// PFCP.
-    pub octets: Vec<u8>,
-}
-
-/// What waits in the queue.
-enum Queued {
-    Request(RequestId, Slot),
-    Reply(CallId, Slot),
-    Settled(Settled),
-}
-
-/// The functions of a core.
+/// The functions of a core, on one thread, and those of other hosts that it reaches.
 pub struct Core {
-    amf: Amf,
-    ausf: Ausf,
-    udm: Udm,
-    udr: Udr,
-    /// It serves the slices that the AMF serves.
-    nssf: Nssf,
-    nrf: Nrf,
-    registrar: Registrar,
-    faults: Faults,
-    /// None of a core without sessions.
-    smf: Option<Smf>,
-    /// None of a core whose sessions have their default flows alone.
-    pcf: Option<Pcf>,
-    queue: VecDeque<(Place, Queued)>,
-    store: BTreeMap<Vec<u8>, Vec<u8>>,
-    journal: Journal,
-    contexts: ContextStore,
-    call_flow: CallFlow,
-    refused: VecDeque<Refused>,
-    seen: VecDeque<TracedMessage>,
-    to_ran: Vec<ToRan>,
-    to_upf: Vec<ToUpf>,
+    host: Host<Functions>,
 }
 
 /// Slices that an AMF serves, as its NSSF knows them.
@@ -105,60 +44,149 @@ fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
     }
 }
 
+/// What profiles of all functions of a core have in common, as its AMF serves it.
+fn home_of(guami: sluice_ids::Guami, plmns: &[sluice_n2::PlmnSlices]) -> Home {
+    let slices: BTreeSet<Snssai> = plmns.iter().flat_map(|one| one.slices.clone()).collect();
+    Home {
+        guami,
+        plmns: plmns.iter().map(|one| one.plmn).collect(),
+        slices: slices.into_iter().collect(),
+    }
+}
+
 impl Core {
-    /// Of its functions.
-    pub fn new(amf: Amf, ausf: Ausf, udm: Udm, udr: Udr) -> Self {
-        let nssf = Nssf::new(slices_of(&amf.plmns()));
-        Self {
+    /// Of its functions; AUSF and UDM are other hosts' until it has them.
+    pub fn new(amf: Amf, udr: Udr) -> Self {
+        let home = home_of(amf.guami(), &amf.plmns());
+        let functions = Functions {
+            nssf: Nssf::new(slices_of(&amf.plmns())),
             amf,
-            ausf,
-            udm,
+            ausf: None,
+            udm: None,
             udr,
-            nssf,
             nrf: Nrf::default(),
-            registrar: Registrar::default(),
-            faults: Faults::default(),
             smf: None,
             pcf: None,
-            queue: VecDeque::new(),
-            store: BTreeMap::new(),
-            journal: Journal::default(),
-            contexts: ContextStore::default(),
-            call_flow: CallFlow::default(),
-            refused: VecDeque::new(),
-            seen: VecDeque::new(),
-            to_ran: Vec::new(),
-            to_upf: Vec::new(),
-        }
+        };
+        let host = Host::new(functions, home);
+        Self { host }
+    }
+
+    /// The same with an authentication server.
+    #[must_use]
+    pub fn with_ausf(mut self, ausf: Ausf) -> Self {
+        self.host.functions.ausf = Some(ausf);
+        self
+    }
+
+    /// The same with unified data management.
+    #[must_use]
+    pub fn with_udm(mut self, udm: Udm) -> Self {
+        self.host.functions.udm = Some(udm);
+        self
     }
 
     /// The same with PDU sessions.
     #[must_use]
     pub fn with_smf(mut self, smf: Smf) -> Self {
-        self.smf = Some(smf);
+        self.host.functions.smf = Some(smf);
         self
     }
 
     /// The same with policies: sessions may have further QoS flows.
     #[must_use]
     pub fn with_pcf(mut self, pcf: Pcf) -> Self {
-        self.pcf = Some(pcf);
+        self.host.functions.pcf = Some(pcf);
         self
+    }
+
+    /// Reaches functions of other hosts by `transport`.
+    pub fn connect(&mut self, transport: Box<dyn Transport>) {
+        self.host.connect(transport);
+    }
+
+    /// Whether there are ways to other hosts.
+    pub fn is_connected(&self) -> bool {
+        self.host.is_connected()
+    }
+
+    /// What has come from other hosts, and all that follows from it.
+    pub fn receive(&mut self, now: Now) {
+        self.host.receive(now);
+    }
+
+    /// What is for other hosts leaves.
+    pub fn send(&mut self, now: Now) {
+        self.host.send(now);
+    }
+
+    /// Announces that the core is about to sleep. False if something came meanwhile: then it does not sleep.
+    pub fn may_sleep(&mut self) -> bool {
+        self.host.may_sleep()
+    }
+
+    /// Functions of other hosts that are reached now (true) or not any more, since the last call.
+    pub fn take_reached(&mut self) -> Vec<(Nf, bool)> {
+        self.host.take_reached()
+    }
+
+    /// Counts of what went to other hosts, and came from them.
+    pub fn remote_counters(&self) -> Counters {
+        self.host.remote_counters()
+    }
+
+    /// Messages from and to these functions are lost from now on, for tests.
+    pub fn cut_off(&mut self, functions: &[Nf]) {
+        self.host.faults.cut_off(functions);
+    }
+
+    /// Messages on these ways are lost from now on, and those on all others are not, for tests.
+    pub fn lose(&mut self, ways: &[(Nf, Nf)]) {
+        self.host.faults.lose(ways);
+    }
+
+    /// Has functions tell their NRF that they are there, and how long what it finds may be taken to be so.
+    /// Without this they are registered for good, which is for clocks that jump from one deadline to the next.
+    #[must_use]
+    pub fn with_nrf(mut self, config: sluice_nrf::Config) -> Self {
+        self.host.functions.nrf = Nrf::new(config);
+        self
+    }
+
+    /// The NRF goes on with another configuration; functions register anew, so that they hear of it.
+    pub fn reconfigure_nrf(&mut self, now: Now, config: sluice_nrf::Config) {
+        if config != self.host.functions.nrf.config() {
+            self.host.functions.nrf.reconfigure(config);
+            self.host.register_again(now);
+        }
+    }
+
+    /// The NRF, for operators.
+    pub fn nrf(&self) -> &Nrf {
+        &self.host.functions.nrf
+    }
+
+    fn update_registrations(&mut self) {
+        let amf = &self.host.functions.amf;
+        let home = home_of(amf.guami(), &amf.plmns());
+        self.host.update_registrations(home);
     }
 
     /// Takes other keys of the home network from now on.
     pub fn set_home_keys(&mut self, keys: BTreeMap<u8, HomeKey>) {
-        self.udm.set_home_keys(keys);
+        if let Some(udm) = &mut self.host.functions.udm {
+            udm.set_home_keys(keys);
+        }
     }
 
     /// A message of a UPF.
     pub fn n4(&mut self, now: Now, from: SocketAddr, octets: &[u8]) {
-        self.turn(now, Nf::Smf, Input::N4 { from, octets });
+        self.host.turn(now, Nf::Smf, Input::N4 { from, octets });
     }
 
     /// A message of a gNB.
     pub fn n2(&mut self, now: Now, association: AssociationId, stream: u16, octets: &[u8]) {
-        self.turn(
+        self.host.turn(
             now,
             Nf::Amf,
             Input::N2 {
@@ -171,127 +199,80 @@ impl Core {
 
     /// An association has come up with this address.
     pub fn association_up(&mut self, association: AssociationId, address: core::net::IpAddr) {
-        self.amf.association_up(association, address);
+        self.host.functions.amf.association_up(association, address);
     }
 
     /// A gNB is gone.
     pub fn association_lost(&mut self, now: Now, association: AssociationId) {
-        self.turn(now, Nf::Amf, Input::AssociationLost(association));
+        self.host
+            .turn(now, Nf::Amf, Input::AssociationLost(association));
     }
 
     /// Deadlines may have come.
     pub fn time(&mut self, now: Now) {
-        let late = self.journal.expire(now);
-        self.tell_settled(late);
-        // Heart-beats come before the NRF misses them.
-        self.go_on(now);
-        let functions: Vec<Nf> = self.functions().map(|(nf, _)| nf).collect();
-        for nf in functions {
-            self.turn(now, nf, Input::Time);
-        }
+        self.host.time(now);
     }
 
-    /// When [`Core::time`] is due at the latest.
+    /// When [`Core::time`] or [`Core::send`] is due at the latest.
     pub fn next_deadline(&self) -> Instant {
-        let functions = self.functions().map(|(_, one)| one.next_deadline());
-        let own = [self.registrar.next_deadline(), self.journal.next_deadline()];
-        functions.chain(own).min().unwrap_or(Instant::NEVER)
-    }
-
-    /// Functions that there are, in the order in which time is told.
-    fn functions(&self) -> impl Iterator<Item = (Nf, &dyn NetworkFunction)> {
-        let always: [(Nf, &dyn NetworkFunction); 6] = [
-            (Nf::Amf, &self.amf),
-            (Nf::Ausf, &self.ausf),
-            (Nf::Udm, &self.udm),
-            (Nf::Udr, &self.udr),
-            (Nf::Nrf, &self.nrf),
-            (Nf::Nssf, &self.nssf),
-        ];
-        let smf = self.smf.as_ref().map(|smf| smf as &dyn NetworkFunction);
-        let pcf = self.pcf.as_ref().map(|pcf| pcf as &dyn NetworkFunction);
-        let some = [(Nf::Smf, smf), (Nf::Pcf, pcf)].into_iter();
-        let some = some.filter_map(|(nf, function)| Some((nf, function?)));
-        always.into_iter().chain(some)
-    }
-
-    /// The function at a place; none if nobody is there.
-    fn function(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
-        if place.number > 0 {
-            return None;
-        }
-        Some(match place.nf {
-            Nf::Amf => &mut self.amf,
-            Nf::Ausf => &mut self.ausf,
-            Nf::Udm => &mut self.udm,
-            Nf::Udr => &mut self.udr,
-            Nf::Nssf => &mut self.nssf,
-            Nf::Nrf => &mut self.nrf,
-            Nf::Smf => self.smf.as_mut()?,
-            Nf::Pcf => self.pcf.as_mut()?,
-        })
+        self.host.next_deadline()
     }
 
     /// Has `writer` called with what was committed, once for all that happens at a time.
     pub fn write_journal_with(&mut self, writer: JournalWriter) {
-        self.journal.write_with(writer);
+        self.host.write_journal_with(writer);
     }
 
     /// Commits that were being stored by this number are, but for these. Nothing happens when it was waited for too
     /// long.
     pub fn stored_for_good(&mut self, now: Now, number: u64, rejected: &Rejected) {
-        let settled = self.journal.stored(number, rejected);
-        self.tell_settled(settled);
-        self.go_on(now);
+        self.host.stored_for_good(now, number, rejected);
     }
 
     /// How often the store was waited for too long.
     pub fn stored_late(&self) -> u64 {
-        self.journal.late()
+        self.host.stored_late()
     }
 
     /// How much is being stored.
     pub fn being_stored(&self) -> usize {
-        self.journal.waiting()
-    }
-
-    fn tell_settled(&mut self, settled: Vec<Settled>) {
-        let settled = settled.into_iter();
-        self.queue
-            .extend(settled.map(|one| (one.to, Queued::Settled(one))));
+        self.host.being_stored()
     }
 
     /// Messages for gNBs since the last call; contexts that they follow from are stored before.
     pub fn take_to_ran(&mut self) -> Vec<ToRan> {
-        self.contexts.flush();
-        std::mem::take(&mut self.to_ran)
+        self.host.take_to_ran()
     }
 
     /// Messages for UPFs since the last call; contexts that they follow from are stored before.
     pub fn take_to_upf(&mut self) -> Vec<ToUpf> {
-        self.contexts.flush();
-        std::mem::take(&mut self.to_upf)
+        self.host.take_to_upf()
     }
 
     /// Slice selection, for operators.
     pub fn nssf(&self) -> &Nssf {
-        &self.nssf
+        &self.host.functions.nssf
     }
 
     /// Session management, for operators; none of a core without sessions.
     pub fn smf(&self) -> Option<&Smf> {
-        self.smf.as_ref()
+        self.host.functions.smf.as_ref()
     }
 
     /// Charging records since the last call.
     pub fn take_records(&mut self) -> Vec<ChargingRecord> {
-        self.smf.as_mut().map(Smf::take_records).unwrap_or_default()
+        self.host
+            .functions
+            .smf
+            .as_mut()
+            .map(Smf::take_records)
+            .unwrap_or_default()
     }
 
     /// Releases a session for the operator; false if there is none, or if it is busy.
     pub fn release_session(&mut self, now: Now, supi: &Supi, session: u8) -> bool {
         let mut effects = Vec::new();
-        let smf = self.smf.as_mut();
+        let smf = self.host.functions.smf.as_mut();
         let begun = smf.is_some_and(|smf| smf.release(now, supi, session, &mut effects));
         self.follow(now, Nf::Smf, effects);
         begun
@@ -302,6 +283,8 @@ impl Core {
     pub fn deregister(&mut self, now: Now, supi: &Supi, registers_again: bool) -> bool {
         let mut effects = Vec::new();
         let begun = self
+            .host
+            .functions
             .amf
             .deregister(now, supi, registers_again, &mut effects);
         self.follow(now, Nf::Amf, effects);
@@ -319,8 +302,11 @@ impl Core {
     ) -> Result<(), &'static str> {
         let mut effects = Vec::new();
         let slices = slices_of(&config.plmns);
-        self.amf.reconfigure(now, config, &mut effects)?;
-        self.nssf.reconfigure(slices);
+        self.host
+            .functions
+            .amf
+            .reconfigure(now, config, &mut effects)?;
+        self.host.functions.nssf.reconfigure(slices);
         self.update_registrations();
         self.follow(now, Nf::Amf, effects);
         Ok(())
@@ -329,21 +315,27 @@ impl Core {
     /// An operator has gNBs keep UEs away, or not any more.
     pub fn overload(&mut self, now: Now, overload: Option<Overload>) {
         let mut effects = Vec::new();
-        self.amf.overload(now, overload, &mut effects);
+        self.host
+            .functions
+            .amf
+            .overload(now, overload, &mut effects);
         self.follow(now, Nf::Amf, effects);
     }
 
     /// There is too much to do, and gNBs keep UEs away, or not any more; what operators want counts more.
     pub fn feel_load(&mut self, now: Now, overload: Option<Overload>) {
         let mut effects = Vec::new();
-        self.amf.feel_load(now, overload, &mut effects);
+        self.host
+            .functions
+            .amf
+            .feel_load(now, overload, &mut effects);
         self.follow(now, Nf::Amf, effects);
     }
 
     /// Tells all gNBs what is served; how many there are.
     pub fn update_gnbs(&mut self, now: Now) -> usize {
         let mut effects = Vec::new();
-        let told = self.amf.update_gnbs(now, &mut effects);
+        let told = self.host.functions.amf.update_gnbs(now, &mut effects);
         self.follow(now, Nf::Amf, effects);
         told
     }
@@ -354,7 +346,7 @@ impl Core {
     /// Those of [`Smf::reconfigure`].
     pub fn reconfigure_smf(&mut self, now: Now, config: sluice_smf::Config) -> Result<(), String> {
         let mut effects = Vec::new();
-        if let Some(smf) = &mut self.smf {
+        if let Some(smf) = &mut self.host.functions.smf {
             smf.reconfigure(now, config, &mut effects)?;
         }
         self.update_registrations();
@@ -366,14 +358,20 @@ impl Core {
     /// UPFs, and no new ones taken. That is done when [`Smf::sessions`] are none.
     pub fn end(&mut self, now: Now, releases_sessions: bool) {
         let mut effects = Vec::new();
-        self.amf.end(now, &mut effects);
-        self.registrar.leave(Nf::Amf);
+        self.host.functions.amf.end(now, &mut effects);
+        self.host.leave(Nf::Amf);
         if releases_sessions {
-            self.registrar.leave(Nf::Smf);
+            self.host.leave(Nf::Smf);
         }
         self.follow(now, Nf::Amf, effects);
         let mut effects = Vec::new();
-        if let Some(smf) = self.smf.as_mut().filter(|_| releases_sessions) {
+        if let Some(smf) = self
+            .host
+            .functions
+            .smf
+            .as_mut()
+            .filter(|_| releases_sessions)
+        {
             smf.end(now, &mut effects);
         }
         self.follow(now, Nf::Smf, effects);
@@ -382,7 +380,7 @@ impl Core {
     /// Associations with UPFs are released. That is done when [`Smf::upfs_left`] is none.
     pub fn leave_upfs(&mut self, now: Now) {
         let mut effects = Vec::new();
-        if let Some(smf) = &mut self.smf {
+        if let Some(smf) = &mut self.host.functions.smf {
             smf.leave_upfs(now, &mut effects);
         }
         self.follow(now, Nf::Smf, effects);
@@ -390,195 +388,99 @@ impl Core {
 
     /// Whether UEs may show who they are unconcealed, from now on.
     pub fn allow_null_scheme(&mut self, is_allowed: bool) {
-        self.udm.allow_null_scheme(is_allowed);
-    }
-
-    /// A subscriber was removed: its UE is deregistered, if it is registered.
-    pub fn subscriber_removed(&mut self, now: Now, supi: &Supi) {
-        self.notify_removal(now, supi, Removal::SubscriptionWithdrawn);
-    }
-
-    /// What a subscriber may do was changed: its UE, if it is registered, is to register again.
-    pub fn subscriber_changed(&mut self, now: Now, supi: &Supi) {
-        self.notify_removal(now, supi, Removal::ReregistrationRequired);
-    }
-
-    fn notify_removal(&mut self, now: Now, supi: &Supi, removal: Removal) {
-        let mut effects = Vec::new();
-        self.udm.deregister(now, *supi, removal, &mut effects);
-        self.follow(now, Nf::Udm, effects);
-    }
-
-    /// Effects of what an operator wants, and all that follows from them at once.
-    fn follow(&mut self, now: Now, nf: Nf, effects: Vec<Effect>) {
-        for effect in effects {
-            self.carry_out(nf.into(), effect);
+        if let Some(udm) = &mut self.host.functions.udm {
+            udm.allow_null_scheme(is_allowed);
         }
-        self.go_on(now);
+    }
+
+    /// A subscriber may do this from now on. Its UE, if that is something else than before, is told: deregistered if it
+    /// is barred, else to register again, or its sessions have other rates.
+    pub fn provision(&mut self, now: Now, supi: Supi, provision: Provision) -> Provisioned {
+        let is_barred = provision.is_barred;
+        let provisioned = self.udr_mut().provision(supi, provision);
+        match provisioned {
+            Provisioned::Changed if is_barred => {
+                self.deregister(now, &supi, false);
+            }
+            Provisioned::Changed => self.subscriber_changed(now, &supi, DataChange::Access),
+            Provisioned::SessionRates => {
+                self.subscriber_changed(now, &supi, DataChange::SessionRates);
+            }
+            Provisioned::New | Provisioned::Same | Provisioned::Full => {}
+        }
+        provisioned
+    }
+
+    /// A subscriber is none any more: its UE is deregistered, if it is registered.
+    pub fn withdraw(&mut self, now: Now, supi: &Supi) {
+        if self.udr_mut().remove(supi) {
+            self.subscriber_changed(now, supi, DataChange::Withdrawn);
+        }
+    }
+
+    /// What is stored of a subscriber is otherwise: the UDM is told, and tells the AMF or the SMF. A UE of a subscriber
+    /// that was removed is deregistered, one whose subscription changed is to register again.
+    pub fn subscriber_changed(&mut self, now: Now, supi: &Supi, change: DataChange) {
+        let mut effects = Vec::new();
+        self.host
+            .functions
+            .udr
+            .notify(now, *supi, change, &mut effects);
+        self.follow(now, Nf::Udr, effects);
+    }
+
+    fn follow(&mut self, now: Now, nf: Nf, effects: Vec<Effect>) {
+        self.host.follow(now, nf, effects);
     }
 
     /// What was said since the last call.
     pub fn take_call_flow(&mut self) -> CallFlow {
-        std::mem::take(&mut self.call_flow)
+        self.host.log.take_call_flow()
     }
 
     /// What was refused since the last call, oldest first.
     pub fn take_refused(&mut self) -> Vec<Refused> {
-        self.refused.drain(..).collect()
+        self.host.log.take_refused()
     }
 
-    /// The AUSF, for operators.
-    pub fn ausf(&self) -> &Ausf {
-        &self.ausf
+    /// Challenges of this core's own AUSF that wait for their answers.
+    pub fn authentications(&self) -> usize {
+        self.host.functions.ausf.as_ref().map_or(0, Ausf::pending)
     }
 
     /// Whose messages are wanted as octets, NAS without its protection.
     pub fn follow_ues(&mut self, followed: Followed) {
-        self.amf.follow(followed);
-        if let Some(smf) = &mut self.smf {
+        self.host.functions.amf.follow(followed);
+        if let Some(smf) = &mut self.host.functions.smf {
             smf.follow(followed);
         }
         if followed == Followed::Nobody {
-            self.seen.clear();
+            self.host.log.forget_traced_messages();
         }
     }
 
     /// Messages since the last call, in their order.
     pub fn take_traced_messages(&mut self) -> Vec<TracedMessage> {
-        self.seen.drain(..).collect()
+        self.host.log.take_traced_messages()
     }
 
     /// The AMF, for operators.
     pub fn amf(&self) -> &Amf {
-        &self.amf
+        &self.host.functions.amf
     }
 
     /// The repository, for operators.
     pub fn udr(&self) -> &Udr {
-        &self.udr
+        &self.host.functions.udr
     }
 
     /// The repository, for operators.
     pub fn udr_mut(&mut self) -> &mut Udr {
-        &mut self.udr
+        &mut self.host.functions.udr
     }
 
     /// Keys of what is stored.
     pub fn stored(&self) -> impl Iterator<Item = &[u8]> {
-        self.store.keys().map(Vec::as_slice)
-    }
-
-    /// An input, and all that follows from it at once.
-    fn turn(&mut self, now: Now, nf: Nf, input: Input<'_>) {
-        self.handle(now, nf.into(), input);
-        self.go_on(now);
-    }
-
-    /// What waits longest, after what registrations have to say.
-    fn next_queued(&mut self, now: Now) -> Option<(Place, Queued)> {
-        self.say_to_nrf(now);
-        self.queue.pop_front()
-    }
-
-    /// What is in the queue, and what follows from it.
-    fn go_on(&mut self, now: Now) {
-        loop {
-            while let Some((to, queued)) = self.next_queued(now) {
-                match queued {
-                    Queued::Request(id, message) => {
-                        self.handle(now, to, Input::Request { id, message });
-                    }
-                    Queued::Reply(_, message) if to.is_registrar() => {
-                        self.registrar.heard(to.nf, *message);
-                    }
-                    Queued::Reply(call, message) => {
-                        self.handle(now, to, Input::Reply { call, message });
-                    }
-                    Queued::Settled(settled) => self.handle(now, to, settled.input()),
-                }
-            }
-            if !self.journal.has_commits() {
-                return;
-            }
-            let settled = self.journal.store(now);
-            self.tell_settled(settled);
-        }
-    }
-
-    fn handle(&mut self, now: Now, place: Place, input: Input<'_>) {
-        let mut effects = Vec::new();
-        match self.function(place) {
-            Some(function) => function.handle(now, input, &mut effects),
-            None => return self.refuse(&input),
-        }
-        for effect in effects {
-            self.carry_out(place, effect);
-        }
-    }
-
-    /// What is asked of a function that is not there.
-    fn refuse(&mut self, input: &Input<'_>) {
-        if let Input::Request { id, .. } = input {
-            let reply = Queued::Reply(id.call, Problem::ContextNotFound.into());
-            self.queue.push_back((id.from, reply));
-        }
-    }
-
-    fn carry_out(&mut self, from: Place, effect: Effect) {
-        match effect {
-            Effect::Call { to, .. } if self.faults.are_apart(from.nf, to.nf) => {}
-            Effect::Answer { id, .. } if self.faults.are_apart(from.nf, id.from.nf) => {}
-            Effect::Call {
-                to, call, message, ..
-            } => {
-                self.queue
-                    .push_back((to, Queued::Request(RequestId { from, call }, message)));
-            }
-            Effect::Answer { id, message } => {
-                self.queue
-                    .push_back((id.from, Queued::Reply(id.call, message)));
-            }
-            Effect::N2 {
-                association,
-                stream,
-                octets,
-            } => {
-                self.to_ran.push(ToRan {
-                    association,
-                    stream,
-                    octets,
-                });
-            }
-            Effect::N4 { to, octets } => self.to_upf.push(ToUpf { to, octets }),
-            Effect::Commit { id, key, value } => {
-                self.contexts.change(&key, value.as_ref());
-                self.journal.add(from, id, &key, value.as_ref());
-                match value {
-                    // What is stored elsewhere needs no memory here.
-                    Some(value) if !self.contexts.is_used() => self.store.insert(key, value),
-                    _ => self.store.remove(&key),
-                };
-            }
-            Effect::CallFlow(line) => {
-                // The oldest go, many at a time.
-                if self.call_flow.0.len() >= LINES {
-                    self.call_flow.0.drain(..LINES / 2);
-                }
-                self.call_flow.0.push(line);
-            }
-            Effect::Refused(refused) => {
-                if self.refused.len() >= REFUSALS {
-                    self.refused.pop_front();
-                }
-                self.refused.push_back(*refused);
-            }
-            Effect::TracedMessage(seen) => {
-                // Nobody took the oldest.
-                if self.seen.len() >= SEEN {
-                    self.seen.pop_front();
-                }
-                self.seen.push_back(*seen);
-            }
-        }
+        self.host.stored()
     }
 }

@@ -146,7 +146,9 @@ pub fn functions(
     for number in 1..=subscribers {
         assert!(udr.insert(supi(number), subscriber.clone()));
     }
-    Core::new(amf, Ausf::default(), Udm::new(udm, random()), udr)
+    Core::new(amf, udr)
+        .with_ausf(Ausf::default())
+        .with_udm(Udm::new(udm, random()))
 }
 
 /// A sequence that looks random and is the same in each run.

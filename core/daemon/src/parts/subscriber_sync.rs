@@ -137,14 +137,8 @@ impl SubscriberSync {
                 continue;
             };
             self.of_database.subscribers.insert(supi);
-            match core.udr_mut().provision(supi, provision(&record)) {
-                Provisioned::Changed if record.profile.barred => {
-                    core.deregister(now, &supi, false);
-                }
-                Provisioned::Changed => core.subscriber_changed(now, &supi),
-                Provisioned::SessionRates => core.session_rates_changed(now, &supi),
-                Provisioned::Full => tracing::error!("{supi}: there are too many subscribers"),
-                Provisioned::New | Provisioned::Same => {}
+            if core.provision(now, supi, provision(&record)) == Provisioned::Full {
+                tracing::error!("{supi}: there are too many subscribers");
             }
         }
         for supi in gone {
@@ -152,13 +146,9 @@ impl SubscriberSync {
             let mut of_file = running.subscribers.iter();
             let account = of_file.find(|one| one.supi.value == supi);
             if let Some(account) = account {
-                match core.udr_mut().provision(supi, convert::subscriber(account)) {
-                    Provisioned::Changed => core.subscriber_changed(now, &supi),
-                    Provisioned::SessionRates => core.session_rates_changed(now, &supi),
-                    _ => {}
-                }
-            } else if core.udr_mut().remove(&supi) {
-                core.subscriber_removed(now, &supi);
+                core.provision(now, supi, convert::subscriber(account));
+            } else {
+                core.withdraw(now, &supi);
             }
         }
     }

@@ -52,15 +52,23 @@ macro_rules! messages {
                 }
             }
 
+            /// Writes number and message, and gives their length in octets; none if `room` is shorter than that.
+            pub fn write(&self, room: &mut [u8]) -> Option<usize> {
+                let (number, message): (u16, &[u8]) = match self {
+                    $(Self::$name(message) => ($number, message.as_bytes()),)*
+                };
+                let length = 2 + message.len();
+                let (before, after) = room.get_mut(..length)?.split_at_mut_checked(2)?;
+                before.copy_from_slice(&number.to_be_bytes());
+                after.copy_from_slice(message);
+                Some(length)
+            }
+
             /// As octets: number, then the message.
             pub fn to_octets(&self) -> Vec<u8> {
-                let mut octets = Vec::new();
-                match self {
-                    $(Self::$name(message) => {
-                        octets.extend_from_slice(&u16::to_be_bytes($number));
-                        octets.extend_from_slice(message.as_bytes());
-                    })*
-                }
+                let mut octets = vec![0; LONGEST];
+                let length = self.write(&mut octets).unwrap_or_default();
+                octets.truncate(length);
                 octets
             }
 

@@ -1,6 +1,7 @@
 //! Deregistration by the network: an operator wants it, or a subscriber is removed or changed.
 
 use sluice_n1::{Cause, Downlink, RegistrationKind};
+use sluice_sbi::DataChange;
 use sluice_ue::UeState;
 
 use crate::world::{GNB, World, supi};
@@ -85,7 +86,9 @@ const BY_UDM: &str = "\
 fn a_removed_subscriber_is_deregistered_at_once_and_comes_back_no_more() {
     let mut world = connected();
     assert!(world.core.udr_mut().remove(&supi(1)));
-    world.core.subscriber_removed(world.now, &supi(1));
+    world
+        .core
+        .subscriber_changed(world.now, &supi(1), DataChange::Withdrawn);
     world.run();
     let call_flow = world.call_flow.to_string();
     assert!(call_flow.starts_with(BY_UDM), "{call_flow}");
@@ -96,14 +99,18 @@ fn a_removed_subscriber_is_deregistered_at_once_and_comes_back_no_more() {
     let expected = Downlink::RegistrationReject(Cause::ILLEGAL_UE.into());
     assert_eq!(world.ue(0).refused(), Some(&expected));
     // Once more is no harm.
-    world.core.subscriber_removed(world.now, &supi(1));
+    world
+        .core
+        .subscriber_changed(world.now, &supi(1), DataChange::Withdrawn);
     assert!(!world.wait());
 }
 
 #[test]
 fn a_changed_subscriber_registers_again_by_what_it_may_do_now() {
     let mut world = connected();
-    world.core.subscriber_changed(world.now, &supi(1));
+    world
+        .core
+        .subscriber_changed(world.now, &supi(1), DataChange::Access);
     world.run();
     assert_eq!(world.ue(0).sent_away(), Some((true, None)));
     assert_gone(&world);

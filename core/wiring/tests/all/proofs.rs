@@ -43,7 +43,7 @@ fn the_home_network_hears_of_a_wrong_answer_by_a_null_one() {
         1
     );
     assert_eq!(
-        world.core.ausf().pending(),
+        world.core.authentications(),
         0,
         "the challenge is over there, too"
     );
@@ -58,14 +58,14 @@ fn the_home_network_hears_of_each_challenge_that_nobody_answers() {
     world.settle();
     assert_eq!(received(&world, "Authentication Request"), 5);
     assert_eq!(
-        (count(&world, CONFIRMATION), world.core.ausf().pending()),
+        (count(&world, CONFIRMATION), world.core.authentications()),
         (1, 0)
     );
     let mut world = World::new(&[1]);
     world.ue_mut(0).behaviour.refuses_5g = true;
     world.register(0);
     assert_eq!(
-        (count(&world, CONFIRMATION), world.core.ausf().pending()),
+        (count(&world, CONFIRMATION), world.core.authentications()),
         (1, 0)
     );
     assert_eq!(world.ue(0).refused(), Some(&Downlink::AuthenticationReject));
@@ -85,7 +85,7 @@ fn a_known_phone_with_a_wrong_answer_is_asked_who_it_is() {
     );
     assert_eq!(world.ue(0).refused(), Some(&Downlink::AuthenticationReject));
     assert_eq!(
-        (count(&world, CONFIRMATION), world.core.ausf().pending()),
+        (count(&world, CONFIRMATION), world.core.authentications()),
         (1, 0)
     );
     assert_eq!(world.core.amf().registered(), 1, "as it was");

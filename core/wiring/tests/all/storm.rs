@@ -219,7 +219,7 @@ fn a_storm_of_strangers_keeps_no_registered_ue_from_service() {
     world.ue_mut(0).forget_keys();
     world.register(0);
     world.assert_registered(0);
-    assert_eq!(world.core.ausf().pending(), 0);
+    assert_eq!(world.core.authentications(), 0);
     for (what, size) in world.core.amf().sizes() {
         let left = match what {
             "AMF: UEs" | "AMF: UEs by name" | "AMF: UEs by subscriber" | "AMF: idle UEs" => 2,

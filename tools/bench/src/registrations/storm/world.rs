@@ -232,7 +232,7 @@ impl Storm {
             ("unauthenticated UEs", amf.unauthenticated()),
             ("connections", amf.connected()),
             ("procedures", amf.procedures().len()),
-            ("authentications", self.core.ausf().pending()),
+            ("authentications", self.core.authentications()),
             (
                 "gNBs that keep UEs away",
                 usize::from(amf.overloaded().is_some()),

@@ -1,16 +1,14 @@
 //! Functions of a core and its NRF: all register at the start with what they serve, tell by heart-beats that
 //! they are there, and tell what they serve when that changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sluice_ids::{Guami, Plmn, Snssai};
-use sluice_nrf::{Nrf, Registration};
+use sluice_nrf::Registration;
 use sluice_sbi::{
     Allowed, CallId, Instant, Key, Message, Nf, NfInstance, NfProfile, Now, Place, RequestId,
     Served,
 };
-
-use crate::{Core, Queued};
 
 /// A registrar waits for one answer of each function, and tells them apart by their places.
 const CALL: CallId = CallId(Key {
@@ -44,6 +42,11 @@ impl Registrar {
     /// Whether functions have begun to register.
     pub fn has_begun(&self) -> bool {
         !self.by_nf.is_empty()
+    }
+
+    /// Whether this is the place of the registrar of a function that registers here.
+    pub fn is_of(&self, place: Place) -> bool {
+        place.is_registrar() && self.by_nf.contains_key(&place.nf)
     }
 
     /// Functions register that serve these parts.
@@ -134,9 +137,13 @@ fn consumers(nf: Nf) -> &'static [Nf] {
 }
 
 /// What profiles of all functions of a core have in common.
-pub(crate) struct Home {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Home {
+    /// Identity of the AMF, after which all functions are named.
     pub guami: Guami,
+    /// Networks that are served.
     pub plmns: Vec<Plmn>,
+    /// Slices of these.
     pub slices: Vec<Snssai>,
 }
 
@@ -164,70 +171,6 @@ impl Home {
             .or_else(|| Allowed::new(consumers(nf), &[], &[]));
         let profile = allowed.map_or(profile, |allowed| profile.with_allowed(allowed));
         (profile, others)
-    }
-}
-
-impl Core {
-    /// Has functions tell their NRF that they are there, and how long what it finds may be taken to be so.
-    /// Without this they are registered for good, which is for clocks that jump from one deadline to the next.
-    #[must_use]
-    pub fn with_nrf(mut self, config: sluice_nrf::Config) -> Self {
-        self.nrf = Nrf::new(config);
-        self
-    }
-
-    /// The NRF goes on with another configuration; functions register anew, so that they hear of it.
-    pub fn reconfigure_nrf(&mut self, now: Now, config: sluice_nrf::Config) {
-        if config != self.nrf.config() {
-            self.nrf.reconfigure(config);
-            self.registrar.begin_again();
-            self.go_on(now);
-        }
-    }
-
-    /// The NRF, for operators.
-    pub fn nrf(&self) -> &Nrf {
-        &self.nrf
-    }
-
-    /// What registrations have to say by now is said.
-    pub(crate) fn say_to_nrf(&mut self, now: Now) {
-        if !self.registrar.is_due(now) {
-            return;
-        }
-        if !self.registrar.has_begun() {
-            let (home, served) = self.served();
-            self.registrar.begin(&home, served);
-        }
-        let loads: BTreeMap<Nf, u8> = self.functions().map(|(nf, one)| (nf, one.load())).collect();
-        let load = |nf: Nf| loads.get(&nf).copied().unwrap_or_default();
-        for (id, message) in self.registrar.say(now, load) {
-            if !self.faults.are_apart(id.from.nf, Nf::Nrf) {
-                let request = Queued::Request(id, message.into());
-                self.queue.push_back((Nf::Nrf.into(), request));
-            }
-        }
-    }
-
-    /// Functions serve something else: the NRF is told.
-    pub(crate) fn update_registrations(&mut self) {
-        let (home, served) = self.served();
-        self.registrar.update(&home, served);
-    }
-
-    /// What functions serve that register, and what their profiles have in common.
-    fn served(&self) -> (Home, Vec<(Nf, Vec<Served>)>) {
-        let plmns = self.amf.plmns();
-        let slices: BTreeSet<Snssai> = plmns.iter().flat_map(|one| one.slices.clone()).collect();
-        let home = Home {
-            guami: self.amf.guami(),
-            plmns: plmns.iter().map(|one| one.plmn).collect(),
-            slices: slices.into_iter().collect(),
-        };
-        let others = self.functions().filter(|(nf, _)| *nf != Nf::Nrf);
-        let served = others.map(|(nf, one)| (nf, one.serves(&home.slices)));
-        let served = served.collect();
-        (home, served)
     }
 }
 

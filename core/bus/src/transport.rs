@@ -1,0 +1,44 @@
+//! Transport of envelopes to the hosts of other functions.
+
+use sluice_sbi::Nf;
+
+use crate::envelope::Envelope;
+
+/// Why an envelope did not leave. It comes back, so that nothing is lost in silence.
+#[derive(Debug)]
+pub enum Unsent {
+    /// Whoever is to receive it has no room now; it may be sent again.
+    Full(Envelope),
+    /// Nobody of that name is reached.
+    Unreachable(Envelope),
+}
+
+/// News of a transport.
+#[derive(Debug)]
+pub enum Event {
+    /// An envelope came.
+    Came(Envelope),
+    /// A host that has these functions is reached from now on.
+    Up(Vec<Nf>),
+    /// A host that had these functions is gone, with all that it was asked.
+    Lost(Vec<Nf>),
+}
+
+/// Carrier of envelopes to other hosts: a ring in shared memory, a connection.
+pub trait Transport {
+    /// Sends an envelope, in order with those before it to the same host. The receiver may sleep until
+    /// [`flush`](Self::flush).
+    ///
+    /// # Errors
+    /// [`Unsent`]: the envelope comes back.
+    fn send(&mut self, envelope: Envelope) -> Result<(), Unsent>;
+
+    /// Wakes whoever sleeps and was sent something.
+    fn flush(&mut self);
+
+    /// The next of what came; none if there is nothing now.
+    fn receive(&mut self) -> Option<Event>;
+
+    /// Announces that the host is about to sleep. False if something came meanwhile: then it does not sleep.
+    fn may_sleep(&mut self) -> bool;
+}

@@ -1,0 +1,233 @@
+//! Functions of other hosts: what they were asked and have not answered, and what waits for room on the way to them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sluice_bus::{Envelope, Event, Kind, Transport, Unsent};
+use sluice_sbi::{CallId, Instant, Nf, Now, Place, Problem, RequestId, Slot};
+
+/// Envelopes that wait for room, for all hosts together; what exceeds it is refused at once.
+const WAITING: usize = 8_192;
+
+/// Envelopes taken in one turn, so that gNBs and UPFs are not kept waiting.
+const BURST: usize = 256;
+
+/// Time between two attempts to send what waits for room.
+const RETRY_MS: u64 = 1;
+
+/// Time between two looks for calls whose end nobody heard of.
+const SWEEP_MS: u64 = 1_000;
+
+/// Counts of what went to other hosts, and came from them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Envelopes that left.
+    pub sent: u64,
+    /// Envelopes that came.
+    pub received: u64,
+    /// Attempts that found no room: the envelope waits.
+    pub full: u64,
+    /// Requests that were refused here: nobody has the function, or its host is gone, or it had no room until the
+    /// deadline.
+    pub refused: u64,
+    /// Replies to hosts that are gone, or that had no room until the deadline.
+    pub unanswered: u64,
+    /// Replies to calls that nobody waits for any more.
+    pub late: u64,
+}
+
+/// A call that another host was asked.
+struct Asked {
+    to: Nf,
+    until: Instant,
+}
+
+/// Outcome of what came from other hosts.
+pub(crate) enum Came {
+    Request(Place, RequestId, Slot),
+    Reply(Place, CallId, Slot),
+}
+
+/// Ways to other hosts.
+#[derive(Default)]
+pub(crate) struct Remote {
+    transports: Vec<Box<dyn Transport>>,
+    asked: BTreeMap<(Place, CallId), Asked>,
+    waiting: VecDeque<Envelope>,
+    retry: Instant,
+    sweep: Instant,
+    counters: Counters,
+    /// Functions that came or went since the last question.
+    changed: Vec<(Nf, bool)>,
+}
+
+impl Remote {
+    pub fn connect(&mut self, transport: Box<dyn Transport>) {
+        self.transports.push(transport);
+    }
+
+    pub fn is_used(&self) -> bool {
+        !self.transports.is_empty()
+    }
+
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Functions that are reached now (true) or are not any more, since the last call.
+    pub fn take_changed(&mut self) -> Vec<(Nf, bool)> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Has a request or a reply leave with the next [`Remote::send`]; a reply that takes its place if there are too many.
+    pub fn post(&mut self, envelope: Envelope) -> Option<Came> {
+        if self.waiting.len() >= WAITING {
+            return self.give_up(&envelope);
+        }
+        if envelope.kind == Kind::Request {
+            let asked = Asked {
+                to: envelope.to.nf,
+                until: envelope.deadline,
+            };
+            self.asked.insert((envelope.from, envelope.call), asked);
+        }
+        self.waiting.push_back(envelope);
+        None
+    }
+
+    fn put(&mut self, mut envelope: Envelope) -> Result<(), Unsent> {
+        for transport in &mut self.transports {
+            match transport.send(envelope) {
+                Ok(()) => {
+                    self.counters.sent += 1;
+                    return Ok(());
+                }
+                Err(Unsent::Full(back)) => return Err(Unsent::Full(back)),
+                Err(Unsent::Unreachable(back)) => envelope = back,
+            }
+        }
+        Err(Unsent::Unreachable(envelope))
+    }
+
+    /// An envelope that does not leave: who asks is told so at once, a reply is lost and counted.
+    fn give_up(&mut self, envelope: &Envelope) -> Option<Came> {
+        let Envelope { from, call, .. } = *envelope;
+        match envelope.kind {
+            Kind::Request => {
+                self.asked.remove(&(from, call));
+                self.counters.refused += 1;
+                Some(Came::Reply(from, call, Problem::NotReached.into()))
+            }
+            Kind::Reply => {
+                self.counters.unanswered += 1;
+                None
+            }
+        }
+    }
+
+    /// What came since the last call, in its order, at most a burst; and what becomes of calls that a host took with it.
+    pub fn receive(&mut self, now: Now) -> Vec<Came> {
+        let mut came = Vec::new();
+        self.sweep(now);
+        for at in 0..self.transports.len() {
+            for _ in 0..BURST {
+                let Some(event) = self.transports.get_mut(at).and_then(|one| one.receive()) else {
+                    break;
+                };
+                self.take(event, &mut came);
+            }
+        }
+        came
+    }
+
+    fn take(&mut self, event: Event, came: &mut Vec<Came>) {
+        match event {
+            Event::Came(envelope) => came.extend(self.open(envelope)),
+            Event::Up(functions) => {
+                self.changed.extend(functions.iter().map(|nf| (*nf, true)));
+            }
+            Event::Lost(functions) => {
+                self.changed.extend(functions.iter().map(|nf| (*nf, false)));
+                let lost = self.asked.iter();
+                let lost = lost.filter(|(_, asked)| functions.contains(&asked.to));
+                let lost: Vec<(Place, CallId)> = lost.map(|(call, _)| *call).collect();
+                for (from, call) in lost {
+                    self.asked.remove(&(from, call));
+                    self.counters.refused += 1;
+                    came.push(Came::Reply(from, call, Problem::NotReached.into()));
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, envelope: Envelope) -> Option<Came> {
+        self.counters.received += 1;
+        let Envelope { from, to, call, .. } = envelope;
+        match envelope.kind {
+            Kind::Request => {
+                let id = RequestId { from, call };
+                Some(Came::Request(to, id, envelope.message))
+            }
+            // Who answers is who was asked: nobody else ends a call.
+            Kind::Reply => match self.asked.get(&(to, call)) {
+                Some(asked) if asked.to == from.nf => {
+                    self.asked.remove(&(to, call));
+                    Some(Came::Reply(to, call, envelope.message))
+                }
+                _ => {
+                    self.counters.late += 1;
+                    None
+                }
+            },
+        }
+    }
+
+    /// What waits leaves, in its order, and wakes who sleeps; what has waited too long is given up.
+    pub fn send(&mut self, now: Now) -> Vec<Came> {
+        let mut given_up = Vec::new();
+        while let Some(envelope) = self.waiting.pop_front() {
+            if envelope.deadline <= now.instant {
+                given_up.extend(self.give_up(&envelope));
+                continue;
+            }
+            match self.put(envelope) {
+                Ok(()) => {}
+                Err(Unsent::Full(envelope)) => {
+                    self.counters.full += 1;
+                    self.waiting.push_front(envelope);
+                    self.retry = now.instant.plus_ms(RETRY_MS);
+                    break;
+                }
+                Err(Unsent::Unreachable(envelope)) => given_up.extend(self.give_up(&envelope)),
+            }
+        }
+        self.transports.iter_mut().for_each(|one| one.flush());
+        given_up
+    }
+
+    /// Forgets calls that are over: those who asked have given up by their own deadlines, and an answer is late.
+    fn sweep(&mut self, now: Now) {
+        if self.sweep <= now.instant {
+            self.asked.retain(|_, asked| now.instant < asked.until);
+            self.sweep = now.instant.plus_ms(SWEEP_MS);
+        }
+    }
+
+    /// Whether the host may sleep: nothing came, and nothing waits that could leave.
+    pub fn may_sleep(&mut self) -> bool {
+        // All are told, also when one of them has something.
+        let mut may = true;
+        for transport in &mut self.transports {
+            may &= transport.may_sleep();
+        }
+        may
+    }
+
+    /// When what waits for room is to be tried again.
+    pub fn next_deadline(&self) -> Instant {
+        if self.waiting.is_empty() {
+            Instant::NEVER
+        } else {
+            self.retry
+        }
+    }
+}
