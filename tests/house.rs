@@ -49,9 +49,11 @@ const FLOORS: &[&[&str]] = &[
         "sluice-pcf",
         "sluice-nrf",
         "sluice-nssf",
+        "sluice-bus",
         "sluice-ue",
         "sluice-worker",
     ],
+    &["sluice-core-host", "sluice-bus-ring"],
     &["sluice-control", "sluice-wiring", "sluice-subscribers"],
     &[
         "sluice-upf-daemon",
@@ -85,6 +87,8 @@ const CORE: &[(&str, &str)] = &[
     ("sluice-pcf", "core/pcf"),
     ("sluice-nrf", "core/nrf"),
     ("sluice-nssf", "core/nssf"),
+    ("sluice-bus", "core/bus"),
+    ("sluice-core-host", "core/host"),
     ("sluice-wiring", "core/wiring"),
     ("sluice-ue", "tools/ue"),
 ];

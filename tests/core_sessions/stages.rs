@@ -181,9 +181,8 @@ fn comes(two: &mut Two, input: Input) {
         }
         Input::SentAway => assert!(two.world.core.deregister(now, &supi(1), true)),
         Input::Removed => {
-            two.world
-                .core
-                .subscriber_changed(now, &supi(1), DataChange::Withdrawn);
+            let core = &mut two.world.core;
+            core.subscriber_changed(now, &supi(1), DataChange::Withdrawn);
         }
     }
     two.run();

@@ -21,7 +21,16 @@ pub enum Event {
     /// A host that has these functions is reached from now on.
     Up(Vec<Nf>),
     /// A host that had these functions is gone, with all that it was asked.
-    Lost(Vec<Nf>),
+    Lost {
+        /// Those.
+        functions: Vec<Nf>,
+        /// Why, in words.
+        why: &'static str,
+    },
+    /// What came is no envelope of whoever sent it.
+    Unreadable,
+    /// No further host is reached, and nobody starts one that is gone: the core ends.
+    Closed,
 }
 
 /// Carrier of envelopes to other hosts: a ring in shared memory, a connection.

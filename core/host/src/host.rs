@@ -14,7 +14,7 @@ use crate::faults::Faults;
 use crate::journal::{Journal, JournalWriter, Rejected, Settled};
 use crate::log::Log;
 use crate::registrar::{Home, Registrar};
-use crate::remote::{Came, Counters, Remote};
+use crate::remote::{Came, Counters, Reached, Remote};
 
 /// A message for a gNB.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,8 +106,13 @@ impl<F: Functions> Host<F> {
         self.remote.counters()
     }
 
-    /// Functions of other hosts that are reached now (true) or not any more, since the last call.
-    pub fn take_reached(&mut self) -> Vec<(Nf, bool)> {
+    /// Whether the core ends whose host this is one of.
+    pub fn is_closed(&self) -> bool {
+        self.remote.is_closed()
+    }
+
+    /// Functions of other hosts that are reached now or not any more, since the last call.
+    pub fn take_reached(&mut self) -> Vec<Reached> {
         self.remote.take_changed()
     }
 

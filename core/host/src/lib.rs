@@ -18,4 +18,4 @@ pub use host::{Functions, Host, ToRan, ToUpf};
 pub use journal::{JournalWriter, Record, Rejected, Storing};
 pub use log::{LINES, Log, REFUSALS, SEEN};
 pub use registrar::Home;
-pub use remote::Counters;
+pub use remote::{Counters, Reached};

@@ -33,6 +33,17 @@ pub struct Counters {
     pub unanswered: u64,
     /// Replies to calls that nobody waits for any more.
     pub late: u64,
+    /// What came and is no envelope of whoever sent it.
+    pub unreadable: u64,
+}
+
+/// News of a function of another host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reached {
+    /// Which.
+    pub nf: Nf,
+    /// Why it is not reached any more; none if it is from now on.
+    pub lost: Option<&'static str>,
 }
 
 /// A call that another host was asked.
@@ -57,7 +68,8 @@ pub(crate) struct Remote {
     sweep: Instant,
     counters: Counters,
     /// Functions that came or went since the last question.
-    changed: Vec<(Nf, bool)>,
+    changed: Vec<Reached>,
+    is_closed: bool,
 }
 
 impl Remote {
@@ -73,8 +85,13 @@ impl Remote {
         self.counters
     }
 
-    /// Functions that are reached now (true) or are not any more, since the last call.
-    pub fn take_changed(&mut self) -> Vec<(Nf, bool)> {
+    /// Whether this host is to end.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Functions that are reached now or are not any more, since the last call.
+    pub fn take_changed(&mut self) -> Vec<Reached> {
         std::mem::take(&mut self.changed)
     }
 
@@ -143,10 +160,20 @@ impl Remote {
         match event {
             Event::Came(envelope) => came.extend(self.open(envelope)),
             Event::Up(functions) => {
-                self.changed.extend(functions.iter().map(|nf| (*nf, true)));
+                let up = functions.iter().map(|nf| Reached {
+                    nf: *nf,
+                    lost: None,
+                });
+                self.changed.extend(up);
             }
-            Event::Lost(functions) => {
-                self.changed.extend(functions.iter().map(|nf| (*nf, false)));
+            Event::Unreadable => self.counters.unreadable += 1,
+            Event::Closed => self.is_closed = true,
+            Event::Lost { functions, why } => {
+                let lost = functions.iter().map(|nf| Reached {
+                    nf: *nf,
+                    lost: Some(why),
+                });
+                self.changed.extend(lost);
                 let lost = self.asked.iter();
                 let lost = lost.filter(|(_, asked)| functions.contains(&asked.to));
                 let lost: Vec<(Place, CallId)> = lost.map(|(call, _)| *call).collect();

@@ -251,6 +251,7 @@ impl<S: 'static> NetworkFunction for Server<S> {
 mod tests {
     use super::*;
     use crate::message::{Done, QuerySubscription};
+    use crate::place::Place;
     use crate::slab::Key;
 
     fn supi() -> Supi {

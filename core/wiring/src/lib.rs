@@ -14,8 +14,8 @@ use sluice_ausf::Ausf;
 use sluice_bus::Transport;
 use sluice_core_host::Host;
 pub use sluice_core_host::{
-    Counters, Home, JournalWriter, LINES, REFUSALS, Record, Rejected, SEEN, StoreState, Storing,
-    ToRan, ToUpf,
+    Counters, Home, JournalWriter, LINES, REFUSALS, Reached, Record, Rejected, SEEN, StoreState,
+    Storing, ToRan, ToUpf,
 };
 use sluice_ids::{Snssai, Supi};
 use sluice_n2::Overload;
@@ -125,8 +125,8 @@ impl Core {
         self.host.may_sleep()
     }
 
-    /// Functions of other hosts that are reached now (true) or not any more, since the last call.
-    pub fn take_reached(&mut self) -> Vec<(Nf, bool)> {
+    /// Functions of other hosts that are reached now or not any more, since the last call.
+    pub fn take_reached(&mut self) -> Vec<Reached> {
         self.host.take_reached()
     }
 

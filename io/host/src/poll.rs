@@ -53,6 +53,13 @@ impl Poller {
     }
 }
 
+/// Readable when something that it watches is.
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
 /// What [`Poller::wait`] found.
 pub struct Ready {
     events: Vec<epoll::Event>,

@@ -38,6 +38,10 @@ macro_rules! messages {
             const _: () = assert!(size_of::<$name>() + 2 <= LONGEST);
         )*
 
+        /// Numbers, names and sizes of all messages as one number: programs that differ in it do not understand each
+        /// other's octets.
+        pub const LAYOUT: u64 = table::layout(&[$(($number, stringify!($name), size_of::<$name>()),)*]);
+
         /// Any message.
         #[derive(Clone, Copy, PartialEq, Eq)]
         pub enum Message {
@@ -82,4 +86,29 @@ macro_rules! messages {
             }
         }
     };
+}
+
+/// FNV-1a of a table of messages.
+pub(super) const fn layout(rows: &[(u16, &str, usize)]) -> u64 {
+    const fn add(hash: u64, octet: u8) -> u64 {
+        (hash ^ octet as u64).wrapping_mul(0x0100_0000_01b3)
+    }
+    let (mut hash, mut row) = (0xcbf2_9ce4_8422_2325, 0);
+    while row < rows.len() {
+        let (number, name, size) = rows[row];
+        let head = ((number as u64) << 32) | size as u64;
+        let (head, name) = (head.to_be_bytes(), name.as_bytes());
+        let mut at = 0;
+        while at < head.len() {
+            hash = add(hash, head[at]);
+            at += 1;
+        }
+        at = 0;
+        while at < name.len() {
+            hash = add(hash, name[at]);
+            at += 1;
+        }
+        row += 1;
+    }
+    hash
 }

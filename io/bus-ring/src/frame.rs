@@ -1,0 +1,109 @@
+//! Frames between a manager and its members: JSON in one datagram of a Unix socket, with descriptors beside.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+use serde::{Deserialize, Serialize};
+
+/// Longest frame in octets.
+const LONGEST: usize = 4_096;
+
+/// What a member and its manager tell each other. Descriptors come with the frame.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Frame {
+    /// Member: it is there. Its doorbell comes with it.
+    Join {
+        /// Layout of its arenas and messages.
+        layout: String,
+        /// Program, for people.
+        name: String,
+        /// Functions that it hosts, by their names in the TS.
+        functions: Vec<String>,
+    },
+    /// Manager: the member is one from now on.
+    Welcome,
+    /// Manager: it is not.
+    Refused {
+        /// Why, in words.
+        why: String,
+    },
+    /// Manager: there is another member. Its doorbell comes with it.
+    Peer {
+        /// Number of the member, which none before it had.
+        id: u64,
+        /// Functions that it hosts.
+        functions: Vec<String>,
+    },
+    /// An arena. Member: for this peer; manager: of this peer. It comes with the frame.
+    Arena {
+        /// Number of the peer.
+        peer: u64,
+    },
+    /// Manager: this peer is gone.
+    Gone {
+        /// Number of the peer.
+        id: u64,
+    },
+}
+
+/// Sends a frame with a descriptor, or none.
+///
+/// # Errors
+/// The socket's; a frame for which there is no room now is lost, and the caller gives the socket up.
+pub(crate) fn send(
+    socket: impl AsFd,
+    frame: &Frame,
+    with: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
+    let octets = serde_json::to_vec(frame)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let with: Vec<BorrowedFd<'_>> = with.into_iter().collect();
+    if !with.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&with)) {
+        return Err(io::Error::other("no room for a descriptor"));
+    }
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    rustix::net::sendmsg(socket, &[IoSlice::new(&octets)], &mut ancillary, flags)?;
+    Ok(())
+}
+
+/// Outcome of a look at a socket.
+pub(crate) enum Came {
+    /// A frame, and the descriptor that came with it.
+    Frame(Frame, Option<OwnedFd>),
+    /// Nothing now.
+    Nothing,
+    /// The other end is gone, or speaks another language.
+    End,
+}
+
+/// Takes the next frame, without waiting.
+pub(crate) fn receive(socket: impl AsFd) -> Came {
+    let mut octets = [0; LONGEST];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let mut into = [IoSliceMut::new(&mut octets)];
+    let received = match rustix::net::recvmsg(socket, &mut into, &mut ancillary, flags) {
+        Ok(received) => received.bytes,
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Came::Nothing,
+        Err(_) => return Came::End,
+    };
+    let mut with = None;
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            with = descriptors.last().or(with);
+        }
+    }
+    // An empty datagram is the end of the connection.
+    match serde_json::from_slice(octets.get(..received).unwrap_or_default()) {
+        Ok(frame) => Came::Frame(frame, with),
+        Err(_) => Came::End,
+    }
+}

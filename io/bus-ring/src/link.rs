@@ -1,0 +1,329 @@
+//! Link to one peer: our arena for it, its arena for us, a ring of references in each.
+//!
+//! A slot is free when the receiver's index has passed its reference. Each side writes its own arena alone: what it has
+//! sent, how much it has taken of the other's, and whether it sleeps.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU64, fence};
+
+use sluice_bus::LONGEST;
+
+use crate::arena::{self, Own, Words};
+
+/// Slots of an arena: twice the burst that a host takes in one turn would need a full ring more often than it pays.
+pub(crate) const SLOTS: u64 = 256;
+
+const WORD: usize = size_of::<u64>();
+
+/// Words of a slot.
+const SLOT_WORDS: usize = LONGEST.div_ceil(WORD);
+
+/// Places of words; those that are written often have a cache line of their own.
+const SENT: usize = 8;
+const TAKEN: usize = 16;
+const SLEEPS: usize = 24;
+const REFERENCES: usize = 32;
+const SLOTS_AT: usize = REFERENCES + 2 * SLOTS as usize;
+
+/// Words of an arena.
+pub(crate) const WORDS: usize = SLOTS_AT + SLOTS as usize * SLOT_WORDS;
+
+/// Layout of arenas and messages: programs that differ in it are not joined.
+pub(crate) const LAYOUT: u64 = sluice_sbi::LAYOUT ^ ((WORDS as u64) << 40) ^ ((SLOTS) << 8) ^ 1;
+
+/// The peer broke the rules of the ring: it is not listened to any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Broken;
+
+/// Link to a peer.
+pub(crate) struct Link {
+    own: Own,
+    peer: Option<Words>,
+    /// Wakes the peer.
+    doorbell: OwnedFd,
+    sent: u64,
+    /// How far the peer has taken ours, as it said last.
+    freed: u64,
+    taken: u64,
+    /// Something was sent since the peer was woken.
+    is_unseen: bool,
+}
+
+fn word(words: &Words, at: usize) -> Option<&AtomicU64> {
+    words.get().get(at)
+}
+
+fn load(words: &Words, at: usize) -> u64 {
+    word(words, at).map_or(0, |word| word.load(Acquire))
+}
+
+fn store(words: &Words, at: usize, value: u64) {
+    if let Some(word) = word(words, at) {
+        word.store(value, Release);
+    }
+}
+
+fn slot_at(slot: u64) -> usize {
+    SLOTS_AT + slot as usize * SLOT_WORDS
+}
+
+fn reference_at(index: u64) -> usize {
+    REFERENCES + 2 * (index % SLOTS) as usize
+}
+
+impl Link {
+    /// With an arena for a peer that `doorbell` wakes.
+    ///
+    /// # Errors
+    /// The kernel has no memory or no more descriptors.
+    pub fn new(doorbell: OwnedFd) -> io::Result<Self> {
+        Ok(Self {
+            own: Own::new(WORDS)?,
+            peer: None,
+            doorbell,
+            sent: 0,
+            freed: 0,
+            taken: 0,
+            is_unseen: false,
+        })
+    }
+
+    /// Our arena, for the peer.
+    pub fn arena(&self) -> BorrowedFd<'_> {
+        self.own.file()
+    }
+
+    /// The peer's arena has come.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn join(&mut self, arena: OwnedFd) -> io::Result<()> {
+        self.peer = Some(arena::peer(arena, WORDS)?);
+        Ok(())
+    }
+
+    /// Whether the peer's arena has come.
+    pub fn is_joined(&self) -> bool {
+        self.peer.is_some()
+    }
+
+    /// Whether there is a free slot.
+    pub fn has_room(&mut self) -> Result<bool, Broken> {
+        if self.sent - self.freed < SLOTS {
+            return Ok(true);
+        }
+        let Some(peer) = &self.peer else {
+            return Ok(false);
+        };
+        let taken = load(peer, TAKEN);
+        // It takes nothing back, and nothing that was not sent.
+        if taken < self.freed || taken > self.sent {
+            return Err(Broken);
+        }
+        self.freed = taken;
+        Ok(self.sent - self.freed < SLOTS)
+    }
+
+    /// Sends octets, for which there is room.
+    pub fn send(&mut self, octets: &[u8]) {
+        let slot = self.sent % SLOTS;
+        let words = self.own.words.get();
+        let to = words.get(slot_at(slot)..).unwrap_or_default();
+        let (whole, rest) = octets.as_chunks::<WORD>();
+        for (word, octets) in to.iter().zip(whole) {
+            word.store(u64::from_ne_bytes(*octets), Relaxed);
+        }
+        if let Some(last) = to.get(whole.len()).filter(|_| !rest.is_empty()) {
+            let mut octets = [0; WORD];
+            octets
+                .iter_mut()
+                .zip(rest)
+                .for_each(|(to, from)| *to = *from);
+            last.store(u64::from_ne_bytes(octets), Relaxed);
+        }
+        let at = reference_at(self.sent);
+        let reference = (slot << 32) | octets.len() as u64;
+        for (word, value) in words.iter().skip(at).zip([reference, self.sent]) {
+            word.store(value, Relaxed);
+        }
+        self.sent += 1;
+        self.is_unseen = true;
+        store(&self.own.words, SENT, self.sent);
+    }
+
+    /// Wakes the peer if it sleeps and was sent something.
+    pub fn flush(&mut self) {
+        if !std::mem::take(&mut self.is_unseen) {
+            return;
+        }
+        // What was sent is seen before the question whether it sleeps: see `sleep`.
+        fence(SeqCst);
+        if self
+            .peer
+            .as_ref()
+            .is_some_and(|peer| load(peer, SLEEPS) != 0)
+        {
+            // The only failure is a full counter, and then it wakes already.
+            let _ = rustix::io::write(&self.doorbell, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Copies the next of what the peer sent into `room`: its length.
+    pub fn receive(&mut self, room: &mut [u8]) -> Result<Option<usize>, Broken> {
+        let Some(peer) = &self.peer else {
+            return Ok(None);
+        };
+        let waiting = load(peer, SENT).checked_sub(self.taken).ok_or(Broken)?;
+        if waiting == 0 {
+            return Ok(None);
+        }
+        let at = reference_at(self.taken);
+        let words = peer.get();
+        let mut pair = words.iter().skip(at).map(|word| word.load(Relaxed));
+        let (reference, generation) = pair.next().zip(pair.next()).ok_or(Broken)?;
+        let (slot, length) = (reference >> 32, (reference & 0xffff_ffff) as usize);
+        if waiting > SLOTS || generation != self.taken || slot >= SLOTS || length > LONGEST {
+            return Err(Broken);
+        }
+        let from = words.get(slot_at(slot)..).ok_or(Broken)?;
+        let room = room.get_mut(..length).ok_or(Broken)?;
+        for (octets, word) in room.chunks_mut(WORD).zip(from) {
+            let word = word.load(Relaxed).to_ne_bytes();
+            octets
+                .iter_mut()
+                .zip(word)
+                .for_each(|(to, from)| *to = from);
+        }
+        self.taken += 1;
+        store(&self.own.words, TAKEN, self.taken);
+        Ok(Some(length))
+    }
+
+    /// Tells the peer that we sleep from now on, or are awake.
+    pub fn sleep(&self, sleeps: bool) {
+        store(&self.own.words, SLEEPS, u64::from(sleeps));
+        fence(SeqCst);
+    }
+
+    /// Whether the peer has sent what was not taken.
+    pub fn has_more(&self) -> bool {
+        let peer = self.peer.as_ref();
+        peer.is_some_and(|peer| load(peer, SENT) != self.taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{EventfdFlags, eventfd};
+
+    fn pair() -> [Link; 2] {
+        let doorbell = || eventfd(0, EventfdFlags::NONBLOCK).expect("a descriptor");
+        let mut pair = [(); 2].map(|()| Link::new(doorbell()).expect("memory"));
+        let arenas = [0, 1].map(|at: usize| {
+            let arena = pair[at].arena();
+            arena.try_clone_to_owned().expect("a descriptor")
+        });
+        let [of_one, of_other] = arenas;
+        pair[0].join(of_other).expect("an arena");
+        pair[1].join(of_one).expect("an arena");
+        pair
+    }
+
+    fn is_rung(link: &Link) -> bool {
+        rustix::io::read(&link.doorbell, &mut [0; 8]).is_ok()
+    }
+
+    #[test]
+    fn octets_of_all_lengths_come_as_they_were_sent_in_order() {
+        let [mut one, mut other] = pair();
+        let mut room = [0; LONGEST];
+        for length in 0..=LONGEST {
+            let octets: Vec<u8> = (0..length).map(|at| (at * 7 + length) as u8).collect();
+            assert!(one.has_room().expect("sound"));
+            one.send(&octets);
+            let came = other.receive(&mut room).expect("sound").expect("one");
+            assert_eq!(room[..came], octets);
+            assert_eq!(other.receive(&mut room), Ok(None));
+        }
+    }
+
+    #[test]
+    fn a_full_ring_has_room_again_when_the_other_side_took_one() {
+        let [mut one, mut other] = pair();
+        for number in 0..SLOTS {
+            assert_eq!(one.has_room(), Ok(true), "{number}");
+            one.send(&number.to_be_bytes());
+        }
+        assert_eq!(one.has_room(), Ok(false));
+        let mut room = [0; LONGEST];
+        assert_eq!(other.receive(&mut room), Ok(Some(8)));
+        assert_eq!(room[..8], [0; 8]);
+        assert_eq!(one.has_room(), Ok(true));
+        one.send(b"last");
+        for number in 1..SLOTS {
+            assert_eq!(other.receive(&mut room), Ok(Some(8)));
+            assert_eq!(room[..8], number.to_be_bytes());
+        }
+        assert_eq!(other.receive(&mut room), Ok(Some(4)));
+        assert_eq!(&room[..4], b"last");
+    }
+
+    #[test]
+    fn who_sleeps_is_woken_once_for_all_that_was_sent_and_who_is_awake_is_not() {
+        let [mut one, mut other] = pair();
+        one.send(b"a");
+        one.flush();
+        assert!(!is_rung(&one));
+        other.sleep(true);
+        assert!(other.has_more());
+        one.send(b"b");
+        one.send(b"c");
+        one.flush();
+        assert!(is_rung(&one));
+        one.flush();
+        assert!(!is_rung(&one));
+        other.sleep(false);
+        one.send(b"d");
+        one.flush();
+        assert!(!is_rung(&one));
+        let mut room = [0; LONGEST];
+        let came = std::iter::from_fn(|| other.receive(&mut room).expect("sound"));
+        assert_eq!(came.count(), 4);
+        assert!(!other.has_more());
+    }
+
+    /// Whatever a peer writes, it is refused or read as octets: nothing else happens.
+    #[test]
+    fn a_peer_that_breaks_the_rules_is_found_out() {
+        let mut room = [0; LONGEST];
+        let breaks: [(usize, u64); 6] = [
+            (SENT, SLOTS + 1),
+            (SENT, u64::MAX),
+            (REFERENCES, SLOTS << 32),
+            (REFERENCES, LONGEST as u64 + 1),
+            (REFERENCES, u64::MAX),
+            (REFERENCES + 1, 1),
+        ];
+        for (at, value) in breaks {
+            let [mut one, mut other] = pair();
+            one.send(b"sound");
+            store(&one.own.words, at, value);
+            assert_eq!(other.receive(&mut room), Err(Broken), "word {at}");
+        }
+        let [mut one, mut other] = pair();
+        one.send(b"sound");
+        assert_eq!(other.receive(&mut room), Ok(Some(5)));
+        store(&one.own.words, SENT, 0);
+        assert_eq!(other.receive(&mut room), Err(Broken));
+        // It takes what was not sent.
+        for taken in [SLOTS + 1, u64::MAX] {
+            let [mut one, other] = pair();
+            (0..SLOTS).for_each(|_| one.send(b""));
+            store(&other.own.words, TAKEN, taken);
+            assert_eq!(one.has_room(), Err(Broken));
+        }
+    }
+}

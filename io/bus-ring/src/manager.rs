@@ -1,0 +1,306 @@
+//! Manager: it knows the programs of a core, joins each with each, and tells the others when one is gone.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use sluice_host::poll::Poller;
+use sluice_sbi::Nf;
+
+use crate::frame::{self, Came, Frame};
+use crate::link::LAYOUT;
+use crate::member::{Member, MemberError};
+
+/// Connections at a time, of members and of those that want to be.
+const MOST: usize = 64;
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 16;
+
+/// News of a manager.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum News {
+    /// A program is a member from now on.
+    Joined {
+        /// Its name.
+        name: String,
+        /// Functions that it hosts.
+        functions: Vec<Nf>,
+    },
+    /// A program is not.
+    Refused {
+        /// Why, in words.
+        why: String,
+    },
+    /// A member is gone.
+    Gone {
+        /// Its name.
+        name: String,
+        /// Functions that it hosted.
+        functions: Vec<Nf>,
+    },
+}
+
+/// A program at the other end of a socket.
+struct Program {
+    socket: OwnedFd,
+    /// None until it has joined.
+    joined: Option<Joined>,
+}
+
+struct Joined {
+    name: String,
+    functions: Vec<Nf>,
+    doorbell: OwnedFd,
+}
+
+/// Manager of a core's programs: readable when there may be news.
+pub struct Manager {
+    listener: OwnedFd,
+    path: PathBuf,
+    poller: Poller,
+    programs: BTreeMap<u64, Program>,
+    next: u64,
+    news: Vec<News>,
+}
+
+fn named(functions: &[String]) -> Option<Vec<Nf>> {
+    let find = |name: &String| Nf::ALL.into_iter().find(|nf| nf.to_string() == *name);
+    functions.iter().map(find).collect()
+}
+
+fn list(functions: &[Nf]) -> String {
+    let names: Vec<String> = functions.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}
+
+impl Manager {
+    /// Listens at `path`, which whoever runs this program alone may use. A socket that nobody listens at any more is
+    /// removed before.
+    ///
+    /// # Errors
+    /// The path cannot be used, or another program listens there.
+    pub fn listen(path: &Path) -> io::Result<Self> {
+        let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
+        let address = SocketAddrUnix::new(path)?;
+        let socket = || rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None);
+        if path.exists() {
+            if rustix::net::connect(socket()?, &address).is_ok() {
+                return Err(io::ErrorKind::AddrInUse.into());
+            }
+            std::fs::remove_file(path)?;
+        }
+        let listener = socket()?;
+        rustix::net::bind(&listener, &address)?;
+        rustix::fs::chmod(path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
+        rustix::net::listen(&listener, BACKLOG)?;
+        rustix::io::ioctl_fionbio(&listener, true)?;
+        let poller = Poller::new()?;
+        poller.add(&listener, 0)?;
+        Ok(Self {
+            listener,
+            path: path.to_owned(),
+            poller,
+            programs: BTreeMap::new(),
+            next: 1,
+            news: Vec::new(),
+        })
+    }
+
+    /// Joins the manager's own program.
+    ///
+    /// # Errors
+    /// [`MemberError`].
+    pub fn join(&mut self, name: &str, functions: &[Nf]) -> Result<Member, MemberError> {
+        let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
+        let (ours, its) = rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None)?;
+        self.add(ours)?;
+        let mut member = Member::ask(its, name, functions)?;
+        self.listen_to_all();
+        member.wait_for_welcome(Duration::ZERO)?;
+        Ok(member)
+    }
+
+    /// Programs that want to join do, and the others hear of it; what is new since the last call.
+    pub fn turn(&mut self) -> Vec<News> {
+        let flags = SocketFlags::CLOEXEC;
+        while let Ok(socket) = rustix::net::accept_with(&self.listener, flags) {
+            self.receive(socket);
+        }
+        self.listen_to_all();
+        std::mem::take(&mut self.news)
+    }
+
+    /// A program has connected: one of another user, or one too many, is told why it is not taken.
+    fn receive(&mut self, socket: OwnedFd) {
+        let ours = rustix::process::geteuid();
+        let its = rustix::net::sockopt::socket_peercred(&socket).map(|peer| peer.uid);
+        if its != Ok(ours) {
+            self.refuse(&socket, "it runs as another user than the core".to_owned());
+        } else if self.programs.len() >= MOST {
+            self.refuse(&socket, format!("there are {MOST} programs already"));
+        } else if let Err(error) = self.add(socket) {
+            let why = error.to_string();
+            self.news.push(News::Refused { why });
+        }
+    }
+
+    fn refuse(&mut self, socket: &OwnedFd, why: String) {
+        // It hears of it, or has gone meanwhile.
+        let _ = frame::send(socket, &Frame::Refused { why: why.clone() }, None);
+        self.news.push(News::Refused { why });
+    }
+
+    fn add(&mut self, socket: OwnedFd) -> io::Result<()> {
+        self.poller.add(&socket, self.next)?;
+        let joined = None;
+        self.programs.insert(self.next, Program { socket, joined });
+        self.next += 1;
+        Ok(())
+    }
+
+    fn listen_to_all(&mut self) {
+        let ids: Vec<u64> = self.programs.keys().copied().collect();
+        for id in ids {
+            while let Some(program) = self.programs.get(&id) {
+                match frame::receive(&program.socket) {
+                    Came::Nothing => break,
+                    Came::End => self.remove(id),
+                    Came::Frame(frame, with) => self.take(id, frame, with),
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, id: u64, frame: Frame, with: Option<OwnedFd>) {
+        match (frame, with) {
+            (
+                Frame::Join {
+                    layout,
+                    name,
+                    functions,
+                },
+                Some(doorbell),
+            ) => match self.check(&layout, &functions) {
+                Ok(functions) => self.welcome(
+                    id,
+                    Joined {
+                        name,
+                        functions,
+                        doorbell,
+                    },
+                ),
+                Err(why) => {
+                    let program = self.programs.remove(&id);
+                    let why = format!("{name} is refused: {why}");
+                    if let Some(program) = program {
+                        self.refuse(&program.socket, why);
+                    }
+                }
+            },
+            (Frame::Arena { peer }, Some(arena)) => {
+                self.send(peer, &Frame::Arena { peer: id }, Some(arena.as_fd()));
+            }
+            _ => self.remove(id),
+        }
+    }
+
+    fn check(&self, layout: &str, functions: &[String]) -> Result<Vec<Nf>, String> {
+        let ours = format!("{LAYOUT:016x}");
+        if layout != ours {
+            return Err(format!(
+                "its messages have another layout ({layout}) than the core's ({ours}); programs of a core are of one \
+                 version"
+            ));
+        }
+        let functions = named(functions).ok_or("it has functions that nobody knows")?;
+        for one in self.programs.values().filter_map(|one| one.joined.as_ref()) {
+            if let Some(nf) = functions.iter().find(|nf| one.functions.contains(nf)) {
+                return Err(format!("{} has the {nf}", one.name));
+            }
+        }
+        Ok(functions)
+    }
+
+    /// A program joins, and hears of all others, as they hear of it.
+    fn welcome(&mut self, id: u64, joined: Joined) {
+        self.send(id, &Frame::Welcome, None);
+        let others = self.programs.iter();
+        let others = others.filter_map(|(id, one)| Some((*id, one.joined.as_ref()?)));
+        let mut told = Vec::new();
+        for (other, one) in others {
+            told.push((id, peer(other, one), one.doorbell.try_clone()));
+            told.push((other, peer(id, &joined), joined.doorbell.try_clone()));
+        }
+        self.news.push(News::Joined {
+            name: joined.name.clone(),
+            functions: joined.functions.clone(),
+        });
+        if let Some(program) = self.programs.get_mut(&id) {
+            program.joined = Some(joined);
+        }
+        for (to, frame, doorbell) in told {
+            match doorbell {
+                Ok(doorbell) => self.send(to, &frame, Some(doorbell.as_fd())),
+                Err(_) => self.remove(id),
+            }
+        }
+    }
+
+    /// Sends a frame; a program that does not take it is given up.
+    fn send(&mut self, to: u64, frame: &Frame, with: Option<BorrowedFd<'_>>) {
+        let program = self.programs.get(&to);
+        if program.is_some_and(|one| frame::send(&one.socket, frame, with).is_err()) {
+            self.remove(to);
+        }
+    }
+
+    fn remove(&mut self, id: u64) {
+        let Some(joined) = self.programs.remove(&id).and_then(|one| one.joined) else {
+            return;
+        };
+        let Joined {
+            name, functions, ..
+        } = joined;
+        self.news.push(News::Gone { name, functions });
+        let others: Vec<u64> = self.programs.keys().copied().collect();
+        for other in others {
+            let has_joined = |one: &Program| one.joined.is_some();
+            if self.programs.get(&other).is_some_and(has_joined) {
+                self.send(other, &Frame::Gone { id }, None);
+            }
+        }
+    }
+}
+
+fn peer(id: u64, joined: &Joined) -> Frame {
+    let functions = joined.functions.iter().map(ToString::to_string).collect();
+    Frame::Peer { id, functions }
+}
+
+impl News {
+    /// For a log.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Joined { name, functions } => format!("{name} joined with {}", list(functions)),
+            Self::Refused { why } => format!("a program was refused: {why}"),
+            Self::Gone { name, functions } => format!("{name} is gone with {}", list(functions)),
+        }
+    }
+}
+
+impl AsFd for Manager {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.poller.as_fd()
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        // Nobody finds a core there any more.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
