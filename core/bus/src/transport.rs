@@ -29,8 +29,6 @@ pub enum Event {
     },
     /// What came is no envelope of whoever sent it.
     Unreadable,
-    /// No further host is reached, and nobody starts one that is gone: the core ends.
-    Closed,
 }
 
 /// Carrier of envelopes to other hosts: a ring in shared memory, a connection.

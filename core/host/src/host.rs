@@ -106,11 +106,6 @@ impl<F: Functions> Host<F> {
         self.remote.counters()
     }
 
-    /// Whether the core ends whose host this is one of.
-    pub fn is_closed(&self) -> bool {
-        self.remote.is_closed()
-    }
-
     /// Functions of other hosts that are reached now or not any more, since the last call.
     pub fn take_reached(&mut self) -> Vec<Reached> {
         self.remote.take_changed()

@@ -69,7 +69,6 @@ pub(crate) struct Remote {
     counters: Counters,
     /// Functions that came or went since the last question.
     changed: Vec<Reached>,
-    is_closed: bool,
 }
 
 impl Remote {
@@ -83,11 +82,6 @@ impl Remote {
 
     pub fn counters(&self) -> Counters {
         self.counters
-    }
-
-    /// Whether this host is to end.
-    pub fn is_closed(&self) -> bool {
-        self.is_closed
     }
 
     /// Functions that are reached now or are not any more, since the last call.
@@ -167,7 +161,6 @@ impl Remote {
                 self.changed.extend(up);
             }
             Event::Unreadable => self.counters.unreadable += 1,
-            Event::Closed => self.is_closed = true,
             Event::Lost { functions, why } => {
                 let lost = functions.iter().map(|nf| Reached {
                     nf: *nf,

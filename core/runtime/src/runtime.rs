@@ -104,6 +104,12 @@ impl Runtime {
         // What operators have caused meanwhile.
         self.send();
         let patience = patience.min(self.n2.patience()).min(self.until_deadline());
+        // What other programs have sent meanwhile is not waited for.
+        let patience = if self.core.may_sleep() {
+            patience
+        } else {
+            Duration::ZERO
+        };
         let before = system::now().instant;
         self.poller.wait(&mut self.ready, Some(patience))?;
         let slept_ns = system::now().instant.0.saturating_sub(before.0);
@@ -113,6 +119,7 @@ impl Runtime {
         if let Some(n4) = &mut self.n4 {
             n4.turn(&mut self.core);
         }
+        self.core.receive(system::now());
         let now = system::now();
         if self.core.next_deadline() <= now.instant {
             self.core.time(now);
@@ -150,6 +157,7 @@ impl Runtime {
         if let Some(n4) = &mut self.n4 {
             n4.send(&mut self.core);
         }
+        self.core.send(system::now());
     }
 
     /// gNBs that may speak to the core from now on; associations of others are aborted. How many those

@@ -10,8 +10,8 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Longest frame in octets.
-const LONGEST: usize = 4_096;
+/// Longest frame in octets: less than what a Unix socket takes at a time (net.core.wmem_default).
+pub(crate) const LONGEST: usize = 128 << 10;
 
 /// What a member and its manager tell each other. Descriptors come with the frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -50,6 +50,25 @@ pub(crate) enum Frame {
         /// Number of the peer.
         id: u64,
     },
+    /// Manager: what the member is to know of the core, in a form of their own.
+    Tell {
+        /// That.
+        text: String,
+    },
+    /// Manager: a question of an operator, in a form of their own.
+    Ask {
+        /// To be named in the answer.
+        id: u64,
+        /// The question.
+        text: String,
+    },
+    /// Member: the answer.
+    Answer {
+        /// To which question.
+        id: u64,
+        /// The answer.
+        text: String,
+    },
 }
 
 /// Sends a frame with a descriptor, or none.
@@ -62,6 +81,9 @@ pub(crate) fn send(
     with: Option<BorrowedFd<'_>>,
 ) -> io::Result<()> {
     let octets = serde_json::to_vec(frame)?;
+    if octets.len() > LONGEST {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     let with: Vec<BorrowedFd<'_>> = with.into_iter().collect();
@@ -83,13 +105,12 @@ pub(crate) enum Came {
     End,
 }
 
-/// Takes the next frame, without waiting.
-pub(crate) fn receive(socket: impl AsFd) -> Came {
-    let mut octets = [0; LONGEST];
+/// Takes the next frame, without waiting, by way of `room` for [`LONGEST`] octets.
+pub(crate) fn receive(socket: impl AsFd, room: &mut [u8]) -> Came {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-    let mut into = [IoSliceMut::new(&mut octets)];
+    let mut into = [IoSliceMut::new(room)];
     let received = match rustix::net::recvmsg(socket, &mut into, &mut ancillary, flags) {
         Ok(received) => received.bytes,
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Came::Nothing,
@@ -102,7 +123,7 @@ pub(crate) fn receive(socket: impl AsFd) -> Came {
         }
     }
     // An empty datagram is the end of the connection.
-    match serde_json::from_slice(octets.get(..received).unwrap_or_default()) {
+    match serde_json::from_slice(room.get(..received).unwrap_or_default()) {
         Ok(frame) => Came::Frame(frame, with),
         Err(_) => Came::End,
     }

@@ -11,4 +11,4 @@ mod manager;
 mod member;
 
 pub use manager::{Manager, News};
-pub use member::{Member, MemberError};
+pub use member::{Member, MemberError, SharedMember, Told};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use sluice_host::poll::Poller;
+use sluice_host::poll::{Poller, Ready};
 use sluice_sbi::Nf;
 
 use crate::frame::{self, Came, Frame};
@@ -42,6 +42,13 @@ pub enum News {
         /// Functions that it hosted.
         functions: Vec<Nf>,
     },
+    /// A member answers a question.
+    Answered {
+        /// Which.
+        id: u64,
+        /// The answer.
+        text: String,
+    },
 }
 
 /// A program at the other end of a socket.
@@ -64,7 +71,10 @@ pub struct Manager {
     poller: Poller,
     programs: BTreeMap<u64, Program>,
     next: u64,
+    questions: u64,
     news: Vec<News>,
+    ready: Ready,
+    room: Box<[u8]>,
 }
 
 fn named(functions: &[String]) -> Option<Vec<Nf>> {
@@ -106,7 +116,10 @@ impl Manager {
             poller,
             programs: BTreeMap::new(),
             next: 1,
+            questions: 0,
             news: Vec::new(),
+            ready: Ready::with_capacity(1),
+            room: vec![0; frame::LONGEST].into(),
         })
     }
 
@@ -126,12 +139,43 @@ impl Manager {
 
     /// Programs that want to join do, and the others hear of it; what is new since the last call.
     pub fn turn(&mut self) -> Vec<News> {
+        let waited = self.poller.wait(&mut self.ready, Some(Duration::ZERO));
+        if waited.is_ok() && self.ready.tokens().next().is_none() {
+            return std::mem::take(&mut self.news);
+        }
         let flags = SocketFlags::CLOEXEC;
         while let Ok(socket) = rustix::net::accept_with(&self.listener, flags) {
             self.receive(socket);
         }
         self.listen_to_all();
         std::mem::take(&mut self.news)
+    }
+
+    /// Tells the member that has a function what it is to know of the core.
+    pub fn tell(&mut self, nf: Nf, text: &str) {
+        let text = text.to_owned();
+        for id in self.having(|functions| functions.contains(&nf)) {
+            self.send(id, &Frame::Tell { text: text.clone() }, None);
+        }
+    }
+
+    /// Asks all members but the one that has `own`: the number of the question, and how many answers to wait for.
+    pub fn ask(&mut self, own: Nf, text: &str) -> (u64, usize) {
+        self.questions += 1;
+        let id = self.questions;
+        let others = self.having(|functions| !functions.contains(&own));
+        for other in &others {
+            let text = text.to_owned();
+            self.send(*other, &Frame::Ask { id, text }, None);
+        }
+        (id, others.len())
+    }
+
+    fn having(&self, of: impl Fn(&[Nf]) -> bool) -> Vec<u64> {
+        let joined = self.programs.iter();
+        let joined = joined.filter_map(|(id, one)| Some((*id, one.joined.as_ref()?)));
+        let having = joined.filter(|(_, one)| of(&one.functions));
+        having.map(|(id, _)| id).collect()
     }
 
     /// A program has connected: one of another user, or one too many, is told why it is not taken.
@@ -166,7 +210,7 @@ impl Manager {
         let ids: Vec<u64> = self.programs.keys().copied().collect();
         for id in ids {
             while let Some(program) = self.programs.get(&id) {
-                match frame::receive(&program.socket) {
+                match frame::receive(&program.socket, &mut self.room) {
                     Came::Nothing => break,
                     Came::End => self.remove(id),
                     Came::Frame(frame, with) => self.take(id, frame, with),
@@ -201,6 +245,7 @@ impl Manager {
                     }
                 }
             },
+            (Frame::Answer { id, text }, _) => self.news.push(News::Answered { id, text }),
             (Frame::Arena { peer }, Some(arena)) => {
                 self.send(peer, &Frame::Arena { peer: id }, Some(arena.as_fd()));
             }
@@ -288,6 +333,7 @@ impl News {
             Self::Joined { name, functions } => format!("{name} joined with {}", list(functions)),
             Self::Refused { why } => format!("a program was refused: {why}"),
             Self::Gone { name, functions } => format!("{name} is gone with {}", list(functions)),
+            Self::Answered { id, .. } => format!("question {id} is answered"),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Member: a program's end of the rings, by which its host reaches the others.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -49,6 +51,15 @@ impl From<rustix::io::Errno> for MemberError {
     }
 }
 
+/// What the manager has told a program, beside its peers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// What it is to know of the core.
+    News(String),
+    /// A question of an operator, to be answered by its number.
+    Question(u64, String),
+}
+
 struct Peer {
     functions: Vec<Nf>,
     link: Link,
@@ -64,7 +75,10 @@ pub struct Member {
     /// Peer whose ring is looked at next: none keeps the others waiting.
     next: u64,
     news: VecDeque<Event>,
+    told: VecDeque<Told>,
     room: Box<[u8]>,
+    /// Room for frames of the manager.
+    frame: Box<[u8]>,
     is_asleep: bool,
     looks: u32,
 }
@@ -107,7 +121,9 @@ impl Member {
             peers: BTreeMap::new(),
             next: 0,
             news: VecDeque::new(),
+            told: VecDeque::new(),
             room: vec![0; LONGEST].into(),
+            frame: vec![0; frame::LONGEST].into(),
             is_asleep: false,
             looks: 0,
         })
@@ -116,7 +132,7 @@ impl Member {
     pub(crate) fn wait_for_welcome(&mut self, patience: Duration) -> Result<(), MemberError> {
         let until = Instant::now() + patience;
         loop {
-            match frame::receive(&self.manager) {
+            match frame::receive(&self.manager, &mut self.frame) {
                 Came::Frame(Frame::Welcome, _) => return Ok(()),
                 Came::Frame(Frame::Refused { why }, _) => return Err(MemberError::Refused(why)),
                 Came::Frame(..) | Came::End => {
@@ -134,7 +150,7 @@ impl Member {
 
     fn listen_to_manager(&mut self) {
         while !self.is_closed {
-            match frame::receive(&self.manager) {
+            match frame::receive(&self.manager, &mut self.frame) {
                 Came::Frame(frame, with) => self.take(frame, with),
                 Came::Nothing => return,
                 Came::End => self.close(),
@@ -147,7 +163,23 @@ impl Member {
         self.is_closed = true;
         // Its end would be readable for ever.
         let _ = self.poller.remove(&self.manager);
-        self.news.push_back(Event::Closed);
+    }
+
+    /// Whether the manager is gone, and so the core.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// The next of what the manager has told.
+    pub fn take_told(&mut self) -> Option<Told> {
+        self.told.pop_front()
+    }
+
+    /// Answers a question of an operator; an answer that is too long is lost, and the one who asks waits no longer than
+    /// for others.
+    pub fn answer(&mut self, id: u64, text: String) {
+        let answer = Frame::Answer { id, text };
+        let _ = frame::send(&self.manager, &answer, None);
     }
 
     fn take(&mut self, frame: Frame, with: Option<OwnedFd>) {
@@ -167,6 +199,8 @@ impl Member {
                 }
             }
             (Frame::Gone { id }, _) => self.lose(id, "its program is gone"),
+            (Frame::Tell { text }, _) => self.told.push_back(Told::News(text)),
+            (Frame::Ask { id, text }, _) => self.told.push_back(Told::Question(id, text)),
             _ => self.close(),
         }
     }
@@ -281,12 +315,57 @@ impl Transport for Member {
         self.is_asleep = true;
         self.peers.values().for_each(|peer| peer.link.sleep(true));
         let has_more = self.peers.values().any(|peer| peer.link.has_more());
-        self.news.is_empty() && !has_more
+        self.news.is_empty() && self.told.is_empty() && !has_more
     }
 }
 
 impl AsFd for Member {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.poller.as_fd()
+    }
+}
+
+/// A member that its program looks at, too, while its host has it.
+#[derive(Clone)]
+pub struct SharedMember(Rc<RefCell<Member>>);
+
+impl From<Member> for SharedMember {
+    fn from(member: Member) -> Self {
+        Self(Rc::new(RefCell::new(member)))
+    }
+}
+
+impl SharedMember {
+    /// See [`Member::is_closed`].
+    pub fn is_closed(&self) -> bool {
+        self.0.borrow().is_closed()
+    }
+
+    /// See [`Member::take_told`].
+    pub fn take_told(&self) -> Option<Told> {
+        self.0.borrow_mut().take_told()
+    }
+
+    /// See [`Member::answer`].
+    pub fn answer(&self, id: u64, text: String) {
+        self.0.borrow_mut().answer(id, text);
+    }
+}
+
+impl Transport for SharedMember {
+    fn send(&mut self, envelope: Envelope) -> Result<(), Unsent> {
+        self.0.borrow_mut().send(envelope)
+    }
+
+    fn flush(&mut self) {
+        self.0.borrow_mut().flush();
+    }
+
+    fn receive(&mut self) -> Option<Event> {
+        self.0.borrow_mut().receive()
+    }
+
+    fn may_sleep(&mut self) -> bool {
+        self.0.borrow_mut().may_sleep()
     }
 }
