@@ -38,6 +38,51 @@ impl DaemonArgs {
     }
 }
 
+/// `sluice nf`.
+#[derive(Clone, Debug, Args)]
+pub struct NfArgs {
+    /// Functions that this program has
+    #[arg(required = true, value_name = "NAME")]
+    pub functions: Vec<NfName>,
+    /// The configuration of the core, which all its programs read
+    #[arg(short, long, value_name = "FILE")]
+    pub config: PathBuf,
+    /// CPU that this program has for itself
+    #[arg(long, value_name = "NUMBER")]
+    pub cpu: Option<usize>,
+}
+
+impl NfArgs {
+    /// The same as words of a command line.
+    pub fn words(&self) -> Vec<OsString> {
+        let mut words = vec!["nf".into()];
+        let names = self.functions.iter().filter_map(NfName::to_possible_value);
+        words.extend(names.map(|name| name.get_name().into()));
+        words.extend(["--config".into(), self.config.clone().into()]);
+        if let Some(cpu) = self.cpu {
+            words.extend(["--cpu".into(), cpu.to_string().into()]);
+        }
+        words
+    }
+}
+
+/// Functions that may have a program of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum NfName {
+    /// Authentication server
+    Ausf,
+    /// Unified data management
+    Udm,
+}
+
+/// Shown by `sluice nf --help`.
+pub const NF_EXAMPLES: &str = "\
+Examples:
+  sluice nf ausf udm -c core.yaml            both in one program, for the core that has this file
+
+`sluice core` starts the programs that `wiring.programs` names, watches and ends them itself; this command is for
+those that somebody else is to start. A program ends when its core does.";
+
 /// Scope of `--check`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum CheckScope {

@@ -11,7 +11,7 @@ pub mod subscribers;
 use crate::{ctl, reference};
 use args::{CompletionArgs, CtlArgs, ManArgs, ReferenceArgs};
 use clap::{Parser, Subcommand};
-use sluice_program::args::{CORE_EXAMPLES, DaemonArgs, UPF_EXAMPLES};
+use sluice_program::args::{CORE_EXAMPLES, DaemonArgs, NF_EXAMPLES, NfArgs, UPF_EXAMPLES};
 use sluice_program::logging::Verbosity;
 use sluice_program::tool::{ToolArgs, become_program};
 use std::process::ExitCode;
@@ -38,6 +38,9 @@ pub enum Command {
     /// The 5G core (AMF, SMF, AUSF, UDM, UDR, PCF, NRF, NSSF), towards gNBs by N2 and UPFs by N4
     #[command(after_help = CORE_EXAMPLES)]
     Core(DaemonArgs),
+    /// Some functions of the core as a program of their own
+    #[command(after_help = NF_EXAMPLES)]
+    Nf(NfArgs),
     /// Both in one process: the core and a UPF, with N4 between them over rings
     #[command(disable_help_flag = true)]
     Box(ToolArgs),
@@ -82,6 +85,7 @@ impl Cli {
             Command::Upf(args) => become_program("upf", verbose, &args.words()),
             Command::Ctl(args) => ctl::run(&args),
             Command::Core(args) => become_program("core", verbose, &args.words()),
+            Command::Nf(args) => become_program("core", verbose, &args.words()),
             Command::Box(args) => become_program("box", verbose, &args.rest),
             Command::Reference(args) => reference::run(args),
             Command::Completion(args) => pages::completion(args),

@@ -6,6 +6,7 @@ use crate::needs::{self, Lack, problem};
 use crate::operators::request::Ctl;
 use crate::parts::charging::Charging;
 use crate::parts::contexts;
+use crate::parts::programs::Programs;
 use crate::parts::store::{self, Opened};
 use crate::parts::subscriber_sync::{OfDatabase, SubscriberSync};
 use crate::{api, config, convert};
@@ -18,6 +19,7 @@ use sluice_host::netns::Ns;
 use sluice_host::signal::Shutdown;
 use sluice_pcf::Pcf;
 use sluice_program::config::problem::Problem;
+use sluice_sbi::Nf;
 use sluice_sctp::OpeningError;
 use sluice_smf::Smf;
 use sluice_udm::Udm;
@@ -64,6 +66,11 @@ pub(crate) fn boot(
             .core_mut()
             .write_journal_with(subscribers.journal_writer());
     }
+    let programs = Programs::listen(&config.wiring, &config.control_socket, file);
+    let mut programs = programs.map_err(one)?;
+    if let Some(programs) = &mut programs {
+        programs.start(&mut runtime).map_err(one)?;
+    }
     // Network functions register.
     runtime.core_mut().time(system::now());
     let waker = runtime.waker();
@@ -85,6 +92,7 @@ pub(crate) fn boot(
         ctl,
         Charging::new(records),
         SubscriberSync::new(subscribers, of_database),
+        programs,
         in_force,
     );
     daemon.watch(shutdown).map_err(|e| step("signals", &e))?;
@@ -137,7 +145,6 @@ fn functions(
     let unfit = |why| vec![Lack::from(problem(0, "", why, "see docs/core.yaml"))];
     let amf = convert::amf(config).ok_or_else(|| unfit("the AMF has no identity"))?;
     let amf = Amf::new(amf, Box::new(system::random)).map_err(unfit)?;
-    let udm = Udm::new(convert::udm(config, home_keys), Box::new(system::random));
     let mut udr = Udr::default();
     if database.is_some_and(Opened::is_shared) {
         udr.share_sequence_numbers();
@@ -155,10 +162,17 @@ fn functions(
             return Err(unfit("there are too many subscribers"));
         }
     }
-    let core = Core::new(amf, udr)
-        .with_ausf(Ausf::default())
-        .with_udm(udm)
-        .with_nrf(convert::nrf(config));
+    let mut core = Core::new(amf, udr).with_nrf(convert::nrf(config));
+    if !config.wiring.is_apart(Nf::Ausf) {
+        core = core.with_ausf(Ausf::default());
+    }
+    let udm = convert::udm(config, home_keys);
+    if config.wiring.is_apart(Nf::Udm) {
+        core.set_home_keys(udm.home_keys);
+        core.allow_null_scheme(udm.null_scheme);
+    } else {
+        core = core.with_udm(Udm::new(udm, Box::new(system::random)));
+    }
     match &config.sessions {
         None => Ok((core, of_database)),
         Some(sessions) => {

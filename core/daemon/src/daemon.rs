@@ -5,6 +5,7 @@ use crate::operators::request::Ctl;
 use crate::parts::charging::Charging;
 use crate::parts::contexts::Watch;
 use crate::parts::flow::Flow;
+use crate::parts::programs::Programs;
 use crate::parts::refusals::{RefusalLog, Strangers};
 use crate::parts::subscriber_sync::SubscriberSync;
 use crate::parts::trace::Tracing;
@@ -36,6 +37,8 @@ pub(crate) struct Daemon {
     pub ctl: Ctl,
     pub charging: Charging,
     pub subscribers: SubscriberSync,
+    /// None where all functions are the core's own.
+    pub programs: Option<Programs>,
     contexts: Watch,
     /// What core.yaml has beside a database, no change of that takes away.
     pub in_force: InForce,
@@ -48,6 +51,7 @@ impl Daemon {
         ctl: Ctl,
         charging: Charging,
         subscribers: SubscriberSync,
+        programs: Option<Programs>,
         in_force: InForce,
     ) -> Self {
         Self {
@@ -60,6 +64,7 @@ impl Daemon {
             ctl,
             charging,
             subscribers,
+            programs,
             contexts: Watch::default(),
             in_force,
         }
@@ -93,6 +98,10 @@ impl Daemon {
         core.tend_contexts();
         self.contexts.look(core);
         self.charging.turn(core);
+        if let Some(programs) = &mut self.programs {
+            let flow = &self.flow;
+            programs.turn(core, &|supi| flow.of(supi));
+        }
     }
 
     /// The same at the end; nobody is answered any more.

@@ -6,6 +6,7 @@
 //! | [`convert`] | what the functions of the core are told of it |
 //! | `needs` | what it needs of the machine |
 //! | `boot`, `daemon`, `serve`, `ending` | start, the core with its parts, the loop, the end |
+//! | [`nf`] | a program of some functions, beside the core's |
 //! | `parts` | a concern each: charging, contexts, the database of subscribers, flow, refusals, trace |
 //! | [`operators`] | what operators ask, the answers, and who gives them; metrics |
 //! | [`api`] | the same by HTTP |
@@ -19,6 +20,7 @@ pub mod convert;
 mod daemon;
 mod ending;
 mod needs;
+pub mod nf;
 pub mod operators;
 mod parts;
 mod reload;

@@ -3,7 +3,7 @@
 use crate::daemon::Daemon;
 use crate::ending;
 use crate::operators::control;
-use crate::operators::request::Ask;
+use crate::operators::request::{Ask, Request};
 use sluice_host::signal::Shutdown;
 use sluice_program::lines::{self, PeerNames};
 use std::io;
@@ -46,6 +46,9 @@ fn answer_some(daemon: &mut Daemon) -> usize {
     {
         answered += 1;
         match &asked.request {
+            Ask::Core(Request::Flow { imsi }) if daemon.programs.is_some() => {
+                control::flow_of_all(daemon, &imsi.clone(), asked);
+            }
             Ask::Core(request) => {
                 let answer = control::answer(&request.clone(), daemon);
                 asked.answer(answer);

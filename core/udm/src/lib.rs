@@ -27,7 +27,7 @@ struct State {
 }
 
 /// How a UDM treats SUCIs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Config {
     /// Keys of the home network by their identifiers (1 to 255).
     pub home_keys: BTreeMap<u8, HomeKey>,

@@ -34,6 +34,9 @@ use sluice_udr::{Provision, Provisioned, Udr};
 /// The functions of a core, on one thread, and those of other hosts that it reaches.
 pub struct Core {
     host: Host<Functions>,
+    /// What another host's UDM is to know.
+    udm_settings: sluice_udm::Config,
+    has_new_udm_settings: bool,
 }
 
 /// Slices that an AMF serves, as its NSSF knows them.
@@ -69,7 +72,11 @@ impl Core {
             pcf: None,
         };
         let host = Host::new(functions, home);
-        Self { host }
+        Self {
+            host,
+            udm_settings: sluice_udm::Config::default(),
+            has_new_udm_settings: false,
+        }
     }
 
     /// The same with an authentication server.
@@ -174,8 +181,12 @@ impl Core {
 
     /// Takes other keys of the home network from now on.
     pub fn set_home_keys(&mut self, keys: BTreeMap<u8, HomeKey>) {
-        if let Some(udm) = &mut self.host.functions.udm {
-            udm.set_home_keys(keys);
+        match &mut self.host.functions.udm {
+            Some(udm) => udm.set_home_keys(keys),
+            None => {
+                self.udm_settings.home_keys = keys;
+                self.has_new_udm_settings = true;
+            }
         }
     }
 
@@ -388,8 +399,12 @@ impl Core {
 
     /// Whether UEs may show who they are unconcealed, from now on.
     pub fn allow_null_scheme(&mut self, is_allowed: bool) {
-        if let Some(udm) = &mut self.host.functions.udm {
-            udm.allow_null_scheme(is_allowed);
+        match &mut self.host.functions.udm {
+            Some(udm) => udm.allow_null_scheme(is_allowed),
+            None => {
+                self.udm_settings.null_scheme = is_allowed;
+                self.has_new_udm_settings = true;
+            }
         }
     }
 
@@ -416,6 +431,16 @@ impl Core {
         if self.udr_mut().remove(supi) {
             self.subscriber_changed(now, supi, DataChange::Withdrawn);
         }
+    }
+
+    /// What another host's UDM is to know.
+    pub fn udm_settings(&self) -> &sluice_udm::Config {
+        &self.udm_settings
+    }
+
+    /// Whether that has changed since the last call.
+    pub fn has_new_udm_settings(&mut self) -> bool {
+        std::mem::take(&mut self.has_new_udm_settings)
     }
 
     /// What is stored of a subscriber is otherwise: the UDM is told, and tells the AMF or the SMF. A UE of a subscriber

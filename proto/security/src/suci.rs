@@ -43,6 +43,14 @@ impl HomeKey {
         p256::SecretKey::from_slice(&octets).ok().map(Self::B)
     }
 
+    /// The secret, for a program of the same core.
+    pub fn secret(&self) -> [u8; 32] {
+        match self {
+            Self::A(secret) => secret.to_bytes(),
+            Self::B(secret) => secret.to_bytes().into(),
+        }
+    }
+
     /// What the SIM has.
     pub fn public(&self) -> HomePublicKey {
         match self {

@@ -18,6 +18,7 @@ mod subscribers;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod wiring;
 
 pub use access::{AmfSection, HomeKeyFile, Names, Profile, Security, ServedPlmn, Timers};
 pub use api::ApiSection;
@@ -28,6 +29,7 @@ pub use overload::OverloadSection;
 pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
+pub use wiring::{ProgramSection, Transport, WiringSection};
 
 use sluice_ids::{Plmn, Tai};
 use sluice_program::config::fields::{At, Fields};
@@ -78,6 +80,8 @@ pub struct CoreConfig {
     pub control_socket: PathBuf,
     /// The same by HTTP.
     pub api: ApiSection,
+    /// Which functions have programs of their own.
+    pub wiring: WiringSection,
     /// What is logged, as `tracing` filters are written.
     pub log: String,
 }
@@ -129,6 +133,7 @@ impl CoreConfig {
         let end = fields.section("end", End::read);
         let control_socket = fields.or("control_socket", CORE_SOCKET, &socket_path());
         let api = fields.section("api", ApiSection::read);
+        let wiring = fields.section("wiring", WiringSection::read);
         let log = fields.or("log", "info", &log_filter());
         Self {
             amf,
@@ -150,6 +155,7 @@ impl CoreConfig {
             end,
             control_socket: control_socket.value,
             api,
+            wiring,
             log: log.value,
         }
     }

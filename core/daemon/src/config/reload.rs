@@ -25,6 +25,7 @@ impl CoreConfig {
             ("contexts", self.contexts == new.contexts),
             ("control_socket", self.control_socket == new.control_socket),
             ("api", self.api == new.api),
+            ("wiring", self.wiring == new.wiring),
         ];
         let differs = keys.into_iter().filter(|(_, is_same)| !is_same);
         differs.map(|(key, _)| key).collect()

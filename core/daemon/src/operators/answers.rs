@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 pub use crate::operators::counters::Counters;
 use crate::operators::request::Action;
@@ -19,6 +20,22 @@ macro_rules! answers {
         #[allow(missing_docs, reason = "fields without a text are named by their unit or by the standard")]
         pub struct $name { $($fields)* }
     )*};
+}
+
+/// A message of a procedure.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(
+    missing_docs,
+    reason = "fields without a text are named by their unit or by the standard"
+)]
+pub struct FlowLine {
+    pub unix_ms: u64,
+    /// Step of TS 23.502.
+    pub step: Cow<'static, str>,
+    pub from: Cow<'static, str>,
+    pub to: Cow<'static, str>,
+    pub what: String,
 }
 
 answers! {
@@ -347,16 +364,6 @@ answers! {
     Flow {
         pub imsi: String,
         pub lines: Vec<FlowLine>,
-    }
-
-    /// A message of a procedure.
-    FlowLine {
-        pub unix_ms: u64,
-        /// Step of TS 23.502.
-        pub step: &'static str,
-        pub from: &'static str,
-        pub to: &'static str,
-        pub what: String,
     }
 
     /// A UE that is being deregistered.

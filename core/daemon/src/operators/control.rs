@@ -6,14 +6,14 @@ use crate::operators::answers;
 use crate::operators::metrics;
 use crate::operators::nfs;
 use crate::operators::qos;
-use crate::operators::request::{Action, Request, UES_MAX, told};
+use crate::operators::request::{Action, Ask, Request, UES_MAX, told};
 use crate::operators::view;
 use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_n2::Overload;
-use sluice_program::control::refusal;
+use sluice_program::control::{Asked, refusal};
 
 /// Answers; what the core then wants sent leaves with its next turn.
 pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
@@ -72,6 +72,15 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
         Request::AppSessionUpdate { id, context } => qos::update_application(daemon, *id, context),
         Request::AppSessionDelete { id } => qos::delete_application(daemon, *id),
         Request::AppSession { id } => qos::application(daemon, *id),
+    }
+}
+
+/// What was said of a UE, also by functions of other programs, which are asked: the answer follows.
+pub(crate) fn flow_of_all(daemon: &mut Daemon, imsi: &str, asked: Asked<Ask>) {
+    match (subscriber(imsi), &mut daemon.programs) {
+        (Ok(supi), Some(programs)) => programs.ask_flow(asked, supi),
+        (Ok(supi), None) => asked.answer(told(view::flow(daemon, &supi))),
+        (Err(refused), _) => asked.answer(refused),
     }
 }
 

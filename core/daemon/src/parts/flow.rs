@@ -61,9 +61,9 @@ impl Flow {
 fn row(unix_ms: u64, line: &Line) -> FlowLine {
     FlowLine {
         unix_ms,
-        step: line.step,
-        from: line.from,
-        to: line.to,
+        step: line.step.into(),
+        from: line.from.into(),
+        to: line.to.into(),
         what: line.what.clone(),
     }
 }

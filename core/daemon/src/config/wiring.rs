@@ -1,0 +1,102 @@
+//! Section `wiring`: which network functions have programs of their own, and what connects these.
+
+use sluice_program::config::fields::{At, Fields};
+use sluice_program::config::kind::{number, socket_path, word};
+use sluice_sbi::Nf;
+use std::path::{Path, PathBuf};
+
+/// Functions that may have a program of their own.
+const APART: &[(&str, Nf)] = &[("ausf", Nf::Ausf), ("udm", Nf::Udm)];
+/// Most CPUs of a machine.
+const CPUS: usize = 4_096;
+
+/// Connection of a core's functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transport {
+    /// All functions on one thread.
+    Thread,
+    /// Programs that pass references in shared memory.
+    Ring,
+}
+
+/// Which functions have programs of their own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WiringSection {
+    /// What connects functions.
+    pub transport: Transport,
+    /// Where programs find the core; none: beside its control socket.
+    pub socket: Option<PathBuf>,
+    /// Programs beside that of the core.
+    pub programs: Vec<ProgramSection>,
+}
+
+/// A program of some functions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ProgramSection {
+    /// Those, at least one.
+    pub functions: Vec<At<Nf>>,
+    /// CPU that it has for itself.
+    pub cpu: Option<At<usize>>,
+}
+
+impl WiringSection {
+    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let transports = word(&[("thread", Transport::Thread), ("ring", Transport::Ring)]);
+        let transport = fields.or("transport", "thread", &transports).value;
+        let socket = fields.optional("socket", &socket_path());
+        let given = fields.has("programs");
+        let mut programs = fields.sections("programs", ProgramSection::read);
+        let line = fields.line();
+        if transport == Transport::Thread && given {
+            let (key, what) = (fields.key("programs"), "given for functions on one thread");
+            let expected = "wiring.transport: ring";
+            fields.report().problem(line, key, what, expected);
+        }
+        if transport == Transport::Ring && !given {
+            let each = APART.iter().map(|(_, nf)| ProgramSection {
+                functions: vec![At { value: *nf, line }],
+                cpu: None,
+            });
+            programs = each.collect();
+        }
+        let all: Vec<&At<Nf>> = programs.iter().flat_map(|one| &one.functions).collect();
+        for (place, one) in all.iter().enumerate() {
+            let before = all[..place].iter().find(|other| other.value == one.value);
+            if let Some(before) = before {
+                let what = format!("{} has a program in line {}, too", one.value, before.line);
+                let key = fields.key("programs");
+                fields
+                    .report()
+                    .problem(one.line, key, what, "each function once");
+            }
+        }
+        Self {
+            transport,
+            socket: socket.map(|at| at.value),
+            programs,
+        }
+    }
+
+    /// Where programs find the core whose control socket this is.
+    pub fn socket(&self, control: &Path) -> PathBuf {
+        let beside = || {
+            let stem = control.file_stem().unwrap_or_default().to_string_lossy();
+            control.with_file_name(format!("{stem}-wiring.sock"))
+        };
+        self.socket.clone().unwrap_or_else(beside)
+    }
+
+    /// Whether a function has a program of its own.
+    pub fn is_apart(&self, nf: Nf) -> bool {
+        let mut all = self.programs.iter().flat_map(|one| &one.functions);
+        all.any(|one| one.value == nf)
+    }
+}
+
+impl ProgramSection {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let functions = fields.required_list("functions", &word(APART));
+        let cpu = fields.optional("cpu", &number(0, CPUS - 1, "the number of a CPU"));
+        Some(Self { functions, cpu })
+    }
+}

@@ -1,0 +1,268 @@
+//! Programs of functions that are not the core's own: started, watched, told what they are to know, and ended.
+
+use crate::config::{ProgramSection, Transport, WiringSection};
+use crate::needs::{Lack, problem};
+use crate::nf;
+use crate::operators::answers::FlowLine;
+use crate::operators::request::{Ask, told};
+use crate::operators::view;
+use serde_json::Value;
+use sluice_bus_ring::{Manager, News};
+use sluice_core_runtime::Runtime;
+use sluice_host::poll::wait_readable;
+use sluice_host::process::Process;
+use sluice_ids::Supi;
+use sluice_program::control::Asked;
+use sluice_program::tool::beside;
+use sluice_sbi::Nf;
+use sluice_wiring::Core;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How long the core waits at its start for its programs.
+const JOIN_WITHIN: Duration = Duration::from_secs(10);
+/// How long programs have to answer a question of an operator.
+const ANSWER_WITHIN: Duration = Duration::from_millis(500);
+/// Time between two looks whether programs run.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Pause before a program that ended is started again, the first time, and at the most.
+const PAUSE_LEAST: Duration = Duration::from_millis(100);
+const PAUSE_MOST: Duration = Duration::from_secs(5);
+/// A program that ran so long begins with the least pause again.
+const STEADY: Duration = Duration::from_secs(60);
+
+/// A program, and how it is with it.
+struct Program {
+    section: ProgramSection,
+    process: Option<Process>,
+    started: Instant,
+    /// When it is started again.
+    due: Instant,
+    pause: Duration,
+}
+
+/// A question of an operator that programs have not all answered.
+struct Waiting {
+    asked: Asked<Ask>,
+    supi: Supi,
+    lines: Vec<FlowLine>,
+    id: u64,
+    missing: usize,
+    until: Instant,
+}
+
+/// Programs of a core.
+pub(crate) struct Programs {
+    manager: Manager,
+    file: PathBuf,
+    programs: Vec<Program>,
+    waiting: Vec<Waiting>,
+    next_look: Instant,
+}
+
+impl Programs {
+    /// Listens for programs, none where all functions are the core's own.
+    pub fn listen(
+        wiring: &WiringSection,
+        control_socket: &Path,
+        file: &Path,
+    ) -> Result<Option<Self>, Lack> {
+        if wiring.transport == Transport::Thread {
+            return Ok(None);
+        }
+        let path = wiring.socket(control_socket);
+        let manager = Manager::listen(&path).map_err(|e| {
+            let what = format!("{} cannot be used: {e}", path.display());
+            let expected = "a path of its own for each core, in a folder that it may write to";
+            Lack::of(problem(0, "wiring.socket", what, expected), &e)
+        })?;
+        let now = Instant::now();
+        let programs = wiring.programs.iter().map(|section| Program {
+            section: section.clone(),
+            process: None,
+            started: now,
+            due: now,
+            pause: PAUSE_LEAST,
+        });
+        Ok(Some(Self {
+            manager,
+            file: file.to_owned(),
+            programs: programs.collect(),
+            waiting: Vec::new(),
+            next_look: now,
+        }))
+    }
+
+    /// The core's own functions reach those of the programs, which are started, from now on.
+    pub fn start(&mut self, runtime: &mut Runtime) -> Result<(), Lack> {
+        let failed = |what: String| {
+            let expected =
+                "the program sluice-core beside the one that runs, and memory for its rings";
+            Lack::from(problem(0, "wiring", what, expected))
+        };
+        let own: Vec<Nf> = Nf::ALL
+            .into_iter()
+            .filter(|nf| !self.is_apart(*nf))
+            .collect();
+        let member = self.manager.join("the core", &own);
+        let member = member.map_err(|e| failed(format!("its own functions: {e}")))?;
+        let watched = runtime
+            .also_wait_for(&member)
+            .and_then(|()| runtime.also_wait_for(&self.manager));
+        watched.map_err(|e| failed(e.to_string()))?;
+        let core = runtime.core_mut();
+        core.connect(Box::new(member));
+        let now = Instant::now();
+        for at in 0..self.programs.len() {
+            self.start_one(at, now).map_err(failed)?;
+        }
+        let until = now + JOIN_WITHIN;
+        let mut joined = 0;
+        while joined < self.programs.len() && Instant::now() < until {
+            for news in self.manager.turn() {
+                joined += usize::from(matches!(news, News::Joined { .. }));
+                self.take(news, core);
+            }
+            // It tells of an early end, too.
+            self.look(Instant::now());
+            let _ = wait_readable(&self.manager, LOOK_EVERY);
+            core.receive(sluice_core_runtime::system::now());
+        }
+        Ok(())
+    }
+
+    fn is_apart(&self, nf: Nf) -> bool {
+        let mut all = self.programs.iter().flat_map(|one| &one.section.functions);
+        all.any(|one| one.value == nf)
+    }
+
+    fn start_one(&mut self, at: usize, now: Instant) -> Result<(), String> {
+        let Some(program) = self.programs.get_mut(at) else {
+            return Ok(());
+        };
+        let path = beside("sluice-core").map_err(|e| e.to_string())?;
+        let mut command = Command::new(path);
+        command.arg("nf");
+        for one in &program.section.functions {
+            command.arg(one.value.to_string().to_lowercase());
+        }
+        command.arg("--config").arg(&self.file);
+        if let Some(cpu) = &program.section.cpu {
+            command.arg("--cpu").arg(cpu.value.to_string());
+        }
+        let process = Process::spawn(&mut command).map_err(|e| e.to_string())?;
+        program.process = Some(process);
+        program.started = now;
+        Ok(())
+    }
+
+    /// What programs have told, and whether they run.
+    pub fn turn(&mut self, core: &mut Core, own: &dyn Fn(&Supi) -> Vec<FlowLine>) {
+        for news in self.manager.turn() {
+            self.take(news, core);
+        }
+        if core.has_new_udm_settings() {
+            self.tell_udm(core);
+        }
+        for reached in core.take_reached() {
+            match reached.lost {
+                None => tracing::info!("{} is reached", reached.nf),
+                Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
+            }
+        }
+        let now = Instant::now();
+        if self.next_look <= now {
+            self.next_look = now + LOOK_EVERY;
+            self.look(now);
+        }
+        self.answer_waiting(now, own);
+    }
+
+    fn take(&mut self, news: News, core: &mut Core) {
+        match &news {
+            News::Joined { functions, .. } => {
+                tracing::info!("{}", news.text());
+                if functions.contains(&Nf::Udm) {
+                    self.tell_udm(core);
+                }
+            }
+            News::Refused { .. } => tracing::warn!("{}", news.text()),
+            News::Gone { .. } => {
+                tracing::warn!("{}", news.text());
+                self.next_look = Instant::now();
+            }
+            News::Answered { id, text } => {
+                let lines: Vec<FlowLine> = serde_json::from_str(text).unwrap_or_default();
+                if let Some(one) = self.waiting.iter_mut().find(|one| one.id == *id) {
+                    one.lines.extend(lines);
+                    one.missing = one.missing.saturating_sub(1);
+                }
+            }
+        }
+    }
+
+    fn tell_udm(&mut self, core: &mut Core) {
+        let settings = nf::UdmSettings::of(core.udm_settings());
+        if let Ok(text) = serde_json::to_string(&settings) {
+            self.manager.tell(Nf::Udm, &text);
+        }
+    }
+
+    /// Programs that ended are started again, after a pause that grows.
+    fn look(&mut self, now: Instant) {
+        for at in 0..self.programs.len() {
+            let Some(program) = self.programs.get_mut(at) else {
+                continue;
+            };
+            if let Some(status) = program.process.as_mut().and_then(Process::status) {
+                tracing::error!("{}: {status}", name(&program.section));
+                if now - program.started >= STEADY {
+                    program.pause = PAUSE_LEAST;
+                }
+                program.process = None;
+                program.due = now + program.pause;
+                program.pause = (program.pause * 2).min(PAUSE_MOST);
+            }
+            if program.process.is_none() && program.due <= now {
+                let pause = program.pause;
+                if let Err(why) = self.start_one(at, now) {
+                    tracing::error!("a program cannot be started: {why}");
+                    if let Some(program) = self.programs.get_mut(at) {
+                        program.due = now + pause;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks all programs what they know of a UE's procedures; the answer follows.
+    pub fn ask_flow(&mut self, asked: Asked<Ask>, supi: Supi) {
+        let (id, missing) = self.manager.ask(Nf::Amf, supi.imsi());
+        self.waiting.push(Waiting {
+            asked,
+            supi,
+            lines: Vec::new(),
+            id,
+            missing,
+            until: Instant::now() + ANSWER_WITHIN,
+        });
+    }
+
+    fn answer_waiting(&mut self, now: Instant, own: &dyn Fn(&Supi) -> Vec<FlowLine>) {
+        let is_over = |one: &mut Waiting| one.missing == 0 || one.until <= now;
+        for one in self.waiting.extract_if(.., is_over) {
+            let mut lines = own(&one.supi);
+            lines.extend(one.lines);
+            // Each program's own lines keep their order.
+            lines.sort_by_key(|line| line.unix_ms);
+            let answer: Value = told(view::flow_of(&one.supi, lines));
+            one.asked.answer(answer);
+        }
+    }
+}
+
+fn name(section: &ProgramSection) -> String {
+    let names = section.functions.iter().map(|one| one.value.to_string());
+    format!("the program of {}", names.collect::<Vec<_>>().join(", "))
+}
