@@ -15,6 +15,7 @@ mod reload;
 mod schema;
 mod server;
 mod upf;
+mod wirings;
 
 use std::fs;
 use std::net::UdpSocket;
