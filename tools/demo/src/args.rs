@@ -23,6 +23,9 @@ pub struct DemoArgs {
     /// The part with an emulated SMF alone, as with another driver than af_packet
     #[arg(long)]
     pub upf: bool,
+    /// How the functions of the core reach each other
+    #[arg(long, value_enum, default_value_t = Wiring::Thread, conflicts_with = "upf")]
+    pub wiring: Wiring,
     /// How packets get between the namespaces and the UPF
     #[arg(long, value_enum, default_value_t = Driver::AfPacket)]
     pub driver: Driver,
@@ -46,6 +49,7 @@ Examples:
   sluice demo                           the UPF with an emulated SMF; then with the core, until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
   sluice demo --core --once             the core alone: registration, sessions, paging, handover, QoS flows
+  sluice demo --core --wiring ring      the same with AUSF and UDM in programs of their own
   sluice demo --upf                     the UPF with an emulated SMF, round after round until Ctrl-C
   sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
 
@@ -58,6 +62,25 @@ fn ues(text: &str) -> Result<u32, String> {
     number
         .filter(|number| (1..=UES_MAX).contains(number))
         .ok_or_else(|| format!("expected a whole number from 1 to {UES_MAX}"))
+}
+
+/// How the functions of the core reach each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Wiring {
+    /// All on one thread
+    Thread,
+    /// AUSF and UDM in programs of their own, by references in shared memory
+    Ring,
+}
+
+impl Wiring {
+    /// As core.yaml has it.
+    pub(super) fn transport(self) -> &'static str {
+        match self {
+            Self::Thread => "thread",
+            Self::Ring => "ring",
+        }
+    }
 }
 
 /// How packets get in and out.
@@ -102,6 +125,7 @@ mod tests {
         assert!(args.core && args.ues == 2);
         assert!(parsed::<DemoArgs>("test --core --driver af_xdp").is_err());
         assert!(parsed::<DemoArgs>("test --core --upf").is_err());
+        assert!(parsed::<DemoArgs>("test --upf --wiring ring").is_err());
     }
 
     #[test]

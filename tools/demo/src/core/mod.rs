@@ -82,7 +82,13 @@ fn with_core(
     let screen = stage.screen;
     screen.step("the core listens, and associates with the UPF");
     let (ns, work) = (&stage.topology.smf, stage.work);
-    let core = Core::start(ns, work, &accounts, home_key, stage.stop);
+    let core = Core::start(
+        ns,
+        work,
+        &accounts,
+        home_key,
+        (stage.args.wiring, stage.stop),
+    );
     let mut core = core.in_step("start of the core")?;
     let n1 = N1::start(&core.socket, work.join("n1.pcapng")).in_step("capture of N1")?;
     let public = HomeKey::profile_a(home_key).public();

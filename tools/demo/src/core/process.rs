@@ -11,6 +11,7 @@ use sluice_ids::Supi;
 use sluice_program::ask::{ask, ask_for};
 use sluice_security::suci::HomePublicKey;
 
+use crate::args::Wiring;
 use crate::child::{self, Stop};
 use crate::error::DemoError;
 use crate::plan;
@@ -104,11 +105,11 @@ impl Core {
         work: &WorkDir,
         accounts: &[Account],
         home_key: [u8; 32],
-        stop: &Stop,
+        (wiring, stop): (Wiring, &Stop),
     ) -> Result<Self, DemoError> {
         let (socket, records) = (work.join("core.ctl"), work.join("charging.jsonl"));
         let key = work.write("home-key", hex(&home_key).as_bytes())?;
-        let text = config(&socket, &records, &key, accounts);
+        let text = config(&socket, &records, &key, accounts, wiring);
         let config = work.write("core.yaml", text.as_bytes())?;
         for secret in [&key, &config] {
             for_owner_alone(secret)?;
@@ -257,7 +258,13 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// The file's text.
-fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account]) -> String {
+fn config(
+    socket: &Path,
+    records: &Path,
+    key: &Path,
+    accounts: &[Account],
+    wiring: Wiring,
+) -> String {
     let plmn = plan::plmn();
     let subscriber = |account: &Account| {
         format!(
@@ -273,6 +280,7 @@ fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account]) -> St
     format!(
         "# Written by `sluice demo`.\n\
          control_socket: {socket}\n\
+         wiring: {{transport: {wiring}}}\n\
          plmns: {{plmn: {plmn}, slices: {SST}}}\n\
          tracking_areas: {{tac: 1}}\n\
          home_network_keys: {{id: {HOME_KEY_ID}, profile: a, file: {key}}}\n\
@@ -287,6 +295,7 @@ fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account]) -> St
          charging_records: {records}\n\
          subscribers:\n{subscribers}",
         socket = socket.display(),
+        wiring = wiring.transport(),
         key = key.display(),
         records = records.display(),
         SST = plan::SST,
