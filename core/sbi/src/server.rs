@@ -48,7 +48,8 @@ impl<S> Procedure<S> {
         supi: Option<Supi>,
         request: R,
     ) -> Result<R::Answer, Problem> {
-        let (call, deadline) = self.begin(step, supi, R::TO, request)?;
+        let task = *self.task.borrow();
+        let (call, deadline) = self.begin(task, step, supi, R::TO, request)?;
         match self.handle.wait(step, call, deadline).await {
             Wake::Event(message) => {
                 self.line(step, supi, R::TO, &message);
@@ -61,14 +62,27 @@ impl<S> Procedure<S> {
         }
     }
 
+    /// Tells another function something; its answer is waited for by nobody.
+    ///
+    /// # Errors
+    /// Too much is under way.
+    pub fn tell<R: Request>(
+        &self,
+        step: &'static str,
+        supi: Option<Supi>,
+        request: R,
+    ) -> Result<(), Problem> {
+        self.begin(None, step, supi, R::TO, request).map(drop)
+    }
+
     fn begin(
         &self,
+        task: Option<TaskId>,
         step: &'static str,
         supi: Option<Supi>,
         to: Nf,
         request: impl Into<Message>,
     ) -> Result<(CallId, Instant), Problem> {
-        let task = *self.task.borrow();
         let message: Slot = request.into().into();
         let inner = &mut *self.inner.borrow_mut();
         let call = inner.calls.begin(task).ok_or(Problem::Overload)?;

@@ -73,22 +73,17 @@ impl Udm {
 
 /// Nudr_DM_Notify: the AMF that has the UE, or the SMF that has its sessions, hears of it and does the rest; one that
 /// has neither does nothing.
-async fn data_changed(p: &Procedure<State>, notice: NotifyDataChange) -> Result<Done, Problem> {
+fn data_changed(p: &Procedure<State>, notice: NotifyDataChange) -> Result<Done, Problem> {
     let NotifyDataChange { supi, change } = notice;
-    let deregistration = |removal| NotifyDeregistration { supi, removal };
+    // TS 23.502, 4.2.2.3.3, step 1.
+    let deregister = |removal| p.tell("1", Some(supi), NotifyDeregistration { supi, removal });
     match change {
-        // TS 23.502, 4.2.2.3.3, step 1.
-        DataChange::Withdrawn => {
-            let notice = deregistration(Removal::SubscriptionWithdrawn);
-            p.call("1", Some(supi), notice).await
-        }
-        DataChange::Access => {
-            let notice = deregistration(Removal::ReregistrationRequired);
-            p.call("1", Some(supi), notice).await
-        }
+        DataChange::Withdrawn => deregister(Removal::SubscriptionWithdrawn),
+        DataChange::Access => deregister(Removal::ReregistrationRequired),
         // TS 23.502, 4.3.3.2, step 1d.
-        DataChange::SessionRates => p.call("1d", Some(supi), NotifySubscription { supi }).await,
-    }
+        DataChange::SessionRates => p.tell("1d", Some(supi), NotifySubscription { supi }),
+    }?;
+    Ok(Done::ALL)
 }
 
 async fn procedure(p: &Procedure<State>, message: Slot) -> Result<Message, Problem> {
@@ -118,7 +113,7 @@ async fn procedure(p: &Procedure<State>, message: Slot) -> Result<Message, Probl
                 .await
                 .map(Message::from)
         }
-        Message::NotifyDataChange(notice) => data_changed(p, notice).await.map(Message::from),
+        Message::NotifyDataChange(notice) => data_changed(p, notice).map(Message::from),
         _ => Err(Problem::Protocol),
     }
 }

@@ -10,7 +10,11 @@ pub fn with_alternatives(text: &str) -> String {
         let body = line.trim_start();
         let indent = &line[..line.len() - body.len()];
         match body.strip_prefix('#') {
-            Some(key) if key.starts_with(|c: char| c.is_ascii_lowercase()) => {
+            Some(key)
+                if key
+                    .trim_start_matches("- ")
+                    .starts_with(|c: char| c.is_ascii_lowercase()) =>
+            {
                 format!("{indent}{key}\n")
             }
             _ => format!("{line}\n"),

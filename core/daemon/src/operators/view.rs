@@ -313,14 +313,9 @@ pub(crate) fn procedures(daemon: &Daemon) -> answers::Procedures {
 
 /// What was said of a UE.
 pub(crate) fn flow(daemon: &Daemon, supi: &Supi) -> answers::Flow {
-    flow_of(supi, daemon.flow.of(supi))
-}
-
-/// The same of these lines.
-pub(crate) fn flow_of(supi: &Supi, lines: Vec<answers::FlowLine>) -> answers::Flow {
     answers::Flow {
         imsi: supi.imsi().to_owned(),
-        lines,
+        lines: daemon.flow.of(supi),
     }
 }
 

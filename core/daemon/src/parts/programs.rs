@@ -3,9 +3,8 @@
 use crate::config::{ProgramSection, Transport, WiringSection};
 use crate::needs::{Lack, problem};
 use crate::nf;
-use crate::operators::answers::FlowLine;
+use crate::operators::answers::{self, FlowLine};
 use crate::operators::request::{Ask, told};
-use crate::operators::view;
 use serde_json::Value;
 use sluice_bus_ring::{Manager, News};
 use sluice_core_runtime::Runtime;
@@ -256,7 +255,8 @@ impl Programs {
             lines.extend(one.lines);
             // Each program's own lines keep their order.
             lines.sort_by_key(|line| line.unix_ms);
-            let answer: Value = told(view::flow_of(&one.supi, lines));
+            let imsi = one.supi.imsi().to_owned();
+            let answer: Value = told(answers::Flow { imsi, lines });
             one.asked.answer(answer);
         }
     }
