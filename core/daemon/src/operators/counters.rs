@@ -41,6 +41,9 @@ told! {
     /// Sessions and what becomes of them.
     SmfCounters of sluice_smf::Counters { established, refused, released, modified, modifications_failed, modifications_refused, rules_refused, security_refused, security_mismatches, late_establishments, restored, usage_reports, downlink_data_reports, error_indications, node_reports, unreachable, unexpected, records_lost, panics, no_room }
 
+    /// Messages with functions of other programs.
+    WiringCounters of sluice_wiring::Counters { sent, received, full, refused, unanswered, late, unreadable }
+
     /// Selections of slices.
     NssfCounters of sluice_nssf::Counters { selected, none, rejected }
 }
@@ -113,4 +116,6 @@ pub struct Counters {
     pub nssf: NssfCounters,
     /// Profiles and discoveries.
     pub nrf: NrfCounters,
+    /// Messages with functions of other programs; null where all are the core's own.
+    pub wiring: Option<WiringCounters>,
 }

@@ -344,6 +344,11 @@ fn events(page: &mut Page, counters: &Value) {
             "What happened in the SMF: sessions, reports, faults.",
         ),
         (
+            "wiring",
+            "sluice_core_wiring_events_total",
+            "Messages with functions of other programs: sent, received, held up, refused, late.",
+        ),
+        (
             "nssf",
             "sluice_core_nssf_events_total",
             "Selections of slices, those with none, and slices that were rejected.",
