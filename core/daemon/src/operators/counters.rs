@@ -116,6 +116,6 @@ pub struct Counters {
     pub nssf: NssfCounters,
     /// Profiles and discoveries.
     pub nrf: NrfCounters,
-    /// Messages with functions of other programs; null where all are the core's own.
-    pub wiring: Option<WiringCounters>,
+    /// Messages with functions of other programs.
+    pub wiring: WiringCounters,
 }

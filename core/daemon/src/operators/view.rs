@@ -330,6 +330,6 @@ pub(crate) fn counters(daemon: &Daemon) -> answers::Counters {
         smf: core.smf().map(|smf| smf.counters().into()),
         nssf: core.nssf().counters().into(),
         nrf: core.nrf().counters().into(),
-        wiring: core.is_connected().then(|| core.remote_counters().into()),
+        wiring: core.remote_counters().into(),
     }
 }
