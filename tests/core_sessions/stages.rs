@@ -3,7 +3,7 @@
 
 use sluice_n1::{RegistrationKind, SessionType, Uplink};
 use sluice_n2::{Cause, RanUeId};
-use sluice_sbi::DataChange;
+use sluice_sbi::DataChange::Withdrawn;
 use sluice_ue::{Behaviour, HandoverAnswer, UeState};
 
 use crate::harness::*;
@@ -180,10 +180,7 @@ fn comes(two: &mut Two, input: Input) {
             goes_down(&mut two.world, ue);
         }
         Input::SentAway => assert!(two.world.core.deregister(now, &supi(1), true)),
-        Input::Removed => {
-            let core = &mut two.world.core;
-            core.subscriber_changed(now, &supi(1), DataChange::Withdrawn);
-        }
+        Input::Removed => two.world.core.subscriber_changed(now, &supi(1), Withdrawn),
     }
     two.run();
 }

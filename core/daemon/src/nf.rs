@@ -5,7 +5,7 @@ use crate::parts::flow::Flow;
 use serde::{Deserialize, Serialize};
 use sluice_ausf::Ausf;
 use sluice_bus_ring::{Member, MemberError, SharedMember, Told};
-use sluice_core_host::{Functions, Home, Host};
+use sluice_core_host::{Home, Host};
 use sluice_core_runtime::system;
 use sluice_host::poll::{Poller, Ready};
 use sluice_host::signal::Shutdown;
@@ -15,11 +15,13 @@ use sluice_program::args::{NfArgs, NfName};
 use sluice_program::exit::Exit;
 use sluice_program::lines::{self, PeerNames};
 use sluice_program::logging::{self, Verbosity};
-use sluice_sbi::{Instant, NetworkFunction, Nf, Place};
+use sluice_sbi::{Instant, Nf};
 use sluice_security::suci::HomeKey;
 use sluice_udm::Udm;
+use sluice_wiring::Apart;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a program waits for its core.
@@ -28,6 +30,14 @@ const JOIN_WITHIN: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Lines of a UE that are told to an operator, the newest: what a frame has room for.
 const LINES: usize = 400;
+
+/// What a program is to know of its core.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Settings {
+    /// How often core.yaml was read again.
+    pub reloads: u64,
+    pub udm: UdmSettings,
+}
 
 /// What a UDM of another program is to know of the core.
 #[derive(Serialize, Deserialize)]
@@ -67,35 +77,6 @@ impl UdmSettings {
             Some((one.id, key))
         };
         self.home_keys.iter().filter_map(read).collect()
-    }
-}
-
-/// Functions that this program may have.
-#[derive(Default)]
-struct Apart {
-    ausf: Option<Ausf>,
-    udm: Option<Udm>,
-}
-
-impl Functions for Apart {
-    fn at(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
-        match place.nf {
-            Nf::Ausf => self
-                .ausf
-                .as_mut()
-                .map(|one| one as &mut dyn NetworkFunction),
-            Nf::Udm => self.udm.as_mut().map(|one| one as &mut dyn NetworkFunction),
-            _ => None,
-        }
-    }
-
-    fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction)) {
-        if let Some(ausf) = &self.ausf {
-            tell(Nf::Ausf, ausf);
-        }
-        if let Some(udm) = &self.udm {
-            tell(Nf::Udm, udm);
-        }
     }
 }
 
@@ -152,7 +133,7 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Later;
         }
     };
-    match serve(&config, member, &functions, &shutdown) {
+    match serve((file, &config), member, &functions, &shutdown) {
         Ok(()) => Exit::Done,
         Err(e) => {
             tell(&e);
@@ -187,7 +168,7 @@ fn home(config: &CoreConfig) -> Option<Home> {
 }
 
 fn serve(
-    config: &CoreConfig,
+    (file, config): (&Path, &CoreConfig),
     member: Member,
     functions: &[Nf],
     shutdown: &Shutdown,
@@ -204,9 +185,15 @@ fn serve(
     let mut program = Program {
         host: Host::new(apart, home),
         flow: Flow::default(),
-        waits_for_udm: functions.contains(&Nf::Udm),
+        file: file.to_owned(),
+        has_udm: functions.contains(&Nf::Udm),
+        reloads: None,
     };
-    program.host.connect(Box::new(member.clone()));
+    let others: Vec<Nf> = Nf::ALL
+        .into_iter()
+        .filter(|nf| !functions.contains(nf))
+        .collect();
+    program.host.connect(Box::new(member.clone()), &others);
     let mut ready = Ready::with_capacity(2);
     while !shutdown.is_requested() && !member.is_closed() {
         let patience = if program.host.may_sleep() {
@@ -228,8 +215,10 @@ fn serve(
 struct Program {
     host: Host<Apart>,
     flow: Flow,
-    /// Its UDM has not been told of its keys.
-    waits_for_udm: bool,
+    file: PathBuf,
+    has_udm: bool,
+    /// How often the core had read its file again; none before it told anything.
+    reloads: Option<u64>,
 }
 
 impl Program {
@@ -244,8 +233,8 @@ impl Program {
     }
 
     fn turn(&mut self) {
-        // A UDM without keys would refuse SUCIs; what comes for it waits on the ring.
-        if self.waits_for_udm {
+        // A UDM without keys would refuse SUCIs: what comes for it waits on the ring.
+        if self.reloads.is_none() {
             return;
         }
         self.host.receive(system::now());
@@ -253,22 +242,24 @@ impl Program {
         if self.host.next_deadline() <= now.instant {
             self.host.time(now);
         }
-        self.host.send(now);
         for line in self.host.log.take_call_flow().0 {
             tracing::debug!(target: "sluice_flow", "{line}");
             self.flow.add(line);
         }
         for reached in self.host.take_reached() {
             match reached.lost {
+                // It is told of functions as soon as it is there.
+                None if reached.nf == Nf::Nrf => self.host.register_again(now),
                 None => tracing::debug!("{} is reached", reached.nf),
                 Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
             }
         }
+        self.host.send(now);
     }
 
     fn take(&mut self, told: Told, member: &SharedMember) {
         match told {
-            Told::News(text) => match serde_json::from_str::<UdmSettings>(&text) {
+            Told::News(text) => match serde_json::from_str::<Settings>(&text) {
                 Ok(settings) => self.take_settings(&settings),
                 Err(e) => tracing::error!("the core tells what is not understood: {e}"),
             },
@@ -283,24 +274,44 @@ impl Program {
         }
     }
 
-    fn take_settings(&mut self, settings: &UdmSettings) {
-        let keys = settings.keys();
+    fn take_settings(&mut self, settings: &Settings) {
+        let keys = settings.udm.keys();
+        let null_scheme = settings.udm.null_scheme;
         match &mut self.host.functions.udm {
             Some(udm) => {
                 udm.set_home_keys(keys);
-                udm.allow_null_scheme(settings.null_scheme);
+                udm.allow_null_scheme(null_scheme);
             }
-            None if self.waits_for_udm => {
+            None if self.has_udm => {
                 let config = sluice_udm::Config {
                     home_keys: keys,
-                    null_scheme: settings.null_scheme,
+                    null_scheme,
                 };
                 let udm = Udm::new(config, Box::new(system::random));
                 self.host.functions.udm = Some(udm);
-                self.waits_for_udm = false;
-                tracing::info!("ready");
             }
             None => {}
+        }
+        match self.reloads {
+            None => tracing::info!("ready"),
+            Some(before) if before != settings.reloads => self.reload(),
+            Some(_) => {}
+        }
+        self.reloads = Some(settings.reloads);
+    }
+
+    /// The core has read its file again, and found it sound.
+    fn reload(&mut self) {
+        match CoreConfig::load(&self.file) {
+            Ok(loaded) => {
+                logging::change(&loaded.config.log);
+                if let Some(home) = home(&loaded.config) {
+                    self.host.update_registrations(home);
+                }
+                // The NRF may want heart-beats at other times.
+                self.host.register_again(system::now());
+            }
+            Err(refused) => tracing::error!("the file was not taken: {refused}"),
         }
     }
 }

@@ -145,6 +145,9 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
     daemon
         .subscribers
         .set_home_keys_of_file(core, ready.home_keys);
+    if let Some(programs) = &mut daemon.programs {
+        programs.reload(daemon.runtime.core());
+    }
     if is_new("subscribers") {
         subscribers(daemon, &before);
     }

@@ -91,9 +91,9 @@ impl<F: Functions> Host<F> {
         }
     }
 
-    /// Reaches functions of other hosts by `transport`.
-    pub fn connect(&mut self, transport: Box<dyn Transport>) {
-        self.remote.connect(transport);
+    /// Reaches these functions of other hosts by `transport`.
+    pub fn connect(&mut self, transport: Box<dyn Transport>, functions: &[Nf]) {
+        self.remote.connect(transport, functions);
     }
 
     /// Whether there are ways to other hosts.
@@ -339,9 +339,9 @@ impl<F: Functions> Host<F> {
         }
     }
 
-    /// A request goes to a function of this host, or to another host that is said to have it.
+    /// A request goes to a function of this host, or to the host that has it.
     fn ask(&mut self, now: Now, id: RequestId, to: Place, deadline: Instant, message: Slot) {
-        if !self.remote.is_used() || self.function(to).is_some() {
+        if !self.remote.has(to.nf) {
             self.queue.push_back((to, Queued::Request(id, message)));
             return;
         }
@@ -362,9 +362,7 @@ impl<F: Functions> Host<F> {
     /// An answer goes to who asked.
     fn answer(&mut self, now: Now, from: Place, id: RequestId, message: Slot) {
         let RequestId { from: to, call } = id;
-        let is_here =
-            !self.remote.is_used() || self.function(to).is_some() || self.registrar.is_of(to);
-        if is_here {
+        if !self.remote.has(to.nf) {
             self.queue.push_back((to, Queued::Reply(call, message)));
             return;
         }

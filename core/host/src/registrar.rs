@@ -44,11 +44,6 @@ impl Registrar {
         !self.by_nf.is_empty()
     }
 
-    /// Whether this is the place of the registrar of a function that registers here.
-    pub fn is_of(&self, place: Place) -> bool {
-        place.is_registrar() && self.by_nf.contains_key(&place.nf)
-    }
-
     /// Functions register that serve these parts.
     pub fn begin(&mut self, home: &Home, served: Vec<(Nf, Vec<Served>)>) {
         let all = served.into_iter().map(|(nf, parts)| {

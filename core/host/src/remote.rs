@@ -1,6 +1,6 @@
 //! Functions of other hosts: what they were asked and have not answered, and what waits for room on the way to them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sluice_bus::{Envelope, Event, Kind, Transport, Unsent};
 use sluice_sbi::{CallId, Instant, Nf, Now, Place, Problem, RequestId, Slot};
@@ -61,6 +61,8 @@ pub(crate) enum Came {
 /// Ways to other hosts.
 #[derive(Default)]
 pub(crate) struct Remote {
+    /// Functions that other hosts have, whether they are reached or not.
+    functions: BTreeSet<Nf>,
     transports: Vec<Box<dyn Transport>>,
     asked: BTreeMap<(Place, CallId), Asked>,
     waiting: VecDeque<Envelope>,
@@ -72,12 +74,18 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    pub fn connect(&mut self, transport: Box<dyn Transport>) {
+    pub fn connect(&mut self, transport: Box<dyn Transport>, functions: &[Nf]) {
         self.transports.push(transport);
+        self.functions.extend(functions);
     }
 
     pub fn is_used(&self) -> bool {
         !self.transports.is_empty()
+    }
+
+    /// Whether another host has a function.
+    pub fn has(&self, nf: Nf) -> bool {
+        self.functions.contains(&nf)
     }
 
     pub fn counters(&self) -> Counters {

@@ -1,4 +1,4 @@
-//! Functions that a core has itself.
+//! Functions that a core has itself, and those that may be another host's.
 
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -56,6 +56,33 @@ impl sluice_core_host::Functions for Functions {
             (Nf::Pcf, some(&self.pcf)),
         ];
         for (nf, one) in all {
+            if let Some(one) = one {
+                tell(nf, one);
+            }
+        }
+    }
+}
+
+/// Functions that may be another host's.
+#[derive(Debug, Default)]
+pub struct Apart {
+    /// Authentication server.
+    pub ausf: Option<Ausf>,
+    /// Unified data management.
+    pub udm: Option<Udm>,
+}
+
+impl sluice_core_host::Functions for Apart {
+    fn at(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
+        Some(match place.nf {
+            Nf::Ausf => self.ausf.as_mut()?,
+            Nf::Udm => self.udm.as_mut()?,
+            _ => return None,
+        })
+    }
+
+    fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction)) {
+        for (nf, one) in [(Nf::Ausf, some(&self.ausf)), (Nf::Udm, some(&self.udm))] {
             if let Some(one) = one {
                 tell(nf, one);
             }

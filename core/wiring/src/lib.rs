@@ -8,6 +8,7 @@ mod functions;
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use functions::Apart;
 use functions::Functions;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -48,7 +49,7 @@ fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
 }
 
 /// What profiles of all functions of a core have in common, as its AMF serves it.
-fn home_of(guami: sluice_ids::Guami, plmns: &[sluice_n2::PlmnSlices]) -> Home {
+pub fn home_of(guami: sluice_ids::Guami, plmns: &[sluice_n2::PlmnSlices]) -> Home {
     let slices: BTreeSet<Snssai> = plmns.iter().flat_map(|one| one.slices.clone()).collect();
     Home {
         guami,
@@ -107,9 +108,9 @@ impl Core {
         self
     }
 
-    /// Reaches functions of other hosts by `transport`.
-    pub fn connect(&mut self, transport: Box<dyn Transport>) {
-        self.host.connect(transport);
+    /// Reaches these functions of other hosts by `transport`.
+    pub fn connect(&mut self, transport: Box<dyn Transport>, functions: &[Nf]) {
+        self.host.connect(transport, functions);
     }
 
     /// Whether there are ways to other hosts.

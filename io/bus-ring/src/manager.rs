@@ -151,11 +151,11 @@ impl Manager {
         std::mem::take(&mut self.news)
     }
 
-    /// Tells the member that has a function what it is to know of the core.
-    pub fn tell(&mut self, nf: Nf, text: &str) {
-        let text = text.to_owned();
-        for id in self.having(|functions| functions.contains(&nf)) {
-            self.send(id, &Frame::Tell { text: text.clone() }, None);
+    /// Tells all members but the one that has `own` what they are to know of the core.
+    pub fn tell(&mut self, own: Nf, text: &str) {
+        for id in self.having(|functions| !functions.contains(&own)) {
+            let text = text.to_owned();
+            self.send(id, &Frame::Tell { text }, None);
         }
     }
 

@@ -7,6 +7,7 @@ use sluice_n2::{ErrorIndication, FromAmf, RanUeId};
 use sluice_pcf::Pcf;
 use sluice_sbi::{AssociationId, Instant, Now};
 use sluice_smf::Smf;
+use sluice_testbed::apart;
 use sluice_ue::{Gnb, Ue};
 use sluice_wiring::Core;
 use sluice_wiring::contexts::Start;
@@ -281,7 +282,7 @@ impl Simulation {
     /// The next thing happens; false if there is none until then.
     pub fn step(&mut self, until: u64) -> bool {
         let next = self.queue.first_key_value().map(|((at, _), _)| *at);
-        let deadline = self.core.next_deadline().0;
+        let deadline = apart::next_deadline(&self.core).0;
         let at = next.unwrap_or(u64::MAX).min(deadline).max(self.now);
         if at > until {
             self.now = until;
@@ -301,6 +302,8 @@ impl Simulation {
 
     /// What the core sends goes on its way.
     pub fn drain(&mut self) {
+        let now = self.time();
+        let said = apart::exchange(&mut self.core, now);
         for message in self.core.take_to_ran() {
             self.digest(&message.octets);
             let gnb = (0..GNBS).find(|gnb| self.gnbs[*gnb].at == Some(message.association));
@@ -317,7 +320,7 @@ impl Simulation {
                 self.later(delay, Event::ToUpf(message.octets.clone()));
             }
         }
-        for line in self.core.take_call_flow().0 {
+        for line in said.0 {
             let who = line.supi.map(|supi| supi.to_string());
             let who = who.map(|who| who[who.len() - 1..].to_owned());
             self.note(format!(

@@ -14,6 +14,8 @@ use sluice_udr::{DataNetwork, Subscriber, Udr};
 use sluice_ue::{Gnb, Sim, Ue};
 use sluice_wiring::Core;
 
+use crate::apart;
+
 /// Octets of the keys of all SIMs, as hex digits in scenarios.
 pub const K_HEX: &str = "46464646464646464646464646464646";
 pub const OPC_HEX: &str = "cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd";
@@ -137,6 +139,7 @@ pub fn functions(
     (subscribers, subscriber): (u32, &Subscriber),
     mut random: impl FnMut() -> Box<dyn Random>,
 ) -> Core {
+    let home = sluice_wiring::home_of(config.guami, &config.plmns);
     let amf = Amf::new(config, random()).expect("a sound configuration");
     let udm = sluice_udm::Config {
         home_keys: BTreeMap::from([(1, home_key_a()), (2, home_key_b())]),
@@ -146,9 +149,8 @@ pub fn functions(
     for number in 1..=subscribers {
         assert!(udr.insert(supi(number), subscriber.clone()));
     }
-    Core::new(amf, udr)
-        .with_ausf(Ausf::default())
-        .with_udm(Udm::new(udm, random()))
+    let (ausf, udm) = (Ausf::default(), Udm::new(udm, random()));
+    apart::with(Core::new(amf, udr), home, ausf, udm)
 }
 
 /// A sequence that looks random and is the same in each run.

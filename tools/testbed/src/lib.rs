@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`upf`] | a UPF in process, at any ports |
 //! | [`core`] | a 5G core in process, with subscribers, and the SIMs, UEs and gNBs that it serves |
+//! | [`apart`] | its AUSF and UDM as another host |
 //! | [`network`] | that core with a gNB and UEs, and a clock that only moves when it is told to |
 #![forbid(unsafe_code)]
 #![allow(
@@ -11,6 +12,7 @@
     reason = "a library for the tests and benchmarks beside it; what is public is used by no one else"
 )]
 
+pub mod apart;
 pub mod core;
 pub mod network;
 pub mod upf;

@@ -12,6 +12,7 @@ use sluice_udr::{DataNetwork, Subscriber};
 use sluice_ue::{FromGnb, Gnb, Ue, UeState};
 use sluice_wiring::{Core, ToRan};
 
+use crate::apart;
 use crate::core::{amf, functions, setup_of, subscriber_of};
 pub use crate::core::{
     credentials, dnn, home_key_a, home_key_b, k, opc, plmn, sequence, slice, supi, tai, ue,
@@ -176,7 +177,6 @@ impl World {
         for _ in 0..1000 {
             while self.carry_n4() {}
             let messages = self.core.take_to_ran();
-            self.call_flow.0.extend(self.core.take_call_flow().0);
             if messages.is_empty() {
                 return;
             }
@@ -218,6 +218,8 @@ impl World {
 
     /// Whether there was a message for the UPF.
     fn carry_n4(&mut self) -> bool {
+        let said = apart::exchange(&mut self.core, self.now);
+        self.call_flow.0.extend(said.0);
         let messages = self.core.take_to_upf();
         let is_any = !messages.is_empty();
         for message in messages {
@@ -262,13 +264,13 @@ impl World {
     /// The clock goes to the next deadline of a procedure; false if there is none. Idle UEs are
     /// watched for much longer.
     pub fn wait(&mut self) -> bool {
-        let is_soon = self.core.next_deadline().ms_since(self.now.instant) <= 60_000;
+        let is_soon = apart::next_deadline(&self.core).ms_since(self.now.instant) <= 60_000;
         is_soon && self.wait_long()
     }
 
     /// The clock goes to the next deadline; false if there is none.
     pub fn wait_long(&mut self) -> bool {
-        let deadline = self.core.next_deadline();
+        let deadline = apart::next_deadline(&self.core);
         if deadline == Instant::NEVER {
             return false;
         }

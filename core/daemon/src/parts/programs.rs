@@ -57,6 +57,8 @@ pub(crate) struct Programs {
     file: PathBuf,
     programs: Vec<Program>,
     waiting: Vec<Waiting>,
+    /// How often core.yaml was read again.
+    reloads: u64,
     next_look: Instant,
 }
 
@@ -89,6 +91,7 @@ impl Programs {
             file: file.to_owned(),
             programs: programs.collect(),
             waiting: Vec::new(),
+            reloads: 0,
             next_look: now,
         }))
     }
@@ -111,7 +114,11 @@ impl Programs {
             .and_then(|()| runtime.also_wait_for(&self.manager));
         watched.map_err(|e| failed(e.to_string()))?;
         let core = runtime.core_mut();
-        core.connect(Box::new(member));
+        let others: Vec<Nf> = Nf::ALL
+            .into_iter()
+            .filter(|nf| self.is_apart(*nf))
+            .collect();
+        core.connect(Box::new(member), &others);
         let now = Instant::now();
         for at in 0..self.programs.len() {
             self.start_one(at, now).map_err(failed)?;
@@ -162,7 +169,7 @@ impl Programs {
             self.take(news, core);
         }
         if core.has_new_udm_settings() {
-            self.tell_udm(core);
+            self.tell(core);
         }
         for reached in core.take_reached() {
             match reached.lost {
@@ -182,8 +189,8 @@ impl Programs {
         match &news {
             News::Joined { functions, .. } => {
                 tracing::info!("{}", news.text());
-                if functions.contains(&Nf::Udm) {
-                    self.tell_udm(core);
+                if functions.iter().any(|nf| self.is_apart(*nf)) {
+                    self.tell(core);
                 }
             }
             News::Refused { .. } => tracing::warn!("{}", news.text()),
@@ -201,10 +208,19 @@ impl Programs {
         }
     }
 
-    fn tell_udm(&mut self, core: &mut Core) {
-        let settings = nf::UdmSettings::of(core.udm_settings());
+    /// core.yaml was read again.
+    pub fn reload(&mut self, core: &Core) {
+        self.reloads += 1;
+        self.tell(core);
+    }
+
+    fn tell(&mut self, core: &Core) {
+        let settings = nf::Settings {
+            reloads: self.reloads,
+            udm: nf::UdmSettings::of(core.udm_settings()),
+        };
         if let Ok(text) = serde_json::to_string(&settings) {
-            self.manager.tell(Nf::Udm, &text);
+            self.manager.tell(Nf::Amf, &text);
         }
     }
 

@@ -102,6 +102,7 @@ fn a_removed_subscriber_is_deregistered_at_once_and_comes_back_no_more() {
     world
         .core
         .subscriber_changed(world.now, &supi(1), DataChange::Withdrawn);
+    world.run();
     assert!(!world.wait());
 }
 

@@ -83,6 +83,7 @@ fn a_gnb_of_others_is_set_up_and_its_phone_is_challenged() {
         1,
         &sluice_n2::FromRan::InitialUeMessage(message).encode(),
     );
+    sluice_testbed::apart::exchange(&mut core, now);
     let answers = core.take_to_ran();
     let Ok(FromAmf::DownlinkNasTransport(DownlinkNasTransport { nas, .. })) =
         FromAmf::decode(&answers[0].octets)

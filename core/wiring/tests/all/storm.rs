@@ -9,6 +9,7 @@ use sluice_n2::{
     Cause as N2Cause, FromAmf, Overload, OverloadAction, RanUeId, UeContextReleaseCommand,
 };
 use sluice_sbi::Followed;
+use sluice_testbed::apart::exchange;
 use sluice_ue::FromGnb;
 
 use crate::world::{GNB, Phone, World, config, core, subscriber, supi, ue};
@@ -38,6 +39,7 @@ fn stranger(world: &mut World, number: u32) -> (RanUeId, Vec<FromAmf>) {
     let nas = ue.register(RegistrationKind::Initial);
     let (ran, octets) = world.gnb.connect(nas, None);
     world.core.n2(world.now, world.at, 1, &octets);
+    exchange(&mut world.core, world.now);
     let said = world.core.take_to_ran();
     let said = said.iter().map(|one| FromAmf::decode(&one.octets));
     (ran, said.map(|one| one.expect("NGAP")).collect())

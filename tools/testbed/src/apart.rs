@@ -1,0 +1,121 @@
+//! AUSF and UDM of a core as another host in the same thread, reached by rings: with `SLUICE_WIRING=ring` all cores of the
+//! testbed are put together so, and tests hold in virtual time as they do for functions of one host.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sluice_ausf::Ausf;
+use sluice_bus_ring::{Manager, News, SharedMember};
+use sluice_core_host::{Home, Host};
+use sluice_sbi::{CallFlow, Instant, Nf, Now};
+use sluice_udm::Udm;
+use sluice_wiring::{Apart, Core};
+
+/// Another host of a core, and the manager of both.
+struct Elsewhere {
+    host: Host<Apart>,
+    manager: Manager,
+    has_begun: bool,
+}
+
+thread_local! {
+    /// Those of the cores that a test has.
+    static ELSEWHERE: RefCell<Vec<Elsewhere>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether cores have their AUSF and UDM elsewhere.
+pub fn is_wanted() -> bool {
+    std::env::var_os("SLUICE_WIRING").is_some_and(|wiring| wiring == "ring")
+}
+
+fn path() -> PathBuf {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("sluice-apart-{}-{number}", std::process::id()))
+}
+
+/// Gives a core an AUSF and a UDM: its own, or elsewhere.
+pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
+    if !is_wanted() {
+        return core.with_ausf(ausf).with_udm(udm);
+    }
+    let mut manager = Manager::listen(&path()).expect("a path");
+    let apart = [Nf::Ausf, Nf::Udm];
+    let own: Vec<Nf> = Nf::ALL
+        .into_iter()
+        .filter(|nf| !apart.contains(nf))
+        .collect();
+    let member = manager.join("core", &own).expect("a member");
+    let other = manager.join("elsewhere", &apart).expect("a member");
+    core.connect(Box::new(SharedMember::from(member)), &apart);
+    let functions = Apart {
+        ausf: Some(ausf),
+        udm: Some(udm),
+    };
+    let mut host = Host::new(functions, home);
+    host.connect(Box::new(SharedMember::from(other)), &own);
+    // Members hear of each other, then their arenas pass the manager.
+    for _ in 0..2 {
+        core.may_sleep();
+        host.may_sleep();
+        manager.turn();
+    }
+    core.may_sleep();
+    host.may_sleep();
+    core.receive(Now::default());
+    host.receive(Now::default());
+    let reached = core.take_reached();
+    assert_eq!(reached.len(), 2, "AUSF and UDM are reached");
+    let elsewhere = Elsewhere {
+        host,
+        manager,
+        has_begun: false,
+    };
+    ELSEWHERE.with_borrow_mut(|all| all.push(elsewhere));
+    core
+}
+
+/// Carries all that core and other hosts have for each other; what was said meanwhile, in its order.
+pub fn exchange(core: &mut Core, now: Now) -> CallFlow {
+    let mut said = core.take_call_flow();
+    if !core.is_connected() {
+        return said;
+    }
+    loop {
+        let before = core.remote_counters();
+        core.send(now);
+        ELSEWHERE.with_borrow_mut(|all| {
+            all.retain_mut(|one| {
+                // A core that is gone takes its other host along.
+                let is_gone = |news: &News| matches!(news, News::Gone { .. });
+                if one.manager.turn().iter().any(is_gone) {
+                    return false;
+                }
+                if !std::mem::replace(&mut one.has_begun, true)
+                    || one.host.next_deadline() <= now.instant
+                {
+                    one.host.time(now);
+                }
+                one.host.receive(now);
+                said.0.extend(one.host.log.take_call_flow().0);
+                one.host.send(now);
+                true
+            });
+        });
+        core.receive(now);
+        said.0.extend(core.take_call_flow().0);
+        if core.remote_counters() == before {
+            return said;
+        }
+    }
+}
+
+/// When time is to be told at the latest, to the core or to another host.
+pub fn next_deadline(core: &Core) -> Instant {
+    let elsewhere = ELSEWHERE.with_borrow(|all| {
+        let deadlines = all.iter().map(|one| one.host.next_deadline());
+        deadlines.min().unwrap_or(Instant::NEVER)
+    });
+    core.next_deadline().min(elsewhere)
+}
