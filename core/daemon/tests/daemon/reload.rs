@@ -99,7 +99,9 @@ fn a_reload_changes_what_it_may_and_loses_no_ue() {
     // The UE that is connected registers again when it is idle, and was registered all the while.
     ran.wait("the UE is told", |ran| ran.phones[0].1.is_none());
     assert!(ran.phones[0].0.told.clone().unwrap().register);
-    assert_eq!(core.ask("ues")["ues"][0]["state"], "idle");
+    ran.wait("the AMF knows that it is idle", |_| {
+        core.ask("ues")["ues"][0]["state"] == "idle"
+    });
     ran.phones[0].0.follow_on = false;
     assert_eq!(t3512_s(&mut ran, RegistrationKind::Mobility), Some(600));
     // Who is gone is deregistered; who is new may come.
