@@ -34,7 +34,7 @@ use crate::tx::arp_queue::ArpQueue;
 use crate::tx::arp_queue::PendingTx;
 use crate::tx::route::{self, Hop};
 use crate::tx::shaper::Shaper;
-use crate::tx::transmit::{self, TxBuffer, UsageRef};
+use crate::tx::transmit::{TxBuffer, UsageRef};
 use sluice_port::{Burst, Packet, PortIo};
 use sluice_wire::ipv4::Ipv4;
 use sluice_wire::ipv6::Ipv6;
@@ -279,7 +279,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             at,
             len: inner.len,
         };
-        let Some((interface, mac)) = route::known(head, body, inner, tables) else {
+        let Some((interface, template, mac)) = route::known(head, body, inner, tables) else {
             return Err(End::Detour(far::exit(head, body), charge));
         };
         let relays = far::relays(meta.arrival, head);
@@ -296,7 +296,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             let from = FromInner::of(packet.data(), &tunnel, &tables.dscp);
             outer_header_creation::create(packet, &tunnel, &peer, from)?;
         }
-        transmit::frame(packet, interface, &mac)?;
+        template.push(packet, mac)?;
         if urr::charge(body, inner.len, self.now_ns) {
             self.grant_used_up(&charge);
         }
@@ -372,19 +372,28 @@ impl<'a, I: PortIo> Path<'a, I> {
     pub fn leave(&mut self, mut packet: I::Packet, ready: PendingTx) {
         match ready.hop {
             Hop::Ready(id, mac) => {
-                let Ok(interface) = self.interface(id) else {
-                    return self.discard(packet, DropReason::Internal);
+                let tx_buffer = match self.frame(&mut packet, id, mac) {
+                    Ok(tx_buffer) => tx_buffer,
+                    Err(reason) => return self.discard(packet, reason),
                 };
-                if let Err(reason) = transmit::frame(&mut packet, interface, &mac) {
-                    return self.discard(packet, reason);
-                }
-                let tx_buffer = usize::from(interface.port.0);
                 self.charge(&ready.charge);
                 self.push(tx_buffer, packet, ready.charge);
             }
             Hop::Wait(_, sought) => self.wait(packet, ready, sought),
             Hop::Own(interface) => self.deliver_local(packet, interface, &ready.charge),
         }
+    }
+
+    /// Puts an interface's headers in front of a packet; gives its TX buffer.
+    pub fn frame(
+        &self,
+        packet: &mut I::Packet,
+        id: InterfaceId,
+        mac: [u8; 6],
+    ) -> Result<usize, DropReason> {
+        let template = self.tables.templates().get(id);
+        template.ok_or(DropReason::Internal)?.push(packet, mac)?;
+        Ok(usize::from(self.interface(id)?.port.0))
     }
 
     /// Puts a whole frame into a TX buffer.

@@ -68,19 +68,19 @@ impl<I: PortIo> Path<'_, I> {
         if inner[ipv4::TTL] <= 1 {
             return SlowReason::Ttl;
         }
-        let (adjacency, outer_len) = match is_tunnel {
+        let (encap, outer_len) = match is_tunnel {
             true => (
                 self.tables
-                    .adjacency_to(entry.body.egress(), be32(inner, ipv4::DESTINATION)),
+                    .encap_to(entry.body.egress(), be32(inner, ipv4::DESTINATION)),
                 0,
             ),
             false => {
-                let peer = self.tables.tunnel_adjacency(entry.body.peer());
+                let peer = self.tables.tunnel_encap(entry.body.peer());
                 let container = if flags.has(Flags::MARK_QFI) { 8 } else { 0 };
-                (peer.map(|peer| peer.adjacency), 36 + container)
+                (peer.map(|peer| peer.encap), 36 + container)
             }
         };
-        match adjacency {
+        match encap {
             None => SlowReason::NextHop,
             Some(next) if meta.inner_len + outer_len > next.mtu() => SlowReason::Size,
             Some(_) => self.at_the_end(entry, meta.inner_len.into()),
@@ -119,7 +119,7 @@ impl<I: PortIo> Path<'_, I> {
                 (peer.map(|peer| peer.next_hop), 36 + container)
             }
         };
-        match hop.and_then(|hop| self.tables.next_hops.adjacency(hop)) {
+        match hop.and_then(|hop| self.tables.next_hops.encap(hop)) {
             None => SlowReason::NextHop,
             Some(next) if ip.total_len() + outer_len > usize::from(next.mtu()) => SlowReason::Size,
             Some(_) => self.at_the_end(entry, ip.total_len() as u32),

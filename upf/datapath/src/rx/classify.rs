@@ -7,7 +7,7 @@ use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::meta::{Arrival, Meta};
 use crate::nat::inbound::{self, Placed};
-use crate::rx::header_match::{Encap, HeaderMatch, TAGGED, UNTAGGED};
+use crate::rx::header_match::{FrameForm, HeaderMatch, TAGGED, UNTAGGED};
 use crate::rx::parse::{self, Class};
 use crate::session::SessionState;
 use crate::tables::Tables;
@@ -53,11 +53,11 @@ impl<P: Packet> Classifier<'_, P> {
             return self.each(&[], |_| None);
         };
         match first.form() {
-            Encap::Tunnel => self.each(others, |frame| first.tunnelled::<UNTAGGED>(frame)),
-            Encap::Plain => self.each(others, |frame| first.plain::<UNTAGGED>(frame)),
-            Encap::TaggedTunnel => self.each(others, |frame| first.tunnelled::<TAGGED>(frame)),
-            Encap::TaggedPlain => self.each(others, |frame| first.plain::<TAGGED>(frame)),
-            Encap::PlainIpv6 | Encap::TaggedPlainIpv6 => {
+            FrameForm::Tunnel => self.each(others, |frame| first.tunnelled::<UNTAGGED>(frame)),
+            FrameForm::Plain => self.each(others, |frame| first.plain::<UNTAGGED>(frame)),
+            FrameForm::TaggedTunnel => self.each(others, |frame| first.tunnelled::<TAGGED>(frame)),
+            FrameForm::TaggedPlain => self.each(others, |frame| first.plain::<TAGGED>(frame)),
+            FrameForm::PlainIpv6 | FrameForm::TaggedPlainIpv6 => {
                 self.each(others, |frame| first.meta(frame));
             }
         }

@@ -5,6 +5,7 @@
 mod before_qos;
 mod default_session;
 mod doors;
+mod encap;
 mod exhausted;
 mod fast;
 mod filters;

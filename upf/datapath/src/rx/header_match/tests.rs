@@ -28,6 +28,7 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
         port: PortId(0),
         vlan,
         mac: MAC,
+        template: None,
         mtu: 1500,
         addresses: vec![OUR_N6],
         addresses_ipv6: vec![OUR_N6_IPV6],
