@@ -315,9 +315,10 @@ impl Tables {
     /// A tunnel peer over either family.
     #[inline(always)]
     pub fn tunnel_peer(&self, id: PeerId) -> Option<TunnelPeer> {
-        match id.is_ipv6() {
-            false => self.peers.get(id).map(TunnelPeer::Ipv4),
-            true => self.tunnel_peer_ipv6(id),
+        if id.is_ipv6() {
+            self.tunnel_peer_ipv6(id)
+        } else {
+            self.peers.get(id).map(TunnelPeer::Ipv4)
         }
     }
 

@@ -287,9 +287,10 @@ impl<I: PortIo> Worker<I> {
     #[cold]
     fn turn_round(&mut self, now_ns: u64) {
         while let Some((packet, meta)) = self.nat.hairpins.pop_front() {
-            match self.owners.of_index(meta.entry.0) == self.id {
-                true => self.execute_one(packet, meta, now_ns),
-                false => self.dispatch(packet, Class::User(meta), PortId(0), now_ns),
+            if self.owners.of_index(meta.entry.0) == self.id {
+                self.execute_one(packet, meta, now_ns)
+            } else {
+                self.dispatch(packet, Class::User(meta), PortId(0), now_ns)
             }
         }
     }

@@ -155,9 +155,10 @@ fn fill<N: Network>(
     }
     drafted.launch.record.ue = drafted.change.new.ue;
     compile(part, drafted)?;
-    match part.store.has_room(base.session, &drafted.change.new) {
-        true => Ok(()),
-        false => Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE)),
+    if part.store.has_room(base.session, &drafted.change.new) {
+        Ok(())
+    } else {
+        Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE))
     }
 }
 
@@ -303,9 +304,10 @@ pub fn settle(
 ) {
     let resources = &mut part.resources;
     // A prefix that comes with the message is a key of every entry there was.
-    let ue = match change.new.ue.families().is_none() {
-        true => change.old.ue,
-        false => change.new.ue,
+    let ue = if change.new.ue.families().is_none() {
+        change.old.ue
+    } else {
+        change.new.ue
     };
     for entry in released::gone_entries(&change.old, &change.new) {
         resources.release(entry, (&ue, change.old.routes.run), now_s);
@@ -383,9 +385,10 @@ fn settle_tunnels(part: &mut Part, name: SessionRef, change: &mut RuleChange) {
         resources.traces_back(endpoint.entry, name.at);
     }
     for (sends, tunnel) in released::tunnels(old, new) {
-        match sends {
-            true => part.remotes.add(tunnel, name.at),
-            false => part.remotes.remove(tunnel, name.at),
+        if sends {
+            part.remotes.add(tunnel, name.at)
+        } else {
+            part.remotes.remove(tunnel, name.at)
         }
     }
     claims.keep();

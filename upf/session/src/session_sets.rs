@@ -110,11 +110,10 @@ impl SessionSets {
             else {
                 continue;
             };
-            match set.is_retired {
-                true => self.retired -= 1,
-                false => {
-                    self.by_name.remove(&set.name);
-                }
+            if set.is_retired {
+                self.retired -= 1
+            } else {
+                self.by_name.remove(&set.name);
             }
             self.free.push(*id);
         }

@@ -56,9 +56,10 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     let mut states = deal(state, n);
     let nat = plan.layout.nat();
     // Without translation there is one of each in a shard, and none is touched.
-    let users = match nat.is_empty() {
-        true => SHARDS as usize,
-        false => plan.layout.entries(),
+    let users = if nat.is_empty() {
+        SHARDS as usize
+    } else {
+        plan.layout.entries()
     };
     let users = Arena::new("sluice-nat-users", users)?;
     let chunks = Arena::new("sluice-nat", nat.chunks() as usize)?;

@@ -229,9 +229,10 @@ pub(super) fn tunnel(
     let outer = Outer {
         constant: front.outer,
         fields: outer_header_creation::fields(Teid::new(head.teid)?, from, front.marking),
-        container: match marks {
-            true => Some(ShortContainer::downlink(Qfi::new(head.qfi_mark())?, false)),
-            false => None,
+        container: if marks {
+            Some(ShortContainer::downlink(Qfi::new(head.qfi_mark())?, false))
+        } else {
+            None
         },
     };
     Some((front.encap, Some(outer)))

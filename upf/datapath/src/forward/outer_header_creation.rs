@@ -49,9 +49,10 @@ impl Tunnel {
     #[inline(always)]
     pub(super) fn container(&self) -> Option<ShortContainer> {
         let qfi = Qfi::new(self.qfi?)?;
-        Some(match self.uplink {
-            true => ShortContainer::uplink(qfi),
-            false => ShortContainer::downlink(qfi, false),
+        Some(if self.uplink {
+            ShortContainer::uplink(qfi)
+        } else {
+            ShortContainer::downlink(qfi, false)
         })
     }
 }

@@ -120,12 +120,11 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// Everything up to the TX buffers.
     #[inline(always)]
     pub fn run(&mut self, batch: &mut Batch<I::Packet>) {
-        match self.places.layout.nat().is_empty() {
-            true => self.run_each::<false>(batch),
-            false => {
-                self.prefetch_mappings(batch.mine.as_slice(), &batch.metas);
-                self.run_each::<true>(batch);
-            }
+        if self.places.layout.nat().is_empty() {
+            self.run_each::<false>(batch)
+        } else {
+            self.prefetch_mappings(batch.mine.as_slice(), &batch.metas);
+            self.run_each::<true>(batch);
         }
     }
 
@@ -141,18 +140,19 @@ impl<'a, I: PortIo> Path<'a, I> {
             ..
         } = batch;
         // Entries with several rules come together: where none was met, none is looked for.
-        let found: &[Option<At>] = match core::mem::take(has_several_rules) {
-            true => {
-                self.find_rules(mine.as_slice(), metas, found);
-                &*found
-            }
-            false => &[],
+        let found: &[Option<At>] = if core::mem::take(has_several_rules) {
+            self.find_rules(mine.as_slice(), metas, found);
+            &*found
+        } else {
+            &[]
         };
         for (place, (mut packet, meta)) in mine.drain().zip(metas.iter()).enumerate() {
-            let fast_path = match meta.fast_path {
-                true if NAT => self.fast_path_of_any(&mut packet, meta),
-                true => self.fast_path(&mut packet, meta),
-                false => None,
+            let fast_path = if !meta.fast_path {
+                None
+            } else if NAT {
+                self.fast_path_of_any(&mut packet, meta)
+            } else {
+                self.fast_path(&mut packet, meta)
             };
             match fast_path {
                 Some(Ok(FastTx { tx_buffer, bytes })) => {
@@ -180,9 +180,10 @@ impl<'a, I: PortIo> Path<'a, I> {
         dead: &mut Burst<I::Packet>,
     ) -> bool {
         let has_several_rules = meta.fast_path && self.chain_of(meta).is_some();
-        let fast_path = match has_several_rules {
-            true => self.fast_path_of_rules(&mut packet, meta, found),
-            false => None,
+        let fast_path = if has_several_rules {
+            self.fast_path_of_rules(&mut packet, meta, found)
+        } else {
+            None
         };
         match fast_path {
             Some(Ok(TxDecision { tx_buffer, charge })) => self.push(tx_buffer, packet, charge),
@@ -478,15 +479,15 @@ fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) 
     // From a data network nothing comes to a UE's link: that was made here.
     let is_advertisement =
         || Ipv6::parse(inner).is_ok_and(|ip| is_link_destination(ip.destination()));
-    match goes_on && (is_tunnelled || is_advertisement()) {
-        true => Ok(()),
-        false if is_tunnelled && flags.has(Flags::UPLINK) && is_router_solicitation(inner) => {
-            let is_forwarded = flags.has(Flags::FORWARD);
-            let body = rules::body(state, meta, at).filter(|_| is_forwarded);
-            Err(End::Solicited(body.map(|body| far::exit(head, body))))
-        }
-        false => Err(DropReason::LinkLocal.into()),
+    if goes_on && (is_tunnelled || is_advertisement()) {
+        return Ok(());
     }
+    if is_tunnelled && flags.has(Flags::UPLINK) && is_router_solicitation(inner) {
+        let is_forwarded = flags.has(Flags::FORWARD);
+        let body = rules::body(state, meta, at).filter(|_| is_forwarded);
+        return Err(End::Solicited(body.map(|body| far::exit(head, body))));
+    }
+    Err(DropReason::LinkLocal.into())
 }
 
 /// The counters that a charge belongs to, if they are still ours.

@@ -68,17 +68,16 @@ impl<I: PortIo> Path<'_, I> {
         if inner[ipv4::TTL] <= 1 {
             return SlowReason::Ttl;
         }
-        let (encap, outer_len) = match is_tunnel {
-            true => (
+        let (encap, outer_len) = if is_tunnel {
+            (
                 self.tables
                     .encap_to(entry.body.egress(), be32(inner, ipv4::DESTINATION)),
                 0,
-            ),
-            false => {
-                let peer = self.tables.tunnel_encap(entry.body.peer());
-                let container = if flags.has(Flags::MARK_QFI) { 8 } else { 0 };
-                (peer.map(|peer| peer.encap), 36 + container)
-            }
+            )
+        } else {
+            let peer = self.tables.tunnel_encap(entry.body.peer());
+            let container = if flags.has(Flags::MARK_QFI) { 8 } else { 0 };
+            (peer.map(|peer| peer.encap), 36 + container)
         };
         match encap {
             None => SlowReason::NextHop,
@@ -104,20 +103,19 @@ impl<I: PortIo> Path<'_, I> {
             return SlowReason::Ttl;
         }
         let to = Destination::Ipv6(ip.destination().to_bits());
-        let (hop, outer_len) = match is_tunnel {
-            true => match self.tables.route_to(entry.body.egress(), to) {
+        let (hop, outer_len) = if is_tunnel {
+            match self.tables.route_to(entry.body.egress(), to) {
                 Some(Route::Via(hop)) => (Some(hop), 0),
                 _ => (None, 0),
-            },
-            false => {
-                let container = if entry.head.flags.has(Flags::MARK_QFI) {
-                    8
-                } else {
-                    0
-                };
-                let peer = self.tables.peers.get(entry.body.peer());
-                (peer.map(|peer| peer.next_hop), 36 + container)
             }
+        } else {
+            let container = if entry.head.flags.has(Flags::MARK_QFI) {
+                8
+            } else {
+                0
+            };
+            let peer = self.tables.peers.get(entry.body.peer());
+            (peer.map(|peer| peer.next_hop), 36 + container)
         };
         match hop.and_then(|hop| self.tables.next_hops.encap(hop)) {
             None => SlowReason::NextHop,
@@ -132,9 +130,10 @@ impl<I: PortIo> Path<'_, I> {
             return SlowReason::Grant;
         }
         let fits = qer::rates(&entry.body, self.now_ns, len, self.burst).is_some();
-        match fits && !entry.head.flags.has(Flags::HOLD) {
-            true => SlowReason::Other,
-            false => SlowReason::Shaped,
+        if fits && !entry.head.flags.has(Flags::HOLD) {
+            SlowReason::Other
+        } else {
+            SlowReason::Shaped
         }
     }
 }

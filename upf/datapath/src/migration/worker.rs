@@ -361,9 +361,10 @@ impl<I: PortIo> Worker<I> {
         };
         let over: Vec<QueueDrain> = self.draining.extract_if(.., &mut is_over).collect();
         for switch in over.into_iter().flat_map(|draining| draining.switches) {
-            match switch.to == self.id {
-                true => self.switch(switch, now_ns),
-                false => self.send_token(switch.to, Handover::Switch(switch)),
+            if switch.to == self.id {
+                self.switch(switch, now_ns)
+            } else {
+                self.send_token(switch.to, Handover::Switch(switch))
             }
         }
         if !self.batch.mine.is_empty() {

@@ -38,9 +38,12 @@ impl<I: PortIo> Worker<I> {
     fn gatherer(&self, frame: &I::Packet) -> usize {
         let data = frame.data();
         let packet = eth::payload_at(data).and_then(|l3| data.get(l3..));
-        let mixed = packet.and_then(|packet| match is_ipv6(packet) {
-            true => mixed_ipv6(packet),
-            false => mixed_ipv4(packet),
+        let mixed = packet.and_then(|packet| {
+            if is_ipv6(packet) {
+                mixed_ipv6(packet)
+            } else {
+                mixed_ipv4(packet)
+            }
         });
         let hash = mixed.map_or(0, |mixed| mixed.wrapping_mul(0x9e37_79b9) >> 8);
         hash as usize % self.rings.to_workers.workers().max(1)

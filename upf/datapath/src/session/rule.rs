@@ -141,9 +141,10 @@ impl Head {
     /// The same, and whether the control core is to hear of the next packet.
     #[must_use]
     pub const fn notifying(self, on: bool) -> Self {
-        let mark_and_notify = match on {
-            true => self.mark_and_notify | Self::NOTIFY,
-            false => self.mark_and_notify & !Self::NOTIFY,
+        let mark_and_notify = if on {
+            self.mark_and_notify | Self::NOTIFY
+        } else {
+            self.mark_and_notify & !Self::NOTIFY
         };
         Self {
             mark_and_notify,
@@ -154,9 +155,10 @@ impl Head {
     /// The same, and whether what gate and bit rates drop counts for some URR (measurement before QoS enforcement).
     #[must_use]
     pub const fn counting_drops(self, on: bool) -> Self {
-        let mark_and_notify = match on {
-            true => self.mark_and_notify | Self::COUNTS_DROPS,
-            false => self.mark_and_notify & !Self::COUNTS_DROPS,
+        let mark_and_notify = if on {
+            self.mark_and_notify | Self::COUNTS_DROPS
+        } else {
+            self.mark_and_notify & !Self::COUNTS_DROPS
         };
         Self {
             mark_and_notify,
@@ -225,9 +227,10 @@ impl Body {
     /// When the last packet left, in nanoseconds, where that is [noted](Rate::STAMP); 0 is none.
     #[inline]
     pub fn last_ns(&self) -> u64 {
-        match self.rate1.is_stamp() {
-            true => self.tat1.stamp_ns(),
-            false => 0,
+        if self.rate1.is_stamp() {
+            self.tat1.stamp_ns()
+        } else {
+            0
         }
     }
 
@@ -555,9 +558,10 @@ impl ExtBlock {
     /// The rules that a packet may meet; `hints` are asked for where they tell something.
     #[inline(always)]
     pub fn candidates(&self, hints: impl FnOnce() -> FlowHints) -> Candidates {
-        match self.hints.are_none() {
-            true => Candidates::all(self.rules_len),
-            false => self.hints.candidates(hints(), self.rules_len),
+        if self.hints.are_none() {
+            Candidates::all(self.rules_len)
+        } else {
+            self.hints.candidates(hints(), self.rules_len)
         }
     }
 }

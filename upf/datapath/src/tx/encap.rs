@@ -141,7 +141,8 @@ impl Encap {
         self.flags() & (IS_TAGGED | IS_LONG) == 0
     }
 
-    /// Octets of the headers; none if the tables lack the template. To be foreseen by the processor, not waited for: where a packet begins hangs on it.
+    /// Octets of the headers; none if the tables lack the template. To be foreseen by the processor, not waited for: where
+    /// a packet begins hangs on it.
     #[inline(always)]
     pub fn header_len(&self, templates: &Templates) -> Option<usize> {
         if self.is_untagged() {
@@ -151,7 +152,8 @@ impl Encap {
         if self.flags() & IS_LONG == 0 {
             return Some(TAGGED);
         }
-        Some(self.long(templates)?.0.octets().len())
+        // No call: it would cost the frequent case registers.
+        Some(self.long(templates)?.len.into())
     }
 
     /// Writes the headers of a whole frame; gives the rest.
@@ -176,19 +178,18 @@ impl Encap {
         Some(rest)
     }
 
-    /// The long template with MAC address and EtherType.
-    #[inline(never)]
-    fn long<'t>(&self, templates: &'t Templates) -> Option<(&'t Template, [u8; 6], EtherType)> {
-        let [a, b, c, d, e, f, interface, _] = self.0[0].to_le_bytes();
-        let template = templates.get(InterfaceId(interface))?;
-        let [.., high, low] = self.0[1].to_le_bytes();
-        let ether_type = EtherType(u16::from_be_bytes([high, low]));
-        Some((template, [a, b, c, d, e, f], ether_type))
+    #[inline(always)]
+    fn long<'t>(&self, templates: &'t Templates) -> Option<&'t Template> {
+        let [.., interface, _] = self.0[0].to_le_bytes();
+        templates.get(InterfaceId(interface))
     }
 
     #[inline(never)]
     fn write_long<'a>(&self, frame: &'a mut [u8], templates: &Templates) -> Option<&'a mut [u8]> {
-        let (template, mac, ether_type) = self.long(templates)?;
+        let template = self.long(templates)?;
+        let [mac @ .., _, _] = self.0[0].to_le_bytes();
+        let [.., high, low] = self.0[1].to_le_bytes();
+        let ether_type = EtherType(u16::from_be_bytes([high, low]));
         let len = frame.len();
         let (headers, rest) = frame.split_at_mut_checked(template.octets().len())?;
         template.write(headers, len, mac, ether_type)?;

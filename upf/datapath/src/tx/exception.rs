@@ -339,11 +339,13 @@ impl<'a, I: PortIo> Path<'a, I> {
             // It had paid and waits for its next hop: it is not held a second time, and draws nothing.
             Err(Stop::Hold(_) | Stop::Wait(_)) => return Err(gone),
         };
-        match far::exit(head, body) == ready.exit {
+        if far::exit(head, body) != ready.exit {
+            Err(gone)
+        } else if ready.charge == UsageRef::NONE {
             // A piece of a packet is charged with another.
-            true if ready.charge == UsageRef::NONE => Ok(UsageRef::NONE),
-            true => Ok(UsageRef { at, ..ready.charge }),
-            false => Err(gone),
+            Ok(UsageRef::NONE)
+        } else {
+            Ok(UsageRef { at, ..ready.charge })
         }
     }
 

@@ -61,9 +61,10 @@ pub fn known<'a>(
     };
     let hop = tables.next_hops.get(id)?;
     let interface = tables.interfaces.get(usize::from(hop.interface))?;
-    let overhead = match tunnel {
-        true => outer_header_creation::len(&far::tunnel(head), body.peer()) as u32,
-        false => 0,
+    let overhead = if tunnel {
+        outer_header_creation::len(&far::tunnel(head), body.peer()) as u32
+    } else {
+        0
     };
     let fits = inner.len + overhead <= u32::from(interface.mtu);
     let template = tables.templates().get(hop.interface)?;

@@ -17,7 +17,7 @@ pub const TEMPLATE_MAX: usize = 128;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Template {
     pub(super) octets: [u8; TEMPLATE_MAX],
-    len: u8,
+    pub(super) len: u8,
     pub(super) form: Form,
     per_packet: PerPacket,
 }

@@ -2,8 +2,9 @@
 
 use crate::fast::with_options;
 use crate::kit::*;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::session::txn::{Op, Usage};
-use sluice_datapath::tables::{CompiledTables, Tables};
+use sluice_datapath::tables::CompiledTables;
 use sluice_datapath::tx::template::{LengthField, PerPacket, Template};
 use sluice_wire::eth::EtherType;
 use sluice_wire::ipv4::{Ipv4, Ipv4Header, Protocol};
@@ -57,7 +58,7 @@ fn double_tags() -> Template {
 /// N3 has double tags, and N6 this template.
 fn kit(n6: Template) -> (Kit, Session) {
     let mut kit = Kit::new();
-    let mut tables: Tables = tables();
+    let mut tables = tables();
     tables.interfaces[0].template = Some(double_tags());
     tables.interfaces[1].template = Some(n6);
     set_server_known(&mut tables, true);
@@ -67,7 +68,7 @@ fn kit(n6: Template) -> (Kit, Session) {
 }
 
 fn used(kit: &mut Kit, entry: u32) -> Usage {
-    let at = sluice_datapath::ids::EntryId(entry);
+    let at = EntryId(entry);
     kit.apply(entry, &[Op::TakeEntry { at }], &[])[0]
 }
 

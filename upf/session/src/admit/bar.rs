@@ -29,9 +29,10 @@ impl<N: Network> Admission<'_, N> {
     /// A changed BAR.
     pub fn update_bar(&mut self, ie: &UpdateBar<'_>) -> Result<(), Refusal> {
         let delay = ie.downlink_data_notification_delay;
-        match self.set_bar(ie.bar_id, delay, ie.suggested_buffering_packets_count) {
-            true => Ok(()),
-            false => Err(Refusal::identity(refusal::bar(ie.bar_id))),
+        if self.set_bar(ie.bar_id, delay, ie.suggested_buffering_packets_count) {
+            Ok(())
+        } else {
+            Err(Refusal::identity(refusal::bar(ie.bar_id)))
         }
     }
 

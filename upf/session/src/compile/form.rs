@@ -66,14 +66,13 @@ impl Rules {
 
     /// The rule that stands in an endpoint's entry, or tells what the entry is.
     pub fn entry_member(&self, endpoint: &Endpoint) -> Option<Member<'_>> {
-        match endpoint.link_rules {
-            false => self.first_member(endpoint.key),
-            true => {
-                let mut behind = self.behind(endpoint.key);
-                behind
-                    .find(|pdr| !pdr.filter.is_link)
-                    .and_then(Member::first)
-            }
+        if endpoint.link_rules {
+            let mut behind = self.behind(endpoint.key);
+            behind
+                .find(|pdr| !pdr.filter.is_link)
+                .and_then(Member::first)
+        } else {
+            self.first_member(endpoint.key)
         }
     }
 

@@ -62,9 +62,10 @@ impl FlowWalk {
         }
         self.left = self.left.saturating_sub(1);
         self.to_learn = self.to_learn.saturating_sub(1);
-        let place = match self.next < self.places {
-            true => self.next,
-            false => 0,
+        let place = if self.next < self.places {
+            self.next
+        } else {
+            0
         };
         self.next = place + 1;
         Some(place)

@@ -195,9 +195,10 @@ impl PredefinedRules {
             }
         }
         while after.rules.pop_if(|last| last.is_none()).is_some() {}
-        match after.rules.len() > PREDEFINED {
-            true => Err(PredefinedChange::Numbers),
-            false => Ok((after, is_any_used)),
+        if after.rules.len() > PREDEFINED {
+            Err(PredefinedChange::Numbers)
+        } else {
+            Ok((after, is_any_used))
         }
     }
 }

@@ -145,9 +145,10 @@ fn is_of_link(filter: &FlowFilter, is_from_access: bool) -> bool {
         }
         _ => false,
     };
-    let destination = match is_from_access {
-        true => filter.remote,
-        false => filter.local,
+    let destination = if is_from_access {
+        filter.remote
+    } else {
+        filter.local
     };
     let is_link_local = |range| within(range, 0xfe80, 10);
     within(destination, 0xff00, 8) || is_link_local(filter.remote) || is_link_local(filter.local)

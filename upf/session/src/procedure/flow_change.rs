@@ -122,15 +122,14 @@ fn has_other_flows(shared: &Shared, part: &mut Part, name: SessionRef) -> bool {
                 }
                 None => !rule.needs_qer(),
             };
-            let is_other_flow = match flows.is_empty() {
-                true => {
-                    let all = Filter {
-                        origin: pdr.filter.origin,
-                        ..Filter::ALL
-                    };
-                    pdr.filter != all
-                }
-                false => is_other(pdr, flows),
+            let is_other_flow = if flows.is_empty() {
+                let all = Filter {
+                    origin: pdr.filter.origin,
+                    ..Filter::ALL
+                };
+                pdr.filter != all
+            } else {
+                is_other(pdr, flows)
             };
             !is_same_qer || is_other_flow
         }

@@ -53,9 +53,10 @@ fn measure(part: &mut Part, name: SessionRef, now_s: u32) -> Option<Launch> {
     });
     let mut is_any_split = false;
     for urr in &mut rules.urrs {
-        let trigger = match looks_only {
-            true => UsageReportTrigger::NONE,
-            false => judge(&mut part.resources, urr, now_s),
+        let trigger = if looks_only {
+            UsageReportTrigger::NONE
+        } else {
+            judge(&mut part.resources, urr, now_s)
         };
         urr.renewed.threshold = trigger != UsageReportTrigger::NONE;
         // Traffic that has stopped may start again.

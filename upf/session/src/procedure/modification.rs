@@ -172,9 +172,10 @@ fn apply_all<N: Network>(
     work.update_rules(body)?;
     let has_timer = head.user_plane_inactivity_timer.is_some();
     let are_fars = far_update::are_all(body) && !has_timer;
-    Ok(match are_fars && work.record.queried.is_empty() {
-        true => Scope::FarsOnly,
-        false => Scope::Rules,
+    Ok(if are_fars && work.record.queried.is_empty() {
+        Scope::FarsOnly
+    } else {
+        Scope::Rules
     })
 }
 

@@ -86,8 +86,9 @@ fn read_contents(contents: &PfdContents<'_>, into: &mut FlowFilterList) -> Resul
         })?;
     }
     // What tells no packets must not read as if the application had none.
-    match into.len() > before {
-        true => Ok(()),
-        false => Err(refused(Cause::MANDATORY_IE_INCORRECT)),
+    if into.len() > before {
+        Ok(())
+    } else {
+        Err(refused(Cause::MANDATORY_IE_INCORRECT))
     }
 }

@@ -106,9 +106,10 @@ impl AddressPool {
         for (first, old) in old {
             new.take_over(old, first, now_s);
             let open = first + old.open.start..first + old.open.end;
-            run = match run.end == open.start {
-                true => run.start..open.end,
-                false => open,
+            run = if run.end == open.start {
+                run.start..open.end
+            } else {
+                open
             };
             if run.len() > new.open.len() {
                 new.open = run.clone();

@@ -60,9 +60,10 @@ impl Store {
 
     fn head(&mut self, at: u32) -> Option<&mut u32> {
         let head = self.heads.get(at)?;
-        match head.is_doomed() {
-            true => Some(&mut self.first_doomed),
-            false => self.first.get_mut(head.association.index()),
+        if head.is_doomed() {
+            Some(&mut self.first_doomed)
+        } else {
+            self.first.get_mut(head.association.index())
         }
     }
 

@@ -30,10 +30,12 @@ pub fn set_due_reports(old: &Rules, new: &Rules, record: &mut Pending) {
     for urr in &old.urrs {
         let ends = new.urrs.iter().all(|u| u.meter != urr.meter);
         let left = is_used(old, urr) && !is_used(new, urr);
-        let trigger = match ends || left {
-            true => UsageReportTrigger::TERMR,
-            false if record.queried.contains(&urr.id.0) => UsageReportTrigger::IMMER,
-            false => continue,
+        let trigger = if ends || left {
+            UsageReportTrigger::TERMR
+        } else if record.queried.contains(&urr.id.0) {
+            UsageReportTrigger::IMMER
+        } else {
+            continue;
         };
         record.due.push(Due {
             meter: urr.meter,

@@ -154,9 +154,10 @@ impl Removal {
             Self::Ipv4 => addresses.ipv4.is_some(),
             Self::Ipv6 => addresses.ipv6.is_some(),
         };
-        match tunnel.is_none_or(|tunnel| comes(tunnel.addresses)) {
-            true => Ok(()),
-            false => Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL)),
+        if tunnel.is_none_or(|tunnel| comes(tunnel.addresses)) {
+            Ok(())
+        } else {
+            Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL))
         }
     }
 }

@@ -68,9 +68,10 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules, known: &TunnelIpv4) ->
     let kinds = Kinds::of(user, rules, known);
     pen.u16(kinds.bits());
     let counts = kinds::counts(rules);
-    match kinds.has(Kinds::FEW) {
-        true => pen.low::<3>(counts.iter().fold(0, |all, count| all << 4 | *count as u64)),
-        false => pen.put(counts.map(|count| count as u8)),
+    if kinds.has(Kinds::FEW) {
+        pen.low::<3>(counts.iter().fold(0, |all, count| all << 4 | *count as u64))
+    } else {
+        pen.put(counts.map(|count| count as u8))
     }
     user.write(kinds, pen);
     write_sets(kinds, &rules.sets, pen);
@@ -91,9 +92,10 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules, known: &TunnelIpv4) ->
 /// What IPv6 addresses of tunnels add at the most.
 fn ipv6_octets(rules: &Rules) -> usize {
     let has_one = |far: &&Far| far.tunnel().is_some_and(|tunnel| tunnel.address.is_ipv6());
-    let pdrs = match kinds::has_ipv6_tunnels(rules) {
-        true => form::IPV6_TUNNELS_MAX + rules.pdrs.len() * form::PDR_IPV6,
-        false => 0,
+    let pdrs = if kinds::has_ipv6_tunnels(rules) {
+        form::IPV6_TUNNELS_MAX + rules.pdrs.len() * form::PDR_IPV6
+    } else {
+        0
     };
     pdrs + rules.fars.iter().filter(has_one).count() * form::FAR_IPV6
 }
@@ -146,12 +148,11 @@ impl<'r> RecordStart<'r> {
     fn read(record: &'r [u8]) -> Self {
         let mut eye = OctetReader::new(record.get(USAGE_LEN..).unwrap_or_default());
         let kinds = Kinds::from_bits(eye.u16());
-        let [urrs, endpoints, pdrs, fars, qers] = match kinds.has(Kinds::FEW) {
-            true => {
-                let all = eye.low::<3>() as usize;
-                [16, 12, 8, 4, 0].map(|at| all >> at & 15)
-            }
-            false => eye.get::<5>().map(usize::from),
+        let [urrs, endpoints, pdrs, fars, qers] = if kinds.has(Kinds::FEW) {
+            let all = eye.low::<3>() as usize;
+            [16, 12, 8, 4, 0].map(|at| all >> at & 15)
+        } else {
+            eye.get::<5>().map(usize::from)
         };
         let counts = [
             urrs.min(URRS),
@@ -272,9 +273,10 @@ fn write_sets(kinds: Kinds, sets: &SetList, pen: &mut OctetWriter<'_>) {
 }
 
 fn read_sets(kinds: Kinds, eye: &mut OctetReader<'_>) -> impl Iterator<Item = SetId> {
-    let len = match kinds.has(Kinds::SETS) {
-        true => usize::from(eye.u8()).min(SETS),
-        false => 0,
+    let len = if kinds.has(Kinds::SETS) {
+        usize::from(eye.u8()).min(SETS)
+    } else {
+        0
     };
     (0..len).map(|_| SetId(eye.u16()))
 }

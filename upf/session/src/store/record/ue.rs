@@ -63,9 +63,10 @@ impl RecordUe {
         let (has_ipv4, has_prefix) = (kinds.has(Kinds::UE_IPV4), kinds.has(Kinds::UE_PREFIX));
         let mut addresses = UeAddresses {
             ipv4: has_ipv4.then(|| Ipv4Addr::from(eye.u32())),
-            prefix: match has_prefix {
-                true => NonZeroU64::new(eye.u64()),
-                false => None,
+            prefix: if has_prefix {
+                NonZeroU64::new(eye.u64())
+            } else {
+                None
             },
             given: Given::default(),
         };
