@@ -2,23 +2,20 @@
 //! undone; what establishment and modification have in common.
 
 use crate::admission::{Admission, Policy};
-use crate::compile::compiler::TooComplex;
+use crate::compile::TooComplex;
 use crate::compile::diff::{Delta, Wanted};
-use crate::compile::far_update::FarUpdate;
+use crate::compile::image::FarUpdate;
 use crate::limits::URRS;
 use crate::network::Network;
-use crate::node::Moment;
-use crate::node::part::{Part, RuleChange};
-use crate::node::shared::Shared;
-use crate::node::uses::{self, Uses};
+use crate::node::uses::Uses;
+use crate::node::{Moment, Part, RuleChange, Shared, uses};
 use crate::pending::Launch;
 use crate::refusal::Refusal;
-use crate::released;
 use crate::resources::Resources;
 use crate::rules::{Rules, UeAddresses};
 use crate::store::SessionRef;
-use crate::usage;
 use crate::usage::meter::ReportContent;
+use crate::{completion, usage};
 use arrayvec::ArrayVec;
 use sluice_datapath::session::txn::{HeldOrder, Op, Txn};
 use sluice_wire::pfcp::Cause;
@@ -186,7 +183,7 @@ fn compile(part: &mut Part, drafted: &mut Drafted) -> Result<(), Refusal> {
             let wanted = Wanted::Meters(&meters);
             part.compiler.change((old, new), wanted, &mut delta)?;
             forget_nat(part, old, new, txn)?;
-            for entry in released::new_ue_entries(old, new) {
+            for entry in completion::new_ue_entries(old, new) {
                 for op in part.resources.nat.operations(entry.entry) {
                     txn.ops.try_push(op).map_err(|_| TooComplex)?;
                 }
@@ -205,7 +202,7 @@ fn compile(part: &mut Part, drafted: &mut Drafted) -> Result<(), Refusal> {
 
 /// UEs that go have no public ports any more: what their mappings lie in is another's soon.
 pub fn forget_nat(part: &Part, old: &Rules, new: &Rules, txn: &mut Txn) -> Result<(), TooComplex> {
-    for entry in released::gone_entries(old, new) {
+    for entry in completion::gone_entries(old, new) {
         if let Some(op) = part.resources.nat.end_of(entry.entry) {
             txn.ops.try_push(op).map_err(|_| TooComplex)?;
         }
@@ -309,20 +306,20 @@ pub fn settle(
     } else {
         change.new.ue
     };
-    for entry in released::gone_entries(&change.old, &change.new) {
+    for entry in completion::gone_entries(&change.old, &change.new) {
         resources.release(entry, (&ue, change.old.routes.run), now_s);
     }
     if change.new.ue.families().is_none() {
         resources.release_given(&change.old.ue, now_s);
     }
-    for entry in released::new_ue_entries(&change.old, &change.new) {
+    for entry in completion::new_ue_entries(&change.old, &change.new) {
         resources.nat.record_newest(entry.entry);
     }
     count_uses(shared, &mut part.uses, &change.old, &change.new);
-    for block in released::gone_blocks(&change.old, &change.new) {
+    for block in completion::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
     }
-    for cell in released::gone_cells(&change.old, &change.new) {
+    for cell in completion::gone_cells(&change.old, &change.new) {
         resources.release_cell(cell);
     }
     for urr in &change.new.urrs {
@@ -384,7 +381,7 @@ fn settle_tunnels(part: &mut Part, name: SessionRef, change: &mut RuleChange) {
     for endpoint in new.traced_back_entries() {
         resources.traces_back(endpoint.entry, name.at);
     }
-    for (sends, tunnel) in released::tunnels(old, new) {
+    for (sends, tunnel) in completion::tunnels(old, new) {
         if sends {
             part.remotes.add(tunnel, name.at)
         } else {

@@ -1,8 +1,9 @@
 //! Predefined rules (TS 29.244, 5.19): what PDRs activate by name.
 
-use crate::flows::sdf::{self, FlowFilterList, SdfError};
+use crate::flows::sdf;
+use crate::flows::sdf::{FlowFilterList, SdfError};
 use crate::limits::PREDEFINED;
-use crate::node::use_counts::UseCounts;
+use crate::node::uses::UseCounts;
 use core::fmt;
 use sluice_wire::ids::QerId;
 use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus, SdfFilter};

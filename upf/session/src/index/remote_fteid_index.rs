@@ -5,8 +5,7 @@
 //!
 //! Changes are noted, and made when what they touch has come into the caches.
 
-use crate::index::hash::Seeded;
-use crate::index::hash_index::HashIndex;
+use crate::index::hash_index::{HashIndex, Seeded};
 use crate::index::partitions::{PARTITIONS, Partition};
 use crate::rules::RemoteTunnel;
 use arrayvec::ArrayVec;

@@ -3,8 +3,7 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
-use crate::node::Moment;
-use crate::node::part::Part;
+use crate::node::{Moment, Part};
 use crate::pending::{Answer, Due, Launch, Pending, Share};
 use crate::reports::report_queue::Reasons;
 use crate::resources::Resources;

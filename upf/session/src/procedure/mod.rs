@@ -4,7 +4,6 @@
 pub mod association;
 pub mod association_release;
 pub mod deletion;
-pub mod duplicate_establishment;
 pub mod establishment;
 pub mod flow_change;
 pub mod measurement;

@@ -5,10 +5,10 @@
 //! given twice. What comes back rests before it is given again: packets of the data network to its last user may be
 //! on their way, and peers keep connections open.
 
-use super::Exhausted;
-use super::claims::{Claim, Claims};
-use super::resting_numbers::{Holder, RestingNumbers, TakenNumber};
 use crate::config::{AllocationPool, PoolAddresses};
+use crate::resources::Exhausted;
+use crate::resources::release::{Claim, Claims};
+use crate::resources::resting_numbers::{Holder, RestingNumbers, TakenNumber};
 use core::net::Ipv4Addr;
 use core::ops::Range;
 

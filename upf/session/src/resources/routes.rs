@@ -3,11 +3,11 @@
 //!
 //! Those of one network instance do not meet, whoever has them: what could belong to two sessions is refused.
 
-use super::address_pools::PoolAddress;
-use super::claims::{Claim, Claims};
-use super::{Denied, Exhausted, Resources};
 use crate::config::{AllocationPool, PoolAddresses};
 use crate::limits::ROUTES_OF_ALL;
+use crate::resources::address_pools::PoolAddress;
+use crate::resources::release::{Claim, Claims};
+use crate::resources::{Denied, Exhausted, Resources};
 use crate::rules::UeAddresses;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::exact_match::{ExactKey, RoutePrefix};

@@ -3,29 +3,27 @@
 //! Of each session a head stands in one place for as long as it lives, which is half of its SEID;
 //! the rest is a record that moves when it grows (`record`).
 
-mod granules;
 mod head;
 mod index;
-mod lists;
 pub mod record;
 pub mod span_alloc;
-mod user;
 
-use crate::index::hash::Seeded;
+use crate::index::hash_index::Seeded;
 use crate::index::slab::Slab;
 use crate::limits::RECORD_GRANULES_PER_SESSION;
 use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::session_sets::SetId;
+use crate::store::head::{Head, NONE, SessionFlag, cp_of, halves, key_of};
+use crate::store::index::{CpKey, Index};
+use crate::store::record::{RECORD_MAX, TunnelIpv4};
+use crate::store::span_alloc::{SpanAllocator, granules_for};
 use core::net::Ipv6Addr;
-use head::{Head, NONE, SessionFlag, cp_of, halves, key_of};
-use index::{CpKey, Index};
-use record::{RECORD_MAX, TunnelIpv4};
 use sluice_datapath::session::txn::Usage;
-use span_alloc::{SpanAllocator, granules_for};
 use std::collections::HashMap;
 
-pub use head::{CpSession, NewSession, RequestHash, Session, SessionRef};
-pub use user::{Digits, User};
+pub use crate::store::head::{
+    CpSession, Digits, NewSession, RequestHash, Session, SessionRef, User,
+};
 
 /// The sessions.
 #[derive(Debug)]

@@ -8,10 +8,8 @@ pub mod timers;
 
 use crate::compile::image::Watcher;
 use crate::flows::applications::Applications;
-use crate::node::Moment;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
 use crate::node::uses::Uses;
+use crate::node::{Moment, Part, Shared};
 use crate::pending::{Due, Pending};
 use crate::procedure::put;
 use crate::resources::Resources;

@@ -1,9 +1,5 @@
 //! Rule decoder.
 
-use super::encode::one_flag;
-use super::form::*;
-use super::ue::{RecordUe, TunnelIpv4};
-use super::{Kinds, OctetReader};
 use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES};
 use crate::names::NameId;
 use crate::network::{Side, TunnelAddresses};
@@ -12,6 +8,9 @@ use crate::rules::{
     Inactivity, Indicated, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer,
     RemoteTunnel, Renewed, TunnelIpv6, UeMatch, Urr, UrrTimes,
 };
+use crate::store::record::encode::one_flag;
+use crate::store::record::octets::*;
+use crate::store::record::{Kinds, OctetReader, RecordUe, TunnelIpv4};
 use arrayvec::ArrayVec;
 use core::net::IpAddr;
 use sluice_datapath::forward::marking::Marking;

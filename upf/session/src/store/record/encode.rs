@@ -1,15 +1,12 @@
 //! Rule encoder.
 
-use super::form::*;
-use super::kinds::measures;
-use super::octets::fits;
-use super::ue::RecordUe;
-use super::{Kinds, OctetWriter};
 use crate::network::Side;
 use crate::rules::{
     Action, Endpoint, Far, Filter, FilterOrigin, Key, LocalTunnel, Monitoring, MonitoringTime,
     Origin, Pdr, Qer, Rules, Urr, UrrTimes,
 };
+use crate::store::record::octets::{fits, measures, *};
+use crate::store::record::{Kinds, OctetWriter, RecordUe};
 use core::net::IpAddr;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::value::{ApplyAction, DroppedDlTrafficThreshold, Gate, Volume};
