@@ -6,13 +6,13 @@
 use crate::forward::marking::{DscpByQfi, Marking};
 use crate::forward::mss_clamp;
 use crate::forward::outer_header_removal::Destination;
-use crate::lookup::lpm::Lpm;
-use crate::lookup::lpm_ipv6::LpmIpv6;
+use crate::lookup::lpm::{Lpm, LpmIpv6};
 use crate::nat::pool::NatUnits;
 use crate::rx::header_match::HeaderMatch;
 use crate::session::flow_filter::FlowFilters;
 use crate::session::token_bucket::Shaping;
-use crate::tx::encap::{self, Encap, InterfaceEncap, Templates, TunnelEncap};
+use crate::tx::encap;
+use crate::tx::encap::{Encap, InterfaceEncap, Templates, TunnelEncap};
 use core::net::Ipv6Addr;
 use sluice_mem::slots::{SlotReader, Slots};
 use sluice_port::PortId;

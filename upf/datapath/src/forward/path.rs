@@ -6,22 +6,25 @@
 use crate::batch::Batch;
 use crate::bells::{Bell, BellCause};
 use crate::drop::DropReason;
-use crate::forward::extension_headers;
-use crate::forward::far::{self, ForwardTo, Stop};
+use crate::forward::far::{ForwardTo, Stop};
 use crate::forward::fast_path::FastTx;
-use crate::forward::outer_header_creation::{self, FromInner};
-use crate::forward::outer_header_removal::{self, is_link_destination};
+use crate::forward::outer_header_creation::FromInner;
+use crate::forward::outer_header_removal::is_link_destination;
 use crate::forward::pdr::{At, Detect};
 use crate::forward::qer::Draw;
-use crate::forward::rules::{self, State};
-use crate::forward::urr;
+use crate::forward::rules::State;
+use crate::forward::slow_reason;
+use crate::forward::{
+    extension_headers, far, outer_header_creation, outer_header_removal, rules, urr,
+};
 use crate::hold::HeldPackets;
 use crate::ids::EntryId;
 use crate::ledger::WorkerStats;
 use crate::lookup::session_lookup::SessionLookup;
 use crate::meta::{Arrival, Meta};
-use crate::nat::inbound::Translated;
-use crate::nat::state::NatState;
+use crate::nat::NatState;
+use crate::nat::inbound::{self, Translated};
+use crate::nat::prefetch::{self, Sources};
 use crate::rings::WorkerRings;
 use crate::rx::parse::is_router_solicitation;
 use crate::session::SessionState;
@@ -30,9 +33,9 @@ use crate::session::token_bucket::Lead;
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
-use crate::tx::arp_queue::ArpQueue;
-use crate::tx::arp_queue::PendingTx;
-use crate::tx::route::{self, Hop};
+use crate::tx::arp_queue::{ArpQueue, PendingTx};
+use crate::tx::route;
+use crate::tx::route::Hop;
 use crate::tx::shaper::Shaper;
 use crate::tx::transmit::{TxBuffer, UsageRef};
 use sluice_port::{Burst, Packet, PortIo};
@@ -123,7 +126,13 @@ impl<'a, I: PortIo> Path<'a, I> {
         if self.places.layout.nat().is_empty() {
             self.run_each::<false>(batch)
         } else {
-            self.prefetch_mappings(batch.mine.as_slice(), &batch.metas);
+            let sources = Sources {
+                owned: &self.nat.owned,
+                state: self.state,
+                tables: self.tables,
+                layout: &self.places.layout,
+            };
+            prefetch::mappings(batch.mine.as_slice(), &batch.metas, sources);
             self.run_each::<true>(batch);
         }
     }
@@ -207,7 +216,8 @@ impl<'a, I: PortIo> Path<'a, I> {
             if self.hold.is_draining(meta.entry) {
                 return self.go_behind(packet, meta);
             }
-            let reason = self.slow_reason(&packet, meta);
+            let now = (self.now_ns, self.burst);
+            let reason = slow_reason::of(&packet, meta, self.state, self.tables, now);
             self.stats.slow[reason as usize].add(1);
         }
         let translated = match meta.arrival {
@@ -457,6 +467,22 @@ impl<'a, I: PortIo> Path<'a, I> {
     fn ring_for_usage(&mut self, entry: EntryId) -> bool {
         let cause = BellCause::Usage;
         self.rings.ring_bell(Bell { entry, cause })
+    }
+
+    #[inline]
+    fn translate_inbound(
+        &mut self,
+        packet: &mut I::Packet,
+        meta: &Meta,
+    ) -> Result<Translated, DropReason> {
+        let (nat, units) = (self.places.layout.nat(), &self.tables.nat_units);
+        let now_s = self.now_s();
+        inbound::translate(packet, meta, nat, units, (&mut self.nat.owned, now_s))
+    }
+
+    /// The second in which mappings of translated packets are looked at, never 0.
+    pub fn now_s(&self) -> u32 {
+        (self.now_ns / 1_000_000_000) as u32 + 1
     }
 
     #[inline]

@@ -1,14 +1,16 @@
 //! Classify: metadata for each packet of this worker; all others become exceptions.
 
-use crate::burst_array::BurstArray;
+use crate::batch::BurstArray;
 use crate::drop::DropReason;
 use crate::ids::{EntryId, InterfaceId, WorkerId};
-use crate::lookup::owners::OwnerTable;
-use crate::lookup::session_lookup::{self, SessionLookup};
+use crate::lookup::session_lookup;
+use crate::lookup::session_lookup::{OwnerTable, SessionLookup};
 use crate::meta::{Arrival, Meta};
-use crate::nat::inbound::{self, Placed};
+use crate::nat::inbound;
+use crate::nat::inbound::Placed;
 use crate::rx::header_match::{FrameForm, HeaderMatch, TAGGED, UNTAGGED};
-use crate::rx::parse::{self, Class};
+use crate::rx::parse;
+use crate::rx::parse::Class;
 use crate::session::SessionState;
 use crate::tables::Tables;
 use arrayvec::ArrayVec;

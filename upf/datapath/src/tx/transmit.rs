@@ -1,7 +1,7 @@
 //! Transmit: TX buffers per port, flushed together; what did not leave is dropped under a name and
 //! given back to usage.
 
-use crate::burst_array::BurstArray;
+use crate::batch::BurstArray;
 use crate::drop::DropReason;
 use crate::forward::pdr::At;
 use crate::ids::EntryId;
