@@ -4,7 +4,7 @@
 use crate::admission::{Admission, Policy};
 use crate::compile::TooComplex;
 use crate::compile::diff::{Delta, Wanted};
-use crate::compile::image::FarUpdate;
+use crate::compile::far_update::FarUpdate;
 use crate::limits::URRS;
 use crate::network::Network;
 use crate::node::uses::Uses;
@@ -12,10 +12,10 @@ use crate::node::{Moment, Part, RuleChange, Shared, uses};
 use crate::pending::Launch;
 use crate::refusal::Refusal;
 use crate::resources::Resources;
-use crate::rules::{Rules, UeAddresses};
+use crate::rules::{Endpoint, Key, RemoteTunnel, Rules, UeAddresses};
 use crate::store::SessionRef;
+use crate::usage;
 use crate::usage::meter::ReportContent;
-use crate::{completion, usage};
 use arrayvec::ArrayVec;
 use sluice_datapath::session::txn::{HeldOrder, Op, Txn};
 use sluice_wire::pfcp::Cause;
@@ -183,7 +183,7 @@ fn compile(part: &mut Part, drafted: &mut Drafted) -> Result<(), Refusal> {
             let wanted = Wanted::Meters(&meters);
             part.compiler.change((old, new), wanted, &mut delta)?;
             forget_nat(part, old, new, txn)?;
-            for entry in completion::new_ue_entries(old, new) {
+            for entry in new_ue_entries(old, new) {
                 for op in part.resources.nat.operations(entry.entry) {
                     txn.ops.try_push(op).map_err(|_| TooComplex)?;
                 }
@@ -202,7 +202,7 @@ fn compile(part: &mut Part, drafted: &mut Drafted) -> Result<(), Refusal> {
 
 /// UEs that go have no public ports any more: what their mappings lie in is another's soon.
 pub fn forget_nat(part: &Part, old: &Rules, new: &Rules, txn: &mut Txn) -> Result<(), TooComplex> {
-    for entry in completion::gone_entries(old, new) {
+    for entry in gone_entries(old, new) {
         if let Some(op) = part.resources.nat.end_of(entry.entry) {
             txn.ops.try_push(op).map_err(|_| TooComplex)?;
         }
@@ -211,6 +211,7 @@ pub fn forget_nat(part: &Part, old: &Rules, new: &Rules, txn: &mut Txn) -> Resul
 }
 
 /// Compiling all rules would write the same.
+
 #[cfg(test)]
 pub fn assert_written_whole(part: &mut Part, change: &RuleChange, launch: &Launch) {
     use crate::compile::diff::{Credits, Ops, Watching};
@@ -306,20 +307,20 @@ pub fn settle(
     } else {
         change.new.ue
     };
-    for entry in completion::gone_entries(&change.old, &change.new) {
+    for entry in gone_entries(&change.old, &change.new) {
         resources.release(entry, (&ue, change.old.routes.run), now_s);
     }
     if change.new.ue.families().is_none() {
         resources.release_given(&change.old.ue, now_s);
     }
-    for entry in completion::new_ue_entries(&change.old, &change.new) {
+    for entry in new_ue_entries(&change.old, &change.new) {
         resources.nat.record_newest(entry.entry);
     }
     count_uses(shared, &mut part.uses, &change.old, &change.new);
-    for block in completion::gone_blocks(&change.old, &change.new) {
+    for block in gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
     }
-    for cell in completion::gone_cells(&change.old, &change.new) {
+    for cell in gone_cells(&change.old, &change.new) {
         resources.release_cell(cell);
     }
     for urr in &change.new.urrs {
@@ -381,7 +382,7 @@ fn settle_tunnels(part: &mut Part, name: SessionRef, change: &mut RuleChange) {
     for endpoint in new.traced_back_entries() {
         resources.traces_back(endpoint.entry, name.at);
     }
-    for (sends, tunnel) in completion::tunnels(old, new) {
+    for (sends, tunnel) in tunnels(old, new) {
         if sends {
             part.remotes.add(tunnel, name.at)
         } else {
@@ -401,4 +402,44 @@ pub fn undo(shared: &mut Shared, part: &mut Part, drafted: Drafted, net: &mut im
     part.give_change(change);
     part.pending.recycle(launch.record);
     part.pending.recycle_txn(launch.txn);
+}
+
+/// Entries that are no longer needed.
+fn gone_entries<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
+    let entries = old.endpoints.iter().filter(|e| e.key != Key::Spare);
+    entries.filter(|e| new.endpoint(e.key).is_none())
+}
+
+/// Entries of UE addresses that were not there before.
+fn new_ue_entries<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
+    let entries = new.endpoints.iter();
+    let entries = entries.filter(|e| matches!(e.key, Key::Ue { .. }));
+    entries.filter(|e| old.endpoint(e.key).is_none())
+}
+
+/// Blocks that are no longer needed.
+fn gone_blocks<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = u32> + 'r {
+    let kept = |block| {
+        let mut all = new.endpoints.iter().flat_map(Endpoint::blocks);
+        all.any(|b| b == block)
+    };
+    let blocks = old.endpoints.iter().flat_map(Endpoint::blocks);
+    blocks.filter(move |block| !kept(*block))
+}
+
+/// Cells of the usage record that are no longer needed.
+fn gone_cells<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = u32> + 'r {
+    old.cells()
+        .filter(move |cell| !new.cells().any(|kept| kept == *cell))
+}
+
+/// Tunnels of peers that the session leaves (false), then those that it sends into from now on
+/// (true).
+fn tunnels<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = (bool, RemoteTunnel)> + 'r {
+    let only = |here: &'r Rules, there: &'r Rules| {
+        let tunnels = here.fars.iter().filter_map(|f| f.tunnel());
+        tunnels.filter(move |tunnel| there.fars.iter().all(|f| f.tunnel() != Some(*tunnel)))
+    };
+    let left = only(old, new).map(|tunnel| (false, tunnel));
+    left.chain(only(new, old).map(|tunnel| (true, tunnel)))
 }

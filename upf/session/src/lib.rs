@@ -90,29 +90,27 @@ mod store;
 mod trace_target;
 mod usage;
 
-pub use crate::config::{AllocationPool, Config, MbrZero, PoolAddresses, ShapedRates, Unserved};
-pub use crate::conformance::UP_FUNCTION_FEATURES;
-pub use crate::flows::applications::{Application, ApplicationError, ConfiguredApplications};
-pub use crate::flows::predefined::{
-    PredefinedChange, PredefinedError, PredefinedRule, PredefinedRules,
-};
-pub use crate::function::UpFunction;
-pub use crate::index::{hash_index, partitions};
-pub use crate::inspect::{
+pub use config::{AllocationPool, Config, MbrZero, PoolAddresses, ShapedRates, Unserved};
+pub use conformance::UP_FUNCTION_FEATURES;
+pub use flows::applications::{Application, ApplicationError, ConfiguredApplications};
+pub use flows::predefined::{PredefinedChange, PredefinedError, PredefinedRule, PredefinedRules};
+pub use function::UpFunction;
+pub use index::{hash_index, partitions};
+pub use inspect::{
     ApplicationView, AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView,
     UrrView,
 };
-pub use crate::limits::{APPLICATIONS as APPLICATIONS_MAX, PREDEFINED as PREDEFINED_MAX};
-pub use crate::node::Effects;
-pub use crate::prefetch::Upcoming;
-pub use crate::refusal_causes::{RefusalWords, refusal_words, words_of};
-pub use crate::reload::{Changeable, ReloadError};
-pub use crate::reports::events::SessionEvent;
-pub use crate::reports::load_control::LoadControlConfig;
-pub use crate::reports::path_reports::{PathChange, RemotePath};
-pub use crate::reports::report_queue::ReportCounters;
-pub use crate::resources::{InUse, NatCounters, NatRecord};
-pub use crate::trace_target::{RuleNames, TraceTarget, TracedSession};
+pub use limits::{APPLICATIONS as APPLICATIONS_MAX, PREDEFINED as PREDEFINED_MAX};
+pub use node::Effects;
+pub use prefetch::Upcoming;
+pub use refusal_causes::{RefusalWords, refusal_words, words_of};
+pub use reload::{Changeable, ReloadError};
+pub use reports::events::SessionEvent;
+pub use reports::load_control::LoadControlConfig;
+pub use reports::path_reports::{PathChange, RemotePath};
+pub use reports::report_queue::ReportCounters;
+pub use resources::{InUse, NatCounters, NatRecord};
+pub use trace_target::{RuleNames, TraceTarget, TracedSession};
 
 #[cfg(test)]
 mod tests;

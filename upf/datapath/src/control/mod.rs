@@ -5,7 +5,6 @@
 mod send_queue;
 mod steer;
 
-use crate::control::send_queue::Order;
 use crate::ids::WorkerId;
 use crate::ledger::{Ledger, WorkerStats};
 use crate::lookup::session_lookup::OwnerTable;
@@ -18,6 +17,7 @@ use crate::trace::control_side::TraceControl;
 use crate::trace::{Filter, Record};
 use crate::wake::Wake;
 use core::time::Duration;
+use send_queue::Order;
 use sluice_mem::publish::Published;
 use sluice_mem::shard::ShardId;
 use sluice_port::PortId;
@@ -91,99 +91,31 @@ impl<P> ControlEnd<P> {
     pub fn ledger(&self) -> Ledger {
         Ledger::read(self.stats.iter().map(|s| &**s))
     }
-}
 
-impl<P> ControlEnd<P> {
-    /// The next message of any worker.
-    pub fn receive_message(&mut self) -> Option<ToControl<P>> {
-        for worker in 0..self.rings.len() {
-            while let Some(message) = self.rings[worker].from_worker.pop() {
-                match message {
-                    ToControl::Done(_) => {
-                        self.under_way[worker] -= 1;
-                        self.push_backlog(worker);
-                    }
-                    ToControl::Moved(shard) => {
-                        if self.resteers.ended(shard) {
-                            self.mover.stood_still(shard);
-                        } else {
-                            self.mover.ended(shard);
-                        }
-                        self.begin_moves();
-                        continue;
-                    }
-                    ToControl::Requeued(polled) => {
-                        self.mover.requeued(polled);
-                        self.begin_moves();
-                        continue;
-                    }
-                    ToControl::Expecting(shard) if self.resteers.expecting(shard) => continue,
-                    ToControl::TraceExpected => {
-                        self.trace.expected();
-                        self.begin_trace();
-                        continue;
-                    }
-                    ToControl::Traced(tracing) => {
-                        self.trace.returned(&tracing);
-                        self.begin_trace();
-                        continue;
-                    }
-                    _ => {}
-                }
-                return Some(message);
-            }
-        }
-        None
-    }
-}
-
-impl<P> ControlEnd<P> {
-    /// From the start `worker` polls these queues.
-    pub fn polls(&mut self, worker: WorkerId, queues: &[Polled]) {
-        queues.iter().for_each(|q| self.mover.polls(*q, worker));
+    /// Follows packets from now on, or none; at once, or when the workers have answered to the word
+    /// before.
+    pub fn trace(&mut self, filter: Option<Filter>) {
+        self.trace.want(filter);
+        self.begin_trace();
     }
 
-    /// Moves a shard to worker `to`, as soon as its move before is over. False if there is no such
-    /// shard or worker.
-    pub fn move_shard(&mut self, shard: ShardId, to: WorkerId) -> bool {
-        let known = self.mover.want(shard, to);
-        self.begin_moves();
-        known
-    }
-
-    /// Lets worker `to` poll a receive queue. False if there is no such queue or worker.
-    pub fn move_queue(&mut self, polled: Polled, to: WorkerId) -> bool {
-        let known = self.mover.want_queue(polled, to);
-        self.begin_moves();
-        known
-    }
-
-    /// Spreads shards and queues evenly over the active workers (a flag for each), and takes all
-    /// from the others, which sleep until they are needed.
-    pub fn spread(&mut self, active: &[bool]) {
-        self.mover.spread(active);
-        self.begin_moves();
-    }
-
-    /// Owners, pollers, and moves.
-    pub fn mover(&self) -> &MigrationController {
-        &self.mover
-    }
-
-    pub(super) fn begin_moves(&mut self) {
-        while let Some(begin) = self.mover.begin() {
-            match begin {
-                // Behind the transactions that the old owner has to apply still.
-                Begin::Shard(turn) => {
-                    (0..self.rings.len()).for_each(|w| self.order(w, Order::Turn(turn)));
-                }
-                Begin::Queue(from, fence) => self.order(from.into(), Order::Leave(fence)),
-            }
+    pub(super) fn begin_trace(&mut self) {
+        let orders = self.trace.next_orders(self.rings.len());
+        for (worker, order) in orders.into_iter().flatten().enumerate() {
+            self.order(worker, Order::Trace(order));
         }
     }
-}
 
-impl<P> ControlEnd<P> {
+    /// The next record of a followed packet.
+    pub fn next_record(&mut self) -> Option<Record> {
+        self.trace.next()
+    }
+
+    /// Nothing is followed, and no record will come any more.
+    pub fn trace_is_over(&self) -> bool {
+        self.trace.is_over()
+    }
+
     /// Gives a whole frame to a worker for transmission; it comes back if the ring is full.
     pub fn transmit(&mut self, frame: P, interface: InterfaceId) -> Result<(), P> {
         self.wakes[0].wake();
@@ -235,30 +167,90 @@ impl<P> ControlEnd<P> {
     pub fn is_all_taken(&self) -> bool {
         self.rings.iter().all(|r| r.to_worker.is_empty())
     }
-}
 
-impl<P> ControlEnd<P> {
-    /// Follows packets from now on, or none; at once, or when the workers have answered to the word
-    /// before.
-    pub fn trace(&mut self, filter: Option<Filter>) {
-        self.trace.want(filter);
-        self.begin_trace();
+    /// From the start `worker` polls these queues.
+    pub fn polls(&mut self, worker: WorkerId, queues: &[Polled]) {
+        queues.iter().for_each(|q| self.mover.polls(*q, worker));
     }
 
-    pub(super) fn begin_trace(&mut self) {
-        let orders = self.trace.next_orders(self.rings.len());
-        for (worker, order) in orders.into_iter().flatten().enumerate() {
-            self.order(worker, Order::Trace(order));
+    /// Moves a shard to worker `to`, as soon as its move before is over. False if there is no such
+    /// shard or worker.
+    pub fn move_shard(&mut self, shard: ShardId, to: WorkerId) -> bool {
+        let known = self.mover.want(shard, to);
+        self.begin_moves();
+        known
+    }
+
+    /// Lets worker `to` poll a receive queue. False if there is no such queue or worker.
+    pub fn move_queue(&mut self, polled: Polled, to: WorkerId) -> bool {
+        let known = self.mover.want_queue(polled, to);
+        self.begin_moves();
+        known
+    }
+
+    /// Spreads shards and queues evenly over the active workers (a flag for each), and takes all
+    /// from the others, which sleep until they are needed.
+    pub fn spread(&mut self, active: &[bool]) {
+        self.mover.spread(active);
+        self.begin_moves();
+    }
+
+    /// Owners, pollers, and moves.
+    pub fn mover(&self) -> &MigrationController {
+        &self.mover
+    }
+
+    pub(super) fn begin_moves(&mut self) {
+        while let Some(begin) = self.mover.begin() {
+            match begin {
+                // Behind the transactions that the old owner has to apply still.
+                Begin::Shard(turn) => {
+                    (0..self.rings.len()).for_each(|w| self.order(w, Order::Turn(turn)));
+                }
+                Begin::Queue(from, fence) => self.order(from.into(), Order::Leave(fence)),
+            }
         }
     }
 
-    /// The next record of a followed packet.
-    pub fn next_record(&mut self) -> Option<Record> {
-        self.trace.next()
-    }
-
-    /// Nothing is followed, and no record will come any more.
-    pub fn trace_is_over(&self) -> bool {
-        self.trace.is_over()
+    /// The next message of any worker.
+    pub fn receive_message(&mut self) -> Option<ToControl<P>> {
+        for worker in 0..self.rings.len() {
+            while let Some(message) = self.rings[worker].from_worker.pop() {
+                match message {
+                    ToControl::Done(_) => {
+                        self.under_way[worker] -= 1;
+                        self.push_backlog(worker);
+                    }
+                    ToControl::Moved(shard) => {
+                        if self.resteers.ended(shard) {
+                            self.mover.stood_still(shard);
+                        } else {
+                            self.mover.ended(shard);
+                        }
+                        self.begin_moves();
+                        continue;
+                    }
+                    ToControl::Requeued(polled) => {
+                        self.mover.requeued(polled);
+                        self.begin_moves();
+                        continue;
+                    }
+                    ToControl::Expecting(shard) if self.resteers.expecting(shard) => continue,
+                    ToControl::TraceExpected => {
+                        self.trace.expected();
+                        self.begin_trace();
+                        continue;
+                    }
+                    ToControl::Traced(tracing) => {
+                        self.trace.returned(&tracing);
+                        self.begin_trace();
+                        continue;
+                    }
+                    _ => {}
+                }
+                return Some(message);
+            }
+        }
+        None
     }
 }

@@ -16,5 +16,6 @@ pub mod pdr;
 pub mod qer;
 pub(crate) mod rules;
 pub(crate) mod shaping;
+mod slow_path;
 pub mod slow_reason;
 pub mod urr;

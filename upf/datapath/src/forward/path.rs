@@ -13,7 +13,6 @@ use crate::forward::outer_header_removal::is_link_destination;
 use crate::forward::pdr::{At, Detect};
 use crate::forward::qer::Draw;
 use crate::forward::rules::State;
-use crate::forward::slow_reason;
 use crate::forward::{
     extension_headers, far, outer_header_creation, outer_header_removal, rules, urr,
 };
@@ -216,8 +215,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             if self.hold.is_draining(meta.entry) {
                 return self.go_behind(packet, meta);
             }
-            let now = (self.now_ns, self.burst);
-            let reason = slow_reason::of(&packet, meta, self.state, self.tables, now);
+            let reason = self.slow_reason(&packet, meta);
             self.stats.slow[reason as usize].add(1);
         }
         let translated = match meta.arrival {

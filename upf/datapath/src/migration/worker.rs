@@ -406,16 +406,7 @@ impl<I: PortIo> Worker<I> {
         let told = self.rings.to_control.push_reserved(message);
         debug_assert!(told.is_ok(), "no reserved place for the control core");
     }
-}
 
-/// A queue that will be polled here once the other workers' fences are in.
-#[derive(Debug)]
-pub(crate) struct ArrivingQueue {
-    polled: Polled,
-    left: usize,
-}
-
-impl<I: PortIo> Worker<I> {
     /// The control core gives a queue of ours to another worker. The batch is empty: all that was
     /// polled has been executed or handed over.
     #[cold]
@@ -452,4 +443,11 @@ impl<I: PortIo> Worker<I> {
             self.tell_control(ToControl::Requeued(polled));
         }
     }
+}
+
+/// A queue that will be polled here once the other workers' fences are in.
+#[derive(Debug)]
+pub(crate) struct ArrivingQueue {
+    polled: Polled,
+    left: usize,
 }

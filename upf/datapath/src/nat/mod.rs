@@ -12,7 +12,7 @@ pub(crate) mod prefetch;
 
 use crate::limits::BURST;
 use crate::meta::Meta;
-use crate::nat::mapping::{NatChunk, NatOwned, NatRemotes, NatUser};
+use mapping::{NatChunk, NatOwned, NatRemotes, NatUser};
 use sluice_mem::shard::{ShardId, ShardOwner};
 use std::collections::VecDeque;
 

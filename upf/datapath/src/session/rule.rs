@@ -138,32 +138,24 @@ impl Head {
         self.mark_and_notify & Self::QFI
     }
 
+    const fn with_bit(self, bit: u8, on: bool) -> Self {
+        let set = if on { bit } else { 0 };
+        Self {
+            mark_and_notify: self.mark_and_notify & !bit | set,
+            ..self
+        }
+    }
+
     /// The same, and whether the control core is to hear of the next packet.
     #[must_use]
     pub const fn notifying(self, on: bool) -> Self {
-        let mark_and_notify = if on {
-            self.mark_and_notify | Self::NOTIFY
-        } else {
-            self.mark_and_notify & !Self::NOTIFY
-        };
-        Self {
-            mark_and_notify,
-            ..self
-        }
+        self.with_bit(Self::NOTIFY, on)
     }
 
     /// The same, and whether what gate and bit rates drop counts for some URR (measurement before QoS enforcement).
     #[must_use]
     pub const fn counting_drops(self, on: bool) -> Self {
-        let mark_and_notify = if on {
-            self.mark_and_notify | Self::COUNTS_DROPS
-        } else {
-            self.mark_and_notify & !Self::COUNTS_DROPS
-        };
-        Self {
-            mark_and_notify,
-            ..self
-        }
+        self.with_bit(Self::COUNTS_DROPS, on)
     }
 
     /// True if what gate and bit rates drop counts for some URR.

@@ -114,38 +114,7 @@ impl<I: PortIo> Path<'_, I> {
         };
         self.tracer.tell(record, self.stats);
     }
-}
 
-/// Where the flow of a frame is, whose inner packet is still to be looked at.
-pub(super) fn inner_of<'p>(frame: &'p [u8], meta: &Meta) -> FlowOf<'p> {
-    FlowOf::Packet(frame.get(usize::from(meta.inner_at)..).unwrap_or_default())
-}
-
-/// Counters before a step; what grew says what became of the packet.
-pub(super) struct CounterDelta {
-    dropped: [u64; DropReason::ALL.len()],
-    pub(super) to_control: u64,
-    pub(super) handed_out: u64,
-}
-
-impl CounterDelta {
-    pub(super) fn of(stats: &WorkerStats) -> Self {
-        Self {
-            dropped: core::array::from_fn(|i| stats.dropped[i].get()),
-            to_control: stats.to_control.get(),
-            handed_out: stats.handed_out.get(),
-        }
-    }
-
-    pub(super) fn dropped_since(&self, stats: &WorkerStats) -> Option<DropReason> {
-        let all = DropReason::ALL.iter();
-        all.zip(&self.dropped)
-            .find(|(reason, before)| stats.dropped[**reason as usize].get() != **before)
-            .map(|(reason, _)| *reason)
-    }
-}
-
-impl<I: PortIo> Path<'_, I> {
     /// The rule that a packet meets, asked once more and apart from the stages.
     pub(super) fn rule_seen(&self, meta: &Meta, flow: FlowOf<'_>) -> Option<RuleSeen> {
         let entry = self.state.entry(meta.entry.0)?;
@@ -185,5 +154,34 @@ impl<I: PortIo> Path<'_, I> {
             }
             Some(chain) => in_block(first(chain)?),
         }
+    }
+}
+
+/// Where the flow of a frame is, whose inner packet is still to be looked at.
+pub(super) fn inner_of<'p>(frame: &'p [u8], meta: &Meta) -> FlowOf<'p> {
+    FlowOf::Packet(frame.get(usize::from(meta.inner_at)..).unwrap_or_default())
+}
+
+/// Counters before a step; what grew says what became of the packet.
+pub(super) struct CounterDelta {
+    dropped: [u64; DropReason::ALL.len()],
+    pub(super) to_control: u64,
+    pub(super) handed_out: u64,
+}
+
+impl CounterDelta {
+    pub(super) fn of(stats: &WorkerStats) -> Self {
+        Self {
+            dropped: core::array::from_fn(|i| stats.dropped[i].get()),
+            to_control: stats.to_control.get(),
+            handed_out: stats.handed_out.get(),
+        }
+    }
+
+    pub(super) fn dropped_since(&self, stats: &WorkerStats) -> Option<DropReason> {
+        let all = DropReason::ALL.iter();
+        all.zip(&self.dropped)
+            .find(|(reason, before)| stats.dropped[**reason as usize].get() != **before)
+            .map(|(reason, _)| *reason)
     }
 }

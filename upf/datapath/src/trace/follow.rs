@@ -128,6 +128,43 @@ impl<I: PortIo> Worker<I> {
             .map(|(port, frame)| Sent { port, queue, frame });
         self.tracer.tell(record, &self.stats);
     }
+
+    /// The control core's word about following.
+    #[cold]
+    pub(crate) fn trace_order(&mut self, order: TraceOrder) {
+        match order {
+            TraceOrder::Expect(tracing) => {
+                self.tracer.expect(tracing);
+                self.tell_control(ToControl::TraceExpected);
+            }
+            TraceOrder::Follow => {
+                if let Some(old) = self.tracer.begin() {
+                    self.tell_control(ToControl::Traced(old));
+                }
+            }
+            TraceOrder::End => {
+                self.tracer.end();
+                for worker in 0..self.rings.to_workers.workers() {
+                    let worker = WorkerId::at(worker);
+                    if worker != self.id {
+                        self.send_token(worker, Handover::TraceEnd);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives back what packets were followed with, once none is under way. Packets of shards that
+    /// move may be with any worker.
+    #[cold]
+    pub(crate) fn end_trace(&mut self) {
+        let others = self.rings.to_workers.workers() - 1;
+        if self.moves.is_quiet()
+            && let Some(old) = self.tracer.over(others)
+        {
+            self.tell_control(ToControl::Traced(old));
+        }
+    }
 }
 
 /// The ends of a frame, as far as it is an IP packet.
@@ -180,43 +217,4 @@ fn outer(packet: &[u8]) -> Option<(FrameEnds, Option<&[u8]>)> {
     let whole_udp = ip.protocol() == Protocol::UDP && !ip.is_fragment();
     let ends = ends(ip.source().into(), ip.destination().into());
     Some((ends, whole_udp.then_some(ip.payload())))
-}
-
-impl<I: PortIo> Worker<I> {
-    /// The control core's word about following.
-    #[cold]
-    pub(crate) fn trace_order(&mut self, order: TraceOrder) {
-        match order {
-            TraceOrder::Expect(tracing) => {
-                self.tracer.expect(tracing);
-                self.tell_control(ToControl::TraceExpected);
-            }
-            TraceOrder::Follow => {
-                if let Some(old) = self.tracer.begin() {
-                    self.tell_control(ToControl::Traced(old));
-                }
-            }
-            TraceOrder::End => {
-                self.tracer.end();
-                for worker in 0..self.rings.to_workers.workers() {
-                    let worker = WorkerId::at(worker);
-                    if worker != self.id {
-                        self.send_token(worker, Handover::TraceEnd);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Gives back what packets were followed with, once none is under way. Packets of shards that
-    /// move may be with any worker.
-    #[cold]
-    pub(crate) fn end_trace(&mut self) {
-        let others = self.rings.to_workers.workers() - 1;
-        if self.moves.is_quiet()
-            && let Some(old) = self.tracer.over(others)
-        {
-            self.tell_control(ToControl::Traced(old));
-        }
-    }
 }

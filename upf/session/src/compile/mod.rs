@@ -5,17 +5,19 @@
 
 pub mod allocate;
 pub mod diff;
+pub mod far_update;
 pub mod image;
 pub mod render;
 pub mod resolve;
 
-use crate::compile::diff::{Delta, TooMany, Wanted};
-use crate::compile::image::{FarUpdate, Image};
-use crate::compile::render::TooLarge;
 use crate::config::{MbrZero, ShapedRates};
 use crate::limits::RULES;
 use crate::rules::{Action, Endpoint, IdList, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
+use diff::{Delta, TooMany, Wanted};
+use far_update::FarUpdate;
+use image::Image;
+use render::TooLarge;
 use sluice_datapath::limits::{BLOCK_CHAIN, BLOCK_RULES, RULE_QERS, TXN_OPS};
 use sluice_wire::limits::QERS_PER_PDR;
 

@@ -16,8 +16,6 @@ use crate::index::hash_index::Seeded;
 use crate::index::remote_fteid_index::RemoteFteidIndex;
 use crate::limits::URRS_PER_SESSION;
 use crate::names::Names;
-use crate::node::associations::Associations;
-use crate::node::uses::Uses;
 use crate::pending::{PendingTable, SessionRemarks};
 use crate::random::Random;
 use crate::reports::events::SessionEvent;
@@ -29,6 +27,7 @@ use crate::rules::Rules;
 use crate::session_sets::{SessionSets, SetWalk};
 use crate::store::{CpSession, Session, SessionRef, Store};
 use crate::usage::timers::SessionTimers;
+use associations::Associations;
 use core::net::IpAddr;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
@@ -37,6 +36,7 @@ use sluice_datapath::session::txn::Txn;
 use sluice_n4::{AssociationId, Endpoint, Instant, NodeId, Outbox, SessionRequest};
 use sluice_wire::pfcp::value::{NtpTime, UpFunctionFeatures};
 use std::collections::VecDeque;
+use uses::Uses;
 
 /// When something happens.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use crate::admission::Admission;
 use crate::admit::each;
-use crate::compile::image;
+use crate::compile::far_update;
 use crate::draft::{Base, Scope};
 use crate::network::Network;
 use crate::node::{Effects, Moment, Node, Part, RuleChange, Shared};
@@ -169,7 +169,7 @@ fn apply_all<N: Network>(
     work.create_rules(body)?;
     work.update_rules(body)?;
     let has_timer = head.user_plane_inactivity_timer.is_some();
-    let are_fars = image::are_all(body) && !has_timer;
+    let are_fars = far_update::are_all(body) && !has_timer;
     Ok(if are_fars && work.record.queried.is_empty() {
         Scope::FarsOnly
     } else {

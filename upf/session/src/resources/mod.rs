@@ -16,13 +16,13 @@ use crate::index::slab::Slab;
 use crate::index::slot_allocator::SlotAllocator;
 use crate::limits::TEID_REST_S;
 use crate::random::Random;
-use crate::resources::release::Claim;
-use crate::resources::routes::Routes;
 use crate::rules::{ClockImage, Rules, UeAddresses, Urr};
 use crate::usage::clock::UsageClock;
 use crate::usage::inactivity::{InactivityTimer, InactivityTimers};
 use crate::usage::meter::{Meter, SentMeasurement};
 use core::net::Ipv4Addr;
+use release::Claim;
+use routes::Routes;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
@@ -30,11 +30,11 @@ use sluice_datapath::lookup::layout::{InstanceId, Layout};
 use sluice_datapath::session::flow_filter::{FilterRun, FlowFilter};
 use sluice_datapath::tables::PeerId;
 
-pub use crate::resources::address_pools::{AddressPools, NoAddress};
-pub use crate::resources::identifiers::spare;
-pub use crate::resources::nat::{NatBlocks, NatCounters, NatRecord};
-pub use crate::resources::release::Claims;
-pub use crate::resources::routes::filter_of;
+pub use address_pools::{AddressPools, NoAddress};
+pub use identifiers::spare;
+pub use nat::{NatBlocks, NatCounters, NatRecord};
+pub use release::Claims;
+pub use routes::filter_of;
 
 /// The allocators.
 pub struct Resources {

@@ -18,11 +18,9 @@ use sluice_datapath::tables::{EgressId, PeerId};
 use sluice_wire::ids::{BarId, FarId, QerId};
 use sluice_wire::pfcp::value::{ApplyAction, BitRate, GateStatus};
 
-pub use crate::rules::pdr::{
-    Endpoint, Filter, FilterOrigin, IdList, Key, LocalTunnel, Origin, Pdr,
-};
-pub use crate::rules::ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
-pub use crate::rules::urr::{ClockImage, Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};
+pub use pdr::{Endpoint, Filter, FilterOrigin, IdList, Key, LocalTunnel, Origin, Pdr};
+pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
+pub use urr::{ClockImage, Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};
 
 /// The IPv6 addresses of a session's F-TEIDs.
 pub type TunnelIpv6 = ArrayVec<Ipv6Addr, TUNNEL_IPV6_ADDRESSES>;

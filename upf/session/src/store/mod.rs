@@ -13,17 +13,15 @@ use crate::index::slab::Slab;
 use crate::limits::RECORD_GRANULES_PER_SESSION;
 use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::session_sets::SetId;
-use crate::store::head::{Head, NONE, SessionFlag, cp_of, halves, key_of};
-use crate::store::index::{CpKey, Index};
-use crate::store::record::{RECORD_MAX, TunnelIpv4};
-use crate::store::span_alloc::{SpanAllocator, granules_for};
 use core::net::Ipv6Addr;
+use head::{Head, NONE, SessionFlag, cp_of, halves, key_of};
+use index::{CpKey, Index};
+use record::{RECORD_MAX, TunnelIpv4};
 use sluice_datapath::session::txn::Usage;
+use span_alloc::{SpanAllocator, granules_for};
 use std::collections::HashMap;
 
-pub use crate::store::head::{
-    CpSession, Digits, NewSession, RequestHash, Session, SessionRef, User,
-};
+pub use head::{CpSession, Digits, NewSession, RequestHash, Session, SessionRef, User};
 
 /// The sessions.
 #[derive(Debug)]

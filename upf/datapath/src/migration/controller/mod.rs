@@ -12,8 +12,8 @@ use crate::tables::Polled;
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
 
-pub use crate::migration::controller::resteer::Resteer;
-pub(crate) use crate::migration::controller::resteer::Resteers;
+pub use resteer::Resteer;
+pub(crate) use resteer::Resteers;
 
 /// Wishes and moves. The last wish for a shard counts; its moves follow each other.
 #[derive(Debug)]

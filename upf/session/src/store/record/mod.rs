@@ -15,15 +15,15 @@ use crate::rules::{
 };
 use crate::session_sets::{SetId, SetList};
 use crate::store::head::User;
-use crate::store::record::decode::{RuleDecoder, Tunnels};
-use crate::store::record::encode::RuleEncoder;
-use crate::store::record::octets::most;
 use core::net::Ipv4Addr;
 use core::num::NonZeroU64;
+use decode::{RuleDecoder, Tunnels};
+use encode::RuleEncoder;
+use octets::most;
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::txn::Usage;
 
-pub use crate::store::record::octets::{Kinds, OctetReader, OctetWriter};
+pub use octets::{Kinds, OctetReader, OctetWriter};
 
 /// Octets of the usage at the start.
 const USAGE_LEN: usize = 2 * (OCTETS_LEN + PACKETS_LEN);
