@@ -211,7 +211,6 @@ pub fn forget_nat(part: &Part, old: &Rules, new: &Rules, txn: &mut Txn) -> Resul
 }
 
 /// Compiling all rules would write the same.
-
 #[cfg(test)]
 pub fn assert_written_whole(part: &mut Part, change: &RuleChange, launch: &Launch) {
     use crate::compile::diff::{Credits, Ops, Watching};
