@@ -32,7 +32,6 @@ const FULLER_FOLDERS: Exceptions = &[
         38,
         "procedures and collisions get folders",
     ),
-    ("upf/datapath/src/forward", 21, "fast paths become one text"),
     ("upf/datapath/tests/all", 26, "a file for each behaviour"),
     ("upf/session/src/tests", 41, "a file for each behaviour"),
     ("upf/twin/src", 32, "mirrors the path's stages"),

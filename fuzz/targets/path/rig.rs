@@ -18,7 +18,7 @@ use sluice_datapath::tables::{
     Tables, TunnelAddress,
 };
 use sluice_datapath::tables::{EgressIpv6, PrefixIpv6};
-use sluice_datapath::tx::adjacency::Front;
+use sluice_datapath::tx::encap::InterfaceEncap;
 use sluice_datapath::worker::Worker;
 use sluice_mem::shard::ShardId;
 use sluice_port::{Packet, PortId, QueueId};
@@ -339,6 +339,7 @@ fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
         port: PortId(port),
         vlan: None,
         mac: [2, 0, 0, 0, 0, mac],
+        template: None,
         mtu,
         addresses: vec![address],
         addresses_ipv6: vec![N6_IPV6],
@@ -445,8 +446,8 @@ fn tables(known: u8) -> Tables {
     ];
     let mut slots = NextHopSlots::new(hops.len());
     for (id, hop) in (0..).zip(&hops) {
-        let front = Front::of(&tables.interfaces[usize::from(hop.interface)]);
-        slots.set(NextHopId(id), hop, &front);
+        let encap = InterfaceEncap::of(&tables.interfaces[usize::from(hop.interface)]);
+        slots.set(NextHopId(id), hop, &encap);
     }
     tables.next_hops = slots.reader();
     let peers = [

@@ -3,7 +3,7 @@
 
 use core::net::IpAddr;
 use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId, NextHopSlots, NextHops};
-use sluice_datapath::tx::adjacency::Front;
+use sluice_datapath::tx::encap::InterfaceEncap;
 use sluice_wire::eth::MacAddr;
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ pub struct Neighbours {
     hops: Vec<NextHop>,
     slots: NextHopSlots,
     /// By interface.
-    fronts: Vec<Front>,
+    encaps: Vec<InterfaceEncap>,
     stations: Vec<Station>,
     by_address: HashMap<(InterfaceId, IpAddr), NextHopId>,
     free: Vec<NextHopId>,
@@ -67,7 +67,7 @@ impl Default for Neighbours {
         Self {
             hops: Vec::new(),
             slots: NextHopSlots::new(STATIONS_MAX),
-            fronts: Vec::new(),
+            encaps: Vec::new(),
             stations: Vec::new(),
             by_address: HashMap::new(),
             free: Vec::new(),
@@ -79,16 +79,16 @@ impl Default for Neighbours {
 }
 
 impl Neighbours {
-    /// What frames that leave by these interfaces begin with. Before the first station.
-    pub fn set_fronts(&mut self, fronts: Vec<Front>) {
-        self.fronts = fronts;
+    /// The headers of frames that leave by these interfaces. Before the first station.
+    pub fn set_encaps(&mut self, encaps: Vec<InterfaceEncap>) {
+        self.encaps = encaps;
     }
 
     fn write_slot(&mut self, id: NextHopId) {
         let hop = &self.hops[usize::from(id)];
-        let front = self.fronts.get(usize::from(hop.interface));
-        let front = front.copied().unwrap_or_default();
-        self.slots.set(id, hop, &front);
+        if let Some(encap) = self.encaps.get(usize::from(hop.interface)) {
+            self.slots.set(id, hop, encap);
+        }
     }
 
     /// The next hops as the path reads them.

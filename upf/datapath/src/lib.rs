@@ -10,7 +10,6 @@
 mod batch;
 pub mod bells;
 pub mod builder;
-mod burst_array;
 pub mod control;
 pub mod drop;
 pub mod forward;

@@ -5,6 +5,9 @@
 /// (48 KiB, 128 lines + 128 headers = 16 KiB) begins to matter.
 pub const BURST: usize = 128;
 
+/// Octets that every port keeps free before a received frame: DPDK's `RTE_PKTMBUF_HEADROOM`.
+pub const HEADROOM: usize = 128;
+
 /// Packets of a batch that one of them stands for when it is counted which shards are hot. Four
 /// counts of a full batch are a fraction of a nanosecond a packet; in the millisecond in which load
 /// is levelled, a full worker makes some 300 of them.

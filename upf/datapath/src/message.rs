@@ -7,7 +7,7 @@ use crate::limits::PORTS_TOGETHER;
 use crate::lookup::layout::InstanceId;
 use crate::meta::Meta;
 use crate::migration::protocol::{MoveShard, Switch};
-use crate::nat::state::NatShardOwner;
+use crate::nat::NatShardOwner;
 use crate::session::SessionShard;
 use crate::session::txn::Txn;
 use crate::topology::Polled;

@@ -6,13 +6,13 @@
 use crate::forward::marking::{DscpByQfi, Marking};
 use crate::forward::mss_clamp;
 use crate::forward::outer_header_removal::Destination;
-use crate::lookup::lpm::Lpm;
-use crate::lookup::lpm_ipv6::LpmIpv6;
+use crate::lookup::lpm::{Lpm, LpmIpv6};
 use crate::nat::pool::NatUnits;
 use crate::rx::header_match::HeaderMatch;
 use crate::session::flow_filter::FlowFilters;
 use crate::session::token_bucket::Shaping;
-use crate::tx::adjacency::{self, Adjacency, Front, TunnelAdjacency};
+use crate::tx::encap;
+use crate::tx::encap::{Encap, InterfaceEncap, Templates, TunnelEncap};
 use core::net::Ipv6Addr;
 use sluice_mem::slots::{SlotReader, Slots};
 use sluice_port::PortId;
@@ -38,10 +38,9 @@ impl NextHopSlots {
         NextHops(self.0.reader())
     }
 
-    /// Replaces a next hop, reached by frames with this front.
-    pub fn set(&mut self, id: NextHopId, hop: &NextHop, front: &Front) {
-        self.0
-            .write(usize::from(id), adjacency::to_words(hop, front));
+    /// Replaces a next hop on an interface.
+    pub fn set(&mut self, id: NextHopId, hop: &NextHop, encap: &InterfaceEncap) {
+        self.0.write(usize::from(id), encap.words(hop));
     }
 }
 
@@ -53,13 +52,13 @@ impl NextHops {
     /// A next hop.
     #[inline(always)]
     pub fn get(&self, id: NextHopId) -> Option<Station> {
-        adjacency::station(self.0.read(usize::from(id))?)
+        encap::station(self.0.read(usize::from(id))?)
     }
 
-    /// The way to a next hop whose MAC address is known.
+    /// The headers to a next hop whose MAC address is known.
     #[inline(always)]
-    pub fn adjacency(&self, id: NextHopId) -> Option<Adjacency> {
-        Adjacency::of_words(self.0.read(usize::from(id))?)
+    pub fn encap(&self, id: NextHopId) -> Option<Encap> {
+        Encap::of_words(self.0.read(usize::from(id))?)
     }
 }
 
@@ -213,6 +212,8 @@ pub struct CompiledTables {
     /// By egress, for those.
     translated_routes: Vec<Option<Lpm>>,
     routes_ipv6: Vec<LpmIpv6>,
+    /// By interface.
+    templates: Templates,
     /// Some interface clamps TCP segments.
     clamps_mss: bool,
 }
@@ -233,6 +234,7 @@ impl CompiledTables {
             routes: tables.egresses.iter().map(direct_routes).collect(),
             translated_routes: tables.egresses.iter().map(translated_routes).collect(),
             routes_ipv6: tables.egresses.iter().map(LpmIpv6::of).collect(),
+            templates: Templates::of(&tables.interfaces),
             clamps_mss,
         }
     }
@@ -301,11 +303,11 @@ impl Tables {
         }
     }
 
-    /// The way from an egress to an address, if the next hop is known.
+    /// The headers of a packet from an egress to an address, if the next hop is known.
     #[inline(always)]
-    pub fn adjacency_to(&self, egress: EgressId, to: u32) -> Option<Adjacency> {
+    pub fn encap_to(&self, egress: EgressId, to: u32) -> Option<Encap> {
         match self.route(egress, to)? {
-            Route::Via(hop) => self.next_hops.adjacency(hop),
+            Route::Via(hop) => self.next_hops.encap(hop),
             _ => None,
         }
     }
@@ -313,9 +315,10 @@ impl Tables {
     /// A tunnel peer over either family.
     #[inline(always)]
     pub fn tunnel_peer(&self, id: PeerId) -> Option<TunnelPeer> {
-        match id.is_ipv6() {
-            false => self.peers.get(id).map(TunnelPeer::Ipv4),
-            true => self.tunnel_peer_ipv6(id),
+        if id.is_ipv6() {
+            self.tunnel_peer_ipv6(id)
+        } else {
+            self.peers.get(id).map(TunnelPeer::Ipv4)
         }
     }
 
@@ -324,15 +327,21 @@ impl Tables {
         self.peers_ipv6.get(id).map(TunnelPeer::Ipv6)
     }
 
-    /// The way to a peer over IPv4, if its next hop is known.
+    /// The headers to a peer over IPv4, if its next hop is known.
     #[inline(always)]
-    pub fn tunnel_adjacency(&self, peer: PeerId) -> Option<TunnelAdjacency> {
+    pub fn tunnel_encap(&self, peer: PeerId) -> Option<TunnelEncap> {
         let peer = self.peers.get(peer)?;
-        Some(TunnelAdjacency {
+        Some(TunnelEncap {
             outer: peer.outer(),
             marking: peer.marking,
-            adjacency: self.next_hops.adjacency(peer.next_hop)?,
+            encap: self.next_hops.encap(peer.next_hop)?,
         })
+    }
+
+    /// The templates of all interfaces.
+    #[inline(always)]
+    pub fn templates(&self) -> &Templates {
+        &self.compiled.templates
     }
 
     /// The interface of a frame.

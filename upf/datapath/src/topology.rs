@@ -4,6 +4,7 @@ use crate::forward::marking::Marking;
 use crate::forward::mss_clamp::MssClamp;
 use crate::ids::{InterfaceId, NextHopId};
 use crate::lookup::layout::InstanceId;
+use crate::tx::template::Template;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_port::{PortId, QueueId};
 use sluice_wire::gtpu::{OuterIpv4, OuterIpv6};
@@ -21,6 +22,8 @@ pub struct Interface {
     pub vlan: Vlan,
     /// Our MAC address there.
     pub mac: [u8; 6],
+    /// Headers of the frames that go out there, where they are more than Ethernet with that VLAN and MAC address.
+    pub template: Option<Template>,
     /// Largest IP packet that goes out there.
     pub mtu: u16,
     /// All IPv4 addresses of ours there.
@@ -49,6 +52,12 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// Headers of the frames that go out there.
+    pub fn template(&self) -> Template {
+        let ethernet = || Template::ethernet(self.mac, self.vlan);
+        self.template.clone().unwrap_or_else(ethernet)
+    }
+
     /// Network instance in which plain packets from there arrive.
     #[inline]
     pub fn arrives_in(&self) -> Option<InstanceId> {

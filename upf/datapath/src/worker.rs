@@ -7,15 +7,14 @@ use crate::hold::{HeldPackets, HoldLimits};
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHAPED, SHARDS};
-use crate::lookup::owners::OwnerTable;
-use crate::lookup::session_lookup::{self, SessionLookup};
+use crate::lookup::session_lookup;
+use crate::lookup::session_lookup::{OwnerTable, SessionLookup};
 use crate::message::ToWorker;
 use crate::meta::Meta;
 use crate::migration::protocol::Moves;
-use crate::migration::rxq_reassign::ArrivingQueue;
-use crate::migration::worker::{QueueDrain, ShardRelease};
+use crate::migration::worker::{ArrivingQueue, QueueDrain, ShardRelease};
+use crate::nat::NatState;
 use crate::nat::mapping::NatOwned;
-use crate::nat::state::NatState;
 use crate::rings::WorkerRings;
 use crate::rx::parse::Class;
 use crate::session::SessionState;
@@ -287,9 +286,10 @@ impl<I: PortIo> Worker<I> {
     #[cold]
     fn turn_round(&mut self, now_ns: u64) {
         while let Some((packet, meta)) = self.nat.hairpins.pop_front() {
-            match self.owners.of_index(meta.entry.0) == self.id {
-                true => self.execute_one(packet, meta, now_ns),
-                false => self.dispatch(packet, Class::User(meta), PortId(0), now_ns),
+            if self.owners.of_index(meta.entry.0) == self.id {
+                self.execute_one(packet, meta, now_ns)
+            } else {
+                self.dispatch(packet, Class::User(meta), PortId(0), now_ns)
             }
         }
     }
@@ -356,5 +356,25 @@ impl<I: PortIo> Worker<I> {
             now_ns,
         };
         (path, &mut self.batch)
+    }
+
+    /// Gives up what waited too long, and lets a bounded number go. Returns how many went.
+    #[cold]
+    pub(crate) fn look_after_held(&mut self, now_ns: u64) -> usize {
+        let (mut path, _) = self.path_and_batch(now_ns);
+        path.expire_held();
+        let drained = path.drain_held();
+        path.flush();
+        self.count_held();
+        drained
+    }
+
+    /// How long it may sleep from `now_ns` on with what it holds: until the first packet is given up, or may
+    /// leave at its bit rate.
+    pub fn may_sleep(&self, now_ns: u64, at_most: Duration) -> Duration {
+        let due_ns = [self.hold.next_deadline(), self.next_due_ns()];
+        let until_ns = due_ns.into_iter().flatten().min().unwrap_or(u64::MAX);
+        let left = Duration::from_nanos(until_ns.saturating_sub(now_ns));
+        at_most.min(left)
     }
 }

@@ -1,9 +1,8 @@
-//! Transactions to the packet path, and what is done when they come back: usage, peers, response.
+//! Transactions to the packet path, and their completion: usage, peers, response.
 
 use crate::compile::diff::Delta;
 use crate::network::Network;
-use crate::node::part::Part;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part};
 use crate::pending::{Answer, Launch, Pending};
 use crate::procedure::{association_release, deletion, establishment, measurement, modification};
 use crate::reports::events::SessionEvent;

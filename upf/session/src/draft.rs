@@ -2,20 +2,17 @@
 //! undone; what establishment and modification have in common.
 
 use crate::admission::{Admission, Policy};
-use crate::compile::compiler::TooComplex;
+use crate::compile::TooComplex;
 use crate::compile::diff::{Delta, Wanted};
 use crate::compile::far_update::FarUpdate;
 use crate::limits::URRS;
 use crate::network::Network;
-use crate::node::Moment;
-use crate::node::part::{Part, RuleChange};
-use crate::node::shared::Shared;
-use crate::node::uses::{self, Uses};
+use crate::node::uses::Uses;
+use crate::node::{Moment, Part, RuleChange, Shared, uses};
 use crate::pending::Launch;
 use crate::refusal::Refusal;
-use crate::released;
 use crate::resources::Resources;
-use crate::rules::{Rules, UeAddresses};
+use crate::rules::{Endpoint, Key, RemoteTunnel, Rules, UeAddresses};
 use crate::store::SessionRef;
 use crate::usage;
 use crate::usage::meter::ReportContent;
@@ -155,9 +152,10 @@ fn fill<N: Network>(
     }
     drafted.launch.record.ue = drafted.change.new.ue;
     compile(part, drafted)?;
-    match part.store.has_room(base.session, &drafted.change.new) {
-        true => Ok(()),
-        false => Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE)),
+    if part.store.has_room(base.session, &drafted.change.new) {
+        Ok(())
+    } else {
+        Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE))
     }
 }
 
@@ -185,7 +183,7 @@ fn compile(part: &mut Part, drafted: &mut Drafted) -> Result<(), Refusal> {
             let wanted = Wanted::Meters(&meters);
             part.compiler.change((old, new), wanted, &mut delta)?;
             forget_nat(part, old, new, txn)?;
-            for entry in released::new_ue_entries(old, new) {
+            for entry in new_ue_entries(old, new) {
                 for op in part.resources.nat.operations(entry.entry) {
                     txn.ops.try_push(op).map_err(|_| TooComplex)?;
                 }
@@ -204,7 +202,7 @@ fn compile(part: &mut Part, drafted: &mut Drafted) -> Result<(), Refusal> {
 
 /// UEs that go have no public ports any more: what their mappings lie in is another's soon.
 pub fn forget_nat(part: &Part, old: &Rules, new: &Rules, txn: &mut Txn) -> Result<(), TooComplex> {
-    for entry in released::gone_entries(old, new) {
+    for entry in gone_entries(old, new) {
         if let Some(op) = part.resources.nat.end_of(entry.entry) {
             txn.ops.try_push(op).map_err(|_| TooComplex)?;
         }
@@ -303,24 +301,25 @@ pub fn settle(
 ) {
     let resources = &mut part.resources;
     // A prefix that comes with the message is a key of every entry there was.
-    let ue = match change.new.ue.families().is_none() {
-        true => change.old.ue,
-        false => change.new.ue,
+    let ue = if change.new.ue.families().is_none() {
+        change.old.ue
+    } else {
+        change.new.ue
     };
-    for entry in released::gone_entries(&change.old, &change.new) {
+    for entry in gone_entries(&change.old, &change.new) {
         resources.release(entry, (&ue, change.old.routes.run), now_s);
     }
     if change.new.ue.families().is_none() {
         resources.release_given(&change.old.ue, now_s);
     }
-    for entry in released::new_ue_entries(&change.old, &change.new) {
+    for entry in new_ue_entries(&change.old, &change.new) {
         resources.nat.record_newest(entry.entry);
     }
     count_uses(shared, &mut part.uses, &change.old, &change.new);
-    for block in released::gone_blocks(&change.old, &change.new) {
+    for block in gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
     }
-    for cell in released::gone_cells(&change.old, &change.new) {
+    for cell in gone_cells(&change.old, &change.new) {
         resources.release_cell(cell);
     }
     for urr in &change.new.urrs {
@@ -382,10 +381,11 @@ fn settle_tunnels(part: &mut Part, name: SessionRef, change: &mut RuleChange) {
     for endpoint in new.traced_back_entries() {
         resources.traces_back(endpoint.entry, name.at);
     }
-    for (sends, tunnel) in released::tunnels(old, new) {
-        match sends {
-            true => part.remotes.add(tunnel, name.at),
-            false => part.remotes.remove(tunnel, name.at),
+    for (sends, tunnel) in tunnels(old, new) {
+        if sends {
+            part.remotes.add(tunnel, name.at)
+        } else {
+            part.remotes.remove(tunnel, name.at)
         }
     }
     claims.keep();
@@ -401,4 +401,44 @@ pub fn undo(shared: &mut Shared, part: &mut Part, drafted: Drafted, net: &mut im
     part.give_change(change);
     part.pending.recycle(launch.record);
     part.pending.recycle_txn(launch.txn);
+}
+
+/// Entries that are no longer needed.
+fn gone_entries<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
+    let entries = old.endpoints.iter().filter(|e| e.key != Key::Spare);
+    entries.filter(|e| new.endpoint(e.key).is_none())
+}
+
+/// Entries of UE addresses that were not there before.
+fn new_ue_entries<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
+    let entries = new.endpoints.iter();
+    let entries = entries.filter(|e| matches!(e.key, Key::Ue { .. }));
+    entries.filter(|e| old.endpoint(e.key).is_none())
+}
+
+/// Blocks that are no longer needed.
+fn gone_blocks<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = u32> + 'r {
+    let kept = |block| {
+        let mut all = new.endpoints.iter().flat_map(Endpoint::blocks);
+        all.any(|b| b == block)
+    };
+    let blocks = old.endpoints.iter().flat_map(Endpoint::blocks);
+    blocks.filter(move |block| !kept(*block))
+}
+
+/// Cells of the usage record that are no longer needed.
+fn gone_cells<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = u32> + 'r {
+    old.cells()
+        .filter(move |cell| !new.cells().any(|kept| kept == *cell))
+}
+
+/// Tunnels of peers that the session leaves (false), then those that it sends into from now on
+/// (true).
+fn tunnels<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = (bool, RemoteTunnel)> + 'r {
+    let only = |here: &'r Rules, there: &'r Rules| {
+        let tunnels = here.fars.iter().filter_map(|f| f.tunnel());
+        tunnels.filter(move |tunnel| there.fars.iter().all(|f| f.tunnel() != Some(*tunnel)))
+    };
+    let left = only(old, new).map(|tunnel| (false, tunnel));
+    left.chain(only(new, old).map(|tunnel| (true, tunnel)))
 }

@@ -1,26 +1,21 @@
 //! The UP function: dispatch of N4 messages, transactions and timers to their procedures.
 
-use crate::completion;
 use crate::config::Config;
-use crate::conformance;
 use crate::network::Network;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part, Shared};
 use crate::pending::Share;
-use crate::prefetch::{self, Upcoming};
-use crate::procedure::put;
+use crate::prefetch::Upcoming;
 use crate::procedure::report::{downlink_data, error_indication};
 use crate::procedure::{
     association, association_release, deletion, establishment, flow_change, measurement,
-    modification, node_report, pfd_management, report, set_deletion,
+    modification, node_report, pfd_management, put, report, set_deletion,
 };
 use crate::reports::events::SessionEvent;
 use crate::reports::path_reports::PathChange;
 use crate::reports::report_queue::ReportCounters;
-use crate::resources::percent;
-use crate::resources::{NatCounters, NatRecord};
+use crate::resources::{NatCounters, NatRecord, percent};
 use crate::rules::{Key, Rules};
+use crate::{completion, conformance, prefetch};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::ids::EntryId;

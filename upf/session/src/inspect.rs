@@ -1,6 +1,6 @@
 //! Inspection views of sessions, for `sluice ctl`.
 
-use crate::flows::filter_text;
+use crate::flows::sdf;
 use crate::function::UpFunction;
 use crate::network::Side;
 use crate::node::Node;
@@ -306,7 +306,7 @@ impl UpFunction {
                 _ => "upf.yaml",
             },
             pdrs: of.pdrs,
-            flows: of.flows.iter().map(filter_text::text).collect(),
+            flows: of.flows.iter().map(sdf::text).collect(),
         })
         .collect()
     }
@@ -349,7 +349,7 @@ impl UpFunction {
             ue_prefix: named.prefix_text(),
             predefined_rule: self.predefined_name(pdr),
             application: self.application_name(pdr),
-            filters: filter_text::texts(pdr.filter, run),
+            filters: sdf::texts(pdr.filter, run),
             qfi: (0..64).filter(|q| pdr.qfis >> q & 1 == 1).collect(),
             live: rules.is_live(pdr),
             removes_outer_header: pdr.removes_outer,

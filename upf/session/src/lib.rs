@@ -81,7 +81,6 @@ mod procedure;
 mod random;
 mod refusal;
 mod refusal_causes;
-mod released;
 mod reload;
 mod reports;
 mod resources;
@@ -96,7 +95,7 @@ pub use conformance::UP_FUNCTION_FEATURES;
 pub use flows::applications::{Application, ApplicationError, ConfiguredApplications};
 pub use flows::predefined::{PredefinedChange, PredefinedError, PredefinedRule, PredefinedRules};
 pub use function::UpFunction;
-pub use index::{hash, hash_index, partitions};
+pub use index::{hash_index, partitions};
 pub use inspect::{
     ApplicationView, AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView,
     UrrView,

@@ -204,11 +204,14 @@ mod tests {
         let mut all = String::new();
         for path in paths {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            match path.is_dir() {
-                _ if name == "tests" || name.starts_with("refusal_causes") => {}
-                true => all += &sources(&path),
-                false => all += &std::fs::read_to_string(&path).expect("a text"),
+            if name == "tests" || name.starts_with("refusal_causes") {
+                continue;
             }
+            all += &if path.is_dir() {
+                sources(&path)
+            } else {
+                std::fs::read_to_string(&path).expect("a text")
+            };
         }
         all
     }

@@ -4,9 +4,9 @@
 //! name is free at once, so that sessions which come later are in another set, and its sessions end one after
 //! the other.
 
-use crate::index::hash::Seeded;
+use crate::index::hash_index::Seeded;
 use crate::limits::{SETS, SETS_OF_ALL};
-use crate::node::use_counts::UseCounts;
+use crate::node::uses::UseCounts;
 use arrayvec::ArrayVec;
 use sluice_n4::AssociationId;
 use sluice_wire::pfcp::value::{CsidNode, FqCsid};
@@ -110,11 +110,10 @@ impl SessionSets {
             else {
                 continue;
             };
-            match set.is_retired {
-                true => self.retired -= 1,
-                false => {
-                    self.by_name.remove(&set.name);
-                }
+            if set.is_retired {
+                self.retired -= 1
+            } else {
+                self.by_name.remove(&set.name);
             }
             self.free.push(*id);
         }

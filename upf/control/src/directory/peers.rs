@@ -5,7 +5,7 @@ use sluice_datapath::forward::marking::Marking;
 use sluice_datapath::tables::{
     self, NextHopId, PeerId, PeerSlots, PeerSlotsIpv6, PeersIpv6, TunnelPeer,
 };
-use sluice_session::hash::Seeded;
+use sluice_session::hash_index::Seeded;
 use std::collections::HashMap;
 
 /// Tunnel peers of each family that may be in use: a big operator's gNBs.

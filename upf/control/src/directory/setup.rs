@@ -8,7 +8,7 @@ use crate::paths::Paths;
 use core::net::IpAddr;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId};
-use sluice_datapath::tx::adjacency::Front;
+use sluice_datapath::tx::encap::InterfaceEncap;
 use sluice_session::network::{Side, TunnelAddresses, TunnelEndpoint};
 use std::collections::HashMap;
 
@@ -66,9 +66,12 @@ impl Directory {
         };
         directory.answer_for_public_addresses();
         let ids = 0..config.interfaces.len();
-        let fronts = ids.map(|id| Front::of(&directory.path_interface(InterfaceId::at(id))));
-        let fronts = fronts.collect();
-        directory.neighbours.set_fronts(fronts);
+        let encaps = ids.map(|id| {
+            let interface = directory.path_interface(InterfaceId::at(id));
+            InterfaceEncap::of(&interface)
+        });
+        let encaps = encaps.collect();
+        directory.neighbours.set_encaps(encaps);
         for (id, interface) in config.interfaces.iter().enumerate() {
             directory.add_interface(InterfaceId::at(id), interface)?;
         }

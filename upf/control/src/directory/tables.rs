@@ -66,6 +66,7 @@ impl Directory {
             port: config.port,
             vlan: config.vlan.map(|v| v.get()),
             mac: config.mac.0,
+            template: None,
             mtu: config.mtu_bytes,
             addresses: config.addresses.iter().map(|(a, _)| *a).collect(),
             addresses_ipv6: own_ipv6(config).collect(),

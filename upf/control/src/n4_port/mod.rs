@@ -10,7 +10,7 @@ use core::net::Ipv4Addr;
 use sluice_datapath::tables::InterfaceId;
 use sluice_datapath::tx::reassembly::Reassembler;
 use sluice_port::Packet;
-use sluice_session::hash::Seeded;
+use sluice_session::hash_index::Seeded;
 use sluice_wire::eth::{MacAddr, VlanId};
 use std::collections::{HashMap, VecDeque};
 use tx::WaitingDatagram;

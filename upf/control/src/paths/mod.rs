@@ -5,7 +5,7 @@
 //! a path. All requests of one try have one sequence number.
 
 use core::net::IpAddr;
-use sluice_session::hash::Seeded;
+use sluice_session::hash_index::Seeded;
 use std::collections::{BTreeSet, HashMap};
 
 /// Whether a peer answers.

@@ -6,7 +6,7 @@ use sluice_control::config::{ControlConfig, InterfaceConfig};
 use sluice_control::signalling::{Control, PrefixOwners};
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::InstanceId;
-use sluice_datapath::lookup::lpm_ipv6::LpmIpv6;
+use sluice_datapath::lookup::lpm::LpmIpv6;
 use sluice_datapath::message::{IcmpCause, Resolve};
 use sluice_datapath::tables::{InterfaceId, PrefixIpv6, Route};
 use sluice_port::PortId;

@@ -8,6 +8,9 @@ use sluice_port_dpdk::{DATA_ROOM_NORMAL_PAGES, HEADROOM_BYTES, LogLevel};
 /// keeps in front of a frame and to its round slots.
 const FRAME_SLACK_BYTES: u16 = 96;
 
+// Headers of the packets that leave fit before them (`Templates::of`).
+const _: () = assert!(HEADROOM_BYTES as usize >= sluice_datapath::limits::HEADROOM);
+
 /// How DPDK is started.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dpdk {

@@ -1,8 +1,5 @@
 //! Path builder: memory, shards, rings and counters for a number of workers and the control core.
 
-mod plan;
-mod worker_builder;
-
 use crate::bells::LateBells;
 use crate::control::ControlEnd;
 use crate::hold::HoldLimits;
@@ -12,24 +9,26 @@ use crate::limits::{
     CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, SHARDS, TOKENS, TRACE_TOKENS, TRACES,
     WORKERS,
 };
-use crate::lookup::exact_match::{self, ExactReader, ExactWriter};
+use crate::lookup::exact_match;
+use crate::lookup::exact_match::{ExactReader, ExactWriter};
 use crate::lookup::layout::Layout;
-use crate::lookup::owners::OwnerTable;
-use crate::lookup::session_lookup::SessionLookup;
+use crate::lookup::session_lookup::{OwnerTable, SessionLookup};
 use crate::message::Handover;
+use crate::nat::mapping::NatOwned;
 use crate::ring_backlog::RingBacklog;
 use crate::rings::{ControlRings, WorkerRings};
-use crate::tables::Tables;
+use crate::session::SessionState;
+use crate::tables::{Polled, Tables};
 use crate::wake::Wake;
-use sluice_mem::Zeroable;
-use sluice_mem::arena::Arena;
-use sluice_mem::publish::Published;
+use crate::worker::{Parts, Worker};
+use core::fmt;
+use sluice_mem::arena::{Arena, ArenaError};
+use sluice_mem::publish::{Published, Reader};
 use sluice_mem::ring::{Consumer, Producer, spsc};
-use sluice_mem::shard::{self, Owned, ShardCount};
+use sluice_mem::shard::{Owned, ShardCount};
+use sluice_mem::{Zeroable, shard};
+use sluice_port::{Packet, PortIo, QueueId};
 use std::sync::Arc;
-
-pub use plan::{Plan, PlanError};
-pub use worker_builder::WorkerBuilder;
 
 /// A path: seeds of its workers, the control core's end, and the writer of CP-chosen identifiers.
 pub type Assembled<P> = (Vec<WorkerBuilder<P>>, ControlEnd<P>, ExactWriter);
@@ -56,9 +55,10 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     let mut states = deal(state, n);
     let nat = plan.layout.nat();
     // Without translation there is one of each in a shard, and none is touched.
-    let users = match nat.is_empty() {
-        true => SHARDS as usize,
-        false => plan.layout.entries(),
+    let users = if nat.is_empty() {
+        SHARDS as usize
+    } else {
+        plan.layout.entries()
     };
     let users = Arena::new("sluice-nat-users", users)?;
     let chunks = Arena::new("sluice-nat", nat.chunks() as usize)?;
@@ -161,4 +161,90 @@ fn mesh<P: Send>(n: usize) -> Vec<(Out<P>, In<P>)> {
         }
     }
     ends
+}
+
+/// What a path is made for.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where entries lie.
+    pub layout: Layout,
+    /// Extension blocks; block 0 of the arena is never used.
+    pub blocks: u32,
+    /// Workers.
+    pub workers: usize,
+}
+
+/// What a path cannot be made of.
+#[derive(Debug)]
+pub enum PlanError {
+    /// No worker, or more than [`WORKERS`].
+    Workers(usize),
+    /// The memory cannot be had.
+    Arena(ArenaError),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Workers(n) => write!(f, "{n} workers: expected 1 to {WORKERS}"),
+            Self::Arena(e) => write!(f, "memory for sessions: {e}"),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl From<ArenaError> for PlanError {
+    fn from(e: ArenaError) -> Self {
+        Self::Arena(e)
+    }
+}
+
+/// All of a worker but its doors.
+pub struct WorkerBuilder<P> {
+    pub(super) id: WorkerId,
+    pub(super) places: SessionLookup,
+    pub(super) tables: Reader<Tables>,
+    pub(super) state: SessionState,
+    pub(super) nat: NatOwned,
+    pub(super) owners: OwnerTable,
+    pub(super) rings: WorkerRings<P>,
+    pub(super) stats: Arc<WorkerStats>,
+    pub(super) hold: HoldLimits,
+}
+
+impl<P: Packet> WorkerBuilder<P> {
+    /// Its number.
+    pub fn id(&self) -> WorkerId {
+        self.id
+    }
+
+    /// It holds so many packets for idle UEs.
+    pub fn holding(mut self, limits: HoldLimits) -> Self {
+        self.hold = limits;
+        self
+    }
+
+    /// The worker with its doors.
+    pub fn grow<I: PortIo<Packet = P>>(
+        self,
+        io: I,
+        polled: Vec<Polled>,
+        tx_queue: QueueId,
+    ) -> Worker<I> {
+        Worker::new(Parts {
+            id: self.id,
+            io,
+            polled,
+            tx_queue,
+            places: self.places,
+            tables: self.tables,
+            state: self.state,
+            nat: self.nat,
+            owners: self.owners,
+            rings: self.rings,
+            stats: self.stats,
+            hold: self.hold,
+        })
+    }
 }

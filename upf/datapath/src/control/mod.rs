@@ -2,23 +2,25 @@
 //!
 //! What goes over the rings has a file for each purpose.
 
-mod answers;
-mod migration;
-mod packets;
 mod send_queue;
 mod steer;
-mod trace;
 
+use crate::ids::WorkerId;
 use crate::ledger::{Ledger, WorkerStats};
-use crate::lookup::owners::OwnerTable;
-use crate::migration::controller::{MigrationController, Resteers};
+use crate::lookup::session_lookup::OwnerTable;
+use crate::message::{ToControl, ToWorker};
+use crate::meta::Meta;
+use crate::migration::controller::{Begin, MigrationController, Resteers};
 use crate::rings::ControlRings;
-use crate::tables::{CompiledTables, Tables};
+use crate::tables::{CompiledTables, InterfaceId, Polled, Tables};
 use crate::trace::control_side::TraceControl;
+use crate::trace::{Filter, Record};
 use crate::wake::Wake;
 use core::time::Duration;
 use send_queue::Order;
 use sluice_mem::publish::Published;
+use sluice_mem::shard::ShardId;
+use sluice_port::PortId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -88,5 +90,167 @@ impl<P> ControlEnd<P> {
     /// The ledger over all workers.
     pub fn ledger(&self) -> Ledger {
         Ledger::read(self.stats.iter().map(|s| &**s))
+    }
+
+    /// Follows packets from now on, or none; at once, or when the workers have answered to the word
+    /// before.
+    pub fn trace(&mut self, filter: Option<Filter>) {
+        self.trace.want(filter);
+        self.begin_trace();
+    }
+
+    pub(super) fn begin_trace(&mut self) {
+        let orders = self.trace.next_orders(self.rings.len());
+        for (worker, order) in orders.into_iter().flatten().enumerate() {
+            self.order(worker, Order::Trace(order));
+        }
+    }
+
+    /// The next record of a followed packet.
+    pub fn next_record(&mut self) -> Option<Record> {
+        self.trace.next()
+    }
+
+    /// Nothing is followed, and no record will come any more.
+    pub fn trace_is_over(&self) -> bool {
+        self.trace.is_over()
+    }
+
+    /// Gives a whole frame to a worker for transmission; it comes back if the ring is full.
+    pub fn transmit(&mut self, frame: P, interface: InterfaceId) -> Result<(), P> {
+        self.wakes[0].wake();
+        let ring = &mut self.rings[0].to_worker;
+        match ring.push(ToWorker::Transmit(frame, interface)) {
+            Err(ToWorker::Transmit(frame, _)) => Err(frame),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a frame to a worker as if `port` had received it; it comes back if the ring is full.
+    pub fn receive(&mut self, frame: P, port: PortId) -> Result<(), P> {
+        self.wakes[0].wake();
+        let ring = &mut self.rings[0].to_worker;
+        match ring.push(ToWorker::Receive(frame, port)) {
+            Err(ToWorker::Receive(frame, _)) => Err(frame),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives an inner packet to a worker as if it had come for the UE that `meta` names; it comes back if the
+    /// ring is full.
+    pub fn to_ue(&mut self, packet: P, meta: Meta) -> Result<(), P> {
+        self.wakes[0].wake();
+        let ring = &mut self.rings[0].to_worker;
+        match ring.push(ToWorker::ToUe(packet, meta)) {
+            Err(ToWorker::ToUe(packet, _)) => Err(packet),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes up to `max` PFCP packets of all workers, each with the interface that it came in by.
+    pub fn receive_n4(&mut self, max: usize, mut take: impl FnMut(P, InterfaceId)) {
+        // The next call begins with the next worker, so that none has precedence.
+        self.n4_next = (self.n4_next + 1) % self.rings.len().max(1);
+        let (before, after) = self.rings.split_at_mut(self.n4_next);
+        let mut left = max;
+        for rings in after.iter_mut().chain(before) {
+            while left > 0
+                && let Some((packet, interface)) = rings.n4.pop()
+            {
+                take(packet, interface);
+                left -= 1;
+            }
+        }
+    }
+
+    /// Whether workers have taken all that was put on the rings to them.
+    pub fn is_all_taken(&self) -> bool {
+        self.rings.iter().all(|r| r.to_worker.is_empty())
+    }
+
+    /// From the start `worker` polls these queues.
+    pub fn polls(&mut self, worker: WorkerId, queues: &[Polled]) {
+        queues.iter().for_each(|q| self.mover.polls(*q, worker));
+    }
+
+    /// Moves a shard to worker `to`, as soon as its move before is over. False if there is no such
+    /// shard or worker.
+    pub fn move_shard(&mut self, shard: ShardId, to: WorkerId) -> bool {
+        let known = self.mover.want(shard, to);
+        self.begin_moves();
+        known
+    }
+
+    /// Lets worker `to` poll a receive queue. False if there is no such queue or worker.
+    pub fn move_queue(&mut self, polled: Polled, to: WorkerId) -> bool {
+        let known = self.mover.want_queue(polled, to);
+        self.begin_moves();
+        known
+    }
+
+    /// Spreads shards and queues evenly over the active workers (a flag for each), and takes all
+    /// from the others, which sleep until they are needed.
+    pub fn spread(&mut self, active: &[bool]) {
+        self.mover.spread(active);
+        self.begin_moves();
+    }
+
+    /// Owners, pollers, and moves.
+    pub fn mover(&self) -> &MigrationController {
+        &self.mover
+    }
+
+    pub(super) fn begin_moves(&mut self) {
+        while let Some(begin) = self.mover.begin() {
+            match begin {
+                // Behind the transactions that the old owner has to apply still.
+                Begin::Shard(turn) => {
+                    (0..self.rings.len()).for_each(|w| self.order(w, Order::Turn(turn)));
+                }
+                Begin::Queue(from, fence) => self.order(from.into(), Order::Leave(fence)),
+            }
+        }
+    }
+
+    /// The next message of any worker.
+    pub fn receive_message(&mut self) -> Option<ToControl<P>> {
+        for worker in 0..self.rings.len() {
+            while let Some(message) = self.rings[worker].from_worker.pop() {
+                match message {
+                    ToControl::Done(_) => {
+                        self.under_way[worker] -= 1;
+                        self.push_backlog(worker);
+                    }
+                    ToControl::Moved(shard) => {
+                        if self.resteers.ended(shard) {
+                            self.mover.stood_still(shard);
+                        } else {
+                            self.mover.ended(shard);
+                        }
+                        self.begin_moves();
+                        continue;
+                    }
+                    ToControl::Requeued(polled) => {
+                        self.mover.requeued(polled);
+                        self.begin_moves();
+                        continue;
+                    }
+                    ToControl::Expecting(shard) if self.resteers.expecting(shard) => continue,
+                    ToControl::TraceExpected => {
+                        self.trace.expected();
+                        self.begin_trace();
+                        continue;
+                    }
+                    ToControl::Traced(tracing) => {
+                        self.trace.returned(&tracing);
+                        self.begin_trace();
+                        continue;
+                    }
+                    _ => {}
+                }
+                return Some(message);
+            }
+        }
+        None
     }
 }

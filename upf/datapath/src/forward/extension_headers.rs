@@ -73,8 +73,9 @@ fn relayed(gtpu: &[u8]) -> ExtHeaders {
         kept.extend(extension.content.iter().copied());
         kept.push(ExtensionType::NONE.0);
     }
-    match kept.len() > LONG_HEADER_LEN - HEADER_LEN {
-        true => kept,
-        false => ExtHeaders::new(),
+    if kept.len() > LONG_HEADER_LEN - HEADER_LEN {
+        kept
+    } else {
+        ExtHeaders::new()
     }
 }

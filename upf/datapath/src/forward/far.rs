@@ -53,9 +53,10 @@ fn stops(head: Head, at: Option<At>) -> Stop {
     if head.flags.has(Flags::HOLD) {
         return Stop::Hold(at);
     }
-    Stop::Drop(match head.flags.has(Flags::N4U) {
-        true => DropReason::N4uAbsent,
-        false => DropReason::FarDrop,
+    Stop::Drop(if head.flags.has(Flags::N4U) {
+        DropReason::N4uAbsent
+    } else {
+        DropReason::FarDrop
     })
 }
 
@@ -78,9 +79,10 @@ pub fn tunnel(head: Head) -> Tunnel {
 
 /// The way out as one value, for packets that do not leave at once.
 pub fn exit(head: Head, body: &Body) -> ForwardTo {
-    match makes_tunnel(head) {
-        true => ForwardTo::Tunnel(tunnel(head), body.peer()),
-        false => ForwardTo::Plain(body.egress()),
+    if makes_tunnel(head) {
+        ForwardTo::Tunnel(tunnel(head), body.peer())
+    } else {
+        ForwardTo::Plain(body.egress())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::session::entry::Identity;
 use crate::session::rule::{Body, Flags, Head};
 use crate::session::token_bucket::Lead;
 use crate::tables::Tables;
-use crate::tx::adjacency::Adjacency;
+use crate::tx::encap::{Encap, Templates};
 use sluice_port::{Packet, PortIo};
 use sluice_wire::gtpu::{
     OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, OuterIpv4, ShortContainer,
@@ -124,11 +124,11 @@ pub(super) fn forward<P: Packet>(
     };
     // It lives: its TTL was looked at.
     let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_ttl);
-    leave(packet, (head, body), meta, way, now, age)
+    leave(packet, (head, body), meta, (way, tables), now, age)
 }
 
 /// What is before a packet: the next hop's frame header, and of a tunnel the outer header.
-pub(super) type Way = (Adjacency, Option<Outer>);
+pub(super) type Way = (Encap, Option<Outer>);
 
 /// The end of both fast ways: if the packet fits its link it pays its bit rates, gets its headers and is
 /// counted; `age` takes one from what it has to live. None if it is too long, has no room below what a URR
@@ -138,13 +138,13 @@ pub(super) fn leave<P: Packet>(
     packet: &mut P,
     (head, body): (Head, &mut Body),
     meta: &Meta,
-    (adjacency, outer): Way,
+    ((encap, outer), tables): (Way, &Tables),
     (now_ns, burst): (u64, Lead),
     age: impl FnOnce(&mut [u8]),
 ) -> Option<Result<FastTx, DropReason>> {
     let len = usize::from(meta.inner_len);
     let outer_len = outer.as_ref().map_or(0, Outer::len);
-    if len + outer_len > usize::from(adjacency.mtu()) {
+    if len + outer_len > usize::from(encap.mtu()) {
         return None;
     }
     let bytes = u32::from(meta.inner_len);
@@ -154,16 +154,16 @@ pub(super) fn leave<P: Packet>(
     let Some((tat0, tat1)) = qer::rates(body, now_ns, bytes, burst) else {
         return excess(head, burst);
     };
-    let headers = adjacency.header_len() + outer_len;
+    let headers = encap.header_len(tables.templates())? + outer_len;
     let frame = packet
         .reframe(usize::from(meta.inner_at), len, headers)
         .ok()?;
     (body.tat0, body.tat1) = (tat0, tat1);
     body.usage.add(bytes);
-    if let Some(inner) = write(frame, adjacency, outer, len) {
+    if let Some(inner) = write(frame, (encap, tables.templates()), outer, len) {
         age(inner);
     }
-    let tx_buffer = adjacency.tx_buffer();
+    let tx_buffer = encap.tx_buffer();
     Some(Ok(FastTx { tx_buffer, bytes }))
 }
 
@@ -182,7 +182,7 @@ fn uplink(
     meta: &Meta,
     inner: &[u8; 20],
     tables: &Tables,
-) -> Option<Adjacency> {
+) -> Option<Encap> {
     let (total, source, destination) = (
         be16(inner, ipv4::TOTAL_LEN),
         be32(inner, ipv4::SOURCE),
@@ -195,7 +195,7 @@ fn uplink(
     if !head.flags.agree(UPLINK_IPV4) || !sound || !of_ue || !matches(head, meta) {
         return None;
     }
-    tables.adjacency_to(body.egress(), destination)
+    tables.encap_to(body.egress(), destination)
 }
 
 /// The peer is known, and what the outer header says.
@@ -220,7 +220,7 @@ pub(super) fn tunnel(
     (flow_hash, inner_tos): (u32, u8),
     tables: &Tables,
 ) -> Option<Way> {
-    let front = tables.tunnel_adjacency(body.peer())?;
+    let front = tables.tunnel_encap(body.peer())?;
     let marks = head.flags.has(Flags::MARK_QFI);
     let from = FromInner {
         flow_hash,
@@ -229,12 +229,13 @@ pub(super) fn tunnel(
     let outer = Outer {
         constant: front.outer,
         fields: outer_header_creation::fields(Teid::new(head.teid)?, from, front.marking),
-        container: match marks {
-            true => Some(ShortContainer::downlink(Qfi::new(head.qfi_mark())?, false)),
-            false => None,
+        container: if marks {
+            Some(ShortContainer::downlink(Qfi::new(head.qfi_mark())?, false))
+        } else {
+            None
         },
     };
-    Some((front.adjacency, Some(outer)))
+    Some((front.encap, Some(outer)))
 }
 
 /// The QFI is the rule's.
@@ -245,13 +246,13 @@ pub(super) fn matches(head: Head, meta: &Meta) -> bool {
 
 /// The headers; gives the inner packet behind them. Lengths were seen to before, so nothing is left out.
 #[inline(always)]
-fn write(
-    frame: &mut [u8],
-    adjacency: Adjacency,
+fn write<'f>(
+    frame: &'f mut [u8],
+    (encap, templates): (Encap, &Templates),
     outer: Option<Outer>,
     len: usize,
-) -> Option<&mut [u8]> {
-    let rest = adjacency.write(frame)?;
+) -> Option<&'f mut [u8]> {
+    let rest = encap.write(frame, templates)?;
     let Some(outer) = outer else {
         return Some(rest);
     };

@@ -9,7 +9,7 @@ use crate::session::entry::Identity;
 use crate::session::rule::{Body, Flags, Head};
 use crate::session::token_bucket::Lead;
 use crate::tables::{Route, Tables};
-use crate::tx::adjacency::Adjacency;
+use crate::tx::encap::Encap;
 use sluice_port::{Packet, PortIo};
 use sluice_wire::ipv6::{Ipv6, decrement_hop_limit};
 
@@ -59,7 +59,7 @@ pub(super) fn forward<P: Packet>(
     };
     // It lives: its hop limit was looked at.
     let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_hop_limit);
-    leave(packet, (head, body), &meta, way, now, age)
+    leave(packet, (head, body), &meta, (way, tables), now, age)
 }
 
 /// The inner packet is the UE's, stays on no link, and its route is known.
@@ -69,7 +69,7 @@ fn uplink(
     meta: &Meta,
     inner: &Ipv6<'_>,
     tables: &Tables,
-) -> Option<Adjacency> {
+) -> Option<Encap> {
     let is_ues = of.ue_prefix != 0 && inner.source_prefix() == of.ue_prefix;
     let of_rule = head.flags.agree(UPLINK_IPV6) && matches(head, meta);
     let of_ue = head.flags.has(Flags::FROM_UE) && is_ues && of.key == meta.key;
@@ -78,7 +78,7 @@ fn uplink(
     }
     let to = Destination::Ipv6(inner.destination().to_bits());
     match tables.route_to(body.egress(), to)? {
-        Route::Via(hop) => tables.next_hops.adjacency(hop),
+        Route::Via(hop) => tables.next_hops.encap(hop),
         _ => None,
     }
 }

@@ -110,9 +110,10 @@ impl<I: PortIo> Path<'_, I> {
         let inner = packet.data().get(usize::from(meta.inner_at)..)?;
         let is_ipv6 = is_ipv6(inner);
         // An IPv6 packet may have padding of a frame behind it.
-        let bytes = match is_ipv6 {
-            true => ipv6_len(inner)?,
-            false => u32::from(meta.inner_len),
+        let bytes = if is_ipv6 {
+            ipv6_len(inner)?
+        } else {
+            u32::from(meta.inner_len)
         };
         let clocks = qer::rates_shared(self.state, &buckets, self.now_ns, bytes, self.burst)?;
         let (entry, block) = self.state.entry_and_ext_mut(meta.entry.0, at.block().0)?;
@@ -120,9 +121,10 @@ impl<I: PortIo> Path<'_, I> {
         let head = of_entry(head, entry.head);
         let rule = (of, head, &mut block.rules.get_mut(at.rule())?.body);
         let now = (self.now_ns, self.burst);
-        let done = match is_ipv6 {
-            true => fast_path_ipv6::forward(packet, meta, rule, self.tables, now),
-            false => fast_path::forward(packet, meta, rule, self.tables, now),
+        let done = if is_ipv6 {
+            fast_path_ipv6::forward(packet, meta, rule, self.tables, now)
+        } else {
+            fast_path::forward(packet, meta, rule, self.tables, now)
         };
         let FastTx { tx_buffer, bytes } = match done? {
             Ok(left) => left,

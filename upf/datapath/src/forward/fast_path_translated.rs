@@ -58,8 +58,8 @@ impl<'a, I: PortIo> Path<'a, I> {
             return None;
         }
         let ends = ends::of_flow(carried, Side::Source)?;
-        let adjacency = match tables.any_route_to(egress, Destination::Ipv4(destination))? {
-            Route::Via(hop) => tables.next_hops.adjacency(hop)?,
+        let encap = match tables.any_route_to(egress, Destination::Ipv4(destination))? {
+            Route::Via(hop) => tables.next_hops.encap(hop)?,
             _ => return None,
         };
         let (user, rules) = (self.user(inside, source).ok()?, self.nat_rules(pool));
@@ -76,7 +76,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             packet,
             (entry.head, &mut entry.body),
             meta,
-            (adjacency, None),
+            ((encap, None), tables),
             now,
             rewrite,
         )
@@ -126,7 +126,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             packet,
             (entry.head, &mut entry.body),
             meta,
-            way,
+            (way, tables),
             now,
             rewrite,
         )

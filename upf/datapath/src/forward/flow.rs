@@ -41,14 +41,15 @@ impl Flow {
     /// 5.2.1A.2A).
     #[inline]
     pub fn towards_ue(self, is_from_ue: bool) -> Self {
-        match is_from_ue {
-            true => Self {
+        if is_from_ue {
+            Self {
                 source: self.destination,
                 destination: self.source,
                 ports: self.ports.map(|(from, to)| (to, from)),
                 ..self
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 

@@ -10,7 +10,6 @@ pub mod flow;
 pub mod marking;
 pub mod mss_clamp;
 pub mod outer_header_creation;
-mod outer_header_ipv6;
 pub mod outer_header_removal;
 pub(crate) mod path;
 pub mod pdr;

@@ -2,11 +2,11 @@
 
 use crate::drop::DropReason;
 use crate::forward::extension_headers::ExtHeaders;
-use crate::forward::marking::{self, DscpByQfi, Marking};
-use crate::forward::outer_header_ipv6;
-use crate::forward::outer_header_removal;
-use crate::tables::{Peer, PeerId, TunnelPeer};
+use crate::forward::marking::{DscpByQfi, Marking};
+use crate::forward::{marking, outer_header_removal};
+use crate::tables::{Peer, PeerId, PeerIpv6, TunnelPeer};
 use sluice_port::Packet;
+use sluice_wire::checksum::Sum;
 use sluice_wire::gtpu::{
     MessageType, OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OUTER_IPV6_LEN, OUTER_IPV6_PLAIN_LEN,
     OuterFields, PlainForm, ShortContainer,
@@ -49,9 +49,10 @@ impl Tunnel {
     #[inline(always)]
     pub(super) fn container(&self) -> Option<ShortContainer> {
         let qfi = Qfi::new(self.qfi?)?;
-        Some(match self.uplink {
-            true => ShortContainer::uplink(qfi),
-            false => ShortContainer::downlink(qfi, false),
+        Some(if self.uplink {
+            ShortContainer::uplink(qfi)
+        } else {
+            ShortContainer::downlink(qfi, false)
         })
     }
 }
@@ -95,7 +96,7 @@ pub fn relay<P: Packet>(
         TunnelPeer::Ipv4(peer) => peer,
         TunnelPeer::Ipv6(peer) => {
             let form = PlainForm::GPduWithExtensions;
-            return outer_header_ipv6::create_plain(packet, tunnel.teid, peer, from, form);
+            return create_plain_ipv6(packet, tunnel.teid, peer, from, form);
         }
     };
     create_ipv4(packet, &Tunnel::bare(tunnel.teid), peer, from)?;
@@ -117,7 +118,7 @@ pub fn end_marker<P: Packet>(
         TunnelPeer::Ipv4(peer) => peer,
         TunnelPeer::Ipv6(peer) => {
             let form = PlainForm::EndMarker;
-            return outer_header_ipv6::create_plain(packet, teid, peer, from, form);
+            return create_plain_ipv6(packet, teid, peer, from, form);
         }
     };
     create_ipv4(packet, &Tunnel::bare(teid), peer, from)?;
@@ -160,7 +161,7 @@ pub fn create<P: Packet>(
 ) -> Result<(), DropReason> {
     match peer {
         TunnelPeer::Ipv4(peer) => create_ipv4(packet, tunnel, peer, from),
-        TunnelPeer::Ipv6(peer) => outer_header_ipv6::create(packet, tunnel, peer, from),
+        TunnelPeer::Ipv6(peer) => create_ipv6(packet, tunnel, peer, from),
     }
 }
 
@@ -192,4 +193,47 @@ fn create_ipv4<P: Packet>(
         }
     };
     written.map_err(|_| DropReason::TooBig)
+}
+
+/// Puts the outer header in front of the inner packet.
+#[inline(never)]
+fn create_ipv6<P: Packet>(
+    packet: &mut P,
+    tunnel: &Tunnel,
+    peer: &PeerIpv6,
+    from: FromInner,
+) -> Result<(), DropReason> {
+    let Some(container) = tunnel.container() else {
+        return create_plain_ipv6(packet, tunnel.teid, peer, from, PlainForm::GPdu);
+    };
+    let inner = (packet.len(), Sum::of(packet.data()));
+    // The compiler of rules takes no TEID 0 for an outer header.
+    let teid = Teid::new(tunnel.teid).ok_or(DropReason::Internal)?;
+    let out = front::<OUTER_IPV6_LEN, P>(packet)?;
+    let written = (peer.outer()).write(out, &fields(teid, from, peer.marking), container, inner);
+    written.map_err(|_| DropReason::TooBig)
+}
+
+/// The same without a PDU Session Container of our own.
+#[inline(never)]
+fn create_plain_ipv6<P: Packet>(
+    packet: &mut P,
+    teid: u32,
+    peer: &PeerIpv6,
+    from: FromInner,
+    form: PlainForm,
+) -> Result<(), DropReason> {
+    let inner = (packet.len(), Sum::of(packet.data()));
+    let teid = Teid::new(teid).ok_or(DropReason::Internal)?;
+    let out = front::<OUTER_IPV6_PLAIN_LEN, P>(packet)?;
+    let written = (peer.outer()).write_plain(out, &fields(teid, from, peer.marking), form, inner);
+    written.map_err(|_| DropReason::TooBig)
+}
+
+/// New octets in front of a packet.
+fn front<const N: usize, P: Packet>(packet: &mut P) -> Result<&mut [u8; N], DropReason> {
+    let front = packet.push_front(N).ok();
+    front
+        .and_then(|front| front.first_chunk_mut())
+        .ok_or(DropReason::NoHeadroom)
 }

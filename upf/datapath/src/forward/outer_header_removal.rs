@@ -134,9 +134,10 @@ fn behind_ue(
         flags.has(Flags::FROM_UE) && is_there(run, source)
             || flags.has(Flags::TO_UE) && is_there(run, destination)
     });
-    match belongs {
-        true => Ok(()),
-        false => Err(not_of_ue(flags)),
+    if belongs {
+        Ok(())
+    } else {
+        Err(not_of_ue(flags))
     }
 }
 
@@ -153,9 +154,10 @@ pub fn is_link_destination(address: Ipv6Addr) -> bool {
 
 #[cold]
 fn not_of_ue(flags: Flags) -> DropReason {
-    match flags.has(Flags::FROM_UE) {
-        true => DropReason::UeSource,
-        false => DropReason::UeDestination,
+    if flags.has(Flags::FROM_UE) {
+        DropReason::UeSource
+    } else {
+        DropReason::UeDestination
     }
 }
 
@@ -226,9 +228,10 @@ pub fn flow_hash(inner: &[u8]) -> u32 {
 #[inline(always)]
 pub fn flow_hash_of_ipv6(ip: &Ipv6<'_>) -> u32 {
     let next = ip.next_header();
-    let (protocol, ports) = match next.is_ipv6_extension() {
-        false => (next.0, ip.payload().first_chunk().copied()),
-        true => behind_extensions(ip.next_header(), ip.payload()),
+    let (protocol, ports) = if next.is_ipv6_extension() {
+        behind_extensions(ip.next_header(), ip.payload())
+    } else {
+        (next.0, ip.payload().first_chunk().copied())
     };
     let (source, destination) = (fold(ip.source_octets()), fold(ip.destination_octets()));
     mix(source, destination, protocol, ports.as_ref())

@@ -6,22 +6,24 @@
 use crate::batch::Batch;
 use crate::bells::{Bell, BellCause};
 use crate::drop::DropReason;
-use crate::forward::extension_headers;
-use crate::forward::far::{self, ForwardTo, Stop};
+use crate::forward::far::{ForwardTo, Stop};
 use crate::forward::fast_path::FastTx;
-use crate::forward::outer_header_creation::{self, FromInner};
-use crate::forward::outer_header_removal::{self, is_link_destination};
+use crate::forward::outer_header_creation::FromInner;
+use crate::forward::outer_header_removal::is_link_destination;
 use crate::forward::pdr::{At, Detect};
 use crate::forward::qer::Draw;
-use crate::forward::rules::{self, State};
-use crate::forward::urr;
+use crate::forward::rules::State;
+use crate::forward::{
+    extension_headers, far, outer_header_creation, outer_header_removal, rules, urr,
+};
 use crate::hold::HeldPackets;
 use crate::ids::EntryId;
 use crate::ledger::WorkerStats;
 use crate::lookup::session_lookup::SessionLookup;
 use crate::meta::{Arrival, Meta};
-use crate::nat::inbound::Translated;
-use crate::nat::state::NatState;
+use crate::nat::NatState;
+use crate::nat::inbound::{self, Translated};
+use crate::nat::prefetch::{self, Sources};
 use crate::rings::WorkerRings;
 use crate::rx::parse::is_router_solicitation;
 use crate::session::SessionState;
@@ -30,11 +32,11 @@ use crate::session::token_bucket::Lead;
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
-use crate::tx::arp_queue::ArpQueue;
-use crate::tx::arp_queue::PendingTx;
-use crate::tx::route::{self, Hop};
+use crate::tx::arp_queue::{ArpQueue, PendingTx};
+use crate::tx::route;
+use crate::tx::route::Hop;
 use crate::tx::shaper::Shaper;
-use crate::tx::transmit::{self, TxBuffer, UsageRef};
+use crate::tx::transmit::{TxBuffer, UsageRef};
 use sluice_port::{Burst, Packet, PortIo};
 use sluice_wire::ipv4::Ipv4;
 use sluice_wire::ipv6::Ipv6;
@@ -120,12 +122,17 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// Everything up to the TX buffers.
     #[inline(always)]
     pub fn run(&mut self, batch: &mut Batch<I::Packet>) {
-        match self.places.layout.nat().is_empty() {
-            true => self.run_each::<false>(batch),
-            false => {
-                self.prefetch_mappings(batch.mine.as_slice(), &batch.metas);
-                self.run_each::<true>(batch);
-            }
+        if self.places.layout.nat().is_empty() {
+            self.run_each::<false>(batch)
+        } else {
+            let sources = Sources {
+                owned: &self.nat.owned,
+                state: self.state,
+                tables: self.tables,
+                layout: &self.places.layout,
+            };
+            prefetch::mappings(batch.mine.as_slice(), &batch.metas, sources);
+            self.run_each::<true>(batch);
         }
     }
 
@@ -141,18 +148,19 @@ impl<'a, I: PortIo> Path<'a, I> {
             ..
         } = batch;
         // Entries with several rules come together: where none was met, none is looked for.
-        let found: &[Option<At>] = match core::mem::take(has_several_rules) {
-            true => {
-                self.find_rules(mine.as_slice(), metas, found);
-                &*found
-            }
-            false => &[],
+        let found: &[Option<At>] = if core::mem::take(has_several_rules) {
+            self.find_rules(mine.as_slice(), metas, found);
+            &*found
+        } else {
+            &[]
         };
         for (place, (mut packet, meta)) in mine.drain().zip(metas.iter()).enumerate() {
-            let fast_path = match meta.fast_path {
-                true if NAT => self.fast_path_of_any(&mut packet, meta),
-                true => self.fast_path(&mut packet, meta),
-                false => None,
+            let fast_path = if !meta.fast_path {
+                None
+            } else if NAT {
+                self.fast_path_of_any(&mut packet, meta)
+            } else {
+                self.fast_path(&mut packet, meta)
             };
             match fast_path {
                 Some(Ok(FastTx { tx_buffer, bytes })) => {
@@ -180,9 +188,10 @@ impl<'a, I: PortIo> Path<'a, I> {
         dead: &mut Burst<I::Packet>,
     ) -> bool {
         let has_several_rules = meta.fast_path && self.chain_of(meta).is_some();
-        let fast_path = match has_several_rules {
-            true => self.fast_path_of_rules(&mut packet, meta, found),
-            false => None,
+        let fast_path = if has_several_rules {
+            self.fast_path_of_rules(&mut packet, meta, found)
+        } else {
+            None
         };
         match fast_path {
             Some(Ok(TxDecision { tx_buffer, charge })) => self.push(tx_buffer, packet, charge),
@@ -279,7 +288,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             at,
             len: inner.len,
         };
-        let Some((interface, mac)) = route::known(head, body, inner, tables) else {
+        let Some((interface, template, mac)) = route::known(head, body, inner, tables) else {
             return Err(End::Detour(far::exit(head, body), charge));
         };
         let relays = far::relays(meta.arrival, head);
@@ -296,7 +305,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             let from = FromInner::of(packet.data(), &tunnel, &tables.dscp);
             outer_header_creation::create(packet, &tunnel, &peer, from)?;
         }
-        transmit::frame(packet, interface, &mac)?;
+        template.push(packet, mac)?;
         if urr::charge(body, inner.len, self.now_ns) {
             self.grant_used_up(&charge);
         }
@@ -372,19 +381,28 @@ impl<'a, I: PortIo> Path<'a, I> {
     pub fn leave(&mut self, mut packet: I::Packet, ready: PendingTx) {
         match ready.hop {
             Hop::Ready(id, mac) => {
-                let Ok(interface) = self.interface(id) else {
-                    return self.discard(packet, DropReason::Internal);
+                let tx_buffer = match self.frame(&mut packet, id, mac) {
+                    Ok(tx_buffer) => tx_buffer,
+                    Err(reason) => return self.discard(packet, reason),
                 };
-                if let Err(reason) = transmit::frame(&mut packet, interface, &mac) {
-                    return self.discard(packet, reason);
-                }
-                let tx_buffer = usize::from(interface.port.0);
                 self.charge(&ready.charge);
                 self.push(tx_buffer, packet, ready.charge);
             }
             Hop::Wait(_, sought) => self.wait(packet, ready, sought),
             Hop::Own(interface) => self.deliver_local(packet, interface, &ready.charge),
         }
+    }
+
+    /// Puts an interface's headers in front of a packet; gives its TX buffer.
+    pub fn frame(
+        &self,
+        packet: &mut I::Packet,
+        id: InterfaceId,
+        mac: [u8; 6],
+    ) -> Result<usize, DropReason> {
+        let template = self.tables.templates().get(id);
+        template.ok_or(DropReason::Internal)?.push(packet, mac)?;
+        Ok(usize::from(self.interface(id)?.port.0))
     }
 
     /// Puts a whole frame into a TX buffer.
@@ -450,6 +468,22 @@ impl<'a, I: PortIo> Path<'a, I> {
     }
 
     #[inline]
+    fn translate_inbound(
+        &mut self,
+        packet: &mut I::Packet,
+        meta: &Meta,
+    ) -> Result<Translated, DropReason> {
+        let (nat, units) = (self.places.layout.nat(), &self.tables.nat_units);
+        let now_s = self.now_s();
+        inbound::translate(packet, meta, nat, units, (&mut self.nat.owned, now_s))
+    }
+
+    /// The second in which mappings of translated packets are looked at, never 0.
+    pub fn now_s(&self) -> u32 {
+        (self.now_ns / 1_000_000_000) as u32 + 1
+    }
+
+    #[inline]
     pub fn interface(&self, id: InterfaceId) -> Result<&'a Interface, DropReason> {
         self.tables
             .interfaces
@@ -469,15 +503,15 @@ fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) 
     // From a data network nothing comes to a UE's link: that was made here.
     let is_advertisement =
         || Ipv6::parse(inner).is_ok_and(|ip| is_link_destination(ip.destination()));
-    match goes_on && (is_tunnelled || is_advertisement()) {
-        true => Ok(()),
-        false if is_tunnelled && flags.has(Flags::UPLINK) && is_router_solicitation(inner) => {
-            let is_forwarded = flags.has(Flags::FORWARD);
-            let body = rules::body(state, meta, at).filter(|_| is_forwarded);
-            Err(End::Solicited(body.map(|body| far::exit(head, body))))
-        }
-        false => Err(DropReason::LinkLocal.into()),
+    if goes_on && (is_tunnelled || is_advertisement()) {
+        return Ok(());
     }
+    if is_tunnelled && flags.has(Flags::UPLINK) && is_router_solicitation(inner) {
+        let is_forwarded = flags.has(Flags::FORWARD);
+        let body = rules::body(state, meta, at).filter(|_| is_forwarded);
+        return Err(End::Solicited(body.map(|body| far::exit(head, body))));
+    }
+    Err(DropReason::LinkLocal.into())
 }
 
 /// The counters that a charge belongs to, if they are still ours.

@@ -151,18 +151,21 @@ impl Draw<'_> {
         let next = tat.next(self.now_ns, rate, self.len);
         let least = Lead::least(rate);
         let due_ns = next.due_ns(self.shaping.burst.max(least));
-        match due_ns <= self.now_ns + self.shaping.delay.max(least).ns() {
-            true => Ok((next, due_ns)),
-            false => Err(DropReason::ShapingDelay),
+        if due_ns <= self.now_ns + self.shaping.delay.max(least).ns() {
+            Ok((next, due_ns))
+        } else {
+            Err(DropReason::ShapingDelay)
         }
     }
 
     fn when(&self, due_ns: u64) -> Result<When, DropReason> {
         let due_ns = due_ns.max(self.not_before_ns);
-        match due_ns > self.now_ns {
-            false => Ok(When::Now),
-            true if self.has_room => Ok(When::At(due_ns)),
-            true => Err(DropReason::ShapingFull),
+        if due_ns <= self.now_ns {
+            Ok(When::Now)
+        } else if self.has_room {
+            Ok(When::At(due_ns))
+        } else {
+            Err(DropReason::ShapingFull)
         }
     }
 }

@@ -18,9 +18,10 @@ impl<I: PortIo> Path<'_, I> {
     /// What a packet finds before it: packets of its entry that wait.
     #[inline(always)]
     pub(super) fn standing(&self, meta: &Meta) -> Standing {
-        match self.shaper.is_empty() {
-            true => Standing::default(),
-            false => self.standing_behind(meta.entry),
+        if self.shaper.is_empty() {
+            Standing::default()
+        } else {
+            self.standing_behind(meta.entry)
         }
     }
 
@@ -80,9 +81,10 @@ impl<I: PortIo> Path<'_, I> {
         let Some(due_ns) = last.filter(|_| is_of_tunnel) else {
             return self.pass_end_marker(packet, meta);
         };
-        match self.has_room(self.standing(meta)) {
-            true => self.keep(packet, *meta, due_ns),
-            false => self.discard(packet, DropReason::ShapingFull),
+        if self.has_room(self.standing(meta)) {
+            self.keep(packet, *meta, due_ns)
+        } else {
+            self.discard(packet, DropReason::ShapingFull)
         }
     }
 
@@ -121,9 +123,10 @@ impl<I: PortIo> Path<'_, I> {
                 let flags = entry.head.flags;
                 flags.has_any(Flags::EXTENDED.with(Flags::LINK_RULES)) || !flags.has(Flags::FORWARD)
             });
-            let packets = match may_hold {
-                true => self.shaper.standing(shard, entry).packets,
-                false => 0,
+            let packets = if may_hold {
+                self.shaper.standing(shard, entry).packets
+            } else {
+                0
             };
             for _ in 0..packets {
                 if let Some((packet, meta, due_ns)) = self.shaper.take_first(shard, entry) {
@@ -218,9 +221,10 @@ fn mark(entry: &mut SessionEntry, on: bool) {
     const OWN: [Flags; 2] = [Flags::FORWARD.with(Flags::EXTENDED), Flags::FORWARD];
     let flags = &mut entry.head.flags;
     if flags.agree(OWN) {
-        *flags = match on {
-            true => flags.with(Flags::HOLD),
-            false => flags.without(Flags::HOLD),
+        *flags = if on {
+            flags.with(Flags::HOLD)
+        } else {
+            flags.without(Flags::HOLD)
         };
     }
 }

@@ -68,19 +68,18 @@ impl<I: PortIo> Path<'_, I> {
         if inner[ipv4::TTL] <= 1 {
             return SlowReason::Ttl;
         }
-        let (adjacency, outer_len) = match is_tunnel {
-            true => (
+        let (encap, outer_len) = if is_tunnel {
+            (
                 self.tables
-                    .adjacency_to(entry.body.egress(), be32(inner, ipv4::DESTINATION)),
+                    .encap_to(entry.body.egress(), be32(inner, ipv4::DESTINATION)),
                 0,
-            ),
-            false => {
-                let peer = self.tables.tunnel_adjacency(entry.body.peer());
-                let container = if flags.has(Flags::MARK_QFI) { 8 } else { 0 };
-                (peer.map(|peer| peer.adjacency), 36 + container)
-            }
+            )
+        } else {
+            let peer = self.tables.tunnel_encap(entry.body.peer());
+            let container = if flags.has(Flags::MARK_QFI) { 8 } else { 0 };
+            (peer.map(|peer| peer.encap), 36 + container)
         };
-        match adjacency {
+        match encap {
             None => SlowReason::NextHop,
             Some(next) if meta.inner_len + outer_len > next.mtu() => SlowReason::Size,
             Some(_) => self.at_the_end(entry, meta.inner_len.into()),
@@ -104,22 +103,21 @@ impl<I: PortIo> Path<'_, I> {
             return SlowReason::Ttl;
         }
         let to = Destination::Ipv6(ip.destination().to_bits());
-        let (hop, outer_len) = match is_tunnel {
-            true => match self.tables.route_to(entry.body.egress(), to) {
+        let (hop, outer_len) = if is_tunnel {
+            match self.tables.route_to(entry.body.egress(), to) {
                 Some(Route::Via(hop)) => (Some(hop), 0),
                 _ => (None, 0),
-            },
-            false => {
-                let container = if entry.head.flags.has(Flags::MARK_QFI) {
-                    8
-                } else {
-                    0
-                };
-                let peer = self.tables.peers.get(entry.body.peer());
-                (peer.map(|peer| peer.next_hop), 36 + container)
             }
+        } else {
+            let container = if entry.head.flags.has(Flags::MARK_QFI) {
+                8
+            } else {
+                0
+            };
+            let peer = self.tables.peers.get(entry.body.peer());
+            (peer.map(|peer| peer.next_hop), 36 + container)
         };
-        match hop.and_then(|hop| self.tables.next_hops.adjacency(hop)) {
+        match hop.and_then(|hop| self.tables.next_hops.encap(hop)) {
             None => SlowReason::NextHop,
             Some(next) if ip.total_len() + outer_len > usize::from(next.mtu()) => SlowReason::Size,
             Some(_) => self.at_the_end(entry, ip.total_len() as u32),
@@ -132,9 +130,10 @@ impl<I: PortIo> Path<'_, I> {
             return SlowReason::Grant;
         }
         let fits = qer::rates(&entry.body, self.now_ns, len, self.burst).is_some();
-        match fits && !entry.head.flags.has(Flags::HOLD) {
-            true => SlowReason::Other,
-            false => SlowReason::Shaped,
+        if fits && !entry.head.flags.has(Flags::HOLD) {
+            SlowReason::Other
+        } else {
+            SlowReason::Shaped
         }
     }
 }

@@ -30,9 +30,10 @@ pub fn quota(
     at: Option<At>,
     has_room: bool,
 ) -> Result<(), DropReason> {
-    match has_room || may_pass(state, entry, at) {
-        true => Ok(()),
-        false => Err(DropReason::QuotaExhausted),
+    if has_room || may_pass(state, entry, at) {
+        Ok(())
+    } else {
+        Err(DropReason::QuotaExhausted)
     }
 }
 

@@ -8,12 +8,11 @@ mod deadlines;
 mod leaving;
 mod path;
 mod queues;
-mod worker;
+
+use crate::limits::{HELD, HELD_NS, HELD_PER_ENTRY};
 
 pub use leaving::ShardHeld;
 pub(crate) use queues::{Drained, Held, HeldPackets};
-
-use crate::limits::{HELD, HELD_NS, HELD_PER_ENTRY};
 
 /// How many packets are held, and for how long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -25,9 +25,10 @@ impl<I: PortIo> Path<'_, I> {
         // What followed the inner packet was cut off.
         let inner_len = packet.len() as u16;
         let meta = &Meta { inner_len, ..*meta };
-        match restore(&mut packet, meta) {
-            true => self.keep_copy(packet, meta, suggested),
-            false => self.discard(packet, DropReason::Internal),
+        if restore(&mut packet, meta) {
+            self.keep_copy(packet, meta, suggested)
+        } else {
+            self.discard(packet, DropReason::Internal)
         }
     }
 
@@ -209,9 +210,10 @@ fn rule(state: &mut State, entry: EntryId, at: Option<At>) -> Option<(&mut Head,
 
 /// DSCP of an IP packet.
 fn dscp(inner: &[u8]) -> u8 {
-    let tos = match is_ipv6(inner) {
-        true => Ipv6::parse(inner).map_or(0, |ip| ip.traffic_class()),
-        false => inner.get(ipv4::TOS).copied().unwrap_or(0),
+    let tos = if is_ipv6(inner) {
+        Ipv6::parse(inner).map_or(0, |ip| ip.traffic_class())
+    } else {
+        inner.get(ipv4::TOS).copied().unwrap_or(0)
     };
     tos >> 2
 }

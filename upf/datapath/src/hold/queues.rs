@@ -197,9 +197,10 @@ impl<P> HeldPackets<P> {
 
     fn take_first(&mut self, queue: u32, of_leaving: bool) -> Option<Held<P>> {
         let of = &mut self.queues[queue as usize];
-        let list = match of_leaving {
-            true => &mut of.leaving,
-            false => &mut of.kept,
+        let list = if of_leaving {
+            &mut of.leaving
+        } else {
+            &mut of.kept
         };
         let at = list.first;
         let cell = self.cells.get_mut(at as usize)?;

@@ -3,6 +3,4 @@
 pub mod exact_match;
 pub mod layout;
 pub mod lpm;
-pub mod lpm_ipv6;
-pub mod owners;
 pub mod session_lookup;

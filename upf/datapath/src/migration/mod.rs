@@ -3,5 +3,4 @@
 pub mod controller;
 pub mod port_steering;
 pub mod protocol;
-pub mod rxq_reassign;
 pub(crate) mod worker;

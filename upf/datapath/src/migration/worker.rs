@@ -1,12 +1,18 @@
 //! Shard migration, worker side, and packets handed over by other workers ([`crate::migration::protocol`]).
+//!
+//! The old poller leaves the queue and puts a [`Fence`] on its ring to every other worker, behind
+//! all that it ever handed over from it. Each passes the fence on to the new poller, who begins when
+//! all are in: by then everything polled before has been executed, so nothing can overtake it. The
+//! port keeps what arrives meanwhile. No shard moves at the same time ([`crate::migration::controller`]), so every
+//! packet handed over is with its owner one ring further.
 
 use crate::drop::DropReason;
 use crate::ids::WorkerId;
 use crate::limits::{BURST, GIVE_WITHIN_NS, PORTS_TOGETHER};
-use crate::message::{Drain, Handover, Queues, ToControl};
+use crate::message::{Drain, Fence, Handover, Queues, ToControl};
 use crate::meta::Meta;
 use crate::migration::protocol::{Disposition, MoveAction, MoveShard, Switch};
-use crate::nat::state::NatShardOwner;
+use crate::nat::NatShardOwner;
 use crate::session::txn::Txn;
 use crate::session::{SessionShard, SessionState};
 use crate::stage_timer::Stage;
@@ -361,9 +367,10 @@ impl<I: PortIo> Worker<I> {
         };
         let over: Vec<QueueDrain> = self.draining.extract_if(.., &mut is_over).collect();
         for switch in over.into_iter().flat_map(|draining| draining.switches) {
-            match switch.to == self.id {
-                true => self.switch(switch, now_ns),
-                false => self.send_token(switch.to, Handover::Switch(switch)),
+            if switch.to == self.id {
+                self.switch(switch, now_ns)
+            } else {
+                self.send_token(switch.to, Handover::Switch(switch))
             }
         }
         if !self.batch.mine.is_empty() {
@@ -399,4 +406,48 @@ impl<I: PortIo> Worker<I> {
         let told = self.rings.to_control.push_reserved(message);
         debug_assert!(told.is_ok(), "no reserved place for the control core");
     }
+
+    /// The control core gives a queue of ours to another worker. The batch is empty: all that was
+    /// polled has been executed or handed over.
+    #[cold]
+    pub(crate) fn leave_queue(&mut self, fence: Fence) {
+        self.polled.retain(|polled| *polled != fence.polled);
+        self.io.leave_rx(fence.polled.port, fence.polled.queue);
+        for worker in 0..self.rings.to_workers.workers() {
+            if worker != usize::from(self.id) {
+                self.send_token(WorkerId::at(worker), Handover::Fence(fence));
+            }
+        }
+    }
+
+    /// A fence for us, or to be passed on.
+    #[cold]
+    pub(crate) fn fence(&mut self, fence: Fence) {
+        if fence.to != self.id {
+            return self.send_token(fence.to, Handover::Fence(fence));
+        }
+        let others = self.rings.to_workers.workers() - 1;
+        let polled = fence.polled;
+        let at = self.arriving.iter().position(|a| a.polled == polled);
+        let at = at.unwrap_or_else(|| {
+            let left = others;
+            self.arriving.push(ArrivingQueue { polled, left });
+            self.arriving.len() - 1
+        });
+        self.arriving[at].left -= 1;
+        if self.arriving[at].left == 0 {
+            self.arriving.swap_remove(at);
+            let taken = self.io.take_rx(polled.port, polled.queue);
+            debug_assert!(taken, "a receive queue that nobody left");
+            self.polled.push(polled);
+            self.tell_control(ToControl::Requeued(polled));
+        }
+    }
+}
+
+/// A queue that will be polled here once the other workers' fences are in.
+#[derive(Debug)]
+pub(crate) struct ArrivingQueue {
+    polled: Polled,
+    left: usize,
 }

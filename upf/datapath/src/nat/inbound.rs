@@ -2,13 +2,12 @@
 //! UE's address by the owner, before its rules are looked at.
 
 use crate::drop::DropReason;
-use crate::forward::path::Path;
 use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::meta::{Arrival, Meta};
 use crate::nat::ends::{self, Side};
-use crate::nat::mapping::{self, Clock, Inbound};
-use crate::nat::pool::{Filtering, NatUnits, PublicPort};
-use sluice_port::{Packet, PortIo};
+use crate::nat::mapping::{self, Clock, Inbound, NatOwned};
+use crate::nat::pool::{Filtering, NatPools, NatUnits, PublicPort};
+use sluice_port::Packet;
 use sluice_wire::ipv4::Ipv4;
 use sluice_wire::layout::ipv4;
 
@@ -119,67 +118,59 @@ pub(crate) enum Translated {
     TtlExceeded,
 }
 
-impl<I: PortIo> Path<'_, I> {
-    /// Gives a packet to a public port the address of the UE, if it has such a mapping and lets the packet in.
-    #[inline(never)]
-    pub(crate) fn translate_inbound(
-        &mut self,
-        packet: &mut I::Packet,
-        meta: &Meta,
-    ) -> Result<Translated, DropReason> {
-        let nat = self.places.layout.nat();
-        let number = meta.public_port().ok_or(DropReason::Internal)?;
-        let outside = crate::lookup::layout::InstanceId(meta.local);
-        let pool = nat.outside(outside).ok_or(DropReason::Internal)?;
-        let units = &self.tables.nat_units;
-        let from = usize::from(meta.inner_at);
-        // What follows it in the frame is no part of it.
-        let whole = from..from + usize::from(meta.inner_len);
-        let data = packet.data_mut().get_mut(whole);
-        let data = data.ok_or(DropReason::InnerHeader)?;
-        let ends = ends::read(data, Side::Destination)?;
-        // What the poller saw may have gone to another UE.
-        let found = units
-            .get(number.unit())
-            .filter(|(entry, _)| *entry == meta.entry);
-        let (entry, chunk) = found.ok_or(DropReason::NatNoMapping)?;
-        let clock = Clock {
-            now_s: self.now_s(),
-            timeouts: &pool.timeouts,
-        };
-        let is_filtered = pool.filtering == Filtering::AddressDependent;
-        let rules = (clock, is_filtered);
-        let owned = &mut self.nat.owned;
-        let (address, port) = match mapping::inbound(owned, (entry, chunk), number, &ends, rules) {
-            Inbound::To(address, port) => (address, port),
-            Inbound::Unmapped => return Err(DropReason::NatNoMapping),
-            Inbound::Filtered => return Err(DropReason::NatFiltered),
-        };
-        if data.get(ipv4::TTL).is_none_or(|ttl| *ttl <= 1) {
-            return Ok(Translated::TtlExceeded);
-        }
-        ends::rewrite(data, Side::Destination, address, port);
-        Ok(Translated::To(Meta {
-            key: address,
-            local: pool.inside.0,
-            arrival: Arrival::Plain,
-            ..*meta
-        }))
+/// Gives a packet to a public port the address of the UE, if it has such a mapping and lets the packet in.
+#[inline(never)]
+pub(crate) fn translate<P: Packet>(
+    packet: &mut P,
+    meta: &Meta,
+    nat: &NatPools,
+    units: &NatUnits,
+    (owned, now_s): (&mut NatOwned, u32),
+) -> Result<Translated, DropReason> {
+    let number = meta.public_port().ok_or(DropReason::Internal)?;
+    let outside = crate::lookup::layout::InstanceId(meta.local);
+    let pool = nat.outside(outside).ok_or(DropReason::Internal)?;
+    let from = usize::from(meta.inner_at);
+    // What follows it in the frame is no part of it.
+    let whole = from..from + usize::from(meta.inner_len);
+    let data = packet.data_mut().get_mut(whole);
+    let data = data.ok_or(DropReason::InnerHeader)?;
+    let ends = ends::read(data, Side::Destination)?;
+    // What the poller saw may have gone to another UE.
+    let found = units
+        .get(number.unit())
+        .filter(|(entry, _)| *entry == meta.entry);
+    let (entry, chunk) = found.ok_or(DropReason::NatNoMapping)?;
+    let clock = Clock {
+        now_s,
+        timeouts: &pool.timeouts,
+    };
+    let is_filtered = pool.filtering == Filtering::AddressDependent;
+    let rules = (clock, is_filtered);
+    let (address, port) = match mapping::inbound(owned, (entry, chunk), number, &ends, rules) {
+        Inbound::To(address, port) => (address, port),
+        Inbound::Unmapped => return Err(DropReason::NatNoMapping),
+        Inbound::Filtered => return Err(DropReason::NatFiltered),
+    };
+    if data.get(ipv4::TTL).is_none_or(|ttl| *ttl <= 1) {
+        return Ok(Translated::TtlExceeded);
     }
+    ends::rewrite(data, Side::Destination, address, port);
+    Ok(Translated::To(Meta {
+        key: address,
+        local: pool.inside.0,
+        arrival: Arrival::Plain,
+        ..*meta
+    }))
+}
 
-    /// Gives a packet that was translated and cannot leave the address again that it came to: its sender is
-    /// told of that.
-    #[cold]
-    pub(crate) fn as_it_came(&self, packet: &mut I::Packet, meta: &Meta) {
-        let number = meta.public_port();
-        let public = number.and_then(|number| self.places.layout.nat().address_and_port(number));
-        if let Some((address, port)) = public {
-            ends::rewrite(packet.data_mut(), Side::Destination, address, port);
-        }
-    }
-
-    /// The second in which mappings are looked at, never 0.
-    pub(crate) fn now_s(&self) -> u32 {
-        (self.now_ns / 1_000_000_000) as u32 + 1
+/// Gives a packet that was translated and cannot leave the address again that it came to: its sender is
+/// told of that.
+#[cold]
+pub(crate) fn as_it_came<P: Packet>(packet: &mut P, meta: &Meta, nat: &NatPools) {
+    let number = meta.public_port();
+    let public = number.and_then(|number| nat.address_and_port(number));
+    if let Some((address, port)) = public {
+        ends::rewrite(packet.data_mut(), Side::Destination, address, port);
     }
 }

@@ -260,9 +260,10 @@ impl NatChunk {
 
     fn find(&self, key: u32) -> Option<usize> {
         let usual = key as usize % NAT_UNIT_PORTS;
-        match self.cells[usual].key == key {
-            true => Some(usual),
-            false => self.cells.iter().position(|cell| cell.key == key),
+        if self.cells[usual].key == key {
+            Some(usual)
+        } else {
+            self.cells.iter().position(|cell| cell.key == key)
         }
     }
 

@@ -46,16 +46,15 @@ impl<'a, I: PortIo> Path<'a, I> {
             return Err(DropReason::NatNoSession);
         }
         let entry = self.user(pool.inside, source)?;
-        let number = match is_later {
-            true => self.of_fragment(entry, name)?,
-            false => {
-                let ends = ends::read(data, Side::Source)?;
-                // An error tells of a packet to the UE, or of none of its own.
-                if ends.own_address != source {
-                    return Err(DropReason::NatNoMapping);
-                }
-                self.public_port_of(entry, &ends, pool)?
+        let number = if is_later {
+            self.of_fragment(entry, name)?
+        } else {
+            let ends = ends::read(data, Side::Source)?;
+            // An error tells of a packet to the UE, or of none of its own.
+            if ends.own_address != source {
+                return Err(DropReason::NatNoMapping);
             }
+            self.public_port_of(entry, &ends, pool)?
         };
         if is_first
             && !is_later

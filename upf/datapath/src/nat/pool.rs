@@ -337,9 +337,10 @@ fn check(pool: &NatPool, prefixes: &mut Vec<Prefix>) -> Result<(), NatPoolError>
         }
         prefixes.push(*prefix);
     }
-    match pool.prefixes.is_empty() {
-        true => Err(NatPoolError::Addresses(0)),
-        false => Ok(()),
+    if pool.prefixes.is_empty() {
+        Err(NatPoolError::Addresses(0))
+    } else {
+        Ok(())
     }
 }
 

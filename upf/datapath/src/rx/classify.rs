@@ -1,14 +1,16 @@
 //! Classify: metadata for each packet of this worker; all others become exceptions.
 
-use crate::burst_array::BurstArray;
+use crate::batch::BurstArray;
 use crate::drop::DropReason;
 use crate::ids::{EntryId, InterfaceId, WorkerId};
-use crate::lookup::owners::OwnerTable;
-use crate::lookup::session_lookup::{self, SessionLookup};
+use crate::lookup::session_lookup;
+use crate::lookup::session_lookup::{OwnerTable, SessionLookup};
 use crate::meta::{Arrival, Meta};
-use crate::nat::inbound::{self, Placed};
-use crate::rx::header_match::{Encap, HeaderMatch, TAGGED, UNTAGGED};
-use crate::rx::parse::{self, Class};
+use crate::nat::inbound;
+use crate::nat::inbound::Placed;
+use crate::rx::header_match::{FrameForm, HeaderMatch, TAGGED, UNTAGGED};
+use crate::rx::parse;
+use crate::rx::parse::Class;
 use crate::session::SessionState;
 use crate::tables::Tables;
 use arrayvec::ArrayVec;
@@ -53,11 +55,11 @@ impl<P: Packet> Classifier<'_, P> {
             return self.each(&[], |_| None);
         };
         match first.form() {
-            Encap::Tunnel => self.each(others, |frame| first.tunnelled::<UNTAGGED>(frame)),
-            Encap::Plain => self.each(others, |frame| first.plain::<UNTAGGED>(frame)),
-            Encap::TaggedTunnel => self.each(others, |frame| first.tunnelled::<TAGGED>(frame)),
-            Encap::TaggedPlain => self.each(others, |frame| first.plain::<TAGGED>(frame)),
-            Encap::PlainIpv6 | Encap::TaggedPlainIpv6 => {
+            FrameForm::Tunnel => self.each(others, |frame| first.tunnelled::<UNTAGGED>(frame)),
+            FrameForm::Plain => self.each(others, |frame| first.plain::<UNTAGGED>(frame)),
+            FrameForm::TaggedTunnel => self.each(others, |frame| first.tunnelled::<TAGGED>(frame)),
+            FrameForm::TaggedPlain => self.each(others, |frame| first.plain::<TAGGED>(frame)),
+            FrameForm::PlainIpv6 | FrameForm::TaggedPlainIpv6 => {
                 self.each(others, |frame| first.meta(frame));
             }
         }

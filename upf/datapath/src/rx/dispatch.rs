@@ -76,9 +76,10 @@ impl<I: PortIo> Worker<I> {
                 Some((at, class)) if from + at == i => {
                     next += 1;
                     let class = *class;
-                    match traced {
-                        false => self.dispatch(packet, class, port, now_ns),
-                        true => self.dispatch_traced(packet, class, port, now_ns),
+                    if traced {
+                        self.dispatch_traced(packet, class, port, now_ns)
+                    } else {
+                        self.dispatch(packet, class, port, now_ns)
                     }
                 }
                 _ => {

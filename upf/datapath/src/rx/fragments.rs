@@ -1,19 +1,12 @@
-//! Fragments: reassembly of outer packets, fragmentation of inner IPv4 packets.
+//! Fragments of outer packets: each goes to the worker that gathers its kind, and whole packets go on.
 
 use crate::drop::DropReason;
-use crate::forward::extension_headers::ExtHeaders;
-use crate::forward::far::ForwardTo;
-use crate::forward::outer_header_creation::{self, FromInner};
-use crate::forward::path::Path;
 use crate::ids::WorkerId;
 use crate::message::Handover;
-use crate::tx::arp_queue::PendingTx;
 use crate::tx::reassembly::{Pieces, Reassembled};
-use crate::tx::route;
-use crate::tx::transmit::UsageRef;
 use crate::worker::Worker;
 use sluice_port::{Packet, PortId, PortIo};
-use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
+use sluice_wire::ipv4::Ipv4;
 use sluice_wire::ipv6::{Ipv6, is_ipv6};
 use sluice_wire::layout::eth;
 
@@ -38,9 +31,12 @@ impl<I: PortIo> Worker<I> {
     fn gatherer(&self, frame: &I::Packet) -> usize {
         let data = frame.data();
         let packet = eth::payload_at(data).and_then(|l3| data.get(l3..));
-        let mixed = packet.and_then(|packet| match is_ipv6(packet) {
-            true => mixed_ipv6(packet),
-            false => mixed_ipv4(packet),
+        let mixed = packet.and_then(|packet| {
+            if is_ipv6(packet) {
+                mixed_ipv6(packet)
+            } else {
+                mixed_ipv4(packet)
+            }
         });
         let hash = mixed.map_or(0, |mixed| mixed.wrapping_mul(0x9e37_79b9) >> 8);
         hash as usize % self.rings.to_workers.workers().max(1)
@@ -125,83 +121,4 @@ fn mixed_ipv6(packet: &[u8]) -> Option<u32> {
     let ends = ip.source().to_bits() ^ ip.destination().to_bits().rotate_left(13);
     let words = (0..4).map(|word| (ends >> (32 * word)) as u32);
     Some(words.fold(header.identification, |mixed, word| mixed ^ word))
-}
-
-impl<I: PortIo> Path<'_, I> {
-    /// Cuts an inner packet that may be fragmented. Each fragment gets its outer header and may
-    /// have to wait for itself. Usage is that of the packet, and counts when the last one leaves.
-    #[cold]
-    pub fn cut(&mut self, packet: I::Packet, ready: PendingTx, mtu: u16, kept: &ExtHeaders) {
-        let mut sent = 0;
-        let outcome = self.cut_into(&packet, (&ready, kept), mtu, &mut sent);
-        if let Err(reason) = outcome {
-            // What was sent stands for packets made; the rest of this one is lost.
-            self.stats.count_drop(reason);
-            sent += 1;
-        }
-        // The first piece is the packet that came in; the others are made.
-        self.stats.created.add(sent.max(1) - 1);
-        packet.free();
-    }
-
-    fn cut_into(
-        &mut self,
-        packet: &I::Packet,
-        (ready, kept): (&PendingTx, &ExtHeaders),
-        mtu: u16,
-        sent: &mut u64,
-    ) -> Result<(), DropReason> {
-        let whole = Ipv4::parse_unsummed(packet.data()).map_err(|_| DropReason::InnerHeader)?;
-        let pieces = Fragments::new(whole, mtu).map_err(|_| DropReason::TooBig)?;
-        let plan = pieces.clone();
-        // All pieces take the way of the whole.
-        let from = match &ready.exit {
-            ForwardTo::Tunnel(tunnel, _) => FromInner::of(packet.data(), tunnel, &self.tables.dscp),
-            ForwardTo::Plain(_) => FromInner::default(),
-        };
-        let mut pieces = pieces.peekable();
-        while let Some(piece) = pieces.next() {
-            let mut out = self.io.alloc().ok_or(DropReason::NoBuffer)?;
-            let mut header = [0; MAX_HEADER_LEN];
-            let header_len = plan.write_header(&piece, &mut header);
-            let parts = (
-                header.get(..header_len).unwrap_or_default(),
-                whole.payload().get(piece.payload).unwrap_or_default(),
-            );
-            match self.finish_piece(&mut out, parts, (ready, from, kept)) {
-                Ok(()) => {
-                    let mut ready = *ready;
-                    if pieces.peek().is_some() {
-                        ready.charge = UsageRef::NONE;
-                    }
-                    *sent += 1;
-                    self.leave(out, ready);
-                }
-                Err(reason) => {
-                    out.free();
-                    return Err(reason);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn finish_piece(
-        &mut self,
-        out: &mut I::Packet,
-        (header, payload): (&[u8], &[u8]),
-        (ready, from, kept): (&PendingTx, FromInner, &ExtHeaders),
-    ) -> Result<(), DropReason> {
-        let room = out
-            .append(header.len() + payload.len())
-            .map_err(|_| DropReason::NoBuffer)?;
-        let (head, body) = room.split_at_mut(header.len());
-        head.copy_from_slice(header);
-        body.copy_from_slice(payload);
-        if let ForwardTo::Tunnel(tunnel, peer) = &ready.exit {
-            let peer = route::peer(*peer, self.tables)?;
-            outer_header_creation::relay(out, tunnel, &peer, from, kept)?;
-        }
-        Ok(())
-    }
 }

@@ -66,7 +66,7 @@ pub struct HeaderMatch {
     pattern: [u64; WORDS],
     /// Bits of the window that do not vary.
     mask: [u64; WORDS],
-    form: Encap,
+    form: FrameForm,
     interface: InterfaceId,
     /// Number of the tunnel address or of the network instance.
     local: u8,
@@ -82,7 +82,7 @@ pub struct HeaderMatch {
 
 /// What is looked at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Encap {
+pub enum FrameForm {
     /// A G-PDU.
     Tunnel,
     /// A G-PDU behind an IEEE 802.1Q tag.
@@ -134,13 +134,13 @@ impl HeaderMatch {
 
     /// Its form.
     #[inline]
-    pub fn form(&self) -> Encap {
+    pub fn form(&self) -> FrameForm {
         self.form
     }
 
     /// Whether plain packets of this shape come for public addresses.
     pub(crate) fn is_public(&self, nat: &NatPools) -> bool {
-        let is_plain = matches!(self.form, Encap::Plain | Encap::TaggedPlain);
+        let is_plain = matches!(self.form, FrameForm::Plain | FrameForm::TaggedPlain);
         is_plain && nat.outside(InstanceId(self.local)).is_some()
     }
 
@@ -148,12 +148,12 @@ impl HeaderMatch {
     #[inline(always)]
     pub fn meta(&self, frame: &[u8]) -> Option<Meta> {
         match self.form {
-            Encap::Tunnel => self.tunnelled::<UNTAGGED>(frame),
-            Encap::Plain => self.plain::<UNTAGGED>(frame),
-            Encap::TaggedTunnel => self.tunnelled::<TAGGED>(frame),
-            Encap::TaggedPlain => self.plain::<TAGGED>(frame),
-            Encap::PlainIpv6 => self.plain_ipv6::<UNTAGGED>(frame),
-            Encap::TaggedPlainIpv6 => self.plain_ipv6::<TAGGED>(frame),
+            FrameForm::Tunnel => self.tunnelled::<UNTAGGED>(frame),
+            FrameForm::Plain => self.plain::<UNTAGGED>(frame),
+            FrameForm::TaggedTunnel => self.tunnelled::<TAGGED>(frame),
+            FrameForm::TaggedPlain => self.plain::<TAGGED>(frame),
+            FrameForm::PlainIpv6 => self.plain_ipv6::<UNTAGGED>(frame),
+            FrameForm::TaggedPlainIpv6 => self.plain_ipv6::<TAGGED>(frame),
         }
     }
 
@@ -403,12 +403,12 @@ impl HeaderMatchBuilder {
             u64::from_ne_bytes(words[at])
         };
         let form = match (self.is_tunnel, self.is_ipv6, config.vlan) {
-            (true, _, None) => Encap::Tunnel,
-            (true, _, Some(_)) => Encap::TaggedTunnel,
-            (false, false, None) => Encap::Plain,
-            (false, false, Some(_)) => Encap::TaggedPlain,
-            (false, true, None) => Encap::PlainIpv6,
-            (false, true, Some(_)) => Encap::TaggedPlainIpv6,
+            (true, _, None) => FrameForm::Tunnel,
+            (true, _, Some(_)) => FrameForm::TaggedTunnel,
+            (false, false, None) => FrameForm::Plain,
+            (false, false, Some(_)) => FrameForm::TaggedPlain,
+            (false, true, None) => FrameForm::PlainIpv6,
+            (false, true, Some(_)) => FrameForm::TaggedPlainIpv6,
         };
         HeaderMatch {
             pattern: core::array::from_fn(|at| word(&self.octets, at)),

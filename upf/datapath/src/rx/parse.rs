@@ -129,9 +129,10 @@ fn ipv6_group(
 ) -> Result<Class, DropReason> {
     let ip = whole_ipv6(frame, at)?;
     let is_asked = !interface.addresses_ipv6.is_empty() && is_neighbour_discovery(&ip);
-    match is_asked {
-        true => Ok(Class::Control(id)),
-        false => Err(DropReason::NotOurMac),
+    if is_asked {
+        Ok(Class::Control(id))
+    } else {
+        Err(DropReason::NotOurMac)
     }
 }
 
@@ -289,9 +290,10 @@ fn undamaged_ipv6(ip: &Ipv6<'_>, udp: &Udp<'_>) -> Result<(), DropReason> {
 fn to_us(ip: &Ipv4<'_>, id: InterfaceId, interface: &Interface) -> Class {
     let serves = ip.protocol() == Protocol::UDP && interface.n4.contains(&ip.destination());
     let is_pfcp = |udp: Udp<'_>| udp.destination_port() == pfcp::PORT;
-    match serves && (ip.is_fragment() || Udp::parse(ip.payload()).is_ok_and(is_pfcp)) {
-        true => Class::N4(id),
-        false => Class::Control(id),
+    if serves && (ip.is_fragment() || Udp::parse(ip.payload()).is_ok_and(is_pfcp)) {
+        Class::N4(id)
+    } else {
+        Class::Control(id)
     }
 }
 
@@ -299,9 +301,10 @@ fn to_us(ip: &Ipv4<'_>, id: InterfaceId, interface: &Interface) -> Class {
 /// damage: the addresses may be what is damaged.
 #[cold]
 fn undamaged(ip: &Ipv4<'_>, udp: &Udp<'_>) -> Result<(), DropReason> {
-    match udp.verify(ip.source(), ip.destination()) {
-        true => Ok(()),
-        false => Err(DropReason::UdpChecksum),
+    if udp.verify(ip.source(), ip.destination()) {
+        Ok(())
+    } else {
+        Err(DropReason::UdpChecksum)
     }
 }
 
@@ -309,18 +312,20 @@ fn undamaged(ip: &Ipv4<'_>, udp: &Udp<'_>) -> Result<(), DropReason> {
 #[inline]
 fn allowed(interface: &Interface, src: u32) -> bool {
     let list = &interface.allowed_peers;
-    match list.is_empty() {
-        true => interface.allowed_peers_ipv6.is_empty(),
-        false => list.iter().any(|p| p.contains(src)),
+    if list.is_empty() {
+        interface.allowed_peers_ipv6.is_empty()
+    } else {
+        list.iter().any(|p| p.contains(src))
     }
 }
 
 /// The same the other way round.
 fn allowed_ipv6(interface: &Interface, src: Ipv6Addr) -> bool {
     let list = &interface.allowed_peers_ipv6;
-    match list.is_empty() {
-        true => interface.allowed_peers.is_empty(),
-        false => list.iter().any(|p| p.contains(src.to_bits())),
+    if list.is_empty() {
+        interface.allowed_peers.is_empty()
+    } else {
+        list.iter().any(|p| p.contains(src.to_bits()))
     }
 }
 

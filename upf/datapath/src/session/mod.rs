@@ -1,10 +1,10 @@
 //! Session state of a shard: entries, rules, token buckets, usage records, and the transactions that change
 //! them.
 
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
-use crate::session::usage_record::UsageRecord;
+use entry::SessionEntry;
+use rule::ExtBlock;
 use sluice_mem::shard::{Owned, ShardOwner};
+use usage_record::UsageRecord;
 
 pub mod entry;
 pub mod filter_hint;

@@ -138,30 +138,24 @@ impl Head {
         self.mark_and_notify & Self::QFI
     }
 
+    const fn with_bit(self, bit: u8, on: bool) -> Self {
+        let set = if on { bit } else { 0 };
+        Self {
+            mark_and_notify: self.mark_and_notify & !bit | set,
+            ..self
+        }
+    }
+
     /// The same, and whether the control core is to hear of the next packet.
     #[must_use]
     pub const fn notifying(self, on: bool) -> Self {
-        let mark_and_notify = match on {
-            true => self.mark_and_notify | Self::NOTIFY,
-            false => self.mark_and_notify & !Self::NOTIFY,
-        };
-        Self {
-            mark_and_notify,
-            ..self
-        }
+        self.with_bit(Self::NOTIFY, on)
     }
 
     /// The same, and whether what gate and bit rates drop counts for some URR (measurement before QoS enforcement).
     #[must_use]
     pub const fn counting_drops(self, on: bool) -> Self {
-        let mark_and_notify = match on {
-            true => self.mark_and_notify | Self::COUNTS_DROPS,
-            false => self.mark_and_notify & !Self::COUNTS_DROPS,
-        };
-        Self {
-            mark_and_notify,
-            ..self
-        }
+        self.with_bit(Self::COUNTS_DROPS, on)
     }
 
     /// True if what gate and bit rates drop counts for some URR.
@@ -225,9 +219,10 @@ impl Body {
     /// When the last packet left, in nanoseconds, where that is [noted](Rate::STAMP); 0 is none.
     #[inline]
     pub fn last_ns(&self) -> u64 {
-        match self.rate1.is_stamp() {
-            true => self.tat1.stamp_ns(),
-            false => 0,
+        if self.rate1.is_stamp() {
+            self.tat1.stamp_ns()
+        } else {
+            0
         }
     }
 
@@ -555,9 +550,10 @@ impl ExtBlock {
     /// The rules that a packet may meet; `hints` are asked for where they tell something.
     #[inline(always)]
     pub fn candidates(&self, hints: impl FnOnce() -> FlowHints) -> Candidates {
-        match self.hints.are_none() {
-            true => Candidates::all(self.rules_len),
-            false => self.hints.candidates(hints(), self.rules_len),
+        if self.hints.are_none() {
+            Candidates::all(self.rules_len)
+        } else {
+            self.hints.candidates(hints(), self.rules_len)
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::session::token_bucket::Tat;
 use crate::session::txn::{Clock, EndMarker, HeldOrder, Op, Txn, Usage};
 use crate::tables::InterfaceId;
 use crate::tx::route;
-use crate::tx::transmit::{self, UsageRef};
+use crate::tx::transmit::UsageRef;
 use crate::worker::Worker;
 use sluice_port::{Packet, PortIo};
 
@@ -331,11 +331,7 @@ impl<I: PortIo> Path<'_, I> {
     }
 
     fn send_marker(&mut self, mut packet: I::Packet, id: InterfaceId, mac: [u8; 6]) {
-        let framed = self.interface(id).and_then(|interface| {
-            transmit::frame(&mut packet, interface, &mac)?;
-            Ok(usize::from(interface.port.0))
-        });
-        match framed {
+        match self.frame(&mut packet, id, mac) {
             Ok(tx_buffer) => self.push(tx_buffer, packet, UsageRef::NONE),
             Err(reason) => self.discard(packet, reason),
         }

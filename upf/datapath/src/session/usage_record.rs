@@ -296,9 +296,10 @@ impl UsageRecord {
             return 0;
         }
         let threshold = self.threshold[direction].min(self.threshold[TOTAL]);
-        match self.state.has_any(UrrState::THRESHOLD) {
-            true => quota,
-            false => quota.min(threshold),
+        if self.state.has_any(UrrState::THRESHOLD) {
+            quota
+        } else {
+            quota.min(threshold)
         }
     }
 
@@ -480,9 +481,10 @@ impl UsageRecord {
             self.state = self.state.without(uplink.with(downlink).with(both));
         }
         if let Some(awaits) = image.awaits_start {
-            self.state = match awaits {
-                true => self.state.with(UrrState::AWAITS_START),
-                false => self.state.without(UrrState::AWAITS_START),
+            self.state = if awaits {
+                self.state.with(UrrState::AWAITS_START)
+            } else {
+                self.state.without(UrrState::AWAITS_START)
             };
         }
         (self.first_ns, self.last_ns) = (0, 0);

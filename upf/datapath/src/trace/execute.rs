@@ -1,14 +1,17 @@
 //! Execution of a traced packet, from *session* to *transmit*.
 
-use super::{Came, Fate, Record, Sent};
 use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::path::Path;
-use crate::forward::pdr::FlowOf;
+use crate::forward::pdr::{At, Detect, FlowOf};
+use crate::forward::{far, pdr, rules};
+use crate::ids::BlockId;
 use crate::ledger::WorkerStats;
 use crate::limits::FRAGMENTS_PER_PACKET;
 use crate::meta::Meta;
+use crate::session::rule::{Body, Flags, Head};
 use crate::tables::InterfaceId;
+use crate::trace::{Came, Fate, Record, RuleSeen, Sent};
 use crate::tx::arp_queue::PendingTx;
 use arrayvec::ArrayVec;
 use sluice_port::{Packet, PortIo};
@@ -110,6 +113,47 @@ impl<I: PortIo> Path<'_, I> {
             sent,
         };
         self.tracer.tell(record, self.stats);
+    }
+
+    /// The rule that a packet meets, asked once more and apart from the stages.
+    pub(super) fn rule_seen(&self, meta: &Meta, flow: FlowOf<'_>) -> Option<RuleSeen> {
+        let entry = self.state.entry(meta.entry.0)?;
+        rules::check(entry, meta, &self.tables.filters).ok()?;
+        let detect = Detect {
+            flow,
+            ..Detect::of(meta, entry, &[], &self.tables.filters)
+        };
+        let seen = |head: Head, body: &Body, at, is_limited| {
+            let peer = self.tables.tunnel_peer(body.peer());
+            let peer = peer.filter(|_| far::makes_tunnel(head));
+            RuleSeen {
+                entry: meta.entry,
+                at,
+                head,
+                is_limited,
+                tunnel: peer.map(|peer| (peer.address(), head.teid)),
+            }
+        };
+        let link_rules = entry.head.flags.has(Flags::LINK_RULES) && detect.is_on_link();
+        let link_rules = link_rules.then_some(BlockId(entry.head.teid));
+        let first = |chain| pdr::first(chain, &detect, |number| self.state.ext(number.0)).ok();
+        let in_block = |at: At| {
+            let rule = self.state.ext(at.block().0)?.rules.get(at.rule())?;
+            let is_limited = rule.buckets.iter().any(|bucket| bucket.get().is_some());
+            Some(seen(rule.head, &rule.body, Some(at), is_limited))
+        };
+        if let Some(at) = link_rules.and_then(first) {
+            return in_block(at);
+        }
+        match entry.block() {
+            None => {
+                pdr::only(entry.head, &detect).ok()?;
+                let rates = [entry.body.rate0, entry.body.rate1];
+                let is_limited = rates.iter().any(|rate| rate.is_limited());
+                Some(seen(entry.head, &entry.body, None, is_limited))
+            }
+            Some(chain) => in_block(first(chain)?),
+        }
     }
 }
 

@@ -1,13 +1,20 @@
 //! Traced packets in a worker, executed apart from their burst.
 
-use super::execute::{CounterDelta, inner_of};
-use super::{Came, Fate, Sent};
 use crate::batch::Batch;
-use crate::ids::NO_WORKER;
+use crate::ids::{NO_WORKER, WorkerId};
+use crate::message::{Handover, ToControl};
 use crate::rx::parse::Class;
 use crate::tables::InterfaceId;
+use crate::trace::execute::{CounterDelta, inner_of};
+use crate::trace::{Came, Fate, Sent, TraceOrder};
 use crate::worker::Worker;
+use core::net::{IpAddr, Ipv4Addr};
 use sluice_port::{Packet, PortId, PortIo, QueueId};
+use sluice_wire::gtpu::{GPdu, PORT};
+use sluice_wire::ipv4::{Ipv4, Protocol};
+use sluice_wire::ipv6::{Ipv6, is_ipv6};
+use sluice_wire::layout::eth;
+use sluice_wire::udp::Udp;
 
 impl<I: PortIo> Worker<I> {
     /// What was parsed here, behind the first `from` packets of the batch.
@@ -121,4 +128,93 @@ impl<I: PortIo> Worker<I> {
             .map(|(port, frame)| Sent { port, queue, frame });
         self.tracer.tell(record, &self.stats);
     }
+
+    /// The control core's word about following.
+    #[cold]
+    pub(crate) fn trace_order(&mut self, order: TraceOrder) {
+        match order {
+            TraceOrder::Expect(tracing) => {
+                self.tracer.expect(tracing);
+                self.tell_control(ToControl::TraceExpected);
+            }
+            TraceOrder::Follow => {
+                if let Some(old) = self.tracer.begin() {
+                    self.tell_control(ToControl::Traced(old));
+                }
+            }
+            TraceOrder::End => {
+                self.tracer.end();
+                for worker in 0..self.rings.to_workers.workers() {
+                    let worker = WorkerId::at(worker);
+                    if worker != self.id {
+                        self.send_token(worker, Handover::TraceEnd);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives back what packets were followed with, once none is under way. Packets of shards that
+    /// move may be with any worker.
+    #[cold]
+    pub(crate) fn end_trace(&mut self) {
+        let others = self.rings.to_workers.workers() - 1;
+        if self.moves.is_quiet()
+            && let Some(old) = self.tracer.over(others)
+        {
+            self.tell_control(ToControl::Traced(old));
+        }
+    }
+}
+
+/// The ends of a frame, as far as it is an IP packet.
+#[derive(Default)]
+pub(super) struct FrameEnds {
+    pub(super) src: Option<IpAddr>,
+    pub(super) dst: Option<IpAddr>,
+    pub(super) teid: Option<u32>,
+    pub(super) inner_src: Option<Ipv4Addr>,
+}
+
+impl FrameEnds {
+    pub(super) fn of(frame: &[u8]) -> Self {
+        let packet = eth::payload_at(frame).and_then(|at| frame.get(at..));
+        let Some((ends, datagram)) = packet.and_then(outer) else {
+            return Self::default();
+        };
+        let udp = datagram.and_then(|datagram| Udp::parse(datagram).ok());
+        let Some(udp) = udp.filter(|udp| udp.destination_port() == PORT) else {
+            return ends;
+        };
+        let Ok(pdu) = GPdu::parse(udp.payload()) else {
+            return ends;
+        };
+        let inner = udp.payload().get(usize::from(pdu.payload_offset)..);
+        let inner = inner.and_then(|inner| Ipv4::parse_unsummed(inner).ok());
+        Self {
+            teid: Some(pdu.teid.get()),
+            inner_src: inner.map(|ip| ip.source()),
+            ..ends
+        }
+    }
+}
+
+/// The ends of an IP packet, and the whole UDP datagram in it, if there is one.
+fn outer(packet: &[u8]) -> Option<(FrameEnds, Option<&[u8]>)> {
+    let ends = |src: IpAddr, dst: IpAddr| FrameEnds {
+        src: Some(src),
+        dst: Some(dst),
+        ..FrameEnds::default()
+    };
+    if is_ipv6(packet) {
+        let ip = Ipv6::parse(packet).ok()?;
+        let upper = ip.upper_layer();
+        let whole_udp = upper.protocol == Protocol::UDP && !upper.is_fragment;
+        let ends = ends(ip.source().into(), ip.destination().into());
+        return Some((ends, whole_udp.then_some(upper.payload)));
+    }
+    let ip = Ipv4::parse(packet).ok()?;
+    let whole_udp = ip.protocol() == Protocol::UDP && !ip.is_fragment();
+    let ends = ends(ip.source().into(), ip.destination().into());
+    Some((ends, whole_udp.then_some(ip.payload())))
 }

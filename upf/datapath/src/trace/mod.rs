@@ -14,9 +14,6 @@
 pub(crate) mod control_side;
 mod execute;
 mod follow;
-mod frame_ends;
-mod matched_rule;
-mod start_stop;
 mod worker_trace;
 
 use crate::drop::DropReason;

@@ -1,11 +1,11 @@
 //! Trace state of a worker: filters and records.
 
-use super::frame_ends::FrameEnds;
-use super::{Came, Fate, Filter, Key, Record, Snap, Tracing};
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::meta::{Arrival, Meta};
 use crate::rx::parse::outer_src;
+use crate::trace::follow::FrameEnds;
+use crate::trace::{Came, Fate, Filter, Key, Record, Snap, Tracing};
 use core::net::IpAddr;
 
 /// A worker's eye.

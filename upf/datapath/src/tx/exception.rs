@@ -12,6 +12,7 @@ use crate::forward::rules;
 use crate::lookup::layout::InstanceId;
 use crate::message::{IcmpCause, IcmpNotice, Resolve, Sender, ToControl, UnknownTeid};
 use crate::meta::{Arrival, Meta};
+use crate::nat::inbound;
 use crate::nat::pool::NatPool;
 use crate::session::rule::Flags;
 use crate::tables::InterfaceId;
@@ -21,7 +22,7 @@ use crate::tx::route::{self, Hop};
 use crate::tx::transmit::UsageRef;
 use core::net::IpAddr;
 use sluice_port::{Packet, PortIo};
-use sluice_wire::ipv4::Ipv4;
+use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
 use sluice_wire::ipv6::{Ipv6, is_ipv6};
 use sluice_wire::layout::eth;
 
@@ -162,7 +163,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             Err(OutputError::Cut(ready, mtu)) => self.cut(packet, ready, mtu, &kept),
             Err(OutputError::Hairpin(pool)) => self.hairpin(packet, pool, &charge),
             Err(OutputError::Tell(mtu)) => {
-                self.as_it_came(&mut packet, meta);
+                inbound::as_it_came(&mut packet, meta, self.places.layout.nat());
                 let cause = IcmpCause::TooBig(mtu);
                 let sender = self.sender(meta, Some(exit));
                 self.icmp_error(packet, DropReason::TooBig, IcmpNotice { cause, sender });
@@ -339,11 +340,13 @@ impl<'a, I: PortIo> Path<'a, I> {
             // It had paid and waits for its next hop: it is not held a second time, and draws nothing.
             Err(Stop::Hold(_) | Stop::Wait(_)) => return Err(gone),
         };
-        match far::exit(head, body) == ready.exit {
+        if far::exit(head, body) != ready.exit {
+            Err(gone)
+        } else if ready.charge == UsageRef::NONE {
             // A piece of a packet is charged with another.
-            true if ready.charge == UsageRef::NONE => Ok(UsageRef::NONE),
-            true => Ok(UsageRef { at, ..ready.charge }),
-            false => Err(gone),
+            Ok(UsageRef::NONE)
+        } else {
+            Ok(UsageRef { at, ..ready.charge })
         }
     }
 
@@ -386,5 +389,82 @@ impl<'a, I: PortIo> Path<'a, I> {
             self.give_up(w, DropReason::NextHopUnresolved);
         }
         self.flush();
+    }
+
+    /// Cuts an inner packet that may be fragmented. Each fragment gets its outer header and may
+    /// have to wait for itself. Usage is that of the packet, and counts when the last one leaves.
+    #[cold]
+    pub fn cut(&mut self, packet: I::Packet, ready: PendingTx, mtu: u16, kept: &ExtHeaders) {
+        let mut sent = 0;
+        let outcome = self.cut_into(&packet, (&ready, kept), mtu, &mut sent);
+        if let Err(reason) = outcome {
+            // What was sent stands for packets made; the rest of this one is lost.
+            self.stats.count_drop(reason);
+            sent += 1;
+        }
+        // The first piece is the packet that came in; the others are made.
+        self.stats.created.add(sent.max(1) - 1);
+        packet.free();
+    }
+
+    fn cut_into(
+        &mut self,
+        packet: &I::Packet,
+        (ready, kept): (&PendingTx, &ExtHeaders),
+        mtu: u16,
+        sent: &mut u64,
+    ) -> Result<(), DropReason> {
+        let whole = Ipv4::parse_unsummed(packet.data()).map_err(|_| DropReason::InnerHeader)?;
+        let pieces = Fragments::new(whole, mtu).map_err(|_| DropReason::TooBig)?;
+        let plan = pieces.clone();
+        // All pieces take the way of the whole.
+        let from = match &ready.exit {
+            ForwardTo::Tunnel(tunnel, _) => FromInner::of(packet.data(), tunnel, &self.tables.dscp),
+            ForwardTo::Plain(_) => FromInner::default(),
+        };
+        let mut pieces = pieces.peekable();
+        while let Some(piece) = pieces.next() {
+            let mut out = self.io.alloc().ok_or(DropReason::NoBuffer)?;
+            let mut header = [0; MAX_HEADER_LEN];
+            let header_len = plan.write_header(&piece, &mut header);
+            let parts = (
+                header.get(..header_len).unwrap_or_default(),
+                whole.payload().get(piece.payload).unwrap_or_default(),
+            );
+            match self.finish_piece(&mut out, parts, (ready, from, kept)) {
+                Ok(()) => {
+                    let mut ready = *ready;
+                    if pieces.peek().is_some() {
+                        ready.charge = UsageRef::NONE;
+                    }
+                    *sent += 1;
+                    self.leave(out, ready);
+                }
+                Err(reason) => {
+                    out.free();
+                    return Err(reason);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_piece(
+        &mut self,
+        out: &mut I::Packet,
+        (header, payload): (&[u8], &[u8]),
+        (ready, from, kept): (&PendingTx, FromInner, &ExtHeaders),
+    ) -> Result<(), DropReason> {
+        let room = out
+            .append(header.len() + payload.len())
+            .map_err(|_| DropReason::NoBuffer)?;
+        let (head, body) = room.split_at_mut(header.len());
+        head.copy_from_slice(header);
+        body.copy_from_slice(payload);
+        if let ForwardTo::Tunnel(tunnel, peer) = &ready.exit {
+            let peer = route::peer(*peer, self.tables)?;
+            outer_header_creation::relay(out, tunnel, &peer, from, kept)?;
+        }
+        Ok(())
     }
 }

@@ -134,9 +134,10 @@ type PieceAt = (usize, usize, usize);
 
 fn read<P: Packet>(frame: &P, l3: usize) -> Option<(Key, PieceAt, bool)> {
     let packet = frame.data().get(l3..)?;
-    let (key, (payload_at, offset, len), more) = match is_ipv6(packet) {
-        true => read_ipv6(packet)?,
-        false => read_ipv4(packet)?,
+    let (key, (payload_at, offset, len), more) = if is_ipv6(packet) {
+        read_ipv6(packet)?
+    } else {
+        read_ipv4(packet)?
     };
     // Only the last piece may end off an 8-byte border (RFC 791, 3.2).
     let sound = len > 0 && (!more || len % 8 == 0) && offset + len <= usize::from(u16::MAX);

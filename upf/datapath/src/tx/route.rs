@@ -9,6 +9,7 @@ use crate::session::rule::{Body, Head};
 use crate::tables::{
     Interface, InterfaceId, NextHopId, PeerId, Route, Station, Tables, TunnelPeer,
 };
+use crate::tx::template::Template;
 use core::net::IpAddr;
 
 /// Which station is sought.
@@ -40,7 +41,7 @@ impl Hop {
     }
 }
 
-/// The interface and the MAC address of the next hop, if all is known and the packet fits. As a
+/// The interface, its template and the MAC address of the next hop, if all is known and the packet fits. As a
 /// rule that is so; [`find`] and [`fits`] say what is wrong otherwise.
 #[inline(always)]
 pub fn known<'a>(
@@ -48,7 +49,7 @@ pub fn known<'a>(
     body: &Body,
     inner: Inner,
     tables: &'a Tables,
-) -> Option<(&'a Interface, [u8; 6])> {
+) -> Option<(&'a Interface, &'a Template, [u8; 6])> {
     let tunnel = far::makes_tunnel(head);
     let id = if tunnel {
         tables.tunnel_peer(body.peer())?.next_hop()
@@ -60,12 +61,14 @@ pub fn known<'a>(
     };
     let hop = tables.next_hops.get(id)?;
     let interface = tables.interfaces.get(usize::from(hop.interface))?;
-    let overhead = match tunnel {
-        true => outer_header_creation::len(&far::tunnel(head), body.peer()) as u32,
-        false => 0,
+    let overhead = if tunnel {
+        outer_header_creation::len(&far::tunnel(head), body.peer()) as u32
+    } else {
+        0
     };
     let fits = inner.len + overhead <= u32::from(interface.mtu);
-    Some((interface, hop.mac.filter(|_| fits)?))
+    let template = tables.templates().get(hop.interface)?;
+    Some((interface, template, hop.mac.filter(|_| fits)?))
 }
 
 /// The next hop of `exit` for a packet to `dst`.

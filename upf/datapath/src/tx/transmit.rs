@@ -1,17 +1,13 @@
 //! Transmit: TX buffers per port, flushed together; what did not leave is dropped under a name and
 //! given back to usage.
 
-use crate::burst_array::BurstArray;
+use crate::batch::BurstArray;
 use crate::drop::DropReason;
 use crate::forward::pdr::At;
 use crate::ids::EntryId;
 use crate::ledger::WorkerStats;
-use crate::tables::Interface;
 use crate::trace::{Sent, Snap};
 use sluice_port::{Burst, Packet, PortId, PortIo, QueueId};
-use sluice_wire::eth::EtherType;
-use sluice_wire::ipv6::is_ipv6;
-use sluice_wire::layout::eth;
 
 /// Whose usage a packet counts on: 12 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,59 +129,4 @@ impl<P: Packet> TxBuffer<P> {
         let unsent = self.charges.iter().skip(sent);
         unsent.copied().for_each(refund);
     }
-}
-
-/// Puts the Ethernet header, with the interface's VLAN tag, in front.
-#[inline(always)]
-pub fn frame<P: Packet>(
-    packet: &mut P,
-    interface: &Interface,
-    dst: &[u8; 6],
-) -> Result<(), DropReason> {
-    let ether_type = ether_type(packet.data());
-    match interface.vlan {
-        None => {
-            let header = front::<{ eth::LEN }, P>(packet)?;
-            header[eth::DESTINATION].copy_from_slice(dst);
-            header[eth::SOURCE].copy_from_slice(&interface.mac);
-            header[eth::ETHERTYPE].copy_from_slice(&ether_type.0.to_be_bytes());
-        }
-        Some(vlan) => tagged(packet, interface, dst, vlan, ether_type)?,
-    }
-    Ok(())
-}
-
-/// Of an IP packet.
-#[inline(always)]
-fn ether_type(packet: &[u8]) -> EtherType {
-    match is_ipv6(packet) {
-        true => EtherType::IPV6,
-        false => EtherType::IPV4,
-    }
-}
-
-#[cold]
-fn tagged<P: Packet>(
-    packet: &mut P,
-    interface: &Interface,
-    dst: &[u8; 6],
-    vlan: u16,
-    ether_type: EtherType,
-) -> Result<(), DropReason> {
-    let header = front::<{ eth::TAGGED_LEN }, P>(packet)?;
-    header[eth::DESTINATION].copy_from_slice(dst);
-    header[eth::SOURCE].copy_from_slice(&interface.mac);
-    header[eth::ETHERTYPE].copy_from_slice(&EtherType::VLAN.0.to_be_bytes());
-    header[eth::TCI].copy_from_slice(&vlan.to_be_bytes());
-    header[eth::TAGGED_ETHERTYPE].copy_from_slice(&ether_type.0.to_be_bytes());
-    Ok(())
-}
-
-/// New octets in front of a packet.
-#[inline(always)]
-fn front<const N: usize, P: Packet>(packet: &mut P) -> Result<&mut [u8; N], DropReason> {
-    let front = packet.push_front(N).ok();
-    front
-        .and_then(|front| front.first_chunk_mut())
-        .ok_or(DropReason::NoHeadroom)
 }

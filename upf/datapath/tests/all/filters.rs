@@ -200,9 +200,10 @@ fn where_an_endpoint_has_several_rules_common_packets_take_the_fast_path_alone_a
     for in_burst in [false, true] {
         for port in ports.repeat(4) {
             let inner = udp_packet(UE, SERVER, (1, port), b"x");
-            match in_burst {
-                true => kit.n3.inject(&gtpu_frame(GNB, s.teid.get(), 9, &inner)),
-                false => kit.gnb_sends(s.teid.get(), &inner),
+            if in_burst {
+                kit.n3.inject(&gtpu_frame(GNB, s.teid.get(), 9, &inner))
+            } else {
+                kit.gnb_sends(s.teid.get(), &inner)
             }
             let drops = (80..90).contains(&port);
             dropped += u64::from(drops);

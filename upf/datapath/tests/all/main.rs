@@ -2,9 +2,10 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-mod before_qos;
 mod default_session;
 mod doors;
+mod dropped;
+mod encap;
 mod exhausted;
 mod fast;
 mod filters;
@@ -12,7 +13,6 @@ mod fragments;
 mod hold;
 mod ipv6;
 mod kit;
-mod lost;
 mod marking;
 mod moves;
 mod mss_clamp;

@@ -11,7 +11,7 @@ use sluice_datapath::tables::{
     InterfaceId, NextHop, NextHopSlots, PeerIpv6, PeerSlotsIpv6, PrefixIpv6, Tables,
     TunnelAddressIpv6,
 };
-use sluice_datapath::tx::adjacency::Front;
+use sluice_datapath::tx::encap::InterfaceEncap;
 use sluice_port::Packet;
 use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::{GPdu, Message, ShortContainer, g_pdu_header_with_container};
@@ -46,8 +46,8 @@ fn dual(mut tables: Tables) -> Tables {
     ];
     let mut slots = NextHopSlots::new(hops.len());
     for (id, hop) in (0..).zip(&hops) {
-        let front = Front::of(&tables.interfaces[usize::from(hop.interface)]);
-        slots.set(NextHopId(id), hop, &front);
+        let encap = InterfaceEncap::of(&tables.interfaces[usize::from(hop.interface)]);
+        slots.set(NextHopId(id), hop, &encap);
     }
     tables.next_hops = slots.reader();
     let mut peers = PeerSlotsIpv6::new(8);

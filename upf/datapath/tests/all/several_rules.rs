@@ -121,9 +121,10 @@ fn packet() -> impl Strategy<Value = AnyPacket> {
 
 impl AnyPacket {
     fn inner(&self) -> Vec<u8> {
-        let protocol = match self.is_udp {
-            true => Protocol::UDP,
-            false => Protocol::TCP,
+        let protocol = if self.is_udp {
+            Protocol::UDP
+        } else {
+            Protocol::TCP
         };
         // The path reads nothing of it but its ports.
         let (source, destination) = self.ports;

@@ -132,15 +132,16 @@ impl Watch {
     }
 
     fn rules(&self) -> [WatchedRule; 2] {
-        match self.in_blocks {
-            false => [
-                WatchedRule::of_entry(EntryId(self.s.ul), true).unwrap(),
-                WatchedRule::of_entry(EntryId(self.s.dl), false).unwrap(),
-            ],
-            true => [(0, true), (1, false)].map(|(at, uplink)| {
+        if self.in_blocks {
+            [(0, true), (1, false)].map(|(at, uplink)| {
                 let at = At::new(BlockId(self.block + at * SHARDS), 0).unwrap();
                 WatchedRule::in_block(at, uplink).unwrap()
-            }),
+            })
+        } else {
+            [
+                WatchedRule::of_entry(EntryId(self.s.ul), true).unwrap(),
+                WatchedRule::of_entry(EntryId(self.s.dl), false).unwrap(),
+            ]
         }
     }
 
@@ -175,48 +176,45 @@ impl Watch {
         let Session { teid, ul, dl } = self.s;
         let (mut up, mut down) = (uplink(teid), downlink());
         let mut ops = Vec::new();
-        match self.in_blocks {
-            false => {
-                let local = down.local();
-                (up.body.rate1, down.body.rate1) = (Rate::STAMP, Rate::STAMP);
-                up.body.usage = up.body.usage.awaiting_grants();
-                down.body.usage = down.body.usage.awaiting_grants();
-                assert_eq!(down.local(), local);
-                let record = self.cells[0];
-                for entry in [ul, dl].map(EntryId) {
-                    ops.push(Op::RecordOf { entry, record });
-                }
-            }
-            true => {
-                let heads = [
-                    (up.head, Body::to_egress(EgressId(0))),
-                    (down.head, Body::to_peer(PeerId(0))),
-                ];
-                for (at, (head, mut body)) in (0..).zip(heads) {
-                    let block = BlockId(self.block + at * SHARDS);
-                    body.rate1 = Rate::STAMP;
-                    body.usage = body.usage.awaiting_grants();
-                    let image = Rule {
-                        record: self.cells[0],
-                        ..Rule::new(head, Default::default(), Default::default(), body)
-                    };
-                    ops.push(Op::Rule {
-                        block,
-                        at: 0,
-                        image,
-                    });
-                    ops.push(Op::Chain {
-                        block,
-                        next: BlockId(0),
-                        rules_len: 1,
-                    });
-                }
-                let chained = |head: Head, at: u32| Head {
-                    flags: head.flags.with(Flags::EXTENDED),
-                    teid: self.block + at * SHARDS,
-                    ..head
+        if self.in_blocks {
+            let heads = [
+                (up.head, Body::to_egress(EgressId(0))),
+                (down.head, Body::to_peer(PeerId(0))),
+            ];
+            for (at, (head, mut body)) in (0..).zip(heads) {
+                let block = BlockId(self.block + at * SHARDS);
+                body.rate1 = Rate::STAMP;
+                body.usage = body.usage.awaiting_grants();
+                let image = Rule {
+                    record: self.cells[0],
+                    ..Rule::new(head, Default::default(), Default::default(), body)
                 };
-                (up.head, down.head) = (chained(up.head, 0), chained(down.head, 1));
+                ops.push(Op::Rule {
+                    block,
+                    at: 0,
+                    image,
+                });
+                ops.push(Op::Chain {
+                    block,
+                    next: BlockId(0),
+                    rules_len: 1,
+                });
+            }
+            let chained = |head: Head, at: u32| Head {
+                flags: head.flags.with(Flags::EXTENDED),
+                teid: self.block + at * SHARDS,
+                ..head
+            };
+            (up.head, down.head) = (chained(up.head, 0), chained(down.head, 1));
+        } else {
+            let local = down.local();
+            (up.body.rate1, down.body.rate1) = (Rate::STAMP, Rate::STAMP);
+            up.body.usage = up.body.usage.awaiting_grants();
+            down.body.usage = down.body.usage.awaiting_grants();
+            assert_eq!(down.local(), local);
+            let record = self.cells[0];
+            for entry in [ul, dl].map(EntryId) {
+                ops.push(Op::RecordOf { entry, record });
             }
         }
         ops.extend([set(ul, up), set(dl, down)]);
@@ -256,12 +254,11 @@ impl Watch {
         let direction = usize::from(!uplink);
         let passes = self.models.iter().all(|urr| urr.may_pass(direction));
         let before = self.kit.dropped(DropReason::QuotaExhausted);
-        match uplink {
-            true => {
-                let inner = udp_packet(UE, SERVER, (1, 2), &payload);
-                self.kit.gnb_sends(self.s.teid.get(), &inner);
-            }
-            false => self.kit.dn_sends(&udp_packet(SERVER, UE, (1, 2), &payload)),
+        if uplink {
+            let inner = udp_packet(UE, SERVER, (1, 2), &payload);
+            self.kit.gnb_sends(self.s.teid.get(), &inner);
+        } else {
+            self.kit.dn_sends(&udp_packet(SERVER, UE, (1, 2), &payload))
         }
         let dropped = self.kit.dropped(DropReason::QuotaExhausted) - before;
         let left = output(&self.kit.n3).len() + output(&self.kit.n6).len();
@@ -296,9 +293,10 @@ impl Watch {
             block: BlockId(self.block + at * SHARDS),
             at: 0,
         };
-        match self.in_blocks {
-            false => vec![Op::TakeEntry { at: ul }, Op::TakeEntry { at: dl }],
-            true => vec![of_block(0), of_block(1)],
+        if self.in_blocks {
+            vec![of_block(0), of_block(1)]
+        } else {
+            vec![Op::TakeEntry { at: ul }, Op::TakeEntry { at: dl }]
         }
     }
 

@@ -313,9 +313,10 @@ fn remote_tunnel(
     let teid = ohc.teid.filter(|_| is_gtpu).ok_or(refused)?;
     let is_ipv6_alone = ours.is_some_and(|ours| ours.ipv4.is_none());
     let (ipv4, ipv6) = (ohc.ipv4.map(IpAddr::V4), ohc.ipv6.map(IpAddr::V6));
-    let address = match is_ipv6_alone {
-        true => ipv6.or(ipv4),
-        false => ipv4.or(ipv6),
+    let address = if is_ipv6_alone {
+        ipv6.or(ipv4)
+    } else {
+        ipv4.or(ipv6)
     };
     let address = address.filter(|address| is_station(*address));
     let address = address.ok_or(refused)?;

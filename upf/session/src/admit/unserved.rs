@@ -152,9 +152,10 @@ impl<N: Network> Admission<'_, N> {
             ],
         )?;
         // Without an inactivity detection time nothing says when traffic has stopped.
-        let served = match detects_stop {
-            true => SERVED | ReportingTriggers::STOPT,
-            false => SERVED,
+        let served = if detects_stop {
+            SERVED | ReportingTriggers::STOPT
+        } else {
+            SERVED
         };
         self.without_effect(
             rule,

@@ -61,9 +61,10 @@ impl<N: Network> Admission<'_, N> {
     /// message that ends it.
     fn check_reports(&self, rule: RuleId) -> Result<(), Refusal> {
         let monitored = self.draft.urrs.iter().filter(|urr| urr.is_monitored());
-        match self.draft.urrs.len() + monitored.count() > URRS {
-            true => Err(Refusal::full(Some(rule), Some(IeType::MONITORING_TIME))),
-            false => Ok(()),
+        if self.draft.urrs.len() + monitored.count() > URRS {
+            Err(Refusal::full(Some(rule), Some(IeType::MONITORING_TIME)))
+        } else {
+            Ok(())
         }
     }
 

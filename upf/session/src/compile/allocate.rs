@@ -3,7 +3,7 @@
 //! What can stay where it is stays.
 
 use crate::admission::Admission;
-use crate::compile::form::Form;
+use crate::compile::Form;
 use crate::network::Network;
 use crate::refusal::Refusal;
 use crate::resources::spare;

@@ -52,7 +52,7 @@ impl FarUpdate<'_> {
     }
 
     /// True if all rules stay where they stand: one that makes an outer header leaves no room in its entry
-    /// for the number of a block ([`Form::LinkRules`](super::form::Form::LinkRules)).
+    /// for the number of a block ([`Form::LinkRules`](super::Form::LinkRules)).
     pub fn keep_places(&self) -> bool {
         let makes_tunnel =
             |rules: &Rules, far: &Far| rules.far(far.id).is_some_and(|far| far.tunnel().is_some());

@@ -1,19 +1,24 @@
-//! Rule compiler: place (which entries, blocks and buckets), render (what stands in them), diff (the
+//! Rule compiler: form (entry or blocks), place (which entries, blocks and buckets), render (what stands in them), diff (the
 //! operations from one rendering to the next).
+//!
+//! What the path has is not kept: it is rendered again from the rules, and compared.
 
 pub mod allocate;
-pub mod compiler;
 pub mod diff;
 pub mod far_update;
-pub mod form;
 pub mod image;
 pub mod render;
 pub mod resolve;
 
+use crate::config::{MbrZero, ShapedRates};
 use crate::limits::RULES;
 use crate::rules::{Action, Endpoint, IdList, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
-use sluice_datapath::limits::{BLOCK_CHAIN, BLOCK_RULES, RULE_QERS};
+use diff::{Delta, TooMany, Wanted};
+use far_update::FarUpdate;
+use image::Image;
+use render::TooLarge;
+use sluice_datapath::limits::{BLOCK_CHAIN, BLOCK_RULES, RULE_QERS, TXN_OPS};
 use sluice_wire::limits::QERS_PER_PDR;
 
 /// Rules that one entry can chain.
@@ -162,4 +167,186 @@ pub fn rate_kbps(qer: &Qer, uplink: bool) -> Option<u64> {
     } else {
         mbr.downlink_kbps
     })
+}
+
+/// Two renderings, kept for the next session so that none is allocated for a message.
+pub struct Compiler {
+    before: Box<Image>,
+    after: Box<Image>,
+}
+
+/// The session needs more than one transaction holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooComplex;
+
+impl From<TooLarge> for TooComplex {
+    fn from(_: TooLarge) -> Self {
+        Self
+    }
+}
+
+impl From<TooMany> for TooComplex {
+    fn from(_: TooMany) -> Self {
+        Self
+    }
+}
+
+impl Compiler {
+    /// With room for one session.
+    pub fn new(mbr_zero: MbrZero, shaped_rates: ShapedRates) -> Self {
+        let image = || Box::new(Image::new(mbr_zero, shaped_rates));
+        Self {
+            before: image(),
+            after: image(),
+        }
+    }
+
+    /// From `old` to `new` rules; usage that is `wanted` is taken even where nothing changes.
+    ///
+    /// # Errors
+    /// If `new` could not be removed by one transaction, or the change does not fit one.
+    pub fn change(
+        &mut self,
+        (old, new): (&Rules, &Rules),
+        wanted: Wanted<'_>,
+        into: &mut Delta<'_>,
+    ) -> Result<(), TooComplex> {
+        self.before.render(old)?;
+        self.after.render(new)?;
+        if self.after.len() > TXN_OPS {
+            return Err(TooComplex);
+        }
+        Ok(into.write(&self.before, &self.after, wanted)?)
+    }
+
+    /// [`change`](Self::change) where only FARs differ and no usage is asked for: entries whose packets
+    /// take another FAR are rendered, nothing else.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn change_fars(
+        &mut self,
+        (old, new): (&Rules, &Rules),
+        into: &mut Delta<'_>,
+    ) -> Result<(), TooComplex> {
+        let update = FarUpdate { old, new };
+        let changed = |endpoint: &Endpoint| update.differ_behind(endpoint);
+        self.before.render_entries(old, changed)?;
+        self.after.render_entries(new, changed)?;
+        Ok(into.write(&self.before, &self.after, Wanted::None)?)
+    }
+
+    /// Removes all that the rules have on the path, with its usage.
+    ///
+    /// # Errors
+    /// None for rules that were admitted.
+    pub fn remove(&mut self, rules: &Rules, into: &mut Delta<'_>) -> Result<(), TooComplex> {
+        self.before.render_to_clear(rules)?;
+        self.after.clear();
+        Ok(into.write(&self.before, &self.after, Wanted::None)?)
+    }
+
+    /// Takes all usage and all that URRs have to tell. Measurements of URRs that `restarts` begin anew, and of
+    /// those that have something to tell.
+    ///
+    /// # Errors
+    /// None for rules that were admitted.
+    pub fn measure(&mut self, rules: &Rules, into: &mut Delta<'_>) -> Result<(), TooComplex> {
+        self.after.render(rules)?;
+        into.write(&self.after, &self.after, Wanted::All)?;
+        Ok(into.cells(&self.after, &self.after)?)
+    }
+
+    /// Takes all usage and changes nothing.
+    ///
+    /// # Errors
+    /// None for rules that were admitted.
+    pub fn query(&mut self, rules: &Rules, into: &mut Delta<'_>) -> Result<(), TooComplex> {
+        self.before.render(rules)?;
+        // One rendering against itself.
+        Ok(into.write(&self.before, &self.before, Wanted::All)?)
+    }
+}
+
+/// Where they stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// One rule in the entry, or none at all.
+    Entry,
+    /// One rule in the entry for the usual packets, and in front of it so many rules in blocks that packets
+    /// of the UE's link alone can match.
+    LinkRules(usize),
+    /// So many rules, all in blocks.
+    Blocks(usize),
+}
+
+impl Rules {
+    /// Where the rules behind a key stand. They need blocks if there are several, or if the only one asks
+    /// for flows, shares a rate with others, or has more than two rates; that its last packet is noted counts as one.
+    pub fn form(&self, key: Key) -> Form {
+        // An entry without rule of its own has room for what lies behind the UE.
+        if !self.routes.run.is_none() && self.behind(key).next().is_some() {
+            return Form::Blocks(self.members_len(key));
+        }
+        let (mut usual, mut link) = (None, 0);
+        for pdr in self.behind(key) {
+            if pdr.filter.is_link {
+                link += rules_len(pdr);
+            } else if usual.replace(pdr).is_some() {
+                return Form::Blocks(self.members_len(key));
+            }
+        }
+        match usual {
+            None if link == 0 => Form::Entry,
+            Some(pdr) if self.fits_entry(pdr) && link == 0 => Form::Entry,
+            Some(pdr) if self.fits_entry(pdr) && self.are_in_front(key, pdr) => {
+                Form::LinkRules(link)
+            }
+            _ => Form::Blocks(self.members_len(key)),
+        }
+    }
+
+    fn fits_entry(&self, pdr: &Pdr) -> bool {
+        let limiters = self.limiters(pdr);
+        let uplink = self.is_uplink(pdr);
+        let mut ids = limiters.as_slice().iter();
+        rules_len(pdr) == 1
+            && pdr.filter.run.is_none()
+            && limiters.len() + usize::from(self.is_timed(pdr)) <= 2
+            && ids.all(|id| self.users(*id, uplink) == 1)
+    }
+
+    /// True if all rules for packets of the link may stand in blocks of their own: they come first and limit
+    /// no rate, and the entry has room for their block's number, where an outer header's TEID would stand.
+    fn are_in_front(&self, key: Key, usual: &Pdr) -> bool {
+        let order = |pdr: &Pdr| (pdr.precedence, pdr.id);
+        let mut link = self.behind(key).filter(|pdr| pdr.filter.is_link);
+        let comes_first =
+            |pdr: &Pdr| order(pdr) < order(usual) && self.limiters(pdr).as_slice().is_empty();
+        let makes_tunnel = self
+            .far(usual.far)
+            .is_some_and(|far| far.tunnel().is_some());
+        !makes_tunnel && link.all(comes_first)
+    }
+
+    /// The rule that stands in an endpoint's entry, or tells what the entry is.
+    pub fn entry_member(&self, endpoint: &Endpoint) -> Option<Member<'_>> {
+        if endpoint.link_rules {
+            let mut behind = self.behind(endpoint.key);
+            behind
+                .find(|pdr| !pdr.filter.is_link)
+                .and_then(Member::first)
+        } else {
+            self.first_member(endpoint.key)
+        }
+    }
+
+    /// The rules in an endpoint's blocks in the order in which they are tried.
+    pub fn chained(&self, endpoint: &Endpoint) -> Members<'_> {
+        let mut members = self.members(endpoint.key);
+        if endpoint.link_rules {
+            members.retain(|member| member.pdr.filter.is_link);
+        }
+        members
+    }
 }

@@ -182,9 +182,10 @@ impl Image {
 
     /// Entries behind which some rule holds packets.
     fn note_holding(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
-        match rules.holds_behind(endpoint.key) {
-            true => self.holding.try_push(endpoint.entry).map_err(|_| TooLarge),
-            false => Ok(()),
+        if rules.holds_behind(endpoint.key) {
+            self.holding.try_push(endpoint.entry).map_err(|_| TooLarge)
+        } else {
+            Ok(())
         }
     }
 
@@ -207,9 +208,10 @@ impl Image {
             self.put_own_rule(rules, first, &mut image)?;
         }
         if block != 0 {
-            let mark = match endpoint.link_rules {
-                true => Flags::LINK_RULES,
-                false => Flags::EXTENDED,
+            let mark = if endpoint.link_rules {
+                Flags::LINK_RULES
+            } else {
+                Flags::EXTENDED
             };
             let head = &mut image.entry.head;
             (head.flags, head.teid) = (head.flags.with(mark), block);
@@ -527,9 +529,10 @@ fn first_cell(rules: &Rules) -> RecordId {
 
 /// When the measurement of a URR begins anew on the path.
 fn restart(urr: &Urr) -> Restart {
-    match urr.renewed.threshold {
-        true => Restart::Now,
-        false => Restart::IfMarked(urr.told()),
+    if urr.renewed.threshold {
+        Restart::Now
+    } else {
+        Restart::IfMarked(urr.told())
     }
 }
 

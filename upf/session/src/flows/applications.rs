@@ -5,10 +5,11 @@
 //! told holds before what is configured. One without any flows is unknown to new PDRs, and those that have it match
 //! nothing.
 
-use crate::flows::sdf::{self, FlowFilterList, SdfError};
-use crate::index::hash::Seeded;
+use crate::flows::sdf;
+use crate::flows::sdf::{FlowFilterList, SdfError};
+use crate::index::hash_index::Seeded;
 use crate::limits::{APPLICATION_NAME, APPLICATIONS, FLOW_DESCRIPTION_TOLD};
-use crate::node::use_counts::UseCounts;
+use crate::node::uses::UseCounts;
 use crate::rules::{FilterOrigin, Rules};
 use core::fmt;
 use sluice_datapath::session::flow_filter::FlowFilter;

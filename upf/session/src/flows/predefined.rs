@@ -1,8 +1,9 @@
 //! Predefined rules (TS 29.244, 5.19): what PDRs activate by name.
 
-use crate::flows::sdf::{self, FlowFilterList, SdfError};
+use crate::flows::sdf;
+use crate::flows::sdf::{FlowFilterList, SdfError};
 use crate::limits::PREDEFINED;
-use crate::node::use_counts::UseCounts;
+use crate::node::uses::UseCounts;
 use core::fmt;
 use sluice_wire::ids::QerId;
 use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus, SdfFilter};
@@ -195,9 +196,10 @@ impl PredefinedRules {
             }
         }
         while after.rules.pop_if(|last| last.is_none()).is_some() {}
-        match after.rules.len() > PREDEFINED {
-            true => Err(PredefinedChange::Numbers),
-            false => Ok((after, is_any_used)),
+        if after.rules.len() > PREDEFINED {
+            Err(PredefinedChange::Numbers)
+        } else {
+            Ok((after, is_any_used))
         }
     }
 }

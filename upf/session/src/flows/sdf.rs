@@ -1,13 +1,15 @@
-//! SDF filters of a PDI, read to flow filters (TS 29.244, 5.2.1A.2A, 8.2.5).
+//! SDF filters of a PDI, read to flow filters and written as flow descriptions (TS 29.244, 5.2.1A.2A, 8.2.5).
 //!
 //! A filter with several ports at an end becomes a flow filter for each range; a packet has to meet one. What
 //! asks for an address family and nothing more needs no flow filter.
 
 use crate::rules::{Families, Filter, FilterOrigin};
 use arrayvec::ArrayVec;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use sluice_datapath::session::flow_filter::{AddressRange, FILTER_RUN_MAX, FilterRun, FlowFilter};
 use sluice_wire::flow_description::{AddressMatch, FlowDescription, Ports};
 use sluice_wire::pfcp::value::SdfFilter;
+use std::fmt::Write;
 
 /// Flow filters of one PDR.
 pub const FILTERS: usize = FILTER_RUN_MAX;
@@ -145,12 +147,68 @@ fn is_of_link(filter: &FlowFilter, is_from_access: bool) -> bool {
         }
         _ => false,
     };
-    let destination = match is_from_access {
-        true => filter.remote,
-        false => filter.local,
+    let destination = if is_from_access {
+        filter.remote
+    } else {
+        filter.local
     };
     let is_link_local = |range| within(range, 0xfe80, 10);
     within(destination, 0xff00, 8) || is_link_local(filter.remote) || is_link_local(filter.local)
+}
+
+/// What a PDR's filters say, given those of its run; nothing if it has none.
+pub fn texts(filter: Filter, run: impl Iterator<Item = FlowFilter>) -> Vec<String> {
+    let family = |remote| FlowFilter {
+        remote,
+        ..FlowFilter::default()
+    };
+    match filter.families {
+        _ if !filter.run.is_none() => run.map(|f| text(&f)).collect(),
+        Families::IPV4 => vec![text(&family(AddressRange::Ipv4(0, 0)))],
+        Families::IPV6 => vec![text(&family(AddressRange::Ipv6(0, 0)))],
+        _ => Vec::new(),
+    }
+}
+
+/// One flow filter.
+pub fn text(filter: &FlowFilter) -> String {
+    let ports = |range: Option<(u16, u16)>| Ports::from_iter(range);
+    let flow = FlowDescription {
+        protocol: filter.protocol,
+        remote: address(filter.remote),
+        remote_ports: ports(filter.remote_ports),
+        local: address(filter.local),
+        local_ports: ports(filter.local_ports),
+    };
+    let mut text = flow.to_string();
+    // Writing to a string does not fail.
+    if let Some((value, mask)) = filter.tos {
+        let _ = write!(text, ", ToS or traffic class {value:#04x}/{mask:#04x}");
+    }
+    if let Some(spi) = filter.spi {
+        let _ = write!(text, ", SPI {spi:#010x}");
+    }
+    if let Some(label) = filter.flow_label {
+        let _ = write!(text, ", flow label {label:#07x}");
+    }
+    if let Some(id) = filter.id {
+        let _ = write!(text, ", ID {id}");
+    }
+    text
+}
+
+fn address(range: AddressRange) -> AddressMatch {
+    match range {
+        AddressRange::Any => AddressMatch::Any,
+        AddressRange::Ipv4(address, len) => AddressMatch::V4 {
+            address: Ipv4Addr::from(address),
+            len,
+        },
+        AddressRange::Ipv6(address, len) => AddressMatch::V6 {
+            address: Ipv6Addr::from(address),
+            len,
+        },
+    }
 }
 
 #[cfg(test)]
@@ -230,5 +288,41 @@ mod tests {
         let many = "permit out 6 from any 1,2,3,4,5,6,7,8 to assigned 1,2,3,4,5,6,7";
         assert_eq!(of(&[many]).unwrap().len(), 56);
         assert_eq!(of(&[many, many]), Err(SdfError::TooMany));
+    }
+}
+
+#[cfg(test)]
+mod filter_text_tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_reads_as_its_flow_description_with_what_narrows_it() {
+        let filter = FlowFilter {
+            protocol: Some(17),
+            remote: AddressRange::Ipv4(0xc000_0200, 24),
+            remote_ports: Some((53, 53)),
+            tos: Some((0xb8, 0xfc)),
+            spi: Some(1),
+            flow_label: Some(0xabcde),
+            id: Some(7),
+            ..FlowFilter::default()
+        };
+        let says = "permit out 17 from 192.0.2.0/24 53 to assigned, ToS or traffic class 0xb8/0xfc, \
+                    SPI 0x00000001, flow label 0xabcde, ID 7";
+        assert_eq!(text(&filter), says);
+    }
+
+    #[test]
+    fn a_family_alone_is_told_by_its_shortest_prefix() {
+        let of = |families| Filter {
+            families,
+            ..Filter::ALL
+        };
+        let none = || core::iter::empty();
+        assert_eq!(texts(Filter::ALL, none()), Vec::<String>::new());
+        let ipv4 = "permit out ip from 0.0.0.0/0 to assigned";
+        assert_eq!(texts(of(Families::IPV4), none()), [ipv4]);
+        let ipv6 = "permit out ip from ::/0 to assigned";
+        assert_eq!(texts(of(Families::IPV6), none()), [ipv6]);
     }
 }

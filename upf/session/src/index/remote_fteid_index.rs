@@ -5,8 +5,7 @@
 //!
 //! Changes are noted, and made when what they touch has come into the caches.
 
-use crate::index::hash::Seeded;
-use crate::index::hash_index::HashIndex;
+use crate::index::hash_index::{HashIndex, Seeded};
 use crate::index::partitions::{PARTITIONS, Partition};
 use crate::rules::RemoteTunnel;
 use arrayvec::ArrayVec;
@@ -116,9 +115,10 @@ impl TunnelPart {
 
     fn make_changes(&mut self) {
         for change in core::mem::take(&mut self.noted) {
-            match change.sends {
-                true => self.insert(change),
-                false => self.take_out(change),
+            if change.sends {
+                self.insert(change)
+            } else {
+                self.take_out(change)
             }
         }
     }
@@ -144,9 +144,10 @@ impl TunnelPart {
             self.others.remove(&(tunnel, session));
             return;
         }
-        let next = match self.others.is_empty() {
-            true => None,
-            false => others_of(&self.others, tunnel).next(),
+        let next = if self.others.is_empty() {
+            None
+        } else {
+            others_of(&self.others, tunnel).next()
         };
         match next {
             Some(next) => {

@@ -3,9 +3,7 @@
 
 use crate::network::Network;
 use crate::node::associations::UsageBeforeRelease;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part, Shared};
 use crate::pending::Launch;
 use crate::procedure::{association_release, node_report, report};
 use crate::reports::events::SessionEvent;

@@ -7,13 +7,10 @@
 
 use crate::limits::FINAL_REPORTS;
 use crate::node::associations::UsageBeforeRelease;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part, Shared};
 use crate::pending::{Answer, Last, Launch, Pending};
-use crate::procedure::deletion;
-use crate::procedure::put;
 use crate::procedure::report::cp_station;
+use crate::procedure::{deletion, put};
 use crate::reports::events::SessionEvent;
 use crate::usage;
 use sluice_n4::{AssociationId, Change, Request, RequestError};

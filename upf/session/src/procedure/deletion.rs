@@ -1,15 +1,12 @@
 //! PFCP Session Deletion (TS 29.244, 6.3.4, 7.5.6, 7.5.7), and removal of orphaned sessions.
 
 use crate::compile::diff::Delta;
-use crate::draft;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part, Shared};
 use crate::pending::{Answer, Due, Launch, Pending, Reply, Share};
 use crate::procedure::put;
 use crate::refusal::Refusal;
 use crate::store::{Session, SessionRef};
-use crate::usage;
+use crate::{draft, usage};
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::value::UsageReportTrigger;

@@ -1,24 +1,32 @@
 //! PFCP Session Establishment (TS 29.244, 6.3.2, 7.5.2, 7.5.3).
+//!
+//! The session's F-SEID at the CP function names it (TS 29.244, 5.6.2), within the association
+//! that its Node ID names. If the request is the same to the last octet behind the header it is
+//! not applied again: the answer is made anew from what stands. If it is another one the CP
+//! function has forgotten the first session and asks for a new one: once that is admitted the first
+//! is removed, since an F-SEID names one session and nobody would ever delete it.
 
 use crate::admission::Admission;
-use crate::draft::{self, Base, Scope};
+use crate::admit::each;
+use crate::admit::pdr::ue;
+use crate::draft;
+use crate::draft::{Base, Scope};
 use crate::network::Network;
-use crate::node::part::{Part, may_act};
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
-use crate::pending::{Answer, Created, Launch, Reply};
-use crate::procedure::{duplicate_establishment, ue_addresses};
-use crate::procedure::{put, write_created};
+use crate::node::{Effects, Moment, Node, Part, Shared, may_act};
+use crate::pending::{Answer, Created, CreatedPdr, Launch, Reply};
+use crate::procedure::{put, ue_addresses, write_created};
 use crate::refusal::Refusal;
 use crate::resources::home_shard;
-use crate::rules::{Inactivity, UeAddresses};
-use crate::store::{CpSession, Digits, NewSession, RequestHash, SessionRef, User};
+use crate::rules::{Families, Inactivity, UeAddresses};
+use crate::store::{CpSession, Digits, NewSession, RequestHash, Session, SessionRef, User};
 use core::net::IpAddr;
 use sluice_n4::SessionRequest;
+use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::group::CreatePdr;
 use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::message::SessionEstablishmentHead;
-use sluice_wire::pfcp::value::{FSeid, PdnType, SessionEstablishmentRequestFlags, UserId};
+use sluice_wire::pfcp::value::{FSeid, FTeid, PdnType, SessionEstablishmentRequestFlags, UserId};
 use sluice_wire::pfcp::{Cause, IeType, Reject, ie};
 
 /// Establishes a session, or says why not.
@@ -36,7 +44,7 @@ pub fn establish<N: Network, E: Effects>(
             return None;
         }
     };
-    let known = duplicate_establishment::find(&node.part, request, &head);
+    let known = find_duplicate(&node.part, request, &head);
     if let Some(known) = known.as_ref().filter(|known| known.is_same) {
         again(node, at, request, known, out);
         return None;
@@ -79,14 +87,14 @@ fn again<E: Effects>(
     node: &mut Node,
     at: Moment,
     request: &SessionRequest<'_>,
-    known: &duplicate_establishment::Known,
+    known: &Known,
     out: &mut E,
 ) {
     node.part.repeated += 1;
     // While the path carries the first one out there is nothing to say yet; its answer is on the way.
     if known.session.stands {
         let name = known.name;
-        let created = duplicate_establishment::created(&mut node.part, name, request.body);
+        let created = answer_of_duplicate(&mut node.part, name, request.body);
         let reply = Reply {
             to: request.reply,
             cp_seid: known.session.cp.seid,
@@ -280,4 +288,62 @@ fn digits(tbcd: &[u8]) -> Digits {
         }
     }
     text
+}
+
+/// The session of a request's CP F-SEID that is there already.
+struct Known {
+    pub name: SessionRef,
+    pub session: Session,
+    /// This very request established it.
+    pub is_same: bool,
+}
+
+/// The session that is called so.
+fn find_duplicate(
+    part: &Part,
+    request: &SessionRequest<'_>,
+    head: &SessionEstablishmentHead<'_>,
+) -> Option<Known> {
+    let FSeid { seid, ipv4, ipv6 } = head.cp_f_seid;
+    let cp = CpSession { seid, ipv4, ipv6 };
+    let (name, session) = part.store.by_cp((request.association, cp))?;
+    Some(Known {
+        is_same: session.request == RequestHash::of(request.fingerprint),
+        name,
+        session,
+    })
+}
+
+/// What was chosen for the PDRs of the request, as far as it still stands, and the session's UE addresses.
+fn answer_of_duplicate(
+    part: &mut Part,
+    session: SessionRef,
+    body: &[u8],
+) -> (Created, UeAddresses) {
+    let mut created = Created::new();
+    let rules = &*part.rules(session);
+    let read = each(
+        &Body::new(body),
+        IeType::CREATE_PDR,
+        PDRS_PER_MESSAGE,
+        |ie: &CreatePdr<'_>| {
+            let Some(pdr) = rules.pdrs.iter().find(|p| p.id == ie.pdr_id) else {
+                return Ok(());
+            };
+            let asked = matches!(ie.pdi.local_f_teid, Some(FTeid::Choose { .. }));
+            let families = ie.pdi.ue_ip_address.iter().map(ue::asked_for);
+            let chosen = CreatedPdr {
+                id: pdr.id,
+                tunnel: pdr.tunnel.filter(|_| asked),
+                ue: families.fold(Families::NONE, Families::or),
+            };
+            if chosen != CreatedPdr::of(pdr.id) {
+                // There is a place for each PDR of a message.
+                let _ = created.try_push(chosen);
+            }
+            Ok(())
+        },
+    );
+    debug_assert!(read.is_ok(), "the request was admitted before");
+    (created, rules.ue)
 }

@@ -5,18 +5,16 @@
 //! What cannot be had, as the table of flow filters or that of blocks is full, leaves a session's rules as they were.
 //! It is counted and told, and the session gets the new flows with the next change of any, or with its own PDI's.
 
-use crate::completion;
-use crate::draft::{self, Base, Scope};
+use crate::draft::{Base, Scope};
 use crate::flows::{predefined, sdf};
 use crate::limits::FLOWS_WALK;
 use crate::network::Network;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part, Shared};
 use crate::pending::{Launch, Share};
 use crate::reports::events::SessionEvent;
 use crate::rules::{Filter, FilterOrigin, Key, Pdr, UeAddresses};
 use crate::store::SessionRef;
+use crate::{completion, draft};
 use sluice_datapath::session::flow_filter::FlowFilter;
 
 /// Changes some more sessions whose flows have changed.
@@ -122,15 +120,14 @@ fn has_other_flows(shared: &Shared, part: &mut Part, name: SessionRef) -> bool {
                 }
                 None => !rule.needs_qer(),
             };
-            let is_other_flow = match flows.is_empty() {
-                true => {
-                    let all = Filter {
-                        origin: pdr.filter.origin,
-                        ..Filter::ALL
-                    };
-                    pdr.filter != all
-                }
-                false => is_other(pdr, flows),
+            let is_other_flow = if flows.is_empty() {
+                let all = Filter {
+                    origin: pdr.filter.origin,
+                    ..Filter::ALL
+                };
+                pdr.filter != all
+            } else {
+                is_other(pdr, flows)
             };
             !is_same_qer || is_other_flow
         }

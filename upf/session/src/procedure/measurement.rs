@@ -3,8 +3,7 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
-use crate::node::Moment;
-use crate::node::part::Part;
+use crate::node::{Moment, Part};
 use crate::pending::{Answer, Due, Launch, Pending, Share};
 use crate::reports::report_queue::Reasons;
 use crate::resources::Resources;
@@ -53,9 +52,10 @@ fn measure(part: &mut Part, name: SessionRef, now_s: u32) -> Option<Launch> {
     });
     let mut is_any_split = false;
     for urr in &mut rules.urrs {
-        let trigger = match looks_only {
-            true => UsageReportTrigger::NONE,
-            false => judge(&mut part.resources, urr, now_s),
+        let trigger = if looks_only {
+            UsageReportTrigger::NONE
+        } else {
+            judge(&mut part.resources, urr, now_s)
         };
         urr.renewed.threshold = trigger != UsageReportTrigger::NONE;
         // Traffic that has stopped may start again.

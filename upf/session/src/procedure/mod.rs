@@ -4,7 +4,6 @@
 pub mod association;
 pub mod association_release;
 pub mod deletion;
-pub mod duplicate_establishment;
 pub mod establishment;
 pub mod flow_change;
 pub mod measurement;
@@ -34,9 +33,10 @@ pub fn write_created(w: &mut Writer<'_>, created: &Created, ue: &UeAddresses) ->
             if let Some(f_teid) = pdr.tunnel.and_then(|tunnel| tunnel.f_teid()) {
                 put(w, IeType::F_TEID, &f_teid)?;
             }
-            match pdr.ue.is_none() {
-                true => Ok(()),
-                false => put(w, IeType::UE_IP_ADDRESS, &chosen_ue(&ue.of(pdr.ue))),
+            if pdr.ue.is_none() {
+                Ok(())
+            } else {
+                put(w, IeType::UE_IP_ADDRESS, &chosen_ue(&ue.of(pdr.ue)))
             }
         })?;
     }

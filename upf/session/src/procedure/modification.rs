@@ -3,17 +3,15 @@
 use crate::admission::Admission;
 use crate::admit::each;
 use crate::compile::far_update;
-use crate::draft::{self, Base, Scope};
+use crate::draft::{Base, Scope};
 use crate::network::Network;
-use crate::node::part::{Part, RuleChange};
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part, RuleChange, Shared};
 use crate::pending::{Answer, Launch, Pending, Reply};
 use crate::procedure::{put, write_created};
-use crate::refusal::{self, Refusal};
+use crate::refusal::Refusal;
 use crate::rules::{Action, Far, Inactivity, UeAddresses};
 use crate::store::{CpSession, Session, SessionRef};
-use crate::usage;
+use crate::{draft, refusal, usage};
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
 use sluice_wire::limits::URRS_PER_MESSAGE;
@@ -172,9 +170,10 @@ fn apply_all<N: Network>(
     work.update_rules(body)?;
     let has_timer = head.user_plane_inactivity_timer.is_some();
     let are_fars = far_update::are_all(body) && !has_timer;
-    Ok(match are_fars && work.record.queried.is_empty() {
-        true => Scope::FarsOnly,
-        false => Scope::Rules,
+    Ok(if are_fars && work.record.queried.is_empty() {
+        Scope::FarsOnly
+    } else {
+        Scope::Rules
     })
 }
 

@@ -1,8 +1,7 @@
 //! PFCP Node Report (TS 29.244, 6.2.9, 7.4.5): user plane paths that failed and recovered.
 
 use crate::network::Side;
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Shared};
 use crate::reports::events::SessionEvent;
 use crate::reports::path_reports::{Due, PathChange, RemotePath};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -4,9 +4,7 @@
 use crate::flows::applications::{Flows, Told, read_flow};
 use crate::flows::sdf::{FlowFilterList, SdfError};
 use crate::limits::APPLICATIONS_PER_REQUEST;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part, Shared};
 use crate::procedure::put;
 use crate::refusal::Refusal;
 use sluice_n4::SessionRequest;
@@ -86,8 +84,9 @@ fn read_contents(contents: &PfdContents<'_>, into: &mut FlowFilterList) -> Resul
         })?;
     }
     // What tells no packets must not read as if the application had none.
-    match into.len() > before {
-        true => Ok(()),
-        false => Err(refused(Cause::MANDATORY_IE_INCORRECT)),
+    if into.len() > before {
+        Ok(())
+    } else {
+        Err(refused(Cause::MANDATORY_IE_INCORRECT))
     }
 }

@@ -5,9 +5,7 @@
 //! as there may be a million sessions of which a few are meant.
 
 use crate::limits::SETS_WALK;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
-use crate::node::{Effects, Moment, Node};
+use crate::node::{Effects, Moment, Node, Part, Shared};
 use crate::procedure::put;
 use crate::refusal::Refusal;
 use crate::reports::events::SessionEvent;
@@ -15,10 +13,9 @@ use crate::session_sets::{SetName, SetWalk};
 use crate::store::{CpSession, SessionRef};
 use sluice_n4::{AssociationId, SessionRequest};
 use sluice_wire::pfcp::element::Element;
-use sluice_wire::pfcp::ie;
 use sluice_wire::pfcp::message::SessionSetDeletionRequest;
 use sluice_wire::pfcp::value::FSeid;
-use sluice_wire::pfcp::{Cause, IeType, MessageType, Reject};
+use sluice_wire::pfcp::{Cause, IeType, MessageType, Reject, ie};
 
 /// Ends the sets that a request names, or says why not.
 pub fn delete<E: Effects>(node: &mut Node, at: Moment, request: &SessionRequest<'_>, out: &mut E) {

@@ -93,10 +93,11 @@ impl LoadControl {
         let percent = percent.min(100);
         self.load.set(percent);
         let from = self.config.overload_percent.min(100);
-        let reduction = match percent >= from {
+        let reduction = if percent >= from {
             // All at once would bring the load below the threshold and back.
-            true => reduction_percent(percent, from),
-            false => 0,
+            reduction_percent(percent, from)
+        } else {
+            0
         };
         let was_overloaded = self.overload.sequence > 0;
         let is_due = now >= self.renewed.plus_ms(OVERLOAD_RENEWED_AFTER_MS);

@@ -4,7 +4,7 @@
 //! So however often a path comes and goes while nobody answers, memory stays as it is, and a CP function
 //! hears of the last state alone.
 
-use crate::index::hash::Seeded;
+use crate::index::hash_index::Seeded;
 use crate::limits::{PATH_REPORT_AGAIN_MS, PATH_REPORT_DOUBLINGS, PATHS, PATHS_PER_REPORT};
 use crate::network::Side;
 use arrayvec::ArrayVec;

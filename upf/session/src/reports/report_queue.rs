@@ -410,9 +410,10 @@ impl ReportQueue {
         let is_idle = |node: &ReportNode| {
             node.due.reasons.is_none() && node.sent.reasons.is_none() && !node.is_queued
         };
-        match self.nodes.get(at).is_some_and(is_idle) {
-            true => self.remove(at, name),
-            false => self.enqueue(name),
+        if self.nodes.get(at).is_some_and(is_idle) {
+            self.remove(at, name)
+        } else {
+            self.enqueue(name)
         }
     }
 

@@ -5,10 +5,10 @@
 //! given twice. What comes back rests before it is given again: packets of the data network to its last user may be
 //! on their way, and peers keep connections open.
 
-use super::Exhausted;
-use super::claims::{Claim, Claims};
-use super::resting_numbers::{Holder, RestingNumbers, TakenNumber};
 use crate::config::{AllocationPool, PoolAddresses};
+use crate::resources::Exhausted;
+use crate::resources::release::{Claim, Claims};
+use crate::resources::resting_numbers::{Holder, RestingNumbers, TakenNumber};
 use core::net::Ipv4Addr;
 use core::ops::Range;
 
@@ -106,9 +106,10 @@ impl AddressPool {
         for (first, old) in old {
             new.take_over(old, first, now_s);
             let open = first + old.open.start..first + old.open.end;
-            run = match run.end == open.start {
-                true => run.start..open.end,
-                false => open,
+            run = if run.end == open.start {
+                run.start..open.end
+            } else {
+                open
             };
             if run.len() > new.open.len() {
                 new.open = run.clone();

@@ -3,8 +3,6 @@
 //! What one message takes is listed (`claims`), so that a refused one leaves everything as it was.
 
 mod address_pools;
-mod claims;
-mod endpoint;
 mod identifiers;
 mod nat;
 mod release;
@@ -22,8 +20,8 @@ use crate::rules::{ClockImage, Rules, UeAddresses, Urr};
 use crate::usage::clock::UsageClock;
 use crate::usage::inactivity::{InactivityTimer, InactivityTimers};
 use crate::usage::meter::{Meter, SentMeasurement};
-use claims::Claim;
 use core::net::Ipv4Addr;
+use release::Claim;
 use routes::Routes;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
@@ -33,9 +31,9 @@ use sluice_datapath::session::flow_filter::{FilterRun, FlowFilter};
 use sluice_datapath::tables::PeerId;
 
 pub use address_pools::{AddressPools, NoAddress};
-pub use claims::Claims;
-pub use endpoint::spare;
+pub use identifiers::spare;
 pub use nat::{NatBlocks, NatCounters, NatRecord};
+pub use release::Claims;
 pub use routes::filter_of;
 
 /// The allocators.

@@ -105,9 +105,10 @@ impl NatBlocks {
             .pools()
             .map(|pool| PoolBlocks::new(pool, nat, &mut blocks))
             .collect();
-        let (entries, chunks, records) = match nat.is_empty() {
-            true => (0, 0, 0),
-            false => (layout.entries(), nat.chunks(), RECORDS),
+        let (entries, chunks, records) = if nat.is_empty() {
+            (0, 0, 0)
+        } else {
+            (layout.entries(), nat.chunks(), RECORDS)
         };
         let units = Slots::new(nat.units() as usize);
         let words = NatUnits(units.reader());
@@ -303,9 +304,10 @@ impl NatBlocks {
         let Some(free) = pool.addresses.get_mut(address as usize) else {
             return;
         };
-        let (next, before) = match to_front {
-            true => (free.head, NONE),
-            false => (NONE, free.tail),
+        let (next, before) = if to_front {
+            (free.head, NONE)
+        } else {
+            (NONE, free.tail)
         };
         if to_front || before == NONE {
             free.head = number;
@@ -356,9 +358,10 @@ impl NatBlocks {
             first_port,
             last_port,
         };
-        match self.records.len() < RECORDS {
-            true => self.records.push_back(record),
-            false => self.counters.records_lost += 1,
+        if self.records.len() < RECORDS {
+            self.records.push_back(record)
+        } else {
+            self.counters.records_lost += 1
         }
     }
 

@@ -3,11 +3,11 @@
 //!
 //! Those of one network instance do not meet, whoever has them: what could belong to two sessions is refused.
 
-use super::address_pools::PoolAddress;
-use super::claims::{Claim, Claims};
-use super::{Denied, Exhausted, Resources};
 use crate::config::{AllocationPool, PoolAddresses};
 use crate::limits::ROUTES_OF_ALL;
+use crate::resources::address_pools::PoolAddress;
+use crate::resources::release::{Claim, Claims};
+use crate::resources::{Denied, Exhausted, Resources};
 use crate::rules::UeAddresses;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::exact_match::{ExactKey, RoutePrefix};
@@ -133,13 +133,12 @@ impl Resources {
 
     /// Addresses of pools are UEs': packets to them are not looked up by prefixes.
     fn is_in_pool(&self, instance: u8, span: &Span) -> bool {
-        match span.is_ipv6 {
-            true => self.addresses.meets_ipv6(instance, span.first, span.last),
-            false => {
-                let (first, last) = (span.first as u32, span.last as u32);
-                self.layout.meets_pool(InstanceId(instance), first, last)
-                    || self.addresses.meets_ipv4(instance, first, last)
-            }
+        if span.is_ipv6 {
+            self.addresses.meets_ipv6(instance, span.first, span.last)
+        } else {
+            let (first, last) = (span.first as u32, span.last as u32);
+            self.layout.meets_pool(InstanceId(instance), first, last)
+                || self.addresses.meets_ipv4(instance, first, last)
         }
     }
 

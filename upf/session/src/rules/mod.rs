@@ -1,28 +1,24 @@
-//! The rules of one session, as the CP function provisioned them.
+//! The rules of one session, as the CP function provisioned them: FARs, QERs and BARs; PDRs, URRs and UE addresses in
+//! files of their own.
 
-mod bar;
-mod endpoint;
-mod far;
-mod id_list;
 mod pdr;
-mod qer;
 mod ue;
 mod urr;
 
 use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES, URRS};
+use crate::names::NameId;
 use crate::network::Side;
 use crate::session_sets::SetList;
 use arrayvec::ArrayVec;
-use core::net::Ipv6Addr;
+use core::net::{IpAddr, Ipv6Addr};
+use sluice_datapath::forward::marking::Marking;
+use sluice_datapath::session::rule::BucketRef;
 use sluice_datapath::session::usage_record::AwaitsPacket;
-use sluice_wire::ids::{BarId, FarId};
+use sluice_datapath::tables::{EgressId, PeerId};
+use sluice_wire::ids::{BarId, FarId, QerId};
+use sluice_wire::pfcp::value::{ApplyAction, BitRate, GateStatus};
 
-pub use bar::Bar;
-pub use endpoint::{Endpoint, Key, Origin};
-pub use far::{Action, Far, Forwarding, Indicated, RemoteTunnel};
-pub use id_list::IdList;
-pub use pdr::{Filter, FilterOrigin, LocalTunnel, Pdr};
-pub use qer::Qer;
+pub use pdr::{Endpoint, Filter, FilterOrigin, IdList, Key, LocalTunnel, Origin, Pdr};
 pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
 pub use urr::{ClockImage, Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};
 
@@ -260,5 +256,145 @@ impl Rules {
         self.inactivity = None;
         self.endpoints.clear();
         self.spare_cells.clear();
+    }
+}
+
+/// A Buffering Action Rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bar {
+    /// BAR ID.
+    pub id: BarId,
+    /// Downlink Data Notification Delay in units of 50 ms.
+    pub delay: u8,
+    /// Suggested Buffering Packets Count.
+    pub packets: Option<u8>,
+}
+
+/// A QoS Enforcement Rule.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Qer {
+    /// QER ID.
+    pub id: QerId,
+    /// Gate Status.
+    pub gate: GateStatus,
+    /// Maximum Bitrate.
+    pub mbr: Option<BitRate>,
+    /// Guaranteed Bitrate: kept, nothing is reserved for it.
+    pub gbr: Option<BitRate>,
+    /// QFI that packets are marked with.
+    pub qfi: Option<u8>,
+    /// Shared buckets, uplink and downlink.
+    pub buckets: [BucketRef; 2],
+    /// It came with the message at hand.
+    pub is_new: bool,
+}
+
+impl Qer {
+    /// It guarantees a bit rate, which only a GBR flow has (TS 23.501, 5.7.2.5).
+    pub fn is_of_gbr_flow(&self) -> bool {
+        self.gbr
+            .is_some_and(|rate| rate.uplink_kbps > 0 || rate.downlink_kbps > 0)
+    }
+
+    /// It has no shared buckets any more.
+    pub fn drop_buckets(&mut self) {
+        self.buckets = [BucketRef::NONE; 2];
+    }
+}
+
+/// What a FAR does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// DROP.
+    Drop,
+    /// FORW.
+    Forward,
+    /// BUFF: packets are held.
+    Buffer,
+}
+
+/// A Forwarding Action Rule.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Far {
+    /// FAR ID.
+    pub id: FarId,
+    /// Apply Action.
+    pub action: Action,
+    /// Apply Action as received.
+    pub flags: u16,
+    /// BAR ID.
+    pub bar: Option<BarId>,
+    /// Forwarding Parameters.
+    pub forwarding: Option<Forwarding>,
+    /// The peer that is held for the outer header, if a live PDR needs one.
+    pub peer: Option<PeerId>,
+    /// The way out without outer header.
+    pub egress: Option<EgressId>,
+    /// Whether the CP function knows of the peer's Error Indication.
+    pub indicated: Indicated,
+    /// QoS flows whose packets were reported and the FAR not updated since, a bit for each QFI; 0 is of those
+    /// without.
+    pub paged: u64,
+    /// The message at hand updates it: what stands on the path is written anew.
+    pub is_updated: bool,
+}
+
+/// How far the report of an Error Indication about a FAR's tunnel is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Indicated {
+    /// There was none since the FAR was changed, or its report was refused.
+    #[default]
+    No,
+    /// A report is due.
+    Due,
+    /// It is under way.
+    Sent,
+    /// The CP function has taken it: more indications say nothing new.
+    Told,
+}
+
+/// Forwarding Parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forwarding {
+    /// Destination Interface.
+    pub side: Side,
+    /// Network Instance.
+    pub instance: NameId,
+    /// Outer Header Creation GTP-U/UDP/IPv4 or GTP-U/UDP/IPv6.
+    pub tunnel: Option<RemoteTunnel>,
+    /// Transport Level Marking.
+    pub marking: Marking,
+}
+
+impl Forwarding {
+    /// True for packets to the CP function without a tunnel (N4-u) that leads there.
+    pub fn is_lost(&self) -> bool {
+        self.side == Side::Control && self.tunnel.is_none()
+    }
+}
+
+/// A tunnel endpoint of a peer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RemoteTunnel {
+    /// Its TEID.
+    pub teid: u32,
+    /// Its address.
+    pub address: IpAddr,
+}
+
+impl Far {
+    /// True if the CP function wants to hear of the first packet.
+    pub fn notifies(&self) -> bool {
+        self.action == Action::Buffer && self.flags & ApplyAction::NOCP.flags() != 0
+    }
+
+    /// True if outer headers are marked.
+    pub fn marks(&self) -> bool {
+        self.forwarding.is_some_and(|f| !f.marking.is_none())
+    }
+
+    /// The peer's tunnel, if packets go into one.
+    pub fn tunnel(&self) -> Option<RemoteTunnel> {
+        self.forwarding.and_then(|f| f.tunnel)
     }
 }

@@ -1,8 +1,10 @@
-//! Packet Detection Rules.
+//! Packet Detection Rules, the endpoints at which they detect packets, and lists of rule IDs.
 
-use super::{Families, IdList, Key, UeMatch};
 use crate::names::NameId;
 use crate::network::{Side, TunnelAddresses, TunnelEndpoint};
+use crate::rules::{Families, UeMatch};
+use sluice_datapath::ids::EntryId;
+use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_wire::ids::{FarId, PdrId, Teid};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
@@ -137,5 +139,132 @@ impl Pdr {
             }),
             (None, None) => None,
         }
+    }
+}
+
+/// A short list of identifiers that can be copied.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct IdList<const N: usize> {
+    len: u8,
+    ids: [u32; N],
+}
+
+impl<const N: usize> Default for IdList<N> {
+    fn default() -> Self {
+        Self {
+            len: 0,
+            ids: [0; N],
+        }
+    }
+}
+
+impl<const N: usize> IdList<N> {
+    /// The identifiers.
+    pub fn as_slice(&self) -> &[u32] {
+        self.ids.get(..usize::from(self.len)).unwrap_or_default()
+    }
+
+    /// So many identifiers of which no two are the same.
+    pub fn of_distinct(len: usize, mut next: impl FnMut() -> u32) -> Self {
+        let mut list = Self::default();
+        for id in list.ids.iter_mut().take(len) {
+            *id = next();
+            list.len += 1;
+        }
+        list
+    }
+
+    /// One more, unless it is there already; false if the list is full.
+    pub fn push(&mut self, id: u32) -> bool {
+        if self.as_slice().contains(&id) {
+            return true;
+        }
+        let Some(place) = self.ids.get_mut(usize::from(self.len)) else {
+            return false;
+        };
+        *place = id;
+        self.len += 1;
+        true
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// True if `id` is there.
+    pub fn contains(&self, id: u32) -> bool {
+        self.as_slice().contains(&id)
+    }
+}
+
+impl<const N: usize> FromIterator<u32> for IdList<N> {
+    /// What does not fit is left out.
+    fn from_iter<I: IntoIterator<Item = u32>>(iter: I) -> Self {
+        let mut list = Self::default();
+        for id in iter {
+            list.push(id);
+        }
+        list
+    }
+}
+
+/// By what packets find an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Key {
+    /// A TEID at a local address.
+    Tunnel {
+        /// The address's number.
+        local: u8,
+        /// The TEID.
+        teid: u32,
+    },
+    /// The session's UE addresses, of both families, in a network instance.
+    Ue {
+        /// The network instance.
+        instance: u8,
+    },
+    /// Nothing: a group of blocks that hold buckets.
+    Spare,
+}
+
+/// Where an entry comes from, and so where it goes back to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// A TEID slot of ours.
+    Slot,
+    /// A configured pool of UE addresses.
+    Pool,
+    /// The entries for what others chose.
+    Foreign,
+    /// It is no entry.
+    None,
+}
+
+/// An entry of the session with its extension blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Endpoint {
+    /// By what packets find it.
+    pub key: Key,
+    /// The entry.
+    pub entry: EntryId,
+    /// Where the entry comes from.
+    pub origin: Origin,
+    /// Extension blocks in order, 0 for none.
+    pub blocks: [u32; BLOCK_CHAIN],
+    /// The blocks hold rules for packets of the UE's link alone; the rule for all others stands in the
+    /// entry.
+    pub link_rules: bool,
+}
+
+impl Endpoint {
+    /// True if rules or buckets of it stand in extension blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks[0] != 0
+    }
+
+    /// Its extension blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = u32> {
+        self.blocks.into_iter().take_while(|b| *b != 0)
     }
 }

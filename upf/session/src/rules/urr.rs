@@ -256,9 +256,10 @@ impl Urr {
 
     /// Octets until the threshold is reached.
     pub fn thresholds(&self) -> Rests {
-        match self.has(ReportingTriggers::VOLTH) {
-            true => rests(self.threshold),
-            false => [NEVER; 3],
+        if self.has(ReportingTriggers::VOLTH) {
+            rests(self.threshold)
+        } else {
+            [NEVER; 3]
         }
     }
 

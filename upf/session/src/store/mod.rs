@@ -3,15 +3,12 @@
 //! Of each session a head stands in one place for as long as it lives, which is half of its SEID;
 //! the rest is a record that moves when it grows (`record`).
 
-mod granules;
 mod head;
 mod index;
-mod lists;
 pub mod record;
 pub mod span_alloc;
-mod user;
 
-use crate::index::hash::Seeded;
+use crate::index::hash_index::Seeded;
 use crate::index::slab::Slab;
 use crate::limits::RECORD_GRANULES_PER_SESSION;
 use crate::rules::{Endpoint, Rules, UeAddresses};
@@ -24,8 +21,7 @@ use sluice_datapath::session::txn::Usage;
 use span_alloc::{SpanAllocator, granules_for};
 use std::collections::HashMap;
 
-pub use head::{CpSession, NewSession, RequestHash, Session, SessionRef};
-pub use user::{Digits, User};
+pub use head::{CpSession, Digits, NewSession, RequestHash, Session, SessionRef, User};
 
 /// The sessions.
 #[derive(Debug)]

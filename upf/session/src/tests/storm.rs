@@ -215,9 +215,10 @@ impl Storm {
                     // Where neither that nor a period is told the threshold goes on; here one of them always is.
                     (known.towards, known.rang) = ([0; 2], false);
                     txn.marks.push(Marks {
-                        state: match is_reached {
-                            true => UrrState::THRESHOLD,
-                            false => UrrState::default(),
+                        state: if is_reached {
+                            UrrState::THRESHOLD
+                        } else {
+                            UrrState::default()
                         },
                         ..Marks::default()
                     });

@@ -300,11 +300,10 @@ impl UsageClock {
 
     /// When it is to be looked at next.
     pub fn next_look_s(&self) -> Option<u32> {
-        let next_s = match self.limits.is_active {
-            true => self.next_of_time_s(),
-            false => NEVER,
-        };
-        let next_s = next_s.min(self.limits.monitoring_s);
+        let mut next_s = self.limits.monitoring_s;
+        if self.limits.is_active {
+            next_s = next_s.min(self.next_of_time_s());
+        }
         (next_s != NEVER).then_some(next_s)
     }
 

@@ -56,9 +56,10 @@ impl ReportContent {
 
     /// The triggers of what has happened on the path. Only a URR that asks for it has a threshold of lost packets there.
     fn triggers(self, marks: UrrState) -> UsageReportTrigger {
-        let lost = match marks.has_any(UrrState::LOST) {
-            true => UsageReportTrigger::DROTH,
-            false => UsageReportTrigger::NONE,
+        let lost = if marks.has_any(UrrState::LOST) {
+            UsageReportTrigger::DROTH
+        } else {
+            UsageReportTrigger::NONE
         };
         let told = Self::MARKS.into_iter();
         let told = told.filter(|(bit, mark, _)| self.has(*bit) && marks.has_any(*mark));

@@ -8,10 +8,8 @@ pub mod timers;
 
 use crate::compile::image::Watcher;
 use crate::flows::applications::Applications;
-use crate::node::Moment;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
 use crate::node::uses::Uses;
+use crate::node::{Moment, Part, Shared};
 use crate::pending::{Due, Pending};
 use crate::procedure::put;
 use crate::resources::Resources;
@@ -30,10 +28,12 @@ pub fn set_due_reports(old: &Rules, new: &Rules, record: &mut Pending) {
     for urr in &old.urrs {
         let ends = new.urrs.iter().all(|u| u.meter != urr.meter);
         let left = is_used(old, urr) && !is_used(new, urr);
-        let trigger = match ends || left {
-            true => UsageReportTrigger::TERMR,
-            false if record.queried.contains(&urr.id.0) => UsageReportTrigger::IMMER,
-            false => continue,
+        let trigger = if ends || left {
+            UsageReportTrigger::TERMR
+        } else if record.queried.contains(&urr.id.0) {
+            UsageReportTrigger::IMMER
+        } else {
+            continue;
         };
         record.due.push(Due {
             meter: urr.meter,

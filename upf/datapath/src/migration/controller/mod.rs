@@ -3,17 +3,17 @@
 mod resteer;
 mod spread;
 
-pub use resteer::Resteer;
-pub(crate) use resteer::Resteers;
-
 use crate::ids::{NO_WORKER, WorkerId};
 use crate::limits::{MOVES, SHARDS, TOKENS};
-use crate::lookup::owners::OwnerTable;
+use crate::lookup::session_lookup::OwnerTable;
 use crate::message::Fence;
 use crate::migration::protocol::{MoveShard, Routes};
 use crate::tables::Polled;
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
+
+pub use resteer::Resteer;
+pub(crate) use resteer::Resteers;
 
 /// Wishes and moves. The last wish for a shard counts; its moves follow each other.
 #[derive(Debug)]

@@ -4,10 +4,10 @@
 //! ports are changed; when all changes are in force, the old poller looks for the end of its queues,
 //! and says so once. Meanwhile none of the shards moves, and no queue does.
 
-use super::MigrationController;
 use crate::ids::WorkerId;
 use crate::limits::{PORTS_TOGETHER, SHARDS};
 use crate::message::Queues;
+use crate::migration::controller::MigrationController;
 use crate::tables::Polled;
 use arrayvec::ArrayVec;
 use sluice_mem::shard::ShardId;
@@ -265,7 +265,7 @@ impl MigrationController {
 mod tests {
     use super::*;
     use crate::limits::STEERED_GROUP_BITS;
-    use crate::lookup::owners::OwnerTable;
+    use crate::lookup::session_lookup::OwnerTable;
     use crate::migration::protocol::Routes;
 
     const BITS: u32 = STEERED_GROUP_BITS[0];

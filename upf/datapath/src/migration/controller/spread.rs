@@ -1,8 +1,8 @@
 //! Distribution of shards and queues over the active workers, with as few moves as possible.
 
-use super::MigrationController;
 use crate::ids::WorkerId;
 use crate::limits::SHARDS;
+use crate::migration::controller::MigrationController;
 use crate::tables::Polled;
 use sluice_mem::shard::ShardId;
 use sluice_port::steer::entry_group;
@@ -74,7 +74,7 @@ impl MigrationController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lookup::owners::OwnerTable;
+    use crate::lookup::session_lookup::OwnerTable;
     use crate::migration::controller::Begin;
     use sluice_port::{PortId, QueueId};
 

@@ -96,13 +96,8 @@ proptest! {
         let sums = sums || kind == 6;
         let sent = of_ue(kind, ports, &body, sums);
         // A router far away quotes what it got: the packet as it was translated.
-        let (mut packet, side) = match quoted {
-            false => (sent, Side::Source),
-            true => (icmp(3, 0, &sent, UE, 0x0808_0808), Side::Source),
-        };
-        let ends = match quoted {
-            false => read(&packet, side).unwrap(),
-            true => {
+        let (mut packet, side) = if quoted { (icmp(3, 0, &sent, UE, 0x0808_0808), Side::Source) } else { (sent, Side::Source) };
+        let ends = if quoted {
                 // The UE quotes packets that came to it: turn the quoted one round.
                 let back = match kind {
                     1 => icmp(0, u32::from(ports.0) << 16 | 3, &body, SERVER, UE),
@@ -110,8 +105,7 @@ proptest! {
                 };
                 packet = icmp(3, 0, &back, UE, SERVER);
                 read(&packet, side).unwrap()
-            }
-        };
+            } else { read(&packet, side).unwrap() };
         prop_assert!(is_sound(&packet));
         prop_assert_eq!((ends.own_address, ends.own_port), (UE, ports.0));
         prop_assert_eq!(ends.remote_address, SERVER);

@@ -47,9 +47,10 @@ pub fn outbound<'o>(
     let key = key(ends.protocol, ends.own_port);
     let at = usual_place(ends.own_port);
     let (first, unit) = owned.entry(user.0).map(|user| (user.first, user.unit))?;
-    let (chunk, number) = match owned.ext(first)?.cells[at].key == key {
-        true => (first, PublicPort::at(Unit(unit), at)),
-        false => elsewhere(owned, user, key)?,
+    let (chunk, number) = if owned.ext(first)?.cells[at].key == key {
+        (first, PublicPort::at(Unit(unit), at))
+    } else {
+        elsewhere(owned, user, key)?
     };
     let own = (ends.own_address, ends.own_port);
     standing(owned, chunk, (number, own), ends, (Side::Source, rules))

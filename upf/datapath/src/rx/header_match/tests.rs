@@ -28,6 +28,7 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
         port: PortId(0),
         vlan,
         mac: MAC,
+        template: None,
         mtu: 1500,
         addresses: vec![OUR_N6],
         addresses_ipv6: vec![OUR_N6_IPV6],
@@ -98,9 +99,10 @@ fn manner() -> impl Strategy<Value = Manner> {
 }
 
 fn g_pdu(local: usize, inner: &[u8], manner: Manner) -> Vec<u8> {
-    let container: &[u8] = match manner.container {
-        true => &[0, 0, 0, 0x85, 1, 0x10, 9, 0],
-        false => &[],
+    let container: &[u8] = if manner.container {
+        &[0, 0, 0, 0x85, 1, 0x10, 9, 0]
+    } else {
+        &[]
     };
     let len = (container.len() + inner.len()) as u16;
     let mut payload = vec![0xc3, 0x50, 0x08, 0x68];
@@ -165,11 +167,11 @@ proptest! {
         padding in 0usize..20,
     ) {
         let tables = tables(vlan, verifies, lists);
-        let packet = match tunnelled {
-            true if is_ipv6 => g_pdu(local, &ipv6(UE_IPV6, OUR_N6_IPV6, &payload), manner),
-            true => g_pdu(local, &ipv4(UE, OUR_N6, &payload), manner),
-            false if is_ipv6 => ipv6(OUR_N6_IPV6, UE_IPV6, &payload),
-            false => ipv4(OUR_N6, UE, &payload),
+        let packet = match (tunnelled, is_ipv6) {
+            (true, true) => g_pdu(local, &ipv6(UE_IPV6, OUR_N6_IPV6, &payload), manner),
+            (true, false) => g_pdu(local, &ipv4(UE, OUR_N6, &payload), manner),
+            (false, true) => ipv6(OUR_N6_IPV6, UE_IPV6, &payload),
+            (false, false) => ipv4(OUR_N6, UE, &payload),
         };
         let mut frame = ethernet(vlan, &packet);
         frame.resize(frame.len() + padding, 0);
@@ -188,12 +190,12 @@ proptest! {
         address in prop_oneof![Just(UE), Just(OUR_N6), Just(OUR_N3[0]), Just(OUR_N3[1])],
     ) {
         let tables = tables(vlan, verifies, lists);
-        let packet = match tunnelled {
-            true if is_ipv6 => g_pdu(0, &ipv6(UE_IPV6, OUR_N6_IPV6, &[0; 16]), manner),
-            true => g_pdu(0, &ipv4(UE, address, &[0; 16]), manner),
-            false if is_ipv6 && address == UE => ipv6(OUR_N6_IPV6, UE_IPV6, &[0; 16]),
-            false if is_ipv6 => ipv6(UE_IPV6, OUR_N6_IPV6, &[0; 16]),
-            false => ipv4(OUR_N6, address, &[0; 16]),
+        let packet = match (tunnelled, is_ipv6) {
+            (true, true) => g_pdu(0, &ipv6(UE_IPV6, OUR_N6_IPV6, &[0; 16]), manner),
+            (true, false) => g_pdu(0, &ipv4(UE, address, &[0; 16]), manner),
+            (false, true) if address == UE => ipv6(OUR_N6_IPV6, UE_IPV6, &[0; 16]),
+            (false, true) => ipv6(UE_IPV6, OUR_N6_IPV6, &[0; 16]),
+            (false, false) => ipv4(OUR_N6, address, &[0; 16]),
         };
         let mut frame = ethernet(vlan, &packet);
         for (at, octet) in wrongs {

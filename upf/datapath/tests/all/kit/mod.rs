@@ -14,7 +14,7 @@ use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::txn::{Clock, EndMarker, HeldOrder, Op, Txn, Usage};
 use sluice_datapath::tables::*;
-use sluice_datapath::tx::adjacency::Front;
+use sluice_datapath::tx::encap::InterfaceEncap;
 use sluice_datapath::worker::Worker;
 use sluice_mem::shard::ShardId;
 use sluice_port::{Packet, PortId, QueueId};
@@ -340,6 +340,7 @@ pub fn tables() -> Tables {
         port: PortId(port),
         vlan: None,
         mac,
+        template: None,
         mtu: 1500,
         addresses: vec![address],
         addresses_ipv6: vec![],
@@ -410,8 +411,8 @@ pub fn set_server_known(tables: &mut Tables, is_known: bool) {
     let gnb = hop(InterfaceId(0), GNB.into(), Some(GNB_MAC));
     let mut slots = NextHopSlots::new(3);
     for (id, hop) in [(0, gnb), (1, server), (2, server_ipv6)] {
-        let front = Front::of(&tables.interfaces[usize::from(hop.interface)]);
-        slots.set(NextHopId(id), &hop, &front);
+        let encap = InterfaceEncap::of(&tables.interfaces[usize::from(hop.interface)]);
+        slots.set(NextHopId(id), &hop, &encap);
     }
     tables.next_hops = slots.reader();
 }

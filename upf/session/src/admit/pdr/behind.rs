@@ -94,13 +94,13 @@ impl<N: Network> Admission<'_, N> {
     }
 
     fn routes_now(&self) -> ArrayVec<RoutePrefix, ROUTES> {
-        match self.draft.routes.run.is_none() {
-            true => self.routes.clone(),
-            false => self
-                .resources
+        if self.draft.routes.run.is_none() {
+            self.routes.clone()
+        } else {
+            self.resources
                 .routes_of(self.draft.routes.run)
                 .take(ROUTES)
-                .collect(),
+                .collect()
         }
     }
 

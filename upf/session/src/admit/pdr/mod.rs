@@ -1,24 +1,23 @@
-//! Create, Update and Remove PDR (TS 29.244, 7.5.2.2, 7.5.4.2, 7.5.4.6).
+//! Create, Update and Remove PDR (TS 29.244, 7.5.2.2, 7.5.4.2, 7.5.4.6): the PDI in order, and the IEs of PDRs that
+//! are refused.
 
-mod application;
 mod behind;
 mod f_teid;
 mod filters;
-mod pdi;
 mod predefined;
 pub mod ue;
-mod unsupported;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, side};
+use crate::admit::first_present;
 use crate::network::{Network, Side, TunnelAddresses};
-use crate::refusal::{self, Refusal, RuleId};
+use crate::refusal;
+use crate::refusal::{Refusal, RuleId};
 use crate::resources::Denied;
 use crate::rules::{Filter, IdList, LocalTunnel, Pdr};
 use sluice_wire::ids::{PdrId, QerId, UrrId};
-use sluice_wire::pfcp::group::{CreatePdr, RemovePdr, UpdatePdr};
-use sluice_wire::pfcp::value::{Edit, OuterHeaderRemoval, OuterHeaderRemovalDescription};
+use sluice_wire::pfcp::group::{CreatePdr, Pdi, RemovePdr, UpdatePdr};
+use sluice_wire::pfcp::value::{Edit, FTeid, OuterHeaderRemoval, OuterHeaderRemovalDescription};
 use sluice_wire::pfcp::{Cause, IeType};
-use unsupported::{refuse_unsupported, refuse_unsupported_update};
 
 impl<N: Network> Admission<'_, N> {
     /// A new PDR.
@@ -154,9 +153,10 @@ impl Removal {
             Self::Ipv4 => addresses.ipv4.is_some(),
             Self::Ipv6 => addresses.ipv6.is_some(),
         };
-        match tunnel.is_none_or(|tunnel| comes(tunnel.addresses)) {
-            true => Ok(()),
-            false => Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL)),
+        if tunnel.is_none_or(|tunnel| comes(tunnel.addresses)) {
+            Ok(())
+        } else {
+            Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL))
         }
     }
 }
@@ -166,4 +166,125 @@ fn apply_ids<T, const N: usize>(list: &mut IdList<N>, edits: &[Edit<T>], id: fn(
     if !edits.is_empty() {
         *list = edits.iter().filter_map(Edit::value).map(id).collect();
     }
+}
+
+pub(super) fn refuse_unsupported(rule: RuleId, ie: &CreatePdr<'_>) -> Result<(), Refusal> {
+    first_present(
+        rule,
+        &[
+            (ie.mar_id.is_some(), IeType::MAR_ID),
+            (ie.activation_time.is_some(), IeType::ACTIVATION_TIME),
+            (ie.deactivation_time.is_some(), IeType::DEACTIVATION_TIME),
+            (
+                ie.packet_replication_and_detection_carry_on_information
+                    .is_some(),
+                IeType::PACKET_REPLICATION_AND_DETECTION_CARRY_ON_INFORMATION,
+            ),
+        ],
+    )
+}
+
+pub(super) fn refuse_unsupported_update(rule: RuleId, ie: &UpdatePdr<'_>) -> Result<(), Refusal> {
+    let sets = |edit: &Option<Edit<_>>| matches!(edit, Some(Edit::Set(_)));
+    first_present(
+        rule,
+        &[
+            (sets(&ie.activation_time), IeType::ACTIVATION_TIME),
+            (sets(&ie.deactivation_time), IeType::DEACTIVATION_TIME),
+        ],
+    )
+}
+
+pub(super) fn refuse_unsupported_pdi(rule: RuleId, pdi: &Pdi<'_>) -> Result<(), Refusal> {
+    first_present(
+        rule,
+        &[
+            (
+                !pdi.traffic_endpoint_id.is_empty(),
+                IeType::TRAFFIC_ENDPOINT_ID,
+            ),
+            (
+                pdi.ethernet_pdu_session_information.is_some(),
+                IeType::ETHERNET_PDU_SESSION_INFORMATION,
+            ),
+            (
+                !pdi.ethernet_packet_filter.is_empty(),
+                IeType::ETHERNET_PACKET_FILTER,
+            ),
+        ],
+    )
+}
+
+impl<N: Network> Admission<'_, N> {
+    /// The PDI replaces the former one as a whole.
+    pub(super) fn read_pdi(
+        &mut self,
+        rule: RuleId,
+        pdi: &Pdi<'_>,
+        pdr: &mut Pdr,
+        old: Option<&Pdr>,
+    ) -> Result<(), Refusal> {
+        refuse_unsupported_pdi(rule, pdi)?;
+        pdr.source = source(rule, pdi)?;
+        pdr.qfis = pdi.qfi.iter().fold(0, |bits, q| bits | 1 << q.get());
+        if let Some(old) = old {
+            self.drop_filters(rule, old.filter)?;
+        }
+        pdr.filter = match &pdi.application_id {
+            Some(id) => self.application(rule, id, &pdi.sdf_filter, pdr.is_from_access())?,
+            None => self.filter(rule, &pdi.sdf_filter, pdr.is_from_access())?,
+        };
+        let behind = self.framed_routes(rule, pdi)?;
+        // Some SMFs leave out of an update what tells where packets enter. A PDI without it
+        // matches nothing, so the former one is meant.
+        if let Some(old) = old
+            && pdi.local_f_teid.is_none()
+            && pdi.ue_ip_address.is_empty()
+        {
+            return self.same_entry(rule, pdr, old);
+        }
+        let name = self.name(rule, pdi.network_instance)?;
+        pdr.tunnel = match &pdi.local_f_teid {
+            None => None,
+            Some(f_teid) => Some(self.local_tunnel(rule, f_teid, pdr, name.as_ref(), old)?),
+        };
+        pdr.choose_id = match pdi.local_f_teid {
+            Some(FTeid::Choose { choose_id, .. }) => choose_id,
+            // What was given for a CHOOSE ID may come back with its value.
+            _ => old
+                .filter(|old| old.tunnel == pdr.tunnel)
+                .and_then(|old| old.choose_id),
+        };
+        if pdr.is_from_access() && pdr.tunnel.is_none() {
+            return Err(Refusal::rule(rule, IeType::F_TEID));
+        }
+        let told = (&pdi.ue_ip_address[..], old.is_none());
+        pdr.ue = self.ue(rule, told, pdr, name.as_ref())?;
+        if let Some(ue) = &mut pdr.ue
+            && !ue.families.is_none()
+        {
+            ue.families = ue.families.or(behind);
+        }
+        pdr.instance = self.keep_name(rule, name.as_ref())?;
+        Ok(())
+    }
+
+    fn same_entry(&self, rule: RuleId, pdr: &Pdr, old: &Pdr) -> Result<(), Refusal> {
+        if pdr.source != old.source {
+            return Err(Refusal::rule(rule, IeType::SOURCE_INTERFACE));
+        }
+        Ok(())
+    }
+}
+
+fn source(rule: RuleId, pdi: &Pdi<'_>) -> Result<Side, Refusal> {
+    let value = pdi.source_interface.0;
+    side(value).ok_or_else(|| {
+        let refused = Refusal::rule(rule, IeType::SOURCE_INTERFACE);
+        // 4 is 5G VN internal, which is a feature (GCOM); above that nothing is defined.
+        match value {
+            4 => refused,
+            _ => refused.with(Cause::MANDATORY_IE_INCORRECT),
+        }
+    })
 }

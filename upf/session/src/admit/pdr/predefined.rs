@@ -57,9 +57,10 @@ impl<N: Network> Admission<'_, N> {
         }
         if has_filters {
             // What meets both is no list of filters.
-            let ie = match is_application {
-                true => IeType::APPLICATION_ID,
-                false => IeType::SDF_FILTER,
+            let ie = if is_application {
+                IeType::APPLICATION_ID
+            } else {
+                IeType::SDF_FILTER
             };
             return Err(Refusal::rule(rule, ie));
         }
@@ -162,9 +163,10 @@ impl<N: Network> Admission<'_, N> {
     /// The CP function names no QER of a predefined rule.
     pub(super) fn refuse_qers_of_up_function(rule: RuleId, pdr: &Pdr) -> Result<(), Refusal> {
         let mut qers = pdr.qers.as_slice().iter();
-        match qers.any(|id| predefined::of_qer(QerId(*id)).is_some()) {
-            true => Err(Refusal::rule(rule, IeType::QER_ID)),
-            false => Ok(()),
+        if qers.any(|id| predefined::of_qer(QerId(*id)).is_some()) {
+            Err(Refusal::rule(rule, IeType::QER_ID))
+        } else {
+            Ok(())
         }
     }
 

@@ -148,9 +148,10 @@ pub fn told_in(ue: &UeIpAddress) -> Families {
 /// no other length than 64 is given.
 fn has_served_length(ue: &UeIpAddress) -> bool {
     let len = ue.ipv6_prefix_bits();
-    match ue.choose_ipv6 {
-        true => ue.ipv6_prefix_length == Some(0) || len == PREFIX_BITS,
-        false => (1..=PREFIX_BITS).contains(&len),
+    if ue.choose_ipv6 {
+        ue.ipv6_prefix_length == Some(0) || len == PREFIX_BITS
+    } else {
+        (1..=PREFIX_BITS).contains(&len)
     }
 }
 

@@ -4,8 +4,8 @@
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
 use crate::node::Moment;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
+use crate::node::Part;
+use crate::node::Shared;
 use crate::pending::Launch;
 use crate::store::SessionRef;
 use sluice_wire::pfcp::message::SessionReportResponse;

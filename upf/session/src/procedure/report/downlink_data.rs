@@ -3,7 +3,7 @@
 
 use crate::compile::render::qfi_of;
 use crate::node::Moment;
-use crate::node::part::Part;
+use crate::node::Part;
 use crate::procedure::put;
 use crate::reports::report_queue::{PagedFlow, Reasons, ReportContents};
 use crate::rules::{Bar, Endpoint, Pdr, Rules};

@@ -1,7 +1,7 @@
 //! Error Indications of tunnel peers (TS 29.281, 7.3.1) as a reason to report (TS 29.244, 7.5.8.4).
 
 use crate::limits::REPORTS_PER_INDICATION;
-use crate::node::part::Part;
+use crate::node::Part;
 use crate::procedure::put;
 use crate::reports::report_queue::Reasons;
 use crate::rules::{Indicated, RemoteTunnel, Rules};

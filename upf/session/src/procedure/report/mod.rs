@@ -10,8 +10,8 @@ pub mod usage;
 
 use crate::limits::{UNKNOWN_ANSWERS, UNKNOWN_RETRY_MS};
 use crate::network::Network;
-use crate::node::part::Part;
-use crate::node::shared::Shared;
+use crate::node::Part;
+use crate::node::Shared;
 use crate::node::{Effects, Moment, Node};
 use crate::pending::Launch;
 use crate::procedure::put;

@@ -1,8 +1,8 @@
 //! Usage as a reason to report (Usage Report; TS 29.244, 5.2.2, 7.5.8.3). What is due waits in the meters of the
 //! URRs, where it is merged with what follows; what is under way is kept until it is answered.
 
-use crate::node::part::Part;
-use crate::node::shared::Shared;
+use crate::node::Part;
+use crate::node::Shared;
 use crate::procedure::put;
 use crate::store::SessionRef;
 use crate::usage;

@@ -1,9 +1,5 @@
 //! Rule decoder.
 
-use super::encode::one_flag;
-use super::form::*;
-use super::ue::{RecordUe, TunnelIpv4};
-use super::{Kinds, OctetReader};
 use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES};
 use crate::names::NameId;
 use crate::network::{Side, TunnelAddresses};
@@ -12,6 +8,9 @@ use crate::rules::{
     Inactivity, Indicated, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer,
     RemoteTunnel, Renewed, TunnelIpv6, UeMatch, Urr, UrrTimes,
 };
+use crate::store::record::encode::one_flag;
+use crate::store::record::octets::*;
+use crate::store::record::{Kinds, OctetReader, RecordUe, TunnelIpv4};
 use arrayvec::ArrayVec;
 use core::net::IpAddr;
 use sluice_datapath::forward::marking::Marking;
@@ -41,29 +40,32 @@ pub struct Tunnels<'r> {
 impl RuleDecoder {
     #[inline(always)]
     fn id(&self, eye: &mut OctetReader<'_>) -> u32 {
-        match self.kinds.has(Kinds::WIDE) {
-            true => eye.u32(),
-            false => self.short(eye).into(),
+        if self.kinds.has(Kinds::WIDE) {
+            eye.u32()
+        } else {
+            self.short(eye).into()
         }
     }
 
     #[inline(always)]
     fn short(&self, eye: &mut OctetReader<'_>) -> u16 {
-        match self.kinds.has(Kinds::NARROW) {
-            true => eye.u8().into(),
-            false => eye.u16(),
+        if self.kinds.has(Kinds::NARROW) {
+            eye.u8().into()
+        } else {
+            eye.u16()
         }
     }
 
     pub fn urr(&self, eye: &mut OctetReader<'_>) -> Urr {
         let id = UrrId(self.id(eye));
         let method = eye.u8();
-        let (method, information) = match self.kinds.has(Kinds::NARROW) {
-            true => (
+        let (method, information) = if self.kinds.has(Kinds::NARROW) {
+            (
                 method & ((1 << METHOD_BITS) - 1),
                 u16::from(method >> METHOD_BITS),
-            ),
-            false => (method, eye.u16()),
+            )
+        } else {
+            (method, eye.u16())
         };
         let [early, more, bits] = eye.get();
         let has = |bit| bits & bit != 0;
@@ -79,13 +81,15 @@ impl RuleDecoder {
             quota: has(URR_QUOTA).then(|| read_volume(eye)),
             period_s: if has(URR_PERIOD) { eye.u32() } else { 0 },
             cell: if has(URR_CELL) { eye.u32() } else { 0 },
-            times: match has(URR_TIMES) {
-                true => read_times(eye),
-                false => UrrTimes::default(),
+            times: if has(URR_TIMES) {
+                read_times(eye)
+            } else {
+                UrrTimes::default()
             },
-            monitoring: match has(URR_MONITORING) {
-                true => read_monitoring(eye),
-                false => Monitoring::default(),
+            monitoring: if has(URR_MONITORING) {
+                read_monitoring(eye)
+            } else {
+                Monitoring::default()
             },
             lost: has(URR_LOST).then(|| read_lost(eye)),
             renewed: Renewed::default(),
@@ -98,9 +102,10 @@ impl RuleDecoder {
         &self,
         eye: &mut OctetReader<'_>,
     ) -> (ArrayVec<u32, SPARE_CELLS>, Option<Inactivity>) {
-        let bits = match self.kinds.has(Kinds::CELLS) {
-            true => eye.u8(),
-            false => 0,
+        let bits = if self.kinds.has(Kinds::CELLS) {
+            eye.u8()
+        } else {
+            0
         };
         let len = usize::from(bits & !CELLS_TIMER).min(SPARE_CELLS);
         let cells = (0..len).map(|_| eye.u32()).collect();
@@ -146,9 +151,10 @@ impl RuleDecoder {
 
     /// The IPv6 addresses of F-TEIDs.
     pub fn tunnel_addresses(&self, eye: &mut OctetReader<'_>) -> TunnelIpv6 {
-        let len = match self.kinds.has(Kinds::IPV6_TUNNELS) {
-            true => usize::from(eye.u8()).min(TUNNEL_IPV6_ADDRESSES),
-            false => 0,
+        let len = if self.kinds.has(Kinds::IPV6_TUNNELS) {
+            usize::from(eye.u8()).min(TUNNEL_IPV6_ADDRESSES)
+        } else {
+            0
         };
         (0..len).map(|_| eye.u128().into()).collect()
     }
@@ -162,24 +168,27 @@ impl RuleDecoder {
         let id = PdrId(self.short(eye));
         let bits = eye.u16();
         let has = |bit| bits & bit != 0;
-        let precedence = match self.kinds.has(Kinds::WIDE) {
-            true => eye.u32(),
-            false => eye.u16().into(),
+        let precedence = if self.kinds.has(Kinds::WIDE) {
+            eye.u32()
+        } else {
+            eye.u16().into()
         };
         let instance = NameId::from_number(self.short(eye));
         let far = FarId(self.id(eye));
         let tunnel = has(PDR_TUNNEL).then(|| self.tunnel(eye, tunnels));
         let (tunnel, choose_id) = tunnel.unzip();
-        let ue = match has(PDR_OWN_UE) {
-            true => Some(UeMatch {
+        let ue = if has(PDR_OWN_UE) {
+            Some(UeMatch {
                 families: Families::from_bits(eye.u8()),
                 instance: eye.u8(),
-            }),
-            false => has(PDR_UE).then(|| self.ue.usual(tunnel.is_some())),
+            })
+        } else {
+            has(PDR_UE).then(|| self.ue.usual(tunnel.is_some()))
         };
-        let filter = match has(PDR_FILTER) {
-            true => read_filter(eye),
-            false => Filter::ALL,
+        let filter = if has(PDR_FILTER) {
+            read_filter(eye)
+        } else {
+            Filter::ALL
         };
         let qfis = if has(PDR_QFIS) { eye.u64() } else { 0 };
         let (qers, urrs) = match (bits >> PDR_QERS & 15, before) {
@@ -215,18 +224,21 @@ impl RuleDecoder {
             Some(Key::Tunnel { local, teid }) => (local, teid),
             _ => (eye.u8(), eye.u32()),
         };
-        let families = match self.kinds.has(Kinds::IPV6_TUNNELS) {
-            true => eye.u8(),
-            false => TUNNEL_IPV4,
+        let families = if self.kinds.has(Kinds::IPV6_TUNNELS) {
+            eye.u8()
+        } else {
+            TUNNEL_IPV4
         };
         let ipv6 = usize::from(families >> TUNNEL_IPV6).checked_sub(1);
         let tunnel = LocalTunnel {
             teid,
             addresses: TunnelAddresses {
-                ipv4: match families & TUNNEL_IPV4 != 0 {
-                    true if self.kinds.has(Kinds::KNOWN_TUNNELS) => known.ipv4.get(local),
-                    true => Some(eye.u32().into()),
-                    false => None,
+                ipv4: if families & TUNNEL_IPV4 == 0 {
+                    None
+                } else if self.kinds.has(Kinds::KNOWN_TUNNELS) {
+                    known.ipv4.get(local)
+                } else {
+                    Some(eye.u32().into())
                 },
                 ipv6: ipv6.and_then(|at| known.ipv6.get(at).copied()),
             },
@@ -245,21 +257,24 @@ impl RuleDecoder {
             1 => Action::Forward,
             _ => Action::Buffer,
         };
-        let flags = match has(FAR_ONE_FLAG) {
-            true => one_flag(action),
-            false => self.short(eye),
+        let flags = if has(FAR_ONE_FLAG) {
+            one_flag(action)
+        } else {
+            self.short(eye)
         };
         let instance = has(FAR_FORWARDING).then(|| NameId::from_number(self.short(eye)));
         let tunnel = has(FAR_TUNNEL).then(|| RemoteTunnel {
             teid: eye.u32(),
-            address: match has(FAR_IPV6_TUNNEL) {
-                false => IpAddr::V4(eye.u32().into()),
-                true => IpAddr::V6(eye.u128().into()),
+            address: if has(FAR_IPV6_TUNNEL) {
+                IpAddr::V6(eye.u128().into())
+            } else {
+                IpAddr::V4(eye.u32().into())
             },
         });
-        let marking = match has(FAR_MARKING) {
-            true => Marking::new(eye.u8(), eye.u8()),
-            false => Marking::default(),
+        let marking = if has(FAR_MARKING) {
+            Marking::new(eye.u8(), eye.u8())
+        } else {
+            Marking::default()
         };
         Far {
             id,
@@ -286,9 +301,10 @@ impl RuleDecoder {
     }
 
     pub fn bars(&self, eye: &mut OctetReader<'_>) -> impl Iterator<Item = Bar> {
-        let len = match self.kinds.has(Kinds::BARS) {
-            true => usize::from(eye.u8()).min(BARS),
-            false => 0,
+        let len = if self.kinds.has(Kinds::BARS) {
+            usize::from(eye.u8()).min(BARS)
+        } else {
+            0
         };
         (0..len).map(|_| {
             let (id, delay) = (BarId(eye.u8()), eye.u8());
@@ -305,17 +321,15 @@ impl RuleDecoder {
         let id = QerId(self.id(eye));
         let bits = eye.u8();
         let has = |bit| bits & bit != 0;
-        let gate = |closed| match closed {
-            true => Gate::Closed,
-            false => Gate::Open,
-        };
+        let gate = |closed| if closed { Gate::Closed } else { Gate::Open };
         let mut rate = || rate(eye, has(QER_SHORT_RATES));
         let mbr = has(QER_MBR).then(&mut rate);
         let gbr = has(QER_GBR).then(&mut rate);
         let qfi = has(QER_QFI).then(|| eye.u8());
-        let buckets = match has(QER_BUCKETS) {
-            true => [(); 2].map(|()| bucket(eye)),
-            false => [BucketRef::NONE; 2],
+        let buckets = if has(QER_BUCKETS) {
+            [(); 2].map(|()| bucket(eye))
+        } else {
+            [BucketRef::NONE; 2]
         };
         Qer {
             id,
@@ -351,9 +365,12 @@ fn read_filter(eye: &mut OctetReader<'_>) -> Filter {
 }
 
 fn rate(eye: &mut OctetReader<'_>, is_short: bool) -> BitRate {
-    let mut kbps = || match is_short {
-        true => eye.low::<3>(),
-        false => eye.low::<5>(),
+    let mut kbps = || {
+        if is_short {
+            eye.low::<3>()
+        } else {
+            eye.low::<5>()
+        }
     };
     BitRate {
         uplink_kbps: kbps(),
@@ -418,9 +435,12 @@ fn read_volume(eye: &mut OctetReader<'_>) -> Volume {
     let bits = eye.u8();
     let mut part = |bit| {
         let is_there = bits & bit != 0;
-        is_there.then(|| match bits & VOLUME_LONG != 0 {
-            true => eye.u64(),
-            false => eye.u32().into(),
+        is_there.then(|| {
+            if bits & VOLUME_LONG != 0 {
+                eye.u64()
+            } else {
+                eye.u32().into()
+            }
         })
     };
     Volume {

@@ -1,15 +1,12 @@
 //! Rule encoder.
 
-use super::form::*;
-use super::kinds::measures;
-use super::octets::fits;
-use super::ue::RecordUe;
-use super::{Kinds, OctetWriter};
 use crate::network::Side;
 use crate::rules::{
     Action, Endpoint, Far, Filter, FilterOrigin, Key, LocalTunnel, Monitoring, MonitoringTime,
     Origin, Pdr, Qer, Rules, Urr, UrrTimes,
 };
+use crate::store::record::octets::{fits, measures, *};
+use crate::store::record::{Kinds, OctetWriter, RecordUe};
 use core::net::IpAddr;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::value::{ApplyAction, DroppedDlTrafficThreshold, Gate, Volume};
@@ -36,18 +33,20 @@ impl<'r> RuleEncoder<'r> {
 
     #[inline(always)]
     fn id(&self, pen: &mut OctetWriter<'_>, id: u32) {
-        match self.kinds.has(Kinds::WIDE) {
-            true => pen.u32(id),
-            false => self.short(pen, id as u16),
+        if self.kinds.has(Kinds::WIDE) {
+            pen.u32(id)
+        } else {
+            self.short(pen, id as u16)
         }
     }
 
     /// A field of two octets, or of one where all of them fit.
     #[inline(always)]
     fn short(&self, pen: &mut OctetWriter<'_>, field: u16) {
-        match self.kinds.has(Kinds::NARROW) {
-            true => pen.u8(field as u8),
-            false => pen.u16(field),
+        if self.kinds.has(Kinds::NARROW) {
+            pen.u8(field as u8)
+        } else {
+            pen.u16(field)
         }
     }
 
@@ -166,15 +165,17 @@ impl<'r> RuleEncoder<'r> {
             | bit(PDR_UE, pdr.ue.is_some())
             | bit(PDR_OWN_UE, other_ue.is_some())
             | bit(PDR_QFIS, pdr.qfis != 0)
-            | match has_same {
-                true => SAME_LISTS << PDR_QERS,
-                false => (qers.len() as u16) << PDR_QERS | (urrs.len() as u16) << PDR_URRS,
+            | if has_same {
+                SAME_LISTS << PDR_QERS
+            } else {
+                (qers.len() as u16) << PDR_QERS | (urrs.len() as u16) << PDR_URRS
             };
         self.short(pen, pdr.id.0);
         pen.u16(bits);
-        match self.kinds.has(Kinds::WIDE) {
-            true => pen.u32(pdr.precedence),
-            false => pen.u16(pdr.precedence as u16),
+        if self.kinds.has(Kinds::WIDE) {
+            pen.u32(pdr.precedence)
+        } else {
+            pen.u16(pdr.precedence as u16)
         }
         self.short(pen, pdr.instance.number());
         self.id(pen, pdr.far.0);
@@ -314,9 +315,12 @@ impl<'r> RuleEncoder<'r> {
         let are_short = rates.clone().all(fits::<3>);
         self.id(pen, qer.id.0);
         pen.u8(bits | bit8(QER_SHORT_RATES, are_short));
-        rates.for_each(|kbps| match are_short {
-            true => pen.low::<3>(kbps),
-            false => pen.low::<5>(kbps),
+        rates.for_each(|kbps| {
+            if are_short {
+                pen.low::<3>(kbps)
+            } else {
+                pen.low::<5>(kbps)
+            }
         });
         if let Some(qfi) = qer.qfi {
             pen.u8(qfi);
@@ -431,8 +435,11 @@ fn write_volume(pen: &mut OctetWriter<'_>, volume: Volume) {
     let octets = || parts.into_iter().filter_map(|(_, octets)| octets);
     let is_long = octets().any(|octets| u32::try_from(octets).is_err());
     pen.u8(there.fold(bit8(VOLUME_LONG, is_long), |bits, (bit, _)| bits | bit));
-    octets().for_each(|octets| match is_long {
-        true => pen.u64(octets),
-        false => pen.u32(octets as u32),
+    octets().for_each(|octets| {
+        if is_long {
+            pen.u64(octets)
+        } else {
+            pen.u32(octets as u32)
+        }
     });
 }

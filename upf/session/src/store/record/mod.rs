@@ -7,23 +7,23 @@
 
 mod decode;
 mod encode;
-mod form;
-mod kinds;
 mod octets;
-mod ue;
 
 use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SETS, SPARE_CELLS, URRS};
-use crate::rules::{Endpoint, Far, Rules, UeAddresses};
+use crate::rules::{
+    Endpoint, Families, Far, Given, Key, Pdr, Rules, UeAddresses, UeMatch, UeRoutes,
+};
 use crate::session_sets::{SetId, SetList};
-use crate::store::user::User;
+use crate::store::head::User;
+use core::net::Ipv4Addr;
+use core::num::NonZeroU64;
 use decode::{RuleDecoder, Tunnels};
 use encode::RuleEncoder;
-pub use kinds::Kinds;
 use octets::most;
-pub use octets::{OctetReader, OctetWriter};
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::txn::Usage;
-pub use ue::TunnelIpv4;
-use ue::{RecordUe, UE_MAX};
+
+pub use octets::{Kinds, OctetReader, OctetWriter};
 
 /// Octets of the usage at the start.
 const USAGE_LEN: usize = 2 * (OCTETS_LEN + PACKETS_LEN);
@@ -43,20 +43,20 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + 2 * SETS
     + UE_MAX
     // One with a Monitoring Time counts as two, so it has the room of another one.
-    + URRS * form::URR_MAX
+    + URRS * octets::URR_MAX
     + 1
     + 4 * SPARE_CELLS
     + INACTIVITY_LEN
-    + ENDPOINTS * form::ENDPOINT_MAX
-    + form::IPV6_TUNNELS_MAX
-    + PDRS * form::PDR_MAX
-    + FARS * form::FAR_MAX
-    + QERS * form::QER_MAX
+    + ENDPOINTS * octets::ENDPOINT_MAX
+    + octets::IPV6_TUNNELS_MAX
+    + PDRS * octets::PDR_MAX
+    + FARS * octets::FAR_MAX
+    + QERS * octets::QER_MAX
     + 1
-    + BARS * form::BAR_MAX;
+    + BARS * octets::BAR_MAX;
 
-const _: () = assert!(form::MONITORING_MAX <= form::URR_MAX);
-const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::granules::GRANULE);
+const _: () = assert!(octets::MONITORING_MAX <= octets::URR_MAX);
+const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::span_alloc::GRANULE);
 // Each count is one octet at the most.
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
 
@@ -67,10 +67,11 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules, known: &TunnelIpv4) ->
     let pen = &mut OctetWriter::new(room);
     let kinds = Kinds::of(user, rules, known);
     pen.u16(kinds.bits());
-    let counts = kinds::counts(rules);
-    match kinds.has(Kinds::FEW) {
-        true => pen.low::<3>(counts.iter().fold(0, |all, count| all << 4 | *count as u64)),
-        false => pen.put(counts.map(|count| count as u8)),
+    let counts = octets::counts(rules);
+    if kinds.has(Kinds::FEW) {
+        pen.low::<3>(counts.iter().fold(0, |all, count| all << 4 | *count as u64))
+    } else {
+        pen.put(counts.map(|count| count as u8))
     }
     user.write(kinds, pen);
     write_sets(kinds, &rules.sets, pen);
@@ -91,17 +92,18 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules, known: &TunnelIpv4) ->
 /// What IPv6 addresses of tunnels add at the most.
 fn ipv6_octets(rules: &Rules) -> usize {
     let has_one = |far: &&Far| far.tunnel().is_some_and(|tunnel| tunnel.address.is_ipv6());
-    let pdrs = match kinds::has_ipv6_tunnels(rules) {
-        true => form::IPV6_TUNNELS_MAX + rules.pdrs.len() * form::PDR_IPV6,
-        false => 0,
+    let pdrs = if octets::has_ipv6_tunnels(rules) {
+        octets::IPV6_TUNNELS_MAX + rules.pdrs.len() * octets::PDR_IPV6
+    } else {
+        0
     };
-    pdrs + rules.fars.iter().filter(has_one).count() * form::FAR_IPV6
+    pdrs + rules.fars.iter().filter(has_one).count() * octets::FAR_IPV6
 }
 
 /// What FARs that mark add.
 fn marking_octets(rules: &Rules) -> usize {
     let marking = rules.fars.iter().filter(|far| far.marks());
-    marking.count() * form::FAR_MARKED
+    marking.count() * octets::FAR_MARKED
 }
 
 /// Octets that [`write()`] needs at the most.
@@ -120,19 +122,19 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + UE_MAX
         + chains
         + lists
-        + rules.urrs.len() * form::URR_MAX
-        + rules.urrs.iter().filter(|u| u.is_monitored()).count() * form::MONITORING_MAX
+        + rules.urrs.len() * octets::URR_MAX
+        + rules.urrs.iter().filter(|u| u.is_monitored()).count() * octets::MONITORING_MAX
         + 1
         + 4 * rules.spare_cells.len()
         + INACTIVITY_LEN
-        + rules.endpoints.len() * form::ENDPOINT_MIN
-        + rules.pdrs.len() * form::PDR_MIN
-        + rules.fars.len() * form::FAR_MIN
+        + rules.endpoints.len() * octets::ENDPOINT_MIN
+        + rules.pdrs.len() * octets::PDR_MIN
+        + rules.fars.len() * octets::FAR_MIN
         + ipv6_octets(rules)
         + marking_octets(rules)
-        + rules.qers.len() * form::QER_MAX
+        + rules.qers.len() * octets::QER_MAX
         + 1
-        + rules.bars.len() * form::BAR_MAX
+        + rules.bars.len() * octets::BAR_MAX
 }
 
 /// What stands before the rules.
@@ -146,12 +148,11 @@ impl<'r> RecordStart<'r> {
     fn read(record: &'r [u8]) -> Self {
         let mut eye = OctetReader::new(record.get(USAGE_LEN..).unwrap_or_default());
         let kinds = Kinds::from_bits(eye.u16());
-        let [urrs, endpoints, pdrs, fars, qers] = match kinds.has(Kinds::FEW) {
-            true => {
-                let all = eye.low::<3>() as usize;
-                [16, 12, 8, 4, 0].map(|at| all >> at & 15)
-            }
-            false => eye.get::<5>().map(usize::from),
+        let [urrs, endpoints, pdrs, fars, qers] = if kinds.has(Kinds::FEW) {
+            let all = eye.low::<3>() as usize;
+            [16, 12, 8, 4, 0].map(|at| all >> at & 15)
+        } else {
+            eye.get::<5>().map(usize::from)
         };
         let counts = [
             urrs.min(URRS),
@@ -272,9 +273,10 @@ fn write_sets(kinds: Kinds, sets: &SetList, pen: &mut OctetWriter<'_>) {
 }
 
 fn read_sets(kinds: Kinds, eye: &mut OctetReader<'_>) -> impl Iterator<Item = SetId> {
-    let len = match kinds.has(Kinds::SETS) {
-        true => usize::from(eye.u8()).min(SETS),
-        false => 0,
+    let len = if kinds.has(Kinds::SETS) {
+        usize::from(eye.u8()).min(SETS)
+    } else {
+        0
     };
     (0..len).map(|_| SetId(eye.u16()))
 }
@@ -294,6 +296,136 @@ pub fn set_usage(record: &mut [u8], usage: [Usage; 2]) {
     for Usage { bytes, packets } in usage {
         pen.low::<OCTETS_LEN>(bytes.min(most::<OCTETS_LEN>()));
         pen.low::<PACKETS_LEN>(packets.min(most::<PACKETS_LEN>()));
+    }
+}
+
+/// Octets at the most.
+pub const UE_MAX: usize = 4 + 8 + 1 + 2 + 5;
+
+/// The addresses, and the network instance of the first entry for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RecordUe {
+    pub addresses: UeAddresses,
+    pub routes: UeRoutes,
+    pub instance: u8,
+}
+
+impl RecordUe {
+    /// Of a session.
+    pub fn of(rules: &Rules) -> Self {
+        let mut keys = rules.endpoints.iter().map(|e| e.key);
+        let instance = keys.find_map(|key| match key {
+            Key::Ue { instance } => Some(instance),
+            _ => None,
+        });
+        let addresses = rules.ue;
+        let instance = instance.filter(|_| !addresses.families().is_none());
+        Self {
+            addresses,
+            routes: rules.routes,
+            instance: instance.unwrap_or(0),
+        }
+    }
+
+    pub fn write(&self, pen: &mut OctetWriter<'_>) {
+        let UeAddresses {
+            ipv4,
+            prefix,
+            given,
+        } = self.addresses;
+        if let Some(address) = ipv4 {
+            pen.u32(address.into());
+        }
+        if let Some(prefix) = prefix {
+            pen.u64(prefix.get());
+        }
+        if ipv4.is_some() || prefix.is_some() {
+            pen.u8(self.instance);
+        }
+        if given != Given::default() {
+            pen.u8(given.families.bits());
+            pen.u8(given.instance);
+        }
+        if self.routes != UeRoutes::default() {
+            pen.u8(self.routes.families.bits());
+            pen.u32(self.routes.run.bits());
+        }
+    }
+
+    pub fn read(kinds: Kinds, eye: &mut OctetReader<'_>) -> Self {
+        let (has_ipv4, has_prefix) = (kinds.has(Kinds::UE_IPV4), kinds.has(Kinds::UE_PREFIX));
+        let mut addresses = UeAddresses {
+            ipv4: has_ipv4.then(|| Ipv4Addr::from(eye.u32())),
+            prefix: if has_prefix {
+                NonZeroU64::new(eye.u64())
+            } else {
+                None
+            },
+            given: Given::default(),
+        };
+        let instance = if has_ipv4 || has_prefix { eye.u8() } else { 0 };
+        if kinds.has(Kinds::GIVEN) {
+            addresses.given.families = Families::from_bits(eye.u8());
+            addresses.given.instance = eye.u8();
+        }
+        let mut routes = UeRoutes::default();
+        if kinds.has(Kinds::ROUTES) {
+            routes.families = Families::from_bits(eye.u8());
+            routes.run = FilterRun::from_bits(eye.u32());
+        }
+        Self {
+            addresses,
+            routes,
+            instance,
+        }
+    }
+
+    /// What a PDR says of the UE that says the usual: all of the addresses, and where they are looked up.
+    pub fn usual(&self, has_tunnel: bool) -> UeMatch {
+        UeMatch {
+            families: self.addresses.families(),
+            instance: if has_tunnel { 0 } else { self.instance },
+        }
+    }
+
+    /// What it says if that is something else.
+    pub fn unusual(&self, pdr: &Pdr) -> Option<UeMatch> {
+        pdr.ue.filter(|ue| *ue != self.usual(pdr.tunnel.is_some()))
+    }
+}
+
+/// The IPv4 addresses of our tunnel endpoints by their numbers on the path, as sessions told them first. A few stand
+/// here once, and not in each record.
+#[derive(Clone, Debug)]
+pub struct TunnelIpv4(Box<[Option<Ipv4Addr>; 256]>);
+
+impl Default for TunnelIpv4 {
+    fn default() -> Self {
+        Self(Box::new([None; 256]))
+    }
+}
+
+impl TunnelIpv4 {
+    /// That of an endpoint.
+    pub fn get(&self, local: u8) -> Option<Ipv4Addr> {
+        self.0[usize::from(local)]
+    }
+
+    /// Learns the addresses of endpoints that have told none yet.
+    pub fn learn(&mut self, rules: &Rules) {
+        for tunnel in rules.pdrs.iter().filter_map(|pdr| pdr.tunnel) {
+            let known = &mut self.0[usize::from(tunnel.local)];
+            *known = known.or(tunnel.addresses.ipv4);
+        }
+    }
+
+    /// True if all F-TEIDs with an IPv4 address have the one that is known of their endpoint.
+    pub fn has_all(&self, rules: &Rules) -> bool {
+        let mut tunnels = rules.pdrs.iter().filter_map(|pdr| pdr.tunnel);
+        tunnels.all(|tunnel| {
+            let ipv4 = tunnel.addresses.ipv4;
+            ipv4.is_none() || ipv4 == self.get(tunnel.local)
+        })
     }
 }
 

@@ -328,7 +328,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
             .zip(list)
             .for_each(|(b, block)| *b = block);
         let entry = match (key, origin) {
-            (Key::Tunnel { teid, .. }, Origin::Slot) => form::entry_of(teid, entry % 33),
+            (Key::Tunnel { teid, .. }, Origin::Slot) => octets::entry_of(teid, entry % 33),
             _ => entry,
         };
         Endpoint {
