@@ -1,4 +1,4 @@
-//! What operators are told of a refusal: why in words, and what to do about it.
+//! Texts of refusals for operators: the reason in words, and the remedy.
 
 use sluice_n1::{self as n1, MobileIdentity};
 use sluice_sbi::{Effect, Problem, Refused};
@@ -153,7 +153,7 @@ pub(crate) fn by_cause(cause: n1::Cause) -> Reason {
         ),
         n1::Cause::PROTOCOL_ERROR => (
             "the UE asks for what is not supported, such as emergency registration",
-            "none: see docs/operator/procedures.md",
+            "none: see docs/limitations.md",
         ),
         cause => {
             let why = format!("it ends for {}", cause.text());

@@ -1,7 +1,6 @@
 //! Runners `cores` and `skew`: more workers than there are CPUs, in virtual time.
 //!
-//! What turns cost is measured
-//! on the two real workers first, for the very packets of the point.
+//! The cost of turns is measured on the two real workers first, with the packets of the point.
 
 use super::testbed::{Load, Rig, add_distribution, each, engine_mpps, model, repeats, sessions};
 use crate::experiments::{Job, Measured, Problem};
@@ -122,7 +121,7 @@ struct Skew {
     share_of_ues: f64,
 }
 
-/// What came of packets that came behind the time for levelling, and of no others.
+/// Packets that came after the time for levelling.
 struct BurstResult {
     offered_mpps: f64,
     sent_mpps: f64,

@@ -50,7 +50,7 @@ fn add_latency<P: Packet + Send + 'static>(
     Ok(())
 }
 
-/// What the point's model makes at full load.
+/// Rate of the point's model at full load.
 fn full<'a, P: Packet + Send + 'static>(
     rig: &'a mut Rig<P>,
     job: &Job<'_>,

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// What the process tells.
+/// Placement that the process reports.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Placed {
     mpps: Vec<f64>,
@@ -168,7 +168,7 @@ impl Room {
 }
 
 impl Drop for Room {
-    /// Its processes have ended; the kernel may take a moment to know.
+    /// Leaves the group once its processes have ended, which the kernel may notice a moment later.
     fn drop(&mut self) {
         for _ in 0..50 {
             if fs::remove_dir(&self.cgroup).is_ok() {
@@ -214,7 +214,7 @@ impl Drop for Switch {
 mod tests {
     use super::*;
 
-    /// What the kernel would be told: a plain file keeps the last word.
+    /// The controller is left as it was found; a plain file keeps the last value written.
     #[test]
     fn the_controller_is_left_as_it_was_found() {
         let folder = tempfile::tempdir().unwrap();

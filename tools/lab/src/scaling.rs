@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Bits of time that a run is cut into, at least a millisecond each.
 const BITS: u64 = 400;
 const BIT_MIN_NS: u64 = 1_000_000;
-/// What is around the moment.
+/// Time before and after a mark that is drawn.
 const AROUND_NS: u64 = 20_000_000;
 /// The load of one worker before the first step, and how long it may take to send the other to
 /// rest.
@@ -68,7 +68,7 @@ fn run<P: Packet + Send + 'static>(
     ran
 }
 
-/// What both workers are able to in this design.
+/// Rate of both workers in this design.
 fn able<P: Packet + Send + 'static>(
     world: &mut Testbed<P>,
     job: &Job<'_>,
@@ -162,7 +162,7 @@ struct Bit {
     gap_ns: u64,
 }
 
-/// What happened so far.
+/// Course of the measurement so far.
 struct Course {
     began_ns: u64,
     bit_ns: u64,
@@ -173,7 +173,7 @@ struct Course {
     last_ns: u64,
     /// When shards began to move to the second worker, and when all had.
     moving_ns: [Option<u64>; 2],
-    /// Where the offered load was raised.
+    /// Steps of the offered load.
     steps: Vec<Mark>,
 }
 

@@ -171,8 +171,8 @@ fn an_ambr_is_kept_by_delay_and_by_dropping() {
     }
 }
 
-/// What the workers are able to is measured first, and less than they are if others have the CPUs at
-/// that moment: so the second may not be needed, or few points of the curve be taken, but not again and again.
+/// The capacity of the workers is measured first. If other processes use the CPUs meanwhile, the result is too low: the
+/// second worker may then not be needed, or the curve have few points, but not repeatedly.
 #[test]
 fn a_worker_rests_under_light_load_and_comes_in_when_the_load_grows() {
     let mut rig = Rig::new(ground());

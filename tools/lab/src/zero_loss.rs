@@ -77,12 +77,12 @@ impl Line {
         })
     }
 
-    /// What the line carries of frames as they come in: 100 %.
+    /// Rate of the line for incoming frames: 100 %.
     fn most_of_input_mpps(&self) -> f64 {
         self.bits_per_s / ((self.frame_in + LINE) * 8) as f64 / 1e6
     }
 
-    /// What both lines carry: the one out may be the narrower.
+    /// Rate that both lines carry; the outgoing one may be the narrower.
     fn most_mpps(&self) -> f64 {
         let widest = self.frame_in.max(self.frame_out);
         self.bits_per_s / ((widest + LINE) * 8) as f64 / 1e6

@@ -16,13 +16,13 @@ const EACH_IN_LOG: Duration = Duration::from_secs(10);
 /// A gNB at one moment.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name.
+    /// Name of the gNB.
     pub name: String,
     /// UEs that it serves.
     pub ues: usize,
-    /// What it keeps to itself.
+    /// Messages that the gNB does not send.
     pub mute: Mute,
-    /// What it has counted since it started.
+    /// Counters since the start of the gNB.
     pub counters: GnbCounters,
 }
 

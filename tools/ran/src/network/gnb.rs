@@ -27,12 +27,12 @@ pub struct Station {
     config: GnbConfig,
     gnb: Option<Gnb>,
     handle: GnbHandle,
-    /// What earlier lives counted.
+    /// Counters of the gNB before its last restart.
     past: [f64; OF_GNB],
     next_teid: u32,
     /// UEs here.
     pub served: usize,
-    /// What it keeps to itself.
+    /// Messages that the gNB does not send.
     pub mute: Mute,
     /// Lives after the first.
     pub restarts: u64,
@@ -145,12 +145,12 @@ impl Station {
         })
     }
 
-    /// Its name.
+    /// Name of the gNB.
     pub fn name(&self) -> &str {
         &self.config.name
     }
 
-    /// Its address on N3.
+    /// N3 address of the gNB.
     pub fn n3(&self) -> IpAddr {
         self.config.n3
     }
