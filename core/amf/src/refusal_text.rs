@@ -107,11 +107,11 @@ pub(crate) fn by_cause(cause: n1::Cause) -> Reason {
         ),
         n1::Cause::IDENTITY_UNKNOWN => (
             "neither its name nor its keys are known here, and it does not show its SUCI",
-            "none is needed: the UE registers anew",
+            "none is needed: the UE registers again",
         ),
         n1::Cause::IMPLICITLY_DEREGISTERED => (
             "it was deregistered while it was idle, by an operator or since it was not heard of",
-            "none is needed: the UE registers anew",
+            "none is needed: the UE registers again",
         ),
         n1::Cause::ILLEGAL_UE => (
             "the UE is no subscriber, or has not proved to be one",

@@ -53,7 +53,7 @@ impl Poller {
     }
 }
 
-/// What [`Poller::wait`] found.
+/// Result of [`Poller::wait`].
 pub struct Ready {
     events: Vec<epoll::Event>,
 }

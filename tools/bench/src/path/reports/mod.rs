@@ -34,7 +34,7 @@ const ATTEMPTS: usize = 3;
 /// Packets of two UPFs with two FIFOs each, as many again for N4 frames, and what pools keep for each thread.
 pub const PACKETS: u32 = 10 * fifo::PACKETS as u32;
 
-/// What came of it.
+/// Figures of a run.
 #[derive(Clone, Debug)]
 struct Figures {
     /// The worker's time for a packet, in nanoseconds, while sessions report; and while none does.

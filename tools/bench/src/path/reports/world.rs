@@ -59,7 +59,7 @@ pub struct PortSmf<P: Packet> {
     unanswered: Vec<SequenceNumber>,
 }
 
-/// What a lap took.
+/// Time and packets of a lap.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     /// The worker's time and packets.
@@ -70,7 +70,7 @@ pub struct Spent {
     pub control: Lap,
 }
 
-/// What both threads of a lap know.
+/// State that both threads of a lap share.
 #[derive(Default)]
 struct Shared {
     /// Reports that the SMF was told.
