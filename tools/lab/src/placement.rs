@@ -3,9 +3,9 @@
 //! container that the lab makes: namespaces by unshare(1), and a cgroup whose cpuset has two CPUs.
 
 use super::args::PlaceArgs;
-use super::runners::{ground, start};
+use super::runners::{machine, start};
 use super::testbed::{
-    ETH, FCS, Load, Rig, bad, container, engine_mpps, repeats, sessions, translated,
+    CurrentTestbed, ETH, FCS, Load, bad, container, engine_mpps, repeats, sessions, translated,
 };
 use super::{Done, Exit};
 use crate::experiments::{Job, Measured, Problem};
@@ -98,14 +98,14 @@ pub fn child(args: &PlaceArgs) -> Done {
     let each = Duration::try_from_secs_f64(args.seconds);
     let each = each.map_err(|_| (Exit::Usage, "--seconds: expected seconds".to_owned()))?;
     let (eal, pool) = start(cpus[0]).map_err(failed)?;
-    let mut rig = Rig::new(ground(cpus, &eal, &pool));
+    let mut testbed = CurrentTestbed::new(machine(cpus, &eal, &pool));
     let load = Load {
         inner_lens: vec![args.inner],
         container: args.container,
         translated: args.translated,
         uplink: 1.0,
     };
-    let world = rig.world(args.sessions, &load).map_err(failed)?;
+    let world = testbed.world(args.sessions, &load).map_err(failed)?;
     arrange(world, Model::RunToCompletion);
     let mut placed = Placed::default();
     for _ in 0..args.repeats.max(1) {

@@ -1,7 +1,7 @@
 //! Runner `scaling`: load steps until the daemon's scaling brings the second
 //! in. Every bit of time is written down.
 
-use super::testbed::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions, undisturbed};
+use super::testbed::{AWAY_NS, CurrentTestbed, Load, at_mpps, bad, model, sessions, undisturbed};
 use crate::experiments::point::Mark;
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::models::{arrange, full_load};
@@ -27,7 +27,7 @@ const RUNS: usize = 3;
 
 /// Until nothing disturbs it, a few times at the most.
 pub fn scaling<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
     let load = Load::of(job)?;
@@ -41,7 +41,7 @@ pub fn scaling<P: Packet + Send + 'static>(
         "burst_fill" => Decides::BurstFill,
         other => return Err(bad("policy", other, "cycles or burst_fill")),
     };
-    let world = rig.world(sessions(job)?, &load)?;
+    let world = testbed.world(sessions(job)?, &load)?;
     let scaling = Scaling::decided_by(decides, 1);
     let mut measured = run(world, job, scaling.clone(), steers)?;
     for _ in 1..RUNS {

@@ -28,7 +28,7 @@ pub const INNER_HEADERS: usize = 28;
 const IMIX: [usize; 12] = [36, 496, 36, 36, 496, 36, 1472, 36, 496, 36, 36, 496];
 
 /// Machine below the testbeds: packet buffers, and threads that may use them.
-pub struct LabMachine<P> {
+pub struct Machine<P> {
     /// Gives fresh packets to one worker.
     pub pool: Box<dyn Fn() -> Pool<P>>,
     /// Registers a thread as a worker, for as long as the returned value is kept.
@@ -37,9 +37,9 @@ pub struct LabMachine<P> {
     pub cpus: [usize; 2],
 }
 
-/// The world of the moment.
-pub struct Rig<P: Packet + Send + 'static> {
-    ground: LabMachine<P>,
+/// Testbed of the last point, which the next one uses again if it has the same sessions.
+pub struct CurrentTestbed<P: Packet + Send + 'static> {
+    machine: Machine<P>,
     world: Option<((u32, Variant), Testbed<P>)>,
 }
 
@@ -174,18 +174,18 @@ impl Offered {
     }
 }
 
-impl<P: Packet + Send + 'static> Rig<P> {
+impl<P: Packet + Send + 'static> CurrentTestbed<P> {
     /// Nothing stands yet.
-    pub fn new(ground: LabMachine<P>) -> Self {
+    pub fn new(machine: Machine<P>) -> Self {
         Self {
-            ground,
+            machine,
             world: None,
         }
     }
 
     /// CPUs of both workers.
     pub fn cpus(&self) -> [usize; 2] {
-        self.ground.cpus
+        self.machine.cpus
     }
 
     /// A world with so many sessions for these packets; the one that stands, if it is such a one.
@@ -194,9 +194,9 @@ impl<P: Packet + Send + 'static> Rig<P> {
         let wanted = (sessions, variant);
         if self.world.as_ref().is_none_or(|(kind, _)| *kind != wanted) {
             self.clear();
-            let pools = [(self.ground.pool)(), (self.ground.pool)()];
-            let register = self.ground.register.clone();
-            let cpus = self.ground.cpus;
+            let pools = [(self.machine.pool)(), (self.machine.pool)()];
+            let register = self.machine.register.clone();
+            let cpus = self.machine.cpus;
             let built = Testbed::build(sessions, cpus, variant, pools, move || register());
             let mut world = built?;
             if load.translated {
@@ -220,7 +220,7 @@ impl<P: Packet + Send + 'static> Rig<P> {
     }
 }
 
-impl<P: Packet + Send + 'static> Drop for Rig<P> {
+impl<P: Packet + Send + 'static> Drop for CurrentTestbed<P> {
     fn drop(&mut self) {
         self.clear();
     }

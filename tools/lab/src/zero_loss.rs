@@ -2,8 +2,8 @@
 //! a line of the given rate carries.
 
 use super::testbed::{
-    ETH, FCS, LINE, Load, Offered, Rig, at_mpps, container, each, model, offer, repeats, sessions,
-    translated, uplink,
+    CurrentTestbed, ETH, FCS, LINE, Load, Offered, at_mpps, container, each, model, offer, repeats,
+    sessions, translated, uplink,
 };
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::models::arrange;
@@ -16,7 +16,7 @@ const ATTEMPTS: usize = 3;
 
 /// One frame size of tunnel removal or adding.
 pub fn zero_loss<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
     let line = Line::of(job)?;
@@ -28,7 +28,7 @@ pub fn zero_loss<P: Packet + Send + 'static>(
     };
     let model = model(job.text("model")?)?;
     let (each, steps) = (each(job)?, job.number("steps")? as u32);
-    let world = rig.world(sessions(job)?, &load)?;
+    let world = testbed.world(sessions(job)?, &load)?;
     arrange(world, model);
     let mut measured = Measured::default();
     let (mut rates, mut losses) = (vec![], vec![]);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{GnbCounters, Mute};
 
-use crate::network::{Network, Station, Totals};
+use crate::network::{Network, NetworkGnb, Totals};
 use sluice_program::screen::Screen;
 use sluice_program::units::si;
 
@@ -27,7 +27,7 @@ pub struct Row {
 }
 
 impl Row {
-    fn of(station: &Station) -> Self {
+    fn of(station: &NetworkGnb) -> Self {
         Self {
             name: station.name().to_owned(),
             ues: station.served,

@@ -23,7 +23,7 @@ const ADDED_PREFIX: u8 = 24;
 const ADDED_PREFIX_IPV6: u8 = 64;
 
 /// A gNB.
-pub struct Station {
+pub struct NetworkGnb {
     config: GnbConfig,
     gnb: Option<Gnb>,
     handle: GnbHandle,
@@ -39,7 +39,7 @@ pub struct Station {
 }
 
 /// Starts all gNBs.
-pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Station>, Failure> {
+pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<NetworkGnb>, Failure> {
     let mut stations = Vec::new();
     for group in &scenario.gnbs {
         let ns = places.existing(&group.namespace)?;
@@ -69,7 +69,7 @@ pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Station>,
         }
         for (n, name) in group.names().iter().enumerate() {
             let number = stations.len();
-            let station = Station::start(name, &ns, address(n), number);
+            let station = NetworkGnb::start(name, &ns, address(n), number);
             let station = station.map_err(|error| match &error {
                 RanError::Host(host) if host.is_not_our_address() => Failure::lacking(format!(
                     "gNB {name}: {error}\ngive the address to an interface there, or name one: \
@@ -127,7 +127,7 @@ fn no_interface(interface: &str, ns: &Ns) -> Option<Failure> {
     })
 }
 
-impl Station {
+impl NetworkGnb {
     fn start(name: &str, ns: &Ns, n3: IpAddr, number: usize) -> Result<Self, RanError> {
         let mut config = GnbConfig::new(name, ns, n3);
         config.largest_pdu_bytes = LARGEST_PDU_BYTES;

@@ -30,7 +30,7 @@ pub use ues::{State, Ue};
 
 use self::core::Core;
 use self::echo::Echoes;
-pub use self::gnb::Station;
+pub use self::gnb::NetworkGnb;
 use self::namespaces::Namespaces;
 pub use self::namespaces::Undo;
 use crate::scenario::Scenario;
@@ -105,7 +105,7 @@ pub struct Network {
     pub until: Until,
     /// Counters of events.
     pub totals: Totals,
-    stations: Vec<Station>,
+    stations: Vec<NetworkGnb>,
     ues: Vec<Ue>,
     core: Option<Core>,
     n2: Option<Signalling>,
@@ -167,7 +167,7 @@ impl Network {
     }
 
     /// All gNBs.
-    pub fn stations(&self) -> &[Station] {
+    pub fn stations(&self) -> &[NetworkGnb] {
         &self.stations
     }
 
