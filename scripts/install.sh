@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Usage: install.sh. Builds for production and installs programs, manual pages, shell completion, the systemd
-# unit and an example configuration below PREFIX (/usr/local); DESTDIR goes before every path, for packages.
+# units and example files below PREFIX (/usr/local); DESTDIR goes before every path, for packages.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 prefix=${PREFIX:-/usr/local}
 dest=${DESTDIR:-}
-programs=(upf core box demo load ran bench)
+programs=(upf core box demo load ran bench lab)
 
 scripts/build.sh release "${programs[@]}"
 built=$TARGET_DIR/release
@@ -38,7 +38,9 @@ for daemon in upf core; do
     put 644 "$pages/unit" "$prefix/lib/systemd/system/sluice-$daemon.service"
     put 644 "docs/$daemon.yaml" "$prefix/share/doc/sluice/$daemon.yaml"
 done
+put 644 docs/examples/upf.minimal.yaml "$prefix/share/doc/sluice/upf.minimal.yaml"
 echo
-echo "Next: copy $prefix/share/doc/sluice/upf.yaml to /etc/sluice/upf.yaml and make it yours;"
-echo "      sluice upf -c /etc/sluice/upf.yaml --check; systemctl enable --now sluice-upf"
-echo "      The core: the same with core.yaml and sluice-core"
+echo "Next: install -D $prefix/share/doc/sluice/upf.minimal.yaml /etc/sluice/upf.yaml; change its addresses"
+echo "      (all keys: $prefix/share/doc/sluice/upf.yaml); sluice upf -c /etc/sluice/upf.yaml --check"
+echo "      systemctl enable --now sluice-upf"
+echo "      Core: the same with the short file at the top of core.yaml, and sluice-core"

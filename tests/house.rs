@@ -334,9 +334,10 @@ fn tests_that_the_documents_name_exist() {
         .collect();
     for (document, fewest) in [
         ("docs/what-crashed-others.md", 20),
-        ("docs/operator/n4.md", 200),
-        ("docs/operator/procedures.md", 40),
-        ("docs/operator/conformance.md", 40),
+        ("docs/conformance/n4.md", 200),
+        ("docs/conformance/core.md", 40),
+        ("docs/conformance/ngap-nas.md", 40),
+        ("docs/conformance/upf-cases.md", 15),
     ] {
         let text = fs::read_to_string(root().join(document)).expect(document);
         let named: Vec<&str> = test_names(&text).collect();
@@ -347,7 +348,7 @@ fn tests_that_the_documents_name_exist() {
     }
 }
 
-/// Groups of IEs that no table of `docs/operator/n4.md` is about: they are refused, ignored or never sent as a
+/// Groups of IEs that no table of `docs/conformance/n4.md` is about: they are refused, ignored or never sent as a
 /// whole, or repeat a part of another.
 const WITHOUT_N4_TABLE: &[&str] = &[
     "CreateTrafficEndpoint",

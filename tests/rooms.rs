@@ -1,5 +1,5 @@
-//! Rules of size for all crates: circles of files, files in a folder, files of another crate. Exceptions stand in lists
-//! that may only shrink.
+//! Rules with counts for all crates: circles of files, files in a folder, files of another crate, doc comments without a
+//! subject. Exceptions and counts may only shrink.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -203,4 +203,52 @@ fn exceptions_may_only_shrink() {
     ] {
         assert_eq!(broken(&found(count), 3, exceptions).len(), 1, "{count}");
     }
+}
+
+/// Words that begin a description without naming the described thing.
+const HEADLESS: &[&str] = &[
+    "What", "It", "Its", "Those", "Who", "Whom", "Where", "Whose", "So",
+];
+
+/// Doc comments that begin with a word of [`HEADLESS`], in all crates. The number may only fall: name the thing.
+const HEADLESS_DOCS: usize = 1819;
+
+#[test]
+fn doc_comments_name_their_subject() {
+    let all: usize = files(&root(), &["rs"])
+        .iter()
+        .map(|file| headless_docs(&fs::read_to_string(file).expect("a text")))
+        .sum();
+    assert!(
+        all <= HEADLESS_DOCS,
+        "{all} doc comments begin with one of {HEADLESS:?}; {HEADLESS_DOCS} are allowed"
+    );
+    assert!(
+        all + 60 > HEADLESS_DOCS,
+        "{all} doc comments begin with one of {HEADLESS:?}: lower HEADLESS_DOCS"
+    );
+}
+
+/// First lines of doc comments that begin with a word of [`HEADLESS`].
+fn headless_docs(source: &str) -> usize {
+    let mut is_inside = false;
+    let mut found = 0;
+    for line in source.lines().map(str::trim) {
+        let doc = line.strip_prefix("///").or(line.strip_prefix("//!"));
+        let first = doc.and_then(|doc| {
+            doc.trim()
+                .split(|one: char| !one.is_ascii_alphabetic())
+                .next()
+        });
+        let is_headless = first.is_some_and(|word| HEADLESS.contains(&word));
+        found += usize::from(is_headless && !is_inside);
+        is_inside = doc.is_some_and(|doc| !doc.trim().is_empty());
+    }
+    found
+}
+
+#[test]
+fn headless_docs_are_counted_once_a_comment() {
+    let source = "/// What it is.\n/// Its use.\n\n/// The rest.\n/// So far.\n///\n/// Where it is.\nfn f() {}\n//! Item.\n";
+    assert_eq!(headless_docs(source), 2);
 }

@@ -1,4 +1,4 @@
-//! What `--check` writes of a configuration file.
+//! Output of `--check` for a configuration file.
 
 use crate::config::problem::{Problem, Refused};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub fn show_warnings(file: &Path, warnings: &[Problem]) {
     }
 }
 
-/// What `--json` writes of a file that cannot be used.
+/// Output of `--json` for a file with errors.
 pub fn refused_json(refused: &Refused) -> String {
     let object = json!({
         "file": refused.file.display().to_string(),

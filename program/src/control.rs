@@ -24,12 +24,12 @@ const CLIENTS_MAX: usize = 32;
 /// After a connection that could not be taken, most likely for lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Where the UPF listens for `sluice ctl` unless its file says otherwise.
+/// Default control socket of the UPF.
 pub const UPF_SOCKET: &str = "/run/sluice/upf.sock";
-/// Where the core does.
+/// Default control socket of the core.
 pub const CORE_SOCKET: &str = "/run/sluice/core.sock";
 
-/// What a daemon can be asked: the object of a request line.
+/// Question to a daemon: the object of a request line.
 pub trait Question: DeserializeOwned + Send + 'static {
     /// A request line is short; what is longer is no request.
     const REQUEST_MAX: usize = 4_096;
@@ -58,7 +58,7 @@ pub struct Asked<Q> {
     is_gone: Arc<AtomicBool>,
 }
 
-/// Who asked and stays to hear more.
+/// Client that stays connected for further answers.
 pub struct Asker {
     answers: SyncSender<Value>,
     is_gone: Arc<AtomicBool>,
@@ -150,7 +150,7 @@ impl<Q> Drop for Socket<Q> {
     }
 }
 
-/// Where questions go, of clients of the socket and of other doors.
+/// Queue of questions, from clients of the socket and from other sources.
 pub struct Questions<Q> {
     sender: Sender<Asked<Q>>,
     wake: Arc<Wake>,
@@ -263,7 +263,7 @@ fn answer<Q: Question>(stream: &mut UnixStream, requests: &Questions<Q>) -> io::
     }
 }
 
-/// What comes up to the end of the line, of the room or of the connection.
+/// Reads up to the end of the line, of the buffer or of the connection.
 fn read_line(stream: &mut UnixStream, most: usize) -> io::Result<Vec<u8>> {
     let mut deadline = Instant::now() + CLIENT_WITHIN;
     let (mut line, mut chunk) = (Vec::new(), [0; 16_384]);

@@ -13,7 +13,7 @@ pub const INTERFACES: [(&str, LinkType); 3] = [
     ("N4", LinkType::ExportedPdu),
 ];
 
-/// Where a message passed.
+/// Interface that a message passed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum At {
     /// NAS.
@@ -34,7 +34,7 @@ impl At {
         }
     }
 
-    /// What Wireshark reads such a message by.
+    /// Name of Wireshark's dissector for such a message.
     fn dissector(self) -> &'static str {
         match self {
             Self::N1 => "nas-5gs",
@@ -49,7 +49,7 @@ impl At {
 pub struct Message {
     /// When the core had it, since 1970-01-01 00:00 UTC.
     pub time: Duration,
-    /// Where.
+    /// Interface of the message.
     pub at: At,
     /// Whether the core received it; else it sent it.
     pub is_received: bool,

@@ -1,6 +1,6 @@
-//! What the programs of Sluice have in common, the daemons above all.
+//! Parts that the programs of Sluice share, above all the daemons.
 //!
-//! | module | what it gives |
+//! | module | contents |
 //! |---|---|
 //! | [`args`] | arguments of the daemons |
 //! | [`tool`] | programs that lie beside the one that runs |

@@ -25,10 +25,10 @@ const PEERS_MAX: usize = 1024;
 /// Lines that tell how many more there were, at the end of windows; the rest is told in one.
 const SUMS: usize = 16;
 
-/// Who is behind a line.
+/// Source of a log line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Peer {
-    /// Who sends from this address.
+    /// Sender at this address.
     Address(IpAddr),
     /// The CP function of the association in this place.
     Association(usize),
@@ -38,7 +38,7 @@ pub enum Peer {
     Others,
 }
 
-/// What a line is about.
+/// Subject of a log line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// A request was refused.
@@ -145,7 +145,7 @@ impl LineLimit {
         permitted
     }
 
-    /// So many lines went without anybody asking.
+    /// Counts lines that were withheld without a request.
     pub fn withheld(&mut self, now_ns: u64, kind: Kind, lines: u64) {
         let fresh = Window {
             began_ns: now_ns,
@@ -219,7 +219,7 @@ pub fn permits(peer: Peer, kind: Kind) -> bool {
     limit.permits(clock::monotonic_ns(), peer, kind)
 }
 
-/// So many lines were lost before anybody could write them.
+/// Text about lines that were lost before they could be written.
 pub fn withheld(kind: Kind, lines: u64) {
     let mut limit = LIMIT.lock().unwrap_or_else(PoisonError::into_inner);
     limit.withheld(clock::monotonic_ns(), kind, lines);

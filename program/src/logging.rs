@@ -26,7 +26,7 @@ impl Verbosity {
     }
 }
 
-/// What the log was started with, and the way to its filter.
+/// Settings that the log was started with, and the handle of its filter.
 static STARTED: OnceLock<(Verbosity, reload::Handle<Targets, Registry>)> = OnceLock::new();
 
 /// From now on the file has another filter; `-v` and `SLUICE_LOG` stay stronger.

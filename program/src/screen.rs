@@ -11,7 +11,7 @@ use sluice_host::terminal;
 const UP: &str = "\x1b[1F";
 const CLEAR_BELOW: &str = "\x1b[J";
 
-/// Where progress is shown; clones show it at the same place.
+/// Progress on the terminal or in the log; clones write to the same place.
 #[derive(Clone, Debug)]
 pub struct Screen {
     inner: Arc<Inner>,
@@ -21,7 +21,7 @@ pub struct Screen {
 struct Inner {
     kind: Kind,
     started: Instant,
-    /// What stands below the last line, on a terminal.
+    /// Lines below the last line, on a terminal.
     table: Mutex<Vec<String>>,
 }
 

@@ -26,7 +26,7 @@ pub struct Cli {
     verbosity: Verbosity,
 }
 
-/// What `sluice` can do.
+/// Subcommands of `sluice`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// The user plane function alone, driven by your SMF over N4
@@ -44,7 +44,7 @@ pub enum Command {
     /// Both in one process: the core and a UPF, with N4 between them over rings
     #[command(disable_help_flag = true)]
     Box(ToolArgs),
-    /// What names mean and what to do: drop reasons, causes of refusals, metrics, ctl
+    /// Print a reference page: drop reasons, causes of refusals, metrics, N4, ctl
     Reference(ReferenceArgs),
     /// Completion for a shell: source <(sluice completion bash)
     Completion(CompletionArgs),
@@ -102,7 +102,7 @@ impl Cli {
 
 #[cfg(test)]
 impl Cli {
-    /// What `ctl` is asked, if it is.
+    /// Arguments of `ctl`, if it is `ctl`.
     fn question(self) -> Option<CtlArgs> {
         match self.command {
             Command::Ctl(args) => Some(args),
@@ -115,7 +115,7 @@ impl Cli {
         self.question().map(|args| ctl::run(&args))
     }
 
-    /// What is to be done with subscribers.
+    /// Command for subscribers, if it is one.
     pub(crate) fn subscribers(&self) -> Option<&subscribers::SubscribersCommand> {
         match &self.command {
             Command::Ctl(CtlArgs {

@@ -1,4 +1,4 @@
-//! What an operator tells an AMF.
+//! Configuration of an AMF.
 
 use sluice_ids::{Guami, Plmn, Tai};
 use sluice_n2::PlmnSlices;
@@ -8,14 +8,14 @@ use crate::limits;
 use crate::overload::BackOff;
 use crate::overload::admission_limits::Bounds;
 
-/// What an operator tells an AMF.
+/// Configuration of an AMF.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What it is called.
+    /// AMF Name.
     pub name: String,
-    /// Who it is.
+    /// GUAMI of the AMF.
     pub guami: Guami,
-    /// Its weight among others.
+    /// Relative AMF Capacity.
     pub capacity: u8,
     /// PLMNs and slices that it serves.
     pub plmns: Vec<PlmnSlices>,
@@ -29,7 +29,7 @@ pub struct Config {
     pub ask_imeisv: bool,
     /// Whether UEs are told that there are voice calls.
     pub ims_voice: bool,
-    /// What UEs show as the network's name, in full and short; none tells them nothing.
+    /// Network name that UEs display, in full and short; none: UEs get no name.
     pub network_name: Option<(String, String)>,
     /// Local time less universal time in quarters of an hour; none tells UEs no time.
     pub time_zone_quarters: Option<i8>,
@@ -45,17 +45,17 @@ pub struct Config {
     pub default_smf: bool,
 }
 
-/// What of a configuration that has changed registered UEs are to be told of.
+/// Changes of the configuration that registered UEs must learn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct News {
     /// Names and time, which they show.
     pub names: bool,
-    /// What only a registration tells: slices, areas, PLMNs, timers.
+    /// Changes that only a registration conveys: slices, areas, PLMNs, timers.
     pub registration: bool,
 }
 
 impl News {
-    /// What is otherwise than before.
+    /// Differences between two configurations.
     pub fn of(before: &Config, after: &Config) -> Self {
         let names = |config: &Config| (config.network_name.clone(), config.time_zone_quarters);
         let told = |config: &Config| {
@@ -109,7 +109,7 @@ impl Config {
         }
     }
 
-    /// What is wrong with it.
+    /// Checks the configuration; returns the fault.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let printable = |c: char| c.is_ascii_alphanumeric() || " '()+,-./:=?".contains(c);
         let slices = |item: &PlmnSlices| (1..=8).contains(&item.slices.len());

@@ -1,6 +1,6 @@
 //! Events as operators count them.
 
-/// What happened so far.
+/// Event counters of the AMF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// NGAP messages that broke the rules.

@@ -22,7 +22,7 @@ impl KeyNames {
         }
     }
 
-    /// Those of another as well.
+    /// Adds the names of another set.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.bits |= other.bits;

@@ -74,7 +74,7 @@ impl Amf {
         })
     }
 
-    /// What happened so far.
+    /// Event counters since the start.
     pub fn counters(&self) -> Counters {
         self.state.borrow().counters
     }
@@ -218,7 +218,7 @@ impl Amf {
         self.state.borrow_mut().followed = followed;
     }
 
-    /// What gNBs keep away now.
+    /// Overload Action that gNBs apply now.
     pub fn overloaded(&self) -> Option<Overload> {
         self.state.borrow().overload()
     }

@@ -1,5 +1,5 @@
-//! What the NRF has answered to the AMF: the best SMF for a slice, a data network and an area, as long as that is
-//! valid, and the last one after that (TS 29.510, 5.3.2.2.2).
+//! Answers of the NRF to the AMF: the best SMF for a slice, a data network and an area, while the answer is valid, and
+//! the last answer after that (TS 29.510, 5.3.2.2.2).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use sluice_sbi::{Instant, NfInstance, NfsFound};
 
 use crate::limits;
 
-/// What an SMF is wanted for.
+/// Query for an SMF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Wanted {
     pub slice: Snssai,
@@ -24,7 +24,7 @@ impl Wanted {
     }
 }
 
-/// What the NRF has answered.
+/// Cached answers of the NRF.
 #[derive(Debug, Default)]
 pub(crate) struct Discovered {
     /// The best SMF, and until when that is so.
@@ -51,7 +51,7 @@ impl Discovered {
         self.by_wish.get(&wanted.key()).map(|(one, _)| *one)
     }
 
-    /// What was known does not count any more.
+    /// Invalidates the answer to a query.
     pub fn forget(&mut self, wanted: &Wanted) {
         self.by_wish.remove(&wanted.key());
     }

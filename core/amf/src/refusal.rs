@@ -22,7 +22,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// What the UE is told.
+    /// NAS message that refuses the UE's request.
     pub fn message(&self) -> Option<Downlink> {
         match self {
             Self::Registration(cause) => Some(Downlink::RegistrationReject((*cause).into())),
@@ -43,7 +43,7 @@ impl Refusal {
         }
     }
 
-    /// What the gNB is told when it releases the UE.
+    /// Cause with which the gNB releases the UE.
     pub fn release(&self) -> n2::Cause {
         match self {
             Self::Problem(Problem::AuthenticationRejected)

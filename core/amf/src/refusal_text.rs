@@ -1,4 +1,4 @@
-//! What operators are told of a refusal: why in words, and what to do about it.
+//! Texts of refusals for operators: the reason in words, and the remedy.
 
 use sluice_n1::{self as n1, MobileIdentity};
 use sluice_sbi::{Effect, Problem, Refused};
@@ -111,11 +111,11 @@ pub(crate) fn by_cause(cause: n1::Cause) -> Reason {
         ),
         n1::Cause::IDENTITY_UNKNOWN => (
             "neither its name nor its keys are known here, and it does not show its SUCI",
-            "none is needed: the UE registers anew",
+            "none is needed: the UE registers again",
         ),
         n1::Cause::IMPLICITLY_DEREGISTERED => (
             "it was deregistered while it was idle, by an operator or since it was not heard of",
-            "none is needed: the UE registers anew",
+            "none is needed: the UE registers again",
         ),
         n1::Cause::ILLEGAL_UE => (
             "the UE is no subscriber, or has not proved to be one",
@@ -157,7 +157,7 @@ pub(crate) fn by_cause(cause: n1::Cause) -> Reason {
         ),
         n1::Cause::PROTOCOL_ERROR => (
             "the UE asks for what is not supported, such as emergency registration",
-            "none: see docs/operator/procedures.md",
+            "none: see docs/limitations.md",
         ),
         cause => {
             let why = format!("it ends for {}", cause.text());

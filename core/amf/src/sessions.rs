@@ -21,7 +21,7 @@ use crate::context::ue::{SmContext, UeId, Waiter};
 use crate::messages::ngap_faults;
 use crate::procedure::initial_context;
 
-/// What comes back to a UE whose payload is not passed on.
+/// DL NAS Transport that returns a payload which is not passed on.
 pub(crate) fn returned(payload: UplinkPayload, cause: Cause) -> Downlink {
     Downlink::DlNasTransport {
         kind: payload.kind,
@@ -132,7 +132,7 @@ impl State {
         }
     }
 
-    /// What became of sessions at the gNB.
+    /// Handles the gNB's results of session set-ups.
     pub fn set_up(&mut self, ue: UeId, mut results: SessionResults) {
         let name = "PDU Session Resource Setup Response";
         let twice = self.drop_twice(ue, &mut results, name, session::setup_failure);
@@ -193,7 +193,7 @@ impl State {
         dropped
     }
 
-    /// What a gNB says of sessions.
+    /// Handles a gNB's message about sessions.
     pub fn of_sessions(&mut self, ue: UeId, message: FromRan) {
         let name = message.name();
         match message {
@@ -237,7 +237,7 @@ impl State {
         }
     }
 
-    /// What became of changes of flows at the gNB.
+    /// Handles the gNB's results of flow changes.
     fn modified(&mut self, ue: UeId, mut results: SessionResults) {
         let name = "PDU Session Resource Modify Response";
         self.drop_twice(ue, &mut results, name, session::modify_failure);

@@ -1,4 +1,4 @@
-//! What operators see of gNBs and UEs.
+//! Views of gNBs and UEs for operators.
 
 use sluice_ids::{Dnn, Guti, Imeisv, Snssai, Supi};
 use sluice_n2::{AmfUeId, Location, RanUeId, SupportedArea};
@@ -10,19 +10,19 @@ use crate::context::ue::UeId;
 /// A gNB whose NG Setup succeeded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gnb {
-    /// Its association.
+    /// N2 association of the gNB.
     pub association: AssociationId,
-    /// Who it is.
+    /// Global gNB ID.
     pub identity: sluice_n2::Gnb,
-    /// What it is called.
+    /// RAN Node Name.
     pub name: Option<String>,
-    /// Where it serves UEs.
+    /// Supported tracking areas with slices.
     pub areas: Vec<SupportedArea>,
     /// UEs that are connected over it.
     pub connected: usize,
 }
 
-/// Where a UE is connected.
+/// Connection of a UE.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Connected {
     /// Over which gNB.
@@ -31,7 +31,7 @@ pub struct Connected {
     pub ran: RanUeId,
     /// The AMF's name of it.
     pub amf: AmfUeId,
-    /// Where the UE is.
+    /// User Location Information.
     pub location: Location,
 }
 
@@ -51,13 +51,13 @@ pub struct Session {
 /// A UE that has proved who it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ue {
-    /// Whose it is.
+    /// SUPI of the UE.
     pub supi: Supi,
-    /// What it is called.
+    /// 5G-GUTI of the UE.
     pub guti: Option<Guti>,
     /// Which device it is.
     pub imeisv: Option<Imeisv>,
-    /// It is registered.
+    /// Whether the UE is registered.
     pub is_registered: bool,
     /// Slices that it may use.
     pub allowed_nssai: Vec<Snssai>,
@@ -65,7 +65,7 @@ pub struct Ue {
     pub ambr_bps: Option<(u64, u64)>,
     /// None while it is idle.
     pub connected: Option<Connected>,
-    /// Its sessions.
+    /// PDU sessions of the UE.
     pub sessions: Vec<Session>,
     /// The step at which its procedure waits; none if there is none.
     pub step: Option<&'static str>,
@@ -74,7 +74,7 @@ pub struct Ue {
 /// A procedure that is under way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiting {
-    /// Whose, as far as that is known.
+    /// SUPI of the UE, as far as it is known.
     pub supi: Option<Supi>,
     /// Of which session, if of one.
     pub session: Option<u8>,

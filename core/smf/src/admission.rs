@@ -54,7 +54,7 @@ impl State {
         more == (0, 0) || self.has_room(session.flows.place, more)
     }
 
-    /// So much is guaranteed from now on.
+    /// Reserves guaranteed bit rates.
     pub fn take(&mut self, place: Option<(usize, usize)>, sum: (u64, u64)) {
         for budget in budgets(place) {
             let taken = self.guaranteed.entry(budget).or_default();

@@ -1,4 +1,4 @@
-//! What an operator tells an SMF.
+//! Configuration of an SMF.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -8,10 +8,10 @@ use sluice_n1::options::Settings;
 
 use crate::limits;
 
-/// What an operator tells an SMF.
+/// Configuration of an SMF.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Its address on N4, which is its Node ID too.
+    /// Address on N4, which is the Node ID as well.
     pub n4: IpAddr,
     /// Seconds since 1970 when it started, for its recovery time stamp.
     pub started_unix_s: u64,
@@ -36,7 +36,7 @@ pub const UPF_RETURN_MS: u64 = limits::UPF_GRACE_MS;
 /// A UPF.
 #[derive(Clone, Debug)]
 pub struct UpfConfig {
-    /// Its address on N4. Nothing is taken on N4 from hosts that are no UPF's.
+    /// N4 address of the UPF. Other hosts' messages on N4 are ignored.
     pub n4: SocketAddr,
     /// Network Instance of its interfaces towards gNBs; none names none.
     pub access: Option<String>,
@@ -55,13 +55,13 @@ pub struct UpfConfig {
 /// A data network.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
-    /// Its name.
+    /// Name of the data network (DNN).
     pub dnn: Dnn,
-    /// Its Network Instance at UPFs.
+    /// Network Instance at UPFs.
     pub instance: String,
     /// Whether there are addresses for the types IPv4 and IPv6.
     pub families: [bool; 2],
-    /// What UEs are told that ask for it: name servers, the IMS, and the longest packet.
+    /// Protocol configuration options for UEs: name servers, P-CSCFs, and the MTU.
     pub settings: Settings,
     /// A charging record after each so many octets, and one at the end of a session; none for no
     /// records.
@@ -93,7 +93,7 @@ impl NetworkConfig {
 }
 
 impl Config {
-    /// What is wrong with it.
+    /// Checks the configuration; returns the fault.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let is_mtu =
             |one: &NetworkConfig| one.settings.mtu_octets.is_none_or(|octets| octets >= 1_280);
@@ -147,7 +147,7 @@ impl Config {
         }
     }
 
-    /// What each UPF serves of the data networks; one that serves none of them is left out.
+    /// Slices, data networks and areas of each UPF, without UPFs that serve no data network.
     pub(crate) fn served(&self) -> Vec<(Vec<Snssai>, Vec<Dnn>, Vec<Tai>)> {
         let of_upf = |upf: &UpfConfig| {
             let all = self.networks.iter().map(|one| one.dnn);

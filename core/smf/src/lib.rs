@@ -50,9 +50,9 @@ pub struct Smf {
     owners: BTreeMap<TaskId, SessionId>,
     begun: BTreeMap<TaskId, Begun>,
     tally: Tally,
-    /// Those that give restarted UPFs their sessions again.
+    /// Procedures that restore sessions at restarted UPFs.
     restoring: BTreeSet<TaskId>,
-    /// Those that release sessions as the SMF ends.
+    /// Procedures that release sessions as the SMF ends.
     ending: BTreeSet<TaskId>,
 }
 
@@ -71,7 +71,7 @@ impl Smf {
         })
     }
 
-    /// What happened so far.
+    /// Event counters since the start.
     pub fn counters(&self) -> Counters {
         self.state.borrow().counters
     }
@@ -99,7 +99,7 @@ impl Smf {
         Some((session.downlink.is_some(), session.address))
     }
 
-    /// Whose messages about sessions are wanted as octets ([`Effect::TracedMessage`]).
+    /// Sets the UEs whose messages about sessions are traced as octets ([`Effect::TracedMessage`]).
     pub fn follow(&mut self, followed: Followed) {
         self.state.borrow_mut().followed = followed;
     }
@@ -254,7 +254,7 @@ impl Smf {
         }
     }
 
-    /// What waited for the end of a handover's procedure.
+    /// Starts work that waited for the end of a handover's procedure.
     fn next_handover(&mut self, id: SessionId) {
         let next = {
             let state = &mut *self.state.borrow_mut();
@@ -314,7 +314,7 @@ impl Smf {
         }
     }
 
-    /// What waited for the end of a session's procedure.
+    /// Starts work that waited for the end of a session's procedure.
     fn next(&mut self, id: SessionId) {
         if self.state.borrow().to_end.is_some() {
             return self.end_session(id);
@@ -482,7 +482,7 @@ impl Smf {
         }
     }
 
-    /// What the endpoint has noticed.
+    /// Handles events of the N4 endpoint.
     fn n4_events(&mut self) {
         loop {
             let (failed, lost) = self.state.borrow_mut().n4_events();

@@ -1,4 +1,4 @@
-//! What operators are told of a session that was refused: why in words, and what to do about it.
+//! Texts of refused sessions for operators: the reason in words, and the remedy.
 
 use sluice_n1::SessionCause;
 use sluice_sbi::{Effect, Refused};
@@ -10,7 +10,7 @@ use crate::context::state::State;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Why {
     pub why: String,
-    /// What can be done about it.
+    /// Remedy.
     pub remedy: &'static str,
 }
 

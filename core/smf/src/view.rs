@@ -1,4 +1,4 @@
-//! What operators see of sessions and UPFs.
+//! Views of sessions and UPFs for operators.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::context::session::{SessionId, Usage};
 /// A PDU session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionView {
-    /// Whose.
+    /// SUPI of the UE.
     pub supi: Supi,
     /// PDU session identity.
     pub identity: u8,
@@ -39,7 +39,7 @@ pub struct SessionView {
     pub downlink: Option<Tunnel>,
     /// The user plane security policy, if it has one, and what its gNB has said last that it does.
     pub up_security: Option<(UpSecurity, Option<SecurityResult>)>,
-    /// What was reported of its usage.
+    /// Reported usage.
     pub usage: Usage,
     /// The step at which its procedure waits; none if there is none.
     pub step: Option<&'static str>,
@@ -48,7 +48,7 @@ pub struct SessionView {
 /// A procedure that is under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waiting {
-    /// Whose.
+    /// SUPI of the UE.
     pub supi: Supi,
     /// Of which session.
     pub session: u8,
@@ -59,13 +59,13 @@ pub struct Waiting {
 /// A UPF.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UpfView {
-    /// Its address on N4.
+    /// N4 address of the UPF.
     pub n4: SocketAddr,
     /// The association is up.
     pub is_associated: bool,
     /// Sessions at it.
     pub sessions: usize,
-    /// What it does not do that sessions need.
+    /// Missing features that sessions need.
     pub lacks: Option<&'static str>,
     /// gNBs that do not answer it on the user plane, and sessions whose packets go there.
     pub paths_down: Vec<(IpAddr, usize)>,

@@ -417,7 +417,7 @@ impl ContextRedis {
         let weakly = |why: String| Err(StoreFailure::StoredWeakly(why));
         if done.wiped {
             return weakly(format!(
-                "{address} had lost what was stored: UEs whose contexts do not change until the core ends register anew"
+                "{address} had lost what was stored: UEs whose contexts do not change until the core ends register again"
             ));
         }
         if done.was_behind {

@@ -344,7 +344,7 @@ fn what_is_older_than_it_should_be_goes_if_it_cannot_be_given_again() {
         .expect("it is there");
     let told = store.put(&changes(&[("b", Some("2"))]));
     assert!(
-        matches!(&told, Err(StoreFailure::StoredWeakly(why)) if why.contains("register anew")),
+        matches!(&told, Err(StoreFailure::StoredWeakly(why)) if why.contains("register again")),
         "{told:?}"
     );
     assert_eq!(read::<Server>(&mut store), is(&[("b", "2")]));

@@ -36,7 +36,7 @@ pub enum CaptureError {
     NotCapturing {
         /// The command line.
         command: String,
-        /// What it said.
+        /// Output of the program.
         said: String,
     },
     /// tcpdump could not be brought to an orderly end, so the file may lack packets.
@@ -44,7 +44,7 @@ pub enum CaptureError {
     NotStopped {
         /// The command line.
         command: String,
-        /// What it said.
+        /// Output of the program.
         said: String,
     },
 }

@@ -48,7 +48,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What of `needs` is missing here; empty when all is there.
+/// Requirements of `needs` that this machine lacks; empty when all are met.
 pub fn missing(needs: &[Need]) -> Vec<Missing> {
     needs
         .iter()

@@ -13,7 +13,7 @@ pub enum HostError {
     /// A system call failed.
     #[error("{action}: {source}")]
     Os {
-        /// What was attempted, with its object.
+        /// Attempted action, with its object.
         action: String,
         /// The kernel's answer.
         source: io::Error,
@@ -37,7 +37,7 @@ pub enum HostError {
     NoSuchInterface {
         /// The interface that was looked for.
         interface: String,
-        /// Where it was looked for.
+        /// Namespace that was searched.
         namespace: String,
     },
     /// A tool answered in a form that we do not understand.
@@ -45,7 +45,7 @@ pub enum HostError {
     Output {
         /// The tool.
         tool: &'static str,
-        /// What it printed, shortened.
+        /// Output of the command, shortened.
         output: String,
     },
 }

@@ -12,9 +12,9 @@ const FRAME_MAX_BYTES: u32 = 256 << 10;
 /// A frame, perhaps only its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What was captured of it.
+    /// Captured octets.
     pub bytes: &'a [u8],
-    /// Its length on the wire.
+    /// Length on the wire.
     pub wire_bytes: u32,
 }
 

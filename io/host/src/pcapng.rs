@@ -21,13 +21,13 @@ const SENT: u32 = 2;
 /// Which way a frame went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameDirection {
-    /// It was received.
+    /// Received.
     In,
-    /// It was sent.
+    /// Sent.
     Out,
 }
 
-/// What an interface's frames are.
+/// Link layer of an interface's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
     /// Ethernet frames.
@@ -64,11 +64,11 @@ pub struct Frame<'a> {
     pub time: Duration,
     /// Which way it went.
     pub way: FrameDirection,
-    /// What was captured of it.
+    /// Captured octets.
     pub bytes: &'a [u8],
-    /// Its length on the wire.
+    /// Length on the wire.
     pub wire_bytes: u32,
-    /// What is to be said of it.
+    /// Comment of the frame.
     pub comment: &'a str,
 }
 

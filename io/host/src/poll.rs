@@ -60,7 +60,7 @@ impl AsFd for Poller {
     }
 }
 
-/// What [`Poller::wait`] found.
+/// Result of [`Poller::wait`].
 pub struct Ready {
     events: Vec<epoll::Event>,
 }

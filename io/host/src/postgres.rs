@@ -12,9 +12,9 @@ use rustix::process::geteuid;
 
 use crate::tool;
 
-/// Whom the server runs as if we are root, which it refuses to be: whoever is there first.
+/// Users under which the server runs if we are root, which it refuses to be: the first that exists.
 const USERS: [&str; 2] = ["postgres", "nobody"];
-/// Where Debian has the server, by version.
+/// Folder of Debian's servers, by version.
 const BINARIES: &str = "/usr/lib/postgresql";
 /// The one role.
 const ROLE: &str = "sluice";
@@ -55,7 +55,7 @@ fn binaries() -> Option<PathBuf> {
     folders.filter(is_there).max_by_key(version)
 }
 
-/// What a command line of the server begins with: as another user if we are root.
+/// First words of the server's command line: it runs as another user if we are root.
 fn prefix() -> Result<Vec<String>, String> {
     if !geteuid().is_root() {
         return Ok(Vec::new());

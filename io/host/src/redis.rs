@@ -135,7 +135,7 @@ impl Redis {
         self.wait("does not stop", is_stopped)
     }
 
-    /// It answers again.
+    /// Lets the server answer again.
     ///
     /// # Errors
     /// The guard is gone.
@@ -165,12 +165,12 @@ impl Redis {
         tool::run(&mut cli).map_err(|error| error.to_string())
     }
 
-    /// Its socket.
+    /// Path of the server's socket.
     pub fn socket(&self) -> PathBuf {
         self.folder.join("socket")
     }
 
-    /// Its address, by the socket.
+    /// URL of the server, by the socket.
     pub fn url(&self) -> String {
         format!("unix://{}", self.socket().display())
     }

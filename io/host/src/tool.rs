@@ -22,7 +22,7 @@ pub enum ToolError {
         command: String,
         /// How it ended.
         status: ExitStatus,
-        /// What it wrote on standard error.
+        /// Standard error of the tool.
         stderr: String,
     },
 }

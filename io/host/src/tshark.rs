@@ -20,13 +20,13 @@ const JUDGED: &str = "pfcp or gtp or udp.port == 8805 or udp.port == 2152";
 const WRONG: &str = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 \
     or (udp.port == 8805 and not pfcp) or (udp.port == 2152 and not gtp)";
 
-/// What is judged of N2: all SCTP, and whether what says that it is NGAP is.
+/// Filter for N2: all SCTP, to check that NGAP is read as NGAP.
 const JUDGED_N2: &str = "sctp";
 
 const WRONG_N2: &str = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 \
     or (sctp.data_payload_proto_id == 60 and not ngap) or sctp.chunk_type == 6";
 
-/// What is judged of N1: all that was exported, and whether it is read as NAS.
+/// Filter for N1: all exported packets, to check that they are read as NAS.
 const JUDGED_NAS: &str = "exported_pdu";
 
 const WRONG_NAS: &str =
@@ -40,7 +40,7 @@ const OPTIONS: [&str; 5] = [
     "udp.check_checksum:TRUE",
 ];
 
-/// What tshark thinks of a capture.
+/// Judgement of tshark about a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// PFCP and GTP-U frames that were judged.

@@ -35,16 +35,16 @@ pub enum TunRoute {
     None,
 }
 
-/// What to make.
+/// Configuration of a TUN device.
 #[derive(Clone, Debug)]
 pub struct TunConfig {
     /// Name of the interface, 1 to 15 bytes.
     pub name: String,
-    /// Its IPv4 address, set as /32. IPv6 is a matter of its own: [`Link::autoconfigure_ipv6`].
+    /// IPv4 address, set as /32. For IPv6 use [`Link::autoconfigure_ipv6`].
     pub address: Option<Ipv4Addr>,
     /// Largest packet in bytes.
     pub mtu: u16,
-    /// What it attracts.
+    /// Packets that the device attracts.
     pub route: TunRoute,
 }
 

@@ -10,9 +10,9 @@ use crate::netns::Ns;
 /// One end of a pair.
 #[derive(Clone, Debug)]
 pub struct VethEnd {
-    /// Where it lies.
+    /// Namespace of the end.
     pub ns: Ns,
-    /// Its name there, 1 to 15 bytes.
+    /// Name of the interface there, 1 to 15 bytes.
     pub name: String,
     /// Address and prefix length, if the kernel is to have one.
     pub address: Option<(Ipv4Addr, u8)>,

@@ -145,7 +145,7 @@ pub fn null(number: u16, packet_bytes: u16, copy: bool) -> String {
     )
 }
 
-/// What is sent comes back, over rings within the process.
+/// A port whose sent packets come back, over rings within the process.
 #[must_use]
 pub fn ring(number: u16) -> String {
     format!("net_ring{number}")

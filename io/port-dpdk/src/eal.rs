@@ -16,7 +16,7 @@ use crate::sys;
 /// How DPDK is started.
 #[derive(Clone, Debug, Default)]
 pub struct EalConfig {
-    /// Where packet memory comes from, and how much.
+    /// Kind and amount of packet memory.
     pub memory: Memory,
     /// CPUs on which the calling thread stays, such as `0-3,8`. None: as it is now. Threads
     /// that are created later inherit them.
@@ -24,7 +24,7 @@ pub struct EalConfig {
     /// PCI devices that DPDK may touch, such as `0000:03:00.0`, each with driver arguments if
     /// any. Empty: the PCI bus is not even looked at.
     pub pci_devices: Vec<String>,
-    /// What DPDK writes to standard error.
+    /// Lowest level of DPDK's messages on standard error.
     pub log_level: LogLevel,
 }
 
@@ -36,7 +36,7 @@ pub enum LogLevel {
     /// Warnings and errors.
     #[default]
     Warning,
-    /// What DPDK does in normal operation.
+    /// Messages of normal operation.
     Notice,
     /// Everything that is not for DPDK's developers.
     Info,

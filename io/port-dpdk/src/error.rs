@@ -52,7 +52,7 @@ pub enum EalError {
     Init {
         /// The arguments that it was given.
         arguments: String,
-        /// What it said.
+        /// Error number of DPDK.
         errno: Errno,
     },
 }
@@ -98,7 +98,7 @@ pub enum PoolError {
         packets: u32,
         /// Bytes of each buffer.
         data_room_bytes: u16,
-        /// What DPDK said.
+        /// Error number of DPDK.
         errno: Errno,
     },
 }
@@ -187,9 +187,9 @@ pub enum PortError {
     Refused {
         /// The port's device arguments.
         devargs: String,
-        /// What was tried.
+        /// Failed step.
         step: PortStep,
-        /// What DPDK said.
+        /// Error number of DPDK.
         errno: Errno,
     },
 }

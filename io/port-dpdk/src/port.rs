@@ -17,7 +17,7 @@ use crate::error::{Errno, PortError, PortStep};
 use crate::pool::MbufPool;
 use crate::sys;
 
-/// What is asked of a port.
+/// Configuration of a port.
 #[derive(Clone, Debug)]
 pub struct PortConfig {
     /// Name by which configuration and people call the port.
@@ -34,8 +34,8 @@ pub struct PortConfig {
     pub tx_descriptors: u16,
     /// MTU in bytes of layer 3. None: as the device has it.
     pub mtu_bytes: Option<u16>,
-    /// What the link carries, in bytes of layer 3, where DPDK does not know: it neither asks the
-    /// kernel about interfaces nor lets most software devices go beyond 1500.
+    /// MTU of the link, in bytes of layer 3, where DPDK does not know: it neither asks the kernel about interfaces nor
+    /// lets most software devices go beyond 1500.
     pub link_mtu_bytes: Option<u16>,
     /// The address that frames to us carry. None: the device's own.
     pub mac: Option<[u8; 6]>,
@@ -118,7 +118,7 @@ impl Port {
         claim(&self.attached.tx_taken, queue).then(|| TxQueue::new(self.attached.clone(), queue))
     }
 
-    /// What does not change about the port, as port `id` of a worker.
+    /// Fixed properties of the port, as port `id` of a worker.
     #[must_use]
     pub fn info(&self, id: PortId) -> PortInfo {
         PortInfo {

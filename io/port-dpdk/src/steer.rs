@@ -16,7 +16,7 @@ const TEID_ITEMS: [u32; 2] = [sys::SDP_FLOW_GTPU, sys::SDP_FLOW_GTP];
 /// Longest words of a driver.
 const WHY_BYTES: usize = 200;
 
-/// What is asked of one port's device.
+/// Wanted steering of one port's device.
 #[derive(Debug)]
 pub struct PortSteer {
     port: Port,

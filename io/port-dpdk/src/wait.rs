@@ -4,12 +4,12 @@ use crate::error::Errno;
 use crate::port::Port;
 use crate::sys;
 
-/// What the processor has.
+/// Waiting instructions of the processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CpuWaits {
-    /// It can sleep until a line of memory is written (UMWAIT and the like).
+    /// Sleep until a line of memory is written (UMWAIT and the like).
     pub monitor: bool,
-    /// It can sleep until a time (TPAUSE and the like).
+    /// Sleep until a time (TPAUSE and the like).
     pub pause: bool,
 }
 

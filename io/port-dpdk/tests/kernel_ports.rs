@@ -126,7 +126,7 @@ fn fragments_come_as_they_were_sent_and_a_full_ring_is_told_of() {
     );
 }
 
-/// So many datagrams to the port.
+/// Sends this many datagrams to the port.
 fn flood(datagrams: u32) {
     let socket = std::net::UdpSocket::bind("10.9.0.1:0").expect("a socket");
     for _ in 0..datagrams {

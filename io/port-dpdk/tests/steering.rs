@@ -1,4 +1,4 @@
-//! What drivers say when they are asked to steer, and how they wait.
+//! Answers of drivers to steering, and their ways to wait.
 
 #![allow(clippy::unwrap_used)]
 

@@ -17,7 +17,7 @@ impl Prefix {
         (bits <= width(address)).then_some(Self { address, bits })
     }
 
-    /// Its address and how many bits of that count.
+    /// Address and prefix length.
     pub fn parts(&self) -> (IpAddr, u8) {
         (self.address, self.bits)
     }

@@ -119,7 +119,7 @@ fn socket_address(any: SocketAddrAny) -> Option<SocketAddr> {
     any.try_into().ok()
 }
 
-/// What is behind the header; the kernel has checked it.
+/// Payload behind the IPv4 header, which the kernel has checked.
 fn behind_ipv4(packet: &[u8]) -> &[u8] {
     let length = packet
         .first()

@@ -14,12 +14,12 @@ use crate::peers::{Named, Peers, Token};
 use crate::shim::{self, RawConfig, Received, Socket, kind};
 use crate::transport::{Association, Event, Loss, Peer, Sctp, SendError};
 
-/// What an operator tells an endpoint.
+/// Configuration of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Its port.
+    /// SCTP port.
     pub port: u16,
-    /// Who may speak to it.
+    /// Peers that may send.
     pub allowed: AllowList,
     /// Retransmission timeout at first.
     pub rto_initial_ms: u32,
@@ -63,7 +63,7 @@ pub struct OpenError {
     source: io::Error,
 }
 
-/// What an endpoint has counted.
+/// Counters of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Datagrams that usrsctp was given.
@@ -152,7 +152,7 @@ impl Endpoint {
         })
     }
 
-    /// What it has counted.
+    /// Counters since the start.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -347,7 +347,7 @@ impl Endpoint {
         }
     }
 
-    /// Who wanted to speak to this port since the last call, and may not; the first few.
+    /// Senders that are not allowed, since the last call; the first few.
     pub fn take_strangers(&mut self) -> Vec<IpAddr> {
         std::mem::take(&mut self.strangers)
     }

@@ -16,7 +16,7 @@ use sluice_host::{clock, poll};
 /// Datagrams, or messages, that are taken before what they caused is sent.
 const BURST: usize = 64;
 
-/// Whose SCTP it is.
+/// SCTP implementation.
 #[derive(Debug)]
 pub enum Stack {
     /// usrsctp's, and what carries it.
@@ -191,7 +191,7 @@ impl Node {
         }
     }
 
-    /// What the endpoint has counted.
+    /// Counters of the endpoint.
     pub fn counters(&self) -> Counters {
         match &self.sctp {
             Stack::Userspace(carried) => carried.endpoint.counters(),

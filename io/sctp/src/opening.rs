@@ -1,4 +1,4 @@
-//! Whose SCTP a node has, the kernel's or usrsctp's, and the opening of either.
+//! Choice between the kernel's SCTP and usrsctp, and the opening of either.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +11,7 @@ use crate::endpoint::{Config, Endpoint, OpenError};
 use crate::kernel::{KernelEndpoint, KernelError, kernel_has_sctp};
 use crate::node::Node;
 
-/// Whose SCTP is wanted.
+/// Wanted SCTP implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Choice {
     /// The kernel's, where it has one and SCTP is over IP; else usrsctp's.
@@ -23,10 +23,10 @@ pub enum Choice {
     Userspace,
 }
 
-/// What a node is to be.
+/// Settings of a node.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    /// Whose SCTP.
+    /// Wanted SCTP implementation.
     pub choice: Choice,
     /// Our addresses, the first of which is enough for usrsctp.
     pub addresses: Vec<IpAddr>,

@@ -20,11 +20,11 @@ impl Token {
     }
 }
 
-/// What came of asking for a peer's name.
+/// Result of a request for a peer's token.
 pub(crate) enum Named {
-    /// It has one.
+    /// The peer has a token.
     Known(Token),
-    /// It has a new one; the other one is free, if there is one.
+    /// The peer has a new token; the second one is free now, if there is one.
     New(Token, Option<Token>),
     /// All names are in use.
     Full,
@@ -75,7 +75,7 @@ impl Peers {
         }
     }
 
-    /// Who has a name.
+    /// Peer of a token.
     pub(crate) fn peer(&self, token: Token) -> Option<Peer> {
         self.peers.get(&token).map(|known| known.peer)
     }

@@ -88,7 +88,7 @@ unsafe extern "C" {
 /// Datagrams of one endpoint that wait to be sent.
 pub(crate) type Outbox = Vec<(Token, Vec<u8>)>;
 
-/// What usrsctp wants sent, by endpoint. Nobody enters usrsctp while holding this.
+/// Datagrams that usrsctp wants to send, by endpoint. Nobody enters usrsctp while holding this.
 static OUTBOXES: Mutex<BTreeMap<u32, Outbox>> = Mutex::new(BTreeMap::new());
 
 /// The stack of this process.
@@ -98,7 +98,7 @@ static STACK: Mutex<Stack> = Mutex::new(Stack {
     endpoints: 0,
 });
 
-/// What is known of usrsctp. Whoever has it may enter usrsctp.
+/// State of usrsctp. Its holder may enter usrsctp.
 pub(crate) struct Stack {
     started: bool,
     now_ms: Option<u64>,
@@ -266,7 +266,7 @@ impl Stack {
         self.now_ms = Some(before.max(now_ms));
     }
 
-    /// What an endpoint has to send.
+    /// Datagrams that an endpoint has to send.
     pub(crate) fn take_outbox(&mut self, endpoint: u32) -> Outbox {
         lock(&OUTBOXES)
             .get_mut(&endpoint)

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 /// An address of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Peer {
-    /// Its IP address.
+    /// IP address of the peer.
     pub address: IpAddr,
-    /// Its UDP port where SCTP is carried inside UDP, else 0.
+    /// UDP port of the peer if SCTP is carried inside UDP, else 0.
     pub udp_port: u16,
 }
 
@@ -36,7 +36,7 @@ pub enum Loss {
     Silent,
     /// The peer has begun anew; another association follows.
     Restarted,
-    /// It was never up: the peer refused it or did not answer.
+    /// The association was never up: the peer refused it or did not answer.
     NotSetUp,
     /// We have aborted it for what the peer sent, or as there are too many.
     Refused,
@@ -48,14 +48,14 @@ impl fmt::Display for Loss {
             Self::Ended => "ended",
             Self::Aborted => "aborted by the peer",
             Self::Silent => "the peer does not answer",
-            Self::Restarted => "the peer has begun anew",
+            Self::Restarted => "the peer has restarted the association",
             Self::NotSetUp => "the peer refused it or did not answer",
             Self::Refused => "aborted by us",
         })
     }
 }
 
-/// What an endpoint tells.
+/// Event of an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// An association is up.
@@ -137,6 +137,6 @@ pub trait Sctp {
     /// Datagrams to be sent since the last call.
     fn take_datagrams(&mut self) -> Vec<(Peer, Vec<u8>)>;
 
-    /// What has happened since the last call, in order.
+    /// Events since the last call, in order.
     fn take_events(&mut self) -> Vec<Event>;
 }

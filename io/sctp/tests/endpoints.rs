@@ -29,7 +29,7 @@ impl Sequence {
     }
 }
 
-/// What the network does with a datagram.
+/// Fate of a datagram in the network.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Arrives,

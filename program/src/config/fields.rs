@@ -93,7 +93,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         self.entries.iter().any(|entry| entry.key == key)
     }
 
-    /// Where problems go.
+    /// Report that problems are added to.
     pub fn report(&mut self) -> &mut Report {
         self.report
     }
@@ -394,7 +394,7 @@ fn without_digits(text: &str) -> String {
     shown
 }
 
-/// What a section in a list needs. A key that stands there alone may lack its colon.
+/// Expected form of a section in a list. A key that stands there alone may lack its colon.
 fn expected_keys(value: &Value) -> String {
     let keys = "keys with values";
     match value {

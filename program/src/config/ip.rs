@@ -33,7 +33,7 @@ impl Address {
         }
     }
 
-    /// Its subnet.
+    /// Subnet of the address.
     pub fn subnet(&self) -> Prefix {
         match self {
             Self::V4(a) => Prefix::V4(a.subnet()),
@@ -49,7 +49,7 @@ impl Address {
         }
     }
 
-    /// It, if it is of IPv4.
+    /// The address, if it is IPv4.
     pub fn ipv4(self) -> Option<Address4> {
         match self {
             Self::V4(a) => Some(a),
@@ -57,7 +57,7 @@ impl Address {
         }
     }
 
-    /// It, if it is of IPv6.
+    /// The address, if it is IPv6.
     pub fn ipv6(self) -> Option<Address6> {
         match self {
             Self::V4(_) => None,

@@ -25,7 +25,7 @@ pub struct Prefix4 {
 pub struct Malformed;
 
 impl Address4 {
-    /// Its subnet.
+    /// Subnet of the address.
     pub fn subnet(&self) -> Prefix4 {
         Prefix4::around(self.address, self.prefix_len)
     }

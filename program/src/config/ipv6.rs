@@ -22,7 +22,7 @@ pub struct Prefix6 {
 }
 
 impl Address6 {
-    /// Its subnet.
+    /// Subnet of the address.
     pub fn subnet(&self) -> Prefix6 {
         Prefix6::around(self.address, self.prefix_len).unwrap_or(Prefix6::ALL)
     }

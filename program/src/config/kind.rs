@@ -237,7 +237,7 @@ pub fn socket_path() -> Kind<PathBuf> {
     })
 }
 
-/// What is logged, as `tracing` filters are written.
+/// Log filter, as `tracing` filters are written.
 pub fn log_filter() -> Kind<String> {
     let expected = "error, warn, info, debug or trace, \
                     and levels of single parts such as info,sluice_n4=debug";

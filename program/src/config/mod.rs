@@ -57,7 +57,7 @@ fn bounded_text(file: &Path) -> Result<String, String> {
 pub struct Loaded<C> {
     /// The configuration.
     pub config: C,
-    /// What works but may not be meant, by line.
+    /// Warnings by line: settings that work but may not be meant.
     pub warnings: Vec<Problem>,
     /// Every key that there is, with its default. Alternatives that the file does not use are
     /// missing, as are keys of lists that are empty.

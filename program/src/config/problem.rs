@@ -10,9 +10,9 @@ pub struct Problem {
     pub line: u32,
     /// The key, such as `ports[0].mtu`.
     pub key: String,
-    /// What is wrong with it.
+    /// The fault.
     pub what: String,
-    /// What should stand there.
+    /// Expected value.
     pub expected: String,
 }
 
@@ -22,20 +22,20 @@ pub struct Problem {
 pub struct Refused {
     /// The file.
     pub file: PathBuf,
-    /// Its problems by line; never empty.
+    /// Problems by line; never empty.
     pub problems: Vec<Problem>,
 }
 
 /// A key that was looked for, whether it was there or not.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct KnownKey {
-    /// Its path, such as `ports[].mtu`.
+    /// Path of the key, such as `ports[].mtu`.
     pub path: String,
-    /// What it is when it is missing, if that is always the same.
+    /// Default, if it is always the same.
     pub default: Option<&'static str>,
 }
 
-/// What reading a file has brought to light.
+/// Results of reading a file.
 #[derive(Debug, Default)]
 pub struct Report {
     problems: Vec<Problem>,

@@ -14,11 +14,11 @@ const DEPTH_MAX: u32 = 16;
 pub struct Node {
     /// Line, from 1.
     pub line: u32,
-    /// What stands there.
+    /// Value of the node.
     pub value: Value,
 }
 
-/// What a node holds.
+/// Values of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
     /// Nothing: `key:`, `~` or `null`.
@@ -38,7 +38,7 @@ pub struct Entry {
     pub key: String,
     /// Line of the key, from 1.
     pub line: u32,
-    /// Its value.
+    /// Value of the key.
     pub value: Node,
 }
 
@@ -47,14 +47,14 @@ pub struct Entry {
 pub struct SyntaxError {
     /// Line, from 1.
     pub line: u32,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
-    /// What should stand there.
+    /// Expected syntax.
     pub expected: &'static str,
 }
 
 impl Value {
-    /// What people call it.
+    /// Name of the value's kind, for people.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "no value",

@@ -65,7 +65,7 @@ causes! {
     DNN_NOT_SUPPORTED = 91, "DNN not supported or not subscribed in the slice";
     /// No room for the user plane.
     INSUFFICIENT_USER_PLANE_RESOURCES = 92, "insufficient user-plane resources for the PDU session";
-    /// What the message carries was not passed on.
+    /// The payload of the message was not forwarded.
     PAYLOAD_NOT_FORWARDED = 90, "payload was not forwarded";
     /// The message makes no sense.
     SEMANTICALLY_INCORRECT = 95, "semantically incorrect message";

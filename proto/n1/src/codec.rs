@@ -9,7 +9,7 @@ use crate::downlink::Downlink;
 /// A message that cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unreadable {
-    /// What the other end is told in a 5GMM STATUS; none if the message is to be ignored.
+    /// Cause of the 5GMM STATUS for the other end; none if the message is to be ignored.
     pub cause: Option<Cause>,
 }
 
@@ -30,9 +30,9 @@ const REGISTRATION_REQUEST: u8 = 0x41;
 const SERVICE_REQUEST: u8 = 0x4c;
 
 impl Unreadable {
-    /// What the UE that sent the octets is told; none if they are to be ignored. A UE does nothing with a 5GMM STATUS
-    /// and waits for its timer, so that a request of a procedure is rejected (5.5.1.2.8, 5.5.1.3.8 and 5.6.1.8,
-    /// protocol error), also one of which nothing else is known.
+    /// Answer to the UE that sent the octets; none if they are to be ignored. A UE does nothing with a 5GMM STATUS and
+    /// waits for its timer, so that a request of a procedure is rejected (5.5.1.2.8, 5.5.1.3.8 and 5.6.1.8, protocol
+    /// error), also one of which nothing else is known.
     pub fn answer(self, octets: &[u8]) -> Option<Downlink> {
         let kind = octets.strip_prefix(&PLAIN).and_then(|rest| rest.first());
         let cause = self.cause.unwrap_or(Cause::PROTOCOL_ERROR);

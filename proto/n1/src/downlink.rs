@@ -1,4 +1,4 @@
-//! What an AMF says to a UE (TS 24.501, 8.2).
+//! Messages of the AMF to a UE (TS 24.501, 8.2).
 
 use oxirush_nas::nas_5gs as nas;
 use oxirush_nas::nas_5gs::Nas5gmmMessage;
@@ -35,7 +35,7 @@ pub enum Downlink {
     ServiceAccept {
         /// None if the UE did not say which it has.
         session_status: Option<u16>,
-        /// What became of those that have data; none if the UE named none.
+        /// PDU Session Reactivation Result; none if the UE named no sessions with data.
         reactivation: Option<Reactivation>,
     },
     /// 8.2.18
@@ -56,7 +56,7 @@ pub enum Downlink {
     SecurityModeCommand(SecurityModeCommand),
     /// 8.2.11, with what was not passed on, and why.
     DlNasTransport {
-        /// What kind of payload it has.
+        /// Payload container type.
         kind: u8,
         /// PDU session.
         session: Option<u8>,
@@ -80,7 +80,7 @@ pub enum Downlink {
 pub struct AuthenticationRequest {
     /// The keys that follow will be called so.
     pub ngksi: u8,
-    /// What KAMF is bound to.
+    /// ABBA, to which KAMF is bound.
     pub abba: Abba,
     /// The challenge.
     pub rand: Rand,
@@ -123,13 +123,13 @@ pub struct SecurityModeCommand {
     pub integrity: Integrity,
     /// Of the keys to be used.
     pub ngksi: u8,
-    /// What the UE said that it can do, as it came.
+    /// Replayed UE security capability, as it was received.
     pub capability: SecurityCapability,
     /// The UE shall tell which device it is.
     pub ask_imeisv: bool,
     /// RINMR: the UE shall send the whole initial message again, because its MAC was wrong.
     pub ask_initial_message: bool,
-    /// What KAMF is bound to, after an authentication.
+    /// ABBA after an authentication, to which KAMF is bound.
     pub abba: Option<Abba>,
     /// EAP-Success, after one by EAP.
     pub eap: Option<Vec<u8>>,
@@ -142,7 +142,7 @@ pub struct RegistrationAccept {
     pub guti: Option<Guti>,
     /// PLMNs that count as this one.
     pub equivalent_plmns: Vec<Plmn>,
-    /// Where the UE may move without telling.
+    /// Registration area, in which the UE moves without an update.
     pub areas: Vec<Tai>,
     /// Slices that it may use.
     pub allowed_nssai: Vec<Snssai>,
@@ -154,7 +154,7 @@ pub struct RegistrationAccept {
     pub ims_voice: bool,
     /// PDU sessions that it has, a bit for each.
     pub session_status: Option<u16>,
-    /// What became of those that it wanted up again; none if it named none.
+    /// PDU Session Reactivation Result; none if the UE requested no user plane.
     pub reactivation: Option<Reactivation>,
     /// Seconds after which it registers again; sent as the longest time that can be told and is no
     /// longer.
@@ -309,7 +309,7 @@ impl Downlink {
         }
     }
 
-    /// Its name in the TS.
+    /// Name in the TS.
     pub fn name(&self) -> &'static str {
         match self {
             Self::RegistrationAccept(_) => "Registration Accept",

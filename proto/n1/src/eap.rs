@@ -10,7 +10,7 @@ use crate::downlink::{AuthenticationRequest, Downlink};
 pub struct EapRequest {
     /// The keys that follow will be called so.
     pub ngksi: u8,
-    /// What KAMF is bound to.
+    /// ABBA, to which KAMF is bound.
     pub abba: Abba,
     /// A packet of the home network.
     pub eap: Vec<u8>,

@@ -51,7 +51,7 @@ pub struct EstablishmentAccept {
     pub ssc_mode: u8,
     /// The QoS flow that takes all packets.
     pub qfi: u8,
-    /// Its 5QI.
+    /// 5QI of the flow.
     pub five_qi: u8,
     /// Rules besides the default one.
     pub rules: Vec<QosRule>,

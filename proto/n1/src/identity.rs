@@ -5,7 +5,7 @@ use sluice_ids::{AmfId, Guami, Guti, Imeisv, Plmn, STmsi, Suci, Tmsi};
 /// How a UE calls itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MobileIdentity {
-    /// It has none, or gives none.
+    /// No identity.
     None,
     /// Concealed for the home network.
     Suci(Suci),

@@ -46,7 +46,7 @@ pub fn nssai(slices: &[Snssai]) -> Vec<u8> {
     slices.iter().flat_map(with_length).collect()
 }
 
-/// Where a slice is not available (TS 24.501, 9.11.3.46).
+/// Area of a rejected S-NSSAI (TS 24.501, 9.11.3.46).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RejectedIn {
     /// In this PLMN.

@@ -14,14 +14,14 @@ pub struct ModificationRequest {
     pub rules: Vec<QosRule>,
     /// Their flows.
     pub flows: Vec<FlowDescription>,
-    /// What was wrong with a rule or flow that the UE was told (TS 24.501, 6.4.2.2).
+    /// Cause for a rule or flow that the UE cannot accept (TS 24.501, 6.4.2.2).
     pub cause: Option<SessionCause>,
     /// The UE wants its user plane always up.
     pub always_on: bool,
     /// Extended protocol configuration options.
     pub options: Option<Vec<u8>>,
-    /// It asks for what is not offered here: a multicast session, an authorization of the service level, ports of
-    /// bridges, or headers that are compressed.
+    /// Whether the UE requests unsupported services: a multicast session, service-level authorization, ports of
+    /// bridges, or header compression.
     pub has_others: bool,
 }
 

@@ -13,16 +13,16 @@ const IPCP: u16 = 0x8021;
 const PAP: u16 = 0xc023;
 const CHAP: u16 = 0xc223;
 
-/// What a data network has for UEs that ask for it.
+/// Protocol configuration options of a data network.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
     /// Name servers.
     pub servers_ipv4: Vec<Ipv4Addr>,
     /// Name servers.
     pub servers_ipv6: Vec<Ipv6Addr>,
-    /// Where a UE finds the IMS (TS 23.228, 5.1.1.1).
+    /// P-CSCF addresses (TS 23.228, 5.1.1.1).
     pub p_cscfs_ipv4: Vec<Ipv4Addr>,
-    /// Where a UE finds the IMS.
+    /// P-CSCF addresses.
     pub p_cscfs_ipv6: Vec<Ipv6Addr>,
     /// Longest packet of a UE.
     pub mtu_octets: Option<u16>,
@@ -56,7 +56,7 @@ fn put(octets: &mut Vec<u8>, id: u16, content: &[u8]) {
     octets.extend_from_slice(&content[..usize::from(length)]);
 }
 
-/// What is told of what was asked; none if that is nothing.
+/// Options that answer a request; none if there are none.
 pub fn answer(asked: &[u8], settings: &Settings) -> Option<Vec<u8>> {
     let mut octets = vec![HEAD];
     let mut told = Vec::new();
@@ -142,7 +142,7 @@ fn answer_ipcp(content: &[u8], servers: &[Ipv4Addr]) -> Option<Vec<u8>> {
     Some([&[code, *identifier, high, low], told].concat())
 }
 
-/// What a UE is told; what cannot be read is left out.
+/// Options that a UE received; unreadable ones are left out.
 pub fn read(octets: &[u8]) -> Settings {
     let mut told = Settings::default();
     for (id, content) in containers(octets) {
@@ -163,7 +163,7 @@ pub fn read(octets: &[u8]) -> Settings {
     told
 }
 
-/// What a UE asks for that wants name servers, the IMS, and the link's MTU.
+/// Request for name servers, P-CSCFs and the link MTU.
 pub fn ask() -> Vec<u8> {
     let mut octets = vec![HEAD];
     for id in [P_CSCF_IPV6, DNS_IPV6, P_CSCF_IPV4, DNS_IPV4, MTU] {

@@ -54,7 +54,7 @@ pub enum Envelope<'a> {
 /// A message with a MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Protected<'a> {
-    /// What protects it.
+    /// Security header.
     pub header: Header,
     mac: [u8; 4],
     /// Sequence number and message.
@@ -103,7 +103,7 @@ impl<'a> Protected<'a> {
     }
 }
 
-/// Whose end of a security context it is.
+/// End of a security context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// The AMF's.
@@ -133,7 +133,7 @@ impl Side {
 pub struct Verified {
     /// The message, deciphered.
     pub plain: Vec<u8>,
-    /// Its count.
+    /// NAS COUNT of the message.
     pub count: NasCount,
 }
 
@@ -184,7 +184,7 @@ impl SecurityContext {
         self.receive
     }
 
-    /// What the keys are called.
+    /// Key set identifier (ngKSI).
     pub fn ngksi(&self) -> u8 {
         self.ngksi
     }

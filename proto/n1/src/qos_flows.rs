@@ -3,26 +3,26 @@
 use crate::qos::{rate, read_rate};
 use crate::session_cause::SessionCause;
 
-/// What is to be done with a flow.
+/// Operation code of a flow description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum FlowOperation {
     /// There is a new one.
     Create = 1,
-    /// It is gone.
+    /// Delete.
     Delete = 2,
-    /// It is otherwise.
+    /// Modify.
     Modify = 3,
 }
 
 /// A QoS flow; rates are bits per second, down and up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowDescription {
-    /// Its number; 0 of a flow that a UE asks for.
+    /// QFI; 0 for a flow that a UE requests.
     pub qfi: u8,
-    /// What is to be done.
+    /// Operation code.
     pub operation: FlowOperation,
-    /// Its 5QI; none where that stays.
+    /// 5QI; none if it does not change.
     pub five_qi: Option<u8>,
     /// Guaranteed bit rates; none where there are none.
     pub guaranteed_bps: Option<(u64, u64)>,

@@ -10,21 +10,21 @@ const LAST: u8 = 255;
 /// Rules of a message that are read: no UE has more.
 const MOST_RULES: usize = 64;
 
-/// What is to be done with a rule.
+/// Operation code of a QoS rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum RuleOperation {
     /// There is a new one.
     Create = 1,
-    /// It is gone.
+    /// Delete.
     Delete = 2,
-    /// It has more filters.
+    /// Add packet filters.
     AddFilters = 3,
-    /// It has other filters.
+    /// Replace all packet filters.
     ReplaceFilters = 4,
-    /// It has fewer filters; of those that go their identities are told alone.
+    /// Delete packet filters, which are named by their identifiers only.
     DeleteFilters = 5,
-    /// It has another precedence or flow.
+    /// Modify precedence or flow, with the same packet filters.
     Modify = 6,
 }
 
@@ -57,7 +57,7 @@ pub struct PacketFilter {
     pub local_ports: Option<(u16, u16)>,
     /// Type of service or traffic class, and its mask.
     pub tos: Option<(u8, u8)>,
-    /// It has conditions besides, which are not read here.
+    /// Whether the filter has further components, which are not read here.
     pub has_others: bool,
 }
 
@@ -66,15 +66,15 @@ pub struct PacketFilter {
 pub struct QosRule {
     /// 1 to 255; 0 of a rule that a UE asks for.
     pub id: u8,
-    /// What is to be done.
+    /// Operation code.
     pub operation: RuleOperation,
-    /// It takes what no other rule takes.
+    /// Default QoS rule, for packets that match no other rule.
     pub is_default: bool,
     /// Filters.
     pub filters: Vec<PacketFilter>,
     /// The rule with the smallest number is tried first.
     pub precedence: u8,
-    /// Its flow.
+    /// QFI.
     pub qfi: u8,
 }
 
@@ -455,7 +455,7 @@ mod tests {
         }
     }
 
-    /// What is of Ethernet is read over: the filter has more to ask than a session of IP can know.
+    /// Ethernet components are skipped: a session of IP cannot check them.
     #[test]
     fn components_of_ethernet_are_known_by_their_length() {
         for (kind, length) in [

@@ -1,14 +1,14 @@
-//! What became of user planes that a UE wanted up again (TS 24.501, 9.11.3.42 and 9.11.3.43).
+//! Results for user planes that a UE requested again (TS 24.501, 9.11.3.42 and 9.11.3.43).
 
 use oxirush_nas::nas_5gs as nas;
 
 use crate::cause::Cause;
 use crate::lists;
 
-/// What became of the sessions that a UE named as those with data to send.
+/// Results for the sessions that a UE named as those with data to send.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reactivation {
-    /// Those that are not up again, and why.
+    /// Sessions that are not up again, with causes.
     pub failed: Vec<(u8, Cause)>,
 }
 

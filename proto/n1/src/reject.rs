@@ -1,5 +1,4 @@
-//! What a UE is told with a Registration Reject or a Service Reject: why, and how long it stays away (TS 24.501,
-//! 8.2.9 and 8.2.18).
+//! Registration Reject and Service Reject: the cause, and the back-off time of the UE (TS 24.501, 8.2.9 and 8.2.18).
 
 use core::fmt;
 

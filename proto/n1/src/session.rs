@@ -27,7 +27,7 @@ pub struct Transaction {
     pub procedure: u8,
 }
 
-/// What kind of packets a session carries (TS 24.501, 9.11.4.11).
+/// PDU session type (TS 24.501, 9.11.4.11).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum SessionType {
@@ -212,7 +212,7 @@ impl SessionUplink {
         }
     }
 
-    /// Its name in the TS.
+    /// Name in the TS.
     pub fn name(&self) -> &'static str {
         match self {
             Self::EstablishmentRequest(_) => "PDU Session Establishment Request",
@@ -291,7 +291,7 @@ impl SessionDownlink {
         }
     }
 
-    /// Its name in the TS.
+    /// Name in the TS.
     pub fn name(&self) -> &'static str {
         match self {
             Self::EstablishmentAccept(_) => "PDU Session Establishment Accept",
@@ -307,7 +307,7 @@ impl SessionDownlink {
 }
 
 impl fmt::Display for SessionDownlink {
-    /// Its name, and its cause.
+    /// Name and cause of the message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::EstablishmentReject {

@@ -31,9 +31,9 @@ causes! {
     UNKNOWN_SESSION_TYPE = 28, "unknown PDU session type";
     /// Anything else.
     REJECTED = 31, "request rejected, unspecified";
-    /// What is asked for is not offered here.
+    /// The requested service option is not supported.
     NOT_SUPPORTED = 32, "service option not supported";
-    /// What is asked for is not subscribed.
+    /// The requested service option is not subscribed.
     NOT_SUBSCRIBED = 33, "requested service option not subscribed";
     /// Another procedure has this identity.
     PTI_IN_USE = 35, "PTI already in use";

@@ -1,4 +1,4 @@
-//! What a UE says to the AMF (TS 24.501, 8.2).
+//! Messages of a UE to the AMF (TS 24.501, 8.2).
 
 use oxirush_nas::nas_5gs as nas;
 use oxirush_nas::nas_5gs::Nas5gmmMessage;
@@ -62,11 +62,11 @@ pub enum Uplink {
 /// UL NAS Transport: a payload for another function, and what says for which.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UplinkPayload {
-    /// What kind of payload it is.
+    /// Payload container type.
     pub kind: u8,
     /// PDU session.
     pub session: Option<u8>,
-    /// What is wanted of the session; none where it is there already.
+    /// Request type; none for an existing session.
     pub request: Option<RequestType>,
     /// The slice; none leaves it to the network.
     pub slice: Option<Snssai>,
@@ -89,7 +89,7 @@ impl UplinkPayload {
     }
 }
 
-/// What a UE wants of a session (TS 24.501, 9.11.3.47).
+/// Request type (TS 24.501, 9.11.3.47).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum RequestType {
@@ -108,7 +108,7 @@ pub enum RequestType {
 }
 
 impl RequestType {
-    /// What is reserved counts as initial.
+    /// Reserved values count as initial.
     fn from_number(number: u8) -> Self {
         match number & 7 {
             2 => Self::Existing,
@@ -121,21 +121,21 @@ impl RequestType {
     }
 }
 
-/// What kind of registration a UE wants (TS 24.501, 9.11.3.7).
+/// 5GS registration type (TS 24.501, 9.11.3.7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegistrationKind {
-    /// It was not registered.
+    /// Initial registration.
     Initial,
-    /// It moved, or something changed.
+    /// Mobility registration updating.
     Mobility,
-    /// Its timer says so.
+    /// Periodic registration updating.
     Periodic,
     /// For emergency calls.
     Emergency,
 }
 
 impl RegistrationKind {
-    /// What is reserved counts as initial.
+    /// Reserved values count as initial.
     fn from_number(number: u8) -> Self {
         match number & 7 {
             2 => Self::Mobility,
@@ -166,17 +166,17 @@ pub struct RegistrationRequest {
     pub ngksi: u8,
     /// How it calls itself.
     pub identity: MobileIdentity,
-    /// What algorithms it has.
+    /// UE security capability.
     pub capability: Option<SecurityCapability>,
     /// Slices that it wants; none if it names none.
     pub requested_nssai: Option<Vec<Snssai>>,
     /// PDU sessions that it has, a bit for each.
     pub session_status: Option<u16>,
-    /// Those of them whose user planes it wants up, a bit for each.
+    /// Uplink data status: sessions whose user plane is requested, a bit for each.
     pub uplink_data: Option<u16>,
     /// The DRX value that it wants.
     pub drx: Option<u8>,
-    /// Its radio is another one than gNBs were told of (NG-RAN-RCU in the 5GS update type, 9.11.3.9A).
+    /// Whether the radio capability differs from the one that gNBs know (NG-RAN-RCU in the 5GS update type, 9.11.3.9A).
     pub has_new_radio: bool,
     /// The whole message, ciphered, where this one has only what may be shown.
     pub container: Option<Vec<u8>>,
@@ -204,7 +204,7 @@ impl RegistrationRequest {
 /// Deregistration Request of a UE.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeregistrationRequest {
-    /// It is being switched off and expects no answer.
+    /// Whether the UE is switched off, and expects no answer.
     pub switch_off: bool,
     /// ngKSI of the UE's keys.
     pub ngksi: u8,
@@ -217,13 +217,13 @@ pub struct DeregistrationRequest {
 pub struct ServiceRequest {
     /// ngKSI of the UE's keys.
     pub ngksi: u8,
-    /// What it is for (TS 24.501, 9.11.3.50).
+    /// Service type (TS 24.501, 9.11.3.50).
     pub kind: u8,
     /// How it calls itself.
     pub identity: MobileIdentity,
     /// PDU sessions that it has, a bit for each.
     pub session_status: Option<u16>,
-    /// Those of them that it has data for, a bit for each.
+    /// Uplink data status: sessions with data to send, a bit for each.
     pub uplink_data: Option<u16>,
     /// The whole message, ciphered, where this one has only what may be shown.
     pub container: Option<Vec<u8>>,
@@ -353,7 +353,7 @@ impl Uplink {
         }
     }
 
-    /// Its name in the TS.
+    /// Name in the TS.
     pub fn name(&self) -> &'static str {
         match self {
             Self::RegistrationRequest(_) => "Registration Request",

@@ -38,7 +38,7 @@ fn messages_of_others_are_read_or_refused_by_their_cause() {
     assert!(from_ran >= 13 && from_amf >= 100, "{from_ran} {from_amf}");
 }
 
-/// What an emulated gNB knows.
+/// Procedures that an emulated gNB knows.
 const SERVED: &[&str] = &[
     "NGSetupResponse",
     "DownlinkNASTransport",

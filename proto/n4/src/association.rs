@@ -33,7 +33,7 @@ impl fmt::Display for AssociationId {
     }
 }
 
-/// Where an association stands.
+/// State of an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Our Association Setup Request has no response yet.
@@ -105,7 +105,7 @@ pub struct Association {
     pub(crate) recovery_time_stamp: NtpTime,
     /// We set it up, so we do it again when the peer has restarted.
     pub(crate) initiated_here: bool,
-    /// What our next set-up asks for.
+    /// Whether our next set-up asks the peer to retain sessions.
     pub(crate) retain: bool,
     pub(crate) lost: bool,
     pub(crate) preparing_release: bool,
@@ -139,7 +139,7 @@ impl Association {
         }
     }
 
-    /// Where it stands.
+    /// State of the association.
     pub fn state(&self) -> State {
         self.state
     }
@@ -154,7 +154,7 @@ impl Association {
         self.node_id.as_ref()
     }
 
-    /// Where our requests go unless told otherwise.
+    /// Address of our requests unless another is given.
     pub fn primary(&self) -> SocketAddr {
         self.primary
     }

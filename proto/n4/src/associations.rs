@@ -11,7 +11,7 @@ pub struct Associations {
     slots: Box<[Slot]>,
     /// Known addresses in order, each with the slot of its association.
     by_address: Vec<(IpAddr, u16, u32)>,
-    /// Who was found last, and where: messages of one peer come one after the other.
+    /// Address and association of the last look-up: messages of one peer come in sequence.
     found: Option<(SocketAddr, AssociationId)>,
 }
 
@@ -136,7 +136,7 @@ impl Associations {
         only.then(|| self.at(*slot as usize))?
     }
 
-    /// Where an address stands, or would.
+    /// Index at which an address is stored, or would be.
     fn place(&self, ip: IpAddr, port: u16) -> usize {
         self.by_address
             .partition_point(|(i, p, _)| (*i, *p) < (ip, port))

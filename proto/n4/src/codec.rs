@@ -25,7 +25,7 @@ use crate::event::{RETENTION_ADDRESSES, Retention};
 use crate::node_id::NodeId;
 use crate::time::Instant;
 
-/// What a function tells about itself when an association is set up.
+/// Values that a function sends about itself in an association setup.
 #[derive(Debug)]
 pub struct Peer {
     pub node_id: NodeId,

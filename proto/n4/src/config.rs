@@ -17,7 +17,7 @@ pub enum Role {
     Up,
 }
 
-/// Where requests to a peer go.
+/// Destination port of requests to a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PeerPort {
     /// To this port whatever port the peer's requests come from: 8805 by TS 29.244, 4.2.2.
@@ -51,7 +51,7 @@ pub struct Config {
     pub retains_sessions: bool,
     /// Peers that may talk to us; empty: all.
     pub allowed_peers: Vec<Cidr>,
-    /// Where requests to peers go.
+    /// Destination port of requests to peers.
     pub peer_port: PeerPort,
     /// Timer T1, in milliseconds (TS 29.244, 6.4).
     pub t1_ms: u32,
@@ -62,7 +62,7 @@ pub struct Config {
     pub heartbeat_interval_ms: u32,
     /// From a failed association set-up to the next try, in milliseconds.
     pub setup_retry_ms: u32,
-    /// What bounds the memory.
+    /// Bounds of the memory.
     pub limits: Limits,
 }
 

@@ -5,7 +5,7 @@ use sluice_wire::pfcp::{Cause, MessageType};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
-        /// What is counted besides the messages by type.
+        /// Counters besides those of messages by type.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Counter { $($(#[$doc])* $variant,)* }
 

@@ -14,7 +14,7 @@ use crate::transport::RequestTicket;
 /// its sessions retained.
 pub const RETENTION_ADDRESSES: usize = 8;
 
-/// What one message means for the layer above.
+/// Meaning of one message for the layer above.
 #[derive(Debug)]
 pub enum Input<'a> {
     /// Nothing for the layer above.
@@ -29,8 +29,8 @@ pub enum Input<'a> {
 /// Report, Session Set Deletion, Session Set Modification.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionRequest<'a> {
-    /// Whose request it is. A session may only be changed by the association that it belongs
-    /// to, or by a message that names a new Node ID (TS 29.244, 5.22): check that.
+    /// Association of the sender. A session may only be changed by the association that it belongs to, or by a message
+    /// that names a new Node ID (TS 29.244, 5.22): check that.
     pub association: AssociationId,
     /// Whether it comes from an address of the association's own. From one that was learned of a session's request
     /// it may act on sessions of that address alone: check that, too.
@@ -54,7 +54,7 @@ impl SessionRequest<'_> {
 /// The response to a request of the layer above.
 #[derive(Clone, Copy, Debug)]
 pub struct Response<'a> {
-    /// Whose response it is.
+    /// Association of the sender.
     pub association: AssociationId,
     /// The tag of the request.
     pub tag: u64,
@@ -73,12 +73,12 @@ pub struct ReplyTo {
 }
 
 impl ReplyTo {
-    /// Where the request came from and the response goes.
+    /// Source of the request, to which the response goes.
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// What is to be answered.
+    /// Message type of the request.
     pub fn request_type(&self) -> MessageType {
         self.header.message_type
     }
@@ -89,7 +89,7 @@ impl ReplyTo {
     }
 }
 
-/// What happened to an association or to a request of the layer above.
+/// Event of an association, or of a request of the layer above.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The association is set up; sessions may be established.
@@ -113,18 +113,18 @@ pub enum Event {
     TakenOver {
         /// Which one.
         association: AssociationId,
-        /// Where it was.
+        /// Address of the peer before.
         holder: SocketAddr,
-        /// Where it is now.
+        /// New address of the peer.
         peer: SocketAddr,
     },
     /// A set-up from another address than the association's was refused: the holder answers.
     TakeoverRefused {
         /// Which one.
         association: AssociationId,
-        /// Where it is and stays.
+        /// Address of the peer, which does not change.
         holder: SocketAddr,
-        /// Who wanted it.
+        /// Address of the rejected sender.
         peer: SocketAddr,
     },
     /// A session request from an unknown address, as a rule an establishment, named the peer's Node ID:
@@ -132,7 +132,7 @@ pub enum Event {
     AddressLearned {
         /// Which one.
         association: AssociationId,
-        /// Where it associated from.
+        /// Address from which the peer associated.
         holder: SocketAddr,
         /// The further address.
         peer: SocketAddr,
@@ -218,7 +218,7 @@ pub enum DownReason {
     Released,
     /// The layer above gave it up without telling the peer.
     Forgotten,
-    /// It turned out to be with the same function as another association, which goes on.
+    /// The association turned out to be with the same function as another one, which continues.
     SameNode(AssociationId),
 }
 
@@ -240,7 +240,7 @@ pub enum Retention {
     None,
     /// All.
     All,
-    /// Those whose CP F-SEID has one of these addresses.
+    /// Sessions whose CP F-SEID has one of these addresses.
     Addresses(ArrayVec<IpAddr, RETENTION_ADDRESSES>),
 }
 

@@ -1,8 +1,8 @@
 //! A 64-bit fingerprint of a datagram, to tell a retransmission from a reused sequence number.
 //!
-//! It is keyed by a seed that the caller passes, so that a peer which does not know the seed
-//! cannot aim for collisions; there is no randomness inside. Two different messages with the
-//! same source and sequence number are taken for one with a probability near 2^-64.
+//! The hash is keyed by a seed that the caller passes, so that a peer which does not know the seed cannot aim for
+//! collisions; there is no randomness inside. Two different messages with the same source and sequence number are taken
+//! for one with a probability near 2^-64.
 
 use std::net::{IpAddr, SocketAddr};
 

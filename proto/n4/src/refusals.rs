@@ -23,9 +23,9 @@ pub struct Refused {
     pub number: u64,
     /// When it was answered.
     pub at: Instant,
-    /// Who asked.
+    /// Sender of the request.
     pub peer: SocketAddr,
-    /// What was asked.
+    /// Message type of the request.
     pub request: MessageType,
     /// Why not.
     pub cause: Cause,
@@ -41,7 +41,7 @@ pub struct Refused {
     pub holder: Option<SocketAddr>,
 }
 
-/// What a response does not say of its refusal.
+/// Details of a refusal that the response does not contain.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct RefusedFor {
     pub offending_ie: Option<IeType>,
@@ -68,12 +68,12 @@ impl Refusals {
         self.total
     }
 
-    /// Those that are kept, the oldest first.
+    /// Kept refusals, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Refused> {
         self.newest.iter()
     }
 
-    /// Those that are kept with a number above `number`, the oldest first.
+    /// Kept refusals with a number above `number`, oldest first.
     pub fn since(&self, number: u64) -> impl Iterator<Item = &Refused> {
         let unread = usize::try_from(self.total.saturating_sub(number)).unwrap_or(usize::MAX);
         self.newest

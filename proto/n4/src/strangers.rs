@@ -19,9 +19,9 @@ pub struct Stranger {
     pub number: u64,
     /// When its first message of this minute came.
     pub at: Instant,
-    /// Where that came from.
+    /// Sender of the datagram.
     pub peer: SocketAddr,
-    /// What that was, if it was PFCP.
+    /// Message type, if it was PFCP.
     pub request: Option<MessageType>,
     /// Messages from its address in this minute, from any port.
     pub messages: u64,
@@ -47,12 +47,12 @@ impl Strangers {
         self.total
     }
 
-    /// Those that are kept, the oldest first.
+    /// Kept entries, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Stranger> {
         self.newest.iter()
     }
 
-    /// Those that are kept with a number above `number`, the oldest first.
+    /// Kept entries with a number above `number`, oldest first.
     pub fn since(&self, number: u64) -> impl Iterator<Item = &Stranger> {
         self.newest.iter().filter(move |one| one.number > number)
     }

@@ -15,11 +15,11 @@ use crate::key::{Kamf, Kausf, Kseaf};
 pub type Rand = [u8; 16];
 /// Authentication token: concealed sequence number, AMF field, MAC.
 pub type Autn = [u8; 16];
-/// What the SIM answers when the sequence number is out of its range.
+/// AUTS: answer of a SIM to a sequence number out of its range.
 pub type Auts = [u8; 14];
-/// What the UE answers.
+/// RES*: answer of the UE.
 pub type ResStar = [u8; 16];
-/// What the serving network compares a hash of the answer with.
+/// HXRES*: hash with which the serving network checks the answer.
 pub type HxresStar = [u8; 16];
 /// Anti-bidding down between architectures: zeros in Release 17.
 pub type Abba = [u8; 2];
@@ -187,7 +187,7 @@ pub struct Usim {
     taken: [u64; 1 << INDEX_BITS],
 }
 
-/// What a SIM and its phone answer a challenge of 5G-AKA with.
+/// Answer of SIM and UE to a 5G-AKA challenge.
 pub struct Answer {
     /// For the serving network.
     pub res_star: ResStar,
@@ -195,7 +195,7 @@ pub struct Answer {
     pub kausf: Kausf,
 }
 
-/// What they answer one of EAP-AKA' with.
+/// Answer of SIM and UE to an EAP-AKA' challenge.
 pub(crate) struct PrimeAnswer {
     /// For the home network.
     pub res: [u8; RES],
@@ -208,9 +208,9 @@ pub(crate) struct PrimeAnswer {
 pub enum UsimError {
     /// The challenge is not from the home network.
     Mac,
-    /// It is not meant for 5G: its separation bit is not set.
+    /// The challenge is not for 5G: its separation bit is not set.
     SeparationBit,
-    /// Its sequence number was used, or is too old.
+    /// The sequence number was used, or is too old.
     Synch(Auts),
 }
 

@@ -98,7 +98,7 @@ impl SecurityCapability {
 pub struct Preference {
     /// May contain NEA0, which is chosen only where it stands.
     pub ciphering: Vec<Ciphering>,
-    /// What a UE has none of is refused.
+    /// Integrity algorithms in order of preference; a UE without any of them is refused.
     pub integrity: Vec<Integrity>,
     /// Which of the algorithms that each UE has to have are asked for.
     pub mandatory: Mandatory,

@@ -1,4 +1,4 @@
-//! What a SIM and its home network share of a subscriber (AuthenticationSubscription of TS 29.505).
+//! Authentication data that SIM and home network share (AuthenticationSubscription of TS 29.505).
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ pub enum Algorithm {
 pub struct Credentials {
     /// How the subscriber is authenticated.
     pub method: Method,
-    /// What its SIM has.
+    /// Algorithm of the SIM.
     pub algorithm: Algorithm,
 }
 

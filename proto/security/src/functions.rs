@@ -21,7 +21,7 @@ pub(crate) enum Functions {
     Tuak(Tuak),
 }
 
-/// What f2 to f5 give for a challenge.
+/// Results of f2 to f5 for a challenge.
 pub(crate) struct Response {
     /// RES.
     pub res: [u8; RES],
@@ -129,7 +129,7 @@ impl Functions {
         })
     }
 
-    /// What a SIM says of its sequence number (TS 33.102, 6.3.3); the AMF field is zero.
+    /// AUTS for a sequence number (TS 33.102, 6.3.3); the AMF field is zero.
     pub fn auts(&self, rand: &Rand, sqn: Sqn) -> Auts {
         let sqn = sqn_octets(sqn);
         let mut auts = [0; 14];

@@ -8,7 +8,7 @@ macro_rules! key {
     ($(#[$doc:meta])* $name:ident, $length:literal) => {
         $(#[$doc])*
         ///
-        /// It is wiped when it is dropped, and prints as its name alone.
+        /// The key is wiped when it is dropped, and prints as its name alone.
         #[derive(Clone, PartialEq, Eq)]
         pub struct $name([u8; $length]);
 

@@ -51,7 +51,7 @@ impl HomeKey {
         }
     }
 
-    /// What the SIM has.
+    /// Public key, which the SIM stores.
     pub fn public(&self) -> HomePublicKey {
         match self {
             Self::A(secret) => HomePublicKey::A(x25519_dalek::PublicKey::from(secret)),
@@ -107,7 +107,7 @@ pub enum Unreadable {
     Form,
     /// The ephemeral key is no point that may be used.
     Point,
-    /// It was changed, or concealed for another key.
+    /// The SUCI was changed, or concealed with another key.
     Mac,
 }
 

@@ -47,7 +47,7 @@ const F1_STAR: u8 = 0x80;
 const F2345: u8 = 0x40;
 const F5_STAR: u8 = 0xc0;
 
-/// Where f2345 and f5* put what they give.
+/// Offsets at which f2345 and f5* put their results.
 const CK_AT: usize = 32;
 const IK_AT: usize = 64;
 const AK_AT: usize = 96;
@@ -58,7 +58,7 @@ pub(crate) struct Tuak {
     topc: Topc,
 }
 
-/// What f2 to f5 give.
+/// Results of f2 to f5.
 pub(crate) struct Output {
     pub res: [u8; RES],
     pub ck: Zeroizing<[u8; KEY]>,
@@ -156,7 +156,7 @@ fn topc_after(iterations: u8, k: &TuakKey, top: &[u8; 32]) -> Topc {
 
 type State = Zeroizing<[u8; STATE]>;
 
-/// What is permuted (6.1, IN).
+/// Input of the permutation (6.1, IN).
 struct Input<'a> {
     variant: &'a [u8; 32],
     instance: u8,

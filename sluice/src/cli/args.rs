@@ -15,23 +15,23 @@ pub struct CtlArgs {
     /// Write one JSON object to standard output
     #[arg(long, global = true)]
     pub json: bool,
-    /// The control socket (control_socket in the daemon's file); by default that of the UPF,
-    /// /run/sluice/upf.sock, or for questions to the core /run/sluice/core.sock
+    /// Control socket (`control_socket` in the daemon's file) [default: /run/sluice/upf.sock, for commands of the core
+    /// /run/sluice/core.sock]
     #[arg(long, value_name = "PATH", global = true)]
     pub socket: Option<PathBuf>,
-    /// Ask the core what a UPF can be asked, too: status, refusals, counters, reload
+    /// Send status, refusals, counters or reload to the core instead of the UPF
     #[arg(long, global = true)]
     pub core: bool,
-    /// Show also what is zero or a default: of session, sessions and counters
+    /// Print values that are zero or a default as well (session, sessions, counters)
     #[arg(long, global = true)]
     pub all: bool,
-    /// What to ask for
+    /// Command
     #[command(subcommand)]
     pub query: CtlQuery,
 }
 
 impl CtlArgs {
-    /// Whom to ask.
+    /// Socket of the daemon that has the answer.
     pub fn socket(&self) -> &Path {
         let of_core = |query: &CtlQuery| {
             matches!(
@@ -50,22 +50,22 @@ impl CtlArgs {
 /// `sluice reference`
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ReferenceArgs {
-    /// Which page
+    /// Page to print
     pub page: ReferencePage,
 }
 
 /// The pages of the operator's reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum ReferencePage {
-    /// Every drop reason, and what to do about it
+    /// Drop reasons with remedies
     Drops,
-    /// Every cause of a refused request, and what to do about it
+    /// Causes of refused PFCP requests with remedies
     Refusals,
-    /// Every metric with its labels
+    /// Metrics with their labels
     Metrics,
-    /// Every question to a running UPF
+    /// Commands of `sluice ctl` with examples
     Ctl,
-    /// Every message, IE and feature bit of N4: enforced, refused or ignored
+    /// Messages, IEs and feature bits of N4: enforced, refused or ignored
     N4,
 }
 
@@ -84,14 +84,14 @@ pub struct ManArgs {
     pub out: Option<PathBuf>,
 }
 
-/// What a running UPF or core is asked.
+/// Commands of `sluice ctl`.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum CtlQuery {
-    /// Version, uptime, how many sessions
+    /// Version, uptime, number of sessions
     Status,
-    /// All sessions: UE address, SEIDs, usage, SMF, how many filters
+    /// All sessions: UE address, SEIDs, usage, SMF, number of filters
     Sessions,
-    /// One session: rules, tunnels, usage
+    /// One session: tunnels, rules, usage
     Session {
         /// The UE's address, or the UPF's SEID (decimal or 0x...)
         #[arg(value_name = "UE|SEID", value_parser = which_session)]
@@ -103,7 +103,7 @@ pub enum CtlQuery {
         #[arg(value_name = "UE|SEID", value_parser = which_session)]
         which: WhichSession,
     },
-    /// Where packets were lost, by reason, and that the ledger balances
+    /// Dropped packets by reason, and the balance of all packets
     Drops,
     /// Ports: link, queues, counters
     Ports,
@@ -111,15 +111,15 @@ pub enum CtlQuery {
     Workers,
     /// SMFs, gNBs and neighbouring UPFs
     Peers,
-    /// Counters that are not zero; with --all, and with --json, all of them
+    /// Counters that are not zero; all of them with --all or --json
     Counters,
-    /// Requests of SMFs that were refused: who, why, which IE and rule, and all by cause; and who was not answered
+    /// Refused requests of SMFs with cause, IE and rule, their number by cause, and senders that got no answer
     Refusals,
-    /// Applications that PDRs may name: their flows, who told them, and how many PDRs have them
+    /// Applications for PDIs: flows, their source, number of PDRs that use them
     Applications,
-    /// Which UE has a public address and port (or ICMP identifier) now; the log says who had it
+    /// The UE that has a public address and port (or ICMP identifier) now; the log has earlier ones
     Nat {
-        /// ADDRESS:PORT
+        /// Public address and port
         #[arg(value_name = "ADDRESS:PORT")]
         public: SocketAddrV4,
     },
@@ -131,53 +131,52 @@ pub enum CtlQuery {
         /// The worker's number (see `workers`)
         to: u8,
     },
-    /// Follow the packets of a UE, a tunnel or a peer through every stage, with each one's verdict
+    /// Follow the packets of a UE, a tunnel or a peer through the UPF; with an IMSI also N1, N2 and N4
     Trace(TraceArgs),
-    /// Read upf.yaml again: gateways, routes, neighbours, proxies, peers, clamps, DSCP, Router Advertisements, pools,
-    /// predefined rules and applications change, and sessions stay. With --core core.yaml, and UEs stay
+    /// Read upf.yaml again, with --core core.yaml; sessions and UEs stay. If a change is impossible, nothing changes
     Reload,
-    /// Let this many workers work, and the others sleep; packets keep flowing
+    /// Set the number of active workers; the others sleep
     Scale {
-        /// How many, or auto: as many as the load asks for
+        /// Number of workers, or auto: follow the load
         #[arg(value_name = "N|auto")]
         workers: Wanted,
     },
-    /// Of a core.
+    /// Commands of a core.
     #[command(flatten)]
     Core(CoreQuery),
     /// Subscribers of a core, in their database: add, change, import, export, backup, restore
     Subscribers(Box<SubscribersArgs>),
-    /// Keys of the home network, for which SIMs conceal their identity
+    /// Home network keys, with which SIMs conceal the IMSI
     Hnkey(HnkeyArgs),
 }
 
 /// `sluice ctl trace`
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 pub struct TraceArgs {
-    /// A UE's or a peer's address (ue:ADDRESS, peer:ADDRESS where it is both), or an F-TEID,
-    /// ours or a peer's: ADDRESS/TEID, the TEID decimal or 0x...; an IMSI asks the core as well
+    /// Address of a UE or a peer (ue:ADDRESS or peer:ADDRESS if it is both), F-TEID of the UPF or a peer
+    /// (ADDRESS/TEID, the TEID decimal or 0x...), or IMSI, which also asks the core
     #[arg(value_name = "UE|PEER|F-TEID|IMSI", value_parser = followable)]
     pub what: Followable,
-    /// End after so many packets
+    /// End after N packets
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// End after so many seconds
+    /// End after S seconds
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub seconds: Option<u32>,
     /// Write the frames, as received and as sent, to this pcapng file, with the verdicts as comments
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
-    /// With an IMSI: the control socket of the UPF, whose packets are followed [default: /run/sluice/upf.sock]
+    /// With an IMSI: control socket of the UPF that forwards the packets [default: /run/sluice/upf.sock]
     #[arg(long, value_name = "PATH")]
     pub upf_socket: Option<PathBuf>,
 }
 
-/// Which session is meant.
+/// Key of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhichSession {
-    /// The one of this UP SEID.
+    /// UP SEID.
     Seid(Seid),
-    /// The one of this UE.
+    /// UE address.
     Ue(IpAddr),
 }
 
@@ -186,18 +185,18 @@ fn which_session(text: &str) -> Result<WhichSession, String> {
     ue.or_else(|_| seid(text).map(WhichSession::Seid))
 }
 
-/// Whose packets can be followed.
+/// Filter of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Followable {
-    /// A UE's, of IPv6 any of its addresses.
+    /// Address of a UE; with IPv6 any address of its prefix.
     Ue(IpAddr),
-    /// A peer's.
+    /// Address of a peer.
     Peer(IpAddr),
-    /// Of one of both; of IPv6 a UE's.
+    /// Address of a UE or a peer; with IPv6 of a UE.
     Address(IpAddr),
-    /// A tunnel's.
+    /// F-TEID of a tunnel.
     FTeid(IpAddr, u32),
-    /// A subscriber's, by its IMSI, and all that is said of it.
+    /// IMSI of a subscriber, whose messages are traced as well.
     Subscriber(String),
 }
 
@@ -229,21 +228,21 @@ fn followable(text: &str) -> Result<Followable, String> {
     })
 }
 
-/// What can be moved.
+/// Shard to move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Movable {
-    /// A shard by its number.
+    /// Number of the shard.
     Shard(u16),
     /// The shard of a UE.
     Ue(IpAddr),
 }
 
-/// How many workers are to work.
+/// Wanted number of active workers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
-    /// So many.
+    /// Fixed number.
     Workers(u8),
-    /// As the load asks for it.
+    /// Number by load.
     Auto,
 }
 
@@ -273,19 +272,19 @@ fn movable(text: &str) -> Result<Movable, String> {
 /// Shown by `sluice ctl --help`.
 pub const CTL_EXAMPLES: &str = "\
 Examples:
-  sluice ctl sessions             what is there
+  sluice ctl sessions             all sessions
   sluice ctl session 10.45.0.7    that UE's session with its usage; with --all every value
-  sluice ctl rules 0x1f           what happens to its packets
+  sluice ctl rules 0x1f           a session's rules, as the packet path executes them
   sluice ctl drops --json         losses by reason, for scripts
   sluice ctl move 10.45.0.7 1     that UE's shard to worker 1
-  sluice ctl reload               upf.yaml is read again
+  sluice ctl reload               read upf.yaml again
   sluice ctl scale 2              two workers work, the others sleep
-  sluice ctl scale auto           as many as the load asks for
+  sluice ctl scale auto           the number of workers follows the load
   sluice ctl trace 10.45.0.7      that UE's packets, until Ctrl-C
   sluice ctl trace 192.0.2.1/0x80000007 --count 100 -w tunnel.pcapng
   sluice ctl ues                  of the core: UEs with state, gNB, addresses
-  sluice ctl flow 001010000000001 what was said of this UE, step by step
-  sluice ctl --core refusals      whom the core refused, why, and what to do about it";
+  sluice ctl flow 001010000000001 messages of this UE, step by step
+  sluice ctl --core refusals      refused UEs and gNBs, with reason and remedy";
 
 fn seid(text: &str) -> Result<Seid, String> {
     let value = match text.strip_prefix("0x") {

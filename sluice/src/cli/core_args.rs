@@ -1,78 +1,78 @@
-//! Questions of `sluice ctl` that a core answers.
+//! Commands of `sluice ctl` that go to a core.
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// What a running core is asked.
+/// Commands of `sluice ctl` that go to a core.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum CoreQuery {
     /// Core: UEs with their state, gNB and addresses
     Ues {
-        /// From this IMSI on
+        /// First IMSI to list
         #[arg(long, value_name = "IMSI", value_parser = imsi)]
         from: Option<String>,
-        /// At most so many
+        /// Maximum number of UEs
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
         count: Option<u32>,
     },
     /// Core: one UE: registration, connection, sessions with addresses, tunnels and usage
     Ue {
-        /// Whose
+        /// IMSI of the UE
         #[arg(value_name = "IMSI", value_parser = imsi)]
         imsi: String,
     },
-    /// Core: gNBs with their areas and slices; `update` tells them all what is served
+    /// Core: gNBs with their areas and slices; `update` sends them the current configuration
     Gnbs {
-        /// What to do
+        /// Command
         #[command(subcommand)]
         what: Option<GnbsWhat>,
     },
-    /// Core: have gNBs keep UEs away while there is too much to do (N2 Overload Start), or no more
+    /// Core: ask gNBs to reject UEs (N2 Overload Start), or stop it
     Overload {
-        /// Which
+        /// Command
         #[command(subcommand)]
         what: OverloadWhat,
     },
-    /// Core: network functions as the NRF knows them: status, load, and what they serve
+    /// Core: network functions at the NRF: status, load, services
     Nfs,
-    /// Core: procedures under way, and the step of TS 23.502 at which each waits
+    /// Core: running procedures, and the step of TS 23.502 at which each waits
     Procedures,
-    /// Core: what was said of a UE, step by step, by UE, gNB, network functions and UPF
+    /// Core: messages of a UE between UE, gNB, network functions and UPF, step by step
     Flow {
-        /// Whose
+        /// IMSI of the UE
         #[arg(value_name = "IMSI", value_parser = imsi)]
         imsi: String,
     },
     /// Core: deregister a UE; its sessions are released
     Deregister {
-        /// Whose
+        /// IMSI of the UE
         #[arg(value_name = "IMSI", value_parser = imsi)]
         imsi: String,
-        /// It is to register again at once
+        /// Ask the UE to register again at once
         #[arg(long)]
         register_again: bool,
     },
-    /// Core: start or stop a QoS flow of a UE's session, beside those of core.yaml's policies
+    /// Core: start or stop a QoS flow of a UE's session, in addition to the policies of core.yaml
     Qos {
-        /// What to do
+        /// Command
         #[command(subcommand)]
         what: QosWhat,
     },
 }
 
-/// What is done with a QoS flow.
+/// Commands for QoS flows.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum QosWhat {
-    /// Start one: UE, gNB and UPF are told, an idle UE is paged
+    /// Start a flow at UE, gNB and UPF; an idle UE is paged
     Start(Box<QosRule>),
-    /// Stop one, whoever started it
+    /// Stop a flow, also one that another client started
     Stop {
-        /// Whose
+        /// IMSI of the UE
         #[arg(value_name = "IMSI", value_parser = imsi)]
         imsi: String,
-        /// Its name
+        /// Name of the flow
         #[arg(value_name = "NAME")]
         name: String,
-        /// Identity of the PDU session; otherwise the first
+        /// PDU session ID [default: the first session]
         #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..=15))]
         session: Option<u8>,
     },
@@ -81,83 +81,83 @@ pub enum QosWhat {
 /// A rule of a QoS flow, as in core.yaml.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 pub struct QosRule {
-    /// Whose
+    /// IMSI of the UE
     #[arg(value_name = "IMSI", value_parser = imsi)]
     pub imsi: String,
-    /// Its name: letters, digits and - _ .
+    /// Name of the flow: letters, digits and - _ .
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Which packets, such as "permit inout udp from 203.0.113.0/24 5000 to assigned"; up to four times
+    /// Packets of the flow, such as "permit inout udp from 203.0.113.0/24 5000 to assigned"; up to four times
     #[arg(long, value_name = "FILTER", required = true)]
     pub filter: Vec<String>,
     /// 5QI (TS 23.501, 5.7.4)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub five_qi: u8,
-    /// Rules are tried from the smallest on
+    /// Precedence of the rule, smallest first
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u8).range(1..=254))]
     pub precedence: u8,
     /// Allocation and retention priority, 1 first
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=15))]
     pub priority: u8,
-    /// Bits per second to the UE that a 5QI with guaranteed bit rates gets
+    /// Guaranteed downlink bit rate, for a 5QI of a GBR flow
     #[arg(long, value_name = "BPS", default_value_t = 0)]
     pub guaranteed_down_bps: u64,
-    /// The same from the UE
+    /// Guaranteed uplink bit rate
     #[arg(long, value_name = "BPS", default_value_t = 0)]
     pub guaranteed_up_bps: u64,
-    /// Most bits per second to the UE; 0: no limit
+    /// Maximum downlink bit rate; 0: no limit
     #[arg(long, value_name = "BPS", default_value_t = 0)]
     pub maximum_down_bps: u64,
-    /// The same from the UE
+    /// Maximum uplink bit rate; 0: no limit
     #[arg(long, value_name = "BPS", default_value_t = 0)]
     pub maximum_up_bps: u64,
-    /// The key under which usage is charged; otherwise with the session's
+    /// Rating group for charging [default: that of the session]
     #[arg(long, value_name = "N")]
     pub rating_group: Option<u32>,
-    /// Identity of the PDU session; otherwise the first
+    /// PDU session ID [default: the first session]
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..=15))]
     pub session: Option<u8>,
 }
 
-/// What is done with all gNBs.
+/// Commands for all gNBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Subcommand)]
 pub enum GnbsWhat {
-    /// Tell all gNBs what is served (AMF Configuration Update), as after a change
+    /// Send the current configuration to all gNBs (AMF Configuration Update)
     Update,
 }
 
 /// Overload of the AMF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Subcommand)]
 pub enum OverloadWhat {
-    /// gNBs keep UEs away from now on, also gNBs that are set up later
+    /// Ask all gNBs, and those that connect later, to reject UEs
     Start {
-        /// Whom
+        /// UEs to reject
         #[arg(long, value_enum, default_value_t)]
         action: Action,
-        /// So many of a hundred; otherwise all
+        /// Share of these UEs, in percent [default: all]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
         percent: Option<u8>,
     },
-    /// They keep nobody away any more
+    /// End the overload
     Stop,
 }
 
-/// Whom gNBs keep away (TS 38.413, 9.3.1.105).
+/// Overload Action (TS 38.413, 9.3.1.105).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Action {
-    /// UEs that have data and begin by themselves, but for emergencies
+    /// Reject UEs that connect to send data, except for emergencies
     #[default]
     RejectData,
-    /// UEs that have signalling alone
+    /// Reject UEs that connect for signalling
     RejectSignalling,
-    /// All but emergencies and those that are called
+    /// Permit emergencies and paged UEs only
     PermitEmergency,
-    /// All but those of high priority and those that are called
+    /// Permit high priority and paged UEs only
     PermitHighPriority,
 }
 
 impl Action {
-    /// As the core knows it.
+    /// Name in the core's control protocol.
     pub fn name(self) -> &'static str {
         match self {
             Self::RejectData => "reject_data",
@@ -172,9 +172,10 @@ impl Action {
 fn imsi(text: &str) -> Result<String, String> {
     let digits = text.strip_prefix("imsi-").unwrap_or(text);
     let is_imsi = (6..=15).contains(&digits.len()) && digits.bytes().all(|c| c.is_ascii_digit());
-    match is_imsi {
-        true => Ok(digits.to_owned()),
-        false => Err("expected an IMSI of 6 to 15 digits".to_owned()),
+    if is_imsi {
+        Ok(digits.to_owned())
+    } else {
+        Err("expected an IMSI of 6 to 15 digits".to_owned())
     }
 }
 

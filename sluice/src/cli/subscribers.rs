@@ -9,25 +9,23 @@ use sluice_subscribers::store::{Filter, Format, HomeKeyProfile, SERVER};
 use sluice_subscribers::{Location, ServerAddress};
 use std::path::{Path, PathBuf};
 
-/// Which database is meant.
+/// Location of the database.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 #[command(group = ArgGroup::new("place").args(["file", "database"]))]
 pub struct DatabaseArgs {
-    /// Work on this database file, which no core may be serving; otherwise the running core is asked, and
-    /// what changes acts at once
+    /// Change this database file, while no core serves it [default: the running core changes its own]
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Work on this database of a PostgreSQL server (postgresql://USER@HOST/DATABASE), also while cores serve it:
-    /// what changes acts at once. - takes URL from the environment variable SLUICE_DATABASE, where nobody else sees a
-    /// password
+    /// Change this PostgreSQL database (postgresql://USER@HOST/DATABASE), also while cores serve it. `-` reads the URL
+    /// from the environment variable SLUICE_DATABASE, which hides a password from other users
     #[arg(long, value_name = "URL", conflicts_with = "file", requires = "key_file", value_parser = server_address)]
     pub database: Option<ServerAddress>,
-    /// The key file that keys in it are encrypted with; FILE.key otherwise
+    /// Key file of the database [default: FILE.key]
     #[arg(long, value_name = "FILE", requires = "place")]
     pub key_file: Option<PathBuf>,
 }
 
-/// Where `-` finds a connection string.
+/// Environment variable that `-` reads.
 const URL_VARIABLE: &str = "SLUICE_DATABASE";
 
 fn server_address(text: &str) -> Result<ServerAddress, String> {
@@ -43,12 +41,12 @@ fn server_address(text: &str) -> Result<ServerAddress, String> {
 pub struct DatabasePlace {
     /// The database.
     pub location: Location,
-    /// Its key.
+    /// Key file of the database.
     pub key_file: PathBuf,
 }
 
 impl DatabaseArgs {
-    /// Where it is; none where the core is to be asked.
+    /// The place that was given; none if the core changes its own database.
     pub fn place(&self) -> Option<DatabasePlace> {
         if let (Some(address), Some(key_file)) = (&self.database, &self.key_file) {
             let location = Location::Server(address.clone());
@@ -70,10 +68,10 @@ impl DatabaseArgs {
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SubscribersArgs {
-    /// Which database
+    /// Database
     #[command(flatten)]
     pub database: DatabaseArgs,
-    /// What to do
+    /// Command
     #[command(subcommand)]
     pub what: SubscribersCommand,
 }
@@ -91,24 +89,24 @@ Examples:
 Keys on a command line can be seen by other users of this machine while it runs: import them from a file or
 from standard input (import - --format json).";
 
-/// What can be done with subscribers.
+/// Commands for subscribers.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum SubscribersCommand {
-    /// Make an empty database, and its key file unless there is one
+    /// Create an empty database, and its key file unless it exists
     Init,
     /// Add a subscriber
     Add {
-        /// 6 to 15 digits
+        /// IMSI, 6 to 15 digits
         imsi: String,
-        /// Keys, and what it may do
+        /// Keys and subscription
         #[command(flatten)]
         fields: FieldArgs,
     },
-    /// Change what is given, and leave the rest
+    /// Change the given values
     Change {
-        /// Who
+        /// IMSI
         imsi: String,
-        /// What is to be otherwise; addresses are taken away by `none`
+        /// New values; `none` removes an address
         #[command(flatten)]
         fields: FieldArgs,
         /// Remove the data network of --dnn, or without it the slice of --slice
@@ -117,57 +115,57 @@ pub enum SubscribersCommand {
     },
     /// Remove a subscriber
     Remove {
-        /// Who
+        /// IMSI
         imsi: String,
     },
-    /// Show what a subscriber may do; its keys are not shown
+    /// Show a subscriber, without its keys
     Show {
-        /// Who
+        /// IMSI
         imsi: String,
     },
     /// List subscribers, page by page
     List {
-        /// Which
+        /// Filter
         #[command(flatten)]
         filter: FilterArgs,
-        /// Behind this IMSI (next_after of the page before)
+        /// Start after this IMSI (`next_after` of the previous page)
         #[arg(long, value_name = "IMSI")]
         after: Option<String>,
-        /// At most so many (1 to 1000)
+        /// Maximum number of subscribers (1 to 1000)
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: usize,
     },
-    /// Add all subscribers of a file, or none if something in it is wrong
+    /// Add all subscribers of a file, or none if the file has an error
     Import {
-        /// CSV or JSON; - is standard input
+        /// CSV or JSON file; - is standard input
         path: PathBuf,
-        /// How it is written, if the name does not end in .csv or .json
+        /// Format, if the name does not end in .csv or .json
         #[arg(long)]
         format: Option<FileFormat>,
-        /// Subscribers that are there already become what the file says
+        /// Overwrite existing subscribers
         #[arg(long)]
         replace: bool,
     },
-    /// Write all subscribers
+    /// Export all subscribers
     Export {
-        /// How
+        /// Format
         #[arg(long)]
         format: Option<FileFormat>,
-        /// With K, OPc and SQN, in the clear
+        /// Include K, OPc and SQN, not encrypted
         #[arg(long)]
         with_keys: bool,
-        /// To a new file of mode 0600, not to standard output
+        /// New file, with mode 0600 [default: standard output]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Copy the database to a new file; the key file is no part of it
+    /// Copy the database to a new file, without the key file
     Backup {
-        /// The new file
+        /// New file
         to: PathBuf,
     },
-    /// Replace all subscribers and home network keys by those of a backup, which is verified first
+    /// Verify a backup, and replace all subscribers and home network keys by its content
     Restore {
-        /// The backup
+        /// Backup
         from: PathBuf,
     },
 }
@@ -175,44 +173,44 @@ pub enum SubscribersCommand {
 /// `sluice ctl hnkey`
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 pub struct HnkeyArgs {
-    /// Which database
+    /// Database
     #[command(flatten)]
     pub database: DatabaseArgs,
-    /// What to do
+    /// Command
     #[command(subcommand)]
     pub what: HnkeyCommand,
 }
 
-/// What can be done with keys of the home network.
+/// Commands for home network keys.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum HnkeyCommand {
-    /// Make a key pair; its public part belongs into SIMs
+    /// Create a key pair; put the public key into SIMs
     New {
         /// a: X25519, b: secp256r1 (TS 33.501, annex C)
         #[arg(long)]
         profile: ProfileArg,
-        /// Home Network Public Key Identifier (1 to 255); the lowest free one otherwise
+        /// Home Network Public Key Identifier, 1 to 255 [default: the lowest free one]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
         id: Option<u8>,
-        /// Take the private key in this file (64 hexadecimal digits), which SIMs were made for
+        /// Use the private key in this file (64 hexadecimal digits), for existing SIMs
         #[arg(long, value_name = "FILE")]
         private_key: Option<PathBuf>,
     },
-    /// Identifier, profile and public key of each
+    /// List identifiers, profiles and public keys
     List,
-    /// Remove one; SIMs that conceal for it cannot register any more
+    /// Remove a key; SIMs that use it can no longer register
     Remove {
-        /// Its identifier
+        /// Identifier of the key
         id: u8,
     },
 }
 
-/// How a file is written.
+/// File formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum FileFormat {
-    /// A row for each data network
+    /// One row for each data network
     Csv,
-    /// A list of objects
+    /// List of objects
     Json,
 }
 
@@ -248,25 +246,25 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Which subscribers are listed: all that is given must fit.
+/// Filter of `list`: a subscriber must match all given options.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 pub struct FilterArgs {
     /// First digits of the IMSI
     #[arg(long, value_name = "DIGITS")]
     imsi_prefix: Option<String>,
-    /// May use this data network
+    /// With this data network
     #[arg(long, value_name = "NAME")]
     dnn: Option<String>,
-    /// Has this slice (1, or 1-00000a)
+    /// With this slice (1, or 1-00000a)
     #[arg(long, value_name = "S-NSSAI")]
     slice: Option<String>,
-    /// Has this address of its own
+    /// With this static IPv4 address
     #[arg(long, value_name = "ADDRESS")]
     ipv4: Option<String>,
-    /// Has this prefix of its own
+    /// With this static IPv6 prefix
     #[arg(long, value_name = "PREFIX")]
     ipv6_prefix: Option<String>,
-    /// Is barred, or is not
+    /// Barred or not barred
     #[arg(long, value_name = "yes|no", value_parser = yes)]
     barred: Option<bool>,
 }
@@ -303,16 +301,16 @@ pub struct FieldArgs {
     /// TOP, 64 hexadecimal digits; TOPc is derived from it
     #[arg(long, value_name = "HEX", hide_short_help = true)]
     top: Option<String>,
-    /// What the SIM has; TUAK has TOPc, and a K of 32 or 64 digits
+    /// Algorithm of the SIM; TUAK uses TOPc, and a K of 32 or 64 digits
     #[arg(long, value_name = "milenage|tuak")]
     algorithm: Option<String>,
-    /// How the subscriber is authenticated
+    /// Authentication method
     #[arg(long, value_name = "5g_aka|eap_aka_prime")]
     method: Option<String>,
-    /// The highest sequence number that the SIM has taken, 12 hexadecimal digits
+    /// Highest sequence number that the SIM has accepted, 12 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     sqn: Option<String>,
-    /// May not register for now
+    /// Whether registrations are refused
     #[arg(long, value_name = "yes|no")]
     barred: Option<String>,
     /// UE AMBR towards the UE (100M, 2G)
@@ -324,7 +322,7 @@ pub struct FieldArgs {
     /// Slice: 1, or 1-00000a
     #[arg(long, value_name = "S-NSSAI")]
     slice: Option<String>,
-    /// Whether the slice is a default one
+    /// Whether the slice is a default slice
     #[arg(long, value_name = "yes|no")]
     default: Option<String>,
     /// Data network
@@ -333,7 +331,7 @@ pub struct FieldArgs {
     /// Types of sessions: "ipv4 ipv6 ipv4v6"
     #[arg(long, value_name = "TYPES")]
     types: Option<String>,
-    /// Type of a session that asks for none
+    /// Session type if the UE requests none
     #[arg(long, value_name = "TYPE")]
     default_type: Option<String>,
     /// Session AMBR towards the UE
@@ -348,10 +346,10 @@ pub struct FieldArgs {
     /// ARP priority of the default flow, 1 to 15
     #[arg(long, value_name = "N")]
     arp: Option<String>,
-    /// An IPv4 address of its own
+    /// Static IPv4 address
     #[arg(long, value_name = "ADDRESS")]
     ipv4: Option<String>,
-    /// An IPv6 prefix of its own
+    /// Static IPv6 prefix
     #[arg(long, value_name = "PREFIX/64")]
     ipv6_prefix: Option<String>,
     /// Integrity protection of the user plane: required, preferred or not_needed

@@ -1,4 +1,4 @@
-//! What a core is asked, and its answers for people.
+//! Questions to a core, and its answers for people.
 
 use super::print::{columns, rows_of, scalar, table, tree};
 use super::time;

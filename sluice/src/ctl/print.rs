@@ -124,7 +124,7 @@ fn ports(answer: &Value) -> String {
     }
 }
 
-/// Who has what, what packets cost, and who decides how many workers there are.
+/// Tables of `ctl workers`: load, packets, cost, and the policy of scaling.
 fn workers(answer: &Value) -> String {
     let workers = answer["workers"].as_array().map_or(&[][..], Vec::as_slice);
     let stages: Vec<Value> = workers.iter().flat_map(stages).collect();
@@ -252,7 +252,7 @@ fn drops(answer: &Value) -> String {
         };
         lines.extend(dropped.iter().map(line));
         if !dropped.is_empty() {
-            lines.push("What to do about each: `sluice reference drops`".to_owned());
+            lines.push("Remedies: `sluice reference drops`".to_owned());
         }
     }
     lines.join("\n")
@@ -495,7 +495,7 @@ mod tests {
         assert_eq!(
             text(&Question::Drops, &answer, false),
             "a = b\n             3  far_drop              The FAR says drop.\n\
-             What to do about each: `sluice reference drops`"
+             Remedies: `sluice reference drops`"
         );
     }
 

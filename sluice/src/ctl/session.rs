@@ -43,7 +43,7 @@ pub fn page(session: &Value, all: bool) -> String {
     parts.join("\n\n")
 }
 
-/// Whose session it is, and what it has used.
+/// First lines of `ctl session`: UE, SEIDs, SMF, usage.
 fn head(session: &Value, all: bool) -> String {
     let of = |key: &str| scalar(&session[key]);
     let smf = format!(

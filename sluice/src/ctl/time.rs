@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What stands above a column of them.
+/// Title of a column of times.
 pub const HEAD: &str = "UTC";
 
 /// The time of day, since 1970-01-01 00:00 UTC: `13:04:05.000250`.

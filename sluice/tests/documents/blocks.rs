@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 /// Languages that a block may name.
 pub const LANGUAGES: &[&str] = &["sh", "yaml", "text", "json", "csv"];
 
-/// Pages whose blocks are the programs' own help, written by a command.
-const GENERATED: &[&str] = &["docs/operator/ctl.md"];
-
 /// A fenced block.
 #[derive(Debug)]
 pub struct Block {
@@ -76,11 +73,9 @@ fn documents(root: &Path) -> Vec<(String, String)> {
             .unwrap_or(&path)
             .display()
             .to_string();
-        let is_generated = GENERATED.contains(&name.as_str());
-        let text = fs::read_to_string(path).expect("a text");
-        (!is_generated).then_some((name, text))
+        (name, fs::read_to_string(path).expect("a text"))
     };
-    paths.into_iter().filter_map(read).collect()
+    paths.into_iter().map(read).collect()
 }
 
 fn markdown(folder: &Path, is_deep: bool) -> Vec<PathBuf> {

@@ -98,6 +98,7 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
     ("IMSI", "001010000000001"),
     ("ADDRESS", "198.51.100.1"),
     ("FILE", "file"),
+    ("COMMAND", "status"),
     ("NAME", "voice"),
     ("SEID", "31"),
     ("URL", "postgresql://core@db.example/sluice"),

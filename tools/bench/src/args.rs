@@ -12,12 +12,12 @@ use std::path::PathBuf;
 /// `sluice bench`
 #[derive(Clone, Debug, Args)]
 pub struct BenchArgs {
-    /// What is measured
+    /// Benchmark
     #[command(subcommand)]
     pub kind: BenchKind,
 }
 
-/// What can be measured.
+/// Benchmarks.
 #[derive(Clone, Debug, Subcommand)]
 pub enum BenchKind {
     /// The packet path on one core, from memory to memory
@@ -131,7 +131,7 @@ pub struct CoreArgs {
 /// Parts of `sluice bench core`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum CorePart {
-    /// What registrations cost, and registered UEs take
+    /// Cost of registrations, and memory of registered UEs
     Registrations,
     /// More registrations than can be done
     Storm,
@@ -153,7 +153,7 @@ pub struct CoreRanArgs {
     pub port: u16,
 }
 
-/// What `path` and `port` have in common.
+/// Arguments that `path` and `port` share.
 #[derive(Clone, Debug, Args)]
 pub struct PacketArgs {
     /// How many sessions, one measurement for each number
@@ -279,7 +279,7 @@ impl PathArgs {
         self.rules.iter().any(|name| name == rules)
     }
 
-    /// What makes figures comparable.
+    /// Arguments on which the figures depend.
     pub fn asked(&self) -> RunArguments {
         let cpu: Vec<u16> = self.cpu.into_iter().collect();
         let names = (&self.packets.sessions[..], &self.only[..]);
@@ -292,7 +292,7 @@ impl PathArgs {
 }
 
 impl PortArgs {
-    /// What makes figures comparable.
+    /// Arguments on which the figures depend.
     pub fn asked(&self) -> RunArguments {
         let names = (&self.packets.sessions[..], &self.only[..]);
         asked("port", &[("seconds", self.seconds)], &self.cpus, names)
@@ -300,7 +300,7 @@ impl PortArgs {
 }
 
 impl PfcpArgs {
-    /// What makes figures comparable.
+    /// Arguments on which the figures depend.
     pub fn asked(&self) -> RunArguments {
         let numbers = [
             ("peers", self.peers.into()),
@@ -320,7 +320,7 @@ impl PfcpArgs {
 }
 
 impl CoreArgs {
-    /// What makes figures comparable.
+    /// Arguments on which the figures depend.
     pub fn asked(&self) -> RunArguments {
         let numbers = [
             ("registrations", self.registrations.into()),
@@ -332,7 +332,7 @@ impl CoreArgs {
 }
 
 impl FiltersArgs {
-    /// What makes figures comparable.
+    /// Arguments on which the figures depend.
     pub fn asked(&self) -> RunArguments {
         asked(
             "filters",
@@ -344,7 +344,7 @@ impl FiltersArgs {
 }
 
 impl ElasticArgs {
-    /// What makes figures comparable.
+    /// Arguments on which the figures depend.
     pub fn asked(&self) -> RunArguments {
         let numbers = [("rate_mpps", self.rate_mpps), ("seconds", self.seconds)];
         asked("elastic", &numbers, &self.cpus, (&[self.sessions], ""))

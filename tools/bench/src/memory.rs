@@ -20,7 +20,7 @@ fn used_kib(status: &str) -> u64 {
 /// At fewer sessions the fixed part of the memory would stand for them.
 const SESSIONS_MIN: u32 = 100_000;
 
-/// What a UPF took for its sessions.
+/// Memory that a UPF took for its sessions.
 #[derive(Clone, Copy, Debug)]
 pub struct Grown {
     /// For each session, with all that it takes to find and to change it, in bytes; NaN where

@@ -6,7 +6,7 @@ use crate::watch::Measured;
 use crate::watch::history::Series;
 use serde_json::{Map, Value, json};
 
-/// What came of one case.
+/// Result of one case.
 #[derive(Clone, Default, Debug)]
 pub struct Outcome {
     /// For scripts.
@@ -14,7 +14,7 @@ pub struct Outcome {
     /// For people: cells of a table, if there is one, and whole lines below them.
     pub cells: Vec<String>,
     pub below: String,
-    /// What is kept and compared.
+    /// Series that are stored and compared.
     pub series: Vec<Series>,
 }
 
@@ -111,7 +111,7 @@ pub fn table(heads: &str, rows: impl IntoIterator<Item = (Vec<String>, String)>)
     text
 }
 
-/// What lies on huge pages.
+/// Memory on huge pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HugePages {
     /// Packet buffers.

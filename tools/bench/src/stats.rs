@@ -46,7 +46,7 @@ impl Summary {
     }
 }
 
-/// What `share` of the values, which are sorted, do not exceed.
+/// Value that `share` of the sorted values do not exceed.
 pub fn percentile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
     let at = (sorted.len() as f64 * share).ceil() as usize;
     let found = sorted.get(at.saturating_sub(1));

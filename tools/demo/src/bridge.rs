@@ -147,7 +147,7 @@ fn join(args: &BridgeArgs) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What has come from a port leaves by the other of its pair.
+/// Forwards packets of a port to the other one of its pair.
 fn pass(io: &mut DpdkIo, from: PortId, burst: &mut Burst<Mbuf>, given_up: &mut u64) -> usize {
     let (to, queue) = (PortId(from.0 ^ 1), QueueId(0));
     let room = burst.remaining();

@@ -27,7 +27,7 @@ pub(super) struct Captures {
     judged: Vec<Judgement>,
 }
 
-/// What a capture held, and what tshark thinks of it.
+/// Contents of a capture, and tshark's complaints.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Judgement {
     pub(super) interface: &'static str,
@@ -36,8 +36,8 @@ pub(super) struct Judgement {
     /// Of N1 and N2: NAS and NGAP messages in them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) messages: Option<u64>,
-    /// Where only headers were looked at: how many kinds there were. Fields that change from
-    /// frame to frame are checked in each, the rest of each kind by tshark.
+    /// Number of header kinds, where only headers were checked. Fields that change from frame to frame are checked in
+    /// each frame, the rest of each kind by tshark.
     pub(super) header_kinds: Option<u64>,
     /// Frames that the capture should have but has not, as the host did not let it run: they passed
     /// the UPF all the same.

@@ -75,7 +75,7 @@ impl Checks {
         self.all.len() - self.passed()
     }
 
-    /// Those that do not hold.
+    /// Failed checks.
     pub(super) fn failures(&self) -> impl Iterator<Item = &Check> {
         self.all.iter().filter(|check| !check.pass)
     }
@@ -85,7 +85,7 @@ impl Checks {
         self.all.len()
     }
 
-    /// Those from number `from` on that do not hold.
+    /// Failed checks from number `from` on.
     pub(super) fn failures_from(&self, from: usize) -> Vec<Check> {
         let late = self.all.iter().skip(from);
         late.filter(|check| !check.pass).cloned().collect()

@@ -11,7 +11,7 @@ use sluice_ran::{CallError, Failure, RanError};
 
 use sluice_program::ask::AskError;
 
-/// What stopped the demo. A check that fails does not stop it and is no error.
+/// Errors that stop the demo. A failed check does not stop it and is no error.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DemoError {
     /// The environment lacks something.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sluice_host::pcap::{self, Frame};
 
-/// What is looked at of a frame: more than all headers together.
+/// Octets of a frame that are checked: more than all headers together.
 pub(super) const SNAP_BYTES: u16 = 128;
 /// Frames that tshark sees of headers that are alike.
 const SAMPLES: usize = 16;
@@ -22,7 +22,7 @@ const IPV6: usize = 40;
 /// Ports from here on belong to nobody (RFC 6335, section 6), so that no dissector minds which.
 const DYNAMIC_PORTS: u16 = 49_152;
 
-/// What has been seen so far.
+/// Headers seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Headers {
     pub(super) frames: u64,

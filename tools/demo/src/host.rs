@@ -24,7 +24,7 @@ impl HostLosses {
         self.0.values().sum()
     }
 
-    /// What has come since `before`.
+    /// Increase since `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         let news = self.0.iter().map(|(place, now)| {
             let before = before.0.get(place).copied().unwrap_or(0);
@@ -54,7 +54,7 @@ pub(super) struct UePlace {
     pub(super) tun: Link,
 }
 
-/// Where the host may lose packets of the demo.
+/// Places where the host may lose packets of the demo.
 #[derive(Debug)]
 pub(super) struct Host<'a> {
     ctl: &'a Ctl,
@@ -100,7 +100,7 @@ impl<'a> Host<'a> {
         Ok(this)
     }
 
-    /// What got lost since the watch began.
+    /// Packets lost since the watch began.
     pub(super) fn lost(&self) -> Result<HostLosses, DemoError> {
         Ok(self.losses()?.since(&self.first))
     }

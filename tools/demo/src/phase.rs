@@ -13,8 +13,8 @@ use super::report::{Part, Report};
 /// A host that disturbs a phase so often is no place for a demo.
 const ATTEMPTS: u32 = 5;
 
-/// What of a phase's outcome the host alone is to blame for: senders that did not come to send as much
-/// as they were told to, in words.
+/// Shortfalls for which the host alone is to blame: senders that could not send at the rate that they were given, in
+/// words.
 pub(super) type Starved = Vec<String>;
 
 /// The pace at which a phase held.
@@ -44,7 +44,7 @@ pub(super) struct Disturbed {
     pub(super) attempt: u32,
     pub(super) host_losses: HostLosses,
     pub(super) starved: Starved,
-    /// What did not hold.
+    /// Failed checks.
     pub(super) failed: Vec<Check>,
     pub(super) error: Option<String>,
 }
@@ -132,7 +132,7 @@ fn attempted<P: Part>(
 }
 
 impl Disturbed {
-    /// What happened, and what follows.
+    /// Description of the phase's result.
     pub(super) fn text(&self) -> String {
         let mut said = Vec::new();
         if self.host_losses.total() > 0 {

@@ -18,7 +18,7 @@ pub(super) const N4_SMF: Ipv4Addr = Ipv4Addr::new(198, 18, 4, 2);
 pub(super) const N2_AMF: Ipv4Addr = Ipv4Addr::new(198, 18, 2, 1);
 pub(super) const N2_GNBS: [Ipv4Addr; 2] =
     [Ipv4Addr::new(198, 18, 2, 11), Ipv4Addr::new(198, 18, 2, 12)];
-/// Where the core's HTTP API is, in its namespace.
+/// Address of the core's HTTP API, in its namespace.
 pub(super) const CORE_API: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9471);
 /// The one slice of the core.
 pub(super) const SST: u8 = 1;
@@ -67,7 +67,7 @@ pub(super) const PING_INTERVAL_S: f32 = 0.05;
 /// During handovers, so that those of all UEs happen meanwhile: at least so many, and more with many UEs.
 pub(super) const HANDOVER_PINGS: u32 = 200;
 pub(super) const HANDOVER_PINGS_PER_UE: u32 = 25;
-/// So dense that some are on their way whenever a UE moves.
+/// Interval so short that pings are under way whenever a UE moves.
 pub(super) const HANDOVER_PING_INTERVAL_S: f32 = 0.02;
 /// For the last answer.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
@@ -87,7 +87,7 @@ pub(super) const HTTP_BYTES: usize = 6 << 20;
 /// UEs that run iperf3; the others rest meanwhile.
 pub(super) const IPERF_UES_MAX: usize = 4;
 pub(super) const IPERF_PORT: u16 = 5201;
-/// What each UE offers in a phase with iperf3.
+/// Offered load of each UE in a phase with iperf3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     /// A little above what is promised, because iperf3 stays a little below what it is told.

@@ -29,7 +29,7 @@ pub(super) struct Report<P> {
     /// The host could not carry the lowest rate: this says nothing of the UPF.
     pub(super) too_busy: bool,
     pub(super) interrupted: bool,
-    /// What ended the demo before its time.
+    /// Error that ended the demo early.
     pub(super) error: Option<String>,
     pub(super) duration_s: f64,
     pub(super) captures: Vec<Judgement>,

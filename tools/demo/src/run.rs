@@ -1,6 +1,6 @@
 //! A part of the demo from set-up to clean-up.
 //!
-//! What is set up first goes last, also when something fails.
+//! Parts are removed in reverse order of their set-up, also after a failure.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -18,7 +18,7 @@ const STATE_LISTEN: &str = "0A";
 /// The running servers; they end with the value.
 #[derive(Debug)]
 pub(super) struct Servers {
-    /// What nginx offers as [`DOWNLOAD`].
+    /// Contents of [`DOWNLOAD`].
     pub(super) content: Vec<u8>,
     uploads: PathBuf,
     http: Server,

@@ -6,19 +6,19 @@ use std::path::PathBuf;
 /// `sluice lab`
 #[derive(Clone, Debug, Args)]
 pub struct LabArgs {
-    /// What to do
+    /// Command
     #[command(subcommand)]
     pub kind: LabKind,
 }
 
-/// What is measured although it is there.
+/// Points to measure again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Again {
     /// Points that something else disturbed
     Disturbed,
 }
 
-/// What the lab does.
+/// Commands of the lab.
 #[derive(Clone, Debug, Subcommand)]
 pub enum LabKind {
     /// The experiments, and which of them can be run
@@ -53,7 +53,7 @@ pub struct RunArgs {
     /// Few points, short repetitions, few sessions
     #[arg(long)]
     pub quick: bool,
-    /// Where results go, and where those of an interrupted run are taken up
+    /// Folder of results; an interrupted run continues there
     #[arg(long, value_name = "DIR", default_value = "lab-results")]
     pub out: PathBuf,
     /// A folder with experiments of your own; those of the same name come in place of ours
@@ -71,7 +71,7 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// What has to be typed behind a name to measure the same in the same place.
+    /// Arguments that measure the same again in the same place.
     pub fn again_as_typed(&self) -> String {
         let mut text = String::new();
         if let Some(plans) = &self.plans {

@@ -1,8 +1,7 @@
 //! `sluice lab`: the papers' experiments, repeated.
 //!
-//! What an experiment is, how results are kept, judged, drawn and told stands in
-//! `sluice-lab-experiments`. Here are the runners: they set what a point varies in the worlds of
-//! `sluice bench` (`rig`) and measure.
+//! [`experiments`] has plans, results, expectations, plots and reports. The other modules are runners: they set up
+//! the testbeds of `sluice bench` for each point, and measure.
 #![forbid(unsafe_code)]
 #![allow(
     missing_docs,

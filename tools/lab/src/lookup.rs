@@ -155,7 +155,7 @@ impl Translations {
         self.pools.address_and_port(place.number)
     }
 
-    /// What the path does for a packet from outside, without the packet.
+    /// Lookup of the path for a packet from outside, without the packet.
     fn find(&mut self, (address, port): Public) -> Option<(u32, u16)> {
         let number = self.pools.number(INSIDE, address, port)?;
         let found = self.units.get(number.unit())?;

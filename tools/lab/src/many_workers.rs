@@ -1,9 +1,10 @@
 //! Runners `cores` and `skew`: more workers than there are CPUs, in virtual time.
 //!
-//! What turns cost is measured
-//! on the two real workers first, for the very packets of the point.
+//! The cost of turns is measured on the two real workers first, with the packets of the point.
 
-use super::testbed::{Load, Rig, add_distribution, each, engine_mpps, model, repeats, sessions};
+use super::testbed::{
+    CurrentTestbed, Load, add_distribution, each, engine_mpps, model, repeats, sessions,
+};
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::measure::{Pause, moves};
 use sluice_bench::elastic::models::{Model, arrange, full_load};
@@ -36,7 +37,7 @@ pub struct Known {
 
 /// Throughput with so many cores.
 pub fn cores<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     known: &mut Option<Known>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
@@ -44,7 +45,7 @@ pub fn cores<P: Packet + Send + 'static>(
     let (name, cores) = (job.text("model")?, job.number("cores")? as usize);
     let model = model(name)?;
     let mut measured = Measured::default();
-    let known = known_of(rig, known, job, &load)?;
+    let known = known_of(testbed, known, job, &load)?;
     if let Some((_, mpps)) = known.real.iter().find(|(m, _)| cores == 2 && *m == model) {
         measured.add("real_mpps", [*mpps]);
     }
@@ -69,12 +70,12 @@ pub fn cores<P: Packet + Send + 'static>(
 
 /// One worker's UEs, or some of them, get so much load.
 pub fn skew<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     known: &mut Option<Known>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
     let load = Load::of(job)?;
-    let known = known_of(rig, known, job, &load)?;
+    let known = known_of(testbed, known, job, &load)?;
     let name = job.text("model")?;
     let skew = Skew {
         model: model(name)?,
@@ -122,7 +123,7 @@ struct Skew {
     share_of_ues: f64,
 }
 
-/// What came of packets that came behind the time for levelling, and of no others.
+/// Packets that came after the time for levelling.
 struct BurstResult {
     offered_mpps: f64,
     sent_mpps: f64,
@@ -180,14 +181,14 @@ impl Skew {
 
 /// The costs of these packets: those that are known, or measured now.
 fn known_of<'a, P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     known: &'a mut Option<Known>,
     job: &Job<'_>,
     load: &Load,
 ) -> Result<&'a Known, Problem> {
     let of = (sessions(job)?, load.clone());
     if known.as_ref().is_none_or(|known| known.of != of) {
-        *known = Some(measure(rig, job, of)?);
+        *known = Some(measure(testbed, job, of)?);
     }
     known
         .as_ref()
@@ -195,12 +196,12 @@ fn known_of<'a, P: Packet + Send + 'static>(
 }
 
 fn measure<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     job: &Job<'_>,
     of: (u32, Load),
 ) -> Result<Known, Problem> {
     let each = each(job)?;
-    let world = rig.world(of.0, &of.1)?;
+    let world = testbed.world(of.0, &of.1)?;
     let pauses = moves(world, MOVES, APART_NS);
     let mut costs = Costs {
         moves_ns: pauses_ns(&pauses),

@@ -3,8 +3,8 @@
 //! `profiles`: the same with a load of so much of that beside it.
 
 use super::testbed::{
-    Load, Offered, Rig, add_distribution, at_full_load, at_mpps, each, engine_mpps, model, offer,
-    repeats, sessions, undisturbed,
+    CurrentTestbed, Load, Offered, add_distribution, at_full_load, at_mpps, each, engine_mpps,
+    model, offer, repeats, sessions, undisturbed,
 };
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::source::Pace;
@@ -17,10 +17,10 @@ use std::time::Duration;
 
 /// Throughput at full load.
 pub fn models<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let (world, mut measured) = full(rig, job)?;
+    let (world, mut measured) = full(testbed, job)?;
     if job.text("latency").is_ok() {
         add_latency(&mut measured, world, job)?;
     }
@@ -50,14 +50,14 @@ fn add_latency<P: Packet + Send + 'static>(
     Ok(())
 }
 
-/// What the point's model makes at full load.
+/// Rate of the point's model at full load.
 fn full<'a, P: Packet + Send + 'static>(
-    rig: &'a mut Rig<P>,
+    testbed: &'a mut CurrentTestbed<P>,
     job: &Job<'_>,
 ) -> Result<(&'a mut Testbed<P>, Measured), Problem> {
     let load = Load::of(job)?;
     let model = model(job.text("model")?)?;
-    let world = rig.world(sessions(job)?, &load)?;
+    let world = testbed.world(sessions(job)?, &load)?;
     let (all, disturbed) = at_full_load(world, model, job)?;
     let mut measured = Measured {
         disturbed,
@@ -98,11 +98,11 @@ fn with_load<P: Packet + Send + 'static>(
 
 /// Throughput, then workers' load, latency and order at a share of it.
 pub fn profiles<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
     let share = job.number("load")?;
-    let (world, mut measured) = full(rig, job)?;
+    let (world, mut measured) = full(testbed, job)?;
     let each = each(job)?;
     let most = measured.series.get("mpps").map_or(1.0, |mpps| mpps.median);
     let (mut busy, mut p50, mut p99, mut reordered) = (vec![], vec![], vec![], vec![]);

@@ -1,7 +1,7 @@
 //! Runners `pfcp`: message rate of the N4 loop; and `housekeeping`: control core load on its own CPU or
 //! on the worker's.
 
-use super::testbed::{LabMachine, bad, best_of, repeats};
+use super::testbed::{Machine, bad, best_of, repeats};
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::path::io::Pool;
 use sluice_bench::pfcp::flow::{self, FlowLoad};
@@ -27,18 +27,14 @@ const PREEMPTED_MOST: f64 = 0.05;
 const LOOK: usize = 4;
 
 /// One way for messages to come.
-pub fn pfcp(
-    ground: &LabMachine<Mbuf>,
-    pool: &MbufPool,
-    job: &Job<'_>,
-) -> Result<Measured, Problem> {
+pub fn pfcp(machine: &Machine<Mbuf>, pool: &MbufPool, job: &Job<'_>) -> Result<Measured, Problem> {
     let cpus = Cpus {
-        n4: ground.cpus[0],
-        worker: ground.cpus[1],
+        n4: machine.cpus[0],
+        worker: machine.cpus[1],
     };
-    let fresh = || -> Pool<Mbuf> { (ground.pool)() };
+    let fresh = || -> Pool<Mbuf> { (machine.pool)() };
     let (n4_port, mut n4_wire) = port::pair(fresh());
-    let mut world = world_of(ground, job, n4_port, cpus)?;
+    let mut world = world_of(machine, job, n4_port, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     let measured = match job.text("via")? {
         "port" => all(&mut world, &mut PortDoor(fresh()), &mut n4_wire, job),
@@ -56,13 +52,13 @@ pub fn pfcp(
 
 /// A UPF with the point's sessions, all of them connected.
 pub fn world_of(
-    ground: &LabMachine<Mbuf>,
+    machine: &Machine<Mbuf>,
     job: &Job<'_>,
     n4: N4Port<Mbuf>,
     cpus: Cpus,
 ) -> Result<Testbed<Mbuf>, Problem> {
     let sessions = job.number("sessions")? as u32;
-    let mut world = Testbed::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus)?;
+    let mut world = Testbed::build(sessions, Variety::uniform(), (machine.pool)(), n4, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     world.populate(&mut door, &mut wire)?;
     Ok(world)
@@ -155,16 +151,16 @@ fn serve(
 }
 
 /// Packets of one worker while sessions are modified.
-pub fn housekeeping(ground: &LabMachine<Mbuf>, job: &Job<'_>) -> Result<Measured, Problem> {
-    let [control, worker] = ground.cpus;
+pub fn housekeeping(machine: &Machine<Mbuf>, job: &Job<'_>) -> Result<Measured, Problem> {
+    let [control, worker] = machine.cpus;
     let n4 = match job.text("control")? {
         "own core" => control,
         "the worker's core" => worker,
         other => return Err(bad("control", other, "'own core' or 'the worker's core'")),
     };
-    let fresh = || -> Pool<Mbuf> { (ground.pool)() };
+    let fresh = || -> Pool<Mbuf> { (machine.pool)() };
     let (n4_port, mut n4_wire) = port::pair(fresh());
-    let mut world = world_of(ground, job, n4_port, Cpus { n4, worker })?;
+    let mut world = world_of(machine, job, n4_port, Cpus { n4, worker })?;
     let asked = FlowLoad {
         rate_per_s: job.number("modifications_per_s")?,
         what: Loop::Housekeeping,

@@ -3,9 +3,9 @@
 //! container that the lab makes: namespaces by unshare(1), and a cgroup whose cpuset has two CPUs.
 
 use super::args::PlaceArgs;
-use super::runners::{ground, start};
+use super::runners::{machine, start};
 use super::testbed::{
-    ETH, FCS, Load, Rig, bad, container, engine_mpps, repeats, sessions, translated,
+    CurrentTestbed, ETH, FCS, Load, bad, container, engine_mpps, repeats, sessions, translated,
 };
 use super::{Done, Exit};
 use crate::experiments::{Job, Measured, Problem};
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// What the process tells.
+/// Placement that the process reports.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Placed {
     mpps: Vec<f64>,
@@ -98,14 +98,14 @@ pub fn child(args: &PlaceArgs) -> Done {
     let each = Duration::try_from_secs_f64(args.seconds);
     let each = each.map_err(|_| (Exit::Usage, "--seconds: expected seconds".to_owned()))?;
     let (eal, pool) = start(cpus[0]).map_err(failed)?;
-    let mut rig = Rig::new(ground(cpus, &eal, &pool));
+    let mut testbed = CurrentTestbed::new(machine(cpus, &eal, &pool));
     let load = Load {
         inner_lens: vec![args.inner],
         container: args.container,
         translated: args.translated,
         uplink: 1.0,
     };
-    let world = rig.world(args.sessions, &load).map_err(failed)?;
+    let world = testbed.world(args.sessions, &load).map_err(failed)?;
     arrange(world, Model::RunToCompletion);
     let mut placed = Placed::default();
     for _ in 0..args.repeats.max(1) {
@@ -168,7 +168,7 @@ impl Room {
 }
 
 impl Drop for Room {
-    /// Its processes have ended; the kernel may take a moment to know.
+    /// Leaves the group once its processes have ended, which the kernel may notice a moment later.
     fn drop(&mut self) {
         for _ in 0..50 {
             if fs::remove_dir(&self.cgroup).is_ok() {
@@ -214,7 +214,7 @@ impl Drop for Switch {
 mod tests {
     use super::*;
 
-    /// What the kernel would be told: a plain file keeps the last word.
+    /// The controller is left as it was found; a plain file keeps the last value written.
     #[test]
     fn the_controller_is_left_as_it_was_found() {
         let folder = tempfile::tempdir().unwrap();

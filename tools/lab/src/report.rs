@@ -143,7 +143,7 @@ pub fn again(args: &ReportArgs) -> Done {
     conclude(&store, &run, &told, args.json).map_err(|e| usage("the report", &e))
 }
 
-/// What the folder has of an experiment, and what it lacks.
+/// Results of an experiment in the folder, and missing points.
 fn as_left(store: &Store, run: &Run, experiment: &Experiment) -> Ran {
     let points = store.points(experiment, run.quick);
     let mine = |of: &String| *of == experiment.name;

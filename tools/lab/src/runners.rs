@@ -1,7 +1,7 @@
 //! Runners by name, and their shared resources.
 
 use super::many_workers::{self, Known};
-use super::testbed::{LabMachine, Rig};
+use super::testbed::{CurrentTestbed, Machine};
 use super::{lookup, models, pfcp, placement, scaling, shaping, zero_loss};
 use crate::experiments::{Job, Measured, Problem, Runner};
 use sluice_bench::elastic::{PACKET_MEMORY_MIB, PACKETS};
@@ -20,7 +20,7 @@ pub struct Lab {
 }
 
 struct Ready {
-    rig: Rig<Mbuf>,
+    testbed: CurrentTestbed<Mbuf>,
     known: Option<Known>,
     pool: MbufPool,
     eal: Eal,
@@ -55,9 +55,9 @@ impl Lab {
         if self.ready.is_none() {
             let cpus = self.cpus()?;
             let (eal, pool) = start(cpus[0])?;
-            let rig = Rig::new(ground(cpus, &eal, &pool));
+            let testbed = CurrentTestbed::new(machine(cpus, &eal, &pool));
             self.ready = Some(Ready {
-                rig,
+                testbed,
                 known: None,
                 pool,
                 eal,
@@ -74,14 +74,14 @@ pub fn start(cpu: usize) -> Result<(Eal, MbufPool), Problem> {
 }
 
 /// DPDK's buffers and threads.
-pub fn ground(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> LabMachine<Mbuf> {
+pub fn machine(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> Machine<Mbuf> {
     let (eal, pool) = (eal.clone(), pool.clone());
     let fresh = move || -> Pool<Mbuf> {
         let pool = pool.clone();
         Box::new(move || pool.alloc())
     };
     let register = move || -> Box<dyn Any> { Box::new(register_thread(&eal).ok()) };
-    LabMachine {
+    Machine {
         pool: Box::new(fresh),
         register: Arc::new(register),
         cpus,
@@ -95,7 +95,7 @@ impl Runner for Lab {
             // Its processes have the CPUs for themselves.
             let cpus = self.cpus()?;
             if let Some(ready) = &mut self.ready {
-                ready.rig.clear();
+                ready.testbed.clear();
             }
             return placement::placement(cpus, job);
         }
@@ -108,23 +108,23 @@ impl Runner for Lab {
             return shaping::shaping(job);
         }
         let ready = self.ready()?;
-        let rig = &mut ready.rig;
+        let testbed = &mut ready.testbed;
         match runner {
-            "zero-loss" => zero_loss::zero_loss(rig, job),
-            "models" => models::models(rig, job),
-            "profiles" => models::profiles(rig, job),
-            "cores" => many_workers::cores(rig, &mut ready.known, job),
-            "skew" => many_workers::skew(rig, &mut ready.known, job),
-            "scaling" => scaling::scaling(rig, job),
+            "zero-loss" => zero_loss::zero_loss(testbed, job),
+            "models" => models::models(testbed, job),
+            "profiles" => models::profiles(testbed, job),
+            "cores" => many_workers::cores(testbed, &mut ready.known, job),
+            "skew" => many_workers::skew(testbed, &mut ready.known, job),
+            "scaling" => scaling::scaling(testbed, job),
             "pfcp" => {
-                rig.clear();
-                let ground = ground(rig.cpus(), &ready.eal, &ready.pool);
-                pfcp::pfcp(&ground, &ready.pool, job)
+                testbed.clear();
+                let machine = machine(testbed.cpus(), &ready.eal, &ready.pool);
+                pfcp::pfcp(&machine, &ready.pool, job)
             }
             "housekeeping" => {
-                rig.clear();
-                let ground = ground(rig.cpus(), &ready.eal, &ready.pool);
-                pfcp::housekeeping(&ground, job)
+                testbed.clear();
+                let machine = machine(testbed.cpus(), &ready.eal, &ready.pool);
+                pfcp::housekeeping(&machine, job)
             }
             other => Err(Problem::Failed(format!("there is no runner '{other}'"))),
         }

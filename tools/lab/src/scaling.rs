@@ -1,7 +1,7 @@
 //! Runner `scaling`: load steps until the daemon's scaling brings the second
 //! in. Every bit of time is written down.
 
-use super::testbed::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions, undisturbed};
+use super::testbed::{AWAY_NS, CurrentTestbed, Load, at_mpps, bad, model, sessions, undisturbed};
 use crate::experiments::point::Mark;
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::models::{arrange, full_load};
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Bits of time that a run is cut into, at least a millisecond each.
 const BITS: u64 = 400;
 const BIT_MIN_NS: u64 = 1_000_000;
-/// What is around the moment.
+/// Time before and after a mark that is drawn.
 const AROUND_NS: u64 = 20_000_000;
 /// The load of one worker before the first step, and how long it may take to send the other to
 /// rest.
@@ -27,7 +27,7 @@ const RUNS: usize = 3;
 
 /// Until nothing disturbs it, a few times at the most.
 pub fn scaling<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
     let load = Load::of(job)?;
@@ -41,7 +41,7 @@ pub fn scaling<P: Packet + Send + 'static>(
         "burst_fill" => Decides::BurstFill,
         other => return Err(bad("policy", other, "cycles or burst_fill")),
     };
-    let world = rig.world(sessions(job)?, &load)?;
+    let world = testbed.world(sessions(job)?, &load)?;
     let scaling = Scaling::decided_by(decides, 1);
     let mut measured = run(world, job, scaling.clone(), steers)?;
     for _ in 1..RUNS {
@@ -68,7 +68,7 @@ fn run<P: Packet + Send + 'static>(
     ran
 }
 
-/// What both workers are able to in this design.
+/// Rate of both workers in this design.
 fn able<P: Packet + Send + 'static>(
     world: &mut Testbed<P>,
     job: &Job<'_>,
@@ -162,7 +162,7 @@ struct Bit {
     gap_ns: u64,
 }
 
-/// What happened so far.
+/// Course of the measurement so far.
 struct Course {
     began_ns: u64,
     bit_ns: u64,
@@ -173,7 +173,7 @@ struct Course {
     last_ns: u64,
     /// When shards began to move to the second worker, and when all had.
     moving_ns: [Option<u64>; 2],
-    /// Where the offered load was raised.
+    /// Steps of the offered load.
     steps: Vec<Mark>,
 }
 

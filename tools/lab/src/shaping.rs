@@ -62,7 +62,7 @@ pub fn shaping(job: &Job<'_>) -> Result<Measured, Problem> {
     Ok(all.measured())
 }
 
-/// What each repetition gave.
+/// Figures of each repetition.
 #[derive(Default)]
 struct Figures {
     throughput_mbps: Vec<f64>,
@@ -107,7 +107,7 @@ impl Figures {
     }
 }
 
-/// What came to the receivers.
+/// Packets that reached the receivers.
 #[derive(Default)]
 struct Heard {
     sent: usize,
@@ -119,11 +119,11 @@ struct Heard {
     waited_ns: Vec<u64>,
     /// When the time began that counts, from the start; zero if the run was no longer.
     settles_ns: u64,
-    /// What had come until then.
+    /// Packets until the measured time.
     settled: Settled,
 }
 
-/// What came before the time that counts.
+/// Packets before the measured time.
 #[derive(Default)]
 struct Settled {
     arrived: usize,
@@ -210,7 +210,7 @@ impl Link {
     }
 }
 
-/// What happens next, in the order of time.
+/// Next event in the order of time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     /// A sender may send.

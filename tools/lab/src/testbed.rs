@@ -20,30 +20,30 @@ pub const AWAY_NS: u64 = 1_000_000;
 /// An Ethernet header, and the frame check sequence that the papers count.
 pub const ETH: usize = 14;
 pub const FCS: usize = 4;
-/// What a frame takes on a line besides: preamble, start, gap.
+/// Octets of a frame on the line beyond its length: preamble, start, gap.
 pub const LINE: usize = 20;
 /// IPv4 and UDP inside.
 pub const INNER_HEADERS: usize = 28;
 /// Payloads of IMIX, 7 to 4 to 1 in an order without runs; their mean is 309 octets (system B).
 const IMIX: [usize; 12] = [36, 496, 36, 36, 496, 36, 1472, 36, 496, 36, 36, 496];
 
-/// What lies below the worlds: buffers, and threads that may use them.
-pub struct LabMachine<P> {
+/// Machine below the testbeds: packet buffers, and threads that may use them.
+pub struct Machine<P> {
     /// Gives fresh packets to one worker.
     pub pool: Box<dyn Fn() -> Pool<P>>,
-    /// What a thread needs to be a worker; for as long as it is kept.
+    /// Registers a thread as a worker, for as long as the returned value is kept.
     pub register: Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>,
     /// Of both workers.
     pub cpus: [usize; 2],
 }
 
-/// The world of the moment.
-pub struct Rig<P: Packet + Send + 'static> {
-    ground: LabMachine<P>,
+/// Testbed of the last point, which the next one uses again if it has the same sessions.
+pub struct CurrentTestbed<P: Packet + Send + 'static> {
+    machine: Machine<P>,
     world: Option<((u32, Variant), Testbed<P>)>,
 }
 
-/// What a point asks of packets.
+/// Traffic of a point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Load {
     /// Inner packets, one after the other, in octets.
@@ -144,12 +144,12 @@ pub fn model(name: &str) -> Result<Model, Problem> {
     }
 }
 
-/// What an experiment says and no runner understands.
+/// Error for a value that no runner knows.
 pub fn bad(name: &str, got: &str, expected: &str) -> Problem {
     Problem::Failed(format!("{name}: got '{got}'; expected {expected}"))
 }
 
-/// What came of an offer.
+/// Result of an offered load.
 #[derive(Clone, Debug)]
 pub struct Offered {
     pub balance: PacketBalance,
@@ -174,18 +174,18 @@ impl Offered {
     }
 }
 
-impl<P: Packet + Send + 'static> Rig<P> {
+impl<P: Packet + Send + 'static> CurrentTestbed<P> {
     /// Nothing stands yet.
-    pub fn new(ground: LabMachine<P>) -> Self {
+    pub fn new(machine: Machine<P>) -> Self {
         Self {
-            ground,
+            machine,
             world: None,
         }
     }
 
     /// CPUs of both workers.
     pub fn cpus(&self) -> [usize; 2] {
-        self.ground.cpus
+        self.machine.cpus
     }
 
     /// A world with so many sessions for these packets; the one that stands, if it is such a one.
@@ -194,9 +194,9 @@ impl<P: Packet + Send + 'static> Rig<P> {
         let wanted = (sessions, variant);
         if self.world.as_ref().is_none_or(|(kind, _)| *kind != wanted) {
             self.clear();
-            let pools = [(self.ground.pool)(), (self.ground.pool)()];
-            let register = self.ground.register.clone();
-            let cpus = self.ground.cpus;
+            let pools = [(self.machine.pool)(), (self.machine.pool)()];
+            let register = self.machine.register.clone();
+            let cpus = self.machine.cpus;
             let built = Testbed::build(sessions, cpus, variant, pools, move || register());
             let mut world = built?;
             if load.translated {
@@ -220,7 +220,7 @@ impl<P: Packet + Send + 'static> Rig<P> {
     }
 }
 
-impl<P: Packet + Send + 'static> Drop for Rig<P> {
+impl<P: Packet + Send + 'static> Drop for CurrentTestbed<P> {
     fn drop(&mut self) {
         self.clear();
     }
@@ -263,7 +263,7 @@ pub fn at_full_load<P: Packet + Send + 'static>(
     Ok((all, disturbed))
 }
 
-/// What the engine would do if packets cost nothing to make and to look at, in Mpps.
+/// Rate of the engine if packets cost nothing to make and to check, in Mpps.
 pub fn engine_mpps(load: &FullLoad) -> f64 {
     1000.0 / load.engine_ns[0].max(load.engine_ns[1])
 }
@@ -293,7 +293,7 @@ pub fn offer<P: Packet + Send + 'static>(
     }
 }
 
-/// So many millions of packets a second, half of them from each source.
+/// Pace of this rate in Mpps, half of it from each source.
 pub fn at_mpps(mpps: f64) -> Pace {
     Pace::every(2000.0 / mpps.max(1e-6))
 }
@@ -322,14 +322,14 @@ pub fn add_distribution(measured: &mut Measured, times_ns: &[u32]) {
 
 /// If others had a worker's CPU for more of the time, the figures tell of them as well.
 const SHARE_MOST: f64 = 0.01;
-/// What was disturbed is measured again, until it has been so often.
+/// Most measurements of a point that is disturbed.
 const ATTEMPTS: usize = 3;
 
-/// What was measured, and why it cannot be trusted, if so.
+/// Measured value, and the reason for distrust, if any.
 pub struct Seen<T> {
     /// Of the attempt that was disturbed least.
     pub what: T,
-    /// Who disturbed that.
+    /// Source of the disturbance.
     pub disturbed: Option<String>,
 }
 

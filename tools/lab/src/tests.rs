@@ -7,7 +7,7 @@ use super::many_workers;
 use super::models::{models, profiles};
 use super::scaling::scaling;
 use super::shaping::shaping;
-use super::testbed::{LabMachine, Rig};
+use super::testbed::{CurrentTestbed, Machine};
 use super::zero_loss::zero_loss;
 use crate::experiments::plan::embedded;
 use crate::experiments::point::Scalar;
@@ -18,7 +18,7 @@ use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
 use std::any::Any;
 use std::sync::Arc;
 
-fn ground() -> LabMachine<HeapPacket> {
+fn machine() -> Machine<HeapPacket> {
     let pool = HeapPool::new(PoolConfig {
         segments: 24_576,
         ..PoolConfig::default()
@@ -29,7 +29,7 @@ fn ground() -> LabMachine<HeapPacket> {
         Box::new(move || pool.alloc())
     };
     let register = || -> Box<dyn Any> { Box::new(()) };
-    LabMachine {
+    Machine {
         pool: Box::new(fresh),
         register: Arc::new(register),
         cpus: [allowed[0], *allowed.last().unwrap()],
@@ -84,7 +84,7 @@ fn measured(
 
 #[test]
 fn runners_measure_what_their_experiments_say() {
-    let (mut rig, mut known) = (Rig::new(ground()), None);
+    let (mut testbed, mut known) = (CurrentTestbed::new(machine()), None);
     let full = small(
         "b-payload",
         &[
@@ -92,18 +92,18 @@ fn runners_measure_what_their_experiments_say() {
             ("payload_bytes", Scalar::Number(1024.0)),
         ],
     );
-    let full = measured(&full, |job| models(&mut rig, job));
+    let full = measured(&full, |job| models(&mut testbed, job));
     assert!(full.series["mpps"].median > 0.0 && full.series["engine_mpps"].median > 0.0);
     let steering = small("c-steering", &[("traffic", text("IMIX"))]);
-    let steering = measured(&steering, |job| models(&mut rig, job));
+    let steering = measured(&steering, |job| models(&mut testbed, job));
     assert!(steering.series["latency_us_p50"].median > 0.0);
     assert!(steering.curves["latency"].len() > 50);
-    let profile = measured(&small("d-profiles", &[]), |job| profiles(&mut rig, job));
+    let profile = measured(&small("d-profiles", &[]), |job| profiles(&mut testbed, job));
     assert_eq!(profile.series["reordered"].max, 0.0);
     assert!(profile.series["worker_load"].median > 0.0);
     for (name, frame) in [("a-remove", 100.0), ("a-add", 1482.0)] {
         let small = small(name, &[("frame_bytes", Scalar::Number(frame))]);
-        let found = measured(&small, |job| zero_loss(&mut rig, job));
+        let found = measured(&small, |job| zero_loss(&mut testbed, job));
         let (percent, ceiling) = (
             found.series["percent"].max,
             found.series["ceiling_percent"].max,
@@ -114,7 +114,9 @@ fn runners_measure_what_their_experiments_say() {
         );
     }
     let two = small("b-cores", &[("cores", Scalar::Number(2.0))]);
-    let two = measured(&two, |job| many_workers::cores(&mut rig, &mut known, job));
+    let two = measured(&two, |job| {
+        many_workers::cores(&mut testbed, &mut known, job)
+    });
     assert!(two.series["mpps"].median > 0.0 && two.series["real_mpps"].median > 0.0);
     // Reckoned with the costs that were just measured.
     for model in ["rtc", "pipeline", "sluice"] {
@@ -122,7 +124,9 @@ fn runners_measure_what_their_experiments_say() {
             "b-skew",
             &[("model", text(model)), ("hot_load", Scalar::Number(0.5))],
         );
-        let found = measured(&small, |job| many_workers::skew(&mut rig, &mut known, job));
+        let found = measured(&small, |job| {
+            many_workers::skew(&mut testbed, &mut known, job)
+        });
         let sent = found.series["sent_percent"].median;
         assert!((80.0..=100.0).contains(&sent), "{model}: {sent}");
     }
@@ -171,14 +175,14 @@ fn an_ambr_is_kept_by_delay_and_by_dropping() {
     }
 }
 
-/// What the workers are able to is measured first, and less than they are if others have the CPUs at
-/// that moment: so the second may not be needed, or few points of the curve be taken, but not again and again.
+/// The capacity of the workers is measured first. If other processes use the CPUs meanwhile, the result is too low: the
+/// second worker may then not be needed, or the curve have few points, but not repeatedly.
 #[test]
 fn a_worker_rests_under_light_load_and_comes_in_when_the_load_grows() {
-    let mut rig = Rig::new(ground());
+    let mut testbed = CurrentTestbed::new(machine());
     let scaleout = small("c-scaleout", &[("design", text("steer"))]);
     let came_in = (0..10).any(|_| {
-        let found = measured(&scaleout, |job| scaling(&mut rig, job));
+        let found = measured(&scaleout, |job| scaling(&mut testbed, job));
         found.curves["rate"].len() > 20 && found.series["scale_outs"].median == 1.0
     });
     assert!(came_in);
@@ -186,7 +190,7 @@ fn a_worker_rests_under_light_load_and_comes_in_when_the_load_grows() {
 
 #[test]
 fn what_no_runner_understands_is_named() {
-    let mut rig = Rig::new(ground());
+    let mut testbed = CurrentTestbed::new(machine());
     let (experiment, at) = small("b-payload", &[("model", text("quantum"))]);
     let job = Job {
         experiment: &experiment,
@@ -194,7 +198,7 @@ fn what_no_runner_understands_is_named() {
         quick: true,
         stop: &|| false,
     };
-    let why = models(&mut rig, &job).unwrap_err().to_string();
+    let why = models(&mut testbed, &job).unwrap_err().to_string();
     assert!(why.contains("model: got 'quantum'; expected rtc"), "{why}");
     let stopped = Job {
         stop: &|| true,

@@ -2,8 +2,8 @@
 //! a line of the given rate carries.
 
 use super::testbed::{
-    ETH, FCS, LINE, Load, Offered, Rig, at_mpps, container, each, model, offer, repeats, sessions,
-    translated, uplink,
+    CurrentTestbed, ETH, FCS, LINE, Load, Offered, at_mpps, container, each, model, offer, repeats,
+    sessions, translated, uplink,
 };
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::models::arrange;
@@ -16,7 +16,7 @@ const ATTEMPTS: usize = 3;
 
 /// One frame size of tunnel removal or adding.
 pub fn zero_loss<P: Packet + Send + 'static>(
-    rig: &mut Rig<P>,
+    testbed: &mut CurrentTestbed<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
     let line = Line::of(job)?;
@@ -28,7 +28,7 @@ pub fn zero_loss<P: Packet + Send + 'static>(
     };
     let model = model(job.text("model")?)?;
     let (each, steps) = (each(job)?, job.number("steps")? as u32);
-    let world = rig.world(sessions(job)?, &load)?;
+    let world = testbed.world(sessions(job)?, &load)?;
     arrange(world, model);
     let mut measured = Measured::default();
     let (mut rates, mut losses) = (vec![], vec![]);
@@ -77,12 +77,12 @@ impl Line {
         })
     }
 
-    /// What the line carries of frames as they come in: 100 %.
+    /// Rate of the line for incoming frames: 100 %.
     fn most_of_input_mpps(&self) -> f64 {
         self.bits_per_s / ((self.frame_in + LINE) * 8) as f64 / 1e6
     }
 
-    /// What both lines carry: the one out may be the narrower.
+    /// Rate that both lines carry; the outgoing one may be the narrower.
     fn most_mpps(&self) -> f64 {
         let widest = self.frame_in.max(self.frame_out);
         self.bits_per_s / ((widest + LINE) * 8) as f64 / 1e6

@@ -15,7 +15,7 @@ pub enum LoadError {
         "a packet of {bytes} octets cannot be sent: expected {IP_BYTES_MIN} to {IP_BYTES_MAX} octets of IP"
     )]
     Size {
-        /// Its length.
+        /// Length of the frame.
         bytes: u16,
     },
     /// No lengths at all.
@@ -39,7 +39,7 @@ pub enum LoadError {
     /// A UE that is not there.
     #[error("there is no UE {ue}: they are numbered from 0 to {}", flows - 1)]
     NoSuchUe {
-        /// Its number.
+        /// Number of the UE.
         ue: u32,
         /// How many there are.
         flows: u32,
@@ -55,13 +55,13 @@ pub enum LoadError {
     Capture {
         /// The file.
         file: String,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// Nobody answers ARP.
     #[error("no answer to ARP for {address} on {port}: is it there, and in the same network?")]
     NoNeighbour {
-        /// Who was asked for.
+        /// Address whose neighbour was sought.
         address: Ipv4Addr,
         /// On which port.
         port: String,
@@ -71,7 +71,7 @@ pub enum LoadError {
     NoSuchTunnel {
         /// The flow.
         flow: usize,
-        /// Its tunnel.
+        /// Number of the tunnel.
         tunnel: u16,
         /// How many there are.
         tunnels: usize,

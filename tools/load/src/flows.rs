@@ -31,7 +31,7 @@ pub struct Flow {
     pub uplink: Teid,
     /// The gNB's end.
     pub downlink: Teid,
-    /// Whose tunnel, in [`Flows::tunnels`].
+    /// Index of the tunnel in [`Flows::tunnels`].
     pub tunnel: u16,
     /// The QoS flow of its uplink packets; none: no PDU Session Container is sent, as on S1-U.
     pub qfi: Option<Qfi>,

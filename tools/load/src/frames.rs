@@ -16,7 +16,7 @@ use crate::stamp::{STAMP_BYTES, Stamp};
 const ETH: usize = sluice_wire::eth::HEADER_LEN;
 const IPV4: usize = sluice_wire::ipv4::HEADER_LEN;
 const UDP: usize = sluice_wire::udp::HEADER_LEN;
-/// Where a stamp stands in the UE's IP packet.
+/// Offset of a stamp in the UE's IP packet.
 pub(crate) const STAMP_AT: usize = IPV4 + UDP;
 
 /// UDP ports of the UE and of the server.

@@ -8,7 +8,7 @@ use crate::engine::Lane;
 use crate::flows::Direction;
 use crate::sink::{Sink, TimeSummary};
 
-/// Where packets go and are measured.
+/// Direction of packets that are measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneName {
@@ -49,7 +49,7 @@ pub struct Report {
     pub stopped_early: bool,
     /// Each lane.
     pub lanes: Vec<LaneReport>,
-    /// What came and was no packet of this run where it belongs.
+    /// Received frames that are no packets of this run.
     pub strays: Strays,
     /// The run in intervals.
     pub timeline: Vec<Interval>,
@@ -84,7 +84,7 @@ pub struct LaneReport {
     pub reordered: u64,
     /// Too old to be told from duplicates; 0 means that loss and duplicates are exact.
     pub undecided: u64,
-    /// So many packets back a flow's late ones can be told from duplicates.
+    /// Distance in packets up to which duplicates are distinguished from late packets.
     pub window_packets: u64,
     /// Flows that sent.
     pub flows: u64,
@@ -189,7 +189,7 @@ fn flows_of(made: &[u64], sink: Option<&Sink>) -> (u64, u64) {
     (sent, lossy as u64)
 }
 
-/// What came and was not counted as a packet of the run.
+/// Received frames that were not counted as packets of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Strays {
     /// Packets of ours, of an earlier run.
@@ -232,11 +232,11 @@ impl Strays {
 /// A line of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// Its end, in seconds from the beginning.
+    /// End in seconds from the beginning of the run.
     pub end_s: f64,
     /// How long it was.
     pub length_s: f64,
-    /// What happened in it.
+    /// Figures of each lane in the interval.
     pub lanes: Vec<IntervalLane>,
 }
 

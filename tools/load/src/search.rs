@@ -5,7 +5,7 @@ use serde::Serialize;
 /// How to search. Rates are in whatever unit the trials have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
-    /// Where it begins: a rate that is expected to be too high.
+    /// First rate of the search: one that is expected to be too high.
     pub highest: f64,
     /// The search ends when the highest good and the lowest bad rate are so near, as a part of
     /// the bad one.
@@ -16,7 +16,7 @@ pub struct Search {
     pub repeats: u32,
 }
 
-/// What a trial of a rate has shown.
+/// Result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SearchResult {
     /// Packets sent, or refused by a port.
@@ -30,9 +30,9 @@ pub struct SearchResult {
 /// One trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Tried {
-    /// Its rate.
+    /// Rate of the trial.
     pub rate: f64,
-    /// What it has shown.
+    /// Result of the trial.
     pub outcome: SearchResult,
     /// Whether the rate is good.
     pub is_good: bool,

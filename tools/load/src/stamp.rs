@@ -32,7 +32,7 @@ const TIME_BITS: u32 = 40;
 /// Of lateness: what follows counts units of 1024 ns.
 const COARSE: u32 = 1 << 23;
 
-/// What a packet tells about itself.
+/// Contents of a stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Which way it was sent.
@@ -41,9 +41,9 @@ pub struct Stamp {
     pub is_mirrored: bool,
     /// The run that it is part of.
     pub run: u8,
-    /// Its flow, less than [`FLOWS_MAX`].
+    /// Number of the flow, less than [`FLOWS_MAX`].
     pub flow: u32,
-    /// Its place in the flow and direction, modulo [`SEQUENCES`].
+    /// Sequence number within flow and direction, modulo [`SEQUENCES`].
     pub sequence: u32,
     /// How long after its due time it was sent, in nanoseconds: exact below 2^23 (8 ms), in steps
     /// of 1024 ns above, at most 8.6 s.

@@ -77,7 +77,7 @@ impl DropReason {
         Self::MutedUplink,
     ];
 
-    /// Its name in results, such as `unknown_teid`.
+    /// Name of the reason in results, such as `unknown_teid`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -134,7 +134,7 @@ impl Drops {
     }
 }
 
-/// What a UE has sent and got, over all gNBs that have served it.
+/// Packets of a UE, sent and received over all gNBs that have served it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UeCounters {
     /// Read from its TUN device and sent on N3.
@@ -151,13 +151,13 @@ pub struct UeCounters {
     pub reflective_qos: u64,
     /// Error Indications that named its uplink tunnel.
     pub error_indications: u64,
-    /// What got lost, either way.
+    /// Dropped packets of both directions.
     pub drops: Drops,
 }
 
 impl UeCounters {
-    /// What URRs of the UE should have seen, uplink and downlink: what a UE says on its own link
-    /// ends at the UPF, and Router Advertisements are packets to the UE.
+    /// Usage that the URRs of the UE should report, uplink and downlink: packets of a UE on its own link end at the
+    /// UPF, and Router Advertisements are packets to the UE.
     pub fn usage(&self) -> [Flow; 2] {
         let link = self.by_family.link_local_uplink;
         let uplink = Flow {
@@ -168,14 +168,14 @@ impl UeCounters {
     }
 }
 
-/// What has come to one tunnel endpoint of a gNB.
+/// Packets that arrived at one tunnel endpoint of a gNB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelCounters {
     /// End Markers (TS 29.281, 7.3.2).
     pub end_markers: u64,
     /// G-PDUs that came after the UE had left, and went no further; bytes of the inner packets.
     pub late: Flow,
-    /// Those that were forwarded to where it is.
+    /// Packets that were forwarded to the UE's new endpoint.
     pub forwarded: Flow,
 }
 
@@ -216,7 +216,7 @@ impl Signalling {
     }
 }
 
-/// What a gNB has done.
+/// Counters of a gNB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GnbCounters {
     /// Datagrams received on N3; bytes of the UDP payload.
@@ -231,7 +231,7 @@ pub struct GnbCounters {
     pub by_family: ByFamily,
     /// Received signalling.
     pub signalling: Signalling,
-    /// What got lost, either way.
+    /// Dropped packets of both directions.
     pub drops: Drops,
     /// Error Indications sent.
     pub error_indications_sent: u64,

@@ -41,7 +41,7 @@ pub enum RanError {
     UnknownTunnel {
         /// The gNB.
         gnb: String,
-        /// Its TEID.
+        /// TEID of the tunnel.
         teid: Teid,
     },
     /// Another UE has this downlink TEID.
@@ -67,7 +67,7 @@ pub enum RanError {
     NoEcho {
         /// The gNB.
         gnb: String,
-        /// Who was asked.
+        /// Peer that did not answer.
         peer: IpAddr,
         /// How long was waited.
         timeout: Duration,

@@ -8,7 +8,7 @@ const HEADER_BYTES: usize = 40;
 const ICMPV6: u8 = 58;
 const ROUTER_SOLICITATION: u8 = 133;
 
-/// What kind of IP packet it is.
+/// Kind of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// IPv4, or no IP packet.

@@ -10,14 +10,14 @@ use sluice_wire::gtpu;
 use crate::worker::GnbThread;
 use crate::{GnbCounters, GnbHandle, RanError};
 
-/// What to start.
+/// Configuration of a gNB.
 #[derive(Clone, Debug)]
 pub struct GnbConfig {
     /// For logs and errors.
     pub name: String,
-    /// Where its N3 interface is.
+    /// Namespace of the N3 interface.
     pub ns: Ns,
-    /// Its address on N3, of either family, which the namespace must have.
+    /// Address on N3, of either family, which the namespace must have.
     pub n3: IpAddr,
     /// The longest packet of a UE in bytes, either way.
     pub largest_pdu_bytes: u16,
@@ -38,7 +38,7 @@ impl GnbConfig {
     }
 }
 
-/// What a gNB keeps to itself, to see what others make of it.
+/// Messages that a gNB does not send, to test its peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mute {
     /// Nothing.

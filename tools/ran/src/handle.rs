@@ -36,7 +36,7 @@ pub struct GnbHandle {
     control: Control,
 }
 
-/// Where a UE finds itself after a handover.
+/// Place of a UE after a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandoverTarget {
     /// The endpoint of the new gNB for its downlink.
@@ -48,8 +48,8 @@ pub struct HandoverTarget {
 /// How packets follow a UE that is handed over (TS 38.300, 9.2.3.2.2; by N2: TS 23.502, 4.9.1.3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarding {
-    /// Where the old gNB forwards to what still comes to its endpoint: an endpoint of the new gNB, or of
-    /// a UPF. None: it is dropped as late.
+    /// Endpoint of the new gNB, or of a UPF, to which the old gNB forwards late packets. None: they are dropped as
+    /// late.
     pub to: Option<FTeid>,
     /// A further endpoint of the new gNB, for what is forwarded.
     pub takes: Option<Teid>,
@@ -92,7 +92,7 @@ impl GnbHandle {
         &self.name
     }
 
-    /// Its address on N3.
+    /// N3 address of the gNB.
     pub fn n3(&self) -> IpAddr {
         self.n3
     }
@@ -185,7 +185,7 @@ impl GnbHandle {
         self.ask(|worker| worker.ue_ids())
     }
 
-    /// What has come to a tunnel endpoint of this gNB.
+    /// Counters of a tunnel endpoint of this gNB.
     pub fn tunnel(&self, teid: Teid) -> Result<TunnelCounters, RanError> {
         self.ask(move |worker| worker.tunnel(teid))?
     }

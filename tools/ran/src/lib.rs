@@ -41,7 +41,7 @@ pub use family::ByFamily;
 pub use gnb::{Gnb, GnbConfig, Mute};
 pub use handle::{EchoAnswer, Forwarding, GnbHandle, HandoverTarget, NoAnswer};
 pub use network::{
-    CALL_LIMIT, Device, LeftTunnel, Network, Signalling as N2, Station, Ue as NetworkUe, Undo,
+    CALL_LIMIT, Device, LeftTunnel, Network, NetworkGnb, Signalling as N2, Ue as NetworkUe, Undo,
     Until,
 };
 pub use ue::{Detached, FTeid, UeConfig, UeId, UeReport};

@@ -5,9 +5,9 @@ use crate::{DropReason, GnbCounters};
 /// A figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its key in a check.
+    /// Key of the figure in a check.
     pub name: &'static str,
-    /// What it tells.
+    /// Description of the figure.
     pub help: &'static str,
     /// Whether it is told for each gNB.
     pub of_gnbs: bool,
@@ -209,11 +209,11 @@ pub const METRICS: [Metric; COUNT] = [
 
 /// How many figures gNBs have.
 pub const OF_GNB: usize = 31;
-/// Those behind the counters.
+/// First figure behind the counters.
 pub const ATTACHED: usize = 29;
 const UNACCOUNTED: usize = 30;
 
-/// Where a figure stands in [`METRICS`].
+/// Index of a figure in [`METRICS`].
 pub fn index(name: &str) -> usize {
     METRICS
         .iter()

@@ -156,8 +156,7 @@ impl GnbThread {
     }
 }
 
-/// Where messages about a G-PDU go: not its source port, but the registered one
-/// (TS 29.281, 4.4.2.4 and 4.4.2.5).
+/// Receiver of messages about a G-PDU: the registered port, not the source port (TS 29.281, 4.4.2.4 and 4.4.2.5).
 fn n3_of(datagram: &Datagram<'_>) -> SocketAddr {
     SocketAddr::new(datagram.from.ip(), gtpu::PORT)
 }

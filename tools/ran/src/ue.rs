@@ -16,9 +16,9 @@ use crate::{Forwarding, HandoverTarget, UeCounters};
 /// A tunnel endpoint: an address on N3 and a TEID there (TS 29.244, 8.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FTeid {
-    /// Whose endpoint it is.
+    /// Address of the node that has the endpoint.
     pub address: IpAddr,
-    /// Its number there.
+    /// TEID at that node.
     pub teid: Teid,
 }
 
@@ -50,43 +50,43 @@ impl fmt::Display for UeId {
 /// A UE as it attaches.
 #[derive(Debug)]
 pub struct UeConfig {
-    /// Its addresses in the data network.
+    /// Addresses of the UE in the data network.
     pub addresses: UeAddresses,
-    /// Where its packets go: the UPF's endpoint.
+    /// Uplink endpoint, at the UPF.
     pub uplink: FTeid,
-    /// Where its packets come in: the gNB's endpoint.
+    /// Downlink endpoint, at the gNB.
     pub downlink_teid: Teid,
     /// The QoS flow of its uplink packets that none of `rules` knows.
     pub qfi: Qfi,
     /// QoS rules that the network gave it, in the order of their precedence (TS 24.501, 9.11.4.13):
     /// the flow of an uplink packet is that of the first one with a filter that the packet meets.
     pub rules: Arc<[QosRule]>,
-    /// Its device.
+    /// TUN device of the UE.
     pub tun: Tun,
     /// Whether other addresses lie behind it, so that any inner destination is its own
     /// (framed routes, TS 23.501, 5.6.14).
     pub has_framed_routes: bool,
 }
 
-/// What is known of a UE at one moment.
+/// State of a UE at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UeReport {
-    /// Where its packets go.
+    /// Uplink endpoint, at the UPF.
     pub uplink: FTeid,
-    /// Where its packets come in.
+    /// Downlink endpoint, at the gNB.
     pub downlink_teid: Teid,
     /// The QoS flow of its uplink packets that no QoS rule knows.
     pub qfi: Qfi,
-    /// What it has sent and got.
+    /// Counters of the UE.
     pub counters: UeCounters,
-    /// Its TUN device has failed or gone; nothing more is read from it.
+    /// Whether the TUN device has failed or gone; nothing more is read from it.
     pub tun_lost: bool,
 }
 
-/// What is left of a UE when it detaches.
+/// State of a UE after its detach.
 #[derive(Debug)]
 pub struct Detached {
-    /// Its device.
+    /// TUN device of the UE.
     pub tun: Tun,
     /// The state at the end.
     pub report: UeReport,

@@ -23,7 +23,7 @@ pub(crate) const G_PDU_HEADER_BYTES: usize = 16;
 const WAKE: u64 = u64::MAX;
 const N3: u64 = u64::MAX - 1;
 
-/// What is polled at once; others get their turn in the next round.
+/// Most sources that one poll returns; the others get their turn in the next round.
 const READY_MAX: usize = 64;
 
 /// All that a gNB knows. Only its thread touches it.
@@ -55,21 +55,21 @@ pub(crate) struct Tunnel {
     pub(crate) owner: UeId,
     /// The UE has been handed over.
     pub(crate) is_left: bool,
-    /// Where what comes late is forwarded to.
+    /// Endpoint to which late packets are forwarded.
     pub(crate) forward_to: Option<FTeid>,
-    /// What waits to be forwarded, as its UE is on its way and nobody would take it yet.
+    /// Packets that wait until the UE has arrived at its new gNB.
     pub(crate) held: Option<Vec<Box<[u8]>>>,
     /// The UE's further endpoint, which is forgotten with this one.
     further: Option<Teid>,
     pub(crate) counters: TunnelCounters,
 }
 
-/// What becomes of the endpoint of a UE that leaves.
+/// State of the endpoint after its UE has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterRelease {
-    /// It is unknown from now on.
+    /// The endpoint is unknown from now on.
     Forget,
-    /// It counts what comes late, and forwards it where there is somewhere to.
+    /// The endpoint counts late packets, and forwards them if a target is given.
     KeepTunnel(Option<FTeid>),
 }
 

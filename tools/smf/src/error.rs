@@ -14,23 +14,23 @@ pub enum SmfError {
     /// The UPF refused.
     #[error("the UPF rejected {request}: {rejection}")]
     Rejected {
-        /// What was asked.
+        /// Type of the request.
         request: MessageType,
-        /// Its answer.
+        /// Rejection by the UPF.
         rejection: Rejection,
     },
     /// The UPF's answer cannot be understood.
     #[error("the UPF's answer to {request} is wrong: {reject}")]
     Malformed {
-        /// What was asked.
+        /// Type of the request.
         request: MessageType,
-        /// What is wrong with the answer.
+        /// Fault of the answer.
         reject: Reject,
     },
     /// The answer bears another SEID than ours.
     #[error("the UPF's answer to {request} is for SEID {answered:?} instead of {ours}")]
     WrongSeid {
-        /// What was asked.
+        /// Type of the request.
         request: MessageType,
         /// The SEID in the answer's header.
         answered: Option<Seid>,
@@ -43,7 +43,7 @@ pub enum SmfError {
     /// There was no answer.
     #[error("no answer to {request}: {reason}")]
     NoAnswer {
-        /// What was asked.
+        /// Type of the request.
         request: MessageType,
         /// Why there will be none.
         reason: FailReason,
@@ -51,7 +51,7 @@ pub enum SmfError {
     /// A request could not be sent.
     #[error("cannot send {request}: {error}")]
     NotSent {
-        /// What was to be asked.
+        /// Type of the request that was not sent.
         request: MessageType,
         /// Why not.
         error: RequestError,
@@ -74,9 +74,9 @@ pub enum SmfError {
     /// The dialect has no dedicated flows, or what tells its packets is empty or too long.
     #[error("the SMF {dialect} cannot ask for a flow {description:?}")]
     FlowNotPossible {
-        /// Who speaks.
+        /// Dialect of the SMF.
         dialect: crate::Dialect,
-        /// What was wanted.
+        /// Description of the flow.
         description: String,
     },
     /// The SMF's thread has ended.

@@ -42,7 +42,7 @@ pub struct SessionPlan {
     pub ambr: Option<BitRate>,
     /// The flow's own maximum rate, kilobits per second.
     pub flow_mbr: Option<BitRate>,
-    /// What a closed gate lets through: nothing. Open in both directions as a rule.
+    /// Gates of uplink and downlink; a closed gate forwards nothing. Usually both are open.
     pub gates: GateStatus,
     /// A dedicated flow: made with the session, or where the dialect does so by
     /// [`crate::Change::AddFlow`].
@@ -64,7 +64,7 @@ pub struct SessionPlan {
     pub inactivity_s: Option<u32>,
     /// The gNB's end of the tunnel, if it is known when the session is established.
     pub gnb: Option<Tunnel>,
-    /// Who chooses the UPF's end of the tunnel.
+    /// Allocation of the UPF's end of the tunnel.
     pub uplink: UplinkTeid,
 }
 
@@ -216,10 +216,9 @@ impl From<Ipv4Addr> for UeAddresses {
 /// Which packets are of a dedicated flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FlowPackets {
-    /// Those of a flow description, such as `permit out ip from 198.18.6.2/32 to assigned`
-    /// (TS 29.212, 5.4.2).
+    /// Packets of a flow description, such as `permit out ip from 198.18.6.2/32 to assigned` (TS 29.212, 5.4.2).
     Described(Box<str>),
-    /// Those of a rule that the UP function has under this name (TS 29.244, 5.19).
+    /// Packets of a predefined rule of the UP function (TS 29.244, 5.19).
     Predefined(Box<str>),
 }
 
@@ -235,7 +234,7 @@ impl FlowPackets {
 /// A dedicated QoS flow (TS 23.501, 5.7.1.5).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// What tells its packets.
+    /// Packets of the flow.
     pub packets: FlowPackets,
     /// Precedence of its PDRs; the lower value wins.
     pub precedence: Precedence,
@@ -256,7 +255,7 @@ pub struct Tunnel {
     pub address: IpAddr,
 }
 
-/// Who chooses the UPF's F-TEID for uplink packets (TS 29.244, 5.5).
+/// Allocation of the UPF's F-TEID for uplink packets (TS 29.244, 5.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UplinkTeid {
     /// The UP function (5.5.3, CHOOSE), at an IPv4 address of its.

@@ -11,7 +11,7 @@ pub struct Usage {
     pub urrs: Vec<UrrUsage>,
 }
 
-/// What one URR measured since its last report.
+/// Usage of one URR since its last report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UrrUsage {
     /// The URR.

@@ -36,7 +36,7 @@ pub fn networks() -> Vec<DataNetwork> {
     subscriber().networks
 }
 
-/// What each of them may do.
+/// Subscription of each test subscriber.
 pub fn subscriber() -> Subscriber {
     let mut subscriber = subscriber_of(slice(1), &["internet", "lab", "nowhere"]);
     subscriber
@@ -51,7 +51,7 @@ pub fn core(config: Config, null_scheme: bool) -> Core {
     core_of_start(config, null_scheme, 0)
 }
 
-/// What is random is otherwise with each start.
+/// A core whose random numbers differ with each start.
 pub fn core_of_start(config: Config, null_scheme: bool, start: u16) -> Core {
     let mut seed = u64::from(start) << 32;
     functions(config, null_scheme, (SUBSCRIBERS, &subscriber()), || {
@@ -84,7 +84,7 @@ pub struct World {
     pub elsewhere: Vec<ToRan>,
     /// UEs that hear their names come back.
     pub answers_pages: bool,
-    /// What the gNB was to call.
+    /// Paging messages that the gNB received.
     pub pages: Vec<Paging>,
     /// The other end of N4, if there is one.
     pub upf: Option<Box<dyn Upf>>,
@@ -100,7 +100,7 @@ pub trait Upf {
     fn as_any(&mut self) -> &mut dyn Any;
 }
 
-/// Where the UPF is.
+/// N4 address of the UPF.
 pub const N4: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 8)), 8805);
 
 pub const GNB: AssociationId = AssociationId(7);

@@ -24,7 +24,7 @@ pub struct Upf<I: PortIo> {
     pub workers: Vec<Worker<I>>,
 }
 
-/// What a UPF is assembled of.
+/// Parts of which a UPF is assembled.
 pub struct Blueprint {
     pub layout: Layout,
     /// Blocks of rules.

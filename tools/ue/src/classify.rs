@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use sluice_n1::{EstablishmentAccept, FilterDirection, PacketFilter, QosRule};
 
-/// What filters look at.
+/// Header fields that filters compare.
 struct Packet {
     remote: IpAddr,
     protocol: u8,

@@ -22,14 +22,14 @@ use crate::handover::{HandoverAnswer, Mobility};
 /// Causes of Error Indications that are kept.
 const INDICATIONS: usize = 64;
 
-/// What a gNB does with a message of the AMF.
+/// Reaction of a gNB to a message of the AMF.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FromGnb {
-    /// It sends this to the AMF.
+    /// Message to the AMF.
     ToAmf(Vec<u8>),
-    /// It sends this to a UE.
+    /// NAS message to a UE.
     ToUe(RanUeId, Vec<u8>),
-    /// It has released a UE.
+    /// The gNB has released a UE.
     Released(RanUeId),
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct UeContext {
     pub amf: Option<AmfUeId>,
     pub context: Option<InitialContext>,
     pub sessions: BTreeMap<u8, RadioSession>,
-    /// Where packets came that are to come elsewhere, until the AMF has answered.
+    /// Previous tunnels of sessions that move to other tunnels, until the AMF has answered.
     pub moving: BTreeMap<u8, Tunnel>,
     pub mobility: Mobility,
 }
@@ -55,13 +55,13 @@ pub struct Gnb {
     refused: Option<Cause>,
     indications: Vec<Cause>,
     indicated: u64,
-    /// It keeps its UEs when it loses its association with the AMF.
+    /// The gNB keeps its UEs when it loses its association with the AMF.
     pub retains_ues: bool,
-    /// It refuses to set up contexts.
+    /// The gNB refuses to set up contexts.
     pub no_contexts: bool,
-    /// It does not answer release commands.
+    /// The gNB does not answer release commands.
     pub no_releases: bool,
-    /// It has no room for sessions.
+    /// The gNB has no room for sessions.
     pub no_sessions: bool,
     /// No protection of the integrity of the user plane.
     pub no_integrity: bool,
@@ -71,29 +71,29 @@ pub struct Gnb {
     pub denies_protection: bool,
     /// Policy of the user plane that the next gNB is given, in place of the SMF's.
     pub tells_policy: Option<UpSecurity>,
-    /// It has no room for flows with guaranteed bit rates.
+    /// The gNB has no room for flows with guaranteed bit rates.
     pub no_guaranteed: bool,
-    /// It does not answer changes of flows.
+    /// The gNB does not answer changes of flows.
     pub no_modifications: bool,
-    /// It refuses changes of flows and of keys for this cause.
+    /// The gNB refuses changes of flows and of keys for this cause.
     pub refuses_changes: Option<Cause>,
     /// Sessions for which it has no room when a UE comes by handover.
     pub refuses: BTreeSet<u8>,
-    /// It tells other algorithms of a UE than it was told.
+    /// The gNB reports other algorithms of a UE than it was given.
     pub lies: bool,
-    /// It does not answer handover requests.
+    /// The gNB does not answer handover requests.
     pub is_silent: bool,
     pub(crate) commanded: Vec<RanUeId>,
     pub(crate) answers: Vec<HandoverAnswer>,
     pub(crate) transfers: Vec<Vec<u8>>,
     pub(crate) confirms: Vec<SessionResults>,
-    /// Its address for tunnels.
+    /// Address of the gNB's tunnels.
     pub address: IpAddr,
     /// The TEID of its next tunnel; they count up.
     pub next_teid: u32,
-    /// What it tells of the radio of each UE with a new context.
+    /// Radio capability that the gNB reports for each UE with a new context.
     pub radio_capability: Option<Vec<u8>>,
-    /// What it tells of that for paging.
+    /// Radio capability for paging that the gNB reports.
     pub paging_capability: Option<PagingCapability>,
     paged: Vec<Paging>,
     /// The AMF is about to go.
@@ -142,7 +142,7 @@ impl Gnb {
         }
     }
 
-    /// What the AMF said to its setup.
+    /// NG Setup Response of the AMF.
     pub fn response(&self) -> Option<&NgSetupResponse> {
         self.response.as_ref()
     }
@@ -167,7 +167,7 @@ impl Gnb {
         std::mem::take(&mut self.paged)
     }
 
-    /// What the AMF told of a UE.
+    /// Context of a UE, as the AMF set it up.
     pub fn context(&self, ue: RanUeId) -> Option<&InitialContext> {
         self.ues.get(&ue)?.context.as_ref()
     }
@@ -187,18 +187,18 @@ impl Gnb {
         self.ues.len()
     }
 
-    /// It forgets a UE without a word.
+    /// Forgets a UE without a message.
     pub fn forget_ue(&mut self, ue: RanUeId) {
         self.ues.remove(&ue);
     }
 
-    /// It forgets UEs that have gone while it had no association.
+    /// Forgets UEs that have gone while the gNB had no association.
     pub fn forget_gone(&mut self, is_there: impl Fn(RanUeId) -> bool) {
         self.ues.retain(|ran, _| is_there(*ran));
     }
 
-    /// It has lost its association, and all UEs with it, unless it retains them. Those whose contexts the
-    /// AMF has not set up yet it cannot retain.
+    /// Ends the association, and all UEs with it, unless the gNB retains them. UEs whose contexts the AMF has not set
+    /// up yet cannot be retained.
     pub fn forget(&mut self) {
         self.ues
             .retain(|_, ue| self.retains_ues && ue.context.is_some());
@@ -206,7 +206,7 @@ impl Gnb {
         self.refused = None;
     }
 
-    /// It starts anew, and has no UE any more.
+    /// Restarts the gNB without UEs.
     pub fn restart(&mut self) {
         self.ues.clear();
         self.forget();
@@ -217,7 +217,7 @@ impl Gnb {
         self.ues.contains_key(&ue)
     }
 
-    /// Its first message. UEs that it has still it wants to keep (TS 38.413, 8.7.1.2).
+    /// NG Setup Request, with the UEs that the gNB wants to retain (TS 38.413, 8.7.1.2).
     pub fn setup(&self) -> Vec<u8> {
         let name = self.setup.name.clone();
         FromRan::NgSetupRequest(NgSetupRequest {
@@ -253,7 +253,7 @@ impl Gnb {
         }
     }
 
-    /// It has lost all UEs and says so.
+    /// Forgets all UEs, and returns the NG Reset.
     pub fn reset(&mut self) -> Vec<u8> {
         self.ues.clear();
         FromRan::NgReset(NgReset {
@@ -293,13 +293,13 @@ impl Gnb {
         Some(FromRan::UeContextReleaseRequest(UeContextReleaseRequest { ids, cause }).encode())
     }
 
-    /// Its name of a connection.
+    /// New RAN UE NGAP ID.
     pub(crate) fn new_name(&mut self) -> RanUeId {
         self.connections += 1;
         RanUeId(self.connections)
     }
 
-    /// Its end of a tunnel.
+    /// New tunnel end of the gNB.
     pub(crate) fn new_tunnel(&mut self) -> Tunnel {
         let teid = self.next_teid;
         // 0 is no TEID (TS 29.281, 5.1).
@@ -369,7 +369,7 @@ impl Gnb {
         }
     }
 
-    /// What concerns no connection.
+    /// Handles a message without UE.
     fn receive_for_itself(&mut self, message: FromAmf) -> Vec<FromGnb> {
         match message {
             FromAmf::NgSetupResponse(response) => return self.is_set_up(response),
@@ -413,7 +413,7 @@ impl Gnb {
         )]
     }
 
-    /// It serves other areas from now on, and says so.
+    /// Changes the supported areas, and returns the RAN Configuration Update.
     pub fn update(&mut self, areas: Vec<SupportedArea>) -> Vec<u8> {
         let areas = Some(areas);
         FromRan::RanConfigurationUpdate(RanConfigurationUpdate { name: None, areas }).encode()
@@ -491,7 +491,7 @@ impl Gnb {
     }
 }
 
-/// Its only cell, number 1: 36 bits, of which the gNB's identity comes first (TS 38.413, 9.3.1.7).
+/// Cell number 1, the gNB's only one: 36 bits, of which the gNB's identity comes first (TS 38.413, 9.3.1.7).
 pub(crate) fn cell(gnb: &sluice_n2::Gnb) -> NrCellIdentity {
     let bits = u32::from(gnb.bits).clamp(22, 32);
     let identity = u64::from(gnb.id) << (36 - bits) | 1;

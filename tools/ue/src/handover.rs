@@ -25,11 +25,11 @@ pub(crate) struct Mobility {
     next_hop: Option<NextHop>,
     /// From which cell the UE comes, and which of its UEs it is.
     from: Option<(NrCellIdentity, u16)>,
-    /// What the source told of radio bearers.
+    /// Status of radio bearers from the source.
     status: Option<RanStatus>,
-    /// Where the source forwards packets to, by session.
+    /// Tunnels to which the source forwards packets, by session.
     forwarding: BTreeMap<u8, Option<Tunnel>>,
-    /// Where the target takes forwarded packets.
+    /// Tunnels at which the target takes forwarded packets.
     takes: BTreeMap<u8, Tunnel>,
 }
 
@@ -41,7 +41,7 @@ pub struct XnHandover {
     sessions: BTreeMap<u8, RadioSession>,
 }
 
-/// What a gNB was told of a handover, the last one of each kind.
+/// Answer of the AMF to a handover, the last one of each kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HandoverAnswer {
     /// Packets go here.
@@ -52,7 +52,7 @@ pub enum HandoverAnswer {
     Commanded,
     /// The target has no room, or there is none.
     Refused(Cause),
-    /// It does not go after all.
+    /// The handover is cancelled.
     Cancelled,
 }
 
@@ -181,7 +181,7 @@ impl Gnb {
         Some(message(HandoverFromRan::Required(Box::new(required))))
     }
 
-    /// It is not to go after all.
+    /// Handover Cancel for a UE.
     pub fn cancel_handover(&self, ran: RanUeId) -> Option<Vec<u8>> {
         let ids = (self.ues.get(&ran)?.amf?, ran);
         let cause = Cause::HANDOVER_CANCELLED;
@@ -222,7 +222,7 @@ impl Gnb {
         std::mem::take(&mut self.commanded)
     }
 
-    /// What it was told of handovers since the last call.
+    /// Answers to handovers since the last call.
     pub fn take_answers(&mut self) -> Vec<HandoverAnswer> {
         std::mem::take(&mut self.answers)
     }
@@ -243,18 +243,18 @@ impl Gnb {
         self.ues.get(&ran)?.mobility.next_hop.as_ref()
     }
 
-    /// What the source told of a UE's radio bearers.
+    /// Status of a UE's radio bearers from the source.
     pub fn status(&self, ran: RanUeId) -> Option<&RanStatus> {
         self.ues.get(&ran)?.mobility.status.as_ref()
     }
 
-    /// Where packets of a session are forwarded to that its UE has left; none if nowhere.
+    /// Tunnel to which packets of a session are forwarded after its UE has left, if any.
     pub fn forwards_to(&self, ran: RanUeId, session: u8) -> Option<Tunnel> {
         let ue = self.ues.get(&ran)?;
         ue.mobility.forwarding.get(&session).copied().flatten()
     }
 
-    /// Where the gNB takes forwarded packets of a session.
+    /// Tunnel at which the gNB takes forwarded packets of a session.
     pub fn takes_forwarded(&self, ran: RanUeId, session: u8) -> Option<Tunnel> {
         self.ues.get(&ran)?.mobility.takes.get(&session).copied()
     }

@@ -1,5 +1,5 @@
-//! What an emulated gNB says when nobody has asked: flows and sessions that it takes away (TS 38.413, 8.2.4), or whose
-//! packets it has come elsewhere (8.2.5), and what it tells other gNBs by way of the AMF (8.8).
+//! Messages that an emulated gNB starts: flows and sessions that it releases (TS 38.413, 8.2.4) or moves to other
+//! tunnels (8.2.5), and transfers to other gNBs by way of the AMF (8.8).
 
 use sluice_n2::notify::{self, Notified};
 use sluice_n2::{
@@ -14,8 +14,7 @@ use crate::gnb::{FromGnb, Gnb};
 const CONFIRMS: usize = 64;
 
 impl Gnb {
-    /// It has these flows of a session no more, and not the session where these were all; none of a UE or session
-    /// that is not here.
+    /// Releases these flows of a session, and the session if it has no others; none for an unknown UE or session.
     pub fn take_flows_away(&mut self, ran: RanUeId, session: u8, flows: &[u8]) -> Option<Vec<u8>> {
         let ue = self.ues.get_mut(&ran)?;
         let known = ue.sessions.get_mut(&session)?;
@@ -38,7 +37,7 @@ impl Gnb {
         Some(message.encode())
     }
 
-    /// It has a session no more.
+    /// Releases a session.
     pub fn take_session_away(&mut self, ran: RanUeId, session: u8) -> Option<Vec<u8>> {
         let ue = self.ues.get_mut(&ran)?;
         ue.sessions.remove(&session)?;
@@ -50,8 +49,8 @@ impl Gnb {
         Some(message.encode())
     }
 
-    /// It has the packets of all flows of these sessions come to other ends of tunnels, where it takes them from now on;
-    /// none of a UE that is not here.
+    /// Moves the packets of all flows of these sessions to other tunnel ends, at which the gNB takes them from now on;
+    /// none for an unknown UE.
     pub fn move_sessions(&mut self, ran: RanUeId, sessions: &[u8]) -> Option<Vec<u8>> {
         let mut transfers = Transfers::new();
         for session in sessions {
@@ -112,19 +111,19 @@ impl Gnb {
         self.ues.get(&ran).is_some_and(|ue| !ue.moving.is_empty())
     }
 
-    /// What the AMF has confirmed and refused of that since this was asked last.
+    /// Results of the AMF for moved sessions since the last call.
     pub fn take_confirms(&mut self) -> Vec<SessionResults> {
         std::mem::take(&mut self.confirms)
     }
 
-    /// It asks another gNB for its addresses of Xn.
+    /// Asks another gNB for its Xn addresses.
     pub fn ask_for_xn(&self, other: &Self) -> Vec<u8> {
         let transfer =
             xn_addresses_wanted((&self.setup.gnb, &self.tai), (&other.setup.gnb, &other.tai));
         FromRan::ConfigurationTransfer(UplinkConfigurationTransfer { transfer }).encode()
     }
 
-    /// What other gNBs have told it since this was asked last.
+    /// Transfers from other gNBs since the last call.
     pub fn take_transfers(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.transfers)
     }

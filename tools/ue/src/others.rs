@@ -58,7 +58,7 @@ fn subscribers() -> Vec<Ue> {
     (1..=8).map(ue).collect()
 }
 
-/// What came of the messages of one core.
+/// Messages and results of one core.
 #[derive(Default)]
 struct Driven {
     ues: BTreeMap<RanUeId, Vec<Ue>>,

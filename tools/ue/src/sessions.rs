@@ -18,7 +18,7 @@ const KEPT: usize = 64;
 /// A session that was refused, and the cause of 5GMM or 5GSM.
 pub type Refused = (u8, Option<Cause>, Option<SessionCause>);
 
-/// What a UE wants of a session.
+/// Parameters of a session that a UE requests.
 #[derive(Clone, Debug, Default)]
 pub struct WantedSession {
     /// None leaves it to the network.
@@ -29,7 +29,7 @@ pub struct WantedSession {
     pub slice: Option<Snssai>,
     /// None leaves it to the network.
     pub dnn: Option<Dnn>,
-    /// Its user plane is to be always up.
+    /// Whether the UE requests an always-on session.
     pub always_on: bool,
     /// How fast the UE protects the integrity of its packets.
     pub integrity: IntegrityRates,
@@ -40,26 +40,26 @@ pub struct WantedSession {
 pub struct Sessions {
     there: BTreeMap<u8, EstablishmentAccept>,
     transactions: u8,
-    /// Those that have data to send while the UE is idle, a bit for each.
+    /// Sessions that have data to send while the UE is idle, a bit for each.
     has_data: u16,
-    /// What came back, or was refused.
+    /// Returned and refused requests.
     refused: Vec<Refused>,
     /// How often that was.
     refusals: u64,
     /// Names of the last messages, and their causes.
     received: Vec<String>,
-    /// It never says that a release or a modification is complete.
+    /// The UE never completes a release or a modification.
     pub no_complete: bool,
     /// How long it was told last to ask for no session, in seconds.
     pub back_off_s: Option<u32>,
     /// The command of a modification never reaches the UE.
     pub loses_modifications: bool,
-    /// It refuses all modifications for this cause.
+    /// The UE refuses all modifications for this cause.
     pub refuses_modifications: Option<SessionCause>,
 }
 
 impl Sessions {
-    /// What a session was accepted with; none if there is none.
+    /// Establishment Accept of a session, if it is established.
     pub fn get(&self, session: u8) -> Option<&EstablishmentAccept> {
         self.there.get(&session)
     }
@@ -96,7 +96,7 @@ impl Sessions {
         &self.received
     }
 
-    /// It forgets a session without a word.
+    /// Forgets a session without a message.
     pub fn forget(&mut self, session: u8) {
         self.there.remove(&session);
     }
@@ -105,7 +105,7 @@ impl Sessions {
         self.there.clear();
     }
 
-    /// Those that the network has not are gone.
+    /// Forgets sessions that the network does not have.
     pub(crate) fn keep(&mut self, status: Option<u16>) {
         if let Some(status) = status {
             self.there.retain(|session, _| status & 1 << session != 0);
@@ -128,7 +128,7 @@ impl Sessions {
         }
     }
 
-    /// It asks for a flow of its own, or gives some up.
+    /// Requests a flow, or releases some.
     pub(crate) fn modify(&mut self, session: u8, wanted: ModificationRequest) -> UplinkPayload {
         let request = SessionUplink::ModificationRequest(Box::new(wanted));
         self.payload(session, &request)
@@ -241,7 +241,7 @@ fn answer(session: u8, message: &SessionUplink, of: Transaction) -> UplinkPayloa
     }
 }
 
-/// What a command changes (TS 24.501, 6.3.2.3), or what is wrong with it: then nothing is changed.
+/// Executes a command (TS 24.501, 6.3.2.3); if it is wrong, nothing is changed.
 fn modify(
     accept: &mut EstablishmentAccept,
     command: &ModificationCommand,

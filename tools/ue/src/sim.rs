@@ -42,12 +42,12 @@ impl Sim {
         self.usim.advance(sqn);
     }
 
-    /// Who it is.
+    /// SUPI of the subscriber.
     pub fn supi(&self) -> Option<Supi> {
         Supi::from_msin(self.home, &self.msin)
     }
 
-    /// Who it is, for others' eyes; the ephemeral key is random and used once.
+    /// SUCI of the subscriber; the ephemeral key is random and used once.
     pub fn suci(&self, ephemeral: [u8; 32]) -> Option<Suci> {
         match &self.home_key {
             Some((id, key)) => suci::conceal(self.home, &self.msin, *id, key, ephemeral),

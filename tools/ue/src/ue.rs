@@ -26,7 +26,7 @@ const RECEIVED: usize = 64;
 pub enum UeState {
     /// Not registered.
     Deregistered,
-    /// It has asked for it.
+    /// The UE has requested its registration.
     Registering,
     /// Registered.
     Registered,
@@ -49,19 +49,19 @@ pub struct Ue {
     pub capability: SecurityCapability,
     /// Slices that it wants; none if it names none.
     pub requested_nssai: Option<Vec<Snssai>>,
-    /// What else its registration requests ask for: IEs as they are on the wire.
+    /// Further IEs of its registration requests, as they are on the wire.
     pub wishes: Vec<u8>,
-    /// It has more to say after a registration.
+    /// Whether the UE has more signalling after a registration.
     pub follow_on: bool,
-    /// Its radio is another one than before.
+    /// Whether the radio capability has changed.
     pub has_new_radio: bool,
-    /// What it does otherwise than it should.
+    /// Faults of the UE.
     pub behaviour: Behaviour,
     /// Ephemeral keys of its concealments follow from this and from [`Ue::random`].
     pub seed: u8,
     /// Of the caller, for a UE whose concealments nobody shall foresee.
     pub random: [u8; 32],
-    /// It comes since it was paged.
+    /// Whether the UE answers a paging.
     pub is_paged: bool,
     imeisv: Option<Imeisv>,
     state: UeState,
@@ -69,11 +69,11 @@ pub struct Ue {
     security: Option<Security>,
     /// After an authentication, until a Security Mode Command.
     fresh: Option<Fresh>,
-    /// Its end of EAP-AKA'.
+    /// EAP-AKA' peer of the UE.
     peer: Peer,
     /// The last Registration Request, whole.
     request: Option<RegistrationRequest>,
-    /// What it was accepted with.
+    /// Registration Accept.
     accept: Option<RegistrationAccept>,
     /// Why it was refused.
     refused: Option<Downlink>,
@@ -85,7 +85,7 @@ pub struct Ue {
     pub told: Option<ConfigurationUpdate>,
     /// Service requests that were accepted.
     services: u64,
-    /// Its PDU sessions.
+    /// PDU sessions of the UE.
     sessions: Sessions,
 }
 
@@ -131,22 +131,22 @@ impl Ue {
         self.network
     }
 
-    /// What it is called.
+    /// 5G-GUTI of the UE.
     pub fn guti(&self) -> Option<Guti> {
         self.guti
     }
 
-    /// What it was accepted with.
+    /// Registration Accept.
     pub fn accept(&self) -> Option<&RegistrationAccept> {
         self.accept.as_ref()
     }
 
-    /// What it was refused with.
+    /// Message that refused the UE's last request.
     pub fn refused(&self) -> Option<&Downlink> {
         self.refused.as_ref()
     }
 
-    /// What the network said when it deregistered it last: whether it shall register again, and why.
+    /// Last deregistration by the network: whether the UE must register again, and the cause.
     pub fn sent_away(&self) -> Option<(bool, Option<Cause>)> {
         self.sent_away
     }
@@ -161,12 +161,12 @@ impl Ue {
         &self.received
     }
 
-    /// Its keys are gone; its name is not.
+    /// Forgets the keys, but not the 5G-GUTI.
     pub fn forget_keys(&mut self) {
         self.security = None;
     }
 
-    /// It takes another name for its own.
+    /// Sets the 5G-GUTI that the UE uses.
     pub fn call_itself(&mut self, guti: Guti) {
         self.guti = Some(guti);
     }
@@ -240,7 +240,7 @@ impl Ue {
         protect(security, header, &plain)
     }
 
-    /// It is deregistered without a word.
+    /// Deregisters the UE without a message.
     pub fn deregister_locally(&mut self) {
         self.sessions.clear();
         self.state = UeState::Deregistered;
@@ -278,7 +278,7 @@ impl Ue {
         Some(self.protect(&Uplink::ServiceRequest(request)))
     }
 
-    /// What it says that its keys are called.
+    /// Key set identifier in the UE's messages.
     fn ngksi(&self) -> u8 {
         let security = self.security.as_ref();
         let security = security.filter(|_| !self.behaviour.names_no_key);
@@ -303,12 +303,12 @@ impl Ue {
         })
     }
 
-    /// Its PDU sessions.
+    /// PDU sessions of the UE.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
 
-    /// Its PDU sessions.
+    /// PDU sessions of the UE.
     pub fn sessions_mut(&mut self) -> &mut Sessions {
         &mut self.sessions
     }
@@ -333,7 +333,7 @@ impl Ue {
             .unwrap_or_default()
     }
 
-    /// Who its SIM belongs to.
+    /// SUPI of the UE's SIM.
     pub fn supi(&self) -> Option<sluice_ids::Supi> {
         self.sim.supi()
     }
@@ -399,7 +399,7 @@ impl Ue {
             .collect()
     }
 
-    /// What may come without protection.
+    /// Handles a message that needs no protection.
     fn plain(&mut self, message: Downlink) -> Option<Vec<u8>> {
         self.received.push(message.name());
         match message {

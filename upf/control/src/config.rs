@@ -22,7 +22,7 @@ pub struct ControlConfig {
     pub pools: Vec<Pool>,
     /// Network instances whose addresses are translated.
     pub nat: NatPools,
-    /// What UEs are told of their IPv6 link.
+    /// Router Advertisements to UEs.
     pub router_advertisement: RouterAdvertisementConfig,
     /// DSCP of outer headers.
     pub dscp: DscpByQfi,
@@ -32,7 +32,7 @@ pub struct ControlConfig {
     pub shaping: Shaping,
 }
 
-/// What Router Advertisements say (RFC 4861, 4.2) beside the session's prefix.
+/// Contents of Router Advertisements (RFC 4861, 4.2) beside the session's prefix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RouterAdvertisementConfig {
     /// How long we are the UE's default router, in seconds.
@@ -57,7 +57,7 @@ impl Default for RouterAdvertisementConfig {
 /// One logical interface: a port, a VLAN, its addresses and roles.
 #[derive(Clone, Debug)]
 pub struct InterfaceConfig {
-    /// Its name, for people.
+    /// Name of the interface, for people.
     pub name: String,
     /// Frames go out by this port.
     pub port: PortId,
@@ -71,7 +71,7 @@ pub struct InterfaceConfig {
     pub addresses: Vec<(Ipv4Addr, u8)>,
     /// The same of IPv6, the link-local address apart.
     pub addresses_ipv6: Vec<(Ipv6Addr, u8)>,
-    /// What it serves.
+    /// Roles of the interface.
     pub roles: Vec<Role>,
     /// Static routes; the default route is `0.0.0.0/0`.
     pub routes: Vec<(Prefix, Ipv4Addr)>,
@@ -89,7 +89,7 @@ pub struct InterfaceConfig {
     pub allowed_peers_ipv6: Vec<PrefixIpv6>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
-    /// What TCP segments are clamped to that come or leave there.
+    /// MSS clamp of TCP segments that arrive or leave there.
     pub mss_clamp: Option<MssClamp>,
 }
 
@@ -157,7 +157,7 @@ impl InterfaceConfig {
     }
 }
 
-/// What an interface serves.
+/// Role of an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Role {
     /// Tunnels end here: N3, N9.
@@ -177,7 +177,7 @@ pub enum Role {
         instances: Vec<String>,
         /// Rules that name an unknown network instance mean it.
         is_default: bool,
-        /// Its number on the path.
+        /// Number of the network instance on the path.
         id: InstanceId,
     },
     /// PFCP is served here: N4.

@@ -19,7 +19,7 @@ pub const FRAME_MAX: usize = 9_216 + 18;
 /// A frame being written.
 pub type Frame = ArrayVec<u8, FRAME_MAX>;
 
-/// Where frames of the control core go.
+/// Output of the control core's frames.
 pub trait Frames {
     /// Out by this interface.
     fn transmit(&mut self, interface: InterfaceId, frame: &[u8]);

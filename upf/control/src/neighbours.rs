@@ -16,7 +16,7 @@ const CONFIRM_AFTER_NS: u64 = 30_000_000_000;
 /// Stations that may be known: as many as there may be gNBs, all of them on links, and a /20 beside.
 pub const STATIONS_MAX: usize = 36_864;
 
-/// What is known of a station.
+/// State of a neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum NeighbourState {
     /// Configured.
@@ -39,9 +39,9 @@ struct Station {
 /// A question to be put on the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Question {
-    /// Where.
+    /// Interface of the request.
     pub interface: InterfaceId,
-    /// Who is sought.
+    /// Address that is sought.
     pub target: IpAddr,
 }
 
@@ -79,7 +79,7 @@ impl Default for Neighbours {
 }
 
 impl Neighbours {
-    /// The headers of frames that leave by these interfaces. Before the first station.
+    /// Sets the headers of frames that leave by these interfaces. Before the first neighbour.
     pub fn set_encaps(&mut self, encaps: Vec<InterfaceEncap>) {
         self.encaps = encaps;
     }

@@ -1,4 +1,4 @@
-//! What is known of a UE that is between two gNBs.
+//! State of a UE during a handover.
 
 use sluice_n2::{AmfUeId, RanUeId, SessionResults, SessionSetup};
 use sluice_sbi::{AssociationId, Container, N2Sm, TaskId};
@@ -14,7 +14,7 @@ pub(crate) enum Stage {
     Preparing,
     /// The UE is told to go, and may be at either gNB.
     Commanded,
-    /// It is at its new gNB, and the one before still forwards packets.
+    /// The UE is at its new gNB, and the previous one still forwards packets.
     Leaving,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Stage {
 #[derive(Debug)]
 pub(crate) struct Handover {
     pub stage: Stage,
-    /// Its procedure.
+    /// Handover procedure of the UE.
     pub task: Option<TaskId>,
     /// The connection that is not the UE's: at the target before it has come, at the source after that.
     pub other: Option<ConnectionId>,
@@ -34,7 +34,7 @@ pub(crate) struct Handover {
     pub is_new_context: bool,
 }
 
-/// What is not sent while a UE is between two gNBs.
+/// Message that is held back during a handover.
 #[derive(Debug)]
 pub(crate) enum Held {
     /// A NAS message, which is protected when it is sent: counts follow the order in which the UE hears them.
@@ -57,21 +57,21 @@ pub(crate) struct HeldSm {
     pub n2: Container,
 }
 
-/// What a connection is for its UE.
+/// Role of a connection for its UE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     /// The UE is there.
     Current,
-    /// It is to come.
+    /// Connection to the target gNB.
     Target,
-    /// It was there.
+    /// Connection to the source gNB.
     Source,
 }
 
 /// Sessions that a gNB wants at other tunnels, and of which SMFs have not wholly answered.
 #[derive(Debug)]
 pub(crate) struct Indication {
-    /// Who is to hear of it: the gNB may be another by then.
+    /// gNB that gets the message: the UE may be at another by then.
     pub gnb: (AssociationId, (AmfUeId, RanUeId)),
     /// Sessions whose SMF has not answered, and the SMF's names of them.
     pub waits: Vec<(u8, u64)>,

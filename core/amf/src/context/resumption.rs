@@ -44,7 +44,7 @@ pub(crate) struct Awaited {
 /// A session of a UE, as its SMF calls it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KnownSession {
-    /// Whose.
+    /// SUPI of the UE.
     pub supi: Supi,
     /// PDU session identity.
     pub session: u8,
@@ -125,7 +125,7 @@ impl Amf {
         state.take_effects(effects);
     }
 
-    /// Who this AMF is.
+    /// GUAMI of this AMF.
     pub fn guami(&self) -> Guami {
         self.state.borrow().config.guami
     }
@@ -276,7 +276,7 @@ impl State {
         self.deactivate_sessions(id);
     }
 
-    /// What is wanted done; before that, what of it is stored.
+    /// Moves the wanted effects out; before them the commits of what they depend on.
     pub fn take_effects(&mut self, effects: &mut Vec<Effect>) {
         for key in self.ues.take_touched() {
             self.keep(UeId(key));
@@ -320,7 +320,7 @@ impl State {
         self.store(RADIO, &supi, Some(radio));
     }
 
-    /// What gNBs have told of a UE's radio is of another one: the next gNB asks the UE.
+    /// Forgets the radio capabilities, which are another radio's: the next gNB asks the UE.
     pub fn forget_radio(&mut self, id: UeId) {
         let Some(ue) = self.ues.get_mut(id.0) else {
             return;
@@ -335,7 +335,7 @@ impl State {
         }
     }
 
-    /// Where the UE is connected, if its gNB has its context.
+    /// Place of a connected UE, if its gNB has its context.
     pub fn at(&self, id: UeId) -> Option<At> {
         if let Some(at) = self.ues.get(id.0).and_then(|ue| ue.awaits) {
             return Some(at);

@@ -1,4 +1,4 @@
-//! What an AMF knows: gNBs, UEs, connections, and what it wants done.
+//! State of an AMF: gNBs, UEs, connections, and wanted effects.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -24,15 +24,15 @@ use crate::overload::admission_limits::Unauthenticated;
 /// A gNB whose NG Setup succeeded.
 #[derive(Debug)]
 pub(crate) struct Gnb {
-    /// Who it is.
+    /// Global gNB ID.
     pub identity: sluice_n2::Gnb,
-    /// What it is called.
+    /// RAN Node Name.
     pub name: Option<String>,
-    /// Where it serves UEs.
+    /// Supported tracking areas with slices.
     pub areas: Vec<SupportedArea>,
 }
 
-/// What an AMF knows.
+/// State of an AMF.
 pub(crate) struct State {
     pub config: Config,
     pub random: Box<dyn Random>,
@@ -43,12 +43,12 @@ pub(crate) struct State {
     pub calls: Calls<Waiter>,
     pub commits: BTreeMap<CommitId, UeId>,
     pub effects: Vec<Effect>,
-    /// Whose messages somebody wants as octets.
+    /// UEs whose messages are traced as octets.
     pub followed: Followed,
-    /// Whom the message of a gNB was about that is being taken, if it is known.
+    /// UE of the gNB's message that is being handled, if it is known.
     pub of_ue: Option<UeId>,
     pub counters: Counters,
-    /// What gNBs are to keep away.
+    /// Reasons for an overload of gNBs.
     pub wishes: Wishes,
     /// UEs that have not proved who they are.
     pub unauthenticated: Unauthenticated,
@@ -70,7 +70,7 @@ pub(crate) struct State {
     pub commits_made: u64,
     /// UEs whose gNBs may have kept them while there was no AMF.
     pub awaited: Awaited,
-    /// What the NRF has answered.
+    /// Cached answers of the NRF.
     pub discovered: Discovered,
 }
 
@@ -245,7 +245,7 @@ impl State {
         }
     }
 
-    /// What is stored of a UE is deleted; nobody waits until it is.
+    /// Deletes the stored context of a UE; no procedure waits for it.
     fn forget_kept(&mut self, id: UeId) {
         let known = self.ues.get(id.0).filter(|ue| ue.kept.is_some());
         if let Some(supi) = known.and_then(|ue| ue.supi) {
@@ -503,7 +503,7 @@ impl State {
         }
     }
 
-    /// What an operator sees.
+    /// Adds a line of the call flow.
     pub fn line(
         &mut self,
         from: &'static str,

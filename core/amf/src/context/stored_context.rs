@@ -16,7 +16,7 @@ use crate::limits::COUNTS_AHEAD;
 /// Version of the form.
 const VERSION: u8 = 3;
 
-/// Where a UE is connected, as it is stored: the gNB by its identity, since associations end.
+/// Stored place of a connected UE: the gNB by its identity, since associations end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct At {
     pub gnb: Gnb,
@@ -176,7 +176,7 @@ fn read_at(r: &mut Reader<'_>) -> Option<At> {
     })
 }
 
-/// What a gNB told of a UE's radio; it is long and changes seldom, so it is stored by itself.
+/// Radio capabilities from the gNB; they are long and change seldom, so they are a record of their own.
 pub(crate) fn of_radio(ue: &Ue) -> Option<Vec<u8>> {
     let mut w = Writer::new(VERSION);
     w.octets(ue.radio_capability.as_ref()?);

@@ -1,4 +1,4 @@
-//! What an AMF knows of a UE and of its connection.
+//! Contexts of a UE and of its connection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -57,7 +57,7 @@ impl ConnectionId {
 pub(crate) struct Security {
     /// Of NAS.
     pub context: SecurityContext,
-    /// What the others are derived from.
+    /// KAMF, from which the other keys are derived.
     pub kamf: Kamf,
     /// Count of the last initial message, or of the Security Mode Complete since then: KgNB is derived from it (TS
     /// 33.501, 6.8.1.1.2.2, 6.8.1.2.2 and A.9).
@@ -108,7 +108,7 @@ impl Security {
     }
 }
 
-/// What follows from a registration.
+/// Results of a registration.
 #[derive(Clone, Debug)]
 pub(crate) struct Registered {
     /// Slices that the UE may use.
@@ -130,19 +130,19 @@ pub(crate) struct SmContext {
     pub is_up: bool,
     /// The gNB was asked to set it up, and has not answered: it may have it, and the UE may, too.
     pub is_asked: bool,
-    /// Its establishment, as long as that is the AMF's.
+    /// Procedure of its establishment, while the AMF runs it.
     pub task: Option<TaskId>,
 }
 
 impl SmContext {
-    /// Its gNB has it no more; whether it had it, or may have had it.
+    /// Removes the session from its gNB; returns whether the gNB had it, or may have had it.
     pub fn leave(&mut self) -> bool {
         let was_up = std::mem::take(&mut self.is_up);
         std::mem::take(&mut self.is_asked) || was_up
     }
 }
 
-/// Who waits for the answer to a call.
+/// Receiver of the answer to a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Waiter {
     /// Nobody: it is done, or it is not.
@@ -158,7 +158,7 @@ pub(crate) enum Waiter {
     Indication(UeId, u8, u64),
 }
 
-/// What a procedure must undo if it does not come to its end.
+/// Action to undo if a procedure is aborted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Undo {
     /// UDM was told that the UE is here.
@@ -170,11 +170,11 @@ pub(crate) enum Undo {
 /// A UE.
 #[derive(Debug, Default)]
 pub(crate) struct Ue {
-    /// Who it is; known after an authentication.
+    /// SUPI; known after an authentication.
     pub supi: Option<Supi>,
-    /// What it is called.
+    /// 5G-GUTI.
     pub guti: Option<Guti>,
-    /// What it was called, until it has acknowledged its new name.
+    /// Previous 5G-GUTI, until the UE has acknowledged the new one.
     pub old_guti: Option<Guti>,
     /// Algorithms that it has.
     pub capability: Option<SecurityCapability>,
@@ -182,53 +182,53 @@ pub(crate) struct Ue {
     pub security: Option<Security>,
     /// Keys that a Security Mode Command has told of.
     pub new_security: Option<Security>,
-    /// What it registered for; none if it is not registered.
+    /// Registration; none if the UE is not registered.
     pub registered: Option<Registered>,
-    /// Where it is connected.
+    /// N2 connection of the UE.
     pub connection: Option<ConnectionId>,
     /// Which device it is.
     pub imeisv: Option<Imeisv>,
-    /// What a gNB told of its radio.
+    /// UE Radio Capability from a gNB.
     pub radio_capability: Option<RadioCapability>,
-    /// What a gNB told of that for paging.
+    /// UE Radio Capability for Paging from a gNB.
     pub paging_capability: Option<PagingCapability>,
     /// The DRX value that was agreed.
     pub drx: Option<u8>,
     /// Sessions for which an idle UE is paged, and what their SMF has for the gNB.
     pub paged_for: BTreeMap<u8, Vec<u8>>,
-    /// It has answered a paging, and gets a new name for that.
+    /// Whether the UE has answered a paging, for which it gets a new 5G-GUTI.
     pub is_paged: bool,
-    /// What it is to be told of a configuration that has changed.
+    /// Configuration changes that the UE must learn.
     pub news: News,
     /// There is no use in paging it before then.
     pub unreachable_until: Option<Instant>,
-    /// Its sessions by their identities.
+    /// SM contexts by PDU session ID.
     pub sessions: BTreeMap<u8, SmContext>,
-    /// What its gNB has asked for of them and SMFs have not answered.
+    /// Modify indications of the gNB that SMFs have not answered yet.
     pub indications: Vec<Indication>,
     /// When an idle UE counts as gone.
     pub gone_at: Option<Instant>,
     /// The procedure that is under way.
     pub task: Option<TaskId>,
-    /// What that must undo.
+    /// Actions to undo if that procedure is aborted.
     pub undo: Vec<Undo>,
-    /// Its way to another gNB.
+    /// Handover of the UE.
     pub handover: Option<Handover>,
-    /// What it hears when it is there.
+    /// Messages that are held back during a handover.
     pub held: VecDeque<Held>,
-    /// What it said unprotected on its way to another gNB.
+    /// Unprotected message of the UE during a handover.
     pub deferred: Option<Vec<u8>>,
     /// The request of the registration that is under way, as it came.
     pub request: Option<Box<RegistrationRequest>>,
-    /// What it answers is not understood, which operators were told of.
+    /// Whether the UE's answers cannot be decoded, which operators were told of.
     pub is_not_understood: bool,
     /// The gNB by which it came, as long as it has not proved who it is.
     pub unauthenticated_at: Option<Origin>,
-    /// Where it was connected before this process began, until its gNB is back.
+    /// Place of the UE before this process began, until its gNB is back.
     pub awaits: Option<At>,
     /// The fingerprint of its context as it is stored.
     pub kept: Option<u64>,
-    /// What is stored of its radio is what a gNB has told last.
+    /// Whether the stored radio capabilities are current.
     pub is_radio_kept: bool,
 }
 
@@ -239,9 +239,9 @@ pub(crate) struct Connection {
     pub association: AssociationId,
     /// The gNB's name of it.
     pub ran: RanUeId,
-    /// Where the UE is.
+    /// User Location Information.
     pub location: Location,
-    /// Whose it is.
+    /// UE of the connection.
     pub ue: UeId,
     /// NAS messages are protected.
     pub is_secured: bool,

@@ -1,5 +1,5 @@
-//! What comes in between: for each pair of a procedure that is under way and what comes of UE, gNB or core,
-//! what becomes of both (TS 24.501, 5.4, 5.5.1.2.8, 5.5.2.3.5 and 5.6.1.8; TS 38.413, 8; TS 33.501, 6.9.5.1).
+//! Collisions: for each pair of a running procedure and an input of UE, gNB or core, the decision about both (TS
+//! 24.501, 5.4, 5.5.1.2.8, 5.5.2.3.5 and 5.6.1.8; TS 38.413, 8; TS 33.501, 6.9.5.1).
 //!
 //! An answer that the procedure waits for never comes here. A handover runs beside a procedure: an input is judged by
 //! either.
@@ -16,23 +16,23 @@ pub(crate) enum Running {
     Nothing,
     /// Another function is asked, or the store.
     Calling,
-    /// It is asked who it is.
+    /// The UE is asked for its identity.
     Identification,
-    /// It is to prove who it is.
+    /// The UE is challenged.
     Authentication,
-    /// It is told new keys.
+    /// The UE gets new keys.
     SecurityMode,
-    /// Its registration is accepted, and it has not said that it knows.
+    /// The registration is accepted, and the UE has not completed it yet.
     Accepting,
-    /// Its gNB is told its context.
+    /// The gNB gets the UE's context.
     Context,
-    /// Its gNB is to release it.
+    /// The gNB is asked to release the UE.
     Releasing,
     /// The network deregisters it, and it has not answered.
     Deregistering,
-    /// It was told a new name, and has not acknowledged it.
+    /// The UE has got a new 5G-GUTI, and has not acknowledged it.
     Renaming,
-    /// It is called.
+    /// The UE is paged.
     Paging,
     /// The UE has come by Xn, and its packets do not follow yet.
     Switching,
@@ -46,7 +46,7 @@ pub(crate) enum Running {
     Leaving,
 }
 
-/// What comes.
+/// Input that may collide with a procedure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Input {
     /// The Registration Request that the procedure began with, once more.
@@ -79,32 +79,32 @@ pub(crate) enum Input {
     PathSwitch,
     /// UE Context Release Request of its gNB.
     ReleaseRequest,
-    /// Its connection is lost: the association, NG Reset, Error Indication, a name that is given again.
+    /// The connection is lost: by the association, NG Reset, Error Indication, or an identifier that is used again.
     Lost,
     /// N1N2MessageTransfer of an SMF: data for an idle UE, or a session that changes at the gNB of a connected one.
     Downlink,
     /// An operator or UDM sends it away.
     SentAway,
-    /// It comes on another connection, by a message of its own.
+    /// The UE comes on another connection, by an initial message.
     OtherConnection,
 }
 
-/// What becomes of it.
+/// Decision about an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decision {
-    /// What is under way ends where it is; this begins another procedure, or is done at once.
+    /// The running procedure ends where it is; the input begins another one, or is done at once.
     Begin,
     /// Both go on.
     Beside,
-    /// It is left alone.
+    /// The input is ignored.
     Ignore,
     /// The answer that was given is given again.
     Repeat,
     /// The UE is told that it fits nothing.
     NotCompatible,
-    /// It is refused: another time.
+    /// The input is refused; the sender may try again.
     Refuse,
-    /// It is done when what is under way has ended.
+    /// The input is handled when the running procedure has ended.
     Later,
 }
 
@@ -158,7 +158,7 @@ const TABLE: [(Input, [Decision; COLUMNS]); 19] = [
 ];
 
 impl Running {
-    /// What the UE's procedure waits for.
+    /// State of a procedure that waits for this kind of input.
     pub fn of(expects: Option<Kind>) -> Self {
         match expects {
             None => Self::Nothing,
@@ -231,7 +231,7 @@ impl Input {
     }
 }
 
-/// What becomes of what comes while that is under way.
+/// Decision about an input during a procedure.
 pub(crate) fn decide(input: Input, running: Running) -> Decision {
     TABLE[input as usize].1[running as usize]
 }
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(pairs().count(), 304);
     }
 
-    /// What may not be, whatever is written in the table.
+    /// Invariants that hold whatever the table says.
     #[test]
     fn no_pair_breaks_a_rule() {
         for (input, running, decision) in pairs().filter(|(_, running, _)| !is_stage(*running)) {

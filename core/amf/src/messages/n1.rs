@@ -25,7 +25,7 @@ struct Opened {
     message: Uplink,
     /// The count with which its MAC was right.
     verified: Option<NasCount>,
-    /// It had a MAC that was wrong, or of unknown keys.
+    /// The message had a wrong MAC, or one of unknown keys.
     is_suspect: bool,
 }
 
@@ -443,7 +443,7 @@ fn verify_initial(
     Some((id, verified.count))
 }
 
-/// What a UE calls itself, if an AMF gave it the name.
+/// 5G-GUTI in an identity, if an AMF assigned it.
 fn named(state: &State, identity: MobileIdentity) -> Option<Guti> {
     match identity {
         MobileIdentity::Guti(guti) => Some(guti),

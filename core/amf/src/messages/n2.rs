@@ -393,7 +393,7 @@ impl Amf {
         self.tasks.step(task)
     }
 
-    /// What becomes of a message that nothing waits for.
+    /// Decision about a message that no procedure waits for.
     pub(crate) fn decide(
         &self,
         ue: UeId,
@@ -412,19 +412,19 @@ impl Amf {
         collisions::decide(input, self.running(ue))
     }
 
-    /// What the UE is doing.
+    /// Running procedure of a UE.
     pub(crate) fn running(&self, ue: UeId) -> Running {
         Running::of(self.expects(ue))
     }
 
-    /// What the UE's procedure waits for; none if it has none.
+    /// Kind of message that the UE's procedure waits for; none without a procedure.
     pub(crate) fn expects(&self, ue: UeId) -> Option<Kind> {
         let task = self.state.borrow().ues.get(ue.0).and_then(|ue| ue.task);
         self.tasks.expects(task?)
     }
 }
 
-/// What a gNB tells of a UE's radio is kept for the next, unless it is too long.
+/// Keeps a UE's radio capabilities for the next gNB, unless they are too long.
 fn keep_capability(
     state: &mut State,
     ue: UeId,

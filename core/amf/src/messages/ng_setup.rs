@@ -84,7 +84,7 @@ pub(crate) fn answer(
     }
 }
 
-/// What gNBs are told of us.
+/// NG Setup Response with the AMF's configuration.
 fn ours(state: &State) -> NgSetupResponse {
     NgSetupResponse {
         name: state.config.name.clone(),

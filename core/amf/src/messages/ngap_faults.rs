@@ -12,7 +12,7 @@ use crate::context::state::State;
 use crate::context::ue::{ConnectionId, UeId};
 use crate::procedure::Event;
 
-/// What an operator can do about a gNB that breaks the rules.
+/// Remedy for a gNB that violates NGAP.
 const REMEDY: &str = "show the gNB's vendor the message: sluice ctl --core trace of a UE that it names has the octets";
 
 impl Amf {
@@ -102,7 +102,7 @@ impl Amf {
         }
     }
 
-    /// What a target has prepared, unless it names a session twice: which of two tunnels it means nobody knows (10.4).
+    /// Prepared sessions of a target, unless one occurs twice: then its tunnel would be ambiguous (10.4).
     pub(crate) fn prepared(
         &mut self,
         association: AssociationId,
@@ -177,7 +177,7 @@ pub(crate) fn twice(session: u8) -> (String, &'static str) {
 }
 
 impl State {
-    /// Who a gNB is, for operators.
+    /// Name of a gNB, for operators.
     pub(crate) fn gnb_name(&self, association: AssociationId) -> String {
         match self.gnbs.get(&association) {
             None => format!("a gNB before NG Setup (association {})", association.0),

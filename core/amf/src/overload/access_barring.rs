@@ -19,7 +19,7 @@ const SESSION_BACK_OFF: [Cause; 4] = [
 ];
 
 impl State {
-    /// What gNBs keep away now.
+    /// Overload Action that gNBs apply now.
     pub fn overload(&self) -> Option<Overload> {
         self.wishes.now()
     }

@@ -1,7 +1,7 @@
-//! What becomes of UEs that have not proved who they are when there are too many of them (TS 23.501, 5.19.5.2).
+//! Load shedding: bounds on UEs that are not authenticated (TS 23.501, 5.19.5.2).
 //!
-//! Each connection begins as one of these. It is none any more once its UE is authenticated, or known by a MAC that
-//! is right, or gone. What is shed leaves nothing behind: no context, no name, no challenge, no procedure.
+//! Each connection counts from its beginning, until its UE is authenticated, proves its identity by a correct MAC, or
+//! is gone. A UE beyond a bound leaves nothing in the AMF: no context, no 5G-GUTI, no challenge, no procedure.
 
 use sluice_n1::{Cause, Envelope};
 use sluice_n2::{Cause as N2Cause, FirstMessage};

@@ -47,7 +47,7 @@ impl BackOff {
     }
 }
 
-/// Who wants gNBs to keep UEs away.
+/// Reasons for an overload of gNBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Wishes {
     /// The operator, whose wish counts alone: to begin, or not to.
@@ -57,7 +57,7 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// What gNBs keep away.
+    /// Overload Action that results from the reasons.
     pub fn now(self) -> Option<Overload> {
         self.operator.unwrap_or(self.load)
     }

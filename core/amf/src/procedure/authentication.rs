@@ -15,14 +15,14 @@ use crate::procedure::common;
 use crate::procedure::{Kind, Procedure};
 use crate::refusal::Refusal;
 
-/// What KAMF is bound to in Release 17 (TS 33.501, A.7.1).
+/// ABBA of Release 17 (TS 33.501, A.7.1), to which KAMF is bound.
 pub(crate) const ABBA: Abba = [0, 0];
 
 /// A subscriber who has proved who it is.
 pub(crate) struct Authenticated {
     pub supi: Supi,
     pub kamf: Kamf,
-    /// What the keys are called.
+    /// Key set identifier (ngKSI).
     pub ngksi: u8,
     /// EAP-Success, which the UE is told with the new keys.
     pub eap: Option<Vec<u8>>,
@@ -39,11 +39,11 @@ struct Attempts {
 enum Ended {
     /// The UE has proved who it is.
     Proved(Box<Authenticated>),
-    /// Its SIM is ahead.
+    /// The SIM's sequence number is ahead.
     Ahead(Resynchronisation),
-    /// It has keys of that name.
+    /// The UE already has keys with this ngKSI.
     NgksiInUse,
-    /// It has not proved to be the UE that we take it for.
+    /// The UE failed the authentication.
     Failed(Refusal),
     /// The home network has not said whether it has.
     Unconfirmed,
@@ -109,7 +109,7 @@ fn shows(suci: &Suci, supi: Supi) -> bool {
     shown(suci) == Some(supi)
 }
 
-/// Whom a SUCI shows without being concealed.
+/// SUPI in a SUCI of the null scheme.
 pub(crate) fn shown(suci: &Suci) -> Option<Supi> {
     Supi::from_msin(suci.home, &suci.msin()?)
 }

@@ -9,10 +9,10 @@ use crate::context::ue::Undo;
 use crate::procedure::release;
 use crate::procedure::{Kind, Procedure};
 
-/// What a UE that the network deregisters is told.
+/// Deregistration Request of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leave {
-    /// It shall register again at once.
+    /// Whether the UE must register again at once.
     pub registers_again: bool,
     /// Why; none tells it nothing.
     pub cause: Option<NasCause>,

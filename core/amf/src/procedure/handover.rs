@@ -18,7 +18,7 @@ use crate::messages::collisions::{self, Decision, Input as Collision, Running};
 use crate::procedure::path_switch::update;
 use crate::procedure::{Event, Kind, Procedure};
 
-/// What the target has room for.
+/// Resources that the target gNB has prepared.
 struct Prepared {
     sessions: Transfers,
     released: Transfers,

@@ -27,7 +27,7 @@ impl State {
         handover.map(|handover| handover.stage)
     }
 
-    /// What a connection is for its UE.
+    /// Role of a connection for its UE.
     pub fn role(&self, ue: UeId, id: ConnectionId) -> Role {
         let known = self.ues.get(ue.0);
         match known.and_then(|ue| ue.handover.as_ref()) {
@@ -485,7 +485,7 @@ impl Amf {
         }
     }
 
-    /// What comes from a gNB that is not the UE's: it is to come there, or was there.
+    /// Handles a message of a gNB that is not the UE's present one: the target or the source of a handover.
     pub(crate) fn of_other(&mut self, ue: UeId, id: ConnectionId, role: Role, message: FromRan) {
         match (message, role) {
             (message @ FromRan::UeContextReleaseComplete(_), Role::Source) => {
@@ -541,7 +541,7 @@ impl Amf {
         true
     }
 
-    /// What UEs said while they were on their way.
+    /// Handles messages that UEs sent during a handover.
     pub(crate) fn hear_deferred(&mut self) {
         loop {
             let Some(ue) = self.state.borrow_mut().deferred.pop() else {

@@ -31,7 +31,7 @@ use crate::context::ue::{Connection, Ue, UeId, Undo, Waiter};
 use crate::limits;
 use crate::refusal::Refusal;
 
-/// What a procedure waits for.
+/// Kind of input that a procedure waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// The answer to a call.
@@ -64,7 +64,7 @@ pub(crate) enum Kind {
     Paging,
 }
 
-/// What a procedure is told.
+/// Input of a procedure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The answer to a call.
@@ -126,9 +126,9 @@ impl Kind {
 pub(crate) struct Procedure {
     state: Rc<RefCell<State>>,
     handle: Handle<Event, Kind>,
-    /// Whose procedure it is.
+    /// UE of the procedure.
     pub ue: UeId,
-    /// Who its calls are answered to.
+    /// Receiver of the answers to its calls.
     waiter: Waiter,
 }
 
@@ -170,7 +170,7 @@ impl Procedure {
         self.handle.failed(cause);
     }
 
-    /// What must be undone if the procedure does not come to its end.
+    /// Registers an action to undo if the procedure is aborted.
     pub fn on_abort(&self, undo: Undo) {
         self.with_ue(|ue| ue.undo.push(undo));
     }
@@ -186,7 +186,7 @@ impl Procedure {
         self.handle.wait(step, kind, at).await
     }
 
-    /// So long from now.
+    /// Deadline this many milliseconds from now.
     pub fn deadline(&self, most_ms: u64) -> Instant {
         self.with(|state| state.now.instant.plus_ms(most_ms))
     }

@@ -44,7 +44,7 @@ fn answer(cause: TransferCause, retry_after_s: u64) -> Message {
     .into()
 }
 
-/// What is to be done with messages of an SMF.
+/// Way to deliver messages of an SMF.
 enum Way {
     /// They leave now.
     Now,
@@ -151,7 +151,7 @@ impl Amf {
         }
     }
 
-    /// What is left to do for a UE that has no procedure.
+    /// Starts work that is left for a UE without a procedure.
     pub(crate) fn go_on(&mut self, ue: UeId) {
         let is_to_be_paged = self.state.borrow().ues.get(ue.0).is_some_and(|ue| {
             let is_idle = ue.task.is_none() && ue.connection.is_none();

@@ -19,7 +19,7 @@ use crate::messages::ngap_faults;
 use crate::procedure::Procedure;
 use crate::refusal::Refusal;
 
-/// What is asked for.
+/// Name of the request.
 const REQUEST: &str = "Path Switch Request";
 
 /// 1: the UE is there, whatever becomes of its sessions: its connection is that of the target.

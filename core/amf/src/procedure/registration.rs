@@ -28,9 +28,9 @@ use crate::refusal_text;
 /// A Registration Request as it came.
 pub(crate) struct Request {
     pub message: RegistrationRequest,
-    /// Its MAC was right, so it is that UE.
+    /// The MAC was right, so the UE is the one of its 5G-GUTI.
     pub is_verified: bool,
-    /// It had a MAC that was wrong, or of unknown keys.
+    /// The message had a wrong MAC, or one of unknown keys.
     pub is_suspect: bool,
     /// Names of keys of the UE whose connection it came by.
     pub key_names: KeyNames,
@@ -251,7 +251,7 @@ fn take_over(p: &Procedure, supi: sluice_ids::Supi) {
     });
 }
 
-/// What the NSSF is asked: what the UE asks for, what it subscribes to, and which of both its gNB offers.
+/// Query to the NSSF: requested slices, subscribed slices, and those of both that the gNB supports.
 fn asked(
     p: &Procedure,
     message: &RegistrationRequest,
@@ -269,7 +269,7 @@ fn asked(
     Ok(SelectSlices::new(tai, requested, &subscribed, &offered))
 }
 
-/// What the UE is called, and may do; its context becomes that of a registered one.
+/// Registers the UE: 5G-GUTI, slices, and areas of its context.
 fn admit(
     p: &Procedure,
     message: &RegistrationRequest,

@@ -7,12 +7,12 @@ use sluice_sbi::{N2Sm, SmChange, SmContextUpdated, UpdateSmContext};
 
 use crate::procedure::Procedure;
 
-/// What a UE is told of its sessions, and what its gNB is to set up.
+/// Resumed sessions: the statuses for the UE, and the set-ups for its gNB.
 #[derive(Default)]
 pub(crate) struct Resumed {
     /// Sessions that there are; none if the UE did not say which it has.
     pub status: Option<u16>,
-    /// What became of those with data; none if the UE named none.
+    /// PDU Session Reactivation Result; none if the UE named no sessions with data.
     pub reactivation: Option<Reactivation>,
     /// For the gNB.
     pub setups: Vec<SessionSetup>,

@@ -29,7 +29,7 @@ pub(crate) struct Bound {
 /// Rules and flows of a session beside the default flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flows {
-    /// What the PCF calls the session.
+    /// Policy association at the PCF.
     pub policy: Option<u64>,
     /// Rules at the UPF.
     pub rules: Vec<Bound>,
@@ -41,13 +41,13 @@ pub(crate) struct Flows {
     pub at_gnb: u64,
     /// The UPF and the data network by their places in the configuration, once they are chosen.
     pub place: Option<(usize, usize)>,
-    /// What is guaranteed to it, bits per second down and up.
+    /// Guaranteed bit rates of the session, bits per second down and up.
     pub guaranteed_bps: (u64, u64),
     /// The subscription is to be looked at again.
     pub is_stale: bool,
     /// The UE was called for what is new.
     pub is_called: bool,
-    /// It could not be told of a change though it is said to be connected: it is told when its user plane changes.
+    /// Whether a connected UE could not be reached with a change: it gets the change when its user plane changes.
     pub is_out_of_reach: bool,
     /// No change is begun before then: the UE is being handed over, or the last one did not succeed.
     pub postponed: Option<Instant>,
@@ -64,7 +64,7 @@ pub(crate) struct Flows {
     pub groups: Vec<(u32, Usage)>,
 }
 
-/// What is to become otherwise; nothing by default.
+/// Wanted change of flows; none by default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     pub added: Vec<Bound>,
@@ -228,7 +228,7 @@ impl Flows {
         missing.fold(0, |bits, rule| bits | 1 << rule.pcc.id)
     }
 
-    /// What is to become otherwise; none if all is as it should be.
+    /// Difference between the wanted and the present flows; none if they agree.
     pub fn change(&self, qos: &Qos) -> Option<Change> {
         let is_wanted = |rule: &&Bound| self.wanted.contains(&rule.pcc);
         let (kept, removed): (Vec<Bound>, Vec<Bound>) = self

@@ -1,8 +1,8 @@
 //! Contexts that survive the process: what is stored after each input, and how a later SMF goes on with it
 //! (TS 23.527, 4.2; TS 29.244, 6.2.6).
 //!
-//! It asks its UPFs to retain their sessions (Session Retention Information), and has the Recovery Time
-//! Stamp of before, so that for them it is the same SMF. A UPF that has not retained them gets them again.
+//! The SMF asks its UPFs to retain their sessions (Session Retention Information), and has its previous Recovery Time
+//! Stamp, so that for them it is the same SMF. A UPF that has not retained the sessions gets them again.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -406,7 +406,7 @@ impl State {
         association.is_some_and(|association| association.is_established())
     }
 
-    /// What is wanted done; before that, what of it is stored.
+    /// Moves the wanted effects out; before them the commits of what they depend on.
     pub fn take_effects(&mut self, effects: &mut Vec<Effect>) {
         for key in self.sessions.take_touched() {
             self.keep(SessionId(key));

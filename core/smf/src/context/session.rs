@@ -1,4 +1,4 @@
-//! What an SMF knows of a session.
+//! State of a session.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::collections::VecDeque;
@@ -46,7 +46,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What is left without another's part.
+    /// Difference to another usage.
     pub(crate) fn without(self, other: Self) -> Self {
         Self {
             uplink_octets: self.uplink_octets.saturating_sub(other.uplink_octets),
@@ -67,11 +67,11 @@ pub(crate) struct Qos {
     pub ambr_bps: (u64, u64),
     /// 5QI of the default flow.
     pub five_qi: u8,
-    /// Its allocation and retention priority.
+    /// ARP priority level.
     pub priority: u8,
 }
 
-/// What a subscriber has of its own.
+/// Static addresses of a subscriber.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OwnAddresses {
     pub ipv4: Option<Ipv4Addr>,
@@ -83,7 +83,7 @@ pub(crate) struct OwnAddresses {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AtUpf {
     pub association: AssociationId,
-    /// Where its requests go (TS 29.244, 5.6.2).
+    /// Destination of its requests (TS 29.244, 5.6.2).
     pub to: Option<SocketAddr>,
     pub seid: Seid,
     /// The UPF's end of the tunnel; TEID 0 if it told none.
@@ -95,15 +95,15 @@ pub(crate) struct AtUpf {
 /// Whether the UPF has a session that it should have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Loss {
-    /// It has.
+    /// The UPF has the session.
     None,
-    /// It was restarted, and is to get it again when the association is there.
+    /// The UPF was restarted, and gets the session again once it is associated.
     Restarted,
-    /// It is gone.
+    /// The UPF is gone.
     Gone,
 }
 
-/// What is done so that a UE gets the packets that wait for it.
+/// Way to deliver packets that wait for a UE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reaching {
     /// The AMF is asked now.
@@ -112,7 +112,7 @@ pub(crate) enum Reaching {
     Trying(u8),
     /// The AMF cannot now, and is asked again then. So often it was asked.
     Again(u8),
-    /// It cannot be reached: packets are dropped until then.
+    /// The UE cannot be reached: packets are dropped until then.
     Dropping,
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Mobility {
     pub target: Option<Tunnel>,
     /// Flows that it has.
     pub qfis: Vec<u8>,
-    /// Those that it was asked for, a bit for each.
+    /// Flows that the target was asked for, a bit for each.
     pub asked: u64,
     /// Protection of the user plane as its gNB reports it.
     pub security: Option<SecurityResult>,
@@ -181,17 +181,17 @@ pub(crate) struct Session {
     pub loss: Loss,
     /// Packets have come while it had no user plane, and no procedure has begun for them.
     pub has_packets: bool,
-    /// Its gNB has said that it does not know the tunnel, and nothing has been done about it.
+    /// Whether the gNB reported the tunnel as unknown, and nothing has been done about it yet.
     pub is_tunnel_lost: bool,
-    /// What is done for them, and until when.
+    /// Way to deliver waiting packets, and its deadline.
     pub reaching: Option<(Reaching, Instant)>,
     /// How long the AMF will not page the UE.
     pub guard_ms: u64,
-    /// Its handovers.
+    /// Handovers of the session.
     pub mobility: Mobility,
     /// The address of the UPF that is asked for it and has not answered.
     pub asks: Option<SocketAddr>,
-    /// What its UPF was told last is not known.
+    /// Whether the result of the last request to the UPF is unknown.
     pub is_unsettled: bool,
     /// The restarted UPF to which a process before this one may have given it again: nobody has heard the answer.
     pub may_be_at: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! What an SMF knows: sessions, UPFs, and what it wants done.
+//! State of an SMF: sessions, UPFs, and wanted effects.
 
 use core::fmt;
 use core::net::IpAddr;
@@ -16,7 +16,7 @@ use crate::context::session::{Session, SessionId, Usage};
 use crate::limits;
 use crate::upf::orphans::{GivenUp, Orphan};
 
-/// What happened so far.
+/// Event counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Sessions that were established.
@@ -78,12 +78,12 @@ impl fmt::Display for ChargingId {
     }
 }
 
-/// What a session has used so far.
+/// Usage of a session so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChargingRecord {
     /// Tells the session from all that there are and were, also before a restart (TS 33.515, 4.2.2.1.4).
     pub charging_id: ChargingId,
-    /// Whose.
+    /// SUPI of the UE.
     pub supi: Supi,
     /// PDU session identity.
     pub session: u8,
@@ -99,7 +99,7 @@ pub struct ChargingRecord {
     pub is_last: bool,
 }
 
-/// Whose budget.
+/// UPF and data network of a budget.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Budget {
     /// Of a UPF, by its place in the configuration.
@@ -108,7 +108,7 @@ pub(crate) enum Budget {
     Network(usize),
 }
 
-/// What an SMF knows.
+/// State of an SMF.
 pub(crate) struct State {
     pub config: Config,
     pub now: Now,
@@ -163,11 +163,11 @@ pub(crate) struct State {
     pub to_end: Option<VecDeque<SessionId>>,
     /// Sessions for which packets have come, and which have not been looked at.
     pub with_packets: Vec<SessionId>,
-    /// What is guaranteed to flows, bits per second down and up.
+    /// Guaranteed bit rates of flows, bits per second down and up.
     pub guaranteed: BTreeMap<Budget, (u64, u64)>,
     pub records: VecDeque<ChargingRecord>,
     pub effects: Vec<Effect>,
-    /// Whose messages somebody wants as octets.
+    /// UEs whose messages are traced as octets.
     pub followed: Followed,
     pub counters: Counters,
 }
@@ -231,7 +231,7 @@ impl State {
         ]
     }
 
-    /// What an operator sees.
+    /// Adds a line of the call flow.
     pub fn line(
         &mut self,
         from: &'static str,

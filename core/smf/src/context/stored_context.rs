@@ -19,7 +19,7 @@ use crate::procedure::user_plane::security::Security;
 /// Version of the form.
 const VERSION: u8 = 3;
 
-/// What is stored of a session.
+/// Stored state of a session.
 #[derive(Debug)]
 pub(crate) struct Kept {
     /// All but where it is.
@@ -30,7 +30,7 @@ pub(crate) struct Kept {
     pub at: Option<At>,
     /// A procedure may have been under way: what the UPF was told last is not known.
     pub is_unsettled: bool,
-    /// Its packets wait, or are dropped.
+    /// Whether packets wait for the UE, or are dropped.
     pub has_packets: bool,
     /// The UPF forwards packets from one gNB to the next.
     pub forwards: bool,

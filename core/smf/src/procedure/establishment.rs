@@ -58,15 +58,15 @@ impl Refusal {
     }
 }
 
-/// What steps 4 to 8 found out.
+/// Results of steps 4 to 8.
 struct Plan {
     own: OwnAddresses,
     upf: (AssociationId, usize),
     /// Why the session is of less than was asked for.
     cut: Option<SessionCause>,
-    /// What the UE asked for besides.
+    /// Requested protocol configuration options.
     options: Vec<u8>,
-    /// It wants its user plane always up.
+    /// Whether the UE requested an always-on session.
     always_on: bool,
 }
 
@@ -125,7 +125,7 @@ pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
     p.with(|state| state.counters.established += 1);
 }
 
-/// Where a session waits of which its UPF may answer late.
+/// Step of a session whose UPF may answer late.
 pub(crate) const CLEAN_UP: &str = "late answer";
 
 /// A UPF that has not answered may have the session all the same. It is asked for it again, by the same F-SEID,
@@ -425,7 +425,7 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
     }
 }
 
-/// What the rules need of a session.
+/// Parts of a session that the rules need.
 pub(crate) fn copy(session: &Session) -> Session {
     Session {
         transaction: session.transaction,

@@ -29,7 +29,7 @@ use crate::context::state::State;
 use crate::limits;
 use crate::upf::n4::Answer;
 
-/// What a procedure waits for.
+/// Kind of input that a procedure waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// The answer to a call.
@@ -38,11 +38,11 @@ pub(crate) enum Kind {
     N4(u64),
     /// PDU Session Release Complete, or that nobody waits for it any more.
     ReleaseComplete,
-    /// What UE and gNB say to a change of flows, or that something else comes first.
+    /// Answers of UE and gNB to a change of flows, or an event that takes precedence.
     Modification,
 }
 
-/// What a procedure is told.
+/// Input of a procedure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The answer to a call.
@@ -53,9 +53,9 @@ pub(crate) enum Event {
     ReleaseComplete,
     /// The UE has taken a change of flows, or refused it.
     ModificationAnswer(Result<(), SessionCause>),
-    /// What the gNB has changed; none if nothing.
+    /// Result at the gNB; none if nothing changed.
     AtGnb(Option<ModifyResponse>),
-    /// It changes nothing now: the UE is about to go to another one.
+    /// The gNB changes nothing now: the UE is about to move to another one.
     Moving,
     /// The session ends, or the UE is idle.
     Interrupted,
@@ -81,7 +81,7 @@ impl Kind {
 pub(crate) struct Procedure {
     state: Rc<RefCell<State>>,
     handle: Handle<Event, Kind>,
-    /// Whose procedure it is.
+    /// Session of the procedure.
     pub session: SessionId,
 }
 
@@ -237,7 +237,7 @@ impl Procedure {
         self.with_session(|session| session.is_forgotten) != Some(false)
     }
 
-    /// What the UE sees of a message that the AMF carries.
+    /// Adds the line of the call flow for a message to the UE that the AMF carries.
     pub fn say(&self, step: &'static str, message: &SessionDownlink) {
         let what = message.to_string();
         self.with(|state| state.line("SMF", "UE", step, what, self.session));

@@ -60,7 +60,7 @@ async fn refresh(p: &Procedure) {
     }
 }
 
-/// What UE and gNB said.
+/// Answers of UE and gNB.
 struct Outcome {
     /// None: the UE has not answered.
     ue: Option<Result<(), SessionCause>>,
@@ -72,13 +72,13 @@ struct Outcome {
     is_interrupted: bool,
 }
 
-/// What a UE has asked for, which the command answers (TS 24.501, 6.3.2.2 and 6.4.2.3).
+/// Request of a UE that the command answers (TS 24.501, 6.3.2.2 and 6.4.2.3).
 pub(crate) struct Asked {
     /// The transaction.
     pub procedure: u8,
     /// Whether its user plane is always up.
     pub always_on: Option<bool>,
-    /// What it asked for by extended protocol configuration options.
+    /// Requested extended protocol configuration options.
     pub options: Option<Vec<u8>>,
 }
 
@@ -363,7 +363,7 @@ fn failed(change: &Change, outcome: &Outcome) -> u16 {
 }
 
 impl State {
-    /// What is to become otherwise of a session that is there.
+    /// Wanted change of an existing session.
     pub fn change_of(&self, id: SessionId) -> Option<Change> {
         let session = self.sessions.get(id.0)?;
         let is_there = session.is_accepted && session.upf.is_some();
@@ -431,7 +431,7 @@ impl State {
         }
     }
 
-    /// What a side was to give up with this change and has still, it is asked for again.
+    /// Requests again the parts that a side should have removed with this change and still has.
     fn reconcile(&mut self, id: SessionId, change: &Change) {
         let Some(session) = self.sessions.get_mut(id.0) else {
             return;

@@ -83,7 +83,7 @@ pub(crate) async fn due(p: Procedure) {
 }
 
 impl State {
-    /// What is done so that a UE gets its packets, and until when; none if there is nothing to be done.
+    /// Sets the way to deliver waiting packets, and its deadline; none ends it.
     pub fn reach(&mut self, id: SessionId, reaching: Option<(Reaching, Instant)>) {
         let Some(session) = self.sessions.get_mut(id.0) else {
             return;

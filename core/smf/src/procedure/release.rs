@@ -120,7 +120,7 @@ fn is_up(p: &Procedure) -> bool {
         .unwrap_or(false)
 }
 
-/// What a gNB is told that has the session.
+/// Release message for a gNB that has the session.
 pub(crate) fn for_gnb(was_up: bool) -> (N2Sm, Container) {
     let command = session::release_command(Cause::NORMAL_RELEASE);
     match Container::new(&command) {

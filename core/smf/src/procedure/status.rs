@@ -5,7 +5,7 @@ use sluice_n1::{SessionCause, SessionUplink, transaction};
 use crate::context::session::{Session, SessionId};
 use crate::context::state::State;
 
-/// What a STATUS is about.
+/// Subject of a STATUS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum About {
     /// The UE does not have the session: it was not asked for with the transaction of its accept, or is not known.
@@ -17,7 +17,7 @@ pub(crate) enum About {
 }
 
 impl About {
-    /// What octets of a UE are about, if they are a STATUS.
+    /// Subject of a UE's message, if it is a STATUS.
     pub fn of(session: &Session, octets: &[u8]) -> Option<Self> {
         let of = transaction(octets)?;
         let Ok(SessionUplink::Status(cause)) = SessionUplink::decode(octets) else {

@@ -17,7 +17,7 @@ use crate::procedure::modification::{self, Asked};
 /// The number of the default rule in NAS.
 const DEFAULT_RULE: u8 = 1;
 
-/// What a UE wants.
+/// Request of a UE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wish {
     /// The SMF knows what it was told, and tells what it was asked.
@@ -52,7 +52,7 @@ pub(crate) async fn run(p: &Procedure, request: &ModificationRequest, procedure:
     }
 }
 
-/// What the command tells the UE besides.
+/// Parts of the command that answer the UE's request.
 fn asked(p: &Procedure, request: &ModificationRequest, procedure: u8) -> Asked {
     let dnn = p.with_session(|session| {
         // A STATUS of this transaction is not about the accept from now on.
@@ -148,8 +148,8 @@ fn by_problem(problem: Problem) -> SessionCause {
     }
 }
 
-/// What the UE wants: one new rule with its flow, one that is otherwise, or the end of rules; more than that
-/// in one message is not offered.
+/// Request of the UE: one new rule with its flow, one changed rule, or the removal of rules. More in one message is not
+/// supported.
 fn wish(flows: &Flows, request: &ModificationRequest) -> Result<Wish, SessionCause> {
     let is = |operation| move |rule: &&QosRule| rule.operation == operation;
     let new: Vec<&QosRule> = request

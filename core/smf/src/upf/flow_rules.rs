@@ -20,14 +20,14 @@ use sluice_wire::pfcp::{Full, IeType, Writer};
 use crate::context::flows::Bound;
 use crate::upf::rules::{self, put};
 
-/// What rules of a session have in common.
+/// Common values of a session's rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowRules<'a> {
     /// Network Instance towards gNBs.
     pub access: Option<&'a str>,
     /// Network Instance of the data network.
     pub network: &'a str,
-    /// Where uplink packets arrive.
+    /// Endpoint of uplink packets.
     pub f_teid: FTeid,
     /// The UE's address, as source.
     pub ue: UeIpAddress,
@@ -138,7 +138,7 @@ impl FlowRules<'_> {
         Ok(())
     }
 
-    /// What packets to the UE need, once the gNB has the flow.
+    /// Writes the rules for packets to the UE, once the gNB has the flow.
     pub fn create_downlink(&self, w: &mut Writer<'_>, rules: &[Bound]) -> Result<(), Full> {
         for rule in rules {
             self.create_pdr(w, rule, FlowDirection::Downlink)?;

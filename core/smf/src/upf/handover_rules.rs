@@ -27,7 +27,7 @@ fn pdr_of(qfi: u8) -> PdrId {
     PdrId(PDR.0 + u16::from(qfi))
 }
 
-/// What marks them.
+/// QER that marks the packets of a flow.
 fn qer_of(qfi: u8) -> QerId {
     QerId(100 + u32::from(qfi))
 }
@@ -121,7 +121,7 @@ pub(crate) fn write_forwarding(
     Ok(())
 }
 
-/// It does so no more.
+/// Removes the rules of forwarding.
 pub(crate) fn write_end_of_forwarding(w: &mut Writer<'_>, flows: &[u8]) -> Result<(), Full> {
     put(w, IeType::REMOVE_PDR, &RemovePdr { pdr_id: PDR })?;
     for qfi in flows {

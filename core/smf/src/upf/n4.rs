@@ -26,22 +26,22 @@ use crate::upf::flow_rules;
 use crate::upf::handover_rules;
 use crate::upf::rules;
 
-/// What a UPF answered.
+/// Answer of a UPF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     /// The session is established, with this address of the UE.
     Established(AtUpf, PduAddress),
-    /// It is changed, or deleted.
+    /// The session is changed, or deleted.
     Done,
-    /// It is changed, and takes packets here that are to be forwarded to another gNB.
+    /// The session is changed, and this tunnel takes packets for another gNB.
     Forwards(Tunnel),
-    /// It is not, for this cause.
+    /// The request is refused, for this cause.
     Refused(Cause),
     /// Nothing, or nothing that makes sense.
     Nothing,
 }
 
-/// What the endpoint sends.
+/// Datagrams that the endpoint sends.
 #[derive(Default)]
 pub(crate) struct Sent(Vec<(SocketAddr, Vec<u8>)>);
 
@@ -199,7 +199,7 @@ impl State {
         self.endpoint.set_allowed_peers(self.allowed_hosts());
     }
 
-    /// Whom something is taken of on N4.
+    /// Hosts whose messages are accepted on N4.
     pub(crate) fn allowed_hosts(&self) -> Vec<Cidr> {
         let told = self.told_hosts.iter().filter_map(|(_, ip)| host(*ip));
         allowed_peers(&self.config)
@@ -208,8 +208,8 @@ impl State {
             .collect()
     }
 
-    /// What happened to associations and requests since the last call: answers that will not come, and
-    /// sessions that their UPFs have lost.
+    /// Events of associations and requests since the last call: answers that will not come, and sessions that their
+    /// UPFs have lost.
     pub(crate) fn n4_events(&mut self) -> (Vec<u64>, Vec<SessionId>) {
         let (mut failed, mut lost) = (Vec::new(), Vec::new());
         while let Some(event) = self.endpoint.next_event() {
@@ -285,7 +285,7 @@ impl State {
         (failed, lost)
     }
 
-    /// Its sessions are given up in a while, if they have not been restored then.
+    /// Gives up the sessions of an association after a while, if they have not been restored by then.
     pub(crate) fn give_up_later(&mut self, association: AssociationId) {
         let at = self.now.instant.plus_ms(self.config.upf_return_ms);
         self.given_up_at.entry(association).or_insert(at);
@@ -420,7 +420,7 @@ impl State {
         Some(Answer::Established(upf, told))
     }
 
-    /// Where requests of a session go: to the address of the UPF's F-SEID, at the port of the UPF.
+    /// Destination of a session's requests: the address of the UPF's F-SEID, at the port of the UPF.
     fn seid_address(&self, association: AssociationId, ip: IpAddr) -> SocketAddr {
         let known = self.endpoint.association(association);
         let port = known.map_or(PORT, |known| known.primary().port());

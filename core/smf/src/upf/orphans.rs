@@ -23,7 +23,7 @@ pub(crate) struct Orphan {
     upf: AtUpf,
     /// The UPF, by its address in the configuration.
     n4: Option<SocketAddr>,
-    /// It is of a process before this one.
+    /// Whether the session is of a process before this one.
     is_resumed: bool,
     /// How often it was asked.
     tries: u8,
@@ -38,7 +38,7 @@ pub(crate) struct GivenUp {
     host: IpAddr,
     /// Until when it may answer.
     until: Instant,
-    /// It has answered since it was asked last, and what it had was deleted.
+    /// Whether the UPF has answered the last request, and its session was deleted.
     is_answered: bool,
 }
 
@@ -148,7 +148,7 @@ impl State {
         true
     }
 
-    /// Those whose time has come.
+    /// Deletes orphans whose time has come.
     pub(crate) fn delete_orphans(&mut self) {
         let now = self.now.instant;
         if self.orphans_at > now {

@@ -120,8 +120,8 @@ impl State {
         }
     }
 
-    /// Its tunnels are gone: packets wait, and the next one has the gNB set the session up anew, as of an idle UE
-    /// (TS 23.527, 5.3.3).
+    /// Handles the restart of a tunnel peer: packets wait, and the next one has the gNB set the session up again, as
+    /// for an idle UE (TS 23.527, 5.3.3).
     fn peer_restarted(&mut self, upf: AssociationId, peer: IpAddr) {
         self.paths_down.remove(&(upf, peer));
         let lost = self.sessions_over(upf, peer);

@@ -14,7 +14,7 @@ use crate::procedure::release;
 use crate::upf::n4::Answer;
 use crate::upf::rules::{self, Downlink, Establishment, Restored};
 
-/// What a restarted UPF is asked for: the same each time, so that it knows the request again.
+/// Request to a restarted UPF: the same each time, so that the UPF recognises it.
 struct Wanted {
     session: Session,
     own: OwnAddresses,
@@ -61,7 +61,7 @@ pub(crate) async fn run(p: Procedure) {
     }
 }
 
-/// It has the session again, with a downlink as it was when it was asked.
+/// Records that the UPF has the session again, with its downlink at the time of the request.
 fn restore(p: &Procedure, at: AtUpf, downlink: Option<Downlink>) {
     p.with(|state| {
         if let Some(session) = state.sessions.get_mut(p.session.0) {

@@ -33,7 +33,7 @@ pub(crate) const USAGE_URR: UrrId = UrrId(1);
 /// After those of all other flows.
 const LAST: Precedence = Precedence(255);
 
-/// What a Session Establishment Request says.
+/// Contents of a Session Establishment Request.
 pub(crate) struct Establishment<'a> {
     pub node_id: NodeId<'a>,
     pub f_seid: FSeid,
@@ -47,16 +47,16 @@ pub(crate) struct Establishment<'a> {
     pub network: &'a str,
     /// Octets after which usage is reported; none measures none.
     pub charging_octets: Option<u64>,
-    /// What the session had before its UPF lost it.
+    /// State of the session before its UPF lost it.
     pub restored: Option<Restored>,
 }
 
-/// What a session keeps that its UPF has lost.
+/// State that a session keeps although its UPF has lost it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Restored {
     /// The UPF's end of the tunnel.
     pub uplink: Tunnel,
-    /// What becomes of downlink packets.
+    /// Treatment of downlink packets.
     pub downlink: Downlink,
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn write_establishment(
 /// Names the tunnel that all rules of a session share while the UPF has not chosen it.
 const CHOOSE_ID: u8 = 1;
 
-/// What the session had, or the UPF's choice.
+/// F-TEID of the session before, or the UPF's choice.
 fn f_teid(wanted: &Establishment<'_>) -> FTeid {
     let has_further = !wanted.session.flows.rules.is_empty();
     let choice = FTeid::Choose {
@@ -281,7 +281,7 @@ pub(crate) fn outer_header(
     }
 }
 
-/// What becomes of downlink packets.
+/// Treatment of downlink packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Downlink {
     /// They go to the gNB.

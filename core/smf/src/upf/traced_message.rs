@@ -37,7 +37,7 @@ impl State {
             })));
     }
 
-    /// Who has the session that a message names by our SEID. Of strangers nothing is heard.
+    /// UE of the session that a message names by the SMF's SEID; none for messages from other hosts.
     fn whose_received(&self, upf: SocketAddr, octets: &[u8]) -> Option<Supi> {
         let (header, _) = Header::parse(octets).ok()?;
         let seid = header.seid.filter(|_| self.endpoint.is_allowed(upf.ip()))?;
@@ -49,7 +49,7 @@ impl State {
         Some(session.supi)
     }
 
-    /// Who has the session that a message names by its UPF's SEID, which another UPF may have given as well.
+    /// UE of the session that a message names by its UPF's SEID, which another UPF may have assigned as well.
     fn whose_sent(&self, upf: SocketAddr, octets: &[u8]) -> Option<Supi> {
         let (header, body) = Header::parse(octets).ok()?;
         let seid = header.seid?;

@@ -70,7 +70,7 @@ impl State {
         }
     }
 
-    /// What a UPF does not do that sessions need.
+    /// Features that sessions need and a UPF lacks.
     pub(crate) fn lacks(&self, id: AssociationId) -> Option<&'static str> {
         let features = self.endpoint.association(id)?.features().up;
         let features = features.unwrap_or(UpFunctionFeatures::NONE);
@@ -166,5 +166,5 @@ impl State {
 const NO_FTUP: &str = "does not allocate tunnels (no FTUP)";
 const NO_UEIP: &str = "does not allocate UE addresses (no UEIP): set `allocate: true` in its pools";
 
-/// What a UE is told that no UPF can serve.
+/// Cause for a UE that no UPF can serve.
 pub(crate) const NO_UPF: SessionCause = SessionCause::INSUFFICIENT_RESOURCES;

@@ -33,12 +33,12 @@ impl Link {
         })
     }
 
-    /// Its name.
+    /// Name of the interface.
     pub fn name(&self) -> &str {
         self.name.as_str()
     }
 
-    /// Its namespace.
+    /// Namespace of the interface.
     pub fn ns(&self) -> &Ns {
         &self.ns
     }
@@ -63,7 +63,7 @@ impl Link {
         ))
     }
 
-    /// Its IPv4 addresses, with the labels under which they were added.
+    /// IPv4 addresses, with the labels under which they were added.
     pub fn addresses(&self) -> Result<Vec<LinkAddress>, HostError> {
         let arguments = ["-o", "-4", "address", "show", "dev", self.name()];
         let text = tool::run(self.ns.ip().args(arguments))?;

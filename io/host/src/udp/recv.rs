@@ -36,13 +36,13 @@ struct Received {
 /// One received datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// Its payload, as far as there was room.
+    /// Payload, as far as there was room.
     pub bytes: &'a [u8],
-    /// Who sent it.
+    /// Sender.
     pub from: SocketAddr,
     /// The address to which it was sent; unspecified if the kernel did not tell.
     pub to: IpAddr,
-    /// It was longer than the room for it.
+    /// Whether the datagram was longer than the buffer.
     pub truncated: bool,
 }
 
@@ -156,7 +156,7 @@ impl Received {
         })
     }
 
-    /// What the kernel told beside the bytes.
+    /// Reads the kernel's control messages of a datagram.
     fn read_controls(&mut self, header: &libc::msghdr) {
         // SAFETY: the kernel filled `msg_control` and set its length; both describe live memory.
         let mut next = unsafe { libc::CMSG_FIRSTHDR(header) };

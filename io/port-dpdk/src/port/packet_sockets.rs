@@ -92,7 +92,7 @@ fn is_for_us(devargs: &str) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Known(HashMap<u64, (RawFd, Rings)>);
 
-/// Where rings lie in memory.
+/// Position of rings in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Rings {
     address: usize,
@@ -100,7 +100,7 @@ struct Rings {
 }
 
 impl Known {
-    /// Those of a process that is about to make sockets for these device arguments.
+    /// Sockets of a process that is about to make some for these device arguments.
     pub(super) fn before(devargs: &str) -> io::Result<Self> {
         match is_for_us(devargs) {
             true => Self::now(),

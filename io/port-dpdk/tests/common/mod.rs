@@ -1,4 +1,4 @@
-//! What the tests share: one EAL per test process, and packets with known bytes.
+//! Shared parts of the tests: one EAL per test process, and packets with known bytes.
 #![allow(dead_code, reason = "not every test file uses everything")]
 
 use std::sync::OnceLock;

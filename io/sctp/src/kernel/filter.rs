@@ -26,7 +26,7 @@ const AND: u16 = 0x54;
 const IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
 
-/// Where source addresses stand.
+/// Offset of the IPv4 source address.
 const SOURCE_4: u32 = 12;
 const SOURCE_6: u32 = 8;
 
@@ -39,7 +39,7 @@ const fn always(code: u16, value: u32) -> Instruction {
     }
 }
 
-/// What lets packets of these prefixes pass, of the family that the socket has; none if they are too many.
+/// Filter that lets packets of these prefixes pass, for the socket's address family; none if they are too many.
 pub(crate) fn program(allowed: &AllowList, is_ipv4: bool) -> Option<Vec<Instruction>> {
     let mut program = Vec::new();
     for prefix in allowed.prefixes() {
@@ -78,7 +78,7 @@ pub(crate) fn program(allowed: &AllowList, is_ipv4: bool) -> Option<Vec<Instruct
     (program.len() <= MOST).then_some(program)
 }
 
-/// What lets all packets pass.
+/// Filter that lets all packets pass.
 pub(crate) fn everybody() -> Vec<Instruction> {
     vec![always(RETURN, u32::MAX)]
 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::allow::Prefix;
 
-    /// What the kernel does with a packet: its network header is all that there is.
+    /// Runs a filter as the kernel does, on a packet's network header.
     fn passes(program: &[Instruction], packet: &[u8]) -> bool {
         let (mut accumulator, mut at) = (0u32, 0);
         loop {

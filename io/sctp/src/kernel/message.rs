@@ -21,7 +21,7 @@ pub(crate) const HEAD: usize = size_of::<usize>() + 8;
 
 const ASSOC_CHANGE: u16 = 0x8001;
 
-/// Where a message belongs.
+/// Association and stream of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Of which association.
@@ -32,21 +32,21 @@ pub struct Place {
     pub ppid: u32,
 }
 
-/// What became of an association (RFC 6458, 6.1.1).
+/// Change of an association (RFC 6458, 6.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Became {
-    /// It is up.
+    /// Up.
     Up,
-    /// It is gone: aborted, or silent.
+    /// Lost: aborted, or silent.
     Lost {
         /// The peer has said so.
         was_aborted: bool,
     },
     /// The peer has begun anew.
     Restarted,
-    /// It was ended in order.
+    /// Shut down in order.
     Ended,
-    /// It could not be set up.
+    /// Not set up.
     NotSetUp,
 }
 
@@ -55,7 +55,7 @@ pub enum Became {
 pub struct Change {
     /// Which.
     pub number: Number,
-    /// What became of it.
+    /// Change of the association.
     pub became: Became,
     /// Streams towards the peer.
     pub streams: u16,
@@ -73,7 +73,7 @@ fn i32_at(octets: &[u8], at: usize) -> Option<i32> {
     number(octets, at).map(i32::from_ne_bytes)
 }
 
-/// Where a message belongs, of the ancillary data that came with it; none without it.
+/// Association and stream of a message, from its ancillary data; none without it.
 pub fn place(mut control: &[u8]) -> Option<Place> {
     loop {
         let length = usize::from_ne_bytes(number(control, 0)?);

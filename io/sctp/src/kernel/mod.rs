@@ -26,7 +26,7 @@ pub enum KernelError {
         "this kernel has no SCTP ({0}); load its module (modprobe sctp), or choose sctp: userspace"
     )]
     Absent(io::Error),
-    /// It refuses.
+    /// The kernel refuses.
     #[error("SCTP of the kernel at {at}: {source}")]
     Refused {
         /// The addresses that were asked for.
@@ -126,7 +126,7 @@ impl KernelEndpoint {
         })
     }
 
-    /// What it has counted. Packets that the kernel took or dropped are in its own counters.
+    /// Counters of the endpoint. Packets that the kernel took or dropped are in its own counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -330,7 +330,7 @@ impl Sctp for KernelEndpoint {
     /// Packets are the kernel's matter.
     fn input(&mut self, _: Peer, _: &[u8]) {}
 
-    /// So is time.
+    /// The kernel keeps the time as well.
     fn time(&mut self, _: u64) {}
 
     fn next_ms(&self) -> u64 {

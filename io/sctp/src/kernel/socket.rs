@@ -39,13 +39,13 @@ const BACKLOG: i32 = limits::ASSOCIATIONS as i32;
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
-/// What was received.
+/// Received message or notification.
 pub(crate) struct Received {
     /// Octets of the message, or of the notification.
     pub length: usize,
     /// The message has ended with these.
     pub is_last: bool,
-    /// What it is.
+    /// Contents.
     pub what: What,
 }
 

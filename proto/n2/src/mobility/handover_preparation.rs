@@ -148,7 +148,7 @@ pub fn handover_command(forwarding: Option<Tunnel>, qfis: &[u8]) -> Vec<u8> {
     ))
 }
 
-/// Where packets are forwarded to, if anywhere; none of octets that are none.
+/// Tunnel for forwarded packets, if there is one; none for octets that cannot be read.
 pub fn read_handover_command(octets: &[u8]) -> Option<Option<Tunnel>> {
     let transfer: ngap::HandoverCommandTransfer<'_> = decode_open_type(octets).ok()?;
     let forwarding = transfer.dl_forwarding_up_tnl_information.as_ref();

@@ -120,7 +120,7 @@ causes! {
 pub struct Admitted {
     /// The target's endpoint.
     pub downlink: Tunnel,
-    /// Where it takes packets that the source forwards; none if it takes none.
+    /// Tunnel for packets that the source forwards, if the target accepts them.
     pub forwarding: Option<Tunnel>,
     /// Flows that it has, at least one.
     pub qfis: Vec<u8>,

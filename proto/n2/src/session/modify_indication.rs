@@ -50,9 +50,9 @@ causes! {
 /// PDU Session Resource Modify Indication Transfer (9.3.4.6).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModifyIndication {
-    /// Where packets of these flows go from now on.
+    /// New tunnel of these flows.
     pub first: (Tunnel, Vec<u8>),
-    /// Where those of further flows go, where these are apart from the first.
+    /// New tunnels of further flows, if they differ from the first.
     pub others: Vec<(Tunnel, Vec<u8>)>,
 }
 
@@ -95,7 +95,7 @@ impl ModifyIndication {
         ))
     }
 
-    /// Where packets of all its flows go, if that is one place.
+    /// Tunnel of all flows, if there is only one.
     pub fn as_one(&self) -> Option<(Tunnel, Vec<u8>)> {
         let (tunnel, mut qfis) = self.first.clone();
         for (other, more) in &self.others {

@@ -11,13 +11,13 @@ pub(crate) const MOST_BPS: u64 = 4_000_000_000_000;
 /// A QoS flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QosFlow {
-    /// Its number.
+    /// QFI.
     pub qfi: u8,
-    /// Its 5QI.
+    /// 5QI.
     pub five_qi: u8,
-    /// Its allocation and retention priority, 1 to 15, 1 first.
+    /// ARP priority level, 1 to 15, 1 first.
     pub priority: u8,
-    /// It may take the room of others of a lower priority.
+    /// Whether the flow may preempt others of a lower priority.
     pub may_preempt: bool,
     /// Others of a higher priority may take its room.
     pub is_preemptable: bool,
@@ -28,9 +28,9 @@ pub struct QosFlow {
 /// Bit rates of a flow that has guaranteed ones, bits per second, down and up (9.3.1.10).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowRates {
-    /// What it gets.
+    /// Guaranteed flow bit rates (GFBR).
     pub guaranteed_bps: (u64, u64),
-    /// What it may get.
+    /// Maximum flow bit rates (MFBR).
     pub maximum_bps: (u64, u64),
 }
 

@@ -10,9 +10,9 @@ use crate::table::Element;
 /// A GTP-U tunnel endpoint; it has an address at least.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tunnel {
-    /// Its IPv4 address.
+    /// IPv4 address of the endpoint.
     pub ipv4: Option<Ipv4Addr>,
-    /// Its IPv6 address.
+    /// IPv6 address of the endpoint.
     pub ipv6: Option<Ipv6Addr>,
     /// TEID.
     pub teid: u32,

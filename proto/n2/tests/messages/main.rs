@@ -43,7 +43,7 @@ fn every_message_of_an_amf_is_read_as_it_was_written() {
     }
 }
 
-/// What others send: a release request, as it is printed in the codec's documents.
+/// A foreign release request, as it is printed in the codec's documents.
 #[test]
 fn a_release_request_of_others_is_read() {
     let request = octets("002a4015000003000a0002002a005500020007000f40020500");
@@ -150,7 +150,7 @@ fn each_procedure_is_served_or_answered_by_its_criticality() {
 fn the_page_lists_every_procedure() {
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/operator/conformance.md"
+        "/../../docs/conformance/ngap-nas.md"
     );
     let page = std::fs::read_to_string(page).expect("the page");
     for one in PROCEDURES {

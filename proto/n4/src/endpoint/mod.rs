@@ -38,9 +38,9 @@ use crate::transport::Outbox;
 /// One end of N4: all node related procedures, and the reliable delivery of session related
 /// messages for the layer above.
 ///
-/// It has no clock and no socket: the caller hands in datagrams and the time, and takes
-/// datagrams from its own [`Outbox`]. After every call that takes an `Outbox`, take the events
-/// by [`Endpoint::next_event`] until there are none.
+/// The endpoint has no clock and no socket: the caller hands in datagrams and the time, and takes datagrams from its
+/// own [`Outbox`]. After every call that takes an `Outbox`, take the events by [`Endpoint::next_event`] until there are
+/// none.
 #[derive(Debug)]
 pub struct Endpoint {
     role: Role,
@@ -51,7 +51,7 @@ pub struct Endpoint {
     takeovers: Vec<PendingTakeover>,
     events: VecDeque<Event>,
     version_answers: RateLimit,
-    /// It is about to stop.
+    /// Whether association setups are refused, as the endpoint is about to stop.
     refuses_setups: bool,
     strangers: Strangers,
     /// Not later than the first timer of any association or takeover.
@@ -120,7 +120,7 @@ impl Endpoint {
         self.role
     }
 
-    /// What the endpoint was told at its start.
+    /// Configuration of the endpoint.
     pub fn config(&self) -> &Config {
         &self.config
     }

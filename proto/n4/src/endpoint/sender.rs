@@ -16,7 +16,7 @@ use crate::refusals::{Refusals, RefusedFor};
 use crate::time::Instant;
 use crate::transport::{Admission, Outbound, Outbox, RecentRequests, Refusal, RequestTicket};
 
-/// What a request in flight was sent for.
+/// Purpose of a request in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     Heartbeat(AssociationId),

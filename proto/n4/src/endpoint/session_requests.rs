@@ -20,8 +20,8 @@ use crate::transport::Outbox;
 pub struct Request {
     /// To whom.
     pub association: AssociationId,
-    /// Where to, if not to the peer's primary address: a session's requests go to the address
-    /// in the peer's F-SEID (TS 29.244, 5.6.2).
+    /// Destination, if it is not the peer's primary address: a session's requests go to the address in the peer's
+    /// F-SEID (TS 29.244, 5.6.2).
     pub to: Option<SocketAddr>,
     /// Comes back with the response or with [`crate::Event::RequestFailed`].
     pub tag: u64,
@@ -129,8 +129,8 @@ impl Endpoint {
         })
     }
 
-    /// Whose node related request it is: it acts on the association as a whole (TS 29.244, 6.1), so that a Node ID
-    /// inside proves nothing, nor does an address that was only learned.
+    /// Association of a node related request's sender. The request acts on the association as a whole (TS 29.244, 6.1),
+    /// so that neither a Node ID inside nor a learned address proves anything.
     fn speaker(&mut self, peer: SocketAddr) -> Option<AssociationId> {
         let known = self.associations.by_address(peer);
         known.filter(|id| self.is_established(*id) && self.speaks_for(*id, peer))
@@ -142,8 +142,8 @@ impl Endpoint {
         association.is_some_and(|association| association.speaks_for_itself(peer))
     }
 
-    /// Whose request it is: by the Node ID where the message has one, or by the address. An
-    /// address from which a known function names itself is its own from then on.
+    /// Association of a request's sender: by the Node ID where the message has one, or by the address. An address from
+    /// which a known function names itself belongs to it from then on.
     fn requester(
         &mut self,
         peer: SocketAddr,

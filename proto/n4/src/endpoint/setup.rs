@@ -247,8 +247,8 @@ impl Endpoint {
         begun.or_else(|| self.associations.insert(Association::new(peer)))
     }
 
-    /// Where requests to a peer go that has set up its association from `peer`: to where we
-    /// tried ourselves before, if that is the same host.
+    /// Primary address of a peer that has set up its association from `peer`: the address that we tried ourselves
+    /// before, if it is on the same host.
     fn primary_of(&self, id: AssociationId, peer: SocketAddr) -> SocketAddr {
         let tried = self
             .associations

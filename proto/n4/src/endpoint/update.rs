@@ -15,7 +15,7 @@ use crate::event::{Event, ReplyTo};
 use crate::time::Instant;
 use crate::transport::Outbox;
 
-/// What an Association Update Request of ours says.
+/// Contents of our Association Update Request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change<'a> {
     /// Our features are now these; later set-ups state them too.

@@ -7,7 +7,7 @@ const HEAD_LEN: usize = 12;
 /// In place of a length: the rest of the ring up to its end is unused.
 const SKIP: u32 = u32::MAX;
 
-/// Where a record lies: it counts octets from the start of the ring's life and never repeats.
+/// Position of a record: it counts octets from the start of the ring's life and never repeats.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Position(u64);
 

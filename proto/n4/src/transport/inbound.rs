@@ -28,7 +28,7 @@ pub struct InboundLimits {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(u64);
 
-/// What a received request is.
+/// Admission of a received request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission<'a, T = Ticket> {
     /// Not seen before.
@@ -70,7 +70,7 @@ struct Entry {
     state: RequestState,
 }
 
-/// So many entries ahead of the newest the caches are asked for the oldest, which give way.
+/// Distance in entries at which the oldest, which are evicted next, are prefetched.
 const AHEAD: u64 = 16;
 
 /// Octets that an entry and its share of the table of numbers take.

@@ -15,7 +15,7 @@ pub use inbound::{Admission, InboundLimits};
 pub use outbound::{Answer, Expiry, Outbound, OutboundLimits, Refusal};
 pub use recent_requests::{RecentRequests, RequestAdmission, RequestTicket};
 
-/// Where the endpoint puts datagrams; the caller owns the buffers behind it.
+/// Output of the endpoint's datagrams; the caller owns the buffers behind it.
 pub trait Outbox {
     /// Takes one datagram for `to`; the bytes are only valid during the call.
     ///

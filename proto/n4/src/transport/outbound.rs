@@ -36,7 +36,7 @@ pub enum Refusal {
     NoMemory,
 }
 
-/// What a response belongs to.
+/// Request that a response belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer<P> {
     /// The request with this purpose is answered and forgotten.
@@ -45,7 +45,7 @@ pub enum Answer<P> {
     Unmatched,
 }
 
-/// What a passed deadline leads to.
+/// Result of a passed deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expiry<P> {
     /// Sent again.

@@ -17,8 +17,7 @@ const PARTITIONS: usize = 16;
 const REQUESTS_MIN: usize = 256;
 /// The same for octets of responses.
 const RESPONSE_BYTES_MIN: usize = 64 * 1024;
-/// Where in the key the bits of the partition stand: below those that a bucket keeps, above those that
-/// tell the bucket.
+/// Position of the partition's bits in the key: below those that a bucket keeps, above those that select the bucket.
 const KEY_SHIFT: u32 = 40;
 
 /// All of them. Memory is reserved in [`RecentRequests::new`].
@@ -36,7 +35,7 @@ pub struct RequestTicket {
     ticket: Ticket,
 }
 
-/// What a received request is.
+/// Admission of a received request.
 pub type RequestAdmission<'a> = Admission<'a, RequestTicket>;
 
 impl RecentRequests {
@@ -131,7 +130,7 @@ impl RecentRequests {
 mod tests {
     use super::*;
 
-    /// What is done with a request leaves all partitions but its own as they were.
+    /// Handling a request changes no other partition.
     #[test]
     fn a_request_touches_its_partition_alone() {
         let mut all = RecentRequests::new(InboundLimits {

@@ -1,4 +1,4 @@
-//! What nobody asked for: strangers, other versions, wrong octets, floods.
+//! Unexpected input: strangers, other versions, wrong octets, floods.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::net;

@@ -28,7 +28,7 @@ const SKIPPABLE: u8 = 128;
 /// Most key derivation functions that a server offers; there is one.
 const KDFS: usize = 8;
 
-/// What a packet of EAP-AKA' is for (RFC 4187, 11).
+/// Subtype of an EAP-AKA' packet (RFC 4187, 11).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Subtype {
     Challenge = 1,
@@ -61,7 +61,7 @@ pub(super) struct Message<'a> {
     octets: &'a [u8],
 }
 
-/// What a packet tells; each at most once, but for key derivation functions.
+/// Attributes of a packet; each at most once, except key derivation functions.
 #[derive(PartialEq, Eq, Debug, Default)]
 pub(super) struct Attributes<'a> {
     pub rand: Option<Rand>,
@@ -71,7 +71,7 @@ pub(super) struct Attributes<'a> {
     pub notification: Option<u16>,
     pub kdf_input: Option<&'a [u8]>,
     pub kdfs: Vec<u16>,
-    /// Where the MAC stands.
+    /// Offset of the MAC.
     mac_at: Option<usize>,
 }
 

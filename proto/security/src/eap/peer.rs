@@ -24,7 +24,7 @@ pub struct Peer {
     keys: Option<Keys>,
 }
 
-/// What follows from a packet.
+/// Result of a packet.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Reply {
     /// A response.

@@ -29,12 +29,12 @@ pub struct Server {
     has_failed: bool,
 }
 
-/// What follows from a response.
+/// Result of a response.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Another request, or the same again: the response was not one to it.
     Ask(Vec<u8>),
-    /// It is that UE: EAP-Success, and the key that follows.
+    /// The UE is authenticated: EAP-Success, and the derived key.
     Success(Vec<u8>, Kausf),
     /// The SIM refuses the sequence number; for the challenge of this RAND.
     Synchronise(Rand, Auts),

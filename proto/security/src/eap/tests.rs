@@ -122,7 +122,7 @@ impl Ends {
         }
     }
 
-    /// What the UE answers.
+    /// Response of the UE.
     fn respond(&mut self, request: &[u8]) -> Vec<u8> {
         match self
             .peer
@@ -133,7 +133,7 @@ impl Ends {
         }
     }
 
-    /// What it answers the challenge.
+    /// Response of the UE to the challenge.
     fn answer(&mut self) -> Vec<u8> {
         let request = self.server.request().to_vec();
         self.respond(&request)

@@ -151,7 +151,7 @@ impl Capture {
         self.write(step, sent, &sent["port"], FrameDirection::Out, story)
     }
 
-    /// What is no frame, or of no port, is left out.
+    /// Writes a frame of a known port; skips all others.
     fn write(
         &mut self,
         step: &Value,

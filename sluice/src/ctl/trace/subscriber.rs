@@ -20,7 +20,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// Packets of the UE between two questions to the core.
 const PACKETS: usize = 1000;
 
-/// What is followed, and where it is told.
+/// State of a trace and its outputs.
 struct Trace<'a> {
     core: &'a Path,
     imsi: &'a str,
@@ -119,7 +119,7 @@ impl Trace<'_> {
         self.seen.0 + self.seen.1
     }
 
-    /// What became of packets of the UE; false where nobody listens any more.
+    /// Prints packets of the UE; returns false once nobody reads the output.
     fn tell_packets(&mut self, upf: &Path) -> Result<bool, AskError> {
         let sessions = self.sessions()?;
         if sessions != self.sessions {
@@ -192,7 +192,7 @@ fn ladder_line(line: &Value) -> String {
     )
 }
 
-/// What a UPF tells of a UE's packets.
+/// Packets of a UE that the UPF reports.
 struct Packets {
     lines: BufReader<UnixStream>,
     line: String,

@@ -27,11 +27,11 @@ const LOOK_NS: u64 = 50_000;
 /// A worker that was away for longer has lost packets for that alone: at 5 Mpps this fills three quarters
 /// of its queue. Turns in which hundreds of shards move take up to two thirds of that.
 const AWAY_NS: u64 = 600_000;
-/// What workers are able to is measured for so long, before each burst and behind it.
+/// Time for which the workers' capacity is measured before and after each burst.
 const ABLE: Duration = Duration::from_millis(10);
 
-/// What is offered, as shares of what one worker is able to: of each worker's UEs before the burst
-/// and while it lasts, and of the heavy UEs on top.
+/// Offered load, as shares of one worker's capacity: of each worker's UEs before and during the burst, and of the heavy
+/// UEs on top.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Offer {
     pub before: f64,
@@ -58,14 +58,14 @@ pub const FILLS: Offer = Offer {
 pub struct Burst {
     /// From its beginning to the last packet lost; none if packets were lost to the end.
     pub levelled_ns: Option<u64>,
-    /// What left, in Mpps: before, within the time that levelling may take, and behind it.
+    /// Transmitted packets in Mpps: before the burst, while the load is levelled, and after it.
     pub mpps: [f64; 3],
     /// While the burst lasted.
     pub offered_mpps: f64,
     pub balance: PacketBalance,
     /// Moves that the scaling made.
     pub moves: u64,
-    /// It was the worker's that shares its thread with the control core.
+    /// Whether the worker shares its thread with the control core.
     pub beside_control: bool,
     /// A worker was away meanwhile, or was able to far more before than afterwards, or less.
     pub disturbed: bool,
@@ -84,7 +84,7 @@ pub fn bursts<P: Packet + Send + 'static>(
     bursts
 }
 
-/// What one worker is able to now: the machine's speed changes from one moment to the next.
+/// Present capacity of one worker: the machine's speed changes from one moment to the next.
 fn able_mpps_now<P: Packet + Send + 'static>(world: &mut Testbed<P>) -> f64 {
     arrange(world, Model::RunToCompletion);
     full_load(world, 1, ABLE).mpps.median / 2.0

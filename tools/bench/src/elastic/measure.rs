@@ -26,7 +26,7 @@ pub struct Pause {
     pub disturbed: bool,
 }
 
-/// What became of all packets.
+/// Balance of all packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PacketBalance {
     /// That came.
@@ -40,7 +40,7 @@ pub struct PacketBalance {
 }
 
 impl PacketBalance {
-    /// What came to pass since `before`.
+    /// Difference since `before`.
     pub fn since(self, before: Self) -> Self {
         Self {
             made: self.made - before.made,
@@ -96,7 +96,7 @@ fn one_move<P: Packet + Send + 'static>(world: &mut Testbed<P>, shard: u16) -> P
     }
 }
 
-/// What became of all packets so far; call it when none is under way.
+/// Balance of all packets so far; call it when none is under way.
 pub fn balance<P: Packet>(world: &Testbed<P>) -> PacketBalance {
     let watch = &world.watch;
     let made = watch.sum(|eye| &eye.made);

@@ -12,7 +12,7 @@ use sluice_host::clock;
 use sluice_port::{Burst, Packet, PortIo, QueueId};
 use std::time::Duration;
 
-/// Who polls and who owns.
+/// Division of work: polling and ownership.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
     /// Each worker polls what it owns: the card knows the shards.
@@ -64,8 +64,7 @@ pub struct ModelFigures {
     pub source_mpps: f64,
     /// The one by the other, by repetition.
     pub ratios: Vec<f64>,
-    /// What the engine took of each worker for each packet of both, at full load: without source
-    /// and sink.
+    /// Time of the engine on each worker for each packet of both, at full load, without source and sink.
     pub engine_ns: [f64; 2],
     /// At the rate given.
     pub latency: Latency,
@@ -78,8 +77,7 @@ pub struct ModelFigures {
 }
 
 impl ModelFigures {
-    /// What the engine would do if packets cost nothing to make and to look at: as much as the
-    /// worker with most to do is able to.
+    /// Rate of the engine if packets cost nothing to make and to check: the capacity of the worker with most work.
     pub fn engine_mpps(&self) -> f64 {
         1000.0 / self.engine_ns[0].max(self.engine_ns[1])
     }
@@ -140,7 +138,7 @@ pub fn arrange<P: Packet + Send + 'static>(world: &mut Testbed<P>, model: Model)
     );
 }
 
-/// What the workers do when packets come as fast as they are taken.
+/// Figures of the workers at full load.
 pub struct FullLoad {
     pub mpps: Summary,
     pub engine_ns: [f64; 2],
@@ -188,8 +186,7 @@ pub fn full_load<P: Packet + Send + 'static>(
     }
 }
 
-/// What sources and sinks make by themselves: a loop that receives and sends takes the engine's
-/// place on both workers.
+/// Rate of sources and sinks by themselves: a loop that receives and sends replaces the engine on both workers.
 fn source_limit<P: Packet + Send + 'static>(world: &mut Testbed<P>, each: Duration) -> f64 {
     let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
     let until_ns = began_ns + each.as_nanos() as u64;

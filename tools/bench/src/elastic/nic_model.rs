@@ -177,7 +177,7 @@ impl<P> Slots<P> {
         made.try_push(packet).map_err(|full| full.element())
     }
 
-    /// What was put is in its queue.
+    /// Makes the stored packets visible in their queue.
     #[inline]
     pub fn flush(&mut self) {
         for (rings, made) in self.to.iter_mut().zip(&mut self.made) {

@@ -10,7 +10,7 @@ pub const INNER_MIN: usize = ipv4::LEN + udp::LEN + 16;
 /// The longest, which fits into the MTU of the scene with its outer header.
 pub const INNER_MAX: usize = 1540;
 
-/// What packets look like: of these forms, one after the other. By default as in `sluice bench path`.
+/// Forms of packets, used in turn. By default as in `sluice bench path`.
 #[derive(Debug)]
 pub struct PacketTemplate(Vec<Frames>);
 

@@ -17,7 +17,7 @@ pub struct Outcome {
     /// Of the moves one by one.
     pub rate_mpps: f64,
     pub balance: PacketBalance,
-    /// What the path says of those that were lost.
+    /// Lost packets by the path's drop reason.
     pub drops: Vec<(DropReason, u64)>,
     pub models: Vec<ModelFigures>,
     /// Bursts that both workers together are able to do, and such as fill both.
@@ -28,7 +28,7 @@ pub struct Outcome {
 }
 
 impl Pause {
-    /// What moves took that nothing disturbed.
+    /// Times of undisturbed moves.
     pub fn took_ns(pauses: &[Self]) -> Vec<f64> {
         let quiet = pauses.iter().filter(|p| !p.disturbed);
         quiet.map(|p| p.took_ns as f64).collect()
@@ -50,7 +50,7 @@ impl Outcome {
         us
     }
 
-    /// What is kept to be compared with. Pauses have no limit beside them.
+    /// Series to compare. Pauses have no limit beside them.
     pub fn series(&self) -> Vec<Series> {
         let sessions = self.sessions;
         let model = |m: &ModelFigures| {

@@ -52,7 +52,7 @@ fn is_same(mpps: f64, usual: f64) -> bool {
     mpps == usual || SAME_SPEED.contains(&(mpps / usual))
 }
 
-/// What both workers did at full load in this lap, in Mpps, and turns of every size.
+/// Rate of both workers at full load in this lap, in Mpps, and turns of every size.
 fn lap<P: Packet + Send + 'static>(world: &mut Testbed<P>, apart_ns: f64) -> (f64, Turns) {
     let full = full_load(world, 1, LAP);
     let mut turns = full.turns;

@@ -40,7 +40,7 @@ const CONTROL_NS: u64 = 20_000;
 const DRAIN_NS: u64 = 30_000_000_000;
 /// Packets of each source are so far apart while every UE sends its first.
 const ONCE_APART_NS: f64 = 1_000.0;
-/// So many turns without a step are the end of what the card was asked for.
+/// Number of turns without a step after which the card's change is complete.
 const QUIET_TURNS: u32 = 64;
 
 /// Both workers and the control core.
@@ -262,12 +262,12 @@ impl<P: Packet + Send + 'static> Testbed<P> {
         was
     }
 
-    /// What scaling has decided so far, while it is on.
+    /// Decisions of scaling so far, while it is on.
     pub fn scaling(&self) -> Option<Value> {
         self.scaling.as_ref().map(Scaling::view)
     }
 
-    /// What the card is being asked for comes into force: a group on its way would stay there.
+    /// Waits until the card's change is in force: a group that is moving would stay on its way.
     fn let_the_card_follow(&mut self) {
         let mut quiet = 0;
         while self.steerer.is_some() && quiet < QUIET_TURNS {

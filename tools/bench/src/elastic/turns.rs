@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 /// One turn in so many is written down.
 const EVERY: u32 = 8;
-/// So many of them at the most.
+/// Maximum number of samples.
 const SAMPLES: usize = 1 << 18;
 
-/// What a turn did, and how long it took without source and sink.
+/// Packets of a turn, and its time without source and sink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TurnSample {
     /// Packets from the worker's queue.
@@ -41,7 +41,7 @@ impl TurnSample {
     }
 }
 
-/// What is counted and written down of one worker's turns.
+/// Counters and samples of one worker's turns.
 pub struct Turns {
     stats: Arc<WorkerStats>,
     turns: u32,

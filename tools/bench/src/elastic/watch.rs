@@ -21,8 +21,7 @@ pub struct Watch {
     pub eyes: Vec<Eye>,
 }
 
-/// What one worker has seen: written by it alone, but for what is set
-/// back by the one who measures.
+/// Observations of one worker: only the worker writes them, except that the measuring thread resets some.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Eye {
@@ -156,7 +155,7 @@ impl Watch {
 pub struct Stamp {
     /// Twice the flow's place, plus one for downlink.
     pub flow: u32,
-    /// Its number in flow and direction, from 1.
+    /// Sequence number in flow and direction, from 1.
     pub number: u32,
     /// When it came.
     pub due_ns: u64,

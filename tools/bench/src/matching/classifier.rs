@@ -17,7 +17,7 @@ struct Tuple {
     remote_port: bool,
 }
 
-/// What they ask for.
+/// Conditions of the filters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 struct Key {
     protocol: u8,

@@ -64,7 +64,7 @@ impl Case {
         })
     }
 
-    /// What has a break-even of its own.
+    /// Name of the family of rules, which has its own break-even.
     fn family(&self) -> String {
         let whose = if self.own { "own" } else { "shared" };
         format!("filters/{}/{whose}", self.kind.name())

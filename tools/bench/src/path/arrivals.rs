@@ -22,7 +22,7 @@ pub struct Arrivals {
     took: Histogram,
     looked: u64,
     hiccup: u64,
-    /// Where the machine had other things to do.
+    /// Arrivals that the machine missed.
     missed: Missed,
 }
 
@@ -104,7 +104,7 @@ impl Arrivals {
         true
     }
 
-    /// What is missing in the times.
+    /// Missing arrivals.
     pub fn missed(&self) -> Missed {
         self.missed
     }

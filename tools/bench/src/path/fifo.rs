@@ -1,8 +1,8 @@
 //! In-memory source and sink of one direction.
 //!
-//! What is received comes from the head, what is transmitted returns to the tail. Each packet is
-//! filled with the bytes of the next session a while before it is received, so that its headers
-//! lie in the second-level cache, as after a NIC's DMA. The limit uses the very same FIFO.
+//! Packets are received from the head and return to the tail when they are transmitted. Each packet is filled with the
+//! bytes of the next session a while before it is received, so that its headers lie in the second-level cache, as after
+//! a NIC's DMA. The limit uses the same FIFO.
 
 use super::arrivals::Arrivals;
 use super::numbered::Numbered;
@@ -16,9 +16,9 @@ pub const PACKETS: usize = 2048;
 /// How many packets ahead of the receiver they are filled.
 const AHEAD: usize = 512;
 const MASK: usize = PACKETS - 1;
-/// Where packets may be late or lost, fresh ones come before there are fewer than this.
+/// Least number of packets, below which fresh ones are added, if packets may be late or lost.
 const FEWEST: usize = 1024;
-/// What a wrong packet is shown of.
+/// Octets that are shown of a wrong packet.
 const SHOWN_BYTES: usize = 128;
 /// In timed passes one packet in this many is compared; a power of two.
 const SAMPLE: usize = 64;
@@ -34,7 +34,7 @@ pub struct Fifo<P: Packet> {
     filled: usize,
     returned: usize,
     direction: Direction,
-    /// Those of a flow are of each kind in turn.
+    /// Frames of a flow, of each kind in turn.
     frames: Vec<Arc<Frames>>,
     /// In the order in which they send.
     flows: Arc<[Flow]>,
@@ -47,7 +47,7 @@ pub struct Fifo<P: Packet> {
     check: Check,
     /// Packets come back as they were sent, not as they leave the path.
     as_sent: bool,
-    /// Where packets may be late or lost: what is known of those that came back.
+    /// Returned packets, if packets may be late or lost.
     numbered: Option<Numbered>,
     /// Fresh packets that came in the places of lost ones, less those that there was no place for.
     added: i64,
@@ -60,7 +60,7 @@ pub struct Fifo<P: Packet> {
     first_wrong: Option<String>,
 }
 
-/// Whose turn it is: the flow, and how often all have had theirs.
+/// Next flow, and the number of completed rounds.
 #[derive(Clone, Copy, Default)]
 struct Turn {
     flow: usize,
@@ -188,7 +188,7 @@ impl<P: Packet> Fifo<P> {
         self.allowed
     }
 
-    /// Whose packets come in next, one after the other.
+    /// Flows of the next packets.
     pub fn next_flows(&self) -> impl Iterator<Item = Flow> {
         let first = Turn::after(self.received - self.began, self.flows.len()).flow;
         self.flows.iter().cycle().skip(first).copied()
@@ -289,7 +289,7 @@ impl<P: Packet> Fifo<P> {
         (self.returned as i64 - self.added) as usize - PACKETS
     }
 
-    /// Whose packets come in, in the order in which they send.
+    /// Flows in the order in which they send.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }

@@ -26,7 +26,7 @@ impl Direction {
     pub const BOTH: [Self; 2] = [Self::Uplink, Self::Downlink];
 }
 
-/// What packets look like.
+/// Form of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
     /// Octets of the inner packet.
@@ -43,7 +43,7 @@ pub struct Form {
     pub ue_port: u16,
     /// The data network sees a public address and port.
     pub is_translated: bool,
-    /// Its last octets are the number of a packet among those of its flow.
+    /// Whether the last octets are the packet's number in its flow.
     pub is_numbered: bool,
 }
 

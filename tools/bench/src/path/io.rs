@@ -11,7 +11,7 @@ use sluice_port::{
 };
 use std::sync::Arc;
 
-/// What comes in at N3 must leave at N6, and the other way round.
+/// Ports of which packets from N3 must leave at N6, and the other way round.
 pub struct BenchIo<P: Packet> {
     ports: Vec<PortInfo>,
     /// In at N3, out at N6.
@@ -19,9 +19,9 @@ pub struct BenchIo<P: Packet> {
     /// In at N6, out at N3.
     pub downlink: Fifo<P>,
     open: &'static [Direction],
-    /// Where SMFs are, if they are on a port.
+    /// Port of the SMFs, if they are on a port.
     n4: Option<N4Port<P>>,
-    /// Where the path's own packets come from.
+    /// Pool of the path's own packets.
     pool: Pool<P>,
 }
 

@@ -20,14 +20,14 @@ use std::time::{Duration, Instant};
 pub const NAME: &str = "path/latency";
 /// Loads, in percent of what each can do at the most.
 pub const LOADS_PERCENT: [u32; 2] = [10, 80];
-/// What the median of the path's times may be, by that of the limit's.
+/// Goal for the ratio of the path's median to the limit's.
 const RATIO_GOAL: f64 = 2.0;
 /// Packets that the limit takes at a time, as many as the path.
 const STAGE: usize = STAGES[2];
 /// A full turn takes 15 us; who is away for longer than this has lost the CPU.
 const HICCUP_NS: f64 = 50_000.0;
 
-/// Who turns.
+/// Loop that is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Who {
     Path,

@@ -15,8 +15,7 @@ use sluice_wire::checksum::{Sum, update, update_u16, update_u32};
 use sluice_wire::{ipv4::decrement_ttl, ipv6::decrement_hop_limit, udp::not_zero};
 
 sluice_mem::zeroable_struct! {
-    /// What the limit's loop keeps of a session and direction: one cache line, which does not change with the
-    /// path's own entry.
+    /// State of the limit's loop for a session and direction: one cache line, independent of the path's own entry.
     #[derive(Clone, Copy, Default, Debug)]
     #[repr(C, align(64))]
     pub struct LimitLine {
@@ -24,7 +23,7 @@ sluice_mem::zeroable_struct! {
         pub key: u32,
         /// TEID of the outer header.
         pub teid: u32,
-        /// Whose headers are written.
+        /// Number of the peer whose headers are written.
         pub peer: u64,
         /// Usage.
         pub bytes: u64,

@@ -24,7 +24,7 @@ const PACKET_NS: u64 = 64;
 const IDLE_TURN_NS: u64 = 10_000;
 /// One session in so many sends more than its rate.
 const ONE_IN: u32 = 10;
-/// Its rate by what it sends, in percent.
+/// Bit rate of such a session, in percent of what it sends.
 const RATE_PERCENT: u64 = 80;
 /// Octets of a packet that rates count.
 const COUNTED_BITS: u64 = 8 * INNER_LEN as u64;
@@ -62,7 +62,7 @@ impl PacketClock {
         }
     }
 
-    /// So many packets were received until now, in so many directions at once.
+    /// Counts packets that were received in this number of directions.
     pub fn tick(&mut self, received: u64, directions: usize) {
         let came = received - core::mem::replace(&mut self.received, received);
         self.now_ns += match came {

@@ -18,17 +18,17 @@ use serde_json::json;
 use sluice_port::{Burst, Packet};
 use std::time::Duration;
 
-/// What the limit makes at the least on huge pages with a million sessions on a server core of
-/// 2024, four fifths of the 60 Mpps of a quiet one.
+/// Least rate of the limit on huge pages with a million sessions on a server core of 2024: four fifths of the 60 Mpps
+/// of a quiet one.
 const LIMIT_MPPS_MIN: f64 = 48.0;
 const MANY_SESSIONS: u32 = 1_000_000;
 
-/// What traffic is measured.
+/// Traffic of a case.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// As results are named.
     pub name: String,
-    /// Where packets come in.
+    /// Directions of the packets.
     pub directions: &'static [Direction],
     pub forms: &'static [Form],
 }
@@ -54,7 +54,7 @@ const CASES: [(&str, &[Direction], &[Form], Variant); 8] = [
     ("ul/routes16", UP, &[Form::USUAL], Variant::ROUTES),
 ];
 
-/// What is measured of such sessions: of those of `--rules` all directions.
+/// Cases of such sessions: all directions for those of `--rules`.
 pub fn cases(variant: &Variant) -> Vec<Case> {
     let case = |name: &str, directions, forms| Case {
         name: format!("path/{name}"),
@@ -171,7 +171,7 @@ impl Figures {
         }
     }
 
-    /// What is told of a case; `compared` packets were compared.
+    /// Result of a case; `compared` packets were compared.
     pub fn outcome(
         &self,
         (name, sessions): (&str, u32),

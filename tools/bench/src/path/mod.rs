@@ -55,11 +55,11 @@ struct Results {
     cases: Vec<Outcome>,
     /// Times from due to sent.
     latencies: Vec<Outcome>,
-    /// What it costs to be looked at.
+    /// Cost of observation.
     observed: Vec<Outcome>,
-    /// What it costs to report.
+    /// Cost of reports.
     reports: Vec<Outcome>,
-    /// What sessions take, where it says something.
+    /// Memory of sessions, if it was measured.
     memory: Option<Series>,
 }
 
@@ -148,7 +148,7 @@ fn all(args: &PathArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
     Ok(results)
 }
 
-/// Those of these names.
+/// Variants of these names.
 fn variants(rules: &[String]) -> Vec<Variant> {
     let all = Variant::DEFAULTS.into_iter().chain(Variant::RULES);
     all.filter(|variant| rules.iter().any(|name| name == variant.name))

@@ -9,7 +9,7 @@ use sluice_wire::layout::{eth, ipv4};
 const LEN: usize = 4;
 const NOBODY: u32 = u32::MAX;
 
-/// What is known of those that came back.
+/// State of numbered packets that returned.
 pub struct Numbered {
     /// By number of the session: the place of its flow.
     places: Vec<u32>,

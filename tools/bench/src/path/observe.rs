@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// As results are named.
 pub const NAME: &str = "path/mix/observed";
-/// What metrics may cost the path.
+/// Allowed cost of metrics, in percent.
 const PERCENT_MAX: f64 = 2.0;
 /// From one scrape to the next: Prometheus does so every 15 s, some every second.
 const SCRAPE_EVERY: Duration = Duration::from_millis(100);

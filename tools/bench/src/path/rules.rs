@@ -35,13 +35,13 @@ const BLOCK_RULES: u32 = limits::BLOCK_RULES as u32;
 impl Filters {
     pub const NONE: Self = Self::shared(0, 0);
 
-    /// So many PDRs with so many filters each, the same in all sessions.
+    /// PDRs and filters, the same in all sessions.
     pub const fn shared(pdrs: u16, filters: u16) -> Self {
         let own = false;
         Self { pdrs, filters, own }
     }
 
-    /// So many PDRs with a filter each, others in each session.
+    /// PDRs with one filter each, which differ between sessions.
     pub const fn own(pdrs: u16) -> Self {
         Self {
             own: true,
@@ -121,7 +121,7 @@ const THRESHOLD_BYTES: u64 = 1 << 20;
 pub const STORM_THRESHOLD_BYTES: u64 = 1_000;
 const STORM_PERIOD: Seconds = Seconds(10);
 
-/// What sessions report.
+/// Usage reports of sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Usage {
     /// Nothing: they have no URR.

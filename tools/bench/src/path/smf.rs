@@ -29,7 +29,7 @@ const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 250);
 /// Session AMBR and MBR of the flow: 10 Gbit/s, so that nothing is policed.
 const RATE_KBPS: u64 = 10_000_000;
 
-/// What every emulated SMF has: who it is, what it names, and how far it has counted.
+/// State of every emulated SMF: identity, names and counters.
 #[derive(Debug)]
 pub struct CpSide {
     pub node: CpNode,
@@ -48,7 +48,7 @@ impl CpSide {
         }
     }
 
-    /// Where its datagrams come from, if there is no socket.
+    /// Source address of the SMF's datagrams, if there is no socket.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((self.node.ipv4, sluice_wire::pfcp::PORT))
     }
@@ -185,7 +185,7 @@ impl<P> Smf<P> {
         })
     }
 
-    /// What is asked of session `index`.
+    /// Plan of session `index`.
     fn plan(&self, index: u32) -> SessionPlan {
         let gnb_teid = topology::gnb_teid(index);
         let rate = |kbps| BitRate {

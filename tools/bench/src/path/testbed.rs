@@ -47,9 +47,9 @@ pub struct Upf<I: PortIo> {
     pub flows: Arc<[Flow]>,
     /// Memory that sessions take.
     pub memory: Grown,
-    /// What it is asked to do.
+    /// Work of the UPF.
     pub variant: Variant,
-    /// Who takes the reports of armed sessions.
+    /// SMF that takes the reports of armed sessions.
     smf: Option<Box<Smf<I::Packet>>>,
     /// Time as the path is told it, where packets wait for bit rates.
     clock: Option<PacketClock>,
@@ -321,16 +321,16 @@ impl<P: Packet> Testbed<P> {
     }
 }
 
-/// What a UPF has room for.
+/// Capacity of a UPF.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Sessions, each with a UE address of the pool.
     pub sessions: u32,
     /// TEIDs of ours.
     pub endpoints: u32,
-    /// Where the gNBs are.
+    /// Addresses of the gNBs.
     pub peers: Peers,
-    /// Where the data network's servers are.
+    /// Addresses of the data network's servers.
     pub servers: Servers,
     /// There is IPv6 on N6.
     pub has_ipv6: bool,

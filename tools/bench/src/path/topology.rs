@@ -54,7 +54,7 @@ pub const DN_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 6]);
 pub const ACCESS: &str = "access";
 /// Network instance towards the data network.
 pub const INTERNET: &str = "internet";
-/// Its number on the path.
+/// Number of the network instance on the path.
 pub const INTERNET_ID: InstanceId = InstanceId(1);
 
 const UPF_N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
@@ -218,7 +218,7 @@ pub fn port(id: PortId, name: &str, mac: MacAddr, queue_packets: u16) -> PortInf
 
 /// The router to them, on the N3 link.
 pub const ROUTER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
-/// Its station.
+/// MAC address of the router.
 pub const ROUTER_MAC: MacAddr = MacAddr([2, 0, 0, 0, 2, 0xfe]);
 /// First address behind the router (RFC 2544: 198.18.0.0/15).
 const ROUTED_BASE: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
@@ -238,7 +238,7 @@ impl Default for Peers {
 }
 
 impl Peers {
-    /// So many, 16 at the least.
+    /// `count` gNBs, 16 at the least.
     pub fn new(count: u32) -> Self {
         Self(count.clamp(GNBS as u32, PEERS_MAX))
     }
@@ -253,7 +253,7 @@ impl Peers {
         self.0 > GNBS as u32
     }
 
-    /// What leads to them, if they are behind the router.
+    /// Route to the gNBs, if they are behind the router.
     pub fn route(self) -> Option<(Prefix, Ipv4Addr)> {
         let prefix = Prefix::new(ROUTED_BASE, ROUTED_BITS)?;
         self.are_routed().then_some((prefix, ROUTER))

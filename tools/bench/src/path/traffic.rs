@@ -34,7 +34,7 @@ const SOURCE_PORT_AT: usize = UDP_AT + udp::SOURCE_PORT;
 
 const INNER_TTL: u8 = 64;
 
-/// What the traffic of one session needs, in 16 bytes: four sessions share a cache line.
+/// Traffic of one session in 16 bytes: four sessions share a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     /// The UPF's TEID.
@@ -69,7 +69,7 @@ impl Flow {
         }
     }
 
-    /// What another process needs to make the same of it.
+    /// Octets from which another process makes the same flow.
     pub fn to_bytes(self) -> [u8; 12] {
         let mut out = [0; 12];
         put(&mut out, 0, &self.teid.to_be_bytes());
@@ -178,7 +178,7 @@ impl Mould {
         udp_sum(&frame[eth::LEN + ipv4::SOURCE..UDP_AT], &frame[UDP_AT..])
     }
 
-    /// Where the inner packet has the 32 bits that tell the UE.
+    /// Offset of the 32 bits of the inner packet that identify the UE.
     #[inline(always)]
     fn ue_at(&self) -> usize {
         match (self.form.is_ipv6, self.direction) {
@@ -190,7 +190,7 @@ impl Mould {
         }
     }
 
-    /// Where the inner packet has the UE's port.
+    /// Offset of the UE's port in the inner packet.
     #[inline(always)]
     fn ue_port_at(&self) -> usize {
         match self.direction {
@@ -286,7 +286,7 @@ pub struct Frames {
     routed: Vec<Routed>,
 }
 
-/// What in the frames of a gNB behind the router is its own.
+/// Fields in the frames of a gNB behind the router that differ from others.
 #[derive(Clone, Copy, Debug)]
 struct Routed {
     address: [u8; 4],
@@ -383,14 +383,13 @@ impl Frames {
         is_same(out, mould, |want| mould.fill(self, flow, want))
     }
 
-    /// What the limit writes in front of downlink packets, by gNB: Ethernet and outer header.
+    /// Headers that the limit writes in front of downlink packets, by gNB: Ethernet and outer header.
     pub fn downlink_fronts(&self) -> Vec<[u8; eth::LEN + OUTER_LEN]> {
         let frames = &self.leaves[Direction::Downlink as usize].frames;
         frames.iter().map(|frame| fixed(frame)).collect()
     }
 
-    /// What the limit writes in front of uplink packets, by [`Frames::way_out`]: the first 14 bytes
-    /// count.
+    /// Headers that the limit writes in front of uplink packets, by [`Frames::way_out`]: the first 14 bytes count.
     pub fn uplink_fronts(&self) -> Vec<[u8; eth::LEN + OUTER_LEN]> {
         let to = |number| {
             let mut front = fixed(&self.leaves[Direction::Uplink as usize].frames[0]);

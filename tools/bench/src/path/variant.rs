@@ -6,19 +6,19 @@ use super::rules::Usage;
 use super::topology::Servers;
 use super::traffic::Form;
 
-/// What a UPF is asked to do, and what comes to it.
+/// Sessions of a UPF, and their packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variant {
     /// As `--rules` and results name it, where it is measured up, down and both ways.
     pub name: &'static str,
-    /// What is told of its sessions.
+    /// Description of the sessions.
     pub says: &'static str,
     pub ue: Ue,
     /// TEIDs are the SMF's, not the UPF's.
     pub foreign_teids: bool,
     /// The data network's servers.
     pub servers: Servers,
-    /// What packets look like; those of a session are of each form in turn.
+    /// Forms of packets; those of a session are of each form in turn.
     pub forms: &'static [Form],
     /// PDRs that are tried before the default ones.
     pub filters: Filters,
@@ -81,10 +81,10 @@ impl Variant {
         }],
         ..Self::USUAL
     };
-    /// Those that are measured where nothing is said of rules.
+    /// Variants without `--rules`.
     pub const DEFAULTS: [Self; 4] = [Self::USUAL, Self::FOREIGN_TEIDS, Self::ROUTES, Self::BARE];
 
-    /// Those that `--rules` names.
+    /// Variants of `--rules`.
     pub const RULES: [Self; 10] = [
         Self {
             name: "uncounted",

@@ -36,7 +36,7 @@ impl<P: Packet> Testbed<P> {
         fifos.zip(packets).for_each(|(fifo, n)| fifo.allow(n));
     }
 
-    /// What did not come back must be what shaping dropped.
+    /// Checks that the missing packets are those that shaping dropped.
     pub fn lost_as_told(&mut self) -> Result<(), Failure> {
         let missing: usize = self.worker.io().fifos().map(|f| f.under_way()).iter().sum();
         let ledger = self.ledger();

@@ -79,7 +79,7 @@ impl<'a> Clock<'a> {
 
 /// A turn that takes so much longer than its work does: the thread was away.
 pub const GAP_NS: u64 = 50_000;
-/// What a message takes at the most, or what came back from a worker: some three times what it does.
+/// Upper bound for a message, or a return from a worker: some three times the usual time.
 const WORK_NS: u64 = 6_000;
 
 /// How often the measured thread was away, told to the generator.

@@ -20,12 +20,12 @@ use sluice_host::clock;
 use sluice_port::Packet;
 use std::sync::Arc;
 
-/// What is asked for meanwhile.
+/// Load of the N4 side during the packets.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowLoad {
     /// Modifications a second.
     pub rate_per_s: f64,
-    /// What the N4 side does.
+    /// Loop of the N4 side.
     pub what: Loop,
     /// How often, besides once to warm up.
     pub reps: usize,
@@ -39,7 +39,7 @@ pub const RATE_PER_S: f64 = 100_000.0;
 /// with each turn from idle to active, and a session has no endless room for them.
 const SECONDS: f64 = 0.2;
 
-/// What `sluice bench` asks.
+/// Load that `sluice bench` measures.
 pub fn asked(reps: usize) -> FlowLoad {
     FlowLoad {
         rate_per_s: RATE_PER_S,
@@ -48,7 +48,7 @@ pub fn asked(reps: usize) -> FlowLoad {
     }
 }
 
-/// What came of it.
+/// Figures of a run.
 #[derive(Clone, Debug)]
 pub struct FlowFigures {
     /// CPU time of the worker for a packet while nothing is modified, nanoseconds.
@@ -70,7 +70,7 @@ pub struct FlowFigures {
 }
 
 impl FlowFigures {
-    /// What is told of it with so many sessions.
+    /// Result with this number of sessions.
     pub fn outcome(&self, sessions: u32) -> Outcome {
         // How much slower the path is meanwhile.
         let slowdown = self.busy_ns.median / self.quiet_ns.median - 1.0;

@@ -5,7 +5,7 @@ use super::subscribers::Subscriber;
 use sluice_smf_emulator::dialect::profile::{BeforeGnb, Idle};
 use sluice_smf_emulator::{Dialect, SessionChange, Tunnel};
 
-/// What a request is for.
+/// Purpose of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Session Establishment Request.
@@ -23,18 +23,18 @@ pub enum Act {
 /// A request on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestInfo {
-    /// Its sequence number.
+    /// Sequence number.
     pub sequence: u32,
-    /// Whose it is.
+    /// Index of the subscriber.
     pub index: u32,
-    /// What it is for.
+    /// Purpose of the request.
     pub act: Act,
 }
 
 /// How far a session is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SessionProgress {
-    /// It is not there.
+    /// No session.
     #[default]
     Absent,
     /// The gNB's tunnel is not known.
@@ -56,7 +56,7 @@ impl Subscriber {
         )
     }
 
-    /// What becomes of it by `act`, and the step that does it if it takes a modification.
+    /// State after `act`, and the step of a modification.
     pub fn after(
         mut self,
         dialect: Dialect,

@@ -23,7 +23,7 @@ pub trait Wire {
 pub enum Pace {
     /// As soon as fewer than so many wait for their answers.
     Closed(usize),
-    /// So many a second, whatever becomes of them. Waiting for one's turn counts.
+    /// Requests per second, whatever their results. The time in the queue counts.
     Open(f64),
     /// The same while both threads have their CPUs: when one was away, what is under way is
     /// not timed, and the rest is due once all of it is answered.
@@ -40,7 +40,7 @@ const PATIENCE_NS: u64 = 10_000_000_000;
 /// Octets that an answer has at the most, on average.
 const ANSWER: usize = 512;
 
-/// What came back.
+/// Log of responses.
 #[derive(Debug, Default)]
 pub struct Log {
     answers: Vec<u8>,

@@ -15,14 +15,14 @@ use serde_json::{Map, json};
 use sluice_control::core::Env;
 use sluice_port::Packet;
 
-/// What is measured.
+/// A measured case.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// As results are named.
     pub name: String,
     /// As those of sessions that are not armed are.
     pub plain_name: String,
-    /// What carries the datagrams, honestly.
+    /// Real carrier of the datagrams.
     pub carried_by: &'static str,
     /// Requests of a lap.
     pub messages: usize,
@@ -72,7 +72,7 @@ pub struct Figures {
     /// Share of the time in which others had one of the two CPUs.
     pub preempted: f64,
     request_octets: f64,
-    /// What part of the requests each kind is.
+    /// Shares of the kinds of requests.
     pub shares: [(&'static str, f64); 5],
 }
 
@@ -91,7 +91,7 @@ impl Figures {
         }
     }
 
-    /// What is told of a case with so many sessions.
+    /// Result of a case with this number of sessions.
     pub fn outcome(
         &self,
         case: &Case,

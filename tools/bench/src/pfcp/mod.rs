@@ -82,7 +82,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
     Ok(conclude(plain, others, &placement))
 }
 
-/// What came of sessions of one variety.
+/// Results for sessions of one variety.
 struct Series {
     outcomes: Vec<Outcome>,
     /// Name and time of the N4 thread for a message, by the way that messages come.
@@ -229,8 +229,7 @@ fn conclude(plain: Series, others: Vec<(&str, Series)>, placement: &str) -> Meas
     measured
 }
 
-/// What is measured, by the way that messages come. Sessions that are all alike are a case of their own, and so are
-/// armed ones.
+/// Cases by the transport of messages. Sessions that are all alike are a case of their own, and so are armed ones.
 fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
     let uniform = variety.is_all_alike();
     let sessions = match variety.armed() {

@@ -18,7 +18,7 @@ const ROOM: usize = 2048;
 
 /// The N4 loop's side of a way.
 pub trait Door {
-    /// What the core sends by.
+    /// Environment of the core, by which it sends.
     type Around: Env;
 
     /// Hands what has arrived to `handle`. Returns how many datagrams there were.
@@ -60,7 +60,7 @@ impl Door for N4<MbufPool> {
 /// How SMFs' datagrams go through the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Datagrams {
-    /// Those of one length as one.
+    /// Datagrams of one length leave together.
     Together,
     /// Each by itself, as most SMFs send.
     Apart,

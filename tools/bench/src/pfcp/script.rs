@@ -55,7 +55,7 @@ impl Script {
         &self.bytes[start..self.ends[at]]
     }
 
-    /// Whose request `at` is.
+    /// Subscriber of request `at`.
     pub fn subscriber(&self, at: usize) -> u32 {
         self.asked[at].index
     }
@@ -68,7 +68,7 @@ impl Script {
         (at < self.len()).then_some(at)
     }
 
-    /// What part of it each kind is, by name.
+    /// Share of each kind of requests, by name.
     pub fn shares(&self) -> [(&'static str, f64); 5] {
         let kinds = [
             ("establish", Act::Establish),

@@ -47,7 +47,7 @@ pub struct Subscribers {
     pub recovery: NtpTime,
     /// By number.
     pub all: Vec<Subscriber>,
-    /// Those without session.
+    /// Subscribers without session.
     pub absent: Vec<u32>,
     random: Random,
 }
@@ -199,7 +199,7 @@ fn arm(plan: &mut SessionPlan, index: u32) {
     plan.lost_packets = Some(1_000_000 + u64::from(mixed >> 16));
 }
 
-/// What live cores have beside: both families, and a flow that none of the packets here belongs to.
+/// Adds IPv6 and a flow that no packet matches, as live cores do.
 fn add_flow(plan: &mut SessionPlan, index: u32) {
     let ue = topology::ue_address(index);
     plan.ue = UeAddresses::V4V6(ue, topology::ue_ipv6(ue));
@@ -229,7 +229,7 @@ fn gnb_teid(index: u32, gnb: u8) -> u32 {
 const FIRST_PORT: u32 = 20_000;
 const PORTS: u32 = 1_000;
 
-/// What a session reports after.
+/// Usage after which a session reports.
 const THRESHOLD_OCTETS: u64 = 1 << 20;
 /// Periods of reports, so long that none ends while the clock runs: what is measured is what their rules cost.
 const FIRST_PERIOD_S: u32 = 3_600;
@@ -251,7 +251,7 @@ pub struct Variety {
     armed: Armed,
 }
 
-/// What sessions have beside rates.
+/// Rules of sessions beside rates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Armed {
     /// A URR that reports nothing by itself.
@@ -263,7 +263,7 @@ pub enum Armed {
 }
 
 impl Variety {
-    /// So many of each.
+    /// A variety with these numbers of gNBs and bit rates.
     pub fn new(peers: u32, ambrs: u32) -> Self {
         Self {
             peers: Peers::new(peers),
@@ -278,7 +278,7 @@ impl Variety {
         Self { armed, ..self }
     }
 
-    /// What sessions have beside rates.
+    /// Rules of sessions beside rates.
     pub fn armed(self) -> Armed {
         self.armed
     }

@@ -56,7 +56,7 @@ pub struct Testbed<P: Packet> {
     pub memory: memory::Grown,
 }
 
-/// What the measured loop does with a datagram.
+/// Treatment of a datagram by the measured loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loop {
     /// All that the daemon does.
@@ -107,7 +107,7 @@ impl<P: Packet> Testbed<P> {
         })
     }
 
-    /// Where the SMF's datagrams come from.
+    /// Source address of the SMF's datagrams.
     pub fn smf(&self) -> SocketAddr {
         self.subscribers.cp.address()
     }

@@ -10,7 +10,7 @@ use sluice_testbed::upf::time;
 use sluice_upf_daemon::control::{TURNS_BEFORE_REST, WAIT_BUSY};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a lap cost the N4 loop.
+/// Cost of a lap for the N4 loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
     /// Time in turns that had something to do, in nanoseconds.
@@ -19,9 +19,9 @@ pub struct Spent {
     pub busy_turns: u64,
     /// CPU time of its thread.
     pub cpu_ns: u64,
-    /// Its time by the clock on the wall.
+    /// Wall-clock time.
     pub wall_ns: u64,
-    /// What the generator saw.
+    /// Lap, as the generator saw it.
     pub lap: Lap,
 }
 

@@ -29,11 +29,11 @@ pub enum Kind {
     Ring,
 }
 
-/// Where a link is made.
+/// Place of a link.
 pub struct Site<'a> {
     /// DPDK of this process.
     pub eal: &'a Eal,
-    /// Its packets.
+    /// Pool of the link's packets.
     pub pool: &'a MbufPool,
     /// The sessions' flows.
     pub flows: &'a Arc<[Flow]>,
@@ -45,7 +45,7 @@ pub struct Site<'a> {
 pub struct Link {
     /// The measured worker's ports.
     pub doors: WorkerPorts<DpdkIo>,
-    /// Who is at the other end.
+    /// Other end.
     pub far: RemoteEnd,
     /// Whether packets lie on huge pages.
     pub on_huge_pages: bool,
@@ -64,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// What carries the packets, honestly.
+    /// Real carrier of the packets.
     pub fn carried_by(self) -> &'static str {
         match self {
             Self::Memif => "memif between two processes, client here; both ends copy every packet",

@@ -17,15 +17,14 @@ use sluice_host::clock;
 use sluice_port::PortIo;
 use std::time::{Duration, Instant};
 
-/// So long the measured side stays away until the far end has filled the rings: 2048 packets of
-/// each direction at 200 ns.
+/// Time for the far end to fill the rings before the measured side begins: 2048 packets of each direction at 200 ns.
 const FILL: Duration = Duration::from_micros(800);
 /// Turns between two looks at the clock.
 const TURNS: usize = 16;
 /// When nothing has moved for so long, packets are lost.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What traffic is measured.
+/// Traffic of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// As results are named, behind the link's name.
@@ -45,7 +44,7 @@ const fn case(name: &'static str, open: [bool; 2]) -> Case {
     Case { name, open }
 }
 
-/// Who turns.
+/// Loop that is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Loop {
     /// The worker.
@@ -69,11 +68,11 @@ pub struct Figures {
     pub preempted: f64,
     /// The same of the far end.
     pub far_preempted: f64,
-    /// What became of all packets.
+    /// Balance of all packets.
     pub balance: PacketBalance,
 }
 
-/// What both sides together make.
+/// Rate of both sides together.
 #[derive(Clone, Copy, Debug)]
 pub struct Free {
     /// Millions of packets per second.
@@ -300,7 +299,7 @@ impl Free {
     }
 }
 
-/// What the path over a port may cost, by the plain loop on the same port.
+/// Goal for the ratio of the path over a port to the plain loop on the same port.
 const RATIO_GOAL: f64 = 1.6;
 /// A side that is busy for more of the time is what limits both.
 const BUSY_MIN: f64 = 0.95;
@@ -326,8 +325,7 @@ impl Figures {
         disturbance(spread, away, "one of the CPUs").or(lost)
     }
 
-    /// What is told of a case; `proven` packets were compared before the clock ran: one of each session and
-    /// direction.
+    /// Result of a case; `proven` packets were compared before the clock ran: one of each session and direction.
     pub fn outcome(
         &self,
         (kind, case, sessions): (Kind, Case, u32),

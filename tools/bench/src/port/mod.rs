@@ -37,7 +37,7 @@ const PACKETS: u32 = 16_383;
 /// A disturbed measurement is made again, until there were so many.
 const ATTEMPTS: usize = 3;
 
-/// Whose CPU is which.
+/// CPUs of the threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpus {
     /// The measured worker.

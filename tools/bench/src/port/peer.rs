@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Packets made or taken at a time.
 const BURST: usize = 64;
 
-/// What the far end is told.
+/// Order to the far end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Order {
     /// Send. All packets of the time before have come back, or are lost.
@@ -21,12 +21,12 @@ pub enum Order {
     Stop,
 }
 
-/// What is sent, and what must come back.
+/// Sent packets, and those that must return.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Traffic {
     /// Whether there is any uplink, and downlink.
     pub open: [bool; 2],
-    /// What becomes of the packets.
+    /// Treatment of the packets.
     pub answer: Answer,
     pub check: Check,
     /// Packets of each direction at the most.
@@ -36,16 +36,16 @@ pub struct Traffic {
     pub window: usize,
 }
 
-/// What becomes of the packets.
+/// Treatment of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// What the packet path makes of them.
+    /// The packet path's treatment.
     Path,
     /// Nothing: they come back as they were sent.
     Same,
 }
 
-/// What one order to send has led to, over both directions.
+/// Counters of one order to send, over both directions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     /// Packets that the ports took.
@@ -86,7 +86,7 @@ pub struct Peer<I: PortIo> {
 struct Lane<P: Packet> {
     sends_at: PortId,
     receives_at: PortId,
-    /// Where packets come from and go to.
+    /// FIFO of the packets.
     fifo: Fifo<P>,
     /// Made, and not yet taken by the port.
     waiting: Burst<P>,
@@ -147,7 +147,7 @@ impl<I: PortIo> Peer<I> {
         sent.saturating_sub(returned)
     }
 
-    /// What the last order has led to so far.
+    /// Counters of the last order so far.
     pub fn count(&self) -> Count {
         let mut count = Count {
             cpu_share: 1.0,
@@ -209,7 +209,7 @@ impl<I: PortIo> Drop for Peer<I> {
     }
 }
 
-/// What became of all packets: of the path's, and of the plain loop's.
+/// Balance of all packets: of the path's, and of the plain loop's.
 #[derive(Clone, Debug, Default)]
 pub struct PacketBalance {
     /// The path's, as the far end counted.

@@ -13,7 +13,7 @@ use sluice_security::{
 };
 use sluice_testbed::core as testbed;
 
-use super::plant::Identity;
+use super::virtual_core::Identity;
 
 /// Protected messages of a registration that the network writes or reads.
 const PROTECTED: usize = 5;

@@ -1,13 +1,13 @@
 //! `sluice bench core`: what registrations cost the core.
 //!
-//! `plant` has the core and its UEs in one process and in virtual time, where only the core's work is
+//! `core` has the core and its UEs in one process and in virtual time, where only the core's work is
 //! counted; `wire` has SCTP between them; `limit` is the crypto and the codecs alone; `storm` has more registrations
 //! than can be done, `soak` registered UEs that come and go for long.
 
 mod limit;
-mod plant;
 mod soak;
 mod storm;
+mod virtual_core;
 mod wire;
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::report;
 use crate::stats::{Summary, percentile, round};
 use crate::watch::history::Series;
 use crate::watch::{Failed, Measured};
-use plant::{Cost, Identity, Plant};
+use virtual_core::{Cost, Identity, VirtualCore};
 
 /// UEs of a batch: as many as a busy AMF has under way at a time.
 const BATCH: usize = 256;
@@ -250,7 +250,7 @@ fn all(args: &CoreArgs) -> Result<Measured, Failure> {
 }
 
 fn in_process(args: &CoreArgs, identity: Identity) -> Result<Row, Failure> {
-    let mut plant = Plant::new(args.registrations * u32::from(args.reps) + BATCH as u32 + 1)?;
+    let mut core = VirtualCore::new(args.registrations * u32::from(args.reps) + BATCH as u32 + 1)?;
     let (mut per_s, mut service_ns) = (Vec::new(), Vec::new());
     let mut number = 0;
     for _ in 0..args.reps {
@@ -259,38 +259,40 @@ fn in_process(args: &CoreArgs, identity: Identity) -> Result<Row, Failure> {
             let size = (args.registrations - count).min(BATCH as u32);
             let numbers = number + 1..=number + size;
             (number, count) = (number + size, count + size);
-            let mut ues: Vec<_> = numbers.map(|number| plant::ue(number, identity)).collect();
+            let mut ues: Vec<_> = numbers
+                .map(|number| virtual_core::ue(number, identity))
+                .collect();
             if identity == Identity::Guti {
-                plant.register(&mut ues, false)?;
+                core.register(&mut ues, false)?;
             }
-            cpu_s += plant.register(&mut ues, false)?.cpu.as_secs_f64();
+            cpu_s += core.register(&mut ues, false)?.cpu.as_secs_f64();
         }
         per_s.push(f64::from(count) / cpu_s);
     }
     // Once more with the time of each message, which costs time itself.
-    let ues = (number + 1..=number + BATCH as u32).map(|number| plant::ue(number, identity));
+    let ues = (number + 1..=number + BATCH as u32).map(|number| virtual_core::ue(number, identity));
     let mut ues: Vec<_> = ues.collect();
     if identity == Identity::Guti {
-        plant.register(&mut ues, false)?;
+        core.register(&mut ues, false)?;
     }
-    service_ns.extend(plant.register(&mut ues, true)?.service_ns);
+    service_ns.extend(core.register(&mut ues, true)?.service_ns);
     service_ns.sort_unstable();
     Ok(Row {
         name: format!("core/in_process/{}", identity.name()),
         per_s,
         goal: Some(identity.goal()),
         service_ns,
-        limit_ns: Some(limit_ns(&mut plant, identity, number + BATCH as u32 + 1)?),
+        limit_ns: Some(limit_ns(&mut core, identity, number + BATCH as u32 + 1)?),
     })
 }
 
 /// Crypto and codecs of a registration, alone.
-fn limit_ns(plant: &mut Plant, identity: Identity, number: u32) -> Result<f64, Failure> {
-    let mut one = plant::ue(number, identity);
+fn limit_ns(core: &mut VirtualCore, identity: Identity, number: u32) -> Result<f64, Failure> {
+    let mut one = virtual_core::ue(number, identity);
     if identity == Identity::Guti {
-        plant.register(std::slice::from_mut(&mut one), false)?;
+        core.register(std::slice::from_mut(&mut one), false)?;
     }
-    let (up, down) = plant.transcript(one)?;
+    let (up, down) = core.transcript(one)?;
     let down: Vec<_> = down
         .iter()
         .filter_map(|octets| FromAmf::decode(octets).ok())
@@ -317,21 +319,22 @@ fn over_sctp(args: &CoreArgs, identity: Identity) -> Result<Row, Failure> {
 /// What a registered UE takes, and whether many make registrations dearer.
 fn many(count: u32) -> Result<Value, Failure> {
     let before = resident_bytes();
-    let mut plant = Plant::new(count)?;
+    let mut core = VirtualCore::new(count)?;
     let empty = resident_bytes();
     // (CPU of a registration, UEs registered before) of each batch.
     let mut batches: Vec<(f64, u32)> = Vec::new();
     let mut number = 0;
     while number < count {
         let size = (count - number).min(BATCH as u32);
-        let ues = (number + 1..=number + size).map(|number| plant::ue(number, Identity::Null));
+        let ues =
+            (number + 1..=number + size).map(|number| virtual_core::ue(number, Identity::Null));
         let mut ues: Vec<_> = ues.collect();
-        let Cost { cpu, .. } = plant.register(&mut ues, false)?;
+        let Cost { cpu, .. } = core.register(&mut ues, false)?;
         batches.push((cpu.as_secs_f64() * 1e6 / f64::from(size), number));
         number += size;
     }
-    if plant.registered() != count as usize {
-        return Err(format!("{} of {count} are registered", plant.registered()));
+    if core.registered() != count as usize {
+        return Err(format!("{} of {count} are registered", core.registered()));
     }
     let full = resident_bytes();
     let span = (count / 10).max(SMALL);

@@ -14,7 +14,7 @@ use sluice_sbi::AssociationId;
 use sluice_ue::{Ended, Fleet, Outcome, Phone, Procedure};
 use sluice_wiring::Core;
 
-use super::plant::{self, Identity};
+use super::virtual_core::{self, Identity};
 use crate::Failure;
 use crate::stats::{percentile, round};
 
@@ -140,13 +140,13 @@ pub fn measure(size: &Size) -> Result<Soaked, Failure> {
 
 impl Soak {
     fn new(ues: u32) -> Result<Self, Failure> {
-        let gnbs = (1..=GNBS as u32).map(plant::gnb);
+        let gnbs = (1..=GNBS as u32).map(virtual_core::gnb);
         let phones = (1..=ues).map(|number| {
-            let ue = plant::ue(number, Identity::Null);
+            let ue = virtual_core::ue(number, Identity::Null);
             Phone::new(ue, number as usize % GNBS)
         });
         let mut soak = Self {
-            core: plant::core(ues),
+            core: virtual_core::core(ues),
             fleet: Fleet::new(gnbs.collect(), phones.collect()),
             cpu_ns: 0,
             soaked: Soaked::default(),

@@ -15,7 +15,7 @@ use sluice_sctp::{
 };
 use sluice_ue::{Fleet, Outcome, Phone, Procedure};
 
-use super::plant::{self, Identity};
+use super::virtual_core::{self, Identity};
 use crate::Failure;
 use crate::args::CoreRanArgs;
 
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(2);
 
 /// What the core's thread used for so many registrations.
 pub fn measure(identity: Identity, count: u32) -> Result<Duration, Failure> {
-    let core = plant::core(count);
+    let core = virtual_core::core(count);
     let udp = free_port()?;
     let node = node(NGAP_PORT, udp)?;
     let ran = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -147,9 +147,9 @@ pub fn run_ran(args: &CoreRanArgs) -> Result<(), Failure> {
         udp_port: args.port,
     };
     let association = node.sctp.connect(amf, NGAP_PORT).ok_or("no association")?;
-    let ues = (1..=args.registrations).map(|number| plant::ue(number, identity));
+    let ues = (1..=args.registrations).map(|number| virtual_core::ue(number, identity));
     let phones = ues.map(|ue| Phone::new(ue, 0)).collect();
-    let mut fleet = Fleet::new(vec![plant::gnb(1)], phones);
+    let mut fleet = Fleet::new(vec![virtual_core::gnb(1)], phones);
     let (mut next, mut done, mut streams) = (0, 0, 1);
     let end = Instant::now() + LIMIT;
     while (done < args.registrations || fleet.connected() > 0) && Instant::now() < end {

@@ -17,7 +17,7 @@ use crate::run::DemoContext;
 use crate::traffic::acts::{echoes, meanwhile, ping_servers};
 use crate::traffic::ping::PingPlan;
 
-/// What the application calls it.
+/// Name of the application's flow.
 const NAME: &str = "echo";
 /// 5QI of a flow with guaranteed bit rates (TS 23.501, table 5.7.4-1), and those.
 const FIVE_QI: u8 = 3;
@@ -153,7 +153,7 @@ fn imsi(report: &Report<CorePart>, ue: usize) -> String {
     report.part.ue(ue).trim_start_matches("imsi-").to_owned()
 }
 
-/// What UEs have sent and got in these flows.
+/// Packets of UEs in these flows, both directions.
 fn counted_all(ran: &Network, flows: &[u8]) -> Result<Vec<[u64; 2]>, DemoError> {
     let counted = |(ue, qfi): (usize, &u8)| {
         let counters = ran.report(ue)?.counters;

@@ -81,7 +81,7 @@ pub(super) struct Status {
     pub(super) sent: u64,
 }
 
-/// What a session was charged at its end.
+/// Final charging record of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Charged {
     pub(super) uplink_octets: u64,
@@ -170,14 +170,14 @@ impl Core {
         })
     }
 
-    /// What was refused, in words.
+    /// Refusals in words.
     pub(super) fn refusals(&self) -> Result<Vec<String>, DemoError> {
         let answer = ask_for(&self.socket, "refusals")?;
         let rows = answer["refusals"].as_array().map_or(&[][..], Vec::as_slice);
         Ok(rows.iter().map(ToString::to_string).collect())
     }
 
-    /// What was said of a UE.
+    /// Call flow of a UE.
     pub(super) fn flow(&self, supi: &Supi) -> Result<Vec<String>, DemoError> {
         let request = json!({ "cmd": "flow", "imsi": supi.imsi() });
         let answer = ask(&self.socket, &request)?;
@@ -219,7 +219,7 @@ impl Core {
         Ok(())
     }
 
-    /// What a subscriber's session was charged at its end; none before that.
+    /// Final charging record of a subscriber's session; none before its end.
     pub(super) fn charged(&self, supi: &Supi) -> Option<Charged> {
         let text = std::fs::read_to_string(&self.records).ok()?;
         let records = text

@@ -101,7 +101,7 @@ fn listener_reports(text: &str) -> u64 {
         .sum()
 }
 
-/// What tshark says.
+/// Checks tshark's verdicts on the captures.
 pub(super) fn check_captures(report: &mut Report<SmfPart>) {
     for judged in &report.captures {
         let kinds = judged.header_kinds;
@@ -125,8 +125,8 @@ pub(super) fn check_captures(report: &mut Report<SmfPart>) {
     }
 }
 
-/// What the ports say they failed to take or to send, and what the kernel gave them or got from them
-/// beyond what they say they had. What the host lost in between is told apart.
+/// Checks the ports' errors, and compares their counters with the kernel's. Packets that the host lost in between are
+/// counted separately.
 fn ports(stage: DemoContext<'_>, ctl: &Ctl, report: &mut Report<SmfPart>) -> Result<(), DemoError> {
     report.part.ports = ctl.ports()?;
     let kernel = [stage.topology.n3.b(), stage.topology.n6.b()];
@@ -191,7 +191,7 @@ fn end_marker(
     Ok(())
 }
 
-/// What has been added since `before`, without zeros.
+/// Increase since `before`, without zeros.
 pub(super) fn more(
     now: &BTreeMap<String, u64>,
     before: &BTreeMap<String, u64>,

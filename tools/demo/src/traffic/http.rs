@@ -15,7 +15,7 @@ use crate::servers::{DOWNLOAD, Servers, UPLOADS};
 use crate::workdir::WorkDir;
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// What curl says at the end.
+/// Format of curl's final output.
 const WRITE_OUT: &str = "%{json}";
 
 /// A transfer in one direction.

@@ -95,8 +95,8 @@ pub(crate) fn tcp(
     tcp_of(&report).ok_or_else(|| DemoError::answer("iperf3", report.to_string()))
 }
 
-/// What bears a receiver's absence of some tens of milliseconds, as far as the kernel grants it:
-/// iperf3 refuses to run with less than it was told.
+/// Socket buffer for an absence of the receiver of some tens of milliseconds, as far as the kernel grants it: iperf3
+/// refuses to run with less than it was told.
 fn socket_buffer_bytes(ns: &Ns) -> u32 {
     let limit = |key: &str| {
         let path = format!("/proc/sys/net/core/{key}");

@@ -12,7 +12,7 @@ use crate::error::DemoError;
 /// To start and to end, also where the machine is held up: what takes longer hangs.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// What ping counted.
+/// Figures of a ping run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Ping {
     pub(crate) sent: u64,
@@ -28,7 +28,7 @@ impl Ping {
     }
 }
 
-/// What to send.
+/// Plan of a ping run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PingPlan {
     pub(crate) to: IpAddr,

@@ -16,8 +16,8 @@ const MBUFS: u32 = 61_439;
 /// The demo sends some 30,000 packets a second.
 const RING_SLOTS: u32 = 32_768;
 
-/// What a driver needs that is not here, if anything: packet buffers become the kernel's own only
-/// on huge pages, as on normal ones they do not lie gapless.
+/// Missing requirement of a driver, if any: packet buffers become the kernel's own only on huge pages, as normal ones
+/// are not contiguous.
 pub(crate) fn lacks(driver: Driver) -> Option<String> {
     let free_mib = free_huge_mib();
     (driver == Driver::AfXdp && free_mib < MEMORY_MIB).then(|| {
@@ -52,7 +52,7 @@ pub(crate) fn deep_rings(number: u16, interface: &str) -> String {
     )
 }
 
-/// Who chooses UEs' addresses.
+/// Allocation of UE addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Addresses {
     /// The SMF.

@@ -110,7 +110,7 @@ pub(super) struct Ctl {
     socket: PathBuf,
 }
 
-/// Where every packet has gone.
+/// Ledger of the UPF: the end of every packet.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Ledger {
     pub(super) received: u64,

@@ -6,19 +6,19 @@ use crate::experiments::point::{At, Scalar, covers, show};
 use crate::experiments::store::Point;
 use serde::{Deserialize, Serialize};
 
-/// What became of an expectation.
+/// Result of an expectation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectationResult {
-    /// It holds.
+    /// Passed.
     Passed,
-    /// It holds, by points all of which something disturbed.
+    /// Passed, but only with disturbed points.
     PassedDisturbed,
-    /// It does not hold, or its points could not be measured.
+    /// Failed, or its points could not be measured.
     Failed,
     /// The run ended before its points were measured.
     NotJudged,
-    /// What it needs to say anything was not so on this machine, or in this run.
+    /// A condition of the expectation was not met on this machine, or in this run.
     NotHere,
 }
 
@@ -34,9 +34,9 @@ pub struct Verdict {
     /// The ratio that was judged: the median, or of the combination that is worst; none if nothing
     /// was measured.
     pub ours: Option<f64>,
-    /// Where the worst was found, or why nothing was judged.
+    /// Place of the worst value, or the reason why nothing was judged.
     pub note: String,
-    /// What was expected: `>= 1.2`.
+    /// Expected value: `>= 1.2`.
     pub expected: String,
     /// The paper's.
     pub theirs: Option<String>,

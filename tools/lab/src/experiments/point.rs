@@ -60,11 +60,11 @@ pub fn show(at: &At) -> String {
 /// A moment of a timeline.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Mark {
-    /// Where on the x axis.
+    /// Place on the x axis.
     pub at: f64,
-    /// What happened.
+    /// Description of the event.
     pub says: String,
-    /// It was done to what is measured, and is drawn lighter: a step of the load.
+    /// Whether the event is a step of the load, which is drawn lighter.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_step: bool,
 }
@@ -73,7 +73,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What came out at one point.
+/// Measured values of one point.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
     /// By the series' name.

@@ -15,7 +15,7 @@ pub enum Problem {
     /// Somebody wants the end.
     #[error("interrupted")]
     Interrupted,
-    /// It went wrong.
+    /// Failed, with the reason.
     #[error("{0}")]
     Failed(String),
     /// The machine lacks something; the message says what and how to get it.
@@ -30,12 +30,12 @@ impl From<String> for Problem {
     }
 }
 
-/// What is to be measured.
+/// Point to measure.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// Of which experiment.
     pub experiment: &'a Experiment,
-    /// Where on its axes.
+    /// Place of the point on its axes.
     pub at: &'a At,
     /// About a minute for everything.
     pub quick: bool,
@@ -77,22 +77,22 @@ impl Job<'_> {
     }
 }
 
-/// Who measures.
+/// Runner of an experiment.
 pub trait Runner {
     /// Measures one point.
     fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem>;
 }
 
-/// What became of an experiment.
+/// Result of an experiment.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Ran {
-    /// Its points, in the order of the plan.
+    /// Points in the order of the plan.
     pub points: Vec<Point>,
     /// How many of them were there before.
     pub kept: usize,
-    /// What was not measured, and why.
+    /// Points that failed, with reasons.
     pub failed: Vec<(At, String)>,
-    /// What the run did not come to, or had begun to measure again, as it ended before.
+    /// Points that the run did not reach before it ended, or had begun to measure again.
     pub missing: Vec<At>,
     /// Somebody wanted the end.
     pub interrupted: bool,
@@ -102,7 +102,7 @@ pub struct Ran {
 
 /// How far the whole run is.
 pub struct Course<'a> {
-    /// Where results are kept.
+    /// Store of results.
     pub store: &'a Store,
     /// The program and the machine; the experiment is filled in.
     pub made: Made,
@@ -110,7 +110,7 @@ pub struct Course<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// For people.
     pub progress: &'a mut dyn FnMut(&str),
-    /// What is there and was disturbed is measured again.
+    /// Whether disturbed points are measured again.
     pub again_disturbed: bool,
     /// Points of all experiments that are still to be measured.
     pub left: usize,
@@ -211,8 +211,8 @@ impl Course<'_> {
         Ok(ran)
     }
 
-    /// What does not hold at first is measured twice more, side by side, before it is said: a shared
-    /// machine changes its speed from one minute to the next. All of it counts, whatever comes out.
+    /// Measures a failed expectation twice more, side by side: a shared machine changes its speed from one minute to
+    /// the next. All measurements count.
     fn doubt(
         &mut self,
         experiment: &Experiment,

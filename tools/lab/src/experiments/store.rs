@@ -12,7 +12,7 @@ pub(crate) use sluice_bench::watch::hash_of;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a point was measured with: another one is no answer for this run.
+/// Versions and settings of a measurement: points measured with others are not valid for this run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Made {
     /// A hash of the plan, without words for people.
@@ -41,9 +41,9 @@ impl Made {
 /// A point with what came out.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Point {
-    /// Where.
+    /// Place of the point on its axes.
     pub at: At,
-    /// What came out.
+    /// Measured values.
     pub measured: Measured,
     /// How often it was measured; if more than once, figures are of all of them.
     #[serde(default = "once")]
@@ -59,25 +59,25 @@ fn once() -> usize {
 }
 
 impl Point {
-    /// Where it is on these axes.
+    /// Place of the point on these axes.
     pub fn at_axes(&self, axes: &[String]) -> At {
         let of = |axis: &String| Some((axis.clone(), self.at.get(axis)?.clone()));
         axes.iter().filter_map(of).collect()
     }
 }
 
-/// What a folder says of a point.
+/// State of a point in the folder.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Found {
     /// Nothing.
     Missing,
-    /// It was measured, by something else.
+    /// Measured with another version or other settings.
     Stale(&'static str),
-    /// It was measured.
+    /// Measured.
     Here(Box<Point>),
 }
 
-/// Where results are.
+/// Folder of results.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,

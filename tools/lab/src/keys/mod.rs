@@ -22,7 +22,7 @@ static RUNNERS: LazyLock<Vec<Runner>> = LazyLock::new(|| {
     file.expect("a file of the house").runners
 });
 
-/// Who measures, as plans see it.
+/// Runner, as plans name it.
 #[derive(Deserialize)]
 struct Runner {
     /// As plans name it.
@@ -40,7 +40,7 @@ struct Runner {
 /// A series: its name, its unit, and how it comes about.
 type Given = (String, String, How);
 
-/// What a runner looks at.
+/// Key of a runner.
 #[derive(Deserialize)]
 struct Key {
     name: String,
@@ -145,7 +145,7 @@ impl Runner {
         })
     }
 
-    /// What is needed and is neither an axis nor held.
+    /// Checks that each required key is an axis or a fixed value.
     fn lacks(&self, experiment: &Experiment) -> Result<(), Wrong> {
         let has = |name: &str| !values(experiment, name).is_empty();
         let wrong = |what: String| {
@@ -238,7 +238,7 @@ impl Key {
     }
 }
 
-/// What a key has in full length, on its axis or held.
+/// Full values of a key, on its axis or fixed.
 fn values<'e>(experiment: &'e Experiment, name: &str) -> Vec<&'e Scalar> {
     let held = experiment.held.get(name);
     let axis = experiment.axis(name).map(|axis| axis.values.iter());

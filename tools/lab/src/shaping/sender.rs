@@ -10,7 +10,7 @@ const FIRST_WINDOW: f64 = 10.0;
 const LEAST_TIMEOUT_NS: u64 = 200_000_000;
 /// Packets of a burst.
 const BURST: usize = 20;
-/// What bursts offer, by the rate.
+/// Offered load of bursts, relative to the rate.
 const OFFERED: f64 = 1.3;
 
 /// Numbers count packets, so one that is sent again has another one.

@@ -60,7 +60,7 @@ pub struct LoadArgs {
     /// The UPF's address on N4
     #[arg(long, value_name = "ADDRESS", help_heading = "Sessions")]
     pub upf: Option<Ipv4Addr>,
-    /// Whose PFCP is spoken: ts, open5gs, free5gc, oai, sdcore, marking
+    /// PFCP dialect: ts, open5gs, free5gc, oai, sdcore, marking
     #[arg(
         long,
         value_name = "SMF",
@@ -165,17 +165,17 @@ pub struct LoadArgs {
     /// The same for downlink alone
     #[arg(long, value_name = "LENGTH", value_parser = units::lengths, help_heading = "Traffic")]
     pub downlink_size: Option<Lengths>,
-    /// What octets in --size count
+    /// Layer whose octets --size counts
     #[arg(long, value_enum, default_value_t = SizeOfText::Ip, help_heading = "Traffic")]
     pub size_of: SizeOfText,
-    /// Whose packets: uniform, round-robin, zipf:1.0, or hot:N:SHARE (N UEs, a share in percent)
+    /// UEs that packets belong to: uniform, round-robin, zipf:1.0, or hot:N:SHARE (N UEs, a share in percent)
     #[arg(long, value_name = "LAW", default_value = "uniform", value_parser = units::pick,
           help_heading = "Traffic")]
     pub popularity: Pick,
     /// Send uplink packets back at N6, for round-trip times
     #[arg(long, help_heading = "Traffic")]
     pub mirror: bool,
-    /// What random numbers depend on
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Traffic")]
     pub seed: u64,
 
@@ -227,7 +227,7 @@ Examples:
 
 docs/load.md: measure any UPF in ten minutes.";
 
-/// What a length counts.
+/// Layer at which a length is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum SizeOfText {
     /// The UE's IP packet

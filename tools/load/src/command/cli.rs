@@ -14,7 +14,7 @@ use sluice_program::logging::Verbosity;
     args_override_self = true
 )]
 pub struct Cli {
-    /// What is asked for.
+    /// Arguments of the run.
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]

@@ -90,8 +90,8 @@ pub fn run<I: PortIo, C: Clock>(
         .ok_or_else(|| Failure::failed("the run came to nothing"))
 }
 
-/// What the generator can do by itself, in packets per second of all lanes: the same source and
-/// sink with nothing between them.
+/// Rate that the generator reaches by itself, in packets per second of all lanes: the same source and sink with nothing
+/// between them.
 pub fn self_test<I: PortIo, C: Clock>(
     engine: &mut Engine<I, C>,
     recipe: &Recipe,

@@ -83,7 +83,7 @@ pub fn all(args: &LoadArgs) -> Result<Exit, Failure> {
     Ok(finish(args, result))
 }
 
-/// What cannot be meant.
+/// Rejects combinations of arguments that make no sense.
 fn check(args: &LoadArgs) -> Result<(), Failure> {
     let has_ports = args.n3.is_some() || args.n6.is_some();
     let has_work = has_ports || args.self_test || args.n4.is_some();
@@ -166,7 +166,7 @@ fn with_sessions(
     traffic(args, recipe, Some(agent), watch, result)
 }
 
-/// What there is to be sent, while the agent answers heartbeats and lets sessions come and go.
+/// Measures the traffic, while the agent answers heartbeats and sessions come and go.
 fn traffic(
     args: &LoadArgs,
     recipe: &Recipe,

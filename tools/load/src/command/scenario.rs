@@ -78,7 +78,7 @@ fn option(command: &Command, entry: &Entry) -> Result<Option<String>, String> {
     }
 }
 
-/// What clap says, without the command line that nobody typed.
+/// Message of clap without the command line, as the arguments come from a file.
 fn reason(error: &clap::Error, text: &str) -> String {
     use std::error::Error;
     let said = error.to_string();

@@ -15,7 +15,7 @@ use sluice_wire::pfcp;
 use super::Failure;
 use super::args::LoadArgs;
 
-/// What names the UPF may not know.
+/// Hint at network instances that the UPF may not know.
 pub fn instance_hint(args: &LoadArgs) -> String {
     let names = match args.dialect.profile().network_instance.names {
         NamedBy::Dnn => format!("\"{}\" on both sides (--dnn)", args.dnn),
@@ -32,18 +32,18 @@ fn ue(args: &LoadArgs, number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(args.first_ue.to_bits().wrapping_add(number))
 }
 
-/// Its gNB.
+/// gNB of a UE.
 fn gnb(args: &LoadArgs, number: u32) -> Ipv4Addr {
     let first = args.gnb.unwrap_or(Ipv4Addr::UNSPECIFIED).to_bits();
     Ipv4Addr::from_bits(first.wrapping_add(number % u32::from(args.gnbs)))
 }
 
-/// Its TEID at the gNB.
+/// TEID of a UE at the gNB.
 fn downlink_teid(number: u32) -> Option<Teid> {
     Teid::new(number.checked_add(1)?)
 }
 
-/// Its end at the UPF, where nobody else chooses it.
+/// Uplink tunnel at the UPF, if the arguments give it.
 fn given_uplink(args: &LoadArgs, number: u32) -> Result<Tunnel, Failure> {
     let ipv4 = args.n3_upf.ok_or_else(|| {
         Failure::usage(

@@ -70,7 +70,7 @@ fn search_unit(rate: Rate) -> &'static str {
     }
 }
 
-/// What the search has found.
+/// Table of the highest rate that a search has found.
 pub fn throughput(found: &Throughput, rate: Rate) -> String {
     let unit = search_unit(rate);
     format!(
@@ -114,7 +114,7 @@ pub fn n4(what: &str, report: &N4Report) -> String {
     text
 }
 
-/// What a row of the table tells of a lane.
+/// A row of the table: one figure of each lane.
 type Cell<'a> = &'a dyn Fn(&LaneReport) -> String;
 
 /// A run.
@@ -168,7 +168,7 @@ pub fn report(report: &Report) -> String {
     text
 }
 
-/// What the figures of a run should not be read without.
+/// Remarks that limit the meaning of a run's figures.
 pub fn remarks(report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     for lane in &report.lanes {

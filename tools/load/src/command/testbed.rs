@@ -179,7 +179,7 @@ fn check_rights(args: &LoadArgs) -> Result<(), Failure> {
     }
 }
 
-/// What a short form stands for.
+/// DPDK device arguments of a short form such as `if:eth1`.
 fn device_arguments(number: u16, device: &str) -> String {
     let behind = |prefix| device.strip_prefix(prefix).map(std::path::Path::new);
     if let Some(interface) = device.strip_prefix("if:") {

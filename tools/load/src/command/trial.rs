@@ -9,7 +9,7 @@ use super::Failure;
 use super::args::LoadArgs;
 use super::units::{Lengths, Pick, Rate};
 
-/// What does not change from trial to trial.
+/// Settings that all trials share.
 pub struct Recipe {
     uplink: (Sizes, Option<Capture>),
     downlink: (Sizes, Option<Capture>),

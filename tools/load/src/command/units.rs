@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum Rate {
     /// Per second, by packets or bits.
     Open(f64, Unit),
-    /// So many packets on their way.
+    /// Number of packets under way.
     Window(u32),
     /// As fast as it goes.
     Max,
@@ -24,7 +24,7 @@ pub struct StepText {
     pub from: f64,
     /// At its end.
     pub to: f64,
-    /// What both count.
+    /// Unit of both rates.
     pub unit: Unit,
     /// How long.
     pub duration: Duration,
@@ -47,7 +47,7 @@ pub enum Lengths {
     PcapSpaced(PathBuf),
 }
 
-/// Whose packets.
+/// Choice of UEs for packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Pick {
     /// All alike.
@@ -56,7 +56,7 @@ pub enum Pick {
     RoundRobin,
     /// By Zipf's law.
     Zipf(f64),
-    /// So many UEs get such a part.
+    /// A number of UEs that get a share of the packets.
     Hot(u32, f64),
 }
 

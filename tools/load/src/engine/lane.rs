@@ -71,7 +71,7 @@ pub(crate) struct LaneCounts {
     pub(crate) no_packet: u64,
 }
 
-/// What all lanes of a run share.
+/// State that all lanes of a run share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Common {
     pub(super) run: u8,

@@ -14,7 +14,7 @@ const ROOM: usize = 1024;
 pub struct Loopback<I: PortIo> {
     inner: I,
     ends: [PortId; 2],
-    /// What was sent to, and waits at, each end.
+    /// Packets that wait at each end.
     queues: [VecDeque<I::Packet>; 2],
 }
 

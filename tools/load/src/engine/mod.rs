@@ -29,7 +29,7 @@ use side::Side;
 
 pub(crate) use lane::Lane;
 
-/// Where time comes from, in nanoseconds from some beginning.
+/// Clock in nanoseconds from an arbitrary beginning.
 pub trait Clock {
     /// The time; it does not go back.
     fn now_ns(&self) -> u64;
@@ -94,7 +94,7 @@ impl<I: PortIo, C: Clock> Engine<I, C> {
         }
     }
 
-    /// Whose packets are sent from the next run on; their neighbours must be found first.
+    /// Sets the flows of the next runs; their neighbours must be found first.
     pub fn set_flows(&mut self, flows: Arc<Flows>) {
         if let Some(n3) = &mut self.n3 {
             n3.need(flows.tunnels().iter().map(|ends| ends.upf));
@@ -193,7 +193,7 @@ impl<I: PortIo, C: Clock> Engine<I, C> {
         }
     }
 
-    /// What the run has come to so far.
+    /// Report of the run so far.
     pub fn progress(&self) -> Option<Report> {
         let run = self.run.as_ref()?;
         Some(run.report(&self.strays))

@@ -26,7 +26,7 @@ struct Stream {
     told: Told,
 }
 
-/// What the timeline has told of.
+/// Events of the timeline that were reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     sent: u64,
@@ -273,7 +273,7 @@ impl<P: Packet> Run<P> {
         self.intervals.push(interval);
     }
 
-    /// What has come of it. Latencies of the running interval are not in it yet.
+    /// Report of the run. Latencies of the running interval are not in it yet.
     pub(super) fn report(&self, strays: &Strays) -> Report {
         let mut lanes = Vec::new();
         for (lane, stream) in self.lanes.iter().zip(&self.streams) {

@@ -26,14 +26,14 @@ pub enum NextHop {
     Direct,
 }
 
-/// What a port is for us.
+/// Configuration of a port and its network.
 #[derive(Clone, Debug)]
 pub struct SideConfig {
     /// The port, in [`PortIo::ports`].
     pub port: PortId,
     /// Addresses that are ours there: gNBs on N3, servers on N6. The first one asks.
     pub addresses: Vec<Ipv4Addr>,
-    /// Where packets go.
+    /// Next hop of sent packets.
     pub next_hop: NextHop,
 }
 
@@ -171,7 +171,7 @@ impl Side {
         frame
     }
 
-    /// What is not taken is asked or told again.
+    /// Sends one frame; false if the port did not take it: requests and answers are repeated anyway.
     fn send<I: PortIo>(&self, io: &mut I, frame: &[u8]) -> bool {
         let Some(mut packet) = io.alloc() else {
             return false;

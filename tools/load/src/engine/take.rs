@@ -118,7 +118,7 @@ impl<I: PortIo, C: Clock> Engine<I, C> {
             && direction == Direction::Uplink
     }
 
-    /// What the port does not take is lost on its way back.
+    /// Sends mirrored packets back; those that the port does not take are lost.
     fn send_mirrored(&mut self) {
         if let (false, Some(n6)) = (self.mirrored.is_empty(), &self.n6) {
             self.io.tx(n6.port, QueueId(0), &mut self.mirrored);

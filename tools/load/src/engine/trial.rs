@@ -5,13 +5,13 @@ use std::net::Ipv4Addr;
 use super::SideConfig;
 use crate::source::{Plan, Popularity, Sizes};
 
-/// What the engine is given once.
+/// Configuration of the engine.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
-    /// Where gNBs are; none: no uplink is sent, and no downlink seen.
+    /// Port on the side of the gNBs; none: no uplink is sent, and no downlink seen.
     pub n3: Option<SideConfig>,
-    /// Where servers are; none: no downlink is sent, and uplink is seen only if a mirror elsewhere
-    /// sends it back.
+    /// Port on the side of the servers; none: no downlink is sent, and uplink is seen only if a mirror elsewhere sends
+    /// it back.
     pub n6: Option<SideConfig>,
     /// The address with which UEs speak.
     pub server: Ipv4Addr,
@@ -20,14 +20,14 @@ pub struct EngineConfig {
     pub check_delivery: bool,
 }
 
-/// What one direction sends.
+/// Traffic of one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LanePlan {
     /// When.
     pub plan: Plan,
     /// How long packets are.
     pub sizes: Sizes,
-    /// Whose they are.
+    /// Choice of flows for packets.
     pub popularity: Popularity,
 }
 
@@ -43,13 +43,13 @@ pub struct Trial {
     /// Whether uplink packets come back at all, by our mirror or by another: what is on its way in
     /// closed loops is counted by returns.
     pub expect_returns: bool,
-    /// What random numbers depend on.
+    /// Seed of the random numbers.
     pub seed: u64,
     /// Later than this after its due time, a packet counts as late.
     pub late_after_ns: u64,
     /// How long a port may have no room for a packet.
     pub patience_ns: u64,
-    /// What has not arrived when nothing has come for so long after the last packet is lost.
+    /// Packets are lost if they have not arrived when none has come for this time after the last one was sent.
     pub settle_ns: u64,
     /// From one line of the timeline to the next.
     pub interval_ns: u64,

@@ -20,15 +20,15 @@ use crate::LoadError;
 /// How long a wait for datagrams is at most, so that a stop is seen.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// What sessions are like, by their number.
+/// Plans of sessions by their number.
 pub type Plans = Arc<dyn Fn(u32) -> SessionPlan + Send + Sync>;
 
-/// What the agent is given.
+/// Configuration of the agent.
 #[derive(Clone)]
 pub struct AgentConfig {
     /// The SMF.
     pub smf: SmfConfig,
-    /// Its sessions.
+    /// Plans of the sessions.
     pub plans: Plans,
     /// How many there are, established or not.
     pub sessions: u32,
@@ -60,7 +60,7 @@ pub(super) struct Session {
     is_moved: bool,
 }
 
-/// What waits for an answer.
+/// Request that waits for its answer.
 #[derive(Clone, Copy, Debug)]
 struct SentRequest {
     procedure: Procedure,
@@ -180,7 +180,7 @@ impl Agent {
         self.report(began_ns)
     }
 
-    /// What was asked since a time.
+    /// Report of the requests since a time.
     pub(super) fn report(&self, began_ns: u64) -> N4Report {
         let ns = clock::monotonic_ns().saturating_sub(began_ns);
         self.tallies.report(ns as f64 / 1e9)

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::sink::{TimeSummary, Times};
 
-/// What is asked of the UPF about a session.
+/// Session procedures of PFCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Procedure {
@@ -25,7 +25,7 @@ impl Procedure {
 pub struct N4Report {
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// Those that were asked for at all.
+    /// Procedures that were requested at least once.
     pub procedures: Vec<ProcedureReport>,
     /// The first that went wrong, in words.
     pub first_failure: Option<String>,

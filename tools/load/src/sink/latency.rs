@@ -18,7 +18,7 @@ pub struct Times {
     sum_ns: u128,
 }
 
-/// What is told of a distribution. All in nanoseconds.
+/// Summary of a distribution of times, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "percentiles under their usual names")]
 pub struct TimeSummary {
@@ -101,7 +101,7 @@ impl Times {
         bar.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// What is told of it.
+    /// Summary of the recorded times.
     pub fn summary(&self) -> TimeSummary {
         let count = self.count();
         if count == 0 {

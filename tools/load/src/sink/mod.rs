@@ -18,7 +18,7 @@ pub(crate) struct Sink {
     /// From when packets were due, and from when they were sent.
     pub(crate) from_due: Times,
     pub(crate) from_sent: Times,
-    /// Those from due since the last interval.
+    /// Latencies from due time since the last interval.
     pub(crate) interval: Times,
     pub(crate) counts: Counts,
 }

@@ -23,11 +23,11 @@ pub(crate) enum Seen<'a> {
     Arp(Arp),
     /// A GTP-U message that is no packet of ours.
     Gtpu {
-        /// Who sent it: Ethernet and IP address, and UDP port.
+        /// Sender: Ethernet and IP address, and UDP port.
         from: (MacAddr, Ipv4Addr, u16),
         /// To which of our addresses.
         to: Ipv4Addr,
-        /// What it says.
+        /// The message.
         message: Message<'a>,
     },
     /// ICMP: a packet of ours was too long for a link behind.

@@ -15,7 +15,7 @@ const WINDOW_BUDGET_BYTES: usize = 32 << 20;
 const WINDOW_BITS: std::ops::RangeInclusive<usize> = 64..=4096;
 const WORD_BITS: usize = 64;
 
-/// What an arrival is.
+/// Classes of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// In order, whatever was skipped.
@@ -28,7 +28,7 @@ pub(crate) enum Arrival {
     Undecided,
 }
 
-/// What has arrived of every flow of a lane: 40 octets each, and its window.
+/// Arrivals of every flow of a lane: 40 octets each, and its window.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     flows: Vec<FlowState>,

@@ -16,7 +16,7 @@ use crate::LoadError;
 use crate::source::IP_BYTES_MAX;
 use crate::stamp::IP_BYTES_MIN;
 
-/// What pcapng files begin with.
+/// First octets of a pcapng file.
 const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// More packets than this are not read: 24 MB.
 const PACKETS_MAX: usize = 2_000_000;
@@ -79,13 +79,13 @@ impl Capture {
         })
     }
 
-    /// Its lengths.
+    /// Packet lengths of the capture.
     pub fn sizes(&self) -> Sizes {
         Sizes::Recorded(self.ip_bytes.clone())
     }
 
-    /// Its spacing, again and again. From the last packet to the first of the next round it is as
-    /// long as in the mean.
+    /// Times of the capture's packets, repeated. From the last packet to the first of the next round the distance is
+    /// the mean distance.
     pub fn plan(&self, duration_ns: u64) -> Plan {
         let span = self.offsets_ns.last().copied().unwrap_or(0);
         let gaps = self.offsets_ns.len().saturating_sub(1).max(1) as u64;
@@ -151,7 +151,7 @@ fn take(packets: &mut Vec<(u64, u16)>, link: DataLink, at_ns: u128, frame: &[u8]
     }
 }
 
-/// What the IP header says of its length: a capture may have cut the packet off.
+/// Length in the IP header: a capture may have cut the packet off.
 fn ip_bytes(link: DataLink, frame: &[u8]) -> Option<u16> {
     let packet = match link {
         DataLink::ETHERNET => behind_ethernet(frame)?,

@@ -10,7 +10,7 @@ use crate::LoadError;
 
 const NS_PER_S: f64 = 1e9;
 
-/// What a rate counts.
+/// Units of a rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Packets per second.
@@ -44,7 +44,7 @@ impl RateStep {
         self.duration_ns as f64 / NS_PER_S
     }
 
-    /// What is sent in it.
+    /// Amount sent in the segment.
     fn amount(&self) -> f64 {
         (self.from + self.to) / 2.0 * self.seconds()
     }
@@ -68,7 +68,7 @@ impl RateStep {
 pub enum Plan {
     /// Open loop: steps, one after the other.
     Steps {
-        /// What their rates count.
+        /// Unit of the rates.
         unit: Unit,
         /// The steps.
         steps: Vec<RateStep>,

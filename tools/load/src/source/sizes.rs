@@ -27,7 +27,7 @@ pub enum Sizes {
     Recorded(Arc<[u16]>),
 }
 
-/// What a length that somebody gives counts.
+/// Layer at which a given length is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SizeOf {
     /// The UE's IP packet.

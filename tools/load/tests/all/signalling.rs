@@ -1,4 +1,4 @@
-//! What a station on N3 and N6 owes its network: ARP both ways, and GTP-U echo.
+//! Signalling of a station on N3 and N6: ARP both ways, and GTP-U echo.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use std::net::Ipv4Addr;
@@ -46,7 +46,7 @@ fn station() -> Station<impl Fn() -> u64> {
 }
 
 impl<C: Fn() -> u64> Station<C> {
-    /// What leaves N3 in a turn a second later.
+    /// Frames that leave N3 in a turn a second later.
     fn turn(&mut self) -> Vec<Vec<u8>> {
         let later = self.net.now_ns() + 1_000_000_000;
         self.net.advance_to(later);

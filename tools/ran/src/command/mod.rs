@@ -150,7 +150,7 @@ impl Impatience {
     }
 }
 
-/// Where something stands in the scenario.
+/// Place in the scenario, as file and line.
 fn at(file: &Path, line: u32) -> String {
     format!("{}:{line}", file.display())
 }

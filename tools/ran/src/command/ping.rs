@@ -25,12 +25,12 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Round trips are told from 1 us to 10 minutes.
 const RTT_NS: (u64, u64) = (1_000, 600_000_000_000);
 
-/// Who pings, and how.
+/// UEs that ping, and settings of the pings.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Namespaces and addresses.
     pub from: Vec<(Ns, IpAddr)>,
-    /// Whom, of the same family.
+    /// Address to ping, of the same family.
     pub to: IpAddr,
     /// How many, each.
     pub count: u32,
@@ -44,7 +44,7 @@ pub struct Plan {
     pub identifier: u16,
 }
 
-/// What came of it.
+/// Results of the pings.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Echoes sent, or refused by the kernel.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{GnbCounters, Mute};
 
-use crate::network::{Network, Station, Totals};
+use crate::network::{Network, NetworkGnb, Totals};
 use sluice_program::screen::Screen;
 use sluice_program::units::si;
 
@@ -16,18 +16,18 @@ const EACH_IN_LOG: Duration = Duration::from_secs(10);
 /// A gNB at one moment.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name.
+    /// Name of the gNB.
     pub name: String,
     /// UEs that it serves.
     pub ues: usize,
-    /// What it keeps to itself.
+    /// Messages that the gNB does not send.
     pub mute: Mute,
-    /// What it has counted since it started.
+    /// Counters since the start of the gNB.
     pub counters: GnbCounters,
 }
 
 impl Row {
-    fn of(station: &Station) -> Self {
+    fn of(station: &NetworkGnb) -> Self {
         Self {
             name: station.name().to_owned(),
             ues: station.served,

@@ -225,7 +225,7 @@ impl Network {
     pub fn gnb(&self, gnb: usize) -> Result<&GnbHandle, RanError> {
         let station = self.stations.get(gnb);
         let stopped = || RanError::Stopped(format!("number {gnb}"));
-        station.map(super::Station::handle).ok_or_else(stopped)
+        station.map(super::NetworkGnb::handle).ok_or_else(stopped)
     }
 
     /// A UE as its gNB has it on N3.

@@ -10,7 +10,7 @@ use super::Network;
 /// How long an answer to an Echo Request by the clock may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Those on their way, and when the next ones are due.
+/// Echo Requests under way, and the time of the next ones.
 pub struct Echoes {
     every: Option<Duration>,
     last: Instant,

@@ -23,23 +23,23 @@ const ADDED_PREFIX: u8 = 24;
 const ADDED_PREFIX_IPV6: u8 = 64;
 
 /// A gNB.
-pub struct Station {
+pub struct NetworkGnb {
     config: GnbConfig,
     gnb: Option<Gnb>,
     handle: GnbHandle,
-    /// What earlier lives counted.
+    /// Counters of the gNB before its last restart.
     past: [f64; OF_GNB],
     next_teid: u32,
     /// UEs here.
     pub served: usize,
-    /// What it keeps to itself.
+    /// Messages that the gNB does not send.
     pub mute: Mute,
     /// Lives after the first.
     pub restarts: u64,
 }
 
 /// Starts all gNBs.
-pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Station>, Failure> {
+pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<NetworkGnb>, Failure> {
     let mut stations = Vec::new();
     for group in &scenario.gnbs {
         let ns = places.existing(&group.namespace)?;
@@ -69,7 +69,7 @@ pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Station>,
         }
         for (n, name) in group.names().iter().enumerate() {
             let number = stations.len();
-            let station = Station::start(name, &ns, address(n), number);
+            let station = NetworkGnb::start(name, &ns, address(n), number);
             let station = station.map_err(|error| match &error {
                 RanError::Host(host) if host.is_not_our_address() => Failure::lacking(format!(
                     "gNB {name}: {error}\ngive the address to an interface there, or name one: \
@@ -127,7 +127,7 @@ fn no_interface(interface: &str, ns: &Ns) -> Option<Failure> {
     })
 }
 
-impl Station {
+impl NetworkGnb {
     fn start(name: &str, ns: &Ns, n3: IpAddr, number: usize) -> Result<Self, RanError> {
         let mut config = GnbConfig::new(name, ns, n3);
         config.largest_pdu_bytes = LARGEST_PDU_BYTES;
@@ -145,12 +145,12 @@ impl Station {
         })
     }
 
-    /// Its name.
+    /// Name of the gNB.
     pub fn name(&self) -> &str {
         &self.config.name
     }
 
-    /// Its address on N3.
+    /// N3 address of the gNB.
     pub fn n3(&self) -> IpAddr {
         self.config.n3
     }

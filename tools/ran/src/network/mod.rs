@@ -30,7 +30,7 @@ pub use ues::{State, Ue};
 
 use self::core::Core;
 use self::echo::Echoes;
-pub use self::gnb::Station;
+pub use self::gnb::NetworkGnb;
 use self::namespaces::Namespaces;
 pub use self::namespaces::Undo;
 use crate::scenario::Scenario;
@@ -62,7 +62,7 @@ impl Until {
     }
 }
 
-/// What has happened, beside what gNBs count.
+/// Counters of events, beside those of the gNBs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// UEs attached.
@@ -99,13 +99,13 @@ pub struct Totals {
 pub struct Network {
     /// The plan.
     pub scenario: Arc<Scenario>,
-    /// Where progress is shown.
+    /// Screen for progress.
     pub screen: Screen,
     /// When the script must stop.
     pub until: Until,
-    /// What has happened.
+    /// Counters of events.
     pub totals: Totals,
-    stations: Vec<Station>,
+    stations: Vec<NetworkGnb>,
     ues: Vec<Ue>,
     core: Option<Core>,
     n2: Option<Signalling>,
@@ -156,18 +156,18 @@ impl Network {
         Ok(this)
     }
 
-    /// What became of procedures of UEs with SIMs, once N2 has ended.
+    /// Results of procedures of UEs with SIMs, once N2 has ended.
     pub fn take_tally(&mut self) -> Tally {
         std::mem::take(&mut self.tally)
     }
 
-    /// What stays in namespaces that were there before, and how it is taken away.
+    /// Changes to existing namespaces, and how to undo them.
     pub fn undo(&self) -> Undo {
         self.places.undo()
     }
 
     /// All gNBs.
-    pub fn stations(&self) -> &[Station] {
+    pub fn stations(&self) -> &[NetworkGnb] {
         &self.stations
     }
 

@@ -31,7 +31,7 @@ impl Undo {
     }
 }
 
-/// What was made.
+/// Namespaces that were made.
 #[derive(Default)]
 pub struct Namespaces {
     undo: Undo,

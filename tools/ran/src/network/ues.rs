@@ -29,12 +29,12 @@ pub struct Ue {
     pub group: usize,
     /// Index in its group, from 0.
     pub member: usize,
-    /// Its addresses.
+    /// Addresses of the UE.
     pub addresses: UeAddresses,
-    /// Where its device is.
+    /// Namespace of the TUN device.
     pub ns: Ns,
     route: TunRoute,
-    /// It comes back by itself when it is idle and has something to send.
+    /// Whether the UE has a SIM: when idle it then resumes by itself to send packets.
     pub has_sim: bool,
     /// Which session of a UE with a SIM, where it is not the first.
     pub session: Option<u8>,
@@ -50,17 +50,17 @@ pub struct Ue {
     pub is_given_up: bool,
     /// The device of a session that has ended, where such devices are kept.
     pub kept: Option<Tun>,
-    /// What it is doing.
+    /// State of the UE.
     pub state: State,
 }
 
-/// What a UE is doing.
+/// State of a UE.
 pub enum State {
-    /// It is not there.
+    /// The UE is off.
     Off,
     /// A gNB serves it.
     On(Served),
-    /// Its gNB has forgotten it; the session and the device are still there.
+    /// The gNB has forgotten the UE; session and device exist.
     Stranded(Stranded),
 }
 
@@ -68,11 +68,11 @@ pub enum State {
 pub struct Served {
     /// Index of the gNB.
     pub gnb: usize,
-    /// Its number there.
+    /// Number of the UE at its gNB.
     pub id: UeId,
     /// The gNB's end of its tunnel.
     pub teid: Teid,
-    /// Where its packets go.
+    /// Uplink tunnel.
     pub uplink: Tunnel,
     /// At the UPF; `None`: somebody else's, or lost.
     pub session: Option<Session>,
@@ -82,11 +82,11 @@ pub struct Served {
 
 /// A UE without a gNB.
 pub struct Stranded {
-    /// Its device, which nobody reads.
+    /// TUN device, which nobody reads.
     pub tun: Tun,
     /// At the UPF.
     pub session: Option<Session>,
-    /// Where its packets went.
+    /// Last uplink tunnel.
     pub uplink: Tunnel,
 }
 
@@ -95,10 +95,9 @@ pub struct Stranded {
 pub struct Session {
     /// Ours.
     pub cp_seid: Seid,
-    /// What URRs reported.
+    /// Usage that URRs reported.
     pub reported: Vec<(UrrId, Traffic)>,
-    /// What gNBs counted before the one of now, uplink and downlink octets; below zero for what
-    /// was before the session.
+    /// Octets that earlier gNBs counted, uplink and downlink; negative for those from before the session.
     pub carried: [i64; 2],
 }
 
@@ -141,7 +140,7 @@ impl Session {
 }
 
 impl Ue {
-    /// What people call it.
+    /// Name of the UE, for people.
     pub fn name(&self) -> String {
         match self.session {
             None => format!("UE {}", self.number),
@@ -149,7 +148,7 @@ impl Ue {
         }
     }
 
-    /// Its device's name.
+    /// Name of the TUN device.
     pub fn device(&self) -> String {
         match self.session {
             None => format!("ue{}", self.number),
@@ -185,7 +184,7 @@ impl Ue {
         Link::new(&self.ns, &self.device())
     }
 
-    /// Its routing table, if it has one of its own.
+    /// Routing table of the UE, if it has its own.
     pub fn table(&self) -> Option<u32> {
         match self.route {
             TunRoute::Table { table } => Some(table),
@@ -223,7 +222,7 @@ impl Ue {
         }
     }
 
-    /// Its address of the family of a peer.
+    /// UE address of the same family as a peer.
     pub fn address_for(&self, peer: IpAddr) -> Option<IpAddr> {
         match peer {
             IpAddr::V4(_) => self.addresses.ipv4().map(IpAddr::V4),
@@ -270,7 +269,7 @@ impl Ue {
         }
     }
 
-    /// Its session, if it has one of ours.
+    /// Session of the UE, if the emulated SMF established it.
     pub fn session(&self) -> Option<&Session> {
         match &self.state {
             State::Off => None,
@@ -279,7 +278,7 @@ impl Ue {
         }
     }
 
-    /// Where its session stands.
+    /// Slot of the UE's session.
     pub fn session_mut(&mut self) -> Option<&mut Option<Session>> {
         match &mut self.state {
             State::Off => None,

@@ -20,7 +20,7 @@ pub struct Attach {
     pub ues: Vec<usize>,
     /// Per second.
     pub rate: Option<f64>,
-    /// Where; `None`: at the gNBs of their group, in turn.
+    /// gNB to attach to; `None`: the gNBs of the UE's group, in turn.
     pub gnb: Option<usize>,
 }
 
@@ -40,7 +40,7 @@ pub struct Handover {
     pub ues: Vec<usize>,
     /// Only those that are there.
     pub from: Option<usize>,
-    /// Where to; `None`: the gNB after theirs.
+    /// Target gNB; `None`: the gNB after the present one.
     pub to: Option<usize>,
     /// Per second.
     pub rate: Option<f64>,
@@ -51,7 +51,7 @@ pub struct Handover {
 pub struct Ping {
     /// From which; those that are not attached keep quiet.
     pub ues: Vec<usize>,
-    /// Whom: UEs without an address of the family keep quiet.
+    /// Address to ping: UEs without an address of its family send nothing.
     pub to: IpAddr,
     /// How many, each.
     pub count: u32,
@@ -83,7 +83,7 @@ pub struct RunProgram {
     pub command: String,
     /// In whose namespaces; `None`: once, in `namespace`.
     pub ues: Option<Vec<usize>>,
-    /// Where, without UEs.
+    /// Namespace of the command, if it is not for UEs.
     pub namespace: NetnsPlace,
     /// With which code it must end.
     pub exit: i32,
@@ -105,7 +105,7 @@ pub struct Restart {
 pub struct MuteGnb {
     /// Which.
     pub gnbs: Vec<usize>,
-    /// What.
+    /// Messages that the gNB does not send.
     pub what: Mute,
     /// How long; `None`: until they are told otherwise.
     pub time: Option<Duration>,
@@ -127,7 +127,7 @@ pub struct Churn {
 pub struct Repeat {
     /// How often; `None`: without end.
     pub times: Option<u64>,
-    /// What.
+    /// Steps to repeat.
     pub steps: Vec<Step>,
 }
 
@@ -138,13 +138,13 @@ pub struct Signal {
     pub ues: Vec<usize>,
     /// Per second, open-loop; `None`: some at a time, as fast as it goes.
     pub rate: Option<f64>,
-    /// What each does.
+    /// Procedure of each UE.
     pub what: SignalKind,
     /// How long a procedure may take.
     pub limit: Duration,
 }
 
-/// What UEs with SIMs do.
+/// Procedures of UEs with SIMs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SignalKind {
     /// They register and establish all sessions that they have.
@@ -170,7 +170,7 @@ pub enum SignalKind {
     },
 }
 
-/// Who arranges a handover.
+/// Interface of a handover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
     /// The gNBs.
@@ -215,32 +215,32 @@ pub struct Cycle {
 pub struct Misbehave {
     /// Which UEs.
     pub ues: Vec<usize>,
-    /// What.
+    /// Fault of the UE.
     pub what: Wrong,
 }
 
-/// What a UE does wrong, until it is told to do nothing wrong.
+/// Faults of a UE, until `nothing` ends them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// Nothing.
     Nothing,
-    /// It answers nothing.
+    /// The UE does not answer.
     Silent,
     /// MACs of its first messages are wrong.
     Mac,
-    /// It answers a challenge wrongly.
+    /// The UE answers a challenge with a wrong RES.
     Res,
-    /// It says once that the key set identifier is in use.
+    /// The UE reports once that the key set identifier is in use.
     Ngksi,
-    /// It refuses the security mode.
+    /// The UE rejects the security mode.
     SecurityMode,
-    /// It does not say that a registration is complete.
+    /// The UE does not send Registration Complete.
     NoComplete,
-    /// Its SIM is ahead of the network's sequence numbers, once.
+    /// The SIM is ahead of the network's sequence numbers, once.
     Sqn,
-    /// It goes by a name that nobody gave it, once.
+    /// The UE uses an unknown GUTI, once.
     Guti,
-    /// It has lost its keys, once.
+    /// The UE has lost its keys, once.
     Keys,
 }
 

@@ -23,7 +23,7 @@ pub fn duration_or_never() -> Kind<Option<Duration>> {
     })
 }
 
-/// So many per second, or `max`: as fast as it goes.
+/// Rate per second, or `max`: no limit.
 pub fn rate() -> Kind<Option<f64>> {
     let expected = "max or so many per second from 0.001 to 100000";
     Kind::new(expected, |text| match text {
@@ -90,7 +90,7 @@ fn amount(text: &str) -> Option<f64> {
     (value.is_finite() && value >= 0.0).then_some(value)
 }
 
-/// What a figure must be.
+/// Bound of a figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Bound {
     /// Just that.

@@ -36,7 +36,7 @@ pub const N2_UES_MAX: usize = 100_000;
 /// gNBs in one scenario: each is a thread.
 pub const GNBS_MAX: usize = 256;
 
-/// What is played.
+/// Scenario of a run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Towards the UPF's N4; `None`: somebody else's SMF, and tunnels that are given.
@@ -45,7 +45,7 @@ pub struct Scenario {
     pub gnbs: Vec<Gnbs>,
     /// UEs, in groups.
     pub ues: Vec<Ues>,
-    /// Who is who.
+    /// Names of gNBs and UEs.
     pub names: Names,
     /// How often each gNB sends an Echo Request by itself.
     pub echo_every: Option<Duration>,
@@ -100,7 +100,7 @@ impl Scenario {
         }
     }
 
-    /// Whose network a gNB's UEs are in; none of a gNB without an AMF.
+    /// PLMN that a gNB serves its UEs in; none for a gNB without an AMF.
     pub fn serving_plmn(&self, gnb: usize) -> Option<sluice_ids::Plmn> {
         let mut end = 0;
         let group = self.gnbs.iter().find(|group| {

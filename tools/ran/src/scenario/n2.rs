@@ -18,7 +18,7 @@ use super::{Gnbs, N2_UES_MAX, Ues};
 /// The first gNB's SCTP port; one process opens each port once.
 const FIRST_SCTP_PORT: &str = "38500";
 
-/// What carries SCTP.
+/// Carrier of SCTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
     /// IP protocol 132.
@@ -34,23 +34,23 @@ pub struct N2 {
     pub amf: SocketAddr,
     /// The first gNB's own address; the others follow.
     pub local: IpAddr,
-    /// Where that is; none is where the gNB's address on N3 is.
+    /// Namespace of that address; none: the namespace of the gNB's N3 address.
     pub namespace: Option<NetnsPlace>,
-    /// Whose SCTP.
+    /// SCTP implementation.
     pub sctp: Choice,
     /// A second address of the first gNB (multihoming); those of the others follow.
     pub second_local: Option<IpAddr>,
-    /// What carries SCTP.
+    /// Carrier of SCTP.
     pub over: Over,
     /// UDP ports of the gNBs and of the AMF.
     pub udp_ports: (u16, u16),
     /// The first gNB's SCTP port; the others follow.
     pub sctp_port: u16,
-    /// Whose gNBs they are.
+    /// PLMN of the gNBs.
     pub plmn: Plmn,
-    /// Where they are.
+    /// Tracking area of the gNBs.
     pub tac: Tac,
-    /// What they have.
+    /// Slices of the gNBs.
     pub slices: Vec<Snssai>,
     /// The first one's identity, of 24 bits; the others follow.
     pub id: u32,
@@ -61,7 +61,7 @@ pub struct N2 {
 /// SIMs of a group of UEs.
 #[derive(Clone, Debug)]
 pub struct Sims {
-    /// Whose subscribers they are.
+    /// Home PLMN of the UEs.
     pub home: Plmn,
     /// Digits of the home network in an IMSI.
     pub home_digits: usize,
@@ -144,7 +144,7 @@ impl N2 {
     }
 }
 
-/// Whose SCTP, by its name.
+/// SCTP implementations by name.
 const STACKS: &[(&str, Choice)] = &[
     ("auto", Choice::Auto),
     ("kernel", Choice::Kernel),
@@ -187,7 +187,7 @@ impl Sims {
         })
     }
 
-    /// Whose SIM the one of a group with an IMSI is.
+    /// SUPI of the UE with this IMSI in a group.
     pub fn supi(imsi: u64) -> Option<Supi> {
         Supi::from_imsi(&format!("{imsi:015}"))
     }
@@ -377,7 +377,7 @@ fn octets() -> Kind<Vec<u8>> {
     Kind::new("octets as hex digits", hex)
 }
 
-/// So many octets.
+/// Key of this many octets.
 fn key_of(octets: usize) -> Kind<Vec<u8>> {
     Kind::new(format!("{} hex digits", 2 * octets), move |text| {
         hex(text).filter(|key| key.len() == octets)

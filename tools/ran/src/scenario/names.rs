@@ -20,7 +20,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Those of gNBs; two of the same name are a problem.
+    /// Names of gNBs; a duplicate is a problem.
     pub(super) fn of_gnbs(gnbs: &[Gnbs], f: &mut Fields<'_, '_>) -> Self {
         let mut this = Self::default();
         for group in gnbs {
@@ -82,7 +82,7 @@ impl Names {
         self.sims.iter().any(|ues| ues.contains(&ue))
     }
 
-    /// Those of some UEs that have SIMs; that none has is a problem.
+    /// UEs with SIMs among some UEs; none at all is a problem.
     pub(super) fn with_sims(&self, ues: &At<Vec<usize>>, f: &mut Fields<'_, '_>) -> Vec<usize> {
         let all = ues.value.iter().copied();
         let sims: Vec<_> = all.filter(|ue| self.has_sim(*ue)).collect();

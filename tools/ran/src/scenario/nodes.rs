@@ -22,7 +22,7 @@ pub const NO_ADDRESS: UeAddresses = UeAddresses::V4(Ipv4Addr::UNSPECIFIED);
 /// Of a gNB that has none in the file.
 const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// What a scenario only says of UEs whose sessions it plans.
+/// Keys for UEs whose sessions the scenario plans.
 const PLANNED: [&str; 8] = [
     "pdu_type",
     "address",
@@ -41,9 +41,9 @@ pub struct N4 {
     pub smf: SocketAddrV4,
     /// The UPF's.
     pub upf: SocketAddrV4,
-    /// Where our address is.
+    /// Namespace of the SMF's address.
     pub namespace: NetnsPlace,
-    /// Whose PFCP is spoken.
+    /// PFCP dialect of the SMF.
     pub dialect: Dialect,
     /// DNN and network instances.
     pub network: Network,
@@ -68,7 +68,7 @@ pub struct Gnbs {
     pub count: usize,
     /// The first one's address on N3; the others follow.
     pub n3: IpAddr,
-    /// Where the addresses are.
+    /// Namespace of the N3 addresses.
     pub namespace: NetnsPlace,
     /// The interface that gets the addresses, if it does not have them.
     pub interface: Option<String>,
@@ -89,7 +89,7 @@ pub struct Ues {
     pub first: UeAddresses,
     /// gNBs to which they attach in turn, by index.
     pub gnbs: Vec<usize>,
-    /// Where their TUN devices are.
+    /// Namespace of the TUN devices.
     pub namespace: NetnsPlace,
     /// Of the TUN devices.
     pub mtu: u16,

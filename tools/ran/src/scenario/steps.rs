@@ -19,11 +19,11 @@ pub struct Step {
     pub line: u32,
     /// When it begins at the earliest, from the beginning of the script.
     pub at: Option<Duration>,
-    /// What is done.
+    /// Action of the step.
     pub act: Act,
 }
 
-/// What a step does.
+/// Action of a step.
 #[derive(Clone, Debug)]
 pub enum Act {
     /// UEs get sessions and devices.
@@ -56,13 +56,13 @@ pub enum Act {
     Reset(Vec<usize>),
     /// Steps again and again.
     Repeat(Repeat),
-    /// What must hold.
+    /// Check of figures.
     Check(Check),
     /// The end of the scenario.
     End,
 }
 
-/// What must hold now.
+/// Condition of a check.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// Each figure with its bound.
@@ -82,7 +82,7 @@ pub struct Expectation {
     pub line: u32,
     /// Index into [`METRICS`].
     pub metric: usize,
-    /// What it must be.
+    /// Bound of the figure.
     pub bound: Bound,
 }
 

@@ -370,7 +370,7 @@ fn what_speaks_of_gnbs_and_ues_is_not_blamed_for_what_is_wrong_with_them() {
     assert!(wrong.contains("gnbs.count: got 'two'"), "{wrong}");
 }
 
-/// What may stand in a wrong place.
+/// Values for wrong places.
 const SCRAPS: [&str; 14] = [
     "-",
     ":",

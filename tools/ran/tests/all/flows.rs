@@ -22,7 +22,7 @@ fn rule(id: u8, precedence: u8, qfi: u8, filter: PacketFilter) -> QosRule {
     }
 }
 
-/// What UE 1 sends, with the kernel's headers: UDP to two ports of UE 2, and a ping.
+/// Sends packets of UE 1 with the kernel's headers: UDP to two ports of UE 2, and a ping.
 fn send_some(lab: &Lab) {
     let sent = lab.ns_ue1.run(|| {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;

@@ -15,7 +15,7 @@ use sluice_smf_emulator::UeAddresses;
 const IPV6_1: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 1, 0, 0, 0, 0x101);
 const IPV6_2: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 2, 0, 0, 0, 0x102);
 
-/// Where a UE of both families is.
+/// Namespace and addresses of a UE with both families.
 struct Seat<'l> {
     ns: &'l Netns,
     gnb: (&'l Gnb, Ipv4Addr),

@@ -99,7 +99,7 @@ pub enum UserIdStyle {
 pub struct NetworkInstanceStyle {
     /// The coding.
     pub coding: NameCoding,
-    /// What stands in it.
+    /// Values of the Network Instance.
     pub names: NamedBy,
 }
 
@@ -112,7 +112,7 @@ pub enum NameCoding {
     Labels,
 }
 
-/// What a Network Instance is.
+/// Meaning of a Network Instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NamedBy {
     /// The DNN, on both sides.
@@ -121,7 +121,7 @@ pub enum NamedBy {
     Side,
 }
 
-/// Whose numbers rules have.
+/// Numbering of rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numbering {
     /// They begin at 1 in each session.
@@ -190,7 +190,7 @@ impl FarStyle {
     }
 }
 
-/// What the downlink FAR does while the gNB is not known.
+/// Downlink FAR before the gNB is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BeforeGnb {
     /// BUFF and NOCP.
@@ -225,7 +225,7 @@ pub enum QerStyle {
 /// One URR.
 #[derive(Debug)]
 pub struct UrrStyle {
-    /// What is measured.
+    /// Measurement method.
     pub method: MeasurementMethod,
     /// When a report is made.
     pub triggers: ReportingTriggers,
@@ -248,7 +248,7 @@ pub struct UrrStyle {
 /// The BAR of a session.
 #[derive(Debug)]
 pub struct BarStyle {
-    /// Its number.
+    /// Identifier of the BAR.
     pub bar_id: BarId,
     /// Downlink Data Notification Delay.
     pub delay: Option<NotificationDelay>,
@@ -278,7 +278,7 @@ pub struct ChangeStyle {
     pub first_gnb: FirstGnb,
     /// How a later one is told.
     pub path_switch: PathSwitch,
-    /// What idle means.
+    /// Rules of an idle UE.
     pub idle: Idle,
     /// Network Instance stands in Update Forwarding Parameters.
     pub network_instance: bool,
@@ -310,7 +310,7 @@ pub enum PathSwitch {
     UpdatePdrToo,
 }
 
-/// What becomes of the rules when the UE goes idle.
+/// Change of the rules when the UE becomes idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Idle {
     /// The downlink FAR gets BUFF and NOCP.
@@ -324,7 +324,7 @@ pub enum Idle {
     Remove,
 }
 
-/// What an Update FAR for an idle UE repeats.
+/// Parts that an Update FAR for an idle UE repeats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Repeats {
     /// Nothing.

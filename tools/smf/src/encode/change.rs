@@ -14,7 +14,7 @@ use super::rules::total;
 use crate::dialect::profile::{FirstGnb, Idle, PathSwitch, Repeats};
 use crate::{Flow, Tunnel};
 
-/// What one Session Modification Request does.
+/// Contents of one Session Modification Request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SessionChange {
     /// The gNB's tunnel becomes known: downlink packets flow.
@@ -41,7 +41,7 @@ pub enum SessionChange {
     AddFlow,
     /// The usage of all URRs is asked for.
     Query,
-    /// So many octets more may pass, both directions together.
+    /// Grant of further octets, both directions together.
     Grant(u64),
 }
 

@@ -11,7 +11,7 @@ use crate::{Tunnel, UplinkTeid};
 
 /// Precedence of Open5GS's channels between UE and CP function.
 const CHANNEL_PRECEDENCE: Precedence = Precedence(255);
-/// What the UE sends to the CP function: router solicitations.
+/// SDF filter of packets from the UE to the CP function: Router Solicitations.
 const ROUTER_SOLICITATION: &[u8] = b"permit out 58 from ff02::2/128 to assigned";
 
 impl<'a> EncodeContext<'a> {
@@ -49,7 +49,7 @@ impl<'a> EncodeContext<'a> {
         [from_cp, from_ue]
     }
 
-    /// Where the CP function's own packets for the UE arrive: an endpoint of its own.
+    /// F-TEID at which packets of the CP function for the UE arrive.
     fn channel_f_teid(&self) -> FTeid {
         match (self.uplink_f_teid(None), self.plan.uplink) {
             (FTeid::Assigned { .. }, UplinkTeid::ChosenByCp(tunnel)) => {

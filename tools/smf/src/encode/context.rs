@@ -10,7 +10,7 @@ use crate::dialect::profile::{NameCoding, NamedBy, Numbering, Profile, QerStyle}
 use crate::names::NetworkName;
 use crate::{Dialect, SessionPlan};
 
-/// Who says what about which session.
+/// Node, session and dialect of a message.
 #[derive(Clone, Copy)]
 pub(crate) struct EncodeContext<'a> {
     pub profile: &'static Profile,

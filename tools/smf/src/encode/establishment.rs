@@ -84,7 +84,7 @@ fn write_fars(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full>
     }
 }
 
-/// What is said of the session as a whole.
+/// Writes the IEs of the session as a whole.
 fn write_session(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     let (style, plan) = (&scene.profile.session, scene.plan);
     if style.pdn_type {

@@ -26,9 +26,9 @@ pub(crate) use flow::is_sendable;
 /// The CP function that speaks.
 #[derive(Clone, Debug)]
 pub struct CpNode {
-    /// Its Node ID.
+    /// Node ID of the SMF.
     pub node_id: NodeId,
-    /// Its address on N4, for F-SEIDs and for tunnels to it.
+    /// Address of the SMF on N4, for F-SEIDs and for tunnels to it.
     pub ipv4: std::net::Ipv4Addr,
 }
 
@@ -42,7 +42,7 @@ impl CpNode {
     }
 }
 
-/// What is known of an established session.
+/// State of an established session that messages need.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionView<'a> {
     /// As it was established.

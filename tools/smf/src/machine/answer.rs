@@ -19,10 +19,10 @@ use crate::{SmfError, Tunnel, UplinkTeid, Usage};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Ticket(pub(super) u64);
 
-/// What came of what was asked.
+/// Result of an operation.
 pub type Outcome = (Ticket, Result<Done, SmfError>);
 
-/// What was done.
+/// Completed operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
     /// The association is up.
@@ -57,7 +57,7 @@ pub struct Changed {
     pub usage: Usage,
 }
 
-/// What waits for an answer.
+/// Operation that waits for an answer.
 #[derive(Debug)]
 pub(super) enum Operation {
     Associate {

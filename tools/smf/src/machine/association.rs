@@ -12,11 +12,11 @@ use crate::error::Rejection;
 /// The UPF as it presents itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Peer {
-    /// Its features.
+    /// UP Function Features of the UPF.
     pub features: Features,
     /// When it started, by its own clock.
     pub recovery_time_stamp: NtpTime,
-    /// It does not answer heartbeats any more.
+    /// Whether the UPF stopped answering heartbeats.
     pub is_lost: bool,
 }
 

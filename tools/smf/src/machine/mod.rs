@@ -35,9 +35,9 @@ use crate::{Dialect, SessionPlan, SmfError, Usage};
 
 /// An SMF with one UPF.
 ///
-/// It has no clock and no socket. Whatever is asked of it gives a [`Ticket`]; after every call
-/// that takes an [`Outbox`], take the outcomes by [`Machine::next_outcome`]. A session has one
-/// request on its way at a time, so that its messages keep their order.
+/// The machine has no clock and no socket. Each request returns a [`Ticket`]; after every call that takes an
+/// [`Outbox`], take the outcomes by [`Machine::next_outcome`]. A session has one request under way at a time, so that
+/// its messages keep their order.
 #[derive(Debug)]
 pub struct Machine {
     endpoint: Endpoint,
@@ -184,8 +184,8 @@ impl Machine {
         self.outcomes.pop_front()
     }
 
-    /// What the UPF reported by itself since the last call, and how many older reports were
-    /// lost because nobody had taken them.
+    /// Reports of the UPF since the last call, and the number of older reports that were lost because nobody had taken
+    /// them.
     pub fn take_reports(&mut self) -> (Vec<Report>, u64) {
         self.reports.take()
     }
@@ -308,7 +308,7 @@ impl Machine {
         self.outcomes.push_back((ticket, outcome));
     }
 
-    /// What was asked about a session failed; it stays as it was.
+    /// Ends an operation on a session with an error; the session stays as it was.
     fn fail(&mut self, ticket: Ticket, cp_seid: Seid, error: SmfError) {
         let busy_with_another = matches!(error, SmfError::Busy(_));
         if let Some(session) = self

@@ -38,7 +38,7 @@ pub struct SessionReport {
     pub cp_seid: Seid,
     /// Whether it is one of ours; if not, the UPF was told so.
     pub is_known: bool,
-    /// What is reported.
+    /// Report Type.
     pub report_type: ReportType,
     /// Usage.
     pub usage: Usage,
@@ -53,11 +53,11 @@ pub struct SessionReport {
 /// A Node Report Request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeReport {
-    /// What is reported.
+    /// Node Report Type.
     pub report_type: NodeReportType,
     /// Addresses of GTP-U peers that do not answer.
     pub failed_peers: Vec<IpAddr>,
-    /// Those that answer again.
+    /// Peers that answer again.
     pub recovered_peers: Vec<IpAddr>,
 }
 

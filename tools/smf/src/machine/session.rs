@@ -7,7 +7,7 @@ use crate::dialect::profile::{BeforeGnb, FirstGnb, Idle};
 use crate::encode::{SessionChange, SessionView};
 use crate::{Dialect, Flow, SessionPlan, Tunnel};
 
-/// What is to become of a session.
+/// Change of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// The gNB's tunnel is known now (TS 23.502, 4.3.2.2.1 step 16).
@@ -25,7 +25,7 @@ pub enum Change {
     AddFlow,
     /// The usage is asked for.
     Query,
-    /// So many octets more may pass, both directions together, by every URR (TS 29.244, 5.2.2.2).
+    /// Grant of further octets, both directions together, for every URR (TS 29.244, 5.2.2.2).
     Grant(u64),
 }
 

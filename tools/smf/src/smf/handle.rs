@@ -42,7 +42,7 @@ impl SmfHandle {
         self.dialect
     }
 
-    /// Its address on N4.
+    /// Address of the SMF on N4.
     pub fn n4(&self) -> SocketAddr {
         self.n4
     }
@@ -162,8 +162,8 @@ impl SmfHandle {
         self.look(|machine| machine.peer())
     }
 
-    /// What the UPF reported by itself since the last call, and how many older reports were
-    /// lost because nobody had taken them.
+    /// Reports of the UPF since the last call, and the number of older reports that were lost because nobody had taken
+    /// them.
     pub fn take_reports(&self) -> Result<(Vec<Report>, u64), SmfError> {
         self.look(Machine::take_reports)
     }

@@ -22,18 +22,18 @@ use crate::encode::CpNode;
 use crate::{Dialect, Machine, SmfError};
 use worker::SmfThread;
 
-/// What to start.
+/// Configuration of an SMF.
 #[derive(Clone, Debug)]
 pub struct SmfConfig {
-    /// Where its N4 interface is.
+    /// Namespace of the N4 interface.
     pub ns: Ns,
-    /// Its address on N4, which the namespace must have; port 0 takes a free one.
+    /// Address on N4, which the namespace must have; port 0 takes a free one.
     pub n4: SocketAddrV4,
     /// The UPF.
     pub upf: SocketAddrV4,
     /// How it speaks.
     pub dialect: Dialect,
-    /// Its Node ID; `None`: its address.
+    /// Node ID of the SMF; `None`: its address.
     pub node_id: Option<NodeId>,
     /// T1, in milliseconds (TS 29.244, 6.4).
     pub t1_ms: u32,

@@ -29,10 +29,10 @@ pub(super) enum Work {
     Delete(Seid),
 }
 
-/// What came of many pieces of work, in their order.
+/// Results of several operations, in their order.
 pub(super) type Outcomes = Vec<Result<Done, SmfError>>;
 
-/// What handles ask.
+/// Requests of handles.
 pub(super) enum Command {
     Do(Work, Sender<Result<Done, SmfError>>),
     Many(Vec<Work>, usize, Sender<Outcomes>),
@@ -40,7 +40,7 @@ pub(super) enum Command {
     Stop,
 }
 
-/// Who waits for an outcome.
+/// Receiver of an outcome.
 enum Waiter {
     Caller(Sender<Result<Done, SmfError>>),
     Batch { batch: u64, index: usize },

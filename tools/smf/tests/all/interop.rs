@@ -109,7 +109,7 @@ fn view(plan: &SessionPlan, gnb: Option<Tunnel>) -> SessionView<'_> {
     }
 }
 
-/// What the dialect sends for a plan: the establishment, or a step from a session's state.
+/// Message of the dialect for a plan: the establishment, or a step from a session's state.
 fn ours(
     dialect: Dialect,
     plan: &SessionPlan,

@@ -1,4 +1,4 @@
-//! What every dialect sends in every procedure, as an independent codec (rs-pfcp) reads it.
+//! Messages of every dialect in every procedure, as an independent codec (rs-pfcp) reads them.
 //!
 //! The expected texts in `tests/messages/` are the reviewed statement of how the real SMFs
 //! encode; `UPDATE_EXPECT=1` writes them anew.

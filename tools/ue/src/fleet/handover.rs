@@ -42,7 +42,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Where a UE is that is to go; none if it is there already, or comes back first.
+    /// gNB of a UE that is to leave; none if it is at the target already, or becomes connected first.
     fn leaves(
         &mut self,
         now_ns: u64,
@@ -82,7 +82,7 @@ impl Fleet {
         there.is_some_and(|((_, ran), station)| station.is_known(ran))
     }
 
-    /// What a gNB was told of handovers: UEs go, or do not.
+    /// Handles a gNB's answers to handovers: UEs move, or stay.
     pub(super) fn follow_handovers(&mut self, now_ns: u64, gnb: usize, about: Option<RanUeId>) {
         let Some(station) = self.gnbs.get_mut(gnb) else {
             return;
@@ -109,9 +109,9 @@ impl Fleet {
         self.progress(now_ns, index);
     }
 
-    /// Where the gNB that a UE has just left forwards packets of a session to, and the further endpoint at
-    /// its new gNB that takes them. By Xn gNBs have arranged it between them: there is no further
-    /// endpoint. By N2 it is as the AMF told, for as long as the source has the UE.
+    /// Tunnel to which the gNB that a UE has just left forwards packets of a session, and the further endpoint at its
+    /// new gNB that takes them. By Xn the gNBs have arranged it between them, without a further endpoint. By N2 it is
+    /// as the AMF decided, for as long as the source has the UE.
     pub fn forwarding(&self, phone: usize, session: u8) -> (Option<Tunnel>, Option<Tunnel>) {
         let one = self.phones.get(phone);
         let Some((before, at)) = one.and_then(|one| one.before.zip(one.at)) else {

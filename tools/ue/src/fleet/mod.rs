@@ -40,13 +40,13 @@ pub struct Phone {
     pub ue: Ue,
     /// Index of the gNB that it uses when it connects.
     pub gnb: usize,
-    /// What it wants of each session that it establishes, by PDU session identity.
+    /// Parameters of each session that the UE establishes, by PDU session identity.
     pub wanted: BTreeMap<u8, WantedSession>,
     at: Option<(usize, RanUeId)>,
-    /// Where it was before its last handover.
+    /// Place of the UE before its last handover.
     before: Option<(usize, RanUeId)>,
     task: Option<Task>,
-    /// What the network calls it.
+    /// 5G-S-TMSI of the UE.
     name: Option<STmsi>,
 }
 

@@ -9,7 +9,7 @@ use crate::ue::UeState;
 /// How often a procedure begins anew when the network takes the connection away.
 const TRIES: u8 = 3;
 
-/// What a UE is to do (TS 23.502).
+/// Procedure of a UE (TS 23.502).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Procedure {
     /// 4.2.2.2
@@ -53,10 +53,10 @@ impl Procedure {
     }
 }
 
-/// What became of a procedure.
+/// Result of a procedure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It is done.
+    /// Done.
     Done,
     /// The network has refused it, for this reason.
     Refused(String),
@@ -64,7 +64,7 @@ pub enum Outcome {
     TimedOut,
     /// The connection has gone.
     Lost,
-    /// It cannot be, as the UE stands.
+    /// Impossible in the UE's present state.
     Impossible(&'static str),
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Task {
     deadline_ns: u64,
     /// The UE comes back first.
     is_waking: bool,
-    /// It was said on a connection that was there before, and that may have been about to go.
+    /// Whether the message went over an existing connection, which may have been about to end.
     is_on_old: bool,
     /// Of sessions, before.
     refusals: u64,

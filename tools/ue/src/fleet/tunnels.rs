@@ -35,7 +35,7 @@ impl Fleet {
         station.is_some_and(|(station, ran)| station.is_moving(ran))
     }
 
-    /// What a gNB was answered: packets come there, or where they came.
+    /// Handles the AMF's answers to moved tunnels: packets arrive at the new ones, or stay at the old ones.
     pub(super) fn follow_tunnels(&mut self, now_ns: u64, gnb: usize, about: Option<RanUeId>) {
         let Some(station) = self.gnbs.get_mut(gnb) else {
             return;

@@ -125,7 +125,7 @@ impl Ue {
         is_it.then(|| (ngksi, fresh.kamf.clone()))
     }
 
-    /// What it answers where the name of new keys is that of keys in use.
+    /// Answer to a challenge whose ngKSI is that of keys in use.
     fn in_use(&mut self, ngksi: u8) -> Option<Uplink> {
         let used = self.security.as_ref();
         let is_used = used.is_some_and(|security| security.context.ngksi() == ngksi);

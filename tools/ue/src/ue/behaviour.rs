@@ -4,31 +4,31 @@ use sluice_n1::{Header, Uplink};
 
 use super::{Ue, protect};
 
-/// What a UE does otherwise than it should.
+/// Faults of a UE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Behaviour {
-    /// It answers nothing.
+    /// The UE answers nothing.
     pub silent: bool,
-    /// It answers challenges with a wrong RES*.
+    /// The UE answers challenges with a wrong RES*.
     pub wrong_res: bool,
-    /// It says once that the key set identifier is in use.
+    /// The UE reports once that the key set identifier is in use.
     pub ngksi_in_use: bool,
-    /// It refuses each Security Mode Command.
+    /// The UE rejects each Security Mode Command.
     pub refuse_security_mode: bool,
     /// MACs of its initial messages are wrong.
     pub wrong_mac: bool,
-    /// It names no key, though it has keys and protects what it says first.
+    /// The UE sends no ngKSI, though it has keys and protects its initial message.
     pub names_no_key: bool,
-    /// It protects its answers to what comes unprotected with the keys that it has.
+    /// The UE protects its answers to unprotected messages with its present keys.
     pub protects_answers: bool,
-    /// It takes no challenge for one of 5G.
+    /// The UE takes no challenge for one of 5G.
     pub refuses_5g: bool,
-    /// It never says that a registration, or an update of its configuration, is complete.
+    /// The UE never completes a registration or a configuration update.
     pub no_complete: bool,
 }
 
 impl Ue {
-    /// What it answers to what came without protection.
+    /// Answer of the UE to an unprotected message.
     pub(super) fn answer_plain(&mut self, answer: &Uplink) -> Option<Vec<u8>> {
         let keys = self.security.as_mut();
         match keys.filter(|_| self.behaviour.protects_answers) {

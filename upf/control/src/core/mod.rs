@@ -24,7 +24,7 @@ use prefetch_stages::{AHEAD, PrefetchStages};
 use sinks::FrameSink;
 pub use sinks::Sink;
 
-/// What the core needs of its surroundings.
+/// Services that the core needs from its environment.
 pub trait Env: Outbox {
     /// The packets of this process.
     type Packet: Packet;
@@ -145,7 +145,7 @@ impl<P: Packet> UpfControl<P> {
             .handle(time.now, time.wall, peer, bytes, net, &mut out);
     }
 
-    /// What the workers sent, and whatever is due. Returns how many messages there were.
+    /// Handles the workers' messages, and whatever is due. Returns the number of messages.
     pub fn turn<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) -> usize {
         let mut taken = self.take_n4(time, around);
         let mut messages = ArrayVec::<_, MESSAGES>::new();
@@ -172,7 +172,7 @@ impl<P: Packet> UpfControl<P> {
         taken
     }
 
-    /// What became of paths to tunnel peers, for the CP functions.
+    /// Reports changes of paths to tunnel peers to the CP functions.
     fn report_paths<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) {
         if !self.control.directory.paths.has_changes() {
             return;
@@ -235,7 +235,7 @@ impl<P: Packet> UpfControl<P> {
         (&mut self.up, &mut self.control.directory, sink)
     }
 
-    /// What N4 on the ports has done.
+    /// Counters of N4 on the ports.
     pub fn n4_counters(&self) -> PortN4Counters {
         self.n4.counters()
     }
@@ -268,7 +268,7 @@ impl<P: Packet> UpfControl<P> {
         }
     }
 
-    /// What is the session machine's; anything else comes back.
+    /// Passes a message to the session machine; returns it if it is for somebody else.
     fn session_message<S: Env<Packet = P>>(
         &mut self,
         time: Time,

@@ -12,7 +12,7 @@ use sluice_n4::Outbox;
 use sluice_port::{Packet, PortId};
 use sluice_session::Effects;
 
-/// Where the session machine's datagrams and transactions go.
+/// Output of the session machine's datagrams and transactions.
 pub struct Sink<'a, S: Env> {
     pub(super) around: &'a mut S,
     pub(super) n4: &'a mut PortN4<S::Packet>,
@@ -34,7 +34,7 @@ impl<S: Env> Effects for Sink<'_, S> {
     }
 }
 
-/// Where the control core's frames go.
+/// Output of the control core's frames.
 pub(super) struct FrameSink<'a, P: Packet, S> {
     pub around: &'a mut S,
     pub end: &'a mut ControlEnd<P>,

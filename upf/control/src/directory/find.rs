@@ -9,7 +9,7 @@ use sluice_datapath::tables::{EgressId, InterfaceId, NO_NEXT_HOP, PeerId, Tunnel
 use sluice_session::network::{Network, PeerError, Side, TunnelEndpoint};
 
 impl Directory {
-    /// Those of that name, else those that serve whatever has no tunnels of its own.
+    /// Tunnels of that name, else those of an interface for all names without tunnels of their own.
     fn find_tunnels(&self, side: Side, instance: Option<&str>) -> Option<&Tunnels> {
         let mut there = self.tunnels.iter().filter(|t| t.side == side);
         let named = |t: &&Tunnels| instance.is_none_or(|i| same_name(i, &t.instance));

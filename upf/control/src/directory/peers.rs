@@ -29,7 +29,7 @@ fn key(peer: &TunnelPeer) -> PeerKey {
     (peer.local(), peer.address(), peer.marking())
 }
 
-/// Those of one family, by their slots.
+/// Peers of one address family, by their slots.
 #[derive(Debug, Default)]
 struct Places {
     places: Vec<Option<PeerUse>>,
@@ -74,23 +74,23 @@ impl Places {
 }
 
 impl Peers {
-    /// Those in use, with the number of users of each.
+    /// Peers in use, with the number of users of each.
     pub(super) fn iter(&self) -> impl Iterator<Item = (TunnelPeer, u32)> {
         let all = self.ipv4.places.iter().chain(&self.ipv6.places);
         all.flatten().map(|used| (used.peer, used.users))
     }
 
-    /// Those of IPv4 as the path reads them.
+    /// IPv4 peers as the path reads them.
     pub(super) fn reader(&self) -> tables::Peers {
         self.slots.reader()
     }
 
-    /// Those of IPv6.
+    /// IPv6 peers as the path reads them.
     pub(super) fn reader_ipv6(&self) -> PeersIpv6 {
         self.slots_ipv6.reader()
     }
 
-    /// Those in use, by id.
+    /// Peers in use, by id.
     pub(super) fn in_use(&self) -> Vec<(PeerId, TunnelPeer)> {
         let ids = self.ids.values();
         ids.filter_map(|id| Some((*id, *self.get(*id)?))).collect()

@@ -114,7 +114,7 @@ impl Directory {
     }
 }
 
-/// What sessions and the path's numbers rest on.
+/// Whether the parts that sessions and the path's numbers depend on are the same.
 fn is_same(old: &InterfaceConfig, new: &InterfaceConfig) -> bool {
     let place = |i: &InterfaceConfig| (i.port, i.vlan, i.mac, i.mtu_bytes);
     old.name == new.name

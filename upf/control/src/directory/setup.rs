@@ -12,7 +12,7 @@ use sluice_datapath::tx::encap::InterfaceEncap;
 use sluice_session::network::{Side, TunnelAddresses, TunnelEndpoint};
 use std::collections::HashMap;
 
-/// What cannot be started with.
+/// Errors of a configuration that cannot be started.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DirectoryError {
     /// More than 255 interfaces.

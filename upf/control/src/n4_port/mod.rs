@@ -20,7 +20,7 @@ pub use rx::Arrival;
 /// Peers whose way back is remembered. More than that are strangers, and all are learned anew.
 const PEERS_MAX: usize = 65_536;
 
-/// What was done, for `ctl` and metrics.
+/// Counters of N4 on ports, for `ctl` and metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortN4Counters {
     /// Datagrams that went on to the PFCP endpoint.
@@ -62,7 +62,7 @@ struct ReturnRoute {
     /// The next hop, as it was known in this epoch.
     mac: Option<MacAddr>,
     epoch: u64,
-    /// It stands in [`PortN4::stale`].
+    /// Whether the association stands in [`PortN4::stale`].
     is_stale: bool,
 }
 
@@ -106,7 +106,7 @@ impl<P: Packet> PortN4<P> {
         self.places.is_empty()
     }
 
-    /// What was done so far.
+    /// Counters since the start.
     pub fn counters(&self) -> PortN4Counters {
         self.counters
     }

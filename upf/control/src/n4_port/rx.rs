@@ -10,12 +10,12 @@ use sluice_wire::layout::eth;
 use sluice_wire::pfcp;
 use sluice_wire::udp::Udp;
 
-/// What a packet turned out to be.
+/// Classes of received packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival<'a> {
     /// A datagram for the PFCP endpoint.
     Datagram {
-        /// Who sent it.
+        /// Sender.
         from: SocketAddr,
         /// To which of our addresses.
         local: Ipv4Addr,

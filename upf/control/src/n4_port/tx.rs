@@ -26,7 +26,7 @@ pub(super) struct WaitingDatagram {
     until_ns: Option<u64>,
 }
 
-/// What becomes of one that waits.
+/// Result for a packet that waited.
 enum Fate {
     Sent,
     Stays,

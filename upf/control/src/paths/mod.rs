@@ -1,8 +1,8 @@
 //! GTP-U paths: which tunnel peers are asked for an echo when, and which of them do not answer (TS 29.281,
 //! 7.2.1; TS 23.527, 5.2).
 //!
-//! It knows neither frames nor interfaces: it says whom to ask, hears who answered, and tells what became of
-//! a path. All requests of one try have one sequence number.
+//! The machine knows neither frames nor interfaces: it names the peers to ask, takes their answers, and reports changes
+//! of paths. All requests of one try have one sequence number.
 
 use core::net::IpAddr;
 use sluice_session::hash_index::Seeded;
@@ -13,9 +13,9 @@ use std::collections::{BTreeSet, HashMap};
 pub enum Health {
     /// Nothing is known yet.
     Unknown,
-    /// It does.
+    /// The peer answers.
     Answers,
-    /// It has not answered N3 requests.
+    /// The peer has not answered N3 requests.
     Failed {
         /// Since when it counts as failed.
         since_ns: u64,
@@ -48,14 +48,14 @@ pub struct PathEnds {
     pub remote: IpAddr,
 }
 
-/// What became of a path.
+/// Changes of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// Its peer did not answer N3 requests.
+    /// The peer did not answer N3 requests.
     Failed(PathEnds),
-    /// It answers again.
+    /// The peer answers again.
     Recovered(PathEnds),
-    /// It did not answer, no rule leads there any more, and it is not asked again.
+    /// The peer did not answer, no rule leads there any more, and it is not asked again.
     Forgotten(PathEnds),
 }
 
@@ -64,14 +64,14 @@ pub enum Change {
 pub struct Echo {
     /// From and to whom.
     pub ends: PathEnds,
-    /// Its sequence number.
+    /// Sequence number of the request.
     pub sequence: u16,
 }
 
 /// How a path is, for people.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathView {
-    /// Its ends.
+    /// Ends of the path.
     pub ends: PathEnds,
     /// Rules lead there.
     pub is_used: bool,
@@ -339,7 +339,7 @@ impl Paths {
         true
     }
 
-    /// What became of paths since the last call.
+    /// Changes of paths since the last call.
     pub fn take_changes(&mut self) -> Vec<Change> {
         core::mem::take(&mut self.changes)
     }

@@ -22,8 +22,8 @@ use sluice_datapath::ledger::TURN_FULL;
 /// Turns without work between two readings whose mean counts: one that was interrupted must not make
 /// it.
 const TURNS: u64 = 16;
-/// What a turn costs may have grown by this between two readings: less is believed at once, more
-/// slowly, for an interruption makes a turn long and nothing makes it short.
+/// Growth of a turn's cost that is believed between two readings. A lower cost is believed at once, a higher one
+/// slowly, as an interruption makes a turn long and nothing makes it short.
 const GROWTH: f64 = 1.02;
 
 /// Packets of full turns between two readings whose mean price counts.
@@ -42,9 +42,9 @@ struct WorkerCost {
     last: Reading,
     /// Without what turns cost by themselves.
     busy_ns: u64,
-    /// What a turn costs by itself; none if that was not seen yet.
+    /// Cost of a turn by itself; none if that was not seen yet.
     turn_ns: Option<f64>,
-    /// What a packet costs in full turns; none if there were none yet.
+    /// Cost of a packet in full turns; none if there were none yet.
     packet_ns: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ impl LoadEstimate {
 }
 
 impl WorkerCost {
-    /// What turns and packets cost.
+    /// Learns the cost of turns and packets.
     fn learn(&mut self, now: &Reading) {
         let since = |of: fn(&Reading) -> u64| of(now).saturating_sub(of(&self.last));
         let idle_turns = since(|r| r.idle_turns);

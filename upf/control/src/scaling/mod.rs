@@ -11,7 +11,7 @@ pub mod scaler;
 
 use policy::{Bounds, Policy};
 
-/// What was counted on one worker so far.
+/// Counters of one worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reading {
     /// Time spent on turns that found work.
@@ -20,7 +20,7 @@ pub struct Reading {
     pub busy_turns: u64,
     /// Packets and transactions of all turns.
     pub work: u64,
-    /// Those of turns that were full.
+    /// Packets of turns that were full.
     pub full_work: u64,
     /// Time spent on these.
     pub full_ns: u64,

@@ -13,7 +13,7 @@ pub struct Bounds {
 
 /// A way to decide. Asked every period.
 pub trait Policy {
-    /// What it is called.
+    /// Name of the policy.
     fn name(&self) -> &'static str;
 
     /// How many workers are wanted, by the loads of those that work.
@@ -26,7 +26,7 @@ pub trait Policy {
 pub struct Cycles {
     /// Busier than this, a worker is helped.
     pub high: f64,
-    /// What each should be busy for.
+    /// Busy share that each worker should have.
     pub target: f64,
     /// After so long without need a worker rests.
     pub patience_ns: u64,

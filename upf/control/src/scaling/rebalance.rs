@@ -9,18 +9,18 @@ use sluice_mem::shard::ShardId;
 pub struct ShardLoad {
     /// The shard.
     pub shard: ShardId,
-    /// Its owner.
+    /// Owner of the shard.
     pub owner: WorkerId,
     /// How much.
     pub heat: u64,
 }
 
-/// What to do about an uneven load.
+/// Moves that even out the load.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rebalance {
     /// These shards to these workers.
     pub moves: Vec<(ShardId, WorkerId)>,
-    /// What they carry, in the unit of the loads.
+    /// Load that the moves carry, in the unit of the loads.
     pub carried: u64,
     /// Shards that alone have far more than a worker's even share: all else goes from their
     /// workers to others.
@@ -83,8 +83,8 @@ fn group(shard: ShardId) -> u16 {
     shard.0 % (1 << STEERED_GROUP_BITS[0])
 }
 
-/// Where the last shard went, if this one is of its group: a port follows a group only that has most of
-/// its shards at one worker. Not if that worker had more to do then than the one it comes from.
+/// Worker of the last moved shard, if this one is of its group: a port steers a group only to the worker that has most
+/// of its shards. None if that worker had more load then than the one that gives up the shard.
 fn along(
     last: Option<(u16, usize)>,
     pick: ShardLoad,
@@ -96,11 +96,11 @@ fn along(
     (to != from && fits).then_some(to)
 }
 
-/// What one worker has.
+/// Load of one worker.
 struct WorkerLoad {
     worker: WorkerId,
     sum: u64,
-    /// Its shards by [`rank`]; those that may go still.
+    /// Shards by [`rank`] that may still move.
     shards: Vec<u64>,
     is_sorted: bool,
 }
@@ -139,8 +139,7 @@ impl WorkerLoad {
         }
     }
 
-    /// Its hottest shard that has at most so much. What is hotter would turn the gap round, and
-    /// gaps only become smaller.
+    /// Hottest shard with at most this load. A hotter one would reverse the gap, and gaps may only become smaller.
     fn next(&mut self, most: u64) -> Option<ShardLoad> {
         if !self.is_sorted {
             self.shards.sort_unstable();

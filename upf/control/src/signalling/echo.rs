@@ -77,7 +77,7 @@ impl Control {
         }
     }
 
-    /// What became of paths since the last call, as CP functions know them.
+    /// Changes of paths since the last call, as CP functions know them.
     pub fn take_path_changes(&mut self) -> Vec<PathChange> {
         let changes = self.directory.paths.take_changes();
         let changes = changes.into_iter().map(|change| match change {

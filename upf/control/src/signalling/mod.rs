@@ -31,19 +31,19 @@ use sluice_wire::ids::Teid;
 use sluice_wire::ipv6::is_ipv6;
 use way_back::From;
 
-/// What the rest of the UPF must hear of.
+/// Events for the rest of the UPF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A peer has no tunnel for what we sent it (TS 29.281, 7.3.1).
     ErrorIndication {
-        /// Who says so.
+        /// Sender of the indication.
         peer: IpAddr,
-        /// Its TEID.
+        /// TEID without a session.
         teid: Teid,
     },
 }
 
-/// Whose a prefix is.
+/// Finds the session of a prefix.
 pub trait PrefixOwners {
     /// The entry of the session that has an IPv6 prefix of 64 bits in a network instance.
     fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId>;
@@ -69,7 +69,7 @@ impl PrefixOwners for UpFunction {
     }
 }
 
-/// What was done, for `ctl` and metrics.
+/// Counters of the control core, for `ctl` and metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ControlCounters {
     /// ARP questions answered.
@@ -208,7 +208,7 @@ impl Control {
         self.filters = filters;
     }
 
-    /// Who has which public ports, as all tables have it from now on. Before the first tables are taken.
+    /// Sets the owners of public ports for all tables from now on. Before the first tables are taken.
     pub fn set_nat_units(&mut self, units: NatUnits) {
         self.nat_units = units;
     }
@@ -226,7 +226,7 @@ impl Control {
         Some(tables)
     }
 
-    /// What was done so far.
+    /// Counters since the start.
     pub fn counters(&self) -> ControlCounters {
         self.counters
     }

@@ -35,7 +35,7 @@ const INFINITE_S: u32 = u32::MAX;
 /// Longest message: 16 octets, prefix, MTU, and DNS servers.
 const MESSAGE_MAX: usize = 16 + 32 + 8 + 8 + 16 * MAX_RDNSS;
 
-/// Who was told, and when it is told again.
+/// Limits of advertisements, by link and in all, and the times of the next ones.
 #[derive(Debug)]
 pub(super) struct Advertised {
     to_each: RateLimit<Link>,
@@ -212,8 +212,8 @@ impl Control {
     }
 }
 
-/// Whom the answer to a Router Solicitation goes to: its sender, or all nodes of its link while the sender
-/// has no address (RFC 4861, 6.2.6).
+/// Receiver of the answer to a Router Solicitation: its sender, or all nodes of its link while the sender has no
+/// address (RFC 4861, 6.2.6).
 fn asker(packet: &[u8]) -> Option<Ipv6Addr> {
     let ip = Ipv6::parse(packet).ok()?;
     let Ok(Discovery::RouterSolicitation(_)) = Discovery::parse(&ip) else {

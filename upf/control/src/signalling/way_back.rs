@@ -13,7 +13,7 @@ use sluice_wire::eth::MacAddr;
 use sluice_wire::ipv4::Ipv4;
 use sluice_wire::ipv6::{Ipv6, is_ipv6};
 
-/// Where a packet came from, and its answer goes to.
+/// Source of a packet, to which its answer goes.
 #[derive(Clone, Copy)]
 pub(super) enum From {
     /// A station on the link.

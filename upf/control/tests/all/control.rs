@@ -201,7 +201,7 @@ impl PrefixOwners for BehindUe {
     }
 }
 
-/// What a UE sends to our N6 address, and the answer on its way back through the path.
+/// Sends a packet of a UE to the N6 address, and returns the answer on its way back through the path.
 fn ue_says(control: &mut Control, packet: &[u8]) -> Option<Vec<u8>> {
     let mut sent = Sent::default();
     control.from_ue(0, (InterfaceId(1), EntryId(0)), packet, &Nobody, &mut sent);

@@ -49,7 +49,7 @@ fn dual() -> Control {
     control
 }
 
-/// What the gNB says to our GTP-U port; the checksum exclusive-or `wrong`.
+/// Sends a message of the gNB to the GTP-U port, its checksum exclusive-or `wrong`.
 fn says(control: &mut Control, payload: &[u8], wrong: u8) -> (Sent, Option<Event>) {
     let ports = UdpHeader {
         source_port: 40_000,

@@ -104,7 +104,7 @@ pub fn icmpv6(src: Ipv6Addr, dst: Ipv6Addr, hop_limit: u8, message: &[u8]) -> Ve
     packet_of((src, dst), (58, hop_limit, 2), message)
 }
 
-/// What is wrong with no packet of ours: the ICMPv6 message in it, its addresses and its hop limit.
+/// Checks a packet, and returns its addresses, hop limit and ICMPv6 message.
 pub fn message_in(packet: &[u8]) -> (Ipv6Addr, Ipv6Addr, u8, Vec<u8>) {
     let address = |at: usize| Ipv6Addr::from(<[u8; 16]>::try_from(&packet[at..at + 16]).unwrap());
     let (src, dst) = (address(8), address(24));

@@ -16,7 +16,7 @@ const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
 const DNS: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x53, 0, 0, 0, 0, 0x53);
 const S: u64 = 1_000_000_000;
 
-/// Its rule sends to the only data network.
+/// Sender whose rule leads to the only data network.
 const SENDER: Sender = Sender::Tunnelled {
     entry: EntryId(1),
     towards: Some(InstanceId(1)),

@@ -78,12 +78,12 @@ fn metrics_page() -> String {
 /// With SLUICE_WRITE_REFERENCE=1 they are written.
 #[test]
 fn the_operators_pages_are_those_of_the_code() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operator");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let pages = [
-        (drops(), "drops.md"),
-        (refusals(), "refusals.md"),
-        (metrics_page(), "metrics.md"),
-        (n4::page(), "n4.md"),
+        (drops(), "operator/drops.md"),
+        (refusals(), "operator/refusals.md"),
+        (metrics_page(), "operator/metrics.md"),
+        (n4::page(), "conformance/n4.md"),
     ];
     for (made, file) in pages {
         let path = folder.join(file);
@@ -93,7 +93,7 @@ fn the_operators_pages_are_those_of_the_code() {
         let found = fs::read_to_string(&path).unwrap_or_default();
         assert!(
             found == made,
-            "docs/operator/{file} is not what the code says: SLUICE_WRITE_REFERENCE=1 cargo test -p \
+            "docs/{file} is not what the code says: SLUICE_WRITE_REFERENCE=1 cargo test -p \
              sluice-upf-daemon --test reference"
         );
     }

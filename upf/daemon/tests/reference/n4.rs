@@ -11,7 +11,7 @@ pub(super) fn page() -> String {
          # N4: what is served\n\n\
          Every message, information element (IE) and UP Function Features bit of TS 29.244, Release 17, that \
          concerns a UP function. *Enforced* has the effect that the TS describes. *Refused* means that the whole \
-         request is refused with this cause ([refusals](refusals.md)), and Offending IE is the IE of the line, \
+         request is refused with this cause ([refusals](../operator/refusals.md)), and Offending IE is the IE of the line, \
          unless it is said otherwise. *Ignored* IEs are admitted and have no effect, as the clause allows. Each \
          statement names the test that proves it.\n\n\
          An IE that cannot be read is refused: with cause 68 if its length is wrong, with 69 if its value is; a \

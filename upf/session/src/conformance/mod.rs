@@ -1,5 +1,5 @@
 //! What this UP function does with each message, IE and feature bit of TS 29.244, Release 17, as tables that
-//! `docs/operator/n4.md` is made from.
+//! `docs/conformance/n4.md` is made from.
 //!
 //! A table of IEs has a line for each statement about an IE:
 //!

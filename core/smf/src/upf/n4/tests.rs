@@ -20,7 +20,7 @@ struct Peer {
     endpoint: Endpoint,
     at: SocketAddr,
     is_silent: bool,
-    /// It associates when it is asked.
+    /// Whether the UPF accepts the association.
     associates: bool,
     /// Types of requests for sessions that came.
     asked: Vec<MessageType>,

@@ -18,7 +18,7 @@ const TOGETHER_LEN_MAX: usize = 1200;
 /// Octets that leave together at the most: what fits an IPv4 packet.
 const TOGETHER_SUM_MAX: usize = 65_000;
 
-/// What became of a batch.
+/// Result of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flushed {
     /// Datagrams that the kernel took.
@@ -150,14 +150,14 @@ impl SendBatch {
 }
 
 impl Queued {
-    /// What those that leave together have in common.
+    /// Key of datagrams that may be sent together.
     fn kind(&self) -> (SocketAddr, Option<IpAddr>, usize) {
         (self.to, self.from, self.range.len())
     }
 }
 
-/// What a kernel says that cannot split datagrams, or not on this way: no checksums by the device,
-/// or a path of smaller packets.
+/// Whether the kernel cannot split datagrams, or not on this path: no checksums by the device, or a path of smaller
+/// packets.
 fn is_unsplittable(error: &io::Error) -> bool {
     let there = [
         libc::EIO,

@@ -34,7 +34,7 @@ pub(super) unsafe fn send_message(socket: BorrowedFd<'_>, header: &libc::msghdr)
     }
 }
 
-/// What a message header points to.
+/// Buffers that a message header points to.
 pub(super) struct Parts<'v> {
     name: Name,
     name_len: libc::socklen_t,

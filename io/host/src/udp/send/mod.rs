@@ -26,7 +26,7 @@ pub struct SendBatch {
     queued: Vec<Queued>,
     /// The kernel or its sandbox has no sendmmsg.
     one_by_one: bool,
-    /// Those alike may leave as one.
+    /// Whether datagrams of one length to one peer may leave as one.
     together: bool,
 }
 

@@ -189,7 +189,7 @@ impl FlowSets {
         self.all.is_empty()
     }
 
-    /// Those of a queue.
+    /// Flows of a queue.
     pub fn of_queue(&self, queue: usize) -> &[u32] {
         &self.by_queue[queue]
     }

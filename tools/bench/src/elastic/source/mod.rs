@@ -233,7 +233,7 @@ impl<P: Packet> PortIo for Source<P> {
         n
     }
 
-    /// What is accepted has left.
+    /// Accepted packets count as sent.
     fn tx_progress(&mut self, _: PortId, _: QueueId) -> Option<TxProgress> {
         None
     }
@@ -251,7 +251,7 @@ impl<P: Packet> PortIo for Source<P> {
     }
 }
 
-/// Where the card has the packets of a port's queue: queue and direction.
+/// Queue and direction of a port's queue in the card.
 fn place(port: PortId, queue: QueueId) -> Option<(usize, usize)> {
     let direction = [N3, N6].iter().position(|of| *of == port)?;
     (queue.0 < 2).then_some((queue.0.into(), direction))
@@ -266,14 +266,14 @@ const SAMPLES: usize = 4 << 20;
 pub(super) struct Sink {
     worker: usize,
     watch: Arc<Watch>,
-    /// It looks at one packet in so many.
+    /// Distance of packets that are checked.
     look: u64,
     left: u64,
     samples: Vec<u32>,
 }
 
 impl Sink {
-    /// It looks at all packets.
+    /// Checks all packets.
     pub fn new(worker: usize, watch: Arc<Watch>) -> Self {
         Self {
             worker,

@@ -24,7 +24,7 @@ pub struct Offer {
     pub on_top: f64,
 }
 
-/// What happens.
+/// Scene of a burst.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
     pub model: Model,
@@ -101,8 +101,8 @@ impl Course {
         self.scaler.counts().1
     }
 
-    /// Where the card knows the shards the packets of heavy UEs come to the queue of worker 0, otherwise
-    /// to all that are polled.
+    /// Makes UEs heavy. If the card knows the shards, their packets arrive at the queue of worker 0, otherwise at all
+    /// polled queues.
     fn become_heavy(&mut self) {
         let heavy = self.heavy_shards();
         let Offer { even, on_top } = self.scene.offer;

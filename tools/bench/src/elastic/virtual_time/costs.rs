@@ -3,10 +3,9 @@
 use super::super::models::{Model, ModelFigures};
 use super::super::turns::TurnSample;
 
-/// So many turns of a size make it known: fewer are those of workers that were away, say, which cost
-/// more.
+/// Number of turns that make a size known: fewer may be turns of interrupted workers, which cost more.
 const KNOWN: usize = 50;
-/// What took so many times the median of its size was interrupted, if not for long.
+/// Multiple of a size's median above which a turn counts as interrupted.
 const OUTLIER: f32 = 4.0;
 /// A turn that finds nothing, if none was seen.
 const IDLE_NS: u32 = 100;
@@ -23,7 +22,7 @@ pub struct Costs {
     pub left_out: u64,
 }
 
-/// What a worker may do with a packet.
+/// Measured costs of a worker's operations.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Poll it and execute it.
@@ -34,7 +33,7 @@ pub struct Measured {
     pub take: Costs,
     /// Find nothing.
     pub idle_ns: Vec<u32>,
-    /// What moves took, from the order to the last token.
+    /// Times of moves, from the order to the last token.
     pub moves_ns: Vec<f64>,
 }
 
@@ -151,7 +150,7 @@ impl Costs {
         self.by_size.iter().all(Vec::is_empty)
     }
 
-    /// What `packets` take: as in a turn by lot that had about as many.
+    /// Time of `packets`: that of a random turn with about as many.
     pub fn draw_ns(&self, packets: u32, lot: u64) -> f64 {
         if packets == 0 {
             return 0.0;

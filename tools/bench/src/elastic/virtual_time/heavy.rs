@@ -21,14 +21,14 @@ const LEVELLED_BY_NS: f64 = 10.0 * MS;
 /// As with the real workers: shares of what one worker is able to.
 const EVEN: f64 = 0.4;
 const ON_TOP: f64 = 0.75;
-/// Where all poll for all, a worker has less to do than its UEs' packets alone: for it to be
-/// overloaded before all of them are, more has to come on top of less.
+/// Even load where all workers poll for all. A worker then has less work than the packets of its UEs: to overload it
+/// before all others, the base load is smaller and the burst larger.
 const EVEN_MIXED: f64 = 0.25;
 /// Of what all workers are able to, that much is asked for at the most.
 const OF_ALL: f64 = 0.85;
 
-/// What became of a burst: when the last packet was lost, what was lost, how many shards moved, and what left
-/// behind it of what was offered.
+/// Result of a burst: time of the last loss, number of lost packets and moved shards, and the transmitted share
+/// afterwards.
 struct Levelled {
     ms: Option<f64>,
     dropped: u64,

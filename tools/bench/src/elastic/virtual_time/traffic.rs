@@ -6,7 +6,7 @@ use sluice_datapath::limits::{MOVES, SHARDS, STEERED_GROUP_BITS};
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
 
-/// What comes to one queue.
+/// Packets of one queue.
 #[derive(Clone, Debug, Default)]
 pub struct Feed {
     /// Shards that its packets are of, and those of heavy UEs, each as often as it has UEs.
@@ -28,7 +28,7 @@ impl Feed {
     }
 }
 
-/// What comes to all queues; times between packets are exponential.
+/// Packets of all queues; the times between them are exponential.
 pub struct Traffic {
     pub feeds: Vec<Feed>,
     /// Packets that came within this span, taken or missed.

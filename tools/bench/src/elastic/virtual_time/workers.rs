@@ -1,6 +1,6 @@
 //! Simulated workers: queues, rings, turns, shard ownership.
 //!
-//! What a turn costs is drawn from what real turns cost; everything else is counted, not measured.
+//! Costs of turns are drawn from real turns; everything else is counted, not measured.
 
 use super::costs::Measured;
 use sluice_control::scaling::Reading;
@@ -23,7 +23,7 @@ pub struct Came {
     pub shard: u16,
 }
 
-/// Where packets come from: as many as there are for the queue by then.
+/// Source of packets: those that have arrived at a queue by a time.
 pub trait Arrivals {
     fn take(&mut self, queue: usize, until_ns: f64, max: usize, into: &mut VecDeque<Came>) -> u64;
 }
@@ -49,7 +49,7 @@ pub struct Workers {
     idle_ns: f64,
     workers: Vec<SimWorker>,
     owners: Vec<WorkerId>,
-    /// So many of them poll and own nothing: the control core sees those behind them.
+    /// Number of workers that poll and own nothing: the control core sees those behind them.
     pub pollers: usize,
     heat: Vec<u64>,
     /// Moves under way: when they take effect.
@@ -66,7 +66,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// So many, with shards to `owner`.
+    /// A number of workers, with shards to `owner`.
     pub fn new(costs: Measured, workers: usize, owner: impl Fn(u32) -> usize, seed: u64) -> Self {
         let worker = || SimWorker {
             rings: vec![VecDeque::new(); workers],

@@ -1,4 +1,4 @@
-//! What an SMF was told of each session's usage: octets by direction, and whether one report follows the other.
+//! Usage reported to an SMF for each session: octets by direction, and gaps between report numbers.
 
 use crate::Failure;
 use sluice_wire::ids::Seid;
@@ -28,7 +28,7 @@ pub struct Ledger {
     pub deleted: usize,
 }
 
-/// What a UPF forwarded, and all of which was reported.
+/// Octets that a UPF forwarded, all of which were reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Balance {
     /// Session Report Requests.

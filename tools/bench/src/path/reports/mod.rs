@@ -5,9 +5,9 @@
 //! its reports have one number behind the other.
 
 mod ledger;
-mod world;
+mod testbed;
 
-pub use world::Cpus;
+pub use testbed::Cpus;
 
 use super::fifo;
 use super::io::Pool;
@@ -21,7 +21,7 @@ use ledger::Balance;
 use serde_json::json;
 use sluice_host::thread;
 use sluice_port::Packet;
-use world::{Spent, World};
+use testbed::{ReportTestbed, Spent};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -34,7 +34,7 @@ const ATTEMPTS: usize = 3;
 /// Packets of two UPFs with two FIFOs each, as many again for N4 frames, and what pools keep for each thread.
 pub const PACKETS: u32 = 10 * fifo::PACKETS as u32;
 
-/// What came of it.
+/// Figures of a run.
 #[derive(Clone, Debug)]
 struct Figures {
     /// The worker's time for a packet, in nanoseconds, while sessions report; and while none does.
@@ -64,8 +64,8 @@ pub fn measure<P: Packet>(
     are_packets_huge: bool,
     mut pool: impl FnMut() -> Pool<P>,
 ) -> Result<Outcome, Failure> {
-    let mut quiet = World::build(sessions, Usage::Counted, &mut pool)?;
-    let mut storm = World::build(sessions, Usage::Storm, &mut pool)?;
+    let mut quiet = ReportTestbed::build(sessions, Usage::Counted, &mut pool)?;
+    let mut storm = ReportTestbed::build(sessions, Usage::Storm, &mut pool)?;
     let pages = HugePages {
         packets: are_packets_huge,
         sessions: memory::is_on_huge_pages("sluice-lines"),
@@ -92,11 +92,11 @@ pub fn measure<P: Packet>(
 
 /// Repetitions of both in turn.
 fn laps<P: Packet>(
-    worlds: [&mut World<P>; 2],
+    testbeds: [&mut ReportTestbed<P>; 2],
     cpus: Cpus,
     effort: Effort,
 ) -> Result<Figures, Failure> {
-    let [quiet, storm] = worlds;
+    let [quiet, storm] = testbeds;
     let all =
         effort.repeat(|_| Ok([quiet.lap(cpus, effort.each)?, storm.lap(cpus, effort.each)?]))?;
     if all.iter().all(|[_, storm]| storm.reports == 0) {

@@ -2,7 +2,7 @@
 //! report that is missing is found.
 
 use super::ledger::Ledger;
-use super::world::{Cpus, World};
+use super::testbed::{Cpus, ReportTestbed};
 use super::{cpus, measure};
 use crate::measure::Effort;
 use crate::path::io::Pool;
@@ -52,10 +52,10 @@ fn both_threads_may_have_one_cpu() {
         worker,
         control: worker,
     };
-    let mut world = World::build(SESSIONS, Usage::Storm, fresh(&pool)).unwrap();
-    let spent = world.lap(cpus, Duration::from_millis(40)).unwrap();
+    let mut testbed = ReportTestbed::build(SESSIONS, Usage::Storm, fresh(&pool)).unwrap();
+    let spent = testbed.lap(cpus, Duration::from_millis(40)).unwrap();
     assert!(spent.worker.packets > 0.0, "{spent:?}");
-    let balance = world.close().unwrap();
+    let balance = testbed.close().unwrap();
     assert!(balance.reports >= u64::from(SESSIONS), "{balance:?}");
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }
@@ -64,14 +64,14 @@ fn both_threads_may_have_one_cpu() {
 #[test]
 fn a_report_that_is_left_out_is_found() {
     let pool = HeapPool::default();
-    let mut world = World::build(SESSIONS, Usage::Storm, fresh(&pool)).unwrap();
-    world.pass(40 * SESSIONS as usize).unwrap();
+    let mut testbed = ReportTestbed::build(SESSIONS, Usage::Storm, fresh(&pool)).unwrap();
+    testbed.pass(40 * SESSIONS as usize).unwrap();
     // Towards the next report; it is the last before the end.
     let mut left_out = 0;
-    world.feed(20 * SESSIONS as usize);
+    testbed.feed(20 * SESSIONS as usize);
     while left_out == 0 {
-        world.step().unwrap();
-        let wire = &mut world.smf().wire;
+        testbed.step().unwrap();
+        let wire = &mut testbed.smf().wire;
         let mut answers = Vec::new();
         wire.receive(|bytes| {
             let (header, _) = Header::parse(bytes).unwrap();
@@ -86,7 +86,7 @@ fn a_report_that_is_left_out_is_found() {
         }
     }
     // The next report of such a session has a number too many.
-    let why = world.pass(0).and_then(|()| world.close().map(drop));
+    let why = testbed.pass(0).and_then(|()| testbed.close().map(drop));
     let why = why.unwrap_err();
     assert!(why.contains("UR-SEQN") && why.contains("is next"), "{why}");
 }

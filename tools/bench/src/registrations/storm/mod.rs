@@ -5,7 +5,7 @@
 //! N2 is a queue for each gNB with as much room as a socket's buffer has; what finds none is held back, as SCTP does
 //! it. The loop's own judgement of its load decides what gNBs are asked to keep away.
 
-mod world;
+mod network;
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use sluice_host::process::resident_bytes;
 
 use crate::Failure;
 use crate::stats::{percentile, round};
-use world::Storm;
+use network::Storm;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

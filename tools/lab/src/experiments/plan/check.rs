@@ -4,7 +4,7 @@ use super::{Axis, Condition, Expectation, Experiment, Plot, Status};
 use crate::experiments::point::{At, Scalar};
 use sluice_program::config::suggest::closest;
 
-/// What is wrong in a plan.
+/// Fault in a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
     /// For people.
@@ -45,8 +45,7 @@ fn stands(words: &str, line: &str) -> bool {
     is_said && line.match_indices(words).any(|(at, _)| whole(at))
 }
 
-/// What is said of a name that is none of those that are known: the one that was meant, perhaps, by a slip
-/// of letters or of their case.
+/// Message about an unknown name, with the most similar known name.
 pub fn unknown(kind: &str, got: &str, known: &[&str]) -> String {
     let meant = meant(got, known).map(|name| format!(" (did you mean '{name}'?)"));
     let expected = match known {

@@ -17,19 +17,19 @@ pub use read::{embedded, embedded_files};
 pub struct Experiment {
     pub name: String,
     pub title: String,
-    /// Where it comes from.
+    /// Paper that the experiment is from.
     pub paper: Paper,
     /// Whether it can be run.
     pub status: Status,
-    /// Who measures it: the name of a runner of the `sluice` command.
+    /// Runner of the `sluice` command that measures the experiment.
     #[serde(default)]
     pub runner: Option<String>,
-    /// What is varied: all combinations are measured, the last axis fastest.
+    /// Axes: all combinations are measured, the last axis fastest.
     #[serde(default)]
     pub axes: Vec<Axis>,
     #[serde(default)]
     pub held: BTreeMap<String, Scalar>,
-    /// What is held otherwise with `--quick`.
+    /// Fixed values that differ with `--quick`.
     #[serde(default)]
     pub held_quick: BTreeMap<String, Scalar>,
     #[serde(default)]
@@ -42,10 +42,10 @@ pub struct Experiment {
     pub expectations: Vec<Expectation>,
     #[serde(default)]
     pub plots: Vec<Plot>,
-    /// What really carries the packets, and what is modelled or in virtual time.
+    /// Parts that really carry packets, and parts that are modelled or in virtual time.
     #[serde(default)]
     pub how: Vec<String>,
-    /// What cannot be done here, and why.
+    /// Parts that cannot be done here, with reasons.
     #[serde(default)]
     pub cannot: Vec<String>,
     /// All that its runner can measure; not a part of the file.
@@ -53,7 +53,7 @@ pub struct Experiment {
     pub gives: Vec<Series>,
 }
 
-/// Where an experiment comes from.
+/// Paper of an experiment.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
@@ -69,11 +69,11 @@ pub struct Paper {
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Runs,
-    /// It needs parts that do not exist; `cannot` says which. Never counted as passed.
+    /// The experiment needs parts that do not exist, listed in `cannot`. Never counted as passed.
     NotYet,
 }
 
-/// What is varied.
+/// Axis of an experiment.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
@@ -89,7 +89,7 @@ pub struct Axis {
     pub quick: Vec<Scalar>,
 }
 
-/// What is measured.
+/// Measured series.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
@@ -132,7 +132,7 @@ pub struct Theirs {
     pub says: String,
     /// As printed, with its unit.
     pub value: String,
-    /// Where it stands in the paper.
+    /// Place of the statement in the paper.
     pub stands: String,
 }
 
@@ -144,7 +144,7 @@ pub struct Expectation {
     /// Short, for reports and scripts.
     pub name: String,
     pub says: String,
-    /// What is judged.
+    /// Series that is judged.
     pub left: Select,
     #[serde(default)]
     pub right: Option<Select>,
@@ -158,7 +158,7 @@ pub struct Expectation {
     pub at_least: Option<f64>,
     #[serde(default)]
     pub at_most: Option<f64>,
-    /// What has to be so on this machine, and in this run, for the expectation to say anything.
+    /// Conditions of this machine and this run under which the expectation applies.
     #[serde(default)]
     pub judged_if: Vec<Condition>,
     /// The same ratio in the paper.
@@ -171,7 +171,7 @@ pub struct Expectation {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// What is looked at.
+    /// Series that is compared.
     pub left: Select,
     #[serde(default)]
     pub right: Option<Select>,
@@ -203,7 +203,7 @@ pub struct Select {
     /// Only where these axes have these values.
     #[serde(default, rename = "where")]
     pub at: At,
-    /// What becomes of several.
+    /// Reduction of several values to one.
     #[serde(default)]
     pub reduce: Option<Reduce>,
 }
@@ -221,11 +221,11 @@ pub enum Reduce {
     Last,
 }
 
-/// What is drawn.
+/// Plot of an experiment.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
-    /// Its file's name, behind the experiment's.
+    /// Name of the plot's file, after the experiment's name.
     pub name: String,
     /// Above it.
     pub title: String,
@@ -244,7 +244,7 @@ pub struct Plot {
     pub log_x: bool,
     #[serde(default)]
     pub log_y: bool,
-    /// What stands at y, of timelines and distributions; one for each of `y`.
+    /// Labels of the y axis for timelines and distributions; one for each of `y`.
     #[serde(default)]
     pub y_says: Vec<String>,
 }
@@ -302,7 +302,7 @@ impl Experiment {
         points
     }
 
-    /// What is held under this name.
+    /// Fixed value of this name.
     pub fn held(&self, name: &str, quick: bool) -> Option<&Scalar> {
         let quick = self.held_quick.get(name).filter(|_| quick);
         quick.or_else(|| self.held.get(name))

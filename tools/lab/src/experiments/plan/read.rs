@@ -4,8 +4,8 @@
 use super::{Experiment, Series, Wrong, check};
 use std::path::{Path, PathBuf};
 
-/// What else is asked of a plan that runs: who measures says which keys it needs with which values, and
-/// gives the series that it can measure.
+/// Further check of a plan that runs: the runner names the keys and values that it needs, and returns the series that
+/// it measures.
 pub type Fits<'a> = &'a dyn Fn(&Experiment) -> Result<Vec<Series>, Wrong>;
 
 /// A plan that cannot be used.
@@ -16,7 +16,7 @@ pub struct Bad {
     pub file: String,
     /// From 1; none where the whole file is meant.
     pub line: Option<u64>,
-    /// What is wrong, and what was expected.
+    /// The fault, and the expected value.
     pub what: String,
 }
 

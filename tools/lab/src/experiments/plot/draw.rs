@@ -10,7 +10,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 960.0;
 const TITLE: f64 = 44.0;
 const PANEL: f64 = 318.0;
-/// What a panel shows, in a line of its own above it: words of any length fit there.
+/// Height of a panel's title line.
 const HEAD: f64 = 22.0;
 /// A row of words for moments.
 const STRIP: f64 = 20.0;
@@ -20,7 +20,7 @@ const ROWS: usize = 4;
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = 18.0;
 const BELOW: f64 = 58.0;
-/// Where titles begin.
+/// Left margin of titles.
 const MARGIN: f64 = 16.0;
 /// The font's size, and what a letter takes at the most, in pixels.
 const FONT: f64 = 13.0;
@@ -299,7 +299,7 @@ fn rows(figure: &Figure) -> usize {
     steps.min(1) + moments.min(ROWS)
 }
 
-/// What the curves are called.
+/// Draws the names of the curves.
 fn legend(svg: &mut Svg, figure: &Figure, (left, top): Place) {
     let has_bars = !figure.names.is_empty();
     let mut curves = figure.panels.iter().flat_map(|p| &p.curves);

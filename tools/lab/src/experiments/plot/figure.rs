@@ -16,7 +16,7 @@ pub struct Figure {
     pub log_x: bool,
     /// One below the other.
     pub panels: Vec<Panel>,
-    /// What the curves are called; a curve has the same place in each panel.
+    /// Names of the curves; a curve has the same index in each panel.
     pub legend: Vec<String>,
     /// Moments, if x is time.
     pub marks: Vec<Mark>,
@@ -50,7 +50,7 @@ pub struct CurvePoint {
     pub y: Summary,
 }
 
-/// What a plot shows of these points; none if there is nothing to be shown.
+/// Figure of a plot for these points; none if there is nothing to show.
 pub fn figure(experiment: &Experiment, plot: &Plot, points: &[Point]) -> Option<Figure> {
     let points: Vec<&Point> = points.iter().filter(|p| covers(&plot.at, &p.at)).collect();
     let legend = distinct(points.iter().map(|point| point.at_axes(&plot.by)));
@@ -91,7 +91,7 @@ pub fn figure(experiment: &Experiment, plot: &Plot, points: &[Point]) -> Option<
     })
 }
 
-/// What tells a curve from the others, in words.
+/// Name of a curve: the values that distinguish it from the others.
 fn called(plot: &Plot, at: &At) -> String {
     let says = plot.by.iter().filter_map(|axis| match at.get(axis)? {
         Scalar::Number(number) => Some(format!("{number} {}", axis.replace('_', " "))),

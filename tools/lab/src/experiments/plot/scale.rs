@@ -11,7 +11,7 @@ pub struct Scale {
 }
 
 const DECADE: f64 = 10.0;
-/// Where all numbers of an axis are below, none is written by thousands.
+/// Limit below which an axis writes no number in thousands.
 const LONG: f64 = 0.9995e4;
 /// Values that stand at the axis themselves are written as they are, if they have no more digits.
 const EXACT: f64 = 1e7;
@@ -45,7 +45,7 @@ impl Scale {
         }
     }
 
-    /// Where a value stands.
+    /// Position of a value.
     pub fn place(&self, value: f64) -> f64 {
         match self.log {
             true => value.max(f64::MIN_POSITIVE).log10(),

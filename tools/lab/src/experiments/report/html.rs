@@ -38,7 +38,7 @@ fn heading(run: &Run, all: &[ReportInput]) -> String {
         n => format!(
             "<p class=\"warn\">{n} of {points} points were disturbed: something else had the CPUs \
              meanwhile. Read their figures by ratio at the most. When it is quiet, <code>--again disturbed</code> \
-             measures them anew.</p>"
+             measures them again.</p>"
         ),
     };
     let facts = run.machine.as_object().into_iter().flatten();

@@ -22,7 +22,7 @@ pub enum State {
     Done,
     /// Some were.
     Partly,
-    /// It cannot be run yet.
+    /// The experiment cannot be run yet.
     NotYet,
 }
 
@@ -33,13 +33,13 @@ pub struct ReportInput {
     pub experiment: Experiment,
     /// How far it came.
     pub state: State,
-    /// What was measured.
+    /// Measured points.
     pub points: Vec<Point>,
-    /// What the run did not come to.
+    /// Points that the run did not reach.
     pub missing: Vec<At>,
-    /// What could not be measured, and why.
+    /// Points that could not be measured, with reasons.
     pub failed: Vec<String>,
-    /// What was expected, judged; nothing if it cannot be run yet.
+    /// Judged expectations; empty if the experiment cannot be run yet.
     pub verdicts: Vec<Verdict>,
     /// Plots: name and SVG.
     pub plots: Vec<(String, String)>,
@@ -153,17 +153,16 @@ impl ReportInput {
     }
 }
 
-/// What a run was: for the report, and to make it anew.
+/// Description of a run: for the report, and to repeat the run.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Run {
-    /// What was typed.
+    /// Command line of the run.
     pub command: String,
     /// When, by the wall.
     pub date: String,
     /// The program's version.
     pub version: String,
-    /// What has to be typed behind an experiment's name to do the same; none if it was not written
-    /// down.
+    /// Options that repeat the run behind an experiment's name; none if they were not recorded.
     #[serde(default)]
     pub options: Option<String>,
     /// With `--quick`.
@@ -172,10 +171,10 @@ pub struct Run {
     pub machine: Value,
     /// Experiments asked for, in order.
     pub asked: Vec<String>,
-    /// What was not measured, by experiment: told again by `report`.
+    /// Points that failed, by experiment: `report` lists them again.
     #[serde(default)]
     pub failed: Vec<(String, String)>,
-    /// What the run did not come to, by experiment.
+    /// Points that the run did not reach, by experiment.
     #[serde(default)]
     pub missing: Vec<(String, At)>,
 }

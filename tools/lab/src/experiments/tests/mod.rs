@@ -94,12 +94,12 @@ struct Scene {
     toy: Toy,
     made: Made,
     again_disturbed: bool,
-    /// What the last run said.
+    /// Output of the last run.
     said: Vec<String>,
 }
 
 impl Scene {
-    /// Where rtc is so much faster.
+    /// A runner whose rtc is faster by this factor.
     fn new(rtc: f64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self {

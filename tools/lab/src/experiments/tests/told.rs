@@ -1,4 +1,4 @@
-//! What is told: reports, files, plots that can be read.
+//! Outputs: reports, files, plots that can be read.
 
 use super::{Scene, anything, toy_plan};
 use crate::experiments::plan::{Kind, embedded};

@@ -219,7 +219,7 @@ pub fn flows(count: u32) -> Flows {
     Flows::new((0..count).map(flow).collect(), vec![ends]).unwrap()
 }
 
-/// What passed a port, as a capture file.
+/// Frames that passed a port, as a capture file.
 #[derive(Clone, Default)]
 struct Recording(Arc<Mutex<Vec<u8>>>);
 

@@ -132,7 +132,7 @@ impl Player {
         }
     }
 
-    /// What is only measured where somebody asks.
+    /// Adds figures that are only measured if a check asks for them.
     fn put_measured(&mut self, check: &Check, values: &mut [f64; COUNT]) {
         let asks = |name: &str| {
             let wanted = index(name);

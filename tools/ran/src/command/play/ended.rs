@@ -19,7 +19,7 @@ pub struct Said {
     pub name: String,
     /// How it ended.
     pub how: How,
-    /// What it said.
+    /// Output of the command.
     pub text: String,
 }
 
@@ -32,12 +32,12 @@ pub enum How {
     Signal,
     /// By us, when its time was over.
     TimedOut,
-    /// It never ran.
+    /// The command did not start.
     NotStarted,
 }
 
 impl Said {
-    /// What is told instead of what it would have said.
+    /// A command that could not start, with the reason as its output.
     pub fn not_started(name: String, why: &impl std::fmt::Display) -> Self {
         Self {
             name,
@@ -48,7 +48,7 @@ impl Said {
 }
 
 impl Ended {
-    /// What was expected, what was seen, and whether it is as it should be.
+    /// Expected result, actual result, and whether they agree.
     pub fn judge(&self, program: &RunProgram) -> (String, String, bool) {
         let (good, all) = (self.good(program).count(), self.all.len());
         let exit = program.exit;
@@ -64,7 +64,7 @@ impl Ended {
         (format!("exit {exit}: {all} of {all}"), seen, good == all)
     }
 
-    /// What commands said that did not end as they should.
+    /// Outputs of commands that did not end as expected.
     pub fn complaints(&self, program: &RunProgram) -> Vec<String> {
         let said = self.wrong(program).take(TOLD).flat_map(|said| {
             let lines: Vec<_> = said.text.trim().lines().rev().take(5).collect();

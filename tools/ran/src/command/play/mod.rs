@@ -60,7 +60,7 @@ impl Player {
         }
     }
 
-    /// What must be taken away where the player cannot finish.
+    /// Clean-up that is left if the player cannot finish.
     pub fn undo(&self) -> Undo {
         self.network.undo()
     }
@@ -222,7 +222,7 @@ impl Player {
         }
     }
 
-    /// What is over by now: background tasks, and gNBs that speak again.
+    /// Collects finished background tasks, and gNBs that send again.
     fn settle(&mut self) {
         let now = Instant::now();
         let due = self.unmute.extract_if(.., |(when, _)| *when <= now);

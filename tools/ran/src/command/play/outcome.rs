@@ -21,11 +21,11 @@ pub const ALWAYS: &str = "always";
 pub struct Row {
     /// Line in the file; 0: what holds for every scenario.
     pub line: u32,
-    /// What was looked at.
+    /// Subject of the check.
     pub what: String,
-    /// What it must be.
+    /// Expected value.
     pub expected: String,
-    /// What it was.
+    /// Actual value.
     pub seen: String,
     /// Whether that is right.
     pub pass: bool,

@@ -19,7 +19,7 @@ use crate::scenario::{NetnsPlace, RunProgram};
 const AT_ONCE: usize = 16;
 /// From one look at them to the next.
 const LOOK: Duration = Duration::from_millis(10);
-/// What is kept of what a command says.
+/// Largest part of a command's output that is kept.
 const SAID_MAX_BYTES: u64 = 8 << 10;
 /// Runs a command in a shell of its own. The pipe at descriptor 0, to which nobody writes, closes
 /// when we die: then the process group dies, too. (A parent-death signal would reach the shell
@@ -31,7 +31,7 @@ code=$?
 kill $! && wait $! 2>/dev/null
 exit $code"#;
 
-/// Where a command runs, and for whom.
+/// Namespace and UE of a command.
 struct Seat {
     name: String,
     ns: Ns,

@@ -207,7 +207,7 @@ impl Network {
         Ok(true)
     }
 
-    /// Where a connected UE is, by index in the scenario.
+    /// gNB of a connected UE, by index in the scenario.
     fn gnb_of_phone(&self, phone: usize) -> Result<usize, String> {
         let n2 = self.n2.as_ref().ok_or("no N2")?;
         let at = n2.fleet.phones().get(phone).and_then(|one| one.at());
@@ -338,8 +338,7 @@ impl Network {
         }
     }
 
-    /// What is due by the clock: routers that are asked for, addresses that kernels have made, packets
-    /// of idle UEs.
+    /// Handles what is due: Router Solicitations, addresses that kernels have made, packets of idle UEs.
     pub(in crate::network) fn look_after_bearers(&mut self, now: Instant) {
         let Some(n2) = &mut self.n2 else { return };
         let due: Vec<_> = n2.solicit.extract_if(.., |(at, _)| *at <= now).collect();
@@ -442,7 +441,7 @@ fn is_for_others(packet: &[u8]) -> bool {
     }
 }
 
-/// What a UE was told; its prefix it learns from its router. None of a session without addresses.
+/// Addresses of a session; the prefix comes from the router. None for a session without addresses.
 fn addresses(told: PduAddress) -> Option<UeAddresses> {
     let ipv6 = told
         .interface_identifier

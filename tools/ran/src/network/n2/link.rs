@@ -16,7 +16,7 @@ use crate::scenario::{N2, Over};
 /// From one try to set up the association to the next.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What has happened to a link.
+/// Event of an N2 link.
 pub enum Happened {
     /// The association is up.
     Up,

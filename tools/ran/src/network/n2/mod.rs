@@ -46,7 +46,7 @@ pub struct Signalling {
     poller: Poller,
     ready: Ready,
     last_tick: Instant,
-    /// What UEs do after what they are doing, and how long each may take.
+    /// Next procedures of each UE, and the time that each may take.
     chains: BTreeMap<usize, (VecDeque<Procedure>, Duration)>,
     /// Further sessions' lines among the runtime's UEs, by UE and session.
     lines: BTreeMap<(usize, u8), usize>,

@@ -40,7 +40,7 @@ impl Network {
         self.follow();
     }
 
-    /// What follows from messages that were taken, and from what the script wants.
+    /// Starts the next procedures, after messages or steps of the script.
     fn follow(&mut self) {
         // Tunnels first: the network may send packets as soon as it is told of them.
         self.keep_bearers();

@@ -10,7 +10,7 @@ use sluice_ue::{Ended, Outcome};
 /// Reasons that are kept by their words; others are counted together.
 const REASONS: usize = 32;
 
-/// What became of procedures of one kind.
+/// Results of procedures of one kind.
 #[derive(Clone, Debug)]
 pub struct Kind {
     /// Done.

@@ -20,7 +20,7 @@ use sluice_wiring::Core;
 
 pub use sluice_testbed::core::{K_HEX, OPC_HEX};
 
-/// What the core is to be.
+/// Behaviour of the core.
 pub struct Plan {
     /// The AMF's address.
     pub amf: Ipv4Addr,

@@ -24,7 +24,7 @@ struct Route {
     qfi: Qfi,
 }
 
-/// What the UPF has seen.
+/// Packets that the UPF received.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// G-PDUs of uplink: who sent them, TEID, QFI, bytes inside.
@@ -99,7 +99,7 @@ impl Upf {
         shared.routes_ipv6.insert(prefix, Route { gnb, teid, qfi });
     }
 
-    /// What a gNB sends on into this tunnel, as its UE has left, goes to `gnb` (TS 23.502, 4.9.1.3.3).
+    /// Sends late packets from a gNB's tunnel on to `gnb` (TS 23.502, 4.9.1.3.3).
     pub fn forward(&self, ours: Teid, gnb: Ipv4Addr, teid: Teid, qfi: Qfi) {
         let mut shared = self.shared.lock().expect("lock");
         shared.forwarding.insert(ours, Route { gnb, teid, qfi });

@@ -1,4 +1,4 @@
-//! What the tests share: plans, a UPF that keeps books, a simulated wire, captures.
+//! Shared parts of the tests: plans, a UPF that keeps books, a simulated wire, captures.
 #![allow(dead_code, reason = "every test uses another part")]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 

@@ -141,7 +141,7 @@ impl Net {
         self.deliver(upf_address(), sent);
     }
 
-    /// What the SMF sent, by message type.
+    /// Messages of a type that the SMF sent.
     pub fn sent_by_smf(&self, message_type: u8) -> Vec<&[u8]> {
         let ours = self.log.iter().filter(|frame| frame.from == smf_address());
         ours.map(|frame| frame.bytes.as_slice())

@@ -24,7 +24,7 @@ use sluice_wire::pfcp::{Cause, IeType, MessageType, Reject, SequenceNumber};
 
 use super::N3;
 
-/// What the books say of one session.
+/// Record of one session in the books.
 #[derive(Debug, Default, Clone)]
 pub struct Books {
     pub cp_seid: Seid,

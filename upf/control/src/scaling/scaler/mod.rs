@@ -30,7 +30,7 @@ const HEAT_FRESH_NS: u64 = 3 * LOOK_NS / 2;
 /// shards went, from when they are there: until the queues are worked off that filled meanwhile, either
 /// looks full.
 const PAUSE: u64 = 2;
-/// What moves carry, as a share of the busiest worker's load, for queues to fill on the way.
+/// Moved load, as a share of the busiest worker's, above which queues fill during the moves.
 const MUCH: f64 = 0.1;
 /// Busier than this between two looks, a worker needs relief at once. One that does all that it can
 /// shows less than 1: its turns cost something by themselves.
@@ -45,13 +45,13 @@ const EASY: f64 = 0.5;
 /// greater one.
 const TOLERANCE: f64 = 0.05;
 const TOLERANCE_FULL: f64 = 0.03;
-/// What a full worker is taken to have beyond what it does, as a share of the room that another has: it
-/// loses the rest, or its queue does, and nobody sees how much that is. Taken for less, it would be
-/// relieved step by step; and who has no room is not helped by taking it for more.
+/// Hidden load of a full worker, as a share of the room that another has: packets that it or its queue loses, which
+/// nobody counts. A smaller estimate would relieve the worker step by step only; a larger one does not help a worker
+/// without room.
 const UNSEEN: f64 = 0.5;
 /// The workers as scaling sees them, and what it does with them.
 pub trait ScaledWorkers {
-    /// What was counted on each so far.
+    /// Counters of each worker.
     fn readings(&self) -> Vec<Reading>;
     /// Packets of each shard so far.
     fn heat(&self) -> Vec<u64>;
@@ -61,18 +61,18 @@ pub trait ScaledWorkers {
     fn owned(&self) -> Vec<u32>;
     /// Whether any shard moves.
     fn is_moving(&self) -> bool;
-    /// So many workers, the first ones, share all shards and queues from now on.
+    /// Spreads all shards and queues over the first workers, this many.
     fn spread(&mut self, workers: usize);
     /// A shard goes to a worker.
     fn move_shard(&mut self, shard: ShardId, to: WorkerId);
 }
 
-/// What a look led to.
+/// Result of a look.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
     /// Nothing.
     Nothing,
-    /// So many workers work now.
+    /// Number of active workers changed.
     Workers(usize),
     /// Shards were moved, and these are new among those too much for any worker.
     Levelled {
@@ -255,7 +255,7 @@ impl Scaler {
         workers.any(|(busy_ns, involved)| *busy_ns as f64 > FULL * elapsed_ns && !rests(*involved))
     }
 
-    /// What each worker has to do, if it had its CPU for all of the time.
+    /// Load of each worker, if it had its CPU for all of the time.
     fn demand_ns(&self, elapsed_ns: f64) -> Vec<u64> {
         let working = self.busy_ns.get(..self.active).unwrap_or(&self.busy_ns);
         let least_ns = working.iter().copied().min().unwrap_or(0) as f64;

@@ -12,7 +12,7 @@ struct Two {
     readings: Vec<Reading>,
     moves: usize,
     lot: u64,
-    /// What a turn costs by itself; none: a worker with time left has turns without work.
+    /// Cost of a turn by itself; none: a worker with time left has turns without work.
     turn_ns: Option<u64>,
 }
 

@@ -100,17 +100,17 @@ pub struct Cost {
 pub type Transcript = (Vec<Vec<u8>>, Vec<Vec<u8>>);
 
 /// A core and a gNB, in virtual time.
-pub struct Plant {
+pub struct VirtualCore {
     core: Core,
     gnb: Gnb,
     now: Now,
     transcript: Option<Transcript>,
 }
 
-impl Plant {
+impl VirtualCore {
     /// The gNB is set up.
     pub fn new(subscribers: u32) -> Result<Self, Failure> {
-        let mut plant = Self {
+        let mut core = Self {
             core: core(subscribers),
             gnb: gnb(1),
             now: Now {
@@ -119,13 +119,13 @@ impl Plant {
             },
             transcript: None,
         };
-        let setup = plant.gnb.setup();
-        plant.core.n2(plant.now, GNB, 0, &setup);
-        for message in plant.core.take_to_ran() {
-            plant.gnb.receive(&message.octets);
+        let setup = core.gnb.setup();
+        core.core.n2(core.now, GNB, 0, &setup);
+        for message in core.core.take_to_ran() {
+            core.gnb.receive(&message.octets);
         }
-        match plant.gnb.response() {
-            Some(_) => Ok(plant),
+        match core.gnb.response() {
+            Some(_) => Ok(core),
             None => Err("the AMF has refused NG Setup".to_owned()),
         }
     }
@@ -239,19 +239,19 @@ mod tests {
 
     #[test]
     fn ues_of_each_kind_register_and_their_cost_is_counted() {
-        let mut plant = Plant::new(8).unwrap();
+        let mut core = VirtualCore::new(8).unwrap();
         for identity in [Identity::Null, Identity::ProfileA] {
             let first = if identity == Identity::Null { 1 } else { 5 };
             let ues = (first..first + 4).map(|number| ue(number, identity));
             let mut ues: Vec<_> = ues.collect();
-            let cost = plant.register(&mut ues, true).unwrap();
+            let cost = core.register(&mut ues, true).unwrap();
             // Request, authentication, security mode, context, complete, release.
             assert!(cost.messages >= 6 * ues.len(), "{cost:?}");
             assert!(cost.service_ns.iter().all(|ns| *ns > 0) && !cost.cpu.is_zero());
             // By the names that they have now.
-            let again = plant.register(&mut ues, false).unwrap();
+            let again = core.register(&mut ues, false).unwrap();
             assert!(again.messages <= cost.messages && again.service_ns.is_empty());
         }
-        assert_eq!(plant.registered(), 8);
+        assert_eq!(core.registered(), 8);
     }
 }

@@ -43,7 +43,7 @@ pub struct Cpus {
 }
 
 /// All of it.
-pub struct World<P: Packet> {
+pub struct ReportTestbed<P: Packet> {
     core: UpfControl<P>,
     worker: Worker<BenchIo<P>>,
     door: PortDoor<P>,
@@ -59,7 +59,7 @@ pub struct PortSmf<P: Packet> {
     unanswered: Vec<SequenceNumber>,
 }
 
-/// What a lap took.
+/// Time and packets of a lap.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     /// The worker's time and packets.
@@ -70,7 +70,7 @@ pub struct Spent {
     pub control: Lap,
 }
 
-/// What both threads of a lap know.
+/// State that both threads of a lap share.
 #[derive(Default)]
 struct Shared {
     /// Reports that the SMF was told.
@@ -83,7 +83,7 @@ struct Shared {
     is_settled: AtomicBool,
 }
 
-impl<P: Packet> World<P> {
+impl<P: Packet> ReportTestbed<P> {
     /// A UPF with so many sessions, whose packets were all compared once; `pool` gives pools of fresh packets.
     pub fn build(
         sessions: u32,
@@ -100,7 +100,7 @@ impl<P: Packet> World<P> {
         io.set_pool(fresh);
         io.set_n4(port);
         let (core, worker) = alone(start(Size::of(sessions), [io])?)?;
-        let mut world = Self {
+        let mut testbed = Self {
             core,
             worker,
             door: PortDoor(pool()),
@@ -111,9 +111,9 @@ impl<P: Packet> World<P> {
                 unanswered: Vec::new(),
             },
         };
-        world.populate(sessions)?;
-        world.prove()?;
-        Ok(world)
+        testbed.populate(sessions)?;
+        testbed.prove()?;
+        Ok(testbed)
     }
 
     /// Sessions are established as all else goes: by the port.

@@ -12,7 +12,7 @@ use sluice_testbed::network::BEGIN_S;
 use sluice_ue::{FromGnb, Gnb, Ue, UeState};
 use sluice_wiring::Core;
 
-use super::super::plant::{self, Identity};
+use super::super::virtual_core::{self, Identity};
 use super::{Counts, Phase, SECOND_NS, Size};
 use crate::Failure;
 
@@ -29,7 +29,7 @@ const MESSAGE_BYTES: usize = 64;
 const T3510_NS: u64 = 15_000_000_000;
 
 /// A UE of the storm.
-struct Party {
+struct StormUe {
     ue: Ue,
     number: u32,
     gnb: usize,
@@ -47,7 +47,7 @@ struct Party {
 
 /// A message on its way to the core.
 struct ToCore {
-    party: usize,
+    ue: usize,
     octets: Vec<u8>,
     is_first: bool,
 }
@@ -59,7 +59,7 @@ pub struct Storm {
     gnbs: Vec<Gnb>,
     /// Whether gNBs do what they are asked.
     obeys: bool,
-    parties: Vec<Party>,
+    ues: Vec<StormUe>,
     free: VecDeque<usize>,
     known: VecDeque<usize>,
     by_ran: BTreeMap<(usize, RanUeId), usize>,
@@ -80,9 +80,9 @@ pub struct Storm {
 impl Storm {
     pub fn new(size: &Size, obeys: bool) -> Result<Self, Failure> {
         let all = size.strangers + size.known;
-        let gnbs = (1..=size.gnbs).map(|id| plant::gnb(id as u32));
-        let party = |number: u32| Party {
-            ue: plant::ue(number, Identity::Null),
+        let gnbs = (1..=size.gnbs).map(|id| virtual_core::gnb(id as u32));
+        let ue = |number: u32| StormUe {
+            ue: virtual_core::ue(number, Identity::Null),
             number,
             gnb: number as usize % size.gnbs,
             is_known: number > size.strangers,
@@ -93,12 +93,12 @@ impl Storm {
             last_ns: 0,
         };
         let mut storm = Self {
-            core: plant::core_with(all, size.bounds),
+            core: virtual_core::core_with(all, size.bounds),
             load: Load::default(),
             obeys,
             queued_bytes: vec![0; size.gnbs],
             gnbs: gnbs.collect(),
-            parties: (1..=all).map(party).collect(),
+            ues: (1..=all).map(ue).collect(),
             free: (0..size.strangers as usize).collect(),
             known: (size.strangers as usize..all as usize).collect(),
             by_ran: BTreeMap::new(),
@@ -145,11 +145,11 @@ impl Storm {
 
     pub fn register_known(&mut self) -> Result<(), Failure> {
         let all: Vec<_> = self.known.iter().copied().collect();
-        for party in all {
-            let nas = self.parties[party].ue.register(RegistrationKind::Initial);
-            self.come(party, nas);
+        for ue in all {
+            let nas = self.ues[ue].ue.register(RegistrationKind::Initial);
+            self.come(ue, nas);
             self.settle()?;
-            if self.parties[party].ue.state() != UeState::Registered {
+            if self.ues[ue].ue.state() != UeState::Registered {
                 return Err("a UE that is to be known did not register".to_owned());
             }
         }
@@ -260,8 +260,8 @@ impl Storm {
     /// A stranger comes to its gNB.
     fn arrive(&mut self) -> Result<(), Failure> {
         self.counts.arrivals += 1;
-        let party = *self.free.front().ok_or("too few subscribers")?;
-        let gnb = self.parties[party].gnb;
+        let ue = *self.free.front().ok_or("too few subscribers")?;
+        let gnb = self.ues[ue].gnb;
         if self.is_kept_away(gnb) {
             self.counts.kept_away += 1;
             self.free.rotate_left(1);
@@ -273,8 +273,8 @@ impl Storm {
             return Ok(());
         }
         self.free.pop_front();
-        let nas = self.parties[party].ue.register(RegistrationKind::Initial);
-        self.come(party, nas);
+        let nas = self.ues[ue].ue.register(RegistrationKind::Initial);
+        self.come(ue, nas);
         Ok(())
     }
 
@@ -293,35 +293,35 @@ impl Storm {
     }
 
     fn ask_for_service(&mut self) {
-        let Some(party) = self.known.pop_front() else {
+        let Some(ue) = self.known.pop_front() else {
             // All are under way.
             self.counts.no_services += 1;
             return;
         };
-        let one = &mut self.parties[party];
+        let one = &mut self.ues[ue];
         one.services = one.ue.services();
         match one.ue.request_service() {
-            Some(nas) => self.come(party, nas),
+            Some(nas) => self.come(ue, nas),
             None => self.counts.no_services += 1,
         }
     }
 
     /// A UE connects with a message.
-    fn come(&mut self, party: usize, nas: Vec<u8>) {
-        let one = &mut self.parties[party];
+    fn come(&mut self, ue: usize, nas: Vec<u8>) {
+        let one = &mut self.ues[ue];
         let s_tmsi = one.ue.guti().map(|guti| guti.s_tmsi());
         let (ran, octets) = self.gnbs[one.gnb].connect(nas, s_tmsi);
         (one.at, one.since_ns, one.is_answered) = (Some(ran), self.now_ns, false);
-        self.by_ran.insert((one.gnb, ran), party);
+        self.by_ran.insert((one.gnb, ran), ue);
         self.enqueue(ToCore {
-            party,
+            ue,
             octets,
             is_first: true,
         });
     }
 
     fn enqueue(&mut self, message: ToCore) {
-        let gnb = self.parties[message.party].gnb;
+        let gnb = self.ues[message.ue].gnb;
         self.queued_bytes[gnb] += message.octets.len() + MESSAGE_BYTES;
         self.queue.push_back(message);
     }
@@ -367,7 +367,7 @@ impl Storm {
         let now = self.now();
         let before = clock::thread_cpu_ns();
         for message in &burst {
-            let gnb = self.parties[message.party].gnb;
+            let gnb = self.ues[message.ue].gnb;
             self.core.n2(now, association(gnb), 1, &message.octets);
         }
         if self.core.next_deadline() <= now.instant {
@@ -382,13 +382,13 @@ impl Storm {
         sent.into_iter()
             .for_each(|one| self.hear(one.association, &one.octets));
         for message in burst {
-            let one = &self.parties[message.party];
+            let one = &self.ues[message.ue];
             let gnb = one.gnb;
             self.queued_bytes[gnb] -= message.octets.len() + MESSAGE_BYTES;
             if message.is_first && !one.is_answered && one.at.is_some() {
                 self.counts.unanswered += 1;
                 self.counts.no_services += u64::from(one.is_known);
-                self.leave(message.party);
+                self.leave(message.ue);
             }
         }
     }
@@ -403,28 +403,28 @@ impl Storm {
     fn hear(&mut self, at: AssociationId, octets: &[u8]) {
         let gnb = at.0 as usize - 1;
         let (about, done) = self.gnbs[gnb].receive_about(octets);
-        let party = about.and_then(|ran| self.by_ran.get(&(gnb, ran))).copied();
-        let Some(party) = party else { return };
-        self.parties[party].is_answered = true;
+        let ue = about.and_then(|ran| self.by_ran.get(&(gnb, ran))).copied();
+        let Some(ue) = ue else { return };
+        self.ues[ue].is_answered = true;
         for one in done {
             match one {
-                FromGnb::ToAmf(octets) => self.air(party, octets),
+                FromGnb::ToAmf(octets) => self.air(ue, octets),
                 FromGnb::ToUe(ran, nas) => {
-                    let said = self.parties[party].ue.receive(&nas);
+                    let said = self.ues[ue].ue.receive(&nas);
                     for nas in said {
                         let up = self.gnbs[gnb].uplink(ran, nas);
-                        up.into_iter().for_each(|octets| self.air(party, octets));
+                        up.into_iter().for_each(|octets| self.air(ue, octets));
                     }
-                    self.look(party);
+                    self.look(ue);
                 }
-                FromGnb::Released(_) => self.released(party),
+                FromGnb::Released(_) => self.released(ue),
             }
         }
     }
 
-    fn air(&mut self, party: usize, octets: Vec<u8>) {
+    fn air(&mut self, ue: usize, octets: Vec<u8>) {
         let message = ToCore {
-            party,
+            ue,
             octets,
             is_first: false,
         };
@@ -433,14 +433,14 @@ impl Storm {
         // Numbers that are spread evenly: multiples of the golden ratio.
         let spread = self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let takes_ns = least_ns + spread % (most_ns - least_ns);
-        let one = &mut self.parties[party];
+        let one = &mut self.ues[ue];
         one.last_ns = (self.now_ns + takes_ns).max(one.last_ns + 1);
         self.on_air.insert((one.last_ns, self.sent), message);
     }
 
     /// A known UE that was served goes idle again.
-    fn look(&mut self, party: usize) {
-        let one = &mut self.parties[party];
+    fn look(&mut self, ue: usize) {
+        let one = &mut self.ues[ue];
         if !one.is_known || one.ue.services() == one.services {
             return;
         }
@@ -449,12 +449,12 @@ impl Storm {
         self.service_ns.push(self.now_ns - one.since_ns);
         let release = one.at.and_then(|ran| self.gnbs[one.gnb].ask_release(ran));
         if let Some(octets) = release {
-            self.air(party, octets);
+            self.air(ue, octets);
         }
     }
 
-    fn released(&mut self, party: usize) {
-        let one = &self.parties[party];
+    fn released(&mut self, ue: usize) {
+        let one = &self.ues[ue];
         let is_registered = one.ue.state() == UeState::Registered;
         let took_ns = self.now_ns - one.since_ns;
         match (one.is_known, is_registered) {
@@ -463,23 +463,23 @@ impl Storm {
             (false, true) => self.counts.late += 1,
             (false, false) => self.counts.released += 1,
         }
-        self.leave(party);
+        self.leave(ue);
     }
 
     /// The UE is idle. A stranger is one again when it comes back.
-    fn leave(&mut self, party: usize) {
-        let one = &mut self.parties[party];
+    fn leave(&mut self, ue: usize) {
+        let one = &mut self.ues[ue];
         if let Some(ran) = one.at.take() {
             self.gnbs[one.gnb].forget_ue(ran);
             self.by_ran.remove(&(one.gnb, ran));
         }
         if one.is_known {
-            return self.known.push_back(party);
+            return self.known.push_back(ue);
         }
         if one.ue.state() == UeState::Registered {
-            one.ue = plant::ue(one.number, Identity::Null);
+            one.ue = virtual_core::ue(one.number, Identity::Null);
         }
-        self.free.push_back(party);
+        self.free.push_back(ue);
     }
 }
 
