@@ -22,12 +22,12 @@ pub enum Event {
     Up(Vec<Nf>),
     /// A host that had these functions is gone, with all that it was asked.
     Lost {
-        /// Those.
+        /// Functions that it had.
         functions: Vec<Nf>,
         /// Why, in words.
         why: &'static str,
     },
-    /// What came is no envelope of whoever sent it.
+    /// Octets came that are no envelope of the host that sent them.
     Unreadable,
 }
 

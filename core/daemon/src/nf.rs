@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Lines of a UE that are told to an operator, the newest: what a frame has room for.
 const LINES: usize = 400;
 
-/// What a program is to know of its core.
+/// News of a core for its programs.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Settings {
     /// How often core.yaml was read again.
@@ -39,7 +39,7 @@ pub(crate) struct Settings {
     pub udm: UdmSettings,
 }
 
-/// What a UDM of another program is to know of the core.
+/// Settings of a UDM of another program.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct UdmSettings {
     home_keys: Vec<Key>,

@@ -5,7 +5,7 @@ use sluice_sbi::context_store::{Changes, Contexts, StoreFailure};
 /// How it is with the store of contexts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoreState {
-    /// It has all that there is, and is this core's.
+    /// The store has all that there is, and is this core's.
     pub is_up: bool,
     /// How often contexts could not be stored as they should be.
     pub failures: u64,
@@ -13,7 +13,7 @@ pub struct StoreState {
     pub pending: usize,
 }
 
-/// What is stored, and what is to be.
+/// Contexts that are stored, and changes that are to be.
 #[derive(Default)]
 pub struct ContextStore {
     to: Option<Box<dyn Contexts>>,

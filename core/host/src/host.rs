@@ -19,7 +19,7 @@ use crate::remote::{Came, Counters, Reached, Remote};
 /// A message for a gNB.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToRan {
-    /// Where to.
+    /// Receiver.
     pub association: AssociationId,
     /// On which stream.
     pub stream: u16,
@@ -30,7 +30,7 @@ pub struct ToRan {
 /// A message for a UPF.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToUpf {
-    /// Where to.
+    /// Receiver.
     pub to: SocketAddr,
     /// PFCP.
     pub octets: Vec<u8>,
@@ -45,7 +45,7 @@ pub trait Functions {
     fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction));
 }
 
-/// What waits in the queue.
+/// A message, or the outcome of a commit, that waits in the queue.
 enum Queued {
     Request(RequestId, Slot),
     Reply(CallId, Slot),
@@ -58,7 +58,7 @@ pub struct Host<F> {
     pub functions: F,
     /// Contexts that outlive the process.
     pub contexts: ContextStore,
-    /// What functions say, refuse and trace.
+    /// Call flow, refusals and traced messages.
     pub log: Log,
     /// Ways on which messages are lost, for tests.
     pub faults: Faults,
@@ -117,7 +117,7 @@ impl<F: Functions> Host<F> {
         self.go_on(now);
     }
 
-    /// What has come from other hosts, and all that follows from it.
+    /// Takes what has come from other hosts, and all that follows from it.
     pub fn receive(&mut self, now: Now) {
         let came = self.remote.receive(now);
         if !came.is_empty() {
@@ -126,7 +126,7 @@ impl<F: Functions> Host<F> {
         }
     }
 
-    /// What is for other hosts leaves; contexts that it follows from are stored before.
+    /// Sends what is for other hosts; contexts that it follows from are stored before.
     pub fn send(&mut self, now: Now) {
         if self.remote.is_used() {
             self.contexts.flush();
@@ -259,14 +259,14 @@ impl<F: Functions> Host<F> {
         self.registrar.leave(nf);
     }
 
-    /// What functions serve that register.
+    /// Parts of profiles of the functions that register.
     fn served(&self) -> Vec<(Nf, Vec<Served>)> {
         let mut served = self.all(|nf, one| (nf, one.serves(&self.home.slices)));
         served.retain(|(nf, _)| *nf != Nf::Nrf);
         served
     }
 
-    /// What registrations have to say by now is said.
+    /// Sends what registrations have to say by now.
     fn say_to_nrf(&mut self, now: Now) {
         if !self.registrar.is_due(now) {
             return;
@@ -290,13 +290,13 @@ impl<F: Functions> Host<F> {
         }
     }
 
-    /// What waits longest, after what registrations have to say.
+    /// Next of the queue, after what registrations have to say.
     fn next_queued(&mut self, now: Now) -> Option<(Place, Queued)> {
         self.say_to_nrf(now);
         self.queue.pop_front()
     }
 
-    /// What is in the queue, and what follows from it.
+    /// Works the queue off, and what follows from it.
     fn go_on(&mut self, now: Now) {
         loop {
             while let Some((to, queued)) = self.next_queued(now) {
@@ -332,7 +332,7 @@ impl<F: Functions> Host<F> {
         }
     }
 
-    /// What is asked of a function that is not here.
+    /// Refuses what is asked of a function that is not here.
     fn refuse(&mut self, now: Now, asked: Place, input: &Input<'_>) {
         if let Input::Request { id, .. } = input {
             self.answer(now, asked, *id, Problem::ContextNotFound.into());

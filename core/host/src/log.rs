@@ -13,7 +13,7 @@ pub const REFUSALS: usize = 1024;
 /// Messages as octets that wait to be taken; the oldest go.
 pub const SEEN: usize = 16_384;
 
-/// What functions have told since it was taken last.
+/// Reports of functions since they were taken last.
 #[derive(Debug, Default)]
 pub struct Log {
     call_flow: CallFlow,

@@ -71,7 +71,7 @@ impl Registrar {
         self.update_due();
     }
 
-    /// What is to be said by now, at these loads in percent.
+    /// Messages that are due by now, at these loads in percent.
     pub fn say(&mut self, now: Now, load: impl Fn(Nf) -> u8) -> Vec<(RequestId, Message)> {
         let mut said = Vec::new();
         for (nf, one) in &mut self.by_nf {
@@ -131,7 +131,7 @@ fn consumers(nf: Nf) -> &'static [Nf] {
     }
 }
 
-/// What profiles of all functions of a core have in common.
+/// Part that profiles of all functions of a core have in common.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Home {
     /// Identity of the AMF, after which all functions are named.

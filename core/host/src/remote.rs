@@ -33,7 +33,7 @@ pub struct Counters {
     pub unanswered: u64,
     /// Replies to calls that nobody waits for any more.
     pub late: u64,
-    /// What came and is no envelope of whoever sent it.
+    /// Octets that are no envelope of the host that sent them.
     pub unreadable: u64,
 }
 
@@ -143,7 +143,7 @@ impl Remote {
         }
     }
 
-    /// What came since the last call, in its order, at most a burst; and what becomes of calls that a host took with it.
+    /// Takes what came since the last call, in its order, at most a burst, and what becomes of calls that a host took with it.
     pub fn receive(&mut self, now: Now) -> Vec<Came> {
         let mut came = Vec::new();
         self.sweep(now);
@@ -209,7 +209,7 @@ impl Remote {
         }
     }
 
-    /// What waits leaves, in its order, and wakes who sleeps; what has waited too long is given up.
+    /// Sends what waits, in its order, and wakes receivers; an envelope that has waited too long is given up.
     pub fn send(&mut self, now: Now) -> Vec<Came> {
         let mut given_up = Vec::new();
         while let Some(envelope) = self.waiting.pop_front() {

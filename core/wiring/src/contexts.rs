@@ -9,7 +9,7 @@ use sluice_sbi::context_store::{Contexts, Reader, Stored, Writer};
 
 use crate::{Core, StoreState};
 
-/// Where the start of the core is stored.
+/// Key of the start of the core.
 const START: &[u8] = b"core/start";
 
 /// Version of its form.
@@ -52,7 +52,7 @@ impl Start {
     }
 }
 
-/// What a core goes on with.
+/// Contexts that a core goes on with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Resumed {
     /// Registered UEs.

@@ -15,7 +15,7 @@ impl Core {
     /// The PCF goes on with other policies, for sessions that begin from now on.
     ///
     /// # Errors
-    /// What is wrong with them; those of before stay.
+    /// Fault in them; those of before stay.
     pub fn reconfigure_pcf(&mut self, config: sluice_pcf::Config) -> Result<(), &'static str> {
         match &mut self.host.functions.pcf {
             Some(pcf) => pcf.reconfigure(config),

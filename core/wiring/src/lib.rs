@@ -35,7 +35,7 @@ use sluice_udr::{Provision, Provisioned, Udr};
 /// The functions of a core, on one thread, and those of other hosts that it reaches.
 pub struct Core {
     host: Host<Functions>,
-    /// What another host's UDM is to know.
+    /// Settings of another host's UDM.
     udm_settings: sluice_udm::Config,
     has_new_udm_settings: bool,
 }
@@ -48,7 +48,7 @@ fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
     }
 }
 
-/// What profiles of all functions of a core have in common, as its AMF serves it.
+/// Part that profiles of all functions of a core have in common, as its AMF serves it.
 pub fn home_of(guami: sluice_ids::Guami, plmns: &[sluice_n2::PlmnSlices]) -> Home {
     let slices: BTreeSet<Snssai> = plmns.iter().flat_map(|one| one.slices.clone()).collect();
     Home {
@@ -118,12 +118,12 @@ impl Core {
         self.host.is_connected()
     }
 
-    /// What has come from other hosts, and all that follows from it.
+    /// Takes what has come from other hosts, and all that follows from it.
     pub fn receive(&mut self, now: Now) {
         self.host.receive(now);
     }
 
-    /// What is for other hosts leaves.
+    /// Sends what is for other hosts.
     pub fn send(&mut self, now: Now) {
         self.host.send(now);
     }
@@ -306,7 +306,7 @@ impl Core {
     /// The AMF goes on with another configuration; gNBs are told.
     ///
     /// # Errors
-    /// Those of [`Amf::reconfigure`].
+    /// See [`Amf::reconfigure`].
     pub fn reconfigure_amf(
         &mut self,
         now: Now,
@@ -355,7 +355,7 @@ impl Core {
     /// The SMF, if there is one, goes on with another configuration.
     ///
     /// # Errors
-    /// Those of [`Smf::reconfigure`].
+    /// See [`Smf::reconfigure`].
     pub fn reconfigure_smf(&mut self, now: Now, config: sluice_smf::Config) -> Result<(), String> {
         let mut effects = Vec::new();
         if let Some(smf) = &mut self.host.functions.smf {
@@ -434,7 +434,7 @@ impl Core {
         }
     }
 
-    /// What another host's UDM is to know.
+    /// Settings of another host's UDM.
     pub fn udm_settings(&self) -> &sluice_udm::Config {
         &self.udm_settings
     }
@@ -444,7 +444,7 @@ impl Core {
         std::mem::take(&mut self.has_new_udm_settings)
     }
 
-    /// What is stored of a subscriber is otherwise: the UDM is told, and tells the AMF or the SMF. A UE of a subscriber
+    /// Tells that what is stored of a subscriber is otherwise: the UDM is told, and tells the AMF or the SMF. A UE of a subscriber
     /// that was removed is deregistered, one whose subscription changed is to register again.
     pub fn subscriber_changed(&mut self, now: Now, supi: &Supi, change: DataChange) {
         let mut effects = Vec::new();
@@ -459,12 +459,12 @@ impl Core {
         self.host.follow(now, nf, effects);
     }
 
-    /// What was said since the last call.
+    /// Call flow since the last call.
     pub fn take_call_flow(&mut self) -> CallFlow {
         self.host.log.take_call_flow()
     }
 
-    /// What was refused since the last call, oldest first.
+    /// Refusals since the last call, oldest first.
     pub fn take_refused(&mut self) -> Vec<Refused> {
         self.host.log.take_refused()
     }
@@ -474,7 +474,7 @@ impl Core {
         self.host.functions.ausf.as_ref().map_or(0, Ausf::pending)
     }
 
-    /// Whose messages are wanted as octets, NAS without its protection.
+    /// Has messages of these UEs kept as octets, NAS without its protection.
     pub fn follow_ues(&mut self, followed: Followed) {
         self.host.functions.amf.follow(followed);
         if let Some(smf) = &mut self.host.functions.smf {

@@ -88,7 +88,7 @@ impl Own {
 /// Maps the arena of a peer for reading.
 ///
 /// # Errors
-/// It has not `count` words, is not sealed, or cannot be mapped.
+/// The arena has not `count` words, is not sealed, or cannot be mapped.
 pub(crate) fn peer(file: OwnedFd, count: usize) -> io::Result<Words> {
     let seals = rustix::fs::fcntl_get_seals(&file)?;
     if !seals.contains(SEALS) {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Longest frame in octets: less than what a Unix socket takes at a time (net.core.wmem_default).
 pub(crate) const LONGEST: usize = 128 << 10;
 
-/// What a member and its manager tell each other. Descriptors come with the frame.
+/// Message between a member and its manager. Descriptors come with the frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Frame {

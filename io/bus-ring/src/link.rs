@@ -98,7 +98,7 @@ impl Link {
     /// The peer's arena has come.
     ///
     /// # Errors
-    /// It is none.
+    /// The descriptor is no arena.
     pub fn join(&mut self, arena: OwnedFd) -> io::Result<()> {
         self.peer = Some(arena::peer(arena, WORDS)?);
         Ok(())

@@ -25,7 +25,7 @@ const BACKLOG: i32 = 16;
 pub enum News {
     /// A program is a member from now on.
     Joined {
-        /// Its name.
+        /// Name of the program.
         name: String,
         /// Functions that it hosts.
         functions: Vec<Nf>,
@@ -37,7 +37,7 @@ pub enum News {
     },
     /// A member is gone.
     Gone {
-        /// Its name.
+        /// Name of the program.
         name: String,
         /// Functions that it hosted.
         functions: Vec<Nf>,

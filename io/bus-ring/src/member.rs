@@ -51,10 +51,10 @@ impl From<rustix::io::Errno> for MemberError {
     }
 }
 
-/// What the manager has told a program, beside its peers.
+/// News of the manager, beside those of peers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Told {
-    /// What it is to know of the core.
+    /// News of the core, in a form of the programs' own.
     News(String),
     /// A question of an operator, to be answered by its number.
     Question(u64, String),

@@ -20,7 +20,7 @@ struct Elsewhere {
 }
 
 thread_local! {
-    /// Those of the cores that a test has.
+    /// Other hosts of the cores that a test has.
     static ELSEWHERE: RefCell<Vec<Elsewhere>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -22,9 +22,9 @@ pub enum Transport {
 /// Which functions have programs of their own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WiringSection {
-    /// What connects functions.
+    /// Connection of functions.
     pub transport: Transport,
-    /// Where programs find the core; none: beside its control socket.
+    /// Socket at which programs find the core; none: beside its control socket.
     pub socket: Option<PathBuf>,
     /// Programs beside that of the core.
     pub programs: Vec<ProgramSection>,
@@ -33,7 +33,7 @@ pub struct WiringSection {
 /// A program of some functions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProgramSection {
-    /// Those, at least one.
+    /// Functions of the program, at least one.
     pub functions: Vec<At<Nf>>,
     /// CPU that it has for itself.
     pub cpu: Option<At<usize>>,
@@ -77,7 +77,7 @@ impl WiringSection {
         }
     }
 
-    /// Where programs find the core whose control socket this is.
+    /// Socket at which programs find the core whose control socket this is.
     pub fn socket(&self, control: &Path) -> PathBuf {
         let beside = || {
             let stem = control.file_stem().unwrap_or_default().to_string_lossy();

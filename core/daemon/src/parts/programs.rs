@@ -163,7 +163,7 @@ impl Programs {
         Ok(())
     }
 
-    /// What programs have told, and whether they run.
+    /// Takes what programs have told, and looks whether they run.
     pub fn turn(&mut self, core: &mut Core, own: &dyn Fn(&Supi) -> Vec<FlowLine>) {
         for news in self.manager.turn() {
             self.take(news, core);
