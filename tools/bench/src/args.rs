@@ -120,7 +120,7 @@ pub struct CoreArgs {
     /// How many of them come per second
     #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub soak_hz: u64,
-    /// One part alone; otherwise all but the soak, which is long
+    /// One part alone; otherwise registrations and the storm
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<CorePart>,
     /// How it is told, kept and compared
@@ -135,6 +135,8 @@ pub enum CorePart {
     Registrations,
     /// More registrations than can be done
     Storm,
+    /// A call that does nothing, and registrations, on a thread and by rings between hosts
+    Wiring,
     /// Registered UEs that come and go for long
     Soak,
 }

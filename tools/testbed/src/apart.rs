@@ -1,7 +1,7 @@
 //! AUSF and UDM of a core as another host in the same thread, reached by rings: with `SLUICE_WIRING=ring` all cores of the
 //! testbed are put together so, and tests hold in virtual time as they do for functions of one host.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,13 +20,23 @@ struct Elsewhere {
 }
 
 thread_local! {
+    static IS_WANTED: Cell<bool> = const { Cell::new(false) };
+
     /// Other hosts of the cores that a test has.
     static ELSEWHERE: RefCell<Vec<Elsewhere>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Whether cores have their AUSF and UDM elsewhere.
 pub fn is_wanted() -> bool {
-    std::env::var_os("SLUICE_WIRING").is_some_and(|wiring| wiring == "ring")
+    IS_WANTED.get() || std::env::var_os("SLUICE_WIRING").is_some_and(|wiring| wiring == "ring")
+}
+
+/// Makes a core with its AUSF and UDM elsewhere.
+pub fn by_rings<T>(make: impl FnOnce() -> T) -> T {
+    let before = IS_WANTED.replace(true);
+    let made = make();
+    IS_WANTED.set(before);
+    made
 }
 
 fn path() -> PathBuf {

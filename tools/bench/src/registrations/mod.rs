@@ -2,13 +2,15 @@
 //!
 //! `core` has the core and its UEs in one process and in virtual time, where only the core's work is
 //! counted; `wire` has SCTP between them; `limit` is the crypto and the codecs alone; `storm` has more registrations
-//! than can be done, `soak` registered UEs that come and go for long.
+//! than can be done, `soak` registered UEs that come and go for long; `wiring` sets functions of one host beside those
+//! of two.
 
 mod limit;
 mod soak;
 mod storm;
 mod virtual_core;
 mod wire;
+mod wiring;
 
 use serde_json::{Value, json};
 use sluice_host::process::resident_bytes;
@@ -40,6 +42,7 @@ pub fn run(args: &CoreArgs) -> Result<Measured, Failed> {
         Some(CorePart::Registrations) => all(args),
         Some(CorePart::Storm) => storms(args).map(|storms| measured(vec![storms])),
         Some(CorePart::Soak) => soaked(args).map(|soaked| measured(vec![soaked])),
+        Some(CorePart::Wiring) => wiring::measure(args).map(|part| measured(vec![part])),
         None => all(args).and_then(|all| match args.storm_s {
             0 => Ok(all),
             _ => Ok(join(all, measured(vec![storms(args)?]))),

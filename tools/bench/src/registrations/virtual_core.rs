@@ -9,7 +9,7 @@ use sluice_host::clock;
 use sluice_n1::RegistrationKind;
 use sluice_n2::RanUeId;
 use sluice_sbi::{AssociationId, Instant, Now};
-use sluice_testbed::core as testbed;
+use sluice_testbed::{apart, core as testbed};
 use sluice_testbed::network::BEGIN_S;
 use sluice_ue::{FromGnb, Gnb, Ue, UeState};
 use sluice_wiring::Core;
@@ -204,7 +204,8 @@ impl VirtualCore {
                 *sum += clock::monotonic_ns() - before;
             }
         }
-        self.core.take_call_flow();
+        apart::exchange(&mut self.core, self.now);
+        answers.extend(self.core.take_to_ran().into_iter().map(|one| one.octets));
         answers
     }
 
