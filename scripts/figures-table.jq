@@ -25,7 +25,7 @@ def goals:
 def figures:
     ["| figure | value | command |", "| --- | --- | --- |"]
     + [.[] as $row | $row.figures | to_entries[]
-        | [.value.figure, (.value.told | value), (if .key == 0 then "`\($row.command)`" else "the same" end)] | line] | .[];
+        | [.value.figure, (.value.told | value), (if .key == 0 then "`\($row.command | rtrimstr(" --json"))`" else "the same" end)] | line] | .[];
 
 def machine($all):
     $all.machine | [.cpu, (.cpus | if . then "\(.) CPUs" else null end), (.l2_cache | if . then "L2 \(.)" else null end),

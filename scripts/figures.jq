@@ -15,7 +15,7 @@ def result($name; $sessions):
     first(results[] | select(.name == $name and .sessions == $sessions)) // error("no result \($name) with \($sessions) sessions");
 
 # Digits as people read them: three that count, and commas in what is large.
-def grouped: tostring | [while(length > 0; .[:-3]) | .[-3:]] | reverse | join(",");
+def grouped: round | tostring | [while(length > 0; .[:-3]) | .[-3:]] | reverse | join(",");
 def rounded($by): (. * $by | round) / $by;
 def fixed($digits):
     (pow(10; $digits) | round) as $by | (. * $by | round) as $n | ($n | fabs) as $n_abs
@@ -45,11 +45,19 @@ def port($kind):
     [result("port/\($kind)/\(ways)")] | "\(all("ns.median")) ns; \(all("ratio_to_limit.median")) times the plain loop";
 def message: "\(need("ns_median") / 1000 | fixed(2)) us\([.] | dagger), \(need("messages_per_s_median") | grouped)/s";
 def levelled($which):
-    "\(need("levelled_in_time" + $which)) in time, median \(need("levelled_ms_median" + $which) | fixed(1)) ms, "
-    + "\(need("not_levelled" + $which)) not at all";
+    need("levelled_in_time" + $which) as $in_time | need("not_levelled" + $which) as $not
+    | .["levelled_ms_median" + $which] as $ms
+    | if $ms == null and $not == 0 then "no undisturbed burst"
+      else "\($in_time) in time" + (if $ms then " (median \($ms | fixed(1)) ms)" else "" end) + ", \($not) not at all" end;
+# Of undisturbed bursts, else of all.
+def to_before:
+    if need("bursts") > need("bursts_disturbed") then ["", ""] else ["_all", "†"] end as [$which, $dagger]
+    | ["median", "min", "max"] | map(. as $end | "throughput_to_before\($which)_\($end)") as [$median, $min, $max]
+    | "\(need($median) | fixed(2))\($dagger) (\(need($min) | fixed(2)) to \(need($max) | fixed(2)))";
 def bench_lines:
     [need("crates")[] | select(.name | IN("tools/bench", "tools/lab", "tools/testbed")) | .product_lines + .test_lines] | add;
 
 # Judges a goal by all of some numbers.
-def at_most($goal; f): [f] | {reached: all(.[]; . <= $goal), is: (map(digits) | join(", "))};
-def at_least($goal; f): [f] | {reached: all(.[]; . >= $goal), is: (map(digits) | join(", "))};
+def known: if any(. == null) then error("nothing undisturbed to judge by") else . end;
+def at_most($goal; f): [f] | known | {reached: all(.[]; . <= $goal), is: (map(digits) | join(", "))};
+def at_least($goal; f): [f] | known | {reached: all(.[]; . >= $goal), is: (map(digits) | join(", "))};
