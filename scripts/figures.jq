@@ -51,8 +51,8 @@ def levelled($which):
       else "\($in_time) in time" + (if $ms then " (median \($ms | fixed(1)) ms)" else "" end) + ", \($not) not at all" end;
 # Of undisturbed bursts, else of all.
 def to_before:
-    if need("bursts") > need("bursts_disturbed") then ["", ""] else ["_all", "†"] end as [$which, $dagger]
-    | ["median", "min", "max"] | map(. as $end | "throughput_to_before\($which)_\($end)") as [$median, $min, $max]
+    (if need("bursts") > need("bursts_disturbed") then ["", ""] else ["_all", "†"] end) as [$which, $dagger]
+    | (["median", "min", "max"] | map("throughput_to_before\($which)_\(.)")) as [$median, $min, $max]
     | "\(need($median) | fixed(2))\($dagger) (\(need($min) | fixed(2)) to \(need($max) | fixed(2)))";
 def bench_lines:
     [need("crates")[] | select(.name | IN("tools/bench", "tools/lab", "tools/testbed")) | .product_lines + .test_lines] | add;

@@ -239,7 +239,7 @@ pages() { # count
 }
 
 return_pages() {
-    [ -z "$pages_before" ] || echo "$pages_before" | as_root tee $HUGE >/dev/null
+    [ -z "$pages_before" ] || echo "$pages_before" | as_root tee "$HUGE" >/dev/null
 }
 
 # All results as one object, and what they were measured on.
@@ -261,33 +261,34 @@ print_chosen() {
 }
 
 write_document() {
+    local tables
     gather >"$KEPT.new"
+    tables=$(render <"$KEPT.new")
     mv "$KEPT.new" "$KEPT"
-    render <"$KEPT" | put_into_document "$DOCUMENT"
+    put_into_document "$tables" "$DOCUMENT"
     say "written: $DOCUMENT, $KEPT"
 }
 
 check() {
-    local copy
+    local copy tables status=0
     copy=$(mktemp)
     cp "$DOCUMENT" "$copy"
-    render <"$KEPT" | put_into_document "$copy"
-    diff "$DOCUMENT" "$copy" >&2 && status=0 || status=1
+    tables=$(render <"$KEPT")
+    put_into_document "$tables" "$copy"
+    diff "$DOCUMENT" "$copy" >&2 || status=1
     rm "$copy"
     [ "$status" -eq 0 ] || { echo "sluice: $DOCUMENT has other figures than $KEPT: scripts/figures.sh --table" >&2; exit 1; }
 }
 
 # Replaces what stands between the comments `figures: NAME` and `/figures` by the part of that name.
-put_into_document() { # file
-    local parts
-    parts=$(cat)
-    awk -v parts="$parts" '
-        BEGIN { count = split(parts, lines, "\n"); for (i = 1; i <= count; i++) {
+put_into_document() { # tables file
+    parts=$1 awk '
+        BEGIN { count = split(ENVIRON["parts"], lines, "\n"); for (i = 1; i <= count; i++) {
             if (lines[i] ~ /^<!-- figures: /) { name = lines[i] } else { part[name] = part[name] lines[i] "\n" } } }
         /^<!-- figures: / { print; printf "%s", part[$0]; inside = 1; next }
         /^<!-- \/figures -->/ { inside = 0 }
-        !inside { print }' "$1" >"$1.new"
-    mv "$1.new" "$1"
+        !inside { print }' "$2" >"$2.new"
+    mv "$2.new" "$2"
 }
 
 # Both tables, each behind the comment that names it. Every value and judgement is a jq program over the results of its row.
@@ -298,8 +299,8 @@ render() {
     rows=$(jq --slurpfile all "$all/gathered.json" 'map(select(.name != "pgo" or $all[0].rows.pgo))' <<<"$rows")
     jq -c '.[] | .name as $row | .figures[] | {row: $row, program: .value, kind: "value"},
         (.goals[] | {row: $row, program: .judge, kind: "judge"})' <<<"$rows" | while read -r asked; do
-        judged "$asked" "$all/gathered.json"
-    done | jq -s . >"$all/told.json"
+        judged "$asked" "$all/gathered.json" || exit
+    done | jq -s . >"$all/told.json" || return
     jq -rn --argjson rows "$rows" --slurpfile told "$all/told.json" --slurpfile all "$all/gathered.json" -L scripts \
         'include "figures-table"; tables($rows; $told[0]; $all[0])'
     rm -r "$all"
@@ -307,17 +308,17 @@ render() {
 
 # One value or judgement: {is} or {why}.
 judged() { # what is asked, results
-    local name program said
+    local name program said status=0
     name=$(jq -r .row <<<"$1")
     program=$(jq -r .program <<<"$1")
-    if said=$(jq -c -L scripts --arg name "$name" "include \"figures\"; (.rows | map_values(.results)) as \$rows
+    said=$(jq -c -L scripts --arg name "$name" "include \"figures\"; (.rows | map_values(.results)) as \$rows
         | .rows[\$name] | if . == null then {why: \"not measured\"} elif .results == null then {why: \"failed: \\(.failed)\"}
-          else .failed as \$failed | .results as \$row | \$row | {is: ($program)} + if \$failed then {why: \"failed: \\(\$failed)\"} else {} end end" "$2" 2>&1); then
-        echo "$said"
-    else
-        jq -nc --arg why "${said#jq: error (at *): }" '{why: $why}'
-    fi
+          else .failed as \$failed | .results as \$row | \$row | {is: ($program)} + if \$failed then {why: \"failed: \\(\$failed)\"} else {} end end" "$2" 2>&1) || status=$?
+    case $status in
+        0) echo "$said" ;;
+        5) jq -nc --arg why "${said#jq: error (at *): }" '{why: $why}' ;;
+        *) printf 'sluice: %s: %s is no jq: %s\n' "$name" "$program" "$said" >&2; return 1 ;;
+    esac
 }
 
-# Not read any further: the file may be edited while this runs.
-main "$@"; exit
+main "$@"
