@@ -1,6 +1,6 @@
 # `make` explains itself. Everything is done by scripts/, which also run alone.
 .DEFAULT_GOAL := help
-.PHONY: help setup build install pgo demo test test-long bench lab lint docs fuzz
+.PHONY: help setup build install pgo demo test test-long bench figures lab lint docs fuzz
 SHELL := /bin/bash
 
 # Arguments for the command behind a target, such as ARGS="--once --json".
@@ -32,6 +32,9 @@ test-long: ## Run them ten times as long (SLUICE_LONG): more seeds, cases and mu
 
 bench: ## Measure beside the limit of this machine, and tell what became slower; ARGS="path --json" for one
 	@scripts/bench.sh $(ARGS)
+
+figures: ## Measure all figures of SPECIFICATION.md and write its tables, in about 30 minutes; ARGS="--only path-*" for some
+	@scripts/figures.sh $(ARGS)
 
 lab: ## Repeat the papers' experiments, quickly: target/lab/report.html; ARGS="all" takes its time
 	@scripts/lab.sh $(ARGS)

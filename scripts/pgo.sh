@@ -22,10 +22,11 @@ if [ ! -x "$(merger)" ]; then
         lacking "llvm-profdata of this Rust is needed: rustup component add llvm-tools"
 fi
 
+# A profile tells which calls are worth to be inlined, also across crates: with link-time optimisation, as no other build.
 # With --target, or build scripts and macros would count as well.
 build() { # what is said, flags
     say "building sluice $1"
-    CARGO_TARGET_DIR=$out RUSTFLAGS="${RUSTFLAGS:-} $2" cargo build --release --target "$host" -p sluice -p sluice-upf-daemon -p sluice-bench
+    CARGO_PROFILE_RELEASE_LTO=fat CARGO_TARGET_DIR=$out RUSTFLAGS="${RUSTFLAGS:-} $2" cargo build --release --target "$host" -p sluice -p sluice-upf-daemon -p sluice-bench
 }
 built=$out/$host/release/sluice
 

@@ -7,7 +7,7 @@ result() { # status name
     if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
 }
 
-for target in setup build demo test test-long bench lab lint docs fuzz help; do
+for target in setup build demo test test-long bench figures lab lint docs fuzz help; do
     make --no-print-directory -n "$target" >/dev/null
     result $? "make has the target $target"
 done

@@ -103,6 +103,7 @@ impl Meta {
     }
 
     /// The public port that a packet was sent to, if it was translated or will be.
+    #[inline]
     pub(crate) fn public_port(&self) -> Option<PublicPort> {
         let is_translated = matches!(self.arrival, Arrival::Public | Arrival::Plain);
         let number = self.outer_src.checked_sub(1).filter(|_| is_translated);

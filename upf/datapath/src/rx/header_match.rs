@@ -139,6 +139,7 @@ impl HeaderMatch {
     }
 
     /// Whether plain packets of this shape come for public addresses.
+    #[inline]
     pub(crate) fn is_public(&self, nat: &NatPools) -> bool {
         let is_plain = matches!(self.form, FrameForm::Plain | FrameForm::TaggedPlain);
         is_plain && nat.outside(InstanceId(self.local)).is_some()

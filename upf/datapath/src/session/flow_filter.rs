@@ -4,6 +4,7 @@
 //! names it any more, so nobody reads one that changes.
 
 use crate::forward::flow::Flow;
+use core::ops::Range;
 use sluice_mem::slots::{Slot, SlotReader, Slots};
 use sluice_mem::zeroable_struct;
 
@@ -65,6 +66,13 @@ impl FilterRun {
     /// True if there are none.
     pub const fn is_empty(self) -> bool {
         self.is_none()
+    }
+
+    /// Their places in the table.
+    #[inline(always)]
+    fn places(self) -> Range<usize> {
+        let first = self.first() as usize;
+        first..first + self.len()
     }
 }
 
@@ -325,7 +333,13 @@ impl FlowFilters {
     /// True if a flow [towards the UE](Flow::towards_ue) meets one of a run's filters.
     #[inline(always)]
     pub fn any_met(&self, run: FilterRun, flow: &Flow) -> bool {
-        self.slots(run).any(|filter| is_met(filter, flow))
+        // A loop, as the closure of `any` is a function of its own to the compiler, called for each filter.
+        for at in run.places() {
+            if self.0.slot(at).is_some_and(|filter| is_met(filter, flow)) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Brings a run's first filter into the cache.
@@ -336,8 +350,7 @@ impl FlowFilters {
 
     #[inline(always)]
     fn slots(&self, run: FilterRun) -> impl Iterator<Item = Slot<'_, WORDS>> {
-        let places = run.first()..run.first() + run.len() as u32;
-        places.filter_map(|at| self.0.slot(at as usize))
+        run.places().filter_map(|at| self.0.slot(at))
     }
 }
 
