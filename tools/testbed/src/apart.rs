@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluice_ausf::Ausf;
-use sluice_bus_ring::{Manager, News, SharedMember};
+use sluice_bus_ring::{Manager, News};
 use sluice_core_host::{Home, Host};
 use sluice_sbi::{CallFlow, Instant, Nf, Now};
 use sluice_udm::Udm;
 use sluice_wiring::{Apart, Core};
+
+use crate::lossy::Lossy;
 
 /// Another host of a core, and the manager of both.
 struct Elsewhere {
@@ -21,6 +23,8 @@ struct Elsewhere {
 
 thread_local! {
     static IS_WANTED: Cell<bool> = const { Cell::new(false) };
+    /// Faults of rings that are made: in percent, and their seed.
+    static FAULTS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 
     /// Other hosts of the cores that a test has.
     static ELSEWHERE: RefCell<Vec<Elsewhere>> = const { RefCell::new(Vec::new()) };
@@ -36,6 +40,14 @@ pub fn by_rings<T>(make: impl FnOnce() -> T) -> T {
     let before = IS_WANTED.replace(true);
     let made = make();
     IS_WANTED.set(before);
+    made
+}
+
+/// The same, with rings that lose, delay and repeat `percent` of a hundred envelopes each, by a seed.
+pub fn by_lossy_rings<T>(percent: u64, seed: u64, make: impl FnOnce() -> T) -> T {
+    FAULTS.set((percent, seed));
+    let made = by_rings(make);
+    FAULTS.set((0, 0));
     made
 }
 
@@ -58,13 +70,14 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
         .collect();
     let member = manager.join("core", &own).expect("a member");
     let other = manager.join("elsewhere", &apart).expect("a member");
-    core.connect(Box::new(SharedMember::from(member)), &apart);
+    let (percent, seed) = FAULTS.get();
+    core.connect(Box::new(Lossy::new(member, percent, seed)), &apart);
     let functions = Apart {
         ausf: Some(ausf),
         udm: Some(udm),
     };
     let mut host = Host::new(functions, home);
-    host.connect(Box::new(SharedMember::from(other)), &own);
+    host.connect(Box::new(Lossy::new(other, percent, !seed)), &own);
     // Members hear of each other, then their arenas pass the manager.
     for _ in 0..2 {
         core.may_sleep();
@@ -128,4 +141,12 @@ pub fn next_deadline(core: &Core) -> Instant {
         deadlines.min().unwrap_or(Instant::NEVER)
     });
     core.next_deadline().min(elsewhere)
+}
+
+/// Challenges that wait for their answers at AUSFs of other hosts.
+pub fn authentications() -> usize {
+    ELSEWHERE.with_borrow(|all| {
+        let pending = |one: &Elsewhere| one.host.functions.ausf.as_ref().map_or(0, Ausf::pending);
+        all.iter().map(pending).sum()
+    })
 }

@@ -11,6 +11,7 @@ mod crashes;
 mod deregistration;
 mod journal;
 mod key_names;
+mod lossy;
 mod methods;
 mod ngap_faults;
 mod octets;

@@ -9,8 +9,8 @@ use sluice_host::clock;
 use sluice_n1::RegistrationKind;
 use sluice_n2::RanUeId;
 use sluice_sbi::{AssociationId, Instant, Now};
-use sluice_testbed::{apart, core as testbed};
 use sluice_testbed::network::BEGIN_S;
+use sluice_testbed::{apart, core as testbed};
 use sluice_ue::{FromGnb, Gnb, Ue, UeState};
 use sluice_wiring::Core;
 

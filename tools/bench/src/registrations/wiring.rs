@@ -180,7 +180,9 @@ impl Calls {
     }
 
     fn line(&self) -> String {
-        let goal = self.goal_ns.map_or(String::new(), |ns| format!(", goal {ns:.0}"));
+        let goal = self
+            .goal_ns
+            .map_or(String::new(), |ns| format!(", goal {ns:.0}"));
         format!(
             "  {:<28}{:>8} ns a call (p99 {}{goal}), {:.0} ns of CPU\n",
             self.name,
@@ -212,7 +214,11 @@ fn turn(host: &mut Host<Pair>, wakes: &std::os::fd::OwnedFd, sleeps: bool) -> Re
 }
 
 /// A host with its end of the rings, and what wakes it.
-fn joined(functions: Pair, member: Member, other: Nf) -> Result<(Host<Pair>, std::os::fd::OwnedFd), Failure> {
+fn joined(
+    functions: Pair,
+    member: Member,
+    other: Nf,
+) -> Result<(Host<Pair>, std::os::fd::OwnedFd), Failure> {
     use std::os::fd::AsFd as _;
     let wakes = member.as_fd().try_clone_to_owned();
     let wakes = wakes.map_err(|error| error.to_string())?;
@@ -226,7 +232,9 @@ fn by_rings(name: &'static str, goal_ns: Option<f64>, sleeps: bool) -> Result<Ca
     let path = env::temp_dir().join(format!("sluice-bench-{}", process::id()));
     let mut manager = Manager::listen(&path).map_err(|e| failed(&e))?;
     let own = manager.join("asks", &[Nf::Amf]).map_err(|e| failed(&e))?;
-    let other = manager.join("answers", &[Nf::Udm]).map_err(|e| failed(&e))?;
+    let other = manager
+        .join("answers", &[Nf::Udm])
+        .map_err(|e| failed(&e))?;
     let (mut one, one_wakes) = joined(asks(), own, Nf::Udm)?;
     let answers = Pair {
         asks: None,
@@ -264,7 +272,12 @@ fn by_rings(name: &'static str, goal_ns: Option<f64>, sleeps: bool) -> Result<Ca
         let before = clock::thread_cpu_ns();
         one.turn(system::now(), Nf::Amf, Input::Time);
         let all = CALLS as usize;
-        let done = |host: &Host<Pair>| host.functions.asks.as_ref().map_or(0, |asks| asks.took_ns.len());
+        let done = |host: &Host<Pair>| {
+            host.functions
+                .asks
+                .as_ref()
+                .map_or(0, |asks| asks.took_ns.len())
+        };
         let end = clock::monotonic_ns() + 60_000_000_000;
         while done(&one) < all && clock::monotonic_ns() < end {
             turn(&mut one, &one_wakes, sleeps)?;
@@ -272,7 +285,9 @@ fn by_rings(name: &'static str, goal_ns: Option<f64>, sleeps: bool) -> Result<Ca
         let cpu_ns = clock::thread_cpu_ns() - before;
         is_over.store(true, Ordering::Relaxed);
         pin(cpus).map_err(|error| error.to_string())?;
-        answering.join().map_err(|_| "a thread has ended early".to_owned())??;
+        answering
+            .join()
+            .map_err(|_| "a thread has ended early".to_owned())??;
         if done(&one) < all {
             return Err(format!("{} of {all} calls were answered", done(&one)));
         }
@@ -324,11 +339,15 @@ pub(super) fn measure(args: &CoreArgs) -> Result<Part, Failure> {
     };
     for one in &calls {
         let sample = std::iter::once(percentile(&one.took_ns, 0.5) as f64);
-        part.series.push(Series::shown(one.name.to_owned(), "ns a call", sample));
+        part.series
+            .push(Series::shown(one.name.to_owned(), "ns a call", sample));
     }
     let mut rows = Vec::new();
     for identity in [Identity::Null, Identity::ProfileA] {
-        eprintln!("registrations by {}, on a thread and by rings", identity.name());
+        eprintln!(
+            "registrations by {}, on a thread and by rings",
+            identity.name()
+        );
         let (thread, rings) = registrations(args, identity)?;
         let median = |all: &[f64]| Summary::of(all.iter().copied()).median;
         let ratio = median(&rings) / median(&thread);
@@ -346,7 +365,8 @@ pub(super) fn measure(args: &CoreArgs) -> Result<Part, Failure> {
             "goal_ratio": GOAL_RATIO,
         }));
         let sample = std::iter::once(ratio);
-        part.series.push(Series::shown(name, "of registrations on a thread", sample).higher());
+        part.series
+            .push(Series::shown(name, "of registrations on a thread", sample).higher());
     }
     let calls: Vec<Value> = calls.iter().map(Calls::json).collect();
     part.json = json!({ "calls": calls, "registrations": rows });
