@@ -18,7 +18,8 @@ use crate::lossy::Lossy;
 struct Elsewhere {
     host: Host<Apart>,
     manager: Manager,
-    has_begun: bool,
+    /// Last time that it was told; none before it began.
+    told: Option<Instant>,
 }
 
 thread_local! {
@@ -93,7 +94,7 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     let elsewhere = Elsewhere {
         host,
         manager,
-        has_begun: false,
+        told: None,
     };
     ELSEWHERE.with_borrow_mut(|all| all.push(elsewhere));
     core
@@ -115,9 +116,8 @@ pub fn exchange(core: &mut Core, now: Now) -> CallFlow {
                 if one.manager.turn().iter().any(is_gone) {
                     return false;
                 }
-                if !std::mem::replace(&mut one.has_begun, true)
-                    || one.host.next_deadline() <= now.instant
-                {
+                if one.told != Some(now.instant) {
+                    one.told = Some(now.instant);
                     one.host.time(now);
                 }
                 one.host.receive(now);

@@ -11,7 +11,6 @@ mod crashes;
 mod deregistration;
 mod journal;
 mod key_names;
-mod lossy;
 mod methods;
 mod ngap_faults;
 mod octets;

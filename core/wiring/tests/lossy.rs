@@ -1,11 +1,12 @@
 //! Functions of two hosts between which messages are lost, late and doubled: UEs that try again register, and nothing of
 //! what failed is left behind.
 
+#![forbid(unsafe_code)]
+
 use sluice_sbi::Instant;
 use sluice_testbed::apart;
+use sluice_testbed::network::{World, config, core};
 use sluice_ue::UeState;
-
-use crate::world::{World, config, core};
 
 /// Seeds of a run.
 const SEEDS: u64 = 20;
