@@ -2,6 +2,8 @@
 # The tables of SPECIFICATION.md, from the rows of bench/figures.rows, what is told of each of their programs, and the
 # results with their machine.
 
+include "figures";
+
 def cell: gsub("\\|"; "\\|");
 def line: "| " + (map(cell) | join(" | ")) + " |";
 
@@ -27,6 +29,15 @@ def figures:
     + [.[] as $row | $row.figures | to_entries[]
         | [.value.figure, (.value.told | value), (if .key == 0 then "`\($row.command | rtrimstr(" --json"))`" else "the same" end)] | line] | .[];
 
+# README.md's: the default path, up and down.
+def readme($all):
+    def both($of): [$of[0, 1]] | join(" / ");
+    ["| sessions | up / down, ns a packet | up / down, Mpps | up / down, ratio to the cheapest loop on the same machine |",
+        "| --- | --- | --- | --- |"]
+    + [["1,000", "path-1k"], ["1,000,000", "path-1m"] | . as [$sessions, $row] | $all.rows[$row].results | select(. != null)
+        | on_path("default") | [$sessions, both(map(number("ns_median"))), both(map(number("mpps_median"))),
+            both(map(number("ratio_to_limit")))] | line] | .[];
+
 def machine($all):
     $all.machine | [.cpu, (.cpus | if . then "\(.) CPUs" else null end), (.l2_cache | if . then "L2 \(.)" else null end),
         (.l3_cache | if . then "L3 \(.)" else null end), (.kernel | if . then "Linux \(.)" else null end)]
@@ -37,4 +48,6 @@ def tables($rows; $told; $all):
     | "<!-- figures: goals -->", ($rows | goals),
       "<!-- figures: current -->",
       "Measured on \($all.recorded) with the program of commit \($all.program), built by `make build` (for \($all.machine.built_for // "?")), on: \(machine($all)).",
-      "", ($rows | figures);
+      "", ($rows | figures),
+      "<!-- figures: readme -->",
+      "One core of \($all.machine.cpu) forwards 64-byte packets from memory to memory, measured on \($all.recorded):", "", readme($all), "";

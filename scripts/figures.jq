@@ -46,9 +46,9 @@ def port($kind):
 def message: "\(need("ns_median") / 1000 | fixed(2)) us\([.] | dagger), \(need("messages_per_s_median") | grouped)/s";
 def levelled($which):
     need("levelled_in_time" + $which) as $in_time | need("not_levelled" + $which) as $not
-    | .["levelled_ms_median" + $which] as $ms
-    | if $ms == null and $not == 0 then "no undisturbed burst"
-      else "\($in_time) in time" + (if $ms then " (median \($ms | fixed(1)) ms)" else "" end) + ", \($not) not at all" end;
+    | if $in_time + $not == 0 then "no undisturbed burst"
+      else "\($in_time) in time" + (if $in_time == 0 then "" else " (median \(need("levelled_ms\($which)_median") | fixed(1)) ms)" end)
+          + ", \($not) not at all" end;
 # Of undisturbed bursts, else of all.
 def to_before:
     (if need("bursts") > need("bursts_disturbed") then ["", ""] else ["_all", "†"] end) as [$which, $dagger]

@@ -3,21 +3,22 @@
 # Usage: figures.sh [--list] [--only PATTERN] [--again] [--pgo] [--table] [--check]
 #
 # Measures the rows of bench/figures.rows one after the other on this machine, and writes their figures into
-# SPECIFICATION.md and their results into bench/results/figures.json. What a row printed is kept in
+# SPECIFICATION.md and README.md, and their results into bench/results/figures.json. What a row printed is kept in
 # target/figures/PROGRAM, and a row that is there is not measured again: after Ctrl-C the same command goes on.
 #
 #   --list          tells the rows and whether they are measured
 #   --only PATTERN  measures the rows whose names match, such as "path-*|pfcp-*", and prints their figures alone
 #   --again         measures what was measured
 #   --pgo           builds by `make pgo` as well and measures its row
-#   --table         measures nothing and writes the figures that are there
-#   --check         fails if SPECIFICATION.md has other figures than bench/results/figures.json
+#   --table         measures nothing and writes the tables again: of the results of this program, else of the last run
+#   --check         fails if SPECIFICATION.md or README.md has other figures than bench/results/figures.json
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 ROWS=${SLUICE_FIGURES_ROWS:-bench/figures.rows}
 KEPT=${SLUICE_FIGURES_KEPT:-bench/results/figures.json}
-DOCUMENT=${SLUICE_FIGURES_DOCUMENT:-SPECIFICATION.md}
+DOCUMENTS=(SPECIFICATION.md README.md)
+[ -z "${SLUICE_FIGURES_DOCUMENT:-}" ] || DOCUMENTS=("$SLUICE_FIGURES_DOCUMENT")
 # What changes no figure of the program.
 NO_PROGRAM=(':!*.md' ':!docs' ':!bench' ':!scripts' ':!tests' ':!Makefile' ':!.ci' ':!.github')
 HUGE=/proc/sys/vm/nr_hugepages
@@ -215,7 +216,6 @@ program_of() { # row
     field "$1" command | sed "s,^sluice ,$program ,"
 }
 
-# A result that other programs disturbed is disturbed; one of a machine whose memory is slow would be so again.
 keep() { # row number status seconds output file
     local results_of failed=''
     results_of=$(jq -c . "$5" 2>/dev/null) || results_of=''
@@ -224,8 +224,7 @@ keep() { # row number status seconds output file
     jq -n --arg command "$(field "$1" command)" --arg at "$(date -u +%FT%TZ)" --argjson attempts "$2" --argjson seconds "$4" \
         --arg failed "$failed" --argjson results "$results_of" '
         {command: $command, at: $at, seconds: $seconds, attempts: $attempts, failed: (if $failed == "" then null else $failed end),
-         disturbed: ([$results | .. | objects | select(.disturbed? == true)
-            | .disturbed_because // "" | select(startswith("the limit makes") | not)] != []),
+         disturbed: ([$results | .. | objects | select(.disturbed? == true)] != []),
          results: $results}' >"$6.new"
     mv "$6.new" "$6"
 }
@@ -254,6 +253,8 @@ gather() {
         rows: .}'
 }
 
+has_results() { compgen -G "$results/*.json" >/dev/null; }
+
 print_chosen() {
     local rows=$rows
     rows=$(jq --arg names "$(chosen)" 'map(select(.name | IN($names | split("\n")[])))' <<<"$rows")
@@ -262,22 +263,26 @@ print_chosen() {
 
 write_document() {
     local tables
-    gather >"$KEPT.new"
+    # Of a program with no results of its own the tables stay those of the last run.
+    if has_results; then gather; else cat "$KEPT"; fi >"$KEPT.new"
     tables=$(render <"$KEPT.new")
     mv "$KEPT.new" "$KEPT"
-    put_into_document "$tables" "$DOCUMENT"
-    say "written: $DOCUMENT, $KEPT"
+    local document
+    for document in "${DOCUMENTS[@]}"; do put_into_document "$tables" "$document"; done
+    say "written: ${DOCUMENTS[*]}, $KEPT"
 }
 
 check() {
-    local copy tables status=0
+    local copy document tables status=0
     copy=$(mktemp)
-    cp "$DOCUMENT" "$copy"
     tables=$(render <"$KEPT")
-    put_into_document "$tables" "$copy"
-    diff "$DOCUMENT" "$copy" >&2 || status=1
+    for document in "${DOCUMENTS[@]}"; do
+        cp "$document" "$copy"
+        put_into_document "$tables" "$copy"
+        diff "$document" "$copy" >&2 || status=1
+    done
     rm "$copy"
-    [ "$status" -eq 0 ] || { echo "sluice: $DOCUMENT has other figures than $KEPT: scripts/figures.sh --table" >&2; exit 1; }
+    [ "$status" -eq 0 ] || { echo "sluice: ${DOCUMENTS[*]} have other figures than $KEPT: scripts/figures.sh --table" >&2; exit 1; }
 }
 
 # Replaces what stands between the comments `figures: NAME` and `/figures` by the part of that name.

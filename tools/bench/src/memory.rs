@@ -17,6 +17,8 @@ fn used_kib(status: &str) -> u64 {
         .sum()
 }
 
+/// The mapping of session entries (the builder of the packet path names its arena).
+const ENTRIES: &str = "memfd:sluice-sluice-entries";
 /// At fewer sessions the fixed part of the memory would stand for them.
 const SESSIONS_MIN: u32 = 100_000;
 
@@ -53,18 +55,18 @@ impl Grown {
     }
 }
 
-/// Whether the arena of this name lies on huge pages, as the kernel shows it.
-pub fn is_on_huge_pages(arena: &str) -> bool {
-    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
-    let (_, ours) = smaps
-        .split_once(&format!("memfd:sluice-{arena}"))
-        .unwrap_or_default();
-    let mut page_sizes = ours
-        .lines()
-        .filter_map(|line| line.strip_prefix("KernelPageSize:"));
-    page_sizes
-        .next()
-        .is_some_and(|size| size.trim() == "2048 kB")
+/// Whether session entries lie on huge pages.
+pub fn sessions_on_huge_pages() -> bool {
+    session_pages().is_some_and(|size| size == "2048 kB")
+}
+
+/// Size of the pages of session entries, as the kernel shows it; nothing without sessions.
+pub fn session_pages() -> Option<String> {
+    let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+    let (_, ours) = smaps.split_once(ENTRIES)?;
+    let mut lines = ours.lines();
+    let size = lines.find_map(|line| line.strip_prefix("KernelPageSize:"))?;
+    Some(size.trim().to_owned())
 }
 
 #[cfg(test)]

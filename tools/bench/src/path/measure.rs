@@ -18,11 +18,6 @@ use serde_json::json;
 use sluice_port::{Burst, Packet};
 use std::time::Duration;
 
-/// Least rate of the limit on huge pages with a million sessions on a server core of 2024: four fifths of the 60 Mpps
-/// of a quiet one.
-const LIMIT_MPPS_MIN: f64 = 48.0;
-const MANY_SESSIONS: u32 = 1_000_000;
-
 /// Traffic of a case.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -154,18 +149,9 @@ pub const HEADS: &str = "|sessions|Mpps|ns/packet (min-max)|limit ns|ratio|net|B
 
 impl Figures {
     /// Whether they can be trusted.
-    pub fn judge(&self, sessions: u32, huge_pages: HugePages) -> Judged {
-        let mpps = 1000.0 / self.path.limit.median;
-        let huge = huge_pages.packets && huge_pages.sessions;
-        let slow = huge && sessions >= MANY_SESSIONS && mpps < LIMIT_MPPS_MIN;
-        let slow = slow.then(|| {
-            format!(
-                "the limit makes {mpps:.1} Mpps, less than {LIMIT_MPPS_MIN}: a busy or slow machine"
-            )
-        });
-        let disturbed = disturbance(self.path.spread(), self.preempted, "the CPU");
+    pub fn judge(&self) -> Judged {
         Judged {
-            disturbed: disturbed.or(slow),
+            disturbed: disturbance(self.path.spread(), self.preempted, "the CPU"),
             preempted: self.preempted,
             ns: self.path.limit.median,
         }

@@ -167,7 +167,7 @@ fn proven(
     let mut world = Testbed::build(sessions, variant, move || packets.alloc())?;
     let huge_pages = HugePages {
         packets: eal.huge_pages(),
-        sessions: memory::is_on_huge_pages("sluice-lines"),
+        sessions: memory::sessions_on_huge_pages(),
     };
     eprintln!("comparing every byte of every session's packets");
     world.prove()?;
@@ -187,8 +187,8 @@ fn one(
     let sessions = world.flows.len() as u32;
     let title = format!("{} with {sessions} sessions", case.name);
     let measure = || measure::measure(limit, world, case, effort);
-    let judge = |figures: &measure::Figures| figures.judge(sessions, huge_pages);
-    let (figures, conditions) = quietest((&title, ATTEMPTS, effort.reps), measure, judge)?;
+    let asked = (&title[..], ATTEMPTS, effort.reps);
+    let (figures, conditions) = quietest(asked, measure, measure::Figures::judge)?;
     let (whose, memory) = ((&case.name[..], sessions), world.memory);
     let compared = world.verdict()?;
     Ok(figures.outcome(whose, &conditions, (&memory, huge_pages), compared))

@@ -12,6 +12,7 @@ use super::topology::Servers;
 use super::traffic::{Direction, Flow, Form, Frames, PLAIN_LEN};
 use super::variant::Variant;
 use crate::measure::Effort;
+use crate::memory;
 use crate::report::{HugePages, Outcome};
 use etherparse::{Ipv4HeaderSlice, PacketBuilder};
 use proptest::prelude::*;
@@ -268,6 +269,7 @@ fn rules(name: &str) -> Variant {
 fn served_byte_for_byte(variant: Variant) {
     let pool = HeapPool::default();
     let mut world = world_of(100, variant, &pool);
+    assert!(memory::session_pages().is_some());
     let ours = |flow: &Flow| flow.teid >> 31 == 1;
     let chosen_by_up = !variant.foreign_teids;
     assert_eq!(world.flows.iter().all(ours), chosen_by_up);

@@ -168,7 +168,7 @@ fn on_link(
     let proven = pair.prove()?;
     let pages = HugePages {
         packets: link.on_huge_pages,
-        sessions: memory::is_on_huge_pages("sluice-lines"),
+        sessions: memory::sessions_on_huge_pages(),
     };
     let effort = Effort::new(args.packets.reps, args.seconds);
     let mut one = |case: &Case| {

@@ -68,7 +68,7 @@ pub fn measure<P: Packet>(
     let mut storm = ReportTestbed::build(sessions, Usage::Storm, &mut pool)?;
     let pages = HugePages {
         packets: are_packets_huge,
-        sessions: memory::is_on_huge_pages("sluice-lines"),
+        sessions: memory::sessions_on_huge_pages(),
     };
     let judge = |figures: &Figures| {
         let spread = figures.ns.spread().max(figures.quiet_ns.spread());
