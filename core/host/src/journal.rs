@@ -20,7 +20,7 @@ pub type Rejected = Vec<(usize, Option<Vec<u8>>)>;
 pub enum Storing {
     /// All is stored but for these.
     Done(Rejected),
-    /// Records of these indexes are being stored, and [`crate::Core::stored_for_good`] tells of them by this number,
+    /// Records of these indexes are being stored, and [`crate::Host::stored_for_good`] tells of them by this number,
     /// which none before it had; all else is done.
     Later(u64, Vec<usize>),
 }

@@ -91,9 +91,10 @@ impl<'a> Core<'a> {
         let (reports, lost) = self.smf.take_reports().unwrap();
         assert_eq!(lost, 0);
         self.told
-            .extend(reports.into_iter().map(|report| match report {
-                Report::Session(report) => report,
-                Report::Node(report) => panic!("{report:?}"),
+            .extend(reports.into_iter().filter_map(|report| match report {
+                Report::Session(report) => Some(report),
+                // The gNB answers Echo Requests while the test looks at it: on a busy machine too late, which is told.
+                Report::Node(_) => None,
             }));
     }
 
