@@ -69,7 +69,7 @@ pub(crate) fn boot(
     let programs = Programs::listen(&config.wiring, &config.control_socket, file);
     let mut programs = programs.map_err(one)?;
     if let Some(programs) = &mut programs {
-        programs.start(&mut runtime).map_err(one)?;
+        programs.start(&mut runtime, &is_given).map_err(one)?;
     }
     // Network functions register.
     runtime.core_mut().time(system::now());

@@ -30,13 +30,16 @@ const JOIN_WITHIN: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Lines of a UE that are told to an operator, the newest: what a frame has room for.
 const LINES: usize = 400;
+/// Octets of them, at the most.
+const ANSWER_MAX: usize = 64 << 10;
 
 /// News of a core for its programs.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Settings {
     /// How often core.yaml was read again.
     pub reloads: u64,
-    pub udm: UdmSettings,
+    /// None for a program that has no UDM.
+    pub udm: Option<UdmSettings>,
 }
 
 /// Settings of a UDM of another program.
@@ -268,29 +271,20 @@ impl Program {
                 let mut lines = lines.unwrap_or_default();
                 let old = lines.len().saturating_sub(LINES);
                 lines.drain(..old);
-                let text = serde_json::to_string(&lines).unwrap_or_default();
+                let mut text = serde_json::to_string(&lines).unwrap_or_default();
+                // What is longer finds no room in a frame: the oldest lines go.
+                while text.len() > ANSWER_MAX && !lines.is_empty() {
+                    lines.drain(..lines.len().div_ceil(2));
+                    text = serde_json::to_string(&lines).unwrap_or_default();
+                }
                 member.answer(id, text);
             }
         }
     }
 
     fn take_settings(&mut self, settings: &Settings) {
-        let keys = settings.udm.keys();
-        let null_scheme = settings.udm.null_scheme;
-        match &mut self.host.functions.udm {
-            Some(udm) => {
-                udm.set_home_keys(keys);
-                udm.allow_null_scheme(null_scheme);
-            }
-            None if self.has_udm => {
-                let config = sluice_udm::Config {
-                    home_keys: keys,
-                    null_scheme,
-                };
-                let udm = Udm::new(config, Box::new(system::random));
-                self.host.functions.udm = Some(udm);
-            }
-            None => {}
+        if let Some(udm) = &settings.udm {
+            self.set_udm(udm);
         }
         match self.reloads {
             None => tracing::info!("ready"),
@@ -298,6 +292,25 @@ impl Program {
             Some(_) => {}
         }
         self.reloads = Some(settings.reloads);
+    }
+
+    fn set_udm(&mut self, settings: &UdmSettings) {
+        let (home_keys, null_scheme) = (settings.keys(), settings.null_scheme);
+        match &mut self.host.functions.udm {
+            Some(udm) => {
+                udm.set_home_keys(home_keys);
+                udm.allow_null_scheme(null_scheme);
+            }
+            None if self.has_udm => {
+                let config = sluice_udm::Config {
+                    home_keys,
+                    null_scheme,
+                };
+                let udm = Udm::new(config, Box::new(system::random));
+                self.host.functions.udm = Some(udm);
+            }
+            None => {}
+        }
     }
 
     /// The core has read its file again, and found it sound.

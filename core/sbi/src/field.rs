@@ -262,7 +262,7 @@ pub enum Removal {
 pub enum DataChange {
     /// The subscriber is gone.
     Withdrawn = 1,
-    /// What it may do is otherwise: its UE is to register again.
+    /// Rights of the subscriber are others: its UE is to register again.
     Access = 2,
     /// Rates of its sessions are others.
     SessionRates = 3,

@@ -386,9 +386,9 @@ messages! {
     }
     /// UDR to UDM: what is stored of a subscriber is otherwise (TS 23.502, 5.2.12.2.8).
     47 NotifyDataChange to Udm -> Done "Nudr_DM_Notify Request" {
-        /// Whose.
+        /// Subscriber.
         supi: Supi,
-        /// What.
+        /// Change of its data.
         change: DataChange,
     }
     /// SMF to PCF: which rules a new session has.

@@ -151,11 +151,13 @@ impl Manager {
         std::mem::take(&mut self.news)
     }
 
-    /// Tells all members but the one that has `own` what they are to know of the core.
-    pub fn tell(&mut self, own: Nf, text: &str) {
+    /// Tells all members but the one that has `own` what they are to know of the core: `text`, by their functions.
+    pub fn tell(&mut self, own: Nf, text: &dyn Fn(&[Nf]) -> String) {
         for id in self.having(|functions| !functions.contains(&own)) {
-            let text = text.to_owned();
-            self.send(id, &Frame::Tell { text }, None);
+            let joined = self.programs.get(&id).and_then(|one| one.joined.as_ref());
+            if let Some(text) = joined.map(|one| text(&one.functions)) {
+                self.send(id, &Frame::Tell { text }, None);
+            }
         }
     }
 

@@ -180,7 +180,10 @@ fn a_member_speaks_for_its_own_functions_alone() {
 fn the_manager_tells_and_asks_and_its_end_is_seen() {
     let (mut manager, mut own, mut other) = joined("tells");
     drain(&mut own);
-    manager.tell(Nf::Amf, "keys");
+    manager.tell(Nf::Amf, &|functions| {
+        assert_eq!(functions, [Nf::Ausf, Nf::Udm]);
+        "keys".to_owned()
+    });
     let (id, asked) = manager.ask(Nf::Amf, "flow");
     assert_eq!(asked, 1);
     let mut told = Vec::new();

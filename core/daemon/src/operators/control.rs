@@ -75,7 +75,7 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
     }
 }
 
-/// What was said of a UE, also by functions of other programs, which are asked: the answer follows.
+/// Asks other programs for their part of a UE's call flow: the answer follows.
 pub(crate) fn flow_of_all(daemon: &mut Daemon, imsi: &str, asked: Asked<Ask>) {
     match (subscriber(imsi), &mut daemon.programs) {
         (Ok(supi), Some(programs)) => programs.ask_flow(asked, supi),

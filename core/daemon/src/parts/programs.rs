@@ -15,12 +15,15 @@ use sluice_program::control::Asked;
 use sluice_program::tool::beside;
 use sluice_sbi::Nf;
 use sluice_wiring::Core;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How long the core waits at its start for its programs.
 const JOIN_WITHIN: Duration = Duration::from_secs(10);
+/// Time between two looks at its rings meanwhile.
+const POLL_EVERY: Duration = Duration::from_millis(10);
 /// How long programs have to answer a question of an operator.
 const ANSWER_WITHIN: Duration = Duration::from_millis(500);
 /// Time between two looks whether programs run.
@@ -97,7 +100,7 @@ impl Programs {
     }
 
     /// The core's own functions reach those of the programs, which are started, from now on.
-    pub fn start(&mut self, runtime: &mut Runtime) -> Result<(), Lack> {
+    pub fn start(&mut self, runtime: &mut Runtime, is_over: &dyn Fn() -> bool) -> Result<(), Lack> {
         let failed = |what: String| {
             let expected =
                 "the program sluice-core beside the one that runs, and memory for its rings";
@@ -123,19 +126,38 @@ impl Programs {
         for at in 0..self.programs.len() {
             self.start_one(at, now).map_err(failed)?;
         }
-        let until = now + JOIN_WITHIN;
-        let mut joined = 0;
-        while joined < self.programs.len() && Instant::now() < until {
+        self.wait_until_reached(core, &others, is_over);
+        Ok(())
+    }
+
+    /// Waits until all functions of programs are reached; the core begins without those that are not.
+    fn wait_until_reached(&mut self, core: &mut Core, apart: &[Nf], is_over: &dyn Fn() -> bool) {
+        let until = Instant::now() + JOIN_WITHIN;
+        let mut missing: BTreeSet<Nf> = apart.iter().copied().collect();
+        while !missing.is_empty() && Instant::now() < until && !is_over() {
             for news in self.manager.turn() {
-                joined += usize::from(matches!(news, News::Joined { .. }));
                 self.take(news, core);
             }
-            // It tells of an early end, too.
+            // A program may end at once.
             self.look(Instant::now());
-            let _ = wait_readable(&self.manager, LOOK_EVERY);
+            // Arenas pass the manager, and are taken before a sleep.
+            core.may_sleep();
             core.receive(sluice_core_runtime::system::now());
+            for reached in core.take_reached() {
+                match reached.lost {
+                    None => missing.remove(&reached.nf),
+                    Some(_) => missing.insert(reached.nf),
+                };
+            }
+            if !missing.is_empty() {
+                let _ = wait_readable(&self.manager, POLL_EVERY);
+            }
         }
-        Ok(())
+        for nf in missing {
+            tracing::warn!(
+                "{nf} is not reached: its program has not joined; the core begins without it"
+            );
+        }
     }
 
     fn is_apart(&self, nf: Nf) -> bool {
@@ -215,13 +237,13 @@ impl Programs {
     }
 
     fn tell(&mut self, core: &Core) {
-        let settings = nf::Settings {
-            reloads: self.reloads,
-            udm: nf::UdmSettings::of(core.udm_settings()),
-        };
-        if let Ok(text) = serde_json::to_string(&settings) {
-            self.manager.tell(Nf::Amf, &text);
-        }
+        let reloads = self.reloads;
+        self.manager.tell(Nf::Amf, &|functions| {
+            // Keys of the home network are for the UDM alone.
+            let has_udm = functions.contains(&Nf::Udm);
+            let udm = has_udm.then(|| nf::UdmSettings::of(core.udm_settings()));
+            serde_json::to_string(&nf::Settings { reloads, udm }).unwrap_or_default()
+        });
     }
 
     /// Programs that ended are started again, after a pause that grows.

@@ -38,9 +38,13 @@ macro_rules! messages {
             const _: () = assert!(size_of::<$name>() + 2 <= LONGEST);
         )*
 
-        /// Numbers, names and sizes of all messages as one number: programs that differ in it do not understand each
+        /// Numbers, names, fields and sizes of all messages as one number: programs that differ in it do not understand each
         /// other's octets.
-        pub const LAYOUT: u64 = table::layout(&[$(($number, stringify!($name), size_of::<$name>()),)*]);
+        pub const LAYOUT: u64 = table::layout(&[$((
+            $number,
+            concat!(stringify!($name), $(" ", stringify!($field), " ", stringify!($type)),*),
+            size_of::<$name>(),
+        ),)*]);
 
         /// Any message.
         #[derive(Clone, Copy, PartialEq, Eq)]
