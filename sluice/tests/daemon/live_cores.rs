@@ -141,7 +141,8 @@ impl<'a> Core<'a> {
             let mut ping = Process::spawn(&mut command).unwrap();
             eventually("the SMF is told", || self.pages() > before);
             let held = self.daemon.ask(&CtlQuery::Counters)["held_for_ues"].take();
-            assert_eq!(held["packets"], 1);
+            // Beside it, on a busy machine, what a connection of before still sends at its end.
+            assert!(held["packets"].as_u64() >= Some(1), "{held}");
             self.smf.activate(ue.cp_seid(), at).unwrap();
             let ended = ping.child().wait().unwrap();
             assert!(ended.success(), "{to}: the first packet");
