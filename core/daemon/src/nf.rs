@@ -4,7 +4,7 @@ use crate::config::{CoreConfig, Transport};
 use crate::parts::flow::Flow;
 use serde::{Deserialize, Serialize};
 use sluice_ausf::Ausf;
-use sluice_bus_ring::{Member, MemberError, SharedMember, Told};
+use sluice_bus_local::{Member, MemberError, SharedMember, Told};
 use sluice_core_host::{Home, Host};
 use sluice_core_runtime::system;
 use sluice_host::poll::{Poller, Ready};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluice_ausf::Ausf;
-use sluice_bus_ring::{Manager, News};
+use sluice_bus_local::{Manager, News};
 use sluice_core_host::{Home, Host};
 use sluice_sbi::{CallFlow, Instant, Nf, Now};
 use sluice_udm::Udm;

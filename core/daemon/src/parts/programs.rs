@@ -6,7 +6,7 @@ use crate::nf;
 use crate::operators::answers::{self, FlowLine};
 use crate::operators::request::{Ask, told};
 use serde_json::Value;
-use sluice_bus_ring::{Manager, News};
+use sluice_bus_local::{Manager, News};
 use sluice_core_runtime::Runtime;
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{env, process, thread};
 
 use serde_json::{Value, json};
-use sluice_bus_ring::{Manager, Member};
+use sluice_bus_local::{Manager, Member};
 use sluice_core_host::{Functions, Home, Host};
 use sluice_core_runtime::system;
 use sluice_host::clock;
