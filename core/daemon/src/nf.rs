@@ -1,6 +1,6 @@
-//! `sluice nf`: a program of some functions, beside the core's, which it reaches by rings in shared memory.
+//! `sluice nf`: a program of some functions, beside the core's, which it reaches as `wiring.transport` says.
 
-use crate::config::{CoreConfig, Transport};
+use crate::config::CoreConfig;
 use crate::parts::flow::Flow;
 use serde::{Deserialize, Serialize};
 use sluice_ausf::Ausf;
@@ -100,17 +100,22 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
     let functions: Vec<Nf> = functions.into_iter().collect();
     let name = program_name(&functions);
     let tell = |what: &dyn std::fmt::Display| eprintln!("{name}: {what}");
-    if let Some(own) = functions.iter().find(|nf| !config.wiring.is_apart(**nf)) {
-        let how = match config.wiring.transport {
-            Transport::Thread => "wiring.transport: ring",
-            Transport::Ring => "a program that has it",
-        };
-        tell(&format!(
-            "{}: wiring: the {own} is the core's own; expected {how}",
-            file.display()
-        ));
-        return Exit::Usage;
-    }
+    let own = functions.iter().find(|nf| !config.wiring.is_apart(**nf));
+    let carrier = match (config.wiring.transport.carrier(), own) {
+        (Some(carrier), None) => carrier,
+        (carrier, own) => {
+            let how = carrier.map_or(
+                "wiring.transport: ring or socket",
+                |_| "a program that has it",
+            );
+            let own = own.map_or_else(String::new, Nf::to_string);
+            tell(&format!(
+                "{}: wiring: the {own} is the core's own; expected {how}",
+                file.display()
+            ));
+            return Exit::Usage;
+        }
+    };
     if let Some(cpu) = args.cpu
         && let Err(e) = thread::pin(&[cpu])
     {
@@ -125,7 +130,7 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
         }
     };
     let socket = config.wiring.socket(&config.control_socket);
-    let member = match Member::join(&socket, &name, &functions, JOIN_WITHIN) {
+    let member = match Member::join(&socket, carrier, &name, &functions, JOIN_WITHIN) {
         Ok(member) => member,
         Err(MemberError::Refused(why)) => {
             tell(&why);

@@ -268,10 +268,9 @@ impl Member {
 
     /// There is a new link to a peer, in place of one that it may have had.
     fn add(&mut self, id: u64, link: u64, functions: &[String], end: OwnedFd) -> io::Result<()> {
-        let now = Instant::now();
         let before = self.remove(id, "its connection has ended");
-        let mut back_off = before.map_or_else(|| BackOff::new(now), |peer| peer.back_off);
-        back_off.begin(now);
+        let back_off = before.map(|peer| peer.back_off);
+        let back_off = back_off.unwrap_or_else(|| BackOff::new(Instant::now()));
         let named = |nf: &Nf| functions.contains(&nf.to_string());
         let functions: Vec<Nf> = Nf::ALL.into_iter().filter(named).collect();
         let state = match self.carrier {

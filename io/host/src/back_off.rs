@@ -25,19 +25,14 @@ impl BackOff {
         }
     }
 
-    /// It begins anew.
-    pub fn begin(&mut self, now: Instant) {
-        self.began = now;
-    }
-
-    /// It has failed: when it is to be tried again.
+    /// It has failed: when it begins anew.
     pub fn next(&mut self, now: Instant) -> Instant {
         if now.saturating_duration_since(self.began) >= STEADY {
             self.pause = LEAST;
         }
-        let due = now + self.pause;
+        self.began = now + self.pause;
         self.pause = (self.pause * 2).min(MOST);
-        due
+        self.began
     }
 }
 
@@ -53,7 +48,6 @@ mod tests {
             let due = back_off.next(now);
             let pause = due - now;
             now = due;
-            back_off.begin(now);
             pause.as_millis()
         };
         let pauses: Vec<_> = (0..8).map(|_| pause_ms()).collect();

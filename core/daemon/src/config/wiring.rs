@@ -1,5 +1,6 @@
 //! Section `wiring`: which network functions have programs of their own, and what connects these.
 
+use sluice_bus_local::Carrier;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{number, socket_path, word};
 use sluice_sbi::Nf;
@@ -17,6 +18,19 @@ pub enum Transport {
     Thread,
     /// Programs that pass references in shared memory.
     Ring,
+    /// Programs that send frames on sockets.
+    Socket,
+}
+
+impl Transport {
+    /// Carrier between programs; none if there are none.
+    pub fn carrier(self) -> Option<Carrier> {
+        match self {
+            Self::Thread => None,
+            Self::Ring => Some(Carrier::Ring),
+            Self::Socket => Some(Carrier::Socket),
+        }
+    }
 }
 
 /// Which functions have programs of their own.
@@ -41,18 +55,23 @@ pub struct ProgramSection {
 
 impl WiringSection {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
-        let transports = word(&[("thread", Transport::Thread), ("ring", Transport::Ring)]);
+        let transports = word(&[
+            ("thread", Transport::Thread),
+            ("ring", Transport::Ring),
+            ("socket", Transport::Socket),
+        ]);
         let transport = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
         let given = fields.has("programs");
         let mut programs = fields.sections("programs", ProgramSection::read);
         let line = fields.line();
-        if transport == Transport::Thread && given {
+        let on_one_thread = transport == Transport::Thread;
+        if on_one_thread && given {
             let (key, what) = (fields.key("programs"), "given for functions on one thread");
-            let expected = "wiring.transport: ring";
+            let expected = "wiring.transport: ring or socket";
             fields.report().problem(line, key, what, expected);
         }
-        if transport == Transport::Ring && !given {
+        if !on_one_thread && !given {
             let each = APART.iter().map(|(_, nf)| ProgramSection {
                 functions: vec![At { value: *nf, line }],
                 cpu: None,
