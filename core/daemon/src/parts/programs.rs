@@ -249,12 +249,13 @@ impl Programs {
                 program.process = None;
                 program.due = program.back_off.next(now);
             }
-            if program.process.is_none() && program.due <= now {
-                if let Err(why) = self.start_one(at) {
-                    tracing::error!("a program cannot be started: {why}");
-                    if let Some(program) = self.programs.get_mut(at) {
-                        program.due = program.back_off.next(now);
-                    }
+            if program.process.is_none()
+                && program.due <= now
+                && let Err(why) = self.start_one(at)
+            {
+                tracing::error!("a program cannot be started: {why}");
+                if let Some(program) = self.programs.get_mut(at) {
+                    program.due = program.back_off.next(now);
                 }
             }
         }
