@@ -100,22 +100,20 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
     let functions: Vec<Nf> = functions.into_iter().collect();
     let name = program_name(&functions);
     let tell = |what: &dyn std::fmt::Display| eprintln!("{name}: {what}");
-    let own = functions.iter().find(|nf| !config.wiring.is_apart(**nf));
-    let carrier = match (config.wiring.transport.carrier(), own) {
-        (Some(carrier), None) => carrier,
-        (carrier, own) => {
-            let how = carrier.map_or(
-                "wiring.transport: ring or socket",
-                |_| "a program that has it",
-            );
-            let own = own.map_or_else(String::new, Nf::to_string);
-            tell(&format!(
-                "{}: wiring: the {own} is the core's own; expected {how}",
-                file.display()
-            ));
-            return Exit::Usage;
-        }
+    let refuse = |what: &str| {
+        tell(&format!("{}: wiring: {what}", file.display()));
+        Exit::Usage
     };
+    let Some(carrier) = config.wiring.carrier else {
+        return refuse(
+            "all functions are the core's own; expected wiring.transport: ring or socket",
+        );
+    };
+    if let Some(own) = functions.iter().find(|nf| !config.wiring.is_apart(**nf)) {
+        return refuse(&format!(
+            "the {own} is the core's own; expected a program that has it"
+        ));
+    }
     if let Some(cpu) = args.cpu
         && let Err(e) = thread::pin(&[cpu])
     {

@@ -11,33 +11,11 @@ const APART: &[(&str, Nf)] = &[("ausf", Nf::Ausf), ("udm", Nf::Udm)];
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
 
-/// Connection of a core's functions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    /// All functions on one thread.
-    Thread,
-    /// Programs that pass references in shared memory.
-    Ring,
-    /// Programs that send frames on sockets.
-    Socket,
-}
-
-impl Transport {
-    /// Carrier between programs; none if there are none.
-    pub fn carrier(self) -> Option<Carrier> {
-        match self {
-            Self::Thread => None,
-            Self::Ring => Some(Carrier::Ring),
-            Self::Socket => Some(Carrier::Socket),
-        }
-    }
-}
-
 /// Which functions have programs of their own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WiringSection {
-    /// Connection of functions.
-    pub transport: Transport,
+    /// Carrier between programs; none: all functions are on one thread.
+    pub carrier: Option<Carrier>,
     /// Socket at which programs find the core; none: beside its control socket.
     pub socket: Option<PathBuf>,
     /// Programs beside that of the core.
@@ -56,22 +34,21 @@ pub struct ProgramSection {
 impl WiringSection {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
         let transports = word(&[
-            ("thread", Transport::Thread),
-            ("ring", Transport::Ring),
-            ("socket", Transport::Socket),
+            ("thread", None),
+            ("ring", Some(Carrier::Ring)),
+            ("socket", Some(Carrier::Socket)),
         ]);
-        let transport = fields.or("transport", "thread", &transports).value;
+        let carrier = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
         let given = fields.has("programs");
         let mut programs = fields.sections("programs", ProgramSection::read);
         let line = fields.line();
-        let on_one_thread = transport == Transport::Thread;
-        if on_one_thread && given {
+        if carrier.is_none() && given {
             let (key, what) = (fields.key("programs"), "given for functions on one thread");
             let expected = "wiring.transport: ring or socket";
             fields.report().problem(line, key, what, expected);
         }
-        if !on_one_thread && !given {
+        if carrier.is_some() && !given {
             let each = APART.iter().map(|(_, nf)| ProgramSection {
                 functions: vec![At { value: *nf, line }],
                 cpu: None,
@@ -90,7 +67,7 @@ impl WiringSection {
             }
         }
         Self {
-            transport,
+            carrier,
             socket: socket.map(|at| at.value),
             programs,
         }

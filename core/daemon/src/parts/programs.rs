@@ -67,7 +67,7 @@ impl Programs {
         control_socket: &Path,
         file: &Path,
     ) -> Result<Option<Self>, Lack> {
-        let Some(carrier) = wiring.transport.carrier() else {
+        let Some(carrier) = wiring.carrier else {
             return Ok(None);
         };
         let path = wiring.socket(control_socket);

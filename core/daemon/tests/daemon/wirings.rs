@@ -213,7 +213,8 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
     };
     let (code, text) = told(&place.file(&place.config()));
     assert_eq!(code, Some(2), "{text}");
-    let expected = "wiring: the UDM is the core's own; expected wiring.transport: ring or socket";
+    let expected =
+        "wiring: all functions are the core's own; expected wiring.transport: ring or socket";
     assert!(text.contains(expected), "{text}");
     let file = place.file(&format!("{}{RING}", place.config()));
     let (code, text) = told(&file);
