@@ -6,6 +6,9 @@
 //! kernel keeps it until the receiver takes it.
 
 mod arena;
+mod back_off;
+#[cfg(test)]
+mod broken_links;
 mod frame;
 mod link;
 mod manager;
@@ -13,6 +16,7 @@ mod member;
 mod ring;
 mod socket;
 
+pub use back_off::BackOff;
 pub use link::Carrier;
 pub use manager::{Manager, News};
 pub use member::{Member, MemberError, SharedMember, Told};
