@@ -211,7 +211,7 @@ fn serve(
         while let Some(told) = member.take_told() {
             program.take(told, &member);
         }
-        program.turn();
+        program.turn(&member);
         lines::tell_withheld(&PeerNames::default());
     }
     Ok(())
@@ -238,8 +238,8 @@ impl Program {
         }
     }
 
-    fn turn(&mut self) {
-        // A UDM without keys would refuse SUCIs: what comes for it waits on the ring.
+    fn turn(&mut self, member: &SharedMember) {
+        // A UDM without keys would refuse SUCIs: what comes for it waits on its link.
         if self.reloads.is_none() {
             return;
         }
@@ -257,6 +257,8 @@ impl Program {
                 // It is told of functions as soon as it is there.
                 None if reached.nf == Nf::Nrf => self.host.register_again(now),
                 None => tracing::debug!("{} is reached", reached.nf),
+                // With the core all are gone.
+                Some(_) if member.is_closed() => {}
                 Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
             }
         }

@@ -7,14 +7,14 @@
 
 mod arena;
 mod back_off;
-#[cfg(test)]
-mod broken_links;
 mod frame;
 mod link;
 mod manager;
 mod member;
 mod ring;
 mod socket;
+#[cfg(test)]
+mod tests;
 
 pub use back_off::BackOff;
 pub use link::Carrier;

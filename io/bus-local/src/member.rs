@@ -396,6 +396,8 @@ impl Member {
                     return Some(envelope.map_or(Event::Unreadable, Event::Came));
                 }
                 Some(Err(broken)) => {
+                    // Who is gone took the link along: the manager's word comes first.
+                    self.listen_to_manager();
                     self.lose(id, broken);
                     return self.news.pop_front();
                 }
