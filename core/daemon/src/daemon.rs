@@ -28,8 +28,6 @@ pub(crate) struct InForce {
 
 /// All that the loop works with.
 pub(crate) struct Daemon {
-    /// None where all functions are the core's own. They end first, before links to them do.
-    pub programs: Option<Programs>,
     pub runtime: Runtime,
     pub flow: Flow,
     tracing: Tracing,
@@ -39,6 +37,8 @@ pub(crate) struct Daemon {
     pub ctl: Ctl,
     pub charging: Charging,
     pub subscribers: SubscriberSync,
+    /// None where all functions are the core's own.
+    pub programs: Option<Programs>,
     contexts: Watch,
     /// What core.yaml has beside a database, no change of that takes away.
     pub in_force: InForce,

@@ -33,6 +33,8 @@ pub(crate) fn run(mut daemon: Daemon, shutdown: &Shutdown) -> io::Result<()> {
     }
     tracing::info!("ends; a second signal ends it at once");
     ending::run(&mut daemon, shutdown)?;
+    // Programs end before the links to them do.
+    daemon.programs = None;
     daemon.runtime.close();
     daemon.subscribers.close();
     Ok(())
