@@ -73,6 +73,12 @@ pub enum NfName {
     Ausf,
     /// Unified data management
     Udm,
+    /// Repository of network functions
+    Nrf,
+    /// Slice selection
+    Nssf,
+    /// Policy control
+    Pcf,
 }
 
 /// Shown by `sluice nf --help`.

@@ -24,7 +24,7 @@ use sluice_sctp::OpeningError;
 use sluice_smf::Smf;
 use sluice_udm::Udm;
 use sluice_udr::{Provisioned, Udr};
-use sluice_wiring::Core;
+use sluice_wiring::{Apart, Core};
 use std::path::Path;
 
 /// Opens everything; `rings` lead to UPFs of this process. What was opened closes again if a later step fails.
@@ -45,7 +45,10 @@ pub(crate) fn boot(
         .transpose();
     let contexts = contexts.map_err(one)?;
     let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
-    let (mut core, of_database) = functions(config, opened.as_ref(), begun_unix_s)?;
+    let (core, of_database) = functions(config, opened.as_ref(), begun_unix_s)?;
+    let apart = Apart::ALL.into_iter();
+    let apart: Vec<Nf> = apart.filter(|nf| config.wiring.is_apart(*nf)).collect();
+    let mut core = core.without(&apart);
     if let Some(contexts) = contexts {
         contexts.resume(&mut core);
     }

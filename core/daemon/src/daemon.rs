@@ -1,6 +1,7 @@
 //! The daemon: a core with its doors, and a part for each concern beside it.
 
 use crate::config::CoreConfig;
+use crate::operators::control;
 use crate::operators::request::Ctl;
 use crate::parts::charging::Charging;
 use crate::parts::contexts::Watch;
@@ -98,9 +99,16 @@ impl Daemon {
         core.tend_contexts();
         self.contexts.look(core);
         self.charging.turn(core);
-        if let Some(programs) = &mut self.programs {
-            let flow = &self.flow;
-            programs.turn(core, &|supi| flow.of(supi));
+        let Some(programs) = &mut self.programs else {
+            return;
+        };
+        programs.turn(core);
+        for refused in programs.take_refused() {
+            self.refusals.add(refused);
+        }
+        for (asked, request, part) in programs.take_answered() {
+            let answer = control::answer(&request, self, part);
+            asked.answer(answer);
         }
     }
 

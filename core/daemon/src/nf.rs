@@ -1,7 +1,13 @@
 //! `sluice nf`: a program of some functions, beside the core's, which it reaches by rings in shared memory.
 
 use crate::config::{CoreConfig, Transport};
+use crate::convert;
+use crate::operators::control::subscriber;
+use crate::operators::part::Part;
+use crate::operators::qos;
+use crate::operators::request::Request;
 use crate::parts::flow::Flow;
+use crate::parts::refusals::Kept;
 use serde::{Deserialize, Serialize};
 use sluice_ausf::Ausf;
 use sluice_bus_ring::{Member, MemberError, SharedMember, Told};
@@ -10,7 +16,10 @@ use sluice_core_runtime::system;
 use sluice_host::poll::{Poller, Ready};
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
-use sluice_ids::{Snssai, Supi};
+use sluice_ids::Snssai;
+use sluice_nrf::Nrf;
+use sluice_nssf::Nssf;
+use sluice_pcf::Pcf;
 use sluice_program::args::{NfArgs, NfName};
 use sluice_program::exit::Exit;
 use sluice_program::lines::{self, PeerNames};
@@ -18,7 +27,7 @@ use sluice_program::logging::{self, Verbosity};
 use sluice_sbi::{Instant, Nf};
 use sluice_security::suci::HomeKey;
 use sluice_udm::Udm;
-use sluice_wiring::Apart;
+use sluice_wiring::{Apart, Flows, slices_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +39,9 @@ const JOIN_WITHIN: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Lines of a UE that are told to an operator, the newest: what a frame has room for.
 const LINES: usize = 400;
-/// Octets of them, at the most.
+/// Refusals of one report, the newest.
+const REFUSALS_TOLD: usize = 64;
+/// Octets of an answer, at the most.
 const ANSWER_MAX: usize = 64 << 10;
 
 /// News of a core for its programs.
@@ -38,8 +49,25 @@ const ANSWER_MAX: usize = 64 << 10;
 pub(crate) struct Settings {
     /// How often core.yaml was read again.
     pub reloads: u64,
+    /// How often functions were to register anew.
+    pub registrations: u64,
     /// None for a program that has no UDM.
     pub udm: Option<UdmSettings>,
+}
+
+/// News of a program for its core.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub refused: Vec<Kept>,
+    /// The NRF has another configuration, of which functions hear when they register.
+    #[serde(default)]
+    pub has_new_nrf: bool,
+}
+
+impl Report {
+    fn is_empty(&self) -> bool {
+        self.refused.is_empty() && !self.has_new_nrf
+    }
 }
 
 /// Settings of a UDM of another program.
@@ -149,6 +177,9 @@ fn nf_of(name: NfName) -> Nf {
     match name {
         NfName::Ausf => Nf::Ausf,
         NfName::Udm => Nf::Udm,
+        NfName::Nrf => Nf::Nrf,
+        NfName::Nssf => Nf::Nssf,
+        NfName::Pcf => Nf::Pcf,
     }
 }
 
@@ -170,6 +201,21 @@ fn home(config: &CoreConfig) -> Option<Home> {
     })
 }
 
+/// Functions of this program as the file has them. A UDM has to hear of its keys first.
+fn functions_of(config: &CoreConfig, functions: &[Nf]) -> io::Result<Apart> {
+    let has = |nf| functions.contains(&nf);
+    let slices = convert::amf(config).map(|amf| slices_of(&amf.plmns));
+    let sessions = config.sessions.as_ref().filter(|_| has(Nf::Pcf));
+    let pcf = sessions.map(|sessions| Pcf::new(convert::pcf(sessions)));
+    Ok(Apart {
+        ausf: has(Nf::Ausf).then(Ausf::default),
+        udm: None,
+        nrf: has(Nf::Nrf).then(|| Nrf::new(convert::nrf(config))),
+        nssf: slices.filter(|_| has(Nf::Nssf)).map(Nssf::new),
+        pcf: pcf.transpose().map_err(io::Error::other)?,
+    })
+}
+
 fn serve(
     (file, config): (&Path, &CoreConfig),
     member: Member,
@@ -180,16 +226,15 @@ fn serve(
     poller.add(&member, 0)?;
     poller.add(shutdown, 1)?;
     let member = SharedMember::from(member);
-    let mut apart = Apart::default();
-    if functions.contains(&Nf::Ausf) {
-        apart.ausf = Some(Ausf::default());
-    }
     let home = home(config).ok_or_else(|| io::Error::other("the core has no identity"))?;
     let mut program = Program {
-        host: Host::new(apart, home),
+        host: Host::new(functions_of(config, functions)?, home),
         flow: Flow::default(),
+        asked: Vec::new(),
+        report: Report::default(),
         file: file.to_owned(),
         has_udm: functions.contains(&Nf::Udm),
+        registrations: 0,
         reloads: None,
     };
     let others: Vec<Nf> = Nf::ALL
@@ -208,7 +253,7 @@ fn serve(
         while let Some(told) = member.take_told() {
             program.take(told, &member);
         }
-        program.turn();
+        program.turn(&member);
         lines::tell_withheld(&PeerNames::default());
     }
     Ok(())
@@ -218,8 +263,14 @@ fn serve(
 struct Program {
     host: Host<Apart>,
     flow: Flow,
+    /// Questions of operators that wait for an SMF, by their numbers.
+    asked: Vec<(u64, qos::Asked)>,
+    /// What the core has not been told yet.
+    report: Report,
     file: PathBuf,
     has_udm: bool,
+    /// How often functions were to register anew.
+    registrations: u64,
     /// How often the core had read its file again; none before it told anything.
     reloads: Option<u64>,
 }
@@ -235,7 +286,7 @@ impl Program {
         }
     }
 
-    fn turn(&mut self) {
+    fn turn(&mut self, member: &SharedMember) {
         // A UDM without keys would refuse SUCIs: what comes for it waits on the ring.
         if self.reloads.is_none() {
             return;
@@ -249,15 +300,44 @@ impl Program {
             tracing::debug!(target: "sluice_flow", "{line}");
             self.flow.add(line);
         }
-        for reached in self.host.take_reached() {
+        let refused = self.host.log.take_refused();
+        self.report
+            .refused
+            .extend(refused.into_iter().map(Kept::from));
+        for reached in self.host.take_reached(now) {
             match reached.lost {
-                // It is told of functions as soon as it is there.
-                None if reached.nf == Nf::Nrf => self.host.register_again(now),
                 None => tracing::debug!("{} is reached", reached.nf),
                 Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
             }
         }
         self.host.send(now);
+        self.answer_asked(member);
+        self.tell(member);
+    }
+
+    /// Answers questions that an SMF has answered.
+    fn answer_asked(&mut self, member: &SharedMember) {
+        let flows = Flows::from(&mut self.host);
+        self.asked.retain(|(id, asked)| match asked.answer(&flows) {
+            Some(done) => {
+                answer(member, *id, Part::done(done));
+                false
+            }
+            None => true,
+        });
+    }
+
+    /// Tells the core what it is to know; what finds no room now goes with what comes later.
+    fn tell(&mut self, member: &SharedMember) {
+        if self.report.is_empty() {
+            return;
+        }
+        let old = self.report.refused.len().saturating_sub(REFUSALS_TOLD);
+        self.report.refused.drain(..old);
+        let text = serde_json::to_string(&self.report).unwrap_or_default();
+        if member.tell(text) {
+            self.report = Report::default();
+        }
     }
 
     fn take(&mut self, told: Told, member: &SharedMember) {
@@ -266,18 +346,33 @@ impl Program {
                 Ok(settings) => self.take_settings(&settings),
                 Err(e) => tracing::error!("the core tells what is not understood: {e}"),
             },
-            Told::Question(id, imsi) => {
-                let lines = Supi::from_imsi(&imsi).map(|supi| self.flow.of(&supi));
-                let mut lines = lines.unwrap_or_default();
-                let old = lines.len().saturating_sub(LINES);
-                lines.drain(..old);
-                let mut text = serde_json::to_string(&lines).unwrap_or_default();
-                // What is longer finds no room in a frame: the oldest lines go.
-                while text.len() > ANSWER_MAX && !lines.is_empty() {
-                    lines.drain(..lines.len().div_ceil(2));
-                    text = serde_json::to_string(&lines).unwrap_or_default();
+            Told::Question(id, text) => match serde_json::from_str::<Request>(&text) {
+                Ok(request) => self.take_question(id, &request, member),
+                Err(e) => {
+                    tracing::error!("the core asks what is not understood: {e}");
+                    answer(member, id, Part::default());
                 }
-                member.answer(id, text);
+            },
+        }
+    }
+
+    fn take_question(&mut self, id: u64, request: &Request, member: &SharedMember) {
+        let has_pcf = self.host.functions.pcf.is_some();
+        let mut flows = Flows::from(&mut self.host);
+        let begun = has_pcf.then(|| qos::begin(request, &mut flows)).flatten();
+        match begun {
+            Some(qos::Begun::Answered(done)) => answer(member, id, Part::done(done)),
+            Some(qos::Begun::Asked(asked)) => self.asked.push((id, asked)),
+            None => {
+                let mut part = Part::of(request, &self.host.functions, system::now());
+                if let Request::Flow { imsi } = request
+                    && let Ok(supi) = subscriber(imsi)
+                {
+                    part.lines = self.flow.of(&supi);
+                    let old = part.lines.len().saturating_sub(LINES);
+                    part.lines.drain(..old);
+                }
+                answer(member, id, part);
             }
         }
     }
@@ -292,6 +387,10 @@ impl Program {
             Some(_) => {}
         }
         self.reloads = Some(settings.reloads);
+        if self.registrations != settings.registrations {
+            self.registrations = settings.registrations;
+            self.host.register_again(system::now());
+        }
     }
 
     fn set_udm(&mut self, settings: &UdmSettings) {
@@ -318,13 +417,42 @@ impl Program {
         match CoreConfig::load(&self.file) {
             Ok(loaded) => {
                 logging::change(&loaded.config.log);
+                self.reconfigure(&loaded.config);
                 if let Some(home) = home(&loaded.config) {
                     self.host.update_registrations(home);
                 }
-                // The NRF may want heart-beats at other times.
-                self.host.register_again(system::now());
             }
             Err(refused) => tracing::error!("the file was not taken: {refused}"),
         }
     }
+
+    fn reconfigure(&mut self, config: &CoreConfig) {
+        let functions = &mut self.host.functions;
+        if let Some(nrf) = &mut functions.nrf {
+            let config = convert::nrf(config);
+            self.report.has_new_nrf |= config != nrf.config();
+            nrf.reconfigure(config);
+        }
+        if let Some(nssf) = &mut functions.nssf
+            && let Some(amf) = convert::amf(config)
+        {
+            nssf.reconfigure(slices_of(&amf.plmns));
+        }
+        if let Some(pcf) = &mut functions.pcf
+            && let Some(sessions) = &config.sessions
+            && let Err(why) = pcf.reconfigure(convert::pcf(sessions))
+        {
+            tracing::error!("the PCF keeps its policies: {why}");
+        }
+    }
+}
+
+/// Answers a question; what is longer than a frame loses its oldest lines.
+fn answer(member: &SharedMember, id: u64, mut part: Part) {
+    let mut text = serde_json::to_string(&part).unwrap_or_default();
+    while text.len() > ANSWER_MAX && !part.lines.is_empty() {
+        part.lines.drain(..part.lines.len().div_ceil(2));
+        text = serde_json::to_string(&part).unwrap_or_default();
+    }
+    member.answer(id, text);
 }

@@ -106,9 +106,15 @@ impl<F: Functions> Host<F> {
         self.remote.counters()
     }
 
-    /// Functions of other hosts that are reached now or not any more, since the last call.
-    pub fn take_reached(&mut self) -> Vec<Reached> {
-        self.remote.take_changed()
+    /// Functions of other hosts that are reached now or not any more, since the last call. An NRF that is there again
+    /// knows of nobody: functions register anew.
+    pub fn take_reached(&mut self, now: Now) -> Vec<Reached> {
+        let changed = self.remote.take_changed();
+        let is_up = |one: &Reached| one.nf == Nf::Nrf && one.lost.is_none();
+        if changed.iter().any(is_up) {
+            self.register_again(now);
+        }
+        changed
     }
 
     /// An input, and all that follows from it at once.

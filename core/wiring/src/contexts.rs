@@ -75,7 +75,7 @@ impl Core {
         self.host.contexts.change(START, Some(&start.octets()));
         let all = || stored.iter().map(|(key, value)| (&**key, &**value));
         let starts = start.starts;
-        if let Some(pcf) = &mut self.host.functions.pcf {
+        if let Some(pcf) = &mut self.host.functions.apart.pcf {
             pcf.resume(starts, all());
         }
         let ues = self.host.functions.amf.resume(now, starts, all());
@@ -141,7 +141,7 @@ impl Core {
         self.follow(now, sluice_sbi::Nf::Amf, effects);
         let mut effects = Vec::new();
         let smf = self.host.functions.smf.as_ref();
-        if let Some(pcf) = &mut self.host.functions.pcf {
+        if let Some(pcf) = &mut self.host.functions.apart.pcf {
             let is_known = |number| smf.is_some_and(|smf| smf.knows(number));
             pcf.reconcile(is_known, &mut effects);
         }

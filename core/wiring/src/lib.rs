@@ -8,6 +8,7 @@ mod functions;
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use flows::Flows;
 pub use functions::Apart;
 use functions::Functions;
 use sluice_amf::Amf;
@@ -41,7 +42,7 @@ pub struct Core {
 }
 
 /// Slices that an AMF serves, as its NSSF knows them.
-fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
+pub fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
     let plmns = plmns.iter().map(|one| (one.plmn, one.slices.clone()));
     sluice_nssf::Config {
         plmns: plmns.collect(),
@@ -59,18 +60,19 @@ pub fn home_of(guami: sluice_ids::Guami, plmns: &[sluice_n2::PlmnSlices]) -> Hom
 }
 
 impl Core {
-    /// Of its functions; AUSF and UDM are other hosts' until it has them.
+    /// Of its functions, with a repository and slice selection; AUSF and UDM are other hosts' until it has them.
     pub fn new(amf: Amf, udr: Udr) -> Self {
         let home = home_of(amf.guami(), &amf.plmns());
+        let apart = Apart {
+            nrf: Some(Nrf::default()),
+            nssf: Some(Nssf::new(slices_of(&amf.plmns()))),
+            ..Apart::default()
+        };
         let functions = Functions {
-            nssf: Nssf::new(slices_of(&amf.plmns())),
             amf,
-            ausf: None,
-            udm: None,
             udr,
-            nrf: Nrf::default(),
             smf: None,
-            pcf: None,
+            apart,
         };
         let host = Host::new(functions, home);
         Self {
@@ -83,14 +85,14 @@ impl Core {
     /// The same with an authentication server.
     #[must_use]
     pub fn with_ausf(mut self, ausf: Ausf) -> Self {
-        self.host.functions.ausf = Some(ausf);
+        self.host.functions.apart.ausf = Some(ausf);
         self
     }
 
     /// The same with unified data management.
     #[must_use]
     pub fn with_udm(mut self, udm: Udm) -> Self {
-        self.host.functions.udm = Some(udm);
+        self.host.functions.apart.udm = Some(udm);
         self
     }
 
@@ -104,7 +106,25 @@ impl Core {
     /// The same with policies: sessions may have further QoS flows.
     #[must_use]
     pub fn with_pcf(mut self, pcf: Pcf) -> Self {
-        self.host.functions.pcf = Some(pcf);
+        self.host.functions.apart.pcf = Some(pcf);
+        self
+    }
+
+    /// The same without functions that are another host's.
+    #[must_use]
+    pub fn without(mut self, functions: &[Nf]) -> Self {
+        let apart = &mut self.host.functions.apart;
+        for nf in functions {
+            match nf {
+                Nf::Ausf => apart.ausf = None,
+                Nf::Udm => apart.udm = None,
+                Nf::Nrf => apart.nrf = None,
+                Nf::Nssf => apart.nssf = None,
+                Nf::Pcf => apart.pcf = None,
+                // Those are always the core's own.
+                Nf::Amf | Nf::Smf | Nf::Udr => {}
+            }
+        }
         self
     }
 
@@ -133,9 +153,10 @@ impl Core {
         self.host.may_sleep()
     }
 
-    /// Functions of other hosts that are reached now or not any more, since the last call.
-    pub fn take_reached(&mut self) -> Vec<Reached> {
-        self.host.take_reached()
+    /// Functions of other hosts that are reached now or not any more, since the last call. An NRF that is there again
+    /// knows of nobody: functions register anew.
+    pub fn take_reached(&mut self, now: Now) -> Vec<Reached> {
+        self.host.take_reached(now)
     }
 
     /// Counts of what went to other hosts, and came from them.
@@ -157,21 +178,28 @@ impl Core {
     /// Without this they are registered for good, which is for clocks that jump from one deadline to the next.
     #[must_use]
     pub fn with_nrf(mut self, config: sluice_nrf::Config) -> Self {
-        self.host.functions.nrf = Nrf::new(config);
+        self.host.functions.apart.nrf = Some(Nrf::new(config));
         self
     }
 
     /// The NRF goes on with another configuration; functions register anew, so that they hear of it.
     pub fn reconfigure_nrf(&mut self, now: Now, config: sluice_nrf::Config) {
-        if config != self.host.functions.nrf.config() {
-            self.host.functions.nrf.reconfigure(config);
+        if let Some(nrf) = &mut self.host.functions.apart.nrf
+            && config != nrf.config()
+        {
+            nrf.reconfigure(config);
             self.host.register_again(now);
         }
     }
 
-    /// The NRF, for operators.
-    pub fn nrf(&self) -> &Nrf {
-        &self.host.functions.nrf
+    /// The NRF, for operators; none if it is another host's.
+    pub fn nrf(&self) -> Option<&Nrf> {
+        self.host.functions.apart.nrf.as_ref()
+    }
+
+    /// Functions register anew with an NRF that is another host's, and has another configuration.
+    pub fn register_again(&mut self, now: Now) {
+        self.host.register_again(now);
     }
 
     fn update_registrations(&mut self) {
@@ -182,7 +210,7 @@ impl Core {
 
     /// Takes other keys of the home network from now on.
     pub fn set_home_keys(&mut self, keys: BTreeMap<u8, HomeKey>) {
-        match &mut self.host.functions.udm {
+        match &mut self.host.functions.apart.udm {
             Some(udm) => udm.set_home_keys(keys),
             None => {
                 self.udm_settings.home_keys = keys;
@@ -261,9 +289,9 @@ impl Core {
         self.host.take_to_upf()
     }
 
-    /// Slice selection, for operators.
-    pub fn nssf(&self) -> &Nssf {
-        &self.host.functions.nssf
+    /// Functions that may be another host's, as far as this one has them, for operators.
+    pub fn apart(&self) -> &Apart {
+        &self.host.functions.apart
     }
 
     /// Session management, for operators; none of a core without sessions.
@@ -318,7 +346,9 @@ impl Core {
             .functions
             .amf
             .reconfigure(now, config, &mut effects)?;
-        self.host.functions.nssf.reconfigure(slices);
+        if let Some(nssf) = &mut self.host.functions.apart.nssf {
+            nssf.reconfigure(slices);
+        }
         self.update_registrations();
         self.follow(now, Nf::Amf, effects);
         Ok(())
@@ -400,7 +430,7 @@ impl Core {
 
     /// Whether UEs may show who they are unconcealed, from now on.
     pub fn allow_null_scheme(&mut self, is_allowed: bool) {
-        match &mut self.host.functions.udm {
+        match &mut self.host.functions.apart.udm {
             Some(udm) => udm.allow_null_scheme(is_allowed),
             None => {
                 self.udm_settings.null_scheme = is_allowed;
@@ -471,7 +501,12 @@ impl Core {
 
     /// Challenges of this core's own AUSF that wait for their answers.
     pub fn authentications(&self) -> usize {
-        self.host.functions.ausf.as_ref().map_or(0, Ausf::pending)
+        self.host
+            .functions
+            .apart
+            .ausf
+            .as_ref()
+            .map_or(0, Ausf::pending)
     }
 
     /// Has messages of these UEs kept as octets, NAS without its protection.

@@ -50,7 +50,7 @@ pub(crate) enum Frame {
         /// Number of the peer.
         id: u64,
     },
-    /// Manager: what the member is to know of the core, in a form of their own.
+    /// Manager: what the member is to know of the core; member: what the core is to know of it. In a form of their own.
     Tell {
         /// That.
         text: String,

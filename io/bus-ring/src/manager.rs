@@ -42,6 +42,11 @@ pub enum News {
         /// Functions that it hosted.
         functions: Vec<Nf>,
     },
+    /// A member tells something of its own accord, in a form of the programs' own.
+    Told {
+        /// That.
+        text: String,
+    },
     /// A member answers a question.
     Answered {
         /// Which.
@@ -161,11 +166,11 @@ impl Manager {
         }
     }
 
-    /// Asks all members but the one that has `own`: the number of the question, and how many answers to wait for.
-    pub fn ask(&mut self, own: Nf, text: &str) -> (u64, usize) {
+    /// Asks all members that have one of these functions: the number of the question, and how many answers to wait for.
+    pub fn ask(&mut self, functions: &[Nf], text: &str) -> (u64, usize) {
         self.questions += 1;
         let id = self.questions;
-        let others = self.having(|functions| !functions.contains(&own));
+        let others = self.having(|its| its.iter().any(|nf| functions.contains(nf)));
         for other in &others {
             let text = text.to_owned();
             self.send(*other, &Frame::Ask { id, text }, None);
@@ -247,6 +252,7 @@ impl Manager {
                     }
                 }
             },
+            (Frame::Tell { text }, _) => self.news.push(News::Told { text }),
             (Frame::Answer { id, text }, _) => self.news.push(News::Answered { id, text }),
             (Frame::Arena { peer }, Some(arena)) => {
                 self.send(peer, &Frame::Arena { peer: id }, Some(arena.as_fd()));
@@ -335,6 +341,7 @@ impl News {
             Self::Joined { name, functions } => format!("{name} joined with {}", list(functions)),
             Self::Refused { why } => format!("a program was refused: {why}"),
             Self::Gone { name, functions } => format!("{name} is gone with {}", list(functions)),
+            Self::Told { .. } => "a program has told something".to_owned(),
             Self::Answered { id, .. } => format!("question {id} is answered"),
         }
     }

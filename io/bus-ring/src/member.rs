@@ -182,6 +182,11 @@ impl Member {
         let _ = frame::send(&self.manager, &answer, None);
     }
 
+    /// Tells the manager something; false if there is no room for it now.
+    pub fn tell(&mut self, text: String) -> bool {
+        frame::send(&self.manager, &Frame::Tell { text }, None).is_ok()
+    }
+
     fn take(&mut self, frame: Frame, with: Option<OwnedFd>) {
         match (frame, with) {
             (Frame::Peer { id, functions }, Some(doorbell)) => {
@@ -344,6 +349,11 @@ impl SharedMember {
     /// See [`Member::take_told`].
     pub fn take_told(&self) -> Option<Told> {
         self.0.borrow_mut().take_told()
+    }
+
+    /// See [`Member::tell`].
+    pub fn tell(&self, text: String) -> bool {
+        self.0.borrow_mut().tell(text)
     }
 
     /// See [`Member::answer`].

@@ -184,7 +184,7 @@ fn the_manager_tells_and_asks_and_its_end_is_seen() {
         assert_eq!(functions, [Nf::Ausf, Nf::Udm]);
         "keys".to_owned()
     });
-    let (id, asked) = manager.ask(Nf::Amf, "flow");
+    let (id, asked) = manager.ask(&[Nf::Ausf, Nf::Udm], "flow");
     assert_eq!(asked, 1);
     let mut told = Vec::new();
     while told.len() < 2 {

@@ -76,6 +76,7 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     let functions = Apart {
         ausf: Some(ausf),
         udm: Some(udm),
+        ..Apart::default()
     };
     let mut host = Host::new(functions, home);
     host.connect(Box::new(Lossy::new(other, percent, !seed)), &own);
@@ -89,7 +90,7 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     host.may_sleep();
     core.receive(Now::default());
     host.receive(Now::default());
-    let reached = core.take_reached();
+    let reached = core.take_reached(Now::default());
     assert_eq!(reached.len(), 2, "AUSF and UDM are reached");
     let elsewhere = Elsewhere {
         host,

@@ -6,7 +6,13 @@ use sluice_sbi::Nf;
 use std::path::{Path, PathBuf};
 
 /// Functions that may have a program of their own.
-const APART: &[(&str, Nf)] = &[("ausf", Nf::Ausf), ("udm", Nf::Udm)];
+const APART: &[(&str, Nf)] = &[
+    ("ausf", Nf::Ausf),
+    ("udm", Nf::Udm),
+    ("nrf", Nf::Nrf),
+    ("nssf", Nf::Nssf),
+    ("pcf", Nf::Pcf),
+];
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
 
@@ -30,6 +36,30 @@ pub struct WiringSection {
     pub programs: Vec<ProgramSection>,
 }
 
+/// Why a core's PCF has no program of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoPcf {
+    /// Sessions have their default flows alone.
+    NoSessions,
+    /// Its contexts are stored with those of the SMF.
+    Contexts,
+}
+
+impl NoPcf {
+    fn text(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NoSessions => (
+                "the PCF has a program, and there are no sessions",
+                "a core with sessions, or none of pcf",
+            ),
+            Self::Contexts => (
+                "the PCF has a program, and there are contexts",
+                "none of pcf: with contexts it is the core's own, which stores them",
+            ),
+        }
+    }
+}
+
 /// A program of some functions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProgramSection {
@@ -40,7 +70,8 @@ pub struct ProgramSection {
 }
 
 impl WiringSection {
-    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
+    /// Without `programs` each function that may have one has its own; `pcf` says why the PCF may not, if so.
+    pub(super) fn read(fields: &mut Fields<'_, '_>, pcf: Option<NoPcf>) -> Self {
         let transports = word(&[("thread", Transport::Thread), ("ring", Transport::Ring)]);
         let transport = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
@@ -53,7 +84,10 @@ impl WiringSection {
             fields.report().problem(line, key, what, expected);
         }
         if transport == Transport::Ring && !given {
-            let each = APART.iter().map(|(_, nf)| ProgramSection {
+            let may = APART
+                .iter()
+                .filter(|(_, nf)| *nf != Nf::Pcf || pcf.is_none());
+            let each = may.map(|(_, nf)| ProgramSection {
                 functions: vec![At { value: *nf, line }],
                 cpu: None,
             });
@@ -69,6 +103,12 @@ impl WiringSection {
                     .report()
                     .problem(one.line, key, what, "each function once");
             }
+        }
+        let mut of_pcf = all.iter().filter(|one| one.value == Nf::Pcf);
+        if let (Some(one), Some(no)) = (of_pcf.next(), pcf) {
+            let (what, expected) = no.text();
+            let key = fields.key("programs");
+            fields.report().problem(one.line, key, what, expected);
         }
         Self {
             transport,

@@ -22,20 +22,81 @@ macro_rules! answers {
     )*};
 }
 
-/// A message of a procedure.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[allow(
-    missing_docs,
-    reason = "fields without a text are named by their unit or by the standard"
-)]
-pub struct FlowLine {
-    pub unix_ms: u64,
-    /// Step of TS 23.502.
-    pub step: Cow<'static, str>,
-    pub from: Cow<'static, str>,
-    pub to: Cow<'static, str>,
-    pub what: String,
+// Parts of answers that programs tell each other.
+answers! {
+    /// A message of a procedure.
+    #[derive(Deserialize)]
+    FlowLine {
+        pub unix_ms: u64,
+        /// Step of TS 23.502.
+        pub step: Cow<'static, str>,
+        pub from: Cow<'static, str>,
+        pub to: Cow<'static, str>,
+        pub what: String,
+    }
+
+    /// Network functions as the NRF knows them.
+    #[derive(Deserialize)]
+    Nfs {
+        pub heart_beat_s: u32,
+        /// Seconds for which an answer to a discovery may be taken to be so.
+        pub validity_s: u32,
+        pub nfs: Vec<Nf>,
+    }
+
+    /// A network function.
+    #[derive(Deserialize)]
+    Nf {
+        pub r#type: String,
+        /// NF instance id.
+        pub instance: String,
+        pub status: Cow<'static, str>,
+        pub plmns: Vec<String>,
+        pub allowed: Allowed,
+        pub serves: Vec<Served>,
+        /// The one with the lowest is taken first.
+        pub priority: u16,
+        /// Weight among those of a priority.
+        pub capacity: u16,
+        pub load_percent: u8,
+        /// Seconds since its last heart-beat.
+        pub heard_s_ago: u64,
+        /// Heart-beats that it has missed.
+        pub missed: u64,
+    }
+
+    /// Consumers that may discover a function; a list without an entry stands for all there are.
+    #[derive(Deserialize)]
+    Allowed {
+        pub types: Vec<String>,
+        pub slices: Vec<String>,
+        pub plmns: Vec<String>,
+    }
+
+    /// A part of what a function serves; a list without an entry stands for all there are.
+    #[derive(Deserialize)]
+    Served {
+        pub slices: Vec<String>,
+        pub data_networks: Vec<String>,
+        pub tracking_areas: Vec<String>,
+    }
+
+    /// A rule of a session (TS 29.512, 5.6.2.6).
+    #[derive(Deserialize)]
+    Rule {
+        pub name: String,
+        /// Rules are tried from the smallest on.
+        pub precedence: u8,
+        pub five_qi: u8,
+        /// Allocation and retention priority.
+        pub priority: u8,
+        pub guaranteed_down_bps: u64,
+        pub guaranteed_up_bps: u64,
+        /// 0 is no limit.
+        pub maximum_down_bps: u64,
+        /// 0 is no limit.
+        pub maximum_up_bps: u64,
+    }
 }
 
 answers! {
@@ -152,48 +213,6 @@ answers! {
         pub areas: String,
     }
 
-    /// Network functions as the NRF knows them.
-    Nfs {
-        pub heart_beat_s: u32,
-        /// Seconds for which an answer to a discovery may be taken to be so.
-        pub validity_s: u32,
-        pub nfs: Vec<Nf>,
-    }
-
-    /// A network function.
-    Nf {
-        pub r#type: String,
-        /// NF instance id.
-        pub instance: String,
-        pub status: &'static str,
-        pub plmns: Vec<String>,
-        pub allowed: Allowed,
-        pub serves: Vec<Served>,
-        /// The one with the lowest is taken first.
-        pub priority: u16,
-        /// Weight among those of a priority.
-        pub capacity: u16,
-        pub load_percent: u8,
-        /// Seconds since its last heart-beat.
-        pub heard_s_ago: u64,
-        /// Heart-beats that it has missed.
-        pub missed: u64,
-    }
-
-    /// Consumers that may discover a function; a list without an entry stands for all there are.
-    Allowed {
-        pub types: Vec<String>,
-        pub slices: Vec<String>,
-        pub plmns: Vec<String>,
-    }
-
-    /// A part of what a function serves; a list without an entry stands for all there are.
-    Served {
-        pub slices: Vec<String>,
-        pub data_networks: Vec<String>,
-        pub tracking_areas: Vec<String>,
-    }
-
     /// Refused requests.
     Refusals {
         pub total: u64,
@@ -205,7 +224,7 @@ answers! {
     /// Refusals of a kind of request for a cause.
     Cause {
         pub count: u64,
-        pub request: &'static str,
+        pub request: Cow<'static, str>,
         pub cause: String,
     }
 
@@ -216,19 +235,19 @@ answers! {
         pub unix_s: u64,
         /// UE, gNB or address.
         pub who: String,
-        pub request: &'static str,
+        pub request: Cow<'static, str>,
         pub cause: String,
         pub why: String,
-        pub remedy: &'static str,
+        pub remedy: Cow<'static, str>,
     }
 
     /// A refused request of a UE.
     RefusalOfUe {
         pub unix_s: u64,
-        pub request: &'static str,
+        pub request: Cow<'static, str>,
         pub cause: String,
         pub why: String,
-        pub remedy: &'static str,
+        pub remedy: Cow<'static, str>,
     }
 
     /// UEs, a row each.
@@ -342,22 +361,6 @@ answers! {
         pub waits_at: Option<Option<&'static str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub rules: Option<Vec<Rule>>,
-    }
-
-    /// A rule of a session (TS 29.512, 5.6.2.6).
-    Rule {
-        pub name: String,
-        /// Rules are tried from the smallest on.
-        pub precedence: u8,
-        pub five_qi: u8,
-        /// Allocation and retention priority.
-        pub priority: u8,
-        pub guaranteed_down_bps: u64,
-        pub guaranteed_up_bps: u64,
-        /// 0 is no limit.
-        pub maximum_down_bps: u64,
-        /// 0 is no limit.
-        pub maximum_up_bps: u64,
     }
 
     /// Steps of the newest procedures of a UE.

@@ -4,19 +4,22 @@
 use crate::daemon::Daemon;
 use crate::operators::answers;
 use crate::operators::metrics;
-use crate::operators::nfs;
+use crate::operators::part::Part;
 use crate::operators::qos;
-use crate::operators::request::{Action, Ask, Request, UES_MAX, told};
+use crate::operators::request::{Action, Request, UES_MAX, told};
 use crate::operators::view;
 use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_n2::Overload;
-use sluice_program::control::{Asked, refusal};
+use sluice_program::control::refusal;
+use sluice_sbi::Nf;
 
-/// Answers; what the core then wants sent leaves with its next turn.
-pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
+/// Answers with what other programs have told; what the core then wants sent leaves with its next turn.
+pub(crate) fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value {
+    let functions = daemon.runtime.core().apart();
+    let part = Part::of(request, functions, system::now()).and(told_by_others);
     match request {
         Request::Status => told(view::status(daemon)),
         Request::Ues { from, count } => {
@@ -27,20 +30,22 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
             }
         }
         Request::Ue { imsi } => of(imsi, |supi| {
-            view::ue(daemon, supi).map_or_else(|refused| refused, told)
+            view::ue(daemon, supi, &part).map_or_else(|refused| refused, told)
         }),
         Request::Gnbs => told(view::gnbs(daemon)),
-        Request::Nfs => told(nfs::nfs(daemon)),
+        Request::Nfs => part
+            .nrf
+            .map_or_else(|| not_reached(Nf::Nrf), |nrf| told(nrf.nfs)),
         Request::Procedures => told(view::procedures(daemon)),
-        Request::Flow { imsi } => of(imsi, |supi| told(view::flow(daemon, supi))),
+        Request::Flow { imsi } => of(imsi, |supi| told(view::flow(daemon, supi, part))),
         Request::Trace { imsi: None, ends } => daemon.tracing(None, *ends),
         Request::Trace {
             imsi: Some(imsi),
             ends,
         } => of(imsi, |supi| daemon.tracing(Some(*supi), *ends)),
         Request::Refusals => told(daemon.refusals.view()),
-        Request::Counters => told(view::counters(daemon)),
-        Request::Metrics => json!({ "text": metrics::text(daemon) }),
+        Request::Counters => told(view::counters(daemon, &part)),
+        Request::Metrics => json!({ "text": metrics::text(daemon, &part) }),
         Request::Reload => reload::answer(daemon),
         Request::UpdateGnbs => {
             let gnbs = daemon.runtime.core_mut().update_gnbs(system::now());
@@ -58,30 +63,32 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
             imsi,
             registers_again,
         } => of(imsi, |supi| deregister(daemon, supi, *registers_again)),
-        Request::QosStart {
-            imsi,
-            session,
-            rule,
-        } => of(imsi, |supi| qos::start(daemon, supi, *session, rule)),
-        Request::QosStop {
-            imsi,
-            session,
-            name,
-        } => of(imsi, |supi| qos::stop(daemon, supi, *session, name)),
-        Request::AppSessionCreate { context } => qos::create_application(daemon, context),
-        Request::AppSessionUpdate { id, context } => qos::update_application(daemon, *id, context),
-        Request::AppSessionDelete { id } => qos::delete_application(daemon, *id),
-        Request::AppSession { id } => qos::application(daemon, *id),
+        Request::QosStart { .. }
+        | Request::QosStop { .. }
+        | Request::AppSessionCreate { .. }
+        | Request::AppSessionUpdate { .. }
+        | Request::AppSessionDelete { .. }
+        | Request::AppSession { .. } => policy(request, daemon, part),
     }
 }
 
-/// Asks other programs for their part of a UE's call flow: the answer follows.
-pub(crate) fn flow_of_all(daemon: &mut Daemon, imsi: &str, asked: Asked<Ask>) {
-    match (subscriber(imsi), &mut daemon.programs) {
-        (Ok(supi), Some(programs)) => programs.ask_flow(asked, supi),
-        (Ok(supi), None) => asked.answer(told(view::flow(daemon, &supi))),
-        (Err(refused), _) => asked.answer(refused),
+/// Has the PCF do it, whose program has answered unless it is the core's own.
+fn policy(request: &Request, daemon: &mut Daemon, part: Part) -> Value {
+    if daemon.in_force.running.wiring.is_apart(Nf::Pcf) {
+        return part.done.unwrap_or_else(|| not_reached(Nf::Pcf));
     }
+    let mut flows = daemon.runtime.core_mut().flows();
+    let answer = match qos::begin(request, &mut flows) {
+        Some(qos::Begun::Answered(answer)) => Some(answer),
+        Some(qos::Begun::Asked(asked)) => asked.answer(&flows),
+        None => None,
+    };
+    answer.unwrap_or_else(|| refusal("internal", "the SMF has not answered"))
+}
+
+fn not_reached(nf: Nf) -> Value {
+    let why = format!("the {nf} is not reached: its program is not there, or does not answer");
+    refusal("refused", &why)
 }
 
 /// The UE is told with the next turn; whether it then answers, `ue` and `flow` tell.
@@ -123,7 +130,7 @@ fn of(imsi: &str, answer: impl FnOnce(&Supi) -> Value) -> Value {
 }
 
 /// An IMSI, also as `imsi-...`.
-fn subscriber(text: &str) -> Result<Supi, Value> {
+pub(crate) fn subscriber(text: &str) -> Result<Supi, Value> {
     let digits = text.strip_prefix("imsi-").unwrap_or(text);
     Supi::from_imsi(digits).ok_or_else(|| {
         let what = format!("'{text}' is no IMSI: 6 to 15 digits are expected");

@@ -2,10 +2,10 @@
 
 use crate::daemon::Daemon;
 use crate::operators::nfs;
+use crate::operators::part::Part;
 use crate::operators::request::told;
 use crate::operators::view;
 use serde_json::Value;
-use sluice_sbi::Nf;
 use sluice_sbi::tally::{BOUNDS_MS, Times};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -55,16 +55,17 @@ impl Page {
 }
 
 /// All that there is to tell.
-pub(crate) fn text(daemon: &Daemon) -> String {
+pub(crate) fn text(daemon: &Daemon, part: &Part) -> String {
     let mut page = Page::default();
     process(&mut page, daemon);
     gnbs(&mut page, daemon);
     upfs(&mut page, daemon);
-    functions(&mut page, daemon);
+    functions(&mut page, part);
+    selections(&mut page, daemon);
     stores(&mut page, daemon);
     refusals(&mut page, daemon);
     procedures(&mut page, daemon);
-    events(&mut page, &told(view::counters(daemon)));
+    events(&mut page, &told(view::counters(daemon, part)));
     page.0
 }
 
@@ -148,55 +149,55 @@ fn upfs(page: &mut Page, daemon: &Daemon) {
     }
 }
 
-/// Network functions as the NRF knows them, and how the AMF came by its SMFs.
-fn functions(page: &mut Page, daemon: &Daemon) {
+/// Network functions as the NRF knows them; without samples while its program is not reached.
+fn functions(page: &mut Page, part: &Part) {
+    let nrf = part.nrf.as_ref();
+    let nfs = nrf.map_or(&[][..], |nrf| &nrf.nfs.nfs);
     let name = "sluice_core_nfs";
     let help = "Network functions that the NRF knows, by type and status.";
     page.family(name, Kind::Gauge, help);
-    for ((kind, status), count) in nfs::by_status(daemon) {
-        let labels = [
-            ("type", kind.to_string()),
-            ("status", status.name().to_owned()),
-        ];
-        page.sample(
-            name,
-            &labels.each_ref().map(|(l, v)| (*l, v.as_str())),
-            count,
-        );
+    for ((kind, status), count) in nfs::by_status(nfs) {
+        page.sample(name, &[("type", kind), ("status", status)], count);
     }
-    let nrf = daemon.runtime.core().nrf().counters();
     let name = "sluice_core_nf_discoveries_total";
     let help = "Discoveries of network functions at the NRF, by type and result.";
     page.family(name, Kind::Counter, help);
-    // The AMF asks for SMFs: both results are there from the start.
-    let mut kinds: BTreeSet<Nf> = BTreeSet::from([Nf::Smf]);
-    kinds.extend(
-        nrf.found
-            .keys()
-            .chain(nrf.none.keys())
-            .chain(nrf.forbidden.keys()),
-    );
-    for kind in kinds {
-        for (result, counts) in [
+    if let Some(nrf) = nrf {
+        let results = [
             ("found", &nrf.found),
             ("none", &nrf.none),
             ("forbidden", &nrf.forbidden),
-        ] {
-            let labels = [("type", &*kind.to_string()), ("result", result)];
-            let count = counts.get(&kind).copied().unwrap_or_default();
-            page.sample(name, &labels, count);
+        ];
+        // The AMF asks for SMFs: all results are there from the start.
+        let mut kinds = BTreeSet::from(["SMF"]);
+        kinds.extend(
+            results
+                .iter()
+                .flat_map(|(_, by)| by.keys())
+                .map(String::as_str),
+        );
+        for kind in kinds {
+            for (result, counts) in results {
+                let count = counts.get(kind).copied().unwrap_or_default();
+                page.sample(name, &[("type", kind), ("result", result)], count);
+            }
         }
     }
     let name = "sluice_core_nf_heart_beats_missed_total";
     let help = "Heart-beats of network functions that did not come, by type.";
     page.family(name, Kind::Counter, help);
-    let kinds = daemon.runtime.core().nrf().profiles();
-    let mut kinds: BTreeSet<Nf> = kinds.map(|one| one.profile.kind).collect();
-    kinds.extend(nrf.missed.keys());
-    for kind in kinds {
-        let count = nrf.missed.get(&kind).copied().unwrap_or_default();
-        page.sample(name, &[("type", &*kind.to_string())], count);
+    if let Some(nrf) = nrf {
+        let mut kinds: BTreeSet<&str> = nfs.iter().map(|one| one.r#type.as_str()).collect();
+        kinds.extend(nrf.missed.keys().map(String::as_str));
+        for kind in kinds {
+            let count = nrf.missed.get(kind).copied().unwrap_or_default();
+            page.sample(name, &[("type", kind)], count);
+        }
     }
+}
+
+/// How the AMF came by its SMFs.
+fn selections(page: &mut Page, daemon: &Daemon) {
     let amf = daemon.runtime.core().amf().counters();
     let name = "sluice_core_smf_selections_total";
     let help = "SMFs that the AMF chose for sessions, by where it knew them from.";

@@ -5,6 +5,7 @@ pub(crate) mod control;
 pub(crate) mod counters;
 pub(crate) mod metrics;
 pub(crate) mod nfs;
+pub(crate) mod part;
 pub(crate) mod qos;
 pub mod qos_rule;
 pub mod request;

@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(crate) type Ctl = Socket<Ask>;
 
 /// What can be asked.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// Version, uptime, gNBs, UPFs, UEs and sessions in short.

@@ -2,7 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::operators::answers;
-use crate::operators::qos;
+use crate::operators::part::Part;
 use crate::operators::request::Action;
 use serde_json::Value;
 use sluice_amf::view::{Connected, Gnb, Ue};
@@ -116,7 +116,7 @@ fn hex_digits(cell: sluice_ids::NrCellIdentity) -> String {
 ///
 /// # Errors
 /// The refusal of an IMSI whose UE is not there.
-pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Result<answers::Ue, Value> {
+pub(crate) fn ue(daemon: &Daemon, supi: &Supi, part: &Part) -> Result<answers::Ue, Value> {
     let core = daemon.runtime.core();
     let refused = daemon.refusals.of(&supi.to_string());
     let Some(ue) = core.amf().ue(supi) else {
@@ -140,7 +140,8 @@ pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Result<answers::Ue, Value> {
     let its = sessions(daemon, supi);
     let session = |one: &sluice_amf::view::Session| {
         let known = its.iter().find(|view| view.identity == one.identity);
-        let rules = known.map(|_| qos::rules(daemon, supi, one.identity));
+        let its = part.pcf.as_ref().and_then(|all| all.get(&one.identity));
+        let rules = known.map(|_| its.cloned().unwrap_or_default());
         session_row(one, known, rules)
     };
     let allowed_slices = ue.allowed_nssai.iter().map(ToString::to_string);
@@ -311,16 +312,20 @@ pub(crate) fn procedures(daemon: &Daemon) -> answers::Procedures {
     answers::Procedures { procedures }
 }
 
-/// What was said of a UE.
-pub(crate) fn flow(daemon: &Daemon, supi: &Supi) -> answers::Flow {
+/// Call flow of a UE, with the lines of other programs.
+pub(crate) fn flow(daemon: &Daemon, supi: &Supi, part: Part) -> answers::Flow {
+    let mut lines = daemon.flow.of(supi);
+    lines.extend(part.lines);
+    // Each program's own lines keep their order.
+    lines.sort_by_key(|line| line.unix_ms);
     answers::Flow {
         imsi: supi.imsi().to_owned(),
-        lines: daemon.flow.of(supi),
+        lines,
     }
 }
 
 /// All counters.
-pub(crate) fn counters(daemon: &Daemon) -> answers::Counters {
+pub(crate) fn counters(daemon: &Daemon, part: &Part) -> answers::Counters {
     let core = daemon.runtime.core();
     answers::Counters {
         n2: daemon.runtime.n2().counters().into(),
@@ -328,8 +333,8 @@ pub(crate) fn counters(daemon: &Daemon) -> answers::Counters {
         n4: daemon.runtime.n4().map(|n4| n4.counters().into()),
         amf: core.amf().counters().into(),
         smf: core.smf().map(|smf| smf.counters().into()),
-        nssf: core.nssf().counters().into(),
-        nrf: core.nrf().counters().into(),
+        nssf: part.nssf,
+        nrf: part.nrf.as_ref().map(|nrf| nrf.counters),
         wiring: core.remote_counters().into(),
     }
 }

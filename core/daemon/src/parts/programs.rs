@@ -2,15 +2,14 @@
 
 use crate::config::{ProgramSection, Transport, WiringSection};
 use crate::needs::{Lack, problem};
-use crate::nf;
-use crate::operators::answers::{self, FlowLine};
-use crate::operators::request::{Ask, told};
-use serde_json::Value;
+use crate::nf::{self, Report};
+use crate::operators::part::Part;
+use crate::operators::request::{Ask, Request};
+use crate::parts::refusals::Kept;
 use sluice_bus_ring::{Manager, News};
-use sluice_core_runtime::Runtime;
+use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
-use sluice_ids::Supi;
 use sluice_program::control::Asked;
 use sluice_program::tool::beside;
 use sluice_sbi::Nf;
@@ -47,8 +46,8 @@ struct Program {
 /// A question of an operator that programs have not all answered.
 struct Waiting {
     asked: Asked<Ask>,
-    supi: Supi,
-    lines: Vec<FlowLine>,
+    request: Request,
+    part: Part,
     id: u64,
     missing: usize,
     until: Instant,
@@ -60,6 +59,9 @@ pub(crate) struct Programs {
     file: PathBuf,
     programs: Vec<Program>,
     waiting: Vec<Waiting>,
+    refused: Vec<Kept>,
+    /// How often functions are to register anew.
+    registrations: u64,
     /// How often core.yaml was read again.
     reloads: u64,
     next_look: Instant,
@@ -94,6 +96,8 @@ impl Programs {
             file: file.to_owned(),
             programs: programs.collect(),
             waiting: Vec::new(),
+            refused: Vec::new(),
+            registrations: 0,
             reloads: 0,
             next_look: now,
         }))
@@ -142,8 +146,8 @@ impl Programs {
             self.look(Instant::now());
             // Arenas pass the manager, and are taken before a sleep.
             core.may_sleep();
-            core.receive(sluice_core_runtime::system::now());
-            for reached in core.take_reached() {
+            core.receive(system::now());
+            for reached in core.take_reached(system::now()) {
                 match reached.lost {
                     None => missing.remove(&reached.nf),
                     Some(_) => missing.insert(reached.nf),
@@ -186,14 +190,14 @@ impl Programs {
     }
 
     /// Takes what programs have told, and looks whether they run.
-    pub fn turn(&mut self, core: &mut Core, own: &dyn Fn(&Supi) -> Vec<FlowLine>) {
+    pub fn turn(&mut self, core: &mut Core) {
         for news in self.manager.turn() {
             self.take(news, core);
         }
         if core.has_new_udm_settings() {
             self.tell(core);
         }
-        for reached in core.take_reached() {
+        for reached in core.take_reached(system::now()) {
             match reached.lost {
                 None => tracing::info!("{} is reached", reached.nf),
                 Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
@@ -204,7 +208,6 @@ impl Programs {
             self.next_look = now + LOOK_EVERY;
             self.look(now);
         }
-        self.answer_waiting(now, own);
     }
 
     fn take(&mut self, news: News, core: &mut Core) {
@@ -220,14 +223,33 @@ impl Programs {
                 tracing::warn!("{}", news.text());
                 self.next_look = Instant::now();
             }
+            News::Told { text } => match serde_json::from_str(text) {
+                Ok(report) => self.take_report(report, core),
+                Err(e) => tracing::error!("a program tells what is not understood: {e}"),
+            },
             News::Answered { id, text } => {
-                let lines: Vec<FlowLine> = serde_json::from_str(text).unwrap_or_default();
+                let part: Part = serde_json::from_str(text).unwrap_or_default();
                 if let Some(one) = self.waiting.iter_mut().find(|one| one.id == *id) {
-                    one.lines.extend(lines);
+                    one.part = std::mem::take(&mut one.part).and(part);
                     one.missing = one.missing.saturating_sub(1);
                 }
             }
         }
+    }
+
+    fn take_report(&mut self, report: Report, core: &mut Core) {
+        self.refused.extend(report.refused);
+        if report.has_new_nrf {
+            // Its heart-beats may be others.
+            core.register_again(system::now());
+            self.registrations += 1;
+            self.tell(core);
+        }
+    }
+
+    /// Refusals of programs since the last call.
+    pub fn take_refused(&mut self) -> Vec<Kept> {
+        std::mem::take(&mut self.refused)
     }
 
     /// core.yaml was read again.
@@ -237,12 +259,17 @@ impl Programs {
     }
 
     fn tell(&mut self, core: &Core) {
-        let reloads = self.reloads;
+        let (reloads, registrations) = (self.reloads, self.registrations);
         self.manager.tell(Nf::Amf, &|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
             let udm = has_udm.then(|| nf::UdmSettings::of(core.udm_settings()));
-            serde_json::to_string(&nf::Settings { reloads, udm }).unwrap_or_default()
+            let settings = nf::Settings {
+                reloads,
+                registrations,
+                udm,
+            };
+            serde_json::to_string(&settings).unwrap_or_default()
         });
     }
 
@@ -273,30 +300,33 @@ impl Programs {
         }
     }
 
-    /// Asks all programs what they know of a UE's procedures; the answer follows.
-    pub fn ask_flow(&mut self, asked: Asked<Ask>, supi: Supi) {
-        let (id, missing) = self.manager.ask(Nf::Amf, supi.imsi());
+    /// Whether programs have a part of an answer.
+    pub fn have_part_of(&self, request: &Request) -> bool {
+        request.asks().iter().any(|nf| self.is_apart(*nf))
+    }
+
+    /// Asks the programs that have a part of an answer; it follows.
+    pub fn ask(&mut self, asked: Asked<Ask>, request: Request) {
+        let apart = request.asks().iter().copied();
+        let apart: Vec<Nf> = apart.filter(|nf| self.is_apart(*nf)).collect();
+        let text = serde_json::to_string(&request).unwrap_or_default();
+        let (id, missing) = self.manager.ask(&apart, &text);
         self.waiting.push(Waiting {
             asked,
-            supi,
-            lines: Vec::new(),
+            request,
+            part: Part::default(),
             id,
             missing,
             until: Instant::now() + ANSWER_WITHIN,
         });
     }
 
-    fn answer_waiting(&mut self, now: Instant, own: &dyn Fn(&Supi) -> Vec<FlowLine>) {
+    /// Questions that all programs have answered, or that were waited for long enough, with what was told.
+    pub fn take_answered(&mut self) -> Vec<(Asked<Ask>, Request, Part)> {
+        let now = Instant::now();
         let is_over = |one: &mut Waiting| one.missing == 0 || one.until <= now;
-        for one in self.waiting.extract_if(.., is_over) {
-            let mut lines = own(&one.supi);
-            lines.extend(one.lines);
-            // Each program's own lines keep their order.
-            lines.sort_by_key(|line| line.unix_ms);
-            let imsi = one.supi.imsi().to_owned();
-            let answer: Value = told(answers::Flow { imsi, lines });
-            one.asked.answer(answer);
-        }
+        let over = self.waiting.extract_if(.., is_over);
+        over.map(|one| (one.asked, one.request, one.part)).collect()
     }
 }
 
