@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// Program of functions, which lies beside the one that runs.
+pub(crate) const PROGRAM: &str = "sluice-core";
 /// How long the core waits at its start for its programs.
 const JOIN_WITHIN: Duration = Duration::from_secs(10);
 /// Time between two looks at its rings meanwhile.
@@ -173,7 +175,7 @@ impl Programs {
         let Some(program) = self.programs.get_mut(at) else {
             return Ok(());
         };
-        let path = beside("sluice-core").map_err(|e| e.to_string())?;
+        let path = beside(PROGRAM).map_err(|e| e.to_string())?;
         let mut command = Command::new(path);
         command.arg("nf");
         for one in &program.section.functions {

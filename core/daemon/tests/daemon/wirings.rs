@@ -251,6 +251,32 @@ fn reload_reaches_a_udm_of_another_program() {
 }
 
 #[test]
+fn a_check_looks_at_programs_and_at_where_they_find_the_core() {
+    let place = Place::new();
+    let file = place.folder.path().join("none");
+    std::fs::write(&file, "").unwrap();
+    let wiring = format!(
+        "wiring: {{transport: ring, socket: {}, programs: {{functions: udm, cpu: 4000}}}}\n",
+        file.display()
+    );
+    let config = place.file(&format!("{}{wiring}", place.config()));
+    let output = run(&config, &["--check"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    for expected in [
+        "wiring.socket: ",
+        "there is something that is no socket",
+        "this process may not run on CPU 4000",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let config = place.file(&format!("{}{RING}", place.config()));
+    let output = run(&config, &["--check"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}
+
+#[test]
 fn a_program_that_stands_still_is_told_of_by_the_nrf_of_another() {
     let place = Place::new();
     let core = start(&place, &format!("{RING}nrf: {{heart_beat_s: 60}}\n"));
