@@ -508,7 +508,7 @@ fn a_phone_may_leave_by_xn_a_gnb_that_is_not_back_since_the_core_was_killed() {
 fn nothing_is_left_of_a_session_that_was_being_released_when_the_core_was_killed() {
     let (mut world, memory) = stored_world(&[1], &[policy(vec![voice(64_000)])]);
     let now = world.now;
-    assert!(world.core.release_session(now, &supi(1), 5));
+    assert!(world.core.sessions().release(now, &supi(1), 5));
     for message in world.core.take_to_upf() {
         for octets in world::Upf::take(upf(&mut world), &message.octets) {
             world.core.n4(world.now, world::N4, &octets);

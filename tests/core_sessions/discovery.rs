@@ -257,7 +257,11 @@ fn a_new_data_network_works_at_once_after_a_reload() {
         instance: "internet".to_owned(),
         ..NetworkConfig::new(dnn("nowhere"))
     });
-    world.core.reconfigure_smf(world.now, config).unwrap();
+    world
+        .core
+        .sessions()
+        .reconfigure(world.now, config)
+        .unwrap();
     let query = NfQuery::new(
         requester(),
         Nf::Smf,
@@ -325,7 +329,8 @@ fn functions_are_discovered_by_those_that_use_them_alone() {
 #[test]
 fn functions_that_go_deregister() {
     let mut world = world(&[1]);
-    world.core.end(world.now, true);
+    world.core.end(world.now);
+    world.core.sessions().end(world.now);
     assert_eq!(status(&world, Nf::Amf), None);
     assert_eq!(status(&world, Nf::Smf), None);
     assert_eq!(status(&world, Nf::Udm), Some(NfStatus::Registered));

@@ -235,7 +235,7 @@ fn a_session_whose_ue_was_about_to_be_paged_gets_its_packets() {
 fn a_session_that_was_about_to_be_released_is_gone_or_gets_its_packets() {
     let releases = |world: &mut World| {
         let now = world.now;
-        assert!(world.core.release_session(now, &supi(1), 5));
+        assert!(world.core.sessions().release(now, &supi(1), 5));
         world.run();
     };
     each_cut(|_| {}, releases, packets_go);

@@ -23,7 +23,10 @@ pub(crate) fn run(daemon: &mut Daemon, shutdown: &Shutdown) -> io::Result<()> {
     let end = daemon.in_force.running.end;
     let releases = end.sessions == AtEnd::Release;
     // TS 23.501, 5.21.2.2.2: gNBs are told first, so that UEs are taken to another AMF.
-    daemon.runtime.core_mut().end(system::now(), releases);
+    daemon.runtime.core_mut().end(system::now());
+    if releases {
+        daemon.runtime.core_mut().sessions().end(system::now());
+    }
     let sessions = |runtime: &Runtime| runtime.core().smf().map_or(0, |smf| smf.sessions());
     let within = Duration::from_secs(end.within_s.into());
     if releases {
@@ -32,7 +35,11 @@ pub(crate) fn run(daemon: &mut Daemon, shutdown: &Shutdown) -> io::Result<()> {
         if left > 0 && !shutdown.is_requested() {
             tracing::warn!("{left} sessions are deleted with the associations of their UPFs");
         }
-        daemon.runtime.core_mut().leave_upfs(system::now());
+        daemon
+            .runtime
+            .core_mut()
+            .sessions()
+            .leave_upfs(system::now());
         let upfs = |runtime: &Runtime| runtime.core().smf().map_or(0, |smf| smf.upfs_left());
         wait(daemon, shutdown, UPFS_WITHIN, &|runtime| upfs(runtime) == 0)?;
     } else {

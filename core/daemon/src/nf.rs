@@ -212,6 +212,7 @@ fn functions_of(config: &CoreConfig, functions: &[Nf]) -> io::Result<Apart> {
         udm: None,
         nrf: has(Nf::Nrf).then(|| Nrf::new(convert::nrf(config))),
         nssf: slices.filter(|_| has(Nf::Nssf)).map(Nssf::new),
+        smf: None,
         pcf: pcf.transpose().map_err(io::Error::other)?,
     })
 }

@@ -132,7 +132,7 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
         tracing::error!("the AMF keeps its configuration: {why}");
     }
     if let Some(smf) = ready.smf
-        && let Err(why) = core.reconfigure_smf(now, smf)
+        && let Err(why) = core.sessions().reconfigure(now, smf)
     {
         tracing::error!("the SMF keeps its configuration: {why}");
     }

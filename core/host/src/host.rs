@@ -250,6 +250,11 @@ impl<F: Functions> Host<F> {
     /// Profiles of functions have this in common from now on, or functions serve something else: the NRF is told.
     pub fn update_registrations(&mut self, home: Home) {
         self.home = home;
+        self.update_served();
+    }
+
+    /// Functions serve something else: the NRF is told.
+    pub fn update_served(&mut self) {
         let served = self.served();
         self.registrar.update(&self.home, served);
     }

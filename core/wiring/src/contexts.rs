@@ -81,7 +81,7 @@ impl Core {
         let ues = self.host.functions.amf.resume(now, starts, all());
         self.forget_ues(stored);
         let mut effects = Vec::new();
-        if let Some(smf) = &mut self.host.functions.smf {
+        if let Some(smf) = &mut self.host.functions.apart.smf {
             smf.resume(now, starts, all(), &mut effects);
         }
         self.follow(now, sluice_sbi::Nf::Smf, effects);
@@ -97,6 +97,7 @@ impl Core {
         let sessions = self
             .host
             .functions
+            .apart
             .smf
             .as_ref()
             .map_or(0, sluice_smf::Smf::sessions);
@@ -123,7 +124,7 @@ impl Core {
         let known = self.host.functions.amf.known_sessions();
         let by_context = known.iter().map(|one| (one.context, one.is_up)).collect();
         let mut effects = Vec::new();
-        let unknown: BTreeSet<u64> = match &mut self.host.functions.smf {
+        let unknown: BTreeSet<u64> = match &mut self.host.functions.apart.smf {
             Some(smf) => smf
                 .reconcile(now, &by_context, &mut effects)
                 .into_iter()
@@ -140,7 +141,7 @@ impl Core {
         }
         self.follow(now, sluice_sbi::Nf::Amf, effects);
         let mut effects = Vec::new();
-        let smf = self.host.functions.smf.as_ref();
+        let smf = self.host.functions.apart.smf.as_ref();
         if let Some(pcf) = &mut self.host.functions.apart.pcf {
             let is_known = |number| smf.is_some_and(|smf| smf.knows(number));
             pcf.reconcile(is_known, &mut effects);

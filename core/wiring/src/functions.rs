@@ -14,8 +14,6 @@ use sluice_udr::Udr;
 pub(crate) struct Functions {
     pub amf: Amf,
     pub udr: Udr,
-    /// None of a core without sessions.
-    pub smf: Option<Smf>,
     pub apart: Apart,
 }
 
@@ -28,7 +26,6 @@ impl host::Functions for Functions {
         Some(match place.nf {
             Nf::Amf => &mut self.amf,
             Nf::Udr => &mut self.udr,
-            Nf::Smf => self.smf.as_mut()?,
             _ => return self.apart.at(place),
         })
     }
@@ -37,9 +34,6 @@ impl host::Functions for Functions {
         tell(Nf::Amf, &self.amf);
         self.apart.each(tell);
         tell(Nf::Udr, &self.udr);
-        if let Some(smf) = &self.smf {
-            tell(Nf::Smf, smf);
-        }
     }
 }
 
@@ -54,13 +48,15 @@ pub struct Apart {
     pub nrf: Option<Nrf>,
     /// Slice selection.
     pub nssf: Option<Nssf>,
+    /// Session management. Nobody has it where UEs have no sessions.
+    pub smf: Option<Smf>,
     /// Policy control. Nobody has it where sessions have their default flows alone.
     pub pcf: Option<Pcf>,
 }
 
 impl Apart {
     /// All that may be another host's.
-    pub const ALL: [Nf; 5] = [Nf::Ausf, Nf::Udm, Nf::Nrf, Nf::Nssf, Nf::Pcf];
+    pub const ALL: [Nf; 6] = [Nf::Ausf, Nf::Udm, Nf::Nrf, Nf::Nssf, Nf::Smf, Nf::Pcf];
 }
 
 impl host::Functions for Apart {
@@ -70,8 +66,9 @@ impl host::Functions for Apart {
             Nf::Udm => self.udm.as_mut()?,
             Nf::Nrf => self.nrf.as_mut()?,
             Nf::Nssf => self.nssf.as_mut()?,
+            Nf::Smf => self.smf.as_mut()?,
             Nf::Pcf => self.pcf.as_mut()?,
-            Nf::Amf | Nf::Smf | Nf::Udr => return None,
+            Nf::Amf | Nf::Udr => return None,
         })
     }
 
@@ -81,6 +78,7 @@ impl host::Functions for Apart {
             (Nf::Udm, some(&self.udm)),
             (Nf::Nrf, some(&self.nrf)),
             (Nf::Nssf, some(&self.nssf)),
+            (Nf::Smf, some(&self.smf)),
             (Nf::Pcf, some(&self.pcf)),
         ];
         for (nf, one) in all {

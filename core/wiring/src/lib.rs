@@ -4,6 +4,7 @@
 pub mod contexts;
 mod flows;
 mod functions;
+mod sessions;
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use flows::Flows;
 pub use functions::Apart;
 use functions::Functions;
+pub use sessions::Sessions;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_bus::Transport;
-use sluice_core_host::Host;
+use sluice_core_host::{self as host, Host};
 pub use sluice_core_host::{
     Counters, Home, JournalWriter, LINES, REFUSALS, Reached, Record, Rejected, SEEN, StoreState,
     Storing, ToRan, ToUpf,
@@ -29,7 +31,7 @@ use sluice_sbi::{
     TracedMessage,
 };
 use sluice_security::suci::HomeKey;
-use sluice_smf::{ChargingRecord, Smf};
+use sluice_smf::Smf;
 use sluice_udm::Udm;
 use sluice_udr::{Provision, Provisioned, Udr};
 
@@ -68,12 +70,7 @@ impl Core {
             nssf: Some(Nssf::new(slices_of(&amf.plmns()))),
             ..Apart::default()
         };
-        let functions = Functions {
-            amf,
-            udr,
-            smf: None,
-            apart,
-        };
+        let functions = Functions { amf, udr, apart };
         let host = Host::new(functions, home);
         Self {
             host,
@@ -99,7 +96,7 @@ impl Core {
     /// The same with PDU sessions.
     #[must_use]
     pub fn with_smf(mut self, smf: Smf) -> Self {
-        self.host.functions.smf = Some(smf);
+        self.host.functions.apart.smf = Some(smf);
         self
     }
 
@@ -120,9 +117,10 @@ impl Core {
                 Nf::Udm => apart.udm = None,
                 Nf::Nrf => apart.nrf = None,
                 Nf::Nssf => apart.nssf = None,
+                Nf::Smf => apart.smf = None,
                 Nf::Pcf => apart.pcf = None,
                 // Those are always the core's own.
-                Nf::Amf | Nf::Smf | Nf::Udr => {}
+                Nf::Amf | Nf::Udr => {}
             }
         }
         self
@@ -296,26 +294,12 @@ impl Core {
 
     /// Session management, for operators; none of a core without sessions.
     pub fn smf(&self) -> Option<&Smf> {
-        self.host.functions.smf.as_ref()
+        self.host.functions.apart.smf.as_ref()
     }
 
-    /// Charging records since the last call.
-    pub fn take_records(&mut self) -> Vec<ChargingRecord> {
-        self.host
-            .functions
-            .smf
-            .as_mut()
-            .map(Smf::take_records)
-            .unwrap_or_default()
-    }
-
-    /// Releases a session for the operator; false if there is none, or if it is busy.
-    pub fn release_session(&mut self, now: Now, supi: &Supi, session: u8) -> bool {
-        let mut effects = Vec::new();
-        let smf = self.host.functions.smf.as_mut();
-        let begun = smf.is_some_and(|smf| smf.release(now, supi, session, &mut effects));
-        self.follow(now, Nf::Smf, effects);
-        begun
+    /// Sessions, as operators want them.
+    pub fn sessions(&mut self) -> Sessions<'_, impl host::Functions + AsMut<Apart>> {
+        Sessions::from(&mut self.host)
     }
 
     /// Deregisters a UE for the operator (TS 23.502, 4.2.2.3.3); it may be told to register again at
@@ -382,50 +366,12 @@ impl Core {
         told
     }
 
-    /// The SMF, if there is one, goes on with another configuration.
-    ///
-    /// # Errors
-    /// See [`Smf::reconfigure`].
-    pub fn reconfigure_smf(&mut self, now: Now, config: sluice_smf::Config) -> Result<(), String> {
-        let mut effects = Vec::new();
-        if let Some(smf) = &mut self.host.functions.smf {
-            smf.reconfigure(now, config, &mut effects)?;
-        }
-        self.update_registrations();
-        self.follow(now, Nf::Smf, effects);
-        Ok(())
-    }
-
-    /// gNBs are told that the core is about to go; with `releases_sessions` sessions are deleted at their
-    /// UPFs, and no new ones taken. That is done when [`Smf::sessions`] are none.
-    pub fn end(&mut self, now: Now, releases_sessions: bool) {
+    /// gNBs are told that the core is about to go.
+    pub fn end(&mut self, now: Now) {
         let mut effects = Vec::new();
         self.host.functions.amf.end(now, &mut effects);
         self.host.leave(Nf::Amf);
-        if releases_sessions {
-            self.host.leave(Nf::Smf);
-        }
         self.follow(now, Nf::Amf, effects);
-        let mut effects = Vec::new();
-        if let Some(smf) = self
-            .host
-            .functions
-            .smf
-            .as_mut()
-            .filter(|_| releases_sessions)
-        {
-            smf.end(now, &mut effects);
-        }
-        self.follow(now, Nf::Smf, effects);
-    }
-
-    /// Associations with UPFs are released. That is done when [`Smf::upfs_left`] is none.
-    pub fn leave_upfs(&mut self, now: Now) {
-        let mut effects = Vec::new();
-        if let Some(smf) = &mut self.host.functions.smf {
-            smf.leave_upfs(now, &mut effects);
-        }
-        self.follow(now, Nf::Smf, effects);
     }
 
     /// Whether UEs may show who they are unconcealed, from now on.
@@ -512,12 +458,7 @@ impl Core {
     /// Has messages of these UEs kept as octets, NAS without its protection.
     pub fn follow_ues(&mut self, followed: Followed) {
         self.host.functions.amf.follow(followed);
-        if let Some(smf) = &mut self.host.functions.smf {
-            smf.follow(followed);
-        }
-        if followed == Followed::Nobody {
-            self.host.log.forget_traced_messages();
-        }
+        self.sessions().follow_ues(followed);
     }
 
     /// Messages since the last call, in their order.

@@ -255,7 +255,7 @@ impl Simulation {
                 self.note(format!("UE {phone} is sent away: {known}"));
             }
             1 => {
-                let known = self.core.release_session(now, &who, session);
+                let known = self.core.sessions().release(now, &who, session);
                 self.note(format!(
                     "session {session} of UE {phone} is released: {known}"
                 ));

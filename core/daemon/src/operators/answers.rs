@@ -4,7 +4,7 @@
 //! above a field is what clients read of it.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -20,6 +20,11 @@ macro_rules! answers {
         #[allow(missing_docs, reason = "fields without a text are named by their unit or by the standard")]
         pub struct $name { $($fields)* }
     )*};
+}
+
+/// Null of a field that is there, unlike one that is missing.
+fn there<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 // Parts of answers that programs tell each other.
@@ -129,18 +134,20 @@ answers! {
     }
 
     /// A UPF.
+    #[derive(Deserialize)]
     Upf {
         /// Address and port.
         pub n4: String,
         pub associated: bool,
         pub sessions: usize,
         /// Features that sessions need and the UPF does not have.
-        pub lacks: Option<&'static str>,
+        pub lacks: Option<Cow<'static, str>>,
         /// gNBs that do not answer it on the user plane.
         pub paths_down: Vec<PathDown>,
     }
 
     /// A gNB that does not answer on the user plane.
+    #[derive(Deserialize)]
     PathDown {
         pub gnb: String,
         pub sessions: usize,
@@ -187,12 +194,13 @@ answers! {
     }
 
     /// A procedure under way.
+    #[derive(Deserialize)]
     Procedure {
         pub function: Function,
         pub imsi: Option<String>,
         pub session: Option<u8>,
         /// Step of the call flow.
-        pub waits_at: &'static str,
+        pub waits_at: Cow<'static, str>,
     }
 
     /// gNBs.
@@ -313,53 +321,54 @@ answers! {
     }
 
     /// A PDU session. What the SMF knows of it is missing while it does not know the session.
+    #[derive(Default, Deserialize)]
     Session {
         pub id: u8,
         pub dnn: String,
         pub slice: String,
         pub user_plane: UserPlane,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub r#type: Option<&'static str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub r#type: Option<Cow<'static, str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub addresses: Option<Vec<String>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub ambr_down_bps: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub ambr_up_bps: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub five_qi: Option<u8>,
         /// SEID of the SMF.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub seid: Option<String>,
         /// SEID of the UPF; null until it has the session.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub upf_seid: Option<Option<String>>,
         /// Address and TEID.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub upf_tunnel: Option<Option<String>>,
         /// Address and TEID; null while the user plane is down.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub gnb_tunnel: Option<Option<String>>,
         /// The policy: required, preferred or not needed; null without one.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub up_integrity: Option<Option<&'static str>>,
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+        pub up_integrity: Option<Option<Cow<'static, str>>>,
         /// The policy: required, preferred or not needed; null without one.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub up_confidentiality: Option<Option<&'static str>>,
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+        pub up_confidentiality: Option<Option<Cow<'static, str>>>,
         /// As the gNB has said last; null if it has not.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub integrity_protected: Option<Option<bool>>,
         /// As the gNB has said last; null if it has not.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub confidentiality_protected: Option<Option<bool>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub uplink_octets: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub downlink_octets: Option<u64>,
         /// Step of its procedure; null if there is none.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub waits_at: Option<Option<&'static str>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+        pub waits_at: Option<Option<Cow<'static, str>>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub rules: Option<Vec<Rule>>,
     }
 
@@ -433,5 +442,12 @@ words! {
     AuthenticationMethod {
         FiveGAka = "5G_AKA",
         EapAkaPrime = "EAP_AKA_PRIME",
+    }
+}
+
+#[allow(clippy::derivable_impls, reason = "the words are made by a macro")]
+impl Default for UserPlane {
+    fn default() -> Self {
+        Self::Down
     }
 }

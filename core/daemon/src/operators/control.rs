@@ -21,11 +21,11 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Par
     let functions = daemon.runtime.core().apart();
     let part = Part::of(request, functions, system::now()).and(told_by_others);
     match request {
-        Request::Status => told(view::status(daemon)),
+        Request::Status => told(view::status(daemon, &part)),
         Request::Ues { from, count } => {
             let count = count.unwrap_or(UES_MAX).min(UES_MAX);
             match from.as_deref().map(subscriber).transpose() {
-                Ok(from) => told(view::ues(daemon, from, count)),
+                Ok(from) => told(view::ues(daemon, from, count, &part)),
                 Err(refused) => refused,
             }
         }
@@ -36,7 +36,7 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Par
         Request::Nfs => part
             .nrf
             .map_or_else(|| not_reached(Nf::Nrf), |nrf| told(nrf.nfs)),
-        Request::Procedures => told(view::procedures(daemon)),
+        Request::Procedures => told(view::procedures(daemon, part)),
         Request::Flow { imsi } => of(imsi, |supi| told(view::flow(daemon, supi, part))),
         Request::Trace { imsi: None, ends } => daemon.tracing(None, *ends),
         Request::Trace {

@@ -1,6 +1,7 @@
 //! Metrics of the core for Prometheus (text format 0.0.4).
 
 use crate::daemon::Daemon;
+use crate::operators::ended;
 use crate::operators::nfs;
 use crate::operators::part::Part;
 use crate::operators::request::told;
@@ -57,19 +58,19 @@ impl Page {
 /// All that there is to tell.
 pub(crate) fn text(daemon: &Daemon, part: &Part) -> String {
     let mut page = Page::default();
-    process(&mut page, daemon);
+    process(&mut page, daemon, part);
     gnbs(&mut page, daemon);
-    upfs(&mut page, daemon);
+    upfs(&mut page, part);
     functions(&mut page, part);
     selections(&mut page, daemon);
     stores(&mut page, daemon);
     refusals(&mut page, daemon);
-    procedures(&mut page, daemon);
+    procedures(&mut page, daemon, part);
     events(&mut page, &told(view::counters(daemon, part)));
     page.0
 }
 
-fn process(page: &mut Page, daemon: &Daemon) {
+fn process(page: &mut Page, daemon: &Daemon, part: &Part) {
     let core = daemon.runtime.core();
     let name = "sluice_core_build_info";
     page.family(name, Kind::Gauge, "The core's version; always 1.");
@@ -88,8 +89,8 @@ fn process(page: &mut Page, daemon: &Daemon) {
     let unauthenticated = core.amf().unauthenticated();
     page.sample(name, &[("state", "unauthenticated")], unauthenticated);
     overload(page, daemon);
-    let procedures =
-        core.amf().procedures().len() + core.smf().map_or(0, |smf| smf.procedures().len());
+    let of_smf = part.smf.as_ref().map_or(0, |smf| smf.procedures);
+    let procedures = core.amf().procedures().len() + of_smf;
     let help = "Procedures under way.";
     page.single("sluice_core_procedures", Kind::Gauge, help, procedures);
 }
@@ -126,11 +127,11 @@ fn gnbs(page: &mut Page, daemon: &Daemon) {
     }
 }
 
-fn upfs(page: &mut Page, daemon: &Daemon) {
-    let smf = daemon.runtime.core().smf();
-    let upfs = smf.map(|smf| smf.upfs()).unwrap_or_default();
+fn upfs(page: &mut Page, part: &Part) {
+    let smf = part.smf.as_ref();
+    let upfs = smf.map_or(&[][..], |smf| &smf.upfs);
     let help = "PDU sessions.";
-    let sessions = smf.map_or(0, |smf| smf.sessions());
+    let sessions = smf.map_or(0, |smf| smf.sessions);
     page.single("sluice_core_sessions", Kind::Gauge, help, sessions);
     let name = "sluice_core_upf_associated";
     page.family(
@@ -138,14 +139,14 @@ fn upfs(page: &mut Page, daemon: &Daemon) {
         Kind::Gauge,
         "Whether the PFCP association with a UPF is up.",
     );
-    for upf in &upfs {
-        let up = u8::from(upf.is_associated);
-        page.sample(name, &[("upf", &upf.n4.to_string())], up);
+    for upf in upfs {
+        let up = u8::from(upf.associated);
+        page.sample(name, &[("upf", &upf.n4)], up);
     }
     let name = "sluice_core_upf_sessions";
     page.family(name, Kind::Gauge, "PDU sessions, by UPF.");
-    for upf in &upfs {
-        page.sample(name, &[("upf", &upf.n4.to_string())], upf.sessions);
+    for upf in upfs {
+        page.sample(name, &[("upf", &upf.n4)], upf.sessions);
     }
 }
 
@@ -263,28 +264,28 @@ fn refusals(page: &mut Page, daemon: &Daemon) {
 }
 
 /// Procedures that ended, and how long they took: from the message that began one to its end.
-fn procedures(page: &mut Page, daemon: &Daemon) {
-    let core = daemon.runtime.core();
-    let smf = core.smf().map(|smf| ("SMF", smf.tally()));
-    let all = [("AMF", core.amf().tally())].into_iter().chain(smf);
-    let all = all.flat_map(|(function, tally)| tally.ends().map(move |one| (function, one)));
-    let all: Vec<_> = all.collect();
+fn procedures(page: &mut Page, daemon: &Daemon, part: &Part) {
+    let of_amf = ended::of(daemon.runtime.core().amf().tally());
+    let of_smf = part.smf.as_ref().map_or(&[][..], |smf| &smf.ended);
+    let all = of_amf.iter().map(|one| ("AMF", one));
+    let all = all.chain(of_smf.iter().map(|one| ("SMF", one)));
     let name = "sluice_core_procedures_total";
     let help = "Procedures that ended, by function, procedure, cause, slice and gNB.";
     page.family(name, Kind::Counter, help);
     let mut times: BTreeMap<(&str, &str, &str), Times> = BTreeMap::new();
-    for (function, (end, of_end)) in all {
+    for (function, end) in all {
         let labels = [
             ("function", function),
-            ("procedure", end.procedure),
+            ("procedure", end.procedure.as_str()),
             ("cause", end.cause.as_str()),
             ("slice", end.slice.as_str()),
             ("gnb", end.gnb.as_str()),
         ];
+        let of_end = end.times();
         page.sample(name, &labels, of_end.count);
-        let sum = times.entry((function, end.procedure, end.cause.as_str()));
+        let sum = times.entry((function, &end.procedure, &end.cause));
         let sum = sum.or_default();
-        *sum = sum.and(of_end);
+        *sum = sum.and(&of_end);
     }
     let name = "sluice_core_procedure_duration_seconds";
     let help = "How long procedures took, those of UEs with the UE's answers.";

@@ -2,10 +2,11 @@
 
 use crate::operators::answers::{FlowLine, Rule};
 use crate::operators::control::subscriber;
-use crate::operators::counters::NssfCounters;
+use crate::operators::counters::{N4Counters, NssfCounters};
 use crate::operators::nfs::{self, NrfPart};
 use crate::operators::qos;
 use crate::operators::request::Request;
+use crate::operators::sessions::{self, SmfPart};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_sbi::{Nf, Now};
@@ -15,6 +16,9 @@ use std::collections::BTreeMap;
 /// Knowledge of a program's functions for an answer; none of a function that it does not have.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Part {
+    pub smf: Option<SmfPart>,
+    /// Datagrams with UPFs, of the program that has the SMF.
+    pub n4: Option<N4Counters>,
     pub nrf: Option<NrfPart>,
     pub nssf: Option<NssfCounters>,
     /// Rules of a UE's sessions, by their numbers.
@@ -29,20 +33,18 @@ impl Request {
     /// Functions that have a part of the answer, and may be those of another program.
     pub(crate) fn asks(&self) -> &'static [Nf] {
         match self {
-            Self::Ue { .. }
-            | Self::QosStart { .. }
+            Self::Status | Self::Ues { .. } | Self::Procedures => &[Nf::Smf],
+            Self::Ue { .. } => &[Nf::Smf, Nf::Pcf],
+            Self::QosStart { .. }
             | Self::QosStop { .. }
             | Self::AppSessionCreate { .. }
             | Self::AppSessionUpdate { .. }
             | Self::AppSessionDelete { .. }
             | Self::AppSession { .. } => &[Nf::Pcf],
             Self::Nfs => &[Nf::Nrf],
-            Self::Counters | Self::Metrics => &[Nf::Nrf, Nf::Nssf],
+            Self::Counters | Self::Metrics => &[Nf::Smf, Nf::Nrf, Nf::Nssf],
             Self::Flow { .. } => &Apart::ALL,
-            Self::Status
-            | Self::Ues { .. }
-            | Self::Gnbs
-            | Self::Procedures
+            Self::Gnbs
             | Self::Trace { .. }
             | Self::Refusals
             | Self::Reload
@@ -59,6 +61,9 @@ impl Part {
     pub fn of(request: &Request, functions: &Apart, now: Now) -> Self {
         let mut part = Self::default();
         let asks = |nf| request.asks().contains(&nf);
+        if let Some(smf) = functions.smf.as_ref().filter(|_| asks(Nf::Smf)) {
+            part.smf = Some(sessions::part(request, smf));
+        }
         if let Some(nrf) = functions.nrf.as_ref().filter(|_| asks(Nf::Nrf)) {
             part.nrf = Some(nfs::part(nrf, now));
         }
@@ -86,6 +91,8 @@ impl Part {
     pub fn and(mut self, other: Self) -> Self {
         self.lines.extend(other.lines);
         Self {
+            smf: self.smf.or(other.smf),
+            n4: self.n4.or(other.n4),
             nrf: self.nrf.or(other.nrf),
             nssf: self.nssf.or(other.nssf),
             pcf: self.pcf.or(other.pcf),

@@ -30,7 +30,7 @@ impl Charging {
 
     /// Writes what the core has made since the last turn.
     pub fn turn(&mut self, core: &mut Core) {
-        let made = core.take_records();
+        let made = core.sessions().take_records();
         let Some(records) = &mut self.records else {
             return;
         };
