@@ -77,6 +77,8 @@ pub enum NfName {
     Nrf,
     /// Slice selection
     Nssf,
+    /// Session management
+    Smf,
     /// Policy control
     Pcf,
 }

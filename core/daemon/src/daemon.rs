@@ -2,7 +2,9 @@
 
 use crate::config::CoreConfig;
 use crate::operators::control;
-use crate::operators::request::Ctl;
+use crate::operators::part::Part;
+use crate::operators::qos;
+use crate::operators::request::{Ask, Ctl, Request};
 use crate::parts::charging::Charging;
 use crate::parts::contexts::Watch;
 use crate::parts::flow::Flow;
@@ -14,9 +16,9 @@ use serde_json::Value;
 use sluice_core_runtime::Runtime;
 use sluice_host::signal::Shutdown;
 use sluice_ids::Supi;
-use sluice_program::control::refusal;
+use sluice_program::control::{Asked, refusal};
 use sluice_program::lines::{self, Kind, Peer};
-use sluice_sbi::Line;
+use sluice_sbi::{Line, Nf};
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -41,6 +43,8 @@ pub(crate) struct Daemon {
     /// None where all functions are the core's own.
     pub programs: Option<Programs>,
     contexts: Watch,
+    /// Questions to the PCF that wait for an SMF of another program.
+    asked: Vec<(Asked<Ask>, qos::Asked)>,
     /// What core.yaml has beside a database, no change of that takes away.
     pub in_force: InForce,
 }
@@ -67,6 +71,7 @@ impl Daemon {
             subscribers,
             programs,
             contexts: Watch::default(),
+            asked: Vec::new(),
             in_force,
         }
     }
@@ -95,10 +100,11 @@ impl Daemon {
             let refused = self.strangers.refused(stranger, Instant::now());
             refused.into_iter().for_each(|one| self.refusals.add(one));
         }
+        self.answer_asked();
         let core = self.runtime.core_mut();
         core.tend_contexts();
         self.contexts.look(core);
-        self.charging.turn(core);
+        self.charging.write(&core.sessions().take_records());
         let Some(programs) = &mut self.programs else {
             return;
         };
@@ -106,9 +112,39 @@ impl Daemon {
         for refused in programs.take_refused() {
             self.refusals.add(refused);
         }
+        for (unix_us, seen) in programs.take_traced() {
+            self.tracing.add(unix_us, seen);
+        }
         for (asked, request, part) in programs.take_answered() {
-            let answer = control::answer(&request, self, part);
-            asked.answer(answer);
+            self.answer(asked, &request, part);
+        }
+    }
+
+    /// Answers with what other programs have told; a question to the core's own PCF once its SMF has answered.
+    pub fn answer(&mut self, asked: Asked<Ask>, request: &Request, told: Part) {
+        let is_own = !self.in_force.running.wiring.is_apart(Nf::Pcf);
+        let flows = &mut self.runtime.core_mut().flows();
+        match is_own.then(|| qos::begin(request, flows)).flatten() {
+            Some(qos::Begun::Answered(answer)) => asked.answer(answer),
+            Some(qos::Begun::Asked(of_smf)) => {
+                self.asked.push((asked, of_smf));
+                self.answer_asked();
+            }
+            None => {
+                let answer = control::answer(request, self, told);
+                asked.answer(answer);
+            }
+        }
+    }
+
+    /// Answers questions that an SMF has answered.
+    fn answer_asked(&mut self) {
+        let flows = self.runtime.core_mut().flows();
+        let answered = self
+            .asked
+            .extract_if(.., |(_, of_smf)| of_smf.answer(&flows).is_some());
+        for (asked, of_smf) in answered.collect::<Vec<_>>() {
+            asked.answer(of_smf.answer(&flows).unwrap_or_default());
         }
     }
 
@@ -123,7 +159,7 @@ impl Daemon {
 }
 
 /// What concerns a gNB or a UPF as a whole is news; what is said of UEs is for those who ask.
-fn log(line: &Line) {
+pub(crate) fn log(line: &Line) {
     let is_node = |name| matches!(name, "gNB" | "UPF");
     let is_of_node = is_node(line.from) || is_node(line.to);
     let is_news = is_of_node && line.supi.is_none() && line.ue.is_none();

@@ -112,7 +112,8 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
         logging::change(&daemon.in_force.running.log);
     }
     let core = daemon.runtime.core_mut();
-    daemon.charging.write_to(core, ready.records);
+    daemon.charging.write(&core.sessions().take_records());
+    daemon.charging.go_to(ready.records);
     if is_new("n2.gnbs") {
         let allowed = AllowList::new(daemon.in_force.running.n2.gnbs.clone());
         let gone = daemon.runtime.allow_gnbs(allowed);

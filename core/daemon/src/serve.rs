@@ -2,7 +2,6 @@
 
 use crate::daemon::Daemon;
 use crate::ending;
-use crate::operators::control;
 use crate::operators::part::Part;
 use crate::operators::request::Ask;
 use sluice_host::signal::Shutdown;
@@ -53,7 +52,7 @@ fn answer_some(daemon: &mut Daemon) -> usize {
                     Some(programs) if programs.have_part_of(&request) => {
                         programs.ask(asked, request);
                     }
-                    _ => asked.answer(control::answer(&request, daemon, Part::default())),
+                    _ => daemon.answer(asked, &request, Part::default()),
                 }
             }
             Ask::Subscribers(_) => daemon.subscribers.operate(asked),

@@ -41,6 +41,7 @@ pub struct Core {
     /// Settings of another host's UDM.
     udm_settings: sluice_udm::Config,
     has_new_udm_settings: bool,
+    followed: Followed,
 }
 
 /// Slices that an AMF serves, as its NSSF knows them.
@@ -76,6 +77,7 @@ impl Core {
             host,
             udm_settings: sluice_udm::Config::default(),
             has_new_udm_settings: false,
+            followed: Followed::Nobody,
         }
     }
 
@@ -457,8 +459,14 @@ impl Core {
 
     /// Has messages of these UEs kept as octets, NAS without its protection.
     pub fn follow_ues(&mut self, followed: Followed) {
+        self.followed = followed;
         self.host.functions.amf.follow(followed);
         self.sessions().follow_ues(followed);
+    }
+
+    /// UEs whose messages are kept.
+    pub fn followed(&self) -> Followed {
+        self.followed
     }
 
     /// Messages since the last call, in their order.

@@ -252,8 +252,14 @@ impl Manager {
                     }
                 }
             },
-            (Frame::Tell { text }, _) => self.news.push(News::Told { text }),
-            (Frame::Answer { id, text }, _) => self.news.push(News::Answered { id, text }),
+            (Frame::Tell { text }, with) => {
+                let text = frame::long(text, with);
+                self.news.push(News::Told { text });
+            }
+            (Frame::Answer { id, text }, with) => {
+                let text = frame::long(text, with);
+                self.news.push(News::Answered { id, text });
+            }
             (Frame::Arena { peer }, Some(arena)) => {
                 self.send(peer, &Frame::Arena { peer: id }, Some(arena.as_fd()));
             }

@@ -175,16 +175,15 @@ impl Member {
         self.told.pop_front()
     }
 
-    /// Answers a question of an operator; an answer that is too long is lost, and the one who asks waits no longer than
-    /// for others.
+    /// Answers a question of an operator; an answer that finds no room is lost, and the one who asks waits no longer
+    /// than for others.
     pub fn answer(&mut self, id: u64, text: String) {
-        let answer = Frame::Answer { id, text };
-        let _ = frame::send(&self.manager, &answer, None);
+        let _ = frame::send_long(&self.manager, text, |text| Frame::Answer { id, text });
     }
 
     /// Tells the manager something; false if there is no room for it now.
     pub fn tell(&mut self, text: String) -> bool {
-        frame::send(&self.manager, &Frame::Tell { text }, None).is_ok()
+        frame::send_long(&self.manager, text, |text| Frame::Tell { text }).is_ok()
     }
 
     fn take(&mut self, frame: Frame, with: Option<OwnedFd>) {

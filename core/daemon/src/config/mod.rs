@@ -29,7 +29,7 @@ pub use overload::OverloadSection;
 pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
-use wiring::NoPcf;
+use wiring::NoSessions;
 pub use wiring::{ProgramSection, Transport, WiringSection};
 
 use sluice_ids::{Plmn, Tai};
@@ -134,12 +134,12 @@ impl CoreConfig {
         let end = fields.section("end", End::read);
         let control_socket = fields.or("control_socket", CORE_SOCKET, &socket_path());
         let api = fields.section("api", ApiSection::read);
-        let no_pcf = match (&sessions, &contexts) {
-            (None, _) => Some(NoPcf::NoSessions),
-            (Some(_), Some(_)) => Some(NoPcf::Contexts),
+        let none = match (&sessions, &contexts) {
+            (None, _) => Some(NoSessions::None),
+            (Some(_), Some(_)) => Some(NoSessions::Contexts),
             (Some(_), None) => None,
         };
-        let wiring = fields.section("wiring", |f| WiringSection::read(f, no_pcf));
+        let wiring = fields.section("wiring", |f| WiringSection::read(f, none));
         let log = fields.or("log", "info", &log_filter());
         Self {
             amf,

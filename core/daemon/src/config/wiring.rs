@@ -11,6 +11,7 @@ const APART: &[(&str, Nf)] = &[
     ("udm", Nf::Udm),
     ("nrf", Nf::Nrf),
     ("nssf", Nf::Nssf),
+    ("smf", Nf::Smf),
     ("pcf", Nf::Pcf),
 ];
 /// Most CPUs of a machine.
@@ -36,28 +37,26 @@ pub struct WiringSection {
     pub programs: Vec<ProgramSection>,
 }
 
-/// Why a core's PCF has no program of its own.
+/// Why SMF and PCF have no programs of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NoPcf {
-    /// Sessions have their default flows alone.
-    NoSessions,
-    /// Its contexts are stored with those of the SMF.
+pub(super) enum NoSessions {
+    /// UEs have no sessions.
+    None,
+    /// The core's own program stores their contexts with those of the AMF.
     Contexts,
 }
 
-impl NoPcf {
-    fn text(self) -> (&'static str, &'static str) {
+impl NoSessions {
+    fn text(self) -> &'static str {
         match self {
-            Self::NoSessions => (
-                "the PCF has a program, and there are no sessions",
-                "a core with sessions, or none of pcf",
-            ),
-            Self::Contexts => (
-                "the PCF has a program, and there are contexts",
-                "none of pcf: with contexts it is the core's own, which stores them",
-            ),
+            Self::None => "there are no sessions",
+            Self::Contexts => "contexts are stored by the core's own program",
         }
     }
+}
+
+fn is_of_sessions(nf: Nf) -> bool {
+    matches!(nf, Nf::Smf | Nf::Pcf)
 }
 
 /// A program of some functions.
@@ -70,8 +69,8 @@ pub struct ProgramSection {
 }
 
 impl WiringSection {
-    /// Without `programs` each function that may have one has its own; `pcf` says why the PCF may not, if so.
-    pub(super) fn read(fields: &mut Fields<'_, '_>, pcf: Option<NoPcf>) -> Self {
+    /// Without `programs` each function that may have one has its own; `none` says why SMF and PCF may not, if so.
+    pub(super) fn read(fields: &mut Fields<'_, '_>, none: Option<NoSessions>) -> Self {
         let transports = word(&[("thread", Transport::Thread), ("ring", Transport::Ring)]);
         let transport = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
@@ -86,7 +85,7 @@ impl WiringSection {
         if transport == Transport::Ring && !given {
             let may = APART
                 .iter()
-                .filter(|(_, nf)| *nf != Nf::Pcf || pcf.is_none());
+                .filter(|(_, nf)| none.is_none() || !is_of_sessions(*nf));
             let each = may.map(|(_, nf)| ProgramSection {
                 functions: vec![At { value: *nf, line }],
                 cpu: None,
@@ -104,11 +103,14 @@ impl WiringSection {
                     .problem(one.line, key, what, "each function once");
             }
         }
-        let mut of_pcf = all.iter().filter(|one| one.value == Nf::Pcf);
-        if let (Some(one), Some(no)) = (of_pcf.next(), pcf) {
-            let (what, expected) = no.text();
-            let key = fields.key("programs");
-            fields.report().problem(one.line, key, what, expected);
+        for one in all.iter().filter(|one| is_of_sessions(one.value)) {
+            if let Some(none) = none {
+                let what = format!("{} has a program, and {}", one.value, none.text());
+                let expected =
+                    "programs of SMF and PCF in a core with sessions, and without contexts";
+                let key = fields.key("programs");
+                fields.report().problem(one.line, key, what, expected);
+            }
         }
         Self {
             transport,

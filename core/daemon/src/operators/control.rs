@@ -5,7 +5,6 @@ use crate::daemon::Daemon;
 use crate::operators::answers;
 use crate::operators::metrics;
 use crate::operators::part::Part;
-use crate::operators::qos;
 use crate::operators::request::{Action, Request, UES_MAX, told};
 use crate::operators::view;
 use crate::reload;
@@ -46,7 +45,8 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Par
         Request::Refusals => told(daemon.refusals.view()),
         Request::Counters => told(view::counters(daemon, &part)),
         Request::Metrics => json!({ "text": metrics::text(daemon, &part) }),
-        Request::Reload => reload::answer(daemon),
+        // A program could not go on with the file.
+        Request::Reload => part.done.unwrap_or_else(|| reload::answer(daemon)),
         Request::UpdateGnbs => {
             let gnbs = daemon.runtime.core_mut().update_gnbs(system::now());
             told(answers::Told { told: gnbs })
@@ -63,27 +63,14 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Par
             imsi,
             registers_again,
         } => of(imsi, |supi| deregister(daemon, supi, *registers_again)),
+        // What the core's own PCF is asked does not come here.
         Request::QosStart { .. }
         | Request::QosStop { .. }
         | Request::AppSessionCreate { .. }
         | Request::AppSessionUpdate { .. }
         | Request::AppSessionDelete { .. }
-        | Request::AppSession { .. } => policy(request, daemon, part),
+        | Request::AppSession { .. } => part.done.unwrap_or_else(|| not_reached(Nf::Pcf)),
     }
-}
-
-/// Has the PCF do it, whose program has answered unless it is the core's own.
-fn policy(request: &Request, daemon: &mut Daemon, part: Part) -> Value {
-    if daemon.in_force.running.wiring.is_apart(Nf::Pcf) {
-        return part.done.unwrap_or_else(|| not_reached(Nf::Pcf));
-    }
-    let mut flows = daemon.runtime.core_mut().flows();
-    let answer = match qos::begin(request, &mut flows) {
-        Some(qos::Begun::Answered(answer)) => Some(answer),
-        Some(qos::Begun::Asked(asked)) => asked.answer(&flows),
-        None => None,
-    };
-    answer.unwrap_or_else(|| refusal("internal", "the SMF has not answered"))
 }
 
 fn not_reached(nf: Nf) -> Value {

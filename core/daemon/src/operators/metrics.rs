@@ -64,7 +64,7 @@ pub(crate) fn text(daemon: &Daemon, part: &Part) -> String {
     functions(&mut page, part);
     selections(&mut page, daemon);
     stores(&mut page, daemon);
-    refusals(&mut page, daemon);
+    refusals(&mut page, daemon, part);
     procedures(&mut page, daemon, part);
     events(&mut page, &told(view::counters(daemon, part)));
     page.0
@@ -243,7 +243,7 @@ fn stores(page: &mut Page, daemon: &Daemon) {
     }
 }
 
-fn refusals(page: &mut Page, daemon: &Daemon) {
+fn refusals(page: &mut Page, daemon: &Daemon, part: &Part) {
     let name = "sluice_core_refusals_total";
     page.family(
         name,
@@ -254,7 +254,7 @@ fn refusals(page: &mut Page, daemon: &Daemon) {
         page.sample(name, &[("request", request), ("cause", cause)], count);
     }
     let help = "Charging records that could not be written.";
-    let lost = daemon.charging.lost();
+    let lost = daemon.charging.lost() + part.records_lost;
     page.single(
         "sluice_core_charging_records_lost_total",
         Kind::Counter,

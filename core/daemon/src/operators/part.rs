@@ -19,6 +19,9 @@ pub(crate) struct Part {
     pub smf: Option<SmfPart>,
     /// Datagrams with UPFs, of the program that has the SMF.
     pub n4: Option<N4Counters>,
+    /// Charging records that the program of the SMF could not write.
+    #[serde(default)]
+    pub records_lost: u64,
     pub nrf: Option<NrfPart>,
     pub nssf: Option<NssfCounters>,
     /// Rules of a UE's sessions, by their numbers.
@@ -33,7 +36,7 @@ impl Request {
     /// Functions that have a part of the answer, and may be those of another program.
     pub(crate) fn asks(&self) -> &'static [Nf] {
         match self {
-            Self::Status | Self::Ues { .. } | Self::Procedures => &[Nf::Smf],
+            Self::Status | Self::Ues { .. } | Self::Procedures | Self::Reload => &[Nf::Smf],
             Self::Ue { .. } => &[Nf::Smf, Nf::Pcf],
             Self::QosStart { .. }
             | Self::QosStop { .. }
@@ -47,7 +50,6 @@ impl Request {
             Self::Gnbs
             | Self::Trace { .. }
             | Self::Refusals
-            | Self::Reload
             | Self::UpdateGnbs
             | Self::OverloadStart { .. }
             | Self::OverloadStop
@@ -93,6 +95,7 @@ impl Part {
         Self {
             smf: self.smf.or(other.smf),
             n4: self.n4.or(other.n4),
+            records_lost: self.records_lost + other.records_lost,
             nrf: self.nrf.or(other.nrf),
             nssf: self.nssf.or(other.nssf),
             pcf: self.pcf.or(other.pcf),

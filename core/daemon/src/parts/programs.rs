@@ -2,7 +2,7 @@
 
 use crate::config::{ProgramSection, Transport, WiringSection};
 use crate::needs::{Lack, problem};
-use crate::nf::{self, Report};
+use crate::nf::{self, Followed, Report, Traced};
 use crate::operators::part::Part;
 use crate::operators::request::{Ask, Request};
 use crate::parts::refusals::Kept;
@@ -12,7 +12,7 @@ use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
 use sluice_program::control::Asked;
 use sluice_program::tool::beside;
-use sluice_sbi::Nf;
+use sluice_sbi::{Nf, TracedMessage};
 use sluice_wiring::Core;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,10 @@ pub(crate) struct Programs {
     programs: Vec<Program>,
     waiting: Vec<Waiting>,
     refused: Vec<Kept>,
+    traced: Vec<(u64, TracedMessage)>,
+    followed: Followed,
+    /// Whether the core ends, and if so whether sessions are released.
+    ends: Option<bool>,
     /// How often functions are to register anew.
     registrations: u64,
     /// How often core.yaml was read again.
@@ -99,6 +103,9 @@ impl Programs {
             programs: programs.collect(),
             waiting: Vec::new(),
             refused: Vec::new(),
+            traced: Vec::new(),
+            followed: Followed::default(),
+            ends: None,
             registrations: 0,
             reloads: 0,
             next_look: now,
@@ -196,7 +203,10 @@ impl Programs {
         for news in self.manager.turn() {
             self.take(news, core);
         }
-        if core.has_new_udm_settings() {
+        let followed = Followed::from(core.followed());
+        let follows = followed != self.followed;
+        self.followed = followed;
+        if core.has_new_udm_settings() || follows {
             self.tell(core);
         }
         for reached in core.take_reached(system::now()) {
@@ -241,6 +251,8 @@ impl Programs {
 
     fn take_report(&mut self, report: Report, core: &mut Core) {
         self.refused.extend(report.refused);
+        self.traced
+            .extend(report.traced.into_iter().map(Traced::seen));
         if report.has_new_nrf {
             // Its heart-beats may be others.
             core.register_again(system::now());
@@ -254,6 +266,24 @@ impl Programs {
         std::mem::take(&mut self.refused)
     }
 
+    /// Messages that functions of programs have seen since the last call, with their times.
+    pub fn take_traced(&mut self) -> Vec<(u64, TracedMessage)> {
+        std::mem::take(&mut self.traced)
+    }
+
+    /// The core ends: programs let sessions go or not, and none is started again.
+    pub fn end(&mut self, core: &Core, releases_sessions: bool) {
+        self.ends = Some(releases_sessions);
+        self.tell(core);
+    }
+
+    /// Whether the program of a function runs.
+    pub fn runs(&self, nf: Nf) -> bool {
+        let has = |one: &&Program| one.section.functions.iter().any(|at| at.value == nf);
+        let mut its = self.programs.iter().filter(has);
+        its.any(|one| one.process.is_some())
+    }
+
     /// core.yaml was read again.
     pub fn reload(&mut self, core: &Core) {
         self.reloads += 1;
@@ -262,6 +292,7 @@ impl Programs {
 
     fn tell(&mut self, core: &Core) {
         let (reloads, registrations) = (self.reloads, self.registrations);
+        let (followed, ends) = (&self.followed, self.ends);
         self.manager.tell(Nf::Amf, &|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
@@ -269,6 +300,8 @@ impl Programs {
             let settings = nf::Settings {
                 reloads,
                 registrations,
+                followed: followed.clone(),
+                ends,
                 udm,
             };
             serde_json::to_string(&settings).unwrap_or_default()
@@ -282,7 +315,9 @@ impl Programs {
                 continue;
             };
             if let Some(status) = program.process.as_mut().and_then(Process::status) {
-                tracing::error!("{}: {status}", name(&program.section));
+                if self.ends.is_none() {
+                    tracing::error!("{}: {status}", name(&program.section));
+                }
                 if now - program.started >= STEADY {
                     program.pause = PAUSE_LEAST;
                 }
@@ -290,7 +325,7 @@ impl Programs {
                 program.due = now + program.pause;
                 program.pause = (program.pause * 2).min(PAUSE_MOST);
             }
-            if program.process.is_none() && program.due <= now {
+            if program.process.is_none() && program.due <= now && self.ends.is_none() {
                 let pause = program.pause;
                 if let Err(why) = self.start_one(at, now) {
                     tracing::error!("a program cannot be started: {why}");

@@ -31,8 +31,16 @@ fn flows_are_started_and_stopped_by_operators_and_applications() {
 }
 
 #[test]
-fn flows_are_started_and_stopped_by_a_pcf_of_another_program() {
-    flows_start_and_stop("wiring: {transport: ring, programs: {functions: pcf}}\n");
+fn flows_are_started_and_stopped_with_smf_and_pcf_in_other_programs() {
+    for programs in [
+        "{functions: pcf}",
+        "{functions: smf}",
+        "[{functions: smf}, {functions: pcf}]",
+    ] {
+        flows_start_and_stop(&format!(
+            "wiring: {{transport: ring, programs: {programs}}}\n"
+        ));
+    }
 }
 
 fn flows_start_and_stop(wiring: &str) {

@@ -15,10 +15,10 @@ use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
 
 const RING: &str = "wiring: {transport: ring}\n";
 const TOGETHER: &str =
-    "wiring: {transport: ring, programs: {functions: [ausf, udm, nrf, nssf, pcf]}}\n";
+    "wiring: {transport: ring, programs: {functions: [ausf, udm, nrf, nssf, smf, pcf]}}\n";
 const TWO: &str = "wiring: {transport: ring, programs: {functions: [ausf, udm]}}\n";
 /// Functions that may have programs of their own.
-const APART: [&str; 5] = ["ausf", "nrf", "nssf", "pcf", "udm"];
+const APART: [&str; 6] = ["ausf", "nrf", "nssf", "pcf", "smf", "udm"];
 
 fn start(place: &Place, wiring: &str) -> Core {
     Core::start_with(place, &format!("{}{wiring}", place.config()))
@@ -132,9 +132,9 @@ fn ues_register_and_operators_see_the_same_in_each_wiring() {
     let (mut flows, mut told) = (Vec::new(), Vec::new());
     for (wiring, expected) in [
         ("", ""),
-        (RING, "ausf,nrf,nssf,pcf,udm"),
+        (RING, "ausf,nrf,nssf,pcf,smf,udm"),
         (TWO, "ausf udm"),
-        (TOGETHER, "ausf udm nrf nssf pcf"),
+        (TOGETHER, "ausf udm nrf nssf smf pcf"),
     ] {
         let place = Place::new();
         let core = start(&place, wiring);
@@ -345,12 +345,12 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
         (twice, "expected each function once"),
         (thread, "expected wiring.transport: ring"),
         (
-            "wiring: {transport: ring, programs: {functions: smf}}\n",
-            "expected ausf or udm or nrf or nssf or pcf",
+            "wiring: {transport: ring, programs: {functions: amf}}\n",
+            "expected ausf or udm or nrf or nssf or smf or pcf",
         ),
         (
             "wiring: {transport: ring, programs: {functions: pcf}}\ncontexts: {folder: /run/contexts}\n",
-            "with contexts it is the core's own",
+            "PCF has a program, and contexts are stored by the core's own program",
         ),
     ] {
         let file = place.file(&format!("{}{wiring}", place.config()));
