@@ -40,8 +40,9 @@ pub(crate) fn boot(
     let opened = opened.map_err(one)?;
     let is_given = || shutdown.is_requested();
     let contexts = config.contexts.as_ref();
+    let has_smf = !config.wiring.is_apart(Nf::Smf);
     let contexts = contexts
-        .map(|section| contexts::open(section, &is_given))
+        .map(|section| contexts::open(section, has_smf, &is_given))
         .transpose();
     let contexts = contexts.map_err(one)?;
     let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);

@@ -103,7 +103,7 @@ impl Daemon {
         self.answer_asked();
         let core = self.runtime.core_mut();
         core.tend_contexts();
-        self.contexts.look(core);
+        self.contexts.look(core.contexts_failed());
         self.charging.write(&core.sessions().take_records());
         let Some(programs) = &mut self.programs else {
             return;

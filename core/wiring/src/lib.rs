@@ -42,6 +42,8 @@ pub struct Core {
     udm_settings: sluice_udm::Config,
     has_new_udm_settings: bool,
     followed: Followed,
+    /// Functions that other hosts have.
+    others: BTreeSet<Nf>,
 }
 
 /// Slices that an AMF serves, as its NSSF knows them.
@@ -78,6 +80,7 @@ impl Core {
             udm_settings: sluice_udm::Config::default(),
             has_new_udm_settings: false,
             followed: Followed::Nobody,
+            others: BTreeSet::new(),
         }
     }
 
@@ -112,6 +115,7 @@ impl Core {
     /// The same without functions that are another host's.
     #[must_use]
     pub fn without(mut self, functions: &[Nf]) -> Self {
+        self.others.extend(functions);
         let apart = &mut self.host.functions.apart;
         for nf in functions {
             match nf {
@@ -200,6 +204,10 @@ impl Core {
     /// Functions register anew with an NRF that is another host's, and has another configuration.
     pub fn register_again(&mut self, now: Now) {
         self.host.register_again(now);
+    }
+
+    fn is_apart(&self, nf: Nf) -> bool {
+        self.others.contains(&nf)
     }
 
     fn update_registrations(&mut self) {

@@ -8,7 +8,7 @@ use sluice_smf::{ChargingRecord, Smf};
 use crate::Apart;
 
 /// Session management of a host, as far as it has it.
-pub struct Sessions<'a, F>(&'a mut Host<F>);
+pub struct Sessions<'a, F>(pub(crate) &'a mut Host<F>);
 
 impl<'a, F: host::Functions + AsMut<Apart>> From<&'a mut Host<F>> for Sessions<'a, F> {
     fn from(host: &'a mut Host<F>) -> Self {
@@ -67,7 +67,7 @@ impl<F: host::Functions + AsMut<Apart>> Sessions<'_, F> {
         self.0.functions.as_mut().smf.as_mut()
     }
 
-    fn do_with<T>(
+    pub(crate) fn do_with<T>(
         &mut self,
         now: Now,
         act: impl FnOnce(&mut Smf, &mut Vec<Effect>) -> T,

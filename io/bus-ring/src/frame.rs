@@ -58,8 +58,8 @@ pub(crate) enum Frame {
         /// Number of the peer.
         id: u64,
     },
-    /// Manager: what the member is to know of the core; member: what the core is to know of it. In a form of their own;
-    /// a member's may come with memory that has it.
+    /// Manager: what the member is to know of the core; member: what the core is to know of it. In a form of their own,
+    /// or memory that has it comes with the frame.
     Tell {
         /// That.
         text: String,

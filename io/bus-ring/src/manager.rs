@@ -161,7 +161,12 @@ impl Manager {
         for id in self.having(|functions| !functions.contains(&own)) {
             let joined = self.programs.get(&id).and_then(|one| one.joined.as_ref());
             if let Some(text) = joined.map(|one| text(&one.functions)) {
-                self.send(id, &Frame::Tell { text }, None);
+                let socket = self.programs.get(&id).map(|one| &one.socket);
+                let sent =
+                    socket.map(|one| frame::send_long(one, text, |text| Frame::Tell { text }));
+                if sent.is_some_and(|sent| sent.is_err()) {
+                    self.remove(id);
+                }
             }
         }
     }

@@ -203,7 +203,10 @@ impl Member {
                 }
             }
             (Frame::Gone { id }, _) => self.lose(id, "its program is gone"),
-            (Frame::Tell { text }, _) => self.told.push_back(Told::News(text)),
+            (Frame::Tell { text }, with) => {
+                let text = frame::long(text, with);
+                self.told.push_back(Told::News(text));
+            }
             (Frame::Ask { id, text }, _) => self.told.push_back(Told::Question(id, text)),
             _ => self.close(),
         }

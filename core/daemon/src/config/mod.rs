@@ -136,10 +136,11 @@ impl CoreConfig {
         let api = fields.section("api", ApiSection::read);
         let none = match (&sessions, &contexts) {
             (None, _) => Some(NoSessions::None),
-            (Some(_), Some(_)) => Some(NoSessions::Contexts),
-            (Some(_), None) => None,
+            (Some(_), Some(ContextsSection::Redis(_))) => Some(NoSessions::Redis),
+            (Some(_), _) => None,
         };
-        let wiring = fields.section("wiring", |f| WiringSection::read(f, none));
+        let has_contexts = contexts.is_some();
+        let wiring = fields.section("wiring", |f| WiringSection::read(f, none, has_contexts));
         let log = fields.or("log", "info", &log_filter());
         Self {
             amf,

@@ -42,15 +42,15 @@ pub struct WiringSection {
 pub(super) enum NoSessions {
     /// UEs have no sessions.
     None,
-    /// The core's own program stores their contexts with those of the AMF.
-    Contexts,
+    /// Their contexts are at a Redis server, with those of the AMF.
+    Redis,
 }
 
 impl NoSessions {
     fn text(self) -> &'static str {
         match self {
             Self::None => "there are no sessions",
-            Self::Contexts => "contexts are stored by the core's own program",
+            Self::Redis => "contexts are at a Redis server: the core's own program stores them",
         }
     }
 }
@@ -69,8 +69,13 @@ pub struct ProgramSection {
 }
 
 impl WiringSection {
-    /// Without `programs` each function that may have one has its own; `none` says why SMF and PCF may not, if so.
-    pub(super) fn read(fields: &mut Fields<'_, '_>, none: Option<NoSessions>) -> Self {
+    /// Without `programs` each function that may have one has its own, but for SMF and PCF of a core with contexts, which
+    /// share one; `none` says why they may not, if so.
+    pub(super) fn read(
+        fields: &mut Fields<'_, '_>,
+        none: Option<NoSessions>,
+        has_contexts: bool,
+    ) -> Self {
         let transports = word(&[("thread", Transport::Thread), ("ring", Transport::Ring)]);
         let transport = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
@@ -83,14 +88,18 @@ impl WiringSection {
             fields.report().problem(line, key, what, expected);
         }
         if transport == Transport::Ring && !given {
-            let may = APART
-                .iter()
-                .filter(|(_, nf)| none.is_none() || !is_of_sessions(*nf));
-            let each = may.map(|(_, nf)| ProgramSection {
-                functions: vec![At { value: *nf, line }],
-                cpu: None,
-            });
-            programs = each.collect();
+            let may = APART.iter().map(|(_, nf)| *nf);
+            let may = may.filter(|nf| none.is_none() || !is_of_sessions(*nf));
+            for nf in may {
+                let one = At { value: nf, line };
+                match programs.last_mut() {
+                    Some(of_smf) if has_contexts && nf == Nf::Pcf => of_smf.functions.push(one),
+                    _ => programs.push(ProgramSection {
+                        functions: vec![one],
+                        cpu: None,
+                    }),
+                }
+            }
         }
         let all: Vec<&At<Nf>> = programs.iter().flat_map(|one| &one.functions).collect();
         for (place, one) in all.iter().enumerate() {
@@ -106,11 +115,21 @@ impl WiringSection {
         for one in all.iter().filter(|one| is_of_sessions(one.value)) {
             if let Some(none) = none {
                 let what = format!("{} has a program, and {}", one.value, none.text());
-                let expected =
-                    "programs of SMF and PCF in a core with sessions, and without contexts";
+                let expected = "programs of SMF and PCF in a core with sessions, and with contexts in a folder or none";
                 let key = fields.key("programs");
                 fields.report().problem(one.line, key, what, expected);
             }
+        }
+        let of_sessions = |one: &ProgramSection| {
+            let its = one.functions.iter().filter(|one| is_of_sessions(one.value));
+            its.count()
+        };
+        if has_contexts && programs.iter().any(|one| of_sessions(one) == 1) {
+            let what = "SMF and PCF are apart, and there are contexts";
+            let expected =
+                "both in one program, which stores the contexts of sessions, or none of them";
+            let key = fields.key("programs");
+            fields.report().problem(line, key, what, expected);
         }
         Self {
             transport,

@@ -15,8 +15,8 @@ use sluice_wiring::{Apart, Sessions, slices_of};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Functions of this program. A UDM has to hear of its keys first.
-pub(super) fn new(config: &CoreConfig, functions: &[Nf]) -> io::Result<Apart> {
+/// Functions of this program; for UPFs its SMF has begun at `begun_unix_s`. A UDM has to hear of its keys first.
+pub(super) fn new(config: &CoreConfig, functions: &[Nf], begun_unix_s: u64) -> io::Result<Apart> {
     let has = |nf| functions.contains(&nf);
     let slices = convert::amf(config).map(|amf| slices_of(&amf.plmns));
     let sessions = config.sessions.as_ref();
@@ -24,7 +24,7 @@ pub(super) fn new(config: &CoreConfig, functions: &[Nf]) -> io::Result<Apart> {
     let pcf = pcf.map(|sessions| Pcf::new(convert::pcf(sessions)));
     let smf = sessions
         .filter(|_| has(Nf::Smf))
-        .and_then(|_| convert::smf(config, system::now().unix_s));
+        .and_then(|_| convert::smf(config, begun_unix_s));
     Ok(Apart {
         ausf: has(Nf::Ausf).then(Ausf::default),
         udm: None,

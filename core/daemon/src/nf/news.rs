@@ -17,6 +17,8 @@ pub(crate) struct Settings {
     pub followed: Followed,
     /// Whether the core ends, and if so whether sessions are released.
     pub ends: Option<bool>,
+    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them; for the program of the SMF.
+    pub sessions: Vec<(u64, bool)>,
     /// None for a program that has no UDM.
     pub udm: Option<UdmSettings>,
 }
@@ -56,13 +58,20 @@ impl From<&Followed> for sluice_sbi::Followed {
 pub(crate) struct Report {
     pub refused: Vec<Kept>,
     pub traced: Vec<Traced>,
+    /// Sessions that the AMF knows, and this SMF does not.
+    pub unknown_sessions: Vec<u64>,
     /// The NRF has another configuration, of which functions hear when they register.
     pub has_new_nrf: bool,
 }
 
 impl Report {
     pub fn is_empty(&self) -> bool {
-        self.refused.is_empty() && self.traced.is_empty() && !self.has_new_nrf
+        let has_lists = [
+            self.refused.is_empty(),
+            self.traced.is_empty(),
+            self.unknown_sessions.is_empty(),
+        ];
+        has_lists == [true; 3] && !self.has_new_nrf
     }
 
     /// Leaves out the oldest of each.

@@ -5,10 +5,12 @@ use super::news::{Report, Settings, Traced, UdmSettings};
 use super::upfs::Upfs;
 use crate::config::CoreConfig;
 use crate::daemon;
+use crate::operators::answers::ContextsState;
 use crate::operators::control::subscriber;
 use crate::operators::part::Part;
 use crate::operators::qos;
 use crate::operators::request::Request;
+use crate::parts::contexts;
 use crate::parts::flow::Flow;
 use crate::parts::refusals::Kept;
 use crate::parts::trace::unix_us;
@@ -68,7 +70,14 @@ impl Program {
     ) -> io::Result<Self> {
         let home = functions::home(config);
         let home = home.ok_or_else(|| io::Error::other("the core has no identity"))?;
-        let mut host = Host::new(functions::new(config, functions)?, home);
+        let begun_unix_s = upfs.as_ref().and_then(Upfs::begun_unix_s);
+        let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
+        let its = functions::new(config, functions, begun_unix_s)?;
+        let mut host = Host::new(its, home);
+        let mut upfs = upfs;
+        if let Some(upfs) = &mut upfs {
+            upfs.resume(&mut host);
+        }
         let poller = Poller::new()?;
         poller.add(&member, 0)?;
         if let Some(upfs) = &upfs {
@@ -248,7 +257,9 @@ impl Program {
                 let refused = self.may_reload().err();
                 part.done = refused.map(|why| refusal("refused", &why));
             }
+            Request::Status => part.contexts = self.contexts(),
             Request::Counters | Request::Metrics => {
+                part.contexts = self.contexts();
                 if let Some(upfs) = &self.upfs {
                     part.n4 = Some(upfs.n4.counters().into());
                     part.records_lost = upfs.charging.lost();
@@ -257,6 +268,12 @@ impl Program {
             _ => {}
         }
         part
+    }
+
+    fn contexts(&self) -> Option<ContextsState> {
+        let (_, last_failure) = self.host.contexts.failed_times();
+        let state = self.host.contexts.state()?;
+        Some(contexts::state(state, last_failure))
     }
 
     fn may_reload(&self) -> Result<(), String> {
@@ -276,6 +293,9 @@ impl Program {
             .ends
             .filter(|_| before.is_none_or(|one| one.ends.is_none()));
         if before.is_none() {
+            let known = settings.sessions.iter().copied().collect();
+            let mut sessions = Sessions::from(&mut self.host);
+            self.report.unknown_sessions = sessions.reconcile(system::now(), &known);
             tracing::info!("ready");
         }
         if reloads {

@@ -154,6 +154,7 @@ answers! {
     }
 
     /// The store of contexts.
+    #[derive(Deserialize)]
     ContextsState {
         pub up: bool,
         /// Contexts that wait for it.

@@ -63,7 +63,7 @@ pub(crate) fn text(daemon: &Daemon, part: &Part) -> String {
     upfs(&mut page, part);
     functions(&mut page, part);
     selections(&mut page, daemon);
-    stores(&mut page, daemon);
+    stores(&mut page, daemon, part);
     refusals(&mut page, daemon, part);
     procedures(&mut page, daemon, part);
     events(&mut page, &told(view::counters(daemon, part)));
@@ -215,13 +215,14 @@ fn selections(page: &mut Page, daemon: &Daemon) {
 }
 
 /// What outlives the core: its contexts, and its subscribers. A core without has no samples of it.
-fn stores(page: &mut Page, daemon: &Daemon) {
-    let contexts = daemon.runtime.core().contexts_state();
+fn stores(page: &mut Page, daemon: &Daemon, part: &Part) {
+    let contexts = view::contexts_state(daemon, part);
+    let contexts = contexts.as_ref();
     let name = "sluice_core_contexts_up";
     let help = "Whether all contexts of UEs and sessions are stored, and the store is this core's.";
     page.family(name, Kind::Gauge, help);
     if let Some(contexts) = contexts {
-        page.sample(name, &[], u8::from(contexts.is_up));
+        page.sample(name, &[], u8::from(contexts.up));
     }
     let name = "sluice_core_contexts_failures_total";
     let help = "Attempts to store contexts that failed, or came to less safety than they should.";

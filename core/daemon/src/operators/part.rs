@@ -1,6 +1,6 @@
 //! Parts of answers to operators: each program tells what its functions know, and the core's puts them together.
 
-use crate::operators::answers::{FlowLine, Rule};
+use crate::operators::answers::{ContextsState, FlowLine, Rule};
 use crate::operators::control::subscriber;
 use crate::operators::counters::{N4Counters, NssfCounters};
 use crate::operators::nfs::{self, NrfPart};
@@ -19,6 +19,8 @@ pub(crate) struct Part {
     pub smf: Option<SmfPart>,
     /// Datagrams with UPFs, of the program that has the SMF.
     pub n4: Option<N4Counters>,
+    /// Store of contexts of the program that has the SMF.
+    pub contexts: Option<ContextsState>,
     /// Charging records that the program of the SMF could not write.
     #[serde(default)]
     pub records_lost: u64,
@@ -95,6 +97,7 @@ impl Part {
         Self {
             smf: self.smf.or(other.smf),
             n4: self.n4.or(other.n4),
+            contexts: self.contexts.or(other.contexts),
             records_lost: self.records_lost + other.records_lost,
             nrf: self.nrf.or(other.nrf),
             nssf: self.nssf.or(other.nssf),

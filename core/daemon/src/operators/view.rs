@@ -4,6 +4,7 @@ use crate::daemon::Daemon;
 use crate::operators::answers;
 use crate::operators::part::Part;
 use crate::operators::request::Action;
+use crate::parts::contexts;
 use serde_json::Value;
 use sluice_amf::view::{Connected, Gnb, Ue};
 use sluice_ids::Supi;
@@ -29,22 +30,25 @@ pub(crate) fn status(daemon: &Daemon, part: &Part) -> answers::Status {
         ues_unauthenticated: core.amf().unauthenticated(),
         busy_percent: daemon.runtime.load().busy_percent(),
         overload: core.amf().overloaded().map(overload),
-        contexts: contexts(daemon),
+        contexts: contexts_state(daemon, part),
         subscriber_database_up: daemon.subscribers.is_up(),
         upfs: smf.map(|smf| smf.upfs.clone()),
     }
 }
 
-/// How it is with the store of contexts; none without one.
-fn contexts(daemon: &Daemon) -> Option<answers::ContextsState> {
+/// How it is with the stores of contexts, of the core's program and of that with the SMF; none without one.
+pub(crate) fn contexts_state(daemon: &Daemon, part: &Part) -> Option<answers::ContextsState> {
     let core = daemon.runtime.core();
-    let state = core.contexts_state()?;
     let (_, last_failure) = core.contexts_failed();
+    let own = contexts::state(core.contexts_state()?, last_failure);
+    let Some(other) = &part.contexts else {
+        return Some(own);
+    };
     Some(answers::ContextsState {
-        up: state.is_up,
-        pending: state.pending,
-        failures: state.failures,
-        last_failure: last_failure.map(ToOwned::to_owned),
+        up: own.up && other.up,
+        pending: own.pending + other.pending,
+        failures: own.failures + other.failures,
+        last_failure: own.last_failure.or_else(|| other.last_failure.clone()),
     })
 }
 

@@ -253,6 +253,7 @@ impl Programs {
         self.refused.extend(report.refused);
         self.traced
             .extend(report.traced.into_iter().map(Traced::seen));
+        core.forget_sessions(system::now(), &report.unknown_sessions);
         if report.has_new_nrf {
             // Its heart-beats may be others.
             core.register_again(system::now());
@@ -293,15 +294,18 @@ impl Programs {
     fn tell(&mut self, core: &Core) {
         let (reloads, registrations) = (self.reloads, self.registrations);
         let (followed, ends) = (&self.followed, self.ends);
+        let known: Vec<(u64, bool)> = core.known_sessions().into_iter().collect();
         self.manager.tell(Nf::Amf, &|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
+            let has_smf = functions.contains(&Nf::Smf);
             let udm = has_udm.then(|| nf::UdmSettings::of(core.udm_settings()));
             let settings = nf::Settings {
                 reloads,
                 registrations,
                 followed: followed.clone(),
                 ends,
+                sessions: known.iter().filter(|_| has_smf).copied().collect(),
                 udm,
             };
             serde_json::to_string(&settings).unwrap_or_default()

@@ -39,11 +39,11 @@ fn programs(core: &Core) -> Vec<(u32, String)> {
     named.collect()
 }
 
-fn names(core: &Core) -> BTreeSet<String> {
+pub fn names(core: &Core) -> BTreeSet<String> {
     programs(core).into_iter().map(|(_, name)| name).collect()
 }
 
-fn signal(pid: u32, name: &str) {
+pub fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").args([name, &pid.to_string()]).status();
     assert!(sent.unwrap().success());
 }
@@ -52,7 +52,7 @@ fn kill(pid: u32) {
     signal(pid, "-KILL");
 }
 
-fn wait(what: &str, holds: impl Fn() -> bool) {
+pub fn wait(what: &str, holds: impl Fn() -> bool) {
     let end = Instant::now() + LIMIT;
     while !holds() {
         assert!(Instant::now() < end, "{what}");
@@ -69,7 +69,7 @@ fn functions_are_registered_again(core: &Core) {
     all_functions_are_registered(core);
 }
 
-fn pid_of(core: &Core, name: &str) -> u32 {
+pub fn pid_of(core: &Core, name: &str) -> u32 {
     let all = programs(core);
     let found = all.iter().find(|(_, one)| one == name);
     found.unwrap().0
@@ -349,8 +349,8 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
             "expected ausf or udm or nrf or nssf or smf or pcf",
         ),
         (
-            "wiring: {transport: ring, programs: {functions: pcf}}\ncontexts: {folder: /run/contexts}\n",
-            "PCF has a program, and contexts are stored by the core's own program",
+            "wiring: {transport: ring, programs: [{functions: smf}, {functions: pcf}]}\ncontexts: {folder: /run/contexts}\n",
+            "both in one program, which stores the contexts of sessions",
         ),
     ] {
         let file = place.file(&format!("{}{wiring}", place.config()));
