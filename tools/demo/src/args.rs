@@ -49,7 +49,7 @@ Examples:
   sluice demo                           the UPF with an emulated SMF; then with the core, until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
   sluice demo --core --once             the core alone: registration, sessions, paging, handover, QoS flows
-  sluice demo --core --wiring ring      the same with AUSF and UDM in programs of their own
+  sluice demo --core --wiring ring      the same with a program for each function that may have one
   sluice demo --upf                     the UPF with an emulated SMF, round after round until Ctrl-C
   sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
 
