@@ -1,4 +1,4 @@
-//! AUSF and UDM of a core as another host in the same thread, reached by rings: with `SLUICE_WIRING=ring` all cores of the
+//! AUSF, UDM and NSSF of a core as another host in the same thread, reached by rings: with `SLUICE_WIRING=ring` all cores of the
 //! testbed are put together so, and tests hold in virtual time as they do for functions of one host.
 
 use std::cell::{Cell, RefCell};
@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sluice_ausf::Ausf;
 use sluice_bus_ring::{Manager, News};
 use sluice_core_host::{Home, Host};
+use sluice_nssf::Nssf;
 use sluice_sbi::{CallFlow, Instant, Nf, Now};
 use sluice_udm::Udm;
-use sluice_wiring::{Apart, Core};
+use sluice_wiring::{Apart, Core, slices_of};
 
 use crate::lossy::Lossy;
 
@@ -63,8 +64,9 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     if !is_wanted() {
         return core.with_ausf(ausf).with_udm(udm);
     }
+    core = core.without(&[Nf::Nssf]);
     let mut manager = Manager::listen(&path()).expect("a path");
-    let apart = [Nf::Ausf, Nf::Udm];
+    let apart = [Nf::Ausf, Nf::Udm, Nf::Nssf];
     let own: Vec<Nf> = Nf::ALL
         .into_iter()
         .filter(|nf| !apart.contains(nf))
@@ -76,6 +78,7 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     let functions = Apart {
         ausf: Some(ausf),
         udm: Some(udm),
+        nssf: Some(Nssf::new(slices_of(&core.amf().plmns()))),
         ..Apart::default()
     };
     let mut host = Host::new(functions, home);
@@ -91,7 +94,7 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     core.receive(Now::default());
     host.receive(Now::default());
     let reached = core.take_reached(Now::default());
-    assert_eq!(reached.len(), 2, "AUSF and UDM are reached");
+    assert_eq!(reached.len(), apart.len(), "all of them are reached");
     let elsewhere = Elsewhere {
         host,
         manager,
