@@ -1,13 +1,11 @@
 //! The daemon: a core with its doors, and a part for each concern beside it.
 
 use crate::config::CoreConfig;
-use crate::operators::control;
-use crate::operators::part::Part;
 use crate::operators::qos;
-use crate::operators::request::{Ask, Ctl, Request};
+use crate::operators::request::{Ask, Ctl};
 use crate::parts::charging::Charging;
 use crate::parts::contexts::Watch;
-use crate::parts::flow::Flow;
+use crate::parts::flow::{Flow, log};
 use crate::parts::programs::Programs;
 use crate::parts::refusals::{RefusalLog, Strangers};
 use crate::parts::subscriber_sync::SubscriberSync;
@@ -17,8 +15,6 @@ use sluice_core_runtime::Runtime;
 use sluice_host::signal::Shutdown;
 use sluice_ids::Supi;
 use sluice_program::control::{Asked, refusal};
-use sluice_program::lines::{self, Kind, Peer};
-use sluice_sbi::{Line, Nf};
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -44,7 +40,7 @@ pub(crate) struct Daemon {
     pub programs: Option<Programs>,
     contexts: Watch,
     /// Questions to the PCF that wait for an SMF of another program.
-    asked: Vec<(Asked<Ask>, qos::Asked)>,
+    pub asked: Vec<(Asked<Ask>, qos::Asked)>,
     /// What core.yaml has beside a database, no change of that takes away.
     pub in_force: InForce,
 }
@@ -100,7 +96,6 @@ impl Daemon {
             let refused = self.strangers.refused(stranger, Instant::now());
             refused.into_iter().for_each(|one| self.refusals.add(one));
         }
-        self.answer_asked();
         let core = self.runtime.core_mut();
         core.tend_contexts();
         self.contexts.look(core.contexts_failed());
@@ -115,37 +110,6 @@ impl Daemon {
         for (unix_us, seen) in programs.take_traced() {
             self.tracing.add(unix_us, seen);
         }
-        for (asked, request, part) in programs.take_answered() {
-            self.answer(asked, &request, part);
-        }
-    }
-
-    /// Answers with what other programs have told; a question to the core's own PCF once its SMF has answered.
-    pub fn answer(&mut self, asked: Asked<Ask>, request: &Request, told: Part) {
-        let is_own = !self.in_force.running.wiring.is_apart(Nf::Pcf);
-        let flows = &mut self.runtime.core_mut().flows();
-        match is_own.then(|| qos::begin(request, flows)).flatten() {
-            Some(qos::Begun::Answered(answer)) => asked.answer(answer),
-            Some(qos::Begun::Asked(of_smf)) => {
-                self.asked.push((asked, of_smf));
-                self.answer_asked();
-            }
-            None => {
-                let answer = control::answer(request, self, told);
-                asked.answer(answer);
-            }
-        }
-    }
-
-    /// Answers questions that an SMF has answered.
-    fn answer_asked(&mut self) {
-        let flows = self.runtime.core_mut().flows();
-        let answered = self
-            .asked
-            .extract_if(.., |(_, of_smf)| of_smf.answer(&flows).is_some());
-        for (asked, of_smf) in answered.collect::<Vec<_>>() {
-            asked.answer(of_smf.answer(&flows).unwrap_or_default());
-        }
     }
 
     /// The same at the end; nobody is answered any more.
@@ -155,17 +119,5 @@ impl Daemon {
             asked.answer(refusal("refused", "the core ends"));
         }
         self.subscribers.answer_at_end();
-    }
-}
-
-/// What concerns a gNB or a UPF as a whole is news; what is said of UEs is for those who ask.
-pub(crate) fn log(line: &Line) {
-    let is_node = |name| matches!(name, "gNB" | "UPF");
-    let is_of_node = is_node(line.from) || is_node(line.to);
-    let is_news = is_of_node && line.supi.is_none() && line.ue.is_none();
-    if !is_news {
-        tracing::debug!(target: "sluice_flow", "{line}");
-    } else if lines::permits(Peer::Local, Kind::Association) {
-        tracing::info!("{} to {}: {}", line.from, line.to, line.what);
     }
 }

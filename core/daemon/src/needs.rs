@@ -6,7 +6,6 @@ use crate::config::{
     Charging, ContextsSection, CoreConfig, Database, HomeKeyFile, Over, Profile, Transport,
 };
 use crate::parts::contexts;
-use crate::parts::programs::PROGRAM;
 use crate::parts::store;
 use sluice_host::HostError;
 use sluice_host::netns::Ns;
@@ -26,6 +25,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
+/// Program of functions, which lies beside the one that runs.
+pub(crate) const PROGRAM: &str = "sluice-core";
 /// Longer than any key file; what is longer is none.
 const KEY_FILE_MAX: u64 = 4096;
 
@@ -161,7 +162,8 @@ fn wiring(config: &CoreConfig) -> Vec<Problem> {
     let cpus = wiring.programs.iter().filter_map(|one| one.cpu.as_ref());
     for cpu in cpus.filter(|cpu| !allowed.contains(&cpu.value)) {
         let what = format!("this process may not run on CPU {}", cpu.value);
-        let expected = format!("one of {allowed:?}");
+        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        let expected = format!("one of {}", allowed.join(", "));
         problems.push(problem(cpu.line, "wiring.programs.cpu", what, expected));
     }
     problems

@@ -2,6 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::ending;
+use crate::operators::control;
 use crate::operators::part::Part;
 use crate::operators::request::Ask;
 use sluice_host::signal::Shutdown;
@@ -24,6 +25,7 @@ pub(crate) fn run(mut daemon: Daemon, shutdown: &Shutdown) -> io::Result<()> {
         let patience = if has_more { Duration::ZERO } else { PATIENCE };
         daemon.runtime.turn(patience)?;
         daemon.take();
+        control::reply_to_answered(&mut daemon);
         // gNBs and UPFs are not kept waiting by however many ask.
         let answered = answer_some(&mut daemon);
         has_more = answered == QUESTIONS_OF_A_TURN;
@@ -52,7 +54,7 @@ fn answer_some(daemon: &mut Daemon) -> usize {
                     Some(programs) if programs.have_part_of(&request) => {
                         programs.ask(asked, request);
                     }
-                    _ => daemon.answer(asked, &request, Part::default()),
+                    _ => control::reply(daemon, asked, &request, Part::default()),
                 }
             }
             Ask::Subscribers(_) => daemon.subscribers.operate(asked),

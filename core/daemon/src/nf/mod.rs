@@ -1,7 +1,6 @@
 //! `sluice nf`: a program of some functions, beside the core's, which it reaches by rings in shared memory.
 
 mod functions;
-mod news;
 mod program;
 mod upfs;
 
@@ -19,8 +18,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 use upfs::Upfs;
-
-pub(crate) use news::{Followed, Report, Settings, Traced, UdmSettings};
 
 /// How long a program waits for its core.
 const JOIN_WITHIN: Duration = Duration::from_secs(5);

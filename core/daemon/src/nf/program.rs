@@ -1,17 +1,16 @@
 //! A program of some functions at work: their host, its ring, and what operators ask.
 
 use super::functions;
-use super::news::{Report, Settings, Traced, UdmSettings};
 use super::upfs::Upfs;
 use crate::config::CoreConfig;
-use crate::daemon;
 use crate::operators::answers::ContextsState;
-use crate::operators::control::subscriber;
+
 use crate::operators::part::Part;
 use crate::operators::qos;
-use crate::operators::request::Request;
+use crate::operators::request::{Request, subscriber};
 use crate::parts::contexts;
-use crate::parts::flow::Flow;
+use crate::parts::flow::{Flow, log};
+use crate::parts::news::{Report, Settings, Traced, UdmSettings};
 use crate::parts::refusals::Kept;
 use crate::parts::trace::unix_us;
 use sluice_bus_ring::{Member, SharedMember, Told};
@@ -180,7 +179,7 @@ impl Program {
     /// Takes what functions have said, refused and sent.
     fn take_said(&mut self) {
         for line in self.host.log.take_call_flow().0 {
-            daemon::log(&line);
+            log(&line);
             self.flow.add(line);
         }
         let refused = self.host.log.take_refused();

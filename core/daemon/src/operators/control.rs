@@ -5,18 +5,55 @@ use crate::daemon::Daemon;
 use crate::operators::answers;
 use crate::operators::metrics;
 use crate::operators::part::Part;
-use crate::operators::request::{Action, Request, UES_MAX, told};
+use crate::operators::qos;
+use crate::operators::request::{Action, Ask, Request, UES_MAX, subscriber, told};
 use crate::operators::view;
+use crate::parts::programs::Programs;
 use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_n2::Overload;
-use sluice_program::control::refusal;
+use sluice_program::control::{Asked, refusal};
 use sluice_sbi::Nf;
 
+/// Answers a question with what other programs have told; one to the core's own PCF once its SMF has answered.
+pub(crate) fn reply(daemon: &mut Daemon, asked: Asked<Ask>, request: &Request, told: Part) {
+    let is_own = !daemon.in_force.running.wiring.is_apart(Nf::Pcf);
+    let flows = &mut daemon.runtime.core_mut().flows();
+    match is_own.then(|| qos::begin(request, flows)).flatten() {
+        Some(qos::Begun::Answered(answer)) => asked.answer(answer),
+        Some(qos::Begun::Asked(of_smf)) => {
+            daemon.asked.push((asked, of_smf));
+            reply_as_smf_answered(daemon);
+        }
+        None => {
+            let answer = answer(request, daemon, told);
+            asked.answer(answer);
+        }
+    }
+}
+
+/// Answers questions that programs or the SMF have answered since the last call.
+pub(crate) fn reply_to_answered(daemon: &mut Daemon) {
+    reply_as_smf_answered(daemon);
+    let answered = daemon.programs.as_mut().map(Programs::take_answered);
+    for (asked, request, part) in answered.unwrap_or_default() {
+        reply(daemon, asked, &request, part);
+    }
+}
+
+fn reply_as_smf_answered(daemon: &mut Daemon) {
+    let flows = daemon.runtime.core_mut().flows();
+    let is_answered = |(_, of_smf): &mut (Asked<Ask>, qos::Asked)| of_smf.answer(&flows).is_some();
+    let answered = daemon.asked.extract_if(.., is_answered);
+    for (asked, of_smf) in answered.collect::<Vec<_>>() {
+        asked.answer(of_smf.answer(&flows).unwrap_or_default());
+    }
+}
+
 /// Answers with what other programs have told; what the core then wants sent leaves with its next turn.
-pub(crate) fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value {
+fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value {
     let functions = daemon.runtime.core().apart();
     let part = Part::of(request, functions, system::now()).and(told_by_others);
     match request {
@@ -113,33 +150,5 @@ fn of(imsi: &str, answer: impl FnOnce(&Supi) -> Value) -> Value {
     match subscriber(imsi) {
         Ok(supi) => answer(&supi),
         Err(refused) => refused,
-    }
-}
-
-/// An IMSI, also as `imsi-...`.
-pub(crate) fn subscriber(text: &str) -> Result<Supi, Value> {
-    let digits = text.strip_prefix("imsi-").unwrap_or(text);
-    Supi::from_imsi(digits).ok_or_else(|| {
-        let what = format!("'{text}' is no IMSI: 6 to 15 digits are expected");
-        refusal("invalid", &what)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_subscriber_is_named_by_its_digits() {
-        assert_eq!(
-            subscriber("imsi-001010000000001"),
-            subscriber("001010000000001")
-        );
-        assert!(
-            subscriber("00101x").unwrap_err()["error"]
-                .as_str()
-                .unwrap()
-                .contains("no IMSI")
-        );
     }
 }

@@ -1,11 +1,10 @@
 //! Parts of answers to operators: each program tells what its functions know, and the core's puts them together.
 
 use crate::operators::answers::{ContextsState, FlowLine, Rule};
-use crate::operators::control::subscriber;
 use crate::operators::counters::{N4Counters, NssfCounters};
 use crate::operators::nfs::{self, NrfPart};
 use crate::operators::qos;
-use crate::operators::request::Request;
+use crate::operators::request::{Request, subscriber};
 use crate::operators::sessions::{self, SmfPart};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -2,8 +2,7 @@
 //! (TS 29.514), in the program that has the PCF.
 
 use crate::operators::answers::{AppSession, AppSessionId, QosStarting, QosStopping, Rule};
-use crate::operators::control::subscriber;
-use crate::operators::request::{Request, told};
+use crate::operators::request::{Request, subscriber, told};
 use serde_json::{Map, Value};
 use sluice_core_host::Functions;
 use sluice_core_runtime::system;

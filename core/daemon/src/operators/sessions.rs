@@ -1,10 +1,9 @@
 //! Sessions and UPFs as the SMF knows them: for `sluice ctl`, HTTP and metrics.
 
 use crate::operators::answers::{self, Function, Procedure};
-use crate::operators::control::subscriber;
 use crate::operators::counters::SmfCounters;
 use crate::operators::ended::{self, Ended};
-use crate::operators::request::{Request, UES_MAX};
+use crate::operators::request::{Request, UES_MAX, subscriber};
 use serde::{Deserialize, Serialize};
 use sluice_ids::Supi;
 use sluice_smf::Smf;

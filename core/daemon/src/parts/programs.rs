@@ -1,10 +1,10 @@
 //! Programs of functions that are not the core's own: started, watched, told what they are to know, and ended.
 
 use crate::config::{ProgramSection, Transport, WiringSection};
-use crate::needs::{Lack, problem};
-use crate::nf::{self, Followed, Report, Traced};
+use crate::needs::{Lack, PROGRAM, problem};
 use crate::operators::part::Part;
 use crate::operators::request::{Ask, Request};
+use crate::parts::news::{Followed, Report, Settings, Traced, UdmSettings};
 use crate::parts::refusals::Kept;
 use sluice_bus_ring::{Manager, News};
 use sluice_core_runtime::{Runtime, system};
@@ -19,8 +19,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Program of functions, which lies beside the one that runs.
-pub(crate) const PROGRAM: &str = "sluice-core";
 /// How long the core waits at its start for its programs.
 const JOIN_WITHIN: Duration = Duration::from_secs(10);
 /// Time between two looks at its rings meanwhile.
@@ -299,8 +297,8 @@ impl Programs {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
             let has_smf = functions.contains(&Nf::Smf);
-            let udm = has_udm.then(|| nf::UdmSettings::of(core.udm_settings()));
-            let settings = nf::Settings {
+            let udm = has_udm.then(|| UdmSettings::of(core.udm_settings()));
+            let settings = Settings {
                 reloads,
                 registrations,
                 followed: followed.clone(),
