@@ -2,9 +2,7 @@
 
 use crate::api::access::{Access, TOKEN_MAX, TOKEN_MIN};
 use crate::config::kinds::octets;
-use crate::config::{
-    Charging, ContextsSection, CoreConfig, Database, HomeKeyFile, Over, Profile, Transport,
-};
+use crate::config::{Charging, ContextsSection, CoreConfig, Database, HomeKeyFile, Over, Profile};
 use crate::parts::contexts;
 use crate::parts::store;
 use sluice_host::HostError;
@@ -147,7 +145,7 @@ fn control_socket(config: &CoreConfig) -> Result<(), Problem> {
 /// Programs of a core: theirs is beside its own, their CPUs are there, and they find it at its socket.
 fn wiring(config: &CoreConfig) -> Vec<Problem> {
     let wiring = &config.wiring;
-    if wiring.transport == Transport::Thread {
+    if wiring.carrier.is_none() {
         return Vec::new();
     }
     let path = wiring.socket(&config.control_socket);

@@ -16,6 +16,7 @@ mod play;
 use std::time::Instant as Clock;
 
 use network::Simulation;
+use sluice_testbed::apart::{self, Carrier};
 
 /// Numbers that look random and follow from a seed: SplitMix64.
 #[derive(Debug)]
@@ -139,7 +140,7 @@ fn a_seed_gives_the_same_history_each_time() {
 fn a_seed_gives_the_same_history_by_rings() {
     let seeds = (1..=15 * long()).filter(|seed| seed % 5 != 0);
     for seed in seeds {
-        let by_rings = sluice_testbed::apart::by_rings(|| history(seed));
+        let by_rings = apart::by(Carrier::Ring, || history(seed));
         assert_eq!(by_rings, history(seed), "seed {seed}");
     }
 }

@@ -59,7 +59,7 @@ Examples:
   sluice demo                           the UPF with an emulated SMF; then with the core, until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
   sluice demo --core --once             the core alone: registration, sessions, paging, handover, QoS flows
-  sluice demo --core --wiring ring      the same with a program for each function that may have one
+  sluice demo --core --wiring ring      the same with a program for each function that may have one; socket: by sockets
   sluice demo --upf                     the UPF with an emulated SMF, round after round until Ctrl-C
   sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
 
@@ -81,6 +81,8 @@ pub enum Wiring {
     Thread,
     /// A program for each function that may have one, by references in shared memory
     Ring,
+    /// AUSF and UDM in programs of their own, by sockets
+    Socket,
 }
 
 impl Wiring {
@@ -92,6 +94,7 @@ impl Wiring {
         match self {
             Self::Thread => "thread",
             Self::Ring => "ring",
+            Self::Socket => "socket",
         }
     }
 }

@@ -30,7 +30,7 @@ pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
 use wiring::NoSessions;
-pub use wiring::{ProgramSection, Transport, WiringSection};
+pub use wiring::{ProgramSection, WiringSection};
 
 use sluice_ids::{Plmn, Tai};
 use sluice_program::config::fields::{At, Fields};

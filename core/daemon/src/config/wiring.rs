@@ -1,5 +1,6 @@
 //! Section `wiring`: which network functions have programs of their own, and what connects these.
 
+use sluice_bus_local::Carrier;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{number, socket_path, word};
 use sluice_sbi::Nf;
@@ -17,20 +18,11 @@ const APART: &[(&str, Nf)] = &[
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
 
-/// Connection of a core's functions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    /// All functions on one thread.
-    Thread,
-    /// Programs that pass references in shared memory.
-    Ring,
-}
-
 /// Which functions have programs of their own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WiringSection {
-    /// Connection of functions.
-    pub transport: Transport,
+    /// Carrier between programs; none: all functions are on one thread.
+    pub carrier: Option<Carrier>,
     /// Socket at which programs find the core; none: beside its control socket.
     pub socket: Option<PathBuf>,
     /// Programs beside that of the core.
@@ -76,18 +68,22 @@ impl WiringSection {
         none: Option<NoSessions>,
         has_contexts: bool,
     ) -> Self {
-        let transports = word(&[("thread", Transport::Thread), ("ring", Transport::Ring)]);
-        let transport = fields.or("transport", "thread", &transports).value;
+        let transports = word(&[
+            ("thread", None),
+            ("ring", Some(Carrier::Ring)),
+            ("socket", Some(Carrier::Socket)),
+        ]);
+        let carrier = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
         let given = fields.has("programs");
         let mut programs = fields.sections("programs", ProgramSection::read);
         let line = fields.line();
-        if transport == Transport::Thread && given {
+        if carrier.is_none() && given {
             let (key, what) = (fields.key("programs"), "given for functions on one thread");
-            let expected = "wiring.transport: ring";
+            let expected = "wiring.transport: ring or socket";
             fields.report().problem(line, key, what, expected);
         }
-        if transport == Transport::Ring && !given {
+        if carrier.is_some() && !given {
             let may = APART.iter().map(|(_, nf)| *nf);
             let may = may.filter(|nf| none.is_none() || !is_of_sessions(*nf));
             for nf in may {
@@ -132,7 +128,7 @@ impl WiringSection {
             fields.report().problem(line, key, what, expected);
         }
         Self {
-            transport,
+            carrier,
             socket: socket.map(|at| at.value),
             programs,
         }

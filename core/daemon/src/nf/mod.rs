@@ -1,13 +1,13 @@
-//! `sluice nf`: a program of some functions, beside the core's, which it reaches by rings in shared memory.
+//! `sluice nf`: a program of some functions, beside the core's, which it reaches as `wiring.transport` says.
 
 mod functions;
 mod program;
 mod upfs;
 
-use crate::config::{CoreConfig, Transport};
+use crate::config::CoreConfig;
 use crate::needs::Lack;
 use program::Program;
-use sluice_bus_ring::{Member, MemberError};
+use sluice_bus_local::{Member, MemberError};
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_program::args::{NfArgs, NfName};
@@ -39,16 +39,19 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
     let functions: Vec<Nf> = functions.into_iter().collect();
     let name = program_name(&functions);
     let tell = |what: &dyn std::fmt::Display| eprintln!("{name}: {what}");
+    let refuse = |what: &str| {
+        tell(&format!("{}: wiring: {what}", file.display()));
+        Exit::Usage
+    };
+    let Some(carrier) = config.wiring.carrier else {
+        return refuse(
+            "all functions are the core's own; expected wiring.transport: ring or socket",
+        );
+    };
     if let Some(own) = functions.iter().find(|nf| !config.wiring.is_apart(**nf)) {
-        let how = match config.wiring.transport {
-            Transport::Thread => "wiring.transport: ring",
-            Transport::Ring => "a program that has it",
-        };
-        tell(&format!(
-            "{}: wiring: the {own} is the core's own; expected {how}",
-            file.display()
+        return refuse(&format!(
+            "the {own} is the core's own; expected a program that has it"
         ));
-        return Exit::Usage;
     }
     if let Some(cpu) = args.cpu
         && let Err(e) = thread::pin(&[cpu])
@@ -68,7 +71,7 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
         Err(exit) => return exit,
     };
     let socket = config.wiring.socket(&config.control_socket);
-    let member = match Member::join(&socket, &name, &functions, JOIN_WITHIN) {
+    let member = match Member::join(&socket, carrier, &name, &functions, JOIN_WITHIN) {
         Ok(member) => member,
         Err(MemberError::Refused(why)) => {
             tell(&why);

@@ -13,7 +13,7 @@ use crate::parts::flow::{Flow, log};
 use crate::parts::news::{Report, Settings, Traced, UdmSettings};
 use crate::parts::refusals::Kept;
 use crate::parts::trace::unix_us;
-use sluice_bus_ring::{Member, SharedMember, Told};
+use sluice_bus_local::{Member, SharedMember, Told};
 use sluice_core_host::Host;
 use sluice_core_runtime::system;
 use sluice_host::poll::{Poller, Ready};

@@ -1,13 +1,14 @@
 //! Programs of functions that are not the core's own: started, watched, told what they are to know, and ended.
 
-use crate::config::{ProgramSection, Transport, WiringSection};
+use crate::config::{ProgramSection, WiringSection};
 use crate::needs::{Lack, PROGRAM, problem};
 use crate::operators::part::Part;
 use crate::operators::request::{Ask, Request};
 use crate::parts::news::{Followed, Report, Settings, Traced, UdmSettings};
 use crate::parts::refusals::Kept;
-use sluice_bus_ring::{Manager, News};
+use sluice_bus_local::{Manager, News};
 use sluice_core_runtime::{Runtime, system};
+use sluice_host::back_off::BackOff;
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
 use sluice_program::control::Asked;
@@ -21,26 +22,20 @@ use std::time::{Duration, Instant};
 
 /// How long the core waits at its start for its programs.
 const JOIN_WITHIN: Duration = Duration::from_secs(10);
-/// Time between two looks at its rings meanwhile.
+/// Time between two looks at its links meanwhile.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 /// How long programs have to answer a question of an operator.
 const ANSWER_WITHIN: Duration = Duration::from_millis(500);
 /// Time between two looks whether programs run.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Pause before a program that ended is started again, the first time, and at the most.
-const PAUSE_LEAST: Duration = Duration::from_millis(100);
-const PAUSE_MOST: Duration = Duration::from_secs(5);
-/// A program that ran so long begins with the least pause again.
-const STEADY: Duration = Duration::from_secs(60);
 
 /// A program, and how it is with it.
 struct Program {
     section: ProgramSection,
     process: Option<Process>,
-    started: Instant,
     /// When it is started again.
     due: Instant,
-    pause: Duration,
+    back_off: BackOff,
 }
 
 /// A question of an operator that programs have not all answered.
@@ -78,11 +73,11 @@ impl Programs {
         control_socket: &Path,
         file: &Path,
     ) -> Result<Option<Self>, Lack> {
-        if wiring.transport == Transport::Thread {
+        let Some(carrier) = wiring.carrier else {
             return Ok(None);
-        }
+        };
         let path = wiring.socket(control_socket);
-        let manager = Manager::listen(&path).map_err(|e| {
+        let manager = Manager::listen(&path, carrier).map_err(|e| {
             let what = format!("{} cannot be used: {e}", path.display());
             let expected = "a path of its own for each core, in a folder that it may write to";
             Lack::of(problem(0, "wiring.socket", what, expected), &e)
@@ -91,9 +86,8 @@ impl Programs {
         let programs = wiring.programs.iter().map(|section| Program {
             section: section.clone(),
             process: None,
-            started: now,
             due: now,
-            pause: PAUSE_LEAST,
+            back_off: BackOff::new(now),
         });
         Ok(Some(Self {
             manager,
@@ -114,7 +108,7 @@ impl Programs {
     pub fn start(&mut self, runtime: &mut Runtime, is_over: &dyn Fn() -> bool) -> Result<(), Lack> {
         let failed = |what: String| {
             let expected =
-                "the program sluice-core beside the one that runs, and memory for its rings";
+                "the program sluice-core beside the one that runs, and memory for its links";
             Lack::from(problem(0, "wiring", what, expected))
         };
         let own: Vec<Nf> = Nf::ALL
@@ -133,9 +127,8 @@ impl Programs {
             .filter(|nf| self.is_apart(*nf))
             .collect();
         core.connect(Box::new(member), &others);
-        let now = Instant::now();
         for at in 0..self.programs.len() {
-            self.start_one(at, now).map_err(failed)?;
+            self.start_one(at).map_err(failed)?;
         }
         self.wait_until_reached(core, &others, is_over);
         Ok(())
@@ -176,7 +169,7 @@ impl Programs {
         all.any(|one| one.value == nf)
     }
 
-    fn start_one(&mut self, at: usize, now: Instant) -> Result<(), String> {
+    fn start_one(&mut self, at: usize) -> Result<(), String> {
         let Some(program) = self.programs.get_mut(at) else {
             return Ok(());
         };
@@ -192,7 +185,6 @@ impl Programs {
         }
         let process = Process::spawn(&mut command).map_err(|e| e.to_string())?;
         program.process = Some(process);
-        program.started = now;
         Ok(())
     }
 
@@ -320,20 +312,17 @@ impl Programs {
                 if self.ends.is_none() {
                     tracing::error!("{}: {status}", name(&program.section));
                 }
-                if now - program.started >= STEADY {
-                    program.pause = PAUSE_LEAST;
-                }
                 program.process = None;
-                program.due = now + program.pause;
-                program.pause = (program.pause * 2).min(PAUSE_MOST);
+                program.due = program.back_off.next(now);
             }
-            if program.process.is_none() && program.due <= now && self.ends.is_none() {
-                let pause = program.pause;
-                if let Err(why) = self.start_one(at, now) {
-                    tracing::error!("a program cannot be started: {why}");
-                    if let Some(program) = self.programs.get_mut(at) {
-                        program.due = now + pause;
-                    }
+            if program.process.is_none()
+                && program.due <= now
+                && self.ends.is_none()
+                && let Err(why) = self.start_one(at)
+            {
+                tracing::error!("a program cannot be started: {why}");
+                if let Some(program) = self.programs.get_mut(at) {
+                    program.due = program.back_off.next(now);
                 }
             }
         }

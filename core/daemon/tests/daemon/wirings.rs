@@ -19,6 +19,7 @@ const TOGETHER: &str =
 const TWO: &str = "wiring: {transport: ring, programs: {functions: [ausf, udm]}}\n";
 /// Functions that may have programs of their own.
 const APART: [&str; 6] = ["ausf", "nrf", "nssf", "pcf", "smf", "udm"];
+const SOCKET: &str = "wiring: {transport: socket}\n";
 
 fn start(place: &Place, wiring: &str) -> Core {
     Core::start_with(place, &format!("{}{wiring}", place.config()))
@@ -135,6 +136,7 @@ fn ues_register_and_operators_see_the_same_in_each_wiring() {
         (RING, "ausf,nrf,nssf,pcf,smf,udm"),
         (TWO, "ausf udm"),
         (TOGETHER, "ausf udm nrf nssf smf pcf"),
+        (SOCKET, "ausf,nrf,nssf,pcf,smf,udm"),
     ] {
         let place = Place::new();
         let core = start(&place, wiring);
@@ -162,8 +164,18 @@ fn ues_register_and_operators_see_the_same_in_each_wiring() {
 
 #[test]
 fn a_program_that_is_killed_is_started_again_and_ues_register() {
+    killed_and_started_again(RING, &["its program is gone"]);
+}
+
+#[test]
+fn a_program_behind_a_socket_that_is_killed_is_started_again_and_ues_register() {
+    // Whichever is seen first, the end of its link or of itself.
+    killed_and_started_again(SOCKET, &["its program is gone", "its connection has ended"]);
+}
+
+fn killed_and_started_again(wiring: &str, why: &[&str]) {
     let place = Place::new();
-    let core = start(&place, RING);
+    let core = start(&place, wiring);
     for name in APART {
         let mut ran = connected(&place);
         let pid = pid_of(&core, name);
@@ -183,32 +195,32 @@ fn a_program_that_is_killed_is_started_again_and_ues_register() {
     }
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
-    assert!(
-        log.contains("UDM is not reached: its program is gone"),
-        "{log}"
-    );
+    let is_told = |why: &&str| log.contains(&format!("UDM is not reached: {why}"));
+    assert!(why.iter().any(is_told), "{log}");
 }
 
 #[test]
 fn programs_end_with_a_core_that_is_killed_and_a_new_one_starts_its_own() {
-    let place = Place::new();
-    let mut core = start(&place, RING);
-    let before = programs(&core);
-    assert_eq!(before.len(), APART.len());
-    core.child.kill().unwrap();
-    core.child.wait().unwrap();
-    let end = Instant::now() + LIMIT;
-    let runs = |pid: &u32| PathBuf::from(format!("/proc/{pid}")).exists();
-    while before.iter().any(|(pid, _)| runs(pid)) {
-        assert!(
-            Instant::now() < end,
-            "a program has no core and does not end"
-        );
-        std::thread::sleep(Duration::from_millis(20));
+    for wiring in [RING, SOCKET] {
+        let place = Place::new();
+        let mut core = start(&place, wiring);
+        let before = programs(&core);
+        assert_eq!(before.len(), APART.len());
+        core.child.kill().unwrap();
+        core.child.wait().unwrap();
+        let end = Instant::now() + LIMIT;
+        let runs = |pid: &u32| PathBuf::from(format!("/proc/{pid}")).exists();
+        while before.iter().any(|(pid, _)| runs(pid)) {
+            assert!(
+                Instant::now() < end,
+                "a program has no core and does not end"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let core = start(&place, wiring);
+        assert_eq!(names(&core).len(), APART.len());
+        assert_eq!(core.stop().0, Some(0));
     }
-    let core = start(&place, RING);
-    assert_eq!(names(&core).len(), APART.len());
-    assert_eq!(core.stop().0, Some(0));
 }
 
 #[test]
@@ -331,7 +343,8 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
     };
     let (code, text) = told(&place.file(&place.config()));
     assert_eq!(code, Some(2), "{text}");
-    let expected = "wiring: the UDM is the core's own; expected wiring.transport: ring";
+    let expected =
+        "wiring: all functions are the core's own; expected wiring.transport: ring or socket";
     assert!(text.contains(expected), "{text}");
     let file = place.file(&format!("{}{RING}", place.config()));
     let (code, text) = told(&file);
@@ -343,7 +356,7 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
     let thread = "wiring: {programs: {functions: udm}}\n";
     for (wiring, expected) in [
         (twice, "expected each function once"),
-        (thread, "expected wiring.transport: ring"),
+        (thread, "expected wiring.transport: ring or socket"),
         (
             "wiring: {transport: ring, programs: {functions: amf}}\n",
             "expected ausf or udm or nrf or nssf or smf or pcf",

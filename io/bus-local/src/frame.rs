@@ -12,6 +12,8 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::link::Carrier;
+
 /// Longest frame in octets: less than what a Unix socket takes at a time (net.core.wmem_default).
 pub(crate) const LONGEST: usize = 128 << 10;
 
@@ -25,9 +27,11 @@ const TEXT_MOST: u64 = 64 << 20;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Frame {
-    /// Member: it is there. Its doorbell comes with it.
+    /// Member: it is there. Its doorbell comes with it if it has rings.
     Join {
-        /// Layout of its arenas and messages.
+        /// Carrier of its envelopes.
+        carrier: Carrier,
+        /// Layout of its messages, and of what carries them.
         layout: String,
         /// Program, for people.
         name: String,
@@ -41,10 +45,12 @@ pub(crate) enum Frame {
         /// Why, in words.
         why: String,
     },
-    /// Manager: there is another member. Its doorbell comes with it.
+    /// Manager: there is another member, or a new link to one. The peer's doorbell comes with it, or an end of a socket.
     Peer {
         /// Number of the member, which none before it had.
         id: u64,
+        /// Number of the link, which none before it had.
+        link: u64,
         /// Functions that it hosts.
         functions: Vec<String>,
     },
@@ -52,6 +58,15 @@ pub(crate) enum Frame {
     Arena {
         /// Number of the peer.
         peer: u64,
+        /// Number of the link.
+        link: u64,
+    },
+    /// Member: this link has broken, and it wants another one.
+    Again {
+        /// Number of the peer.
+        peer: u64,
+        /// Number of the link.
+        link: u64,
     },
     /// Manager: this peer is gone.
     Gone {
