@@ -27,6 +27,8 @@ pub(crate) struct InForce {
 
 /// All that the loop works with.
 pub(crate) struct Daemon {
+    /// None where all functions are the core's own. They end first, before links to them do.
+    pub programs: Option<Programs>,
     pub runtime: Runtime,
     pub flow: Flow,
     tracing: Tracing,
@@ -36,8 +38,6 @@ pub(crate) struct Daemon {
     pub ctl: Ctl,
     pub charging: Charging,
     pub subscribers: SubscriberSync,
-    /// None where all functions are the core's own.
-    pub programs: Option<Programs>,
     contexts: Watch,
     /// Questions to the PCF that wait for an SMF of another program.
     pub asked: Vec<(Asked<Ask>, qos::Asked)>,

@@ -6,13 +6,17 @@
 //! kernel keeps it until the receiver takes it.
 
 mod arena;
+mod back_off;
 mod frame;
 mod link;
 mod manager;
 mod member;
 mod ring;
 mod socket;
+#[cfg(test)]
+mod tests;
 
+pub use back_off::BackOff;
 pub use link::Carrier;
 pub use manager::{Manager, News};
 pub use member::{Member, MemberError, SharedMember, Told};

@@ -9,7 +9,6 @@
 //! | [`netns`] | named namespaces of this process, work and commands inside them |
 //! | [`link`], [`veth`], [`tun`] | interfaces, their offloads, routes, neighbours and counters |
 //! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors, an alarm |
-//! | [`back_off`] | pauses before something that failed is tried again |
 //! | [`datagram_ring`] | datagrams between two threads, in place of sockets |
 //! | [`icmp`] | ICMP messages of one address |
 //! | [`packet`] | whole frames on one interface, VLAN tags included |
@@ -22,7 +21,6 @@
 //! | [`thread`], [`terminal`] | a thread's CPUs and the precision of its sleep; a terminal's size |
 
 pub mod alloc;
-pub mod back_off;
 pub mod capture;
 pub mod claim;
 pub mod clock;

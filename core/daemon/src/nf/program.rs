@@ -146,7 +146,7 @@ impl Program {
     }
 
     fn turn(&mut self) {
-        // A UDM without keys would refuse SUCIs: what comes for it waits on the ring.
+        // A UDM without keys would refuse SUCIs: what comes for it waits on its link.
         if self.settings.is_none() {
             return;
         }
@@ -165,6 +165,8 @@ impl Program {
         for reached in self.host.take_reached(now) {
             match reached.lost {
                 None => tracing::debug!("{} is reached", reached.nf),
+                // With the core all are gone.
+                Some(_) if self.member.is_closed() => {}
                 Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
             }
         }
