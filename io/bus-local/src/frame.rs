@@ -1,9 +1,11 @@
 //! Frames between a manager and its members: JSON in one datagram of a Unix socket, with descriptors beside.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::fs::MemfdFlags;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
@@ -14,6 +16,12 @@ use crate::link::Carrier;
 
 /// Longest frame in octets: less than what a Unix socket takes at a time (net.core.wmem_default).
 pub(crate) const LONGEST: usize = 128 << 10;
+
+/// Longest text that goes in a frame; JSON makes at most two octets of one.
+const INLINE: usize = 32 << 10;
+
+/// Longest text beside a frame.
+const TEXT_MOST: u64 = 64 << 20;
 
 /// Message between a member and its manager. Descriptors come with the frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -65,7 +73,8 @@ pub(crate) enum Frame {
         /// Number of the peer.
         id: u64,
     },
-    /// Manager: what the member is to know of the core, in a form of their own.
+    /// Manager: what the member is to know of the core; member: what the core is to know of it. In a form of their own,
+    /// or memory that has it comes with the frame.
     Tell {
         /// That.
         text: String,
@@ -77,7 +86,7 @@ pub(crate) enum Frame {
         /// The question.
         text: String,
     },
-    /// Member: the answer.
+    /// Member: the answer, or memory that has it comes with the frame.
     Answer {
         /// To which question.
         id: u64,
@@ -108,6 +117,38 @@ pub(crate) fn send(
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     rustix::net::sendmsg(socket, &[IoSlice::new(&octets)], &mut ancillary, flags)?;
     Ok(())
+}
+
+/// Sends a frame of a text, which goes in memory beside it where it is longer than a frame.
+///
+/// # Errors
+/// As [`send`]; what the kernel says of the memory.
+pub(crate) fn send_long(
+    socket: impl AsFd,
+    text: String,
+    frame: impl FnOnce(String) -> Frame,
+) -> io::Result<()> {
+    if text.len() <= INLINE {
+        return send(socket, &frame(text), None);
+    }
+    let flags = MemfdFlags::CLOEXEC;
+    let mut memory = File::from(rustix::fs::memfd_create("sluice-text", flags)?);
+    memory.write_all(text.as_bytes())?;
+    memory.rewind()?;
+    send(socket, &frame(String::new()), Some(memory.as_fd()))
+}
+
+/// Text of a frame that was sent so; what is longer than a text may be, or none, is empty.
+pub(crate) fn long(text: String, memory: Option<OwnedFd>) -> String {
+    let Some(memory) = memory else {
+        return text;
+    };
+    let mut read = String::new();
+    let taken = File::from(memory).take(TEXT_MOST).read_to_string(&mut read);
+    match taken {
+        Ok(length) if (length as u64) < TEXT_MOST => read,
+        _ => String::new(),
+    }
 }
 
 /// Outcome of a look at a socket.

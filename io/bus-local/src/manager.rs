@@ -42,6 +42,11 @@ pub enum News {
         /// Functions that it hosted.
         functions: Vec<Nf>,
     },
+    /// A member tells something of its own accord, in a form of the programs' own.
+    Told {
+        /// That.
+        text: String,
+    },
     /// A member answers a question.
     Answered {
         /// Which.
@@ -163,16 +168,21 @@ impl Manager {
     pub fn tell(&mut self, own: Nf, text: &dyn Fn(&[Nf]) -> String) {
         for id in self.having(|functions| !functions.contains(&own)) {
             if let Some(text) = self.joined(id).map(|one| text(&one.functions)) {
-                self.send(id, &Frame::Tell { text }, None);
+                let socket = self.programs.get(&id).map(|one| &one.socket);
+                let sent =
+                    socket.map(|one| frame::send_long(one, text, |text| Frame::Tell { text }));
+                if sent.is_some_and(|sent| sent.is_err()) {
+                    self.remove(id);
+                }
             }
         }
     }
 
-    /// Asks all members but the one that has `own`: the number of the question, and how many answers to wait for.
-    pub fn ask(&mut self, own: Nf, text: &str) -> (u64, usize) {
+    /// Asks all members that have one of these functions: the number of the question, and how many answers to wait for.
+    pub fn ask(&mut self, functions: &[Nf], text: &str) -> (u64, usize) {
         self.questions += 1;
         let id = self.questions;
-        let others = self.having(|functions| !functions.contains(&own));
+        let others = self.having(|its| its.iter().any(|nf| functions.contains(nf)));
         for other in &others {
             let text = text.to_owned();
             self.send(*other, &Frame::Ask { id, text }, None);
@@ -255,7 +265,14 @@ impl Manager {
                     }
                 }
             },
-            (Frame::Answer { id, text }, _) => self.news.push(News::Answered { id, text }),
+            (Frame::Tell { text }, with) => {
+                let text = frame::long(text, with);
+                self.news.push(News::Told { text });
+            }
+            (Frame::Answer { id, text }, with) => {
+                let text = frame::long(text, with);
+                self.news.push(News::Answered { id, text });
+            }
             // What is told of a link of before is outdated.
             (Frame::Arena { peer, link }, Some(arena)) if self.is_link(id, peer, link) => {
                 self.send(peer, &Frame::Arena { peer: id, link }, Some(arena.as_fd()));
@@ -396,6 +413,7 @@ impl News {
             Self::Joined { name, functions } => format!("{name} joined with {}", list(functions)),
             Self::Refused { why } => format!("a program was refused: {why}"),
             Self::Gone { name, functions } => format!("{name} is gone with {}", list(functions)),
+            Self::Told { .. } => "a program has told something".to_owned(),
             Self::Answered { id, .. } => format!("question {id} is answered"),
         }
     }

@@ -235,11 +235,15 @@ impl Member {
         self.told.pop_front()
     }
 
-    /// Answers a question of an operator; an answer that is too long is lost, and the one who asks waits no longer than
-    /// for others.
+    /// Answers a question of an operator; an answer that finds no room is lost, and the one who asks waits no longer
+    /// than for others.
     pub fn answer(&mut self, id: u64, text: String) {
-        let answer = Frame::Answer { id, text };
-        let _ = frame::send(&self.manager, &answer, None);
+        let _ = frame::send_long(&self.manager, text, |text| Frame::Answer { id, text });
+    }
+
+    /// Tells the manager something; false if there is no room for it now.
+    pub fn tell(&mut self, text: String) -> bool {
+        frame::send_long(&self.manager, text, |text| Frame::Tell { text }).is_ok()
     }
 
     fn take(&mut self, frame: Frame, with: Option<OwnedFd>) {
@@ -260,7 +264,10 @@ impl Member {
             (Frame::Gone { id }, _) => {
                 self.remove(id, "its program is gone");
             }
-            (Frame::Tell { text }, _) => self.told.push_back(Told::News(text)),
+            (Frame::Tell { text }, with) => {
+                let text = frame::long(text, with);
+                self.told.push_back(Told::News(text));
+            }
             (Frame::Ask { id, text }, _) => self.told.push_back(Told::Question(id, text)),
             _ => self.close(),
         }
@@ -484,6 +491,11 @@ impl SharedMember {
     /// See [`Member::take_told`].
     pub fn take_told(&self) -> Option<Told> {
         self.0.borrow_mut().take_told()
+    }
+
+    /// See [`Member::tell`].
+    pub fn tell(&self, text: String) -> bool {
+        self.0.borrow_mut().tell(text)
     }
 
     /// See [`Member::answer`].

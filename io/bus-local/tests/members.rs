@@ -196,7 +196,7 @@ fn the_manager_tells_and_asks_and_its_end_is_seen() {
             assert_eq!(functions, [Nf::Ausf, Nf::Udm]);
             "keys".to_owned()
         });
-        let (id, asked) = manager.ask(Nf::Amf, "flow");
+        let (id, asked) = manager.ask(&[Nf::Ausf, Nf::Udm], "flow");
         assert_eq!(asked, 1);
         let mut told = Vec::new();
         while told.len() < 2 {
@@ -208,12 +208,18 @@ fn the_manager_tells_and_asks_and_its_end_is_seen() {
             Told::Question(id, "flow".to_owned()),
         ];
         assert_eq!(told, expected);
-        other.answer(id, "lines".to_owned());
-        let answer = News::Answered {
-            id,
-            text: "lines".to_owned(),
-        };
-        turn_until(&mut manager, |news| *news == answer);
+        // One that has no room in a frame goes beside it.
+        for text in ["lines".to_owned(), "\n".repeat(3 << 20)] {
+            other.answer(id, text.clone());
+            let answer = News::Answered {
+                id,
+                text: text.clone(),
+            };
+            turn_until(&mut manager, |news| *news == answer);
+            assert!(other.tell(text.clone()));
+            let told = News::Told { text };
+            turn_until(&mut manager, |news| *news == told);
+        }
         assert!(!other.is_closed());
         drop(manager);
         other.may_sleep();

@@ -1,4 +1,4 @@
-//! AUSF and UDM of a core as another host in the same thread, reached by rings or sockets: with `SLUICE_WIRING=ring` or
+//! AUSF, UDM and NSSF of a core as another host in the same thread, reached by rings or sockets: with `SLUICE_WIRING=ring` or
 //! `SLUICE_WIRING=socket` all cores of the testbed are put together so, and tests hold in virtual time as they do for
 //! functions of one host.
 
@@ -10,9 +10,10 @@ use sluice_ausf::Ausf;
 pub use sluice_bus_local::Carrier;
 use sluice_bus_local::{Manager, News};
 use sluice_core_host::{Home, Host};
+use sluice_nssf::Nssf;
 use sluice_sbi::{CallFlow, Instant, Nf, Now};
 use sluice_udm::Udm;
-use sluice_wiring::{Apart, Core};
+use sluice_wiring::{Apart, Core, slices_of};
 
 use crate::lossy::Lossy;
 
@@ -73,8 +74,9 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     let Some(carrier) = wanted() else {
         return core.with_ausf(ausf).with_udm(udm);
     };
+    core = core.without(&[Nf::Nssf]);
     let mut manager = Manager::listen(&path(), carrier).expect("a path");
-    let apart = [Nf::Ausf, Nf::Udm];
+    let apart = [Nf::Ausf, Nf::Udm, Nf::Nssf];
     let own: Vec<Nf> = Nf::ALL
         .into_iter()
         .filter(|nf| !apart.contains(nf))
@@ -86,6 +88,8 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     let functions = Apart {
         ausf: Some(ausf),
         udm: Some(udm),
+        nssf: Some(Nssf::new(slices_of(&core.amf().plmns()))),
+        ..Apart::default()
     };
     let mut host = Host::new(functions, home);
     host.connect(Box::new(Lossy::new(other, percent, !seed)), &own);
@@ -99,8 +103,8 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     host.may_sleep();
     core.receive(Now::default());
     host.receive(Now::default());
-    let reached = core.take_reached();
-    assert_eq!(reached.len(), 2, "AUSF and UDM are reached");
+    let reached = core.take_reached(Now::default());
+    assert_eq!(reached.len(), apart.len(), "all of them are reached");
     let elsewhere = Elsewhere {
         host,
         manager,

@@ -264,7 +264,7 @@ fn by(
         });
         // Members hear of each other by way of the manager.
         let mut until = 2_000;
-        while one.take_reached().is_empty() && until > 0 {
+        while one.take_reached(Now::default()).is_empty() && until > 0 {
             manager.turn();
             one.may_sleep();
             one.receive(system::now());
