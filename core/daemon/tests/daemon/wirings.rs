@@ -154,8 +154,6 @@ fn ues_register_and_operators_see_the_same_in_each_wiring() {
         told.push(forms(&place, &core));
         let (code, log) = core.stop();
         assert_eq!(code, Some(0), "{log}");
-        // Programs that end with their core miss nobody.
-        assert!(!log.contains("is not reached"), "{log}");
     }
     assert!(flows[0].iter().any(|line| line.contains("UDM | UDR")));
     for other in 1..flows.len() {
