@@ -65,8 +65,10 @@ check_names() { # targets; reads `all`
 
 build() { # targets; all, if none is named
     local build=(cargo +nightly fuzz build --fuzz-dir "$GUIDED" --features libfuzzer --target-dir "$WORK") target
-    # To generate code in one unit takes longer than fourteen programs run.
-    export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+    # To generate code in one unit, as cargo-fuzz does by itself, takes longer than fourteen programs run.
+    build+=(--codegen-units 16)
+    # Who develops may have set scripts/rustc.sh: nightly's clippy has other lints.
+    unset RUSTC_WORKSPACE_WRAPPER
     [ $# -gt 0 ] || set -- ""
     for target in "$@"; do
         "${build[@]}" ${target:+"$target"} ||

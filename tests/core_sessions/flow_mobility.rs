@@ -39,7 +39,7 @@ fn end(teid: u32) -> Tunnel {
 }
 
 /// The gNB wants this; what it is answered.
-fn indicate(world: &mut World, sessions: Transfers) -> SessionResults {
+pub fn indicate(world: &mut World, sessions: Transfers) -> SessionResults {
     let ran = at(world, 0);
     let ids = (world.gnb.amf_id(ran).unwrap(), ran);
     let octets =
@@ -50,20 +50,26 @@ fn indicate(world: &mut World, sessions: Transfers) -> SessionResults {
 }
 
 fn wants(first: (Tunnel, Vec<u8>), others: Vec<(Tunnel, Vec<u8>)>) -> Vec<u8> {
-    ModifyIndication { first, others }.encode()
+    ModifyIndication {
+        first,
+        others,
+        security: None,
+    }
+    .encode()
 }
 
 /// Sessions that stay as they were, and why.
-fn refused(results: &SessionResults) -> Vec<(u8, Cause)> {
+pub fn refused(results: &SessionResults) -> Vec<(u8, Cause)> {
     let failed = results.failed.iter();
     failed
         .map(|(session, transfer)| (*session, read_unsuccessful(transfer)))
         .collect()
 }
 
-/// The gNB has all flows of session 5 come to another tunnel; what it is answered.
-fn moves(world: &mut World) -> SessionResults {
-    let octets = world.gnb.move_sessions(at(world, 0), &[5]).unwrap();
+/// The gNB has all flows of a session come to another tunnel; what it is answered.
+pub fn moves(world: &mut World, session: u8) -> SessionResults {
+    let octets = world.gnb.move_sessions(at(world, 0), &[session]);
+    let octets = octets.unwrap();
     world.tell_amf(&octets);
     world.run();
     world.gnb.take_confirms().pop().unwrap()
@@ -76,7 +82,7 @@ fn packets_come_where_a_gnb_wants_them_and_where_they_came_hears_of_the_end() {
     let (before, uplink) = (teid(&world, 5), radio(&world, 0, 5).unwrap().request.uplink);
     upf(&mut world).upf.n3.take_output();
     world.call_flow.0.clear();
-    let results = moves(&mut world);
+    let results = moves(&mut world, 5);
     assert_eq!(world.call_flow.to_string(), FLOWS_MOVE);
     assert_eq!((results.done.len(), refused(&results)), (1, Vec::new()));
     let confirm = ModifyConfirm::decode(&results.done[0].1).unwrap();
@@ -197,7 +203,7 @@ fn a_upf_that_does_not_follow_leaves_packets_where_they_came() {
         assert!(world.core.smf().unwrap().procedures().is_empty());
         assert_eq!(goes_down(&mut world, ue), Some(before), "{fate:?}");
         // It is followed the next time.
-        assert_eq!(moves(&mut world).done.len(), 1);
+        assert_eq!(moves(&mut world, 5).done.len(), 1);
         let after = teid(&world, 5);
         assert_eq!(goes_down(&mut world, ue), Some(after));
     }
@@ -222,7 +228,7 @@ fn an_smf_that_does_not_answer_leaves_packets_where_they_came() {
         assert_eq!(goes_down(&mut world, ue), Some(before));
     }
     world.core.cut_off(&[]);
-    assert_eq!(moves(&mut world).done.len(), 1);
+    assert_eq!(moves(&mut world, 5).done.len(), 1);
 }
 
 /// What a UPF answers when the UE has gone meanwhile is told to nobody.
@@ -252,23 +258,23 @@ fn an_indication_that_crosses_a_release_is_confirmed_to_nobody() {
     // One without user plane has no packets that could come elsewhere.
     go_idle(&mut world, 0);
     come_back(&mut world, 0);
-    let results = moves(&mut world);
+    let results = moves(&mut world, 5);
     assert_eq!(refused(&results), [(5, Cause::UNKNOWN_SESSION)]);
 }
 
 #[test]
 fn flows_move_before_and_after_a_handover() {
     let mut two = Two::new(&[5]);
-    assert_eq!(moves(&mut two.world).done.len(), 1);
+    assert_eq!(moves(&mut two.world, 5).done.len(), 1);
     two.assert_flows(5);
     two.by_xn();
     two.assert_flows(5);
-    assert_eq!(moves(&mut two.world).done.len(), 1);
+    assert_eq!(moves(&mut two.world, 5).done.len(), 1);
     two.assert_flows(5);
     // While the target is asked.
     two.goes = false;
     two.ask_n2(false);
-    assert_eq!(moves(&mut two.world).done.len(), 1);
+    assert_eq!(moves(&mut two.world, 5).done.len(), 1);
     two.assert_flows(5);
     two.arrive();
     two.settle();

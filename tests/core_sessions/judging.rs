@@ -11,6 +11,7 @@ use sluice_security::Ciphering;
 use sluice_smf::Smf;
 use sluice_ue::WantedSession;
 
+use crate::flow_mobility::moves;
 use crate::harness::*;
 use crate::two_gnbs::Two;
 use crate::world::{self, World, slice};
@@ -157,6 +158,7 @@ fn tshark_has_no_complaint_of_user_plane_security() {
     two.ask_n2(false);
     two.settle();
     two.assert_flows(6);
+    assert_eq!(moves(&mut two.world, 6).done.len(), 1);
     two.world.gnb.no_confidentiality = true;
     establish(&mut two.world, 0, 7, &slow);
     upf(&mut two.world).end_judging();
@@ -177,6 +179,15 @@ fn tshark_has_no_complaint_of_user_plane_security() {
             assert!(read.contains(value), "{field}: {value} of {read:?}");
         }
     }
+    let moved = "ngap.PDUSessionResourceModifyIndicationTransfer_element";
+    let result = "ngap.SecurityResult_element";
+    let of_it = "ngap.confidentialityProtectionResult";
+    let read = judge(
+        &two.world.transcript,
+        &format!("{moved} and {result}"),
+        of_it,
+    );
+    assert_eq!(read.trim(), "0");
 }
 
 #[test]

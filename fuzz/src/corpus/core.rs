@@ -129,6 +129,10 @@ fn notices(gnb: Gnb, tai: Tai) -> Vec<FromRan> {
     let indication = ModifyIndication {
         first: (tunnel(7), vec![1]),
         others: vec![(tunnel(8), vec![2])],
+        security: Some(SecurityResult {
+            integrity: false,
+            confidentiality: true,
+        }),
     };
     vec![
         FromRan::PduSessionNotify(PduSessionNotify {

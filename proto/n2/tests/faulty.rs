@@ -180,6 +180,7 @@ fn a_transfer_that_names_a_flow_twice_is_none() {
         let indication = ModifyIndication {
             first: (downlink, qfis.clone()),
             others: vec![(downlink, failed)],
+            security: None,
         };
         let read = ModifyIndication::decode(&indication.encode());
         assert_eq!(read.is_some(), is_once);

@@ -4,8 +4,8 @@
 use sluice_ids::{UpProtection, UpSecurity};
 use sluice_n1::{IntegrityRate, IntegrityRates, SessionCause, SessionType};
 use sluice_n2::{
-    FromAmf, HandoverFromAmf, PathSwitchAcknowledge, ProtectedRate, SecurityIndication,
-    SecurityResult,
+    Cause, FromAmf, HandoverFromAmf, ModifyIndication, PathSwitchAcknowledge, ProtectedRate,
+    SecurityIndication, SecurityResult, Tunnel,
 };
 use sluice_sbi::{Now, Refused};
 use sluice_smf::Smf;
@@ -13,6 +13,7 @@ use sluice_ue::{HandoverAnswer, WantedSession};
 use sluice_wiring::Core;
 
 use crate::contexts::{Memory, core_of, kill_before};
+use crate::flow_mobility::{indicate, moves, refused as not_moved};
 use crate::harness::*;
 use crate::two_gnbs::Two;
 use crate::world::{self, World, supi};
@@ -264,6 +265,79 @@ fn a_gnb_that_does_not_protect_what_is_required_has_the_session_released() {
     let event = refused(&mut world);
     let said = "integrity protection not performed, confidentiality protection not performed";
     assert_eq!(event.cause, said);
+}
+
+/// Security Result of the first UE's session 5, as operators see it.
+fn reported(world: &World) -> Option<SecurityResult> {
+    let sessions = world.core.smf().unwrap().sessions_of(&supi(1));
+    sessions[0].up_security.and_then(|(_, result)| result)
+}
+
+/// Downlink packets of session 5 come to the tunnel that the gNB takes them at.
+fn assert_packets(world: &mut World) {
+    let tunnel = radio(world, 0, 5).unwrap().downlink.teid;
+    let ue = address(world, 0, 5);
+    assert_eq!(goes_down(world, ue), Some(tunnel));
+}
+
+fn result(integrity: bool, confidentiality: bool) -> SecurityResult {
+    SecurityResult {
+        integrity,
+        confidentiality,
+    }
+}
+
+/// TS 38.413, 9.3.4.6: a node that serves the UE beside the gNB protects the session otherwise.
+#[test]
+fn a_gnb_tells_of_another_protection_when_it_moves_packets() {
+    let mut world = world_with(Some(PREFERRED), None);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert_eq!(reported(&world), Some(result(true, false)));
+    world.gnb.no_integrity = true;
+    assert_eq!(moves(&mut world, 5).done.len(), 1);
+    assert_eq!(reported(&world), Some(result(false, false)));
+    assert_packets(&mut world);
+    // One that does not say changes nothing of it.
+    let indication = ModifyIndication {
+        first: (radio(&world, 0, 5).unwrap().downlink, vec![1]),
+        others: Vec::new(),
+        security: None,
+    };
+    let results = indicate(&mut world, vec![(5, indication.encode())]);
+    assert_eq!(results.done.len(), 1);
+    assert_eq!(reported(&world), Some(result(false, false)));
+    assert_eq!(counters(&world), (0, 0));
+}
+
+#[test]
+fn packets_do_not_move_where_they_are_not_protected_as_required() {
+    let mut world = world_with(Some(REQUIRED), None);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    let before = radio(&world, 0, 5).unwrap().downlink;
+    world.gnb.denies_protection = true;
+    let results = moves(&mut world, 5);
+    assert_eq!(not_moved(&results), [(5, Cause::NO_UP_INTEGRITY)]);
+    let event = refused(&mut world);
+    assert_eq!(event.request, "PDU Session Resource Modify Indication");
+    assert!(event.cause.contains("not performed"), "{event}");
+    let elsewhere = ModifyIndication {
+        first: (
+            Tunnel {
+                teid: 0x501,
+                ..before
+            },
+            vec![1],
+        ),
+        others: Vec::new(),
+        security: Some(result(true, false)),
+    };
+    let results = indicate(&mut world, vec![(5, elsewhere.encode())]);
+    assert_eq!(not_moved(&results), [(5, Cause::NO_UP_CONFIDENTIALITY)]);
+    assert_eq!(counters(&world), (2, 0));
+    // The session stays where it is protected.
+    assert_eq!(radio(&world, 0, 5).unwrap().downlink, before);
+    assert_eq!(reported(&world), Some(result(true, true)));
+    assert_packets(&mut world);
 }
 
 #[test]

@@ -67,7 +67,11 @@ pub fn conclude(store: &Store, run: &Run, told: &[ReportInput], as_json: bool) -
         }
         for verdict in one.not_judged() {
             let name = &one.experiment.name;
-            eprintln!("not judged: {name}/{}: {}", verdict.name, verdict.note);
+            let why = match verdict.outcome {
+                ExpectationResult::FailedDisturbed => "fails, but others had the workers' CPUs; ",
+                _ => "",
+            };
+            eprintln!("not judged: {name}/{}: {why}{}", verdict.name, verdict.note);
             if verdict.outcome == ExpectationResult::NotJudged {
                 exit = Exit::Failed;
             }

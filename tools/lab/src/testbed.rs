@@ -321,7 +321,7 @@ pub fn add_distribution(measured: &mut Measured, times_ns: &[u32]) {
 }
 
 /// If others had a worker's CPU for more of the time, the figures tell of them as well.
-const SHARE_MOST: f64 = 0.01;
+pub const SHARE_MOST: f64 = 0.01;
 /// Most measurements of a point that is disturbed.
 const ATTEMPTS: usize = 3;
 
@@ -341,15 +341,21 @@ pub fn undisturbed<P: Packet + Send + 'static, T>(
 ) -> Result<Seen<T>, Problem> {
     best_of(SHARE_MOST, || {
         job.go_on()?;
-        world.watch.take(|eye| &eye.away_ns);
-        let began_ns = clock::monotonic_ns();
-        let what = measure(world);
-        let took_ns = clock::monotonic_ns() - began_ns;
-        Ok((
-            what,
-            world.watch.take(|eye| &eye.away_ns) as f64 / took_ns as f64,
-        ))
+        Ok(in_share(world, &mut measure))
     })
+}
+
+/// A measurement, and in which share of the time others had a worker's CPU.
+pub fn in_share<P: Packet + Send + 'static, T>(
+    world: &mut Testbed<P>,
+    measure: impl FnOnce(&mut Testbed<P>) -> T,
+) -> (T, f64) {
+    world.watch.take(|eye| &eye.away_ns);
+    let began_ns = clock::monotonic_ns();
+    let what = measure(world);
+    let took_ns = clock::monotonic_ns() - began_ns;
+    let away_ns = world.watch.take(|eye| &eye.away_ns);
+    (what, away_ns as f64 / took_ns as f64)
 }
 
 /// `attempt` gives what it measured, and in which share of the time others had a CPU: more than

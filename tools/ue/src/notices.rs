@@ -57,8 +57,9 @@ impl Gnb {
             let tunnel = self.new_tunnel();
             let ue = self.ues.get_mut(&ran)?;
             // Of one that is not here the AMF is told all the same.
-            let mut qfis = vec![1];
+            let (mut qfis, mut policy) = (vec![1], None);
             if let Some(known) = ue.sessions.get_mut(session) {
+                policy = known.request.security;
                 qfis = known.request.flows.iter().map(|flow| flow.qfi).collect();
                 let before = std::mem::replace(&mut known.downlink, tunnel);
                 ue.moving.insert(*session, before);
@@ -66,6 +67,7 @@ impl Gnb {
             let indication = ModifyIndication {
                 first: (tunnel, qfis),
                 others: Vec::new(),
+                security: self.protect(policy).ok().flatten(),
             };
             transfers.push((*session, indication.encode()));
         }

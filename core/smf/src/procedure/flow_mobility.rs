@@ -2,12 +2,13 @@
 //! come to another end of its tunnel, such as that of a node that serves the UE beside it.
 
 use sluice_n2::modify_indication::unsuccessful;
-use sluice_n2::{Cause, ModifyConfirm, ModifyIndication};
+use sluice_n2::{Cause, ModifyConfirm, ModifyIndication, SecurityResult};
 use sluice_sbi::{Container, Message, N2Sm, SmContextUpdated, UpdateSmContext};
 
 use crate::context::session::QFI;
 use crate::procedure::Procedure;
 use crate::procedure::mobility::switch;
+use crate::procedure::user_plane::unprotected;
 use crate::upf::n4::Answer;
 
 /// 2 and 5: Nsmf_PDUSession_UpdateSMContext
@@ -47,8 +48,13 @@ async fn follow(p: &Procedure, told: &ModifyIndication) -> Result<ModifyConfirm,
     if all != there {
         return Err(Cause::NO_USER_PLANE_RESOURCES);
     }
+    protects(p, told.security)?;
     let answer = switch(p, "3", to).await;
     if answer == Answer::Done {
+        p.with_session(|session| {
+            let security = &mut session.security;
+            security.result = told.security.or(security.result);
+        });
         return Ok(ModifyConfirm {
             qfis,
             uplink,
@@ -63,4 +69,15 @@ async fn follow(p: &Procedure, told: &ModifyIndication) -> Result<ModifyConfirm,
         }
     });
     Err(Cause::NO_USER_PLANE_RESOURCES)
+}
+
+/// What the gNB says of the protection there is what the policy requires; else packets stay where they are protected.
+fn protects(p: &Procedure, result: Option<SecurityResult>) -> Result<(), Cause> {
+    let lacking = p.with_session(|session| session.security.lacks(result));
+    let Some(cause) = lacking.flatten() else {
+        return Ok(());
+    };
+    let (request, said) = (unprotected::INDICATION, unprotected::told(result));
+    p.with(|state| state.security_refused(p.session, request, said));
+    Err(cause)
 }

@@ -136,7 +136,7 @@ async fn prepared(p: &Procedure, update: &UpdateSmContext) -> Message {
     let is_safe = p.with_session(|session| session.security.is_fulfilled_by(told.security));
     if is_safe == Some(false) {
         let said = unprotected::told(told.security);
-        p.with(|state| state.security_refused(p.session, said));
+        p.with(|state| state.security_refused(p.session, unprotected::HANDOVER, said));
         return Problem::Protocol.into();
     }
     let is_direct = p.with_session(|session| {

@@ -140,7 +140,7 @@ async fn setup_failed(p: &Procedure, update: &UpdateSmContext) {
     p.with(|state| state.line("gNB", "SMF", "15", what, p.session));
     done(p);
     if is_unsafe == Some(true) {
-        p.with(|state| state.security_refused(p.session, cause.to_string()));
+        p.with(|state| state.security_refused(p.session, unprotected::SETUP, cause.to_string()));
     }
     let is_accepted = p.with_session(|session| session.is_accepted);
     // What is required of its user plane it has nowhere here (4.2.3.2, 15).
@@ -220,16 +220,16 @@ async fn notified(p: &Procedure, update: &UpdateSmContext) {
 /// released where what is required of that cannot be had there.
 async fn not_taken(p: &Procedure, update: &UpdateSmContext) {
     let said = update.n2.get().unwrap_or_default();
-    let why = match update.change {
-        SmChange::NotSwitched => mobility::read_path_switch_failed(said),
-        _ => mobility::read_not_admitted(said),
+    let (request, why) = match update.change {
+        SmChange::NotSwitched => (unprotected::SWITCH, mobility::read_path_switch_failed(said)),
+        _ => (unprotected::HANDOVER, mobility::read_not_admitted(said)),
     };
     let is_unsafe = p.with_session(|session| session.security.is_why(why));
     if is_unsafe != Some(true) {
         return deactivate(p).await;
     }
     done(p);
-    p.with(|state| state.security_refused(p.session, why.to_string()));
+    p.with(|state| state.security_refused(p.session, request, why.to_string()));
     unprotected::release_at(p, false).await;
 }
 

@@ -94,8 +94,7 @@ impl Store {
             Location::File(path) => Self::open(path, key, access),
             Location::Server(address) => {
                 let mut store = Self::connect(address, key, access)?;
-                shared::check(&store.db, access, &store.path)?;
-                schema::check_key(&store.db, &store.sealer, &store.path)?;
+                shared::check(&store.db, &store.sealer, access, &store.path)?;
                 store.seen = shared::last_change(&store.db).map_err(|e| store.sql(e))?;
                 Ok(store)
             }
@@ -149,8 +148,9 @@ impl Store {
             Ok(_) => {}
         }
         let mut db = sqlite(path, access)?;
-        schema::check(&mut db, access != Access::Read, path)?;
-        let store = Self::of_file(db, Sealer::new(key), path);
+        let sealer = Sealer::new(key);
+        schema::check(&mut db, &sealer, access != Access::Read, path)?;
+        let store = Self::of_file(db, sealer, path);
         schema::check_key(&store.db, &store.sealer, path)?;
         Ok(store)
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::db::Db;
 use super::error::Error;
@@ -68,6 +68,7 @@ pub(crate) const VERSION: u32 = STEPS.len() as u32;
 /// Encrypted, so that a wrong key is found before anything is written with it.
 pub(super) const KEY_CHECK: &[u8; 16] = b"sluice subscribe";
 pub(super) const KEY_CHECK_ROW: &str = "about";
+const KEY_CHECK_QUERY: &str = "SELECT key_check FROM about WHERE id = 0";
 
 /// Makes the tables of an empty database.
 pub(super) fn create(db: &mut Connection, sealer: &Sealer, path: &Path) -> Result<(), Error> {
@@ -95,8 +96,13 @@ fn migrate(db: &mut Connection, steps: &[&str], version: u32) -> rusqlite::Resul
     tx.commit()
 }
 
-/// Checks that a database is one of ours and of this version; an earlier one is brought up to it.
-pub(super) fn check(db: &mut Connection, may_change: bool, path: &Path) -> Result<(), Error> {
+/// Checks that a database is one of ours and of this version; an earlier one is brought up to it, if the key is its own.
+pub(super) fn check(
+    db: &mut Connection,
+    sealer: &Sealer,
+    may_change: bool,
+    path: &Path,
+) -> Result<(), Error> {
     let failed = |error| Error::sql(path, error);
     let number = |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if number("application_id").map_err(failed)? != i64::from(APPLICATION) {
@@ -117,7 +123,13 @@ pub(super) fn check(db: &mut Connection, may_change: bool, path: &Path) -> Resul
         }
         _ if version > VERSION => return Err(Error::Newer(path.to_owned(), version)),
         _ if !may_change => return Err(Error::Older(path.to_owned(), version)),
-        _ => migrate(db, STEPS, version).map_err(failed)?,
+        _ => {
+            let sealed = db
+                .query_row(KEY_CHECK_QUERY, [], |row| row.get(0))
+                .optional();
+            verify_key(sealed.map_err(failed)?, sealer, path)?;
+            migrate(db, STEPS, version).map_err(failed)?;
+        }
     }
     // A file may come from anywhere (a backup): tables of another form, triggers and views are refused.
     let ours = Connection::open_in_memory().and_then(|mut ours| {
@@ -142,9 +154,12 @@ fn tables(db: &Connection) -> rusqlite::Result<Vec<(String, String, Option<Strin
 
 /// Whether the key is the one that the database was made with.
 pub(super) fn check_key(db: &Db, sealer: &Sealer, path: &Path) -> Result<(), Error> {
-    let rows = db.query("SELECT key_check FROM about WHERE id = 0", &[]);
+    let rows = db.query(KEY_CHECK_QUERY, &[]);
     let rows = rows.map_err(|error| error.at(path))?;
-    let sealed = rows.first().and_then(|row| row.blob(0).ok());
+    verify_key(rows.first().and_then(|row| row.blob(0).ok()), sealer, path)
+}
+
+fn verify_key(sealed: Option<Vec<u8>>, sealer: &Sealer, path: &Path) -> Result<(), Error> {
     match sealer.open::<16>(KEY_CHECK_ROW.as_bytes(), &sealed.unwrap_or_default()) {
         Some(check) if *check == *KEY_CHECK => Ok(()),
         _ => Err(Error::WrongKey(path.to_owned())),
@@ -166,21 +181,35 @@ pub(super) fn integrity(db: &Connection, path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key_file::StoreKey;
 
     fn version(db: &Connection) -> u32 {
         db.pragma_query_value(None, "user_version", |row| row.get(0))
             .unwrap()
     }
 
-    #[test]
-    fn subscribers_of_before_have_milenage_and_5g_aka() {
+    fn sealer() -> Sealer {
+        Sealer::new(&StoreKey::new([9; 32]))
+    }
+
+    /// A database of an earlier version with these rows, and its key.
+    fn earlier(version: usize, rows: &str) -> Connection {
         let mut db = Connection::open_in_memory().unwrap();
-        migrate(&mut db, &STEPS[..1], 0).unwrap();
-        let insert = "INSERT INTO subscriber VALUES ('00101', x'00', 0, 0, 0, 1, 1)";
-        db.execute(insert, []).unwrap();
+        migrate(&mut db, &STEPS[..version], 0).unwrap();
         db.pragma_update(None, "application_id", APPLICATION)
             .unwrap();
-        check(&mut db, true, Path::new("db")).unwrap();
+        let sealed = sealer().seal(KEY_CHECK_ROW.as_bytes(), KEY_CHECK).unwrap();
+        let insert = "INSERT INTO about (id, key_check) VALUES (0, ?1)";
+        db.execute(insert, [sealed]).unwrap();
+        db.execute_batch(rows).unwrap();
+        db
+    }
+
+    #[test]
+    fn subscribers_of_before_have_milenage_and_5g_aka() {
+        let rows = "INSERT INTO subscriber VALUES ('00101', x'00', 0, 0, 0, 1, 1)";
+        let mut db = earlier(1, rows);
+        check(&mut db, &sealer(), true, Path::new("db")).unwrap();
         assert_eq!(version(&db), VERSION);
         let row = db.query_row("SELECT algorithm, method FROM subscriber", [], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
@@ -190,17 +219,22 @@ mod tests {
 
     #[test]
     fn data_networks_of_before_have_no_user_plane_security_policy() {
-        let mut db = Connection::open_in_memory().unwrap();
-        migrate(&mut db, &STEPS[..2], 0).unwrap();
         let rows = "INSERT INTO subscriber VALUES ('00101', x'00', 0, 0, 0, 1, 1, 'milenage', '5g_aka');
             INSERT INTO network (imsi, place, slice, is_default, dnn) VALUES ('00101', 0, '1', 1, 'internet');";
-        db.execute_batch(rows).unwrap();
-        db.pragma_update(None, "application_id", APPLICATION)
-            .unwrap();
-        check(&mut db, true, Path::new("db")).unwrap();
+        let mut db = earlier(2, rows);
+        check(&mut db, &sealer(), true, Path::new("db")).unwrap();
         let select = "SELECT up_integrity, up_confidentiality FROM network";
         let row = db.query_row(select, [], |row| Ok((row.get(0)?, row.get(1)?)));
         assert_eq!(row, Ok((None::<String>, None::<String>)));
+    }
+
+    #[test]
+    fn a_key_of_another_database_brings_none_up_to_date() {
+        let mut db = earlier(2, "");
+        let another = Sealer::new(&StoreKey::new([8; 32]));
+        let refused = check(&mut db, &another, true, Path::new("db"));
+        assert!(matches!(refused, Err(Error::WrongKey(_))), "{refused:?}");
+        assert_eq!(version(&db), 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use sluice_security::Sqn;
 
 use super::db::{Db, Purpose, SqlError, Transaction};
 use super::error::Error;
-use super::schema::{KEY_CHECK, KEY_CHECK_ROW};
+use super::schema::{KEY_CHECK, KEY_CHECK_ROW, check_key};
 use super::{Access, Store};
 use crate::operation::Changed;
 use crate::record::SqnState;
@@ -116,8 +116,8 @@ fn has_tables(db: &Db) -> Result<bool, SqlError> {
     Ok(number > 0)
 }
 
-/// Checks that the tables are ours and of this version; earlier ones are brought up to it.
-pub(super) fn check(db: &Db, access: Access, place: &Path) -> Result<(), Error> {
+/// Checks that tables and key are ours and the version this one; earlier tables are brought up to it.
+pub(super) fn check(db: &Db, sealer: &Sealer, access: Access, place: &Path) -> Result<(), Error> {
     let failed = |error: SqlError| error.at(place);
     if !has_tables(db).map_err(failed)? {
         return Err(Error::Missing(place.to_owned()));
@@ -126,12 +126,19 @@ pub(super) fn check(db: &Db, access: Access, place: &Path) -> Result<(), Error> 
         SqlError::Server(_) | SqlError::Column(_) => foreign(place),
         other => other.at(place),
     })?;
-    match version.ok_or_else(|| foreign(place))? {
-        VERSION => Ok(()),
-        later if later > VERSION => Err(Error::Newer(place.to_owned(), later)),
-        earlier if access == Access::Read => Err(Error::Older(place.to_owned(), earlier)),
-        _ => migrate(db, STEPS).map_err(failed),
+    let version = version.ok_or_else(|| foreign(place))?;
+    if version > VERSION {
+        return Err(Error::Newer(place.to_owned(), version));
     }
+    if version < VERSION && access == Access::Read {
+        return Err(Error::Older(place.to_owned(), version));
+    }
+    // A key of another database changes nothing.
+    check_key(db, sealer, place)?;
+    if version < VERSION {
+        migrate(db, STEPS).map_err(failed)?;
+    }
+    Ok(())
 }
 
 fn foreign(place: &Path) -> Error {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod backup;
+mod earlier_release;
 mod hostile;
 mod kit;
 mod on_a_server;

@@ -1,11 +1,12 @@
 //! PDU Session Resource Modify Indication (TS 38.413, 8.2.5): a gNB has downlink packets of sessions come to another end of
 //! a tunnel, such as that of a node that serves the UE beside it.
 
-use oxirush_ngap::ngap::{self, decode_open_type};
+use oxirush_ngap::ngap::{self, decode_open_type, encode_open_type};
 
 use crate::cause::Cause;
 use crate::session::qos_flow;
 use crate::session::tunnel::Tunnel;
+use crate::session::up_security::SecurityResult;
 use crate::table::{causes, lists, message};
 use crate::value::{SessionResults, Transfers, written};
 
@@ -54,6 +55,8 @@ pub struct ModifyIndication {
     pub first: (Tunnel, Vec<u8>),
     /// New tunnels of further flows, if they differ from the first.
     pub others: Vec<(Tunnel, Vec<u8>)>,
+    /// Whether the user plane is protected there, where the gNB says so.
+    pub security: Option<SecurityResult>,
 }
 
 /// PDU Session Resource Modify Confirm Transfer (9.3.4.7).
@@ -83,6 +86,26 @@ fn read_per_tunnel(value: &ngap::QosFlowPerTNLInformation<'_>) -> Option<(Tunnel
     ))
 }
 
+/// Security Result, an extension of the transfer.
+const SECURITY_RESULT: u16 = 156;
+
+fn extension(result: SecurityResult) -> Option<ngap::ProtocolExtensionContainer<'static>> {
+    let value = encode_open_type(&result.as_asn1()).ok()?;
+    let field =
+        ngap::ProtocolExtensionField::new(SECURITY_RESULT, ngap::Criticality::ignore, value);
+    Some(ngap::ProtocolExtensionContainer(vec![field]))
+}
+
+fn read_extension(extensions: &ngap::ProtocolExtensionContainer<'_>) -> Option<SecurityResult> {
+    let mut results = extensions
+        .0
+        .iter()
+        .filter(|one| one.id.0 == SECURITY_RESULT);
+    let octets = &results.next()?.extension_value;
+    let result: ngap::SecurityResult = decode_open_type(octets).ok()?;
+    Some(SecurityResult::of_asn1(&result))
+}
+
 impl ModifyIndication {
     /// The octets.
     pub fn encode(&self) -> Vec<u8> {
@@ -91,7 +114,7 @@ impl ModifyIndication {
         written(&ngap::PDUSessionResourceModifyIndicationTransfer::new(
             per_tunnel(&self.first),
             Some(others).filter(|others| !others.0.is_empty()),
-            None,
+            self.security.and_then(extension),
         ))
     }
 
@@ -120,7 +143,12 @@ impl ModifyIndication {
         );
         let all = std::iter::once(&first).chain(&others);
         let lists: Vec<&[u8]> = all.map(|(_, qfis)| qfis.as_slice()).collect();
-        (!qos_flow::is_twice(&lists)).then_some(Self { first, others })
+        let security = transfer.ie_extensions.as_ref().and_then(read_extension);
+        (!qos_flow::is_twice(&lists)).then_some(Self {
+            first,
+            others,
+            security,
+        })
     }
 }
 
@@ -166,6 +194,10 @@ mod tests {
         for others in [Vec::new(), vec![(tunnel(8), vec![2]), (tunnel(9), vec![3])]] {
             let indication = ModifyIndication {
                 first: (tunnel(7), vec![1, 5]),
+                security: others.first().map(|_| SecurityResult {
+                    integrity: false,
+                    confidentiality: true,
+                }),
                 others,
             };
             let is_one = indication.others.is_empty();

@@ -5,6 +5,7 @@ use oxirush_ngap::ngap::{self, decode_open_type, encode_open_type};
 use oxirush_ngap::{Error, ie};
 use sluice_ids::{UpProtection, UpSecurity};
 
+use crate::cause::Cause;
 use crate::table::Element;
 
 /// Maximum Integrity Protected Data Rate (9.3.1.103).
@@ -35,11 +36,14 @@ pub struct SecurityResult {
 }
 
 impl SecurityResult {
-    /// The policy requires nothing that is not performed.
-    pub fn fulfils(self, policy: UpSecurity) -> bool {
-        let holds = |wanted, done| wanted != UpProtection::Required || done;
-        holds(policy.integrity, self.integrity)
-            && holds(policy.confidentiality, self.confidentiality)
+    /// Cause that names a protection which the policy requires and which is not performed.
+    pub fn lacks(self, policy: UpSecurity) -> Option<Cause> {
+        let is_missing = |wanted, is_done: bool| wanted == UpProtection::Required && !is_done;
+        if is_missing(policy.integrity, self.integrity) {
+            return Some(Cause::NO_UP_INTEGRITY);
+        }
+        let is_readable = is_missing(policy.confidentiality, self.confidentiality);
+        is_readable.then_some(Cause::NO_UP_CONFIDENTIALITY)
     }
 }
 
@@ -242,11 +246,13 @@ mod tests {
             confidentiality,
         };
         let both = policy(UpProtection::Required, UpProtection::Required);
-        assert!(result(true, true).fulfils(both));
-        assert!(!result(false, true).fulfils(both));
-        assert!(!result(true, false).fulfils(both));
+        let [integrity, readable] = [Cause::NO_UP_INTEGRITY, Cause::NO_UP_CONFIDENTIALITY];
+        assert_eq!(result(true, true).lacks(both), None);
+        assert_eq!(result(false, true).lacks(both), Some(integrity));
+        assert_eq!(result(false, false).lacks(both), Some(integrity));
+        assert_eq!(result(true, false).lacks(both), Some(readable));
         let neither = policy(UpProtection::Preferred, UpProtection::NotNeeded);
-        assert!(result(false, false).fulfils(neither));
+        assert_eq!(result(false, false).lacks(neither), None);
         for result in [result(true, false), result(false, true)] {
             assert_eq!(SecurityResult::of_asn1(&result.as_asn1()), result);
         }

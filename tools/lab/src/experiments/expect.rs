@@ -16,6 +16,8 @@ pub enum ExpectationResult {
     PassedDisturbed,
     /// Failed, or its points could not be measured.
     Failed,
+    /// Failed, but not by the points that nothing disturbed: the machine was too busy to judge it.
+    FailedDisturbed,
     /// The run ended before its points were measured.
     NotJudged,
     /// A condition of the expectation was not met on this machine, or in this run.
@@ -71,7 +73,11 @@ fn decides(expectation: &Expectation, at: &At) -> bool {
 pub fn doubtful(experiment: &Experiment, points: &[Point]) -> Vec<At> {
     let fails = |expectation: &&Expectation| {
         let verdict = one(expectation, points);
-        verdict.outcome == ExpectationResult::Failed && verdict.ours.is_some()
+        let failed = [
+            ExpectationResult::Failed,
+            ExpectationResult::FailedDisturbed,
+        ];
+        failed.contains(&verdict.outcome) && verdict.ours.is_some()
     };
     let failing: Vec<&Expectation> = experiment.expectations.iter().filter(fails).collect();
     let decide = points.iter().map(|point| &point.at);
@@ -86,7 +92,11 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
         for_each,
         ..
     } = expectation;
-    let (ours, mut note, holds) = match ratios((left, right), for_each, points) {
+    let found = ratios((left, right), for_each, points);
+    let is_excused = found
+        .as_ref()
+        .is_ok_and(|found| fails_disturbed(expectation, found, points));
+    let (ours, mut note, holds) = match found {
         Err(why) => (None, why, false),
         Ok(ratios) if ratios.is_empty() => (None, "nothing was measured".to_owned(), false),
         Ok(ratios) => decide(expectation, &ratios),
@@ -102,6 +112,7 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
             note = why;
             ExpectationResult::NotHere
         }
+        None if is_excused => ExpectationResult::FailedDisturbed,
         None if !holds => ExpectationResult::Failed,
         None if deciding().all(|p| p.measured.disturbed.is_some()) => {
             ExpectationResult::PassedDisturbed
@@ -123,6 +134,28 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
         note,
         expected,
         theirs: expectation.theirs.clone(),
+    }
+}
+
+/// Whether these ratios fail, but not those of points that were all undisturbed. Points can be disturbed so much that
+/// there is no ratio.
+fn fails_disturbed(expectation: &Expectation, ratios: &[(At, f64)], points: &[Point]) -> bool {
+    let is_quiet = |at: &At| {
+        expectation.selects().all(|select| {
+            let mut wanted = at.clone();
+            wanted.extend(select.at.clone());
+            let of_it = points.iter().filter(|point| covers(&wanted, &point.at));
+            of_it
+                .map(|point| &point.measured.disturbed)
+                .all(Option::is_none)
+        })
+    };
+    let quiet = ratios.iter().filter(|(at, _)| is_quiet(at)).cloned();
+    let quiet: Vec<(At, f64)> = quiet.collect();
+    let fails = |ratios: &[(At, f64)]| !ratios.is_empty() && !decide(expectation, ratios).2;
+    match ratios.is_empty() {
+        true => !is_quiet(&At::new()),
+        false => fails(ratios) && !fails(&quiet),
     }
 }
 

@@ -54,8 +54,13 @@ impl Security {
 
     /// Whether a gNB that says this does what is required; one that says nothing of it does.
     pub fn is_fulfilled_by(&self, result: Option<SecurityResult>) -> bool {
-        let both = result.zip(self.policy);
-        both.is_none_or(|(result, policy)| result.fulfils(policy))
+        self.lacks(result).is_none()
+    }
+
+    /// Cause that names what is required and not done by a gNB that says this.
+    pub fn lacks(&self, result: Option<SecurityResult>) -> Option<Cause> {
+        let (result, policy) = result.zip(self.policy)?;
+        result.lacks(policy)
     }
 
     /// Whether a gNB refuses the session for this cause since it cannot do what is required.

@@ -14,7 +14,7 @@ use crate::procedure::release;
 /// A gNB has set a session up, and does not protect it as the policy requires: it is released (TS 23.501, 5.10.3).
 pub(crate) async fn give_up(p: &Procedure, result: Option<SecurityResult>) {
     p.failed("the gNB does not protect the user plane as it is required");
-    p.with(|state| state.security_refused(p.session, told(result)));
+    p.with(|state| state.security_refused(p.session, SETUP, told(result)));
     release_at(p, true).await;
 }
 
@@ -37,21 +37,23 @@ pub(crate) fn told(result: Option<SecurityResult>) -> String {
     })
 }
 
-const SETUP: &str = "PDU Session Resource Setup";
+pub(crate) const SETUP: &str = "PDU Session Resource Setup";
 const CANNOT: &str = "let the gNB protect the user plane, or set preferred in user_plane_security of data_networks, or up_integrity and up_confidentiality of the subscriber";
-const SWITCH: &str = "Path Switch Request";
+pub(crate) const INDICATION: &str = "PDU Session Resource Modify Indication";
+pub(crate) const HANDOVER: &str = "Handover Request";
+pub(crate) const SWITCH: &str = "Path Switch Request";
 const WRONG_POLICY: &str = "look at the gNB that the UE came from: it passes on another policy than it was given, or is attacked";
 
 impl State {
     /// Operators are told that a gNB does not protect a session as its policy requires, and what it said.
-    pub fn security_refused(&mut self, id: SessionId, said: String) {
+    pub fn security_refused(&mut self, id: SessionId, request: &'static str, said: String) {
         self.counters.security_refused += 1;
         let of = self.sessions.get(id.0).map(|session| session.security);
         let Some(policy) = of.and_then(|security| security.policy) else {
             return;
         };
         let why = format!("the gNB does not protect the user plane as the policy has it: {policy}");
-        self.report_refused(id, (SETUP, said), (&why, ""), CANNOT);
+        self.report_refused(id, (request, said), (&why, ""), CANNOT);
     }
 
     /// A gNB to which a UE has come by Xn says what it was told of the session before. The session's own policy is told

@@ -80,6 +80,7 @@ fn overview(all: &[ReportInput]) -> String {
 fn outcome(told: &ReportInput) -> String {
     let order = [
         ExpectationResult::Failed,
+        ExpectationResult::FailedDisturbed,
         ExpectationResult::NotJudged,
         ExpectationResult::NotHere,
         ExpectationResult::Passed,
@@ -102,6 +103,7 @@ fn said(outcome: ExpectationResult, before: &str) -> String {
         ExpectationResult::Passed => ("passed", "passed"),
         ExpectationResult::PassedDisturbed => ("disturbed", "passed (disturbed)"),
         ExpectationResult::Failed => ("failed", "FAILED"),
+        ExpectationResult::FailedDisturbed => ("notyet", "not judged (disturbed)"),
         ExpectationResult::NotJudged => ("notyet", "not judged"),
         ExpectationResult::NotHere => ("notyet", "not judged here"),
     };

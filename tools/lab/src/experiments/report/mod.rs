@@ -95,11 +95,16 @@ impl ReportInput {
         self.of_outcome(ExpectationResult::Failed)
     }
 
-    /// Expectations for which the run ended too early, or about which this machine tells nothing.
+    /// Expectations for which the run ended too early, or about which this machine tells nothing, perhaps because it was
+    /// too busy.
     pub fn not_judged(&self) -> Vec<&Verdict> {
-        let early = self.of_outcome(ExpectationResult::NotJudged);
-        let elsewhere = self.of_outcome(ExpectationResult::NotHere);
-        early.into_iter().chain(elsewhere).collect()
+        let outcomes = [
+            ExpectationResult::NotJudged,
+            ExpectationResult::NotHere,
+            ExpectationResult::FailedDisturbed,
+        ];
+        let of = outcomes.iter().flat_map(|one| self.of_outcome(*one));
+        of.collect()
     }
 
     /// Points that something disturbed.
@@ -117,6 +122,7 @@ impl ReportInput {
             "expectations_passed": self.passed(),
             "expectations_passed_disturbed": self.of_outcome(ExpectationResult::PassedDisturbed).len(),
             "expectations_failed": self.failing().len(),
+            "expectations_failed_disturbed": self.of_outcome(ExpectationResult::FailedDisturbed).len(),
             "expectations_not_judged": self.not_judged().len(),
             "expectations": self.verdicts,
             "points": self.points.len(),

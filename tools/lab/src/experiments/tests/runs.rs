@@ -151,6 +151,38 @@ fn what_a_machine_does_not_show_is_not_judged_there_and_says_why() {
     assert_eq!(scene.outcomes(&ran)[0], Outcome::Failed);
 }
 
+/// Others had the CPU: only points that nothing disturbed let an expectation fail.
+#[test]
+fn what_fails_by_disturbed_points_alone_is_not_judged() {
+    let mut scene = Scene::new(1.1);
+    let mut ran = scene.run();
+    assert_eq!(scene.outcomes(&ran)[0], Outcome::Failed);
+    let last = ran.points[5].at["size"].clone();
+    for point in &mut ran.points {
+        let is_last = point.at["size"] == last;
+        point.measured.disturbed = (!is_last).then(|| "others".to_owned());
+    }
+    // Two of three ratios are disturbed, and the third fails as well.
+    assert_eq!(scene.outcomes(&ran)[0], Outcome::Failed);
+    // One of the two points of a ratio is enough to doubt it.
+    let of_last = ran.points.iter_mut().find(|point| point.at["size"] == last);
+    of_last.unwrap().measured.disturbed = Some("others".to_owned());
+    let verdict = &scene.judge(&ran)[0];
+    let expected = (false, Outcome::FailedDisturbed);
+    assert_eq!((verdict.passed, verdict.outcome), expected);
+    // What passes is said to have passed.
+    assert_eq!(scene.outcomes(&ran)[1], Outcome::PassedDisturbed);
+    // Disturbed so much that there is nothing to compare.
+    for point in &mut ran.points {
+        point.measured.series.clear();
+    }
+    assert_eq!(scene.outcomes(&ran), [Outcome::FailedDisturbed; 2]);
+    for point in &mut ran.points {
+        point.measured.disturbed = None;
+    }
+    assert_eq!(scene.outcomes(&ran), [Outcome::Failed; 2]);
+}
+
 #[test]
 fn disturbed_points_are_named_and_measured_anew_when_that_is_asked_for() {
     let mut scene = Scene::new(1.4);
