@@ -15,7 +15,7 @@ use sluice_wiring::Core;
 use crate::contexts::{Memory, core_of, kill_before};
 use crate::harness::*;
 use crate::two_gnbs::Two;
-use crate::world::{self, World, supi};
+use crate::world::{self, TestNetwork, supi};
 
 const REQUIRED: UpSecurity = UpSecurity {
     integrity: UpProtection::Required,
@@ -48,7 +48,7 @@ fn subscribe(core: &mut Core, policy: Option<UpSecurity>) {
 }
 
 /// With the data network's policy, and the subscriber's.
-fn world_with(local: Option<UpSecurity>, subscribed: Option<UpSecurity>) -> World {
+fn world_with(local: Option<UpSecurity>, subscribed: Option<UpSecurity>) -> TestNetwork {
     let core = world::core(world::config(), true);
     let mut core = core.with_smf(Smf::new(config(local)).unwrap());
     subscribe(&mut core, subscribed);
@@ -57,17 +57,17 @@ fn world_with(local: Option<UpSecurity>, subscribed: Option<UpSecurity>) -> Worl
     world
 }
 
-fn told(world: &World, session: u8) -> Option<SecurityIndication> {
+fn told(world: &TestNetwork, session: u8) -> Option<SecurityIndication> {
     radio(world, 0, session).unwrap().request.security
 }
 
-fn refused(world: &mut World) -> Refused {
+fn refused(world: &mut TestNetwork) -> Refused {
     let mut all = world.core.take_refused();
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0)
 }
 
-fn counters(world: &World) -> (u64, u64) {
+fn counters(world: &TestNetwork) -> (u64, u64) {
     let counters = world.core.smf().unwrap().counters();
     (counters.security_refused, counters.security_mismatches)
 }

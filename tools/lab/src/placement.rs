@@ -85,7 +85,6 @@ fn child_args(cpus: [usize; 2], job: &Job<'_>) -> Result<Vec<String>, Problem> {
     Ok(args)
 }
 
-/// The process itself.
 pub fn child(args: &PlaceArgs) -> Done {
     let failed = |problem: Problem| match problem {
         Problem::Lacking(why) => (Exit::Lacking, why),
@@ -105,11 +104,11 @@ pub fn child(args: &PlaceArgs) -> Done {
         translated: args.translated,
         uplink: 1.0,
     };
-    let world = testbed.world(args.sessions, &load).map_err(failed)?;
-    arrange(world, Model::RunToCompletion);
+    let testbed = testbed.of_sessions(args.sessions, &load).map_err(failed)?;
+    arrange(testbed, Model::RunToCompletion);
     let mut placed = Placed::default();
     for _ in 0..args.repeats.max(1) {
-        let full = full_load(world, 1, each);
+        let full = full_load(testbed, 1, each);
         placed.mpps.push(full.mpps.median);
         placed.engine_mpps.push(engine_mpps(&full));
     }
