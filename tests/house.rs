@@ -53,7 +53,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-ue",
         "sluice-worker",
     ],
-    &["sluice-core-host", "sluice-bus-ring"],
+    &["sluice-core-host", "sluice-bus-local"],
     &["sluice-control", "sluice-wiring", "sluice-subscribers"],
     &[
         "sluice-upf-daemon",

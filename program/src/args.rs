@@ -73,6 +73,14 @@ pub enum NfName {
     Ausf,
     /// Unified data management
     Udm,
+    /// Repository of network functions
+    Nrf,
+    /// Slice selection
+    Nssf,
+    /// Session management
+    Smf,
+    /// Policy control
+    Pcf,
 }
 
 /// Shown by `sluice nf --help`.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A step of `make test`: the suites of the core once more, with AUSF and UDM as another host that is reached by rings in shared
-# memory, in virtual time.
+# A step of `make test`: the suites of the core once more, with AUSF and UDM as another host in virtual time: all by rings in
+# shared memory, and a sample by sockets (with SLUICE_LONG all, too).
 set -uo pipefail
 . "$(dirname "$0")/../env.sh"
 
@@ -11,17 +11,17 @@ binary() { # package target
         awk -v folder="/$1/" 'index($1, folder) { print $2; exit }'
 }
 
-suite() { # package folder target
-    local file
+suite() { # package folder target wiring [test...]
+    local file name="$1 $3 by ${4}s" as_ours
     file=$(binary "$2" "$3")
     if [ -z "$file" ]; then
         echo "not ok $1 $3: its tests are not built"
         return
     fi
+    as_ours="s|^test (.*) \.\.\. ok.*|ok $name: \1|; s|^test (.*) \.\.\. FAILED.*|not ok $name: \1|"
     cd "$ROOT/$2" || return
-    SLUICE_WIRING=ring CARGO_MANIFEST_DIR=$ROOT/$2 "$file" --show-output 2>&1 |
-        sed -E "s|^test (.*) \.\.\. ok.*|ok $1 $3 by rings: \1|; s|^test (.*) \.\.\. FAILED.*|not ok $1 $3 by rings: \1|"
-    [ "${PIPESTATUS[0]}" -eq 0 ] || echo "not ok $1 $3 by rings: ended with a failure"
+    SLUICE_WIRING=$4 CARGO_MANIFEST_DIR=$ROOT/$2 "$file" --show-output "${@:5}" 2>&1 | sed -E "$as_ours"
+    [ "${PIPESTATUS[0]}" -eq 0 ] || echo "not ok $name: ended with a failure"
     cd "$ROOT" || return
 }
 
@@ -29,5 +29,10 @@ if [ -z "${WORK:-}" ]; then
     echo "not ok: this is a step of scripts/test.sh"
     exit 1
 fi
-suite sluice-wiring core/wiring all
-suite sluice-tests tests core_sessions
+# What is stored, paging, mobility and flows.
+SAMPLE=(contexts:: paging:: path_switch:: modification::)
+[ -z "${SLUICE_LONG:-}" ] || SAMPLE=()
+suite sluice-wiring core/wiring all ring
+suite sluice-wiring core/wiring all socket
+suite sluice-tests tests core_sessions ring
+suite sluice-tests tests core_sessions socket "${SAMPLE[@]}"

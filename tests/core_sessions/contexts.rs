@@ -284,7 +284,7 @@ fn flows_of_policies_and_operators_outlive_the_core() {
     let (mut world, memory) = stored_world(&[1], &policies);
     let flow = crate::flows::rule("video", 20, 7, &["permit out ip from any to assigned"]);
     let now = world.now;
-    let started = world.core.start_flow(now, &supi(1), Some(5), flow);
+    let started = sluice_testbed::flows::start(&mut world.core, now, &supi(1), Some(5), flow);
     assert_eq!(started, Ok(()));
     world.run();
     let rules = |world: &TestNetwork| {
@@ -305,7 +305,7 @@ fn flows_of_policies_and_operators_outlive_the_core() {
     assert_eq!(radio(&world, 0, 5).unwrap().request.flows.len(), 3);
     // What was started before is stopped now.
     let now = world.now;
-    let stopped = world.core.stop_flow(now, &supi(1), Some(5), "video");
+    let stopped = world.core.flows().stop(now, &supi(1), Some(5), "video");
     assert_eq!(stopped, Ok(()));
     world.run();
     assert_eq!(rules(&world), ["voice"]);
@@ -421,7 +421,7 @@ fn contexts_are_stored_seldom() {
     // Of a session: what is asked for, what the UPF has, and where its packets are to go; and what is stored before a
     // question leaves for another program.
     let puts = (registered - before, established - registered);
-    let of_session = if apart::is_wanted() { 4 } else { 3 };
+    let of_session = if apart::wanted().is_some() { 4 } else { 3 };
     assert_eq!(puts, (2, of_session));
     for _ in 0..10 {
         assert!(goes_up(&mut world, 0, 5));
@@ -508,7 +508,7 @@ fn a_phone_may_leave_by_xn_a_gnb_that_is_not_back_since_the_core_was_killed() {
 fn nothing_is_left_of_a_session_that_was_being_released_when_the_core_was_killed() {
     let (mut world, memory) = stored_world(&[1], &[policy(vec![voice(64_000)])]);
     let now = world.now;
-    assert!(world.core.release_session(now, &supi(1), 5));
+    assert!(world.core.sessions().release(now, &supi(1), 5));
     for message in world.core.take_to_upf() {
         for octets in world::Upf::take(upf(&mut world), &message.octets) {
             world.core.n4(world.now, world::N4, &octets);

@@ -443,7 +443,7 @@ fn a_number_that_is_used_again_is_another_session() {
     let mut world = connected();
     upf(&mut world).next = Some((DELETION, 0, Fate::Late));
     let now = world.now;
-    assert!(world.core.release_session(now, &supi(1), 5));
+    assert!(world.core.sessions().release(now, &supi(1), 5));
     world.run();
     // It waits for the UPF; this waits for that.
     let nas = world.ue_mut(0).release(5);
@@ -477,7 +477,7 @@ fn messages_that_wait_for_a_handover_are_heard_in_order() {
     let now = two.world.now;
     // One that is lost on the way to the UE, which leaves.
     two.world.lose = |_| true;
-    assert!(two.world.core.release_session(now, &supi(1), 5));
+    assert!(two.world.core.sessions().release(now, &supi(1), 5));
     two.run();
     two.world.lose = |_| false;
     let lost = two.world.transcript.iter().rev().find_map(|octets| {
@@ -490,7 +490,7 @@ fn messages_that_wait_for_a_handover_are_heard_in_order() {
     });
     two.ask_n2(false);
     // One that waits for the end of the handover.
-    assert!(two.world.core.release_session(now, &supi(1), 6));
+    assert!(two.world.core.sessions().release(now, &supi(1), 6));
     two.run();
     let ran = at(&two.world, 0);
     let cause = sluice_n2::Cause::N2_HANDOVER_TRIGGERED;

@@ -66,7 +66,7 @@ fn answer(nrf: &mut Nrf, world: &TestNetwork, message: impl Into<Message>) -> Me
 }
 
 fn status(world: &TestNetwork, nf: Nf) -> Option<NfStatus> {
-    let mut profiles = world.core.nrf().profiles();
+    let mut profiles = world.core.nrf().unwrap().profiles();
     let one = profiles.find(|one| one.profile.kind == nf)?;
     Some(one.status)
 }
@@ -93,23 +93,24 @@ fn functions_register_at_the_start_with_what_they_serve() {
     let mut kinds: Vec<Nf> = world
         .core
         .nrf()
+        .unwrap()
         .profiles()
         .map(|one| one.profile.kind)
         .collect();
     kinds.sort();
     assert_eq!(kinds, all);
-    for one in world.core.nrf().profiles() {
+    for one in world.core.nrf().unwrap().profiles() {
         assert_eq!(one.status, NfStatus::Registered);
         assert_eq!(one.profile.plmns(), [world::plmn()]);
     }
-    let mut profiles = world.core.nrf().profiles();
+    let mut profiles = world.core.nrf().unwrap().profiles();
     let smf = profiles.find(|one| one.profile.kind == Nf::Smf).unwrap();
     assert_eq!(smf.served.len(), 1);
     assert_eq!(smf.served[0].slices(), [slice(1), slice(2)]);
     assert_eq!(smf.served[0].dnns(), [dnn("internet"), dnn("lab")]);
     assert_eq!(smf.served[0].areas(), []);
     let amf = NfQuery::new(requester(), Nf::Amf, Some(slice(1)), None, Some(tai()));
-    let mut profiles = world.core.nrf().profiles();
+    let mut profiles = world.core.nrf().unwrap().profiles();
     let known = profiles.find(|one| one.profile.kind == Nf::Amf).unwrap();
     assert!(known.served[0].serves(&amf) && known.served[0].is_in(&amf));
     assert_eq!(known.served[0].areas(), [tai()]);
@@ -143,13 +144,13 @@ fn an_smf_that_misses_its_heart_beats_is_suspended_and_not_discovered_until_it_i
     let mut world = beating();
     pass(&mut world, 40);
     assert_eq!(status(&world, Nf::Smf), Some(NfStatus::Registered));
-    assert!(world.core.nrf().counters().missed.is_empty());
+    assert!(world.core.nrf().unwrap().counters().missed.is_empty());
     world.core.cut_off(&[Nf::Smf]);
     pass(&mut world, 40);
     assert_eq!(status(&world, Nf::Smf), Some(NfStatus::Suspended));
     assert_eq!(status(&world, Nf::Amf), Some(NfStatus::Registered));
-    assert_eq!(world.core.nrf().counters().suspended, 1);
-    assert!(world.core.nrf().counters().missed[&Nf::Smf] >= 2);
+    assert_eq!(world.core.nrf().unwrap().counters().suspended, 1);
+    assert!(world.core.nrf().unwrap().counters().missed[&Nf::Smf] >= 2);
     let told = refused(&mut world, "SMF");
     assert!(told[0].contains("it is suspended"), "{told:?}");
     establish(&mut world, 0, 5, &named("internet"));
@@ -171,14 +172,14 @@ fn an_smf_that_stays_away_is_forgotten_and_registers_anew_when_it_is_back() {
     world.core.cut_off(&[Nf::Smf]);
     pass(&mut world, 120);
     assert_eq!(status(&world, Nf::Smf), None);
-    assert_eq!(world.core.nrf().counters().forgotten, 1);
+    assert_eq!(world.core.nrf().unwrap().counters().forgotten, 1);
     establish(&mut world, 0, 5, &named("internet"));
     let told = refused(&mut world, "imsi");
     assert!(told[0].contains("no SMF is registered"), "{told:?}");
     world.core.cut_off(&[]);
     pass(&mut world, 20);
     assert_eq!(status(&world, Nf::Smf), Some(NfStatus::Registered));
-    assert_eq!(world.core.nrf().counters().unknown, 1);
+    assert_eq!(world.core.nrf().unwrap().counters().unknown, 1);
     establish(&mut world, 0, 5, &named("internet"));
     assert!(world.ue(0).sessions().get(5).is_some());
 }
@@ -256,7 +257,11 @@ fn a_new_data_network_works_at_once_after_a_reload() {
         instance: "internet".to_owned(),
         ..NetworkConfig::new(dnn("nowhere"))
     });
-    world.core.reconfigure_smf(world.now, config).unwrap();
+    world
+        .core
+        .sessions()
+        .reconfigure(world.now, config)
+        .unwrap();
     let query = NfQuery::new(
         requester(),
         Nf::Smf,
@@ -264,7 +269,7 @@ fn a_new_data_network_works_at_once_after_a_reload() {
         Some(dnn("nowhere")),
         Some(tai()),
     );
-    let mut profiles = world.core.nrf().profiles();
+    let mut profiles = world.core.nrf().unwrap().profiles();
     assert!(profiles.any(|one| one.served.iter().any(|part| part.serves(&query))));
     drop(profiles);
     establish(&mut world, 0, 5, &named("nowhere"));
@@ -277,7 +282,7 @@ fn a_new_data_network_works_at_once_after_a_reload() {
 fn functions_are_discovered_by_those_that_use_them_alone() {
     let world = world(&[]);
     let mut nrf = Nrf::default();
-    for one in world.core.nrf().profiles() {
+    for one in world.core.nrf().unwrap().profiles() {
         let profile = one.profile;
         assert!(!matches!(
             answer(&mut nrf, &world, RegisterNf { profile }),
@@ -324,9 +329,10 @@ fn functions_are_discovered_by_those_that_use_them_alone() {
 #[test]
 fn functions_that_go_deregister() {
     let mut world = world(&[1]);
-    world.core.end(world.now, true);
+    world.core.end(world.now);
+    world.core.sessions().end(world.now);
     assert_eq!(status(&world, Nf::Amf), None);
     assert_eq!(status(&world, Nf::Smf), None);
     assert_eq!(status(&world, Nf::Udm), Some(NfStatus::Registered));
-    assert_eq!(world.core.nrf().counters().deregistrations, 2);
+    assert_eq!(world.core.nrf().unwrap().counters().deregistrations, 2);
 }

@@ -187,7 +187,7 @@ fn usage_is_charged_under_the_rating_group_of_its_rule() {
     assert!(goes_up_marked(&mut world, (6_000, 80)).1);
     let nas = world.ue_mut(0).release(5);
     world.say(0, nas);
-    let records = world.core.take_records();
+    let records = world.core.sessions().take_records();
     let last = records.iter().filter(|record| record.is_last);
     let last: Vec<_> = last
         .map(|record| (record.rating_group, record.usage.uplink_octets))

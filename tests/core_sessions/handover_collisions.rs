@@ -156,7 +156,7 @@ fn a_session_that_is_released_during_a_handover_is_gone_at_the_target() {
     two.goes = false;
     two.ask_n2(false);
     let now = two.world.now;
-    assert!(two.world.core.release_session(now, &supi(1), 5));
+    assert!(two.world.core.sessions().release(now, &supi(1), 5));
     two.run();
     two.arrive();
     two.settle();
@@ -253,7 +253,7 @@ fn a_message_that_was_not_delivered_is_heard_after_the_handover() {
     let mut two = Two::new(&[5, 6]);
     two.world.lose = |_| true;
     let now = two.world.now;
-    assert!(two.world.core.release_session(now, &supi(1), 5));
+    assert!(two.world.core.sessions().release(now, &supi(1), 5));
     two.run();
     let lost = two.world.transcript.iter().rev().find_map(|octets| {
         let Ok(FromAmf::PduSessionReleaseCommand(PduSessionReleaseCommand { nas, .. })) =

@@ -174,12 +174,13 @@ fn a_flow_that_was_about_to_end_is_gone_or_whole() {
 fn a_flow_that_took_the_place_of_another_is_whole_or_gone() {
     let replaces = |world: &mut TestNetwork| {
         let now = world.now;
-        world.core.stop_flow(now, &supi(1), None, "voice").unwrap();
-        let other = voice(128_000);
         world
             .core
-            .start_flow(now, &supi(1), Some(5), other)
+            .flows()
+            .stop(now, &supi(1), None, "voice")
             .unwrap();
+        let other = voice(128_000);
+        sluice_testbed::flows::start(&mut world.core, now, &supi(1), Some(5), other).unwrap();
         world.run();
     };
     each_cut(starts, replaces, flow_ends_well);
@@ -238,7 +239,7 @@ fn a_session_whose_ue_was_about_to_be_paged_gets_its_packets() {
 fn a_session_that_was_about_to_be_released_is_gone_or_gets_its_packets() {
     let releases = |world: &mut TestNetwork| {
         let now = world.now;
-        assert!(world.core.release_session(now, &supi(1), 5));
+        assert!(world.core.sessions().release(now, &supi(1), 5));
         world.run();
     };
     each_cut(|_| {}, releases, packets_go);

@@ -83,7 +83,7 @@ fn a_user_plane_that_cannot_be_is_told_in_the_result_of_the_reactivation() {
     let now = two.world.now;
     go_idle(&mut two.world, 0);
     // The network has released it meanwhile, and the UE has not heard of it.
-    assert!(two.world.core.release_session(now, &world::supi(1), 5));
+    assert!(two.world.core.sessions().release(now, &world::supi(1), 5));
     two.run();
     two.turn();
     two.world.ue_mut(0).sessions_mut().set_data(0b10_0000);

@@ -32,14 +32,14 @@ pub fn with(policies: Vec<Policy>) -> TestNetwork {
 
 pub fn start(world: &mut TestNetwork, rule: PccRule) -> Result<(), FlowRefused> {
     let now = world.now;
-    let started = world.core.start_flow(now, &supi(1), Some(5), rule);
+    let started = sluice_testbed::flows::start(&mut world.core, now, &supi(1), Some(5), rule);
     world.run();
     started
 }
 
 pub fn stop(world: &mut TestNetwork, name: &str) -> Result<(), FlowRefused> {
     let now = world.now;
-    let stopped = world.core.stop_flow(now, &supi(1), None, name);
+    let stopped = world.core.flows().stop(now, &supi(1), None, name);
     world.run();
     stopped
 }
@@ -109,9 +109,9 @@ fn flows_that_follow_one_another_at_once_are_all_carried_out() {
     for (name, precedence, port) in [("a", 1, 1_000), ("b", 2, 2_000), ("c", 3, 3_000)] {
         let text = format!("permit inout udp from any {port} to any");
         let flow = rule(name, precedence, precedence + 4, &[&text]);
-        world.core.start_flow(now, &supi(1), None, flow).unwrap();
+        sluice_testbed::flows::start(&mut world.core, now, &supi(1), None, flow).unwrap();
     }
-    world.core.stop_flow(now, &supi(1), None, "b").unwrap();
+    world.core.flows().stop(now, &supi(1), None, "b").unwrap();
     world.run();
     assert_eq!(flows(&world), (2, 2, 2));
     let marks = [1_000, 2_000, 3_000].map(|port| mark_down(&mut world, port));
@@ -501,13 +501,14 @@ fn an_application_has_a_flow_for_as_long_as_it_wants() {
         ue_ipv4: Some(address(&world, 0, 5)),
         ..call(VOICE_PORT, "64 Kbps")
     };
-    let app = world.core.create_app_session(now, &by_address).unwrap();
+    let app = sluice_testbed::flows::create_app_session(&mut world.core, now, &by_address).unwrap();
     world.run();
     assert_eq!(flows(&world), (1, 1, 1));
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(2));
     // Another medium from now on.
     world
         .core
+        .flows()
         .update_app_session(now, app, &call(7_000, "96 Kbps"))
         .unwrap();
     world.run();
@@ -519,7 +520,8 @@ fn an_application_has_a_flow_for_as_long_as_it_wants() {
         supi: Some("imsi-001010000000001".to_owned()),
         ..call(8_000, "64 Kbps")
     };
-    let full = world.core.create_app_session(now, &second).unwrap_err();
+    let full =
+        sluice_testbed::flows::create_app_session(&mut world.core, now, &second).unwrap_err();
     assert_eq!(
         (full.status, full.cause),
         (403, "REQUESTED_SERVICE_NOT_AUTHORIZED")
@@ -528,21 +530,27 @@ fn an_application_has_a_flow_for_as_long_as_it_wants() {
         supi: Some("imsi-001010000000003".to_owned()),
         ..call(8_000, "64 Kbps")
     };
-    let none = world.core.create_app_session(now, &nobody).unwrap_err();
+    let none =
+        sluice_testbed::flows::create_app_session(&mut world.core, now, &nobody).unwrap_err();
     assert_eq!(none.cause, "PDU_SESSION_NOT_AVAILABLE");
-    world.core.delete_app_session(now, app).unwrap();
+    world.core.flows().delete_app_session(now, app).unwrap();
     world.run();
     assert_eq!(flows(&world), (0, 0, 0));
     assert_eq!(
-        world.core.delete_app_session(now, app).unwrap_err().status,
+        world
+            .core
+            .flows()
+            .delete_app_session(now, app)
+            .unwrap_err()
+            .status,
         404
     );
     // It ends with the session.
-    let app = world.core.create_app_session(now, &by_address).unwrap();
+    let app = sluice_testbed::flows::create_app_session(&mut world.core, now, &by_address).unwrap();
     world.run();
     let nas = world.ue_mut(0).release(5);
     world.say(0, nas);
-    assert!(world.core.app_session(app).is_none());
+    assert!(world.core.flows().app_session(app).is_none());
     assert_no_session(&mut world);
 }
 

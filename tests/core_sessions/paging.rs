@@ -302,7 +302,12 @@ fn a_session_that_ends_while_its_phone_is_paged_pages_nobody() {
     world.answers_pages = false;
     goes_down(&mut world, ue);
     let now = world.now;
-    assert!(world.core.release_session(now, &crate::world::supi(1), 5));
+    assert!(
+        world
+            .core
+            .sessions()
+            .release(now, &crate::world::supi(1), 5)
+    );
     world.run();
     assert_no_session(&mut world);
     for _ in 0..20 {

@@ -52,7 +52,8 @@ fn a_phone_goes_to_another_gnb_by_xn_and_its_packets_follow() {
     assert!(
         two.world
             .core
-            .release_session(now, &crate::world::supi(1), 5)
+            .sessions()
+            .release(now, &crate::world::supi(1), 5)
     );
     two.run();
     assert_eq!(two.world.ue(0).sessions().status(), 0);

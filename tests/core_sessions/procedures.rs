@@ -103,7 +103,7 @@ fn a_phone_releases_its_session() {
     assert_eq!(radio(&world, 0, 5), None);
     assert_no_session(&mut world);
     // What it used, at the end.
-    let records = world.core.take_records();
+    let records = world.core.sessions().take_records();
     let last = records.last().unwrap();
     assert!(last.is_last);
     assert_eq!((last.supi, last.session), (supi(1), 5));
@@ -123,7 +123,7 @@ fn usage_is_recorded_by_volume() {
     for _ in 0..12 {
         assert!(goes_up(&mut world, 0, 5));
     }
-    let records = world.core.take_records();
+    let records = world.core.sessions().take_records();
     assert_eq!(records.len(), 1, "{records:?}");
     assert!(records[0].usage.uplink_octets >= 1_000 && !records[0].is_last);
 }
@@ -134,7 +134,7 @@ fn the_network_releases_a_session() {
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     world.call_flow.0.clear();
     let now = world.now;
-    assert!(world.core.release_session(now, &supi(1), 5));
+    assert!(world.core.sessions().release(now, &supi(1), 5));
     world.run();
     assert_eq!(world.ue(0).sessions().status(), 0);
     assert_eq!(radio(&world, 0, 5), None);
@@ -147,7 +147,7 @@ fn the_network_releases_a_session() {
     assert!(at("N4 Session Deletion Request") < at("PDU Session Release Command"));
     assert!(at("PDU Session Release Command") < at("SMContextStatusNotify"));
     assert_no_session(&mut world);
-    assert!(!world.core.release_session(now, &supi(1), 5));
+    assert!(!world.core.sessions().release(now, &supi(1), 5));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_release_command_that_is_not_answered_is_sent_five_times() {
     world.ue_mut(0).sessions_mut().no_complete = true;
     world.call_flow.0.clear();
     let begin = world.now;
-    assert!(world.core.release_session(begin, &supi(1), 5));
+    assert!(world.core.sessions().release(begin, &supi(1), 5));
     world.run();
     for _ in 0..100 {
         if world.core.smf().unwrap().sessions() == 0 {

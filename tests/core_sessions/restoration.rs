@@ -155,13 +155,13 @@ fn a_upf_that_stops_in_order_gets_its_sessions_again_and_each_octet_is_charged_o
     assert!(!call_flow.contains("gNB"), "{call_flow}");
     assert_eq!(radio(&world, 0, 5), before);
     assert!(goes_up(&mut world, 0, 5), "by the old tunnel");
-    world.core.take_records();
+    world.core.sessions().take_records();
     for phone in 0..2 {
         let nas = world.ue_mut(phone).release(5);
         world.say(phone, nas);
     }
     assert_no_session(&mut world);
-    let records = world.core.take_records();
+    let records = world.core.sessions().take_records();
     let its = records
         .iter()
         .find(|one| one.supi == supi(1) && one.is_last);

@@ -23,7 +23,7 @@ fn scas_33_515_4_2_2_1_4_each_session_has_a_charging_id_of_its_own() {
                 }
                 let nas = world.ue_mut(phone).release(session);
                 world.say(phone, nas);
-                let records = world.core.take_records();
+                let records = world.core.sessions().take_records();
                 assert_eq!(records.len(), 3, "{records:?}");
                 let its: BTreeSet<_> = records.iter().map(|record| record.charging_id).collect();
                 assert_eq!(its.len(), 1, "records of one session");

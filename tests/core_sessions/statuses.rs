@@ -116,7 +116,12 @@ fn a_status_about_a_release_command_ends_the_release() {
         let mut world = with_session();
         world.ue_mut(0).sessions_mut().no_complete = true;
         let now = world.now;
-        assert!(world.core.release_session(now, &crate::world::supi(1), 5));
+        assert!(
+            world
+                .core
+                .sessions()
+                .release(now, &crate::world::supi(1), 5)
+        );
         world.run();
         assert_eq!(world.core.smf().unwrap().procedures(), ["10"]);
         status(&mut world, 0, cause);

@@ -24,7 +24,7 @@ use sluice_sctp::OpeningError;
 use sluice_smf::Smf;
 use sluice_udm::Udm;
 use sluice_udr::{Provisioned, Udr};
-use sluice_wiring::Core;
+use sluice_wiring::{Apart, Core};
 use std::path::Path;
 
 /// Opens everything; `rings` lead to UPFs of this process. What was opened closes again if a later step fails.
@@ -40,20 +40,20 @@ pub(crate) fn boot(
     let opened = opened.map_err(one)?;
     let is_given = || shutdown.is_requested();
     let contexts = config.contexts.as_ref();
+    let has_smf = !config.wiring.is_apart(Nf::Smf);
     let contexts = contexts
-        .map(|section| contexts::open(section, &is_given))
+        .map(|section| contexts::open(section, has_smf, &is_given))
         .transpose();
     let contexts = contexts.map_err(one)?;
     let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
-    let (mut core, of_database) = functions(config, opened.as_ref(), begun_unix_s)?;
+    let (core, of_database) = functions(config, opened.as_ref(), begun_unix_s)?;
+    let apart = Apart::ALL.into_iter();
+    let apart: Vec<Nf> = apart.filter(|nf| config.wiring.is_apart(*nf)).collect();
+    let mut core = core.without(&apart);
     if let Some(contexts) = contexts {
         contexts.resume(&mut core);
     }
-    let ns = Ns::current().map_err(|e| step("network namespace", &e))?;
-    let n2 = n2(config, &ns).map_err(one)?;
-    let n4 = n4(config, &ns).map_err(one)?;
-    let n4 = n4.map(|n4| n4.with_rings(rings));
-    let records = records(config).map_err(|problem| one(problem.into()))?;
+    let (n2, n4, records) = doors(config, rings).map_err(one)?;
     let mut runtime = Runtime::new(core, n2, n4).map_err(|e| step("event loop", &e))?;
     runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
@@ -99,8 +99,27 @@ pub(crate) fn boot(
     Ok(daemon)
 }
 
+/// N2, N4 and charging records. The program that has the SMF has the last two.
+fn doors(
+    config: &CoreConfig,
+    rings: Vec<RingEnd>,
+) -> Result<(N2, Option<N4>, Option<Records>), Lack> {
+    let ns = Ns::current().map_err(|e| Lack::from(step("network namespace", &e)))?;
+    let n2 = n2(config, &ns)?;
+    if !config.wiring.is_apart(Nf::Smf) {
+        let n4 = n4(config, &ns)?.map(|n4| n4.with_rings(rings));
+        return Ok((n2, n4, records(config)?));
+    }
+    if !rings.is_empty() {
+        let what = "the SMF has a program, and the UPF is of this process";
+        let expected = "none of smf: such a UPF is reached from its own process alone";
+        return Err(problem(0, "wiring.programs", what, expected).into());
+    }
+    Ok((n2, None, None))
+}
+
 /// A step that no line stands for.
-fn step(doing: &str, why: &dyn std::fmt::Display) -> Problem {
+pub(crate) fn step(doing: &str, why: &dyn std::fmt::Display) -> Problem {
     problem(
         0,
         "",
@@ -205,7 +224,7 @@ fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, Lack> {
     Ok(N2::new(node))
 }
 
-fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, Lack> {
+pub(crate) fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, Lack> {
     let Some(listen) = config.sessions.as_ref().and_then(|sessions| sessions.n4) else {
         return Ok(None);
     };

@@ -1,10 +1,11 @@
 //! The daemon: a core with its doors, and a part for each concern beside it.
 
 use crate::config::CoreConfig;
-use crate::operators::request::Ctl;
+use crate::operators::qos;
+use crate::operators::request::{Ask, Ctl};
 use crate::parts::charging::Charging;
 use crate::parts::contexts::Watch;
-use crate::parts::flow::Flow;
+use crate::parts::flow::{Flow, log};
 use crate::parts::programs::Programs;
 use crate::parts::refusals::{RefusalLog, Strangers};
 use crate::parts::subscriber_sync::SubscriberSync;
@@ -13,9 +14,7 @@ use serde_json::Value;
 use sluice_core_runtime::Runtime;
 use sluice_host::signal::Shutdown;
 use sluice_ids::Supi;
-use sluice_program::control::refusal;
-use sluice_program::lines::{self, Kind, Peer};
-use sluice_sbi::Line;
+use sluice_program::control::{Asked, refusal};
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -28,6 +27,8 @@ pub(crate) struct InForce {
 
 /// All that the loop works with.
 pub(crate) struct Daemon {
+    /// None where all functions are the core's own. They end first, before links to them do.
+    pub programs: Option<Programs>,
     pub runtime: Runtime,
     pub flow: Flow,
     tracing: Tracing,
@@ -37,9 +38,9 @@ pub(crate) struct Daemon {
     pub ctl: Ctl,
     pub charging: Charging,
     pub subscribers: SubscriberSync,
-    /// None where all functions are the core's own.
-    pub programs: Option<Programs>,
     contexts: Watch,
+    /// Questions to the PCF that wait for an SMF of another program.
+    pub asked: Vec<(Asked<Ask>, qos::Asked)>,
     /// What core.yaml has beside a database, no change of that takes away.
     pub in_force: InForce,
 }
@@ -66,6 +67,7 @@ impl Daemon {
             subscribers,
             programs,
             contexts: Watch::default(),
+            asked: Vec::new(),
             in_force,
         }
     }
@@ -96,11 +98,17 @@ impl Daemon {
         }
         let core = self.runtime.core_mut();
         core.tend_contexts();
-        self.contexts.look(core);
-        self.charging.turn(core);
-        if let Some(programs) = &mut self.programs {
-            let flow = &self.flow;
-            programs.turn(core, &|supi| flow.of(supi));
+        self.contexts.look(core.contexts_failed());
+        self.charging.write(&core.sessions().take_records());
+        let Some(programs) = &mut self.programs else {
+            return;
+        };
+        programs.turn(core);
+        for refused in programs.take_refused() {
+            self.refusals.add(refused);
+        }
+        for (unix_us, seen) in programs.take_traced() {
+            self.tracing.add(unix_us, seen);
         }
     }
 
@@ -111,17 +119,5 @@ impl Daemon {
             asked.answer(refusal("refused", "the core ends"));
         }
         self.subscribers.answer_at_end();
-    }
-}
-
-/// What concerns a gNB or a UPF as a whole is news; what is said of UEs is for those who ask.
-fn log(line: &Line) {
-    let is_node = |name| matches!(name, "gNB" | "UPF");
-    let is_of_node = is_node(line.from) || is_node(line.to);
-    let is_news = is_of_node && line.supi.is_none() && line.ue.is_none();
-    if !is_news {
-        tracing::debug!(target: "sluice_flow", "{line}");
-    } else if lines::permits(Peer::Local, Kind::Association) {
-        tracing::info!("{} to {}: {}", line.from, line.to, line.what);
     }
 }

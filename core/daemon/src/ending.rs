@@ -2,8 +2,10 @@
 
 use crate::config::AtEnd;
 use crate::daemon::Daemon;
-use sluice_core_runtime::{Runtime, system};
+use sluice_core_runtime::system;
 use sluice_host::signal::Shutdown;
+use sluice_sbi::Nf;
+use sluice_smf::Smf;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -23,34 +25,61 @@ pub(crate) fn run(daemon: &mut Daemon, shutdown: &Shutdown) -> io::Result<()> {
     let end = daemon.in_force.running.end;
     let releases = end.sessions == AtEnd::Release;
     // TS 23.501, 5.21.2.2.2: gNBs are told first, so that UEs are taken to another AMF.
-    daemon.runtime.core_mut().end(system::now(), releases);
-    let sessions = |runtime: &Runtime| runtime.core().smf().map_or(0, |smf| smf.sessions());
-    let within = Duration::from_secs(end.within_s.into());
+    daemon.runtime.core_mut().end(system::now());
     if releases {
-        wait(daemon, shutdown, within, &|runtime| sessions(runtime) == 0)?;
-        let left = sessions(&daemon.runtime);
-        if left > 0 && !shutdown.is_requested() {
-            tracing::warn!("{left} sessions are deleted with the associations of their UPFs");
+        daemon.runtime.core_mut().sessions().end(system::now());
+    }
+    let within = Duration::from_secs(end.within_s.into());
+    if let Some(programs) = &mut daemon.programs {
+        programs.end(daemon.runtime.core(), releases);
+    }
+    if daemon.in_force.running.wiring.is_apart(Nf::Smf) {
+        if releases {
+            // Its program releases them, leaves its UPFs, and ends.
+            let runs = |daemon: &Daemon| {
+                daemon
+                    .programs
+                    .as_ref()
+                    .is_some_and(|all| all.runs(Nf::Smf))
+            };
+            wait(daemon, shutdown, within + UPFS_WITHIN, &|daemon| {
+                !runs(daemon)
+            })?;
         }
-        daemon.runtime.core_mut().leave_upfs(system::now());
-        let upfs = |runtime: &Runtime| runtime.core().smf().map_or(0, |smf| smf.upfs_left());
-        wait(daemon, shutdown, UPFS_WITHIN, &|runtime| upfs(runtime) == 0)?;
     } else {
-        tracing::info!("{} sessions stay at their UPFs", sessions(&daemon.runtime));
+        sessions(daemon, shutdown, releases.then_some(within))?;
     }
     daemon.runtime.shut_down_n2();
-    let has_gnbs = |runtime: &Runtime| runtime.n2().gnbs().next().is_some();
-    wait(daemon, shutdown, GNBS_WITHIN, &|runtime| !has_gnbs(runtime))
+    let has_gnbs = |daemon: &Daemon| daemon.runtime.n2().gnbs().next().is_some();
+    wait(daemon, shutdown, GNBS_WITHIN, &|daemon| !has_gnbs(daemon))
+}
+
+/// Sessions of the core's own SMF are released within a time, or stay.
+fn sessions(daemon: &mut Daemon, shutdown: &Shutdown, within: Option<Duration>) -> io::Result<()> {
+    let sessions = |daemon: &Daemon| daemon.runtime.core().smf().map_or(0, Smf::sessions);
+    let Some(within) = within else {
+        tracing::info!("{} sessions stay at their UPFs", sessions(daemon));
+        return Ok(());
+    };
+    wait(daemon, shutdown, within, &|daemon| sessions(daemon) == 0)?;
+    let left = sessions(daemon);
+    if left > 0 && !shutdown.is_requested() {
+        tracing::warn!("{left} sessions are deleted with the associations of their UPFs");
+    }
+    let core = daemon.runtime.core_mut();
+    core.sessions().leave_upfs(system::now());
+    let upfs = |daemon: &Daemon| daemon.runtime.core().smf().map_or(0, Smf::upfs_left);
+    wait(daemon, shutdown, UPFS_WITHIN, &|daemon| upfs(daemon) == 0)
 }
 
 fn wait(
     daemon: &mut Daemon,
     shutdown: &Shutdown,
     within: Duration,
-    is_done: &dyn Fn(&Runtime) -> bool,
+    is_done: &dyn Fn(&Daemon) -> bool,
 ) -> io::Result<()> {
     let until = Instant::now() + within;
-    while !is_done(&daemon.runtime) && !shutdown.is_requested() {
+    while !is_done(daemon) && !shutdown.is_requested() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;

@@ -7,8 +7,10 @@ use crate::parts::contexts;
 use crate::parts::store;
 use sluice_host::HostError;
 use sluice_host::netns::Ns;
+use sluice_host::thread;
 use sluice_program::config::fields::At;
 use sluice_program::config::problem::Problem;
+use sluice_program::tool::beside;
 use sluice_sctp::{Carrier, OpeningError};
 use sluice_security::suci::HomeKey;
 use std::collections::BTreeMap;
@@ -21,6 +23,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
+/// Program of functions, which lies beside the one that runs.
+pub(crate) const PROGRAM: &str = "sluice-core";
 /// Longer than any key file; what is longer is none.
 const KEY_FILE_MAX: u64 = 4096;
 
@@ -92,6 +96,7 @@ pub(crate) fn of_machine(config: &CoreConfig) -> Vec<Lack> {
     let mut problems = home_keys(&config.home_keys).err().unwrap_or_default();
     problems.extend(records(config).err());
     problems.extend(control_socket(config).err());
+    problems.extend(wiring(config));
     problems.extend(n2(config).err());
     if let Some(n4) = config.sessions.as_ref().and_then(|sessions| sessions.n4) {
         let address = SocketAddr::V4(n4.value);
@@ -134,11 +139,39 @@ fn make_and_remove(path: &Path) -> io::Result<()> {
 
 /// Whether a socket can be made, at a path where nothing else is.
 fn control_socket(config: &CoreConfig) -> Result<(), Problem> {
-    let path = &config.control_socket;
+    socket("control_socket", &config.control_socket)
+}
+
+/// Programs of a core: theirs is beside its own, their CPUs are there, and they find it at its socket.
+fn wiring(config: &CoreConfig) -> Vec<Problem> {
+    let wiring = &config.wiring;
+    if wiring.carrier.is_none() {
+        return Vec::new();
+    }
+    let path = wiring.socket(&config.control_socket);
+    let mut problems: Vec<Problem> = socket("wiring.socket", &path).err().into_iter().collect();
+    let program = beside(PROGRAM);
+    if !program.as_ref().is_ok_and(|path| path.is_file()) {
+        let at = program.map_or_else(|e| e.to_string(), |path| path.display().to_string());
+        let expected = format!("the program {PROGRAM} beside the one that runs");
+        problems.push(problem(0, "wiring", format!("{at} is missing"), expected));
+    }
+    let allowed = thread::allowed_cpus().unwrap_or_default();
+    let cpus = wiring.programs.iter().filter_map(|one| one.cpu.as_ref());
+    for cpu in cpus.filter(|cpu| !allowed.contains(&cpu.value)) {
+        let what = format!("this process may not run on CPU {}", cpu.value);
+        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        let expected = format!("one of {}", allowed.join(", "));
+        problems.push(problem(cpu.line, "wiring.programs.cpu", what, expected));
+    }
+    problems
+}
+
+fn socket(key: &str, path: &Path) -> Result<(), Problem> {
     let refused = |why: &str| {
         let what = format!("{} cannot be used: {why}", path.display());
         let expected = "a path of its own for each core, in a folder that it may write to";
-        problem(0, "control_socket", what, expected)
+        problem(0, key, what, expected)
     };
     if let Ok(there) = path.symlink_metadata()
         && !there.file_type().is_socket()

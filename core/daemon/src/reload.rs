@@ -112,7 +112,8 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
         logging::change(&daemon.in_force.running.log);
     }
     let core = daemon.runtime.core_mut();
-    daemon.charging.write_to(core, ready.records);
+    daemon.charging.write(&core.sessions().take_records());
+    daemon.charging.go_to(ready.records);
     if is_new("n2.gnbs") {
         let allowed = AllowList::new(daemon.in_force.running.n2.gnbs.clone());
         let gone = daemon.runtime.allow_gnbs(allowed);
@@ -132,7 +133,7 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
         tracing::error!("the AMF keeps its configuration: {why}");
     }
     if let Some(smf) = ready.smf
-        && let Err(why) = core.reconfigure_smf(now, smf)
+        && let Err(why) = core.sessions().reconfigure(now, smf)
     {
         tracing::error!("the SMF keeps its configuration: {why}");
     }

@@ -3,7 +3,8 @@
 use crate::daemon::Daemon;
 use crate::ending;
 use crate::operators::control;
-use crate::operators::request::{Ask, Request};
+use crate::operators::part::Part;
+use crate::operators::request::Ask;
 use sluice_host::signal::Shutdown;
 use sluice_program::lines::{self, PeerNames};
 use std::io;
@@ -24,6 +25,7 @@ pub(crate) fn run(mut daemon: Daemon, shutdown: &Shutdown) -> io::Result<()> {
         let patience = if has_more { Duration::ZERO } else { PATIENCE };
         daemon.runtime.turn(patience)?;
         daemon.take();
+        control::reply_to_answered(&mut daemon);
         // gNBs and UPFs are not kept waiting by however many ask.
         let answered = answer_some(&mut daemon);
         has_more = answered == QUESTIONS_OF_A_TURN;
@@ -46,12 +48,14 @@ fn answer_some(daemon: &mut Daemon) -> usize {
     {
         answered += 1;
         match &asked.request {
-            Ask::Core(Request::Flow { imsi }) if daemon.programs.is_some() => {
-                control::flow_of_all(daemon, &imsi.clone(), asked);
-            }
             Ask::Core(request) => {
-                let answer = control::answer(&request.clone(), daemon);
-                asked.answer(answer);
+                let request = request.clone();
+                match &mut daemon.programs {
+                    Some(programs) if programs.have_part_of(&request) => {
+                        programs.ask(asked, request);
+                    }
+                    _ => control::reply(daemon, asked, &request, Part::default()),
+                }
             }
             Ask::Subscribers(_) => daemon.subscribers.operate(asked),
         }

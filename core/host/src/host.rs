@@ -106,9 +106,15 @@ impl<F: Functions> Host<F> {
         self.remote.counters()
     }
 
-    /// Functions of other hosts that are reached now or not any more, since the last call.
-    pub fn take_reached(&mut self) -> Vec<Reached> {
-        self.remote.take_changed()
+    /// Functions of other hosts that are reached now or not any more, since the last call. An NRF that is there again
+    /// knows of nobody: functions register anew.
+    pub fn take_reached(&mut self, now: Now) -> Vec<Reached> {
+        let changed = self.remote.take_changed();
+        let is_up = |one: &Reached| one.nf == Nf::Nrf && one.lost.is_none();
+        if changed.iter().any(is_up) {
+            self.register_again(now);
+        }
+        changed
     }
 
     /// An input, and all that follows from it at once.
@@ -244,6 +250,11 @@ impl<F: Functions> Host<F> {
     /// Profiles of functions have this in common from now on, or functions serve something else: the NRF is told.
     pub fn update_registrations(&mut self, home: Home) {
         self.home = home;
+        self.update_served();
+    }
+
+    /// Functions serve something else: the NRF is told.
+    pub fn update_served(&mut self) {
         let served = self.served();
         self.registrar.update(&self.home, served);
     }

@@ -372,6 +372,12 @@ impl Pcf {
         Ok(())
     }
 
+    /// Whether the SMF has not answered yet what the rules of an application's session are.
+    pub fn is_asking_for_app(&self, app: u64) -> bool {
+        let known = self.apps.get(app);
+        known.is_some_and(|app| self.is_asking(app.policy))
+    }
+
     /// A session of an application; none if it is over, or there was no room for it.
     pub fn app_session(&self, app: u64) -> Option<&AppSession> {
         self.apps.get(app)

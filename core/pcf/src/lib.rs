@@ -284,7 +284,8 @@ impl Pcf {
             supi: Some(session.supi),
             ue: None,
         }));
-        let Some(call) = self.calls.begin((id, new)) else {
+        let deadline = self.now.instant.plus_ms(CALL_MS);
+        let Some(call) = self.calls.begin_until(deadline, (id, new)) else {
             self.counters.no_room += 1;
             return self.give_up(id, new);
         };
@@ -292,9 +293,17 @@ impl Pcf {
         self.effects.push(Effect::Call {
             to: Nf::Smf.into(),
             call,
-            deadline: self.now.instant.plus_ms(CALL_MS),
+            deadline,
             message: message.into(),
         });
+    }
+
+    /// An SMF has not answered: new rules are none, which it is told in case that only its answer was lost.
+    fn unanswered(&mut self, id: PolicyId, new: u16) {
+        self.give_up(id, new);
+        if new != 0 {
+            self.notify(id, 0);
+        }
     }
 
     fn answered(&mut self, (id, new): Told, message: &Message) {
@@ -317,13 +326,17 @@ impl NetworkFunction for Pcf {
                     self.answered(told, &message);
                 }
             }
-            // It has neither N2 nor N4, waits for nothing that is stored, and has no timer.
+            Input::Time => {
+                for (id, new) in self.calls.expire(now.instant) {
+                    self.unanswered(id, new);
+                }
+            }
+            // It has neither N2 nor N4, and waits for nothing that is stored.
             Input::N2 { .. }
             | Input::N4 { .. }
             | Input::AssociationLost(_)
             | Input::Committed(_)
-            | Input::NotCommitted { .. }
-            | Input::Time => {}
+            | Input::NotCommitted { .. } => {}
         }
         self.take_effects(effects);
     }
@@ -333,7 +346,7 @@ impl NetworkFunction for Pcf {
     }
 
     fn next_deadline(&self) -> Instant {
-        Instant::NEVER
+        self.calls.next_deadline()
     }
 }
 

@@ -351,11 +351,28 @@ impl Pcf {
         Ok(())
     }
 
+    /// Whether the SMF of a session has not answered yet what its rules are.
+    pub fn is_asking_for(&self, supi: &Supi, session: Option<u8>) -> bool {
+        let id = self.find(supi, session, None);
+        id.is_some_and(|id| self.is_asking(id))
+    }
+
+    pub(crate) fn is_asking(&self, id: PolicyId) -> bool {
+        self.calls.waiters().any(|(of, _)| *of == id)
+    }
+
     /// Whether a session has a flow of this name.
     pub fn has_flow(&self, supi: &Supi, session: Option<u8>, name: &str) -> bool {
         let id = self.find(supi, session, None);
         let known = id.and_then(|id| self.sessions.get(id.0));
         known.is_some_and(|session| session.rules.iter().any(|rule| rule.name.text() == name))
+    }
+
+    /// Rules of a subscriber's sessions, by their identities.
+    pub fn rules_of(&self, supi: &Supi) -> impl Iterator<Item = (u8, &[PccRule])> {
+        let its = self.by_identity.range((*supi, 0)..=(*supi, u8::MAX));
+        let rules = its.map(|((_, session), id)| (*session, self.sessions.get(id.0)));
+        rules.filter_map(|(session, known)| Some((session, &*known?.rules)))
     }
 
     /// A session as operators see it.

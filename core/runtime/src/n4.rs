@@ -5,11 +5,13 @@ use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use sluice_core_host::{Host, ToUpf};
 use sluice_host::HostError;
 use sluice_host::datagram_ring::RingEnd;
 use sluice_host::netns::Ns;
 use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
-use sluice_wiring::Core;
+use sluice_sbi::{Input, Nf, Now};
+use sluice_wiring::{Apart, Core};
 
 use crate::system;
 
@@ -29,6 +31,35 @@ pub struct Counters {
     pub too_long: u64,
     /// Datagrams that could not be sent: they are lost, as on any network, and PFCP sends them again.
     pub not_sent: u64,
+}
+
+/// A host with an SMF, whose messages N4 carries.
+pub trait HasSmf {
+    /// A message of a UPF.
+    fn n4(&mut self, now: Now, from: SocketAddr, octets: &[u8]);
+
+    /// Messages for UPFs since the last call; contexts that they follow from are stored before.
+    fn take_to_upf(&mut self) -> Vec<ToUpf>;
+}
+
+impl HasSmf for Core {
+    fn n4(&mut self, now: Now, from: SocketAddr, octets: &[u8]) {
+        Self::n4(self, now, from, octets);
+    }
+
+    fn take_to_upf(&mut self) -> Vec<ToUpf> {
+        Self::take_to_upf(self)
+    }
+}
+
+impl HasSmf for Host<Apart> {
+    fn n4(&mut self, now: Now, from: SocketAddr, octets: &[u8]) {
+        self.turn(now, Nf::Smf, Input::N4 { from, octets });
+    }
+
+    fn take_to_upf(&mut self) -> Vec<ToUpf> {
+        Self::take_to_upf(self)
+    }
 }
 
 /// A UDP socket towards UPFs, and rings to those of this process.
@@ -78,7 +109,7 @@ impl N4 {
     }
 
     /// Gives the core what has come, a batch at the most, so that gNBs have their turn.
-    pub(crate) fn turn(&mut self, core: &mut Core) {
+    pub fn turn(&mut self, core: &mut impl HasSmf) {
         for ring in &mut self.rings {
             for _ in 0..BATCH_MAX {
                 let Some(octets) = ring.take() else { break };
@@ -103,7 +134,7 @@ impl N4 {
     }
 
     /// Sends what the core wants sent.
-    pub(crate) fn send(&mut self, core: &mut Core) {
+    pub fn send(&mut self, core: &mut impl HasSmf) {
         for message in core.take_to_upf() {
             let mut rings = self.rings.iter_mut();
             if let Some(ring) = rings.find(|ring| ring.peer() == message.to) {

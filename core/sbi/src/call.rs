@@ -65,6 +65,18 @@ impl<T> Calls<T> {
         over
     }
 
+    /// When the first call that waits is forgotten.
+    pub fn next_deadline(&self) -> Instant {
+        let mut waiting = self.until.iter();
+        let first = waiting.find(|(_, call)| self.waiting.get(call.0).is_some());
+        first.map_or(Instant::NEVER, |(until, _)| *until)
+    }
+
+    /// All who wait.
+    pub fn waiters(&self) -> impl Iterator<Item = &T> {
+        self.waiting.iter().map(|(_, waiter)| waiter)
+    }
+
     /// Who waits for this answer; none if nobody does any more, which is counted.
     pub fn end(&mut self, call: CallId) -> Option<T> {
         let waiter = self.waiting.remove(call.0);

@@ -81,6 +81,23 @@ impl Smf {
         known.into_iter().filter_map(|id| self.view(id)).collect()
     }
 
+    /// Subscribers with sessions, `most` of them from one on.
+    pub fn subscribers(&self, from: Option<Supi>, most: usize) -> Vec<Supi> {
+        let state = self.state.borrow();
+        let all = state.by_identity.keys().map(|(supi, _)| *supi);
+        let mut subscribers = Vec::new();
+        for supi in all.skip_while(|supi| from.is_some_and(|from| *supi < from)) {
+            if subscribers.last() == Some(&supi) {
+                continue;
+            }
+            if subscribers.len() >= most {
+                break;
+            }
+            subscribers.push(supi);
+        }
+        subscribers
+    }
+
     fn view(&self, id: SessionId) -> Option<SessionView> {
         let state = self.state.borrow();
         let session = state.sessions.get(id.0)?;

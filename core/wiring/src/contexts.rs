@@ -1,13 +1,14 @@
 //! Contexts of UEs and sessions that outlive the process: stored together before what follows from them
 //! leaves, and taken up by the next core.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use sluice_core_host as host;
 use sluice_ids::Supi;
-use sluice_sbi::Now;
-use sluice_sbi::context_store::{Contexts, Reader, Stored, Writer};
+use sluice_sbi::context_store::{Changes, Contexts, Reader, Stored, Writer};
+use sluice_sbi::{Nf, Now};
 
-use crate::{Core, StoreState};
+use crate::{Apart, Core, Sessions, StoreState};
 
 /// Key of the start of the core.
 const START: &[u8] = b"core/start";
@@ -27,21 +28,26 @@ pub struct Start {
 impl Start {
     /// The start after those that are stored; the first if there is none.
     pub fn after(stored: &Stored, unix_s: u64) -> Self {
-        let before = stored.get(START).and_then(|octets| {
-            let r = &mut Reader::new(VERSION, octets)?;
-            let before = (r.u64()?, r.u16()?);
-            r.end().map(|()| before)
-        });
-        match before {
-            Some((begun_unix_s, starts)) => Self {
-                begun_unix_s,
-                starts: starts.wrapping_add(1),
+        match Self::of(stored) {
+            Some(before) => Self {
+                starts: before.starts.wrapping_add(1),
+                ..before
             },
             None => Self {
                 begun_unix_s: unix_s,
                 starts: 1,
             },
         }
+    }
+
+    /// The last one that is stored.
+    fn of(stored: &Stored) -> Option<Self> {
+        let r = &mut Reader::new(VERSION, stored.get(START)?)?;
+        let (begun_unix_s, starts) = (r.u64()?, r.u16()?);
+        r.end().map(|()| Self {
+            begun_unix_s,
+            starts,
+        })
     }
 
     fn octets(self) -> Vec<u8> {
@@ -52,6 +58,29 @@ impl Start {
     }
 }
 
+/// Contexts that the program with the SMF stores, be it the core's or its own.
+const OF_SESSIONS: [&[u8]; 2] = [b"smf/", b"pcf/"];
+
+/// Contexts of sessions that move from one program's store to another's: what the other one takes, and what this one then
+/// leaves out. For UPFs it is the same SMF as before, and it gives no number that any of them has given.
+pub fn move_sessions(from: &Stored, to: &Stored) -> (Changes, Changes) {
+    let moves = |key: &Vec<u8>| OF_SESSIONS.iter().any(|form| key.starts_with(form));
+    let moved = from.iter().filter(|(key, _)| moves(key));
+    let mut taken: Changes = moved
+        .map(|(key, value)| (key.clone(), Some(value.clone())))
+        .collect();
+    let left = taken.keys().map(|key| (key.clone(), None)).collect();
+    if let (false, Some(start)) = (taken.is_empty(), Start::of(from)) {
+        let starts = Start::of(to).map_or(0, |other| other.starts);
+        let start = Start {
+            starts: start.starts.max(starts),
+            ..start
+        };
+        taken.insert(START.to_vec(), Some(start.octets()));
+    }
+    (taken, left)
+}
+
 /// Contexts that a core goes on with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Resumed {
@@ -59,6 +88,49 @@ pub struct Resumed {
     pub ues: usize,
     /// PDU sessions.
     pub sessions: usize,
+}
+
+impl<F: host::Functions + AsMut<Apart>> Sessions<'_, F> {
+    /// Has contexts stored there from now on, and goes on with sessions that are stored, and with their policies; how
+    /// many. Once, before anything else. The SMF must have been told of [`Start::begun_unix_s`].
+    pub fn resume(
+        &mut self,
+        now: Now,
+        start: Start,
+        stored: &Stored,
+        contexts: Box<dyn Contexts>,
+    ) -> usize {
+        self.0.contexts.use_store(contexts);
+        self.0.contexts.change(START, Some(&start.octets()));
+        self.take_up(now, start.starts, stored)
+    }
+
+    fn take_up(&mut self, now: Now, starts: u16, stored: &Stored) -> usize {
+        let all = || stored.iter().map(|(key, value)| (&**key, &**value));
+        if let Some(pcf) = &mut self.0.functions.as_mut().pcf {
+            pcf.resume(starts, all());
+        }
+        self.do_with(now, |smf, effects| {
+            smf.resume(now, starts, all(), effects);
+            smf.sessions()
+        })
+        .unwrap_or_default()
+    }
+
+    /// By what an AMF knows, contexts by their numbers and whether a gNB has them, SMF and PCF forget what it does not
+    /// know. Gives numbers that this SMF does not know.
+    pub fn reconcile(&mut self, now: Now, known: &BTreeMap<u64, bool>) -> Vec<u64> {
+        let unknown = self.do_with(now, |smf, effects| smf.reconcile(now, known, effects));
+        let unknown = unknown.unwrap_or_else(|| known.keys().copied().collect());
+        let mut effects = Vec::new();
+        let Apart { smf, pcf, .. } = self.0.functions.as_mut();
+        if let Some(pcf) = pcf {
+            let is_known = |number| smf.as_ref().is_some_and(|smf| smf.knows(number));
+            pcf.reconcile(is_known, &mut effects);
+        }
+        self.0.follow(now, Nf::Pcf, effects);
+        unknown
+    }
 }
 
 impl Core {
@@ -75,17 +147,12 @@ impl Core {
         self.host.contexts.change(START, Some(&start.octets()));
         let all = || stored.iter().map(|(key, value)| (&**key, &**value));
         let starts = start.starts;
-        if let Some(pcf) = &mut self.host.functions.pcf {
-            pcf.resume(starts, all());
-        }
         let ues = self.host.functions.amf.resume(now, starts, all());
         self.forget_ues(stored);
-        let mut effects = Vec::new();
-        if let Some(smf) = &mut self.host.functions.smf {
-            smf.resume(now, starts, all(), &mut effects);
+        let sessions = self.sessions().take_up(now, starts, stored);
+        if !self.is_apart(Nf::Smf) {
+            self.reconcile(now);
         }
-        self.follow(now, sluice_sbi::Nf::Smf, effects);
-        self.reconcile(now);
         let guami = self.host.functions.amf.guami();
         for supi in self.host.functions.amf.subscribers() {
             self.host.functions.udr.resume_amf(&supi, guami);
@@ -94,12 +161,6 @@ impl Core {
                 self.deregister(now, &supi, false);
             }
         }
-        let sessions = self
-            .host
-            .functions
-            .smf
-            .as_ref()
-            .map_or(0, sluice_smf::Smf::sessions);
         Resumed { ues, sessions }
     }
 
@@ -120,17 +181,21 @@ impl Core {
 
     /// AMF, SMF and PCF know the same sessions: what one of them does not know is over.
     fn reconcile(&mut self, now: Now) {
+        let known = self.known_sessions();
+        let unknown = self.sessions().reconcile(now, &known);
+        self.forget_sessions(now, &unknown);
+    }
+
+    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them.
+    pub fn known_sessions(&self) -> BTreeMap<u64, bool> {
         let known = self.host.functions.amf.known_sessions();
-        let by_context = known.iter().map(|one| (one.context, one.is_up)).collect();
-        let mut effects = Vec::new();
-        let unknown: BTreeSet<u64> = match &mut self.host.functions.smf {
-            Some(smf) => smf
-                .reconcile(now, &by_context, &mut effects)
-                .into_iter()
-                .collect(),
-            None => by_context.into_keys().collect(),
-        };
-        self.follow(now, sluice_sbi::Nf::Smf, effects);
+        known.iter().map(|one| (one.context, one.is_up)).collect()
+    }
+
+    /// The AMF forgets sessions that the SMF does not know; their UEs learn it by the status of their sessions.
+    pub fn forget_sessions(&mut self, now: Now, unknown: &[u64]) {
+        let unknown: BTreeSet<u64> = unknown.iter().copied().collect();
+        let known = self.host.functions.amf.known_sessions();
         let mut effects = Vec::new();
         for one in known.iter().filter(|one| unknown.contains(&one.context)) {
             self.host
@@ -138,14 +203,7 @@ impl Core {
                 .amf
                 .forget_session(now, one, &mut effects);
         }
-        self.follow(now, sluice_sbi::Nf::Amf, effects);
-        let mut effects = Vec::new();
-        let smf = self.host.functions.smf.as_ref();
-        if let Some(pcf) = &mut self.host.functions.pcf {
-            let is_known = |number| smf.is_some_and(|smf| smf.knows(number));
-            pcf.reconcile(is_known, &mut effects);
-        }
-        self.follow(now, sluice_sbi::Nf::Pcf, effects);
+        self.follow(now, Nf::Amf, effects);
     }
 
     /// Does what the store of contexts has to do by time; at least twice a second.
@@ -175,6 +233,28 @@ mod tests {
         let stored = Stored::from([(START.to_vec(), first.octets())]);
         let second = Start::after(&stored, 2_000);
         assert_eq!((second.begun_unix_s, second.starts), (1_000, 2));
+        // Sessions that move take the start of their SMF with them.
+        let mut from = Stored::from([(START.to_vec(), second.octets())]);
+        let key = |text: &str| text.as_bytes().to_vec();
+        from.insert(key("smf/session/1"), vec![1]);
+        from.insert(key("amf/ue/1"), vec![2]);
+        let later = Start {
+            begun_unix_s: 3_000,
+            starts: 9,
+        };
+        let to = Stored::from([(START.to_vec(), later.octets())]);
+        let (taken, left) = move_sessions(&from, &to);
+        let moved = Start {
+            begun_unix_s: 1_000,
+            starts: 9,
+        };
+        let expected = Changes::from([
+            (START.to_vec(), Some(moved.octets())),
+            (key("smf/session/1"), Some(vec![1])),
+        ]);
+        assert_eq!(taken, expected);
+        assert_eq!(left, Changes::from([(key("smf/session/1"), None)]));
+        assert!(move_sessions(&to, &from).0.is_empty());
         // What cannot be read was never there.
         let cut = Stored::from([(START.to_vec(), first.octets()[1..].to_vec())]);
         assert_eq!(Start::after(&cut, 3_000).begun_unix_s, 3_000);

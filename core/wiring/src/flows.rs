@@ -1,15 +1,19 @@
-//! QoS flows that operators and applications want: what the PCF says, once the SMF was asked.
+//! QoS flows that operators and applications want: the PCF of a host says what is to be, and its SMF whether there is room.
 
+use sluice_core_host::{self as host, Host};
 use sluice_ids::Supi;
 use sluice_pcf::{AppSession, AppSessionProblem, AppSessionRequest, FlowRefused, Pcf};
 use sluice_sbi::{Effect, Nf, Now, PccRule};
 
-use crate::Core;
+use crate::{Apart, Core};
+
+/// Policy control of a host, as far as it has it.
+pub struct Flows<'a, F>(&'a mut Host<F>);
 
 impl Core {
-    /// Policy control, for operators; none of a core without it.
+    /// Policy control, for operators; none of a core without it, or whose PCF is another host's.
     pub fn pcf(&self) -> Option<&Pcf> {
-        self.host.functions.pcf.as_ref()
+        self.host.functions.apart.pcf.as_ref()
     }
 
     /// The PCF goes on with other policies, for sessions that begin from now on.
@@ -17,18 +21,32 @@ impl Core {
     /// # Errors
     /// Fault in them; those of before stay.
     pub fn reconfigure_pcf(&mut self, config: sluice_pcf::Config) -> Result<(), &'static str> {
-        match &mut self.host.functions.pcf {
+        match &mut self.host.functions.apart.pcf {
             Some(pcf) => pcf.reconfigure(config),
             None => Ok(()),
         }
     }
 
+    /// Flows that operators and applications want.
+    pub fn flows(&mut self) -> Flows<'_, impl host::Functions + AsRef<Apart> + AsMut<Apart>> {
+        Flows(&mut self.host)
+    }
+}
+
+impl<'a, F: host::Functions + AsRef<Apart> + AsMut<Apart>> From<&'a mut Host<F>> for Flows<'a, F> {
+    fn from(host: &'a mut Host<F>) -> Self {
+        Self(host)
+    }
+}
+
+impl<F: host::Functions + AsRef<Apart> + AsMut<Apart>> Flows<'_, F> {
     /// Starts a flow of a session for the operator (TS 23.502, 4.3.3.2, step 1b); without the session's
-    /// identity, of the UE's first one. An idle UE is paged.
+    /// identity, of the UE's first one. An idle UE is paged. The SMF may have no room for it:
+    /// [`Flows::has_started`] tells once it was asked.
     ///
     /// # Errors
     /// [`FlowRefused`]: nothing has changed.
-    pub fn start_flow(
+    pub fn start(
         &mut self,
         now: Now,
         supi: &Supi,
@@ -37,18 +55,31 @@ impl Core {
     ) -> Result<(), FlowRefused> {
         self.with_pcf_do(now, FlowRefused::NoSession, |pcf, effects| {
             pcf.start_flow(now, supi, session, rule, effects)
-        })?;
-        // The SMF was asked meanwhile, and may have no room.
-        let pcf = self.host.functions.pcf.as_ref();
-        let is_there = pcf.is_some_and(|pcf| pcf.has_flow(supi, session, rule.name.text()));
-        is_there.then_some(()).ok_or(FlowRefused::NoRoom)
+        })
+    }
+
+    /// Whether the SMF had room for a flow; none while it has not answered.
+    pub fn has_started(
+        &self,
+        supi: &Supi,
+        session: Option<u8>,
+        name: &str,
+    ) -> Option<Result<(), FlowRefused>> {
+        let Some(pcf) = self.pcf() else {
+            return Some(Err(FlowRefused::NoSession));
+        };
+        if pcf.is_asking_for(supi, session) {
+            return None;
+        }
+        let has = pcf.has_flow(supi, session, name);
+        Some(has.then_some(()).ok_or(FlowRefused::NoRoom))
     }
 
     /// Stops a flow of a session for the operator, whoever started it.
     ///
     /// # Errors
     /// [`FlowRefused`]: nothing has changed.
-    pub fn stop_flow(
+    pub fn stop(
         &mut self,
         now: Now,
         supi: &Supi,
@@ -60,7 +91,8 @@ impl Core {
         })
     }
 
-    /// Npcf_PolicyAuthorization_Create (TS 29.514, 4.2.2): the number of the application's session.
+    /// Npcf_PolicyAuthorization_Create (TS 29.514, 4.2.2): the number of the application's session. The SMF may have
+    /// no room for it: [`Flows::has_app_session`] tells once it was asked.
     ///
     /// # Errors
     /// [`AppSessionProblem`]: nothing has changed.
@@ -70,19 +102,16 @@ impl Core {
         request: &AppSessionRequest,
     ) -> Result<u64, AppSessionProblem> {
         let none = AppSessionProblem::from(FlowRefused::NoSession);
-        let app = self.with_pcf_do(now, none, |pcf, effects| {
+        self.with_pcf_do(now, none, |pcf, effects| {
             pcf.create_app_session(now, request, effects)
-        })?;
-        match self.app_session(app) {
-            Some(_) => Ok(app),
-            None => Err(FlowRefused::NoRoom.into()),
-        }
+        })
     }
 
-    /// Npcf_PolicyAuthorization_Update (TS 29.514, 4.2.3): the application has these flows from now on.
+    /// Npcf_PolicyAuthorization_Update (TS 29.514, 4.2.3): the application has these flows from now on. Where there is
+    /// no room for them, the session is over: [`Flows::has_app_session`] tells once the SMF was asked.
     ///
     /// # Errors
-    /// [`AppSessionProblem`]; where there is no room for the new flows, the session is over.
+    /// [`AppSessionProblem`].
     pub fn update_app_session(
         &mut self,
         now: Now,
@@ -92,11 +121,17 @@ impl Core {
         let none = AppSessionProblem::not_found();
         self.with_pcf_do(now, none, |pcf, effects| {
             pcf.update_app_session(now, app, request, effects)
-        })?;
-        match self.app_session(app) {
-            Some(_) => Ok(()),
-            None => Err(FlowRefused::NoRoom.into()),
+        })
+    }
+
+    /// Whether the SMF had room for the flows of an application; none while it has not answered.
+    pub fn has_app_session(&self, app: u64) -> Option<Result<(), AppSessionProblem>> {
+        let pcf = self.pcf();
+        if pcf.is_some_and(|pcf| pcf.is_asking_for_app(app)) {
+            return None;
         }
+        let has = pcf.is_some_and(|pcf| pcf.app_session(app).is_some());
+        Some(has.then_some(()).ok_or(FlowRefused::NoRoom.into()))
     }
 
     /// Npcf_PolicyAuthorization_Delete (TS 29.514, 4.2.4).
@@ -112,7 +147,11 @@ impl Core {
 
     /// A session of an application; none if there is none of this number, or not any more.
     pub fn app_session(&self, app: u64) -> Option<&AppSession> {
-        self.host.functions.pcf.as_ref()?.app_session(app)
+        self.pcf()?.app_session(app)
+    }
+
+    fn pcf(&self) -> Option<&Pcf> {
+        self.0.functions.as_ref().pcf.as_ref()
     }
 
     fn with_pcf_do<T, E>(
@@ -122,8 +161,9 @@ impl Core {
         act: impl FnOnce(&mut Pcf, &mut Vec<Effect>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut effects = Vec::new();
-        let acted = act(self.host.functions.pcf.as_mut().ok_or(none)?, &mut effects);
-        self.follow(now, Nf::Pcf, effects);
+        let pcf = self.0.functions.as_mut().pcf.as_mut().ok_or(none)?;
+        let acted = act(pcf, &mut effects);
+        self.0.follow(now, Nf::Pcf, effects);
         acted
     }
 }

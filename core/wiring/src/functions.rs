@@ -1,7 +1,8 @@
-//! Functions that a core has itself, and those that may be another host's.
+//! Functions of a core: those that are always its own, and those that may be another host's.
 
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
+use sluice_core_host as host;
 use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
@@ -12,46 +13,71 @@ use sluice_udr::Udr;
 
 pub(crate) struct Functions {
     pub amf: Amf,
-    /// None of a core whose AUSF is another host's.
-    pub ausf: Option<Ausf>,
-    /// None of a core whose UDM is another host's.
-    pub udm: Option<Udm>,
     pub udr: Udr,
-    /// Serves the slices that the AMF serves.
-    pub nssf: Nssf,
-    pub nrf: Nrf,
-    /// None of a core without sessions.
-    pub smf: Option<Smf>,
-    /// None of a core whose sessions have their default flows alone.
-    pub pcf: Option<Pcf>,
+    pub apart: Apart,
 }
 
 fn some<T: NetworkFunction>(one: &Option<T>) -> Option<&dyn NetworkFunction> {
     one.as_ref().map(|one| one as &dyn NetworkFunction)
 }
 
-impl sluice_core_host::Functions for Functions {
+impl host::Functions for Functions {
     fn at(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
         Some(match place.nf {
             Nf::Amf => &mut self.amf,
-            Nf::Ausf => self.ausf.as_mut()?,
-            Nf::Udm => self.udm.as_mut()?,
             Nf::Udr => &mut self.udr,
-            Nf::Nssf => &mut self.nssf,
-            Nf::Nrf => &mut self.nrf,
-            Nf::Smf => self.smf.as_mut()?,
-            Nf::Pcf => self.pcf.as_mut()?,
+            _ => return self.apart.at(place),
         })
     }
 
     fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction)) {
-        let all: [(Nf, Option<&dyn NetworkFunction>); 8] = [
-            (Nf::Amf, Some(&self.amf)),
+        tell(Nf::Amf, &self.amf);
+        self.apart.each(tell);
+        tell(Nf::Udr, &self.udr);
+    }
+}
+
+/// Functions that may be another host's; none of those that this one does not have.
+#[derive(Debug, Default)]
+pub struct Apart {
+    /// Authentication server.
+    pub ausf: Option<Ausf>,
+    /// Unified data management.
+    pub udm: Option<Udm>,
+    /// Repository of functions.
+    pub nrf: Option<Nrf>,
+    /// Slice selection.
+    pub nssf: Option<Nssf>,
+    /// Session management. Nobody has it where UEs have no sessions.
+    pub smf: Option<Smf>,
+    /// Policy control. Nobody has it where sessions have their default flows alone.
+    pub pcf: Option<Pcf>,
+}
+
+impl Apart {
+    /// All that may be another host's.
+    pub const ALL: [Nf; 6] = [Nf::Ausf, Nf::Udm, Nf::Nrf, Nf::Nssf, Nf::Smf, Nf::Pcf];
+}
+
+impl host::Functions for Apart {
+    fn at(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
+        Some(match place.nf {
+            Nf::Ausf => self.ausf.as_mut()?,
+            Nf::Udm => self.udm.as_mut()?,
+            Nf::Nrf => self.nrf.as_mut()?,
+            Nf::Nssf => self.nssf.as_mut()?,
+            Nf::Smf => self.smf.as_mut()?,
+            Nf::Pcf => self.pcf.as_mut()?,
+            Nf::Amf | Nf::Udr => return None,
+        })
+    }
+
+    fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction)) {
+        let all = [
             (Nf::Ausf, some(&self.ausf)),
             (Nf::Udm, some(&self.udm)),
-            (Nf::Udr, Some(&self.udr)),
-            (Nf::Nrf, Some(&self.nrf)),
-            (Nf::Nssf, Some(&self.nssf)),
+            (Nf::Nrf, some(&self.nrf)),
+            (Nf::Nssf, some(&self.nssf)),
             (Nf::Smf, some(&self.smf)),
             (Nf::Pcf, some(&self.pcf)),
         ];
@@ -63,29 +89,26 @@ impl sluice_core_host::Functions for Functions {
     }
 }
 
-/// Functions that may be another host's.
-#[derive(Debug, Default)]
-pub struct Apart {
-    /// Authentication server.
-    pub ausf: Option<Ausf>,
-    /// Unified data management.
-    pub udm: Option<Udm>,
+impl AsRef<Apart> for Apart {
+    fn as_ref(&self) -> &Apart {
+        self
+    }
 }
 
-impl sluice_core_host::Functions for Apart {
-    fn at(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
-        Some(match place.nf {
-            Nf::Ausf => self.ausf.as_mut()?,
-            Nf::Udm => self.udm.as_mut()?,
-            _ => return None,
-        })
+impl AsMut<Apart> for Apart {
+    fn as_mut(&mut self) -> &mut Apart {
+        self
     }
+}
 
-    fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction)) {
-        for (nf, one) in [(Nf::Ausf, some(&self.ausf)), (Nf::Udm, some(&self.udm))] {
-            if let Some(one) = one {
-                tell(nf, one);
-            }
-        }
+impl AsRef<Apart> for Functions {
+    fn as_ref(&self) -> &Apart {
+        &self.apart
+    }
+}
+
+impl AsMut<Apart> for Functions {
+    fn as_mut(&mut self) -> &mut Apart {
+        &mut self.apart
     }
 }

@@ -4,16 +4,19 @@
 pub mod contexts;
 mod flows;
 mod functions;
+mod sessions;
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use flows::Flows;
 pub use functions::Apart;
 use functions::Functions;
+pub use sessions::Sessions;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_bus::Transport;
-use sluice_core_host::Host;
+use sluice_core_host::{self as host, Host};
 pub use sluice_core_host::{
     Counters, Home, JournalWriter, LINES, REFUSALS, Reached, Record, Rejected, SEEN, StoreState,
     Storing, ToRan, ToUpf,
@@ -28,7 +31,7 @@ use sluice_sbi::{
     TracedMessage,
 };
 use sluice_security::suci::HomeKey;
-use sluice_smf::{ChargingRecord, Smf};
+use sluice_smf::Smf;
 use sluice_udm::Udm;
 use sluice_udr::{Provision, Provisioned, Udr};
 
@@ -38,10 +41,13 @@ pub struct Core {
     /// Settings of another host's UDM.
     udm_settings: sluice_udm::Config,
     has_new_udm_settings: bool,
+    followed: Followed,
+    /// Functions that other hosts have.
+    others: BTreeSet<Nf>,
 }
 
 /// Slices that an AMF serves, as its NSSF knows them.
-fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
+pub fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
     let plmns = plmns.iter().map(|one| (one.plmn, one.slices.clone()));
     sluice_nssf::Config {
         plmns: plmns.collect(),
@@ -59,52 +65,70 @@ pub fn home_of(guami: sluice_ids::Guami, plmns: &[sluice_n2::PlmnSlices]) -> Hom
 }
 
 impl Core {
-    /// Of its functions; AUSF and UDM are other hosts' until it has them.
+    /// Of its functions, with a repository and slice selection; AUSF and UDM are other hosts' until it has them.
     pub fn new(amf: Amf, udr: Udr) -> Self {
         let home = home_of(amf.guami(), &amf.plmns());
-        let functions = Functions {
-            nssf: Nssf::new(slices_of(&amf.plmns())),
-            amf,
-            ausf: None,
-            udm: None,
-            udr,
-            nrf: Nrf::default(),
-            smf: None,
-            pcf: None,
+        let apart = Apart {
+            nrf: Some(Nrf::default()),
+            nssf: Some(Nssf::new(slices_of(&amf.plmns()))),
+            ..Apart::default()
         };
+        let functions = Functions { amf, udr, apart };
         let host = Host::new(functions, home);
         Self {
             host,
             udm_settings: sluice_udm::Config::default(),
             has_new_udm_settings: false,
+            followed: Followed::Nobody,
+            others: BTreeSet::new(),
         }
     }
 
     /// The same with an authentication server.
     #[must_use]
     pub fn with_ausf(mut self, ausf: Ausf) -> Self {
-        self.host.functions.ausf = Some(ausf);
+        self.host.functions.apart.ausf = Some(ausf);
         self
     }
 
     /// The same with unified data management.
     #[must_use]
     pub fn with_udm(mut self, udm: Udm) -> Self {
-        self.host.functions.udm = Some(udm);
+        self.host.functions.apart.udm = Some(udm);
         self
     }
 
     /// The same with PDU sessions.
     #[must_use]
     pub fn with_smf(mut self, smf: Smf) -> Self {
-        self.host.functions.smf = Some(smf);
+        self.host.functions.apart.smf = Some(smf);
         self
     }
 
     /// The same with policies: sessions may have further QoS flows.
     #[must_use]
     pub fn with_pcf(mut self, pcf: Pcf) -> Self {
-        self.host.functions.pcf = Some(pcf);
+        self.host.functions.apart.pcf = Some(pcf);
+        self
+    }
+
+    /// The same without functions that are another host's.
+    #[must_use]
+    pub fn without(mut self, functions: &[Nf]) -> Self {
+        self.others.extend(functions);
+        let apart = &mut self.host.functions.apart;
+        for nf in functions {
+            match nf {
+                Nf::Ausf => apart.ausf = None,
+                Nf::Udm => apart.udm = None,
+                Nf::Nrf => apart.nrf = None,
+                Nf::Nssf => apart.nssf = None,
+                Nf::Smf => apart.smf = None,
+                Nf::Pcf => apart.pcf = None,
+                // Those are always the core's own.
+                Nf::Amf | Nf::Udr => {}
+            }
+        }
         self
     }
 
@@ -133,9 +157,10 @@ impl Core {
         self.host.may_sleep()
     }
 
-    /// Functions of other hosts that are reached now or not any more, since the last call.
-    pub fn take_reached(&mut self) -> Vec<Reached> {
-        self.host.take_reached()
+    /// Functions of other hosts that are reached now or not any more, since the last call. An NRF that is there again
+    /// knows of nobody: functions register anew.
+    pub fn take_reached(&mut self, now: Now) -> Vec<Reached> {
+        self.host.take_reached(now)
     }
 
     /// Counts of what went to other hosts, and came from them.
@@ -157,21 +182,32 @@ impl Core {
     /// Without this they are registered for good, which is for clocks that jump from one deadline to the next.
     #[must_use]
     pub fn with_nrf(mut self, config: sluice_nrf::Config) -> Self {
-        self.host.functions.nrf = Nrf::new(config);
+        self.host.functions.apart.nrf = Some(Nrf::new(config));
         self
     }
 
     /// The NRF goes on with another configuration; functions register anew, so that they hear of it.
     pub fn reconfigure_nrf(&mut self, now: Now, config: sluice_nrf::Config) {
-        if config != self.host.functions.nrf.config() {
-            self.host.functions.nrf.reconfigure(config);
+        if let Some(nrf) = &mut self.host.functions.apart.nrf
+            && config != nrf.config()
+        {
+            nrf.reconfigure(config);
             self.host.register_again(now);
         }
     }
 
-    /// The NRF, for operators.
-    pub fn nrf(&self) -> &Nrf {
-        &self.host.functions.nrf
+    /// The NRF, for operators; none if it is another host's.
+    pub fn nrf(&self) -> Option<&Nrf> {
+        self.host.functions.apart.nrf.as_ref()
+    }
+
+    /// Functions register anew with an NRF that is another host's, and has another configuration.
+    pub fn register_again(&mut self, now: Now) {
+        self.host.register_again(now);
+    }
+
+    fn is_apart(&self, nf: Nf) -> bool {
+        self.others.contains(&nf)
     }
 
     fn update_registrations(&mut self) {
@@ -182,7 +218,7 @@ impl Core {
 
     /// Takes other keys of the home network from now on.
     pub fn set_home_keys(&mut self, keys: BTreeMap<u8, HomeKey>) {
-        match &mut self.host.functions.udm {
+        match &mut self.host.functions.apart.udm {
             Some(udm) => udm.set_home_keys(keys),
             None => {
                 self.udm_settings.home_keys = keys;
@@ -261,33 +297,19 @@ impl Core {
         self.host.take_to_upf()
     }
 
-    /// Slice selection, for operators.
-    pub fn nssf(&self) -> &Nssf {
-        &self.host.functions.nssf
+    /// Functions that may be another host's, as far as this one has them, for operators.
+    pub fn apart(&self) -> &Apart {
+        &self.host.functions.apart
     }
 
     /// Session management, for operators; none of a core without sessions.
     pub fn smf(&self) -> Option<&Smf> {
-        self.host.functions.smf.as_ref()
+        self.host.functions.apart.smf.as_ref()
     }
 
-    /// Charging records since the last call.
-    pub fn take_records(&mut self) -> Vec<ChargingRecord> {
-        self.host
-            .functions
-            .smf
-            .as_mut()
-            .map(Smf::take_records)
-            .unwrap_or_default()
-    }
-
-    /// Releases a session for the operator; false if there is none, or if it is busy.
-    pub fn release_session(&mut self, now: Now, supi: &Supi, session: u8) -> bool {
-        let mut effects = Vec::new();
-        let smf = self.host.functions.smf.as_mut();
-        let begun = smf.is_some_and(|smf| smf.release(now, supi, session, &mut effects));
-        self.follow(now, Nf::Smf, effects);
-        begun
+    /// Sessions, as operators want them.
+    pub fn sessions(&mut self) -> Sessions<'_, impl host::Functions + AsMut<Apart>> {
+        Sessions::from(&mut self.host)
     }
 
     /// Deregisters a UE for the operator (TS 23.502, 4.2.2.3.3); it may be told to register again at
@@ -318,7 +340,9 @@ impl Core {
             .functions
             .amf
             .reconfigure(now, config, &mut effects)?;
-        self.host.functions.nssf.reconfigure(slices);
+        if let Some(nssf) = &mut self.host.functions.apart.nssf {
+            nssf.reconfigure(slices);
+        }
         self.update_registrations();
         self.follow(now, Nf::Amf, effects);
         Ok(())
@@ -352,55 +376,17 @@ impl Core {
         told
     }
 
-    /// The SMF, if there is one, goes on with another configuration.
-    ///
-    /// # Errors
-    /// See [`Smf::reconfigure`].
-    pub fn reconfigure_smf(&mut self, now: Now, config: sluice_smf::Config) -> Result<(), String> {
-        let mut effects = Vec::new();
-        if let Some(smf) = &mut self.host.functions.smf {
-            smf.reconfigure(now, config, &mut effects)?;
-        }
-        self.update_registrations();
-        self.follow(now, Nf::Smf, effects);
-        Ok(())
-    }
-
-    /// gNBs are told that the core is about to go; with `releases_sessions` sessions are deleted at their
-    /// UPFs, and no new ones taken. That is done when [`Smf::sessions`] are none.
-    pub fn end(&mut self, now: Now, releases_sessions: bool) {
+    /// gNBs are told that the core is about to go.
+    pub fn end(&mut self, now: Now) {
         let mut effects = Vec::new();
         self.host.functions.amf.end(now, &mut effects);
         self.host.leave(Nf::Amf);
-        if releases_sessions {
-            self.host.leave(Nf::Smf);
-        }
         self.follow(now, Nf::Amf, effects);
-        let mut effects = Vec::new();
-        if let Some(smf) = self
-            .host
-            .functions
-            .smf
-            .as_mut()
-            .filter(|_| releases_sessions)
-        {
-            smf.end(now, &mut effects);
-        }
-        self.follow(now, Nf::Smf, effects);
-    }
-
-    /// Associations with UPFs are released. That is done when [`Smf::upfs_left`] is none.
-    pub fn leave_upfs(&mut self, now: Now) {
-        let mut effects = Vec::new();
-        if let Some(smf) = &mut self.host.functions.smf {
-            smf.leave_upfs(now, &mut effects);
-        }
-        self.follow(now, Nf::Smf, effects);
     }
 
     /// Whether UEs may show who they are unconcealed, from now on.
     pub fn allow_null_scheme(&mut self, is_allowed: bool) {
-        match &mut self.host.functions.udm {
+        match &mut self.host.functions.apart.udm {
             Some(udm) => udm.allow_null_scheme(is_allowed),
             None => {
                 self.udm_settings.null_scheme = is_allowed;
@@ -471,18 +457,24 @@ impl Core {
 
     /// Challenges of this core's own AUSF that wait for their answers.
     pub fn authentications(&self) -> usize {
-        self.host.functions.ausf.as_ref().map_or(0, Ausf::pending)
+        self.host
+            .functions
+            .apart
+            .ausf
+            .as_ref()
+            .map_or(0, Ausf::pending)
     }
 
     /// Has messages of these UEs kept as octets, NAS without its protection.
     pub fn follow_ues(&mut self, followed: Followed) {
+        self.followed = followed;
         self.host.functions.amf.follow(followed);
-        if let Some(smf) = &mut self.host.functions.smf {
-            smf.follow(followed);
-        }
-        if followed == Followed::Nobody {
-            self.host.log.forget_traced_messages();
-        }
+        self.sessions().follow_ues(followed);
+    }
+
+    /// UEs whose messages are kept.
+    pub fn followed(&self) -> Followed {
+        self.followed
     }
 
     /// Messages since the last call, in their order.

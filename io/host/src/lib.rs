@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`netns`] | named namespaces of this process, work and commands inside them |
 //! | [`link`], [`veth`], [`tun`] | interfaces, their offloads, routes, neighbours and counters |
-//! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
+//! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors, an alarm |
 //! | [`datagram_ring`] | datagrams between two threads, in place of sockets |
 //! | [`icmp`] | ICMP messages of one address |
 //! | [`packet`] | whole frames on one interface, VLAN tags included |

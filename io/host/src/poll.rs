@@ -1,11 +1,12 @@
-//! epoll over many descriptors, and an eventfd that wakes a waiting thread.
+//! epoll over many descriptors, an eventfd that wakes a waiting thread, and a timerfd that wakes it at a time.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 
 /// Watches descriptors until one can be read.
 #[derive(Debug)]
@@ -111,6 +112,40 @@ impl AsFd for Waker {
     }
 }
 
+/// Wakes whoever polls it at a time.
+#[derive(Debug)]
+pub struct Alarm {
+    fd: OwnedFd,
+}
+
+impl Alarm {
+    /// One that is not set.
+    pub fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let fd = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Self { fd })
+    }
+
+    /// Makes the descriptor readable from then on, until it is set anew; never with `None`.
+    pub fn set(&self, at: Option<Instant>) -> io::Result<()> {
+        // No time at all would be never.
+        let left = at.map(|at| at.saturating_duration_since(Instant::now()));
+        let left = left.map(|left| left.max(Duration::from_nanos(1)));
+        let spec = Itimerspec {
+            it_interval: timespec(Duration::ZERO),
+            it_value: timespec(left.unwrap_or_default()),
+        };
+        rustix::time::timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &spec)?;
+        Ok(())
+    }
+}
+
+impl AsFd for Alarm {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// Sleeps until `source` can be read, or `timeout` is over; says whether it can. A signal
 /// ends it early.
 pub fn wait_readable(source: impl AsFd, timeout: Duration) -> io::Result<bool> {
@@ -165,6 +200,24 @@ mod tests {
         waker.wake();
         poller.wait(&mut ready, Some(Duration::ZERO)).expect("wait");
         assert_eq!(ready.tokens().count(), 0);
+    }
+
+    #[test]
+    fn an_alarm_rings_at_its_time_until_it_is_set_anew() {
+        let alarm = Alarm::new().expect("timerfd");
+        let is_rung = |within_ms| {
+            let within = Duration::from_millis(within_ms);
+            wait_readable(&alarm, within).expect("poll")
+        };
+        assert!(!is_rung(1));
+        alarm.set(Some(Instant::now())).expect("set");
+        assert!(is_rung(5_000));
+        let later = Instant::now() + Duration::from_secs(3_600);
+        alarm.set(Some(later)).expect("set");
+        assert!(!is_rung(1));
+        alarm.set(Some(Instant::now())).expect("set");
+        alarm.set(None).expect("set");
+        assert!(!is_rung(1));
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn a_session_keeps_the_policy_that_it_was_established_with() {
     let core = &mut two.world.core;
     let reloaded = config(Some(PREFERRED));
     let now = two.world.now;
-    core.reconfigure_smf(now, reloaded).unwrap();
+    core.sessions().reconfigure(now, reloaded).unwrap();
     two.ask_n2(false);
     two.settle();
     two.assert_flows(5);
@@ -284,7 +284,11 @@ fn a_session_that_the_target_of_a_handover_cannot_protect_as_required_is_release
         let mut two = Two::of(world_with(Some(PREFERRED), None), &[5]);
         let now = two.world.now;
         let reloaded = config(Some(REQUIRED));
-        two.world.core.reconfigure_smf(now, reloaded).unwrap();
+        two.world
+            .core
+            .sessions()
+            .reconfigure(now, reloaded)
+            .unwrap();
         establish(&mut two.world, 0, 6, &wanted(SessionType::Ipv4));
         two.other.no_integrity = true;
         match is_by_xn {

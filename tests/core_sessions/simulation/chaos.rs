@@ -255,7 +255,7 @@ impl Simulation {
                 self.note(format!("UE {phone} is sent away: {known}"));
             }
             1 => {
-                let known = self.core.release_session(now, &who, session);
+                let known = self.core.sessions().release(now, &who, session);
                 self.note(format!(
                     "session {session} of UE {phone} is released: {known}"
                 ));
@@ -265,13 +265,14 @@ impl Simulation {
                     precedence: 20,
                     ..voice(64_000)
                 };
-                let started = self.core.start_flow(now, &who, Some(session), flow);
+                let started =
+                    sluice_testbed::flows::start(&mut self.core, now, &who, Some(session), flow);
                 self.note(format!(
                     "a flow of UE {phone}, {session}, is started: {started:?}"
                 ));
             }
             _ => {
-                let stopped = self.core.stop_flow(now, &who, Some(session), "voice");
+                let stopped = self.core.flows().stop(now, &who, Some(session), "voice");
                 self.note(format!(
                     "a flow of UE {phone}, {session}, is stopped: {stopped:?}"
                 ));

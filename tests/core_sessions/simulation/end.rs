@@ -122,10 +122,10 @@ impl Simulation {
 
     /// The NRF knows all functions, and has heard their last heart-beats.
     fn assert_registered(&self) {
-        let all = self.core.nrf().profiles();
+        let all = self.core.nrf().unwrap().profiles();
         let there = all.filter(|one| one.status == NfStatus::Registered && one.missed == 0);
-        assert_eq!(there.count(), 7, "{:?}", self.core.nrf());
-        let counters = self.core.nrf().counters();
+        assert_eq!(there.count(), 7, "{:?}", self.core.nrf().unwrap());
+        let counters = self.core.nrf().unwrap().counters();
         assert_eq!(counters.heart_beats > 0, self.faults.nrf);
         assert_eq!(counters.no_room, 0);
     }

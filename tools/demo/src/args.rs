@@ -23,9 +23,10 @@ pub struct DemoArgs {
     /// The part with an emulated SMF alone, as with another driver than af_packet
     #[arg(long)]
     pub upf: bool,
-    /// How the functions of the core reach each other
-    #[arg(long, value_enum, default_value_t = Wiring::Thread, conflicts_with = "upf")]
-    pub wiring: Wiring,
+    /// How the functions of the core reach each other; without it first on a thread, then by rings (with --core: on a
+    /// thread)
+    #[arg(long, value_enum, conflicts_with = "upf")]
+    pub wiring: Option<Wiring>,
     /// How packets get between the namespaces and the UPF
     #[arg(long, value_enum, default_value_t = Driver::AfPacket)]
     pub driver: Driver,
@@ -35,6 +36,15 @@ impl DemoArgs {
     /// Whether the UPF with an emulated SMF is a part.
     pub fn shows_upf(&self) -> bool {
         !self.core
+    }
+
+    /// Wirings of the core that are shown, one after the other.
+    pub fn wirings(&self) -> &[Wiring] {
+        match (&self.wiring, self.core) {
+            (Some(one), _) => std::slice::from_ref(one),
+            (None, true) => &[Wiring::Thread],
+            (None, false) => &Wiring::ALL,
+        }
     }
 
     /// Whether the core is a part.
@@ -49,7 +59,7 @@ Examples:
   sluice demo                           the UPF with an emulated SMF; then with the core, until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
   sluice demo --core --once             the core alone: registration, sessions, paging, handover, QoS flows
-  sluice demo --core --wiring ring      the same with AUSF and UDM in programs of their own
+  sluice demo --core --wiring ring      the same with a program for each function that may have one; socket: by sockets
   sluice demo --upf                     the UPF with an emulated SMF, round after round until Ctrl-C
   sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
 
@@ -69,16 +79,22 @@ fn ues(text: &str) -> Result<u32, String> {
 pub enum Wiring {
     /// All on one thread
     Thread,
-    /// AUSF and UDM in programs of their own, by references in shared memory
+    /// A program for each function that may have one, by references in shared memory
     Ring,
+    /// AUSF and UDM in programs of their own, by sockets
+    Socket,
 }
 
 impl Wiring {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Self; 2] = [Self::Thread, Self::Ring];
+
     /// As core.yaml has it.
     pub(super) fn transport(self) -> &'static str {
         match self {
             Self::Thread => "thread",
             Self::Ring => "ring",
+            Self::Socket => "socket",
         }
     }
 }

@@ -86,24 +86,39 @@ fn show(args: &DemoArgs) -> Result<Exit, DemoError> {
     }
     workdir::sweep();
     if !args.shows_upf() {
-        let report = run::show(CorePart::default(), args, &stop, &screen)?;
+        let part = CorePart::of(args.wirings()[0]);
+        let report = run::show(part, args, &stop, &screen)?;
         print(&report, args.json);
         return Ok(report.exit());
     }
     let until_done = DemoArgs {
-        once: args.once || args.shows_core(),
+        once: true,
         ..args.clone()
     };
+    let first = if args.shows_core() { &until_done } else { args };
     let part = SmfPart {
         driver: upf::config::driver_name(args.driver),
         ..SmfPart::default()
     };
-    let mut report = run::show(part, &until_done, &stop, &screen)?;
-    if args.shows_core() && !report.interrupted && !report.too_busy {
-        screen.step("the same UPF with the core in the SMF's place");
-        let core = run::show(CorePart::default(), args, &stop, &screen)?;
+    let mut report = run::show(part, first, &stop, &screen)?;
+    let wirings = if args.shows_core() {
+        args.wirings()
+    } else {
+        &[]
+    };
+    for (place, wiring) in wirings.iter().enumerate() {
+        if report.interrupted || report.too_busy {
+            break;
+        }
+        let wiring_name = wiring.transport();
+        screen.step(&format!(
+            "the same UPF with the core in the SMF's place, its functions by {wiring_name}"
+        ));
+        let is_last = place + 1 == wirings.len();
+        let args = if is_last { args } else { &until_done };
+        let core = run::show(CorePart::of(*wiring), args, &stop, &screen)?;
         report.add(&core);
-        report.part.core = Some(core);
+        report.part.core.push(core);
     }
     print(&report, args.json);
     Ok(report.exit())

@@ -1,16 +1,19 @@
-//! AUSF and UDM of a core as another host in the same thread, reached by rings: with `SLUICE_WIRING=ring` all cores of the
-//! testbed are put together so, and tests hold in virtual time as they do for functions of one host.
+//! AUSF, UDM and NSSF of a core as another host in the same thread, reached by rings or sockets: with `SLUICE_WIRING=ring` or
+//! `SLUICE_WIRING=socket` all cores of the testbed are put together so, and tests hold in virtual time as they do for
+//! functions of one host.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluice_ausf::Ausf;
-use sluice_bus_ring::{Manager, News};
+pub use sluice_bus_local::Carrier;
+use sluice_bus_local::{Manager, News};
 use sluice_core_host::{Home, Host};
+use sluice_nssf::Nssf;
 use sluice_sbi::{CallFlow, Instant, Nf, Now};
 use sluice_udm::Udm;
-use sluice_wiring::{Apart, Core};
+use sluice_wiring::{Apart, Core, slices_of};
 
 use crate::lossy::Lossy;
 
@@ -23,31 +26,39 @@ struct Elsewhere {
 }
 
 thread_local! {
-    static IS_WANTED: Cell<bool> = const { Cell::new(false) };
-    /// Faults of rings that are made: in percent, and their seed.
+    static WANTED: Cell<Option<Carrier>> = const { Cell::new(None) };
+    /// Faults of links that are made: in percent, and their seed.
     static FAULTS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 
     /// Other hosts of the cores that a test has.
     static ELSEWHERE: RefCell<Vec<Elsewhere>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether cores have their AUSF and UDM elsewhere.
-pub fn is_wanted() -> bool {
-    IS_WANTED.get() || std::env::var_os("SLUICE_WIRING").is_some_and(|wiring| wiring == "ring")
+/// Carrier of envelopes to AUSF and UDM, where cores have these elsewhere.
+pub fn wanted() -> Option<Carrier> {
+    let named = || {
+        let wiring = std::env::var_os("SLUICE_WIRING")?;
+        match wiring.to_str() {
+            Some("ring") => Some(Carrier::Ring),
+            Some("socket") => Some(Carrier::Socket),
+            _ => panic!("SLUICE_WIRING is ring or socket"),
+        }
+    };
+    WANTED.get().or_else(named)
 }
 
 /// Makes a core with its AUSF and UDM elsewhere.
-pub fn by_rings<T>(make: impl FnOnce() -> T) -> T {
-    let before = IS_WANTED.replace(true);
+pub fn by<T>(carrier: Carrier, make: impl FnOnce() -> T) -> T {
+    let before = WANTED.replace(Some(carrier));
     let made = make();
-    IS_WANTED.set(before);
+    WANTED.set(before);
     made
 }
 
-/// The same, with rings that lose, delay and repeat `percent` of a hundred envelopes each, by a seed.
-pub fn by_lossy_rings<T>(percent: u64, seed: u64, make: impl FnOnce() -> T) -> T {
+/// The same, with links that lose, delay and repeat `percent` of a hundred envelopes each, by a seed.
+pub fn by_lossy<T>(carrier: Carrier, percent: u64, seed: u64, make: impl FnOnce() -> T) -> T {
     FAULTS.set((percent, seed));
-    let made = by_rings(make);
+    let made = by(carrier, make);
     FAULTS.set((0, 0));
     made
 }
@@ -60,11 +71,12 @@ fn path() -> PathBuf {
 
 /// Gives a core an AUSF and a UDM: its own, or elsewhere.
 pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
-    if !is_wanted() {
+    let Some(carrier) = wanted() else {
         return core.with_ausf(ausf).with_udm(udm);
-    }
-    let mut manager = Manager::listen(&path()).expect("a path");
-    let apart = [Nf::Ausf, Nf::Udm];
+    };
+    core = core.without(&[Nf::Nssf]);
+    let mut manager = Manager::listen(&path(), carrier).expect("a path");
+    let apart = [Nf::Ausf, Nf::Udm, Nf::Nssf];
     let own: Vec<Nf> = Nf::ALL
         .into_iter()
         .filter(|nf| !apart.contains(nf))
@@ -76,10 +88,12 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     let functions = Apart {
         ausf: Some(ausf),
         udm: Some(udm),
+        nssf: Some(Nssf::new(slices_of(&core.amf().plmns()))),
+        ..Apart::default()
     };
     let mut host = Host::new(functions, home);
     host.connect(Box::new(Lossy::new(other, percent, !seed)), &own);
-    // Members hear of each other, then their arenas pass the manager.
+    // Members hear of each other, then their arenas pass the manager, if they have some.
     for _ in 0..2 {
         core.may_sleep();
         host.may_sleep();
@@ -89,8 +103,8 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     host.may_sleep();
     core.receive(Now::default());
     host.receive(Now::default());
-    let reached = core.take_reached();
-    assert_eq!(reached.len(), 2, "AUSF and UDM are reached");
+    let reached = core.take_reached(Now::default());
+    assert_eq!(reached.len(), apart.len(), "all of them are reached");
     let elsewhere = Elsewhere {
         host,
         manager,

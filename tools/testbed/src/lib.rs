@@ -5,6 +5,7 @@
 //! | [`upf`] | a UPF in process, at any ports |
 //! | [`core`] | a 5G core in process, with subscribers, and the SIMs, UEs and gNBs that it serves |
 //! | [`apart`] | its AUSF and UDM as another host |
+//! | [`flows`] | flows that operators and applications want |
 //! | [`lossy`] | faults of what carries messages to it |
 //! | [`network`] | that core with a gNB and UEs, and a clock that only moves when it is told to |
 #![forbid(unsafe_code)]
@@ -15,6 +16,7 @@
 
 pub mod apart;
 pub mod core;
+pub mod flows;
 pub mod lossy;
 pub mod network;
 pub mod upf;

@@ -1,33 +1,54 @@
 //! Section `wiring`: which network functions have programs of their own, and what connects these.
 
+use sluice_bus_local::Carrier;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{number, socket_path, word};
 use sluice_sbi::Nf;
 use std::path::{Path, PathBuf};
 
 /// Functions that may have a program of their own.
-const APART: &[(&str, Nf)] = &[("ausf", Nf::Ausf), ("udm", Nf::Udm)];
+const APART: &[(&str, Nf)] = &[
+    ("ausf", Nf::Ausf),
+    ("udm", Nf::Udm),
+    ("nrf", Nf::Nrf),
+    ("nssf", Nf::Nssf),
+    ("smf", Nf::Smf),
+    ("pcf", Nf::Pcf),
+];
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
-
-/// Connection of a core's functions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    /// All functions on one thread.
-    Thread,
-    /// Programs that pass references in shared memory.
-    Ring,
-}
 
 /// Which functions have programs of their own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WiringSection {
-    /// Connection of functions.
-    pub transport: Transport,
+    /// Carrier between programs; none: all functions are on one thread.
+    pub carrier: Option<Carrier>,
     /// Socket at which programs find the core; none: beside its control socket.
     pub socket: Option<PathBuf>,
     /// Programs beside that of the core.
     pub programs: Vec<ProgramSection>,
+}
+
+/// Why SMF and PCF have no programs of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoSessions {
+    /// UEs have no sessions.
+    None,
+    /// Their contexts are at a Redis server, with those of the AMF.
+    Redis,
+}
+
+impl NoSessions {
+    fn text(self) -> &'static str {
+        match self {
+            Self::None => "there are no sessions",
+            Self::Redis => "contexts are at a Redis server: the core's own program stores them",
+        }
+    }
+}
+
+fn is_of_sessions(nf: Nf) -> bool {
+    matches!(nf, Nf::Smf | Nf::Pcf)
 }
 
 /// A program of some functions.
@@ -40,24 +61,41 @@ pub struct ProgramSection {
 }
 
 impl WiringSection {
-    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
-        let transports = word(&[("thread", Transport::Thread), ("ring", Transport::Ring)]);
-        let transport = fields.or("transport", "thread", &transports).value;
+    /// Without `programs` each function that may have one has its own, but for SMF and PCF of a core with contexts, which
+    /// share one; `none` says why they may not, if so.
+    pub(super) fn read(
+        fields: &mut Fields<'_, '_>,
+        none: Option<NoSessions>,
+        has_contexts: bool,
+    ) -> Self {
+        let transports = word(&[
+            ("thread", None),
+            ("ring", Some(Carrier::Ring)),
+            ("socket", Some(Carrier::Socket)),
+        ]);
+        let carrier = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
         let given = fields.has("programs");
         let mut programs = fields.sections("programs", ProgramSection::read);
         let line = fields.line();
-        if transport == Transport::Thread && given {
+        if carrier.is_none() && given {
             let (key, what) = (fields.key("programs"), "given for functions on one thread");
-            let expected = "wiring.transport: ring";
+            let expected = "wiring.transport: ring or socket";
             fields.report().problem(line, key, what, expected);
         }
-        if transport == Transport::Ring && !given {
-            let each = APART.iter().map(|(_, nf)| ProgramSection {
-                functions: vec![At { value: *nf, line }],
-                cpu: None,
-            });
-            programs = each.collect();
+        if carrier.is_some() && !given {
+            let may = APART.iter().map(|(_, nf)| *nf);
+            let may = may.filter(|nf| none.is_none() || !is_of_sessions(*nf));
+            for nf in may {
+                let one = At { value: nf, line };
+                match programs.last_mut() {
+                    Some(of_smf) if has_contexts && nf == Nf::Pcf => of_smf.functions.push(one),
+                    _ => programs.push(ProgramSection {
+                        functions: vec![one],
+                        cpu: None,
+                    }),
+                }
+            }
         }
         let all: Vec<&At<Nf>> = programs.iter().flat_map(|one| &one.functions).collect();
         for (place, one) in all.iter().enumerate() {
@@ -70,8 +108,27 @@ impl WiringSection {
                     .problem(one.line, key, what, "each function once");
             }
         }
+        for one in all.iter().filter(|one| is_of_sessions(one.value)) {
+            if let Some(none) = none {
+                let what = format!("{} has a program, and {}", one.value, none.text());
+                let expected = "programs of SMF and PCF in a core with sessions, and with contexts in a folder or none";
+                let key = fields.key("programs");
+                fields.report().problem(one.line, key, what, expected);
+            }
+        }
+        let of_sessions = |one: &ProgramSection| {
+            let its = one.functions.iter().filter(|one| is_of_sessions(one.value));
+            its.count()
+        };
+        if has_contexts && programs.iter().any(|one| of_sessions(one) == 1) {
+            let what = "SMF and PCF are apart, and there are contexts";
+            let expected =
+                "both in one program, which stores the contexts of sessions, or none of them";
+            let key = fields.key("programs");
+            fields.report().problem(line, key, what, expected);
+        }
         Self {
-            transport,
+            carrier,
             socket: socket.map(|at| at.value),
             programs,
         }

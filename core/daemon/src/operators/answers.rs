@@ -4,7 +4,7 @@
 //! above a field is what clients read of it.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -22,20 +22,86 @@ macro_rules! answers {
     )*};
 }
 
-/// A message of a procedure.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[allow(
-    missing_docs,
-    reason = "fields without a text are named by their unit or by the standard"
-)]
-pub struct FlowLine {
-    pub unix_ms: u64,
-    /// Step of TS 23.502.
-    pub step: Cow<'static, str>,
-    pub from: Cow<'static, str>,
-    pub to: Cow<'static, str>,
-    pub what: String,
+/// Null of a field that is there, unlike one that is missing.
+fn there<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
+// Parts of answers that programs tell each other.
+answers! {
+    /// A message of a procedure.
+    #[derive(Deserialize)]
+    FlowLine {
+        pub unix_ms: u64,
+        /// Step of TS 23.502.
+        pub step: Cow<'static, str>,
+        pub from: Cow<'static, str>,
+        pub to: Cow<'static, str>,
+        pub what: String,
+    }
+
+    /// Network functions as the NRF knows them.
+    #[derive(Deserialize)]
+    Nfs {
+        pub heart_beat_s: u32,
+        /// Seconds for which an answer to a discovery may be taken to be so.
+        pub validity_s: u32,
+        pub nfs: Vec<Nf>,
+    }
+
+    /// A network function.
+    #[derive(Deserialize)]
+    Nf {
+        pub r#type: String,
+        /// NF instance id.
+        pub instance: String,
+        pub status: Cow<'static, str>,
+        pub plmns: Vec<String>,
+        pub allowed: Allowed,
+        pub serves: Vec<Served>,
+        /// The one with the lowest is taken first.
+        pub priority: u16,
+        /// Weight among those of a priority.
+        pub capacity: u16,
+        pub load_percent: u8,
+        /// Seconds since its last heart-beat.
+        pub heard_s_ago: u64,
+        /// Heart-beats that it has missed.
+        pub missed: u64,
+    }
+
+    /// Consumers that may discover a function; a list without an entry stands for all there are.
+    #[derive(Deserialize)]
+    Allowed {
+        pub types: Vec<String>,
+        pub slices: Vec<String>,
+        pub plmns: Vec<String>,
+    }
+
+    /// A part of what a function serves; a list without an entry stands for all there are.
+    #[derive(Deserialize)]
+    Served {
+        pub slices: Vec<String>,
+        pub data_networks: Vec<String>,
+        pub tracking_areas: Vec<String>,
+    }
+
+    /// A rule of a session (TS 29.512, 5.6.2.6).
+    #[derive(Deserialize)]
+    Rule {
+        pub name: String,
+        /// Rules are tried from the smallest on.
+        pub precedence: u8,
+        pub five_qi: u8,
+        /// Allocation and retention priority.
+        pub priority: u8,
+        pub guaranteed_down_bps: u64,
+        pub guaranteed_up_bps: u64,
+        /// 0 is no limit.
+        pub maximum_down_bps: u64,
+        /// 0 is no limit.
+        pub maximum_up_bps: u64,
+    }
 }
 
 answers! {
@@ -68,24 +134,27 @@ answers! {
     }
 
     /// A UPF.
+    #[derive(Deserialize)]
     Upf {
         /// Address and port.
         pub n4: String,
         pub associated: bool,
         pub sessions: usize,
         /// Features that sessions need and the UPF does not have.
-        pub lacks: Option<&'static str>,
+        pub lacks: Option<Cow<'static, str>>,
         /// gNBs that do not answer it on the user plane.
         pub paths_down: Vec<PathDown>,
     }
 
     /// A gNB that does not answer on the user plane.
+    #[derive(Deserialize)]
     PathDown {
         pub gnb: String,
         pub sessions: usize,
     }
 
     /// The store of contexts.
+    #[derive(Deserialize)]
     ContextsState {
         pub up: bool,
         /// Contexts that wait for it.
@@ -126,12 +195,13 @@ answers! {
     }
 
     /// A procedure under way.
+    #[derive(Deserialize)]
     Procedure {
         pub function: Function,
         pub imsi: Option<String>,
         pub session: Option<u8>,
         /// Step of the call flow.
-        pub waits_at: &'static str,
+        pub waits_at: Cow<'static, str>,
     }
 
     /// gNBs.
@@ -152,48 +222,6 @@ answers! {
         pub areas: String,
     }
 
-    /// Network functions as the NRF knows them.
-    Nfs {
-        pub heart_beat_s: u32,
-        /// Seconds for which an answer to a discovery may be taken to be so.
-        pub validity_s: u32,
-        pub nfs: Vec<Nf>,
-    }
-
-    /// A network function.
-    Nf {
-        pub r#type: String,
-        /// NF instance id.
-        pub instance: String,
-        pub status: &'static str,
-        pub plmns: Vec<String>,
-        pub allowed: Allowed,
-        pub serves: Vec<Served>,
-        /// The one with the lowest is taken first.
-        pub priority: u16,
-        /// Weight among those of a priority.
-        pub capacity: u16,
-        pub load_percent: u8,
-        /// Seconds since its last heart-beat.
-        pub heard_s_ago: u64,
-        /// Heart-beats that it has missed.
-        pub missed: u64,
-    }
-
-    /// Consumers that may discover a function; a list without an entry stands for all there are.
-    Allowed {
-        pub types: Vec<String>,
-        pub slices: Vec<String>,
-        pub plmns: Vec<String>,
-    }
-
-    /// A part of what a function serves; a list without an entry stands for all there are.
-    Served {
-        pub slices: Vec<String>,
-        pub data_networks: Vec<String>,
-        pub tracking_areas: Vec<String>,
-    }
-
     /// Refused requests.
     Refusals {
         pub total: u64,
@@ -205,7 +233,7 @@ answers! {
     /// Refusals of a kind of request for a cause.
     Cause {
         pub count: u64,
-        pub request: &'static str,
+        pub request: Cow<'static, str>,
         pub cause: String,
     }
 
@@ -216,19 +244,19 @@ answers! {
         pub unix_s: u64,
         /// UE, gNB or address.
         pub who: String,
-        pub request: &'static str,
+        pub request: Cow<'static, str>,
         pub cause: String,
         pub why: String,
-        pub remedy: &'static str,
+        pub remedy: Cow<'static, str>,
     }
 
     /// A refused request of a UE.
     RefusalOfUe {
         pub unix_s: u64,
-        pub request: &'static str,
+        pub request: Cow<'static, str>,
         pub cause: String,
         pub why: String,
-        pub remedy: &'static str,
+        pub remedy: Cow<'static, str>,
     }
 
     /// UEs, a row each.
@@ -294,70 +322,55 @@ answers! {
     }
 
     /// A PDU session. What the SMF knows of it is missing while it does not know the session.
+    #[derive(Default, Deserialize)]
     Session {
         pub id: u8,
         pub dnn: String,
         pub slice: String,
         pub user_plane: UserPlane,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub r#type: Option<&'static str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub r#type: Option<Cow<'static, str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub addresses: Option<Vec<String>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub ambr_down_bps: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub ambr_up_bps: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub five_qi: Option<u8>,
         /// SEID of the SMF.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub seid: Option<String>,
         /// SEID of the UPF; null until it has the session.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub upf_seid: Option<Option<String>>,
         /// Address and TEID.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub upf_tunnel: Option<Option<String>>,
         /// Address and TEID; null while the user plane is down.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub gnb_tunnel: Option<Option<String>>,
         /// The policy: required, preferred or not needed; null without one.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub up_integrity: Option<Option<&'static str>>,
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+        pub up_integrity: Option<Option<Cow<'static, str>>>,
         /// The policy: required, preferred or not needed; null without one.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub up_confidentiality: Option<Option<&'static str>>,
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+        pub up_confidentiality: Option<Option<Cow<'static, str>>>,
         /// As the gNB has said last; null if it has not.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub integrity_protected: Option<Option<bool>>,
         /// As the gNB has said last; null if it has not.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
         pub confidentiality_protected: Option<Option<bool>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub uplink_octets: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub downlink_octets: Option<u64>,
         /// Step of its procedure; null if there is none.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub waits_at: Option<Option<&'static str>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+        pub waits_at: Option<Option<Cow<'static, str>>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub rules: Option<Vec<Rule>>,
-    }
-
-    /// A rule of a session (TS 29.512, 5.6.2.6).
-    Rule {
-        pub name: String,
-        /// Rules are tried from the smallest on.
-        pub precedence: u8,
-        pub five_qi: u8,
-        /// Allocation and retention priority.
-        pub priority: u8,
-        pub guaranteed_down_bps: u64,
-        pub guaranteed_up_bps: u64,
-        /// 0 is no limit.
-        pub maximum_down_bps: u64,
-        /// 0 is no limit.
-        pub maximum_up_bps: u64,
     }
 
     /// Steps of the newest procedures of a UE.
@@ -430,5 +443,12 @@ words! {
     AuthenticationMethod {
         FiveGAka = "5G_AKA",
         EapAkaPrime = "EAP_AKA_PRIME",
+    }
+}
+
+#[allow(clippy::derivable_impls, reason = "the words are made by a macro")]
+impl Default for UserPlane {
+    fn default() -> Self {
+        Self::Down
     }
 }

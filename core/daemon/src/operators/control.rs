@@ -4,44 +4,86 @@
 use crate::daemon::Daemon;
 use crate::operators::answers;
 use crate::operators::metrics;
-use crate::operators::nfs;
+use crate::operators::part::Part;
 use crate::operators::qos;
-use crate::operators::request::{Action, Ask, Request, UES_MAX, told};
+use crate::operators::request::{Action, Ask, Request, UES_MAX, subscriber, told};
 use crate::operators::view;
+use crate::parts::programs::Programs;
 use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_n2::Overload;
 use sluice_program::control::{Asked, refusal};
+use sluice_sbi::Nf;
 
-/// Answers; what the core then wants sent leaves with its next turn.
-pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
+/// Answers a question with what other programs have told; one to the core's own PCF once its SMF has answered.
+pub(crate) fn reply(daemon: &mut Daemon, asked: Asked<Ask>, request: &Request, told: Part) {
+    let is_own = !daemon.in_force.running.wiring.is_apart(Nf::Pcf);
+    let flows = &mut daemon.runtime.core_mut().flows();
+    match is_own.then(|| qos::begin(request, flows)).flatten() {
+        Some(qos::Begun::Answered(answer)) => asked.answer(answer),
+        Some(qos::Begun::Asked(of_smf)) => {
+            daemon.asked.push((asked, of_smf));
+            reply_as_smf_answered(daemon);
+        }
+        None => {
+            let answer = answer(request, daemon, told);
+            asked.answer(answer);
+        }
+    }
+}
+
+/// Answers questions that programs or the SMF have answered since the last call.
+pub(crate) fn reply_to_answered(daemon: &mut Daemon) {
+    reply_as_smf_answered(daemon);
+    let answered = daemon.programs.as_mut().map(Programs::take_answered);
+    for (asked, request, part) in answered.unwrap_or_default() {
+        reply(daemon, asked, &request, part);
+    }
+}
+
+fn reply_as_smf_answered(daemon: &mut Daemon) {
+    let flows = daemon.runtime.core_mut().flows();
+    let is_answered = |(_, of_smf): &mut (Asked<Ask>, qos::Asked)| of_smf.answer(&flows).is_some();
+    let answered = daemon.asked.extract_if(.., is_answered);
+    for (asked, of_smf) in answered.collect::<Vec<_>>() {
+        asked.answer(of_smf.answer(&flows).unwrap_or_default());
+    }
+}
+
+/// Answers with what other programs have told; what the core then wants sent leaves with its next turn.
+fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value {
+    let functions = daemon.runtime.core().apart();
+    let part = Part::of(request, functions, system::now()).and(told_by_others);
     match request {
-        Request::Status => told(view::status(daemon)),
+        Request::Status => told(view::status(daemon, &part)),
         Request::Ues { from, count } => {
             let count = count.unwrap_or(UES_MAX).min(UES_MAX);
             match from.as_deref().map(subscriber).transpose() {
-                Ok(from) => told(view::ues(daemon, from, count)),
+                Ok(from) => told(view::ues(daemon, from, count, &part)),
                 Err(refused) => refused,
             }
         }
         Request::Ue { imsi } => of(imsi, |supi| {
-            view::ue(daemon, supi).map_or_else(|refused| refused, told)
+            view::ue(daemon, supi, &part).map_or_else(|refused| refused, told)
         }),
         Request::Gnbs => told(view::gnbs(daemon)),
-        Request::Nfs => told(nfs::nfs(daemon)),
-        Request::Procedures => told(view::procedures(daemon)),
-        Request::Flow { imsi } => of(imsi, |supi| told(view::flow(daemon, supi))),
+        Request::Nfs => part
+            .nrf
+            .map_or_else(|| not_reached(Nf::Nrf), |nrf| told(nrf.nfs)),
+        Request::Procedures => told(view::procedures(daemon, part)),
+        Request::Flow { imsi } => of(imsi, |supi| told(view::flow(daemon, supi, part))),
         Request::Trace { imsi: None, ends } => daemon.tracing(None, *ends),
         Request::Trace {
             imsi: Some(imsi),
             ends,
         } => of(imsi, |supi| daemon.tracing(Some(*supi), *ends)),
         Request::Refusals => told(daemon.refusals.view()),
-        Request::Counters => told(view::counters(daemon)),
-        Request::Metrics => json!({ "text": metrics::text(daemon) }),
-        Request::Reload => reload::answer(daemon),
+        Request::Counters => told(view::counters(daemon, &part)),
+        Request::Metrics => json!({ "text": metrics::text(daemon, &part) }),
+        // A program could not go on with the file.
+        Request::Reload => part.done.unwrap_or_else(|| reload::answer(daemon)),
         Request::UpdateGnbs => {
             let gnbs = daemon.runtime.core_mut().update_gnbs(system::now());
             told(answers::Told { told: gnbs })
@@ -58,30 +100,19 @@ pub(crate) fn answer(request: &Request, daemon: &mut Daemon) -> Value {
             imsi,
             registers_again,
         } => of(imsi, |supi| deregister(daemon, supi, *registers_again)),
-        Request::QosStart {
-            imsi,
-            session,
-            rule,
-        } => of(imsi, |supi| qos::start(daemon, supi, *session, rule)),
-        Request::QosStop {
-            imsi,
-            session,
-            name,
-        } => of(imsi, |supi| qos::stop(daemon, supi, *session, name)),
-        Request::AppSessionCreate { context } => qos::create_application(daemon, context),
-        Request::AppSessionUpdate { id, context } => qos::update_application(daemon, *id, context),
-        Request::AppSessionDelete { id } => qos::delete_application(daemon, *id),
-        Request::AppSession { id } => qos::application(daemon, *id),
+        // What the core's own PCF is asked does not come here.
+        Request::QosStart { .. }
+        | Request::QosStop { .. }
+        | Request::AppSessionCreate { .. }
+        | Request::AppSessionUpdate { .. }
+        | Request::AppSessionDelete { .. }
+        | Request::AppSession { .. } => part.done.unwrap_or_else(|| not_reached(Nf::Pcf)),
     }
 }
 
-/// Asks other programs for their part of a UE's call flow: the answer follows.
-pub(crate) fn flow_of_all(daemon: &mut Daemon, imsi: &str, asked: Asked<Ask>) {
-    match (subscriber(imsi), &mut daemon.programs) {
-        (Ok(supi), Some(programs)) => programs.ask_flow(asked, supi),
-        (Ok(supi), None) => asked.answer(told(view::flow(daemon, &supi))),
-        (Err(refused), _) => asked.answer(refused),
-    }
+fn not_reached(nf: Nf) -> Value {
+    let why = format!("the {nf} is not reached: its program is not there, or does not answer");
+    refusal("refused", &why)
 }
 
 /// The UE is told with the next turn; whether it then answers, `ue` and `flow` tell.
@@ -119,33 +150,5 @@ fn of(imsi: &str, answer: impl FnOnce(&Supi) -> Value) -> Value {
     match subscriber(imsi) {
         Ok(supi) => answer(&supi),
         Err(refused) => refused,
-    }
-}
-
-/// An IMSI, also as `imsi-...`.
-fn subscriber(text: &str) -> Result<Supi, Value> {
-    let digits = text.strip_prefix("imsi-").unwrap_or(text);
-    Supi::from_imsi(digits).ok_or_else(|| {
-        let what = format!("'{text}' is no IMSI: 6 to 15 digits are expected");
-        refusal("invalid", &what)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_subscriber_is_named_by_its_digits() {
-        assert_eq!(
-            subscriber("imsi-001010000000001"),
-            subscriber("001010000000001")
-        );
-        assert!(
-            subscriber("00101x").unwrap_err()["error"]
-                .as_str()
-                .unwrap()
-                .contains("no IMSI")
-        );
     }
 }

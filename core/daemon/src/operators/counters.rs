@@ -3,7 +3,7 @@
 //! Each structure is taken apart whole, so that a counter that is new does not compile until it is told.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sluice_sbi::Nf;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 macro_rules! told {
     ($($(#[$doc:meta])* $name:ident of $whole:path { $($field:ident),+ $(,)? })*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
         #[schemars(deny_unknown_fields)]
         #[allow(missing_docs, reason = "the part's own structure says what they count")]
         pub struct $name { $(pub $field: u64),+ }
@@ -49,7 +49,7 @@ told! {
 }
 
 /// Profiles and discoveries, those by type as one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the NRF's own structure says what they count")]
 pub struct NrfCounters {
@@ -112,10 +112,10 @@ pub struct Counters {
     pub amf: AmfCounters,
     /// Sessions; null of a core without sessions.
     pub smf: Option<SmfCounters>,
-    /// Selections of slices.
-    pub nssf: NssfCounters,
-    /// Profiles and discoveries.
-    pub nrf: NrfCounters,
+    /// Selections of slices; null while its program is not reached.
+    pub nssf: Option<NssfCounters>,
+    /// Profiles and discoveries; null while its program is not reached.
+    pub nrf: Option<NrfCounters>,
     /// Messages with functions of other programs.
     pub wiring: WiringCounters,
 }

@@ -1,11 +1,12 @@
 //! Metrics of the core for Prometheus (text format 0.0.4).
 
 use crate::daemon::Daemon;
+use crate::operators::ended;
 use crate::operators::nfs;
+use crate::operators::part::Part;
 use crate::operators::request::told;
 use crate::operators::view;
 use serde_json::Value;
-use sluice_sbi::Nf;
 use sluice_sbi::tally::{BOUNDS_MS, Times};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -55,20 +56,21 @@ impl Page {
 }
 
 /// All that there is to tell.
-pub(crate) fn text(daemon: &Daemon) -> String {
+pub(crate) fn text(daemon: &Daemon, part: &Part) -> String {
     let mut page = Page::default();
-    process(&mut page, daemon);
+    process(&mut page, daemon, part);
     gnbs(&mut page, daemon);
-    upfs(&mut page, daemon);
-    functions(&mut page, daemon);
-    stores(&mut page, daemon);
-    refusals(&mut page, daemon);
-    procedures(&mut page, daemon);
-    events(&mut page, &told(view::counters(daemon)));
+    upfs(&mut page, part);
+    functions(&mut page, part);
+    selections(&mut page, daemon);
+    stores(&mut page, daemon, part);
+    refusals(&mut page, daemon, part);
+    procedures(&mut page, daemon, part);
+    events(&mut page, &told(view::counters(daemon, part)));
     page.0
 }
 
-fn process(page: &mut Page, daemon: &Daemon) {
+fn process(page: &mut Page, daemon: &Daemon, part: &Part) {
     let core = daemon.runtime.core();
     let name = "sluice_core_build_info";
     page.family(name, Kind::Gauge, "The core's version; always 1.");
@@ -87,8 +89,8 @@ fn process(page: &mut Page, daemon: &Daemon) {
     let unauthenticated = core.amf().unauthenticated();
     page.sample(name, &[("state", "unauthenticated")], unauthenticated);
     overload(page, daemon);
-    let procedures =
-        core.amf().procedures().len() + core.smf().map_or(0, |smf| smf.procedures().len());
+    let of_smf = part.smf.as_ref().map_or(0, |smf| smf.procedures);
+    let procedures = core.amf().procedures().len() + of_smf;
     let help = "Procedures under way.";
     page.single("sluice_core_procedures", Kind::Gauge, help, procedures);
 }
@@ -125,11 +127,11 @@ fn gnbs(page: &mut Page, daemon: &Daemon) {
     }
 }
 
-fn upfs(page: &mut Page, daemon: &Daemon) {
-    let smf = daemon.runtime.core().smf();
-    let upfs = smf.map(|smf| smf.upfs()).unwrap_or_default();
+fn upfs(page: &mut Page, part: &Part) {
+    let smf = part.smf.as_ref();
+    let upfs = smf.map_or(&[][..], |smf| &smf.upfs);
     let help = "PDU sessions.";
-    let sessions = smf.map_or(0, |smf| smf.sessions());
+    let sessions = smf.map_or(0, |smf| smf.sessions);
     page.single("sluice_core_sessions", Kind::Gauge, help, sessions);
     let name = "sluice_core_upf_associated";
     page.family(
@@ -137,66 +139,66 @@ fn upfs(page: &mut Page, daemon: &Daemon) {
         Kind::Gauge,
         "Whether the PFCP association with a UPF is up.",
     );
-    for upf in &upfs {
-        let up = u8::from(upf.is_associated);
-        page.sample(name, &[("upf", &upf.n4.to_string())], up);
+    for upf in upfs {
+        let up = u8::from(upf.associated);
+        page.sample(name, &[("upf", &upf.n4)], up);
     }
     let name = "sluice_core_upf_sessions";
     page.family(name, Kind::Gauge, "PDU sessions, by UPF.");
-    for upf in &upfs {
-        page.sample(name, &[("upf", &upf.n4.to_string())], upf.sessions);
+    for upf in upfs {
+        page.sample(name, &[("upf", &upf.n4)], upf.sessions);
     }
 }
 
-/// Network functions as the NRF knows them, and how the AMF came by its SMFs.
-fn functions(page: &mut Page, daemon: &Daemon) {
+/// Network functions as the NRF knows them; without samples while its program is not reached.
+fn functions(page: &mut Page, part: &Part) {
+    let nrf = part.nrf.as_ref();
+    let nfs = nrf.map_or(&[][..], |nrf| &nrf.nfs.nfs);
     let name = "sluice_core_nfs";
     let help = "Network functions that the NRF knows, by type and status.";
     page.family(name, Kind::Gauge, help);
-    for ((kind, status), count) in nfs::by_status(daemon) {
-        let labels = [
-            ("type", kind.to_string()),
-            ("status", status.name().to_owned()),
-        ];
-        page.sample(
-            name,
-            &labels.each_ref().map(|(l, v)| (*l, v.as_str())),
-            count,
-        );
+    for ((kind, status), count) in nfs::by_status(nfs) {
+        page.sample(name, &[("type", kind), ("status", status)], count);
     }
-    let nrf = daemon.runtime.core().nrf().counters();
     let name = "sluice_core_nf_discoveries_total";
     let help = "Discoveries of network functions at the NRF, by type and result.";
     page.family(name, Kind::Counter, help);
-    // The AMF asks for SMFs: both results are there from the start.
-    let mut kinds: BTreeSet<Nf> = BTreeSet::from([Nf::Smf]);
-    kinds.extend(
-        nrf.found
-            .keys()
-            .chain(nrf.none.keys())
-            .chain(nrf.forbidden.keys()),
-    );
-    for kind in kinds {
-        for (result, counts) in [
+    if let Some(nrf) = nrf {
+        let results = [
             ("found", &nrf.found),
             ("none", &nrf.none),
             ("forbidden", &nrf.forbidden),
-        ] {
-            let labels = [("type", &*kind.to_string()), ("result", result)];
-            let count = counts.get(&kind).copied().unwrap_or_default();
-            page.sample(name, &labels, count);
+        ];
+        // The AMF asks for SMFs: all results are there from the start.
+        let mut kinds = BTreeSet::from(["SMF"]);
+        kinds.extend(
+            results
+                .iter()
+                .flat_map(|(_, by)| by.keys())
+                .map(String::as_str),
+        );
+        for kind in kinds {
+            for (result, counts) in results {
+                let count = counts.get(kind).copied().unwrap_or_default();
+                page.sample(name, &[("type", kind), ("result", result)], count);
+            }
         }
     }
     let name = "sluice_core_nf_heart_beats_missed_total";
     let help = "Heart-beats of network functions that did not come, by type.";
     page.family(name, Kind::Counter, help);
-    let kinds = daemon.runtime.core().nrf().profiles();
-    let mut kinds: BTreeSet<Nf> = kinds.map(|one| one.profile.kind).collect();
-    kinds.extend(nrf.missed.keys());
-    for kind in kinds {
-        let count = nrf.missed.get(&kind).copied().unwrap_or_default();
-        page.sample(name, &[("type", &*kind.to_string())], count);
+    if let Some(nrf) = nrf {
+        let mut kinds: BTreeSet<&str> = nfs.iter().map(|one| one.r#type.as_str()).collect();
+        kinds.extend(nrf.missed.keys().map(String::as_str));
+        for kind in kinds {
+            let count = nrf.missed.get(kind).copied().unwrap_or_default();
+            page.sample(name, &[("type", kind)], count);
+        }
     }
+}
+
+/// How the AMF came by its SMFs.
+fn selections(page: &mut Page, daemon: &Daemon) {
     let amf = daemon.runtime.core().amf().counters();
     let name = "sluice_core_smf_selections_total";
     let help = "SMFs that the AMF chose for sessions, by where it knew them from.";
@@ -213,13 +215,14 @@ fn functions(page: &mut Page, daemon: &Daemon) {
 }
 
 /// What outlives the core: its contexts, and its subscribers. A core without has no samples of it.
-fn stores(page: &mut Page, daemon: &Daemon) {
-    let contexts = daemon.runtime.core().contexts_state();
+fn stores(page: &mut Page, daemon: &Daemon, part: &Part) {
+    let contexts = view::contexts_state(daemon, part);
+    let contexts = contexts.as_ref();
     let name = "sluice_core_contexts_up";
     let help = "Whether all contexts of UEs and sessions are stored, and the store is this core's.";
     page.family(name, Kind::Gauge, help);
     if let Some(contexts) = contexts {
-        page.sample(name, &[], u8::from(contexts.is_up));
+        page.sample(name, &[], u8::from(contexts.up));
     }
     let name = "sluice_core_contexts_failures_total";
     let help = "Attempts to store contexts that failed, or came to less safety than they should.";
@@ -241,7 +244,7 @@ fn stores(page: &mut Page, daemon: &Daemon) {
     }
 }
 
-fn refusals(page: &mut Page, daemon: &Daemon) {
+fn refusals(page: &mut Page, daemon: &Daemon, part: &Part) {
     let name = "sluice_core_refusals_total";
     page.family(
         name,
@@ -252,7 +255,7 @@ fn refusals(page: &mut Page, daemon: &Daemon) {
         page.sample(name, &[("request", request), ("cause", cause)], count);
     }
     let help = "Charging records that could not be written.";
-    let lost = daemon.charging.lost();
+    let lost = daemon.charging.lost() + part.records_lost;
     page.single(
         "sluice_core_charging_records_lost_total",
         Kind::Counter,
@@ -262,28 +265,28 @@ fn refusals(page: &mut Page, daemon: &Daemon) {
 }
 
 /// Procedures that ended, and how long they took: from the message that began one to its end.
-fn procedures(page: &mut Page, daemon: &Daemon) {
-    let core = daemon.runtime.core();
-    let smf = core.smf().map(|smf| ("SMF", smf.tally()));
-    let all = [("AMF", core.amf().tally())].into_iter().chain(smf);
-    let all = all.flat_map(|(function, tally)| tally.ends().map(move |one| (function, one)));
-    let all: Vec<_> = all.collect();
+fn procedures(page: &mut Page, daemon: &Daemon, part: &Part) {
+    let of_amf = ended::of(daemon.runtime.core().amf().tally());
+    let of_smf = part.smf.as_ref().map_or(&[][..], |smf| &smf.ended);
+    let all = of_amf.iter().map(|one| ("AMF", one));
+    let all = all.chain(of_smf.iter().map(|one| ("SMF", one)));
     let name = "sluice_core_procedures_total";
     let help = "Procedures that ended, by function, procedure, cause, slice and gNB.";
     page.family(name, Kind::Counter, help);
     let mut times: BTreeMap<(&str, &str, &str), Times> = BTreeMap::new();
-    for (function, (end, of_end)) in all {
+    for (function, end) in all {
         let labels = [
             ("function", function),
-            ("procedure", end.procedure),
+            ("procedure", end.procedure.as_str()),
             ("cause", end.cause.as_str()),
             ("slice", end.slice.as_str()),
             ("gnb", end.gnb.as_str()),
         ];
+        let of_end = end.times();
         page.sample(name, &labels, of_end.count);
-        let sum = times.entry((function, end.procedure, end.cause.as_str()));
+        let sum = times.entry((function, &end.procedure, &end.cause));
         let sum = sum.or_default();
-        *sum = sum.and(of_end);
+        *sum = sum.and(&of_end);
     }
     let name = "sluice_core_procedure_duration_seconds";
     let help = "How long procedures took, those of UEs with the UE's answers.";

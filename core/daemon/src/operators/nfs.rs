@@ -1,15 +1,42 @@
 //! Network functions as the NRF knows them: for `sluice ctl nfs`, HTTP and metrics.
 
-use crate::daemon::Daemon;
 use crate::operators::answers;
-use sluice_core_runtime::system;
-use sluice_nrf::Profile;
-use sluice_sbi::{Allowed, Nf, NfStatus, Served};
+use crate::operators::counters::NrfCounters;
+use serde::{Deserialize, Serialize};
+use sluice_nrf::{Nrf, Profile};
+use sluice_sbi::Nf;
+use sluice_sbi::{Allowed, NfStatus, Now, Served};
 use std::collections::BTreeMap;
 
-/// All that are registered or suspended.
-pub(crate) fn nfs(daemon: &Daemon) -> answers::Nfs {
-    let now = system::now();
+/// Knowledge of an NRF.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct NrfPart {
+    /// All that are registered or suspended.
+    pub nfs: answers::Nfs,
+    pub counters: NrfCounters,
+    /// Discoveries by the type that was looked for.
+    pub found: BTreeMap<String, u64>,
+    pub none: BTreeMap<String, u64>,
+    pub forbidden: BTreeMap<String, u64>,
+    /// Heart-beats that did not come, by type.
+    pub missed: BTreeMap<String, u64>,
+}
+
+/// All that operators are told of an NRF.
+pub(crate) fn part(nrf: &Nrf, now: Now) -> NrfPart {
+    let counters = nrf.counters();
+    let named = |by: &BTreeMap<Nf, u64>| by.iter().map(|(nf, n)| (nf.to_string(), *n)).collect();
+    NrfPart {
+        nfs: nfs(nrf, now),
+        counters: counters.into(),
+        found: named(&counters.found),
+        none: named(&counters.none),
+        forbidden: named(&counters.forbidden),
+        missed: named(&counters.missed),
+    }
+}
+
+fn nfs(nrf: &Nrf, now: Now) -> answers::Nfs {
     let row = |one: &Profile| {
         let profile = &one.profile;
         let plmns = profile.plmns().iter().map(ToString::to_string);
@@ -17,10 +44,10 @@ pub(crate) fn nfs(daemon: &Daemon) -> answers::Nfs {
         answers::Nf {
             r#type: profile.kind.to_string(),
             instance: profile.instance.to_string(),
-            status: one.status.name(),
+            status: one.status.name().into(),
             plmns: plmns.collect(),
             allowed: allowed(&profile.allowed),
-            serves: one.served.iter().map(part).collect(),
+            serves: one.served.iter().map(part_of).collect(),
             priority: profile.priority.get(),
             capacity: profile.capacity.get(),
             load_percent: profile.load,
@@ -28,7 +55,6 @@ pub(crate) fn nfs(daemon: &Daemon) -> answers::Nfs {
             missed: one.missed.into(),
         }
     };
-    let nrf = daemon.runtime.core().nrf();
     let config = nrf.config();
     let mut profiles: Vec<&Profile> = nrf.profiles().collect();
     profiles.sort_by_key(|one| (one.profile.kind, one.profile.instance));
@@ -51,7 +77,7 @@ fn allowed(allowed: &Allowed) -> answers::Allowed {
 }
 
 /// Lists without an entry stand for all there are.
-fn part(served: &Served) -> answers::Served {
+fn part_of(served: &Served) -> answers::Served {
     let slices = served.slices().iter().map(ToString::to_string);
     let dnns = served.dnns().iter().filter(|dnn| !dnn.is_none());
     let areas = served.areas().iter().map(ToString::to_string);
@@ -63,13 +89,14 @@ fn part(served: &Served) -> answers::Served {
 }
 
 /// How many instances of each type stand how.
-pub(crate) fn by_status(daemon: &Daemon) -> BTreeMap<(Nf, NfStatus), u64> {
+pub(crate) fn by_status(nfs: &[answers::Nf]) -> BTreeMap<(&str, &str), u64> {
     let mut all = BTreeMap::new();
-    for one in daemon.runtime.core().nrf().profiles() {
+    for one in nfs {
         // A type has both, so that no series ends.
         for status in [NfStatus::Registered, NfStatus::Suspended] {
-            let count: &mut u64 = all.entry((one.profile.kind, status)).or_default();
-            *count += u64::from(one.status == status);
+            let name = status.name();
+            let count: &mut u64 = all.entry((one.r#type.as_str(), name)).or_default();
+            *count += u64::from(one.status == name);
         }
     }
     all

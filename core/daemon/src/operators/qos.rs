@@ -1,45 +1,123 @@
 //! QoS flows beside those of policies: started and stopped by operators (TS 23.502, 4.3.3.2, step 1b) and by applications
-//! (TS 29.514).
+//! (TS 29.514), in the program that has the PCF.
 
-use crate::daemon::Daemon;
 use crate::operators::answers::{AppSession, AppSessionId, QosStarting, QosStopping, Rule};
-use crate::operators::qos_rule::QosRule;
-use crate::operators::request::told;
+use crate::operators::request::{Request, subscriber, told};
 use serde_json::{Map, Value};
+use sluice_core_host::Functions;
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
-use sluice_pcf::{AppSessionContext, AppSessionProblem, FlowRefused};
+use sluice_pcf::{AppSessionProblem, FlowRefused, Pcf};
 use sluice_program::control::refusal;
-use sluice_sbi::PccRule;
+use sluice_sbi::{Now, PccRule};
+use sluice_wiring::{Apart, Flows};
+use std::collections::BTreeMap;
 
-/// The SMF tells UE, gNB and UPF; an idle UE is paged. Whether they take the flow, `ue` and `flow` tell.
-pub(crate) fn start(
-    daemon: &mut Daemon,
-    supi: &Supi,
-    session: Option<u8>,
-    wanted: &QosRule,
-) -> Value {
-    let rule = match wanted.rule() {
-        Ok(rule) => rule,
-        Err(what) => return refusal("invalid", &what),
+/// What the SMF is being asked, and the answer if it has room.
+pub(crate) struct Asked {
+    of: Of,
+    answer: Value,
+}
+
+enum Of {
+    Flow(Supi, Option<u8>, String),
+    App(u64),
+}
+
+/// Outcome of a question to the PCF.
+pub(crate) enum Begun {
+    /// The SMF need not be waited for.
+    Answered(Value),
+    /// It is in the hands of the SMF.
+    Asked(Asked),
+}
+
+/// Does what is asked of a PCF; none of a question to somebody else. The SMF tells UE, gNB and UPF; an idle UE is
+/// paged. Whether they take a flow, `ue` and `flow` tell.
+pub(crate) fn begin<F>(request: &Request, flows: &mut Flows<'_, F>) -> Option<Begun>
+where
+    F: Functions + AsRef<Apart> + AsMut<Apart>,
+{
+    let now = system::now();
+    let begun = match request {
+        Request::QosStart { .. } | Request::QosStop { .. } => operator(now, request, flows),
+        Request::AppSessionCreate { context } => {
+            let created = flows.create_app_session(now, &context.asc_req_data);
+            created.map(app_asked).map_err(|it| of_problem(&it))
+        }
+        Request::AppSessionUpdate { id, context } => {
+            let updated = flows.update_app_session(now, *id, &context.asc_req_data);
+            let updated = updated.map(|()| app_asked(*id));
+            updated.map_err(|it| of_problem(&it))
+        }
+        Request::AppSessionDelete { id } => {
+            let deleted = flows.delete_app_session(now, *id);
+            let deleted = deleted.map(|()| Begun::Answered(told(AppSessionId { id: *id })));
+            deleted.map_err(|it| of_problem(&it))
+        }
+        Request::AppSession { id } => Ok(Begun::Answered(application(flows, *id))),
+        _ => return None,
     };
-    let core = daemon.runtime.core_mut();
-    match core.start_flow(system::now(), supi, session, rule) {
-        Ok(()) => told(QosStarting {
-            starting: wanted.name.clone(),
-        }),
-        Err(refused) => of_refused(refused),
+    Some(begun.unwrap_or_else(Begun::Answered))
+}
+
+fn app_asked(id: u64) -> Begun {
+    Begun::Asked(Asked {
+        of: Of::App(id),
+        answer: told(AppSessionId { id }),
+    })
+}
+
+/// A flow that an operator starts or stops.
+fn operator<F>(now: Now, request: &Request, flows: &mut Flows<'_, F>) -> Result<Begun, Value>
+where
+    F: Functions + AsRef<Apart> + AsMut<Apart>,
+{
+    match request {
+        Request::QosStart {
+            imsi,
+            session,
+            rule: wanted,
+        } => {
+            let supi = subscriber(imsi)?;
+            let rule = wanted.rule().map_err(|what| refusal("invalid", &what))?;
+            let started = flows.start(now, &supi, *session, rule);
+            started.map_err(of_refused)?;
+            let starting = wanted.name.clone();
+            Ok(Begun::Asked(Asked {
+                of: Of::Flow(supi, *session, starting.clone()),
+                answer: told(QosStarting { starting }),
+            }))
+        }
+        Request::QosStop {
+            imsi,
+            session,
+            name,
+        } => {
+            let supi = subscriber(imsi)?;
+            let stopped = flows.stop(now, &supi, *session, name);
+            stopped.map_err(of_refused)?;
+            let stopping = name.clone();
+            Ok(Begun::Answered(told(QosStopping { stopping })))
+        }
+        _ => Err(refusal("internal", "no flow is asked for")),
     }
 }
 
-/// The same of its end.
-pub(crate) fn stop(daemon: &mut Daemon, supi: &Supi, session: Option<u8>, name: &str) -> Value {
-    let core = daemon.runtime.core_mut();
-    match core.stop_flow(system::now(), supi, session, name) {
-        Ok(()) => told(QosStopping {
-            stopping: name.to_owned(),
-        }),
-        Err(refused) => of_refused(refused),
+impl Asked {
+    /// The answer, once the SMF has given its own.
+    pub fn answer<F>(&self, flows: &Flows<'_, F>) -> Option<Value>
+    where
+        F: Functions + AsRef<Apart> + AsMut<Apart>,
+    {
+        let had_room = match &self.of {
+            Of::Flow(supi, session, name) => {
+                let started = flows.has_started(supi, *session, name)?;
+                started.map_err(of_refused)
+            }
+            Of::App(app) => flows.has_app_session(*app)?.map_err(|it| of_problem(&it)),
+        };
+        Some(had_room.map_or_else(|refused| refused, |()| self.answer.clone()))
     }
 }
 
@@ -52,39 +130,12 @@ fn of_refused(refused: FlowRefused) -> Value {
     refusal(reason, refused.text())
 }
 
-/// Npcf_PolicyAuthorization_Create.
-pub(crate) fn create_application(daemon: &mut Daemon, context: &AppSessionContext) -> Value {
-    let core = daemon.runtime.core_mut();
-    match core.create_app_session(system::now(), &context.asc_req_data) {
-        Ok(id) => told(AppSessionId { id }),
-        Err(problem) => of_problem(&problem),
-    }
-}
-
-/// Npcf_PolicyAuthorization_Update.
-pub(crate) fn update_application(
-    daemon: &mut Daemon,
-    id: u64,
-    context: &AppSessionContext,
-) -> Value {
-    let core = daemon.runtime.core_mut();
-    match core.update_app_session(system::now(), id, &context.asc_req_data) {
-        Ok(()) => told(AppSessionId { id }),
-        Err(problem) => of_problem(&problem),
-    }
-}
-
-/// Npcf_PolicyAuthorization_Delete.
-pub(crate) fn delete_application(daemon: &mut Daemon, id: u64) -> Value {
-    match (daemon.runtime.core_mut()).delete_app_session(system::now(), id) {
-        Ok(()) => told(AppSessionId { id }),
-        Err(problem) => of_problem(&problem),
-    }
-}
-
 /// What an application asked for.
-pub(crate) fn application(daemon: &Daemon, id: u64) -> Value {
-    match daemon.runtime.core().app_session(id) {
+fn application<F>(flows: &Flows<'_, F>, id: u64) -> Value
+where
+    F: Functions + AsRef<Apart> + AsMut<Apart>,
+{
+    match flows.app_session(id) {
         Some(known) => told(AppSession {
             id,
             asc_req_data: match told(&known.request) {
@@ -105,11 +156,8 @@ fn of_problem(problem: &AppSessionProblem) -> Value {
     refusal(reason, &format!("{}: {}", problem.cause, problem.detail))
 }
 
-/// The rules of a session, as the PCF knows them.
-pub(crate) fn rules(daemon: &Daemon, supi: &Supi, session: u8) -> Vec<Rule> {
-    let view = daemon.runtime.core().pcf();
-    let view = view.and_then(|pcf| pcf.view(supi, session));
-    let rules = view.map(|view| view.rules).unwrap_or_default();
+/// The rules of a UE's sessions, as the PCF knows them.
+pub(crate) fn rules(pcf: &Pcf, supi: &Supi) -> BTreeMap<u8, Vec<Rule>> {
     let shown = |rule: &PccRule| Rule {
         name: rule.name.text().to_owned(),
         precedence: rule.precedence,
@@ -120,5 +168,7 @@ pub(crate) fn rules(daemon: &Daemon, supi: &Supi, session: u8) -> Vec<Rule> {
         maximum_down_bps: rule.maximum_down_bps.get(),
         maximum_up_bps: rule.maximum_up_bps.get(),
     };
-    rules.iter().map(shown).collect()
+    let of_session =
+        |(session, rules): (u8, &[PccRule])| (session, rules.iter().map(shown).collect());
+    pcf.rules_of(supi).map(of_session).collect()
 }

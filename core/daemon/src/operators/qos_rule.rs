@@ -1,12 +1,12 @@
 //! A rule of a QoS flow as an operator asks for it.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sluice_pcf::{check_rule, filter};
 use sluice_sbi::{PccRule, RuleName};
 
 /// A rule as an operator asks for it; what is not told is as in core.yaml.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QosRule {
     /// 1 to 24 letters, digits and `-`, `_`, `.`.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use sluice_ids::Supi;
 use sluice_n2::OverloadAction;
 use sluice_pcf::AppSessionContext;
 use sluice_program::control::{Question, Socket, refusal};
@@ -16,7 +17,7 @@ use std::time::Duration;
 pub(crate) type Ctl = Socket<Ask>;
 
 /// What can be asked.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// Version, uptime, gNBs, UPFs, UEs and sessions in short.
@@ -198,6 +199,15 @@ pub(crate) fn told(answer: impl Serialize) -> Value {
     }
 }
 
+/// An IMSI, also as `imsi-...`.
+pub(crate) fn subscriber(text: &str) -> Result<Supi, Value> {
+    let digits = text.strip_prefix("imsi-").unwrap_or(text);
+    Supi::from_imsi(digits).ok_or_else(|| {
+        let what = format!("'{text}' is no IMSI: 6 to 15 digits are expected");
+        refusal("invalid", &what)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,5 +253,19 @@ mod tests {
         ] {
             assert!(read(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_subscriber_is_named_by_its_digits() {
+        assert_eq!(
+            subscriber("imsi-001010000000001"),
+            subscriber("001010000000001")
+        );
+        assert!(
+            subscriber("00101x").unwrap_err()["error"]
+                .as_str()
+                .unwrap()
+                .contains("no IMSI")
+        );
     }
 }

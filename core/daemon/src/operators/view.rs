@@ -2,32 +2,21 @@
 
 use crate::daemon::Daemon;
 use crate::operators::answers;
-use crate::operators::qos;
+use crate::operators::part::Part;
 use crate::operators::request::Action;
+use crate::parts::contexts;
 use serde_json::Value;
 use sluice_amf::view::{Connected, Gnb, Ue};
 use sluice_ids::Supi;
 use sluice_program::control::refusal;
 use sluice_sbi::{AssociationId, AuthMethod};
-use sluice_smf::view::SessionView;
 use sluice_udr::AuthEvent;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 /// The core in short.
-pub(crate) fn status(daemon: &Daemon) -> answers::Status {
+pub(crate) fn status(daemon: &Daemon, part: &Part) -> answers::Status {
     let core = daemon.runtime.core();
-    let upfs = core.smf().map(|smf| {
-        let upfs = smf.upfs().into_iter();
-        let row = upfs.map(|upf| answers::Upf {
-            n4: upf.n4.to_string(),
-            associated: upf.is_associated,
-            sessions: upf.sessions,
-            lacks: upf.lacks,
-            paths_down: paths_down(&upf.paths_down),
-        });
-        row.collect()
-    });
+    let smf = part.smf.as_ref();
     answers::Status {
         version: env!("CARGO_PKG_VERSION"),
         uptime_s: daemon.started.elapsed().as_secs(),
@@ -35,38 +24,31 @@ pub(crate) fn status(daemon: &Daemon) -> answers::Status {
         associations: daemon.runtime.n2().gnbs().count(),
         ues_registered: core.amf().registered(),
         ues_connected: core.amf().connected(),
-        sessions: core.smf().map(|smf| smf.sessions()),
-        procedures: core.amf().procedures().len()
-            + core.smf().map_or(0, |smf| smf.procedures().len()),
+        sessions: smf.map(|smf| smf.sessions),
+        procedures: core.amf().procedures().len() + smf.map_or(0, |smf| smf.procedures),
         refused: daemon.refusals.total(),
         ues_unauthenticated: core.amf().unauthenticated(),
         busy_percent: daemon.runtime.load().busy_percent(),
         overload: core.amf().overloaded().map(overload),
-        contexts: contexts(daemon),
+        contexts: contexts_state(daemon, part),
         subscriber_database_up: daemon.subscribers.is_up(),
-        upfs,
+        upfs: smf.map(|smf| smf.upfs.clone()),
     }
 }
 
-/// gNBs that do not answer a UPF on the user plane.
-fn paths_down(paths: &[(IpAddr, usize)]) -> Vec<answers::PathDown> {
-    let row = |(peer, sessions): &(IpAddr, usize)| answers::PathDown {
-        gnb: peer.to_string(),
-        sessions: *sessions,
-    };
-    paths.iter().map(row).collect()
-}
-
-/// How it is with the store of contexts; none without one.
-fn contexts(daemon: &Daemon) -> Option<answers::ContextsState> {
+/// How it is with the stores of contexts, of the core's program and of that with the SMF; none without one.
+pub(crate) fn contexts_state(daemon: &Daemon, part: &Part) -> Option<answers::ContextsState> {
     let core = daemon.runtime.core();
-    let state = core.contexts_state()?;
     let (_, last_failure) = core.contexts_failed();
+    let own = contexts::state(core.contexts_state()?, last_failure);
+    let Some(other) = &part.contexts else {
+        return Some(own);
+    };
     Some(answers::ContextsState {
-        up: state.is_up,
-        pending: state.pending,
-        failures: state.failures,
-        last_failure: last_failure.map(ToOwned::to_owned),
+        up: own.up && other.up,
+        pending: own.pending + other.pending,
+        failures: own.failures + other.failures,
+        last_failure: own.last_failure.or_else(|| other.last_failure.clone()),
     })
 }
 
@@ -79,18 +61,18 @@ pub(crate) fn overload(overload: sluice_n2::Overload) -> answers::OverloadNow {
 }
 
 /// UEs, a row each.
-pub(crate) fn ues(daemon: &Daemon, from: Option<Supi>, count: usize) -> answers::Ues {
+pub(crate) fn ues(daemon: &Daemon, from: Option<Supi>, count: usize, part: &Part) -> answers::Ues {
     let core = daemon.runtime.core();
     let gnbs = names(daemon);
     let row = |ue: &Ue| {
-        let addresses = sessions(daemon, &ue.supi);
-        let addresses = addresses.iter().flat_map(addresses_of);
+        let of_smf = part.smf.as_ref();
+        let addresses = of_smf.and_then(|smf| smf.addresses.get(ue.supi.imsi()));
         answers::UeRow {
             imsi: ue.supi.imsi().to_owned(),
             state: state(ue),
             gnb: ue.connected.as_ref().map(|at| gnb_of(at, &gnbs)),
             sessions: ue.sessions.len(),
-            addresses: addresses.collect::<Vec<_>>().join(" "),
+            addresses: addresses.cloned().unwrap_or_default(),
             waits_at: ue.step,
         }
     };
@@ -116,7 +98,7 @@ fn hex_digits(cell: sluice_ids::NrCellIdentity) -> String {
 ///
 /// # Errors
 /// The refusal of an IMSI whose UE is not there.
-pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Result<answers::Ue, Value> {
+pub(crate) fn ue(daemon: &Daemon, supi: &Supi, part: &Part) -> Result<answers::Ue, Value> {
     let core = daemon.runtime.core();
     let refused = daemon.refusals.of(&supi.to_string());
     let Some(ue) = core.amf().ue(supi) else {
@@ -137,10 +119,10 @@ pub(crate) fn ue(daemon: &Daemon, supi: &Supi) -> Result<answers::Ue, Value> {
         amf_ue_ngap_id: at.amf.0,
         ran_ue_ngap_id: at.ran.0,
     });
-    let its = sessions(daemon, supi);
+    let known = part.smf.as_ref().map_or(&[][..], |smf| &smf.of_ue);
     let session = |one: &sluice_amf::view::Session| {
-        let known = its.iter().find(|view| view.identity == one.identity);
-        let rules = known.map(|_| qos::rules(daemon, supi, one.identity));
+        let known = known.iter().find(|known| known.id == one.identity);
+        let rules = part.pcf.as_ref().and_then(|all| all.get(&one.identity));
         session_row(one, known, rules)
     };
     let allowed_slices = ue.allowed_nssai.iter().map(ToString::to_string);
@@ -174,14 +156,14 @@ fn authentication(event: &AuthEvent) -> answers::Authentication {
     }
 }
 
-/// A session as the AMF knows it, and as the SMF does if it does.
+/// A session as the AMF knows it, and as the SMF does if it does, with its rules.
 fn session_row(
     one: &sluice_amf::view::Session,
-    known: Option<&SessionView>,
-    rules: Option<Vec<answers::Rule>>,
+    known: Option<&answers::Session>,
+    rules: Option<&Vec<answers::Rule>>,
 ) -> answers::Session {
-    let policy = known.and_then(|view| view.up_security);
-    let result = policy.and_then(|(_, result)| result);
+    let known = known.cloned();
+    let rules = known.as_ref().map(|_| rules.cloned().unwrap_or_default());
     answers::Session {
         id: one.identity,
         dnn: one.dnn.to_string(),
@@ -190,47 +172,9 @@ fn session_row(
             true => answers::UserPlane::Up,
             false => answers::UserPlane::Down,
         },
-        r#type: known.map(|view| view.session_type.name()),
-        addresses: known.map(|view| addresses_of(view).collect()),
-        ambr_down_bps: known.map(|view| view.ambr_bps.0),
-        ambr_up_bps: known.map(|view| view.ambr_bps.1),
-        five_qi: known.map(|view| view.five_qi),
-        seid: known.map(|view| format!("{:#x}", view.seid)),
-        upf_seid: known.map(|view| view.at_upf.map(|(seid, _)| format!("{seid:#x}"))),
-        upf_tunnel: known.map(|view| view.at_upf.map(|(_, tunnel)| tunnel_text(&tunnel))),
-        gnb_tunnel: known.map(|view| view.downlink.map(|tunnel| tunnel_text(&tunnel))),
-        up_integrity: known.map(|_| policy.map(|(policy, _)| policy.integrity.name())),
-        up_confidentiality: known.map(|_| policy.map(|(policy, _)| policy.confidentiality.name())),
-        integrity_protected: known.map(|_| result.map(|one| one.integrity)),
-        confidentiality_protected: known.map(|_| result.map(|one| one.confidentiality)),
-        uplink_octets: known.map(|view| view.usage.uplink_octets),
-        downlink_octets: known.map(|view| view.usage.downlink_octets),
-        waits_at: known.map(|view| view.step),
         rules,
+        ..known.unwrap_or_default()
     }
-}
-
-fn tunnel_text(tunnel: &sluice_n2::Tunnel) -> String {
-    let ipv4 = tunnel.ipv4.map(|ip| ip.to_string());
-    let ipv6 = tunnel.ipv6.map(|ip| ip.to_string());
-    let at: Vec<_> = [ipv4, ipv6].into_iter().flatten().collect();
-    format!("{}/{:#x}", at.join(","), tunnel.teid)
-}
-
-/// IPv4, and the interface identifier of IPv6: the prefix comes by Router Advertisement.
-fn addresses_of(view: &SessionView) -> impl Iterator<Item = String> + use<> {
-    let ipv4 = view.address.ipv4.map(|ip| ip.to_string());
-    let identifier = view.address.interface_identifier.map(|octets| {
-        let low = u64::from_be_bytes(octets);
-        let link_local = (0xfe80_u128 << 112) | u128::from(low);
-        std::net::Ipv6Addr::from_bits(link_local).to_string()
-    });
-    [ipv4, identifier].into_iter().flatten()
-}
-
-fn sessions(daemon: &Daemon, supi: &Supi) -> Vec<SessionView> {
-    let smf = daemon.runtime.core().smf();
-    smf.map(|smf| smf.sessions_of(supi)).unwrap_or_default()
 }
 
 fn state(ue: &Ue) -> answers::UeState {
@@ -291,45 +235,44 @@ pub(crate) fn gnbs(daemon: &Daemon) -> answers::Gnbs {
 }
 
 /// Procedures under way.
-pub(crate) fn procedures(daemon: &Daemon) -> answers::Procedures {
+pub(crate) fn procedures(daemon: &Daemon, part: Part) -> answers::Procedures {
     use answers::{Function, Procedure};
     let core = daemon.runtime.core();
     let of_amf = core.amf().waiting().into_iter().map(|one| Procedure {
         function: Function::Amf,
         imsi: one.supi.map(|supi| supi.imsi().to_owned()),
         session: one.session,
-        waits_at: one.step,
+        waits_at: one.step.into(),
     });
-    let of_smf = core.smf().map(|smf| smf.waiting()).unwrap_or_default();
-    let of_smf = of_smf.into_iter().map(|one| Procedure {
-        function: Function::Smf,
-        imsi: Some(one.supi.imsi().to_owned()),
-        session: Some(one.session),
-        waits_at: one.step,
-    });
+    let of_smf = part.smf.map(|smf| smf.waiting).unwrap_or_default();
     let procedures = of_amf.chain(of_smf).collect();
     answers::Procedures { procedures }
 }
 
-/// What was said of a UE.
-pub(crate) fn flow(daemon: &Daemon, supi: &Supi) -> answers::Flow {
+/// Call flow of a UE, with the lines of other programs.
+pub(crate) fn flow(daemon: &Daemon, supi: &Supi, part: Part) -> answers::Flow {
+    let mut lines = daemon.flow.of(supi);
+    lines.extend(part.lines);
+    // Each program's own lines keep their order.
+    lines.sort_by_key(|line| line.unix_ms);
     answers::Flow {
         imsi: supi.imsi().to_owned(),
-        lines: daemon.flow.of(supi),
+        lines,
     }
 }
 
 /// All counters.
-pub(crate) fn counters(daemon: &Daemon) -> answers::Counters {
+pub(crate) fn counters(daemon: &Daemon, part: &Part) -> answers::Counters {
     let core = daemon.runtime.core();
+    let own_n4 = daemon.runtime.n4().map(|n4| n4.counters().into());
     answers::Counters {
         n2: daemon.runtime.n2().counters().into(),
         sctp: daemon.runtime.n2().sctp_counters().into(),
-        n4: daemon.runtime.n4().map(|n4| n4.counters().into()),
+        n4: own_n4.or(part.n4),
         amf: core.amf().counters().into(),
-        smf: core.smf().map(|smf| smf.counters().into()),
-        nssf: core.nssf().counters().into(),
-        nrf: core.nrf().counters().into(),
+        smf: part.smf.as_ref().map(|smf| smf.counters),
+        nssf: part.nssf,
+        nrf: part.nrf.as_ref().map(|nrf| nrf.counters),
         wiring: core.remote_counters().into(),
     }
 }

@@ -2,7 +2,7 @@
 
 use sluice_core_runtime::charging::Records;
 use sluice_program::lines::{self, Kind, Peer};
-use sluice_wiring::Core;
+use sluice_smf::ChargingRecord;
 
 /// The file of charging records, and how many did not come there.
 pub(crate) struct Charging {
@@ -18,8 +18,7 @@ impl Charging {
     }
 
     /// Records go there from now on.
-    pub fn write_to(&mut self, core: &mut Core, records: Option<Records>) {
-        self.turn(core);
+    pub fn go_to(&mut self, records: Option<Records>) {
         self.records = records;
     }
 
@@ -28,13 +27,12 @@ impl Charging {
         self.lost
     }
 
-    /// Writes what the core has made since the last turn.
-    pub fn turn(&mut self, core: &mut Core) {
-        let made = core.take_records();
+    /// Writes what an SMF has made.
+    pub fn write(&mut self, made: &[ChargingRecord]) {
         let Some(records) = &mut self.records else {
             return;
         };
-        if let Err(e) = records.write(&made) {
+        if let Err(e) = records.write(made) {
             self.lost += made.len() as u64;
             if lines::permits(Peer::Local, Kind::Charging) {
                 let lost = self.lost;

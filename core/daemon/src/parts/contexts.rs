@@ -2,14 +2,16 @@
 
 use crate::config::{ContextsFolder, ContextsRedis, ContextsSection};
 use crate::needs::{Lack, problem};
+use crate::operators::answers::ContextsState;
 use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
+use sluice_core_host::{Host, StoreState};
 use sluice_core_runtime::system;
 use sluice_program::lines::{self, Kind, Peer};
 use sluice_sbi::context_store::{Contexts, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
-use sluice_wiring::Core;
 use sluice_wiring::contexts::Start;
+use sluice_wiring::{Apart, Core, Sessions};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,12 +22,21 @@ pub(crate) struct Opened {
     start: Start,
 }
 
-/// Opens the store; no other core may have it. `is_given` says whether this one is not to start any more.
-pub(crate) fn open(section: &ContextsSection, is_given: &dyn Fn() -> bool) -> Result<Opened, Lack> {
+/// Folder of contexts of an SMF that has a program of its own, in that of the core.
+const OF_SESSIONS: &str = "smf";
+
+/// Opens the store of the core's own program; no other core may have it. With `has_smf` the contexts of sessions are
+/// there, else in the store of another program. `is_given` says whether this core is not to start any more.
+pub(crate) fn open(
+    section: &ContextsSection,
+    has_smf: bool,
+    is_given: &dyn Fn() -> bool,
+) -> Result<Opened, Lack> {
     let (store, stored): (Box<dyn Contexts>, Stored) = match section {
         ContextsSection::Folder(section) => {
-            let (store, stored) = open_folder(section).map_err(|e| no_folder(section, &e))?;
-            (Box::new(store), stored)
+            let mut own = open_folder(section).map_err(|e| no_folder(section, &e))?;
+            move_sessions(section, has_smf, &mut own)?;
+            (Box::new(own.0), own.1)
         }
         ContextsSection::Redis(section) => {
             let key = key_of(section).map_err(|e| no_key(section, &e))?;
@@ -40,6 +51,60 @@ pub(crate) fn open(section: &ContextsSection, is_given: &dyn Fn() -> bool) -> Re
         stored,
         start,
     })
+}
+
+/// Opens the store of an SMF that has a program of its own.
+pub(crate) fn open_sessions(section: &ContextsSection) -> Result<Option<Opened>, Lack> {
+    let ContextsSection::Folder(core) = section else {
+        return Ok(None);
+    };
+    let section = of_sessions(core);
+    let (store, stored) = open_folder(&section).map_err(|e| no_folder(&section, &e))?;
+    let start = Start::after(&stored, system::now().unix_s);
+    Ok(Some(Opened {
+        store: Box::new(store),
+        stored,
+        start,
+    }))
+}
+
+fn of_sessions(core: &ContextsFolder) -> ContextsFolder {
+    let mut section = core.clone();
+    section.folder.value.push(OF_SESSIONS);
+    section
+}
+
+/// A core whose SMF stands somewhere else than before: contexts of sessions move to where they are stored from now on.
+fn move_sessions(
+    section: &ContextsFolder,
+    has_smf: bool,
+    own: &mut (ContextFile, Stored),
+) -> Result<(), Lack> {
+    let other = of_sessions(section);
+    if has_smf && !other.folder.value.exists() {
+        return Ok(());
+    }
+    let mut other_store = open_folder(&other).map_err(|e| no_folder(&other, &e))?;
+    let (from, to) = if has_smf {
+        (&mut other_store, own)
+    } else {
+        (own, &mut other_store)
+    };
+    let (taken, left) = sluice_wiring::contexts::move_sessions(&from.1, &to.1);
+    // First there, then not here: a core that is killed meanwhile moves them once more.
+    for (place, changes) in [(to, taken), (from, left)] {
+        place.0.put(&changes).map_err(|why| {
+            let expected = "room for the contexts of all sessions";
+            problem(section.folder.line, "contexts.folder", why.why(), expected)
+        })?;
+        for (key, value) in changes {
+            match value {
+                Some(value) => place.1.insert(key, value),
+                None => place.1.remove(&key),
+            };
+        }
+    }
+    Ok(())
 }
 
 fn open_folder(section: &ContextsFolder) -> Result<(ContextFile, Stored), ContextError> {
@@ -181,6 +246,24 @@ impl Opened {
         let starts = self.start.starts;
         tracing::info!("goes on with {ues} UEs and {sessions} sessions; this is start {starts}");
     }
+
+    /// The SMF of a program goes on with its sessions.
+    pub(crate) fn resume_sessions(self, host: &mut Host<Apart>) {
+        let mut sessions = Sessions::from(host);
+        let resumed = sessions.resume(system::now(), self.start, &self.stored, self.store);
+        let starts = self.start.starts;
+        tracing::info!("goes on with {resumed} sessions; this is start {starts}");
+    }
+}
+
+/// How it is with a store of contexts.
+pub(crate) fn state(state: StoreState, last_failure: Option<&str>) -> ContextsState {
+    ContextsState {
+        up: state.is_up,
+        pending: state.pending,
+        failures: state.failures,
+        last_failure: last_failure.map(ToOwned::to_owned),
+    }
 }
 
 /// Says when contexts could not be stored.
@@ -188,8 +271,8 @@ impl Opened {
 pub(crate) struct Watch(u64);
 
 impl Watch {
-    pub(crate) fn look(&mut self, core: &Core) {
-        let (failures, why) = core.contexts_failed();
+    /// Looks how often that was so, and why the last time.
+    pub(crate) fn look(&mut self, (failures, why): (u64, Option<&str>)) {
         if failures != self.0 {
             self.0 = failures;
             let why = why.unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use crate::operators::answers::FlowLine;
 use sluice_ids::Supi;
+use sluice_program::lines::{self, Kind, Peer};
 use sluice_sbi::Line;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -65,6 +66,18 @@ fn row(unix_ms: u64, line: &Line) -> FlowLine {
         from: line.from.into(),
         to: line.to.into(),
         what: line.what.clone(),
+    }
+}
+
+/// What concerns a gNB or a UPF as a whole is news; what is said of UEs is for those who ask.
+pub(crate) fn log(line: &Line) {
+    let is_node = |name| matches!(name, "gNB" | "UPF");
+    let is_of_node = is_node(line.from) || is_node(line.to);
+    let is_news = is_of_node && line.supi.is_none() && line.ue.is_none();
+    if !is_news {
+        tracing::debug!(target: "sluice_flow", "{line}");
+    } else if lines::permits(Peer::Local, Kind::Association) {
+        tracing::info!("{} to {}: {}", line.from, line.to, line.what);
     }
 }
 

@@ -1,19 +1,18 @@
 //! Programs of functions that are not the core's own: started, watched, told what they are to know, and ended.
 
-use crate::config::{ProgramSection, Transport, WiringSection};
-use crate::needs::{Lack, problem};
-use crate::nf;
-use crate::operators::answers::{self, FlowLine};
-use crate::operators::request::{Ask, told};
-use serde_json::Value;
-use sluice_bus_ring::{Manager, News};
-use sluice_core_runtime::Runtime;
+use crate::config::{ProgramSection, WiringSection};
+use crate::needs::{Lack, PROGRAM, problem};
+use crate::operators::part::Part;
+use crate::operators::request::{Ask, Request};
+use crate::parts::news::{Followed, Report, Settings, Traced, UdmSettings};
+use crate::parts::refusals::Kept;
+use sluice_bus_local::{BackOff, Manager, News};
+use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
-use sluice_ids::Supi;
 use sluice_program::control::Asked;
 use sluice_program::tool::beside;
-use sluice_sbi::Nf;
+use sluice_sbi::{Nf, TracedMessage};
 use sluice_wiring::Core;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,33 +21,27 @@ use std::time::{Duration, Instant};
 
 /// How long the core waits at its start for its programs.
 const JOIN_WITHIN: Duration = Duration::from_secs(10);
-/// Time between two looks at its rings meanwhile.
+/// Time between two looks at its links meanwhile.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 /// How long programs have to answer a question of an operator.
 const ANSWER_WITHIN: Duration = Duration::from_millis(500);
 /// Time between two looks whether programs run.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Pause before a program that ended is started again, the first time, and at the most.
-const PAUSE_LEAST: Duration = Duration::from_millis(100);
-const PAUSE_MOST: Duration = Duration::from_secs(5);
-/// A program that ran so long begins with the least pause again.
-const STEADY: Duration = Duration::from_secs(60);
 
 /// A program, and how it is with it.
 struct Program {
     section: ProgramSection,
     process: Option<Process>,
-    started: Instant,
     /// When it is started again.
     due: Instant,
-    pause: Duration,
+    back_off: BackOff,
 }
 
 /// A question of an operator that programs have not all answered.
 struct Waiting {
     asked: Asked<Ask>,
-    supi: Supi,
-    lines: Vec<FlowLine>,
+    request: Request,
+    part: Part,
     id: u64,
     missing: usize,
     until: Instant,
@@ -60,6 +53,13 @@ pub(crate) struct Programs {
     file: PathBuf,
     programs: Vec<Program>,
     waiting: Vec<Waiting>,
+    refused: Vec<Kept>,
+    traced: Vec<(u64, TracedMessage)>,
+    followed: Followed,
+    /// Whether the core ends, and if so whether sessions are released.
+    ends: Option<bool>,
+    /// How often functions are to register anew.
+    registrations: u64,
     /// How often core.yaml was read again.
     reloads: u64,
     next_look: Instant,
@@ -72,11 +72,11 @@ impl Programs {
         control_socket: &Path,
         file: &Path,
     ) -> Result<Option<Self>, Lack> {
-        if wiring.transport == Transport::Thread {
+        let Some(carrier) = wiring.carrier else {
             return Ok(None);
-        }
+        };
         let path = wiring.socket(control_socket);
-        let manager = Manager::listen(&path).map_err(|e| {
+        let manager = Manager::listen(&path, carrier).map_err(|e| {
             let what = format!("{} cannot be used: {e}", path.display());
             let expected = "a path of its own for each core, in a folder that it may write to";
             Lack::of(problem(0, "wiring.socket", what, expected), &e)
@@ -85,15 +85,19 @@ impl Programs {
         let programs = wiring.programs.iter().map(|section| Program {
             section: section.clone(),
             process: None,
-            started: now,
             due: now,
-            pause: PAUSE_LEAST,
+            back_off: BackOff::new(now),
         });
         Ok(Some(Self {
             manager,
             file: file.to_owned(),
             programs: programs.collect(),
             waiting: Vec::new(),
+            refused: Vec::new(),
+            traced: Vec::new(),
+            followed: Followed::default(),
+            ends: None,
+            registrations: 0,
             reloads: 0,
             next_look: now,
         }))
@@ -103,7 +107,7 @@ impl Programs {
     pub fn start(&mut self, runtime: &mut Runtime, is_over: &dyn Fn() -> bool) -> Result<(), Lack> {
         let failed = |what: String| {
             let expected =
-                "the program sluice-core beside the one that runs, and memory for its rings";
+                "the program sluice-core beside the one that runs, and memory for its links";
             Lack::from(problem(0, "wiring", what, expected))
         };
         let own: Vec<Nf> = Nf::ALL
@@ -122,9 +126,8 @@ impl Programs {
             .filter(|nf| self.is_apart(*nf))
             .collect();
         core.connect(Box::new(member), &others);
-        let now = Instant::now();
         for at in 0..self.programs.len() {
-            self.start_one(at, now).map_err(failed)?;
+            self.start_one(at).map_err(failed)?;
         }
         self.wait_until_reached(core, &others, is_over);
         Ok(())
@@ -142,8 +145,8 @@ impl Programs {
             self.look(Instant::now());
             // Arenas pass the manager, and are taken before a sleep.
             core.may_sleep();
-            core.receive(sluice_core_runtime::system::now());
-            for reached in core.take_reached() {
+            core.receive(system::now());
+            for reached in core.take_reached(system::now()) {
                 match reached.lost {
                     None => missing.remove(&reached.nf),
                     Some(_) => missing.insert(reached.nf),
@@ -165,11 +168,11 @@ impl Programs {
         all.any(|one| one.value == nf)
     }
 
-    fn start_one(&mut self, at: usize, now: Instant) -> Result<(), String> {
+    fn start_one(&mut self, at: usize) -> Result<(), String> {
         let Some(program) = self.programs.get_mut(at) else {
             return Ok(());
         };
-        let path = beside("sluice-core").map_err(|e| e.to_string())?;
+        let path = beside(PROGRAM).map_err(|e| e.to_string())?;
         let mut command = Command::new(path);
         command.arg("nf");
         for one in &program.section.functions {
@@ -181,19 +184,21 @@ impl Programs {
         }
         let process = Process::spawn(&mut command).map_err(|e| e.to_string())?;
         program.process = Some(process);
-        program.started = now;
         Ok(())
     }
 
     /// Takes what programs have told, and looks whether they run.
-    pub fn turn(&mut self, core: &mut Core, own: &dyn Fn(&Supi) -> Vec<FlowLine>) {
+    pub fn turn(&mut self, core: &mut Core) {
         for news in self.manager.turn() {
             self.take(news, core);
         }
-        if core.has_new_udm_settings() {
+        let followed = Followed::from(core.followed());
+        let follows = followed != self.followed;
+        self.followed = followed;
+        if core.has_new_udm_settings() || follows {
             self.tell(core);
         }
-        for reached in core.take_reached() {
+        for reached in core.take_reached(system::now()) {
             match reached.lost {
                 None => tracing::info!("{} is reached", reached.nf),
                 Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
@@ -204,7 +209,6 @@ impl Programs {
             self.next_look = now + LOOK_EVERY;
             self.look(now);
         }
-        self.answer_waiting(now, own);
     }
 
     fn take(&mut self, news: News, core: &mut Core) {
@@ -220,14 +224,54 @@ impl Programs {
                 tracing::warn!("{}", news.text());
                 self.next_look = Instant::now();
             }
+            News::Told { text } => match serde_json::from_str(text) {
+                Ok(report) => self.take_report(report, core),
+                Err(e) => tracing::error!("a program tells what is not understood: {e}"),
+            },
             News::Answered { id, text } => {
-                let lines: Vec<FlowLine> = serde_json::from_str(text).unwrap_or_default();
+                let part: Part = serde_json::from_str(text).unwrap_or_default();
                 if let Some(one) = self.waiting.iter_mut().find(|one| one.id == *id) {
-                    one.lines.extend(lines);
+                    one.part = std::mem::take(&mut one.part).and(part);
                     one.missing = one.missing.saturating_sub(1);
                 }
             }
         }
+    }
+
+    fn take_report(&mut self, report: Report, core: &mut Core) {
+        self.refused.extend(report.refused);
+        self.traced
+            .extend(report.traced.into_iter().map(Traced::seen));
+        core.forget_sessions(system::now(), &report.unknown_sessions);
+        if report.has_new_nrf {
+            // Its heart-beats may be others.
+            core.register_again(system::now());
+            self.registrations += 1;
+            self.tell(core);
+        }
+    }
+
+    /// Refusals of programs since the last call.
+    pub fn take_refused(&mut self) -> Vec<Kept> {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// Messages that functions of programs have seen since the last call, with their times.
+    pub fn take_traced(&mut self) -> Vec<(u64, TracedMessage)> {
+        std::mem::take(&mut self.traced)
+    }
+
+    /// The core ends: programs let sessions go or not, and none is started again.
+    pub fn end(&mut self, core: &Core, releases_sessions: bool) {
+        self.ends = Some(releases_sessions);
+        self.tell(core);
+    }
+
+    /// Whether the program of a function runs.
+    pub fn runs(&self, nf: Nf) -> bool {
+        let has = |one: &&Program| one.section.functions.iter().any(|at| at.value == nf);
+        let mut its = self.programs.iter().filter(has);
+        its.any(|one| one.process.is_some())
     }
 
     /// core.yaml was read again.
@@ -237,12 +281,23 @@ impl Programs {
     }
 
     fn tell(&mut self, core: &Core) {
-        let reloads = self.reloads;
+        let (reloads, registrations) = (self.reloads, self.registrations);
+        let (followed, ends) = (&self.followed, self.ends);
+        let known: Vec<(u64, bool)> = core.known_sessions().into_iter().collect();
         self.manager.tell(Nf::Amf, &|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
-            let udm = has_udm.then(|| nf::UdmSettings::of(core.udm_settings()));
-            serde_json::to_string(&nf::Settings { reloads, udm }).unwrap_or_default()
+            let has_smf = functions.contains(&Nf::Smf);
+            let udm = has_udm.then(|| UdmSettings::of(core.udm_settings()));
+            let settings = Settings {
+                reloads,
+                registrations,
+                followed: followed.clone(),
+                ends,
+                sessions: known.iter().filter(|_| has_smf).copied().collect(),
+                udm,
+            };
+            serde_json::to_string(&settings).unwrap_or_default()
         });
     }
 
@@ -253,50 +308,52 @@ impl Programs {
                 continue;
             };
             if let Some(status) = program.process.as_mut().and_then(Process::status) {
-                tracing::error!("{}: {status}", name(&program.section));
-                if now - program.started >= STEADY {
-                    program.pause = PAUSE_LEAST;
+                if self.ends.is_none() {
+                    tracing::error!("{}: {status}", name(&program.section));
                 }
                 program.process = None;
-                program.due = now + program.pause;
-                program.pause = (program.pause * 2).min(PAUSE_MOST);
+                program.due = program.back_off.next(now);
             }
-            if program.process.is_none() && program.due <= now {
-                let pause = program.pause;
-                if let Err(why) = self.start_one(at, now) {
-                    tracing::error!("a program cannot be started: {why}");
-                    if let Some(program) = self.programs.get_mut(at) {
-                        program.due = now + pause;
-                    }
+            if program.process.is_none()
+                && program.due <= now
+                && self.ends.is_none()
+                && let Err(why) = self.start_one(at)
+            {
+                tracing::error!("a program cannot be started: {why}");
+                if let Some(program) = self.programs.get_mut(at) {
+                    program.due = program.back_off.next(now);
                 }
             }
         }
     }
 
-    /// Asks all programs what they know of a UE's procedures; the answer follows.
-    pub fn ask_flow(&mut self, asked: Asked<Ask>, supi: Supi) {
-        let (id, missing) = self.manager.ask(Nf::Amf, supi.imsi());
+    /// Whether programs have a part of an answer.
+    pub fn have_part_of(&self, request: &Request) -> bool {
+        request.asks().iter().any(|nf| self.is_apart(*nf))
+    }
+
+    /// Asks the programs that have a part of an answer; it follows.
+    pub fn ask(&mut self, asked: Asked<Ask>, request: Request) {
+        let apart = request.asks().iter().copied();
+        let apart: Vec<Nf> = apart.filter(|nf| self.is_apart(*nf)).collect();
+        let text = serde_json::to_string(&request).unwrap_or_default();
+        let (id, missing) = self.manager.ask(&apart, &text);
         self.waiting.push(Waiting {
             asked,
-            supi,
-            lines: Vec::new(),
+            request,
+            part: Part::default(),
             id,
             missing,
             until: Instant::now() + ANSWER_WITHIN,
         });
     }
 
-    fn answer_waiting(&mut self, now: Instant, own: &dyn Fn(&Supi) -> Vec<FlowLine>) {
+    /// Questions that all programs have answered, or that were waited for long enough, with what was told.
+    pub fn take_answered(&mut self) -> Vec<(Asked<Ask>, Request, Part)> {
+        let now = Instant::now();
         let is_over = |one: &mut Waiting| one.missing == 0 || one.until <= now;
-        for one in self.waiting.extract_if(.., is_over) {
-            let mut lines = own(&one.supi);
-            lines.extend(one.lines);
-            // Each program's own lines keep their order.
-            lines.sort_by_key(|line| line.unix_ms);
-            let imsi = one.supi.imsi().to_owned();
-            let answer: Value = told(answers::Flow { imsi, lines });
-            one.asked.answer(answer);
-        }
+        let over = self.waiting.extract_if(.., is_over);
+        over.map(|one| (one.asked, one.request, one.part)).collect()
     }
 }
 

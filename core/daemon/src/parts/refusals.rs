@@ -2,8 +2,10 @@
 
 use crate::operators::answers::{Cause, Refusal, RefusalOfUe, Refusals};
 use crate::parts::flow::cut;
+use serde::{Deserialize, Serialize};
 use sluice_program::lines::{self, Kind, Peer};
 use sluice_sbi::Refused;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -42,30 +44,56 @@ impl Strangers {
     }
 }
 
-/// The newest refusals, and all by request and cause.
-#[derive(Default)]
-pub(crate) struct RefusalLog {
-    newest: VecDeque<(u64, u64, Refused)>,
-    by_cause: BTreeMap<(&'static str, String), u64>,
-    total: u64,
+/// A refusal as it is kept, and as programs tell it; logged where it is made, as far as the limit on lines allows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    who: String,
+    /// Subscriber, if it is known.
+    imsi: Option<String>,
+    request: Cow<'static, str>,
+    cause: String,
+    why: String,
+    remedy: Cow<'static, str>,
 }
 
-impl RefusalLog {
-    /// One more: it is logged, as far as the limit on lines allows, kept and counted.
-    pub fn add(&mut self, mut refused: Refused) {
+impl From<Refused> for Kept {
+    fn from(mut refused: Refused) -> Self {
         for text in [&mut refused.who, &mut refused.cause, &mut refused.why] {
             cut(text);
         }
         if lines::permits(Peer::Local, Kind::Refusal) {
             tracing::warn!("{refused}");
         }
+        Self {
+            who: refused.who,
+            imsi: refused.supi.map(|supi| supi.imsi().to_owned()),
+            request: refused.request.into(),
+            cause: refused.cause,
+            why: refused.why,
+            remedy: refused.remedy.into(),
+        }
+    }
+}
+
+/// The newest refusals, and all by request and cause.
+#[derive(Default)]
+pub(crate) struct RefusalLog {
+    newest: VecDeque<(u64, u64, Kept)>,
+    by_cause: BTreeMap<(Cow<'static, str>, String), u64>,
+    total: u64,
+}
+
+impl RefusalLog {
+    /// One more: kept and counted.
+    pub fn add(&mut self, refused: impl Into<Kept>) {
+        let refused = refused.into();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         self.keep(now.map_or(0, |now| now.as_secs()), refused);
     }
 
-    fn keep(&mut self, unix_s: u64, refused: Refused) {
+    fn keep(&mut self, unix_s: u64, refused: Kept) {
         self.total += 1;
-        let cause = (refused.request, refused.cause.clone());
+        let cause = (refused.request.clone(), refused.cause.clone());
         if self.by_cause.len() < CAUSES || self.by_cause.contains_key(&cause) {
             *self.by_cause.entry(cause).or_default() += 1;
         }
@@ -81,25 +109,25 @@ impl RefusalLog {
     }
 
     /// All by request and cause.
-    pub fn by_cause(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
+    pub fn by_cause(&self) -> impl Iterator<Item = (&str, &str, u64)> {
         let all = self.by_cause.iter();
-        all.map(|((request, cause), count)| (*request, cause.as_str(), *count))
+        all.map(|((request, cause), count)| (&**request, cause.as_str(), *count))
     }
 
     /// The newest, the newest first, and all by cause.
     pub fn view(&self) -> Refusals {
-        let row = |(number, unix_s, refused): &(u64, u64, Refused)| Refusal {
+        let row = |(number, unix_s, refused): &(u64, u64, Kept)| Refusal {
             number: *number,
             unix_s: *unix_s,
             who: refused.who.clone(),
-            request: refused.request,
+            request: refused.request.clone(),
             cause: refused.cause.clone(),
             why: refused.why.clone(),
-            remedy: refused.remedy,
+            remedy: refused.remedy.clone(),
         };
-        let count = |((request, cause), count): (&(&'static str, String), &u64)| Cause {
+        let count = |((request, cause), count): (&(Cow<'static, str>, String), &u64)| Cause {
             count: *count,
-            request,
+            request: request.clone(),
             cause: cause.clone(),
         };
         Refusals {
@@ -112,15 +140,15 @@ impl RefusalLog {
     /// The newest of a subscriber, the newest first.
     pub fn of(&self, who: &str) -> Vec<RefusalOfUe> {
         let its = self.newest.iter().rev().filter(|(_, _, refused)| {
-            let is_of = refused.supi.is_some_and(|supi| supi.to_string() == who);
-            refused.who == who || is_of
+            let its = refused.imsi.as_deref();
+            refused.who == who || its.is_some_and(|its| who.strip_prefix("imsi-") == Some(its))
         });
-        let row = |(_, unix_s, refused): &(u64, u64, Refused)| RefusalOfUe {
+        let row = |(_, unix_s, refused): &(u64, u64, Kept)| RefusalOfUe {
             unix_s: *unix_s,
-            request: refused.request,
+            request: refused.request.clone(),
             cause: refused.cause.clone(),
             why: refused.why.clone(),
-            remedy: refused.remedy,
+            remedy: refused.remedy.clone(),
         };
         its.take(4).map(row).collect()
     }
@@ -151,14 +179,14 @@ mod tests {
         for number in 0..KEPT + 5 {
             log.keep(
                 1_700_000_000,
-                Refused {
+                Kept::from(Refused {
                     who: format!("imsi-{number}"),
                     supi: None,
                     request: "Registration",
                     cause: "#3 (illegal UE)".to_owned(),
                     why: "there is no subscriber of this identity".to_owned(),
                     remedy: "add it",
-                },
+                }),
             );
         }
         let view = log.view();

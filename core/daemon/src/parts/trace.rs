@@ -80,6 +80,12 @@ impl Trace {
     }
 }
 
+/// Now, as times of messages are told.
+pub(crate) fn unix_us() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_micros() as u64)
+}
+
 /// The trace, while somebody follows.
 #[derive(Default)]
 pub(crate) struct Tracing(Option<Trace>);
@@ -90,13 +96,19 @@ impl Tracing {
         let Some(trace) = &mut self.0 else {
             return;
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let unix_us = now.map_or(0, |now| now.as_micros() as u64);
+        let now_us = unix_us();
         for seen in core.take_traced_messages() {
-            trace.add(unix_us, seen);
+            trace.add(now_us, seen);
         }
         if trace.asked.elapsed() >= LAPSE {
             self.end(core);
+        }
+    }
+
+    /// A message that another program has seen.
+    pub fn add(&mut self, unix_us: u64, seen: TracedMessage) {
+        if let Some(trace) = &mut self.0 {
+            trace.add(unix_us, seen);
         }
     }
 

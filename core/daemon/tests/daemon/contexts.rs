@@ -14,6 +14,7 @@ use crate::ending::with_session;
 use crate::metrics::metric;
 use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
 use crate::upf::Upf;
+use crate::wirings::{names, pid_of, signal, wait};
 
 fn memory() -> TempDir {
     TempDir::new_in("/dev/shm").unwrap()
@@ -113,8 +114,93 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
     assert!(refusal.iter().all(|word| told.contains(word)), "{told}");
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("goes on with 1 UEs and 1 sessions"), "{log}");
+    // A program of the SMF tells of its sessions itself.
+    let together = log.contains("goes on with 1 UEs and 1 sessions");
+    let apart =
+        log.contains("goes on with 1 UEs and 0 ") && log.contains("goes on with 1 sessions");
+    assert!(together || apart, "{log}");
     assert_eq!(upf.count(MessageType::SESSION_DELETION_REQUEST), 1);
+}
+
+const RING: &str = "wiring: {transport: ring}\n";
+
+#[test]
+fn a_core_that_was_killed_goes_on_with_sessions_of_an_smf_of_another_program() {
+    let (place, memory) = (Place::new(), memory());
+    let section = format!("{}{RING}", section(&memory));
+    goes_on(&place, &section, ["contexts.folder", "another core"]);
+}
+
+#[test]
+fn an_smf_that_was_killed_goes_on_with_its_sessions() {
+    let (place, memory) = (Place::new(), memory());
+    let upf = Upf::start(&place, false);
+    let section = format!("{}{RING}", section(&memory));
+    let (core, ran) = with_session(&place, &upf, &section);
+    let session = || core.ask_of("ue", "001010000000001")["ue"]["sessions"][0].clone();
+    let before = session();
+    assert!(!before["upf_seid"].is_null(), "{before}");
+    let smf = pid_of(&core, "smf pcf");
+    signal(smf, "-KILL");
+    wait("the SMF is there again", || {
+        names(&core).contains("smf pcf") && pid_of(&core, "smf pcf") != smf
+    });
+    wait("it goes on with the session", || session() == before);
+    assert_eq!(upf.count(MessageType::SESSION_ESTABLISHMENT_REQUEST), 1);
+    assert_eq!(upf.count(MessageType::SESSION_DELETION_REQUEST), 0);
+    // It is not only shown: the SMF releases it at the UPF as the UE goes.
+    let mut ran = ran;
+    core.ask_of("deregister", "001010000000001");
+    ran.wait("the deregistration", |ran| ran.phones[0].1.is_none());
+    wait("the UPF has no session", || {
+        upf.count(MessageType::SESSION_DELETION_REQUEST) == 1
+    });
+    let (code, log) = core.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("goes on with 1 sessions"), "{log}");
+}
+
+#[test]
+fn an_amf_forgets_sessions_that_an_smf_without_contexts_has_lost() {
+    let place = Place::new();
+    let upf = Upf::start(&place, false);
+    let (core, _ran) = with_session(&place, &upf, RING);
+    let sessions = || core.ask_of("ue", "001010000000001")["ue"]["sessions"].clone();
+    assert_eq!(sessions().as_array().unwrap().len(), 1);
+    signal(pid_of(&core, "smf"), "-KILL");
+    wait("the AMF forgets it", || {
+        sessions().as_array().unwrap().is_empty()
+    });
+    assert_eq!(core.stop().0, Some(0));
+}
+
+#[test]
+fn contexts_are_taken_up_after_a_change_of_the_wiring_and_back() {
+    let (place, memory) = (Place::new(), memory());
+    let upf = Upf::start(&place, false);
+    let (mut core, ran) = with_session(&place, &upf, &section(&memory));
+    let session = |core: &Core| {
+        let ue = core.try_ask(serde_json::json!({ "cmd": "ue", "imsi": "001010000000001" }));
+        ue.unwrap()["ue"]["sessions"][0].clone()
+    };
+    let own = std::fs::read_to_string(place.folder.path().join("core.yaml")).unwrap();
+    let before = session(&core);
+    drop(ran);
+    for config in [&format!("{own}{RING}"), &own, &format!("{own}{RING}"), &own] {
+        kill(core);
+        core = Core::start_with(&place, config);
+        wait("the SMF is there", || {
+            session(&core)["seid"] == before["seid"]
+        });
+        let after = session(&core);
+        for key in ["addresses", "upf_seid", "upf_tunnel"] {
+            assert_eq!(after[key], before[key], "{key} in {after}");
+        }
+    }
+    assert_eq!(core.ask("ues")["registered"], 1);
+    assert_eq!(upf.count(MessageType::SESSION_ESTABLISHMENT_REQUEST), 1);
+    assert_eq!(upf.count(MessageType::SESSION_DELETION_REQUEST), 0);
+    assert_eq!(core.stop().0, Some(0));
 }
 
 #[test]

@@ -27,9 +27,26 @@ fn rules(ue: &Value) -> Vec<String> {
 
 #[test]
 fn flows_are_started_and_stopped_by_operators_and_applications() {
+    flows_start_and_stop("");
+}
+
+#[test]
+fn flows_are_started_and_stopped_with_smf_and_pcf_in_other_programs() {
+    for programs in [
+        "{functions: pcf}",
+        "{functions: smf}",
+        "[{functions: smf}, {functions: pcf}]",
+    ] {
+        flows_start_and_stop(&format!(
+            "wiring: {{transport: ring, programs: {programs}}}\n"
+        ));
+    }
+}
+
+fn flows_start_and_stop(wiring: &str) {
     let place = Place::new();
     let upf = Upf::start(&place, false);
-    let more = format!("api: {{listen: {}}}\n", api(&place));
+    let more = format!("api: {{listen: {}}}\n{wiring}", api(&place));
     let (core, _ran) = with_session(&place, &upf, &more);
     let document = ask(&place, "GET /openapi.json", "", "").json();
     let is = |name: &str, line: &str, body: &str| {

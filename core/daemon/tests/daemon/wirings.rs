@@ -14,7 +14,12 @@ use crate::all_functions_are_registered;
 use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
 
 const RING: &str = "wiring: {transport: ring}\n";
-const TOGETHER: &str = "wiring: {transport: ring, programs: {functions: [ausf, udm]}}\n";
+const TOGETHER: &str =
+    "wiring: {transport: ring, programs: {functions: [ausf, udm, nrf, nssf, smf, pcf]}}\n";
+const TWO: &str = "wiring: {transport: ring, programs: {functions: [ausf, udm]}}\n";
+/// Functions that may have programs of their own.
+const APART: [&str; 6] = ["ausf", "nrf", "nssf", "pcf", "smf", "udm"];
+const SOCKET: &str = "wiring: {transport: socket}\n";
 
 fn start(place: &Place, wiring: &str) -> Core {
     Core::start_with(place, &format!("{}{wiring}", place.config()))
@@ -35,15 +40,40 @@ fn programs(core: &Core) -> Vec<(u32, String)> {
     named.collect()
 }
 
-fn names(core: &Core) -> BTreeSet<String> {
+pub fn names(core: &Core) -> BTreeSet<String> {
     programs(core).into_iter().map(|(_, name)| name).collect()
 }
 
+pub fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([name, &pid.to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
 fn kill(pid: u32) {
-    let killed = Command::new("kill")
-        .args(["-KILL", &pid.to_string()])
-        .status();
-    assert!(killed.unwrap().success());
+    signal(pid, "-KILL");
+}
+
+pub fn wait(what: &str, holds: impl Fn() -> bool) {
+    let end = Instant::now() + LIMIT;
+    while !holds() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// An NRF that was started again hears of all a moment later.
+fn functions_are_registered_again(core: &Core) {
+    wait("all functions are registered", || {
+        let nfs = core.try_ask(json!({ "cmd": "nfs" })).unwrap();
+        nfs["nfs"].as_array().is_some_and(|all| all.len() == 7)
+    });
+    all_functions_are_registered(core);
+}
+
+pub fn pid_of(core: &Core, name: &str) -> u32 {
+    let all = programs(core);
+    let found = all.iter().find(|(_, one)| one == name);
+    found.unwrap().0
 }
 
 /// A gNB with a UE that stays connected.
@@ -71,10 +101,43 @@ fn flow(core: &Core) -> Vec<String> {
     lines
 }
 
+/// Names of what operators are told, and counts that are the same in each wiring.
+fn forms(place: &Place, core: &Core) -> Vec<String> {
+    let counters = core.ask("counters");
+    let mut told: Vec<String> = counters
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(part, all)| {
+            let names: Vec<_> = all
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| name)
+                .collect();
+            format!("{part}: {names:?}")
+        })
+        .collect();
+    told.push(counters["nssf"].to_string());
+    let metrics = core.ask("metrics");
+    let lines = metrics["text"].as_str().unwrap().lines();
+    let names = lines
+        .filter_map(|line| line.rsplit_once(' '))
+        .map(|(name, _)| name);
+    told.extend(names.map(|name| name.replace(&place.ip(3), "UPF")));
+    told
+}
+
 #[test]
 fn ues_register_and_operators_see_the_same_in_each_wiring() {
-    let mut flows = Vec::new();
-    for (wiring, expected) in [("", ""), (RING, "ausf,udm"), (TOGETHER, "ausf udm")] {
+    let (mut flows, mut told) = (Vec::new(), Vec::new());
+    for (wiring, expected) in [
+        ("", ""),
+        (RING, "ausf,nrf,nssf,pcf,smf,udm"),
+        (TWO, "ausf udm"),
+        (TOGETHER, "ausf udm nrf nssf smf pcf"),
+        (SOCKET, "ausf,nrf,nssf,pcf,smf,udm"),
+    ] {
         let place = Place::new();
         let core = start(&place, wiring);
         let expected = expected.split(',').filter(|name| !name.is_empty());
@@ -86,64 +149,78 @@ fn ues_register_and_operators_see_the_same_in_each_wiring() {
         for (ue, _) in &ran.phones {
             assert_eq!(ue.state(), UeState::Registered);
         }
-        all_functions_are_registered(&core);
+        functions_are_registered_again(&core);
         flows.push(flow(&core));
+        told.push(forms(&place, &core));
         let (code, log) = core.stop();
         assert_eq!(code, Some(0), "{log}");
     }
     assert!(flows[0].iter().any(|line| line.contains("UDM | UDR")));
-    assert_eq!(flows[0], flows[1]);
-    assert_eq!(flows[0], flows[2]);
+    for other in 1..flows.len() {
+        assert_eq!(flows[0], flows[other]);
+        assert_eq!(told[0], told[other]);
+    }
 }
 
 #[test]
 fn a_program_that_is_killed_is_started_again_and_ues_register() {
+    killed_and_started_again(RING, &["its program is gone"]);
+}
+
+#[test]
+fn a_program_behind_a_socket_that_is_killed_is_started_again_and_ues_register() {
+    // Whichever is seen first, the end of its link or of itself.
+    killed_and_started_again(SOCKET, &["its program is gone", "its connection has ended"]);
+}
+
+fn killed_and_started_again(wiring: &str, why: &[&str]) {
     let place = Place::new();
-    let core = start(&place, RING);
-    for name in ["udm", "ausf"] {
+    let core = start(&place, wiring);
+    for name in APART {
         let mut ran = connected(&place);
-        let before = programs(&core);
-        let (pid, _) = before.iter().find(|(_, one)| one == name).unwrap();
-        kill(*pid);
+        let pid = pid_of(&core, name);
+        kill(pid);
         // A UE that comes meanwhile is refused for congestion, at once, and tries again.
         let end = Instant::now() + LIMIT;
         while ran.phones[0].0.state() != UeState::Registered {
             assert!(Instant::now() < end, "the {name} does not come back");
             ran.register(0);
         }
+        let all = APART.map(str::to_owned).into();
+        wait("it is started again", || names(&core) == all);
         let after = programs(&core);
-        assert_eq!(names(&core), BTreeSet::from(["ausf".into(), "udm".into()]));
-        assert!(after.iter().all(|(other, _)| other != pid), "{after:?}");
+        functions_are_registered_again(&core);
+        assert!(after.iter().all(|(other, _)| *other != pid), "{after:?}");
         deregister(&core, &mut ran);
     }
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
-    assert!(
-        log.contains("UDM is not reached: its program is gone"),
-        "{log}"
-    );
+    let is_told = |why: &&str| log.contains(&format!("UDM is not reached: {why}"));
+    assert!(why.iter().any(is_told), "{log}");
 }
 
 #[test]
 fn programs_end_with_a_core_that_is_killed_and_a_new_one_starts_its_own() {
-    let place = Place::new();
-    let mut core = start(&place, RING);
-    let before = programs(&core);
-    assert_eq!(before.len(), 2);
-    core.child.kill().unwrap();
-    core.child.wait().unwrap();
-    let end = Instant::now() + LIMIT;
-    let runs = |pid: &u32| PathBuf::from(format!("/proc/{pid}")).exists();
-    while before.iter().any(|(pid, _)| runs(pid)) {
-        assert!(
-            Instant::now() < end,
-            "a program has no core and does not end"
-        );
-        std::thread::sleep(Duration::from_millis(20));
+    for wiring in [RING, SOCKET] {
+        let place = Place::new();
+        let mut core = start(&place, wiring);
+        let before = programs(&core);
+        assert_eq!(before.len(), APART.len());
+        core.child.kill().unwrap();
+        core.child.wait().unwrap();
+        let end = Instant::now() + LIMIT;
+        let runs = |pid: &u32| PathBuf::from(format!("/proc/{pid}")).exists();
+        while before.iter().any(|(pid, _)| runs(pid)) {
+            assert!(
+                Instant::now() < end,
+                "a program has no core and does not end"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let core = start(&place, wiring);
+        assert_eq!(names(&core).len(), APART.len());
+        assert_eq!(core.stop().0, Some(0));
     }
-    let core = start(&place, RING);
-    assert_eq!(names(&core).len(), 2);
-    assert_eq!(core.stop().0, Some(0));
 }
 
 #[test]
@@ -186,6 +263,76 @@ fn reload_reaches_a_udm_of_another_program() {
 }
 
 #[test]
+fn a_check_looks_at_programs_and_at_where_they_find_the_core() {
+    let place = Place::new();
+    let file = place.folder.path().join("none");
+    std::fs::write(&file, "").unwrap();
+    let wiring = format!(
+        "wiring: {{transport: ring, socket: {}, programs: {{functions: udm, cpu: 4000}}}}\n",
+        file.display()
+    );
+    let config = place.file(&format!("{}{wiring}", place.config()));
+    let output = run(&config, &["--check"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    for expected in [
+        "wiring.socket: ",
+        "there is something that is no socket",
+        "this process may not run on CPU 4000",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let config = place.file(&format!("{}{RING}", place.config()));
+    let output = run(&config, &["--check"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}
+
+#[test]
+fn a_program_that_stands_still_is_told_of_by_the_nrf_of_another() {
+    let place = Place::new();
+    let core = start(&place, &format!("{RING}nrf: {{heart_beat_s: 60}}\n"));
+    // What the NRF has from now on all functions hear.
+    place.file(&format!(
+        "{}{RING}nrf: {{heart_beat_s: 1}}\n",
+        place.config()
+    ));
+    assert_eq!(core.ask("reload")["changed"], json!(["nrf"]));
+    wait("the NRF goes on with its heart-beats", || {
+        let counters = core.ask("counters");
+        core.ask("nfs")["heart_beat_s"] == 1 && counters["nrf"]["heart_beats"].as_u64() > Some(6)
+    });
+    let pid = pid_of(&core, "pcf");
+    signal(pid, "-STOP");
+    let status = || {
+        let nfs = core.ask("nfs");
+        let mut nfs = nfs["nfs"].as_array().unwrap().iter();
+        let pcf = nfs.find(|one| one["type"] == "PCF").unwrap();
+        pcf["status"].clone()
+    };
+    wait("the NRF suspends the PCF", || status() == "SUSPENDED");
+    wait("the core hears of it", || {
+        let refusals = core.ask("refusals").to_string();
+        refusals.contains("it is suspended, and not discovered")
+    });
+    // Whoever asks for what it alone knows waits for it no longer than it takes to say so.
+    let stop = json!({ "cmd": "qos_stop", "imsi": "001010000000001", "name": "call" });
+    let told = core.try_ask(stop.clone()).unwrap();
+    assert!(
+        told["error"]
+            .as_str()
+            .unwrap()
+            .contains("PCF is not reached"),
+        "{told}"
+    );
+    signal(pid, "-CONT");
+    wait("the PCF is there again", || status() == "REGISTERED");
+    let told = core.try_ask(stop).unwrap();
+    assert_eq!(told["reason"], "not_found", "{told}");
+    assert_eq!(core.stop().0, Some(0));
+}
+
+#[test]
 fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so() {
     let place = Place::new();
     let told = |file: &PathBuf| {
@@ -196,7 +343,8 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
     };
     let (code, text) = told(&place.file(&place.config()));
     assert_eq!(code, Some(2), "{text}");
-    let expected = "wiring: the UDM is the core's own; expected wiring.transport: ring";
+    let expected =
+        "wiring: all functions are the core's own; expected wiring.transport: ring or socket";
     assert!(text.contains(expected), "{text}");
     let file = place.file(&format!("{}{RING}", place.config()));
     let (code, text) = told(&file);
@@ -208,10 +356,14 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
     let thread = "wiring: {programs: {functions: udm}}\n";
     for (wiring, expected) in [
         (twice, "expected each function once"),
-        (thread, "expected wiring.transport: ring"),
+        (thread, "expected wiring.transport: ring or socket"),
         (
-            "wiring: {transport: ring, programs: {functions: smf}}\n",
-            "expected ausf or udm",
+            "wiring: {transport: ring, programs: {functions: amf}}\n",
+            "expected ausf or udm or nrf or nssf or smf or pcf",
+        ),
+        (
+            "wiring: {transport: ring, programs: [{functions: smf}, {functions: pcf}]}\ncontexts: {folder: /run/contexts}\n",
+            "both in one program, which stores the contexts of sessions",
         ),
     ] {
         let file = place.file(&format!("{}{wiring}", place.config()));

@@ -1,7 +1,7 @@
-//! Wirings beside each other: a call that does nothing, and registrations, by the queue of a thread and by rings between
-//! hosts.
+//! Wirings beside each other: a call that does nothing, and registrations, by the queue of a thread, and by rings and
+//! sockets between hosts.
 //!
-//! Rings lie between two threads, each with arenas of its own, as two programs have them. Registrations have AUSF and UDM
+//! Rings and sockets lie between two threads, as two programs have them. Registrations have AUSF and UDM
 //! as the other host, in turn with the core on one thread: no wake-up is counted.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{env, process, thread};
 
 use serde_json::{Value, json};
-use sluice_bus_ring::{Manager, Member};
+use sluice_bus_local::{Carrier, Manager, Member};
 use sluice_core_host::{Functions, Home, Host};
 use sluice_core_runtime::system;
 use sluice_host::clock;
@@ -213,7 +213,7 @@ fn turn(host: &mut Host<Pair>, wakes: &std::os::fd::OwnedFd, sleeps: bool) -> Re
     Ok(())
 }
 
-/// A host with its end of the rings, and what wakes it.
+/// A host with its ends of links, and what wakes it.
 fn joined(
     functions: Pair,
     member: Member,
@@ -227,10 +227,15 @@ fn joined(
     Ok((host, wakes))
 }
 
-fn by_rings(name: &'static str, goal_ns: Option<f64>, sleeps: bool) -> Result<Calls, Failure> {
+fn by(
+    carrier: Carrier,
+    name: &'static str,
+    goal_ns: Option<f64>,
+    sleeps: bool,
+) -> Result<Calls, Failure> {
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     let path = env::temp_dir().join(format!("sluice-bench-{}", process::id()));
-    let mut manager = Manager::listen(&path).map_err(|e| failed(&e))?;
+    let mut manager = Manager::listen(&path, carrier).map_err(|e| failed(&e))?;
     let own = manager.join("asks", &[Nf::Amf]).map_err(|e| failed(&e))?;
     let other = manager
         .join("answers", &[Nf::Udm])
@@ -259,7 +264,7 @@ fn by_rings(name: &'static str, goal_ns: Option<f64>, sleeps: bool) -> Result<Ca
         });
         // Members hear of each other by way of the manager.
         let mut until = 2_000;
-        while one.take_reached().is_empty() && until > 0 {
+        while one.take_reached(Now::default()).is_empty() && until > 0 {
             manager.turn();
             one.may_sleep();
             one.receive(system::now());
@@ -300,19 +305,29 @@ fn by_rings(name: &'static str, goal_ns: Option<f64>, sleeps: bool) -> Result<Ca
     })
 }
 
-/// A row of registrations: both ways in turn, so that a slow moment of the machine is both's.
-fn registrations(args: &CoreArgs, identity: Identity) -> Result<(Vec<f64>, Vec<f64>), Failure> {
+/// Registrations per CPU-second, in each wiring.
+#[derive(Default)]
+struct Registrations {
+    thread: Vec<f64>,
+    ring: Vec<f64>,
+    socket: Vec<f64>,
+}
+
+/// A row of registrations: all wirings in turn, so that a slow moment of the machine is that of all.
+fn registrations(args: &CoreArgs, identity: Identity) -> Result<Registrations, Failure> {
     let subscribers = args.registrations * u32::from(args.reps) + BATCH as u32;
     let mut thread = VirtualCore::new(subscribers)?;
-    let mut rings = apart::by_rings(|| VirtualCore::new(subscribers))?;
-    let (mut by_thread, mut by_rings) = (Vec::new(), Vec::new());
+    let mut ring = apart::by(Carrier::Ring, || VirtualCore::new(subscribers))?;
+    let mut socket = apart::by(Carrier::Socket, || VirtualCore::new(subscribers))?;
+    let mut all = Registrations::default();
     let mut number = 0;
     for _ in 0..args.reps {
-        let mut cpu_s = [0.0, 0.0];
+        let mut cpu_s = [0.0; 3];
         let mut count = 0;
         while count < args.registrations {
             let size = (args.registrations - count).min(BATCH as u32);
-            for (core, cpu_s) in [&mut thread, &mut rings].into_iter().zip(&mut cpu_s) {
+            let cores = [&mut thread, &mut ring, &mut socket];
+            for (core, cpu_s) in cores.into_iter().zip(&mut cpu_s) {
                 let numbers = number + 1..=number + size;
                 let ues = numbers.map(|number| virtual_core::ue(number, identity));
                 let mut ues: Vec<_> = ues.collect();
@@ -320,10 +335,12 @@ fn registrations(args: &CoreArgs, identity: Identity) -> Result<(Vec<f64>, Vec<f
             }
             (number, count) = (number + size, count + size);
         }
-        by_thread.push(f64::from(count) / cpu_s[0]);
-        by_rings.push(f64::from(count) / cpu_s[1]);
+        let [thread_s, ring_s, socket_s] = cpu_s;
+        all.thread.push(f64::from(count) / thread_s);
+        all.ring.push(f64::from(count) / ring_s);
+        all.socket.push(f64::from(count) / socket_s);
     }
-    Ok((by_thread, by_rings))
+    Ok(all)
 }
 
 /// Calls and registrations, in each wiring.
@@ -331,8 +348,15 @@ pub(super) fn measure(args: &CoreArgs) -> Result<Part, Failure> {
     eprintln!("calls that do nothing");
     let calls = [
         by_thread(),
-        by_rings("core/call/ring/spin", Some(GOAL_SPIN_NS), false)?,
-        by_rings("core/call/ring/sleep", None, true)?,
+        by(
+            Carrier::Ring,
+            "core/call/ring/spin",
+            Some(GOAL_SPIN_NS),
+            false,
+        )?,
+        by(Carrier::Ring, "core/call/ring/sleep", None, true)?,
+        by(Carrier::Socket, "core/call/socket/spin", None, false)?,
+        by(Carrier::Socket, "core/call/socket/sleep", None, true)?,
     ];
     let mut part = Part {
         key: "wiring",
@@ -349,32 +373,41 @@ pub(super) fn measure(args: &CoreArgs) -> Result<Part, Failure> {
     let mut rows = Vec::new();
     for identity in [Identity::Null, Identity::ProfileA] {
         eprintln!(
-            "registrations by {}, on a thread and by rings",
+            "registrations by {}, on a thread, by rings and by sockets",
             identity.name()
         );
-        let (thread, rings) = registrations(args, identity)?;
-        let median = |all: &[f64]| Summary::of(all.iter().copied()).median;
-        let ratio = median(&rings) / median(&thread);
-        let name = format!("core/wiring/{}", identity.name());
-        part.table += &format!(
-            "  {name:<28}{:>8.0} per CPU-second on a thread, {:.0} by rings: {ratio:.2} (goal {GOAL_RATIO})\n",
-            median(&thread),
-            median(&rings),
-        );
-        rows.push(json!({
-            "name": name,
-            "thread_per_cpu_s_median": round(median(&thread)),
-            "ring_per_cpu_s_median": round(median(&rings)),
-            "ratio": round(ratio),
-            "goal_ratio": GOAL_RATIO,
-        }));
-        let sample = std::iter::once(ratio);
-        part.series
-            .push(Series::shown(name, "of registrations on a thread", sample).higher());
+        rows.push(tell(&mut part, identity, &registrations(args, identity)?));
     }
     let calls: Vec<Value> = calls.iter().map(Calls::json).collect();
     part.json = json!({ "calls": calls, "registrations": rows });
     Ok(part)
+}
+
+/// Adds a row of registrations to the table and to the history; as JSON.
+fn tell(part: &mut Part, identity: Identity, all: &Registrations) -> Value {
+    let median = |all: &[f64]| Summary::of(all.iter().copied()).median;
+    let [thread, ring, socket] = [&all.thread, &all.ring, &all.socket].map(|all| median(all));
+    let (ratio, socket_ratio) = (ring / thread, socket / thread);
+    let name = format!("core/wiring/{}", identity.name());
+    part.table += &format!(
+        "  {name:<28}{thread:>8.0} per CPU-second on a thread, {ring:.0} by rings: {ratio:.2} (goal {GOAL_RATIO}), \
+         {socket:.0} by sockets: {socket_ratio:.2}\n",
+    );
+    let row = json!({
+        "name": name,
+        "thread_per_cpu_s_median": round(thread),
+        "ring_per_cpu_s_median": round(ring),
+        "socket_per_cpu_s_median": round(socket),
+        "ratio": round(ratio),
+        "socket_ratio": round(socket_ratio),
+        "goal_ratio": GOAL_RATIO,
+    });
+    for (name, ratio) in [(name.clone(), ratio), (name + "/socket", socket_ratio)] {
+        let sample = std::iter::once(ratio);
+        part.series
+            .push(Series::shown(name, "of registrations on a thread", sample).higher());
+    }
+    row
 }
 
 #[cfg(test)]
@@ -396,13 +429,14 @@ mod tests {
         };
         let part = measure(&args).unwrap();
         let calls = part.json["calls"].as_array().unwrap();
-        assert_eq!(calls.len(), 3);
+        assert_eq!(calls.len(), 5);
         for one in calls {
             assert!(one["ns_p50"].as_u64() > Some(0), "{one}");
             assert!(one["cpu_ns"].as_f64() > Some(0.0), "{one}");
         }
         for one in part.json["registrations"].as_array().unwrap() {
             assert!(one["ratio"].as_f64() > Some(0.0), "{one}");
+            assert!(one["socket_ratio"].as_f64() > Some(0.0), "{one}");
         }
     }
 }

@@ -86,7 +86,7 @@ fn with_core(
         work,
         &accounts,
         home_key,
-        (stage.args.wiring, stage.stop),
+        (report.part.wiring, stage.stop),
     );
     let mut core = core.in_step("start of the core")?;
     let n1 = N1::start(&core.socket, work.join("n1.pcapng")).in_step("capture of N1")?;

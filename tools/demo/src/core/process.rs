@@ -10,7 +10,6 @@ use sluice_ids::Supi;
 use sluice_program::ask::{ask, ask_for};
 use sluice_security::suci::HomePublicKey;
 
-use crate::args::Wiring;
 use crate::child::{self, Daemon, Stop};
 use crate::error::DemoError;
 use crate::plan;
@@ -101,7 +100,7 @@ impl Core {
         work: &WorkDir,
         accounts: &[Account],
         home_key: [u8; 32],
-        (wiring, stop): (Wiring, &Stop),
+        (wiring, stop): (&str, &Stop),
     ) -> Result<Self, DemoError> {
         let (socket, records) = (work.join("core.ctl"), work.join("charging.jsonl"));
         let key = work.write("home-key", hex(&home_key).as_bytes())?;
@@ -224,13 +223,7 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// The file's text.
-fn config(
-    socket: &Path,
-    records: &Path,
-    key: &Path,
-    accounts: &[Account],
-    wiring: Wiring,
-) -> String {
+fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account], wiring: &str) -> String {
     let plmn = plan::plmn();
     let subscriber = |account: &Account| {
         format!(
@@ -261,7 +254,6 @@ fn config(
          charging_records: {records}\n\
          subscribers:\n{subscribers}",
         socket = socket.display(),
-        wiring = wiring.transport(),
         key = key.display(),
         records = records.display(),
         SST = plan::SST,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::args::Wiring;
 use crate::captures::Judgement;
 use crate::report::Part;
 use crate::traffic::ping::Ping;
@@ -11,6 +12,8 @@ use crate::traffic::ping::Ping;
 /// Findings of this part alone.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct CorePart {
+    /// How the functions of the core reach each other.
+    pub(crate) wiring: &'static str,
     /// Echoes that were sent, in phases that count.
     pub(crate) packets_sent: u64,
     /// Echoes without an answer.
@@ -59,6 +62,16 @@ pub(crate) struct DedicatedFlow {
     pub(crate) qfi: u8,
     pub(crate) uplink_packets: u64,
     pub(crate) downlink_packets: u64,
+}
+
+impl CorePart {
+    /// Of a core with this wiring.
+    pub(crate) fn of(wiring: Wiring) -> Self {
+        Self {
+            wiring: wiring.transport(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Part for CorePart {

@@ -28,8 +28,8 @@ pub(crate) struct SmfPart {
     pub(crate) expected_drops: BTreeMap<String, u64>,
     pub(crate) ports: Vec<PortCounters>,
     pub(crate) workers: Vec<WorkerLoad>,
-    /// The part with the core. What it passed, failed and lost is in the sums of this one.
-    pub(crate) core: Option<Report<CorePart>>,
+    /// The part with the core, for each wiring. What it passed, failed and lost is in the sums of this one.
+    pub(crate) core: Vec<Report<CorePart>>,
 }
 
 /// Packets that got lost, by who missed them.
@@ -189,10 +189,15 @@ impl Part for SmfPart {
     }
 
     fn tail(&self) -> String {
-        let core = self.core.as_ref().map(Report::text);
-        core.map_or_else(String::new, |text| {
-            format!("with the core:\n{text}\nin all:\n")
-        })
+        let mut text = String::new();
+        for core in &self.core {
+            let wiring = core.part.wiring;
+            let _ = writeln!(text, "with the core, by {wiring}:\n{}", core.text());
+        }
+        match text.is_empty() {
+            true => text,
+            false => text + "in all:\n",
+        }
     }
 
     fn loss_text(&self, loss_packets: u64) -> String {
@@ -253,7 +258,7 @@ mod tests {
         assert!(report.is_good() && report.checks_passed == 4);
         (core.checks_failed, core.loss_packets) = (1, 2);
         report.add(&core);
-        report.part.core = Some(core);
+        report.part.core.push(core);
         assert!(!report.is_good() && report.loss_packets == 2);
         assert!(report.text().contains("with the core"));
     }

@@ -161,7 +161,7 @@ impl Loop {
         }
         self.send();
         self.core.take_call_flow();
-        self.core.take_records();
+        self.core.sessions().take_records();
     }
 
     fn send(&mut self) {

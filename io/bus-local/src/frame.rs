@@ -1,25 +1,37 @@
 //! Frames between a manager and its members: JSON in one datagram of a Unix socket, with descriptors beside.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::fs::MemfdFlags;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::link::Carrier;
+
 /// Longest frame in octets: less than what a Unix socket takes at a time (net.core.wmem_default).
 pub(crate) const LONGEST: usize = 128 << 10;
+
+/// Longest text that goes in a frame; JSON makes at most two octets of one.
+const INLINE: usize = 32 << 10;
+
+/// Longest text beside a frame.
+const TEXT_MOST: u64 = 64 << 20;
 
 /// Message between a member and its manager. Descriptors come with the frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Frame {
-    /// Member: it is there. Its doorbell comes with it.
+    /// Member: it is there. Its doorbell comes with it if it has rings.
     Join {
-        /// Layout of its arenas and messages.
+        /// Carrier of its envelopes.
+        carrier: Carrier,
+        /// Layout of its messages, and of what carries them.
         layout: String,
         /// Program, for people.
         name: String,
@@ -33,10 +45,12 @@ pub(crate) enum Frame {
         /// Why, in words.
         why: String,
     },
-    /// Manager: there is another member. Its doorbell comes with it.
+    /// Manager: there is another member, or a new link to one. The peer's doorbell comes with it, or an end of a socket.
     Peer {
         /// Number of the member, which none before it had.
         id: u64,
+        /// Number of the link, which none before it had.
+        link: u64,
         /// Functions that it hosts.
         functions: Vec<String>,
     },
@@ -44,13 +58,23 @@ pub(crate) enum Frame {
     Arena {
         /// Number of the peer.
         peer: u64,
+        /// Number of the link.
+        link: u64,
+    },
+    /// Member: this link has broken, and it wants another one.
+    Again {
+        /// Number of the peer.
+        peer: u64,
+        /// Number of the link.
+        link: u64,
     },
     /// Manager: this peer is gone.
     Gone {
         /// Number of the peer.
         id: u64,
     },
-    /// Manager: what the member is to know of the core, in a form of their own.
+    /// Manager: what the member is to know of the core; member: what the core is to know of it. In a form of their own,
+    /// or memory that has it comes with the frame.
     Tell {
         /// That.
         text: String,
@@ -62,7 +86,7 @@ pub(crate) enum Frame {
         /// The question.
         text: String,
     },
-    /// Member: the answer.
+    /// Member: the answer, or memory that has it comes with the frame.
     Answer {
         /// To which question.
         id: u64,
@@ -93,6 +117,38 @@ pub(crate) fn send(
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     rustix::net::sendmsg(socket, &[IoSlice::new(&octets)], &mut ancillary, flags)?;
     Ok(())
+}
+
+/// Sends a frame of a text, which goes in memory beside it where it is longer than a frame.
+///
+/// # Errors
+/// As [`send`]; what the kernel says of the memory.
+pub(crate) fn send_long(
+    socket: impl AsFd,
+    text: String,
+    frame: impl FnOnce(String) -> Frame,
+) -> io::Result<()> {
+    if text.len() <= INLINE {
+        return send(socket, &frame(text), None);
+    }
+    let flags = MemfdFlags::CLOEXEC;
+    let mut memory = File::from(rustix::fs::memfd_create("sluice-text", flags)?);
+    memory.write_all(text.as_bytes())?;
+    memory.rewind()?;
+    send(socket, &frame(String::new()), Some(memory.as_fd()))
+}
+
+/// Text of a frame that was sent so; what is longer than a text may be, or none, is empty.
+pub(crate) fn long(text: String, memory: Option<OwnedFd>) -> String {
+    let Some(memory) = memory else {
+        return text;
+    };
+    let mut read = String::new();
+    let taken = File::from(memory).take(TEXT_MOST).read_to_string(&mut read);
+    match taken {
+        Ok(length) if (length as u64) < TEXT_MOST => read,
+        _ => String::new(),
+    }
 }
 
 /// Outcome of a look at a socket.

@@ -1,4 +1,4 @@
-//! Link to one peer: our arena for it, its arena for us, a ring of references in each.
+//! Link by rings: our arena for a peer, its arena for us, a ring of references in each.
 //!
 //! A slot is free when the receiver's index has passed its reference. Each side writes its own arena alone: what it has
 //! sent, how much it has taken of the other's, and whether it sleeps.
@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, fence};
 use sluice_bus::LONGEST;
 
 use crate::arena::{self, Own, Words};
+use crate::link::{Broken, Link};
 
 /// Slots of an arena: twice the burst that a host takes in one turn would need a full ring more often than it pays.
 pub(crate) const SLOTS: u64 = 256;
@@ -33,14 +34,19 @@ pub(crate) const WORDS: usize = SLOTS_AT + SLOTS as usize * SLOT_WORDS;
 /// Layout of arenas and messages: programs that differ in it are not joined.
 pub(crate) const LAYOUT: u64 = sluice_sbi::LAYOUT ^ ((WORDS as u64) << 40) ^ ((SLOTS) << 8) ^ 1;
 
-/// The peer broke the rules of the ring: it is not listened to any more.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Broken;
+/// What is to be told of a peer that breaks the rules.
+const BROKEN: Broken = Broken("it broke the rules of the ring");
+
+/// Our half of a link, until the peer's arena has come.
+pub(crate) struct Half {
+    own: Own,
+    doorbell: OwnedFd,
+}
 
 /// Link to a peer.
-pub(crate) struct Link {
+pub(crate) struct Ring {
     own: Own,
-    peer: Option<Words>,
+    peer: Words,
     /// Wakes the peer.
     doorbell: OwnedFd,
     sent: u64,
@@ -73,21 +79,14 @@ fn reference_at(index: u64) -> usize {
     REFERENCES + 2 * (index % SLOTS) as usize
 }
 
-impl Link {
+impl Half {
     /// With an arena for a peer that `doorbell` wakes.
     ///
     /// # Errors
     /// The kernel has no memory or no more descriptors.
     pub fn new(doorbell: OwnedFd) -> io::Result<Self> {
-        Ok(Self {
-            own: Own::new(WORDS)?,
-            peer: None,
-            doorbell,
-            sent: 0,
-            freed: 0,
-            taken: 0,
-            is_unseen: false,
-        })
+        let own = Own::new(WORDS)?;
+        Ok(Self { own, doorbell })
     }
 
     /// Our arena, for the peer.
@@ -99,35 +98,36 @@ impl Link {
     ///
     /// # Errors
     /// The descriptor is no arena.
-    pub fn join(&mut self, arena: OwnedFd) -> io::Result<()> {
-        self.peer = Some(arena::peer(arena, WORDS)?);
-        Ok(())
+    pub fn join(self, arena: OwnedFd) -> io::Result<Ring> {
+        Ok(Ring {
+            own: self.own,
+            peer: arena::peer(arena, WORDS)?,
+            doorbell: self.doorbell,
+            sent: 0,
+            freed: 0,
+            taken: 0,
+            is_unseen: false,
+        })
     }
+}
 
-    /// Whether the peer's arena has come.
-    pub fn is_joined(&self) -> bool {
-        self.peer.is_some()
-    }
-
+impl Ring {
     /// Whether there is a free slot.
-    pub fn has_room(&mut self) -> Result<bool, Broken> {
+    fn has_room(&mut self) -> Result<bool, Broken> {
         if self.sent - self.freed < SLOTS {
             return Ok(true);
         }
-        let Some(peer) = &self.peer else {
-            return Ok(false);
-        };
-        let taken = load(peer, TAKEN);
+        let taken = load(&self.peer, TAKEN);
         // It takes nothing back, and nothing that was not sent.
         if taken < self.freed || taken > self.sent {
-            return Err(Broken);
+            return Err(BROKEN);
         }
         self.freed = taken;
         Ok(self.sent - self.freed < SLOTS)
     }
 
-    /// Sends octets, for which there is room.
-    pub fn send(&mut self, octets: &[u8]) {
+    /// Writes octets into the next slot, which is free, and its reference onto the ring.
+    fn put(&mut self, octets: &[u8]) {
         let slot = self.sent % SLOTS;
         let words = self.own.words.get();
         let to = words.get(slot_at(slot)..).unwrap_or_default();
@@ -152,43 +152,46 @@ impl Link {
         self.is_unseen = true;
         store(&self.own.words, SENT, self.sent);
     }
+}
 
-    /// Wakes the peer if it sleeps and was sent something.
-    pub fn flush(&mut self) {
+impl Link for Ring {
+    fn send(&mut self, octets: &[u8]) -> Result<bool, Broken> {
+        let has_room = self.has_room()?;
+        if has_room {
+            self.put(octets);
+        }
+        Ok(has_room)
+    }
+
+    fn flush(&mut self) {
         if !std::mem::take(&mut self.is_unseen) {
             return;
         }
         // What was sent is seen before the question whether it sleeps: see `sleep`.
         fence(SeqCst);
-        if self
-            .peer
-            .as_ref()
-            .is_some_and(|peer| load(peer, SLEEPS) != 0)
-        {
+        if load(&self.peer, SLEEPS) != 0 {
             // The only failure is a full counter, and then it wakes already.
             let _ = rustix::io::write(&self.doorbell, &1u64.to_ne_bytes());
         }
     }
 
-    /// Copies the next of what the peer sent into `room`: its length.
-    pub fn receive(&mut self, room: &mut [u8]) -> Result<Option<usize>, Broken> {
-        let Some(peer) = &self.peer else {
-            return Ok(None);
-        };
-        let waiting = load(peer, SENT).checked_sub(self.taken).ok_or(Broken)?;
+    fn receive(&mut self, room: &mut [u8]) -> Result<Option<usize>, Broken> {
+        let waiting = load(&self.peer, SENT)
+            .checked_sub(self.taken)
+            .ok_or(BROKEN)?;
         if waiting == 0 {
             return Ok(None);
         }
         let at = reference_at(self.taken);
-        let words = peer.get();
+        let words = self.peer.get();
         let mut pair = words.iter().skip(at).map(|word| word.load(Relaxed));
-        let (reference, generation) = pair.next().zip(pair.next()).ok_or(Broken)?;
+        let (reference, generation) = pair.next().zip(pair.next()).ok_or(BROKEN)?;
         let (slot, length) = (reference >> 32, (reference & 0xffff_ffff) as usize);
         if waiting > SLOTS || generation != self.taken || slot >= SLOTS || length > LONGEST {
-            return Err(Broken);
+            return Err(BROKEN);
         }
-        let from = words.get(slot_at(slot)..).ok_or(Broken)?;
-        let room = room.get_mut(..length).ok_or(Broken)?;
+        let from = words.get(slot_at(slot)..).ok_or(BROKEN)?;
+        let room = room.get_mut(..length).ok_or(BROKEN)?;
         for (octets, word) in room.chunks_mut(WORD).zip(from) {
             let word = word.load(Relaxed).to_ne_bytes();
             octets
@@ -201,16 +204,13 @@ impl Link {
         Ok(Some(length))
     }
 
-    /// Tells the peer that we sleep from now on, or are awake.
-    pub fn sleep(&self, sleeps: bool) {
+    fn sleep(&self, sleeps: bool) {
         store(&self.own.words, SLEEPS, u64::from(sleeps));
         fence(SeqCst);
     }
 
-    /// Whether the peer has sent what was not taken.
-    pub fn has_more(&self) -> bool {
-        let peer = self.peer.as_ref();
-        peer.is_some_and(|peer| load(peer, SENT) != self.taken)
+    fn has_more(&self) -> bool {
+        load(&self.peer, SENT) != self.taken
     }
 }
 
@@ -219,20 +219,25 @@ mod tests {
     use super::*;
     use rustix::event::{EventfdFlags, eventfd};
 
-    fn pair() -> [Link; 2] {
+    fn pair() -> [Ring; 2] {
         let doorbell = || eventfd(0, EventfdFlags::NONBLOCK).expect("a descriptor");
-        let mut pair = [(); 2].map(|()| Link::new(doorbell()).expect("memory"));
-        let arenas = [0, 1].map(|at: usize| {
-            let arena = pair[at].arena();
+        let halves = [(); 2].map(|()| Half::new(doorbell()).expect("memory"));
+        let [of_one, of_other] = [0, 1].map(|at: usize| {
+            let arena = halves[at].arena();
             arena.try_clone_to_owned().expect("a descriptor")
         });
-        let [of_one, of_other] = arenas;
-        pair[0].join(of_other).expect("an arena");
-        pair[1].join(of_one).expect("an arena");
-        pair
+        let [one, other] = halves;
+        [
+            one.join(of_other).expect("an arena"),
+            other.join(of_one).expect("an arena"),
+        ]
     }
 
-    fn is_rung(link: &Link) -> bool {
+    fn sent(link: &mut Ring, octets: &[u8]) {
+        assert_eq!(link.send(octets), Ok(true));
+    }
+
+    fn is_rung(link: &Ring) -> bool {
         rustix::io::read(&link.doorbell, &mut [0; 8]).is_ok()
     }
 
@@ -242,8 +247,7 @@ mod tests {
         let mut room = [0; LONGEST];
         for length in 0..=LONGEST {
             let octets: Vec<u8> = (0..length).map(|at| (at * 7 + length) as u8).collect();
-            assert!(one.has_room().expect("sound"));
-            one.send(&octets);
+            assert_eq!(one.send(&octets), Ok(true));
             let came = other.receive(&mut room).expect("sound").expect("one");
             assert_eq!(room[..came], octets);
             assert_eq!(other.receive(&mut room), Ok(None));
@@ -254,15 +258,13 @@ mod tests {
     fn a_full_ring_has_room_again_when_the_other_side_took_one() {
         let [mut one, mut other] = pair();
         for number in 0..SLOTS {
-            assert_eq!(one.has_room(), Ok(true), "{number}");
-            one.send(&number.to_be_bytes());
+            assert_eq!(one.send(&number.to_be_bytes()), Ok(true));
         }
-        assert_eq!(one.has_room(), Ok(false));
+        assert_eq!(one.send(b"last"), Ok(false));
         let mut room = [0; LONGEST];
         assert_eq!(other.receive(&mut room), Ok(Some(8)));
         assert_eq!(room[..8], [0; 8]);
-        assert_eq!(one.has_room(), Ok(true));
-        one.send(b"last");
+        assert_eq!(one.send(b"last"), Ok(true));
         for number in 1..SLOTS {
             assert_eq!(other.receive(&mut room), Ok(Some(8)));
             assert_eq!(room[..8], number.to_be_bytes());
@@ -274,19 +276,19 @@ mod tests {
     #[test]
     fn who_sleeps_is_woken_once_for_all_that_was_sent_and_who_is_awake_is_not() {
         let [mut one, mut other] = pair();
-        one.send(b"a");
+        sent(&mut one, b"a");
         one.flush();
         assert!(!is_rung(&one));
         other.sleep(true);
         assert!(other.has_more());
-        one.send(b"b");
-        one.send(b"c");
+        sent(&mut one, b"b");
+        sent(&mut one, b"c");
         one.flush();
         assert!(is_rung(&one));
         one.flush();
         assert!(!is_rung(&one));
         other.sleep(false);
-        one.send(b"d");
+        sent(&mut one, b"d");
         one.flush();
         assert!(!is_rung(&one));
         let mut room = [0; LONGEST];
@@ -309,21 +311,21 @@ mod tests {
         ];
         for (at, value) in breaks {
             let [mut one, mut other] = pair();
-            one.send(b"sound");
+            sent(&mut one, b"sound");
             store(&one.own.words, at, value);
-            assert_eq!(other.receive(&mut room), Err(Broken), "word {at}");
+            assert_eq!(other.receive(&mut room), Err(BROKEN), "word {at}");
         }
         let [mut one, mut other] = pair();
-        one.send(b"sound");
+        sent(&mut one, b"sound");
         assert_eq!(other.receive(&mut room), Ok(Some(5)));
         store(&one.own.words, SENT, 0);
-        assert_eq!(other.receive(&mut room), Err(Broken));
+        assert_eq!(other.receive(&mut room), Err(BROKEN));
         // It takes what was not sent.
         for taken in [SLOTS + 1, u64::MAX] {
             let [mut one, other] = pair();
-            (0..SLOTS).for_each(|_| one.send(b""));
+            (0..SLOTS).for_each(|_| sent(&mut one, b""));
             store(&other.own.words, TAKEN, taken);
-            assert_eq!(one.has_room(), Err(Broken));
+            assert_eq!(one.send(b""), Err(BROKEN));
         }
     }
 }

@@ -11,7 +11,7 @@ use sluice_host::poll::{Poller, Ready};
 use sluice_sbi::Nf;
 
 use crate::frame::{self, Came, Frame};
-use crate::link::LAYOUT;
+use crate::link::Carrier;
 use crate::member::{Member, MemberError};
 
 /// Connections at a time, of members and of those that want to be.
@@ -42,6 +42,11 @@ pub enum News {
         /// Functions that it hosted.
         functions: Vec<Nf>,
     },
+    /// A member tells something of its own accord, in a form of the programs' own.
+    Told {
+        /// That.
+        text: String,
+    },
     /// A member answers a question.
     Answered {
         /// Which.
@@ -61,16 +66,21 @@ struct Program {
 struct Joined {
     name: String,
     functions: Vec<Nf>,
-    doorbell: OwnedFd,
+    /// Of a member that has rings.
+    doorbell: Option<OwnedFd>,
 }
 
 /// Manager of a core's programs: readable when there may be news.
 pub struct Manager {
+    carrier: Carrier,
     listener: OwnedFd,
     path: PathBuf,
     poller: Poller,
     programs: BTreeMap<u64, Program>,
     next: u64,
+    /// Number of the link that two members have, the one of the lower number first.
+    links: BTreeMap<(u64, u64), u64>,
+    next_link: u64,
     questions: u64,
     news: Vec<News>,
     ready: Ready,
@@ -88,12 +98,12 @@ fn list(functions: &[Nf]) -> String {
 }
 
 impl Manager {
-    /// Listens at `path`, which whoever runs this program alone may use. A socket that nobody listens at any more is
-    /// removed before.
+    /// Listens at `path`, which whoever runs this program alone may use, for programs that have links of this kind. A
+    /// socket that nobody listens at any more is removed before.
     ///
     /// # Errors
     /// The path cannot be used, or another program listens there.
-    pub fn listen(path: &Path) -> io::Result<Self> {
+    pub fn listen(path: &Path, carrier: Carrier) -> io::Result<Self> {
         let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
         let address = SocketAddrUnix::new(path)?;
         let socket = || rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None);
@@ -111,11 +121,14 @@ impl Manager {
         let poller = Poller::new()?;
         poller.add(&listener, 0)?;
         Ok(Self {
+            carrier,
             listener,
             path: path.to_owned(),
             poller,
             programs: BTreeMap::new(),
             next: 1,
+            links: BTreeMap::new(),
+            next_link: 1,
             questions: 0,
             news: Vec::new(),
             ready: Ready::with_capacity(1),
@@ -131,7 +144,7 @@ impl Manager {
         let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
         let (ours, its) = rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None)?;
         self.add(ours)?;
-        let mut member = Member::ask(its, name, functions)?;
+        let mut member = Member::ask(its, self.carrier, name, functions)?;
         self.listen_to_all();
         member.wait_for_welcome(Duration::ZERO)?;
         Ok(member)
@@ -154,18 +167,22 @@ impl Manager {
     /// Tells all members but the one that has `own` what they are to know of the core: `text`, by their functions.
     pub fn tell(&mut self, own: Nf, text: &dyn Fn(&[Nf]) -> String) {
         for id in self.having(|functions| !functions.contains(&own)) {
-            let joined = self.programs.get(&id).and_then(|one| one.joined.as_ref());
-            if let Some(text) = joined.map(|one| text(&one.functions)) {
-                self.send(id, &Frame::Tell { text }, None);
+            if let Some(text) = self.joined(id).map(|one| text(&one.functions)) {
+                let socket = self.programs.get(&id).map(|one| &one.socket);
+                let sent =
+                    socket.map(|one| frame::send_long(one, text, |text| Frame::Tell { text }));
+                if sent.is_some_and(|sent| sent.is_err()) {
+                    self.remove(id);
+                }
             }
         }
     }
 
-    /// Asks all members but the one that has `own`: the number of the question, and how many answers to wait for.
-    pub fn ask(&mut self, own: Nf, text: &str) -> (u64, usize) {
+    /// Asks all members that have one of these functions: the number of the question, and how many answers to wait for.
+    pub fn ask(&mut self, functions: &[Nf], text: &str) -> (u64, usize) {
         self.questions += 1;
         let id = self.questions;
-        let others = self.having(|functions| !functions.contains(&own));
+        let others = self.having(|its| its.iter().any(|nf| functions.contains(nf)));
         for other in &others {
             let text = text.to_owned();
             self.send(*other, &Frame::Ask { id, text }, None);
@@ -225,12 +242,13 @@ impl Manager {
         match (frame, with) {
             (
                 Frame::Join {
+                    carrier,
                     layout,
                     name,
                     functions,
                 },
-                Some(doorbell),
-            ) => match self.check(&layout, &functions) {
+                doorbell,
+            ) => match self.check(carrier, &layout, &functions) {
                 Ok(functions) => self.welcome(
                     id,
                     Joined {
@@ -247,16 +265,40 @@ impl Manager {
                     }
                 }
             },
-            (Frame::Answer { id, text }, _) => self.news.push(News::Answered { id, text }),
-            (Frame::Arena { peer }, Some(arena)) => {
-                self.send(peer, &Frame::Arena { peer: id }, Some(arena.as_fd()));
+            (Frame::Tell { text }, with) => {
+                let text = frame::long(text, with);
+                self.news.push(News::Told { text });
             }
+            (Frame::Answer { id, text }, with) => {
+                let text = frame::long(text, with);
+                self.news.push(News::Answered { id, text });
+            }
+            // What is told of a link of before is outdated.
+            (Frame::Arena { peer, link }, Some(arena)) if self.is_link(id, peer, link) => {
+                self.send(peer, &Frame::Arena { peer: id, link }, Some(arena.as_fd()));
+            }
+            (Frame::Again { peer, link }, _) if self.is_link(id, peer, link) => {
+                self.link(id, peer);
+            }
+            (Frame::Arena { .. } | Frame::Again { .. }, _) => {}
             _ => self.remove(id),
         }
     }
 
-    fn check(&self, layout: &str, functions: &[String]) -> Result<Vec<Nf>, String> {
-        let ours = format!("{LAYOUT:016x}");
+    fn check(
+        &self,
+        carrier: Carrier,
+        layout: &str,
+        functions: &[String],
+    ) -> Result<Vec<Nf>, String> {
+        let (its, ours) = (carrier.text(), self.carrier.text());
+        if its != ours {
+            return Err(format!(
+                "it has {its} to others, and the core has {ours}: its file says another wiring.transport than the core \
+                 began with"
+            ));
+        }
+        let ours = self.carrier.layout();
         if layout != ours {
             return Err(format!(
                 "its messages have another layout ({layout}) than the core's ({ours}); programs of a core are of one \
@@ -275,13 +317,7 @@ impl Manager {
     /// A program joins, and hears of all others, as they hear of it.
     fn welcome(&mut self, id: u64, joined: Joined) {
         self.send(id, &Frame::Welcome, None);
-        let others = self.programs.iter();
-        let others = others.filter_map(|(id, one)| Some((*id, one.joined.as_ref()?)));
-        let mut told = Vec::new();
-        for (other, one) in others {
-            told.push((id, peer(other, one), one.doorbell.try_clone()));
-            told.push((other, peer(id, &joined), joined.doorbell.try_clone()));
-        }
+        let others = self.having(|_| true);
         self.news.push(News::Joined {
             name: joined.name.clone(),
             functions: joined.functions.clone(),
@@ -289,12 +325,57 @@ impl Manager {
         if let Some(program) = self.programs.get_mut(&id) {
             program.joined = Some(joined);
         }
-        for (to, frame, doorbell) in told {
-            match doorbell {
-                Ok(doorbell) => self.send(to, &frame, Some(doorbell.as_fd())),
-                Err(_) => self.remove(id),
+        for other in others {
+            self.link(id, other);
+        }
+    }
+
+    /// Gives two members a link to each other, in place of one that they may have had.
+    fn link(&mut self, one: u64, other: u64) {
+        let Ok([of_one, of_other]) = self.ends(one, other) else {
+            self.remove(one);
+            return;
+        };
+        let link = self.next_link;
+        self.next_link += 1;
+        self.links.insert(pair(one, other), link);
+        for (to, peer, end) in [(one, other, of_one), (other, one, of_other)] {
+            if let Some(joined) = self.joined(peer) {
+                let functions = joined.functions.iter().map(ToString::to_string).collect();
+                let id = peer;
+                let frame = Frame::Peer {
+                    id,
+                    link,
+                    functions,
+                };
+                self.send(to, &frame, Some(end.as_fd()));
             }
         }
+    }
+
+    /// Descriptors for both ends of a link.
+    fn ends(&self, one: u64, other: u64) -> io::Result<[OwnedFd; 2]> {
+        let doorbell = |of| {
+            let doorbell = self.joined(of).and_then(|joined| joined.doorbell.as_ref());
+            doorbell.ok_or(io::ErrorKind::NotFound)?.try_clone()
+        };
+        match self.carrier {
+            Carrier::Ring => Ok([doorbell(other)?, doorbell(one)?]),
+            Carrier::Socket => {
+                let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
+                let ends = rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None)?;
+                Ok(ends.into())
+            }
+        }
+    }
+
+    fn joined(&self, id: u64) -> Option<&Joined> {
+        self.programs.get(&id)?.joined.as_ref()
+    }
+
+    /// Whether two members have this link now.
+    fn is_link(&self, one: u64, other: u64, link: u64) -> bool {
+        self.links.get(&pair(one, other)) == Some(&link)
     }
 
     /// Sends a frame; a program that does not take it is given up.
@@ -306,6 +387,8 @@ impl Manager {
     }
 
     fn remove(&mut self, id: u64) {
+        self.links
+            .retain(|(one, other), _| *one != id && *other != id);
         let Some(joined) = self.programs.remove(&id).and_then(|one| one.joined) else {
             return;
         };
@@ -313,19 +396,14 @@ impl Manager {
             name, functions, ..
         } = joined;
         self.news.push(News::Gone { name, functions });
-        let others: Vec<u64> = self.programs.keys().copied().collect();
-        for other in others {
-            let has_joined = |one: &Program| one.joined.is_some();
-            if self.programs.get(&other).is_some_and(has_joined) {
-                self.send(other, &Frame::Gone { id }, None);
-            }
+        for other in self.having(|_| true) {
+            self.send(other, &Frame::Gone { id }, None);
         }
     }
 }
 
-fn peer(id: u64, joined: &Joined) -> Frame {
-    let functions = joined.functions.iter().map(ToString::to_string).collect();
-    Frame::Peer { id, functions }
+fn pair(one: u64, other: u64) -> (u64, u64) {
+    (one.min(other), one.max(other))
 }
 
 impl News {
@@ -335,6 +413,7 @@ impl News {
             Self::Joined { name, functions } => format!("{name} joined with {}", list(functions)),
             Self::Refused { why } => format!("a program was refused: {why}"),
             Self::Gone { name, functions } => format!("{name} is gone with {}", list(functions)),
+            Self::Told { .. } => "a program has told something".to_owned(),
             Self::Answered { id, .. } => format!("question {id} is answered"),
         }
     }

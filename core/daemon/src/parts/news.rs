@@ -1,0 +1,176 @@
+//! News between a core and its programs: settings one way, refusals and traced messages the other.
+
+use crate::parts::refusals::Kept;
+use serde::{Deserialize, Serialize};
+use sluice_ids::Supi;
+use sluice_sbi::{ReferencePoint, TracedMessage};
+use sluice_security::suci::HomeKey;
+use std::collections::BTreeMap;
+
+/// News of a core for its programs.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Settings {
+    /// How often core.yaml was read again.
+    pub reloads: u64,
+    /// How often functions were to register anew.
+    pub registrations: u64,
+    pub followed: Followed,
+    /// Whether the core ends, and if so whether sessions are released.
+    pub ends: Option<bool>,
+    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them; for the program of the SMF.
+    pub sessions: Vec<(u64, bool)>,
+    /// None for a program that has no UDM.
+    pub udm: Option<UdmSettings>,
+}
+
+/// UEs whose messages are traced.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) enum Followed {
+    #[default]
+    Nobody,
+    All,
+    /// One, by its IMSI.
+    One(String),
+}
+
+impl From<sluice_sbi::Followed> for Followed {
+    fn from(followed: sluice_sbi::Followed) -> Self {
+        match followed {
+            sluice_sbi::Followed::Nobody => Self::Nobody,
+            sluice_sbi::Followed::All => Self::All,
+            sluice_sbi::Followed::One(supi) => Self::One(supi.imsi().to_owned()),
+        }
+    }
+}
+
+impl From<&Followed> for sluice_sbi::Followed {
+    fn from(followed: &Followed) -> Self {
+        match followed {
+            Followed::Nobody => Self::Nobody,
+            Followed::All => Self::All,
+            Followed::One(imsi) => Supi::from_imsi(imsi).map_or(Self::Nobody, Self::One),
+        }
+    }
+}
+
+/// News of a program for its core.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub refused: Vec<Kept>,
+    pub traced: Vec<Traced>,
+    /// Sessions that the AMF knows, and this SMF does not.
+    pub unknown_sessions: Vec<u64>,
+    /// The NRF has another configuration, of which functions hear when they register.
+    pub has_new_nrf: bool,
+}
+
+impl Report {
+    pub fn is_empty(&self) -> bool {
+        let has_lists = [
+            self.refused.is_empty(),
+            self.traced.is_empty(),
+            self.unknown_sessions.is_empty(),
+        ];
+        has_lists == [true; 3] && !self.has_new_nrf
+    }
+
+    /// Leaves out the oldest of each.
+    pub fn keep(&mut self, refused: usize, traced: usize) {
+        let old = self.refused.len().saturating_sub(refused);
+        self.refused.drain(..old);
+        let old = self.traced.len().saturating_sub(traced);
+        self.traced.drain(..old);
+    }
+}
+
+/// A traced message of a function of a program.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Traced {
+    unix_us: u64,
+    at: At,
+    is_received: bool,
+    imsi: Option<String>,
+    ue: Option<u64>,
+    octets: Vec<u8>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum At {
+    N1,
+    N2,
+    N4,
+}
+
+impl Traced {
+    pub fn new(unix_us: u64, seen: TracedMessage) -> Self {
+        Self {
+            unix_us,
+            at: match seen.at {
+                ReferencePoint::N1 => At::N1,
+                ReferencePoint::N2 => At::N2,
+                ReferencePoint::N4 => At::N4,
+            },
+            is_received: seen.is_received,
+            imsi: seen.supi.map(|supi| supi.imsi().to_owned()),
+            ue: seen.ue,
+            octets: seen.octets,
+        }
+    }
+
+    /// When it passed, and what it is.
+    pub fn seen(self) -> (u64, TracedMessage) {
+        let seen = TracedMessage {
+            at: match self.at {
+                At::N1 => ReferencePoint::N1,
+                At::N2 => ReferencePoint::N2,
+                At::N4 => ReferencePoint::N4,
+            },
+            is_received: self.is_received,
+            supi: self.imsi.as_deref().and_then(Supi::from_imsi),
+            ue: self.ue,
+            octets: self.octets,
+        };
+        (self.unix_us, seen)
+    }
+}
+
+/// Settings of a UDM of another program.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct UdmSettings {
+    home_keys: Vec<Key>,
+    pub null_scheme: bool,
+}
+
+/// A home network key on its way to the program of the UDM, which the same user runs.
+#[derive(Serialize, Deserialize)]
+struct Key {
+    id: u8,
+    is_profile_b: bool,
+    secret: [u8; 32],
+}
+
+impl UdmSettings {
+    pub fn of(config: &sluice_udm::Config) -> Self {
+        let key = |(id, key): (&u8, &HomeKey)| Key {
+            id: *id,
+            is_profile_b: matches!(key, HomeKey::B(_)),
+            secret: key.secret(),
+        };
+        Self {
+            home_keys: config.home_keys.iter().map(key).collect(),
+            null_scheme: config.null_scheme,
+        }
+    }
+
+    pub fn keys(&self) -> BTreeMap<u8, HomeKey> {
+        let read = |one: &Key| {
+            let key = if one.is_profile_b {
+                HomeKey::profile_b(one.secret)?
+            } else {
+                HomeKey::profile_a(one.secret)
+            };
+            Some((one.id, key))
+        };
+        self.home_keys.iter().filter_map(read).collect()
+    }
+}
