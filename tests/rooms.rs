@@ -211,7 +211,7 @@ const HEADLESS: &[&str] = &[
 ];
 
 /// Doc comments that begin with a word of [`HEADLESS`], in all crates. The number may only fall: name the thing.
-const HEADLESS_DOCS: usize = 1819;
+const HEADLESS_DOCS: usize = 1759;
 
 #[test]
 fn doc_comments_name_their_subject() {

@@ -13,7 +13,7 @@ use crate::flows::voice;
 use crate::harness::*;
 use crate::modification::{flows, plain, start};
 use crate::two_gnbs::Two;
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// The outcome of a procedure of the AMF that names the UE, whose RAN UE NGAP ID stands twice.
 fn with_name_twice(code: u8, amf: u64, ran: u32) -> Vec<u8> {
@@ -29,7 +29,7 @@ fn with_name_twice(code: u8, amf: u64, ran: u32) -> Vec<u8> {
 }
 
 /// The last message of the gNB of this kind, which was lost.
-fn setup_response(world: &World, session: u8, flows: &[u8], failed: &[u8]) -> Vec<u8> {
+fn setup_response(world: &TestNetwork, session: u8, flows: &[u8], failed: &[u8]) -> Vec<u8> {
     let ran = at(world, 0);
     let response = SetupResponse {
         downlink: radio(world, 0, session).unwrap().downlink,

@@ -18,7 +18,7 @@ use sluice_wiring::contexts::Start;
 use crate::flows::{policy, voice};
 use crate::harness::*;
 use crate::two_gnbs::Two;
-use crate::world::{self, World, setup, slice, supi, tai};
+use crate::world::{self, TestNetwork, setup, slice, supi, tai};
 
 /// What outlives the core.
 #[derive(Clone, Default)]
@@ -86,7 +86,7 @@ pub fn core_of(
 }
 
 /// UEs with a session each, and what their core has stored.
-pub fn stored_world(numbers: &[u32], policies: &[Policy]) -> (World, Memory) {
+pub fn stored_world(numbers: &[u32], policies: &[Policy]) -> (TestNetwork, Memory) {
     let memory = Memory::default();
     let now = Now {
         unix_s: world::BEGIN_S,
@@ -102,12 +102,12 @@ pub fn stored_world(numbers: &[u32], policies: &[Policy]) -> (World, Memory) {
 }
 
 /// The core is killed and begins again some seconds later; gNBs have not come back.
-pub fn kill(world: &mut World, memory: &Memory, policies: &[Policy]) {
+pub fn kill(world: &mut TestNetwork, memory: &Memory, policies: &[Policy]) {
     kill_before(world, |now| core(memory, now, policies));
 }
 
 /// The same, and this core begins.
-pub fn kill_before(world: &mut World, next: impl FnOnce(Now) -> Core) {
+pub fn kill_before(world: &mut TestNetwork, next: impl FnOnce(Now) -> Core) {
     world.now.instant = world.now.instant.plus_ms(2_000);
     world.now.unix_s += 2;
     world.core = next(world.now);
@@ -116,9 +116,9 @@ pub fn kill_before(world: &mut World, next: impl FnOnce(Now) -> Core) {
 }
 
 /// The gNB is back, and has released its UEs when it lost the core.
-pub fn gnb_comes_back(world: &mut World) {
+pub fn gnb_comes_back(world: &mut TestNetwork) {
     world.gnb.forget();
-    for phone in &mut world.phones {
+    for phone in &mut world.ues {
         phone.at = None;
     }
     world.set_up();
@@ -127,7 +127,7 @@ pub fn gnb_comes_back(world: &mut World) {
 
 /// What the restart must not lead to.
 #[track_caller]
-pub fn assert_nobody_noticed(world: &mut World, sessions: usize) {
+pub fn assert_nobody_noticed(world: &mut TestNetwork, sessions: usize) {
     let call_flow = world.call_flow.to_string();
     for what in ["Registration", "Establishment", "PDU Session Release"] {
         assert!(!call_flow.contains(what), "{what} in {call_flow}");
@@ -224,7 +224,7 @@ fn a_phone_whose_gnb_does_not_come_back_is_idle_after_a_minute_and_comes_elsewhe
     world.gnb = Gnb::new(setup, tai());
     world.gnb.next_teid = 0x77;
     world.at = AssociationId(world.at.0 + 1);
-    world.phones[0].at = None;
+    world.ues[0].at = None;
     world.set_up();
     while world.now.instant.ms_since(begin) < 62_000 {
         assert!(world.wait());
@@ -287,7 +287,7 @@ fn flows_of_policies_and_operators_outlive_the_core() {
     let started = sluice_testbed::flows::start(&mut world.core, now, &supi(1), Some(5), flow);
     assert_eq!(started, Ok(()));
     world.run();
-    let rules = |world: &World| {
+    let rules = |world: &TestNetwork| {
         let view = world.core.pcf().unwrap().view(&supi(1), 5).unwrap();
         view.rules
             .iter()
@@ -407,7 +407,7 @@ fn contexts_are_stored_seldom() {
         ..Now::default()
     };
     let mut world = begin(core(&memory, now, &[]), &[]);
-    world.phones.push(world::Phone {
+    world.ues.push(world::TestUe {
         ue: world::ue(1),
         at: None,
     });
@@ -446,7 +446,7 @@ fn phones_of_a_gnb_that_retains_them_keep_connection_and_packets_throughout() {
     go_idle(&mut world, 1);
     let ue = address(&world, 0, 5);
     let tunnel = radio(&world, 0, 5).unwrap().downlink.teid;
-    let names = |world: &World| {
+    let names = |world: &TestNetwork| {
         let at = at(world, 0);
         (at, world.gnb.amf_id(at))
     };
@@ -542,7 +542,7 @@ fn a_gnb_retains_no_phones_that_the_amf_does_not_know() {
     assert!(world.gnb.context(at(&world, 0)).is_some());
     world.set_up();
     assert!(!world.gnb.response().unwrap().retains_ues);
-    assert_eq!(world.phones[0].at, None, "it is released");
+    assert_eq!(world.ues[0].at, None, "it is released");
     // It comes by a name that nobody knows any more, and registers anew.
     world.register(0);
     assert_eq!(world.core.amf().registered(), 1);
@@ -569,7 +569,7 @@ fn a_phone_that_was_still_to_be_told_of_a_changed_configuration_is_told_after_th
         "{call_flow}"
     );
     // It was told, is idle by that, and is not told again.
-    assert_eq!(world.phones[0].at, None, "{call_flow}");
+    assert_eq!(world.ues[0].at, None, "{call_flow}");
     kill(&mut world, &memory, &[]);
     gnb_comes_back(&mut world);
     world.call_flow.0.clear();

@@ -6,7 +6,7 @@ use sluice_n1::SessionType;
 use crate::contexts::{Memory, assert_nobody_noticed, gnb_comes_back, kill, stored_world};
 use crate::harness::*;
 use crate::reconciliation::{arrive, hear};
-use crate::world::{self, World};
+use crate::world::{self, TestNetwork};
 
 /// A UPF of which nothing is heard.
 struct Unheard {
@@ -29,13 +29,13 @@ impl world::Upf for Unheard {
 }
 
 /// The path from the UPF to the SMF breaks, or both ways do.
-fn cut_off_upf(world: &mut World, is_deaf: bool) {
+fn cut_off_upf(world: &mut TestNetwork, is_deaf: bool) {
     let upf = world.upf.take().unwrap();
     world.upf = Some(Box::new(Unheard { upf, is_deaf }));
 }
 
 /// The UPF that was cut off is reached again.
-fn reach_upf(world: &mut World) {
+fn reach_upf(world: &mut TestNetwork) {
     let mut cut_off = world.upf.take().unwrap();
     let upf = cut_off.as_any().downcast_mut().unwrap();
     world.upf = Some(Box::new(std::mem::replace(upf, RealUpf::new())));

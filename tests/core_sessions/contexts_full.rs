@@ -15,7 +15,7 @@ use sluice_wiring::contexts::Start;
 use tempfile::TempDir;
 
 use crate::harness::*;
-use crate::world::{self, World};
+use crate::world::{self, TestNetwork};
 
 fn open(folder: &Path) -> ContextFile {
     let opening = Opening {
@@ -53,19 +53,19 @@ fn core(now: Now, file: ContextFile) -> Core {
     core
 }
 
-fn state(world: &World) -> StoreState {
+fn state(world: &TestNetwork) -> StoreState {
     world.core.contexts_state().unwrap()
 }
 
-fn release(world: &mut World, phone: usize, session: u8) {
+fn release(world: &mut TestNetwork, phone: usize, session: u8) {
     let nas = world.ue_mut(phone).release(session);
     world.say(phone, nas);
 }
 
 /// UEs ask for sessions until one is not stored; phones and sessions.
-fn fill(world: &mut World) -> Vec<(usize, u8)> {
+fn fill(world: &mut TestNetwork) -> Vec<(usize, u8)> {
     let mut established = Vec::new();
-    for phone in 0..world.phones.len() {
+    for phone in 0..world.ues.len() {
         for session in 1..16 {
             establish(world, phone, session, &wanted(SessionType::Ipv4));
             established.push((phone, session));

@@ -8,22 +8,22 @@ use sluice_ue::UeState;
 
 use crate::harness::*;
 use crate::two_gnbs::Two;
-use crate::world::{GNB, World, supi};
+use crate::world::{GNB, TestNetwork, supi};
 
 /// A registered UE with a session that is up.
-fn connected() -> World {
+fn connected() -> TestNetwork {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     world
 }
 
-fn idle() -> World {
+fn idle() -> TestNetwork {
     let mut world = connected();
     go_idle(&mut world, 0);
     world
 }
 
-fn identified() -> World {
+fn identified() -> TestNetwork {
     let mut world = idle();
     let mut name = world.ue(0).guti().unwrap();
     name.tmsi.0[0] ^= 1;
@@ -33,7 +33,7 @@ fn identified() -> World {
     world
 }
 
-fn authenticated() -> World {
+fn authenticated() -> TestNetwork {
     let mut world = idle();
     world.ue_mut(0).forget_keys();
     world.ue_mut(0).behaviour.silent = true;
@@ -41,7 +41,7 @@ fn authenticated() -> World {
     world
 }
 
-fn in_security_mode() -> World {
+fn in_security_mode() -> TestNetwork {
     let mut world = idle();
     world.ue_mut(0).forget_keys();
     world.lose = |nas| nas.get(1) == Some(&(Header::IntegrityNew as u8));
@@ -49,7 +49,7 @@ fn in_security_mode() -> World {
     world
 }
 
-fn accepted() -> World {
+fn accepted() -> TestNetwork {
     let mut world = idle();
     world.ue_mut(0).behaviour.no_complete = true;
     world.register(0);
@@ -57,17 +57,17 @@ fn accepted() -> World {
 }
 
 /// It comes by service request, and its gNB says nothing of its context.
-fn without_context() -> World {
+fn without_context() -> TestNetwork {
     let mut world = idle();
     let nas = world.ue_mut(0).request_service().unwrap();
     let (ran, octets) = world.gnb.connect(nas, None);
-    world.phones[0].at = Some(ran);
+    world.ues[0].at = Some(ran);
     world.tell_amf(&octets);
     world.core.take_to_ran();
     world
 }
 
-fn releasing() -> World {
+fn releasing() -> TestNetwork {
     let mut world = connected();
     world.gnb.no_releases = true;
     let ask = world.gnb.ask_release(at(&world, 0)).unwrap();
@@ -76,7 +76,7 @@ fn releasing() -> World {
     world
 }
 
-fn deregistering() -> World {
+fn deregistering() -> TestNetwork {
     let mut world = connected();
     world.ue_mut(0).behaviour.silent = true;
     let now = world.now;
@@ -85,7 +85,7 @@ fn deregistering() -> World {
     world
 }
 
-fn paged() -> World {
+fn paged() -> TestNetwork {
     let mut world = idle();
     world.answers_pages = false;
     let ue = address(&world, 0, 5);
@@ -93,7 +93,7 @@ fn paged() -> World {
     world
 }
 
-fn renamed() -> World {
+fn renamed() -> TestNetwork {
     let mut world = idle();
     world.ue_mut(0).behaviour.no_complete = true;
     let ue = address(&world, 0, 5);
@@ -102,7 +102,7 @@ fn renamed() -> World {
 }
 
 /// By what the AMF waits for.
-const STATES: [State<World>; 10] = [
+const STATES: [State<TestNetwork>; 10] = [
     ("", connected),
     ("6", identified),
     ("9b", authenticated),
@@ -163,10 +163,8 @@ const INPUTS: [Input; 13] = [
 ];
 
 /// A connected UE says it where it is, and an idle one on a new connection.
-fn say(world: &mut World, nas: Vec<u8>) {
-    let uplink = world.phones[0]
-        .at
-        .map(|at| world.gnb.uplink(at, nas.clone()));
+fn say(world: &mut TestNetwork, nas: Vec<u8>) {
+    let uplink = world.ues[0].at.map(|at| world.gnb.uplink(at, nas.clone()));
     match uplink {
         Some(Some(octets)) => {
             world.tell_amf(&octets);
@@ -178,22 +176,22 @@ fn say(world: &mut World, nas: Vec<u8>) {
     }
 }
 
-fn comes(world: &mut World, input: Input) {
+fn comes(world: &mut TestNetwork, input: Input) {
     let now = world.now;
     match input {
         Input::GnbLost => {
             world.core.association_lost(now, GNB);
             world.gnb.forget();
-            world.phones[0].at = None;
+            world.ues[0].at = None;
             world.set_up();
         }
         Input::Reset => {
             let octets = world.gnb.reset();
-            world.phones[0].at = None;
+            world.ues[0].at = None;
             world.tell_amf(&octets);
         }
         Input::ReleaseRequest => {
-            let asked = world.phones[0].at.and_then(|at| world.gnb.ask_release(at));
+            let asked = world.ues[0].at.and_then(|at| world.gnb.ask_release(at));
             if let Some(octets) = asked {
                 world.tell_amf(&octets);
             }
@@ -225,8 +223,7 @@ fn comes(world: &mut World, input: Input) {
             }
         }
         Input::Deregistration | Input::SwitchedOff => {
-            let (is_off, is_connected) =
-                (input == Input::SwitchedOff, world.phones[0].at.is_some());
+            let (is_off, is_connected) = (input == Input::SwitchedOff, world.ues[0].at.is_some());
             if let Some(nas) = world.ue_mut(0).deregister(is_off, is_connected) {
                 say(world, nas);
             }
@@ -248,7 +245,7 @@ fn comes(world: &mut World, input: Input) {
 }
 
 /// What is under way comes to its end.
-fn rest(world: &mut World, pair: &str) {
+fn rest(world: &mut TestNetwork, pair: &str) {
     let end = world.now.instant.plus_ms(400_000);
     loop {
         let smf = world.core.smf().unwrap();
@@ -261,7 +258,7 @@ fn rest(world: &mut World, pair: &str) {
 }
 
 /// The UE registers anew, has a session, and leaves nothing behind.
-fn ends_well(world: &mut World, pair: &str) {
+fn ends_well(world: &mut TestNetwork, pair: &str) {
     world.ue_mut(0).behaviour = sluice_ue::Behaviour::default();
     // It has not released a UE that the AMF knows of no more.
     let is_deaf = std::mem::take(&mut world.gnb.no_releases);
@@ -323,14 +320,14 @@ fn each_state_meets_each_input_and_ends_well() {
 #[test]
 fn an_identical_registration_changes_nothing_and_is_answered_again_when_it_was_accepted() {
     let mut world = world(&[]);
-    world.phones.push(crate::world::Phone {
+    world.ues.push(crate::world::TestUe {
         ue: crate::world::ue(1),
         at: None,
     });
     world.ue_mut(0).behaviour.silent = true;
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.connect(0, nas.clone());
-    let challenges = |world: &World| {
+    let challenges = |world: &TestNetwork| {
         let call_flow = world.call_flow.to_string();
         call_flow
             .matches("AMF  -> UE    Authentication Request")
@@ -359,7 +356,7 @@ fn an_accept_is_sent_again_for_the_same_request_of_a_ue_with_keys() {
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     world.lose = |_| false;
-    let accepts = |world: &World| {
+    let accepts = |world: &TestNetwork| {
         let received = world.ue(0).received().iter();
         received
             .filter(|name| **name == "Registration Accept")
@@ -414,7 +411,7 @@ fn a_registration_without_keys_waits_for_the_end_of_a_handover() {
             "{}",
             two.world.call_flow
         );
-        assert!(two.world.phones[0].at.is_some());
+        assert!(two.world.ues[0].at.is_some());
         two.settle();
         assert_eq!(two.world.core.amf().connected(), 1);
         establish(&mut two.world, 0, 6, &wanted(SessionType::Ipv4));

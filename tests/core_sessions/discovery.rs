@@ -11,7 +11,7 @@ use sluice_ue::WantedSession;
 
 use crate::harness::*;
 use crate::procedures::ESTABLISHMENT;
-use crate::world::{self, World, dnn, slice, tai};
+use crate::world::{self, TestNetwork, dnn, slice, tai};
 
 /// An interval of 10 s; what is found counts for a minute.
 const NRF: sluice_nrf::Config = sluice_nrf::Config {
@@ -27,7 +27,7 @@ fn named(name: &str) -> WantedSession {
 }
 
 /// With heart-beats.
-fn beating() -> World {
+fn beating() -> TestNetwork {
     let core = world::core(world::config(), true);
     let smf = sluice_smf::Smf::new(smf_config()).unwrap();
     begin(core.with_smf(smf).with_nrf(NRF), &[1])
@@ -39,7 +39,7 @@ fn requester() -> Requester {
 }
 
 /// An NRF's answer.
-fn answer(nrf: &mut Nrf, world: &World, message: impl Into<Message>) -> Message {
+fn answer(nrf: &mut Nrf, world: &TestNetwork, message: impl Into<Message>) -> Message {
     let (slot, generation) = (0, 0);
     let call = CallId(Key { slot, generation });
     let (id, message) = (
@@ -65,14 +65,14 @@ fn answer(nrf: &mut Nrf, world: &World, message: impl Into<Message>) -> Message 
     *answers.next_back().unwrap()
 }
 
-fn status(world: &World, nf: Nf) -> Option<NfStatus> {
+fn status(world: &TestNetwork, nf: Nf) -> Option<NfStatus> {
     let mut profiles = world.core.nrf().unwrap().profiles();
     let one = profiles.find(|one| one.profile.kind == nf)?;
     Some(one.status)
 }
 
 /// Told to operators since the last call, of UEs or functions whose name has this.
-fn refused(world: &mut World, who: &str) -> Vec<String> {
+fn refused(world: &mut TestNetwork, who: &str) -> Vec<String> {
     let refused = world.core.take_refused().into_iter();
     let of_who = refused.filter(|one| one.who.contains(who));
     of_who.map(|one| one.to_string()).collect()

@@ -14,7 +14,7 @@ use crate::harness::*;
 use crate::kit::frames;
 use crate::modification::{plain, start};
 use crate::two_gnbs::Two;
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// With the steps of its figure.
 const FLOWS_MOVE: &str = "\
@@ -26,7 +26,7 @@ const FLOWS_MOVE: &str = "\
 7     AMF  -> gNB   PDU Session Resource Modify Confirm
 ";
 
-fn teid(world: &World, session: u8) -> u32 {
+fn teid(world: &TestNetwork, session: u8) -> u32 {
     radio(world, 0, session).unwrap().downlink.teid
 }
 
@@ -39,7 +39,7 @@ fn end(teid: u32) -> Tunnel {
 }
 
 /// The gNB wants this; what it is answered.
-pub fn indicate(world: &mut World, sessions: Transfers) -> SessionResults {
+pub fn indicate(world: &mut TestNetwork, sessions: Transfers) -> SessionResults {
     let ran = at(world, 0);
     let ids = (world.gnb.amf_id(ran).unwrap(), ran);
     let octets =
@@ -67,7 +67,7 @@ pub fn refused(results: &SessionResults) -> Vec<(u8, Cause)> {
 }
 
 /// The gNB has all flows of a session come to another tunnel; what it is answered.
-pub fn moves(world: &mut World, session: u8) -> SessionResults {
+pub fn moves(world: &mut TestNetwork, session: u8) -> SessionResults {
     let octets = world.gnb.move_sessions(at(world, 0), &[session]);
     let octets = octets.unwrap();
     world.tell_amf(&octets);

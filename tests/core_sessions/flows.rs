@@ -14,7 +14,7 @@ use sluice_ue::qfi_of;
 use crate::harness::*;
 use crate::kit::{self, frames};
 use crate::procedures::ESTABLISHMENT;
-use crate::world::{self, World, dnn, supi, tai};
+use crate::world::{self, TestNetwork, dnn, supi, tai};
 
 pub const VOICE_PORT: u16 = 5_000;
 
@@ -54,13 +54,13 @@ pub fn policy(rules: Vec<PccRule>) -> Policy {
     }
 }
 
-pub fn world_with(config: Config, policies: Vec<Policy>) -> World {
+pub fn world_with(config: Config, policies: Vec<Policy>) -> TestNetwork {
     let core = world::core(world::config(), true).with_smf(Smf::new(config).unwrap());
     let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
     begin(core.with_pcf(pcf), &[1, 2])
 }
 
-pub fn from_ue(world: &World, ports: (u16, u16), len: usize) -> Vec<u8> {
+pub fn from_ue(world: &TestNetwork, ports: (u16, u16), len: usize) -> Vec<u8> {
     let ue = address(world, 0, 5);
     frames::udp(ue, kit::SERVER, ports, &vec![7; len - 28])
 }
@@ -70,7 +70,7 @@ pub fn to_ue(ue: Ipv4Addr, ports: (u16, u16), len: usize) -> Vec<u8> {
 }
 
 /// The UE marks the packet by its rules; whether it comes through.
-pub fn goes_up_marked(world: &mut World, ports: (u16, u16)) -> (u8, bool) {
+pub fn goes_up_marked(world: &mut TestNetwork, ports: (u16, u16)) -> (u8, bool) {
     let inner = from_ue(world, ports, 100);
     let qfi = qfi_of(world.ue(0).sessions().get(5).unwrap(), &inner);
     let radio = radio(world, 0, 5).unwrap();
@@ -128,7 +128,7 @@ fn packets_above_a_flows_rate_are_dropped_and_those_of_others_are_not() {
     let mut world = world_with(smf_config(), vec![policy(vec![limited])]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let ue = address(&world, 0, 5);
-    let count = |world: &mut World, port: u16| {
+    let count = |world: &mut TestNetwork, port: u16| {
         let packets =
             (0..200).filter(|_| sends_down(world, &to_ue(ue, (port, 6_000), 1_000)).is_some());
         packets.count()
@@ -138,7 +138,7 @@ fn packets_above_a_flows_rate_are_dropped_and_those_of_others_are_not() {
     assert!(slow < 100, "{slow}");
     assert_eq!(count(&mut world, 80), 200);
     let gnb = radio(&world, 0, 5).unwrap();
-    let up = |world: &mut World, port: u16, qfi: u8| {
+    let up = |world: &mut TestNetwork, port: u16, qfi: u8| {
         let inner = from_ue(world, (6_000, port), 1_000);
         (0..200)
             .filter(|_| sends_up(world, &gnb, qfi, &inner))
@@ -249,7 +249,8 @@ fn what_is_guaranteed_has_a_budget_of_each_upf_and_data_network() {
         for phone in [0, 1] {
             establish(&mut world, phone, 5, &wanted(SessionType::Ipv4));
         }
-        let flows = |world: &World, phone| radio(world, phone, 5).unwrap().request.flows.len();
+        let flows =
+            |world: &TestNetwork, phone| radio(world, phone, 5).unwrap().request.flows.len();
         assert_eq!((flows(&world, 0), flows(&world, 1)), (2, 1));
         let refused = world.core.take_refused();
         assert!(

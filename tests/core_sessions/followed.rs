@@ -4,7 +4,7 @@ use sluice_n1::{RegistrationKind, SessionType};
 use sluice_sbi::{Followed, ReferencePoint, TracedMessage};
 
 use crate::harness::*;
-use crate::world::{World, supi};
+use crate::world::{TestNetwork, supi};
 
 /// Types of 5GMM messages, with their directions (TS 24.501, table 9.7.1).
 fn nas(seen: &[TracedMessage]) -> Vec<(bool, u8)> {
@@ -22,7 +22,7 @@ fn count(seen: &[TracedMessage], at: ReferencePoint, is_received: bool) -> usize
     its.filter(|one| one.is_received == is_received).count()
 }
 
-fn follow(world: &mut World) {
+fn follow(world: &mut TestNetwork) {
     world.core.follow_ues(Followed::All);
 }
 

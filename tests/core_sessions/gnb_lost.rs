@@ -11,7 +11,7 @@ use crate::contexts::gnb_comes_back;
 use crate::harness::*;
 use crate::paging::idle;
 use crate::two_gnbs::Two;
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// Successful outcomes of NGAP, by the number of their procedure (TS 38.413, 9.4.7).
 const SUCCESS: u8 = 0x20;
@@ -20,7 +20,7 @@ const SESSION_SETUP: u8 = 29;
 const UPLINK_NAS_TRANSPORT: [u8; 2] = [0, 46];
 
 /// The association ends, and the gNB comes back without its UEs.
-fn lose_gnb(world: &mut World) {
+fn lose_gnb(world: &mut TestNetwork) {
     world.core.association_lost(world.now, world.at);
     world.run();
     world.lose_n2 = |_| false;
@@ -29,7 +29,7 @@ fn lose_gnb(world: &mut World) {
 
 /// A packet brings the session up, and the next ones go there.
 #[track_caller]
-fn assert_reached(world: &mut World, ue: Ipv4Addr) {
+fn assert_reached(world: &mut TestNetwork, ue: Ipv4Addr) {
     goes_down(world, ue);
     let tunnel = radio(world, 0, 5).map(|radio| radio.downlink.teid);
     assert!(tunnel.is_some(), "{}", world.call_flow);
@@ -105,7 +105,7 @@ fn a_phone_that_moves_while_it_is_released_is_released_where_it_is() {
     two.by_xn();
     assert_eq!(two.answers, [HandoverAnswer::Switched]);
     two.settle();
-    assert_eq!(two.world.phones[0].at, None, "{}", two.world.call_flow);
+    assert_eq!(two.world.ues[0].at, None, "{}", two.world.call_flow);
     assert_eq!(two.world.gnb.connections(), 0);
     let ue = address(&two.world, 0, 5);
     assert_reached(&mut two.world, ue);

@@ -94,7 +94,7 @@ fn a_target_that_is_lost_when_the_phone_has_come_leaves_it_idle() {
 #[test]
 fn a_phone_that_comes_back_on_its_own_ends_its_handover() {
     for mut two in [preparing(), commanded()] {
-        two.world.phones[0].at = None;
+        two.world.ues[0].at = None;
         two.world.ue_mut(0).sessions_mut().set_data(0b10_0000);
         come_back(&mut two.world, 0);
         two.run();

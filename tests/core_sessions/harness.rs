@@ -22,7 +22,7 @@ use sluice_wiring::Core;
 use crate::kit::judged::Judged;
 use crate::kit::upf::{Around, INTERNET, Upf};
 use crate::kit::{self, frames};
-use crate::world::{self, BEGIN_S, World, dnn, slice};
+use crate::world::{self, BEGIN_S, TestNetwork, dnn, slice};
 
 pub const SMF: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 20);
 
@@ -260,12 +260,12 @@ pub fn smf_config() -> sluice_smf::Config {
 }
 
 /// A world with sessions; its UEs are registered and connected.
-pub fn world(numbers: &[u32]) -> World {
+pub fn world(numbers: &[u32]) -> TestNetwork {
     world_of(world::config(), numbers)
 }
 
 /// The same, with an AMF of this configuration.
-pub fn world_of(config: sluice_amf::Config, numbers: &[u32]) -> World {
+pub fn world_of(config: sluice_amf::Config, numbers: &[u32]) -> TestNetwork {
     let core = world::core(config, true);
     let core = core.with_smf(Smf::new(smf_config()).unwrap());
     let core = core.with_pcf(Pcf::new(sluice_pcf::Config::default()).unwrap());
@@ -273,8 +273,8 @@ pub fn world_of(config: sluice_amf::Config, numbers: &[u32]) -> World {
 }
 
 /// The same of a core that the test has made.
-pub fn begin(core: Core, numbers: &[u32]) -> World {
-    let mut world = World::of(core, numbers);
+pub fn begin(core: Core, numbers: &[u32]) -> TestNetwork {
+    let mut world = TestNetwork::of(core, numbers);
     world.upf = Some(Box::new(RealUpf::new()));
     world.set_up();
     world.core.time(world.now);
@@ -288,7 +288,7 @@ pub fn begin(core: Core, numbers: &[u32]) -> World {
     world
 }
 
-pub fn upf(world: &mut World) -> &mut RealUpf {
+pub fn upf(world: &mut TestNetwork) -> &mut RealUpf {
     world.upf.as_mut().unwrap().as_any().downcast_mut().unwrap()
 }
 
@@ -299,21 +299,21 @@ pub fn wanted(session_type: SessionType) -> WantedSession {
     }
 }
 
-pub fn establish(world: &mut World, phone: usize, session: u8, wanted: &WantedSession) {
+pub fn establish(world: &mut TestNetwork, phone: usize, session: u8, wanted: &WantedSession) {
     let nas = world.ue_mut(phone).establish(session, wanted);
     world.say(phone, nas);
 }
 
-pub fn at(world: &World, phone: usize) -> RanUeId {
-    world.phones[phone].at.unwrap()
+pub fn at(world: &TestNetwork, phone: usize) -> RanUeId {
+    world.ues[phone].at.unwrap()
 }
 
-pub fn radio(world: &World, phone: usize, session: u8) -> Option<RadioSession> {
+pub fn radio(world: &TestNetwork, phone: usize, session: u8) -> Option<RadioSession> {
     world.gnb.session(at(world, phone), session)
 }
 
 /// What the UPF sends by itself reaches the core.
-pub fn settle_upf(world: &mut World) {
+pub fn settle_upf(world: &mut TestNetwork) {
     for octets in upf(world).settle() {
         world.core.n4(world.now, world::N4, &octets);
     }
@@ -321,7 +321,7 @@ pub fn settle_upf(world: &mut World) {
 }
 
 /// A packet of the UE reaches the data network.
-pub fn goes_up(world: &mut World, phone: usize, session: u8) -> bool {
+pub fn goes_up(world: &mut TestNetwork, phone: usize, session: u8) -> bool {
     let Some(radio) = radio(world, phone, session) else {
         return false;
     };
@@ -331,7 +331,7 @@ pub fn goes_up(world: &mut World, phone: usize, session: u8) -> bool {
 }
 
 /// A packet of a UE that its gNB sends in a flow reaches the data network.
-pub fn sends_up(world: &mut World, radio: &RadioSession, qfi: u8, inner: &[u8]) -> bool {
+pub fn sends_up(world: &mut TestNetwork, radio: &RadioSession, qfi: u8, inner: &[u8]) -> bool {
     let uplink = radio.request.uplink;
     let uplink = Tunnel::v4(Teid::new(uplink.teid).unwrap(), uplink.ipv4.unwrap());
     let frame = frames::from_gnb(1, uplink, Qfi::new(qfi).unwrap(), inner);
@@ -344,13 +344,13 @@ pub fn sends_up(world: &mut World, radio: &RadioSession, qfi: u8, inner: &[u8]) 
 }
 
 /// The tunnel by which a packet from the data network leaves for the UE, if it does.
-pub fn goes_down(world: &mut World, address: Ipv4Addr) -> Option<u32> {
+pub fn goes_down(world: &mut TestNetwork, address: Ipv4Addr) -> Option<u32> {
     let inner = frames::packet(kit::SERVER, address, 100, 9);
     sends_down(world, &inner).map(|(teid, _)| teid)
 }
 
 /// The tunnel and the flow in which a packet from the data network leaves, if it does.
-pub fn sends_down(world: &mut World, inner: &[u8]) -> Option<(u32, Option<u8>)> {
+pub fn sends_down(world: &mut TestNetwork, inner: &[u8]) -> Option<(u32, Option<u8>)> {
     upf(world).upf.n6.inject(&frames::from_network(inner));
     settle_upf(world);
     let left = upf(world).upf.n3.take_output();
@@ -362,40 +362,44 @@ pub fn sends_down(world: &mut World, inner: &[u8]) -> Option<(u32, Option<u8>)> 
 }
 
 /// The UE is idle, by its gNB's wish.
-pub fn go_idle(world: &mut World, phone: usize) {
+pub fn go_idle(world: &mut TestNetwork, phone: usize) {
     let ask = world.gnb.ask_release(at(world, phone)).unwrap();
     world.tell_amf(&ask);
     world.run();
-    assert_eq!(world.phones[phone].at, None);
+    assert_eq!(world.ues[phone].at, None);
 }
 
-pub fn come_back(world: &mut World, phone: usize) {
+pub fn come_back(world: &mut TestNetwork, phone: usize) {
     let nas = world.ue_mut(phone).request_service().unwrap();
     world.connect(phone, nas);
 }
 
-pub fn address(world: &World, phone: usize, session: u8) -> Ipv4Addr {
+pub fn address(world: &TestNetwork, phone: usize, session: u8) -> Ipv4Addr {
     let accept = world.ue(phone).sessions().get(session).unwrap();
     accept.address.ipv4.unwrap()
 }
 
 /// Neither SMF nor UPF has a session.
 #[track_caller]
-pub fn assert_no_session(world: &mut World) {
+pub fn assert_no_session(world: &mut TestNetwork) {
     assert_eq!(world.core.smf().unwrap().sessions(), 0);
     assert_eq!(upf(world).upf.core.up.session_count(), 0);
     assert!(world.core.smf().unwrap().procedures().is_empty());
 }
 
 #[track_caller]
-pub fn assert_refused(world: &World, cause: Option<Cause>, session_cause: Option<SessionCause>) {
+pub fn assert_refused(
+    world: &TestNetwork,
+    cause: Option<Cause>,
+    session_cause: Option<SessionCause>,
+) {
     let refused = world.ue(0).sessions().refused().last();
     let causes = refused.map(|(_, mm, sm)| (*mm, *sm));
     assert_eq!(causes, Some((cause, session_cause)), "{}", world.call_flow);
 }
 
 /// The clock goes on for so long.
-pub fn pass(world: &mut World, seconds: u64) {
+pub fn pass(world: &mut TestNetwork, seconds: u64) {
     let end = world.now.instant.plus_ms(seconds * 1_000);
     while world.core.next_deadline() <= end {
         assert!(world.wait_long());
@@ -404,7 +408,7 @@ pub fn pass(world: &mut World, seconds: u64) {
 
 /// How many procedures of a function have ended with this cause, as operators count them.
 #[track_caller]
-pub fn assert_ended(world: &World, (nf, procedure): (&str, &str), cause: &str, count: u64) {
+pub fn assert_ended(world: &TestNetwork, (nf, procedure): (&str, &str), cause: &str, count: u64) {
     let tally = match nf {
         "AMF" => world.core.amf().tally(),
         _ => world.core.smf().unwrap().tally(),

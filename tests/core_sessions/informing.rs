@@ -7,11 +7,11 @@ use sluice_ue::WantedSession;
 use crate::harness::*;
 use crate::modification::{allowing, asks, flows, modify, own_flow, own_rule, with};
 use crate::request_types::say;
-use crate::world::World;
+use crate::world::TestNetwork;
 
 const COMMAND: &str = "PDU Session Modification Command";
 
-fn last(world: &World) -> Option<&str> {
+fn last(world: &TestNetwork) -> Option<&str> {
     let received = world.ue(0).sessions().received();
     received.last().map(String::as_str)
 }

@@ -14,7 +14,7 @@ use sluice_ue::WantedSession;
 use crate::flow_mobility::moves;
 use crate::harness::*;
 use crate::two_gnbs::Two;
-use crate::world::{self, World, slice};
+use crate::world::{self, TestNetwork, slice};
 
 /// A capture of frames that are NGAP and nothing else (DLT_USER0).
 fn capture(messages: &[Vec<u8>]) -> Vec<u8> {
@@ -48,16 +48,16 @@ fn tshark(capture: &std::path::Path, filter: &str, field: &str) -> String {
 }
 
 /// A registered UE whose NAS messages are not ciphered; tshark will see N3, N4 and N6 of its UPF.
-fn judged_world() -> World {
+fn judged_world() -> TestNetwork {
     judged_world_of(smf_config())
 }
 
 /// The same, with an SMF of this configuration.
-fn judged_world_of(smf: sluice_smf::Config) -> World {
+fn judged_world_of(smf: sluice_smf::Config) -> TestNetwork {
     let mut config = world::config();
     config.preference.ciphering = vec![Ciphering::Nea0];
     let core = world::core(config, true).with_smf(Smf::new(smf).unwrap());
-    let mut world = World::of(core, &[1]);
+    let mut world = TestNetwork::of(core, &[1]);
     world.upf = Some(Box::new(RealUpf::new()));
     upf(&mut world).judge();
     world.set_up();

@@ -8,7 +8,7 @@ use sluice_ue::HandoverAnswer;
 use crate::contexts::{Memory, core, kill};
 use crate::harness::*;
 use crate::two_gnbs::Two;
-use crate::world::{BEGIN_S, World};
+use crate::world::{BEGIN_S, TestNetwork};
 
 /// The UE registers without keys where it is connected, and has a session. The gNB has not taken its new key, or its
 /// answer is lost.
@@ -31,13 +31,13 @@ fn renewing(two: &mut Two, is_taken: bool) {
 
 /// The gNB where the UE is has the key that the UE derives.
 #[track_caller]
-fn assert_same_key(world: &World) {
+fn assert_same_key(world: &TestNetwork) {
     let context = world.gnb.context(at(world, 0)).unwrap();
     assert_eq!(Some(&context.key), world.ue(0).kgnb().as_ref());
 }
 
 /// Which handovers were of a new security context, in order.
-fn of_new_contexts(world: &World) -> Vec<bool> {
+fn of_new_contexts(world: &TestNetwork) -> Vec<bool> {
     let read = world.transcript.iter().filter_map(|octets| {
         let Ok(FromAmf::Handover(message)) = FromAmf::decode(octets) else {
             return None;

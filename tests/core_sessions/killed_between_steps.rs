@@ -10,7 +10,7 @@ use crate::contexts::{Memory, gnb_comes_back, kill, stored_world};
 use crate::flows::{VOICE_PORT, goes_up_marked, voice};
 use crate::harness::*;
 use crate::modification::{flows, mark_down, start, stop};
-use crate::world::{self, World, supi};
+use crate::world::{self, TestNetwork, supi};
 
 /// Most messages of a procedure that get lost here.
 const MESSAGES: usize = 16;
@@ -64,9 +64,9 @@ const MEANWHILE: [Meanwhile; 3] = [
 /// and time passes. Returns whether all messages had arrived.
 fn killed_after(
     messages: usize,
-    (world, memory): (&mut World, &Memory),
+    (world, memory): (&mut TestNetwork, &Memory),
     meanwhile: Meanwhile,
-    act: fn(&mut World),
+    act: fn(&mut TestNetwork),
 ) -> bool {
     let upf = world.upf.take().unwrap();
     world.upf = Some(Box::new(Counted(upf)));
@@ -89,7 +89,7 @@ fn killed_after(
         _ => gnb_comes_back(world),
     }
     pass(world, 30);
-    if world.phones[0].at.is_none() {
+    if world.ues[0].at.is_none() {
         world.ue_mut(0).sessions_mut().set_data(1 << 5);
         come_back(world, 0);
     }
@@ -98,7 +98,11 @@ fn killed_after(
 }
 
 /// Each cut of a procedure, until all of it arrives.
-fn each_cut(prepare: fn(&mut World), act: fn(&mut World), ends_well: fn(&mut World, &str)) {
+fn each_cut(
+    prepare: fn(&mut TestNetwork),
+    act: fn(&mut TestNetwork),
+    ends_well: fn(&mut TestNetwork, &str),
+) {
     for meanwhile in MEANWHILE {
         let cut = |messages: &usize| {
             let (mut world, memory) = stored_world(&[1], &[]);
@@ -116,7 +120,7 @@ fn each_cut(prepare: fn(&mut World), act: fn(&mut World), ends_well: fn(&mut Wor
 
 /// The voice flow is everywhere, or nowhere.
 #[track_caller]
-fn is_whole(world: &mut World, what: &str) -> bool {
+fn is_whole(world: &mut TestNetwork, what: &str) -> bool {
     let (at_ue, at_gnb, at_pcf) = flows(world);
     let call_flow = world.call_flow.to_string();
     assert_eq!((at_ue, at_gnb), (at_pcf, at_pcf), "{what}: {call_flow}");
@@ -137,7 +141,7 @@ fn is_whole(world: &mut World, what: &str) -> bool {
 }
 
 /// The flow is whole or gone, and can be stopped and started.
-fn flow_ends_well(world: &mut World, what: &str) {
+fn flow_ends_well(world: &mut TestNetwork, what: &str) {
     if is_whole(world, what) {
         stop(world, "voice").unwrap();
         assert!(!is_whole(world, what));
@@ -147,11 +151,11 @@ fn flow_ends_well(world: &mut World, what: &str) {
     assert!(world.core.smf().unwrap().procedures().is_empty());
 }
 
-fn starts(world: &mut World) {
+fn starts(world: &mut TestNetwork) {
     start(world, voice(64_000)).unwrap();
 }
 
-fn stops(world: &mut World) {
+fn stops(world: &mut TestNetwork) {
     stop(world, "voice").unwrap();
 }
 
@@ -168,7 +172,7 @@ fn a_flow_that_was_about_to_end_is_gone_or_whole() {
 /// The one of before has the number that the new one has then.
 #[test]
 fn a_flow_that_took_the_place_of_another_is_whole_or_gone() {
-    let replaces = |world: &mut World| {
+    let replaces = |world: &mut TestNetwork| {
         let now = world.now;
         world
             .core
@@ -183,7 +187,7 @@ fn a_flow_that_took_the_place_of_another_is_whole_or_gone() {
 }
 
 /// Packets go either way, or neither SMF nor UPF has the session, and the UE gets another.
-fn packets_go(world: &mut World, what: &str) {
+fn packets_go(world: &mut TestNetwork, what: &str) {
     let sessions = world.core.smf().unwrap().sessions();
     let call_flow = world.call_flow.to_string();
     let at_upf = upf(world).upf.core.up.session_count();
@@ -200,18 +204,18 @@ fn packets_go(world: &mut World, what: &str) {
     assert!(world.core.smf().unwrap().procedures().is_empty());
 }
 
-fn goes_idle(world: &mut World) {
+fn goes_idle(world: &mut TestNetwork) {
     let ask = world.gnb.ask_release(at(world, 0)).unwrap();
     world.tell_amf(&ask);
     world.run();
 }
 
-fn comes_back(world: &mut World) {
+fn comes_back(world: &mut TestNetwork) {
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(world, 0);
 }
 
-fn is_called(world: &mut World) {
+fn is_called(world: &mut TestNetwork) {
     let ue = address(world, 0, 5);
     goes_down(world, ue);
 }
@@ -233,7 +237,7 @@ fn a_session_whose_ue_was_about_to_be_paged_gets_its_packets() {
 
 #[test]
 fn a_session_that_was_about_to_be_released_is_gone_or_gets_its_packets() {
-    let releases = |world: &mut World| {
+    let releases = |world: &mut TestNetwork| {
         let now = world.now;
         assert!(world.core.sessions().release(now, &supi(1), 5));
         world.run();

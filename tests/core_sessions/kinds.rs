@@ -11,7 +11,7 @@ use sluice_ue::WantedSession;
 
 use crate::harness::*;
 use crate::modification::{asks, own_flow, own_rule};
-use crate::world::{self, World, dnn, slice, supi};
+use crate::world::{self, TestNetwork, dnn, slice, supi};
 
 #[test]
 fn sessions_are_of_the_type_that_is_asked_for_and_there() {
@@ -87,7 +87,7 @@ fn several_phones_have_sessions_in_several_networks_and_slices() {
 #[test]
 fn a_ue_whose_session_finds_no_room_is_told_how_long_to_stay_away() {
     let mut world = world(&[1]);
-    let told = |world: &mut World| world.ue_mut(0).sessions_mut().back_off_s.take();
+    let told = |world: &mut TestNetwork| world.ue_mut(0).sessions_mut().back_off_s.take();
     let is_of_range = |told: Option<u32>| told.is_some_and(|told| (60..=600).contains(&told));
     upf(&mut world).next = Some((ESTABLISHMENT, 0, Fate::NoRoom));
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
@@ -149,7 +149,7 @@ fn what_cannot_be_is_refused_by_its_cause() {
 }
 
 /// A message of a UE for session 5.
-fn send(world: &mut world::World, request: Option<RequestType>, message: &SessionUplink) {
+fn send(world: &mut world::TestNetwork, request: Option<RequestType>, message: &SessionUplink) {
     let of = Transaction {
         session: 5,
         procedure: 77,
@@ -220,8 +220,8 @@ fn without_a_upf_there_are_no_sessions() {
     let mut world = world(&[1]);
     world.core = world::core(world::config(), true).with_smf(Smf::new(smf_config()).unwrap());
     world.upf = None;
-    world.phones[0].at = None;
-    world.phones[0].ue = world::ue(1);
+    world.ues[0].at = None;
+    world.ues[0].ue = world::ue(1);
     world.ue_mut(0).follow_on = true;
     world.set_up();
     world.core.time(world.now);
@@ -300,7 +300,7 @@ fn a_subscriber_may_have_an_address_of_its_own() {
         networks,
     };
     assert!(world.core.udr_mut().insert(supi(9), subscriber));
-    world.phones.push(world::Phone {
+    world.ues.push(world::TestUe {
         ue: world::ue(9),
         at: None,
     });

@@ -14,14 +14,14 @@ use sluice_sbi::{DataChange, PccRule};
 use crate::flows::{VOICE_PORT, goes_up_marked, policy, rule, to_ue, voice, world_with};
 use crate::harness::*;
 use crate::kit;
-use crate::world::{World, supi};
+use crate::world::{TestNetwork, supi};
 
 /// A world whose UEs have a session with its default flow alone.
-pub fn plain() -> World {
+pub fn plain() -> TestNetwork {
     with(Vec::new())
 }
 
-pub fn with(policies: Vec<Policy>) -> World {
+pub fn with(policies: Vec<Policy>) -> TestNetwork {
     let mut world = world_with(smf_config(), policies);
     for phone in [0, 1] {
         establish(&mut world, phone, 5, &wanted(SessionType::Ipv4));
@@ -30,14 +30,14 @@ pub fn with(policies: Vec<Policy>) -> World {
     world
 }
 
-pub fn start(world: &mut World, rule: PccRule) -> Result<(), FlowRefused> {
+pub fn start(world: &mut TestNetwork, rule: PccRule) -> Result<(), FlowRefused> {
     let now = world.now;
     let started = sluice_testbed::flows::start(&mut world.core, now, &supi(1), Some(5), rule);
     world.run();
     started
 }
 
-pub fn stop(world: &mut World, name: &str) -> Result<(), FlowRefused> {
+pub fn stop(world: &mut TestNetwork, name: &str) -> Result<(), FlowRefused> {
     let now = world.now;
     let stopped = world.core.flows().stop(now, &supi(1), None, name);
     world.run();
@@ -45,16 +45,16 @@ pub fn stop(world: &mut World, name: &str) -> Result<(), FlowRefused> {
 }
 
 /// Rules of the UE, flows of the gNB, rules of the PCF.
-pub fn flows(world: &World) -> (usize, usize, usize) {
+pub fn flows(world: &TestNetwork) -> (usize, usize, usize) {
     let at_ue = world.ue(0).sessions().get(5).unwrap().rules.len();
-    let is_connected = world.phones[0].at.is_some();
+    let is_connected = world.ues[0].at.is_some();
     let radio = is_connected.then(|| radio(world, 0, 5)).flatten();
     let at_gnb = radio.map_or(0, |radio| radio.request.flows.len() - 1);
     let at_pcf = world.core.pcf().unwrap().view(&supi(1), 5).unwrap();
     (at_ue, at_gnb, at_pcf.rules.len())
 }
 
-pub fn mark_down(world: &mut World, port: u16) -> Option<u8> {
+pub fn mark_down(world: &mut TestNetwork, port: u16) -> Option<u8> {
     let ue = address(world, 0, 5);
     sends_down(world, &to_ue(ue, (port, 6_000), 100)).and_then(|(_, qfi)| qfi)
 }
@@ -168,7 +168,7 @@ fn a_command_that_is_not_answered_is_sent_five_times() {
     world.ue_mut(0).sessions_mut().no_complete = true;
     let begin = world.now;
     start(&mut world, voice(64_000)).unwrap();
-    let sent = |world: &World| {
+    let sent = |world: &TestNetwork| {
         let call_flow = world.call_flow.to_string();
         call_flow
             .matches("PDU Session Modification Command")
@@ -360,7 +360,7 @@ pub fn allowing() -> Policy {
     }
 }
 
-pub fn modify(world: &mut World, wanted: ModificationRequest) {
+pub fn modify(world: &mut TestNetwork, wanted: ModificationRequest) {
     let nas = world.ue_mut(0).modify(5, wanted);
     world.say(0, nas);
 }

@@ -7,7 +7,7 @@ use crate::flows::{VOICE_PORT, voice};
 use crate::harness::*;
 use crate::modification::{flows, mark_down, plain, start};
 use crate::two_gnbs::Two;
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// TS 23.502, 4.3.3.2, from step 1e on.
 const TAKEN_AWAY: &str = "\
@@ -18,7 +18,7 @@ const TAKEN_AWAY: &str = "\
 3     SMF  -> UE    PDU Session Modification Command
 ";
 
-fn says(world: &mut World, octets: Option<Vec<u8>>) {
+fn says(world: &mut TestNetwork, octets: Option<Vec<u8>>) {
     world.tell_amf(&octets.unwrap());
     world.run();
 }
@@ -29,7 +29,7 @@ fn flows_that_a_gnb_takes_away_are_taken_from_the_ue() {
     start(&mut world, voice(64_000)).unwrap();
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(2));
     world.call_flow.0.clear();
-    let ran = world.phones[0].at.unwrap();
+    let ran = world.ues[0].at.unwrap();
     let notify = world.gnb.take_flows_away(ran, 5, &[2]);
     says(&mut world, notify);
     let call_flow = world.call_flow.to_string();
@@ -49,7 +49,7 @@ fn flows_that_a_gnb_takes_away_are_taken_from_the_ue() {
 #[test]
 fn a_session_that_a_gnb_takes_away_has_a_user_plane_again_when_there_is_a_packet() {
     let mut world = plain();
-    let ran = world.phones[0].at.unwrap();
+    let ran = world.ues[0].at.unwrap();
     let notify = world.gnb.take_session_away(ran, 5);
     says(&mut world, notify);
     assert!(radio(&world, 0, 5).is_none());
@@ -69,7 +69,7 @@ fn a_session_that_a_gnb_takes_away_has_a_user_plane_again_when_there_is_a_packet
 fn a_session_without_its_default_flow_has_no_user_plane() {
     let mut world = plain();
     start(&mut world, voice(64_000)).unwrap();
-    let ran = world.phones[0].at.unwrap();
+    let ran = world.ues[0].at.unwrap();
     let notify = world.gnb.take_flows_away(ran, 5, &[1]);
     says(&mut world, notify);
     assert!(radio(&world, 0, 5).is_none());
@@ -84,7 +84,7 @@ fn a_session_without_its_default_flow_has_no_user_plane() {
 #[test]
 fn notices_of_what_is_not_there_change_nothing() {
     let mut world = plain();
-    let ran = world.phones[0].at.unwrap();
+    let ran = world.ues[0].at.unwrap();
     let of_no_flow = world.gnb.take_flows_away(ran, 5, &[9, 63]);
     says(&mut world, of_no_flow);
     establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
@@ -128,7 +128,7 @@ fn a_ue_that_begins_anew_where_it_is_leaves_its_sessions_without_user_plane() {
     let nas = world
         .ue_mut(0)
         .register(sluice_n1::RegistrationKind::Initial);
-    let ran = world.phones[0].at.take().unwrap();
+    let ran = world.ues[0].at.take().unwrap();
     // It hears nothing of what follows.
     let octets = world.gnb.uplink(ran, nas);
     says(&mut world, octets);

@@ -10,7 +10,7 @@ use crate::flows::voice;
 use crate::harness::*;
 use crate::modification::{allowing, asks, own_flow, own_rule, plain, start, with};
 use crate::two_gnbs::Two;
-use crate::world::{self, World, sequence};
+use crate::world::{self, TestNetwork, sequence};
 
 /// How many worlds each kind of octets comes to.
 const WORLDS: usize = 40;
@@ -49,7 +49,7 @@ impl Numbers {
 
 /// Nothing has panicked, and another UE is served.
 #[track_caller]
-fn assert_served(world: &mut World, what: &str) {
+fn assert_served(world: &mut TestNetwork, what: &str) {
     for _ in 0..200 {
         if !world.wait() {
             break;
@@ -57,7 +57,7 @@ fn assert_served(world: &mut World, what: &str) {
     }
     // The gNB may have been said to have forgotten all.
     world.gnb.restart();
-    for phone in &mut world.phones {
+    for phone in &mut world.ues {
         phone.at = None;
     }
     world.set_up();
@@ -71,7 +71,7 @@ fn assert_served(world: &mut World, what: &str) {
 }
 
 /// Each message of a gNB that there is about sessions.
-fn said_of_sessions() -> World {
+fn said_of_sessions() -> TestNetwork {
     let mut world = plain();
     start(&mut world, voice(64_000)).unwrap();
     let ran = at(&world, 0);

@@ -11,10 +11,10 @@ use sluice_wire::ids::Teid;
 
 use crate::harness::*;
 use crate::kit::frames;
-use crate::world::{World, setup, slice, tai};
+use crate::world::{TestNetwork, setup, slice, tai};
 
 /// An idle UE with a session, and its address.
-pub fn idle() -> (World, Ipv4Addr) {
+pub fn idle() -> (TestNetwork, Ipv4Addr) {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let ue = address(&world, 0, 5);
@@ -24,7 +24,7 @@ pub fn idle() -> (World, Ipv4Addr) {
 }
 
 /// Whether a packet that has waited leaves for the UE now.
-fn what_waited_arrives(world: &mut World) -> bool {
+fn what_waited_arrives(world: &mut TestNetwork) -> bool {
     settle_upf(world);
     let Some(radio) = radio(world, 0, 5) else {
         return false;
@@ -245,7 +245,7 @@ fn packets_that_cross_a_registration_wait_for_its_end() {
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     let s_tmsi = world.ue(0).guti().map(sluice_ids::Guti::s_tmsi);
     let (ran, octets) = world.gnb.connect(nas, s_tmsi);
-    world.phones[0].at = Some(ran);
+    world.ues[0].at = Some(ran);
     world.tell_amf(&octets);
     // The gNB has not answered yet.
     assert_eq!(goes_down(&mut world, ue), None);
@@ -273,7 +273,7 @@ fn packets_that_cross_a_release_page_the_phone_when_it_is_idle() {
     assert_eq!(goes_down(&mut world, ue), None);
     assert!(world.pages.is_empty());
     world.gnb.no_releases = false;
-    world.phones[0].at = None;
+    world.ues[0].at = None;
     assert!(world.wait());
     assert_eq!(world.pages.len(), 1, "{}", world.call_flow);
     assert!(radio(&world, 0, 5).is_some());

@@ -90,7 +90,7 @@ fn a_path_switch_without_sessions_that_are_there_is_refused() {
     leaving.rename_session(5, 9);
     let (there, octets) = two.other.take_in(leaving);
     two.away = Some(there);
-    two.world.phones[0].at = None;
+    two.world.ues[0].at = None;
     two.turn();
     two.world.tell_amf(&octets);
     two.run();
@@ -99,7 +99,7 @@ fn a_path_switch_without_sessions_that_are_there_is_refused() {
     assert_ended(&two.world, of, "Path Switch Request Failure", 1);
     assert_ended(&two.world, of, "success", 0);
     // It has released the UE, which is registered still, and comes back with its session.
-    assert_eq!(two.world.phones[0].at, None);
+    assert_eq!(two.world.ues[0].at, None);
     assert_eq!(two.world.core.amf().registered(), 1);
     two.world.ue_mut(0).sessions_mut().set_data(0b10_0000);
     come_back(&mut two.world, 0);

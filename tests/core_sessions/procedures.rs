@@ -335,7 +335,7 @@ fn a_lost_gnb_leaves_sessions_without_user_plane() {
     world.run();
     let (is_up, _) = world.core.smf().unwrap().session(&supi(1), 5).unwrap();
     assert!(!is_up);
-    world.phones[0].at = None;
+    world.ues[0].at = None;
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(&mut world, 0);
     assert!(goes_up(&mut world, 0, 5));

@@ -6,7 +6,7 @@ use sluice_n2::Cause;
 use crate::flows::{VOICE_PORT, goes_up_marked, voice};
 use crate::harness::*;
 use crate::modification::{flows, mark_down, plain, start, stop};
-use crate::world::{World, supi};
+use crate::world::{TestNetwork, supi};
 
 #[test]
 fn a_flow_whose_last_step_the_upf_refuses_is_none() {
@@ -67,7 +67,7 @@ fn a_flow_whose_end_a_gnb_refuses_is_taken_from_it_later() {
     start(&mut world, voice(64_000)).unwrap();
     world.gnb.refuses_changes = Some(Cause::UNSPECIFIED);
     stop(&mut world, "voice").unwrap();
-    let at_gnb = |world: &World| radio(world, 0, 5).unwrap().request.flows.len();
+    let at_gnb = |world: &TestNetwork| radio(world, 0, 5).unwrap().request.flows.len();
     assert_eq!(at_gnb(&world), 2);
     world.gnb.refuses_changes = None;
     pass(&mut world, 20 * 16);
@@ -124,7 +124,7 @@ fn a_session_whose_establishment_is_never_answered_is_asked_for_again_and_delete
 
 /// The UPF was asked twice: its first answer is late, and the second request is on its way longer than the
 /// deletion that followed.
-fn asked_twice() -> World {
+fn asked_twice() -> TestNetwork {
     let mut world = world(&[1]);
     upf(&mut world).all = Some((ESTABLISHMENT, Fate::Late));
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
@@ -141,7 +141,7 @@ fn asked_twice() -> World {
 }
 
 /// What the UPF has said before reaches the core.
-pub fn hear(world: &mut World, messages: &[Vec<u8>]) {
+pub fn hear(world: &mut TestNetwork, messages: &[Vec<u8>]) {
     for octets in messages {
         world.core.n4(world.now, crate::world::N4, octets);
         world.run();
@@ -149,7 +149,7 @@ pub fn hear(world: &mut World, messages: &[Vec<u8>]) {
 }
 
 /// What was on its way is there; the UPF's answers.
-pub fn arrive(world: &mut World) -> Vec<Vec<u8>> {
+pub fn arrive(world: &mut TestNetwork) -> Vec<Vec<u8>> {
     let held = std::mem::take(&mut upf(world).held);
     upf(world).all = None;
     let upf = upf(world);

@@ -4,10 +4,10 @@
 use sluice_n1::{Cause, N1_SM, RequestType, SessionCause, Uplink, UplinkPayload};
 
 use crate::harness::*;
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// A message of session management as it is, with a Request type.
-pub fn say(world: &mut World, session: u8, request: Option<RequestType>, octets: &[u8]) {
+pub fn say(world: &mut TestNetwork, session: u8, request: Option<RequestType>, octets: &[u8]) {
     let payload = Uplink::UlNasTransport(Box::new(UplinkPayload {
         kind: N1_SM,
         session: Some(session),
@@ -19,7 +19,7 @@ pub fn say(world: &mut World, session: u8, request: Option<RequestType>, octets:
     world.say(0, nas);
 }
 
-fn with_session() -> World {
+fn with_session() -> TestNetwork {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));
     assert!(goes_up(&mut world, 0, 5));
@@ -28,7 +28,7 @@ fn with_session() -> World {
 }
 
 #[track_caller]
-fn assert_untouched(world: &mut World) {
+fn assert_untouched(world: &mut TestNetwork) {
     let call_flow = world.call_flow.to_string();
     assert!(!call_flow.contains("Resource Release"), "{call_flow}");
     assert!(!call_flow.contains("ReleaseSMContext"), "{call_flow}");

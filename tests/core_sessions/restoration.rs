@@ -4,14 +4,14 @@ use sluice_n1::{SessionCause, SessionType};
 use sluice_smf::Smf;
 
 use crate::harness::*;
-use crate::world::{self, Upf, World, supi};
+use crate::world::{self, TestNetwork, Upf, supi};
 
-fn smf(world: &World) -> &Smf {
+fn smf(world: &TestNetwork) -> &Smf {
     world.core.smf().unwrap()
 }
 
 /// Until the SMF has noticed, by its heartbeats.
-fn wait_until(world: &mut World, is_so: impl Fn(&World) -> bool) {
+fn wait_until(world: &mut TestNetwork, is_so: impl Fn(&TestNetwork) -> bool) {
     for _ in 0..100 {
         if is_so(world) {
             return;
@@ -146,7 +146,7 @@ fn a_upf_that_stops_in_order_gets_its_sessions_again_and_each_octet_is_charged_o
     wait_until(&mut world, |world| !smf(world).upfs()[0].is_associated);
     assert_eq!(upf(&mut world).upf.core.up.session_count(), 0);
     assert_eq!(smf(&world).sessions(), 2);
-    let used = |world: &World| smf(world).sessions_of(&supi(1))[0].usage.uplink_octets;
+    let used = |world: &TestNetwork| smf(world).sessions_of(&supi(1))[0].usage.uplink_octets;
     let once = used(&world);
     assert!(once > 0, "what no threshold had reported");
     upf(&mut world).restart();

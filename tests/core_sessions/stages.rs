@@ -160,7 +160,7 @@ fn comes(two: &mut Two, input: Input) {
         Input::GnbLost => {
             two.lose(here);
             two.world.gnb.forget();
-            two.world.phones[0].at = None;
+            two.world.ues[0].at = None;
             two.world.set_up();
         }
         Input::OtherGnbLost => {
@@ -172,7 +172,7 @@ fn comes(two: &mut Two, input: Input) {
         }
         Input::Reset => {
             let octets = two.world.gnb.reset();
-            two.world.phones[0].at = None;
+            two.world.ues[0].at = None;
             two.world.tell_amf(&octets);
         }
         Input::Downlink => {
@@ -281,7 +281,7 @@ fn what_a_handover_required_and_a_path_switch_come_to_at_each_stage() {
         let last = two.answers.last();
         assert_eq!(last, Some(&HandoverAnswer::Switched), "step {step}");
         assert_eq!(two.world.core.amf().connected(), 1, "step {step}");
-        assert_ne!(two.world.phones[0].at, None::<RanUeId>, "step {step}");
+        assert_ne!(two.world.ues[0].at, None::<RanUeId>, "step {step}");
         two.assert_flows(5);
     }
 }

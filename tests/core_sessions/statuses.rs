@@ -7,19 +7,19 @@ use crate::flows::voice;
 use crate::harness::*;
 use crate::modification::{flows, plain, start};
 use crate::request_types::say;
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// Transaction of the UE's first request.
 const FIRST: u8 = 1;
 
-fn with_session() -> World {
+fn with_session() -> TestNetwork {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(sluice_n1::SessionType::Ipv4));
     assert!(radio(&world, 0, 5).is_some());
     world
 }
 
-fn status(world: &mut World, procedure: u8, cause: u8) {
+fn status(world: &mut TestNetwork, procedure: u8, cause: u8) {
     say(world, 5, None, &[0x2e, 5, procedure, 0xd6, cause]);
 }
 

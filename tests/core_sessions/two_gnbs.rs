@@ -11,13 +11,13 @@ use sluice_sbi::AssociationId;
 use sluice_ue::{FromGnb, Gnb, HandoverAnswer};
 
 use crate::harness::*;
-use crate::world::{World, setup, slice, tai};
+use crate::world::{TestNetwork, setup, slice, tai};
 
 const OTHER: AssociationId = AssociationId(8);
 
 /// The world's gNB is the one where the UE of the test is; the other one is here.
 pub struct Two {
-    pub world: World,
+    pub world: TestNetwork,
     pub other: Gnb,
     /// The association of the other.
     pub at: AssociationId,
@@ -48,12 +48,12 @@ impl Two {
         Self::of(world(&[1]), sessions)
     }
 
-    pub fn of(world: World, sessions: &[u8]) -> Self {
+    pub fn of(world: TestNetwork, sessions: &[u8]) -> Self {
         Self::with(world, tai(), sessions)
     }
 
     /// The other gNB is in this area.
-    pub fn with(world: World, area: Tai, sessions: &[u8]) -> Self {
+    pub fn with(world: TestNetwork, area: Tai, sessions: &[u8]) -> Self {
         let mut two = Self {
             world,
             other: second(area),
@@ -125,8 +125,8 @@ impl Two {
     pub fn turn(&mut self) {
         std::mem::swap(&mut self.world.gnb, &mut self.other);
         std::mem::swap(&mut self.world.at, &mut self.at);
-        let here = self.world.phones[0].at.take();
-        self.world.phones[0].at = self.away.take();
+        let here = self.world.ues[0].at.take();
+        self.world.ues[0].at = self.away.take();
         self.away = here;
     }
 
@@ -157,7 +157,7 @@ impl Two {
         let leaving = self.world.gnb.hand_out(ran).unwrap();
         let (there, octets) = self.other.take_in(leaving);
         self.away = Some(there);
-        self.world.phones[0].at = None;
+        self.world.ues[0].at = None;
         self.turn();
         octets
     }

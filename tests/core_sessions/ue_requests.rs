@@ -7,17 +7,17 @@ use sluice_n1::{
 
 use crate::harness::*;
 use crate::modification::{allowing, asks, flows, mark_down, modify, own_flow, own_rule, with};
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// A UE with a rule of its own, for port 7000.
-fn owning() -> (World, QosRule) {
+fn owning() -> (TestNetwork, QosRule) {
     let mut world = with(vec![allowing()]);
     modify(&mut world, asks(own_rule(7_000), own_flow(64_000)));
     let own = own(&world);
     (world, own)
 }
 
-fn own(world: &World) -> QosRule {
+fn own(world: &TestNetwork) -> QosRule {
     let accept = world.ue(0).sessions().get(5).unwrap();
     let mut rules = accept.rules.iter();
     let own = rules.find(|rule| rule.precedence == 30 || rule.precedence == 40);

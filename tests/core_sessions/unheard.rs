@@ -5,16 +5,16 @@ use sluice_n1::SessionCause;
 use crate::flows::{VOICE_PORT, goes_up_marked, voice};
 use crate::harness::*;
 use crate::modification::{flows, mark_down, plain, start, stop};
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// Rules of the UE, and its flow descriptions.
-fn at_ue(world: &World) -> (usize, usize) {
+fn at_ue(world: &TestNetwork) -> (usize, usize) {
     let accept = world.ue(0).sessions().get(5).unwrap();
     (accept.rules.len(), accept.flows.len())
 }
 
 /// The UE carries the change out, and is idle before its answer is heard. It does not answer to pages.
-fn unheard(world: &mut World, change: impl FnOnce(&mut World)) {
+fn unheard(world: &mut TestNetwork, change: impl FnOnce(&mut TestNetwork)) {
     world.answers_pages = false;
     world.ue_mut(0).sessions_mut().no_complete = true;
     change(world);
@@ -23,13 +23,13 @@ fn unheard(world: &mut World, change: impl FnOnce(&mut World)) {
 }
 
 /// The UE comes by itself.
-fn come(world: &mut World) {
+fn come(world: &mut TestNetwork) {
     world.call_flow.0.clear();
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(world, 0);
 }
 
-fn commands(world: &World) -> usize {
+fn commands(world: &TestNetwork) -> usize {
     let call_flow = world.call_flow.to_string();
     call_flow
         .matches("PDU Session Modification Command")

@@ -5,7 +5,7 @@
 
 use sluice_sbi::Instant;
 use sluice_testbed::apart::{self, Carrier};
-use sluice_testbed::network::{World, config, core};
+use sluice_testbed::network::{TestNetwork, config, core};
 use sluice_ue::UeState;
 
 /// Seeds of a run.
@@ -16,7 +16,7 @@ const PERCENT: u64 = 2;
 const TRIES: usize = 40;
 
 /// All that waits for an answer that never comes gives up.
-fn rest(world: &mut World) {
+fn rest(world: &mut TestNetwork) {
     for _ in 0..1_000 {
         if !world.wait() {
             return;
@@ -26,15 +26,15 @@ fn rest(world: &mut World) {
 }
 
 /// Registers the UEs one after the other, each until it is registered, and tells how often one had to try.
-fn register_all(world: &mut World) -> usize {
+fn register_all(world: &mut TestNetwork) -> usize {
     let mut tries = 0;
-    for phone in 0..world.phones.len() {
+    for phone in 0..world.ues.len() {
         for _ in 0..TRIES {
             if world.ue(phone).state() == UeState::Registered {
                 break;
             }
             tries += 1;
-            world.phones[phone].at = None;
+            world.ues[phone].at = None;
             world.register(phone);
             rest(world);
         }
@@ -56,7 +56,7 @@ fn ues_register_although_messages_between_hosts_are_lost_late_and_doubled() {
         // Faults are the same by each carrier: half of the seeds each.
         let carrier = [Carrier::Ring, Carrier::Socket][(seed % 2) as usize];
         let core = apart::by_lossy(carrier, PERCENT, seed, || core(config(), true));
-        let mut world = World::of(core, &[1, 2, 3]);
+        let mut world = TestNetwork::of(core, &[1, 2, 3]);
         world.set_up();
         tries += register_all(&mut world);
         rest(&mut world);
@@ -78,7 +78,7 @@ fn ues_register_although_messages_between_hosts_are_lost_late_and_doubled() {
 fn without_faults_each_ue_registers_at_once() {
     for carrier in [Carrier::Ring, Carrier::Socket] {
         let core = apart::by_lossy(carrier, 0, 1, || core(config(), true));
-        let mut world = World::of(core, &[1, 2, 3]);
+        let mut world = TestNetwork::of(core, &[1, 2, 3]);
         world.set_up();
         assert_eq!(register_all(&mut world), 3);
         let counters = world.core.remote_counters();

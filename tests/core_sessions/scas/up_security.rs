@@ -16,7 +16,7 @@ use crate::contexts::{Memory, core_of, kill_before};
 use crate::flow_mobility::{indicate, moves, refused as not_moved};
 use crate::harness::*;
 use crate::two_gnbs::Two;
-use crate::world::{self, World, supi};
+use crate::world::{self, TestNetwork, supi};
 
 const REQUIRED: UpSecurity = UpSecurity {
     integrity: UpProtection::Required,
@@ -49,7 +49,7 @@ fn subscribe(core: &mut Core, policy: Option<UpSecurity>) {
 }
 
 /// With the data network's policy, and the subscriber's.
-fn world_with(local: Option<UpSecurity>, subscribed: Option<UpSecurity>) -> World {
+fn world_with(local: Option<UpSecurity>, subscribed: Option<UpSecurity>) -> TestNetwork {
     let core = world::core(world::config(), true);
     let mut core = core.with_smf(Smf::new(config(local)).unwrap());
     subscribe(&mut core, subscribed);
@@ -58,17 +58,17 @@ fn world_with(local: Option<UpSecurity>, subscribed: Option<UpSecurity>) -> Worl
     world
 }
 
-fn told(world: &World, session: u8) -> Option<SecurityIndication> {
+fn told(world: &TestNetwork, session: u8) -> Option<SecurityIndication> {
     radio(world, 0, session).unwrap().request.security
 }
 
-fn refused(world: &mut World) -> Refused {
+fn refused(world: &mut TestNetwork) -> Refused {
     let mut all = world.core.take_refused();
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0)
 }
 
-fn counters(world: &World) -> (u64, u64) {
+fn counters(world: &TestNetwork) -> (u64, u64) {
     let counters = world.core.smf().unwrap().counters();
     (counters.security_refused, counters.security_mismatches)
 }
@@ -268,13 +268,13 @@ fn a_gnb_that_does_not_protect_what_is_required_has_the_session_released() {
 }
 
 /// Security Result of the first UE's session 5, as operators see it.
-fn reported(world: &World) -> Option<SecurityResult> {
+fn reported(world: &TestNetwork) -> Option<SecurityResult> {
     let sessions = world.core.smf().unwrap().sessions_of(&supi(1));
     sessions[0].up_security.and_then(|(_, result)| result)
 }
 
 /// Downlink packets of session 5 come to the tunnel that the gNB takes them at.
-fn assert_packets(world: &mut World) {
+fn assert_packets(world: &mut TestNetwork) {
     let tunnel = radio(world, 0, 5).unwrap().downlink.teid;
     let ue = address(world, 0, 5);
     assert_eq!(goes_down(world, ue), Some(tunnel));

@@ -28,7 +28,7 @@ impl Simulation {
             self.set_up(gnb);
         }
         while self.step(1_000 * MS) {}
-        for phone in 0..self.phones.len() {
+        for phone in 0..self.ues.len() {
             self.register(phone, RegistrationKind::Initial);
         }
         while self.step(3_000 * MS) {}
@@ -80,29 +80,29 @@ impl Simulation {
     }
 
     fn is_registered(&self, phone: usize) -> bool {
-        self.phones[phone].ue.state() == UeState::Registered
+        self.ues[phone].ue.state() == UeState::Registered
     }
 
     fn come_or_register(&mut self, phone: usize) {
         match self.is_registered(phone) {
             true => self.come(phone),
-            false if self.phones[phone].waits => {}
+            false if self.ues[phone].waits => {}
             false => self.register(phone, RegistrationKind::Initial),
         }
     }
 
     fn come(&mut self, phone: usize) {
-        let is_idle = self.phones[phone].at.is_none() && !self.phones[phone].waits;
+        let is_idle = self.ues[phone].at.is_none() && !self.ues[phone].waits;
         // Now and then a UE comes again though it is connected.
         if self.is_registered(phone) && (is_idle || self.random.percent(10)) {
             self.request_service(phone);
-        } else if !self.phones[phone].waits && !self.is_registered(phone) {
+        } else if !self.ues[phone].waits && !self.is_registered(phone) {
             self.register(phone, RegistrationKind::Initial);
         }
     }
 
     fn go_idle(&mut self, phone: usize) {
-        if let Some((gnb, ran)) = self.phones[phone].at
+        if let Some((gnb, ran)) = self.ues[phone].at
             && let Some(octets) = self.gnbs[gnb].gnb.ask_release(ran)
         {
             self.note(format!("gNB {gnb} wants UE {phone} released"));
@@ -113,7 +113,7 @@ impl Simulation {
     /// One that the UE has, or any.
     fn session(&mut self, phone: usize) -> u8 {
         let any = self.random.between(1, 3) as u8;
-        let status = self.phones[phone].ue.sessions().status();
+        let status = self.ues[phone].ue.sessions().status();
         let there: Vec<u8> = (1..=3).filter(|one| status & 1 << one != 0).collect();
         match there.is_empty() || self.random.percent(20) {
             true => any,
@@ -123,8 +123,8 @@ impl Simulation {
 
     fn establish(&mut self, phone: usize) {
         let session = self.random.between(1, 3) as u8;
-        if self.is_registered(phone) && self.phones[phone].at.is_some() {
-            let nas = self.phones[phone]
+        if self.is_registered(phone) && self.ues[phone].at.is_some() {
+            let nas = self.ues[phone]
                 .ue
                 .establish(session, &wanted(SessionType::Ipv4));
             self.note(format!("UE {phone} asks for session {session}"));
@@ -134,8 +134,8 @@ impl Simulation {
 
     fn release(&mut self, phone: usize) {
         let session = self.session(phone);
-        if self.phones[phone].ue.sessions().get(session).is_some() {
-            let nas = self.phones[phone].ue.release(session);
+        if self.ues[phone].ue.sessions().get(session).is_some() {
+            let nas = self.ues[phone].ue.release(session);
             self.note(format!("UE {phone} releases session {session}"));
             self.say(phone, nas);
         }
@@ -143,16 +143,16 @@ impl Simulation {
 
     fn ask_for_flow(&mut self, phone: usize) {
         let session = self.session(phone);
-        if self.phones[phone].ue.sessions().get(session).is_some() {
+        if self.ues[phone].ue.sessions().get(session).is_some() {
             let wanted = asks(own_rule(7_000), own_flow(64_000));
-            let nas = self.phones[phone].ue.modify(session, wanted);
+            let nas = self.ues[phone].ue.modify(session, wanted);
             self.note(format!("UE {phone} asks for a flow of session {session}"));
             self.say(phone, nas);
         }
     }
 
     fn go_by_n2(&mut self, phone: usize) {
-        let Some((gnb, ran)) = self.phones[phone].at else {
+        let Some((gnb, ran)) = self.ues[phone].at else {
             return;
         };
         if !self.gnbs[gnb].gnb.has_sessions(ran) {
@@ -169,7 +169,7 @@ impl Simulation {
     }
 
     fn go_by_xn(&mut self, phone: usize) {
-        let Some((gnb, ran)) = self.phones[phone].at else {
+        let Some((gnb, ran)) = self.ues[phone].at else {
             return;
         };
         let to = (gnb + 1) % GNBS;
@@ -182,12 +182,12 @@ impl Simulation {
         };
         self.note(format!("UE {phone} goes by Xn from gNB {gnb} to gNB {to}"));
         let (there, octets) = self.gnbs[to].gnb.take_in(leaving);
-        self.phones[phone].at = Some((to, there));
+        self.ues[phone].at = Some((to, there));
         self.tell_amf(to, octets);
     }
 
     fn cancel(&mut self, phone: usize) {
-        if let Some((gnb, ran)) = self.phones[phone].at
+        if let Some((gnb, ran)) = self.ues[phone].at
             && let Some(octets) = self.gnbs[gnb].gnb.cancel_handover(ran)
         {
             self.note(format!("gNB {gnb} cancels the handover of UE {phone}"));
@@ -197,7 +197,7 @@ impl Simulation {
 
     /// A gNB has flows of a session no more, or none of it.
     fn take_away(&mut self, phone: usize) {
-        let Some((gnb, ran)) = self.phones[phone].at else {
+        let Some((gnb, ran)) = self.ues[phone].at else {
             return;
         };
         let (session, flow) = (self.session(phone), self.random.between(1, 3) as u8);
@@ -216,21 +216,21 @@ impl Simulation {
     }
 
     fn register_if_registered(&mut self, phone: usize) {
-        if self.is_registered(phone) && !self.phones[phone].waits {
+        if self.is_registered(phone) && !self.ues[phone].waits {
             self.register(phone, RegistrationKind::Mobility);
         }
     }
 
     fn begin_anew(&mut self, phone: usize) {
         if self.random.percent(50) {
-            self.phones[phone].ue.forget_keys();
+            self.ues[phone].ue.forget_keys();
         }
         self.register(phone, RegistrationKind::Initial);
     }
 
     fn deregister(&mut self, phone: usize) {
-        let (is_off, is_connected) = (self.random.percent(50), self.phones[phone].at.is_some());
-        let nas = self.phones[phone].ue.deregister(is_off, is_connected);
+        let (is_off, is_connected) = (self.random.percent(50), self.ues[phone].at.is_some());
+        let nas = self.ues[phone].ue.deregister(is_off, is_connected);
         let Some(nas) = nas else {
             return;
         };
@@ -240,8 +240,8 @@ impl Simulation {
             false => self.connect(phone, nas),
         }
         // T3521: it is deregistered, whatever it hears.
-        self.phones[phone].ue.deregister_locally();
-        self.phones[phone].waits = false;
+        self.ues[phone].ue.deregister_locally();
+        self.ues[phone].waits = false;
     }
 
     /// An operator does something.
@@ -282,7 +282,7 @@ impl Simulation {
 
     /// The UE's last message once more, as a radio may do.
     fn repeat(&mut self, phone: usize) {
-        let last = self.phones[phone].last.clone();
+        let last = self.ues[phone].last.clone();
         self.say(phone, last);
     }
 
@@ -291,11 +291,11 @@ impl Simulation {
         let Some(association) = self.gnbs[gnb].at else {
             return;
         };
-        let gone: Vec<usize> = (0..self.phones.len())
-            .filter(|phone| self.phones[*phone].at.is_some_and(|(at, _)| at == gnb))
+        let gone: Vec<usize> = (0..self.ues.len())
+            .filter(|phone| self.ues[*phone].at.is_some_and(|(at, _)| at == gnb))
             .collect();
         for phone in gone {
-            self.phones[phone].at = None;
+            self.ues[phone].at = None;
         }
         if self.random.percent(30) {
             self.note(format!("gNB {gnb} says NG Reset"));
@@ -324,7 +324,7 @@ impl Simulation {
                 self.later(back, Event::Back(gnb));
             }
         }
-        for phone in &mut self.phones {
+        for phone in &mut self.ues {
             let is_gone = |(gnb, ran): &(usize, RanUeId)| !self.gnbs[*gnb].gnb.has(*ran);
             phone.at = phone.at.filter(|at| !is_gone(at));
         }
@@ -371,7 +371,7 @@ impl Simulation {
     /// The data network has something for a UE.
     fn send_down(&mut self, phone: usize) {
         let session = self.session(phone);
-        let accept = self.phones[phone].ue.sessions().get(session);
+        let accept = self.ues[phone].ue.sessions().get(session);
         let address: Option<Ipv4Addr> = accept.and_then(|accept| accept.address.ipv4);
         if let Some(address) = address {
             let inner = to_ue(address, (80, 6_000), 100);

@@ -31,7 +31,7 @@ impl Simulation {
     }
 
     fn is_at_rest(&self) -> bool {
-        self.under_way().is_empty() && self.phones.iter().all(|phone| !phone.waits)
+        self.under_way().is_empty() && self.ues.iter().all(|phone| !phone.waits)
     }
 
     fn under_way(&self) -> Vec<&'static str> {
@@ -93,28 +93,26 @@ impl Simulation {
 
     /// Each UE registers anew, has a session, and leaves. Then nothing is left.
     pub fn end(&mut self) {
-        for phone in 0..self.phones.len() {
+        for phone in 0..self.ues.len() {
             self.note(format!("UE {phone} comes for the last time"));
-            self.phones[phone].ue.follow_on = true;
-            let nas = self.phones[phone].ue.register(RegistrationKind::Initial);
+            self.ues[phone].ue.follow_on = true;
+            let nas = self.ues[phone].ue.register(RegistrationKind::Initial);
             self.wait(phone);
             self.connect(phone, nas);
             self.pass(2_000);
-            let ue = &self.phones[phone].ue;
+            let ue = &self.ues[phone].ue;
             assert_eq!(ue.state(), UeState::Registered, "UE {phone} is stuck");
-            let nas = self.phones[phone]
-                .ue
-                .establish(1, &wanted(SessionType::Ipv4));
+            let nas = self.ues[phone].ue.establish(1, &wanted(SessionType::Ipv4));
             self.say(phone, nas);
             self.pass(2_000);
-            let has_session = self.phones[phone].ue.sessions().get(1).is_some();
+            let has_session = self.ues[phone].ue.sessions().get(1).is_some();
             assert!(has_session, "UE {phone} gets no session");
         }
-        for phone in 0..self.phones.len() {
-            let nas = self.phones[phone].ue.deregister(false, true).unwrap();
+        for phone in 0..self.ues.len() {
+            let nas = self.ues[phone].ue.deregister(false, true).unwrap();
             self.say(phone, nas);
             self.pass(2_000);
-            let state = self.phones[phone].ue.state();
+            let state = self.ues[phone].ue.state();
             assert_eq!(state, UeState::Deregistered, "UE {phone} cannot leave");
         }
         self.pass(200_000);

@@ -55,7 +55,7 @@ pub enum Event {
 }
 
 /// A UE and what it waits for.
-pub struct Phone {
+pub struct TestUe {
     pub ue: Ue,
     /// At which gNB, by which name.
     pub at: Option<(usize, RanUeId)>,
@@ -137,7 +137,7 @@ pub struct Simulation {
     pub now: u64,
     pub upf: RealUpf,
     pub gnbs: Vec<Station>,
-    pub phones: Vec<Phone>,
+    pub ues: Vec<TestUe>,
     queue: BTreeMap<(u64, u64), Event>,
     events: u64,
     /// When the last message of a way that keeps the order arrives.
@@ -196,7 +196,7 @@ impl Simulation {
             unix_s: BEGIN_S,
         };
         let core = core(faults, memory.as_ref(), now);
-        let phone = |number| Phone {
+        let phone = |number| TestUe {
             ue: world::ue(number),
             at: None,
             procedure: 0,
@@ -213,7 +213,7 @@ impl Simulation {
             now: 0,
             upf: RealUpf::new(),
             gnbs: (0..GNBS).map(station).collect(),
-            phones: (1..=UES).map(phone).collect(),
+            ues: (1..=UES).map(phone).collect(),
             queue: BTreeMap::new(),
             events: 0,
             ways: BTreeMap::new(),
@@ -443,7 +443,7 @@ impl Simulation {
         self.associations += 1;
         self.gnbs[gnb].at = Some(AssociationId(100 + self.associations));
         self.note(format!("gNB {gnb} sets up"));
-        let phones = &self.phones;
+        let phones = &self.ues;
         let is_there = |ran| phones.iter().any(|phone| phone.at == Some((gnb, ran)));
         self.gnbs[gnb].gnb.forget_gone(is_there);
         let setup = self.gnbs[gnb].gnb.setup();

@@ -38,7 +38,7 @@ impl Simulation {
     }
 
     pub fn phone_at(&self, gnb: usize, ran: RanUeId) -> Option<usize> {
-        self.phones
+        self.ues
             .iter()
             .position(|phone| phone.at == Some((gnb, ran)))
     }
@@ -48,12 +48,12 @@ impl Simulation {
             return;
         };
         self.note(format!("UE {phone} is released by gNB {gnb}"));
-        self.phones[phone].at = None;
+        self.ues[phone].at = None;
         // What it waited for will not come (TS 24.501, 5.5.1.2.7 and 5.6.1.7).
-        if std::mem::take(&mut self.phones[phone].waits) {
-            let is_registering = self.phones[phone].ue.state() == UeState::Registering;
+        if std::mem::take(&mut self.ues[phone].waits) {
+            let is_registering = self.ues[phone].ue.state() == UeState::Registering;
             if is_registering {
-                self.phones[phone].ue.deregister_locally();
+                self.ues[phone].ue.deregister_locally();
             }
         }
     }
@@ -63,13 +63,13 @@ impl Simulation {
         let Some(phone) = self.phone_at(gnb, ran) else {
             return;
         };
-        let services = self.phones[phone].ue.services();
-        let answers = self.phones[phone].ue.receive(nas);
-        let ue = &self.phones[phone].ue;
+        let services = self.ues[phone].ue.services();
+        let answers = self.ues[phone].ue.receive(nas);
+        let ue = &self.ues[phone].ue;
         let is_served = ue.services() > services;
-        let is_done = ue.state() != UeState::Registering && self.phones[phone].waits;
+        let is_done = ue.state() != UeState::Registering && self.ues[phone].waits;
         if is_served || is_done {
-            self.phones[phone].waits = false;
+            self.ues[phone].waits = false;
         }
         for answer in answers {
             self.say(phone, answer);
@@ -78,10 +78,10 @@ impl Simulation {
 
     /// A UE says something where it is.
     pub fn say(&mut self, phone: usize, nas: Vec<u8>) {
-        let Some((gnb, ran)) = self.phones[phone].at else {
+        let Some((gnb, ran)) = self.ues[phone].at else {
             return;
         };
-        self.phones[phone].last.clone_from(&nas);
+        self.ues[phone].last.clone_from(&nas);
         let is_lost = !self.is_quiet && self.random.percent(3);
         if !is_lost && !nas.is_empty() {
             let event = Event::FromUe(gnb, ran, nas);
@@ -99,15 +99,15 @@ impl Simulation {
         }
         let gnb = there[self.random.below(there.len() as u64) as usize];
         self.leave(phone);
-        let s_tmsi = self.phones[phone].ue.guti().map(sluice_ids::Guti::s_tmsi);
+        let s_tmsi = self.ues[phone].ue.guti().map(sluice_ids::Guti::s_tmsi);
         let (ran, octets) = self.gnbs[gnb].gnb.connect(nas, s_tmsi);
-        self.phones[phone].at = Some((gnb, ran));
+        self.ues[phone].at = Some((gnb, ran));
         self.tell_amf(gnb, octets);
     }
 
     /// The radio is lost: sooner or later the gNB knows it.
     pub fn leave(&mut self, phone: usize) {
-        let Some((gnb, ran)) = self.phones[phone].at.take() else {
+        let Some((gnb, ran)) = self.ues[phone].at.take() else {
             return;
         };
         match self.gnbs[gnb].gnb.ask_release(ran) {
@@ -119,7 +119,7 @@ impl Simulation {
 
     /// From now on the UE waits for an answer, but not for ever.
     pub fn wait(&mut self, phone: usize) {
-        let one = &mut self.phones[phone];
+        let one = &mut self.ues[phone];
         one.procedure += 1;
         one.waits = true;
         let procedure = one.procedure;
@@ -127,7 +127,7 @@ impl Simulation {
     }
 
     pub fn give_up(&mut self, phone: usize, procedure: u64) {
-        let one = &mut self.phones[phone];
+        let one = &mut self.ues[phone];
         if !one.waits || one.procedure != procedure {
             return;
         }
@@ -142,11 +142,11 @@ impl Simulation {
     pub fn register(&mut self, phone: usize, kind: RegistrationKind) {
         self.note(format!("UE {phone} registers: {kind:?}"));
         let follow_on = self.random.percent(70);
-        let one = &mut self.phones[phone].ue;
+        let one = &mut self.ues[phone].ue;
         one.follow_on = follow_on;
         let nas = one.register(kind);
         self.wait(phone);
-        match self.phones[phone].at.is_some() && self.random.percent(50) {
+        match self.ues[phone].at.is_some() && self.random.percent(50) {
             true => self.say(phone, nas),
             false => self.connect(phone, nas),
         }
@@ -154,7 +154,7 @@ impl Simulation {
 
     pub fn request_service(&mut self, phone: usize) {
         let data = self.random.below(16) as u16;
-        let one = &mut self.phones[phone].ue;
+        let one = &mut self.ues[phone].ue;
         one.sessions_mut().set_data(data);
         let Some(nas) = one.request_service() else {
             return;
@@ -165,23 +165,23 @@ impl Simulation {
     }
 
     fn page(&mut self, gnb: usize, name: sluice_ids::STmsi) {
-        let is_it = |phone: &super::network::Phone| {
+        let is_it = |phone: &super::network::TestUe| {
             let called = phone.ue.guti().map(sluice_ids::Guti::s_tmsi);
             phone.at.is_none() && called == Some(name)
         };
-        let Some(phone) = self.phones.iter().position(is_it) else {
+        let Some(phone) = self.ues.iter().position(is_it) else {
             return;
         };
         let is_deaf = !self.is_quiet && self.random.percent(20);
-        let is_registered = self.phones[phone].ue.state() == UeState::Registered;
-        if is_deaf || !is_registered || self.phones[phone].waits {
+        let is_registered = self.ues[phone].ue.state() == UeState::Registered;
+        if is_deaf || !is_registered || self.ues[phone].waits {
             return;
         }
-        if let Some(nas) = self.phones[phone].ue.answer_page() {
+        if let Some(nas) = self.ues[phone].ue.answer_page() {
             self.note(format!("UE {phone} answers its page"));
             self.wait(phone);
             let (ran, octets) = self.gnbs[gnb].gnb.connect(nas, Some(name));
-            self.phones[phone].at = Some((gnb, ran));
+            self.ues[phone].at = Some((gnb, ran));
             self.tell_amf(gnb, octets);
         }
     }
@@ -202,7 +202,7 @@ impl Simulation {
     }
 
     pub fn arrive(&mut self, phone: usize, from: usize, to: usize, ran: RanUeId) {
-        if self.phones[phone].at != Some((from, ran)) {
+        if self.ues[phone].at != Some((from, ran)) {
             return;
         }
         let there = self.gnbs[to].gnb.expected(&self.gnbs[from].gnb, ran);
@@ -210,7 +210,7 @@ impl Simulation {
             return;
         };
         self.note(format!("UE {phone} goes from gNB {from} to gNB {to}"));
-        self.phones[phone].at = Some((to, there));
+        self.ues[phone].at = Some((to, there));
         if let Some(octets) = self.gnbs[to].gnb.notify(there) {
             self.tell_amf(to, octets);
         }

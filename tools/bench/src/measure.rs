@@ -21,7 +21,6 @@ const PREEMPTED_MAX: f64 = 0.05;
 pub struct Effort {
     /// Repetitions that count; one more comes before them.
     pub reps: usize,
-    /// Length of each.
     pub each: Duration,
 }
 
@@ -113,21 +112,21 @@ impl Stopwatch {
 
 /// Lets `turn` run for `time`; `came` counts packets.
 pub fn lap<W>(
-    world: &mut W,
+    testbed: &mut W,
     time: Duration,
     came: impl Fn(&mut W) -> usize,
     mut turn: impl FnMut(&mut W) -> Result<(), Failure>,
 ) -> Result<Lap, Failure> {
-    let packets = came(world);
+    let packets = came(testbed);
     let watch = Stopwatch::start();
     while watch.elapsed() < time {
         for _ in 0..TURNS {
-            turn(world)?;
+            turn(testbed)?;
         }
     }
     let lap = watch.lap(0);
     Ok(Lap {
-        packets: (came(world) - packets) as f64,
+        packets: (came(testbed) - packets) as f64,
         ..lap
     })
 }
@@ -144,7 +143,6 @@ pub fn preempted<'l>(laps: impl IntoIterator<Item = &'l Lap>) -> f64 {
 pub struct Beside {
     pub subject: Summary,
     pub limit: Summary,
-    /// Packets of that stage.
     pub stage: usize,
     /// The one by the other, by repetition.
     pub ratios: Vec<f64>,
@@ -231,7 +229,6 @@ pub struct Conditions {
     pub disturbed: Option<String>,
     /// Measurements until one was undisturbed, or none was.
     pub attempts: usize,
-    /// Repetitions of each.
     pub reps: usize,
     /// Share of the time that others had the CPU.
     pub preempted: f64,

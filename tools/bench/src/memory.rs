@@ -33,7 +33,6 @@ pub struct Grown {
 }
 
 impl Grown {
-    /// Nobody measured it.
     pub const UNKNOWN: Self = Self {
         per_session: f64::NAN,
         n4_cache: 0,

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 /// Result of one case.
 #[derive(Clone, Default, Debug)]
 pub struct Outcome {
-    /// For scripts.
     pub json: Value,
     /// For people: cells of a table, if there is one, and whole lines below them.
     pub cells: Vec<String>,
@@ -114,14 +113,11 @@ pub fn table(heads: &str, rows: impl IntoIterator<Item = (Vec<String>, String)>)
 /// Memory on huge pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HugePages {
-    /// Packet buffers.
     pub packets: bool,
-    /// Session entries.
     pub sessions: bool,
 }
 
 impl HugePages {
-    /// In a word.
     pub fn name(self) -> &'static str {
         match (self.packets, self.sessions) {
             (true, true) => "huge",

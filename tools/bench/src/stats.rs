@@ -9,9 +9,7 @@ pub struct Summary {
     pub min: f64,
     /// The one in the middle; of an even number the mean of both.
     pub median: f64,
-    /// The greatest.
     pub max: f64,
-    /// How many there were.
     pub repeats: usize,
 }
 
@@ -58,7 +56,6 @@ pub fn percentile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
 pub struct Random(u64);
 
 impl Random {
-    /// From this seed on.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }

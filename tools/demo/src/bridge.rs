@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use sluice_host::netns::Ns;
-use sluice_host::process::Process;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_port::{Burst, PortId, PortIo, QueueId};
@@ -15,7 +14,7 @@ use sluice_port_dpdk::{
     DpdkIo, Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig, Port, PortConfig,
 };
 
-use super::child::{self, Stop};
+use super::child::{Daemon, Stop};
 use super::error::DemoError;
 use super::upf::config::deep_rings;
 use super::workdir::WorkDir;
@@ -43,8 +42,7 @@ pub(super) fn sockets(work: &WorkDir) -> [PathBuf; 2] {
 /// The running bridge; it ends with the value.
 #[derive(Debug)]
 pub(super) struct Bridge {
-    process: Process,
-    log: PathBuf,
+    pub(super) daemon: Daemon,
     lost: PathBuf,
 }
 
@@ -58,12 +56,11 @@ impl Bridge {
             command.arg(deep_rings(number, link));
             command.arg(devargs::memif(number, MemifRole::Server, &socket, 0));
         }
-        let log = work.join("bridge.log");
-        let process = child::start(&mut command, &log)?;
+        let daemon = Daemon::start("the bridge to memif", command, work.join("bridge.log"))?;
         let lost = work.join(LOST);
-        let mut this = Self { process, log, lost };
+        let mut this = Self { daemon, lost };
         stop.wait_until("the bridge is there", START_LIMIT, || {
-            this.check_alive()?;
+            this.daemon.check_alive()?;
             Ok(sockets(work).iter().all(|socket| socket.exists()))
         })?;
         Ok(this)
@@ -72,18 +69,6 @@ impl Bridge {
     /// The file in which it tells how many packets it lost for full rings.
     pub(super) fn losses(&self) -> PathBuf {
         self.lost.clone()
-    }
-
-    /// An error if it has ended.
-    pub(super) fn check_alive(&mut self) -> Result<(), DemoError> {
-        match self.process.status() {
-            None => Ok(()),
-            Some(status) => Err(DemoError::Ended {
-                program: "the bridge to memif".to_owned(),
-                status: status.to_string(),
-                said: format!("\n{}", child::tail(&self.log, 20).join("\n")),
-            }),
-        }
     }
 }
 

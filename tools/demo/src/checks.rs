@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use sluice_program::screen::Screen;
 
-/// One promise.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Check {
     pub(super) name: String,
@@ -75,12 +74,10 @@ impl Checks {
         self.all.len() - self.passed()
     }
 
-    /// Failed checks.
     pub(super) fn failures(&self) -> impl Iterator<Item = &Check> {
         self.all.iter().filter(|check| !check.pass)
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }

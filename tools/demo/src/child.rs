@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,8 @@ use sluice_host::process::Process;
 use super::error::DemoError;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// Whether the demo shall end.
 #[derive(Clone, Debug)]
@@ -111,6 +113,50 @@ pub(super) fn run(command: &mut Command, limit: Duration, stop: &Stop) -> Result
             stderr: stderr.unwrap_or_default(),
         })
     })
+}
+
+/// A program of ours that goes on until the value is dropped, and its log.
+#[derive(Debug)]
+pub(super) struct Daemon {
+    name: &'static str,
+    process: Process,
+    log: PathBuf,
+}
+
+impl Daemon {
+    pub(super) fn start(
+        name: &'static str,
+        mut command: Command,
+        log: PathBuf,
+    ) -> Result<Self, DemoError> {
+        let process = start(&mut command, &log)?;
+        Ok(Self { name, process, log })
+    }
+
+    /// An error if it has ended.
+    pub(super) fn check_alive(&mut self) -> Result<(), DemoError> {
+        match self.process.status() {
+            None => Ok(()),
+            Some(status) => Err(DemoError::Ended {
+                program: self.name.to_owned(),
+                status: status.to_string(),
+                said: format!("\n{}", self.log_tail(20).join("\n")),
+            }),
+        }
+    }
+
+    pub(super) fn log_tail(&self, lines: usize) -> Vec<String> {
+        tail(&self.log, lines)
+    }
+
+    /// Asks for an orderly end; gives how it ended.
+    pub(super) fn stop(&mut self) -> String {
+        self.process.interrupt();
+        match self.process.wait(END_LIMIT) {
+            Some(status) => status.to_string(),
+            None => format!("still there after {END_LIMIT:?}"),
+        }
+    }
 }
 
 /// Starts `command`, which goes on until its value is dropped; what it says goes to the file

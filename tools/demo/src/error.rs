@@ -14,7 +14,6 @@ use sluice_program::ask::AskError;
 /// Errors that stop the demo. A failed check does not stop it and is no error.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DemoError {
-    /// The environment lacks something.
     #[error("the demo needs what is not here:{}", listed(.0))]
     Missing(Vec<Missing>),
     /// Other programs leave the demo too little of the CPUs.
@@ -22,7 +21,6 @@ pub(super) enum DemoError {
         "{phase}: this machine has not come to {wanted}, for other programs have its CPUs; stop some of them, and try again"
     )]
     Busy { phase: &'static str, wanted: String },
-    /// Ctrl-C, SIGTERM, or a terminal that is gone.
     #[error("interrupted")]
     Interrupted,
     #[error(transparent)]
@@ -39,23 +37,19 @@ pub(super) enum DemoError {
     Call(CallError),
     #[error(transparent)]
     Ctl(#[from] AskError),
-    /// A file, socket or thread of our own.
     #[error("{action}: {source}")]
     Io { action: String, source: io::Error },
-    /// A program ended that should have gone on.
     #[error("{program} ended by itself ({status}): {said}")]
     Ended {
         program: String,
         status: String,
         said: String,
     },
-    /// Something did not happen in time.
     #[error("{what} within {limit:?}")]
     TooLate { what: String, limit: Duration },
     /// A program or the UPF answered in a form that we do not understand.
     #[error("{from} answered unexpectedly: {answer}")]
     Answer { from: String, answer: String },
-    /// The step in which it happened.
     #[error("{step}: {source}")]
     Step {
         step: &'static str,

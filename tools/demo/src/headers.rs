@@ -49,7 +49,6 @@ impl Headers {
         }
     }
 
-    /// How many kinds of headers there were.
     pub(super) fn kinds(&self) -> u64 {
         self.kinds.len() as u64
     }

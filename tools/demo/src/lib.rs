@@ -14,6 +14,10 @@
 //! | `host`, `phase` | what the host lost, and what is repeated for it |
 //! | `watch` | the live table |
 #![forbid(unsafe_code)]
+#![allow(
+    missing_docs,
+    reason = "a library for the commands beside it; names that say all have no comment"
+)]
 
 use std::io::Write as _;
 

@@ -44,7 +44,6 @@ pub(super) struct Disturbed {
     pub(super) attempt: u32,
     pub(super) host_losses: HostLosses,
     pub(super) starved: Starved,
-    /// Failed checks.
     pub(super) failed: Vec<Check>,
     pub(super) error: Option<String>,
 }

@@ -49,13 +49,11 @@ pub(super) trait Part: Serialize {
     fn back_to(&mut self, mark: Self::Mark);
     /// Packets that got lost.
     fn lost(&self) -> u64;
-    /// Makes further sums.
     fn finish(&mut self) {}
     /// A UE's name in checks.
     fn ue(&self, ue: usize) -> String;
     /// Keeps what a ping of a UE counted.
     fn add_ping(&mut self, ue: usize, ping: Ping);
-    /// UEs ping anew.
     fn forget_pings(&mut self);
     fn add_http(&mut self, _ue: usize, _http: Http) {}
     fn add_tcp(&mut self, _ue: usize, _direction: Direction, _flow: TcpFlow) {}
@@ -131,7 +129,6 @@ impl<P: Part> Report<P> {
         self.checks.holds(name, expected, other.to_string(), pass);
     }
 
-    /// Makes the sums.
     pub(super) fn finish(&mut self) {
         self.checks_passed = self.checks.passed();
         self.checks_failed = self.checks.failed();

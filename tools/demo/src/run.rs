@@ -31,6 +31,12 @@ pub(super) struct DemoContext<'a> {
     pub(super) topology: &'a Topology,
 }
 
+impl DemoContext<'_> {
+    pub(super) fn step(&self, text: &str) {
+        self.screen.step(text);
+    }
+}
+
 /// The UPF and the data network's servers, while a part is played.
 pub(super) struct Running<'a> {
     pub(super) upf: &'a Upf,
@@ -132,7 +138,7 @@ fn with_captures<P: Play>(stage: DemoContext<'_>, report: &mut Report<P>) -> Res
     stage.stop.check()?;
     let mut captures = Captures::start(stage.topology, stage.work).in_step("captures")?;
     with_upf(stage, &mut captures, report)?;
-    stage.screen.step("tshark judges what passed N4 and N3");
+    stage.step("tshark judges what passed N4 and N3");
     P::check_captures(captures, stage, report).in_step("judgement of the captures")?;
     stage.stop.check()
 }
@@ -145,7 +151,7 @@ fn with_upf<P: Play>(
     let (driver, stop, ns) = (stage.args.driver, stage.stop, &stage.topology.upf);
     stop.check()?;
     let name = config::driver_name(driver);
-    stage.screen.step(&format!("the UPF on {name} ports"));
+    stage.step(&format!("the UPF on {name} ports"));
     let mut bridge = match driver {
         Driver::Memif => {
             let bridge = Bridge::start(ns, stage.work, stop);
@@ -158,14 +164,16 @@ fn with_upf<P: Play>(
     let lost_by_bridge = bridge.as_ref().map(Bridge::losses);
     let outcome = with_servers(stage, captures, &upf, lost_by_bridge, report);
     // If it has died, that is the cause, and what failed elsewhere a consequence.
-    let alive = upf.check_alive().in_step("life of the UPF");
-    let bridged = bridge.as_mut().map_or(Ok(()), Bridge::check_alive);
+    let alive = upf.daemon.check_alive().in_step("life of the UPF");
+    let bridged = bridge
+        .as_mut()
+        .map_or(Ok(()), |bridge| bridge.daemon.check_alive());
     let alive = alive.and(bridged.in_step("life of the bridge"));
     if outcome.is_err() || alive.is_err() || report.checks.failed() > 0 {
-        report.upf_log = upf.log_tail(LOG_LINES);
+        report.upf_log = upf.daemon.log_tail(LOG_LINES);
     }
     alive.and(outcome)?;
-    let ended = upf.stop();
+    let ended = upf.daemon.stop();
     let name = "how the UPF ended when asked to";
     report.checks.equal(name, "exit status: 0", &ended);
     Ok(())
@@ -178,7 +186,7 @@ fn with_servers<P: Play>(
     lost_by_bridge: Option<PathBuf>,
     report: &mut Report<P>,
 ) -> Result<(), DemoError> {
-    stage.screen.step("nginx and iperf3 in the data network");
+    stage.step("nginx and iperf3 in the data network");
     let ipv6 = stage.topology.start_ipv6();
     ipv6.in_step("IPv6 of the data network")?;
     let count = plan::iperf_ues(stage.args.ues);

@@ -34,7 +34,6 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    /// Makes it.
     pub(super) fn create() -> Result<Self, DemoError> {
         let (gnb, upf) = (Netns::create("gnb")?, Netns::create("upf")?);
         let (dn, smf) = (Netns::create("dn")?, Netns::create("smf")?);

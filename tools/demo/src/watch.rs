@@ -12,7 +12,6 @@ use super::upf::{Ctl, Ledger, WorkerLoad};
 use sluice_program::screen::Screen;
 
 const TERMINAL_INTERVAL: Duration = Duration::from_millis(500);
-/// For a log.
 const LINE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Shows the table until it is dropped.

@@ -26,7 +26,6 @@ impl WorkDir {
         &self.path
     }
 
-    /// A path inside.
     pub(super) fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

@@ -132,7 +132,6 @@ struct BurstResult {
 }
 
 impl Skew {
-    /// Reckons it.
     fn burst(&self, costs: &Costs, seed: u64) -> BurstResult {
         let Self { model, owners, .. } = *self;
         let (hand, take) = (costs.hand.full_ns(), costs.take.full_ns());
@@ -201,8 +200,8 @@ fn measure<P: Packet + Send + 'static>(
     of: (u32, Load),
 ) -> Result<Known, Problem> {
     let each = each(job)?;
-    let world = testbed.world(of.0, &of.1)?;
-    let pauses = moves(world, MOVES, APART_NS);
+    let testbed = testbed.of_sessions(of.0, &of.1)?;
+    let pauses = moves(testbed, MOVES, APART_NS);
     let mut costs = Costs {
         moves_ns: pauses_ns(&pauses),
         ..Costs::default()
@@ -210,10 +209,10 @@ fn measure<P: Packet + Send + 'static>(
     let mut real = Model::ALL.map(|model| (model, f64::NAN));
     for (model, engine) in &mut real {
         job.go_on()?;
-        arrange(world, *model);
-        let full = full_load(world, repeats(job)?, each);
+        arrange(testbed, *model);
+        let full = full_load(testbed, repeats(job)?, each);
         *engine = engine_mpps(&full);
-        costs.add(*model, &turns(world, APART_NS));
+        costs.add(*model, &turns(testbed, APART_NS));
     }
     let costs = costs.settled();
     if !costs.is_complete() {

@@ -20,24 +20,24 @@ pub fn models<P: Packet + Send + 'static>(
     testbed: &mut CurrentTestbed<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let (world, mut measured) = full(testbed, job)?;
+    let (testbed, mut measured) = full(testbed, job)?;
     if job.text("latency").is_ok() {
-        add_latency(&mut measured, world, job)?;
+        add_latency(&mut measured, testbed, job)?;
     }
-    world.drain();
+    testbed.drain();
     Ok(measured)
 }
 
 /// Latency when packets come as fast as they are taken.
 fn add_latency<P: Packet + Send + 'static>(
     measured: &mut Measured,
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     job: &Job<'_>,
 ) -> Result<(), Problem> {
     let (mut p50, mut p99, mut times) = (vec![], vec![], vec![]);
     let each = each(job)?;
     for _ in 0..repeats(job)? {
-        let seen = undisturbed(world, job, |world| offer(world, Pace::FULL, each))?;
+        let seen = undisturbed(testbed, job, |testbed| offer(testbed, Pace::FULL, each))?;
         let offered = seen.what;
         measured.disturbed = measured.disturbed.take().or(seen.disturbed);
         p50.push(offered.us(0.5));
@@ -57,8 +57,8 @@ fn full<'a, P: Packet + Send + 'static>(
 ) -> Result<(&'a mut Testbed<P>, Measured), Problem> {
     let load = Load::of(job)?;
     let model = model(job.text("model")?)?;
-    let world = testbed.world(sessions(job)?, &load)?;
-    let (all, disturbed) = at_full_load(world, model, job)?;
+    let testbed = testbed.of_sessions(sessions(job)?, &load)?;
+    let (all, disturbed) = at_full_load(testbed, model, job)?;
     let mut measured = Measured {
         disturbed,
         ..Measured::default()
@@ -67,7 +67,7 @@ fn full<'a, P: Packet + Send + 'static>(
     measured.add("mpps", all.iter().map(|one| one.mpps.median));
     measured.add("engine_mpps", all.iter().map(engine_mpps));
     measured.add("gbps", all.iter().map(|one| engine_mpps(one) * gbits));
-    Ok((world, measured))
+    Ok((testbed, measured))
 }
 
 /// Turns without packets, which tell what a turn costs by itself.
@@ -76,23 +76,23 @@ const IDLE_NS: u64 = 1_000_000;
 /// Offers packets, and says for which share of the time the workers' packets kept them busy, as the
 /// daemon's scaling sees it.
 fn with_load<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     pace: Pace,
     each: Duration,
 ) -> (Offered, f64) {
     let mut effort = LoadEstimate::default();
-    let mut busy_ns = |world: &Testbed<P>| -> u64 {
-        let readings = effort.of(readings(&world.core)).into_iter();
+    let mut busy_ns = |testbed: &Testbed<P>| -> u64 {
+        let readings = effort.of(readings(&testbed.core)).into_iter();
         readings.map(|worker| worker.busy_ns).sum()
     };
-    world.drain();
-    busy_ns(world);
-    world.turn_for(IDLE_NS);
-    let (before, began_ns) = (busy_ns(world), clock::monotonic_ns());
-    let offered = offer(world, pace, each);
+    testbed.drain();
+    busy_ns(testbed);
+    testbed.turn_for(IDLE_NS);
+    let (before, began_ns) = (busy_ns(testbed), clock::monotonic_ns());
+    let offered = offer(testbed, pace, each);
     // Draining is idle, and short.
     let wall_ns = (clock::monotonic_ns() - began_ns).min(each.as_nanos() as u64);
-    let load = (busy_ns(world) - before) as f64 / (2 * wall_ns) as f64;
+    let load = (busy_ns(testbed) - before) as f64 / (2 * wall_ns) as f64;
     (offered, load)
 }
 
@@ -102,13 +102,13 @@ pub fn profiles<P: Packet + Send + 'static>(
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
     let share = job.number("load")?;
-    let (world, mut measured) = full(testbed, job)?;
+    let (testbed, mut measured) = full(testbed, job)?;
     let each = each(job)?;
     let most = measured.series.get("mpps").map_or(1.0, |mpps| mpps.median);
     let (mut busy, mut p50, mut p99, mut reordered) = (vec![], vec![], vec![], vec![]);
     for _ in 0..repeats(job)? {
         let pace = at_mpps(share * most);
-        let seen = undisturbed(world, job, |world| with_load(world, pace, each))?;
+        let seen = undisturbed(testbed, job, |testbed| with_load(testbed, pace, each))?;
         let (offered, load) = seen.what;
         busy.push(load * 100.0);
         p50.push(offered.us(0.5));

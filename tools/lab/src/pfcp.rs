@@ -34,19 +34,19 @@ pub fn pfcp(machine: &Machine<Mbuf>, pool: &MbufPool, job: &Job<'_>) -> Result<M
     };
     let fresh = || -> Pool<Mbuf> { (machine.pool)() };
     let (n4_port, mut n4_wire) = port::pair(fresh());
-    let mut world = world_of(machine, job, n4_port, cpus)?;
-    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    let mut testbed = world_of(machine, job, n4_port, cpus)?;
+    let (mut door, mut wire) = RingDoor::pair(testbed.smf());
     let measured = match job.text("via")? {
-        "port" => all(&mut world, &mut PortDoor(fresh()), &mut n4_wire, job),
+        "port" => all(&mut testbed, &mut PortDoor(fresh()), &mut n4_wire, job),
         "socket" => {
             let (mut n4, mut udp) = SocketWire::pair(pool.clone(), Datagrams::Apart)?;
-            all(&mut world, &mut n4, &mut udp, job)
+            all(&mut testbed, &mut n4, &mut udp, job)
         }
         other => Err(bad("via", other, "port or socket")),
     }?;
     // What stands in the end carries packets; and all buffers go back.
-    world.connect_all(&mut door, &mut wire)?;
-    world.prove()?;
+    testbed.connect_all(&mut door, &mut wire)?;
+    testbed.prove()?;
     Ok(measured)
 }
 
@@ -58,14 +58,14 @@ pub fn world_of(
     cpus: Cpus,
 ) -> Result<Testbed<Mbuf>, Problem> {
     let sessions = job.number("sessions")? as u32;
-    let mut world = Testbed::build(sessions, Variety::uniform(), (machine.pool)(), n4, cpus)?;
-    let (mut door, mut wire) = RingDoor::pair(world.smf());
-    world.populate(&mut door, &mut wire)?;
-    Ok(world)
+    let mut testbed = Testbed::build(sessions, Variety::uniform(), (machine.pool)(), n4, cpus)?;
+    let (mut door, mut wire) = RingDoor::pair(testbed.smf());
+    testbed.populate(&mut door, &mut wire)?;
+    Ok(testbed)
 }
 
 fn all(
-    world: &mut Testbed<Mbuf>,
+    testbed: &mut Testbed<Mbuf>,
     door: &mut impl Door<Around: Env<Packet = Mbuf>>,
     wire: &mut (impl Wire + Send),
     job: &Job<'_>,
@@ -75,7 +75,7 @@ fn all(
     let mut procedures = vec![];
     for _ in 0..repeats(job)? {
         job.go_on()?;
-        procedures.push(lives(world, door, wire, messages)?);
+        procedures.push(lives(testbed, door, wire, messages)?);
     }
     measured.add("procedures_per_s", procedures);
     let case = |messages, rate_per_s, reps| Case {
@@ -89,14 +89,14 @@ fn all(
     };
     job.go_on()?;
     let look = case((messages / LOOK).max(1_000), 10_000.0, 1);
-    let look = measure(world, (&mut *door, &mut *wire), &look)?;
+    let look = measure(testbed, (&mut *door, &mut *wire), &look)?;
     // One repetition at a time, so that Ctrl-C is heard between them.
     let timed = case(messages, TIMED * look.rate_per_s.median, 1);
     let (mut rates, mut p50, mut p99) = (vec![], vec![], vec![]);
     for _ in 0..repeats(job)? {
         let seen = best_of(PREEMPTED_MOST, || {
             job.go_on()?;
-            let figures = measure(world, (&mut *door, &mut *wire), &timed)?;
+            let figures = measure(testbed, (&mut *door, &mut *wire), &timed)?;
             let share = figures.preempted;
             Ok((figures, share))
         })?;
@@ -114,39 +114,39 @@ fn all(
 /// Sessions end, begin and are connected: procedures of deletion, establishment and modification,
 /// a second.
 fn lives(
-    world: &mut Testbed<Mbuf>,
+    testbed: &mut Testbed<Mbuf>,
     door: &mut impl Door<Around: Env<Packet = Mbuf>>,
     wire: &mut (impl Wire + Send),
     messages: usize,
 ) -> Result<f64, Problem> {
-    let count = (messages / 3).min(world.subscribers.all.len()).max(1) as u32;
-    world.connect_all(door, wire)?;
+    let count = (messages / 3).min(testbed.subscribers.all.len()).max(1) as u32;
+    testbed.connect_all(door, wire)?;
     let (mut script, mut log) = (Script::default(), Log::new(count as usize));
     // All stand: what was absent is established first.
-    let absent = std::mem::take(&mut world.subscribers.absent);
+    let absent = std::mem::take(&mut testbed.subscribers.absent);
     for index in absent {
-        script.each(&mut world.subscribers, index..index + 1, Act::Establish);
-        serve(world, door, wire, &script, &mut log)?;
+        script.each(&mut testbed.subscribers, index..index + 1, Act::Establish);
+        serve(testbed, door, wire, &script, &mut log)?;
     }
-    world.connect_all(door, wire)?;
+    testbed.connect_all(door, wire)?;
     let mut wall_ns = 0;
     for act in [Act::Delete, Act::Establish, Act::Proceed] {
-        script.each(&mut world.subscribers, 0..count, act);
-        wall_ns += serve(world, door, wire, &script, &mut log)?;
+        script.each(&mut testbed.subscribers, 0..count, act);
+        wall_ns += serve(testbed, door, wire, &script, &mut log)?;
     }
-    world.subscribers.absent.clear();
+    testbed.subscribers.absent.clear();
     Ok(f64::from(count) * 1e9 / wall_ns as f64)
 }
 
 fn serve(
-    world: &mut Testbed<Mbuf>,
+    testbed: &mut Testbed<Mbuf>,
     door: &mut impl Door<Around: Env<Packet = Mbuf>>,
     wire: &mut (impl Wire + Send),
     script: &Script,
     log: &mut Log,
 ) -> Result<u64, Problem> {
-    let spent = world.lap((door, wire), script, Pace::Closed(256), Loop::N4, log)?;
-    world.judge(script, log)?;
+    let spent = testbed.lap((door, wire), script, Pace::Closed(256), Loop::N4, log)?;
+    testbed.judge(script, log)?;
     Ok(spent.lap.wall_ns)
 }
 
@@ -160,7 +160,7 @@ pub fn housekeeping(machine: &Machine<Mbuf>, job: &Job<'_>) -> Result<Measured, 
     };
     let fresh = || -> Pool<Mbuf> { (machine.pool)() };
     let (n4_port, mut n4_wire) = port::pair(fresh());
-    let mut world = world_of(machine, job, n4_port, Cpus { n4, worker })?;
+    let mut testbed = world_of(machine, job, n4_port, Cpus { n4, worker })?;
     let asked = FlowLoad {
         rate_per_s: job.number("modifications_per_s")?,
         what: Loop::Housekeeping,
@@ -168,7 +168,7 @@ pub fn housekeeping(machine: &Machine<Mbuf>, job: &Job<'_>) -> Result<Measured, 
     };
     job.go_on()?;
     let mut door = PortDoor(fresh());
-    let figures = flow::measure(&mut world, (&mut door, &mut n4_wire), asked)?;
+    let figures = flow::measure(&mut testbed, (&mut door, &mut n4_wire), asked)?;
     let mut measured = Measured::default();
     let trips_us = |share| f64::from(percentile(&figures.trips_ns, share)) / 1000.0;
     measured.add(

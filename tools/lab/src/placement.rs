@@ -91,7 +91,6 @@ fn child_args(cpus: [usize; 2], job: &Job<'_>) -> Result<Vec<String>, Problem> {
     Ok(args)
 }
 
-/// The process itself.
 pub fn child(args: &PlaceArgs) -> Done {
     let failed = |problem: Problem| match problem {
         Problem::Lacking(why) => (Exit::Lacking, why),
@@ -111,12 +110,12 @@ pub fn child(args: &PlaceArgs) -> Done {
         translated: args.translated,
         uplink: 1.0,
     };
-    let world = testbed.world(args.sessions, &load).map_err(failed)?;
-    arrange(world, Model::RunToCompletion);
+    let testbed = testbed.of_sessions(args.sessions, &load).map_err(failed)?;
+    arrange(testbed, Model::RunToCompletion);
     let mut placed = Placed::default();
     for _ in 0..args.repeats.max(1) {
         let seen = best_of(SHARE_MOST, || {
-            let (full, share) = in_share(world, |world| full_load(world, 1, each));
+            let (full, share) = in_share(testbed, |testbed| full_load(testbed, 1, each));
             // Two workers of one core are away for each other.
             Ok((full, if near == far { 0.0 } else { share }))
         });

@@ -15,7 +15,6 @@ use sluice_program::exit::Exit;
 use std::io;
 use std::time::SystemTime;
 
-/// A run of these experiments, now, here.
 pub fn now(args: &RunArgs, asked: &[Experiment]) -> Run {
     let command: Vec<String> = std::env::args().skip(1).collect();
     let now = DateTime::<Utc>::from(SystemTime::now());

@@ -36,12 +36,10 @@ impl Lab {
         Self { cpus, ready: None }
     }
 
-    /// Ends what stands.
     pub fn end(&mut self) {
         self.ready = None;
     }
 
-    /// Two CPUs.
     fn cpus(&self) -> Result<[usize; 2], Problem> {
         match self.cpus[..] {
             [near, far, ..] => Ok([near, far]),

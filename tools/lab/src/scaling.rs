@@ -41,65 +41,65 @@ pub fn scaling<P: Packet + Send + 'static>(
         "burst_fill" => Decides::BurstFill,
         other => return Err(bad("policy", other, "cycles or burst_fill")),
     };
-    let world = testbed.world(sessions(job)?, &load)?;
+    let testbed = testbed.of_sessions(sessions(job)?, &load)?;
     let scaling = Scaling::decided_by(decides, 1);
-    let mut measured = run(world, job, scaling.clone(), steers)?;
+    let mut measured = run(testbed, job, scaling.clone(), steers)?;
     for _ in 1..RUNS {
         if measured.disturbed.is_none() {
             break;
         }
-        measured = run(world, job, scaling.clone(), steers)?;
+        measured = run(testbed, job, scaling.clone(), steers)?;
     }
     Ok(measured)
 }
 
 fn run<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     job: &Job<'_>,
     scaling: Scaling,
     steers: bool,
 ) -> Result<Measured, Problem> {
-    let able_mpps = able(world, job, steers)?;
-    world.scale_with(Some(scaling), steers);
-    let ran = climb(world, job, able_mpps);
-    world.scale(None);
-    world.drain();
-    arrange(world, model("rtc")?);
+    let able_mpps = able(testbed, job, steers)?;
+    testbed.scale_with(Some(scaling), steers);
+    let ran = climb(testbed, job, able_mpps);
+    testbed.scale(None);
+    testbed.drain();
+    arrange(testbed, model("rtc")?);
     ran
 }
 
 /// Rate of both workers in this design.
 fn able<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     job: &Job<'_>,
     steers: bool,
 ) -> Result<f64, Problem> {
-    arrange(world, model("rtc")?);
+    arrange(testbed, model("rtc")?);
     if !steers {
         // All packets come to the first worker, which hands half of them over.
-        world.set_flows(|_| 0, |place, _| place % 2, |_, _| false);
+        testbed.set_flows(|_| 0, |place, _| place % 2, |_, _| false);
     }
     let each = Duration::from_millis(60);
-    let full = undisturbed(world, job, |world| full_load(world, 1, each))?;
-    world.drain();
+    let full = undisturbed(testbed, job, |testbed| full_load(testbed, 1, each))?;
+    testbed.drain();
     Ok(full.what.mpps.median)
 }
 
 fn climb<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     job: &Job<'_>,
     able_mpps: f64,
 ) -> Result<Measured, Problem> {
     let light = at_mpps(LIGHT * able_mpps);
-    world.sources(move |_, source| set(source, light));
-    wait_for_rest(world, job)?;
+    testbed.sources(move |_, source| set(source, light));
+    wait_for_rest(testbed, job)?;
     let (steps, top) = (
         job.number("steps")?.max(1.0) as u64,
         job.number("top_load")?,
     );
     let step_ns = (job.number("step_seconds")? * 1e9) as u64;
-    world.watch.take(|eye| &eye.gap_ns);
-    let mut course = Course::new(world, step_ns * steps);
+    testbed.watch.take(|eye| &eye.gap_ns);
+    let mut course = Course::new(testbed, step_ns * steps);
     for step in 1..=2 * steps {
         // Workers that are able to more than was thought may not have needed help yet.
         if step > steps && course.has_come_in() {
@@ -109,11 +109,11 @@ fn climb<P: Packet + Send + 'static>(
         let mpps = top * able_mpps * step as f64 / steps as f64;
         let pace = at_mpps(mpps);
         course.step(mpps / able_mpps);
-        world.sources(move |_, source| set(source, pace));
+        testbed.sources(move |_, source| set(source, pace));
         let until_ns = course.began_ns + step * step_ns;
         while clock::monotonic_ns() < until_ns {
-            world.turn();
-            course.look(world);
+            testbed.turn();
+            course.look(testbed);
         }
     }
     Ok(course.end())
@@ -127,26 +127,26 @@ fn set<P: Packet>(source: &mut Source<P>, pace: Pace) {
 
 /// Until one worker does all.
 fn wait_for_rest<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     job: &Job<'_>,
 ) -> Result<(), Problem> {
     let until_ns = clock::monotonic_ns() + REST_NS;
     while clock::monotonic_ns() < until_ns {
         job.go_on()?;
-        world.turn_for(5_000_000);
-        if working(world) == 1 && world.core.end().mover().progress().1 == 0 {
+        testbed.turn_for(5_000_000);
+        if working(testbed) == 1 && testbed.core.end().mover().progress().1 == 0 {
             return Ok(());
         }
     }
-    let view = world.scaling().unwrap_or_default();
+    let view = testbed.scaling().unwrap_or_default();
     Err(Problem::Failed(format!(
         "the second worker never went to rest at 3 % of the load; of their time they were busy for {}",
         view["busy"]
     )))
 }
 
-fn working<P: Packet + Send + 'static>(world: &Testbed<P>) -> u64 {
-    let view = world.scaling().unwrap_or_default();
+fn working<P: Packet + Send + 'static>(testbed: &Testbed<P>) -> u64 {
+    let view = testbed.scaling().unwrap_or_default();
     view["working"].as_u64().unwrap_or_default()
 }
 
@@ -178,14 +178,14 @@ struct Course {
 }
 
 impl Course {
-    fn new<P: Packet + Send + 'static>(world: &Testbed<P>, long_ns: u64) -> Self {
+    fn new<P: Packet + Send + 'static>(testbed: &Testbed<P>, long_ns: u64) -> Self {
         let (began_ns, bit_ns) = (clock::monotonic_ns(), (long_ns / BITS).max(BIT_MIN_NS));
-        world.watch.take(|eye| &eye.slowest_ns);
+        testbed.watch.take(|eye| &eye.slowest_ns);
         Self {
             began_ns,
             bit_ns,
             bits: vec![],
-            counted: counted(world),
+            counted: counted(testbed),
             next_ns: began_ns + bit_ns,
             last_ns: began_ns,
             moving_ns: [None; 2],
@@ -202,9 +202,9 @@ impl Course {
         });
     }
 
-    fn look<P: Packet + Send + 'static>(&mut self, world: &Testbed<P>) {
+    fn look<P: Packet + Send + 'static>(&mut self, testbed: &Testbed<P>) {
         let now_ns = clock::monotonic_ns();
-        let moving = world.core.end().mover().progress().1 > 0;
+        let moving = testbed.core.end().mover().progress().1 > 0;
         match self.moving_ns {
             [None, _] if moving => self.moving_ns[0] = Some(now_ns),
             [Some(_), None] if !moving => self.moving_ns[1] = Some(now_ns),
@@ -213,14 +213,14 @@ impl Course {
         if now_ns < self.next_ns {
             return;
         }
-        let (sent, offered) = counted(world);
+        let (sent, offered) = counted(testbed);
         self.bits.push(Bit {
             at_ns: self.last_ns - self.began_ns,
             long_ns: now_ns - self.last_ns,
             sent: sent - self.counted.0,
             offered: offered - self.counted.1,
-            slowest_ns: world.watch.take(|eye| &eye.slowest_ns),
-            gap_ns: world.watch.take(|eye| &eye.gap_ns),
+            slowest_ns: testbed.watch.take(|eye| &eye.slowest_ns),
+            gap_ns: testbed.watch.take(|eye| &eye.gap_ns),
         });
         self.counted = (sent, offered);
         (self.last_ns, self.next_ns) = (now_ns, now_ns + self.bit_ns);
@@ -295,14 +295,14 @@ impl Course {
 }
 
 /// Packets sent, and packets offered, so far.
-fn counted<P: Packet + Send + 'static>(world: &Testbed<P>) -> (u64, u64) {
+fn counted<P: Packet + Send + 'static>(testbed: &Testbed<P>) -> (u64, u64) {
     let of = |eye: &sluice_bench::elastic::watch::Eye| {
         (
             eye.left.load(Relaxed),
             eye.made.load(Relaxed) + eye.missed.load(Relaxed),
         )
     };
-    let eyes = world.watch.eyes.iter().map(of);
+    let eyes = testbed.watch.eyes.iter().map(of);
     eyes.fold((0, 0), |sum, eye| (sum.0 + eye.0, sum.1 + eye.1))
 }
 

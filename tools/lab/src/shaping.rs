@@ -213,7 +213,6 @@ impl Link {
 /// Next event in the order of time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
-    /// A sender may send.
     Wake(u32),
     /// A receiver's word of a packet is back.
     Acknowledged(u32, u32),

@@ -33,14 +33,13 @@ pub struct Machine<P> {
     pub pool: Box<dyn Fn() -> Pool<P>>,
     /// Registers a thread as a worker, for as long as the returned value is kept.
     pub register: Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>,
-    /// Of both workers.
     pub cpus: [usize; 2],
 }
 
 /// Testbed of the last point, which the next one uses again if it has the same sessions.
 pub struct CurrentTestbed<P: Packet + Send + 'static> {
     machine: Machine<P>,
-    world: Option<((u32, Variant), Testbed<P>)>,
+    testbed: Option<((u32, Variant), Testbed<P>)>,
 }
 
 /// Traffic of a point.
@@ -88,12 +87,12 @@ impl Load {
     /// Packets of these sizes come from now on, and this share of them goes up.
     fn set_in<P: Packet + Send + 'static>(
         &self,
-        world: &mut Testbed<P>,
+        testbed: &mut Testbed<P>,
         uplink: f64,
     ) -> Result<(), Problem> {
         let form = self.variant().forms[0];
         let mould = Arc::new(PacketTemplate::of(&self.inner_lens, form)?);
-        world.sources(move |_, source| source.set_mould(mould.clone(), uplink));
+        testbed.sources(move |_, source| source.set_mould(mould.clone(), uplink));
         Ok(())
     }
 
@@ -175,11 +174,10 @@ impl Offered {
 }
 
 impl<P: Packet + Send + 'static> CurrentTestbed<P> {
-    /// Nothing stands yet.
     pub fn new(machine: Machine<P>) -> Self {
         Self {
             machine,
-            world: None,
+            testbed: None,
         }
     }
 
@@ -188,34 +186,41 @@ impl<P: Packet + Send + 'static> CurrentTestbed<P> {
         self.machine.cpus
     }
 
-    /// A world with so many sessions for these packets; the one that stands, if it is such a one.
-    pub fn world(&mut self, sessions: u32, load: &Load) -> Result<&mut Testbed<P>, Problem> {
+    /// A testbed with so many sessions for these packets; the one that stands, if it is such a one.
+    pub fn of_sessions(&mut self, sessions: u32, load: &Load) -> Result<&mut Testbed<P>, Problem> {
         let variant = load.variant();
         let wanted = (sessions, variant);
-        if self.world.as_ref().is_none_or(|(kind, _)| *kind != wanted) {
+        if self
+            .testbed
+            .as_ref()
+            .is_none_or(|(kind, _)| *kind != wanted)
+        {
             self.clear();
             let pools = [(self.machine.pool)(), (self.machine.pool)()];
             let register = self.machine.register.clone();
             let cpus = self.machine.cpus;
             let built = Testbed::build(sessions, cpus, variant, pools, move || register());
-            let mut world = built?;
+            let mut testbed = built?;
             if load.translated {
-                load.set_in(&mut world, 1.0)?;
-                world.send_once()?;
+                load.set_in(&mut testbed, 1.0)?;
+                testbed.send_once()?;
             }
-            self.world = Some((wanted, world));
+            self.testbed = Some((wanted, testbed));
         }
-        let (_, world) = self.world.as_mut().ok_or_else(|| "no world".to_owned())?;
-        world.drain();
-        load.set_in(world, load.uplink)?;
-        world.watch.take(|eye| &eye.gap_ns);
-        Ok(world)
+        let (_, testbed) = self
+            .testbed
+            .as_mut()
+            .ok_or_else(|| "no testbed".to_owned())?;
+        testbed.drain();
+        load.set_in(testbed, load.uplink)?;
+        testbed.watch.take(|eye| &eye.gap_ns);
+        Ok(testbed)
     }
 
     /// Ends what stands, and gives its packets back.
     pub fn clear(&mut self) {
-        if let Some((_, world)) = self.world.take() {
-            world.end();
+        if let Some((_, testbed)) = self.testbed.take() {
+            testbed.end();
         }
     }
 }
@@ -241,22 +246,21 @@ pub fn each(job: &Job<'_>) -> Result<Duration, Problem> {
         .map_err(|_| bad("seconds", &seconds.to_string(), "seconds"))
 }
 
-/// How many repetitions.
 pub fn repeats(job: &Job<'_>) -> Result<usize, Problem> {
     Ok((job.number("repeats")? as usize).max(1))
 }
 
 /// As many repetitions at full load as the job asks for, in this model; and what disturbed one, if so.
 pub fn at_full_load<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     model: Model,
     job: &Job<'_>,
 ) -> Result<(Vec<FullLoad>, Option<String>), Problem> {
-    arrange(world, model);
+    arrange(testbed, model);
     let each = each(job)?;
     let (mut all, mut disturbed) = (vec![], None);
     for _ in 0..repeats(job)? {
-        let lap = undisturbed(world, job, |world| full_load(world, 1, each))?;
+        let lap = undisturbed(testbed, job, |testbed| full_load(testbed, 1, each))?;
         all.push(lap.what);
         disturbed = disturbed.or(lap.disturbed);
     }
@@ -270,24 +274,24 @@ pub fn engine_mpps(load: &FullLoad) -> f64 {
 
 /// Packets come at this pace for so long, and what is under way leaves. Looks at all packets.
 pub fn offer<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     pace: Pace,
     each: Duration,
 ) -> Offered {
-    world.drain();
-    world.sources(|_, source| drop(source.take_samples()));
-    let before = balance(world);
-    world.watch.take(|eye| &eye.gap_ns);
-    world.watch.sample(true);
-    world.sources(move |_, source| source.set_pace(pace));
-    world.turn_for(each.as_nanos() as u64);
-    world.watch.sample(false);
-    let away = away(world);
-    world.drain();
-    let mut times_ns = world.sources(|_, source| source.take_samples()).concat();
+    testbed.drain();
+    testbed.sources(|_, source| drop(source.take_samples()));
+    let before = balance(testbed);
+    testbed.watch.take(|eye| &eye.gap_ns);
+    testbed.watch.sample(true);
+    testbed.sources(move |_, source| source.set_pace(pace));
+    testbed.turn_for(each.as_nanos() as u64);
+    testbed.watch.sample(false);
+    let away = away(testbed);
+    testbed.drain();
+    let mut times_ns = testbed.sources(|_, source| source.take_samples()).concat();
     times_ns.sort_unstable();
     Offered {
-        balance: balance(world).since(before),
+        balance: balance(testbed).since(before),
         away,
         times_ns,
     }
@@ -299,8 +303,8 @@ pub fn at_mpps(mpps: f64) -> Pace {
 }
 
 /// Whether a worker was away for long since the last question.
-fn away<P: Packet>(world: &Testbed<P>) -> Option<String> {
-    let gap_ns = world.watch.take(|eye| &eye.gap_ns);
+fn away<P: Packet>(testbed: &Testbed<P>) -> Option<String> {
+    let gap_ns = testbed.watch.take(|eye| &eye.gap_ns);
     let ms = gap_ns as f64 / 1e6;
     (gap_ns > AWAY_NS).then(|| format!("a worker was away for {ms:.1} ms"))
 }
@@ -329,32 +333,31 @@ const ATTEMPTS: usize = 3;
 pub struct Seen<T> {
     /// Of the attempt that was disturbed least.
     pub what: T,
-    /// Source of the disturbance.
     pub disturbed: Option<String>,
 }
 
 /// Measures until nothing disturbs it, three times at the most.
 pub fn undisturbed<P: Packet + Send + 'static, T>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     job: &Job<'_>,
     mut measure: impl FnMut(&mut Testbed<P>) -> T,
 ) -> Result<Seen<T>, Problem> {
     best_of(SHARE_MOST, || {
         job.go_on()?;
-        Ok(in_share(world, &mut measure))
+        Ok(in_share(testbed, &mut measure))
     })
 }
 
 /// A measurement, and in which share of the time others had a worker's CPU.
 pub fn in_share<P: Packet + Send + 'static, T>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     measure: impl FnOnce(&mut Testbed<P>) -> T,
 ) -> (T, f64) {
-    world.watch.take(|eye| &eye.away_ns);
+    testbed.watch.take(|eye| &eye.away_ns);
     let began_ns = clock::monotonic_ns();
-    let what = measure(world);
+    let what = measure(testbed);
     let took_ns = clock::monotonic_ns() - began_ns;
-    let away_ns = world.watch.take(|eye| &eye.away_ns);
+    let away_ns = testbed.watch.take(|eye| &eye.away_ns);
     (what, away_ns as f64 / took_ns as f64)
 }
 

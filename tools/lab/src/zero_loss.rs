@@ -28,12 +28,12 @@ pub fn zero_loss<P: Packet + Send + 'static>(
     };
     let model = model(job.text("model")?)?;
     let (each, steps) = (each(job)?, job.number("steps")? as u32);
-    let world = testbed.world(sessions(job)?, &load)?;
-    arrange(world, model);
+    let testbed = testbed.of_sessions(sessions(job)?, &load)?;
+    arrange(testbed, model);
     let mut measured = Measured::default();
     let (mut rates, mut losses) = (vec![], vec![]);
     for _ in 0..repeats(job)? {
-        let found = search(world, job, line.most_mpps(), steps, each)?;
+        let found = search(testbed, job, line.most_mpps(), steps, each)?;
         rates.push(found.mpps);
         losses.push(found.loss_above * 100.0);
         measured.disturbed = measured.disturbed.or(found.away);
@@ -97,7 +97,7 @@ struct Found {
 }
 
 fn search<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     job: &Job<'_>,
     most_mpps: f64,
     steps: u32,
@@ -116,7 +116,7 @@ fn search<P: Packet + Send + 'static>(
         } else {
             f64::midpoint(low, high)
         };
-        let trial = trial(world, rate, each);
+        let trial = trial(testbed, rate, each);
         if trial.loss() > 0.0 {
             high = rate;
             found.loss_above = trial.loss();
@@ -133,13 +133,17 @@ fn search<P: Packet + Send + 'static>(
 }
 
 /// A loss while a worker was away is the machine's: it is tried again.
-fn trial<P: Packet + Send + 'static>(world: &mut Testbed<P>, mpps: f64, each: Duration) -> Offered {
-    let mut trial = offer(world, at_mpps(mpps), each);
+fn trial<P: Packet + Send + 'static>(
+    testbed: &mut Testbed<P>,
+    mpps: f64,
+    each: Duration,
+) -> Offered {
+    let mut trial = offer(testbed, at_mpps(mpps), each);
     for _ in 1..ATTEMPTS {
         if trial.loss() == 0.0 || trial.away.is_none() {
             break;
         }
-        trial = offer(world, at_mpps(mpps), each);
+        trial = offer(testbed, at_mpps(mpps), each);
     }
     trial
 }

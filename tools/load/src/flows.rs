@@ -18,14 +18,12 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Uplink, Self::Downlink];
 }
 
 /// One UE with one QoS flow, in 16 octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The UE's address.
     pub ue: Ipv4Addr,
     /// The UPF's end of its tunnel.
     pub uplink: Teid,
@@ -42,7 +40,6 @@ pub struct Flow {
 pub struct TunnelEnds {
     /// The gNB's address, which is ours.
     pub gnb: Ipv4Addr,
-    /// The UPF's address.
     pub upf: Ipv4Addr,
 }
 
@@ -77,18 +74,15 @@ impl Flows {
         Ok(Self { list, tunnels })
     }
 
-    /// How many.
     pub fn count(&self) -> u32 {
         self.list.len() as u32
     }
 
-    /// The flow with this number.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&Flow> {
         self.list.get(number as usize)
     }
 
-    /// The ends of all tunnels.
     pub fn tunnels(&self) -> &[TunnelEnds] {
         &self.tunnels
     }

@@ -30,9 +30,7 @@ const SOURCE_PORTS: u16 = 0xc000;
 /// Ethernet addresses of one hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Ours.
     pub from: MacAddr,
-    /// The next hop's.
     pub to: MacAddr,
 }
 

@@ -14,6 +14,10 @@
 //! | [`search`] | the highest rate without loss (RFC 2544) |
 //! | [`n4`] | sessions by PFCP, before and under the traffic |
 #![forbid(unsafe_code)]
+#![allow(
+    missing_docs,
+    reason = "a library for the commands beside it; names that say all have no comment"
+)]
 
 pub mod command;
 pub mod engine;

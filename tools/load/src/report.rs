@@ -47,26 +47,22 @@ pub struct Report {
     pub sending_s: f64,
     /// Whether somebody ended it before its plan did.
     pub stopped_early: bool,
-    /// Each lane.
     pub lanes: Vec<LaneReport>,
     /// Received frames that are no packets of this run.
     pub strays: Strays,
-    /// The run in intervals.
     pub timeline: Vec<Interval>,
 }
 
 /// One lane of a run. Lengths are octets of the UEs' IP packets.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaneReport {
-    /// Which.
     pub lane: LaneName,
     /// Packets that the plan wanted: sent, refused and unsent.
     pub offered: u64,
-    /// Taken by the port.
     pub sent: u64,
-    /// For which the port had no room until patience ended; they are lost.
+    /// Packets for which the port had no room until patience ended; they are lost.
     pub refused: u64,
-    /// That the generator was too slow to make.
+    /// Packets that the generator was too slow to make.
     pub unsent: u64,
     /// Sent later after their due time than allowed.
     pub late: u64,
@@ -78,7 +74,6 @@ pub struct LaneReport {
     pub lost: u64,
     /// Of those sent or refused.
     pub loss_ratio: f64,
-    /// Arrived again.
     pub duplicates: u64,
     /// Arrived below the highest sequence of their flow (RFC 4737).
     pub reordered: u64,
@@ -86,9 +81,8 @@ pub struct LaneReport {
     pub undecided: u64,
     /// Distance in packets up to which duplicates are distinguished from late packets.
     pub window_packets: u64,
-    /// Flows that sent.
     pub flows: u64,
-    /// Of those, how many lost a packet.
+    /// Flows that lost a packet.
     pub flows_with_loss: u64,
     /// Per second of sending.
     pub offered_pps: f64,
@@ -102,7 +96,6 @@ pub struct LaneReport {
     pub received_bps: f64,
     /// From the time when packets were due: what a queue before the generator's door would see.
     pub latency: TimeSummary,
-    /// From the time when they were sent.
     pub latency_from_sent: TimeSummary,
     /// How late they were sent.
     pub lateness: TimeSummary,
@@ -200,7 +193,6 @@ pub struct Strays {
     pub malformed: u64,
     /// Parts of packets; they are not put together, and their packets count as lost.
     pub fragments: u64,
-    /// ARP.
     pub arp: u64,
     /// GTP-U Echo Requests, answered.
     pub echo_requests: u64,
@@ -208,11 +200,8 @@ pub struct Strays {
     pub too_big: u64,
     /// GTP-U Error Indications: the UPF does not know a tunnel.
     pub error_indications: u64,
-    /// GTP-U End Markers.
     pub end_markers: u64,
-    /// Other GTP-U messages.
     pub other_gtpu: u64,
-    /// Anything else.
     pub other: u64,
     /// Packets that the mirror's port did not take.
     pub mirror_refused: u64,
@@ -234,21 +223,16 @@ impl Strays {
 pub struct Interval {
     /// End in seconds from the beginning of the run.
     pub end_s: f64,
-    /// How long it was.
     pub length_s: f64,
     /// Figures of each lane in the interval.
     pub lanes: Vec<IntervalLane>,
 }
 
-/// A lane in an interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IntervalLane {
-    /// Which.
     pub lane: LaneName,
-    /// Packets sent in it.
     pub sent: u64,
     /// Packets that arrived in it, for the first time.
     pub received: u64,
-    /// From due, of those.
     pub latency: TimeSummary,
 }

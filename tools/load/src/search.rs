@@ -21,24 +21,19 @@ pub struct Search {
 pub struct SearchResult {
     /// Packets sent, or refused by a port.
     pub sent: u64,
-    /// Packets lost.
     pub lost: u64,
     /// The generator could not make the rate.
     pub generator_bound: bool,
 }
 
-/// One trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Tried {
-    /// Rate of the trial.
     pub rate: f64,
-    /// Result of the trial.
     pub outcome: SearchResult,
     /// Whether the rate is good.
     pub is_good: bool,
 }
 
-/// One search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
     /// The highest good rate; 0 if there was none.
@@ -50,18 +45,15 @@ pub struct Found {
     pub trials: Vec<Tried>,
 }
 
-/// Several searches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Throughput {
     /// The lowest rate that was found.
     pub min: f64,
     /// The one in the middle; of an even number the mean of both.
     pub median: f64,
-    /// The highest.
     pub max: f64,
     /// Whether any of them is the generator's own.
     pub is_generators: bool,
-    /// Each search.
     pub searches: Vec<Found>,
 }
 
@@ -69,7 +61,6 @@ pub struct Throughput {
 const LOWEST: f64 = 1e-4;
 
 impl Search {
-    /// Trials of one search at the most.
     pub fn trials_at_most(&self) -> u32 {
         let halvings = |part: f64| (1.0 / part).log2().ceil() as u32;
         1 + halvings(LOWEST) + halvings(self.resolution.clamp(1e-6, 1.0))

@@ -1,4 +1,4 @@
-//! What every packet of ours carries behind its UDP header, big endian:
+//! Stamp that every packet of ours carries behind its UDP header, big endian:
 //!
 //! ```text
 //! octet  0-1   magic, "SL"

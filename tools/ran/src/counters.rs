@@ -9,7 +9,6 @@ use crate::ByFamily;
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// How many packets.
     pub packets: u64,
     /// How many bytes; of whole inner IP packets, unless said otherwise.
     pub bytes: u64,
@@ -22,82 +21,62 @@ impl Flow {
     }
 }
 
-/// Why a packet went no further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
+macro_rules! drop_reasons {
+    ($($(#[$doc:meta])* $reason:ident $name:literal;)*) => {
+        /// Why a packet went no further.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum DropReason {
+            $($(#[$doc])* $reason,)*
+        }
+
+        impl DropReason {
+            /// All, in the order of their numbers.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$reason),*];
+
+            /// Name of the reason in results, such as `unknown_teid`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$reason => $name,)*
+                }
+            }
+        }
+    };
+}
+
+drop_reasons! {
     /// Downlink: the bytes are no GTP-U message.
-    Malformed,
+    Malformed "malformed";
     /// Downlink: the datagram is longer than the room for it.
-    DatagramTooLong,
+    DatagramTooLong "datagram_too_long";
     /// Downlink: a message type that we do not have.
-    UnknownMessage,
+    UnknownMessage "unknown_message";
     /// Downlink: an extension header that must be comprehended is not (TS 29.281, 5.2.1).
-    UnsupportedExtension,
+    UnsupportedExtension "unsupported_extension";
     /// Downlink: no tunnel endpoint has the TEID; Error Indication is due.
-    UnknownTeid,
+    UnknownTeid "unknown_teid";
     /// Downlink: the UE has been handed over to another gNB.
-    Late,
+    Late "late";
     /// Downlink: no PDU Session Container, which N3 always has (TS 38.415, 5.1).
-    NoContainer,
+    NoContainer "no_container";
     /// Downlink: the PDU Session Container is one of uplink.
-    NotDownlink,
+    NotDownlink "not_downlink";
     /// Downlink: the inner destination is not the UE's address.
-    ForeignDestination,
+    ForeignDestination "foreign_destination";
     /// Downlink: the UE's TUN device does not take it.
-    TunRefused,
+    TunRefused "tun_refused";
     /// Downlink: the gNB is mute ([`crate::Mute::All`]).
-    Muted,
+    Muted "muted";
     /// Downlink: what should be forwarded to another gNB was not sent.
-    ForwardingFailed,
+    ForwardingFailed "forwarding_failed";
     /// Uplink: the UE sent more bytes than the gNB has room for.
-    PacketTooLong,
+    PacketTooLong "packet_too_long";
     /// Uplink: the kernel did not send it.
-    SendFailed,
+    SendFailed "send_failed";
     /// Uplink: the gNB is mute ([`crate::Mute::All`]).
-    MutedUplink,
+    MutedUplink "muted_uplink";
 }
 
 impl DropReason {
-    /// All, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
-        Self::Malformed,
-        Self::DatagramTooLong,
-        Self::UnknownMessage,
-        Self::UnsupportedExtension,
-        Self::UnknownTeid,
-        Self::Late,
-        Self::NoContainer,
-        Self::NotDownlink,
-        Self::ForeignDestination,
-        Self::TunRefused,
-        Self::Muted,
-        Self::ForwardingFailed,
-        Self::PacketTooLong,
-        Self::SendFailed,
-        Self::MutedUplink,
-    ];
-
-    /// Name of the reason in results, such as `unknown_teid`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Malformed => "malformed",
-            Self::DatagramTooLong => "datagram_too_long",
-            Self::UnknownMessage => "unknown_message",
-            Self::UnsupportedExtension => "unsupported_extension",
-            Self::UnknownTeid => "unknown_teid",
-            Self::Late => "late",
-            Self::NoContainer => "no_container",
-            Self::NotDownlink => "not_downlink",
-            Self::ForeignDestination => "foreign_destination",
-            Self::TunRefused => "tun_refused",
-            Self::Muted => "muted",
-            Self::ForwardingFailed => "forwarding_failed",
-            Self::PacketTooLong => "packet_too_long",
-            Self::SendFailed => "send_failed",
-            Self::MutedUplink => "muted_uplink",
-        }
-    }
-
     /// Whether it happens to what comes from the UE.
     pub fn is_uplink(self) -> bool {
         matches!(
@@ -107,7 +86,6 @@ impl DropReason {
     }
 }
 
-/// Dropped packets by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops([u64; DropReason::ALL.len()]);
 
@@ -117,7 +95,6 @@ impl Drops {
         self.0.get(reason as usize).copied().unwrap_or(0)
     }
 
-    /// All reasons with their packets.
     pub fn iter(&self) -> impl Iterator<Item = (DropReason, u64)> {
         DropReason::ALL.into_iter().zip(self.0)
     }
@@ -186,18 +163,15 @@ pub struct Signalling {
     pub echo_requests: u64,
     /// Echo Responses received, awaited or not.
     pub echo_responses: u64,
-    /// Error Indications received.
     pub error_indications: u64,
     /// Supported Extension Headers Notifications received.
     pub notifications: u64,
-    /// Tunnel Status messages received.
     pub tunnel_status: u64,
     /// End Markers received, for known tunnels or not.
     pub end_markers: u64,
 }
 
 impl Signalling {
-    /// All of them.
     pub fn total(&self) -> u64 {
         let Self {
             echo_requests,
@@ -229,11 +203,9 @@ pub struct GnbCounters {
     pub downlink: Flow,
     /// IPv6 among both.
     pub by_family: ByFamily,
-    /// Received signalling.
     pub signalling: Signalling,
     /// Dropped packets of both directions.
     pub drops: Drops,
-    /// Error Indications sent.
     pub error_indications_sent: u64,
     /// Supported Extension Headers Notifications sent.
     pub notifications_sent: u64,

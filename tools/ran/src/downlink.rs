@@ -90,7 +90,6 @@ impl GnbThread {
         }
     }
 
-    /// A packet follows its UE.
     fn follow(&mut self, bytes: &[u8], g_pdu: &GPdu, to: FTeid) {
         if !self.forward(bytes, to) {
             return self.drop_packet(None, DropReason::ForwardingFailed);

@@ -15,7 +15,6 @@ pub(crate) enum Family {
     Ipv4,
     /// IPv6 beyond the link.
     Ipv6,
-    /// A Router Solicitation.
     Solicitation,
     /// Anything else of IPv6 between link-local addresses: no router passes it on.
     LinkLocal,
@@ -59,7 +58,6 @@ pub struct ByFamily {
     pub ipv6_downlink: Flow,
     /// Uplink packets of the UE's own link, Router Solicitations included: no UPF passes them on.
     pub link_local_uplink: Flow,
-    /// Router Solicitations among them.
     pub solicitations: u64,
     /// Downlink packets of the link: Router Advertisements, as a rule.
     pub link_local_downlink: Flow,

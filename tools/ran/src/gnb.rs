@@ -13,7 +13,6 @@ use crate::{GnbCounters, GnbHandle, RanError};
 /// Configuration of a gNB.
 #[derive(Clone, Debug)]
 pub struct GnbConfig {
-    /// For logs and errors.
     pub name: String,
     /// Namespace of the N3 interface.
     pub ns: Ns,
@@ -41,10 +40,8 @@ impl GnbConfig {
 /// Messages that a gNB does not send, to test its peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mute {
-    /// Nothing.
     #[default]
     No,
-    /// Answers to Echo Requests.
     Echo,
     /// Everything, either way, as if it had no power; packets are dropped under a name.
     All,

@@ -73,7 +73,6 @@ impl EchoAnswer {
     }
 }
 
-/// No Echo Response came in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no Echo Response came in time")]
 pub struct NoAnswer;

@@ -18,7 +18,6 @@ use crate::{Forwarding, HandoverTarget, UeCounters};
 pub struct FTeid {
     /// Address of the node that has the endpoint.
     pub address: IpAddr,
-    /// TEID at that node.
     pub teid: Teid,
 }
 
@@ -77,7 +76,6 @@ pub struct UeReport {
     pub downlink_teid: Teid,
     /// The QoS flow of its uplink packets that no QoS rule knows.
     pub qfi: Qfi,
-    /// Counters of the UE.
     pub counters: UeCounters,
     /// Whether the TUN device has failed or gone; nothing more is read from it.
     pub tun_lost: bool,

@@ -25,7 +25,6 @@ impl GnbThread {
         }
     }
 
-    /// Whether there was a packet.
     fn uplink_packet(&mut self, id: UeId) -> bool {
         let Some(ue) = self.ues.get(&id) else {
             return false;

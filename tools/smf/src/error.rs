@@ -11,81 +11,59 @@ use sluice_wire::pfcp::{Cause, IeType, MessageType, Reject};
 /// Why the SMF did not get what it asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum SmfError {
-    /// The UPF refused.
     #[error("the UPF rejected {request}: {rejection}")]
     Rejected {
-        /// Type of the request.
         request: MessageType,
-        /// Rejection by the UPF.
         rejection: Rejection,
     },
-    /// The UPF's answer cannot be understood.
     #[error("the UPF's answer to {request} is wrong: {reject}")]
     Malformed {
-        /// Type of the request.
         request: MessageType,
-        /// Fault of the answer.
         reject: Reject,
     },
-    /// The answer bears another SEID than ours.
     #[error("the UPF's answer to {request} is for SEID {answered:?} instead of {ours}")]
     WrongSeid {
-        /// Type of the request.
         request: MessageType,
         /// The SEID in the answer's header.
         answered: Option<Seid>,
-        /// The SEID of the session.
         ours: Seid,
     },
     /// The UPF was asked to choose the uplink F-TEID and its answer has none.
     #[error("the UPF accepted {0} without the F-TEID that it was asked for (TS 29.244, 5.5.3)")]
     NoFTeid(MessageType),
-    /// There was no answer.
     #[error("no answer to {request}: {reason}")]
     NoAnswer {
-        /// Type of the request.
         request: MessageType,
         /// Why there will be none.
         reason: FailReason,
     },
-    /// A request could not be sent.
     #[error("cannot send {request}: {error}")]
     NotSent {
         /// Type of the request that was not sent.
         request: MessageType,
-        /// Why not.
         error: RequestError,
     },
-    /// There is no association; [`crate::Machine::associate`] makes one.
     #[error("there is no PFCP association with the UPF")]
     NotAssociated,
-    /// The SMF has no such session.
     #[error("there is no session with SEID {0}")]
     NoSuchSession(Seid),
-    /// The session waits for another answer; its messages must keep their order.
     #[error("session {0} is busy with another request")]
     Busy(Seid),
-    /// The dialect has no URRs, or the session was planned without.
     #[error("session {0} has no URR to be queried")]
     NotMeasured(Seid),
-    /// The plan has no flow that is not there yet.
     #[error("session {0} has no flow to be added")]
     NoFlow(Seid),
     /// The dialect has no dedicated flows, or what tells its packets is empty or too long.
     #[error("the SMF {dialect} cannot ask for a flow {description:?}")]
     FlowNotPossible {
-        /// Dialect of the SMF.
         dialect: crate::Dialect,
-        /// Description of the flow.
         description: String,
     },
-    /// The SMF's thread has ended.
     #[error("the SMF has stopped")]
     Stopped,
     /// The host would not give a socket or a thread.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The host would not give what the thread needs to wait.
     #[error("cannot start the SMF's thread: {0}")]
     Start(#[source] std::io::Error),
 }
@@ -93,7 +71,6 @@ pub enum SmfError {
 /// The cause of a rejection and what belongs to it (TS 29.244, 7.5.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rejection {
-    /// The cause.
     pub cause: Cause,
     /// The IE that made the request fail.
     pub offending_ie: Option<IeType>,

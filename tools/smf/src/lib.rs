@@ -17,6 +17,10 @@
 //! A dialect is the *encoding* of an SMF: IEs, codings, rule numbers, who chooses TEIDs, what
 //! idle means. Procedures that lead to the messages (N1, N2, SBI) are not emulated.
 #![forbid(unsafe_code)]
+#![allow(
+    missing_docs,
+    reason = "a library for the commands beside it; names that say all have no comment"
+)]
 
 pub mod dialect;
 pub mod encode;

@@ -15,16 +15,13 @@ const SUPI_PREFIX: &[u8] = b"imsi-";
 /// A text that cannot be the name that it should be.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NameError {
-    /// Not a dotted name.
     #[error(
         "network name {0:?} must be dotted labels of 1 to 63 letters, digits and '-', \
          100 octets at most (TS 23.003, 9.1)"
     )]
     Network(String),
-    /// Not an IMSI.
     #[error("IMSI {0:?} must have 6 to 15 digits (TS 23.003, 2.2)")]
     Imsi(String),
-    /// Not a number.
     #[error("number {0:?} must have 1 to 16 digits")]
     Digits(String),
 }
@@ -56,7 +53,6 @@ impl NetworkName {
         })
     }
 
-    /// The dotted text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -83,7 +79,6 @@ impl fmt::Debug for NetworkName {
 /// use the DNN for both.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Network {
-    /// The DNN.
     pub dnn: NetworkName,
     /// The network instance towards the gNB.
     pub access: NetworkName,
@@ -110,7 +105,6 @@ pub struct Imsi {
 }
 
 impl Imsi {
-    /// From digits.
     pub fn new(digits: &str) -> Result<Self, NameError> {
         let is_imsi =
             IMSI_DIGITS.contains(&digits.len()) && digits.bytes().all(|c| c.is_ascii_digit());
@@ -141,7 +135,6 @@ pub struct TbcdDigits {
 }
 
 impl TbcdDigits {
-    /// From digits.
     pub fn new(digits: &str) -> Result<Self, NameError> {
         let good = (1..=16).contains(&digits.len()) && digits.bytes().all(|c| c.is_ascii_digit());
         if !good {

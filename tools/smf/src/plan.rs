@@ -25,7 +25,6 @@ pub struct SessionPlan {
     pub application: Option<Box<str>>,
     /// The data network and the network instances that lead to it; shared by many sessions.
     pub network: Arc<Network>,
-    /// The slice.
     pub slice: SNssai,
     /// The subscriber, for dialects that name it (User ID).
     pub imsi: Option<Imsi>,
@@ -33,7 +32,6 @@ pub struct SessionPlan {
     pub imeisv: Option<TbcdDigits>,
     /// The subscriber's number, for dialects that name it.
     pub msisdn: Option<TbcdDigits>,
-    /// The QoS flow.
     pub qfi: Qfi,
     /// Whether packets in tunnels have a PDU Session Container: without, no rule of dialects that
     /// leave the choice names the QFI, and outer headers are 36 octets as in the EPC.
@@ -108,7 +106,6 @@ pub enum UeAddresses {
     V4(Ipv4Addr),
     /// A prefix of 64 bits, and the interface identifier for the UE's link-local address.
     V6(Ipv6Addr),
-    /// Both.
     V4V6(Ipv4Addr, Ipv6Addr),
 }
 
@@ -234,11 +231,9 @@ impl FlowPackets {
 /// A dedicated QoS flow (TS 23.501, 5.7.1.5).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// Packets of the flow.
     pub packets: FlowPackets,
     /// Precedence of its PDRs; the lower value wins.
     pub precedence: Precedence,
-    /// The QoS flow.
     pub qfi: Qfi,
     /// Maximum rate, kilobits per second.
     pub mbr: Option<BitRate>,
@@ -249,9 +244,7 @@ pub struct Flow {
 /// A GTP-U tunnel endpoint: one address, of either family.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tunnel {
-    /// The TEID.
     pub teid: Teid,
-    /// The address.
     pub address: IpAddr,
 }
 

@@ -14,7 +14,6 @@ pub struct Usage {
 /// Usage of one URR since its last report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UrrUsage {
-    /// The URR.
     pub urr_id: UrrId,
     /// Counts the URR's reports from 0 (UR-SEQN).
     pub sequence: u32,
@@ -29,15 +28,11 @@ pub struct UrrUsage {
 /// Octets and packets of one URR in numbers; what was not reported is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
-    /// Octets from the UE.
     pub uplink_octets: u64,
-    /// Octets to the UE.
     pub downlink_octets: u64,
     /// Octets of both directions, as reported.
     pub total_octets: u64,
-    /// Packets from the UE.
     pub uplink_packets: u64,
-    /// Packets to the UE.
     pub downlink_packets: u64,
     /// Packets of both directions, as reported.
     pub total_packets: u64,
@@ -95,7 +90,6 @@ impl UrrUsage {
 }
 
 impl Traffic {
-    /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

@@ -34,7 +34,7 @@ thread_local! {
     static ELSEWHERE: RefCell<Vec<Elsewhere>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What carries envelopes to AUSF and UDM, where cores have these elsewhere.
+/// Carrier of envelopes to AUSF and UDM, where cores have these elsewhere.
 pub fn wanted() -> Option<Carrier> {
     let named = || {
         let wiring = std::env::var_os("SLUICE_WIRING")?;

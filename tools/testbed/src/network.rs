@@ -20,7 +20,6 @@ pub use crate::core::{
 
 /// Seconds since 1970 at the beginning.
 pub const BEGIN_S: u64 = 1_790_000_000;
-/// Subscribers of the core.
 const SUBSCRIBERS: u32 = 3;
 
 pub fn setup(tai: Tai, slices: &[Snssai]) -> NgSetupRequest {
@@ -61,16 +60,16 @@ pub fn core_of_start(config: Config, null_scheme: bool, start: u16) -> Core {
 }
 
 /// A UE and where it is connected.
-pub struct Phone {
+pub struct TestUe {
     pub ue: Ue,
     pub at: Option<RanUeId>,
 }
 
-pub struct World {
+pub struct TestNetwork {
     pub core: Core,
     pub now: Now,
     pub gnb: Gnb,
-    pub phones: Vec<Phone>,
+    pub ues: Vec<TestUe>,
     /// All octets, in either direction.
     pub transcript: Vec<Vec<u8>>,
     pub call_flow: CallFlow,
@@ -105,7 +104,7 @@ pub const N4: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 8
 
 pub const GNB: AssociationId = AssociationId(7);
 
-impl World {
+impl TestNetwork {
     /// With UEs of these numbers; the gNB is set up.
     pub fn new(numbers: &[u32]) -> Self {
         let mut world = Self::of(core(config(), true), numbers);
@@ -114,7 +113,7 @@ impl World {
     }
 
     pub fn of(core: Core, numbers: &[u32]) -> Self {
-        let phone = |number: &u32| Phone {
+        let phone = |number: &u32| TestUe {
             ue: ue(*number),
             at: None,
         };
@@ -125,7 +124,7 @@ impl World {
                 unix_s: BEGIN_S,
             },
             gnb: Gnb::new(setup(tai(), &[slice(1), slice(2)]), tai()),
-            phones: numbers.iter().map(phone).collect(),
+            ues: numbers.iter().map(phone).collect(),
             transcript: Vec::new(),
             call_flow: CallFlow::default(),
             lose: |_| false,
@@ -152,21 +151,21 @@ impl World {
 
     /// A UE comes with a message of its own.
     pub fn connect(&mut self, phone: usize, nas: Vec<u8>) {
-        let s_tmsi = self.phones[phone].ue.guti().map(sluice_ids::Guti::s_tmsi);
+        let s_tmsi = self.ues[phone].ue.guti().map(sluice_ids::Guti::s_tmsi);
         let (ran, octets) = self.gnb.connect(nas, s_tmsi);
-        self.phones[phone].at = Some(ran);
+        self.ues[phone].at = Some(ran);
         self.tell_amf(&octets);
         self.run();
     }
 
     pub fn register(&mut self, phone: usize) {
-        let nas = self.phones[phone].ue.register(RegistrationKind::Initial);
+        let nas = self.ues[phone].ue.register(RegistrationKind::Initial);
         self.connect(phone, nas);
     }
 
     /// A message of a connected UE.
     pub fn say(&mut self, phone: usize, nas: Vec<u8>) {
-        let at = self.phones[phone].at.expect("connected");
+        let at = self.ues[phone].at.expect("connected");
         let octets = self.gnb.uplink(at, nas).expect("known to the AMF");
         self.tell_amf(&octets);
         self.run();
@@ -199,19 +198,19 @@ impl World {
 
     /// The UE that is called comes.
     fn page(&mut self, page: Paging) {
-        let is_it = |phone: &Phone| {
+        let is_it = |phone: &TestUe| {
             let name = phone.ue.guti().map(sluice_ids::Guti::s_tmsi);
             phone.at.is_none() && name == Some(page.s_tmsi)
         };
-        let phone = self.phones.iter().position(is_it);
+        let phone = self.ues.iter().position(is_it);
         let s_tmsi = page.s_tmsi;
         self.pages.push(page);
         let Some(phone) = phone.filter(|_| self.answers_pages) else {
             return;
         };
-        if let Some(nas) = self.phones[phone].ue.answer_page() {
+        if let Some(nas) = self.ues[phone].ue.answer_page() {
             let (ran, octets) = self.gnb.connect(nas, Some(s_tmsi));
-            self.phones[phone].at = Some(ran);
+            self.ues[phone].at = Some(ran);
             self.tell_amf(&octets);
         }
     }
@@ -240,7 +239,7 @@ impl World {
             FromGnb::ToAmf(octets) if (self.lose_n2)(&octets) => {}
             FromGnb::ToAmf(octets) => self.tell_amf(&octets),
             FromGnb::ToUe(ran, nas) => {
-                let Some(phone) = self.phones.iter_mut().find(|one| one.at == Some(ran)) else {
+                let Some(phone) = self.ues.iter_mut().find(|one| one.at == Some(ran)) else {
                     return;
                 };
                 if (self.lose)(&nas) {
@@ -254,7 +253,7 @@ impl World {
                 }
             }
             FromGnb::Released(ran) => {
-                for phone in self.phones.iter_mut().filter(|one| one.at == Some(ran)) {
+                for phone in self.ues.iter_mut().filter(|one| one.at == Some(ran)) {
                     phone.at = None;
                 }
             }
@@ -299,11 +298,11 @@ impl World {
     }
 
     pub fn ue(&self, phone: usize) -> &Ue {
-        &self.phones[phone].ue
+        &self.ues[phone].ue
     }
 
     pub fn ue_mut(&mut self, phone: usize) -> &mut Ue {
-        &mut self.phones[phone].ue
+        &mut self.ues[phone].ue
     }
 
     /// The UE is registered at both ends.

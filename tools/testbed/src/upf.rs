@@ -27,7 +27,6 @@ pub struct Upf<I: PortIo> {
 /// Parts of which a UPF is assembled.
 pub struct Blueprint {
     pub layout: Layout,
-    /// Blocks of rules.
     pub blocks: u32,
     pub interfaces: ControlConfig,
     pub session: Config,
@@ -77,7 +76,6 @@ impl Blueprint {
     }
 }
 
-/// A queue of some ports, polled.
 pub fn polled(ports: impl IntoIterator<Item = PortId>, queue: QueueId) -> Vec<Polled> {
     let ports = ports.into_iter();
     ports.map(|port| Polled { port, queue }).collect()

@@ -25,7 +25,6 @@ const INDICATIONS: usize = 64;
 /// Reaction of a gNB to a message of the AMF.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FromGnb {
-    /// Message to the AMF.
     ToAmf(Vec<u8>),
     /// NAS message to a UE.
     ToUe(RanUeId, Vec<u8>),
@@ -142,7 +141,6 @@ impl Gnb {
         }
     }
 
-    /// NG Setup Response of the AMF.
     pub fn response(&self) -> Option<&NgSetupResponse> {
         self.response.as_ref()
     }

@@ -46,13 +46,11 @@ pub struct XnHandover {
 pub enum HandoverAnswer {
     /// Packets go here.
     Switched,
-    /// They do not.
     NotSwitched,
     /// The UE was told to go.
     Commanded,
     /// The target has no room, or there is none.
     Refused(Cause),
-    /// The handover is cancelled.
     Cancelled,
 }
 
@@ -181,7 +179,6 @@ impl Gnb {
         Some(message(HandoverFromRan::Required(Box::new(required))))
     }
 
-    /// Handover Cancel for a UE.
     pub fn cancel_handover(&self, ran: RanUeId) -> Option<Vec<u8>> {
         let ids = (self.ues.get(&ran)?.amf?, ran);
         let cause = Cause::HANDOVER_CANCELLED;
@@ -227,7 +224,6 @@ impl Gnb {
         std::mem::take(&mut self.answers)
     }
 
-    /// Whether a UE has sessions here.
     pub fn has_sessions(&self, ran: RanUeId) -> bool {
         self.ues.get(&ran).is_some_and(|ue| !ue.sessions.is_empty())
     }

@@ -4,6 +4,10 @@
 //! counts, and a gNB its own connections. Octets go in, octets come out; nothing here has a clock,
 //! a socket or a source of random numbers.
 #![forbid(unsafe_code)]
+#![allow(
+    missing_docs,
+    reason = "a library for the commands beside it; names that say all have no comment"
+)]
 
 mod bearers;
 mod classify;
@@ -19,7 +23,7 @@ mod ue;
 
 pub use bearers::RadioSession;
 pub use classify::{qfi_by_rules, qfi_of};
-pub use fleet::{Ended, Fleet, Outcome, Phone, Procedure, ToAmf};
+pub use fleet::{Ended, Fleet, FleetUe, Outcome, Procedure, ToAmf};
 pub use gnb::{FromGnb, Gnb};
 pub use handover::{HandoverAnswer, XnHandover};
 pub use sessions::{Refused, Sessions, WantedSession};

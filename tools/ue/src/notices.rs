@@ -37,7 +37,6 @@ impl Gnb {
         Some(message.encode())
     }
 
-    /// Releases a session.
     pub fn take_session_away(&mut self, ran: RanUeId, session: u8) -> Option<Vec<u8>> {
         let ue = self.ues.get_mut(&ran)?;
         ue.sessions.remove(&session)?;

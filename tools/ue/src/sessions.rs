@@ -35,16 +35,13 @@ pub struct WantedSession {
     pub integrity: IntegrityRates,
 }
 
-/// Sessions of a UE.
 #[derive(Debug, Default)]
 pub struct Sessions {
     there: BTreeMap<u8, EstablishmentAccept>,
     transactions: u8,
     /// Sessions that have data to send while the UE is idle, a bit for each.
     has_data: u16,
-    /// Returned and refused requests.
     refused: Vec<Refused>,
-    /// How often that was.
     refusals: u64,
     /// Names of the last messages, and their causes.
     received: Vec<String>,
@@ -54,12 +51,10 @@ pub struct Sessions {
     pub back_off_s: Option<u32>,
     /// The command of a modification never reaches the UE.
     pub loses_modifications: bool,
-    /// The UE refuses all modifications for this cause.
     pub refuses_modifications: Option<SessionCause>,
 }
 
 impl Sessions {
-    /// Establishment Accept of a session, if it is established.
     pub fn get(&self, session: u8) -> Option<&EstablishmentAccept> {
         self.there.get(&session)
     }

@@ -5,7 +5,6 @@ use sluice_security::eap::{Peer, Reply};
 use sluice_security::suci::{self, HomePublicKey};
 use sluice_security::{Answer, Autn, Credentials, K, Opc, Rand, Sqn, Usim, UsimError};
 
-/// A SIM.
 #[derive(Debug)]
 pub struct Sim {
     home: Plmn,
@@ -55,7 +54,6 @@ impl Sim {
         }
     }
 
-    /// Answers a challenge.
     pub fn answer(
         &mut self,
         rand: Rand,
@@ -65,7 +63,7 @@ impl Sim {
         self.usim.answer(rand, autn, network)
     }
 
-    /// Has the phone's end of EAP-AKA' take a packet.
+    /// Has the ue's end of EAP-AKA' take a packet.
     pub fn answer_eap(
         &mut self,
         peer: &mut Peer,

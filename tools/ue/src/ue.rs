@@ -28,7 +28,6 @@ pub enum UeState {
     Deregistered,
     /// The UE has requested its registration.
     Registering,
-    /// Registered.
     Registered,
 }
 
@@ -40,12 +39,10 @@ struct Security {
     last_uplink: NasCount,
 }
 
-/// A UE.
 #[derive(Debug)]
 pub struct Ue {
     sim: Sim,
     network: Plmn,
-    /// Algorithms that it has.
     pub capability: SecurityCapability,
     /// Slices that it wants; none if it names none.
     pub requested_nssai: Option<Vec<Snssai>>,
@@ -73,11 +70,9 @@ pub struct Ue {
     peer: Peer,
     /// The last Registration Request, whole.
     request: Option<RegistrationRequest>,
-    /// Registration Accept.
     accept: Option<RegistrationAccept>,
-    /// Why it was refused.
     refused: Option<Downlink>,
-    /// That the network deregistered it: whether it shall register again, and why.
+    /// Deregistration by the network: whether the UE shall register again, and why.
     sent_away: Option<(bool, Option<Cause>)>,
     /// Names of the last messages that it was sent.
     received: Vec<&'static str>,
@@ -121,12 +116,10 @@ impl Ue {
         })
     }
 
-    /// How it stands.
     pub fn state(&self) -> UeState {
         self.state
     }
 
-    /// In whose network it is.
     pub fn network(&self) -> Plmn {
         self.network
     }
@@ -136,7 +129,6 @@ impl Ue {
         self.guti
     }
 
-    /// Registration Accept.
     pub fn accept(&self) -> Option<&RegistrationAccept> {
         self.accept.as_ref()
     }
@@ -171,7 +163,6 @@ impl Ue {
         self.guti = Some(guti);
     }
 
-    /// The SIM.
     pub fn sim_mut(&mut self) -> &mut Sim {
         &mut self.sim
     }

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::network::Network;
 use crate::node::{Effects, Moment, Node, Part, Shared};
 use crate::pending::Share;
-use crate::prefetch::Upcoming;
+use crate::prefetch::PrefetchStages;
 use crate::procedure::report::{downlink_data, error_indication};
 use crate::procedure::{
     association, association_release, deletion, establishment, flow_change, measurement,
@@ -382,26 +382,9 @@ impl UpFunction {
         &self.node.endpoint
     }
 
-    /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
-    /// is looked up by, and for the session that it names.
-    pub fn prefetch_message(&self, peer: SocketAddr, bytes: &[u8]) -> Option<Upcoming> {
-        prefetch::message(&self.node, peer, bytes)
-    }
-
-    /// A datagram will be handled soon, after so many others: asks the caches for the transaction that
-    /// it becomes.
-    pub fn prefetch_transaction(&self, after: usize) {
-        self.node.part.pending.prefetch_next(after);
-    }
-
-    /// Some time after [`prefetch_message`](Self::prefetch_message): asks for the session's rules.
-    pub fn prefetch_session_rules(&self, upcoming: &Upcoming) {
-        prefetch::session_rules(&self.node, upcoming);
-    }
-
-    /// The same later still: asks for what the rules lead to.
-    pub fn prefetch_resources(&self, upcoming: &Upcoming) {
-        prefetch::resources(&self.node, upcoming);
+    /// Datagrams will be [handled](Self::handle) soon: asks the caches for what the next of their stages needs.
+    pub fn prefetch(&self, stages: &mut PrefetchStages<'_, '_>, step: usize) {
+        stages.step(step, &self.node);
     }
 
     /// A transaction that came back will be [completed](Self::complete) soon: asks the caches for

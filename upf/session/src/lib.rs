@@ -102,7 +102,7 @@ pub use inspect::{
 };
 pub use limits::{APPLICATIONS as APPLICATIONS_MAX, PREDEFINED as PREDEFINED_MAX};
 pub use node::Effects;
-pub use prefetch::Upcoming;
+pub use prefetch::{AHEAD, DATAGRAMS, PrefetchStages};
 pub use refusal_causes::{RefusalWords, refusal_words, words_of};
 pub use reload::{Changeable, ReloadError};
 pub use reports::events::SessionEvent;

@@ -22,6 +22,26 @@ pub enum Side {
 }
 
 impl Side {
+    /// Two bits, as records have it.
+    pub fn bits(self) -> u16 {
+        match self {
+            Self::Access => 0,
+            Self::Core => 1,
+            Self::SgiLan => 2,
+            Self::Control => 3,
+        }
+    }
+
+    /// The side of the two lowest bits.
+    pub fn from_bits(bits: u16) -> Self {
+        match bits & 3 {
+            0 => Self::Access,
+            1 => Self::Core,
+            2 => Self::SgiLan,
+            _ => Self::Control,
+        }
+    }
+
     /// The sides on which a data network is looked for, the first first: SD-Core calls ordinary N6 the
     /// N6-LAN, so that is N6 where nothing is configured for it.
     pub fn plain(self) -> impl Iterator<Item = Self> {

@@ -4,7 +4,7 @@
 use sluice_n2::RanUeId;
 
 use crate::ngap_faults::assert_in_words;
-use crate::world::{GNB, World};
+use crate::world::{GNB, TestNetwork};
 
 /// An IE that names a UE, as the response of a gNB has it (criticality "ignore").
 fn name(ie: u8, value: u32) -> Vec<u8> {
@@ -22,12 +22,12 @@ fn outcome(code: u8, ies: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// One UE, connected, and its names.
-fn connected() -> (World, u32, RanUeId) {
-    let mut world = World::new(&[1]);
+fn connected() -> (TestNetwork, u32, RanUeId) {
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     world.core.take_refused();
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let amf = world.gnb.amf_id(at).expect("known").0 as u32;
     (world, amf, at)
 }
@@ -87,13 +87,13 @@ fn a_release_complete_of_half_a_name_releases_no_ue_that_is_to_stay() {
 /// Initial Context Setup Response with a name twice: as a failure, and not after the UE's timers.
 #[test]
 fn a_context_setup_whose_response_cannot_be_used_has_failed() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let begin = world.now.instant;
     world.lose_n2 = |octets| octets.starts_with(&[0x20, 14]);
     world.ue_mut(0).behaviour.no_complete = true;
     world.register(0);
     assert_eq!(world.core.amf().procedures(), ["22"]);
-    let ran = world.phones[0].at.expect("connected");
+    let ran = world.ues[0].at.expect("connected");
     let amf = world.gnb.amf_id(ran).expect("known").0 as u32;
     let twice = [name(AMF, amf), name(RAN, ran.0), name(RAN, ran.0)];
     world.tell_amf(&outcome(14, &twice));
@@ -113,11 +113,11 @@ fn a_context_setup_whose_response_cannot_be_used_has_failed() {
 #[test]
 fn a_phone_that_leaves_instead_of_answering_its_challenge_stands_in_the_refusals() {
     for how in ["a release", "a lost gNB", "a reset"] {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         world.ue_mut(0).behaviour.silent = true;
         world.register(0);
         assert_eq!(world.core.amf().procedures(), ["9b"]);
-        let at = world.phones[0].at.expect("connected");
+        let at = world.ues[0].at.expect("connected");
         match how {
             "a release" => {
                 let ask = world.gnb.ask_release(at).expect("known");

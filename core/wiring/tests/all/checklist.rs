@@ -5,10 +5,10 @@ use sluice_n1::{Cause, Downlink, RegistrationKind, Uplink};
 use sluice_security::{SecurityCapability, Sqn};
 use sluice_ue::{Gnb, UeState};
 
-use crate::world::{BEGIN_S, World, config, core, plmn, slice, supi, tai};
+use crate::world::{BEGIN_S, TestNetwork, config, core, plmn, slice, supi, tai};
 
 #[track_caller]
-fn assert_refused(world: &World, expected: &Downlink) {
+fn assert_refused(world: &TestNetwork, expected: &Downlink) {
     assert_eq!(
         world.ue(0).refused(),
         Some(expected),
@@ -28,14 +28,14 @@ fn reject(cause: Cause) -> Downlink {
 
 #[test]
 fn an_unknown_subscriber_is_refused() {
-    let mut world = World::new(&[99]);
+    let mut world = TestNetwork::new(&[99]);
     world.register(0);
     assert_refused(&world, &reject(Cause::ILLEGAL_UE));
 }
 
 #[test]
 fn an_identity_that_is_shown_is_refused_where_it_must_be_concealed() {
-    let mut world = World::of(core(config(), false), &[1]);
+    let mut world = TestNetwork::of(core(config(), false), &[1]);
     world.set_up();
     world.register(0);
     assert_refused(&world, &reject(Cause::ILLEGAL_UE));
@@ -43,7 +43,7 @@ fn an_identity_that_is_shown_is_refused_where_it_must_be_concealed() {
 
 #[test]
 fn an_identity_concealed_for_an_unknown_key_is_refused() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let key = crate::world::home_key_a().public();
     world.ue_mut(0).sim_mut().conceal_with(9, key);
     world.register(0);
@@ -52,7 +52,7 @@ fn an_identity_concealed_for_an_unknown_key_is_refused() {
 
 #[test]
 fn a_phone_that_cannot_prove_who_it_is_is_rejected() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.wrong_res = true;
     world.register(0);
     assert_refused(&world, &Downlink::AuthenticationReject);
@@ -61,7 +61,7 @@ fn a_phone_that_cannot_prove_who_it_is_is_rejected() {
 #[test]
 fn null_integrity_is_never_chosen() {
     // EA0 to EA3, and IA0 alone.
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).capability = SecurityCapability::from_octets(&[0xf0, 0x80]).expect("two");
     world.register(0);
     assert_refused(&world, &reject(Cause::SECURITY_CAPABILITIES_MISMATCH));
@@ -70,7 +70,7 @@ fn null_integrity_is_never_chosen() {
 #[test]
 fn null_ciphering_is_chosen_by_policy_alone() {
     let null_only = SecurityCapability::from_octets(&[0x80, 0x70]).expect("two");
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).capability = null_only;
     world.register(0);
     assert_refused(&world, &reject(Cause::SECURITY_CAPABILITIES_MISMATCH));
@@ -79,7 +79,7 @@ fn null_ciphering_is_chosen_by_policy_alone() {
         .preference
         .ciphering
         .push(sluice_security::Ciphering::Nea0);
-    let mut world = World::of(core(config, true), &[1]);
+    let mut world = TestNetwork::of(core(config, true), &[1]);
     world.set_up();
     world.ue_mut(0).capability = null_only;
     world.register(0);
@@ -88,7 +88,7 @@ fn null_ciphering_is_chosen_by_policy_alone() {
 
 #[test]
 fn a_phone_without_a_slice_that_is_there_is_refused() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let mut only_elsewhere = core(config(), true);
     let subscriber = sluice_udr::Subscriber {
         credentials: sluice_security::Credentials::milenage(crate::world::k(), crate::world::opc()),
@@ -106,7 +106,7 @@ fn a_phone_without_a_slice_that_is_there_is_refused() {
 
 #[test]
 fn a_phone_in_an_area_that_is_not_served_is_refused() {
-    let mut world = World::of(core(config(), true), &[1]);
+    let mut world = TestNetwork::of(core(config(), true), &[1]);
     let elsewhere = Tai {
         tac: Tac([0, 0, 9]),
         ..tai()
@@ -125,7 +125,7 @@ fn a_phone_in_an_area_that_is_not_served_is_refused() {
 
 #[test]
 fn an_emergency_registration_is_refused() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let nas = world.ue_mut(0).register(RegistrationKind::Emergency);
     world.connect(0, nas);
     assert_refused(&world, &reject(Cause::PROTOCOL_ERROR));
@@ -133,7 +133,7 @@ fn an_emergency_registration_is_refused() {
 
 #[test]
 fn a_sim_that_is_ahead_is_caught_up_with() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let ahead = BEGIN_S + 1_000_000;
     world.ue_mut(0).sim_mut().advance(Sqn::new(ahead << 5));
     world.register(0);
@@ -157,16 +157,16 @@ fn a_sim_that_is_ahead_is_caught_up_with() {
 
 #[test]
 fn two_resynchronisations_are_the_most() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     // A phone that says so each time, with an answer that is genuine.
-    let mut world_of_failures = World::new(&[1]);
+    let mut world_of_failures = TestNetwork::new(&[1]);
     let nas = world_of_failures
         .ue_mut(0)
         .register(RegistrationKind::Initial);
     world_of_failures.ue_mut(0).behaviour.silent = true;
     world_of_failures.connect(0, nas);
-    let milenage_failure = |world: &mut World| {
+    let milenage_failure = |world: &mut TestNetwork| {
         let last = world.transcript.last().expect("a challenge").clone();
         let Ok(sluice_n2::FromAmf::DownlinkNasTransport(sluice_n2::DownlinkNasTransport {
             nas,
@@ -205,7 +205,7 @@ fn two_resynchronisations_are_the_most() {
 
 #[test]
 fn a_forged_resynchronisation_is_rejected() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
@@ -225,7 +225,7 @@ fn a_forged_resynchronisation_is_rejected() {
 
 #[test]
 fn a_mac_failure_of_a_phone_that_showed_itself_is_rejected() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
@@ -239,7 +239,7 @@ fn a_mac_failure_of_a_phone_that_showed_itself_is_rejected() {
 
 #[test]
 fn a_mac_failure_of_a_phone_with_anothers_name_is_cleared_up_by_its_identity() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     let other = sluice_udr::Subscriber {
         credentials: sluice_security::Credentials::milenage(
             sluice_security::K::new([9; 16]),
@@ -251,7 +251,7 @@ fn a_mac_failure_of_a_phone_with_anothers_name_is_cleared_up_by_its_identity() {
         networks: Vec::new(),
     };
     assert!(world.core.udr_mut().insert(supi(2), other));
-    world.phones[1].ue = {
+    world.ues[1].ue = {
         let key = sluice_security::K::new([9; 16]);
         let sim = sluice_ue::Sim::new(plmn(), "0000000002", &key, &crate::world::opc());
         sluice_ue::Ue::new(sim, plmn()).expect("capabilities")
@@ -271,7 +271,7 @@ fn a_mac_failure_of_a_phone_with_anothers_name_is_cleared_up_by_its_identity() {
 
 #[test]
 fn a_key_set_identifier_in_use_is_replaced() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.ngksi_in_use = true;
     world.register(0);
     world.assert_registered(0);
@@ -298,7 +298,7 @@ fn an_unknown_name_is_asked_who_it_is() {
         },
     ];
     for stranger in strangers {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         world.ue_mut(0).call_itself(stranger);
         world.register(0);
         world.assert_registered(0);
@@ -309,7 +309,7 @@ fn an_unknown_name_is_asked_who_it_is() {
 
 #[test]
 fn a_phone_that_does_not_tell_who_it_is_is_given_up() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).call_itself(Guti {
         guami: config().guami,
         tmsi: Tmsi([1, 2, 3, 4]),
@@ -329,7 +329,7 @@ fn a_phone_that_does_not_tell_who_it_is_is_given_up() {
 
 #[test]
 fn a_wrong_mac_leads_to_a_new_authentication_and_the_whole_message() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     world.ue_mut(0).behaviour.wrong_mac = true;
     world.ue_mut(0).requested_nssai = Some(vec![slice(2)]);
@@ -347,7 +347,7 @@ fn a_wrong_mac_leads_to_a_new_authentication_and_the_whole_message() {
 
 #[test]
 fn a_phone_that_lost_its_keys_is_authenticated_again() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     world.ue_mut(0).forget_keys();
     world.register(0);
@@ -357,7 +357,7 @@ fn a_phone_that_lost_its_keys_is_authenticated_again() {
 
 #[test]
 fn a_challenge_that_is_not_answered_is_sent_five_times() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.silent = true;
     world.register(0);
     let begin = world.now.instant;
@@ -378,7 +378,7 @@ fn a_challenge_that_is_not_answered_is_sent_five_times() {
 
 #[test]
 fn a_lost_security_mode_command_is_sent_again_with_a_count_of_its_own() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     // The first of it is lost: header 3, sequence number 0.
     world.lose = |nas| nas.get(1) == Some(&3) && nas.get(6) == Some(&0);
     world.register(0);
@@ -389,7 +389,7 @@ fn a_lost_security_mode_command_is_sent_again_with_a_count_of_its_own() {
 
 #[test]
 fn a_refused_security_mode_ends_the_registration() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.refuse_security_mode = true;
     world.register(0);
     let amf = world.core.amf();
@@ -400,7 +400,7 @@ fn a_refused_security_mode_ends_the_registration() {
 /// TS 24.501, 5.4.2.5: what was there before goes on.
 #[test]
 fn a_refused_security_mode_leaves_the_registration_before_it() {
-    let mut world = World::new(&[1, 1]);
+    let mut world = TestNetwork::new(&[1, 1]);
     world.register(0);
     world.ue_mut(1).behaviour.refuse_security_mode = true;
     world.ue_mut(1).sim_mut().advance(Sqn::new(BEGIN_S << 5));
@@ -419,7 +419,7 @@ fn a_refused_security_mode_leaves_the_registration_before_it() {
 
 #[test]
 fn without_registration_complete_the_phone_is_registered_by_either_name() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     let old = world.ue(0).guti().expect("a name");
     world.ue_mut(0).behaviour.no_complete = true;

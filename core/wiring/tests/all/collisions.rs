@@ -3,12 +3,12 @@
 use sluice_n1::{Cause, DeregistrationRequest, Downlink, MobileIdentity, RegistrationKind, Uplink};
 use sluice_ue::UeState;
 
-use crate::world::{World, supi};
+use crate::world::{TestNetwork, supi};
 
 /// A stranger who knows a phone's name changes nothing of it.
 #[test]
 fn unprotected_messages_do_not_change_a_registered_phone() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     world.register(0);
     let guti = world.ue(0).guti().expect("a name");
     let identity = MobileIdentity::Guti(guti);
@@ -40,7 +40,7 @@ fn unprotected_messages_do_not_change_a_registered_phone() {
 /// A registration without protection on a phone's own connection, by another subscriber's name.
 #[test]
 fn a_stranger_on_a_phones_connection_is_not_that_phone() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     let nas = world.ue_mut(1).register(RegistrationKind::Initial);
@@ -53,7 +53,7 @@ fn a_stranger_on_a_phones_connection_is_not_that_phone() {
 
 #[test]
 fn messages_that_need_protection_are_not_taken_without() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     let before = world.core.amf().counters();
@@ -82,11 +82,11 @@ fn messages_that_need_protection_are_not_taken_without() {
 
 #[test]
 fn a_message_that_was_seen_is_not_taken_again() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     let nas = world.ue_mut(0).deregister(false, true).expect("keys");
-    let (mut changed, at) = (nas.clone(), world.phones[0].at.expect("connected"));
+    let (mut changed, at) = (nas.clone(), world.ues[0].at.expect("connected"));
     *changed.last_mut().expect("octets") ^= 1;
     world.say(0, changed);
     assert_eq!(world.core.amf().registered(), 1);
@@ -106,7 +106,7 @@ fn a_message_that_was_seen_is_not_taken_again() {
 
 #[test]
 fn a_session_request_comes_back_with_its_cause() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     assert!(!world.ue(0).received().contains(&"DL NAS Transport"));
@@ -135,7 +135,7 @@ fn a_session_request_comes_back_with_its_cause() {
 
 #[test]
 fn a_service_request_of_an_unknown_phone_is_refused() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let identity = MobileIdentity::STmsi(sluice_ids::STmsi {
         set_and_pointer: [0, 0x41],
         tmsi: sluice_ids::Tmsi([9; 4]),
@@ -157,7 +157,7 @@ fn a_service_request_of_an_unknown_phone_is_refused() {
 /// A phone that begins anew while it is being registered is served by its last request.
 #[test]
 fn a_second_registration_replaces_the_first() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
@@ -174,14 +174,14 @@ fn a_second_registration_replaces_the_first() {
 /// The same phone at another place: what it had before is gone.
 #[test]
 fn a_phone_on_a_new_connection_leaves_its_old_one() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let first = world.phones[0].at;
+    let first = world.ues[0].at;
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     world.assert_registered(0);
-    assert_ne!(world.phones[0].at, first);
+    assert_ne!(world.ues[0].at, first);
     assert_eq!(
         (world.core.amf().connected(), world.core.amf().registered()),
         (1, 1)
@@ -198,7 +198,7 @@ fn a_phone_on_a_new_connection_leaves_its_old_one() {
 
 #[test]
 fn a_registration_that_loses_its_gnb_is_undone() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.silent = true;
     world.register(0);
     assert_eq!(world.core.amf().procedures().len(), 1);

@@ -8,7 +8,7 @@ use sluice_n2::{
 };
 use sluice_ue::{Gnb, Sim, Ue, UeState};
 
-use crate::world::{World, config, core, k, opc, plmn, setup, slice, tai};
+use crate::world::{TestNetwork, config, core, k, opc, plmn, setup, slice, tai};
 
 fn elsewhere() -> Tai {
     Tai {
@@ -19,7 +19,7 @@ fn elsewhere() -> Tai {
 
 #[test]
 fn a_gnb_may_serve_other_slices_and_areas_from_now_on() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     assert_eq!(
@@ -50,7 +50,7 @@ fn a_gnb_may_serve_other_slices_and_areas_from_now_on() {
 
 #[test]
 fn an_update_to_what_is_not_served_is_refused_and_changes_nothing() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let foreign = Tai {
         plmn: Plmn::new("999", "70").expect("digits"),
         ..tai()
@@ -74,7 +74,7 @@ fn an_update_to_what_is_not_served_is_refused_and_changes_nothing() {
 
 #[test]
 fn gnbs_are_told_of_other_slices_by_an_update_and_phones_are_served_by_it() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     let mut other = config();
@@ -129,7 +129,7 @@ fn gnbs_are_told_of_other_slices_by_an_update_and_phones_are_served_by_it() {
 /// TS 23.502, 4.2.4.2: an idle one is told when it is connected next.
 #[test]
 fn idle_phones_learn_of_a_change_when_they_come_back_and_those_that_registered_since_do_not() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     world.register(0);
     world.register(1);
     let mut other = config();
@@ -160,7 +160,7 @@ fn idle_phones_learn_of_a_change_when_they_come_back_and_those_that_registered_s
 
 #[test]
 fn overload_keeps_strangers_away_and_serves_who_is_known() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     world.register(0);
     let overload = Overload {
         action: OverloadAction::RejectSignalling,
@@ -201,17 +201,17 @@ fn overload_keeps_strangers_away_and_serves_who_is_known() {
 /// TS 33.501, 6.9.4.2; TS 38.413, 8.3.4.
 #[test]
 fn a_phone_that_is_authenticated_while_connected_has_a_new_key_at_its_gnb() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let before = world.gnb.context(at).expect("a context").key.clone();
     world.ue_mut(0).forget_keys();
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.call_flow.0.clear();
     world.say(0, nas);
     world.assert_registered(0);
-    assert_eq!(world.phones[0].at, Some(at), "on the same connection");
+    assert_eq!(world.ues[0].at, Some(at), "on the same connection");
     let call_flow = world.call_flow.to_string();
     for line in [
         "21    AMF  -> gNB   UE Context Modification Request",
@@ -235,13 +235,13 @@ fn a_phone_that_is_authenticated_while_connected_has_a_new_key_at_its_gnb() {
 /// TS 38.413, 8.7.5: a gNB that does not know a UE makes it idle; no indication is answered.
 #[test]
 fn an_error_indication_of_a_gnb_makes_its_phone_idle_and_is_not_answered() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let ran = world.phones[0].at;
+    let ran = world.ues[0].at;
     let amf = world.gnb.amf_id(ran.expect("connected"));
     let said = world.transcript.len();
-    let indicate = |world: &mut World, connection| {
+    let indicate = |world: &mut TestNetwork, connection| {
         let cause = N2Cause::UNKNOWN_LOCAL_ID;
         let indication = FromRan::ErrorIndication(ErrorIndication::new(connection, cause));
         world.tell_amf(&indication.encode());
@@ -270,7 +270,7 @@ fn an_error_indication_of_a_gnb_makes_its_phone_idle_and_is_not_answered() {
 #[test]
 fn a_phone_that_was_deregistered_without_a_word_is_told_so_when_it_comes_back() {
     for by_operator in [false, true] {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         world.register(0);
         if by_operator {
             assert!(
@@ -306,11 +306,11 @@ fn a_phone_in_another_plmn_of_the_core_is_authenticated_for_that_one() {
         slices: vec![slice(1)],
     });
     both.areas.push(other);
-    let mut world = World::of(core(both, true), &[1, 2]);
+    let mut world = TestNetwork::of(core(both, true), &[1, 2]);
     world.gnb = Gnb::new(setup(other, &[slice(1)]), other);
     world.set_up();
     let sim = Sim::new(plmn(), "0000000001", &k(), &opc());
-    world.phones[0].ue = Ue::new(sim, other.plmn).expect("capabilities");
+    world.ues[0].ue = Ue::new(sim, other.plmn).expect("capabilities");
     world.register(0);
     world.assert_registered(0);
     // One that takes the cell for one of the first network has other keys.
@@ -320,7 +320,7 @@ fn a_phone_in_another_plmn_of_the_core_is_authenticated_for_that_one() {
 
 #[test]
 fn a_gnb_with_many_areas_is_refused_in_few_words() {
-    let mut world = World::new(&[]);
+    let mut world = TestNetwork::new(&[]);
     let areas = (0..256).map(|low| {
         setup(
             Tai {

@@ -6,10 +6,10 @@ use sluice_n2::{AmfUeId, Cause, FromRan, NgReset, RanUeId, UplinkNasTransport};
 use sluice_sbi::AssociationId;
 use sluice_ue::Gnb;
 
-use crate::world::{GNB, World, config, core, setup, slice, tai};
+use crate::world::{GNB, TestNetwork, config, core, setup, slice, tai};
 
 fn refused(setup: sluice_n2::NgSetupRequest, at: Tai) -> (Option<Cause>, String) {
-    let mut world = World::of(core(config(), true), &[1]);
+    let mut world = TestNetwork::of(core(config(), true), &[1]);
     world.gnb = Gnb::new(setup, at);
     world.set_up();
     assert_eq!(
@@ -50,7 +50,7 @@ fn a_gnb_that_serves_nothing_of_ours_is_told_so() {
 
 #[test]
 fn nothing_comes_before_ng_setup() {
-    let mut world = World::of(core(config(), true), &[1]);
+    let mut world = TestNetwork::of(core(config(), true), &[1]);
     world.register(0);
     assert_eq!(world.gnb.indications(), [Cause::NOT_COMPATIBLE_WITH_STATE]);
     assert_eq!(world.core.amf().connected(), 0);
@@ -59,7 +59,7 @@ fn nothing_comes_before_ng_setup() {
 #[test]
 fn a_reset_and_a_repeated_setup_make_phones_idle_not_deregistered() {
     for repeat in [false, true] {
-        let mut world = World::new(&[1, 2]);
+        let mut world = TestNetwork::new(&[1, 2]);
         for phone in 0..2 {
             world.ue_mut(phone).follow_on = true;
             world.register(phone);
@@ -91,12 +91,12 @@ fn a_reset_and_a_repeated_setup_make_phones_idle_not_deregistered() {
 
 #[test]
 fn a_reset_of_some_leaves_the_others() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     for phone in 0..2 {
         world.ue_mut(phone).follow_on = true;
         world.register(phone);
     }
-    let amf = world.gnb.amf_id(world.phones[0].at.expect("connected"));
+    let amf = world.gnb.amf_id(world.ues[0].at.expect("connected"));
     let connections = Some(vec![sluice_n2::Connection { amf, ran: None }]);
     let reset = FromRan::NgReset(NgReset {
         cause: Cause::UNSPECIFIED,
@@ -113,14 +113,14 @@ fn a_reset_of_some_leaves_the_others() {
 
 #[test]
 fn a_gnb_may_ask_for_a_release() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let ask = world.gnb.ask_release(at).expect("known");
     world.tell_amf(&ask);
     world.run();
-    assert_eq!(world.phones[0].at, None);
+    assert_eq!(world.ues[0].at, None);
     assert_eq!(
         (world.core.amf().connected(), world.core.amf().registered()),
         (0, 1)
@@ -130,7 +130,7 @@ fn a_gnb_may_ask_for_a_release() {
 
 #[test]
 fn a_gnb_that_does_not_release_is_not_waited_for() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.gnb.no_releases = true;
     world.register(0);
     world.assert_registered(0);
@@ -144,7 +144,7 @@ fn a_gnb_that_does_not_release_is_not_waited_for() {
 
 #[test]
 fn a_phone_whose_context_cannot_be_set_up_is_registered_and_idle() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.gnb.no_contexts = true;
     world.register(0);
     world.settle();
@@ -157,14 +157,14 @@ fn a_phone_whose_context_cannot_be_set_up_is_registered_and_idle() {
 
 #[test]
 fn what_a_gnb_tells_of_a_radio_is_kept_for_the_next() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.gnb.radio_capability = Some(vec![1, 2, 3, 4]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     world.gnb.radio_capability = None;
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let context = world.gnb.context(at).expect("a context");
     assert_eq!(context.radio_capability.as_deref(), Some(&[1, 2, 3, 4][..]));
 }
@@ -176,7 +176,7 @@ fn a_radio_that_may_be_another_is_asked_for_anew() {
         (RegistrationKind::Mobility, true),
         (RegistrationKind::Initial, false),
     ] {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         world.gnb.radio_capability = Some(vec![1, 2, 3, 4]);
         world.ue_mut(0).follow_on = true;
         world.register(0);
@@ -184,7 +184,7 @@ fn a_radio_that_may_be_another_is_asked_for_anew() {
         world.ue_mut(0).has_new_radio = has_new_radio;
         let nas = world.ue_mut(0).register(kind);
         world.connect(0, nas);
-        let at = world.phones[0].at.expect("connected");
+        let at = world.ues[0].at.expect("connected");
         let context = world.gnb.context(at).expect("a context");
         assert_eq!(context.radio_capability, None, "{kind:?}");
     }
@@ -192,10 +192,10 @@ fn a_radio_that_may_be_another_is_asked_for_anew() {
 
 #[test]
 fn names_of_connections_are_checked() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let amf = world.gnb.amf_id(at).expect("known");
     let message = |amf, ran| {
         let (ids, nas) = ((amf, ran), vec![0x7e, 0, 0x43]);
@@ -234,15 +234,15 @@ const SERVICE_REQUEST: &str = "\
 
 #[test]
 fn an_idle_phone_comes_back_by_service_request() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     for _ in 0..3 {
-        assert_eq!(world.phones[0].at, None);
+        assert_eq!(world.ues[0].at, None);
         world.call_flow.0.clear();
         let nas = world.ue_mut(0).request_service().expect("a name");
         world.connect(0, nas);
         assert_eq!(world.call_flow.to_string(), SERVICE_REQUEST);
-        let at = world.phones[0].at.expect("connected");
+        let at = world.ues[0].at.expect("connected");
         let context = world.gnb.context(at).expect("a context");
         assert_eq!(Some(&context.key), world.ue(0).kgnb().as_ref());
         assert_eq!(
@@ -258,7 +258,7 @@ fn an_idle_phone_comes_back_by_service_request() {
 
 #[test]
 fn a_service_request_whose_mac_is_wrong_is_refused_and_changes_nothing() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     world.ue_mut(0).behaviour.wrong_mac = true;
     let nas = world.ue_mut(0).request_service().expect("a name");
@@ -278,7 +278,7 @@ fn a_service_request_whose_mac_is_wrong_is_refused_and_changes_nothing() {
 
 #[test]
 fn a_service_request_that_finds_no_radio_leaves_the_phone_idle() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     world.gnb.no_contexts = true;
     let nas = world.ue_mut(0).request_service().expect("a name");
@@ -293,10 +293,10 @@ fn a_service_request_that_finds_no_radio_leaves_the_phone_idle() {
 /// A gNB that gives a name again has forgotten whom it called so.
 #[test]
 fn a_name_that_a_gnb_gives_again_is_another_phone() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    assert_eq!(world.phones[0].at.take(), Some(RanUeId(1)));
+    assert_eq!(world.ues[0].at.take(), Some(RanUeId(1)));
     world.gnb = Gnb::new(setup(tai(), &[slice(1)]), tai());
     world.register(1);
     world.assert_registered(1);

@@ -4,10 +4,10 @@ use sluice_n1::{RegistrationKind, Uplink};
 use sluice_security::SecurityCapability;
 use sluice_ue::{FromGnb, UeState};
 
-use crate::world::{Phone, World, supi, ue};
+use crate::world::{TestNetwork, TestUe, supi, ue};
 
 /// Adds subscribers with the keys that all of these have.
-fn subscribe(world: &mut World, numbers: std::ops::RangeInclusive<u32>) {
+fn subscribe(world: &mut TestNetwork, numbers: std::ops::RangeInclusive<u32>) {
     for number in numbers {
         let subscriber = sluice_udr::Subscriber {
             credentials: sluice_security::Credentials::milenage(
@@ -20,7 +20,7 @@ fn subscribe(world: &mut World, numbers: std::ops::RangeInclusive<u32>) {
             networks: Vec::new(),
         };
         assert!(world.core.udr_mut().insert(supi(number), subscriber));
-        world.phones.push(Phone {
+        world.ues.push(TestUe {
             ue: ue(number),
             at: None,
         });
@@ -29,14 +29,14 @@ fn subscribe(world: &mut World, numbers: std::ops::RangeInclusive<u32>) {
 
 #[test]
 fn registrations_that_interleave_do_not_mix() {
-    let mut world = World::new(&[]);
+    let mut world = TestNetwork::new(&[]);
     subscribe(&mut world, 1..=200);
     // All first messages are there before the first answer is heard.
     for phone in 0..200 {
         world.ue_mut(phone).follow_on = true;
         let nas = world.ue_mut(phone).register(RegistrationKind::Initial);
         let (ran, octets) = world.gnb.connect(nas, None);
-        world.phones[phone].at = Some(ran);
+        world.ues[phone].at = Some(ran);
         world.tell_amf(&octets);
     }
     assert_eq!(world.core.amf().procedures().len(), 200);
@@ -44,7 +44,7 @@ fn registrations_that_interleave_do_not_mix() {
     let mut names: Vec<_> = (0..200)
         .map(|phone| {
             world.assert_registered(phone);
-            let at = world.phones[phone].at.expect("connected");
+            let at = world.ues[phone].at.expect("connected");
             let context = world.gnb.context(at).expect("a context");
             // Each has its own keys and its own subscription.
             assert_eq!(Some(&context.key), world.ue(phone).kgnb().as_ref());
@@ -59,7 +59,7 @@ fn registrations_that_interleave_do_not_mix() {
 
 #[test]
 fn many_refusals_leave_nothing_behind() {
-    let mut world = World::new(&[99]);
+    let mut world = TestNetwork::new(&[99]);
     for _ in 0..500 {
         world.register(0);
         assert!(world.ue(0).refused().is_some());
@@ -72,7 +72,7 @@ fn many_refusals_leave_nothing_behind() {
 
 #[test]
 fn a_phone_that_registers_again_and_again_is_one_phone() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     for round in 0..300 {
         match round % 3 {
             0 => world.ue_mut(0).forget_keys(),
@@ -84,7 +84,7 @@ fn a_phone_that_registers_again_and_again_is_one_phone() {
         world.assert_registered(0);
         assert_eq!(world.core.amf().registered(), 1);
         if round % 7 == 0 {
-            let is_connected = world.phones[0].at.is_some();
+            let is_connected = world.ues[0].at.is_some();
             let nas = world
                 .ue_mut(0)
                 .deregister(false, is_connected)
@@ -104,7 +104,7 @@ fn a_phone_that_registers_again_and_again_is_one_phone() {
 
 #[test]
 fn registration_complete_before_the_authentication_is_not_taken() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
@@ -125,7 +125,7 @@ fn registration_complete_before_the_authentication_is_not_taken() {
 
 #[test]
 fn a_phone_with_the_first_algorithms_alone_registers() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     // EA1 and IA1, beside the null ones.
     world.ue_mut(0).capability = SecurityCapability::from_octets(&[0xc0, 0xc0]).expect("two");
     world.register(0);
@@ -135,10 +135,10 @@ fn a_phone_with_the_first_algorithms_alone_registers() {
 /// What comes for a connection that was just released is answered, and harms no one.
 #[test]
 fn messages_that_cross_a_release_are_left_alone() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let late = world
         .ue_mut(0)
         .protect(&Uplink::ConfigurationUpdateComplete);

@@ -4,25 +4,25 @@ use sluice_n1::{Cause, Downlink, RegistrationKind};
 use sluice_sbi::DataChange;
 use sluice_ue::UeState;
 
-use crate::world::{GNB, World, supi};
+use crate::world::{GNB, TestNetwork, supi};
 
 /// A registered and connected phone.
-fn connected() -> World {
-    let mut world = World::new(&[1]);
+fn connected() -> TestNetwork {
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     world.call_flow.0.clear();
     world
 }
 
-fn deregister(world: &mut World, registers_again: bool) -> bool {
+fn deregister(world: &mut TestNetwork, registers_again: bool) -> bool {
     let is_known = world.core.deregister(world.now, &supi(1), registers_again);
     world.run();
     is_known
 }
 
 #[track_caller]
-fn assert_gone(world: &World) {
+fn assert_gone(world: &TestNetwork) {
     let amf = world.core.amf();
     assert_eq!((amf.registered(), amf.connected()), (0, 0));
     assert!(amf.procedures().is_empty());
@@ -60,7 +60,7 @@ fn an_operator_deregisters_a_phone_and_the_ladder_is_that_of_the_ts() {
 
 #[test]
 fn an_idle_phone_is_forgotten_when_an_operator_deregisters_it() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     assert!(deregister(&mut world, true));
     assert_gone(&world);

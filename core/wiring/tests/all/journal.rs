@@ -8,14 +8,14 @@ use sluice_sbi::Now;
 use sluice_ue::UeState;
 use sluice_wiring::{Record, Rejected, Storing};
 
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// What a database was asked to store, by number, and has not done.
 type Asked = Rc<RefCell<Vec<(u64, Vec<Record>)>>>;
 
 /// A world whose sequence numbers are stored when the test says so; whether others use them as well.
-fn world(is_shared: bool) -> (World, Asked) {
-    let mut world = World::new(&[1, 2]);
+fn world(is_shared: bool) -> (TestNetwork, Asked) {
+    let mut world = TestNetwork::new(&[1, 2]);
     world.register(1);
     world.assert_registered(1);
     if is_shared {
@@ -45,14 +45,14 @@ fn world(is_shared: bool) -> (World, Asked) {
 }
 
 /// A time that was before: numbers do not follow from it, and each has to be stored.
-fn go_back(world: &mut World) {
+fn go_back(world: &mut TestNetwork) {
     world.now = Now {
         unix_s: world.now.unix_s - 1_000,
         ..world.now
     };
 }
 
-fn is_waiting(world: &World) -> bool {
+fn is_waiting(world: &TestNetwork) -> bool {
     world.ue(0).state() == UeState::Registering && world.ue(0).refused().is_none()
 }
 

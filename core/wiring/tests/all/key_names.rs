@@ -5,11 +5,11 @@ use sluice_ids::{Guti, Tmsi};
 use sluice_n1::{Downlink, RegistrationKind};
 use sluice_n2::{DownlinkNasTransport, FromAmf};
 
-use crate::world::{World, config};
+use crate::world::{TestNetwork, config};
 
 /// A registered phone that is idle.
-fn registered() -> World {
-    let mut world = World::new(&[1]);
+fn registered() -> TestNetwork {
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     world.assert_registered(0);
     world.call_flow.0.clear();
@@ -17,7 +17,7 @@ fn registered() -> World {
 }
 
 /// ngKSI of the challenges so far.
-fn challenges(world: &World) -> Vec<u8> {
+fn challenges(world: &TestNetwork) -> Vec<u8> {
     let ngksi = |octets: &Vec<u8>| {
         let Ok(FromAmf::DownlinkNasTransport(DownlinkNasTransport { nas, .. })) =
             FromAmf::decode(octets)
@@ -71,7 +71,7 @@ fn a_challenge_has_no_name_of_keys_that_are_held_or_told() {
     }
     // It shows its SUCI: its keys are known all the same.
     let mut world = registered();
-    world.phones[0].ue = crate::world::ue(1);
+    world.ues[0].ue = crate::world::ue(1);
     world.register(0);
     world.assert_registered(0);
     assert_eq!(challenges(&world), [0, 1], "{}", world.call_flow);

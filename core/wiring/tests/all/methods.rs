@@ -5,7 +5,7 @@ use sluice_security::{Credentials, Method, Sqn, Topc, TuakKey};
 use sluice_udr::Subscriber;
 use sluice_ue::{Sim, Ue};
 
-use crate::world::{BEGIN_S, World, credentials, plmn, slice, supi};
+use crate::world::{BEGIN_S, TestNetwork, credentials, plmn, slice, supi};
 
 fn tuak(k: &[u8]) -> Credentials {
     let k = TuakKey::new(k).expect("128 or 256 bits");
@@ -17,7 +17,7 @@ fn by_eap() -> Credentials {
     credentials().by(Method::EapAkaPrime)
 }
 
-fn subscribe(world: &mut World, number: u32, credentials: Credentials) {
+fn subscribe(world: &mut TestNetwork, number: u32, credentials: Credentials) {
     let subscriber = Subscriber {
         credentials,
         sqn: Sqn::default(),
@@ -29,16 +29,16 @@ fn subscribe(world: &mut World, number: u32, credentials: Credentials) {
 }
 
 /// A UE and its subscriber, both with these.
-fn world(credentials: &Credentials) -> World {
-    let mut world = World::new(&[1]);
+fn world(credentials: &Credentials) -> TestNetwork {
+    let mut world = TestNetwork::new(&[1]);
     subscribe(&mut world, 1, credentials.clone());
     let sim = Sim::with(plmn(), "0000000001", credentials);
-    world.phones[0].ue = Ue::new(sim, plmn()).expect("capabilities");
+    world.ues[0].ue = Ue::new(sim, plmn()).expect("capabilities");
     world.call_flow.0.clear();
     world
 }
 
-fn asked(world: &World, phone: usize) -> usize {
+fn asked(world: &TestNetwork, phone: usize) -> usize {
     let received = world.ue(phone).received().iter();
     received.filter(|m| **m == "Authentication Request").count()
 }
@@ -142,7 +142,7 @@ fn a_sim_that_is_ahead_is_caught_up_with_inside_of_eap() {
 }
 
 /// The last message to the UE, if it asks for EAP.
-fn last_request(world: &World) -> Option<EapRequest> {
+fn last_request(world: &TestNetwork) -> Option<EapRequest> {
     let last =
         world
             .transcript
@@ -168,7 +168,7 @@ fn two_resynchronisations_inside_of_eap_are_the_most() {
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
     let mut sent = 0;
-    while let Some(request) = last_request(&world).filter(|_| world.phones[0].at.is_some()) {
+    while let Some(request) = last_request(&world).filter(|_| world.ues[0].at.is_some()) {
         // A phone that says so each time, and is right.
         let mut sim = Sim::with(plmn(), "0000000001", &credentials());
         sim.advance(Sqn::new(u64::MAX));
@@ -214,7 +214,7 @@ fn what_is_no_answer_is_asked_for_again_and_not_for_ever() {
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
     let mut sent = 0;
-    while last_request(&world).is_some() && world.phones[0].at.is_some() {
+    while last_request(&world).is_some() && world.ues[0].at.is_some() {
         // A response to another request.
         let stray = vec![2, 200, 0, 8, 50, 2, 0, 0];
         world.say(0, Uplink::EapResponse(stray).encode());
@@ -252,12 +252,12 @@ fn a_key_set_identifier_in_use_is_replaced_and_the_challenge_stays() {
 
 #[test]
 fn a_phone_with_anothers_name_is_asked_who_it_is_before_eap_ends_in_failure() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     subscribe(&mut world, 1, by_eap());
     let other = tuak(&[9; 32]).by(Method::EapAkaPrime);
     subscribe(&mut world, 2, other.clone());
     let sim = Sim::with(plmn(), "0000000002", &other);
-    world.phones[1].ue = Ue::new(sim, plmn()).expect("capabilities");
+    world.ues[1].ue = Ue::new(sim, plmn()).expect("capabilities");
     world.register(0);
     let name = world.ue(0).guti().expect("a name");
     world.ue_mut(1).call_itself(name);

@@ -10,13 +10,13 @@ use sluice_n2::{
 use sluice_sbi::{AssociationId, Refused};
 use sluice_ue::Gnb;
 
-use crate::world::{GNB, World, config, core, setup, slice, tai};
+use crate::world::{GNB, TestNetwork, config, core, setup, slice, tai};
 
 const OTHER: AssociationId = AssociationId(GNB.0 + 1);
 
 /// One UE, connected.
-fn connected() -> World {
-    let mut world = World::new(&[1]);
+fn connected() -> TestNetwork {
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     world.core.take_refused();
@@ -24,7 +24,7 @@ fn connected() -> World {
 }
 
 /// What the gNB is told over the other association.
-fn answers(world: &mut World) -> Vec<FromAmf> {
+fn answers(world: &mut TestNetwork) -> Vec<FromAmf> {
     world.run();
     let sent = std::mem::take(&mut world.elsewhere);
     let there = sent.iter().filter(|one| one.association == OTHER);
@@ -49,7 +49,7 @@ pub fn assert_in_words(refused: &Refused) {
 #[test]
 fn a_gnb_that_sets_up_ng_over_another_association_is_there_once() {
     let mut world = connected();
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let before = world.gnb.uplink(at, vec![0x7e, 0, 0x43]).expect("known");
     world.core.n2(world.now, OTHER, 0, &world.gnb.setup());
     assert!(matches!(
@@ -99,7 +99,7 @@ fn a_setup_that_is_refused_leaves_the_gnb_of_before() {
 #[test]
 fn ngap_that_breaks_the_rules_is_told_to_operators_with_gnb_procedure_and_ie() {
     let mut world = connected();
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let amf = world.gnb.amf_id(at).expect("known").0 as u8;
     let broken = [
         &[0, 46, 0x40, 15, 0, 0, 2, 0, 10, 0, 2, 0, amf][..],
@@ -149,7 +149,7 @@ fn a_release_has_the_cause_of_its_request() {
     ];
     for cause in causes {
         let mut world = connected();
-        let at = world.phones[0].at.expect("connected");
+        let at = world.ues[0].at.expect("connected");
         let ids = (world.gnb.amf_id(at).expect("known"), at);
         let request = FromRan::UeContextReleaseRequest(UeContextReleaseRequest { ids, cause });
         world.transcript.clear();
@@ -202,7 +202,7 @@ fn associations_of_one_address_have_one_bound_of_strangers() {
             of_gnb: 2,
             in_all: 100,
         };
-        let mut world = World::of(core(config, true), &[]);
+        let mut world = TestNetwork::of(core(config, true), &[]);
         for number in 0..4_u32 {
             let at = AssociationId(20 + number);
             let last = if is_one { 1 } else { number as u8 };

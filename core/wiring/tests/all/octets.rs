@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use sluice_n1::RegistrationKind;
 
-use crate::world::World;
+use crate::world::TestNetwork;
 
 /// A registered and connected phone, and all octets that led to it.
-fn world() -> World {
-    let mut world = World::new(&[1, 2]);
+fn world() -> TestNetwork {
+    let mut world = TestNetwork::new(&[1, 2]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     world

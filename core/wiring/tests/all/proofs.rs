@@ -6,22 +6,22 @@ use sluice_sbi::{AuthMethod, Nf};
 use sluice_security::{Mandatory, Method, SecurityCapability};
 use sluice_udr::{AuthEvent, Subscriber, Udr};
 
-use crate::world::{World, config, core, credentials, plmn, subscriber, supi};
+use crate::world::{TestNetwork, config, core, credentials, plmn, subscriber, supi};
 
 const CONFIRMATION: &str = "Nausf_UEAuthentication_Authenticate Request (confirmation)";
 
-fn count(world: &World, what: &str) -> usize {
+fn count(world: &TestNetwork, what: &str) -> usize {
     world.call_flow.to_string().matches(what).count()
 }
 
-fn received(world: &World, name: &str) -> usize {
+fn received(world: &TestNetwork, name: &str) -> usize {
     let received = world.ue(0).received().iter();
     received.filter(|one| **one == name).count()
 }
 
 /// An idle phone that is registered and has lost its keys, not its name.
-fn known() -> World {
-    let mut world = World::new(&[1]);
+fn known() -> TestNetwork {
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     world.assert_registered(0);
     world.ue_mut(0).forget_keys();
@@ -32,7 +32,7 @@ fn known() -> World {
 /// TS 33.512 4.2.2.1.2 A.
 #[test]
 fn the_home_network_hears_of_a_wrong_answer_by_a_null_one() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.wrong_res = true;
     world.register(0);
     assert_eq!(world.ue(0).refused(), Some(&Downlink::AuthenticationReject));
@@ -52,7 +52,7 @@ fn the_home_network_hears_of_a_wrong_answer_by_a_null_one() {
 /// A phone that never answers, or does not take the challenge: the same.
 #[test]
 fn the_home_network_hears_of_each_challenge_that_nobody_answers() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.silent = true;
     world.register(0);
     world.settle();
@@ -61,7 +61,7 @@ fn the_home_network_hears_of_each_challenge_that_nobody_answers() {
         (count(&world, CONFIRMATION), world.core.authentications()),
         (1, 0)
     );
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.refuses_5g = true;
     world.register(0);
     assert_eq!(
@@ -94,7 +94,7 @@ fn a_known_phone_with_a_wrong_answer_is_asked_who_it_is() {
 /// ETSI TP_5GNAS_AMF_AUT_ABN_02: the name was another's, so the phone is challenged as who it shows itself to be.
 #[test]
 fn a_phone_with_anothers_name_and_a_wrong_answer_is_challenged_as_itself() {
-    let mut world = World::new(&[1, 2]);
+    let mut world = TestNetwork::new(&[1, 2]);
     world.register(0);
     let name = world.ue(0).guti().expect("a name");
     world.ue_mut(1).call_itself(name);
@@ -144,7 +144,11 @@ fn a_known_phone_that_takes_no_challenge_for_one_of_5g_is_asked_who_it_is() {
 #[test]
 fn a_phone_whose_answer_is_not_confirmed_is_asked_who_it_is() {
     for is_known in [false, true] {
-        let mut world = if is_known { known() } else { World::new(&[1]) };
+        let mut world = if is_known {
+            known()
+        } else {
+            TestNetwork::new(&[1])
+        };
         // The first challenge is lost; when it comes again, the AUSF hears nothing any more.
         world.lose = |nas| nas.get(..3) == Some(&[0x7e, 0, 0x56]);
         world.register(0);
@@ -173,7 +177,7 @@ fn a_phone_whose_answer_is_not_confirmed_is_asked_who_it_is() {
 /// TS 24.501, 5.4.2.5; ETSI, 5.4.2: what began it ends, and the phone need not wait for T3510.
 #[test]
 fn a_phone_that_rejects_the_security_mode_is_told_that_its_registration_ends() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.refuse_security_mode = true;
     world.register(0);
     let reject = Downlink::RegistrationReject(Cause::SECURITY_CAPABILITIES_MISMATCH.into());
@@ -198,7 +202,7 @@ fn a_phone_without_mandatory_algorithms_is_refused() {
     ] {
         let mut config = config();
         config.preference.mandatory = mandatory;
-        let mut world = World::of(core(config, true), &[1]);
+        let mut world = TestNetwork::of(core(config, true), &[1]);
         world.set_up();
         world.ue_mut(0).capability = SecurityCapability::from_octets(&capability).expect("two");
         world.register(0);
@@ -214,7 +218,7 @@ fn a_phone_without_mandatory_algorithms_is_refused() {
 }
 
 /// The UDM's record of the first phone.
-fn status(world: &World) -> Option<AuthEvent> {
+fn status(world: &TestNetwork) -> Option<AuthEvent> {
     world.core.udr().authentication_of(&supi(1)).cloned()
 }
 
@@ -226,7 +230,7 @@ fn scas_33_514_4_2_2_2_authentication_status_is_stored() {
         (Method::EapAkaPrime, AuthMethod::EapAkaPrime),
     ] {
         for wrong_res in [false, true] {
-            let mut world = World::new(&[1]);
+            let mut world = TestNetwork::new(&[1]);
             let subscriber = Subscriber {
                 credentials: credentials().by(method),
                 ..subscriber()
@@ -251,7 +255,7 @@ fn scas_33_514_4_2_2_2_authentication_status_is_stored() {
 /// Whoever knows a name of the subscriber can fail: the subscriber's phone is served all the same.
 #[test]
 fn a_failure_of_somebody_else_takes_nothing_from_the_phone() {
-    let mut world = World::new(&[1, 1]);
+    let mut world = TestNetwork::new(&[1, 1]);
     world.register(0);
     world.ue_mut(1).behaviour.wrong_res = true;
     world.register(1);
@@ -267,7 +271,7 @@ fn a_failure_of_somebody_else_takes_nothing_from_the_phone() {
 #[test]
 fn a_phone_of_which_the_home_network_has_no_record_proves_once_more_who_it_is() {
     for follow_on in [false, true] {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         world.ue_mut(0).follow_on = follow_on;
         world.register(0);
         *world.core.udr_mut() = Udr::default();

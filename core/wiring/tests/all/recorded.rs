@@ -8,7 +8,7 @@ use sluice_ids::Tac;
 use sluice_n1::Downlink;
 use sluice_n2::{Cause, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan};
 
-use crate::world::{GNB, World, config, core, tai};
+use crate::world::{GNB, TestNetwork, config, core, tai};
 
 /// The lines of a recording that are a name and octets.
 fn recording(name: &str) -> Option<Vec<(String, Vec<u8>)>> {
@@ -40,7 +40,7 @@ fn what_a_live_gnb_sent_when_registrations_failed_is_read_and_answered() {
     let mut area = tai();
     area.tac = Tac([0, 0, 2]);
     config.areas.push(area);
-    let mut world = World::of(core(config, true), &[1]);
+    let mut world = TestNetwork::of(core(config, true), &[1]);
     world.set_up();
     let mut seen = Vec::new();
     for (name, octets) in messages {

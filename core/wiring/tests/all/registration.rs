@@ -5,7 +5,7 @@ use sluice_n1::{RegistrationKind, RejectedIn};
 use sluice_security::{Ciphering, Integrity};
 use sluice_ue::UeState;
 
-use crate::world::{World, plmn, slice, supi, tai};
+use crate::world::{TestNetwork, plmn, slice, supi, tai};
 
 /// TS 23.502, 4.2.2.2.2, with the steps of its figure.
 const LADDER: &str = "\
@@ -46,7 +46,7 @@ const LADDER: &str = "\
 
 #[test]
 fn a_phone_registers_and_the_ladder_is_that_of_the_ts() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let response = world.gnb.response().expect("NG Setup succeeded").clone();
     assert_eq!(response.plmns[0].plmn, plmn());
     world.call_flow.0.clear();
@@ -54,10 +54,7 @@ fn a_phone_registers_and_the_ladder_is_that_of_the_ts() {
     world.assert_registered(0);
     assert_eq!(world.call_flow.to_string(), LADDER);
     // Nothing more to say: the UE is idle, and nothing is under way.
-    assert_eq!(
-        (world.phones[0].at, world.core.amf().connected()),
-        (None, 0)
-    );
+    assert_eq!((world.ues[0].at, world.core.amf().connected()), (None, 0));
     assert!(!world.wait());
     assert_eq!(world.core.amf().counters().registrations, 1);
     assert!(
@@ -70,7 +67,7 @@ fn a_phone_registers_and_the_ladder_is_that_of_the_ts() {
 
 #[test]
 fn the_accept_has_what_a_phone_needs() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).requested_nssai = Some(vec![slice(2), slice(9)]);
     world.register(0);
     let accept = world.ue(0).accept().expect("accepted");
@@ -97,7 +94,7 @@ fn the_accept_tells_what_is_configured_and_the_drx_that_the_phone_asks_for() {
     let equivalent = Plmn::new("001", "02").expect("digits");
     config.equivalent_plmns = vec![equivalent];
     config.ims_voice = true;
-    let mut world = World::of(crate::world::core(config, true), &[1]);
+    let mut world = TestNetwork::of(crate::world::core(config, true), &[1]);
     world.set_up();
     // Requested DRX parameters: a cycle of 64 (TS 24.501, 9.11.3.2A).
     world.ue_mut(0).wishes = vec![0x51, 1, 2];
@@ -115,7 +112,7 @@ fn the_accept_tells_what_is_configured_and_the_drx_that_the_phone_asks_for() {
 
 #[test]
 fn a_phone_that_names_no_slice_gets_the_default_ones_that_are_there() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     // The third is a default one, too, and is not served here.
     assert_eq!(
@@ -126,10 +123,10 @@ fn a_phone_that_names_no_slice_gets_the_default_ones_that_are_there() {
 
 #[test]
 fn the_gnb_gets_the_phones_context_and_its_key() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let at = world.phones[0]
+    let at = world.ues[0]
         .at
         .expect("it has more to say, so it is connected");
     let context = world.gnb.context(at).expect("a context");
@@ -158,7 +155,7 @@ fn every_pair_of_algorithms_works() {
             let mut config = crate::world::config();
             config.preference.ciphering = vec![ciphering];
             config.preference.integrity = vec![integrity];
-            let mut world = World::of(crate::world::core(config, true), &[1]);
+            let mut world = TestNetwork::of(crate::world::core(config, true), &[1]);
             world.set_up();
             world.register(0);
             world.assert_registered(0);
@@ -172,7 +169,7 @@ fn concealed_identities_are_read_by_the_key_that_they_name() {
         (1, crate::world::home_key_a()),
         (2, crate::world::home_key_b()),
     ] {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         world.ue_mut(0).sim_mut().conceal_with(id, key.public());
         world.register(0);
         world.assert_registered(0);
@@ -181,7 +178,7 @@ fn concealed_identities_are_read_by_the_key_that_they_name() {
 
 #[test]
 fn a_phone_comes_back_by_its_name_without_authentication() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     let first = world.ue(0).guti().expect("a name");
     world.call_flow.0.clear();
@@ -206,14 +203,14 @@ fn a_phone_comes_back_by_its_name_without_authentication() {
     world.ue_mut(0).follow_on = true;
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
-    let at = world.phones[0].at.expect("connected");
+    let at = world.ues[0].at.expect("connected");
     let context = world.gnb.context(at).expect("a context");
     assert_eq!(Some(&context.key), world.ue(0).kgnb().as_ref());
 }
 
 #[test]
 fn a_periodic_registration_keeps_the_name() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     let name = world.ue(0).guti();
     let nas = world.ue_mut(0).register(RegistrationKind::Periodic);
@@ -227,7 +224,7 @@ fn a_periodic_registration_keeps_the_name() {
 #[test]
 fn a_phone_deregisters() {
     for switch_off in [false, true] {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         world.ue_mut(0).follow_on = true;
         world.register(0);
         let nas = world.ue_mut(0).deregister(switch_off, true).expect("keys");
@@ -247,7 +244,7 @@ fn names_and_time_are_told_after_the_registration_is_complete() {
     let mut config = crate::world::config();
     config.network_name = Some(("Sluice in a box".to_owned(), "Sluice".to_owned()));
     config.time_zone_quarters = Some(8);
-    let mut world = World::of(crate::world::core(config, true), &[1]);
+    let mut world = TestNetwork::of(crate::world::core(config, true), &[1]);
     world.set_up();
     world.register(0);
     world.assert_registered(0);
@@ -269,7 +266,7 @@ fn names_and_time_are_told_after_the_registration_is_complete() {
 
 #[test]
 fn a_phone_that_is_not_heard_of_is_implicitly_deregistered() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.register(0);
     let begin = world.now.instant;
     // It comes back in time.
@@ -278,7 +275,7 @@ fn a_phone_that_is_not_heard_of_is_implicitly_deregistered() {
     assert!(!world.wait_long(), "a connected phone is not watched");
     let ask = world
         .gnb
-        .ask_release(world.phones[0].at.expect("connected"))
+        .ask_release(world.ues[0].at.expect("connected"))
         .expect("known");
     world.tell_amf(&ask);
     world.run();
@@ -299,7 +296,7 @@ fn a_phone_that_is_not_heard_of_is_implicitly_deregistered() {
 #[test]
 fn the_same_inputs_give_the_same_octets() {
     let history = || {
-        let mut world = World::new(&[1, 2, 3]);
+        let mut world = TestNetwork::new(&[1, 2, 3]);
         for round in 0..3 {
             for phone in 0..3 {
                 world.ue_mut(phone).follow_on = round == 1;

@@ -12,7 +12,7 @@ use sluice_sbi::Followed;
 use sluice_testbed::apart::exchange;
 use sluice_ue::FromGnb;
 
-use crate::world::{GNB, Phone, World, config, core, subscriber, supi, ue};
+use crate::world::{GNB, TestNetwork, TestUe, config, core, subscriber, supi, ue};
 
 /// Bounds that a few UEs reach.
 fn bounded(of_gnb: usize, in_all: usize) -> Config {
@@ -23,18 +23,18 @@ fn bounded(of_gnb: usize, in_all: usize) -> Config {
 }
 
 /// A world with two UEs, and subscribers enough for all that come besides.
-fn world(of_gnb: usize, in_all: usize) -> World {
+fn world(of_gnb: usize, in_all: usize) -> TestNetwork {
     let mut core = core(bounded(of_gnb, in_all), true);
     for number in 100..5_000 {
         assert!(core.udr_mut().insert(supi(number), subscriber()));
     }
-    let mut world = World::of(core, &[1, 2]);
+    let mut world = TestNetwork::of(core, &[1, 2]);
     world.set_up();
     world
 }
 
 /// A UE that begins to register and says no more; what the AMF says then.
-fn stranger(world: &mut World, number: u32) -> (RanUeId, Vec<FromAmf>) {
+fn stranger(world: &mut TestNetwork, number: u32) -> (RanUeId, Vec<FromAmf>) {
     let mut ue = ue(number);
     let nas = ue.register(RegistrationKind::Initial);
     let (ran, octets) = world.gnb.connect(nas, None);
@@ -45,7 +45,7 @@ fn stranger(world: &mut World, number: u32) -> (RanUeId, Vec<FromAmf>) {
     (ran, said.map(|one| one.expect("NGAP")).collect())
 }
 
-fn sizes(world: &World) -> BTreeMap<&'static str, usize> {
+fn sizes(world: &TestNetwork) -> BTreeMap<&'static str, usize> {
     world.core.amf().sizes().into_iter().collect()
 }
 
@@ -196,7 +196,7 @@ fn a_storm_of_strangers_keeps_no_registered_ue_from_service() {
         let nas = world.ue_mut(phone).request_service().expect("a name");
         world.connect(phone, nas);
         assert_eq!(world.ue(phone).services(), services + 1, "round {round}");
-        let at = world.phones[phone].at.expect("connected");
+        let at = world.ues[phone].at.expect("connected");
         let idle = world.gnb.ask_release(at).expect("known");
         world.tell_amf(&idle);
         world.run();
@@ -239,7 +239,7 @@ fn a_gnb_releases_who_was_shed() {
     let mut ue = ue(101);
     let nas = ue.register(RegistrationKind::Initial);
     let (ran, octets) = world.gnb.connect(nas, None);
-    world.phones.push(Phone { ue, at: Some(ran) });
+    world.ues.push(TestUe { ue, at: Some(ran) });
     world.core.n2(world.now, world.at, 1, &octets);
     let said = world.core.take_to_ran();
     let done: Vec<_> = said

@@ -4,7 +4,7 @@
 use sluice_n1::{Cause, Downlink, MobileIdentity, RegistrationRequest, Uplink};
 use sluice_security::SecurityCapability;
 
-use crate::world::{World, config, core};
+use crate::world::{TestNetwork, config, core};
 
 const MANDATORY: Cause = Cause::INVALID_MANDATORY_INFORMATION;
 
@@ -58,7 +58,7 @@ fn a_first_message_that_cannot_be_read_is_rejected_by_its_cause() {
         (not_comprehended(), registration(MANDATORY)),
         (long, registration(Cause::PROTOCOL_ERROR)),
     ] {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         world.connect(0, nas.clone());
         assert_eq!(world.ue(0).refused(), Some(&answer), "{nas:02x?}");
         assert_eq!(world.ue(0).received(), [answer.name()]);
@@ -73,7 +73,7 @@ fn a_first_message_that_cannot_be_read_is_rejected_by_its_cause() {
 
 #[test]
 fn other_messages_that_cannot_be_read_are_answered_by_status() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     // Deregistration Request without identity.
     world.connect(0, vec![0x7e, 0, 0x45, 1]);
     assert_eq!(world.ue(0).received(), ["5GMM Status"]);
@@ -86,7 +86,7 @@ fn other_messages_that_cannot_be_read_are_answered_by_status() {
 fn a_registered_phone_is_rejected_for_its_own_messages_alone() {
     let mut config = config();
     config.preference.ciphering = vec![sluice_security::Ciphering::Nea0];
-    let mut world = World::of(core(config, true), &[1]);
+    let mut world = TestNetwork::of(core(config, true), &[1]);
     world.set_up();
     world.ue_mut(0).follow_on = true;
     world.register(0);

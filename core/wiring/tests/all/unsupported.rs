@@ -4,12 +4,12 @@ use sluice_n1::{Cause, Downlink, MobileIdentity, ServiceRequest, Uplink, UplinkP
 use sluice_n2::{FromAmf, FromRan};
 use sluice_security::Ciphering;
 
-use crate::world::{World, config, core};
+use crate::world::{TestNetwork, config, core};
 
 /// Payload container types of TS 24.501, 9.11.3.40: SMS, LPP, SOR, UE policy, UE parameters.
 #[test]
 fn payloads_of_services_that_are_not_offered_come_back() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     for (number, kind) in [2, 3, 4, 5, 6].into_iter().enumerate() {
@@ -30,7 +30,7 @@ fn payloads_of_services_that_are_not_offered_come_back() {
 /// TS 24.501, 7.4: 5GMM STATUS #97, whoever says it.
 #[test]
 fn a_control_plane_service_request_is_no_message_here() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     let request = vec![0x7e, 0, 0x4f, 0];
     world.connect(0, request.clone());
     assert_eq!(world.ue(0).received(), ["5GMM Status"]);
@@ -57,7 +57,7 @@ const SERVED: [u8; 13] = [
 /// relays, and what has no number yet.
 #[test]
 fn each_message_type_is_taken_or_answered_by_status() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     for kind in 0..=u8::MAX {
@@ -83,7 +83,7 @@ fn each_message_type_is_taken_or_answered_by_status() {
 fn what_is_not_offered_is_not_granted_at_registration() {
     let mut config = config();
     config.preference.ciphering = vec![Ciphering::Nea0];
-    let mut world = World::of(core(config, true), &[1]);
+    let mut world = TestNetwork::of(core(config, true), &[1]);
     world.set_up();
     world.ue_mut(0).follow_on = true;
     world.ue_mut(0).wishes = [
@@ -114,7 +114,7 @@ fn what_is_not_offered_is_not_granted_at_registration() {
 /// Osmocom C5G TC_normal_reg_emergency_services_fallback: there is no other system that the phone could call by.
 #[test]
 fn an_emergency_fallback_is_refused() {
-    let mut world = World::new(&[1]);
+    let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
     let name = world.ue(0).guti().expect("a name").s_tmsi();
@@ -141,12 +141,12 @@ fn an_emergency_fallback_is_refused() {
 #[test]
 fn a_context_is_set_up_whether_a_gnb_asks_for_one_or_not() {
     for context_requested in [true, false] {
-        let mut world = World::new(&[1]);
+        let mut world = TestNetwork::new(&[1]);
         let nas = world
             .ue_mut(0)
             .register(sluice_n1::RegistrationKind::Initial);
         let (ran, octets) = world.gnb.connect(nas, None);
-        world.phones[0].at = Some(ran);
+        world.ues[0].at = Some(ran);
         let Ok(FromRan::InitialUeMessage(message)) = FromRan::decode(&octets) else {
             panic!("no message");
         };

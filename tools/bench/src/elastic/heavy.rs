@@ -53,14 +53,12 @@ pub const FILLS: Offer = Offer {
     heavy: 1.2,
 };
 
-/// One burst.
 #[derive(Clone, Debug)]
 pub struct Burst {
     /// From its beginning to the last packet lost; none if packets were lost to the end.
     pub levelled_ns: Option<u64>,
     /// Transmitted packets in Mpps: before the burst, while the load is levelled, and after it.
     pub mpps: [f64; 3],
-    /// While the burst lasted.
     pub offered_mpps: f64,
     pub balance: PacketBalance,
     /// Moves that the scaling made.
@@ -73,47 +71,51 @@ pub struct Burst {
 
 /// Bursts on either worker in turn.
 pub fn bursts<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     offer: Offer,
     reps: usize,
 ) -> Vec<Burst> {
-    let bursts = (0..reps).map(|rep| burst(world, offer, rep % 2));
+    let bursts = (0..reps).map(|rep| burst(testbed, offer, rep % 2));
     let bursts = bursts.collect();
-    world.scale(None);
-    arrange(world, Model::RunToCompletion);
+    testbed.scale(None);
+    arrange(testbed, Model::RunToCompletion);
     bursts
 }
 
 /// Present capacity of one worker: the machine's speed changes from one moment to the next.
-fn able_mpps_now<P: Packet + Send + 'static>(world: &mut Testbed<P>) -> f64 {
-    arrange(world, Model::RunToCompletion);
-    full_load(world, 1, ABLE).mpps.median / 2.0
+fn able_mpps_now<P: Packet + Send + 'static>(testbed: &mut Testbed<P>) -> f64 {
+    arrange(testbed, Model::RunToCompletion);
+    full_load(testbed, 1, ABLE).mpps.median / 2.0
 }
 
-fn burst<P: Packet + Send + 'static>(world: &mut Testbed<P>, offer: Offer, worker: usize) -> Burst {
-    let able_mpps = able_mpps_now(world);
+fn burst<P: Packet + Send + 'static>(
+    testbed: &mut Testbed<P>,
+    offer: Offer,
+    worker: usize,
+) -> Burst {
+    let able_mpps = able_mpps_now(testbed);
     let is_of = move |flow: &Flow| (flow.ue % SHARDS) as usize % 2 == worker;
     // Flows lie in random order, and each source makes packets of every other.
     let is_hot = move |place: usize, flow: &Flow| is_of(flow) && (place / 2).is_multiple_of(HEAVY);
-    world.set_flows(|shard| shard as usize % 2, |place, _| place % 2, is_hot);
-    let start = balance(world);
-    world.scale(Some(Scaling::at_least(2)));
+    testbed.set_flows(|shard| shard as usize % 2, |place, _| place % 2, is_hot);
+    let start = balance(testbed);
+    testbed.scale(Some(Scaling::at_least(2)));
     let before = 2.0 * offer.before * able_mpps;
     let heavy = offer.heavy * able_mpps;
     let all = 2.0 * offer.even * able_mpps + heavy;
     let begins_ns = clock::monotonic_ns() + BEFORE_NS;
     // Each source makes half.
-    world.sources(move |_, source| {
+    testbed.sources(move |_, source| {
         source.set_pace(Pace::every(2000.0 / before));
         source.save_time();
         let (apart_ns, hot) = (2000.0 / all, heavy / all);
         source.set_next_pace(begins_ns, Pace::Every { apart_ns, hot });
     });
-    let seen = watch(world, begins_ns);
-    let decided = world.scale(None).unwrap_or_default();
-    world.drain();
-    let balance = balance(world).since(start);
-    let able_then_mpps = able_mpps_now(world);
+    let seen = watch(testbed, begins_ns);
+    let decided = testbed.scale(None).unwrap_or_default();
+    testbed.drain();
+    let balance = balance(testbed).since(start);
+    let able_then_mpps = able_mpps_now(testbed);
     let speed = able_then_mpps / able_mpps;
     Burst {
         levelled_ns: seen.levelled_ns,
@@ -133,25 +135,25 @@ struct Seen {
 }
 
 /// Looks at losses until the burst's end.
-fn watch<P: Packet + Send + 'static>(world: &mut Testbed<P>, begins_ns: u64) -> Seen {
+fn watch<P: Packet + Send + 'static>(testbed: &mut Testbed<P>, begins_ns: u64) -> Seen {
     // What it took to set all this up was no program of others.
-    world.watch.take(|eye| &eye.gap_ns);
+    testbed.watch.take(|eye| &eye.gap_ns);
     let marks = [begins_ns, begins_ns + GOAL_NS, begins_ns + BURST_NS];
-    let (mut at_ns, mut left) = (clock::monotonic_ns(), world.watch.sum(|eye| &eye.left));
+    let (mut at_ns, mut left) = (clock::monotonic_ns(), testbed.watch.sum(|eye| &eye.left));
     let mut last_loss_ns = begins_ns;
-    let mut known = gone(world);
+    let mut known = gone(testbed);
     let mpps = marks.map(|until_ns| {
         let mut now_ns = clock::monotonic_ns();
         while now_ns < until_ns {
-            world.turn_for(LOOK_NS);
+            testbed.turn_for(LOOK_NS);
             now_ns = clock::monotonic_ns();
-            let gone = gone(world);
+            let gone = gone(testbed);
             if gone > known && now_ns > begins_ns {
                 last_loss_ns = now_ns;
             }
             known = gone;
         }
-        let all = world.watch.sum(|eye| &eye.left);
+        let all = testbed.watch.sum(|eye| &eye.left);
         let mpps = (all - left) as f64 / (now_ns - at_ns) as f64 * 1000.0;
         (at_ns, left) = (now_ns, all);
         mpps
@@ -160,13 +162,13 @@ fn watch<P: Packet + Send + 'static>(world: &mut Testbed<P>, begins_ns: u64) -> 
     Seen {
         levelled_ns: (!to_the_end).then_some(last_loss_ns - begins_ns),
         mpps,
-        gap_ns: world.watch.take(|eye| &eye.gap_ns),
+        gap_ns: testbed.watch.take(|eye| &eye.gap_ns),
     }
 }
 
 /// Packets missed by the card or dropped by the path.
-fn gone<P: Packet>(world: &Testbed<P>) -> u64 {
-    world.watch.sum(|eye| &eye.missed) + world.core.ledger().dropped_total()
+fn gone<P: Packet>(testbed: &Testbed<P>) -> u64 {
+    testbed.watch.sum(|eye| &eye.missed) + testbed.core.ledger().dropped_total()
 }
 
 /// All bursts of a kind: figures of those that nothing disturbed, and of all.

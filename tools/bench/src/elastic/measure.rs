@@ -26,12 +26,10 @@ pub struct Pause {
     pub disturbed: bool,
 }
 
-/// Balance of all packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PacketBalance {
-    /// That came.
     pub made: u64,
-    /// That came and never left.
+    /// Packets that came and never left.
     pub lost: u64,
     /// That left behind a later one of their flow.
     pub reordered: u64,
@@ -53,52 +51,52 @@ impl PacketBalance {
 
 /// Moves `moves` shards, one after the other, while packets come `apart_ns` apart to each worker.
 pub fn moves<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     moves: u32,
     apart_ns: f64,
 ) -> Vec<Pause> {
-    world.drain();
-    world.own(|shard| (shard % 2) as u8);
+    testbed.drain();
+    testbed.own(|shard| (shard % 2) as u8);
     // As if the card steered by the first owner: moves make packets be handed over.
     let home = |flow: &Flow| (flow.ue % SHARDS % 2) as usize;
-    world.set_flows(|s| s as usize % 2, move |_, flow| home(flow), |_, _| false);
-    world.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
+    testbed.set_flows(|s| s as usize % 2, move |_, flow| home(flow), |_, _| false);
+    testbed.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
     let mut random = Random::new(0x2545_f491_4f6c_dd1d);
     let mut pauses = Vec::with_capacity(moves as usize);
     let mut shown = 0;
     for done in 0..moves {
-        pauses.push(one_move(world, random.below(SHARDS as usize) as u16));
+        pauses.push(one_move(testbed, random.below(SHARDS as usize) as u16));
         if done * 10 / moves > shown {
             shown = done * 10 / moves;
             eprintln!("{done} of {moves} moves");
         }
     }
-    world.watch.watch_none();
+    testbed.watch.watch_none();
     pauses
 }
 
-fn one_move<P: Packet + Send + 'static>(world: &mut Testbed<P>, shard: u16) -> Pause {
-    let end = world.core.end_mut();
+fn one_move<P: Packet + Send + 'static>(testbed: &mut Testbed<P>, shard: u16) -> Pause {
+    let end = testbed.core.end_mut();
     let to = WorkerId(1 - end.mover().owner(ShardId(shard)).0);
-    world.watch.watch(shard.into());
-    world.turn_for(AROUND_NS);
+    testbed.watch.watch(shard.into());
+    testbed.turn_for(AROUND_NS);
     // What the shard's packets take without a move is not the move's.
-    world.watch.watch(shard.into());
+    testbed.watch.watch(shard.into());
     let began_ns = clock::monotonic_ns();
-    world.core.end_mut().move_shard(ShardId(shard), to);
-    world.settle();
+    testbed.core.end_mut().move_shard(ShardId(shard), to);
+    testbed.settle();
     let took_ns = clock::monotonic_ns() - began_ns;
-    world.turn_for(AROUND_NS);
+    testbed.turn_for(AROUND_NS);
     Pause {
-        ns: world.watch.longest_ns(),
+        ns: testbed.watch.longest_ns(),
         took_ns,
-        disturbed: world.watch.hiccup_since(began_ns - BEFORE_NS),
+        disturbed: testbed.watch.hiccup_since(began_ns - BEFORE_NS),
     }
 }
 
 /// Balance of all packets so far; call it when none is under way.
-pub fn balance<P: Packet>(world: &Testbed<P>) -> PacketBalance {
-    let watch = &world.watch;
+pub fn balance<P: Packet>(testbed: &Testbed<P>) -> PacketBalance {
+    let watch = &testbed.watch;
     let made = watch.sum(|eye| &eye.made);
     PacketBalance {
         made,

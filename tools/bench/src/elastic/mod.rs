@@ -71,25 +71,25 @@ fn all(
     eprintln!("establishing {} sessions", args.sessions);
     let registered = eal.clone();
     let pools = [alloc(), alloc()];
-    let mut world = Testbed::build(args.sessions, cpus, Variant::USUAL, pools, move || {
+    let mut testbed = Testbed::build(args.sessions, cpus, Variant::USUAL, pools, move || {
         Box::new(register_thread(&registered).ok())
     })?;
     let apart_ns = 1000.0 / args.rate_mpps;
-    let pauses = measure::moves(&mut world, args.moves, apart_ns);
-    world.drain();
-    let balance = measure::balance(&world);
-    let drops = world.core.ledger().dropped;
+    let pauses = measure::moves(&mut testbed, args.moves, apart_ns);
+    testbed.drain();
+    let balance = measure::balance(&testbed);
+    let drops = testbed.core.ledger().dropped;
     let each = Duration::from_secs_f64(args.seconds);
     let mut models = vec![];
     for model in Model::ALL {
         eprintln!("elastic/{}", model.name());
         let reps = args.reps.into();
-        models.push(models::model(&mut world, model, reps, each, apart_ns));
+        models.push(models::model(&mut testbed, model, reps, each, apart_ns));
     }
     eprintln!("heavy hitters");
-    let mut bursts = |offer| heavy::bursts(&mut world, offer, BURSTS);
+    let mut bursts = |offer| heavy::bursts(&mut testbed, offer, BURSTS);
     let (fits, fills) = (bursts(FITS), bursts(FILLS));
-    world.end();
+    testbed.end();
     eprintln!("more workers, in virtual time");
     let in_virtual_time = virtual_time::results(&models, &Pause::took_ns(&pauses));
     Ok(Outcome {

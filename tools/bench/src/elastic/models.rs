@@ -35,7 +35,6 @@ impl Model {
         }
     }
 
-    /// Which worker owns a shard.
     fn owner(self, shard: u32) -> u8 {
         match self {
             Self::RunToCompletion => (shard % 2) as u8,
@@ -45,7 +44,6 @@ impl Model {
         }
     }
 
-    /// Which worker polls the packets of a shard.
     fn poller(self, shard: u32) -> usize {
         match self {
             Self::RunToCompletion => shard as usize % 2,
@@ -66,7 +64,6 @@ pub struct ModelFigures {
     pub ratios: Vec<f64>,
     /// Time of the engine on each worker for each packet of both, at full load, without source and sink.
     pub engine_ns: [f64; 2],
-    /// At the rate given.
     pub latency: Latency,
     pub latency_rate_mpps: f64,
     pub balance: PacketBalance,
@@ -85,24 +82,24 @@ impl ModelFigures {
 
 /// Measures a model; the shards move to their owners first.
 pub fn model<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     model: Model,
     reps: usize,
     each: Duration,
     apart_ns: f64,
 ) -> ModelFigures {
-    world.drain();
-    let before = balance(world);
-    arrange(world, model);
-    world.watch.take(|eye| &eye.gap_ns);
+    testbed.drain();
+    let before = balance(testbed);
+    arrange(testbed, model);
+    testbed.watch.take(|eye| &eye.gap_ns);
     let (mut sources, mut fulls) = (vec![], vec![]);
     // Side by side, for the machine's speed changes meanwhile.
     for _ in 0..reps {
-        sources.push(source_limit(world, each));
-        fulls.push(full_load(world, 1, each));
+        sources.push(source_limit(testbed, each));
+        fulls.push(full_load(testbed, 1, each));
     }
-    let latency = latency(world, each, apart_ns);
-    let turns = samples::turns(world, apart_ns);
+    let latency = latency(testbed, each, apart_ns);
+    let turns = samples::turns(testbed, apart_ns);
     let rates = fulls.iter().map(|full| full.mpps.median);
     let ratios = rates
         .clone()
@@ -120,18 +117,18 @@ pub fn model<P: Packet + Send + 'static>(
         engine_ns,
         latency,
         latency_rate_mpps: 2000.0 / apart_ns,
-        balance: balance(world).since(before),
-        gap_ns: world.watch.take(|eye| &eye.gap_ns),
+        balance: balance(testbed).since(before),
+        gap_ns: testbed.watch.take(|eye| &eye.gap_ns),
         turns,
     }
 }
 
 /// Shards to their owners, packets to their pollers; each source makes half of everybody's.
-pub fn arrange<P: Packet + Send + 'static>(world: &mut Testbed<P>, model: Model) {
-    world.drain();
-    world.poll_own_queues();
-    world.own(|shard| model.owner(shard));
-    world.set_flows(
+pub fn arrange<P: Packet + Send + 'static>(testbed: &mut Testbed<P>, model: Model) {
+    testbed.drain();
+    testbed.poll_own_queues();
+    testbed.own(|shard| model.owner(shard));
+    testbed.set_flows(
         |shard| model.poller(shard),
         |place, _| place % 2,
         |_, _| false,
@@ -147,29 +144,29 @@ pub struct FullLoad {
 
 /// As arranged; one repetition more comes before those that count.
 pub fn full_load<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     reps: usize,
     each: Duration,
 ) -> FullLoad {
     let mut rates = vec![];
-    world.sources(|_, source| source.set_pace(Pace::FULL));
+    testbed.sources(|_, source| source.set_pace(Pace::FULL));
     // The first one warms up.
-    world.turn_for(each.as_nanos() as u64);
-    world.workers(|_, _, turns| drop(turns.sample(true)));
-    let units = |world: &Testbed<P>| {
-        let stats = world.core.end().stats();
+    testbed.turn_for(each.as_nanos() as u64);
+    testbed.workers(|_, _, turns| drop(turns.sample(true)));
+    let units = |testbed: &Testbed<P>| {
+        let stats = testbed.core.end().stats();
         [0, 1].map(|w| stats[w].received.get() + stats[w].handed_in.get())
     };
-    let (units_before, all_before) = (units(world), world.watch.sum(|eye| &eye.left));
+    let (units_before, all_before) = (units(testbed), testbed.watch.sum(|eye| &eye.left));
     for _ in 0..reps {
-        let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
-        world.turn_for(each.as_nanos() as u64);
-        let packets = world.watch.sum(|eye| &eye.left) - left;
+        let (left, began_ns) = (testbed.watch.sum(|eye| &eye.left), clock::monotonic_ns());
+        testbed.turn_for(each.as_nanos() as u64);
+        let packets = testbed.watch.sum(|eye| &eye.left) - left;
         rates.push(packets as f64 / (clock::monotonic_ns() - began_ns) as f64 * 1000.0);
     }
-    let (units, all) = (units(world), world.watch.sum(|eye| &eye.left));
-    let turns = world.workers(|_, _, turns| turns.sample(false));
-    world.drain();
+    let (units, all) = (units(testbed), testbed.watch.sum(|eye| &eye.left));
+    let turns = testbed.workers(|_, _, turns| turns.sample(false));
+    testbed.drain();
     let engine_ns = [0, 1].map(|w| {
         let (mut ns, mut seen) = (0, 0);
         for turn in turns[w].iter().filter(|turn| turn.counts()) {
@@ -187,10 +184,10 @@ pub fn full_load<P: Packet + Send + 'static>(
 }
 
 /// Rate of sources and sinks by themselves: a loop that receives and sends replaces the engine on both workers.
-fn source_limit<P: Packet + Send + 'static>(world: &mut Testbed<P>, each: Duration) -> f64 {
-    let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
+fn source_limit<P: Packet + Send + 'static>(testbed: &mut Testbed<P>, each: Duration) -> f64 {
+    let (left, began_ns) = (testbed.watch.sum(|eye| &eye.left), clock::monotonic_ns());
     let until_ns = began_ns + each.as_nanos() as u64;
-    world.workers(move |number, worker, _| {
+    testbed.workers(move |number, worker, _| {
         let queue = QueueId(number as u16);
         // Not before: what an engine had handed over by now would leave behind what the loop sends.
         worker.io().set_pace(Pace::FULL);
@@ -204,7 +201,7 @@ fn source_limit<P: Packet + Send + 'static>(world: &mut Testbed<P>, each: Durati
             forward(worker.io(), queue);
         }
     });
-    let packets = world.watch.sum(|eye| &eye.left) - left;
+    let packets = testbed.watch.sum(|eye| &eye.left) - left;
     packets as f64 / each.as_nanos() as f64 * 1000.0
 }
 

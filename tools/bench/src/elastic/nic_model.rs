@@ -43,7 +43,6 @@ impl Steering {
         }
     }
 
-    /// The queue of a shard.
     #[inline]
     pub fn queue(&self, shard: u32, direction: usize) -> usize {
         usize::from(self.queues[direction][(shard % SHARDS) as usize].load(Relaxed)) % 2

@@ -23,7 +23,6 @@ pub struct Outcome {
     /// Bursts that both workers together are able to do, and such as fill both.
     pub fits: Vec<Burst>,
     pub fills: Vec<Burst>,
-    /// Of more workers.
     pub in_virtual_time: Vec<Value>,
 }
 

@@ -27,8 +27,8 @@ pub type Turns = [Vec<TurnSample>; 2];
 
 /// Turns with few packets, some, and as many as fit, as arranged, of laps in which the machine was as
 /// fast as in most.
-pub fn turns<P: Packet + Send + 'static>(world: &mut Testbed<P>, apart_ns: f64) -> Turns {
-    let laps: Vec<(f64, Turns)> = (0..LAPS).map(|_| lap(world, apart_ns)).collect();
+pub fn turns<P: Packet + Send + 'static>(testbed: &mut Testbed<P>, apart_ns: f64) -> Turns {
+    let laps: Vec<(f64, Turns)> = (0..LAPS).map(|_| lap(testbed, apart_ns)).collect();
     let speeds: Vec<f64> = laps.iter().map(|lap| lap.0).collect();
     let usual = usual(&speeds);
     let mut all = Turns::default();
@@ -53,12 +53,12 @@ fn is_same(mpps: f64, usual: f64) -> bool {
 }
 
 /// Rate of both workers at full load in this lap, in Mpps, and turns of every size.
-fn lap<P: Packet + Send + 'static>(world: &mut Testbed<P>, apart_ns: f64) -> (f64, Turns) {
-    let full = full_load(world, 1, LAP);
+fn lap<P: Packet + Send + 'static>(testbed: &mut Testbed<P>, apart_ns: f64) -> (f64, Turns) {
+    let full = full_load(testbed, 1, LAP);
     let mut turns = full.turns;
     let paces = SIZES.map(Pace::Bursts).into_iter();
     for pace in paces.chain([Pace::every(apart_ns)]) {
-        add(&mut turns, paced(world, pace));
+        add(&mut turns, paced(testbed, pace));
     }
     (full.mpps.median, turns)
 }
@@ -70,13 +70,13 @@ fn add(all: &mut Turns, more: Turns) {
 
 /// Bursts of a size make turns of that size: at full load they have about as many each, and others are
 /// seen only when a worker was away, with cold caches.
-fn paced<P: Packet + Send + 'static>(world: &mut Testbed<P>, pace: Pace) -> Turns {
-    world.sources(move |_, source| source.set_pace(pace));
-    world.turn_for(1_000_000);
-    world.workers(|_, _, turns| drop(turns.sample(true)));
-    world.turn_for(LAP.as_nanos() as u64);
-    let turns = world.workers(|_, _, turns| turns.sample(false));
-    world.drain();
+fn paced<P: Packet + Send + 'static>(testbed: &mut Testbed<P>, pace: Pace) -> Turns {
+    testbed.sources(move |_, source| source.set_pace(pace));
+    testbed.turn_for(1_000_000);
+    testbed.workers(|_, _, turns| drop(turns.sample(true)));
+    testbed.turn_for(LAP.as_nanos() as u64);
+    let turns = testbed.workers(|_, _, turns| turns.sample(false));
+    testbed.drain();
     turns
 }
 
@@ -85,7 +85,6 @@ fn paced<P: Packet + Send + 'static>(world: &mut Testbed<P>, pace: Pace) -> Turn
 pub struct Latency {
     /// Of windows in which neither worker was away for longer than a hiccup.
     pub us: [f64; 3],
-    /// Of all.
     pub all_us: [f64; 3],
     /// How many windows there were, and how many of them do not count for the first.
     pub windows: usize,
@@ -94,29 +93,29 @@ pub struct Latency {
 
 /// While packets come `apart_ns` apart to each worker.
 pub fn latency<P: Packet + Send + 'static>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     each: Duration,
     apart_ns: f64,
 ) -> Latency {
-    world.sources(|_, source| drop(source.take_samples()));
-    world.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
-    world.turn_for(1_000_000);
+    testbed.sources(|_, source| drop(source.take_samples()));
+    testbed.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
+    testbed.turn_for(1_000_000);
     let until_ns = clock::monotonic_ns() + each.as_nanos() as u64;
     let (mut quiet, mut disturbed) = (vec![], vec![]);
     let mut latency = Latency::default();
     while clock::monotonic_ns() < until_ns {
         let began_ns = clock::monotonic_ns();
-        world.watch.sample(true);
-        world.turn_for(WINDOW_NS);
-        world.watch.sample(false);
-        let times = world.sources(|_, source| source.take_samples()).concat();
-        let was_away = world.watch.hiccup_since(began_ns - WINDOW_NS);
+        testbed.watch.sample(true);
+        testbed.turn_for(WINDOW_NS);
+        testbed.watch.sample(false);
+        let times = testbed.sources(|_, source| source.take_samples()).concat();
+        let was_away = testbed.watch.hiccup_since(began_ns - WINDOW_NS);
         latency.windows += 1;
         latency.disturbed += usize::from(was_away);
         let which = if was_away { &mut disturbed } else { &mut quiet };
         which.extend(times);
     }
-    world.drain();
+    testbed.drain();
     latency.us = shares_us(&mut quiet);
     quiet.append(&mut disturbed);
     latency.all_us = shares_us(&mut quiet);

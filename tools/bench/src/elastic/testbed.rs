@@ -122,7 +122,6 @@ impl<P: Packet + Send + 'static> Testbed<P> {
         }
     }
 
-    /// Turns for so long.
     pub fn turn_for(&mut self, ns: u64) {
         let until = clock::monotonic_ns() + ns;
         while clock::monotonic_ns() < until {
@@ -285,7 +284,6 @@ impl<P: Packet + Send + 'static> Testbed<P> {
         }
     }
 
-    /// Ends both workers.
     pub fn end(mut self) {
         self.drain();
         self.far.end();

@@ -13,7 +13,7 @@ use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
 use std::sync::Arc;
 use std::time::Duration;
 
-fn world(variant: Variant) -> Testbed<HeapPacket> {
+fn testbed(variant: Variant) -> Testbed<HeapPacket> {
     let pool = HeapPool::new(PoolConfig {
         segments: 16_384,
         ..PoolConfig::default()
@@ -30,19 +30,19 @@ fn world(variant: Variant) -> Testbed<HeapPacket> {
 
 #[test]
 fn moves_and_models_lose_and_reorder_nothing() {
-    let mut world = world(Variant::USUAL);
+    let mut testbed = testbed(Variant::USUAL);
     let mut reordered = vec![];
-    let pauses = measure::moves(&mut world, 40, 2_000.0);
+    let pauses = measure::moves(&mut testbed, 40, 2_000.0);
     let seen = pauses.iter().filter(|pause| pause.ns > 0).count();
     assert!(
         seen > 20,
         "packets of the moved shard were seen in {seen} moves"
     );
-    world.drain();
-    reordered.push(("moves".to_owned(), measure::balance(&world).reordered));
+    testbed.drain();
+    reordered.push(("moves".to_owned(), measure::balance(&testbed).reordered));
     for model in Model::ALL {
         let each = Duration::from_millis(100);
-        let figures = models::model(&mut world, model, 2, each, 2_000.0);
+        let figures = models::model(&mut testbed, model, 2, each, 2_000.0);
         reordered.push((format!("{model:?}"), figures.balance.reordered));
         assert!(figures.mpps.median > 0.0, "{model:?}: {:?}", figures.mpps);
         // Where others had the CPUs all the time there is no round trip to tell of.
@@ -51,14 +51,14 @@ fn moves_and_models_lose_and_reorder_nothing() {
         assert!(all_disturbed || latency.all_us[0] > 0.0, "{latency:?}");
     }
     // No figure counts, but the daemon's scaling sees the burst, and order stays.
-    let bursts = heavy::bursts(&mut world, FILLS, 2);
+    let bursts = heavy::bursts(&mut testbed, FILLS, 2);
     assert!(bursts.iter().all(|b| b.balance.made > 0), "{bursts:?}");
     reordered.extend(
         bursts
             .iter()
             .map(|b| ("burst".to_owned(), b.balance.reordered)),
     );
-    let (balance, ledger) = (measure::balance(&world), world.core.ledger());
+    let (balance, ledger) = (measure::balance(&testbed), testbed.core.ledger());
     assert!(ledger.balances(), "{ledger}");
     assert_eq!(
         (balance.reordered, balance.lost),
@@ -66,29 +66,29 @@ fn moves_and_models_lose_and_reorder_nothing() {
         "{ledger}; reordered in {reordered:?}"
     );
     assert!(balance.made > 1_000);
-    world.end();
+    testbed.end();
 }
 
 /// A packet for a public port reaches the UE that has sent from it, whichever worker takes the packet.
 #[test]
 fn translated_packets_pass_both_ways() {
     let variant = Variant::TRANSLATED;
-    let mut world = world(variant);
+    let mut testbed = testbed(variant);
     let mould = Arc::new(PacketTemplate::of(&[64, 524], variant.forms[0]).unwrap());
-    let go_up = |world: &mut Testbed<HeapPacket>, share| {
+    let go_up = |testbed: &mut Testbed<HeapPacket>, share| {
         let mould = mould.clone();
-        world.sources(move |_, source| source.set_mould(mould.clone(), share));
+        testbed.sources(move |_, source| source.set_mould(mould.clone(), share));
     };
-    go_up(&mut world, 1.0);
-    world.send_once().unwrap();
-    let before = measure::balance(&world);
-    go_up(&mut world, 0.5);
-    world.sources(|_, source| source.set_pace(Pace::every(2_000.0)));
-    world.turn_for(50_000_000);
-    world.drain();
-    let balance = measure::balance(&world).since(before);
+    go_up(&mut testbed, 1.0);
+    testbed.send_once().unwrap();
+    let before = measure::balance(&testbed);
+    go_up(&mut testbed, 0.5);
+    testbed.sources(|_, source| source.set_pace(Pace::every(2_000.0)));
+    testbed.turn_for(50_000_000);
+    testbed.drain();
+    let balance = measure::balance(&testbed).since(before);
     assert!(balance.made > 0, "{balance:?}");
-    let ledger = world.core.ledger();
+    let ledger = testbed.core.ledger();
     assert_eq!((balance.lost, balance.reordered), (0, 0), "{ledger}");
-    world.end();
+    testbed.end();
 }

@@ -17,7 +17,6 @@ pub struct Watch {
     shard: AtomicU32,
     /// Whether latencies of all packets are written down.
     sampling: AtomicBool,
-    /// One for each worker.
     pub eyes: Vec<Eye>,
 }
 
@@ -25,11 +24,9 @@ pub struct Watch {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Eye {
-    /// Packets made.
     pub made: AtomicU64,
     /// Packets that came while their queue was full, or that no buffer was free for.
     pub missed: AtomicU64,
-    /// Packets that left.
     pub left: AtomicU64,
     /// Packets behind a later one of their flow.
     pub reordered: AtomicU64,
@@ -83,7 +80,6 @@ impl Watch {
         self.shard.store(NOBODY, Relaxed);
     }
 
-    /// The watched shard.
     pub fn watched(&self) -> Option<u32> {
         Some(self.shard.load(Relaxed)).filter(|shard| *shard != NOBODY)
     }
@@ -113,7 +109,6 @@ impl Watch {
         self.sampling.store(on, Relaxed);
     }
 
-    /// Whether they are.
     pub fn is_sampling(&self) -> bool {
         self.sampling.load(Relaxed)
     }
@@ -157,7 +152,6 @@ pub struct Stamp {
     pub flow: u32,
     /// Sequence number in flow and direction, from 1.
     pub number: u32,
-    /// When it came.
     pub due_ns: u64,
 }
 

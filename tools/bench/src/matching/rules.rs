@@ -15,7 +15,6 @@ const SERVER: u32 = u32::from_be_bytes([44, 0, 0, 0]);
 const FIRST_PORT: u16 = 10_000;
 const PORTS: u16 = 10;
 
-/// Conditions of filters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// One server and one port: `permit out 17 from 44.0.0.1/32 10000 to assigned`.
@@ -43,7 +42,6 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// Rules of the session with this number.
     pub fn new(kind: Kind, session: u32, rules: usize) -> Self {
         let server = SERVER + session;
         let filter = |rule: usize| {

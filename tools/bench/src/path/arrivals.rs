@@ -30,7 +30,6 @@ pub struct Arrivals {
 /// those that were under way are not timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missed {
-    /// How often.
     pub hiccups: u64,
     /// How long together, in ticks.
     pub ticks: u64,
@@ -104,7 +103,6 @@ impl Arrivals {
         true
     }
 
-    /// Missing arrivals.
     pub fn missed(&self) -> Missed {
         self.missed
     }
@@ -153,7 +151,6 @@ impl Histogram {
         debug_assert!(merged.is_ok(), "both have the same bounds");
     }
 
-    /// All times counted.
     pub fn count(&self) -> u64 {
         self.0.len()
     }

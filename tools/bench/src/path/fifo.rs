@@ -23,10 +23,8 @@ const SHOWN_BYTES: usize = 128;
 /// In timed passes one packet in this many is compared; a power of two.
 const SAMPLE: usize = 64;
 
-/// Gives fresh packets.
 pub type Pool<P> = Box<dyn FnMut() -> Option<P> + Send>;
 
-/// The FIFO.
 pub struct Fifo<P: Packet> {
     ring: Box<[Option<P>; PACKETS]>,
     /// Packets received, filled and returned since the start; their remainder is the place.
@@ -188,7 +186,6 @@ impl<P: Packet> Fifo<P> {
         self.allowed
     }
 
-    /// Flows of the next packets.
     pub fn next_flows(&self) -> impl Iterator<Item = Flow> {
         let first = Turn::after(self.received - self.began, self.flows.len()).flow;
         self.flows.iter().cycle().skip(first).copied()
@@ -315,7 +312,6 @@ impl<P: Packet> Fifo<P> {
         (self.compared, self.wrong)
     }
 
-    /// The first that was wrong.
     pub fn first_wrong(&self) -> Option<&String> {
         self.first_wrong.as_ref()
     }
@@ -385,7 +381,6 @@ impl<P: Packet> Fifo<P> {
         self.first_wrong.get_or_insert_with(first);
     }
 
-    /// Frees all packets that are here.
     pub fn free(&mut self) {
         for packet in self.ring.iter_mut().filter_map(Option::take) {
             packet.free();

@@ -26,7 +26,6 @@ impl Direction {
     pub const BOTH: [Self; 2] = [Self::Uplink, Self::Downlink];
 }
 
-/// Form of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
     /// Octets of the inner packet.
@@ -39,7 +38,6 @@ pub struct Form {
     pub container: bool,
     /// Tunnels of the uplink have a UDP checksum, as kernel sockets send them.
     pub outer_sum: bool,
-    /// The UE's port.
     pub ue_port: u16,
     /// The data network sees a public address and port.
     pub is_translated: bool,

@@ -72,7 +72,6 @@ impl<P: Packet> BenchIo<P> {
         self.open = directions;
     }
 
-    /// The FIFO of a direction.
     pub fn fifo(&mut self, direction: Direction) -> &mut Fifo<P> {
         match direction {
             Direction::Uplink => &mut self.uplink,
@@ -84,7 +83,6 @@ impl<P: Packet> BenchIo<P> {
         self.open.contains(&direction)
     }
 
-    /// Both FIFOs.
     pub fn fifos(&mut self) -> [&mut Fifo<P>; 2] {
         [&mut self.uplink, &mut self.downlink]
     }

@@ -53,10 +53,9 @@ impl Lap {
     }
 }
 
-/// Measures all loads.
 pub fn measure<P: Packet>(
     limit: &mut Limit,
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Vec<Outcome>, Failure> {
@@ -66,22 +65,22 @@ pub fn measure<P: Packet>(
     let laps = effort.repeat(|rep| {
         let mut both = [[None; 2]; LOADS_PERCENT.len()];
         for (at, who) in [Who::Path, Who::Limit].into_iter().enumerate() {
-            world.open(&Direction::BOTH, Check::Sampled);
+            testbed.open(&Direction::BOTH, Check::Sampled);
             // Packets that are all due already: the clock is read as often, so that what it costs
             // is part of what can be done at the most.
-            set_arrivals(world, (0.0, ticks_per_ns), 1);
-            let ns_at_most = lap(limit, world, who, (share, ticks_per_ns))?.turned.ns();
+            set_arrivals(testbed, (0.0, ticks_per_ns), 1);
+            let ns_at_most = lap(limit, testbed, who, (share, ticks_per_ns))?.turned.ns();
             for (load, laps) in LOADS_PERCENT.into_iter().zip(&mut both) {
                 // Each direction has half of the packets.
                 let apart_ns = 2.0 * ns_at_most * 100.0 / f64::from(load);
-                set_arrivals(world, (apart_ns, ticks_per_ns), rep as u64 + 1);
-                laps[at] = Some(lap(limit, world, who, (effort.each, ticks_per_ns))?);
+                set_arrivals(testbed, (apart_ns, ticks_per_ns), rep as u64 + 1);
+                laps[at] = Some(lap(limit, testbed, who, (effort.each, ticks_per_ns))?);
             }
         }
-        world.verdict()?;
+        testbed.verdict()?;
         Ok(both)
     })?;
-    let sessions = world.flows.len() as u32;
+    let sessions = testbed.flows.len() as u32;
     let outcomes = LOADS_PERCENT.into_iter().enumerate().map(|(at, load)| {
         let of = |who: usize| laps.iter().filter_map(move |both| both[at][who]).collect();
         outcome((load, sessions), &[of(0), of(1)], huge_pages)
@@ -157,12 +156,12 @@ fn outcome(
 
 /// Packets come so far apart from now on, in each direction.
 fn set_arrivals<P: Packet>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     (apart_ns, ticks_per_ns): (f64, f64),
     seed: u64,
 ) {
     let hiccup = (HICCUP_NS * ticks_per_ns) as u64;
-    for (seed, fifo) in (2 * seed..).zip(world.worker.io().fifos()) {
+    for (seed, fifo) in (2 * seed..).zip(testbed.worker.io().fifos()) {
         let arrivals = Arrivals::new(apart_ns * ticks_per_ns, hiccup, seed);
         fifo.set_arrivals(Some(arrivals));
     }
@@ -171,14 +170,16 @@ fn set_arrivals<P: Packet>(
 /// One repetition; packets come as set. None come by themselves afterwards.
 fn lap<P: Packet>(
     limit: &mut Limit,
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     who: Who,
     (time, ticks_per_ns): (Duration, f64),
 ) -> Result<Lap, Failure> {
-    let turned = measure::lap(world, time, Testbed::came, |world| turn(limit, world, who))?;
+    let turned = measure::lap(testbed, time, Testbed::came, |testbed| {
+        turn(limit, testbed, who)
+    })?;
     let packets = turned.packets as u64;
     let (mut took, mut untimed, mut away) = (Histogram::default(), 0, 0);
-    for fifo in world.worker.io().fifos() {
+    for fifo in testbed.worker.io().fifos() {
         if let Some(arrivals) = fifo.set_arrivals(None) {
             took.merge(arrivals.took());
             untimed += arrivals.missed().packets;
@@ -202,13 +203,13 @@ fn lap<P: Packet>(
 }
 
 #[inline(always)]
-fn turn<P: Packet>(limit: &mut Limit, world: &mut Testbed<P>, who: Who) -> Result<(), Failure> {
+fn turn<P: Packet>(limit: &mut Limit, testbed: &mut Testbed<P>, who: Who) -> Result<(), Failure> {
     match who {
         Who::Path => {
-            world.turn();
+            testbed.turn();
             Ok(())
         }
-        Who::Limit => limit.turn(world, &Direction::BOTH, STAGE),
+        Who::Limit => limit.turn(testbed, &Direction::BOTH, STAGE),
     }
 }
 

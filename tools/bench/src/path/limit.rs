@@ -19,15 +19,12 @@ sluice_mem::zeroable_struct! {
     #[derive(Clone, Copy, Default, Debug)]
     #[repr(C, align(64))]
     pub struct LimitLine {
-        /// TEID or UE address.
         pub key: u32,
         /// TEID of the outer header.
         pub teid: u32,
         /// Number of the peer whose headers are written.
         pub peer: u64,
-        /// Usage.
         pub bytes: u64,
-        /// Usage.
         pub packets: u64,
         /// The UE's address on the other side, and the first port of its block there, where it is translated.
         pub address: u32,
@@ -51,13 +48,13 @@ struct Tables {
 }
 
 impl Limit {
-    /// For the sessions of `world`.
-    pub fn new<P: Packet>(world: &Testbed<P>) -> Result<Self, Failure> {
-        let len = (2 * world.flows.len() as u32)
+    /// For the sessions of `testbed`.
+    pub fn new<P: Packet>(testbed: &Testbed<P>) -> Result<Self, Failure> {
+        let len = (2 * testbed.flows.len() as u32)
             .next_power_of_two()
             .max(SHARDS) as usize;
-        let is_translated = world.variant.is_translated();
-        let frames = Frames::new(Form::USUAL, world.variant.servers);
+        let is_translated = testbed.variant.is_translated();
+        let frames = Frames::new(Form::USUAL, testbed.variant.servers);
         let tables = |name, fronts| -> Result<Tables, Failure> {
             Ok(Tables {
                 lines: Arena::new(name, len).map_err(|e| e.to_string())?,
@@ -70,12 +67,12 @@ impl Limit {
             uplink: tables("limit-uplink", frames.uplink_fronts())?,
             downlink: tables("limit-downlink", frames.downlink_fronts())?,
         };
-        limit.set_forms(world.variant.forms);
+        limit.set_forms(testbed.variant.forms);
         let (up, down) = (
             limit.uplink.lines.as_mut_slice(),
             limit.downlink.lines.as_mut_slice(),
         );
-        for flow in world.flows.iter() {
+        for flow in testbed.flows.iter() {
             let mut line = LimitLine {
                 key: flow.teid,
                 teid: flow.gnb_teid,
@@ -102,38 +99,38 @@ impl Limit {
     }
 
     /// Sends the packets of all sessions through the limit and compares every byte.
-    pub fn prove<P: Packet>(&mut self, world: &mut Testbed<P>) -> Result<u64, Failure> {
-        world.open(&[], Check::Every);
+    pub fn prove<P: Packet>(&mut self, testbed: &mut Testbed<P>) -> Result<u64, Failure> {
+        testbed.open(&[], Check::Every);
         // It knows the usual header alone.
-        let ways = match world.variant.has_container() {
+        let ways = match testbed.variant.has_container() {
             true => &Direction::BOTH[..],
             false => &[Direction::Uplink],
         };
-        for _ in 0..world.flows.len().div_ceil(STAGES[2]) {
-            self.turn(world, ways, STAGES[2])?;
+        for _ in 0..testbed.flows.len().div_ceil(STAGES[2]) {
+            self.turn(testbed, ways, STAGES[2])?;
         }
-        world.verdict()
+        testbed.verdict()
     }
 
     /// A turn in each of these directions.
     pub fn turn<P: Packet>(
         &mut self,
-        world: &mut Testbed<P>,
+        testbed: &mut Testbed<P>,
         ways: &[Direction],
         stage: usize,
     ) -> Result<(), Failure> {
         ways.iter()
-            .try_for_each(|way| self.turn_one(world, *way, stage))
+            .try_for_each(|way| self.turn_one(testbed, *way, stage))
     }
 
     #[inline(always)]
     fn turn_one<P: Packet>(
         &mut self,
-        world: &mut Testbed<P>,
+        testbed: &mut Testbed<P>,
         way: Direction,
         stage: usize,
     ) -> Result<(), Failure> {
-        let io = world.worker.io();
+        let io = testbed.worker.io();
         let (tables, fifo) = match way {
             Direction::Uplink => (&mut self.uplink, &mut io.uplink),
             Direction::Downlink => (&mut self.downlink, &mut io.downlink),

@@ -54,7 +54,6 @@ pub struct PacketClock {
 }
 
 impl PacketClock {
-    /// From now on.
     pub fn start() -> Self {
         Self {
             now_ns: clock::monotonic_ns(),

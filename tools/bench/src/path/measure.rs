@@ -23,7 +23,6 @@ use std::time::Duration;
 pub struct Case {
     /// As results are named.
     pub name: String,
-    /// Directions of the packets.
     pub directions: &'static [Direction],
     pub forms: &'static [Form],
 }
@@ -75,7 +74,6 @@ pub fn cases(variant: &Variant) -> Vec<Case> {
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub path: Beside,
-    /// Source and sink alone.
     pub source: Summary,
     /// Share of the time in which another thread had the CPU.
     pub preempted: f64,
@@ -84,30 +82,30 @@ pub struct Figures {
 /// Measures path, limit and source in turn.
 pub fn measure<P: Packet>(
     limit: &mut Limit,
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     case: &Case,
     effort: Effort,
 ) -> Result<Figures, Failure> {
-    world.set_forms(case.forms);
+    testbed.set_forms(case.forms);
     limit.set_forms(case.forms);
     let laps = effort.repeat(|_| {
-        world.open(case.directions, Check::Sampled);
-        let path = path_lap(world, effort.each)?;
+        testbed.open(case.directions, Check::Sampled);
+        let path = path_lap(testbed, effort.each)?;
         let limits = effort.at_each_stage(|stage, share| {
-            lap(world, share, Testbed::came, |world| {
-                limit.turn(world, case.directions, stage)
+            lap(testbed, share, Testbed::came, |testbed| {
+                limit.turn(testbed, case.directions, stage)
             })
         })?;
-        world.verdict()?;
-        world.open(case.directions, Check::Nothing);
+        testbed.verdict()?;
+        testbed.open(case.directions, Check::Nothing);
         let share = effort.each / STAGES.len() as u32;
-        let source = lap(world, share, Testbed::came, |world| {
-            turn_round(world, case);
+        let source = lap(testbed, share, Testbed::came, |testbed| {
+            turn_round(testbed, case);
             Ok(())
         })?;
         Ok((path, limits, source))
     });
-    world.set_forms(world.variant.forms);
+    testbed.set_forms(testbed.variant.forms);
     let laps = laps?;
     let pairs = laps
         .iter()
@@ -120,26 +118,26 @@ pub fn measure<P: Packet>(
 }
 
 /// Source and sink with nothing between them.
-fn turn_round<P: Packet>(world: &mut Testbed<P>, case: &Case) {
+fn turn_round<P: Packet>(testbed: &mut Testbed<P>, case: &Case) {
     let mut burst = Burst::new();
     for way in case.directions {
-        let fifo = world.worker.io().fifo(*way);
+        let fifo = testbed.worker.io().fifo(*way);
         fifo.receive(&mut burst, STAGES[2]);
         fifo.give_back(&mut burst);
     }
 }
 
 /// A lap of the path, in whatever directions are open.
-pub fn path_lap<P: Packet>(world: &mut Testbed<P>, time: Duration) -> Result<Lap, Failure> {
-    if world.variant.load == Load::Idle {
-        return waiting::page(world, time);
+pub fn path_lap<P: Packet>(testbed: &mut Testbed<P>, time: Duration) -> Result<Lap, Failure> {
+    if testbed.variant.load == Load::Idle {
+        return waiting::page(testbed, time);
     }
-    let lap = lap(world, time, Testbed::came, |world| {
-        world.turn();
+    let lap = lap(testbed, time, Testbed::came, |testbed| {
+        testbed.turn();
         Ok(())
     })?;
-    if world.variant.load == Load::AboveRate {
-        world.drain()?;
+    if testbed.variant.load == Load::AboveRate {
+        testbed.drain()?;
     }
     Ok(lap)
 }

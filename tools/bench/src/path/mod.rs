@@ -113,11 +113,11 @@ fn all(args: &PathArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
             if cases.is_empty() && !waits && !observes {
                 continue;
             }
-            let (mut world, mut limit, pages) = proven(sessions, variant, eal, pool)?;
+            let (mut testbed, mut limit, pages) = proven(sessions, variant, eal, pool)?;
             for case in cases {
-                let outcome = one(&mut limit, &mut world, &case, effort, pages)?;
+                let outcome = one(&mut limit, &mut testbed, &case, effort, pages)?;
                 results.cases.push(outcome);
-                let bytes = world.memory.bytes_per_session(sessions);
+                let bytes = testbed.memory.bytes_per_session(sessions);
                 results.memory = results.memory.take().or_else(|| {
                     let name = format!("path/bytes_per_session/{sessions}");
                     Some(Series::shown(name, "octets", [bytes?]))
@@ -125,15 +125,15 @@ fn all(args: &PathArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
             }
             if waits {
                 eprintln!("{} with {sessions} sessions", latency::NAME);
-                let latencies = latency::measure(&mut limit, &mut world, effort, pages)?;
+                let latencies = latency::measure(&mut limit, &mut testbed, effort, pages)?;
                 results.latencies.extend(latencies);
             }
             if observes {
                 eprintln!("{} with {sessions} sessions", observe::NAME);
-                let observed = observe::measure(&mut world, effort, pages)?;
+                let observed = observe::measure(&mut testbed, effort, pages)?;
                 results.observed.push(observed);
             }
-            world.end();
+            testbed.end();
         }
         if args.asks(REPORTS) && reports::NAME.contains(&args.only) {
             let fresh = || -> Pool<Mbuf> {
@@ -164,32 +164,32 @@ fn proven(
 ) -> Result<(Testbed<Mbuf>, Limit, HugePages), Failure> {
     eprintln!("establishing {sessions} sessions{}", variant.says);
     let packets = pool.clone();
-    let mut world = Testbed::build(sessions, variant, move || packets.alloc())?;
+    let mut testbed = Testbed::build(sessions, variant, move || packets.alloc())?;
     let huge_pages = HugePages {
         packets: eal.huge_pages(),
         sessions: memory::sessions_on_huge_pages(),
     };
     eprintln!("comparing every byte of every session's packets");
-    world.prove()?;
-    let mut limit = Limit::new(&world)?;
-    limit.prove(&mut world)?;
-    Ok((world, limit, huge_pages))
+    testbed.prove()?;
+    let mut limit = Limit::new(&testbed)?;
+    limit.prove(&mut testbed)?;
+    Ok((testbed, limit, huge_pages))
 }
 
 /// One case, until nothing disturbs it.
 fn one(
     limit: &mut Limit,
-    world: &mut Testbed<Mbuf>,
+    testbed: &mut Testbed<Mbuf>,
     case: &Case,
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Outcome, Failure> {
-    let sessions = world.flows.len() as u32;
+    let sessions = testbed.flows.len() as u32;
     let title = format!("{} with {sessions} sessions", case.name);
-    let measure = || measure::measure(limit, world, case, effort);
+    let measure = || measure::measure(limit, testbed, case, effort);
     let asked = (&title[..], ATTEMPTS, effort.reps);
     let (figures, conditions) = quietest(asked, measure, measure::Figures::judge)?;
-    let (whose, memory) = ((&case.name[..], sessions), world.memory);
-    let compared = world.verdict()?;
+    let (whose, memory) = ((&case.name[..], sessions), testbed.memory);
+    let compared = testbed.verdict()?;
     Ok(figures.outcome(whose, &conditions, (&memory, huge_pages), compared))
 }

@@ -28,31 +28,30 @@ const WAYS: usize = 3;
 /// One repetition's time is shared by turns, so that what the machine does beside hits all alike.
 const TURNS: u32 = 8;
 
-/// Measures.
 pub fn measure<P: Packet>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Outcome, Failure> {
     let (mut pages, mut followed) = (0, 0);
     let each = effort.each / TURNS;
-    world.open(&Direction::BOTH, Check::Sampled);
+    testbed.open(&Direction::BOTH, Check::Sampled);
     let times = effort.repeat(|_| {
         let mut sums = [0.0; WAYS];
         for turn in 0..TURNS as usize {
             for way in 0..WAYS {
                 let way = (way + turn) % WAYS;
                 sums[way] += match way {
-                    0 => path_lap(world, each)?.ns(),
-                    1 => scraped(world, each, &mut pages)?,
-                    _ => traced(world, each, &mut followed)?,
+                    0 => path_lap(testbed, each)?.ns(),
+                    1 => scraped(testbed, each, &mut pages)?,
+                    _ => traced(testbed, each, &mut followed)?,
                 };
             }
         }
         Ok(sums.map(|sum| sum / f64::from(TURNS)))
     })?;
-    world.verdict()?;
-    let sessions = world.flows.len();
+    testbed.verdict()?;
+    let sessions = testbed.flows.len();
     let ns = [0, 1, 2].map(|way| Summary::of(times.iter().map(|ns| ns[way])).median);
     // With, by without, by repetition.
     let ratios = |way: usize| times.iter().map(move |ns| ns[way] / ns[0]);
@@ -91,11 +90,11 @@ pub fn measure<P: Packet>(
 
 /// Another thread reads the worker's counters and makes pages of them.
 fn scraped<P: Packet>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     each: Duration,
     pages: &mut u64,
 ) -> Result<f64, Failure> {
-    let (stats, stop) = (world.stats(), AtomicBool::new(false));
+    let (stats, stop) = (testbed.stats(), AtomicBool::new(false));
     thread::scope(|scope| {
         let scraper = scope.spawn(|| {
             let mut made = 0;
@@ -106,7 +105,7 @@ fn scraped<P: Packet>(
             }
             made
         });
-        let ns = path_lap(world, each).map(|lap| lap.ns());
+        let ns = path_lap(testbed, each).map(|lap| lap.ns());
         stop.store(true, Ordering::Relaxed);
         scraper.thread().unpark();
         *pages += scraper.join().unwrap_or_default();
@@ -116,18 +115,18 @@ fn scraped<P: Packet>(
 
 /// The packets of one session are followed, both ways.
 fn traced<P: Packet>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     each: Duration,
     followed: &mut u64,
 ) -> Result<f64, Failure> {
-    let flow = world.flows[0];
+    let flow = testbed.flows[0];
     let teid = flow.teid;
     let keys = [Key::Ue(flow.ue.into()), Key::Teid { local: 0, teid }];
-    world.trace(Some(Filter {
+    testbed.trace(Some(Filter {
         keys: keys.into_iter().collect(),
         ..Filter::default()
     }));
-    let ns = path_lap(world, each).map(|lap| lap.ns());
-    *followed += world.trace(None);
+    let ns = path_lap(testbed, each).map(|lap| lap.ns());
+    *followed += testbed.trace(None);
     ns
 }

@@ -19,9 +19,7 @@ use std::net::Ipv4Addr;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Filters {
     pdrs: u16,
-    /// Of each of them.
     filters: u16,
-    /// Each session has others.
     own: bool,
 }
 
@@ -35,7 +33,6 @@ const BLOCK_RULES: u32 = limits::BLOCK_RULES as u32;
 impl Filters {
     pub const NONE: Self = Self::shared(0, 0);
 
-    /// PDRs and filters, the same in all sessions.
     pub const fn shared(pdrs: u16, filters: u16) -> Self {
         let own = false;
         Self { pdrs, filters, own }

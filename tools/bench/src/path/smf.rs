@@ -38,7 +38,6 @@ pub struct CpSide {
 }
 
 impl CpSide {
-    /// Of an SMF at this address.
     pub fn new(address: Ipv4Addr) -> Self {
         let network = Network::new(INTERNET, ACCESS, INTERNET).expect("constant names");
         Self {
@@ -83,19 +82,16 @@ pub struct Smf<P> {
     pub cp: CpSide,
     /// By session; of no meaning where no answer came yet.
     pub flows: Vec<Flow>,
-    /// Sessions established.
     pub established: usize,
     /// The first answer that says no, or is no answer.
     pub refused: Option<String>,
     /// Reports that were not taken yet.
     pub reports: Vec<SequenceNumber>,
-    /// Whether the association stands.
     pub associated: bool,
     variant: Variant,
     sessions: u32,
     /// By session, where sessions change.
     up_seids: Vec<Seid>,
-    /// Sessions changed.
     pub changed: usize,
     packets: core::marker::PhantomData<fn() -> P>,
 }

@@ -40,14 +40,11 @@ pub const N4_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 /// The UPF and its sessions, with one worker at these ports.
 pub struct Upf<I: PortIo> {
     core: UpfControl<I::Packet>,
-    /// The measured worker.
     pub worker: Worker<I>,
     stats: Arc<WorkerStats>,
     /// The sessions in the random order in which they send.
     pub flows: Arc<[Flow]>,
-    /// Memory that sessions take.
     pub memory: Grown,
-    /// Work of the UPF.
     pub variant: Variant,
     /// SMF that takes the reports of armed sessions.
     smf: Option<Box<Smf<I::Packet>>>,
@@ -196,12 +193,10 @@ impl<I: PortIo> Upf<I> {
         std::iter::from_fn(|| end.next_record()).count() as u64
     }
 
-    /// The packet ledger.
     pub fn ledger(&self) -> Ledger {
         self.core.ledger()
     }
 
-    /// Ends it.
     pub fn stop(self) {
         self.worker.stop();
     }
@@ -219,9 +214,9 @@ impl<P: Packet> Testbed<P> {
             io.set_pool(Box::new(alloc));
             io.fifos().into_iter().for_each(|fifo| fifo.expect_losses());
         }
-        let mut world = Self::start(sessions, variant, io)?.filled();
-        world.set_forms(variant.forms);
-        Ok(world)
+        let mut testbed = Self::start(sessions, variant, io)?.filled();
+        testbed.set_forms(variant.forms);
+        Ok(testbed)
     }
 
     /// Packets of all sessions come from now on.
@@ -244,8 +239,8 @@ impl<P: Packet> Testbed<P> {
     /// Sends so many packets in each of these directions and compares every byte.
     fn pass(&mut self, ways: &'static [Direction], packets: usize) -> Result<u64, Failure> {
         self.open(ways, Check::Every);
-        let fifos = |world: &mut Self| {
-            let returned = |way: &Direction| world.worker.io().fifo(*way).returned();
+        let fifos = |testbed: &mut Self| {
+            let returned = |way: &Direction| testbed.worker.io().fifo(*way).returned();
             ways.iter().map(returned).collect::<ArrayVec<usize, 2>>()
         };
         let before = fifos(self);
@@ -326,7 +321,6 @@ impl<P: Packet> Testbed<P> {
 pub struct Size {
     /// Sessions, each with a UE address of the pool.
     pub sessions: u32,
-    /// TEIDs of ours.
     pub endpoints: u32,
     /// Addresses of the gNBs.
     pub peers: Peers,
@@ -337,7 +331,6 @@ pub struct Size {
     pub filters: Filters,
     /// Addresses are translated on N6.
     pub is_translated: bool,
-    /// Session AMBRs are shaped.
     pub is_shaped: bool,
 }
 
@@ -421,7 +414,6 @@ pub fn start<I: PortIo, const N: usize>(size: Size, ios: [I; N]) -> Result<upf::
     plan.build(doors.collect())
 }
 
-/// Control core and the only worker.
 pub fn alone<I: PortIo>(upf: upf::Upf<I>) -> Result<(UpfControl<I::Packet>, Worker<I>), Failure> {
     let mut workers = upf.workers.into_iter();
     let worker = workers.next().ok_or("a UPF without workers")?;

@@ -268,21 +268,21 @@ fn rules(name: &str) -> Variant {
 
 fn served_byte_for_byte(variant: Variant) {
     let pool = HeapPool::default();
-    let mut world = world_of(100, variant, &pool);
+    let mut testbed = world_of(100, variant, &pool);
     assert!(memory::session_pages().is_some());
     let ours = |flow: &Flow| flow.teid >> 31 == 1;
     let chosen_by_up = !variant.foreign_teids;
-    assert_eq!(world.flows.iter().all(ours), chosen_by_up);
-    assert_eq!(world.flows.iter().any(ours), chosen_by_up);
-    let compared = world.prove().unwrap();
+    assert_eq!(testbed.flows.iter().all(ours), chosen_by_up);
+    assert_eq!(testbed.flows.iter().any(ours), chosen_by_up);
+    let compared = testbed.prove().unwrap();
     assert!(compared >= 200, "{compared}");
-    let ledger = world.ledger();
+    let ledger = testbed.ledger();
     assert_eq!((ledger.transmitted, ledger.dropped_total()), (compared, 0));
-    let mut limit = Limit::new(&world).unwrap();
+    let mut limit = Limit::new(&testbed).unwrap();
     let by_limit = if variant == Variant::BARE { 100 } else { 200 };
-    assert!(limit.prove(&mut world).unwrap() >= compared + by_limit);
-    assert_eq!(world.reports, 0);
-    world.end();
+    assert!(limit.prove(&mut testbed).unwrap() >= compared + by_limit);
+    assert_eq!(testbed.reports, 0);
+    testbed.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
     assert!(compared < 2 * PACKETS as u64);
 }
@@ -291,40 +291,40 @@ fn served_byte_for_byte(variant: Variant) {
 fn armed_sessions_report_while_they_are_measured() {
     let pool = HeapPool::default();
     let armed = Variant::RULES.into_iter().find(|v| v.name == "armed");
-    let mut world = world_of(4, armed.unwrap(), &pool);
-    world.open(&Direction::BOTH, Check::Every);
+    let mut testbed = world_of(4, armed.unwrap(), &pool);
+    testbed.open(&Direction::BOTH, Check::Every);
     // Each threshold is some 6,000 packets of a session.
     for _ in 0..10_000 {
-        world.turn();
+        testbed.turn();
     }
-    assert!(world.reports > 4, "{} reports", world.reports);
-    world.verdict().unwrap();
-    world.end();
+    assert!(testbed.reports > 4, "{} reports", testbed.reports);
+    testbed.verdict().unwrap();
+    testbed.end();
 }
 
 #[test]
 fn of_sessions_above_their_rate_packets_wait_and_the_rest_is_dropped_as_shaping() {
     let pool = HeapPool::default();
     let variant = rules("shape");
-    let mut world = world_of(100, variant, &pool);
+    let mut testbed = world_of(100, variant, &pool);
     for case in super::measure::cases(&variant) {
-        world.open(case.directions, Check::Every);
-        let before = world.ledger();
+        testbed.open(case.directions, Check::Every);
+        let before = testbed.ledger();
         // Queues of 10 sessions fill at a fifth of what comes for them.
-        while world.ledger().received < before.received + 3_000_000 {
-            world.turn();
+        while testbed.ledger().received < before.received + 3_000_000 {
+            testbed.turn();
         }
-        let full = world.ledger();
+        let full = testbed.ledger();
         assert!(full.held > 1_000, "{}: {full}", case.name);
-        world.verdict().unwrap();
-        let after = world.ledger();
+        testbed.verdict().unwrap();
+        let after = testbed.ledger();
         let dropped = after.dropped_total() - before.dropped_total();
         let share = dropped as f64 / (after.received - before.received) as f64;
         // Of a tenth of the packets a fifth, less what waited until the end.
         assert!((0.005..0.021).contains(&share), "{}: {share}", case.name);
         assert_eq!(after.held, 0);
     }
-    world.end();
+    testbed.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }
 
@@ -332,15 +332,15 @@ fn of_sessions_above_their_rate_packets_wait_and_the_rest_is_dropped_as_shaping(
 fn idle_ues_are_paged_before_their_packets_leave() {
     let pool = HeapPool::default();
     let variant = rules("paging");
-    let mut world = world_of(2_000, variant, &pool);
+    let mut testbed = world_of(2_000, variant, &pool);
     let cases = super::measure::cases(&variant);
     assert_eq!(cases.len(), 1);
-    let mut limit = Limit::new(&world).unwrap();
-    measure(&mut limit, &mut world, &cases[0], QUICK).unwrap();
-    assert!(world.reports >= 2 * 1_024, "{}", world.reports);
-    let ledger = world.ledger();
+    let mut limit = Limit::new(&testbed).unwrap();
+    measure(&mut limit, &mut testbed, &cases[0], QUICK).unwrap();
+    assert!(testbed.reports >= 2 * 1_024, "{}", testbed.reports);
+    let ledger = testbed.ledger();
     assert_eq!((ledger.held, ledger.dropped_total()), (0, 0), "{ledger}");
-    world.end();
+    testbed.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }
 
@@ -348,32 +348,32 @@ fn idle_ues_are_paged_before_their_packets_leave() {
 #[test]
 fn packets_of_each_form_are_served() {
     let pool = HeapPool::default();
-    let mut world = world_of(100, Variant::USUAL, &pool);
-    let mut limit = Limit::new(&world).unwrap();
+    let mut testbed = world_of(100, Variant::USUAL, &pool);
+    let mut limit = Limit::new(&testbed).unwrap();
     for case in super::measure::cases(&Variant::USUAL) {
-        measure(&mut limit, &mut world, &case, QUICK).unwrap();
+        measure(&mut limit, &mut testbed, &case, QUICK).unwrap();
     }
-    world.end();
+    testbed.end();
 }
 
 #[test]
 fn looking_at_the_path_changes_no_byte_of_its_packets() {
     let pool = HeapPool::default();
-    let mut world = world_of(100, Variant::USUAL, &pool);
-    let observed = observe::measure(&mut world, QUICK, NORMAL_PAGES).unwrap();
+    let mut testbed = world_of(100, Variant::USUAL, &pool);
+    let observed = observe::measure(&mut testbed, QUICK, NORMAL_PAGES).unwrap();
     let counts = ["packets_followed", "pages_made"].map(|key| &observed.json[key]);
     assert!(counts.iter().all(|n| n.as_u64() > Some(0)), "{observed:?}");
-    assert!(world.verdict().unwrap() > 0);
-    world.end();
+    assert!(testbed.verdict().unwrap() > 0);
+    testbed.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }
 
 #[test]
 fn packets_that_come_by_the_clock_are_all_timed_and_right() {
     let pool = HeapPool::default();
-    let mut world = world_of(100, Variant::USUAL, &pool);
-    let mut limit = Limit::new(&world).unwrap();
-    let latencies = latency::measure(&mut limit, &mut world, QUICK, NORMAL_PAGES).unwrap();
+    let mut testbed = world_of(100, Variant::USUAL, &pool);
+    let mut limit = Limit::new(&testbed).unwrap();
+    let latencies = latency::measure(&mut limit, &mut testbed, QUICK, NORMAL_PAGES).unwrap();
     let figure = |of: &Outcome, path: &str| of.json.pointer(path).and_then(Value::as_f64).unwrap();
     let loads: Vec<f64> = latencies
         .iter()
@@ -393,6 +393,6 @@ fn packets_that_come_by_the_clock_are_all_timed_and_right() {
     };
     let (least, most) = ("/path/mpps/min", "/path/mpps/max");
     assert!(figure(low, most) < figure(high, least), "{low:?} {high:?}");
-    world.end();
+    testbed.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }

@@ -19,11 +19,9 @@ pub const N6: PortId = PortId(1);
 pub const N4: PortId = PortId(2);
 /// The UPF on N4; its SMFs are on the same link. Nothing of this leaves the process.
 pub const N4_UPF: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
-/// All SMFs.
 pub const N4_SMF: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// The UPF on N4.
 pub const N4_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 4]);
-/// The SMFs' station.
 pub const SMF_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 4]);
 
 /// gNBs; a power of two.
@@ -33,7 +31,7 @@ pub const UPF_N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// A server behind the gateway.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 80);
 pub const SERVER_PORT: u16 = 443;
-/// The same for IPv6.
+/// IPv6 address of the server.
 pub const SERVER_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0x80, 0, 0, 0, 0x50);
 /// First UE address of the pool, a /10: room for four million sessions.
 pub const POOL_BASE: Ipv4Addr = Ipv4Addr::new(10, 64, 0, 0);
@@ -218,7 +216,6 @@ pub fn port(id: PortId, name: &str, mac: MacAddr, queue_packets: u16) -> PortInf
 
 /// The router to them, on the N3 link.
 pub const ROUTER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
-/// MAC address of the router.
 pub const ROUTER_MAC: MacAddr = MacAddr([2, 0, 0, 0, 2, 0xfe]);
 /// First address behind the router (RFC 2544: 198.18.0.0/15).
 const ROUTED_BASE: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
@@ -243,7 +240,6 @@ impl Peers {
         Self(count.clamp(GNBS as u32, PEERS_MAX))
     }
 
-    /// How many.
     pub fn count(self) -> u32 {
         self.0
     }
@@ -288,10 +284,8 @@ const ON_LINK: usize = 14;
 const BY_DEFAULT: usize = 15;
 const GATEWAYS: usize = 4;
 
-/// Which servers there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Servers {
-    /// One.
     #[default]
     One,
     /// 16.

@@ -24,12 +24,11 @@ use std::net::Ipv4Addr;
 /// Octets of the usual plain frame, and of a frame with the usual outer header.
 pub const PLAIN_LEN: usize = eth::LEN + INNER_LEN;
 pub const TUNNEL_LEN: usize = eth::LEN + OUTER_LEN + INNER_LEN;
-/// The longest frame.
 const FRAME_MAX: usize = 2_048;
 
 const UDP_AT: usize = eth::LEN + ipv4::LEN;
 pub const TEID_AT: usize = UDP_AT + udp::LEN + gtpu::TEID;
-/// Which one is the sender's choice (TS 29.281, 4.4.2.3).
+/// Outer source port, the sender's choice (TS 29.281, 4.4.2.3).
 const SOURCE_PORT_AT: usize = UDP_AT + udp::SOURCE_PORT;
 
 const INNER_TTL: u8 = 64;
@@ -37,7 +36,6 @@ const INNER_TTL: u8 = 64;
 /// Traffic of one session in 16 bytes: four sessions share a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// The UPF's TEID.
     pub teid: u32,
     /// The gNB's TEID, which tells the [number](Peers::number) of the gNB.
     pub gnb_teid: u32,
@@ -78,7 +76,6 @@ impl Flow {
         out
     }
 
-    /// The opposite.
     pub fn from_bytes(bytes: [u8; 12]) -> Self {
         let [a, b, c, d, e, f, g, h, ue @ ..] = bytes;
         let [teid, gnb_teid] = [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes);
@@ -314,7 +311,6 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// In this form, to these servers.
     pub fn new(form: Form, servers: Servers) -> Self {
         Self {
             form,

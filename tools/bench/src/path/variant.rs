@@ -11,7 +11,6 @@ use super::traffic::Form;
 pub struct Variant {
     /// As `--rules` and results name it, where it is measured up, down and both ways.
     pub name: &'static str,
-    /// Description of the sessions.
     pub says: &'static str,
     pub ue: Ue,
     /// TEIDs are the SMF's, not the UPF's.

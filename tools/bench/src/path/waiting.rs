@@ -51,62 +51,69 @@ impl<P: Packet> Testbed<P> {
 
 /// Pages UEs for so long: the worker's time for packets that it holds and lets go, with the changes of rules that
 /// tell it to; not the SMF's time, nor that of the control core.
-pub fn page<P: Packet>(world: &mut Testbed<P>, lasts: Duration) -> Result<Lap, Failure> {
-    let before = world.returned();
-    let batch = PAGED.min(world.flows.len());
+pub fn page<P: Packet>(testbed: &mut Testbed<P>, lasts: Duration) -> Result<Lap, Failure> {
+    let before = testbed.returned();
+    let batch = PAGED.min(testbed.flows.len());
     let (began, mut spent) = (Instant::now(), Lap::default());
-    world.allow([0; 2]);
+    testbed.allow([0; 2]);
     while began.elapsed() < lasts {
-        let next = world.worker.io().downlink.next_flows().take(batch);
+        let next = testbed.worker.io().downlink.next_flows().take(batch);
         let sessions: Vec<u32> = next.map(|flow| number_of(flow.gnb_teid)).collect();
-        change(world, &sessions, true)?;
+        change(testbed, &sessions, true)?;
         let watch = Stopwatch::start();
-        let held = world.ledger().held + batch as u64;
-        world.allow([0, batch]);
-        while world.worker_turn() > 0 {}
+        let held = testbed.ledger().held + batch as u64;
+        testbed.allow([0, batch]);
+        while testbed.worker_turn() > 0 {}
         spent.add(watch.lap(0));
-        if world.ledger().held != held {
-            return Err(format!("{held} packets should be held: {}", world.ledger()));
+        if testbed.ledger().held != held {
+            return Err(format!(
+                "{held} packets should be held: {}",
+                testbed.ledger()
+            ));
         }
-        hear(world, batch as u64)?;
-        spent.add(change(world, &sessions, false)?);
-        if world.ledger().held + batch as u64 != held {
-            return Err(format!("packets are still held: {}", world.ledger()));
+        hear(testbed, batch as u64)?;
+        spent.add(change(testbed, &sessions, false)?);
+        if testbed.ledger().held + batch as u64 != held {
+            return Err(format!("packets are still held: {}", testbed.ledger()));
         }
     }
-    world.allow([usize::MAX; 2]);
+    testbed.allow([usize::MAX; 2]);
     Ok(Lap {
-        packets: (world.returned() - before) as f64,
+        packets: (testbed.returned() - before) as f64,
         ..spent
     })
 }
 
 /// The SMF is told of so many UEs.
-fn hear<P: Packet>(world: &mut Testbed<P>, pages: u64) -> Result<(), Failure> {
-    let until = world.reports + pages;
+fn hear<P: Packet>(testbed: &mut Testbed<P>, pages: u64) -> Result<(), Failure> {
+    let until = testbed.reports + pages;
     for _ in 0..TURNS_MAX {
-        if world.reports >= until {
+        if testbed.reports >= until {
             return Ok(());
         }
-        world.core_turn();
-        world.worker_turn();
+        testbed.core_turn();
+        testbed.worker_turn();
     }
     Err(format!(
         "the SMF was told of {} UEs of {until}",
-        world.reports
+        testbed.reports
     ))
 }
 
 /// The SMF makes these UEs idle, or brings them back. Gives the worker's time for it.
-fn change<P: Packet>(world: &mut Testbed<P>, sessions: &[u32], idle: bool) -> Result<Lap, Failure> {
+fn change<P: Packet>(
+    testbed: &mut Testbed<P>,
+    sessions: &[u32],
+    idle: bool,
+) -> Result<Lap, Failure> {
     let mut took = Lap::default();
     for window in sessions.chunks(WINDOW) {
-        world.ask_for_changes(window, idle)?;
-        while world.is_changing() {
+        testbed.ask_for_changes(window, idle)?;
+        while testbed.is_changing() {
             let watch = Stopwatch::start();
-            while world.worker_turn() > 0 {}
+            while testbed.worker_turn() > 0 {}
             took.add(watch.lap(0));
-            world.core_turn();
+            testbed.core_turn();
         }
     }
     Ok(took)

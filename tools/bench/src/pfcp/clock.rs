@@ -18,7 +18,6 @@ pub struct Clock<'a> {
 }
 
 impl<'a> Clock<'a> {
-    /// A run begins.
     pub fn new(pace: Pace, away: &'a Away, now_ns: u64) -> Self {
         Self {
             pace,

@@ -48,7 +48,6 @@ pub fn asked(reps: usize) -> FlowLoad {
     }
 }
 
-/// Figures of a run.
 #[derive(Clone, Debug)]
 pub struct FlowFigures {
     /// CPU time of the worker for a packet while nothing is modified, nanoseconds.
@@ -106,26 +105,26 @@ impl FlowFigures {
 /// Packets of one half of the sessions, while the other half is modified. All sessions must be
 /// connected; those that were modified need not be afterwards.
 pub fn measure<P: Packet, W: Wire + Send>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     (door, wire): (&mut impl Door<Around: Env<Packet = P>>, &mut W),
     asked: FlowLoad,
 ) -> Result<FlowFigures, Failure> {
-    let half = world.subscribers.all.len() / 2;
-    let flows = world.subscribers.flows_below(half)?;
-    open(world.io(), shuffled(flows));
-    let dropped = world.core.ledger().dropped_total();
+    let half = testbed.subscribers.all.len() / 2;
+    let flows = testbed.subscribers.flows_below(half)?;
+    open(testbed.io(), shuffled(flows));
+    let dropped = testbed.core.ledger().dropped_total();
     let count = (asked.rate_per_s * SECONDS) as usize;
     let count = count.clamp(1, 2 * half);
     let (mut script, mut log) = (Script::default(), Log::new(count));
     let mut trips_ns = Vec::new();
-    let away = Arc::clone(&world.away);
+    let away = Arc::clone(&testbed.away);
     let laps = Effort::new(asked.reps, 0.0).repeat(|rep| {
-        script.modifying(&mut world.subscribers, half, count);
+        script.modifying(&mut testbed.subscribers, half, count);
         let mut taken = [Lap::default(); 2];
         let [calm, moved] = &mut taken;
         let pace = Pace::Open(asked.rate_per_s);
         let calm_ns = count as f64 * 1e9 / asked.rate_per_s;
-        let spent = world.lap_while((door, wire), asked.what, |wire, worker| {
+        let spent = testbed.lap_while((door, wire), asked.what, |wire, worker| {
             idle(worker, calm, calm_ns);
             let lap = drive(wire, &script, pace, (&mut log, &away), || {
                 turn(worker, moved)
@@ -133,13 +132,13 @@ pub fn measure<P: Packet, W: Wire + Send>(
             settle(worker);
             lap
         })?;
-        world.judge(&script, &log)?;
+        testbed.judge(&script, &log)?;
         if rep > 0 {
             trips_ns.extend_from_slice(&log.rtt_ns);
         }
         Ok((taken, spent.lap.wall_ns as f64))
     })?;
-    let wrong = close(world.io())?;
+    let wrong = close(testbed.io())?;
     trips_ns.sort_unstable();
     let ns = |at: usize| laps.iter().map(move |(taken, _)| taken[at].ns());
     let per_s = |n: fn(&Lap) -> f64| laps.iter().map(move |([_, moved], ns)| n(moved) * 1e9 / ns);
@@ -152,7 +151,7 @@ pub fn measure<P: Packet, W: Wire + Send>(
         rate_per_s: Summary::of(rate_per_s),
         mpps: Summary::of(per_s(|moved| moved.packets / 1e6)),
         trips_ns,
-        lost: world.core.ledger().dropped_total() - dropped + wrong,
+        lost: testbed.core.ledger().dropped_total() - dropped + wrong,
         packets: packets as u64,
     })
 }

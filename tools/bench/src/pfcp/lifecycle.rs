@@ -8,33 +8,27 @@ use sluice_smf_emulator::{Dialect, SessionChange, Tunnel};
 /// Purpose of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// Session Establishment Request.
     Establish,
     /// Session Modification Request that brings the session one step on.
     Proceed,
     /// Session Modification Request that asks for usage.
     Query,
-    /// Session Deletion Request.
     Delete,
-    /// Heartbeat Request.
     Heartbeat,
 }
 
 /// A request on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestInfo {
-    /// Sequence number.
     pub sequence: u32,
     /// Index of the subscriber.
     pub index: u32,
-    /// Purpose of the request.
     pub act: Act,
 }
 
 /// How far a session is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SessionProgress {
-    /// No session.
     #[default]
     Absent,
     /// The gNB's tunnel is not known.

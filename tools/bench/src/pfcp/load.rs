@@ -40,7 +40,6 @@ const PATIENCE_NS: u64 = 10_000_000_000;
 /// Octets that an answer has at the most, on average.
 const ANSWER: usize = 512;
 
-/// Log of responses.
 #[derive(Debug, Default)]
 pub struct Log {
     answers: Vec<u8>,

@@ -15,7 +15,6 @@ use serde_json::{Map, json};
 use sluice_control::core::Env;
 use sluice_port::Packet;
 
-/// A measured case.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// As results are named.
@@ -51,7 +50,7 @@ pub struct Figures {
     /// Time of the N4 thread for a message, nanoseconds, idle turns not counted; and that of the limit.
     pub busy_ns: Summary,
     limit_busy_ns: Summary,
-    /// That time, and answers per second, by those of the limit, by repetition.
+    /// Busy time, and answers per second, by those of the limit, by repetition.
     ratios: Vec<f64>,
     rate_ratios: Vec<f64>,
     /// Medians of the round trips of the open loop in microseconds, by repetition.
@@ -192,7 +191,7 @@ struct Laps {
 
 /// Measures a case. All answers of the N4 loop are read.
 pub fn measure<P: Packet>(
-    world: &mut Testbed<P>,
+    testbed: &mut Testbed<P>,
     (door, wire): (
         &mut impl Door<Around: Env<Packet = P>>,
         &mut (impl Wire + Send),
@@ -209,17 +208,17 @@ pub fn measure<P: Packet>(
         Pace::Undisturbed(case.rate_per_s),
     ];
     let laps = Effort::new(case.reps, 0.0).repeat(|_| {
-        script.mixed(&mut world.subscribers, case.messages);
+        script.mixed(&mut testbed.subscribers, case.messages);
         shares = script.shares();
-        let limit = world.lap((door, wire), &script, closed_pace, Loop::Limit, &mut log)?;
+        let limit = testbed.lap((door, wire), &script, closed_pace, Loop::Limit, &mut log)?;
         let mut loops = [(limit, Trips::default()); 3];
         for (pace, done) in paces.into_iter().zip(&mut loops) {
             // The closed loop asks what the limit was asked.
             if pace != closed_pace {
-                script.mixed(&mut world.subscribers, case.messages);
+                script.mixed(&mut testbed.subscribers, case.messages);
             }
-            let spent = world.lap((door, wire), &script, pace, Loop::N4, &mut log)?;
-            world.judge(&script, &log)?;
+            let spent = testbed.lap((door, wire), &script, pace, Loop::N4, &mut log)?;
+            testbed.judge(&script, &log)?;
             octets += script.octets();
             requests += script.len();
             *done = (spent, trips(&mut log.rtt_ns));

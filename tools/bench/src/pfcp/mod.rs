@@ -1,7 +1,7 @@
 //! `sluice bench pfcp`: the daemon's N4 loop on one core, its worker and the load on another.
 //!
 //! `subscribers` are the sessions of five dialects and `script` a series of their requests, encoded
-//! before the clock runs; `load` sends it by one of the ways of `doors` when `clock` says so, `world`
+//! before the clock runs; `load` sends it by one of the ways of `doors` when `clock` says so, `testbed`
 //! lets the measured loop take its `turns` meanwhile.
 
 mod clock;
@@ -105,10 +105,10 @@ fn series(
         Box::new(move || packets.alloc())
     };
     let (n4_port, mut n4_wire) = port::pair(fresh());
-    let mut world = Testbed::build(args.sessions, variety, fresh(), n4_port, cpus)?;
-    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    let mut testbed = Testbed::build(args.sessions, variety, fresh(), n4_port, cpus)?;
+    let (mut door, mut wire) = RingDoor::pair(testbed.smf());
     eprintln!("establishing {} sessions", args.sessions);
-    world.populate(&mut door, &mut wire)?;
+    testbed.populate(&mut door, &mut wire)?;
     let [port, dpdk, socket, together] = cases(args, variety);
     // Rows of armed sessions belong to those of the others.
     let is_asked = |case: &Case| {
@@ -121,56 +121,56 @@ fn series(
         busy_ns.push((name, ns));
     };
     if is_asked(&port) {
-        let of = one(&mut world, (&mut door, &mut wire), &port)?;
+        let of = one(&mut testbed, (&mut door, &mut wire), &port)?;
         keep(port.name, of);
     }
     if is_asked(&dpdk) {
         let mut n4 = PortDoor(fresh());
-        let of = one(&mut world, (&mut n4, &mut n4_wire), &dpdk)?;
+        let of = one(&mut testbed, (&mut n4, &mut n4_wire), &dpdk)?;
         keep(dpdk.name, of);
     }
     let sockets = [(socket, Datagrams::Apart), (together, Datagrams::Together)];
     for (case, datagrams) in sockets.into_iter().filter(|(case, _)| is_asked(case)) {
         let (mut n4, mut udp) = SocketWire::pair(pool.clone(), datagrams)?;
-        let of = one(&mut world, (&mut n4, &mut udp), &case)?;
+        let of = one(&mut testbed, (&mut n4, &mut udp), &case)?;
         keep(case.name, of);
     }
     let mut flow = None;
     // Armed sessions would report what flows.
     if flow::NAME.contains(&args.only) && variety.armed() == Armed::No {
         eprintln!("{}", flow::NAME);
-        world.connect_all(&mut door, &mut wire)?;
+        testbed.connect_all(&mut door, &mut wire)?;
         let ends = (&mut PortDoor(fresh()), &mut n4_wire);
-        let figures = flow::measure(&mut world, ends, flow::asked(args.reps.into()))?;
+        let figures = flow::measure(&mut testbed, ends, flow::asked(args.reps.into()))?;
         flow = Some(figures.outcome(args.sessions));
     }
     eprintln!("connecting all sessions and sending packets through each");
-    world.connect_all(&mut door, &mut wire)?;
-    prove(world, (outcomes, busy_ns), flow)
+    testbed.connect_all(&mut door, &mut wire)?;
+    prove(testbed, (outcomes, busy_ns), flow)
 }
 
 /// Sends packets through all sessions that stand.
 fn prove(
-    world: Testbed<Mbuf>,
+    testbed: Testbed<Mbuf>,
     (outcomes, busy_ns): (Vec<Outcome>, Vec<(String, f64)>),
     flow: Option<Outcome>,
 ) -> Result<Series, Failure> {
-    let sessions = world.subscribers.all.len() as u32;
-    let (peers, ambrs) = world.subscribers.variety.counts();
-    let counters = world.core.up.endpoint().counters();
+    let sessions = testbed.subscribers.all.len() as u32;
+    let (peers, ambrs) = testbed.subscribers.variety.counts();
+    let counters = testbed.core.up.endpoint().counters();
     let evicted = [
         Counter::CacheEvictedRequests,
         Counter::CacheEvictedResponses,
     ];
     let evicted = evicted.map(|counter| counters.get(counter));
-    let memory = world.memory;
-    let armed = match world.subscribers.variety.armed() {
+    let memory = testbed.memory;
+    let armed = match testbed.subscribers.variety.armed() {
         Armed::No => "",
         Armed::Usage => "armed ",
         Armed::Live => "live ",
     };
-    let proven = world.subscribers.flows()?.len();
-    let compared = world.prove()?;
+    let proven = testbed.subscribers.flows()?.len();
+    let compared = testbed.prove()?;
     let json = json!({
         "bytes_per_session": memory.bytes_per_session(sessions),
         "n4_cache_bytes": memory.n4_cache,
@@ -282,17 +282,17 @@ fn cases(args: &PfcpArgs, variety: Variety) -> [Case; 4] {
 
 /// One case, until nothing disturbs it; and the time of the N4 thread for a message, in nanoseconds.
 fn one(
-    world: &mut Testbed<Mbuf>,
+    testbed: &mut Testbed<Mbuf>,
     (door, wire): (
         &mut impl Door<Around: Env<Packet = Mbuf>>,
         &mut (impl Wire + Send),
     ),
     case: &Case,
 ) -> Result<(Outcome, f64), Failure> {
-    let measure = || measure(world, (&mut *door, &mut *wire), case);
+    let measure = || measure(testbed, (&mut *door, &mut *wire), case);
     let asked = (&case.name[..], ATTEMPTS, case.reps);
     let (figures, conditions) = quietest(asked, measure, Figures::judge)?;
-    let all = &world.subscribers;
+    let all = &testbed.subscribers;
     let of = (all.all.len() as u32, all.variety);
     let outcome = figures.outcome(case, of, &conditions);
     Ok((outcome, figures.busy_ns.median))

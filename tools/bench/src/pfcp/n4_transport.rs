@@ -24,7 +24,6 @@ pub trait Door {
     /// Hands what has arrived to `handle`. Returns how many datagrams there were.
     fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Self::Around)) -> usize;
 
-    /// The way out.
     fn around(&mut self) -> &mut Self::Around;
 
     /// Sends what still waits.
@@ -66,7 +65,6 @@ pub enum Datagrams {
     Apart,
 }
 
-/// The SMFs' socket.
 pub struct SocketWire {
     socket: UdpSocket,
     to: SocketAddrV4,
@@ -125,7 +123,6 @@ impl Wire for SocketWire {
     }
 }
 
-/// Answers requests.
 pub fn answer_all(requests: &[(SocketAddr, &[u8])], out: &mut impl Outbox) {
     for (peer, request) in requests {
         answer(*peer, request, out);

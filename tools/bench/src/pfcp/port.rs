@@ -30,7 +30,6 @@ pub struct N4Port<P: Packet> {
     to_wire: Producer<P>,
 }
 
-/// The SMFs' end.
 pub struct PortWire<P: Packet> {
     to_port: Producer<P>,
     from_port: Consumer<P>,

@@ -53,7 +53,6 @@ pub struct RingDoor<P> {
     pub lost: u64,
 }
 
-/// The SMFs' end.
 pub struct RingWire {
     requests: Producer<Datagram>,
     answers: Consumer<Datagram>,
@@ -63,7 +62,6 @@ pub struct RingWire {
 }
 
 impl<P> RingDoor<P> {
-    /// Both ends.
     pub fn pair(peer: SocketAddr) -> (Self, RingWire) {
         let (to_near, from_far) = spsc(BUFFERS, 0);
         let (to_far, from_near) = spsc(BUFFERS, 0);

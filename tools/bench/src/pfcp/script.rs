@@ -24,7 +24,6 @@ const HEARTBEATS: usize = 2;
 /// Draws for a session that stands, before it is looked for.
 const TRIES: usize = 64;
 
-/// The series.
 #[derive(Debug, Default)]
 pub struct Script {
     bytes: Vec<u8>,
@@ -44,7 +43,6 @@ impl Script {
         self.ends.is_empty()
     }
 
-    /// Octets of all of them.
     pub fn octets(&self) -> usize {
         self.bytes.len()
     }

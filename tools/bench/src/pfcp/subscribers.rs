@@ -33,19 +33,14 @@ pub struct Subscriber {
     pub gnb: u8,
     /// How often the rules were made anew.
     pub generation: u8,
-    /// How far it is.
     pub state: SessionProgress,
 }
 
-/// All of them.
 #[derive(Debug)]
 pub struct Subscribers {
     pub cp: CpSide,
-    /// In what they differ.
     pub variety: Variety,
-    /// When the SMF started.
     pub recovery: NtpTime,
-    /// By number.
     pub all: Vec<Subscriber>,
     /// Subscribers without session.
     pub absent: Vec<u32>,
@@ -244,7 +239,6 @@ const SPAN: f64 = 100.0;
 /// How many gNBs and rates there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variety {
-    /// gNBs.
     pub peers: Peers,
     /// Values of session AMBR and flow MBR.
     ambrs: u32,

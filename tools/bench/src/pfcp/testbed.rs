@@ -11,7 +11,7 @@ use crate::Failure;
 use crate::memory;
 use crate::path::io::{BenchIo, Pool};
 use crate::path::rules::Filters;
-use crate::path::testbed::{Size, Testbed as PathWorld, alone, start};
+use crate::path::testbed::{Size, Testbed as PathTestbed, alone, start};
 use crate::path::topology::N4_SMF;
 use crate::path::traffic::Frames;
 use sluice_control::core::{Env, UpfControl};
@@ -36,23 +36,18 @@ const WINDOW: usize = 256;
 /// CPUs: the N4 loop's, and that of the worker and the generator.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpus {
-    /// Of the measured thread.
     pub n4: usize,
     /// Of the worker and the generator.
     pub worker: usize,
 }
 
-/// All of it.
 pub struct Testbed<P: Packet> {
-    /// The measured core.
     pub core: UpfControl<P>,
     worker: Worker<BenchIo<P>>,
-    /// The SMFs' side.
     pub subscribers: Subscribers,
     cpus: Cpus,
     /// How often the measured thread did not have its CPU.
     pub away: Arc<Away>,
-    /// Memory that sessions take.
     pub memory: memory::Grown,
 }
 
@@ -247,9 +242,9 @@ impl<P: Packet> Testbed<P> {
     /// Sends a packet each way through every session that stands and compares every byte.
     pub fn prove(self) -> Result<u64, Failure> {
         let flows = self.subscribers.flows()?;
-        let mut world = PathWorld::of(self.core, self.worker, flows.into()).filled();
-        let compared = world.prove();
-        world.end();
+        let mut testbed = PathTestbed::of(self.core, self.worker, flows.into()).filled();
+        let compared = testbed.prove();
+        testbed.end();
         compared
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const SESSIONS: u32 = 1_000;
 
-fn world(pool: &HeapPool) -> (Testbed<HeapPacket>, PortWire<HeapPacket>) {
+fn testbed(pool: &HeapPool) -> (Testbed<HeapPacket>, PortWire<HeapPacket>) {
     world_of(pool, Variety::new(300, 17))
 }
 
@@ -27,8 +27,8 @@ fn world_of(pool: &HeapPool, variety: Variety) -> (Testbed<HeapPacket>, PortWire
         worker: *allowed.last().unwrap(),
     };
     let (port, wire) = port::pair(fresh(pool));
-    let world = Testbed::build(SESSIONS, variety, fresh(pool), port, cpus).unwrap();
-    (world, wire)
+    let testbed = Testbed::build(SESSIONS, variety, fresh(pool), port, cpus).unwrap();
+    (testbed, wire)
 }
 
 fn fresh(pool: &HeapPool) -> Box<dyn FnMut() -> Option<HeapPacket> + Send> {
@@ -39,14 +39,14 @@ fn fresh(pool: &HeapPool) -> Box<dyn FnMut() -> Option<HeapPacket> + Send> {
 #[test]
 fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     let pool = HeapPool::default();
-    let (mut world, mut frames) = world(&pool);
-    let (mut door, mut wire) = RingDoor::pair(world.smf());
-    world.populate(&mut door, &mut wire).unwrap();
+    let (mut testbed, mut frames) = testbed(&pool);
+    let (mut door, mut wire) = RingDoor::pair(testbed.smf());
+    testbed.populate(&mut door, &mut wire).unwrap();
     let all_connected = |w: &Testbed<_>| {
         let mut all = w.subscribers.all.iter();
         all.all(|s| s.state == SessionProgress::Connected && s.up_seid != 0)
     };
-    assert!(all_connected(&world));
+    assert!(all_connected(&testbed));
     let case = Case {
         name: "test".to_owned(),
         plain_name: "test".to_owned(),
@@ -56,7 +56,7 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
         rate_per_s: 1e6,
         reps: 3,
     };
-    let figures = measure(&mut world, (&mut door, &mut wire), &case).unwrap();
+    let figures = measure(&mut testbed, (&mut door, &mut wire), &case).unwrap();
     assert!(
         figures.shares.iter().all(|(_, share)| *share > 0.0),
         "{:?}",
@@ -64,27 +64,27 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     );
     // The same sessions go on by a port, and come back to the ring.
     let mut port = PortDoor(fresh(&pool));
-    measure(&mut world, (&mut port, &mut frames), &case).unwrap();
-    let counted = world.core.n4_counters();
+    measure(&mut testbed, (&mut port, &mut frames), &case).unwrap();
+    let counted = testbed.core.n4_counters();
     assert!(
         counted.received > 8_000 && counted.received == counted.sent,
         "{counted:?}"
     );
     assert!(figures.open.p50 <= figures.open.p99 && figures.closed.p50 > 0.0);
     // Packets of one half flow while the other half is modified.
-    world.connect_all(&mut door, &mut wire).unwrap();
+    testbed.connect_all(&mut door, &mut wire).unwrap();
     let asked = flow::FlowLoad {
         rate_per_s: flow::RATE_PER_S,
         what: Loop::Housekeeping,
         reps: 1,
     };
-    let flow = flow::measure(&mut world, (&mut port, &mut frames), asked).unwrap();
+    let flow = flow::measure(&mut testbed, (&mut port, &mut frames), asked).unwrap();
     assert_eq!(flow.lost, 0);
     assert!(flow.packets > 0 && flow.quiet_ns.median > 0.0, "{flow:?}");
-    world.connect_all(&mut door, &mut wire).unwrap();
-    let standing = world.subscribers.flows().unwrap().len() as u64;
+    testbed.connect_all(&mut door, &mut wire).unwrap();
+    let standing = testbed.subscribers.flows().unwrap().len() as u64;
     assert!(standing > u64::from(SESSIONS) / 2 && standing < u64::from(SESSIONS));
-    assert!(world.prove().unwrap() >= 2 * standing);
+    assert!(testbed.prove().unwrap() >= 2 * standing);
     // Answers to requests that a busy machine repeated, and reports, come when nobody waits for them any more.
     for _ in 0..30_000 {
         while frames.receive(|_| ()) > 0 {}
@@ -104,21 +104,23 @@ fn armed_sessions_of_all_dialects_live_and_carry_packets_afterwards() {
 
 fn live_and_carry_packets(armed: Armed) {
     let pool = HeapPool::default();
-    let (mut world, _) = world_of(&pool, Variety::new(300, 17).with(armed));
-    let (mut door, mut wire) = RingDoor::pair(world.smf());
-    world.populate(&mut door, &mut wire).unwrap();
-    assert!(world.core.up.in_use().usage_records >= SESSIONS as usize);
+    let (mut testbed, _) = world_of(&pool, Variety::new(300, 17).with(armed));
+    let (mut door, mut wire) = RingDoor::pair(testbed.smf());
+    testbed.populate(&mut door, &mut wire).unwrap();
+    assert!(testbed.core.up.in_use().usage_records >= SESSIONS as usize);
     for _ in 0..3 {
         let (mut script, mut log) = (Script::default(), Log::new(2_000));
-        script.mixed(&mut world.subscribers, 2_000);
+        script.mixed(&mut testbed.subscribers, 2_000);
         let ends = (&mut door, &mut wire);
         let pace = Pace::Closed(64);
-        world.lap(ends, &script, pace, Loop::N4, &mut log).unwrap();
-        world.judge(&script, &log).unwrap();
+        testbed
+            .lap(ends, &script, pace, Loop::N4, &mut log)
+            .unwrap();
+        testbed.judge(&script, &log).unwrap();
     }
-    world.connect_all(&mut door, &mut wire).unwrap();
-    let standing = world.subscribers.flows().unwrap().len() as u64;
-    assert!(standing > 0 && world.prove().unwrap() >= 2 * standing);
+    testbed.connect_all(&mut door, &mut wire).unwrap();
+    let standing = testbed.subscribers.flows().unwrap().len() as u64;
+    assert!(standing > 0 && testbed.prove().unwrap() >= 2 * standing);
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }
 
@@ -127,17 +129,19 @@ fn live_and_carry_packets(armed: Armed) {
 fn an_open_loop_sends_each_request_when_it_is_due() {
     const EACH_NS: u32 = 50_000_000;
     let pool = HeapPool::default();
-    let (mut world, _) = world(&pool);
-    let (mut door, mut wire) = RingDoor::pair(world.smf());
-    world.populate(&mut door, &mut wire).unwrap();
+    let (mut testbed, _) = testbed(&pool);
+    let (mut door, mut wire) = RingDoor::pair(testbed.smf());
+    testbed.populate(&mut door, &mut wire).unwrap();
     let pace = Pace::Open(1e9 / f64::from(EACH_NS));
     // A thread that waits for its CPU sends late: on a busy machine that says nothing of the loop.
     let quickest_ns = (0..20).map(|_| {
         let (mut script, mut log) = (Script::default(), Log::new(4));
-        script.mixed(&mut world.subscribers, 4);
+        script.mixed(&mut testbed.subscribers, 4);
         let ends = (&mut door, &mut wire);
-        world.lap(ends, &script, pace, Loop::N4, &mut log).unwrap();
-        world.judge(&script, &log).unwrap();
+        testbed
+            .lap(ends, &script, pace, Loop::N4, &mut log)
+            .unwrap();
+        testbed.judge(&script, &log).unwrap();
         *log.rtt_ns.iter().min().unwrap()
     });
     let is_prompt = |rtt_ns: u32| rtt_ns < EACH_NS / 2;
@@ -147,23 +151,23 @@ fn an_open_loop_sends_each_request_when_it_is_due() {
 #[test]
 fn an_answer_that_is_missing_wrong_or_given_twice_is_found() {
     let pool = HeapPool::default();
-    let (mut world, _) = world(&pool);
-    let (mut door, mut wire) = RingDoor::pair(world.smf());
-    world.populate(&mut door, &mut wire).unwrap();
+    let (mut testbed, _) = testbed(&pool);
+    let (mut door, mut wire) = RingDoor::pair(testbed.smf());
+    testbed.populate(&mut door, &mut wire).unwrap();
     let mut script = Script::default();
-    script.mixed(&mut world.subscribers, 100);
+    script.mixed(&mut testbed.subscribers, 100);
     let mut log = Log::new(100);
     let pace = Pace::Closed(8);
     let ends = (&mut door, &mut wire);
-    world
+    testbed
         .lap(ends, &script, pace, Loop::Limit, &mut log)
         .unwrap();
     // The limit says yes to everything and establishes nothing.
-    let why = world.judge(&script, &log).unwrap_err();
+    let why = testbed.judge(&script, &log).unwrap_err();
     assert!(
         why.contains("was answered by") || why.contains("was refused"),
         "{why}"
     );
     assert_eq!(script.place(u32::MAX), None);
-    assert!(script.judge(&mut world.subscribers, &[0; 3]).is_err());
+    assert!(script.judge(&mut testbed.subscribers, &[0; 3]).is_err());
 }

@@ -15,11 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Spent {
     /// Time in turns that had something to do, in nanoseconds.
     pub busy_ns: u64,
-    /// Such turns.
     pub busy_turns: u64,
     /// CPU time of its thread.
     pub cpu_ns: u64,
-    /// Wall-clock time.
     pub wall_ns: u64,
     /// Lap, as the generator saw it.
     pub lap: Lap,

@@ -18,7 +18,6 @@ const UP_WITHIN: Duration = Duration::from_secs(10);
 /// Descriptors of a virtio queue; the default of 256 would hold two bursts.
 const VIRTIO_DESCRIPTORS: u16 = 1024;
 
-/// Kinds of links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Shared memory between two processes.
@@ -31,11 +30,9 @@ pub enum Kind {
 
 /// Place of a link.
 pub struct Site<'a> {
-    /// DPDK of this process.
     pub eal: &'a Eal,
     /// Pool of the link's packets.
     pub pool: &'a MbufPool,
-    /// The sessions' flows.
     pub flows: &'a Arc<[Flow]>,
     /// CPU of the far end.
     pub far_cpu: usize,
@@ -45,14 +42,12 @@ pub struct Site<'a> {
 pub struct Link {
     /// The measured worker's ports.
     pub doors: WorkerPorts<DpdkIo>,
-    /// Other end.
     pub far: RemoteEnd,
     /// Whether packets lie on huge pages.
     pub on_huge_pages: bool,
 }
 
 impl Kind {
-    /// All.
     pub const ALL: [Self; 3] = [Self::Memif, Self::VirtioUser, Self::Ring];
 
     /// As results are named.

@@ -33,7 +33,6 @@ pub struct Case {
     pub open: [bool; 2],
 }
 
-/// All of them.
 pub const CASES: [Case; 3] = [
     case("ul", [true, false]),
     case("dl", [false, true]),
@@ -44,10 +43,8 @@ const fn case(name: &'static str, open: [bool; 2]) -> Case {
     Case { name, open }
 }
 
-/// Loop that is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Loop {
-    /// The worker.
     Path,
     /// The plain loop, up to so many packets at a time.
     Io(usize),
@@ -68,7 +65,6 @@ pub struct Figures {
     pub preempted: f64,
     /// The same of the far end.
     pub far_preempted: f64,
-    /// Balance of all packets.
     pub balance: PacketBalance,
 }
 
@@ -83,7 +79,7 @@ pub struct Free {
 
 /// The measured side and the far end of one link.
 pub struct Pair<'a, I: PortIo> {
-    pub world: &'a mut Testbed<I>,
+    pub testbed: &'a mut Testbed<I>,
     pub far: &'a mut RemoteEnd,
     /// Packets of each direction under way at the most.
     pub window: usize,
@@ -100,16 +96,16 @@ struct Lap {
 impl<I: PortIo> Pair<'_, I> {
     /// Sends a packet of every session each way through the path and compares every byte.
     pub fn prove(&mut self) -> Result<u64, Failure> {
-        let all = self.world.flows.len() as u64;
-        let before = ended(&self.world.ledger());
+        let all = self.testbed.flows.len() as u64;
+        let before = ended(&self.testbed.ledger());
         let traffic = self.traffic([true, true], Answer::Path, (Check::Every, all as usize));
         self.far.start(traffic)?;
         let (mut last, mut seen) = (Instant::now(), 0);
         loop {
             for _ in 0..TURNS {
-                self.world.turn();
+                self.testbed.turn();
             }
-            let done = ended(&self.world.ledger()) - before;
+            let done = ended(&self.testbed.ledger()) - before;
             if done >= 2 * all || last.elapsed() > PATIENCE {
                 break;
             }
@@ -117,9 +113,9 @@ impl<I: PortIo> Pair<'_, I> {
                 (last, seen) = (Instant::now(), done);
             }
         }
-        let world = &mut *self.world;
-        let count = self.far.stop(|| world.turn())?;
-        let ledger = self.world.ledger();
+        let testbed = &mut *self.testbed;
+        let count = self.far.stop(|| testbed.turn())?;
+        let ledger = self.testbed.ledger();
         if count.returned != 2 * all || count.compared != count.returned {
             let returned = count.returned;
             return Err(format!(
@@ -137,7 +133,7 @@ impl<I: PortIo> Pair<'_, I> {
 
     /// Measures path and plain loop in turn.
     pub fn measure(&mut self, case: Case, effort: Effort) -> Result<Figures, Failure> {
-        let before = self.world.ledger();
+        let before = self.testbed.ledger();
         let mut balance = PacketBalance::default();
         balance.path.cpu_share = 1.0;
         balance.io.cpu_share = 1.0;
@@ -148,7 +144,7 @@ impl<I: PortIo> Pair<'_, I> {
             })?;
             Ok((path, io))
         })?;
-        balance.ledger = since(&before, &self.world.ledger());
+        balance.ledger = since(&before, &self.testbed.ledger());
         Ok(sum_up(&laps, balance))
     }
 
@@ -167,11 +163,11 @@ impl<I: PortIo> Pair<'_, I> {
         let traffic = self.traffic(case.open, answer, (Check::Sampled, usize::MAX));
         self.far.start(traffic)?;
         let mut unsent = 0;
-        let world = &mut *self.world;
+        let testbed = &mut *self.testbed;
         let mut turn = || match who {
-            Loop::Path => world.turn(),
+            Loop::Path => testbed.turn(),
             Loop::Io(stage) => {
-                let (came, lost) = world.turn_io(stage);
+                let (came, lost) = testbed.turn_io(stage);
                 unsent += lost as u64;
                 came
             }
@@ -187,7 +183,7 @@ impl<I: PortIo> Pair<'_, I> {
             true => Ok(laps),
             false => Err(format!(
                 "no packets flow: {count:?}, {}",
-                self.world.ledger()
+                self.testbed.ledger()
             )),
         }
     }

@@ -1,7 +1,7 @@
 //! `sluice bench port`: the packet path over DPDK ports, beside a loop that only moves packets over
 //! the same ports.
 //!
-//! `world` is a UPF with established sessions whose ports (`doors`) come and go; `link` makes a kind
+//! `testbed` is a UPF with established sessions whose ports (`doors`) come and go; `link` makes a kind
 //! of port with the `far` end at work, which is a `peer` in another process or thread; `measure`
 //! turns path and plain loop.
 
@@ -121,7 +121,7 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
     let mut results = Results::default();
     for &sessions in &args.packets.sessions {
         eprintln!("establishing {sessions} sessions");
-        let mut world = Testbed::build(sessions)?;
+        let mut testbed = Testbed::build(sessions)?;
         for kind in Kind::ALL {
             let name = |case: &Case| format!("{}/{}", kind.name(), case.name);
             let wanted = |case: &Case| name(case).contains(&args.only);
@@ -129,7 +129,7 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
             if cases.is_empty() {
                 continue;
             }
-            let flows = world.flows.clone();
+            let flows = testbed.flows.clone();
             let site = Site {
                 eal,
                 pool,
@@ -138,11 +138,11 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
             };
             eprintln!("{}: connecting", kind.name());
             match kind.connect(&site) {
-                Ok(link) => on_link(args, &mut world, (kind, link), &cases, &mut results)?,
+                Ok(link) => on_link(args, &mut testbed, (kind, link), &cases, &mut results)?,
                 Err(why) => results.skipped.push((kind, sessions, why)),
             }
         }
-        world.stop();
+        testbed.stop();
     }
     Ok(results)
 }
@@ -150,14 +150,14 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Result
 /// All cases on one link.
 fn on_link(
     args: &PortArgs,
-    world: &mut Testbed<DpdkIo>,
+    testbed: &mut Testbed<DpdkIo>,
     (kind, mut link): (Kind, Link),
     cases: &[Case],
     results: &mut Results,
 ) -> Result<(), Failure> {
-    world.set_doors(link.doors);
+    testbed.set_doors(link.doors);
     let mut pair = Pair {
-        world,
+        testbed,
         far: &mut link.far,
         window: kind.window(),
     };
@@ -172,7 +172,7 @@ fn on_link(
     };
     let effort = Effort::new(args.packets.reps, args.seconds);
     let mut one = |case: &Case| {
-        let sessions = pair.world.flows.len() as u32;
+        let sessions = pair.testbed.flows.len() as u32;
         let name = format!("{}/{}", kind.name(), case.name);
         let title = format!("{name} with {sessions} sessions");
         let measure = || pair.measure(*case, effort);
@@ -187,6 +187,6 @@ fn on_link(
     };
     let done = cases.iter().try_for_each(&mut one);
     // Before the far end goes, for some drivers say goodbye to it.
-    world.set_doors(WorkerPorts::closed());
+    testbed.set_doors(WorkerPorts::closed());
     done
 }

@@ -26,7 +26,6 @@ pub enum Order {
 pub struct Traffic {
     /// Whether there is any uplink, and downlink.
     pub open: [bool; 2],
-    /// Treatment of the packets.
     pub answer: Answer,
     pub check: Check,
     /// Packets of each direction at the most.
@@ -36,7 +35,6 @@ pub struct Traffic {
     pub window: usize,
 }
 
-/// Treatment of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// The packet path's treatment.
@@ -75,18 +73,15 @@ impl Count {
     }
 }
 
-/// Source and sink.
 pub struct Peer<I: PortIo> {
     io: I,
     lanes: [Lane<I::Packet>; 2],
     traffic: Option<Traffic>,
 }
 
-/// One direction.
 struct Lane<P: Packet> {
     sends_at: PortId,
     receives_at: PortId,
-    /// FIFO of the packets.
     fifo: Fifo<P>,
     /// Made, and not yet taken by the port.
     waiting: Burst<P>,
@@ -131,7 +126,6 @@ impl<I: PortIo> Peer<I> {
         self.traffic = Some(traffic);
     }
 
-    /// Sends no more.
     pub fn stop(&mut self) {
         if let Some(traffic) = &mut self.traffic {
             traffic.at_most = 0;
@@ -214,9 +208,7 @@ impl<I: PortIo> Drop for Peer<I> {
 pub struct PacketBalance {
     /// The path's, as the far end counted.
     pub path: Count,
-    /// As the path counted.
     pub ledger: Ledger,
-    /// The plain loop's.
     pub io: Count,
     /// Packets that the plain loop found no room for.
     pub io_unsent: u64,
@@ -292,7 +284,7 @@ pub fn ended(ledger: &Ledger) -> u64 {
     ledger.transmitted + ledger.dropped_total()
 }
 
-/// What a ledger says of the time since another.
+/// Difference of two ledgers.
 pub fn since(before: &Ledger, now: &Ledger) -> Ledger {
     let dropped = now.dropped.iter().map(|(reason, n)| {
         let before = before.dropped_for(*reason);

@@ -54,9 +54,7 @@ pub struct WorkerPorts<I> {
 /// Which ports of `I` stand for one of ours: usually the same both ways.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wire {
-    /// Receives.
     pub rx: PortId,
-    /// Sends.
     pub tx: PortId,
 }
 
@@ -132,7 +130,7 @@ impl<I: PortIo> PortIo for WorkerPorts<I> {
         self.inner.as_mut()?.alloc()
     }
 
-    /// What it received, and what it sent.
+    /// Counters of received and sent packets.
     fn stats(&mut self, port: PortId) -> Option<PortStats> {
         let (wire, inner) = (self.wire(port)?, self.inner.as_mut()?);
         let (rx, tx) = (inner.stats(wire.rx)?, inner.stats(wire.tx)?);

@@ -213,7 +213,6 @@ pub fn write_flows(file: &Path, flows: &[Flow]) -> Result<(), Failure> {
     std::fs::write(file, bytes).map_err(|e| format!("write {}: {e}", file.display()))
 }
 
-/// The opposite.
 pub fn read_flows(file: &Path) -> Result<Arc<[Flow]>, Failure> {
     let bytes = std::fs::read(file).map_err(|e| format!("read {}: {e}", file.display()))?;
     let (flows, rest) = bytes.as_chunks();

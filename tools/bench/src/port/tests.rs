@@ -16,7 +16,7 @@ const PACKETS: usize = 1_000;
 struct Scene {
     net: SimNet,
     pool: HeapPool,
-    world: Testbed<SimIo>,
+    testbed: Testbed<SimIo>,
     peer: Peer<WorkerPorts<SimIo>>,
 }
 
@@ -30,13 +30,13 @@ impl Scene {
         let direct = [N3, N6].map(|port| Wire { rx: port, tx: port });
         let near = WorkerPorts::over(net.io(&[n3, n6], pool.clone()), direct);
         let far = WorkerPorts::over(net.io(&[far_n3, far_n6], pool.clone()), direct);
-        let mut world = Testbed::build(SESSIONS).unwrap();
-        world.set_doors(near);
-        let peer = Peer::new(far, &world.flows).unwrap();
+        let mut testbed = Testbed::build(SESSIONS).unwrap();
+        testbed.set_doors(near);
+        let peer = Peer::new(far, &testbed.flows).unwrap();
         Self {
             net,
             pool,
-            world,
+            testbed,
             peer,
         }
     }
@@ -50,27 +50,27 @@ impl Scene {
         self.peer.start(traffic);
         for _ in 0..200 {
             let returned = self.peer.turn() as u64;
-            turn(&mut self.world);
+            turn(&mut self.testbed);
             self.net.advance_to(self.net.now_ns() + 1_000 + returned);
         }
         self.peer.stop();
         PacketBalance {
             path: self.peer.count(),
-            ledger: self.world.ledger(),
+            ledger: self.testbed.ledger(),
             ..PacketBalance::default()
         }
     }
 
     fn end(mut self) {
-        self.world.set_doors(WorkerPorts::closed());
-        self.world.stop();
+        self.testbed.set_doors(WorkerPorts::closed());
+        self.testbed.stop();
         drop(self.peer);
         assert_eq!((self.pool.live(), self.pool.leaked()), (0, 0));
     }
 }
 
-fn turned(world: &mut Testbed<SimIo>) {
-    world.turn();
+fn turned(testbed: &mut Testbed<SimIo>) {
+    testbed.turn();
 }
 
 fn traffic(open: [bool; 2], answer: Answer) -> Traffic {
@@ -99,7 +99,7 @@ fn all_packets_come_back_through_the_path_as_they_should() {
 fn the_plain_loop_gives_packets_back_as_they_were_sent() {
     let mut scene = Scene::new(LinkConfig::default());
     let uplink = traffic([true, false], Answer::Same);
-    let balance = scene.play(uplink, |world| assert_eq!(world.turn_io(32).1, 0));
+    let balance = scene.play(uplink, |testbed| assert_eq!(testbed.turn_io(32).1, 0));
     assert_eq!((balance.path.sent, balance.path.returned), (1_000, 1_000));
     assert_eq!((balance.path.compared, balance.path.wrong), (1_000, 0));
     scene.end();
@@ -109,7 +109,7 @@ fn the_plain_loop_gives_packets_back_as_they_were_sent() {
 fn packets_that_nothing_was_done_to_are_not_what_the_path_makes() {
     let mut scene = Scene::new(LinkConfig::default());
     let both = traffic([true, true], Answer::Path);
-    let balance = scene.play(both, |world| assert_eq!(world.turn_io(32).1, 0));
+    let balance = scene.play(both, |testbed| assert_eq!(testbed.turn_io(32).1, 0));
     assert_eq!((balance.path.returned, balance.path.wrong), (2_000, 2_000));
     let fault = balance.fault().unwrap();
     assert!(

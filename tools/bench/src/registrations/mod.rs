@@ -36,7 +36,6 @@ const GOAL_GROWTH: f64 = 1.2;
 /// Goodput per CPU-second in a storm, by that at capacity, at the least.
 const GOAL_STORM: f64 = 0.9;
 
-/// Measures.
 pub fn run(args: &CoreArgs) -> Result<Measured, Failed> {
     let measured = match args.only {
         Some(CorePart::Registrations) => all(args),
@@ -319,7 +318,7 @@ fn over_sctp(args: &CoreArgs, identity: Identity) -> Result<Row, Failure> {
     })
 }
 
-/// What a registered UE takes, and whether many make registrations dearer.
+/// Memory of a registered UE, and whether many make registrations dearer.
 fn many(count: u32) -> Result<Value, Failure> {
     let before = resident_bytes();
     let mut core = VirtualCore::new(count)?;

@@ -11,7 +11,7 @@ use sluice_host::clock;
 use sluice_host::process::resident_bytes;
 use sluice_n1::RegistrationKind;
 use sluice_sbi::AssociationId;
-use sluice_ue::{Ended, Fleet, Outcome, Phone, Procedure};
+use sluice_ue::{Ended, Fleet, FleetUe, Outcome, Procedure};
 use sluice_wiring::Core;
 
 use super::virtual_core::{self, Identity};
@@ -22,27 +22,24 @@ use crate::stats::{percentile, round};
 const GNBS: usize = 4;
 /// Registrations under way at a time.
 const WINDOW: usize = 256;
-/// What a procedure may take.
+/// Time that a procedure may take.
 const LIMIT_NS: u64 = 10_000_000_000;
 /// Resident memory at the end, by that after a tenth of the time, at the most: how long services took is kept, too.
 const GROWTH: f64 = 1.05;
 
-/// What an allocator and a list of latencies take of that, however few UEs there are.
+/// Share of an allocator and a list of latencies in that, however few UEs there are.
 const PAGES_BYTES: f64 = 16e6;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How much.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Registered UEs.
     pub ues: u32,
     /// Cycles of service and idle that begin per second.
     pub cycles_hz: u64,
-    /// For how long.
     pub time_s: u64,
 }
 
-/// What came of it.
+/// Result of a soak.
 #[derive(Clone, Default, Debug)]
 pub struct Soaked {
     /// UEs that are registered at the end.
@@ -53,18 +50,16 @@ pub struct Soaked {
     pub failures: BTreeMap<String, u64>,
     /// How long service requests took from when they were due, sorted.
     pub service_ns: Vec<u64>,
-    /// CPU of the core.
     pub cpu: Duration,
     /// How long the cycles lasted.
     pub lasted: Duration,
     /// Resident memory after a tenth of the time and at the end.
     pub resident_bytes: (u64, u64),
-    /// What the AMF keeps at the end and not at the beginning, or otherwise.
+    /// Differences between the AMF's state at the end and at the beginning.
     pub differences: Vec<String>,
 }
 
 impl Soaked {
-    /// For scripts.
     pub fn json(&self) -> Value {
         let (begin, end) = self.resident_bytes;
         json!({
@@ -141,13 +136,13 @@ pub fn measure(size: &Size) -> Result<Soaked, Failure> {
 impl Soak {
     fn new(ues: u32) -> Result<Self, Failure> {
         let gnbs = (1..=GNBS as u32).map(virtual_core::gnb);
-        let phones = (1..=ues).map(|number| {
+        let all = (1..=ues).map(|number| {
             let ue = virtual_core::ue(number, Identity::Null);
-            Phone::new(ue, number as usize % GNBS)
+            FleetUe::new(ue, number as usize % GNBS)
         });
         let mut soak = Self {
             core: virtual_core::core(ues),
-            fleet: Fleet::new(gnbs.collect(), phones.collect()),
+            fleet: Fleet::new(gnbs.collect(), all.collect()),
             cpu_ns: 0,
             soaked: Soaked::default(),
         };
@@ -190,10 +185,10 @@ impl Soak {
                 std::thread::sleep(Duration::from_nanos((due_ns - now_ns).min(1_000_000)));
             }
             while due_ns <= clock::monotonic_ns() && due_ns < until_ns {
-                let phone = (due_ns / interval_ns) as usize % size.ues as usize;
+                let ue = (due_ns / interval_ns) as usize % size.ues as usize;
                 if !self
                     .fleet
-                    .begin(phone, Procedure::Service, due_ns, due_ns + LIMIT_NS)
+                    .begin(ue, Procedure::Service, due_ns, due_ns + LIMIT_NS)
                 {
                     return Err("a UE is not idle when its turn comes again".to_owned());
                 }
@@ -226,7 +221,7 @@ impl Soak {
                 (Outcome::Done, Procedure::Service) => {
                     self.soaked.service_ns.push(ended.took_ns);
                     self.fleet
-                        .begin(ended.phone, Procedure::Idle, now_ns, now_ns + LIMIT_NS);
+                        .begin(ended.ue, Procedure::Idle, now_ns, now_ns + LIMIT_NS);
                 }
                 (Outcome::Done, _) => self.soaked.cycles += 1,
                 (outcome, procedure) => {

@@ -28,7 +28,6 @@ pub enum Identity {
     Null,
     /// 5G-GUTI, with keys that the AMF has.
     Guti,
-    /// SUCI of profile A.
     ProfileA,
 }
 
@@ -85,7 +84,7 @@ pub fn ue(number: u32, identity: Identity) -> Ue {
     ue
 }
 
-/// What a batch of registrations cost the core.
+/// Cost of a batch of registrations for the core.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
     /// CPU of the core's thread.
@@ -130,12 +129,11 @@ impl VirtualCore {
         }
     }
 
-    /// UEs that the AMF has registered.
     pub fn registered(&self) -> usize {
         self.core.amf().registered()
     }
 
-    /// What is said when a UE registers.
+    /// Messages of a UE's registration.
     pub fn transcript(&mut self, ue: Ue) -> Result<Transcript, Failure> {
         self.transcript = Some(Transcript::default());
         self.register(&mut [ue], false)?;

@@ -13,7 +13,7 @@ use sluice_sctp::{
     AllowList, Association, Carrier, Config, Endpoint, Event, NGAP_PORT, NGAP_PPID, Node, Peer,
     Prefix, Sctp as _,
 };
-use sluice_ue::{Fleet, Outcome, Phone, Procedure};
+use sluice_ue::{Fleet, FleetUe, Outcome, Procedure};
 
 use super::virtual_core::{self, Identity};
 use crate::Failure;
@@ -26,7 +26,7 @@ const WINDOW: usize = 64;
 const LIMIT: Duration = Duration::from_secs(300);
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// What the core's thread used for so many registrations.
+/// CPU time of the core's thread for so many registrations.
 pub fn measure(identity: Identity, count: u32) -> Result<Duration, Failure> {
     let core = virtual_core::core(count);
     let udp = free_port()?;
@@ -148,8 +148,8 @@ pub fn run_ran(args: &CoreRanArgs) -> Result<(), Failure> {
     };
     let association = node.sctp.connect(amf, NGAP_PORT).ok_or("no association")?;
     let ues = (1..=args.registrations).map(|number| virtual_core::ue(number, identity));
-    let phones = ues.map(|ue| Phone::new(ue, 0)).collect();
-    let mut fleet = Fleet::new(vec![virtual_core::gnb(1)], phones);
+    let ues = ues.map(|ue| FleetUe::new(ue, 0)).collect();
+    let mut fleet = Fleet::new(vec![virtual_core::gnb(1)], ues);
     let (mut next, mut done, mut streams) = (0, 0, 1);
     let end = Instant::now() + LIMIT;
     while (done < args.registrations || fleet.connected() > 0) && Instant::now() < end {

@@ -32,7 +32,6 @@ pub struct CompareArgs {
     pub list: bool,
 }
 
-/// Reads, compares, tells.
 pub fn run(args: &CompareArgs) -> Exit {
     match told(args) {
         Ok((text, exit)) => {

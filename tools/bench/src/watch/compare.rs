@@ -6,14 +6,12 @@ use crate::stats::Summary;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// So many runs of one program tell how far such runs lie apart.
+/// Runs of one program that tell how far such runs lie apart.
 const NOISE_RUNS: usize = 5;
 
-/// One name.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
     pub name: String,
-    /// What the samples are.
     pub unit: String,
     /// The line of the run that it is compared with.
     pub line: Option<usize>,
@@ -22,7 +20,7 @@ pub struct Row {
     /// Why one of both cannot be trusted.
     pub disturbed: Option<String>,
     pub verdict: Verdict,
-    /// Where both runs have it and it was divided by a limit.
+    /// Only where both runs have it and it was divided by a limit.
     #[serde(flatten)]
     pub contrast: Option<Contrast>,
 }
@@ -31,7 +29,7 @@ pub struct Row {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
     pub now: Kept,
-    /// Those with which its names are compared, the newest first.
+    /// Runs with which its names are compared, the newest first.
     pub then: Vec<Kept>,
     pub rows: Vec<Row>,
     /// Earlier runs of this benchmark that cannot be compared with: how many, the last one's line and
@@ -158,7 +156,7 @@ fn row(chosen: &[&Kept], usable: &[&Kept], now: &Kept, new: &Series) -> Row {
     }
 }
 
-/// What the last run with the same selection has, and this one has not.
+/// Names that the last run with the same selection has, and this one has not.
 fn gone(chosen: &[&Kept], now: &Kept) -> Vec<Row> {
     let last = chosen.iter().find(|k| k.run.selection == now.run.selection);
     let missing = last.into_iter().flat_map(|last| {
@@ -253,7 +251,6 @@ impl Comparison {
         self.rows.iter().filter(slower)
     }
 
-    /// For people.
     pub fn to_table(&self) -> String {
         let mut text = format!("{} beside earlier runs\n", self.now);
         if let Some((count, line, why)) = &self.others {
@@ -280,7 +277,7 @@ impl Comparison {
         text + &self.closing()
     }
 
-    /// What was slower, once more and by name, so that it stands last.
+    /// Slower names, once more, so that they stand last.
     fn closing(&self) -> String {
         if self.then.is_empty() {
             return "  no earlier run is comparable: the next one will be compared with this\n"
@@ -312,7 +309,6 @@ impl Comparison {
         }
     }
 
-    /// For scripts.
     pub fn to_json(&self) -> Value {
         let others = self.others.as_ref();
         let others = others.map(

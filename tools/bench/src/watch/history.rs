@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 /// Of the line; a greater one was written by a later version.
 pub const FORMAT: u32 = 1;
-/// What `scripts/bench.sh` calls the sources that it built.
+/// Variable in which `scripts/bench.sh` names the sources that it built.
 const COMMIT_VARIABLE: &str = "SLUICE_COMMIT";
 
 pub type Facts = BTreeMap<String, String>;
@@ -31,7 +31,7 @@ pub enum Better {
 pub struct Series {
     /// Such as `path/ul/default/1000000`; the same in every run.
     pub name: String,
-    /// What the samples are: for judged ones a ratio, such as "ns by the limit's ns".
+    /// Unit of the samples: for judged ones a ratio, such as "ns by the limit's ns".
     pub unit: String,
     pub better: Better,
     /// Whether the samples were divided by a limit of their own repetition: what was not moves
@@ -39,7 +39,7 @@ pub struct Series {
     pub judged: bool,
     /// One of each repetition, in their order; finite and more than 0.
     pub samples: Vec<f64>,
-    /// What must be the same for this figure to be comparable, beside what holds for the whole run.
+    /// Conditions under which this figure is comparable, beside those of the whole run.
     #[serde(default)]
     pub conditions: Facts,
     /// Why the samples cannot be trusted although they are ratios, such as that others had the CPU.
@@ -70,7 +70,6 @@ impl Series {
         }
     }
 
-    /// More is better.
     pub fn higher(mut self) -> Self {
         self.better = Better::Higher;
         self
@@ -105,7 +104,6 @@ pub struct Run {
     pub format: u32,
     /// Such as `path`.
     pub bench: String,
-    /// When it ended, UTC.
     pub at: String,
     pub version: String,
     /// Of the sources, with `-dirty` if they were changed since; empty if nobody said.
@@ -123,7 +121,7 @@ pub struct Run {
     pub series: Vec<Series>,
 }
 
-/// What the benchmark's arguments were, as [`Run`] has them.
+/// Arguments of the benchmark, as [`Run`] has them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunArguments {
     pub bench: &'static str,
@@ -199,7 +197,7 @@ fn this_machine() -> Facts {
     map
 }
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct History {
     /// The oldest first.

@@ -23,7 +23,7 @@ use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// What every benchmark that can be watched takes.
+/// Arguments of every benchmark that can be watched.
 #[derive(Clone, Debug, Default, Args)]
 pub struct WatchArgs {
     /// Write one JSON object to standard output
@@ -43,9 +43,9 @@ pub struct WatchArgs {
 /// The end of a benchmark.
 pub struct Measured {
     pub json: Value,
-    /// The same for people.
+    /// The results for people.
     pub table: String,
-    /// What is kept and compared.
+    /// Series that are stored and compared.
     pub series: Vec<Series>,
     /// Why the run failed although it came to its end.
     pub fault: Option<String>,
@@ -53,7 +53,7 @@ pub struct Measured {
 
 /// Why there are no figures.
 pub enum Failed {
-    /// What was asked for does not go together.
+    /// The arguments do not go together.
     Usage(String),
     /// The environment lacks something.
     Lacking(String),

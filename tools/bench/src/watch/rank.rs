@@ -17,7 +17,6 @@ const EVEN: Tails = Tails {
 pub struct Tails {
     /// A first sample as great, or greater.
     pub greater: f64,
-    /// As small, or smaller.
     pub less: f64,
 }
 
@@ -66,7 +65,7 @@ fn tail(z: f64) -> f64 {
     libm::erfc(z / core::f64::consts::SQRT_2) / 2.0
 }
 
-/// What the normal distribution exceeds with this probability.
+/// Value that the normal distribution exceeds with this probability.
 pub fn quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-40.0, 40.0);
     for _ in 0..100 {

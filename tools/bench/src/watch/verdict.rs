@@ -17,10 +17,10 @@ pub const WORTH: f64 = 0.10;
 const POWER: f64 = 0.9;
 /// The interval of the change holds the truth in all but this share of runs.
 const INTERVAL_ALPHA: f64 = 0.05;
-/// Who needs more samples than this is told that there are none that would do.
+/// More samples than this are told as none that would do.
 const NEEDED_MAX: f64 = 1000.0;
 
-/// What is said of a name.
+/// Judgement on a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Verdict {
     /// By more than the margin, and chance does not do this.
@@ -55,16 +55,15 @@ pub struct Contrast {
     pub slower_by_percent: f64,
     /// An interval of 95 % around it; none if the samples are too few for one.
     pub interval_percent: Option<[f64; 2]>,
-    /// What had to be exceeded.
+    /// Margin that had to be exceeded.
     pub margin_percent: f64,
     /// That chance makes a difference beyond the margin, in either direction, with all names of the run
     /// taken together; until that is known, of this name alone.
     pub p: f64,
     pub p_alone: f64,
-    /// Where nothing can be told: so many of each run would do, if any number does.
+    /// Repetitions of each run that would do, if any number does, where nothing can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repetitions_needed: Option<Option<usize>>,
-    /// Whether it is for the worse.
     #[serde(skip)]
     worse: bool,
     #[serde(skip)]

@@ -19,9 +19,7 @@ pub(super) fn settle(
     (core, accounts): (&Core, &[Account]),
     report: &mut Report<CorePart>,
 ) -> Result<(), DemoError> {
-    stage
-        .screen
-        .step("charging records are compared with the UEs' devices");
+    stage.step("charging records are compared with the UEs' devices");
     ran::await_quiet(ran)?;
     // What the host lost between UE and UPF only one of them has counted.
     let unsure = host.lost()?.total() * u64::from(plan::UE_MTU);

@@ -26,9 +26,7 @@ pub(super) fn request_service(
     report: &mut Report<CorePart>,
 ) -> Result<(), DemoError> {
     undisturbed(stage.screen, host, report, "service request", |report| {
-        stage
-            .screen
-            .step("a UE is idle, and comes back by service request");
+        stage.step("a UE is idle, and comes back by service request");
         let first = 0;
         ran.go_idle(first).in_step("release")?;
         let status = at_rest(core, ran)?;
@@ -38,7 +36,7 @@ pub(super) fn request_service(
         ran.request_service(first).in_step("service request")?;
         let at = ran.connection(first);
         let context = at.and_then(|(gnb, name)| gnb.context(name));
-        let key = ran.sim(first).and_then(|phone| phone.ue.kgnb());
+        let key = ran.sim(first).and_then(|one| one.ue.kgnb());
         let is_same = context.zip(key).is_some_and(|(gnb, ue)| gnb.key == ue);
         same_key("KgNB of the UE and of its gNB", is_same, report);
         let first: Vec<_> = spaces(ran).into_iter().take(1).collect();
@@ -63,9 +61,7 @@ pub(super) fn page(
     report: &mut Report<CorePart>,
 ) -> Result<(), DemoError> {
     undisturbed(stage.screen, host, report, "paging", |report| {
-        stage
-            .screen
-            .step("all UEs are idle, and are called as packets come for them");
+        stage.step("all UEs are idle, and are called as packets come for them");
         for ue in 0..ran.ues().len() {
             ran.go_idle(ue).in_step("release")?;
         }
@@ -102,7 +98,7 @@ pub(super) fn hand_over(
     report: &mut Report<CorePart>,
 ) -> Result<(), DemoError> {
     undisturbed(stage.screen, host, report, phase(by), |report| {
-        stage.screen.step(&format!(
+        stage.step(&format!(
             "all UEs go to the other gNB by {}, and ping meanwhile",
             name(by)
         ));
@@ -181,7 +177,7 @@ fn one(ran: &mut Network, ue: usize, by: By) -> Result<(Handover, bool), DemoErr
     let (gnb, name_there) = ran.connection(ue).ok_or_else(idle)?;
     let of_gnb = gnb.next_hop(name_there).cloned();
     let handovers = ran.ues().get(ue).map_or(0, |ue| ue.handovers);
-    let of_ue = ran.sim(ue).and_then(|phone| phone.ue.next_hop(handovers));
+    let of_ue = ran.sim(ue).and_then(|one| one.ue.next_hop(handovers));
     let handover = Handover {
         by: name(by),
         from: ran::name(ran, from)?,

@@ -33,7 +33,6 @@ use crate::traffic::acts::{ping_and_http, tcp, udp};
 use crate::traffic::iperf::Direction;
 use crate::upf::Addresses;
 
-/// The session of each UE.
 const SESSION: u8 = 1;
 
 impl Play for CorePart {
@@ -47,7 +46,7 @@ impl Play for CorePart {
     ) -> Result<(), DemoError> {
         let n2 = captures::start_n2(stage.topology, stage.work).in_step("captures")?;
         let played = with_core(stage, running, report);
-        stage.screen.step("tshark judges what passed N2");
+        stage.step("tshark judges what passed N2");
         let judged = captures::judge_n2(n2).in_step("judgement of N2");
         played?;
         check_n2(judged?, report);
@@ -95,14 +94,14 @@ fn with_core(
     let sims: Vec<_> = accounts.iter().map(|one| one.sim(&public)).collect();
     let played = with_ran(stage, running, (&core, &accounts, &sims), report);
     let judged = n1.judge().in_step("judgement of N1");
-    let alive = core.check_alive().in_step("life of the core");
+    let alive = core.daemon.check_alive().in_step("life of the core");
     if played.is_err() || alive.is_err() || report.checks.failed() > 0 {
-        report.part.core_log = core.log_tail(LOG_LINES);
+        report.part.core_log = core.daemon.log_tail(LOG_LINES);
         report.part.refusals = core.refusals().unwrap_or_default();
     }
     alive.and(played)?;
     n1::check(judged?, stage.args.ues as usize, report);
-    let ended = core.stop();
+    let ended = core.daemon.stop();
     let name = "how the core ended when asked to";
     report.checks.equal(name, "exit status: 0", &ended);
     Ok(())
@@ -161,9 +160,7 @@ fn with_ran(
 
 /// Until Ctrl-C; what is left is done all the same.
 fn stay(stage: DemoContext<'_>, ran: &mut Network, report: &mut Report<CorePart>) {
-    stage
-        .screen
-        .step("the core and its UEs stay up until Ctrl-C");
+    stage.step("the core and its UEs stay up until Ctrl-C");
     let lost = |ran: &Network| ran.n2().and_then(|n2| n2.why_lost());
     while !stage.stop.is_requested() && lost(ran).is_none() {
         ran.go_on();
@@ -248,7 +245,7 @@ fn end(
     for account in accounts {
         report.part.call_flow.extend(core.flow(&account.supi)?);
     }
-    stage.screen.step("what was said of the first UE");
+    stage.step("what was said of the first UE");
     for account in accounts.iter().take(1) {
         for line in core.flow(&account.supi)? {
             stage.screen.say(&format!("  {line}"));

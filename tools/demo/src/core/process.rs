@@ -6,18 +6,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_host::netns::Ns;
-use sluice_host::process::Process;
 use sluice_ids::Supi;
 use sluice_program::ask::{ask, ask_for};
 use sluice_security::suci::HomePublicKey;
 
-use crate::child::{self, Stop};
+use crate::child::{self, Daemon, Stop};
 use crate::error::DemoError;
 use crate::plan;
 use crate::workdir::WorkDir;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-const END_LIMIT: Duration = Duration::from_secs(10);
 const HTTP_LIMIT: Duration = Duration::from_secs(30);
 /// More than iperf3 comes to: what a limit drops the UE's device has counted, and nobody is charged for.
 const AMBR: &str = "100G";
@@ -32,7 +30,6 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// With random keys.
     pub(super) fn new(supi: Supi, is_concealed: bool) -> Self {
         let (mut k, mut opc) = ([0; 16], [0; 16]);
         system::random(&mut k);
@@ -91,8 +88,7 @@ pub(super) struct Charged {
 #[derive(Debug)]
 pub(super) struct Core {
     ns: Ns,
-    process: Process,
-    log: PathBuf,
+    pub(super) daemon: Daemon,
     pub(super) socket: PathBuf,
     records: PathBuf,
 }
@@ -117,40 +113,20 @@ impl Core {
         let program = program.map_err(DemoError::io("find this program"))?;
         let mut command = ns.command(&program.to_string_lossy());
         command.arg("-c").arg(config);
-        let log = work.join("core.log");
-        let process = child::start(&mut command, &log)?;
+        let daemon = Daemon::start("the core", command, work.join("core.log"))?;
         let mut this = Self {
             ns: ns.clone(),
-            process,
-            log,
+            daemon,
             socket,
             records,
         };
         stop.wait_until("the core answers", START_LIMIT, || {
-            this.check_alive()?;
+            this.daemon.check_alive()?;
             Ok(this.status().is_ok())
         })?;
         Ok(this)
     }
 
-    /// An error if it has ended.
-    pub(super) fn check_alive(&mut self) -> Result<(), DemoError> {
-        match self.process.status() {
-            None => Ok(()),
-            Some(status) => Err(DemoError::Ended {
-                program: "the core".to_owned(),
-                status: status.to_string(),
-                said: format!("\n{}", self.log_tail(20).join("\n")),
-            }),
-        }
-    }
-
-    /// The last lines of its log.
-    pub(super) fn log_tail(&self, lines: usize) -> Vec<String> {
-        child::tail(&self.log, lines)
-    }
-
-    /// How it stands.
     pub(super) fn status(&self) -> Result<Status, DemoError> {
         let status = ask_for(&self.socket, "status")?;
         let counters = ask_for(&self.socket, "counters")?;
@@ -169,7 +145,6 @@ impl Core {
         })
     }
 
-    /// Refusals in words.
     pub(super) fn refusals(&self) -> Result<Vec<String>, DemoError> {
         let answer = ask_for(&self.socket, "refusals")?;
         let rows = answer["refusals"].as_array().map_or(&[][..], Vec::as_slice);
@@ -230,15 +205,6 @@ impl Core {
             uplink_octets: last["uplink_octets"].as_u64()?,
             downlink_octets: last["downlink_octets"].as_u64()?,
         })
-    }
-
-    /// Asks for an orderly end; gives how it ended.
-    pub(super) fn stop(&mut self) -> String {
-        self.process.interrupt();
-        match self.process.wait(END_LIMIT) {
-            Some(status) => status.to_string(),
-            None => format!("still there after {END_LIMIT:?}"),
-        }
     }
 }
 

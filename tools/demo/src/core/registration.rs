@@ -21,7 +21,6 @@ use crate::traffic::ping::{PingPlan, ping};
 const KNOCKS: u32 = 3;
 const KNOCK_WAIT: Duration = Duration::from_millis(300);
 
-/// All UEs register.
 pub(super) fn register(
     ran: &mut Network,
     core: &Core,
@@ -38,7 +37,7 @@ pub(super) fn register(
         };
         let supi = account.supi.to_string();
         let name = format!("registration of {supi} ({scheme})");
-        let has_name = ran.sim(ue).is_some_and(|phone| phone.ue.guti().is_some());
+        let has_name = ran.sim(ue).is_some_and(|one| one.ue.guti().is_some());
         let state = state(ran, ue);
         let pass = has_name && state == Some(UeState::Registered);
         let state = state.map_or_else(String::new, |state| format!("{state:?}"));
@@ -60,7 +59,7 @@ pub(super) fn register(
 }
 
 fn state(ran: &Network, ue: usize) -> Option<UeState> {
-    ran.sim(ue).map(|phone| phone.ue.state())
+    ran.sim(ue).map(|one| one.ue.state())
 }
 
 /// All UEs have sessions of both families, and devices.
@@ -108,9 +107,7 @@ pub(super) fn leave(
     report: &mut Report<CorePart>,
 ) -> Result<(), DemoError> {
     let last = accounts.len() - 1;
-    stage
-        .screen
-        .step("the operator deregisters a UE, the others leave");
+    stage.step("the operator deregisters a UE, the others leave");
     let step = "deregistration by the operator";
     let supi = &accounts[last].supi;
     core.deregister(supi).in_step(step)?;

@@ -31,7 +31,6 @@ pub(crate) struct CorePart {
     pub(crate) refusals: Vec<String>,
 }
 
-/// A UE.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Ue {
     pub(crate) supi: String,
@@ -48,7 +47,6 @@ pub(crate) struct Ue {
     pub(crate) pings: Vec<Ping>,
 }
 
-/// A handover of a UE.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Handover {
     pub(crate) by: &'static str,

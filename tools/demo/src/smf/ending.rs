@@ -32,7 +32,7 @@ pub(super) fn detach(
     ran: &mut Network,
     report: &mut Report<SmfPart>,
 ) -> Result<(), DemoError> {
-    stage.screen.step("sessions are deleted, usage is compared");
+    stage.step("sessions are deleted, usage is compared");
     ran::await_quiet(ran)?;
     // What the host lost between UE and UPF only one of them has counted.
     let unsure = host.lost()?.total() * u64::from(plan::UE_MTU);
@@ -70,9 +70,7 @@ pub(super) fn knock(
     report: &mut Report<SmfPart>,
 ) -> Result<Starved, DemoError> {
     let name = report.part.ue(MOVING_UE);
-    stage
-        .screen
-        .step(&format!("{name} has no session any more"));
+    stage.step(&format!("{name} has no session any more"));
     let before = ctl.ledger()?.dropped;
     let plan = |to| PingPlan {
         count: KNOCKS,

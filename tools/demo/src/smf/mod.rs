@@ -91,9 +91,7 @@ fn play_on(
     report: &mut Report<SmfPart>,
 ) -> Result<(), DemoError> {
     while !stage.stop.is_requested() {
-        stage
-            .screen
-            .step("another round; Ctrl-C ends the demo in order");
+        stage.step("another round; Ctrl-C ends the demo in order");
         let round = ping_and_http(stage, host, servers, ran, report)
             .and_then(|()| iperf(stage, host, ran, report));
         match round {

@@ -39,7 +39,6 @@ pub(crate) struct Loss {
     pub(crate) iperf: u64,
     /// In the UPF, except what a check provoked.
     pub(crate) upf_drops: u64,
-    /// In the gNBs.
     pub(crate) gnb_drops: u64,
     /// Between the kernel and the UPF's ports, without what the host lost there.
     pub(crate) port_misses: u64,

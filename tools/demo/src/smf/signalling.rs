@@ -27,9 +27,7 @@ pub(super) fn greet(
     ran: &mut Network,
     report: &mut Report<SmfPart>,
 ) -> Result<Starved, DemoError> {
-    stage
-        .screen
-        .step("echoes on N3 and N6, Router Advertisements to UEs");
+    stage.step("echoes on N3 and N6, Router Advertisements to UEs");
     for station in ran.stations() {
         let took = station.handle().echo(plan::N3_UPF, ECHO_LIMIT)?;
         let name = format!("GTP-U Echo of {}", station.name());
@@ -83,7 +81,7 @@ pub(super) fn switch_path(
         to: ran::name(ran, to)?,
         ..PathSwitch::default()
     };
-    stage.screen.step(&format!(
+    stage.step(&format!(
         "{} moves from {} to {}",
         moves.ue, moves.from, moves.to
     ));

@@ -71,9 +71,7 @@ fn ping_all<P: Part>(
     ran: &mut Network,
     report: &mut Report<P>,
 ) -> Result<Starved, DemoError> {
-    stage
-        .screen
-        .step("ping with small and with full packets, over IPv4 and IPv6");
+    stage.step("ping with small and with full packets, over IPv4 and IPv6");
     report.part.forget_pings();
     let spaces = spaces(ran);
     for [ipv4, ipv6] in plan::PING_SIZES {
@@ -93,9 +91,7 @@ fn http_all<P: Part>(
     ran: &mut Network,
     report: &mut Report<P>,
 ) -> Result<Starved, DemoError> {
-    stage
-        .screen
-        .step("HTTP: a file down and up again, and down over IPv6");
+    stage.step("HTTP: a file down and up again, and down over IPv6");
     let named: Vec<_> = (1..).zip(spaces(ran)).collect();
     let done = meanwhile(ran, || {
         in_groups(&named, plan::FLOWS_AT_ONCE, |(number, ns)| {
@@ -140,7 +136,7 @@ pub(crate) fn udp(
     pace: Pace,
 ) -> Result<Vec<Udp>, DemoError> {
     let spaces = iperf_spaces(ran);
-    stage.screen.step(&format!(
+    stage.step(&format!(
         "iperf3: UDP of {:.0} Mbit/s both ways for {} s, {} UEs",
         pace.promised_mbps(),
         plan::UDP_TIME.as_secs(),
@@ -159,7 +155,7 @@ pub(crate) fn tcp<P: Part>(
     report: &mut Report<P>,
 ) -> Result<Starved, DemoError> {
     let spaces = iperf_spaces(ran);
-    stage.screen.step(&format!(
+    stage.step(&format!(
         "iperf3: TCP {} for {} s, {} UEs",
         direction.name(),
         plan::TCP_TIME.as_secs(),

@@ -27,7 +27,6 @@ pub(crate) struct Transfer {
     pub(crate) identical: bool,
 }
 
-/// All transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Http {
     pub(crate) download: Transfer,

@@ -28,13 +28,12 @@ impl Ping {
     }
 }
 
-/// Plan of a ping run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PingPlan {
     pub(crate) to: IpAddr,
     pub(crate) count: u32,
     pub(crate) interval_s: f32,
-    /// Behind the headers of IP and ICMP; packets must not be fragmented.
+    /// Octets behind the headers of IP and ICMP; packets must not be fragmented.
     pub(crate) payload_bytes: u16,
     /// For the last answer.
     pub(crate) wait: Duration,

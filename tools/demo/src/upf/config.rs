@@ -55,9 +55,7 @@ pub(crate) fn deep_rings(number: u16, interface: &str) -> String {
 /// Allocation of UE addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Addresses {
-    /// The SMF.
     Smf,
-    /// The UPF.
     Upf,
 }
 

@@ -9,9 +9,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_host::netns::Ns;
-use sluice_host::process::Process;
 
-use super::child::{self, Stop};
+use super::child::{Daemon, Stop};
 use super::error::DemoError;
 use super::workdir::WorkDir;
 use crate::args::Driver;
@@ -20,13 +19,11 @@ use sluice_program::ask::ask_for;
 pub(super) use self::config::Addresses;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// The running UPF; it ends with the value.
 #[derive(Debug)]
 pub(super) struct Upf {
-    process: Process,
-    log: PathBuf,
+    pub(super) daemon: Daemon,
     pub(super) ctl: Ctl,
 }
 
@@ -46,20 +43,18 @@ impl Upf {
             .map_err(DemoError::io("find this program"))?;
         let mut command = ns.command(&program.to_string_lossy());
         command.arg("-c").arg(config);
-        let log = work.join("upf.log");
-        let process = child::start(&mut command, &log)?;
+        let daemon = Daemon::start("the UPF", command, work.join("upf.log"))?;
         let mut this = Self {
-            process,
-            log,
+            daemon,
             ctl: Ctl { socket },
         };
         stop.wait_until("the UPF answers", START_LIMIT, || {
-            this.check_alive()?;
+            this.daemon.check_alive()?;
             Ok(ask_for(&this.ctl.socket, "status").is_ok())
         })
         .and_then(|()| {
             stop.wait_until("the UPF's links are up", START_LIMIT, || {
-                this.check_alive()?;
+                this.daemon.check_alive()?;
                 Ok(this.ctl.ports()?.iter().all(|port| port.link == "up"))
             })
         })
@@ -67,36 +62,10 @@ impl Upf {
         Ok(this)
     }
 
-    /// An error if it has ended.
-    pub(super) fn check_alive(&mut self) -> Result<(), DemoError> {
-        match self.process.status() {
-            None => Ok(()),
-            Some(status) => Err(DemoError::Ended {
-                program: "the UPF".to_owned(),
-                status: status.to_string(),
-                said: format!("\n{}", self.log_tail(20).join("\n")),
-            }),
-        }
-    }
-
-    /// The last lines of its log.
-    pub(super) fn log_tail(&self, lines: usize) -> Vec<String> {
-        child::tail(&self.log, lines)
-    }
-
-    /// Asks for an orderly end; gives how it ended.
-    pub(super) fn stop(&mut self) -> String {
-        self.process.interrupt();
-        match self.process.wait(END_LIMIT) {
-            Some(status) => status.to_string(),
-            None => format!("still there after {END_LIMIT:?}"),
-        }
-    }
-
     fn with_log(&self, error: DemoError) -> DemoError {
         match error {
             DemoError::TooLate { what, limit } => DemoError::TooLate {
-                what: format!("{what} (log: {})", self.log_tail(20).join("\n")),
+                what: format!("{what} (log: {})", self.daemon.log_tail(20).join("\n")),
                 limit,
             },
             error => error,

@@ -6,11 +6,9 @@ use crate::experiments::point::{At, Scalar, covers, show};
 use crate::experiments::store::Point;
 use serde::{Deserialize, Serialize};
 
-/// Result of an expectation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectationResult {
-    /// Passed.
     Passed,
     /// Passed, but only with disturbed points.
     PassedDisturbed,
@@ -24,14 +22,12 @@ pub enum ExpectationResult {
     NotHere,
 }
 
-/// An expectation, judged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Verdict {
     pub name: String,
     pub says: String,
-    /// Whether it holds.
     pub passed: bool,
-    /// The same, and why it may not count.
+    /// Passed, and why that may not count.
     pub outcome: ExpectationResult,
     /// The ratio that was judged: the median, or of the combination that is worst; none if nothing
     /// was measured.
@@ -40,7 +36,6 @@ pub struct Verdict {
     pub note: String,
     /// Expected value: `>= 1.2`.
     pub expected: String,
-    /// The paper's.
     pub theirs: Option<String>,
 }
 

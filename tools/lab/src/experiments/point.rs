@@ -9,14 +9,12 @@ use std::fmt;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
-    /// In the axis' unit.
     Number(f64),
     /// A name, such as an execution model's.
     Text(String),
 }
 
 impl Scalar {
-    /// If it is a number.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -62,7 +60,6 @@ pub fn show(at: &At) -> String {
 pub struct Mark {
     /// Place on the x axis.
     pub at: f64,
-    /// Description of the event.
     pub says: String,
     /// Whether the event is a step of the load, which is drawn lighter.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -76,7 +73,6 @@ fn is_false(value: &bool) -> bool {
 /// Measured values of one point.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
-    /// By the series' name.
     pub series: BTreeMap<String, Summary>,
     /// Timelines and distributions, by the curve's name: x and y.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

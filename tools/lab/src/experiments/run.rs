@@ -12,10 +12,8 @@ const ATTEMPTS: usize = 3;
 /// Why a point was not measured.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
-    /// Somebody wants the end.
     #[error("interrupted")]
     Interrupted,
-    /// Failed, with the reason.
     #[error("{0}")]
     Failed(String),
     /// The machine lacks something; the message says what and how to get it.
@@ -30,10 +28,8 @@ impl From<String> for Problem {
     }
 }
 
-/// Point to measure.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// Of which experiment.
     pub experiment: &'a Experiment,
     /// Place of the point on its axes.
     pub at: &'a At,
@@ -77,9 +73,7 @@ impl Job<'_> {
     }
 }
 
-/// Runner of an experiment.
 pub trait Runner {
-    /// Measures one point.
     fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem>;
 }
 
@@ -94,21 +88,17 @@ pub struct Ran {
     pub failed: Vec<(At, String)>,
     /// Points that the run did not reach before it ended, or had begun to measure again.
     pub missing: Vec<At>,
-    /// Somebody wanted the end.
     pub interrupted: bool,
-    /// The environment lacks something.
     pub lacking: bool,
 }
 
 /// How far the whole run is.
 pub struct Course<'a> {
-    /// Store of results.
     pub store: &'a Store,
     /// The program and the machine; the experiment is filled in.
     pub made: Made,
     /// Whether somebody wants the end.
     pub stop: &'a dyn Fn() -> bool,
-    /// For people.
     pub progress: &'a mut dyn FnMut(&str),
     /// Whether disturbed points are measured again.
     pub again_disturbed: bool,

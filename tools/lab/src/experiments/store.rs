@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 pub struct Made {
     /// A hash of the plan, without words for people.
     pub experiment: String,
-    /// The machine, in words.
     pub machine: String,
     /// A hash of the program.
     pub binary: String,
@@ -43,14 +42,11 @@ impl Made {
 pub struct Point {
     /// Place of the point on its axes.
     pub at: At,
-    /// Measured values.
     pub measured: Measured,
     /// How often it was measured; if more than once, figures are of all of them.
     #[serde(default = "once")]
     pub attempts: usize,
-    /// How long it took.
     pub took_s: f64,
-    /// With what.
     pub made: Made,
 }
 
@@ -69,15 +65,12 @@ impl Point {
 /// State of a point in the folder.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Found {
-    /// Nothing.
     Missing,
     /// Measured with another version or other settings.
     Stale(&'static str),
-    /// Measured.
     Here(Box<Point>),
 }
 
-/// Folder of results.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -90,7 +83,6 @@ impl Store {
         Self { folder }
     }
 
-    /// The folder of an experiment.
     pub fn folder(&self, experiment: &str) -> PathBuf {
         self.folder.join(experiment)
     }
@@ -147,7 +139,6 @@ impl Store {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// The experiment as it was run.
     pub fn plan(&self, experiment: &str) -> io::Result<Experiment> {
         let text = std::fs::read_to_string(self.folder(experiment).join("plan.json"))?;
         Ok(serde_json::from_str(&text)?)

@@ -8,7 +8,6 @@ const DUPLICATES: u32 = 3;
 const FIRST_WINDOW: f64 = 10.0;
 /// The least time without a word after which all counts as lost (RFC 6298, 2.4, as Linux has it).
 const LEAST_TIMEOUT_NS: u64 = 200_000_000;
-/// Packets of a burst.
 const BURST: usize = 20;
 /// Offered load of bursts, relative to the rate.
 const OFFERED: f64 = 1.3;
@@ -25,7 +24,6 @@ pub trait Sender {
     fn in_order(&self) -> usize;
 }
 
-/// A packet under way.
 struct UnderWay {
     number: u32,
     segment: u32,

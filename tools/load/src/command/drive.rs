@@ -25,19 +25,15 @@ const SELF_TEST: Duration = Duration::from_millis(500);
 /// the generator.
 const OWN_LIMIT_PART: f64 = 0.8;
 
-/// How a run is watched.
 pub struct Watch<'a> {
-    /// Ends everything.
     pub shutdown: &'a Shutdown,
     /// Whether to sleep while nothing is to do.
     pub rests: bool,
-    /// Whether people read along.
     pub shows: bool,
     /// Whether a search is told trial by trial.
     pub tells: bool,
 }
 
-/// Finds all neighbours.
 pub fn resolve<I: PortIo, C: Clock>(
     engine: &mut Engine<I, C>,
     watch: &Watch,

@@ -27,7 +27,6 @@ pub fn instance_hint(args: &LoadArgs) -> String {
     format!("; we named the network instance {names}")
 }
 
-/// The UE with this number.
 fn ue(args: &LoadArgs, number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(args.first_ue.to_bits().wrapping_add(number))
 }

@@ -82,7 +82,6 @@ pub fn throughput(found: &Throughput, rate: Rate) -> String {
     )
 }
 
-/// PFCP procedures.
 pub fn n4(what: &str, report: &N4Report) -> String {
     let mut text = String::new();
     for procedure in &report.procedures {
@@ -117,7 +116,6 @@ pub fn n4(what: &str, report: &N4Report) -> String {
 /// A row of the table: one figure of each lane.
 type Cell<'a> = &'a dyn Fn(&LaneReport) -> String;
 
-/// A run.
 pub fn report(report: &Report) -> String {
     let mut text = format!("sent for {:.1} s\n", report.sending_s);
     let row = |name: &str, cell: Cell| {

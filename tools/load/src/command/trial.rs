@@ -46,7 +46,6 @@ impl Recipe {
         })
     }
 
-    /// The longest packet.
     pub fn longest_bytes(&self) -> u16 {
         let [up, down] = [&self.uplink.0, &self.downlink.0].map(Sizes::longest_bytes);
         up.max(down)
@@ -62,7 +61,6 @@ impl Recipe {
         self.with(args, plan(up), plan(down))
     }
 
-    /// At another rate.
     pub fn trial_at(&self, args: &LoadArgs, rate: Rate, duration: Duration) -> Trial {
         let plan = |share| constant(rate, share, duration);
         self.with(args, plan(args.uplink), plan(1.0 - args.uplink))

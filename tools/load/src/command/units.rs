@@ -24,24 +24,19 @@ pub struct StepText {
     pub from: f64,
     /// At its end.
     pub to: f64,
-    /// Unit of both rates.
     pub unit: Unit,
-    /// How long.
     pub duration: Duration,
 }
 
 /// How long packets are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Lengths {
-    /// All alike.
     Octets(u16),
-    /// Simple IMIX.
     Imix,
     /// A live network's uplink.
     LiveUplink,
     /// A live network's downlink.
     LiveDownlink,
-    /// Of a capture.
     Pcap(PathBuf),
     /// Of a capture, with its times.
     PcapSpaced(PathBuf),
@@ -50,11 +45,9 @@ pub enum Lengths {
 /// Choice of UEs for packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Pick {
-    /// All alike.
     Uniform,
     /// One after the other.
     RoundRobin,
-    /// By Zipf's law.
     Zipf(f64),
     /// A number of UEs that get a share of the packets.
     Hot(u32, f64),

@@ -19,7 +19,6 @@ const GRACE_NS: u64 = 10_000_000;
 /// By then the end has to be seen: a machine may take the CPU away just then, but not for as long.
 const SEEN_NS: u64 = 100_000_000;
 
-/// Makes and sends.
 #[derive(Debug)]
 pub(crate) struct Lane<P: Packet> {
     pub(super) direction: Direction,
@@ -57,7 +56,6 @@ struct Known {
 /// Packets of a lane by what became of them at our side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LaneCounts {
-    /// Taken by the port.
     pub(crate) sent: u64,
     /// Octets of their UEs' packets.
     pub(crate) ip_bytes: u64,

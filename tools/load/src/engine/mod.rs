@@ -44,7 +44,6 @@ impl<F: Fn() -> u64> Clock for F {
 /// How far a run is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// There is no run.
     Idle,
     /// Packets are sent.
     Sending,
@@ -54,7 +53,6 @@ pub enum Phase {
     Done,
 }
 
-/// Source and sink.
 pub struct Engine<I: PortIo, C: Clock> {
     io: I,
     clock: C,
@@ -211,7 +209,6 @@ impl<I: PortIo, C: Clock> Engine<I, C> {
         Some(run.report(&self.strays))
     }
 
-    /// The ports.
     pub fn io(&mut self) -> &mut I {
         &mut self.io
     }

@@ -19,7 +19,6 @@ const WINDOW_PATIENCE_NS: u64 = 100_000_000;
 struct Stream {
     /// At the other side; none if we are not there.
     sink: Option<Sink>,
-    /// Uplink that came back.
     returns: Option<Sink>,
     /// Packets that closed loops have given up.
     forgiven: u64,
@@ -42,7 +41,6 @@ pub(super) struct Run<P: Packet> {
     settle_ns: u64,
     interval_ns: u64,
     intervals: Vec<Interval>,
-    /// Uplink and downlink.
     lanes: [Option<Lane<P>>; 2],
     streams: [Stream; 2],
     phase: Phase,
@@ -218,7 +216,6 @@ impl<P: Packet> Run<P> {
         }
     }
 
-    /// Ends the timeline.
     pub(super) fn end(&mut self, now_ns: u64) {
         let began_ns = self.origin_ns + self.intervals.len() as u64 * self.interval_ns;
         let rest_ns = now_ns.saturating_sub(began_ns);

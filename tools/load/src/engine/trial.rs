@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 use super::SideConfig;
 use crate::source::{Plan, Popularity, Sizes};
 
-/// Configuration of the engine.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
     /// Port on the side of the gNBs; none: no uplink is sent, and no downlink seen.
@@ -23,7 +22,6 @@ pub struct EngineConfig {
 /// Traffic of one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LanePlan {
-    /// When.
     pub plan: Plan,
     /// How long packets are.
     pub sizes: Sizes,
@@ -31,12 +29,9 @@ pub struct LanePlan {
     pub popularity: Popularity,
 }
 
-/// One measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// Uplink, if any.
     pub uplink: Option<LanePlan>,
-    /// Downlink, if any.
     pub downlink: Option<LanePlan>,
     /// Whether uplink packets are sent back where they arrive, at our own N6.
     pub mirror: bool,

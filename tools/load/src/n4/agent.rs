@@ -20,15 +20,11 @@ use crate::LoadError;
 /// How long a wait for datagrams is at most, so that a stop is seen.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// Plans of sessions by their number.
 pub type Plans = Arc<dyn Fn(u32) -> SessionPlan + Send + Sync>;
 
-/// Configuration of the agent.
 #[derive(Clone)]
 pub struct AgentConfig {
-    /// The SMF.
     pub smf: SmfConfig,
-    /// Plans of the sessions.
     pub plans: Plans,
     /// How many there are, established or not.
     pub sessions: u32,
@@ -146,7 +142,6 @@ impl Agent {
         session.seid.and(session.uplink)
     }
 
-    /// Sessions that are established.
     pub fn established(&self) -> usize {
         self.sessions.iter().filter(|s| s.seid.is_some()).count()
     }

@@ -17,11 +17,8 @@ const WAIT_MAX: Duration = Duration::from_millis(20);
 /// Procedures per second; 0: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
-    /// Establishments.
     pub establish: f64,
-    /// Modifications.
     pub modify: f64,
-    /// Deletions.
     pub delete: f64,
 }
 

@@ -34,11 +34,9 @@ pub struct N4Report {
 /// One kind of procedure.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProcedureReport {
-    /// Which.
     pub procedure: Procedure,
     /// Asked for by plan; those for which there was no session at that moment included.
     pub offered: u64,
-    /// Accepted by the UPF.
     pub done: u64,
     /// Refused, or without answer.
     pub failed: u64,

@@ -22,7 +22,6 @@ pub struct Times {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "percentiles under their usual names")]
 pub struct TimeSummary {
-    /// How many times.
     pub count: u64,
     pub min_ns: u64,
     pub mean_ns: f64,
@@ -53,7 +52,6 @@ impl Times {
         }
     }
 
-    /// Adds one.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.histogram.saturating_record(ns.max(1));
@@ -77,7 +75,6 @@ impl Times {
         (self.min_ns, self.max_ns, self.sum_ns) = (u64::MAX, 0, 0);
     }
 
-    /// How many.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }

@@ -26,7 +26,6 @@ pub(crate) struct Sink {
 /// Packets by what they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// All.
     pub(crate) arrived: u64,
     /// Octets of the UEs' packets, duplicates not counted.
     pub(crate) ip_bytes: u64,

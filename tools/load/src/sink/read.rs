@@ -17,9 +17,7 @@ const FRAGMENTATION_NEEDED: [u8; 2] = [3, 4];
 /// A received frame, as far as it concerns us.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Seen<'a> {
-    /// One of our packets.
     Stamped(Stamped),
-    /// ARP.
     Arp(Arp),
     /// A GTP-U message that is no packet of ours.
     Gtpu {
@@ -27,7 +25,6 @@ pub(crate) enum Seen<'a> {
         from: (MacAddr, Ipv4Addr, u16),
         /// To which of our addresses.
         to: Ipv4Addr,
-        /// The message.
         message: Message<'a>,
     },
     /// ICMP: a packet of ours was too long for a link behind.
@@ -36,7 +33,6 @@ pub(crate) enum Seen<'a> {
     Fragment,
     /// A header that is not what it should be.
     Malformed,
-    /// Anything else.
     Other,
 }
 
@@ -53,7 +49,6 @@ pub(crate) struct Stamped {
     pub(crate) ip_bytes: u16,
 }
 
-/// Reads a frame.
 pub(crate) fn read(frame: &[u8]) -> Seen<'_> {
     let Ok(eth) = Eth::parse(frame) else {
         return Seen::Malformed;

@@ -15,7 +15,6 @@ const WINDOW_BUDGET_BYTES: usize = 32 << 20;
 const WINDOW_BITS: std::ops::RangeInclusive<usize> = 64..=4096;
 const WORD_BITS: usize = 64;
 
-/// Classes of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// In order, whatever was skipped.
@@ -77,7 +76,6 @@ impl Tracker {
         self.words * WORD_BITS
     }
 
-    /// Every flow.
     pub(crate) fn flows(&self) -> &[FlowState] {
         &self.flows
     }

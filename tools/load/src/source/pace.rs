@@ -31,7 +31,6 @@ pub struct RateStep {
 }
 
 impl RateStep {
-    /// A constant rate.
     pub fn constant(rate: f64, duration_ns: u64) -> Self {
         Self {
             duration_ns,
@@ -67,12 +66,7 @@ impl RateStep {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// Open loop: steps, one after the other.
-    Steps {
-        /// Unit of the rates.
-        unit: Unit,
-        /// The steps.
-        steps: Vec<RateStep>,
-    },
+    Steps { unit: Unit, steps: Vec<RateStep> },
     /// Open loop: due times from a capture in nanoseconds, again and again, each round as long as
     /// `round_ns`.
     Recorded {
@@ -80,25 +74,19 @@ pub enum Plan {
         offsets_ns: Arc<[u64]>,
         /// From one round to the next.
         round_ns: u64,
-        /// How long in all.
         duration_ns: u64,
     },
     /// Closed loop: the next packet is due when fewer than so many are on their way.
     Window {
         /// Packets on their way.
         packets: u32,
-        /// How long in all.
         duration_ns: u64,
     },
     /// As fast as the generator can.
-    Flood {
-        /// How long.
-        duration_ns: u64,
-    },
+    Flood { duration_ns: u64 },
 }
 
 impl Plan {
-    /// A constant rate.
     pub fn constant(unit: Unit, rate: f64, duration_ns: u64) -> Self {
         Self::Steps {
             unit,
@@ -177,7 +165,6 @@ impl Plan {
     }
 }
 
-/// Follows a plan.
 #[derive(Debug)]
 pub(crate) struct Pace {
     plan: Plan,

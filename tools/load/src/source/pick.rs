@@ -17,14 +17,12 @@ pub enum Popularity {
     },
     /// Some UEs share a part of all packets; the rest goes to the others alike.
     Hot {
-        /// Their numbers.
         ues: Vec<u32>,
-        /// Their part, from 0 to 1.
+        /// The part of these UEs, from 0 to 1.
         share: f64,
     },
 }
 
-/// Draws flows.
 #[derive(Debug)]
 pub(crate) enum Pick {
     RoundRobin {

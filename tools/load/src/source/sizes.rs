@@ -19,7 +19,6 @@ const UDP_IPV4_BYTES: u16 = 28;
 /// The lengths of a lane's packets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// All alike.
     Fixed(u16),
     /// Lengths with weights, in random order.
     Mix(Vec<(u16, f64)>),
@@ -85,7 +84,6 @@ impl Sizes {
         Self::Mix(entries.iter().map(ip).collect())
     }
 
-    /// The mean length.
     pub fn mean_bytes(&self) -> f64 {
         match self {
             Self::Fixed(bytes) => f64::from(*bytes),
@@ -100,7 +98,6 @@ impl Sizes {
         }
     }
 
-    /// The longest.
     pub fn longest_bytes(&self) -> u16 {
         self.lengths().max().unwrap_or(0)
     }
@@ -127,7 +124,6 @@ impl Sizes {
     }
 }
 
-/// Draws lengths.
 #[derive(Debug)]
 pub(crate) enum SizeDraw {
     Fixed(u16),

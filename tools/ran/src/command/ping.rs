@@ -28,11 +28,9 @@ const RTT_NS: (u64, u64) = (1_000, 600_000_000_000);
 /// UEs that ping, and settings of the pings.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Namespaces and addresses.
     pub from: Vec<(Ns, IpAddr)>,
     /// Address to ping, of the same family.
     pub to: IpAddr,
-    /// How many, each.
     pub count: u32,
     /// From one to the next, of each.
     pub interval: Duration,
@@ -40,7 +38,6 @@ pub struct Plan {
     pub payload_bytes: u16,
     /// How long the last answers may take.
     pub wait: Duration,
-    /// Of this run.
     pub identifier: u16,
 }
 
@@ -49,7 +46,6 @@ pub struct Plan {
 pub struct Tally {
     /// Echoes sent, or refused by the kernel.
     pub sent: u64,
-    /// Answers, each once.
     pub received: u64,
     /// Answers that had come before.
     pub duplicates: u64,
@@ -76,7 +72,6 @@ impl Tally {
         self.sent.saturating_sub(self.received)
     }
 
-    /// Adds another run.
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.received += other.received;

@@ -10,7 +10,6 @@ use sluice_program::units::si;
 
 /// From one table to the next, on a terminal.
 const EACH: Duration = Duration::from_secs(1);
-/// And in a log.
 const EACH_IN_LOG: Duration = Duration::from_secs(10);
 
 /// A gNB at one moment.
@@ -18,7 +17,6 @@ const EACH_IN_LOG: Duration = Duration::from_secs(10);
 pub struct Row {
     /// Name of the gNB.
     pub name: String,
-    /// UEs that it serves.
     pub ues: usize,
     /// Messages that the gNB does not send.
     pub mute: Mute,

@@ -7,7 +7,7 @@ use sluice_host::link::LinkCounters;
 use sluice_n1::RegistrationKind;
 use sluice_n2::RanUeId;
 use sluice_smf_emulator::{SmfError, Traffic, UrrUsage};
-use sluice_ue::{Phone, RadioSession};
+use sluice_ue::{FleetUe, RadioSession};
 
 use super::Network;
 use super::ues::{Served, Ue};
@@ -258,15 +258,15 @@ impl Network {
     }
 
     /// A UE with a SIM, as it is on N1.
-    pub fn sim(&self, ue: usize) -> Option<&Phone> {
+    pub fn sim(&self, ue: usize) -> Option<&FleetUe> {
         let n2 = self.n2.as_ref()?;
-        n2.fleet().phones().get(*n2.phone_of.get(&ue)?)
+        n2.fleet().ues().get(*n2.fleet_ue_of.get(&ue)?)
     }
 
     /// A session of a UE with a SIM as its gNB has it; none while its user plane is down.
     pub fn radio(&self, ue: usize, session: u8) -> Option<RadioSession> {
         let n2 = self.n2.as_ref()?;
-        n2.fleet().radio(*n2.phone_of.get(&ue)?, session)
+        n2.fleet().radio(*n2.fleet_ue_of.get(&ue)?, session)
     }
 
     /// The gNB at which a UE with a SIM is connected, on N2, and its name of the connection.

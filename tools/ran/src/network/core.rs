@@ -21,7 +21,6 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// The first TEID of the UPF where the SMF chooses.
 const FIRST_TEID: u32 = 0x0100_0001;
 
-/// The SMF.
 pub struct Core {
     smf: Smf,
     network: Arc<Network>,
@@ -68,7 +67,6 @@ impl Core {
         })
     }
 
-    /// Asks it.
     pub fn smf(&self) -> &Smf {
         &self.smf
     }

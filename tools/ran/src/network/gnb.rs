@@ -22,7 +22,6 @@ const LARGEST_PDU_BYTES: u16 = 9000;
 const ADDED_PREFIX: u8 = 24;
 const ADDED_PREFIX_IPV6: u8 = 64;
 
-/// A gNB.
 pub struct NetworkGnb {
     config: GnbConfig,
     gnb: Option<Gnb>,
@@ -30,7 +29,6 @@ pub struct NetworkGnb {
     /// Counters of the gNB before its last restart.
     past: [f64; OF_GNB],
     next_teid: u32,
-    /// UEs here.
     pub served: usize,
     /// Messages that the gNB does not send.
     pub mute: Mute,

@@ -18,6 +18,7 @@ mod snapshot;
 mod ues;
 
 use mobility::TOGETHER;
+use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -63,17 +64,13 @@ impl Until {
 }
 
 /// Counters of events, beside those of the gNBs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Totals {
-    /// UEs attached.
     pub attaches: u64,
-    /// UEs detached.
     pub detaches: u64,
-    /// UEs moved.
     pub handovers: u64,
     /// Handovers after which no End Marker came.
     pub end_markers_missing: u64,
-    /// Procedures that failed.
     pub failures: u64,
     /// Error Indications that the UPF reported.
     pub error_reports: u64,
@@ -83,27 +80,23 @@ pub struct Totals {
     pub unknown_reports: u64,
     /// Associations that ended by themselves.
     pub associations_lost: u64,
-    /// Sessions that the UPF lost.
     pub sessions_lost: u64,
-    /// Sessions set up again.
     pub sessions_restored: u64,
     /// Our Echo Requests that were answered.
     pub echoes_answered: u64,
     /// Our Echo Requests that were not.
     pub echoes_unanswered: u64,
     /// Octets by which ended sessions' usage was wrong.
+    #[serde(skip)]
     pub usage_difference: u64,
 }
 
 /// All of it. gNBs and UEs come before the places where they are, so that they go first.
 pub struct Network {
-    /// The plan.
     pub scenario: Arc<Scenario>,
-    /// Screen for progress.
     pub screen: Screen,
     /// When the script must stop.
     pub until: Until,
-    /// Counters of events.
     pub totals: Totals,
     stations: Vec<NetworkGnb>,
     ues: Vec<Ue>,
@@ -166,12 +159,10 @@ impl Network {
         self.places.undo()
     }
 
-    /// All gNBs.
     pub fn stations(&self) -> &[NetworkGnb] {
         &self.stations
     }
 
-    /// All UEs.
     pub fn ues(&self) -> &[Ue] {
         &self.ues
     }

@@ -40,7 +40,6 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// A namespace that exists.
     pub fn existing(&mut self, place: &NetnsPlace) -> Result<Ns, Failure> {
         let name = match place {
             NetnsPlace::Named(name) => name.as_str(),

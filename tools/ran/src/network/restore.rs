@@ -11,7 +11,6 @@ use super::mobility::TOGETHER;
 use super::ues::{Session, Ue};
 
 impl Network {
-    /// Takes what the UPF has reported.
     pub(super) fn take_reports(&mut self) {
         let Some(core) = &self.core else { return };
         let Ok((reports, lost)) = core.smf().take_reports() else {

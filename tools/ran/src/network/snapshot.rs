@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv6Addr;
 
+use serde_json::Value;
 use sluice_host::link::global_ipv6_addresses;
 use sluice_host::process::resident_bytes;
 
@@ -18,10 +19,9 @@ const SERVICE: &str = "service request";
 /// The figures of each gNB, and those of all.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// By gNB.
     pub gnbs: Vec<[f64; OF_GNB]>,
     /// By index of a metric; those of gNBs are 0 here.
-    pub world: [f64; COUNT],
+    pub all: [f64; COUNT],
 }
 
 impl Network {
@@ -36,8 +36,8 @@ impl Network {
         let ipv6_ready = self.ipv6_ready();
         let stranded = |ue: &&Ue| matches!(ue.state, State::Stranded(_));
         let totals = &self.totals;
-        let mut world = [0.0; COUNT];
-        let mut put = |name: &str, value: f64| world[index(name)] = value;
+        let mut all = [0.0; COUNT];
+        let mut put = |name: &str, value: f64| all[index(name)] = value;
         let of_sims = self.n2.as_ref().map_or(0, Signalling::sessions);
         put("sessions", (sessions.unwrap_or(0) + of_sims) as f64);
         for (name, value) in self.signalling() {
@@ -48,25 +48,14 @@ impl Network {
             "without_radio",
             self.ues.iter().filter(stranded).count() as f64,
         );
-        for (name, value) in [
-            ("attaches", totals.attaches),
-            ("detaches", totals.detaches),
-            ("handovers", totals.handovers),
-            ("end_markers_missing", totals.end_markers_missing),
-            ("failures", totals.failures),
-            ("error_reports", totals.error_reports),
-            ("usage_reports", totals.usage_reports),
-            ("unknown_reports", totals.unknown_reports),
-            ("associations_lost", totals.associations_lost),
-            ("sessions_lost", totals.sessions_lost),
-            ("sessions_restored", totals.sessions_restored),
-            ("echoes_answered", totals.echoes_answered),
-            ("echoes_unanswered", totals.echoes_unanswered),
-        ] {
-            put(name, value as f64);
+        // Each total has its metric's name.
+        if let Ok(Value::Object(totals)) = serde_json::to_value(totals) {
+            for (name, value) in &totals {
+                put(name, value.as_f64().unwrap_or_default());
+            }
         }
         put("memory_mb", resident_bytes() as f64 / 1e6);
-        Figures { gnbs, world }
+        Figures { gnbs, all }
     }
 
     /// Figures of N1 and N2.

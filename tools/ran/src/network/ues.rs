@@ -21,7 +21,6 @@ use crate::scenario::{NO_ADDRESS, NetnsPlace, Scenario, Ues};
 /// The first UE's routing table, where UEs share a namespace.
 const FIRST_TABLE: u32 = 10_000;
 
-/// A UE.
 pub struct Ue {
     /// From 1.
     pub number: usize,
@@ -29,7 +28,6 @@ pub struct Ue {
     pub group: usize,
     /// Index in its group, from 0.
     pub member: usize,
-    /// Addresses of the UE.
     pub addresses: UeAddresses,
     /// Namespace of the TUN device.
     pub ns: Ns,
@@ -50,13 +48,10 @@ pub struct Ue {
     pub is_given_up: bool,
     /// The device of a session that has ended, where such devices are kept.
     pub kept: Option<Tun>,
-    /// State of the UE.
     pub state: State,
 }
 
-/// State of a UE.
 pub enum State {
-    /// The UE is off.
     Off,
     /// A gNB serves it.
     On(Served),
@@ -72,7 +67,6 @@ pub struct Served {
     pub id: UeId,
     /// The gNB's end of its tunnel.
     pub teid: Teid,
-    /// Uplink tunnel.
     pub uplink: Tunnel,
     /// At the UPF; `None`: somebody else's, or lost.
     pub session: Option<Session>,
@@ -84,7 +78,6 @@ pub struct Served {
 pub struct Stranded {
     /// TUN device, which nobody reads.
     pub tun: Tun,
-    /// At the UPF.
     pub session: Option<Session>,
     /// Last uplink tunnel.
     pub uplink: Tunnel,
@@ -93,9 +86,7 @@ pub struct Stranded {
 /// A PFCP session with what was measured.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Ours.
     pub cp_seid: Seid,
-    /// Usage that URRs reported.
     pub reported: Vec<(UrrId, Traffic)>,
     /// Octets that earlier gNBs counted, uplink and downlink; negative for those from before the session.
     pub carried: [i64; 2],
@@ -253,7 +244,6 @@ impl Ue {
         }
     }
 
-    /// As a served one.
     pub fn served(&self) -> Option<&Served> {
         match &self.state {
             State::On(served) => Some(served),
@@ -261,7 +251,6 @@ impl Ue {
         }
     }
 
-    /// As a served one.
     pub fn served_mut(&mut self) -> Option<&mut Served> {
         match &mut self.state {
             State::On(served) => Some(served),

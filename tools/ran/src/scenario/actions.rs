@@ -24,7 +24,6 @@ pub struct Attach {
     pub gnb: Option<usize>,
 }
 
-/// UEs go.
 #[derive(Clone, Debug)]
 pub struct Detach {
     /// Which; those that are not attached stay as they are.
@@ -36,9 +35,7 @@ pub struct Detach {
 /// UEs move to another gNB.
 #[derive(Clone, Debug)]
 pub struct Handover {
-    /// Which.
     pub ues: Vec<usize>,
-    /// Only those that are there.
     pub from: Option<usize>,
     /// Target gNB; `None`: the gNB after the present one.
     pub to: Option<usize>,
@@ -46,14 +43,12 @@ pub struct Handover {
     pub rate: Option<f64>,
 }
 
-/// Echoes from UEs.
 #[derive(Clone, Debug)]
 pub struct Ping {
     /// From which; those that are not attached keep quiet.
     pub ues: Vec<usize>,
     /// Address to ping: UEs without an address of its family send nothing.
     pub to: IpAddr,
-    /// How many, each.
     pub count: u32,
     /// From one to the next, of each UE.
     pub interval: Duration,
@@ -68,7 +63,6 @@ pub struct Ping {
 /// Echo Requests of gNBs.
 #[derive(Clone, Debug)]
 pub struct Echo {
-    /// Of which.
     pub gnbs: Vec<usize>,
     /// To whom; `None`: to the addresses that their UEs' uplinks lead to.
     pub to: Option<IpAddr>,
@@ -76,10 +70,8 @@ pub struct Echo {
     pub wait: Duration,
 }
 
-/// A command.
 #[derive(Clone, Debug)]
 pub struct RunProgram {
-    /// For the shell.
     pub command: String,
     /// In whose namespaces; `None`: once, in `namespace`.
     pub ues: Option<Vec<usize>>,
@@ -87,7 +79,6 @@ pub struct RunProgram {
     pub namespace: NetnsPlace,
     /// With which code it must end.
     pub exit: i32,
-    /// When it is ended.
     pub timeout: Duration,
     /// The script goes on meanwhile; the next check waits for the end.
     pub background: bool,
@@ -96,14 +87,12 @@ pub struct RunProgram {
 /// gNBs forget all.
 #[derive(Clone, Debug)]
 pub struct Restart {
-    /// Which.
     pub gnbs: Vec<usize>,
 }
 
 /// gNBs keep things to themselves.
 #[derive(Clone, Debug)]
 pub struct MuteGnb {
-    /// Which.
     pub gnbs: Vec<usize>,
     /// Messages that the gNB does not send.
     pub what: Mute,
@@ -114,11 +103,9 @@ pub struct MuteGnb {
 /// UEs come and go.
 #[derive(Clone, Debug)]
 pub struct Churn {
-    /// Which.
     pub ues: Vec<usize>,
     /// Arrivals and departures together, per second.
     pub rate: f64,
-    /// How long.
     pub time: Duration,
 }
 
@@ -127,18 +114,15 @@ pub struct Churn {
 pub struct Repeat {
     /// How often; `None`: without end.
     pub times: Option<u64>,
-    /// Steps to repeat.
     pub steps: Vec<Step>,
 }
 
 /// Procedures of UEs with SIMs.
 #[derive(Clone, Debug)]
 pub struct Signal {
-    /// Which UEs.
     pub ues: Vec<usize>,
     /// Per second, open-loop; `None`: some at a time, as fast as it goes.
     pub rate: Option<f64>,
-    /// Procedure of each UE.
     pub what: SignalKind,
     /// How long a procedure may take.
     pub limit: Duration,
@@ -149,11 +133,9 @@ pub struct Signal {
 pub enum SignalKind {
     /// They register and establish all sessions that they have.
     Attach,
-    /// They register.
     Register(RegistrationKind),
     /// They establish a session, or all that they have.
     Establish(Option<u8>),
-    /// They release a session, or all.
     Release(Option<u8>),
     /// Their gNB releases them: they are idle.
     Idle,
@@ -163,7 +145,6 @@ pub enum SignalKind {
     MoveTunnels,
     /// They go to another gNB; `None`: the one after theirs.
     HandOver(By, Option<usize>),
-    /// They deregister.
     Deregister {
         /// Without waiting for an answer.
         switch_off: bool,
@@ -173,9 +154,7 @@ pub enum SignalKind {
 /// Interface of a handover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
-    /// The gNBs.
     Xn,
-    /// The AMF.
     N2,
 }
 
@@ -200,11 +179,9 @@ impl SignalKind {
 /// UEs go through registration and deregistration again and again.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// Which UEs.
     pub ues: Vec<usize>,
     /// How many at the same time.
     pub at_once: usize,
-    /// How long.
     pub time: Duration,
     /// How long a procedure may take.
     pub limit: Duration,
@@ -213,16 +190,13 @@ pub struct Cycle {
 /// UEs with SIMs do what they should not.
 #[derive(Clone, Debug)]
 pub struct Misbehave {
-    /// Which UEs.
     pub ues: Vec<usize>,
-    /// Fault of the UE.
     pub what: Wrong,
 }
 
 /// Faults of a UE, until `nothing` ends them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
-    /// Nothing.
     Nothing,
     /// The UE does not answer.
     Silent,
@@ -251,22 +225,17 @@ pub struct ActionReader<'n> {
 
 impl ActionReader<'_> {
     pub(super) fn attach(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
-        let ues = f.or("ues", "all", &self.names.ues());
-        let rate = f.or("rate", "max", &kinds::rate());
-        let gnb = f.optional("gnb", &self.names.one_gnb());
         Some(Act::Attach(Attach {
-            ues: ues.value,
-            rate: rate.value,
-            gnb: gnb.map(|at| at.value),
+            ues: f.or("ues", "all", &self.names.ues()).value,
+            rate: f.or("rate", "max", &kinds::rate()).value,
+            gnb: f.optional("gnb", &self.names.one_gnb()).map(|at| at.value),
         }))
     }
 
     pub(super) fn detach(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
-        let ues = f.or("ues", "all", &self.names.ues());
-        let rate = f.or("rate", "max", &kinds::rate());
         Some(Act::Detach(Detach {
-            ues: ues.value,
-            rate: rate.value,
+            ues: f.or("ues", "all", &self.names.ues()).value,
+            rate: f.or("rate", "max", &kinds::rate()).value,
         }))
     }
 
@@ -310,32 +279,25 @@ impl ActionReader<'_> {
     }
 
     pub(super) fn ping(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
-        let ues = f.or("ues", "all", &self.names.ues());
         let to = f.required("to", &kinds::ip_address());
-        let count = f.or("count", "5", &kind::number(1, 100_000, ""));
-        let interval = f.or("interval", "20ms", &kinds::duration());
-        let payload = f.or("payload_bytes", "56", &kind::number(16, 8972, "octets"));
-        let wait = f.or("wait", "1s", &kinds::duration());
-        let background = f.or("background", "false", &kind::boolean());
         Some(Act::Ping(Ping {
-            ues: ues.value,
+            ues: f.or("ues", "all", &self.names.ues()).value,
+            count: f.or("count", "5", &kind::number(1, 100_000, "")).value,
+            interval: f.or("interval", "20ms", &kinds::duration()).value,
+            payload_bytes: f
+                .or("payload_bytes", "56", &kind::number(16, 8972, "octets"))
+                .value,
+            wait: f.or("wait", "1s", &kinds::duration()).value,
+            background: f.or("background", "false", &kind::boolean()).value,
             to: to?.value,
-            count: count.value,
-            interval: interval.value,
-            payload_bytes: payload.value,
-            wait: wait.value,
-            background: background.value,
         }))
     }
 
     pub(super) fn echo(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
-        let gnbs = f.or("gnbs", "all", &self.names.gnbs());
-        let to = f.optional("to", &kind::ip());
-        let wait = f.or("wait", "1s", &kinds::duration());
         Some(Act::Echo(Echo {
-            gnbs: gnbs.value,
-            to: to.map(|at| at.value),
-            wait: wait.value,
+            gnbs: f.or("gnbs", "all", &self.names.gnbs()).value,
+            to: f.optional("to", &kind::ip()).map(|at| at.value),
+            wait: f.or("wait", "1s", &kinds::duration()).value,
         }))
     }
 
@@ -343,21 +305,18 @@ impl ActionReader<'_> {
         let command = f.required("command", &kinds::command());
         let ues = f.optional("ues", &self.names.ues());
         let namespace = f.or("namespace", "current", &kinds::namespace());
-        let exit = f.or("exit", "0", &kind::number(0, 255, ""));
-        let timeout = f.or("timeout", "60s", &kinds::duration());
-        let background = f.or("background", "false", &kind::boolean());
         if ues.is_some() && f.has("namespace") {
             let (key, what) = (f.key("namespace"), "given together with ues");
             let expected = "one of both: UEs have namespaces";
             f.report().problem(namespace.line, key, what, expected);
         }
         Some(Act::Run(RunProgram {
-            command: command?.value,
             ues: ues.map(|at| at.value),
             namespace: namespace.value,
-            exit: exit.value,
-            timeout: timeout.value,
-            background: background.value,
+            exit: f.or("exit", "0", &kind::number(0, 255, "")).value,
+            timeout: f.or("timeout", "60s", &kinds::duration()).value,
+            background: f.or("background", "false", &kind::boolean()).value,
+            command: command?.value,
         }))
     }
 
@@ -373,24 +332,21 @@ impl ActionReader<'_> {
             ("all", Mute::All),
             ("nothing", Mute::No),
         ]);
-        let what = f.or("what", "echo", &words);
-        let time = f.optional("for", &kinds::duration());
         Some(Act::Mute(MuteGnb {
+            what: f.or("what", "echo", &words).value,
+            time: f.optional("for", &kinds::duration()).map(|at| at.value),
             gnbs: gnbs?.value,
-            what: what.value,
-            time: time.map(|at| at.value),
         }))
     }
 
     pub(super) fn churn(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
-        let ues = f.or("ues", "all", &self.names.ues());
         let expected = "so many per second from 0.001 to 100000";
         let rates = kinds::rate();
         let rate = Kind::new(expected, move |text| rates.parse(text).flatten());
         let rate = f.required("rate", &rate);
         let time = f.required("for", &kinds::duration());
         Some(Act::Churn(Churn {
-            ues: ues.value,
+            ues: f.or("ues", "all", &self.names.ues()).value,
             rate: rate?.value,
             time: time?.value,
         }))
@@ -399,14 +355,12 @@ impl ActionReader<'_> {
     /// Keys that all procedures have.
     fn signal(&self, f: &mut Fields<'_, '_>, what: SignalKind) -> Act {
         let ues = f.or("ues", "all", &self.names.ues());
-        let rate = f.or("rate", "max", &kinds::rate());
-        let limit = f.or("limit", "15s", &kinds::duration());
         let ues = self.names.with_sims(&ues, f);
         Act::Signal(Signal {
             ues,
-            rate: rate.value,
+            rate: f.or("rate", "max", &kinds::rate()).value,
             what,
-            limit: limit.value,
+            limit: f.or("limit", "15s", &kinds::duration()).value,
         })
     }
 
@@ -449,15 +403,13 @@ impl ActionReader<'_> {
 
     pub(super) fn cycle(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
         let ues = f.or("ues", "all", &self.names.ues());
-        let at_once = f.or("at_once", "32", &kind::number(1, 10_000, ""));
         let time = f.required("for", &kinds::duration());
-        let limit = f.or("limit", "15s", &kinds::duration());
         let ues = self.names.with_sims(&ues, f);
         Some(Act::Cycle(Cycle {
             ues,
-            at_once: at_once.value,
+            at_once: f.or("at_once", "32", &kind::number(1, 10_000, "")).value,
+            limit: f.or("limit", "15s", &kinds::duration()).value,
             time: time?.value,
-            limit: limit.value,
         }))
     }
 

@@ -64,14 +64,12 @@ pub fn prefix64() -> Kind<Ipv6Addr> {
     })
 }
 
-/// The type of UEs' PDU sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PduType {
     /// IPv4.
     Ipv4,
     /// IPv6.
     Ipv6,
-    /// Both in one session.
     Ipv4v6,
 }
 
@@ -93,13 +91,9 @@ fn amount(text: &str) -> Option<f64> {
 /// Bound of a figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Bound {
-    /// Just that.
     Exactly(f64),
-    /// That or more.
     AtLeast(f64),
-    /// That or less.
     AtMost(f64),
-    /// Both ends included.
     Between(f64, f64),
 }
 

@@ -18,7 +18,6 @@ use super::{Gnbs, N2_UES_MAX, Ues};
 /// The first gNB's SCTP port; one process opens each port once.
 const FIRST_SCTP_PORT: &str = "38500";
 
-/// Carrier of SCTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
     /// IP protocol 132.
@@ -36,11 +35,9 @@ pub struct N2 {
     pub local: IpAddr,
     /// Namespace of that address; none: the namespace of the gNB's N3 address.
     pub namespace: Option<NetnsPlace>,
-    /// SCTP implementation.
     pub sctp: Choice,
     /// A second address of the first gNB (multihoming); those of the others follow.
     pub second_local: Option<IpAddr>,
-    /// Carrier of SCTP.
     pub over: Over,
     /// UDP ports of the gNBs and of the AMF.
     pub udp_ports: (u16, u16),
@@ -61,7 +58,6 @@ pub struct N2 {
 /// SIMs of a group of UEs.
 #[derive(Clone, Debug)]
 pub struct Sims {
-    /// Home PLMN of the UEs.
     pub home: Plmn,
     /// Digits of the home network in an IMSI.
     pub home_digits: usize,
@@ -69,11 +65,9 @@ pub struct Sims {
     pub credentials: Credentials,
     /// With which key identities are concealed; none shows them as they are.
     pub home_key: Option<(u8, HomePublicKey)>,
-    /// Algorithms.
     pub capability: SecurityCapability,
     /// Slices that are asked for when registering.
     pub slices: Option<Vec<Snssai>>,
-    /// Sessions by their numbers.
     pub sessions: Vec<(u8, WantedSession)>,
     /// Whether sessions have TUN devices.
     pub devices: bool,
@@ -94,8 +88,8 @@ impl N2 {
         let plmn = f.required("plmn", &plmn());
         let tac = f.or("tac", "1", &kind::number(0, 0xff_ffff, ""));
         let slices = f.or("slices", "1", &slices());
-        let id = f.or("id", "1", &kind::number(0, 0xff_ffff, ""));
         let retains_ues = f.or("retains_ues", "false", &kind::boolean());
+        let id = f.or("id", "1", &kind::number(0, 0xff_ffff, ""));
         if usize::from(sctp.value) + count > 1 << 16 || id.value as usize + count > 1 << 24 {
             let (line, key) = (f.line(), f.key("sctp_port"));
             let what = format!("no room for {count} ports and identities");
@@ -120,11 +114,11 @@ impl N2 {
             over: over.value,
             udp_ports: (udp.value, amf_udp.value),
             sctp_port: sctp.value,
-            plmn: plmn?.value,
             tac: Tac([a, b, c]),
             slices: slices.value,
             id: id.value,
             retains_ues: retains_ues.value,
+            plmn: plmn?.value,
         })
     }
 
@@ -136,7 +130,6 @@ impl N2 {
         }
     }
 
-    /// The addresses of one of them.
     pub fn locals_of(&self, member: usize) -> Vec<IpAddr> {
         let all = [Some(self.local), self.second_local];
         let following = |first| kinds::following(first, member).unwrap_or(first);
@@ -193,7 +186,6 @@ impl Sims {
     }
 }
 
-/// Keys of Milenage.
 fn milenage(f: &mut Fields<'_, '_>) -> Option<Credentials> {
     let line = f.line();
     let k = f.required("k", &key_of(16));
@@ -212,7 +204,6 @@ fn milenage(f: &mut Fields<'_, '_>) -> Option<Credentials> {
     Some(Credentials::milenage(k, opc))
 }
 
-/// Keys of TUAK.
 fn tuak(f: &mut Fields<'_, '_>) -> Option<Credentials> {
     let line = f.line();
     let expected = "32 or 64 hex digits";
@@ -377,7 +368,6 @@ fn octets() -> Kind<Vec<u8>> {
     Kind::new("octets as hex digits", hex)
 }
 
-/// Key of this many octets.
 fn key_of(octets: usize) -> Kind<Vec<u8>> {
     Kind::new(format!("{} hex digits", 2 * octets), move |text| {
         hex(text).filter(|key| key.len() == octets)

@@ -11,7 +11,6 @@ use sluice_program::config::kind::Kind;
 pub struct Names {
     gnbs: Vec<String>,
     groups: Vec<(String, Range<usize>)>,
-    /// UEs with SIMs.
     sims: Vec<Range<usize>>,
     /// Something is wrong with `gnbs` or `ues`, so that some may be missing here. What speaks of
     /// them is not checked: it would be blamed for the first problem once more.
@@ -44,7 +43,6 @@ impl Names {
         this
     }
 
-    /// The same with UEs.
     pub(super) fn with_ues(mut self, ues: &[Ues], f: &mut Fields<'_, '_>) -> Self {
         let mut first = 0;
         for group in ues {
@@ -67,7 +65,6 @@ impl Names {
         self
     }
 
-    /// How many UEs.
     pub fn ue_count(&self) -> usize {
         self.groups.last().map_or(0, |(_, ues)| ues.end)
     }
@@ -77,7 +74,6 @@ impl Names {
         self.gnbs.get(index).map_or("?", String::as_str)
     }
 
-    /// Whether a UE has a SIM.
     pub fn has_sim(&self, ue: usize) -> bool {
         self.sims.iter().any(|ues| ues.contains(&ue))
     }

@@ -37,15 +37,12 @@ const PLANNED: [&str; 8] = [
 /// Our SMF and the UPF.
 #[derive(Clone, Debug)]
 pub struct N4 {
-    /// Our address.
     pub smf: SocketAddrV4,
-    /// The UPF's.
     pub upf: SocketAddrV4,
     /// Namespace of the SMF's address.
     pub namespace: NetnsPlace,
     /// PFCP dialect of the SMF.
     pub dialect: Dialect,
-    /// DNN and network instances.
     pub network: Network,
     /// The UPF's address on N3, for dialects that choose TEIDs.
     pub n3_upf: Option<IpAddr>,
@@ -60,11 +57,9 @@ pub struct N4 {
 /// gNBs whose addresses follow each other.
 #[derive(Clone, Debug)]
 pub struct Gnbs {
-    /// Line in the file.
     pub line: u32,
-    /// Their name, with a number behind it if they are several.
+    /// Name of the gNB, with a number behind it if they are several.
     pub name: String,
-    /// How many.
     pub count: usize,
     /// The first one's address on N3; the others follow.
     pub n3: IpAddr,
@@ -79,11 +74,8 @@ pub struct Gnbs {
 /// UEs that are alike.
 #[derive(Clone, Debug)]
 pub struct Ues {
-    /// Line in the file.
     pub line: u32,
-    /// The group's name.
     pub name: String,
-    /// How many.
     pub count: usize,
     /// The first one's addresses; the others follow.
     pub first: UeAddresses,
@@ -91,13 +83,10 @@ pub struct Ues {
     pub gnbs: Vec<usize>,
     /// Namespace of the TUN devices.
     pub namespace: NetnsPlace,
-    /// Of the TUN devices.
     pub mtu: u16,
-    /// The QoS flow.
     pub qfi: Qfi,
     /// The first one's IMSI; the others follow.
     pub imsi: u64,
-    /// Session AMBR.
     pub ambr: Option<BitRate>,
     /// The flow's maximum rate.
     pub mbr: Option<BitRate>,
@@ -125,15 +114,8 @@ impl N4 {
         let line = f.line();
         let smf = f.required("smf", &socket());
         let upf = f.required("upf", &socket());
-        let namespace = f.or("namespace", "current", &kinds::namespace());
         let dialect = f.or("dialect", "ts", &dialect());
-        let dnn = f.or("dnn", "internet", &network_name());
-        let access = f.or("access", "access", &network_name());
-        let core = f.or("core", "core", &network_name());
         let n3_upf = f.optional("n3_upf", &kind::ip());
-        let heartbeat_s = f.or("heartbeat_s", "5", &kind::number(1, 3600, "seconds"));
-        let t1_ms = f.or("t1_ms", "1000", &kind::number(10, 60_000, "milliseconds"));
-        let n1 = f.or("n1", "3", &kind::number(1, 20, ""));
         if dialect.value.chooses_teids() && n3_upf.is_none() {
             let what = format!("missing, and the SMF of {} chooses TEIDs", dialect.value);
             let key = f.key("n3_upf");
@@ -141,19 +123,23 @@ impl N4 {
                 .problem(line, key, what, "the UPF's address on N3");
         }
         Some(Self {
-            smf: smf?.value,
-            upf: upf?.value,
-            namespace: namespace.value,
+            namespace: f.or("namespace", "current", &kinds::namespace()).value,
             dialect: dialect.value,
             network: Network {
-                dnn: dnn.value,
-                access: access.value,
-                core: core.value,
+                dnn: f.or("dnn", "internet", &network_name()).value,
+                access: f.or("access", "access", &network_name()).value,
+                core: f.or("core", "core", &network_name()).value,
             },
             n3_upf: n3_upf.map(|at| at.value),
-            heartbeat_s: heartbeat_s.value,
-            t1_ms: t1_ms.value,
-            n1: n1.value,
+            heartbeat_s: f
+                .or("heartbeat_s", "5", &kind::number(1, 3600, "seconds"))
+                .value,
+            t1_ms: f
+                .or("t1_ms", "1000", &kind::number(10, 60_000, "milliseconds"))
+                .value,
+            n1: f.or("n1", "3", &kind::number(1, 20, "")).value,
+            smf: smf?.value,
+            upf: upf?.value,
         })
     }
 }
@@ -185,12 +171,10 @@ impl Gnbs {
         })
     }
 
-    /// The address of one of them.
     pub fn n3_of(&self, member: usize) -> IpAddr {
         kinds::following(self.n3, member).unwrap_or(self.n3)
     }
 
-    /// The names of all.
     pub fn names(&self) -> Vec<String> {
         match self.count {
             1 => vec![self.name.clone()],

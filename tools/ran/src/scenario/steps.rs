@@ -15,11 +15,9 @@ use sluice_program::config::kind;
 /// A step and where it stands.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Line in the file.
     pub line: u32,
     /// When it begins at the earliest, from the beginning of the script.
     pub at: Option<Duration>,
-    /// Action of the step.
     pub act: Act,
 }
 
@@ -28,23 +26,17 @@ pub struct Step {
 pub enum Act {
     /// UEs get sessions and devices.
     Attach(Attach),
-    /// UEs go.
     Detach(Detach),
     /// UEs move to another gNB.
     Handover(Handover),
-    /// Echoes from UEs.
     Ping(Ping),
     /// Echo Requests of gNBs.
     Echo(Echo),
-    /// A command.
     Run(RunProgram),
-    /// Nothing, for a while.
     Wait(Duration),
-    /// gNBs forget all.
     Restart(Restart),
     /// gNBs keep things to themselves.
     Mute(MuteGnb),
-    /// UEs come and go.
     Churn(Churn),
     /// UEs with SIMs do something.
     Signal(Signal),
@@ -54,11 +46,8 @@ pub enum Act {
     Misbehave(Misbehave),
     /// gNBs lose their UEs and tell the AMF (NG Reset).
     Reset(Vec<usize>),
-    /// Steps again and again.
     Repeat(Repeat),
-    /// Check of figures.
     Check(Check),
-    /// The end of the scenario.
     End,
 }
 
@@ -78,11 +67,9 @@ pub struct Check {
 /// A figure and its bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation {
-    /// Line in the file.
     pub line: u32,
     /// Index into [`METRICS`].
     pub metric: usize,
-    /// Bound of the figure.
     pub bound: Bound,
 }
 
@@ -91,7 +78,6 @@ pub struct Expectation {
 pub enum Since {
     /// The check before.
     Check,
-    /// The beginning.
     Start,
 }
 

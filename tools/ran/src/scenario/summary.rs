@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::{Act, Scenario, Step};
 
 impl Scenario {
-    /// For people.
     pub fn summary(&self) -> String {
         let mut text = String::new();
         let n4 = match &self.n4 {
@@ -53,7 +52,6 @@ impl Scenario {
         text
     }
 
-    /// For scripts.
     pub fn summary_json(&self) -> Value {
         let (steps, checks) = count(&self.steps);
         json!({
@@ -65,7 +63,6 @@ impl Scenario {
         })
     }
 
-    /// Whether there are UEs with SIMs.
     pub fn has_sims(&self) -> bool {
         self.ues.iter().any(|group| group.sims.is_some())
     }

@@ -16,15 +16,14 @@
 //!   parameters, so that the next tunnel replaces an old one and SNDEM is sent then too.
 //! - Modifications repeat the CP F-SEID and have priority 12; establishments have 0.
 
-use sluice_wire::ids::{BarId, Precedence};
-use sluice_wire::pfcp::IeType;
+use sluice_wire::ids::BarId;
 use sluice_wire::pfcp::value::{
-    CpFunctionFeatures, DestinationInterface, MeasurementInformation, MeasurementMethod,
-    NotificationDelay, OuterHeaderRemoval, OuterHeaderRemovalDescription, ReportingTriggers,
-    Volume,
+    CpFunctionFeatures, MeasurementInformation, MeasurementMethod, NotificationDelay,
+    ReportingTriggers, Volume,
 };
 
 use super::profile::*;
+use super::ts::BY_THE_BOOK;
 
 const fn urr(information: MeasurementInformation) -> UrrStyle {
     UrrStyle {
@@ -44,7 +43,7 @@ const fn urr(information: MeasurementInformation) -> UrrStyle {
     }
 }
 
-/// See the module's page.
+/// The differences to TS 29.244.
 pub static PROFILE: Profile = Profile {
     name: "free5gc",
     source: "free5GC SMF 4: internal/context/datapath.go, internal/context/pfcp_rules.go, \
@@ -70,33 +69,23 @@ pub static PROFILE: Profile = Profile {
         names: NamedBy::Dnn,
     },
     numbering: Numbering::PerUpf,
-    downlink_first: false,
     f_teid: FTeidStyle {
         chosen_by_cp: true,
-        choose_ipv6: false,
-        choose_id: None,
+        ..BY_THE_BOOK.f_teid
     },
     pdr: PdrStyle {
-        precedence: Precedence(255),
-        uplink_ue_address: true,
-        interface_identifier: false,
-        destination_flag: true,
         uplink_qfi: false,
-        outer_header_removal: OuterHeaderRemoval {
-            description: OuterHeaderRemovalDescription::GTPU_UDP_IPV4,
-            gtpu_extension_header_deletion: None,
-        },
         uplink_type: None,
         downlink_type: None,
         flow_description: None,
+        ..BY_THE_BOOK.pdr
     },
     far: FarStyle {
         two_octet_action: false,
-        uplink_destination: DestinationInterface::CORE,
         uplink_type: None,
         downlink_type: None,
         before_gnb: BeforeGnb::ForwardWithoutTunnel,
-        dscp: &[],
+        ..BY_THE_BOOK.far
     },
     qer: QerStyle::SessionAndFlow {
         session_qfi: true,
@@ -111,7 +100,6 @@ pub static PROFILE: Profile = Profile {
         delay: Some(NotificationDelay(0)),
         named_by_far: false,
     }),
-    cp_channels: false,
     flow: Some(FlowStyle {
         with_session: true,
         ue_address: true,
@@ -121,14 +109,12 @@ pub static PROFILE: Profile = Profile {
     }),
     change: ChangeStyle {
         first_gnb: FirstGnb::UpdateFarAndPdrs,
-        path_switch: PathSwitch::EndMarker,
         idle: Idle::Buffer {
             repeats: Repeats::Everything,
             end_marker_after: true,
         },
-        network_instance: true,
         flags_always: true,
-        parameters_ie: IeType::UPDATE_FORWARDING_PARAMETERS,
+        ..BY_THE_BOOK.change
     },
-    report_response_flags: false,
+    ..BY_THE_BOOK
 };

@@ -23,16 +23,13 @@ pub enum Dialect {
     Open5gs,
     /// free5GC.
     Free5gc,
-    /// OpenAirInterface.
     Oai,
-    /// SD-Core (OMEC).
     SdCore,
     /// By the book, with Transport Level Marking by 5QI.
     Marking,
 }
 
 impl Dialect {
-    /// All dialects.
     pub const ALL: [Self; 6] = [
         Self::Ts,
         Self::Open5gs,
@@ -67,7 +64,6 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// A name that no dialect has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown SMF dialect {0:?}: expected ts, open5gs, free5gc, oai, sdcore or marking")]
 pub struct UnknownDialect(String);

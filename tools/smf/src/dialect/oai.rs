@@ -15,29 +15,19 @@
 //!   uplink rules anew (with CHOOSE, and a precedence one higher), then the downlink rules.
 
 use sluice_wire::ids::Precedence;
-use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::{
-    CpFunctionFeatures, DestinationInterface, InterfaceType, MeasurementMethod, OuterHeaderRemoval,
-    OuterHeaderRemovalDescription, ReportingTriggers, Volume,
+    CpFunctionFeatures, InterfaceType, MeasurementMethod, ReportingTriggers, Volume,
 };
 
 use super::profile::*;
+use super::ts::BY_THE_BOOK;
 
-/// See the module's page.
+/// The differences to TS 29.244.
 pub static PROFILE: Profile = Profile {
     name: "oai",
     source: "OAI SMF 2: src/smf_app/smf_procedure.cpp (pfcp_create_*, pfcp_update_*), \
              src/smf_app/smf_qos_upf_edge.cpp, src/smf_app/smf_n4.cpp",
     cp_function_features: Some(CpFunctionFeatures::LOAD.union(CpFunctionFeatures::OVRL)),
-    priority: MessagePriorities {
-        establishment: None,
-        modification: None,
-        deletion: None,
-    },
-    cp_f_seid: ExtraFSeid {
-        in_modification: false,
-        in_deletion: false,
-    },
     session: SessionIes {
         pdn_type: false,
         user_id: UserIdStyle::Absent,
@@ -48,34 +38,22 @@ pub static PROFILE: Profile = Profile {
         coding: NameCoding::Text,
         names: NamedBy::Side,
     },
-    numbering: Numbering::PerSession,
-    downlink_first: false,
     f_teid: FTeidStyle {
-        chosen_by_cp: false,
-        choose_ipv6: false,
         choose_id: Some(42),
+        ..BY_THE_BOOK.f_teid
     },
     pdr: PdrStyle {
         precedence: Precedence(0),
-        uplink_ue_address: true,
-        interface_identifier: false,
-        destination_flag: true,
-        uplink_qfi: true,
-        outer_header_removal: OuterHeaderRemoval {
-            description: OuterHeaderRemovalDescription::GTPU_UDP_IPV4,
-            gtpu_extension_header_deletion: None,
-        },
-        uplink_type: Some(InterfaceType::N3_3GPP_ACCESS),
         downlink_type: Some(InterfaceType::S1_U),
         flow_description: None,
+        ..BY_THE_BOOK.pdr
     },
     far: FarStyle {
         two_octet_action: false,
-        uplink_destination: DestinationInterface::CORE,
         uplink_type: None,
         downlink_type: None,
         before_gnb: BeforeGnb::Absent,
-        dscp: &[],
+        ..BY_THE_BOOK.far
     },
     qer: QerStyle::PerDirection,
     urr: &[UrrStyle {
@@ -95,16 +73,13 @@ pub static PROFILE: Profile = Profile {
         of_uplink: true,
         of_downlink: false,
     }],
-    bar: None,
-    cp_channels: false,
     flow: None,
     change: ChangeStyle {
         first_gnb: FirstGnb::CreateRules,
         path_switch: PathSwitch::UpdatePdrToo,
         idle: Idle::Remove,
         network_instance: false,
-        flags_always: false,
-        parameters_ie: IeType::UPDATE_FORWARDING_PARAMETERS,
+        ..BY_THE_BOOK.change
     },
-    report_response_flags: false,
+    ..BY_THE_BOOK
 };

@@ -16,41 +16,29 @@
 //! - Only the downlink PDR is measured; a report every 100 MiB, never a packet count.
 
 use sluice_wire::ids::{BarId, Precedence};
-use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::{
-    CpFunctionFeatures, DestinationInterface, InterfaceType, MeasurementMethod, OuterHeaderRemoval,
-    OuterHeaderRemovalDescription, ReportingTriggers, Volume,
+    CpFunctionFeatures, MeasurementMethod, OuterHeaderRemoval, OuterHeaderRemovalDescription,
+    ReportingTriggers, Volume,
 };
 
 use super::profile::*;
+use super::ts::BY_THE_BOOK;
 
-/// See the module's page.
+/// The differences to TS 29.244.
 pub static PROFILE: Profile = Profile {
     name: "open5gs",
     source: "Open5GS 2.7: lib/pfcp/build.c, lib/pfcp/context.h, src/smf/context.c \
              (smf_qos_flow_add, smf_sess_create_cp_up_data_forwarding), src/smf/n4-build.c, \
              src/smf/npcf-handler.c",
     cp_function_features: Some(CpFunctionFeatures::NONE),
-    priority: MessagePriorities {
-        establishment: None,
-        modification: None,
-        deletion: None,
-    },
-    cp_f_seid: ExtraFSeid {
-        in_modification: false,
-        in_deletion: false,
-    },
     session: SessionIes {
-        pdn_type: true,
         user_id: UserIdStyle::Imsi,
-        apn_dnn: true,
-        s_nssai: true,
+        ..BY_THE_BOOK.session
     },
     network_instance: NetworkInstanceStyle {
         coding: NameCoding::Labels,
         names: NamedBy::Dnn,
     },
-    numbering: Numbering::PerSession,
     downlink_first: true,
     f_teid: FTeidStyle {
         chosen_by_cp: false,
@@ -61,23 +49,16 @@ pub static PROFILE: Profile = Profile {
         precedence: Precedence(65_535),
         uplink_ue_address: false,
         interface_identifier: true,
-        destination_flag: true,
-        uplink_qfi: true,
         outer_header_removal: OuterHeaderRemoval {
             description: OuterHeaderRemovalDescription::GTPU_UDP_IP,
             gtpu_extension_header_deletion: None,
         },
-        uplink_type: Some(InterfaceType::N3_3GPP_ACCESS),
-        downlink_type: Some(InterfaceType::N6),
         flow_description: None,
+        ..BY_THE_BOOK.pdr
     },
     far: FarStyle {
-        two_octet_action: true,
-        uplink_destination: DestinationInterface::CORE,
-        uplink_type: Some(InterfaceType::N6),
-        downlink_type: Some(InterfaceType::N3_3GPP_ACCESS),
         before_gnb: BeforeGnb::Buffer,
-        dscp: &[],
+        ..BY_THE_BOOK.far
     },
     qer: QerStyle::Merged { flow_apart: false },
     urr: &[UrrStyle {
@@ -108,16 +89,5 @@ pub static PROFILE: Profile = Profile {
         session_qer: false,
         own_urrs: true,
     }),
-    change: ChangeStyle {
-        first_gnb: FirstGnb::UpdateFar,
-        path_switch: PathSwitch::EndMarker,
-        idle: Idle::Buffer {
-            repeats: Repeats::Nothing,
-            end_marker_after: false,
-        },
-        network_instance: true,
-        flags_always: false,
-        parameters_ie: IeType::UPDATE_FORWARDING_PARAMETERS,
-    },
-    report_response_flags: false,
+    ..BY_THE_BOOK
 };

@@ -20,31 +20,23 @@ pub struct Profile {
     pub priority: MessagePriorities,
     /// CP F-SEID where the TS does not ask for it.
     pub cp_f_seid: ExtraFSeid,
-    /// IEs of the session as a whole.
     pub session: SessionIes,
-    /// Names of network instances.
     pub network_instance: NetworkInstanceStyle,
-    /// Rule numbers.
     pub numbering: Numbering,
     /// The downlink rules come before the uplink rules and have the lower numbers.
     pub downlink_first: bool,
     /// The F-TEID of the uplink PDR.
     pub f_teid: FTeidStyle,
-    /// PDRs.
     pub pdr: PdrStyle,
-    /// FARs.
     pub far: FarStyle,
-    /// QERs.
     pub qer: QerStyle,
     /// URRs of a measured session.
     pub urr: &'static [UrrStyle],
-    /// The BAR that every session has.
     pub bar: Option<BarStyle>,
     /// A pair of PDRs between UE and CP function, for router solicitations and advertisements.
     pub cp_channels: bool,
     /// Dedicated flows; `None`: they are not emulated.
     pub flow: Option<FlowStyle>,
-    /// How rules change.
     pub change: ChangeStyle,
     /// Session Report Responses carry PFCPSRRsp-Flags with no flag set.
     pub report_response_flags: bool,
@@ -53,11 +45,8 @@ pub struct Profile {
 /// MP flag and priority in the header (TS 29.244, 7.2.2.2); `None`: no flag.
 #[derive(Debug, Default)]
 pub struct MessagePriorities {
-    /// Of Session Establishment Requests.
     pub establishment: Option<u8>,
-    /// Of Session Modification Requests.
     pub modification: Option<u8>,
-    /// Of Session Deletion Requests.
     pub deletion: Option<u8>,
 }
 
@@ -73,13 +62,10 @@ pub struct ExtraFSeid {
 /// IEs of a Session Establishment Request beside the rules.
 #[derive(Debug)]
 pub struct SessionIes {
-    /// PDN Type.
     pub pdn_type: bool,
-    /// User ID.
     pub user_id: UserIdStyle,
     /// APN/DNN, as DNS labels.
     pub apn_dnn: bool,
-    /// S-NSSAI.
     pub s_nssai: bool,
 }
 
@@ -90,14 +76,12 @@ pub enum UserIdStyle {
     Absent,
     /// IMSI, IMEISV and MSISDN, in TBCD, as far as they are known.
     Imsi,
-    /// The SUPI, as text.
     Supi,
 }
 
 /// Network Instance (TS 29.244, 8.2.4).
 #[derive(Debug)]
 pub struct NetworkInstanceStyle {
-    /// The coding.
     pub coding: NameCoding,
     /// Values of the Network Instance.
     pub names: NamedBy,
@@ -106,9 +90,7 @@ pub struct NetworkInstanceStyle {
 /// How a name is put into octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameCoding {
-    /// Plain text.
     Text,
-    /// DNS labels.
     Labels,
 }
 
@@ -117,11 +99,9 @@ pub enum NameCoding {
 pub enum NamedBy {
     /// The DNN, on both sides.
     Dnn,
-    /// A name for each side.
     Side,
 }
 
-/// Numbering of rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numbering {
     /// They begin at 1 in each session.
@@ -137,14 +117,11 @@ pub struct FTeidStyle {
     pub chosen_by_cp: bool,
     /// An IPv6 address is asked for too.
     pub choose_ipv6: bool,
-    /// CHOOSE ID.
     pub choose_id: Option<u8>,
 }
 
-/// PDRs of a session.
 #[derive(Debug)]
 pub struct PdrStyle {
-    /// Both PDRs'.
     pub precedence: Precedence,
     /// The uplink PDI has the UE IP Address too.
     pub uplink_ue_address: bool,
@@ -154,7 +131,6 @@ pub struct PdrStyle {
     pub destination_flag: bool,
     /// The uplink PDI has the QFI.
     pub uplink_qfi: bool,
-    /// Of the uplink PDR.
     pub outer_header_removal: OuterHeaderRemoval,
     /// Source Interface Type of the uplink PDI.
     pub uplink_type: Option<InterfaceType>,
@@ -164,12 +140,10 @@ pub struct PdrStyle {
     pub flow_description: Option<&'static str>,
 }
 
-/// FARs of a session.
 #[derive(Debug)]
 pub struct FarStyle {
     /// Apply Action has two octets rather than one (TS 29.244, 8.2.26: since Release 16).
     pub two_octet_action: bool,
-    /// Destination of uplink packets.
     pub uplink_destination: DestinationInterface,
     /// Destination Interface Type of the uplink FAR.
     pub uplink_type: Option<InterfaceType>,
@@ -193,9 +167,7 @@ impl FarStyle {
 /// Downlink FAR before the gNB is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BeforeGnb {
-    /// BUFF and NOCP.
     Buffer,
-    /// DROP.
     Drop,
     /// FORW to the access side without Outer Header Creation.
     ForwardWithoutTunnel,
@@ -203,7 +175,6 @@ pub enum BeforeGnb {
     Absent,
 }
 
-/// QERs of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QerStyle {
     /// One for the session AMBR and one for the flow, in both PDRs.
@@ -222,10 +193,8 @@ pub enum QerStyle {
     PerDirection,
 }
 
-/// One URR.
 #[derive(Debug)]
 pub struct UrrStyle {
-    /// Measurement method.
     pub method: MeasurementMethod,
     /// When a report is made.
     pub triggers: ReportingTriggers,
@@ -237,7 +206,6 @@ pub struct UrrStyle {
     pub volume_threshold: Option<Volume>,
     /// Time threshold, seconds.
     pub time_threshold_s: Option<u32>,
-    /// How it is measured.
     pub information: Option<MeasurementInformation>,
     /// The uplink PDR refers to it.
     pub of_uplink: bool,
@@ -245,12 +213,9 @@ pub struct UrrStyle {
     pub of_downlink: bool,
 }
 
-/// The BAR of a session.
 #[derive(Debug)]
 pub struct BarStyle {
-    /// Identifier of the BAR.
     pub bar_id: BarId,
-    /// Downlink Data Notification Delay.
     pub delay: Option<NotificationDelay>,
     /// FARs with BUFF name it.
     pub named_by_far: bool,
@@ -291,9 +256,7 @@ pub struct ChangeStyle {
 /// How the gNB's tunnel is told for the first time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FirstGnb {
-    /// Update FAR.
     UpdateFar,
-    /// Update FAR, and Update PDR with what it was.
     UpdateFarAndPdr,
     /// Update FAR, and Update PDR of both directions with what they were.
     UpdateFarAndPdrs,
@@ -304,7 +267,6 @@ pub enum FirstGnb {
 /// How the tunnel of another gNB is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathSwitch {
-    /// Update FAR with SNDEM.
     EndMarker,
     /// Update FAR, and Update PDR with what it was; no End Marker is asked for.
     UpdatePdrToo,
@@ -327,10 +289,8 @@ pub enum Idle {
 /// Parts that an Update FAR for an idle UE repeats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Repeats {
-    /// Nothing.
     Nothing,
     /// The forwarding parameters without the tunnel.
     WithoutTunnel,
-    /// All forwarding parameters.
     Everything,
 }

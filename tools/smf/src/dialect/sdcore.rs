@@ -12,15 +12,15 @@
 //! - No URR ever.
 //! - Modifications and deletions repeat the CP F-SEID and have priority 12.
 
-use sluice_wire::ids::Precedence;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::{
     CpFunctionFeatures, DestinationInterface, OuterHeaderRemoval, OuterHeaderRemovalDescription,
 };
 
 use super::profile::*;
+use super::ts::BY_THE_BOOK;
 
-/// See the module's page.
+/// The differences to TS 29.244.
 pub static PROFILE: Profile = Profile {
     name: "sdcore",
     source: "omec-project/smf: pfcp/message/build.go, context/datapath.go, context/upf.go, \
@@ -46,16 +46,11 @@ pub static PROFILE: Profile = Profile {
         names: NamedBy::Dnn,
     },
     numbering: Numbering::PerUpf,
-    downlink_first: false,
     f_teid: FTeidStyle {
         chosen_by_cp: true,
-        choose_ipv6: false,
-        choose_id: None,
+        ..BY_THE_BOOK.f_teid
     },
     pdr: PdrStyle {
-        precedence: Precedence(255),
-        uplink_ue_address: true,
-        interface_identifier: false,
         destination_flag: false,
         uplink_qfi: false,
         outer_header_removal: OuterHeaderRemoval {
@@ -65,30 +60,27 @@ pub static PROFILE: Profile = Profile {
         uplink_type: None,
         downlink_type: None,
         flow_description: None,
+        ..BY_THE_BOOK.pdr
     },
     far: FarStyle {
         two_octet_action: false,
         uplink_destination: DestinationInterface::SGI_LAN_N6_LAN,
         uplink_type: None,
         downlink_type: None,
-        before_gnb: BeforeGnb::Drop,
-        dscp: &[],
+        ..BY_THE_BOOK.far
     },
     qer: QerStyle::Merged { flow_apart: true },
     urr: &[],
-    bar: None,
-    cp_channels: false,
     flow: None,
     change: ChangeStyle {
         first_gnb: FirstGnb::UpdateFarAndPdr,
-        path_switch: PathSwitch::EndMarker,
         idle: Idle::Buffer {
             repeats: Repeats::WithoutTunnel,
             end_marker_after: false,
         },
-        network_instance: true,
-        flags_always: false,
         parameters_ie: IeType::FORWARDING_PARAMETERS,
+        ..BY_THE_BOOK.change
     },
     report_response_flags: true,
+    ..BY_THE_BOOK
 };

@@ -21,7 +21,6 @@ pub(crate) struct EncodeContext<'a> {
     pub generation: u32,
 }
 
-/// Uplink or downlink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Direction {
     Uplink,
@@ -155,7 +154,6 @@ impl<'a> EncodeContext<'a> {
     }
 }
 
-/// Writes one IE.
 pub(crate) fn put<'v>(
     w: &mut Writer<'_>,
     ie: IeType,

@@ -10,7 +10,6 @@ use super::rules::write_urr;
 use crate::TbcdDigits;
 use crate::dialect::profile::{BeforeGnb, UserIdStyle};
 
-/// Writes the IEs.
 pub(crate) fn write_establishment(
     w: &mut Writer<'_>,
     scene: &EncodeContext<'_>,

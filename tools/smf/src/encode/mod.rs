@@ -18,7 +18,6 @@ mod qers;
 mod rules;
 
 pub use change::SessionChange;
-pub(crate) use change::{write_deletion, write_step};
 pub(crate) use context::{Direction, EncodeContext};
 pub(crate) use establishment::write_establishment;
 pub(crate) use flow::is_sendable;
@@ -26,7 +25,6 @@ pub(crate) use flow::is_sendable;
 /// The CP function that speaks.
 #[derive(Clone, Debug)]
 pub struct CpNode {
-    /// Node ID of the SMF.
     pub node_id: NodeId,
     /// Address of the SMF on N4, for F-SEIDs and for tunnels to it.
     pub ipv4: std::net::Ipv4Addr,
@@ -45,11 +43,8 @@ impl CpNode {
 /// State of an established session that messages need.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionView<'a> {
-    /// As it was established.
     pub plan: &'a SessionPlan,
-    /// Our SEID.
     pub cp_seid: Seid,
-    /// The UPF's SEID.
     pub up_seid: Seid,
     /// The gNB's tunnel that the UPF was told last.
     pub gnb: Option<Tunnel>,
@@ -94,7 +89,7 @@ pub fn encode_modification(
         sequence,
         priority: dialect.profile().priority.modification,
     };
-    write_message(out, &header, |w| write_step(w, &scene, session.gnb, step))
+    write_message(out, &header, |w| scene.write_step(w, session.gnb, step))
 }
 
 /// Writes a Session Deletion Request (7.5.6); gives its length.
@@ -112,5 +107,5 @@ pub fn encode_deletion(
         sequence,
         priority: dialect.profile().priority.deletion,
     };
-    write_message(out, &header, |w| write_deletion(w, &scene))
+    write_message(out, &header, |w| scene.write_deletion(w))
 }

@@ -22,33 +22,25 @@ pub struct Ticket(pub(super) u64);
 /// Result of an operation.
 pub type Outcome = (Ticket, Result<Done, SmfError>);
 
-/// Completed operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
-    /// The association is up.
     Associated(Peer),
-    /// The association has ended.
     Released,
-    /// The session is established.
     Established(Established),
-    /// The session is changed.
     Changed(Changed),
     /// The session is deleted; this was its last usage.
     Deleted(Usage),
 }
 
-/// An established session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Established {
     /// Our SEID, by which the session is called from now on.
     pub cp_seid: Seid,
-    /// The UPF's SEID.
     pub up_seid: Seid,
     /// The UPF's end of the tunnel, whoever chose it.
     pub uplink: Tunnel,
 }
 
-/// A changed session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed {
     /// The UPF's end of the tunnel: another one than before if the rules were made anew.
@@ -173,7 +165,6 @@ impl Machine {
         }
     }
 
-    /// A step of a change failed.
     fn fail_step(&mut self, ticket: Ticket, cp_seid: Seid, step: SessionChange, error: SmfError) {
         if let Some(session) = self.sessions.get_mut(&cp_seid) {
             session.abandon(step);
@@ -189,14 +180,8 @@ impl Machine {
         let request = MessageType::SESSION_ESTABLISHMENT_REQUEST;
         let mut answer = SessionEstablishmentResponse::default();
         let read = answer.parse_into(response.body);
-        check(
-            request,
-            read,
-            answer.cause,
-            answer.offending_ie,
-            answer.failed_rule_id,
-        )?;
-        check_seid(request, cp_seid, response)?;
+        let said = (answer.cause, answer.offending_ie, answer.failed_rule_id);
+        check(request, (cp_seid, response), read, said)?;
         let uplink = self.uplink(cp_seid, &answer.created_pdr);
         let uplink = uplink.ok_or(SmfError::NoFTeid(request))?;
         let missing = SmfError::NoSuchSession(cp_seid);
@@ -220,14 +205,8 @@ impl Machine {
         let request = MessageType::SESSION_MODIFICATION_REQUEST;
         let mut answer = SessionModificationResponse::default();
         let read = answer.parse_into(response.body);
-        check(
-            request,
-            read,
-            answer.cause,
-            answer.offending_ie,
-            answer.failed_rule_id,
-        )?;
-        check_seid(request, cp_seid, response)?;
+        let said = (answer.cause, answer.offending_ie, answer.failed_rule_id);
+        check(request, (cp_seid, response), read, said)?;
         let uplink = match step {
             SessionChange::MakeUplink => {
                 let uplink = self.uplink(cp_seid, &answer.created_pdr);
@@ -260,22 +239,22 @@ fn deleted(cp_seid: Seid, response: &Response<'_>) -> Result<Usage, SmfError> {
     let request = MessageType::SESSION_DELETION_REQUEST;
     let mut answer = SessionDeletionResponse::default();
     let read = answer.parse_into(response.body);
-    check(request, read, answer.cause, answer.offending_ie, None)?;
-    check_seid(request, cp_seid, response)?;
+    let said = (answer.cause, answer.offending_ie, None);
+    check(request, (cp_seid, response), read, said)?;
     Ok(Usage::read(&answer.usage_report))
 }
 
-/// Whether the UPF accepted the request. A rejection counts even if the rest cannot be read.
+/// Whether the UPF accepted the request, and answered to our SEID (TS 29.244, 7.2.2.4.2). A rejection counts even if the
+/// rest cannot be read.
 fn check(
     request: MessageType,
+    (ours, response): (Seid, &Response<'_>),
     read: Result<(), Reject>,
-    cause: Cause,
-    offending_ie: Option<OffendingIe>,
-    failed_rule: Option<FailedRuleId>,
+    (cause, offending_ie, failed_rule): (Cause, Option<OffendingIe>, Option<FailedRuleId>),
 ) -> Result<(), SmfError> {
-    let rejected = cause != Cause::default() && !cause.is_acceptance();
+    let answered = response.header.seid;
     match read {
-        _ if rejected => {
+        _ if cause != Cause::default() && !cause.is_acceptance() => {
             let offending_ie = offending_ie.map(|ie| ie.0);
             let rejection = Rejection {
                 cause,
@@ -285,19 +264,11 @@ fn check(
             Err(SmfError::Rejected { request, rejection })
         }
         Err(reject) => Err(SmfError::Malformed { request, reject }),
-        Ok(()) => Ok(()),
+        Ok(()) if answered == Some(ours) => Ok(()),
+        Ok(()) => Err(SmfError::WrongSeid {
+            request,
+            answered,
+            ours,
+        }),
     }
-}
-
-/// An accepted request is answered to our SEID (TS 29.244, 7.2.2.4.2).
-fn check_seid(request: MessageType, ours: Seid, response: &Response<'_>) -> Result<(), SmfError> {
-    let answered = response.header.seid;
-    if answered == Some(ours) {
-        return Ok(());
-    }
-    Err(SmfError::WrongSeid {
-        request,
-        answered,
-        ours,
-    })
 }

@@ -27,10 +27,7 @@ use outbox::Prioritised;
 use report::Reports;
 use session::Session;
 
-use crate::encode::{
-    CpNode, EncodeContext, SessionChange, is_sendable, write_deletion, write_establishment,
-    write_step,
-};
+use crate::encode::{CpNode, EncodeContext, SessionChange, is_sendable, write_establishment};
 use crate::{Dialect, SessionPlan, SmfError, Usage};
 
 /// An SMF with one UPF.
@@ -280,8 +277,8 @@ impl Machine {
             .endpoint
             .request(now, request, &mut out, |w| match ask {
                 Ask::Establish => write_establishment(w, &scene),
-                Ask::Step(step) => write_step(w, &scene, view.gnb, step),
-                Ask::Delete => write_deletion(w, &scene),
+                Ask::Step(step) => scene.write_step(w, view.gnb, step),
+                Ask::Delete => scene.write_deletion(w),
             });
         match sent {
             Ok(_) => Ok(()),

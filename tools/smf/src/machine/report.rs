@@ -25,22 +25,17 @@ const REPORTS_MAX: usize = 65_536;
 /// Something that the UPF told by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Report {
-    /// Of a session.
     Session(SessionReport),
-    /// Of the UPF.
     Node(NodeReport),
 }
 
 /// A Session Report Request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionReport {
-    /// The session.
     pub cp_seid: Seid,
     /// Whether it is one of ours; if not, the UPF was told so.
     pub is_known: bool,
-    /// Report Type.
     pub report_type: ReportType,
-    /// Usage.
     pub usage: Usage,
     /// The UPF has ended the session (PSDBU).
     pub is_final: bool,
@@ -53,11 +48,9 @@ pub struct SessionReport {
 /// A Node Report Request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeReport {
-    /// Node Report Type.
     pub report_type: NodeReportType,
     /// Addresses of GTP-U peers that do not answer.
     pub failed_peers: Vec<IpAddr>,
-    /// Peers that answer again.
     pub recovered_peers: Vec<IpAddr>,
 }
 

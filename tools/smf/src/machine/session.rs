@@ -7,7 +7,6 @@ use crate::dialect::profile::{BeforeGnb, FirstGnb, Idle};
 use crate::encode::{SessionChange, SessionView};
 use crate::{Dialect, Flow, SessionPlan, Tunnel};
 
-/// Change of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// The gNB's tunnel is known now (TS 23.502, 4.3.2.2.1 step 16).
@@ -29,7 +28,6 @@ pub enum Change {
     Grant(u64),
 }
 
-/// Which rules the UPF has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rules {
     None,

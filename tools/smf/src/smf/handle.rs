@@ -37,7 +37,6 @@ impl SmfHandle {
         }
     }
 
-    /// How it speaks.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -66,7 +65,6 @@ impl SmfHandle {
         self.perform(Work::ReleaseAfterReports).map(|_| ())
     }
 
-    /// Establishes a session.
     pub fn establish(&self, plan: SessionPlan) -> Result<Established, SmfError> {
         self.perform(Work::Establish(Box::new(plan)))
             .map(established)
@@ -102,7 +100,6 @@ impl SmfHandle {
         self.change(cp_seid, Change::Idle)
     }
 
-    /// Has downlink packets dropped.
     pub fn drop_downlink(&self, cp_seid: Seid) -> Result<Changed, SmfError> {
         self.change(cp_seid, Change::DropDownlink)
     }
@@ -118,7 +115,6 @@ impl SmfHandle {
             .map(|changed| changed.usage)
     }
 
-    /// Changes a session.
     pub fn change(&self, cp_seid: Seid, change: Change) -> Result<Changed, SmfError> {
         self.perform(Work::Change(cp_seid, change)).map(changed)
     }
@@ -168,7 +164,6 @@ impl SmfHandle {
         self.look(Machine::take_reports)
     }
 
-    /// Sessions now.
     pub fn session_count(&self) -> Result<usize, SmfError> {
         self.look(|machine| machine.session_count())
     }

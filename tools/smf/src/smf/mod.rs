@@ -22,16 +22,13 @@ use crate::encode::CpNode;
 use crate::{Dialect, Machine, SmfError};
 use worker::SmfThread;
 
-/// Configuration of an SMF.
 #[derive(Clone, Debug)]
 pub struct SmfConfig {
     /// Namespace of the N4 interface.
     pub ns: Ns,
     /// Address on N4, which the namespace must have; port 0 takes a free one.
     pub n4: SocketAddrV4,
-    /// The UPF.
     pub upf: SocketAddrV4,
-    /// How it speaks.
     pub dialect: Dialect,
     /// Node ID of the SMF; `None`: its address.
     pub node_id: Option<NodeId>,

@@ -49,7 +49,6 @@ impl Wire {
         self.socket.wait(timeout)
     }
 
-    /// Sends what waits.
     pub fn flush(&mut self) {
         // PFCP sends again what was lost (TS 29.244, 6.4).
         self.socket.flush(&mut self.outgoing, PATIENCE, |_, _| {});

@@ -52,7 +52,7 @@ impl Fleet {
         if !self.is_awake(now_ns, index)? {
             return Ok(None);
         }
-        let at = self.phones.get(index).and_then(|phone| phone.at);
+        let at = self.ues.get(index).and_then(|one| one.at);
         let has_session = at.is_some_and(|(gnb, ran)| {
             let station = self.gnbs.get(gnb);
             station.is_some_and(|station| station.has_sessions(ran))
@@ -67,16 +67,16 @@ impl Fleet {
     fn moved(&mut self, index: usize, before: (usize, RanUeId), after: (usize, RanUeId)) {
         self.connected.remove(&before);
         self.connected.insert(after, index);
-        if let Some(phone) = self.phones.get_mut(index) {
-            (phone.at, phone.gnb) = (Some(after), after.0);
-            phone.before = Some(before);
+        if let Some(one) = self.ues.get_mut(index) {
+            (one.at, one.gnb) = (Some(after), after.0);
+            one.before = Some(before);
         }
         self.touched.insert(index);
     }
 
     /// Whether a UE is at a gNB, and the network knows it.
     pub(super) fn is_at(&self, index: usize, to: usize) -> bool {
-        let at = self.phones.get(index).and_then(|phone| phone.at);
+        let at = self.ues.get(index).and_then(|one| one.at);
         let station = self.gnbs.get(to);
         let there = at.filter(|(gnb, _)| *gnb == to).zip(station);
         there.is_some_and(|((_, ran), station)| station.is_known(ran))
@@ -112,8 +112,8 @@ impl Fleet {
     /// Tunnel to which the gNB that a UE has just left forwards packets of a session, and the further endpoint at its
     /// new gNB that takes them. By Xn the gNBs have arranged it between them, without a further endpoint. By N2 it is
     /// as the AMF decided, for as long as the source has the UE.
-    pub fn forwarding(&self, phone: usize, session: u8) -> (Option<Tunnel>, Option<Tunnel>) {
-        let one = self.phones.get(phone);
+    pub fn forwarding(&self, ue: usize, session: u8) -> (Option<Tunnel>, Option<Tunnel>) {
+        let one = self.ues.get(ue);
         let Some((before, at)) = one.and_then(|one| one.before.zip(one.at)) else {
             return (None, None);
         };

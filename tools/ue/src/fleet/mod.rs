@@ -29,14 +29,11 @@ pub struct ToAmf {
     /// About which UE; none of what concerns the gNB itself, which has a stream of its own (TS
     /// 38.412, 7).
     pub ran: Option<RanUeId>,
-    /// NGAP.
     pub octets: Vec<u8>,
 }
 
-/// A UE of a fleet.
 #[derive(Debug)]
-pub struct Phone {
-    /// The UE.
+pub struct FleetUe {
     pub ue: Ue,
     /// Index of the gNB that it uses when it connects.
     pub gnb: usize,
@@ -50,7 +47,7 @@ pub struct Phone {
     name: Option<STmsi>,
 }
 
-impl Phone {
+impl FleetUe {
     /// Not connected, and not registered.
     pub fn new(ue: Ue, gnb: usize) -> Self {
         Self {
@@ -76,10 +73,10 @@ impl Phone {
 }
 
 /// gNBs and UEs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Fleet {
     gnbs: Vec<Gnb>,
-    phones: Vec<Phone>,
+    ues: Vec<FleetUe>,
     connected: BTreeMap<(usize, RanUeId), usize>,
     names: BTreeMap<[u8; 6], usize>,
     /// When procedures are given up, each with its UE.
@@ -94,23 +91,14 @@ pub struct Fleet {
 
 impl Fleet {
     /// Nothing is set up, and nobody registered.
-    pub fn new(gnbs: Vec<Gnb>, phones: Vec<Phone>) -> Self {
+    pub fn new(gnbs: Vec<Gnb>, ues: Vec<FleetUe>) -> Self {
         Self {
             gnbs,
-            phones,
-            connected: BTreeMap::new(),
-            names: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
-            registered: 0,
-            to_amf: Vec::new(),
-            ended: Vec::new(),
-            touched: BTreeSet::new(),
-            paged: Vec::new(),
-            pagings: 0,
+            ues,
+            ..Self::default()
         }
     }
 
-    /// All gNBs.
     pub fn gnbs(&self) -> &[Gnb] {
         &self.gnbs
     }
@@ -120,22 +108,19 @@ impl Fleet {
         self.gnbs.get_mut(gnb)
     }
 
-    /// All UEs.
-    pub fn phones(&self) -> &[Phone] {
-        &self.phones
+    pub fn ues(&self) -> &[FleetUe] {
+        &self.ues
     }
 
     /// A UE, to change what it wants or does. Its state is moved by messages only.
-    pub fn phone_mut(&mut self, phone: usize) -> Option<&mut Phone> {
-        self.phones.get_mut(phone)
+    pub fn ue_mut(&mut self, ue: usize) -> Option<&mut FleetUe> {
+        self.ues.get_mut(ue)
     }
 
-    /// UEs that are registered.
     pub fn registered(&self) -> usize {
         self.registered
     }
 
-    /// UEs that are connected.
     pub fn connected(&self) -> usize {
         self.connected.len()
     }
@@ -146,8 +131,8 @@ impl Fleet {
     }
 
     /// A session of a UE as its gNB has it; none while its user plane is down.
-    pub fn radio(&self, phone: usize, session: u8) -> Option<RadioSession> {
-        let (gnb, ran) = self.phones.get(phone)?.at?;
+    pub fn radio(&self, ue: usize, session: u8) -> Option<RadioSession> {
+        let (gnb, ran) = self.ues.get(ue)?.at?;
         self.gnbs.get(gnb)?.session(ran, session)
     }
 
@@ -246,11 +231,11 @@ impl Fleet {
         let Some(index) = self.connected.get(&at).copied() else {
             return;
         };
-        let Some(phone) = self.phones.get_mut(index) else {
+        let Some(one) = self.ues.get_mut(index) else {
             return;
         };
-        let before = phone.ue.state();
-        for answer in phone.ue.receive(nas) {
+        let before = one.ue.state();
+        for answer in one.ue.receive(nas) {
             let octets = self.gnbs.get(at.0).and_then(|gnb| gnb.uplink(at.1, answer));
             if let Some(octets) = octets {
                 self.to_amf.push(ToAmf {
@@ -267,18 +252,18 @@ impl Fleet {
 
     /// Keeps what is known of all UEs up to date with one.
     fn recount(&mut self, index: usize, before: UeState) {
-        let Some(phone) = self.phones.get_mut(index) else {
+        let Some(one) = self.ues.get_mut(index) else {
             return;
         };
         let is = |state: UeState| usize::from(state == UeState::Registered);
-        self.registered = self.registered + is(phone.ue.state()) - is(before).min(self.registered);
-        let name = phone.ue.guti().map(|guti| guti.s_tmsi());
-        if name != phone.name {
-            if let Some(old) = phone.name {
+        self.registered = self.registered + is(one.ue.state()) - is(before).min(self.registered);
+        let name = one.ue.guti().map(|guti| guti.s_tmsi());
+        if name != one.name {
+            if let Some(old) = one.name {
                 self.names.remove(&octets(old));
             }
             self.names.extend(name.map(|name| (octets(name), index)));
-            phone.name = name;
+            one.name = name;
         }
     }
 

@@ -36,7 +36,6 @@ pub enum Procedure {
 }
 
 impl Procedure {
-    /// In a word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Register(RegistrationKind::Initial) => "registration",
@@ -56,13 +55,11 @@ impl Procedure {
 /// Result of a procedure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Done.
     Done,
     /// The network has refused it, for this reason.
     Refused(String),
     /// There was no answer in time.
     TimedOut,
-    /// The connection has gone.
     Lost,
     /// Impossible in the UE's present state.
     Impossible(&'static str),
@@ -72,10 +69,8 @@ pub enum Outcome {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ended {
     /// Of which UE, by index.
-    pub phone: usize,
-    /// Which.
+    pub ue: usize,
     pub procedure: Procedure,
-    /// How.
     pub outcome: Outcome,
     /// From when it was due.
     pub took_ns: u64,
@@ -103,12 +98,12 @@ impl Fleet {
     /// when it should have begun. False if the UE is busy.
     pub fn begin(
         &mut self,
-        phone: usize,
+        ue: usize,
         procedure: Procedure,
         due_ns: u64,
         deadline_ns: u64,
     ) -> bool {
-        let Some(one) = self.phones.get_mut(phone).filter(|one| !one.is_busy()) else {
+        let Some(one) = self.ues.get_mut(ue).filter(|one| !one.is_busy()) else {
             return false;
         };
         one.task = Some(Task {
@@ -121,8 +116,8 @@ impl Fleet {
             services: one.ue.services(),
             tries: 0,
         });
-        self.deadlines.insert((deadline_ns, phone));
-        self.ask(due_ns, phone);
+        self.deadlines.insert((deadline_ns, ue));
+        self.ask(due_ns, ue);
         true
     }
 
@@ -149,48 +144,48 @@ impl Fleet {
     }
 
     pub(super) fn task(&mut self, index: usize) -> Option<&mut Task> {
-        self.phones.get_mut(index)?.task.as_mut()
+        self.ues.get_mut(index)?.task.as_mut()
     }
 
     fn register(&mut self, index: usize, kind: RegistrationKind) -> Result<(), &'static str> {
-        let phone = self.phones.get_mut(index).ok_or("no such UE")?;
-        let before = phone.ue.state();
-        let nas = phone.ue.register(kind);
+        let one = self.ues.get_mut(index).ok_or("no such UE")?;
+        let before = one.ue.state();
+        let nas = one.ue.register(kind);
         self.recount(index, before);
         self.touched.insert(index);
         self.say(index, nas)
     }
 
     fn establish(&mut self, now_ns: u64, index: usize, session: u8) -> Result<(), &'static str> {
-        let phone = self.phones.get_mut(index).ok_or("no such UE")?;
-        let wanted = phone.wanted.get(&session).cloned();
+        let one = self.ues.get_mut(index).ok_or("no such UE")?;
+        let wanted = one.wanted.get(&session).cloned();
         let wanted = wanted.ok_or("the UE has no session of this number")?;
         if !self.is_awake(now_ns, index)? {
             return Ok(());
         }
-        let phone = self.phones.get_mut(index).ok_or("no such UE")?;
-        let nas = phone.ue.establish(session, &wanted);
+        let one = self.ues.get_mut(index).ok_or("no such UE")?;
+        let nas = one.ue.establish(session, &wanted);
         self.say(index, nas)
     }
 
     fn release(&mut self, now_ns: u64, index: usize, session: u8) -> Result<(), &'static str> {
-        let phone = self.phones.get(index).ok_or("no such UE")?;
-        if phone.ue.sessions().get(session).is_none() || !self.is_awake(now_ns, index)? {
+        let one = self.ues.get(index).ok_or("no such UE")?;
+        if one.ue.sessions().get(session).is_none() || !self.is_awake(now_ns, index)? {
             // It is released already.
             return Ok(());
         }
-        let phone = self.phones.get_mut(index).ok_or("no such UE")?;
-        let nas = phone.ue.release(session);
+        let one = self.ues.get_mut(index).ok_or("no such UE")?;
+        let nas = one.ue.release(session);
         self.say(index, nas)
     }
 
     /// Whether a registered UE is connected; if not, it begins to come back.
     pub(super) fn is_awake(&mut self, now_ns: u64, index: usize) -> Result<bool, &'static str> {
-        let phone = self.phones.get(index).ok_or("no such UE")?;
-        if phone.ue.state() != UeState::Registered {
+        let one = self.ues.get(index).ok_or("no such UE")?;
+        if one.ue.state() != UeState::Registered {
             return Err("the UE is not registered");
         }
-        if phone.at.is_some() {
+        if one.at.is_some() {
             return Ok(true);
         }
         if let Some(task) = self.task(index) {
@@ -203,19 +198,19 @@ impl Fleet {
 
     /// A service request; a bit for each session whose user plane is wanted.
     fn come_back(&mut self, index: usize, sessions: u16) -> Result<(), &'static str> {
-        let phone = self.phones.get_mut(index).ok_or("no such UE")?;
-        phone.ue.sessions_mut().set_data(sessions);
-        let nas = match phone.at {
-            Some(_) => phone.ue.request_user_planes(),
-            None => phone.ue.request_service(),
+        let one = self.ues.get_mut(index).ok_or("no such UE")?;
+        one.ue.sessions_mut().set_data(sessions);
+        let nas = match one.at {
+            Some(_) => one.ue.request_user_planes(),
+            None => one.ue.request_service(),
         };
         let nas = nas.ok_or("the UE is not registered")?;
         self.say(index, nas)
     }
 
     fn go_idle(&mut self, index: usize) -> Result<(), &'static str> {
-        let phone = self.phones.get(index).ok_or("no such UE")?;
-        let Some((gnb, ran)) = phone.at else {
+        let one = self.ues.get(index).ok_or("no such UE")?;
+        let Some((gnb, ran)) = one.at else {
             return Ok(());
         };
         let station = self.gnbs.get(gnb).ok_or("no such gNB")?;
@@ -225,9 +220,9 @@ impl Fleet {
     }
 
     fn deregister(&mut self, index: usize, switch_off: bool) -> Result<(), &'static str> {
-        let phone = self.phones.get_mut(index).ok_or("no such UE")?;
-        let before = phone.ue.state();
-        let nas = phone.ue.deregister(switch_off, phone.at.is_some());
+        let one = self.ues.get_mut(index).ok_or("no such UE")?;
+        let before = one.ue.state();
+        let nas = one.ue.deregister(switch_off, one.at.is_some());
         let nas = nas.ok_or("the UE is not registered")?;
         self.recount(index, before);
         self.touched.insert(index);
@@ -236,24 +231,24 @@ impl Fleet {
 
     /// A UE's message, by its connection or a new one.
     fn say(&mut self, index: usize, nas: Vec<u8>) -> Result<(), &'static str> {
-        let phone = self.phones.get_mut(index).ok_or("no such UE")?;
-        if let Some(task) = &mut phone.task {
-            task.is_on_old = phone.at.is_some();
+        let one = self.ues.get_mut(index).ok_or("no such UE")?;
+        if let Some(task) = &mut one.task {
+            task.is_on_old = one.at.is_some();
         }
-        if let Some((gnb, ran)) = phone.at {
+        if let Some((gnb, ran)) = one.at {
             let station = self.gnbs.get(gnb).ok_or("no such gNB")?;
             let octets = station.uplink(ran, nas).ok_or("the AMF is silent")?;
             self.send(gnb, Some(ran), octets);
             return Ok(());
         }
-        let gnb = phone.gnb;
+        let gnb = one.gnb;
         let station = self.gnbs.get_mut(gnb).ok_or("no such gNB")?;
         if station.response().is_none() {
             return Err("the UE's gNB has no AMF");
         }
-        let s_tmsi = phone.ue.guti().map(|guti| guti.s_tmsi());
+        let s_tmsi = one.ue.guti().map(|guti| guti.s_tmsi());
         let (ran, octets) = station.connect(nas, s_tmsi);
-        phone.at = Some((gnb, ran));
+        one.at = Some((gnb, ran));
         self.connected.insert((gnb, ran), index);
         self.send(gnb, Some(ran), octets);
         Ok(())
@@ -261,17 +256,17 @@ impl Fleet {
 
     /// Looks whether a UE's procedure has come further.
     pub(super) fn progress(&mut self, now_ns: u64, index: usize) {
-        let Some(phone) = self.phones.get(index) else {
+        let Some(one) = self.ues.get(index) else {
             return;
         };
-        let Some(task) = phone.task else { return };
-        let is_refused = || phone.ue.refused().is_some();
+        let Some(task) = one.task else { return };
+        let is_refused = || one.ue.refused().is_some();
         if task.is_waking {
             if is_refused() {
                 return self.refused(now_ns, index);
             }
-            if phone.ue.services() > task.services {
-                let services = phone.ue.services();
+            if one.ue.services() > task.services {
+                let services = one.ue.services();
                 if let Some(task) = self.task(index) {
                     (task.is_waking, task.services) = (false, services);
                 }
@@ -279,19 +274,19 @@ impl Fleet {
             }
             return;
         }
-        let sessions = phone.ue.sessions();
+        let sessions = one.ue.sessions();
         let is_done = match task.procedure {
-            Procedure::Register(_) => phone.ue.state() == UeState::Registered,
+            Procedure::Register(_) => one.ue.state() == UeState::Registered,
             Procedure::Establish(session) => {
                 sessions.get(session).is_some() && self.radio(index, session).is_some()
             }
             Procedure::Release(session) => sessions.get(session).is_none(),
-            Procedure::Service => phone.ue.services() > task.services,
-            Procedure::Idle => phone.at.is_none(),
+            Procedure::Service => one.ue.services() > task.services,
+            Procedure::Idle => one.at.is_none(),
             Procedure::PathSwitch(to) | Procedure::Handover(to) => self.is_at(index, to),
-            Procedure::MoveTunnels => phone.at.is_some() && !self.are_tunnels_moving(index),
+            Procedure::MoveTunnels => one.at.is_some() && !self.are_tunnels_moving(index),
             Procedure::Deregister { switch_off } => {
-                phone.ue.state() == UeState::Deregistered && !(switch_off && phone.at.is_some())
+                one.ue.state() == UeState::Deregistered && !(switch_off && one.at.is_some())
             }
         };
         let is_session = matches!(
@@ -309,7 +304,7 @@ impl Fleet {
     }
 
     fn refused(&mut self, now_ns: u64, index: usize) {
-        let refused = self.phones.get(index).and_then(|phone| phone.ue.refused());
+        let refused = self.ues.get(index).and_then(|one| one.ue.refused());
         let why = refused.map_or_else(String::new, |refusal| match refusal {
             Downlink::RegistrationReject(cause) | Downlink::ServiceReject(cause) => {
                 format!("{}, {cause}", refusal.name())
@@ -320,7 +315,7 @@ impl Fleet {
     }
 
     fn session_refused(&mut self, now_ns: u64, index: usize) {
-        let sessions = self.phones.get(index).map(|phone| phone.ue.sessions());
+        let sessions = self.ues.get(index).map(|one| one.ue.sessions());
         let last = sessions.and_then(|sessions| sessions.refused().last());
         let why = match last {
             Some((_, Some(cause), _)) => format!("{cause}"),
@@ -336,10 +331,10 @@ impl Fleet {
         let Some(index) = self.connected.remove(&at) else {
             return;
         };
-        let Some(phone) = self.phones.get_mut(index).filter(|one| one.at == Some(at)) else {
+        let Some(one) = self.ues.get_mut(index).filter(|one| one.at == Some(at)) else {
             return;
         };
-        phone.at = None;
+        one.at = None;
         self.touched.insert(index);
         self.progress(now_ns, index);
         let Some(task) = self.task(index) else { return };
@@ -361,20 +356,20 @@ impl Fleet {
     }
 
     fn deregister_locally(&mut self, index: usize) {
-        if let Some(phone) = self.phones.get_mut(index) {
-            let before = phone.ue.state();
-            phone.ue.deregister_locally();
+        if let Some(one) = self.ues.get_mut(index) {
+            let before = one.ue.state();
+            one.ue.deregister_locally();
             self.recount(index, before);
         }
     }
 
     pub(super) fn end(&mut self, now_ns: u64, index: usize, outcome: Outcome) {
-        let Some(task) = self.phones.get_mut(index).and_then(|one| one.task.take()) else {
+        let Some(task) = self.ues.get_mut(index).and_then(|one| one.task.take()) else {
             return;
         };
         self.deadlines.remove(&(task.deadline_ns, index));
         self.ended.push(Ended {
-            phone: index,
+            ue: index,
             procedure: task.procedure,
             outcome,
             took_ns: now_ns.saturating_sub(task.due_ns),
@@ -383,12 +378,12 @@ impl Fleet {
 
     /// Gives up what has had its time.
     pub fn time(&mut self, now_ns: u64) {
-        while let Some((deadline_ns, phone)) = self.deadlines.first().copied() {
+        while let Some((deadline_ns, ue)) = self.deadlines.first().copied() {
             if deadline_ns > now_ns {
                 return;
             }
-            self.deadlines.remove(&(deadline_ns, phone));
-            self.end(now_ns, phone, Outcome::TimedOut);
+            self.deadlines.remove(&(deadline_ns, ue));
+            self.end(now_ns, ue, Outcome::TimedOut);
         }
     }
 

@@ -11,9 +11,9 @@ impl Fleet {
         if !self.is_awake(now_ns, index)? {
             return Ok(());
         }
-        let phone = self.phones.get(index).ok_or("no such UE")?;
-        let (gnb, ran) = phone.at.ok_or("the UE is idle")?;
-        let there = phone.ue.sessions().status();
+        let one = self.ues.get(index).ok_or("no such UE")?;
+        let (gnb, ran) = one.at.ok_or("the UE is idle")?;
+        let there = one.ue.sessions().status();
         let there = (1..16).filter(|session| there & 1 << session != 0);
         let station = self.gnbs.get_mut(gnb).ok_or("no such gNB")?;
         let up: Vec<u8> = there
@@ -30,7 +30,7 @@ impl Fleet {
 
     /// Whether the AMF has not answered yet.
     pub(super) fn are_tunnels_moving(&self, index: usize) -> bool {
-        let at = self.phones.get(index).and_then(|phone| phone.at);
+        let at = self.ues.get(index).and_then(|one| one.at);
         let station = at.and_then(|(gnb, ran)| Some((self.gnbs.get(gnb)?, ran)));
         station.is_some_and(|(station, ran)| station.is_moving(ran))
     }

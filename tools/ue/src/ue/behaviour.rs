@@ -7,7 +7,6 @@ use super::{Ue, protect};
 /// Faults of a UE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Behaviour {
-    /// The UE answers nothing.
     pub silent: bool,
     /// The UE answers challenges with a wrong RES*.
     pub wrong_res: bool,

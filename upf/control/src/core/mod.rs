@@ -4,7 +4,6 @@
 //! pool of packets. The same core runs in the daemon, the benchmarks and the differential test.
 
 mod n4;
-mod prefetch_stages;
 mod sinks;
 
 use crate::n4_port::{PortN4, PortN4Counters};
@@ -17,10 +16,9 @@ use sluice_datapath::message::ToControl;
 use sluice_datapath::session::txn::Txn;
 use sluice_n4::{Instant, Outbox};
 use sluice_port::Packet;
-use sluice_session::UpFunction;
+use sluice_session::{AHEAD, DATAGRAMS, PrefetchStages, UpFunction};
 use sluice_wire::pfcp::value::NtpTime;
 
-use prefetch_stages::{AHEAD, PrefetchStages};
 use sinks::FrameSink;
 pub use sinks::Sink;
 
@@ -45,7 +43,7 @@ pub struct Time {
 /// Messages of workers that one turn takes: bounded, so that N4 is never kept waiting for long.
 const MESSAGES_PER_TURN: usize = 1024;
 
-/// Messages of workers, or datagrams, that are looked at together.
+/// Messages of workers that are looked at together.
 const MESSAGES: usize = 32;
 
 /// The control core.
@@ -114,10 +112,10 @@ impl<P: Packet> UpfControl<P> {
         datagrams: &[(SocketAddr, &[u8])],
         around: &mut S,
     ) {
-        for datagrams in datagrams.chunks(MESSAGES) {
-            let mut foresight = PrefetchStages::of(datagrams);
+        for datagrams in datagrams.chunks(DATAGRAMS) {
+            let mut stages = PrefetchStages::of(datagrams);
             for step in 0..datagrams.len() + AHEAD {
-                foresight.step(step, &self.up);
+                self.up.prefetch(&mut stages, step);
                 let due = step.checked_sub(AHEAD);
                 if let Some((peer, bytes)) = due.and_then(|at| datagrams.get(at)) {
                     self.handle_one(time, *peer, bytes, around);

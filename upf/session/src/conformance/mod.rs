@@ -7,6 +7,7 @@
 //! IE          status      what and when                          test that proves it
 //! QFI         enforced    "packets of one of these flows match"  several_qfis_in_a_pdi_are_several_rules;
 //! RQI         refused(73) "with RQI set"                         an_establishment_that_cannot_be_served_is_refused_by_name;
+//! FAR_ID      refused(67) "missing", pdr(1) => |r| r.create_pdr[0].far_id = None;
 //! PROXYING    refused(73) "";
 //! APN_DNN     ignored     "changes nothing for packets";
 //! ```
@@ -15,6 +16,9 @@
 //! and has no other line, needs no test of its own: the table's own
 //! test sends every one of them and compares cause and Offending IE. Who begins to serve an IE
 //! changes its line, and a missing or a superfluous line fails that test, too.
+//!
+//! A refusal that depends on the IE's value has, in place of a test, the rule that the answer names and how the
+//! establishment of a default session is changed to be refused. One test sends them all.
 
 mod features;
 mod messages;
@@ -57,6 +61,19 @@ pub struct Row {
     pub note: &'static str,
     /// The test that proves it; empty where the tables' own test does.
     pub test: &'static str,
+    /// A refused establishment.
+    #[cfg(test)]
+    pub case: Option<Case>,
+}
+
+/// The establishment of a default session, changed so that it is refused.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The rule that the answer names.
+    pub failed: sluice_wire::pfcp::value::FailedRuleId,
+    /// The change.
+    pub spoil: fn(&mut sluice_wire::pfcp::message::SessionEstablishmentRequest<'static>),
 }
 
 /// What is said of a message's or group's IEs.
@@ -109,7 +126,8 @@ pub fn unread() -> impl Iterator<Item = IeType> {
 /// Makes tables of lines as the module's page has them.
 macro_rules! ie_tables {
     ($($group:ident $name:literal {
-        $($ie:ident $status:ident $(($cause:literal))? $note:literal $($test:ident)?;)*
+        $($ie:ident $status:ident $(($cause:literal))? $note:literal $($test:ident)?
+            $(, $failed:expr => $spoil:expr)?;)*
     })*) => {
         pub const TABLES: &[Table] = &[$(Table {
             name: $name,
@@ -118,9 +136,26 @@ macro_rules! ie_tables {
                 ie: IeType::$ie,
                 status: status!($status $($cause)?),
                 note: $note,
-                test: concat!("" $(, stringify!($test))?),
+                test: concat!("" $(, stringify!($test))? $(, super::case!(test $failed))?),
+                #[cfg(test)]
+                case: super::case!($($failed => $spoil)?),
             }),*],
         }),*];
+    };
+}
+
+macro_rules! case {
+    (test $failed:expr) => {
+        "each_line_of_a_refusal_with_a_request_is_refused_by_name"
+    };
+    () => {
+        None
+    };
+    ($failed:expr => $spoil:expr) => {
+        Some($crate::conformance::Case {
+            failed: $failed,
+            spoil: $spoil,
+        })
     };
 }
 
@@ -142,4 +177,4 @@ macro_rules! status {
     };
 }
 
-use {ie_tables, status};
+use {case, ie_tables, status};

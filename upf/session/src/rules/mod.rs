@@ -1,26 +1,35 @@
-//! The rules of one session, as the CP function provisioned them: FARs, QERs and BARs; PDRs, URRs and UE addresses in
-//! files of their own.
+//! The rules of one session, as the CP function provisioned them. The file of a rule says also which octets of the
+//! session's record it takes.
 
+mod endpoint;
+mod far;
+pub mod octets;
 mod pdr;
 mod ue;
 mod urr;
 
 use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES, URRS};
-use crate::names::NameId;
 use crate::network::Side;
 use crate::session_sets::SetList;
 use arrayvec::ArrayVec;
-use core::net::{IpAddr, Ipv6Addr};
-use sluice_datapath::forward::marking::Marking;
-use sluice_datapath::session::rule::BucketRef;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use sluice_datapath::session::usage_record::AwaitsPacket;
-use sluice_datapath::tables::{EgressId, PeerId};
-use sluice_wire::ids::{BarId, FarId, QerId};
-use sluice_wire::pfcp::value::{ApplyAction, BitRate, GateStatus};
+use sluice_wire::ids::{BarId, FarId};
 
-pub use pdr::{Endpoint, Filter, FilterOrigin, IdList, Key, LocalTunnel, Origin, Pdr};
-pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
-pub use urr::{ClockImage, Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};
+#[cfg(test)]
+pub use endpoint::entry_of;
+pub use endpoint::{ENDPOINT_MAX, ENDPOINT_MIN, Endpoint, Key, Origin};
+pub use far::{
+    Action, BAR_MAX, Bar, FAR_IPV6, FAR_MARKED, FAR_MAX, FAR_MIN, Far, Forwarding, Indicated,
+    QER_MAX, Qer, RemoteTunnel,
+};
+pub use pdr::{
+    Filter, FilterOrigin, IPV6_TUNNELS_MAX, LocalTunnel, PDR_IPV6, PDR_MAX, PDR_MIN, Pdr, PdrForm,
+};
+pub use ue::{Families, Given, RecordUe, UE_MAX, UeAddresses, UeMatch, UeRoutes};
+pub use urr::{
+    ClockImage, MONITORING_MAX, Monitoring, MonitoringTime, Renewed, URR_MAX, Urr, UrrTimes,
+};
 
 /// The IPv6 addresses of a session's F-TEIDs.
 pub type TunnelIpv6 = ArrayVec<Ipv6Addr, TUNNEL_IPV6_ADDRESSES>;
@@ -259,142 +268,104 @@ impl Rules {
     }
 }
 
-/// A Buffering Action Rule.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bar {
-    /// BAR ID.
-    pub id: BarId,
-    /// Downlink Data Notification Delay in units of 50 ms.
-    pub delay: u8,
-    /// Suggested Buffering Packets Count.
-    pub packets: Option<u8>,
-}
-
-/// A QoS Enforcement Rule.
+/// A short list of identifiers that can be copied.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Qer {
-    /// QER ID.
-    pub id: QerId,
-    /// Gate Status.
-    pub gate: GateStatus,
-    /// Maximum Bitrate.
-    pub mbr: Option<BitRate>,
-    /// Guaranteed Bitrate: kept, nothing is reserved for it.
-    pub gbr: Option<BitRate>,
-    /// QFI that packets are marked with.
-    pub qfi: Option<u8>,
-    /// Shared buckets, uplink and downlink.
-    pub buckets: [BucketRef; 2],
-    /// It came with the message at hand.
-    pub is_new: bool,
+pub struct IdList<const N: usize> {
+    len: u8,
+    ids: [u32; N],
 }
 
-impl Qer {
-    /// It guarantees a bit rate, which only a GBR flow has (TS 23.501, 5.7.2.5).
-    pub fn is_of_gbr_flow(&self) -> bool {
-        self.gbr
-            .is_some_and(|rate| rate.uplink_kbps > 0 || rate.downlink_kbps > 0)
-    }
-
-    /// It has no shared buckets any more.
-    pub fn drop_buckets(&mut self) {
-        self.buckets = [BucketRef::NONE; 2];
+impl<const N: usize> Default for IdList<N> {
+    fn default() -> Self {
+        Self {
+            len: 0,
+            ids: [0; N],
+        }
     }
 }
 
-/// What a FAR does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Action {
-    /// DROP.
-    Drop,
-    /// FORW.
-    Forward,
-    /// BUFF: packets are held.
-    Buffer,
-}
+impl<const N: usize> IdList<N> {
+    /// The identifiers.
+    pub fn as_slice(&self) -> &[u32] {
+        self.ids.get(..usize::from(self.len)).unwrap_or_default()
+    }
 
-/// A Forwarding Action Rule.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Far {
-    /// FAR ID.
-    pub id: FarId,
-    /// Apply Action.
-    pub action: Action,
-    /// Apply Action as received.
-    pub flags: u16,
-    /// BAR ID.
-    pub bar: Option<BarId>,
-    /// Forwarding Parameters.
-    pub forwarding: Option<Forwarding>,
-    /// The peer that is held for the outer header, if a live PDR needs one.
-    pub peer: Option<PeerId>,
-    /// The way out without outer header.
-    pub egress: Option<EgressId>,
-    /// Whether the CP function knows of the peer's Error Indication.
-    pub indicated: Indicated,
-    /// QoS flows whose packets were reported and the FAR not updated since, a bit for each QFI; 0 is of those
-    /// without.
-    pub paged: u64,
-    /// The message at hand updates it: what stands on the path is written anew.
-    pub is_updated: bool,
-}
+    /// So many identifiers of which no two are the same.
+    pub fn of_distinct(len: usize, mut next: impl FnMut() -> u32) -> Self {
+        let mut list = Self::default();
+        for id in list.ids.iter_mut().take(len) {
+            *id = next();
+            list.len += 1;
+        }
+        list
+    }
 
-/// How far the report of an Error Indication about a FAR's tunnel is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Indicated {
-    /// There was none since the FAR was changed, or its report was refused.
-    #[default]
-    No,
-    /// A report is due.
-    Due,
-    /// It is under way.
-    Sent,
-    /// The CP function has taken it: more indications say nothing new.
-    Told,
-}
+    /// One more, unless it is there already; false if the list is full.
+    pub fn push(&mut self, id: u32) -> bool {
+        if self.as_slice().contains(&id) {
+            return true;
+        }
+        let Some(place) = self.ids.get_mut(usize::from(self.len)) else {
+            return false;
+        };
+        *place = id;
+        self.len += 1;
+        true
+    }
 
-/// Forwarding Parameters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Forwarding {
-    /// Destination Interface.
-    pub side: Side,
-    /// Network Instance.
-    pub instance: NameId,
-    /// Outer Header Creation GTP-U/UDP/IPv4 or GTP-U/UDP/IPv6.
-    pub tunnel: Option<RemoteTunnel>,
-    /// Transport Level Marking.
-    pub marking: Marking,
-}
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
 
-impl Forwarding {
-    /// True for packets to the CP function without a tunnel (N4-u) that leads there.
-    pub fn is_lost(&self) -> bool {
-        self.side == Side::Control && self.tunnel.is_none()
+    /// True if `id` is there.
+    pub fn contains(&self, id: u32) -> bool {
+        self.as_slice().contains(&id)
     }
 }
 
-/// A tunnel endpoint of a peer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct RemoteTunnel {
-    /// Its TEID.
-    pub teid: u32,
-    /// Its address.
-    pub address: IpAddr,
+impl<const N: usize> FromIterator<u32> for IdList<N> {
+    /// What does not fit is left out.
+    fn from_iter<I: IntoIterator<Item = u32>>(iter: I) -> Self {
+        let mut list = Self::default();
+        for id in iter {
+            list.push(id);
+        }
+        list
+    }
 }
 
-impl Far {
-    /// True if the CP function wants to hear of the first packet.
-    pub fn notifies(&self) -> bool {
-        self.action == Action::Buffer && self.flags & ApplyAction::NOCP.flags() != 0
+/// The IPv4 addresses of our tunnel endpoints by their numbers on the path, as sessions told them first. A few stand
+/// here once, and not in each record.
+#[derive(Clone, Debug)]
+pub struct TunnelIpv4(Box<[Option<Ipv4Addr>; 256]>);
+
+impl Default for TunnelIpv4 {
+    fn default() -> Self {
+        Self(Box::new([None; 256]))
+    }
+}
+
+impl TunnelIpv4 {
+    /// That of an endpoint.
+    pub fn get(&self, local: u8) -> Option<Ipv4Addr> {
+        self.0[usize::from(local)]
     }
 
-    /// True if outer headers are marked.
-    pub fn marks(&self) -> bool {
-        self.forwarding.is_some_and(|f| !f.marking.is_none())
+    /// Learns the addresses of endpoints that have told none yet.
+    pub fn learn(&mut self, rules: &Rules) {
+        for tunnel in rules.pdrs.iter().filter_map(|pdr| pdr.tunnel) {
+            let known = &mut self.0[usize::from(tunnel.local)];
+            *known = known.or(tunnel.addresses.ipv4);
+        }
     }
 
-    /// The peer's tunnel, if packets go into one.
-    pub fn tunnel(&self) -> Option<RemoteTunnel> {
-        self.forwarding.and_then(|f| f.tunnel)
+    /// True if all F-TEIDs with an IPv4 address have the one that is known of their endpoint.
+    pub fn has_all(&self, rules: &Rules) -> bool {
+        let mut tunnels = rules.pdrs.iter().filter_map(|pdr| pdr.tunnel);
+        tunnels.all(|tunnel| {
+            let ipv4 = tunnel.addresses.ipv4;
+            ipv4.is_none() || ipv4 == self.get(tunnel.local)
+        })
     }
 }

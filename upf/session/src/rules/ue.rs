@@ -1,5 +1,7 @@
 //! UE addresses of a session, and what a PDI says of them (TS 23.501, 5.8.2.2).
 
+use crate::rules::endpoint::{Endpoint, Key};
+use crate::rules::octets::{Kinds, OctetReader, OctetWriter};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU64;
 use sluice_datapath::session::flow_filter::FilterRun;
@@ -150,4 +152,93 @@ pub struct UeMatch {
     pub families: Families,
     /// Where plain packets to it are looked up.
     pub instance: u8,
+}
+
+/// Octets of [`RecordUe`] at the most.
+pub const UE_MAX: usize = 4 + 8 + 1 + 2 + 5;
+
+/// The UE in its session's record: the addresses, and the network instance of the first entry for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RecordUe {
+    pub addresses: UeAddresses,
+    pub routes: UeRoutes,
+    pub instance: u8,
+}
+
+impl RecordUe {
+    /// Of a session.
+    pub fn of(addresses: UeAddresses, routes: UeRoutes, endpoints: &[Endpoint]) -> Self {
+        let mut keys = endpoints.iter().map(|e| e.key);
+        let instance = keys.find_map(|key| match key {
+            Key::Ue { instance } => Some(instance),
+            _ => None,
+        });
+        let instance = instance.filter(|_| !addresses.families().is_none());
+        Self {
+            addresses,
+            routes,
+            instance: instance.unwrap_or(0),
+        }
+    }
+
+    pub fn write(&self, pen: &mut OctetWriter<'_>) {
+        let UeAddresses {
+            ipv4,
+            prefix,
+            given,
+        } = self.addresses;
+        if let Some(address) = ipv4 {
+            pen.u32(address.into());
+        }
+        if let Some(prefix) = prefix {
+            pen.u64(prefix.get());
+        }
+        if ipv4.is_some() || prefix.is_some() {
+            pen.u8(self.instance);
+        }
+        if given != Given::default() {
+            pen.u8(given.families.bits());
+            pen.u8(given.instance);
+        }
+        if self.routes != UeRoutes::default() {
+            pen.u8(self.routes.families.bits());
+            pen.u32(self.routes.run.bits());
+        }
+    }
+
+    pub fn read(kinds: Kinds, eye: &mut OctetReader<'_>) -> Self {
+        let (has_ipv4, has_prefix) = (kinds.has(Kinds::UE_IPV4), kinds.has(Kinds::UE_PREFIX));
+        let mut addresses = UeAddresses {
+            ipv4: has_ipv4.then(|| Ipv4Addr::from(eye.u32())),
+            prefix: if has_prefix {
+                NonZeroU64::new(eye.u64())
+            } else {
+                None
+            },
+            given: Given::default(),
+        };
+        let instance = if has_ipv4 || has_prefix { eye.u8() } else { 0 };
+        if kinds.has(Kinds::GIVEN) {
+            addresses.given.families = Families::from_bits(eye.u8());
+            addresses.given.instance = eye.u8();
+        }
+        let mut routes = UeRoutes::default();
+        if kinds.has(Kinds::ROUTES) {
+            routes.families = Families::from_bits(eye.u8());
+            routes.run = FilterRun::from_bits(eye.u32());
+        }
+        Self {
+            addresses,
+            routes,
+            instance,
+        }
+    }
+
+    /// The UE as most PDRs name it: all of the addresses, and where they are looked up.
+    pub fn usual(&self, has_tunnel: bool) -> UeMatch {
+        UeMatch {
+            families: self.addresses.families(),
+            instance: if has_tunnel { 0 } else { self.instance },
+        }
+    }
 }

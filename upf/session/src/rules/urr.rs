@@ -1,5 +1,6 @@
-//! Usage Reporting Rules.
+//! Usage Reporting Rules, and their octets in a session's record.
 
+use crate::rules::octets::{Kinds, OctetReader, OctetWriter, bit8};
 use sluice_datapath::session::usage_record::{
     AwaitsPacket, DOWNLINK, LostRests, NEVER, Rests, TOTAL, UPLINK, UrrState,
 };
@@ -327,4 +328,253 @@ fn rests(volume: Option<Volume>) -> Rests {
         }
     }
     rests
+}
+
+/// The record of a URR.
+impl Urr {
+    /// Writes the rule.
+    pub fn write(&self, kinds: Kinds, pen: &mut OctetWriter<'_>) {
+        kinds.put_id(pen, self.id.0);
+        match self.measures().filter(|_| kinds.has(Kinds::NARROW)) {
+            Some(both) => pen.u8(both),
+            None => {
+                pen.u8(self.method.0);
+                pen.u16(self.information.0);
+            }
+        }
+        // Few SMFs ask for a trigger of the third octet.
+        let [early, more, late, _] = self.triggers.0.to_le_bytes();
+        let bits = bit8(URR_THRESHOLD, self.threshold.is_some())
+            | bit8(URR_QUOTA, self.quota.is_some())
+            | bit8(URR_PERIOD, self.period_s != 0)
+            | bit8(URR_CELL, self.cell != 0)
+            | bit8(URR_TIMES, self.times != UrrTimes::default())
+            | bit8(URR_MONITORING, self.is_monitored())
+            | bit8(URR_LOST, self.lost.is_some())
+            | bit8(URR_LATE_TRIGGERS, late != 0);
+        pen.put([early, more, bits]);
+        if late != 0 {
+            pen.u8(late);
+        }
+        pen.u32(self.meter);
+        for volume in [self.threshold, self.quota].into_iter().flatten() {
+            write_volume(pen, volume);
+        }
+        for number in [self.period_s, self.cell] {
+            if number != 0 {
+                pen.u32(number);
+            }
+        }
+        if self.times != UrrTimes::default() {
+            write_times(pen, self.times);
+        }
+        if self.is_monitored() {
+            write_monitoring(pen, &self.monitoring);
+        }
+        if let Some(lost) = self.lost {
+            write_lost(pen, lost);
+        }
+    }
+
+    /// Reads a rule.
+    pub fn read(kinds: Kinds, eye: &mut OctetReader<'_>) -> Self {
+        let id = UrrId(kinds.id(eye));
+        let method = eye.u8();
+        let (method, information) = if kinds.has(Kinds::NARROW) {
+            (
+                method & ((1 << METHOD_BITS) - 1),
+                u16::from(method >> METHOD_BITS),
+            )
+        } else {
+            (method, eye.u16())
+        };
+        let [early, more, bits] = eye.get();
+        let has = |bit| bits & bit != 0;
+        let late = if has(URR_LATE_TRIGGERS) { eye.u8() } else { 0 };
+        let meter = eye.u32();
+        Self {
+            id,
+            method: MeasurementMethod(method),
+            information: MeasurementInformation(information),
+            triggers: ReportingTriggers(u32::from_le_bytes([early, more, late, 0])),
+            meter,
+            threshold: has(URR_THRESHOLD).then(|| read_volume(eye)),
+            quota: has(URR_QUOTA).then(|| read_volume(eye)),
+            period_s: if has(URR_PERIOD) { eye.u32() } else { 0 },
+            cell: if has(URR_CELL) { eye.u32() } else { 0 },
+            times: if has(URR_TIMES) {
+                read_times(eye)
+            } else {
+                UrrTimes::default()
+            },
+            monitoring: if has(URR_MONITORING) {
+                read_monitoring(eye)
+            } else {
+                Monitoring::default()
+            },
+            lost: has(URR_LOST).then(|| read_lost(eye)),
+            renewed: Renewed::default(),
+            clock: ClockImage::default(),
+        }
+    }
+
+    /// Measurement Method and Measurement Information in one octet, if they have no other flags than the usual.
+    pub fn measures(&self) -> Option<u8> {
+        let information = u8::try_from(self.information.0).ok()?;
+        let is_usual = self.method.0 < 1 << METHOD_BITS && information < 1 << (8 - METHOD_BITS);
+        is_usual.then_some(information << METHOD_BITS | self.method.0)
+    }
+}
+
+/// Octets of a URR at the most.
+pub const URR_MAX: usize =
+    4 + 1 + 2 + 2 + 1 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4 + (1 + 5 * 4) + (1 + 2 * 8);
+/// The most octets that its Monitoring Time takes beside.
+pub const MONITORING_MAX: usize = 1 + 4 + 2 * (1 + 3 * 8) + 2 * 4;
+
+/// Bits of the Measurement Method where it shares an octet with the Measurement Information.
+const METHOD_BITS: u32 = 3;
+
+/// Bits of a URR's octet.
+const URR_THRESHOLD: u8 = 1;
+const URR_QUOTA: u8 = 1 << 1;
+const URR_PERIOD: u8 = 1 << 2;
+const URR_CELL: u8 = 1 << 3;
+/// Times follow: an octet that tells which, and those.
+const URR_TIMES: u8 = 1 << 4;
+/// It says something of a Monitoring Time.
+const URR_MONITORING: u8 = 1 << 5;
+/// It says something of packets that are lost: an octet that tells what, and that.
+const URR_LOST: u8 = 1 << 6;
+/// Triggers take a third octet, which comes next.
+const URR_LATE_TRIGGERS: u8 = 1 << 7;
+/// Bits of the octet of lost packets.
+const LOST_PACKETS: u8 = 1;
+const LOST_OCTETS: u8 = 1 << 1;
+
+/// What a Monitoring Time says: when it is, or that it has passed, and what holds then.
+const MONITORING_AT: u8 = 1;
+const MONITORING_PASSED: u8 = 1 << 1;
+const MONITORING_THRESHOLD: u8 = 1 << 2;
+const MONITORING_QUOTA: u8 = 1 << 3;
+const MONITORING_THRESHOLD_S: u8 = 1 << 4;
+const MONITORING_QUOTA_S: u8 = 1 << 5;
+
+/// Bits of a volume's octet, which tell what follows.
+const VOLUME_TOTAL: u8 = 1;
+const VOLUME_UPLINK: u8 = 1 << 1;
+const VOLUME_DOWNLINK: u8 = 1 << 2;
+/// Each of them takes eight octets; otherwise four.
+const VOLUME_LONG: u8 = 1 << 3;
+
+fn write_times(pen: &mut OctetWriter<'_>, mut times: UrrTimes) {
+    let all = times.all().map(|time| *time);
+    let there = (0..).zip(all).filter(|(_, time)| time.is_some());
+    pen.u8(there.fold(0, |bits, (at, _)| bits | 1 << at));
+    all.into_iter().flatten().for_each(|time_s| pen.u32(time_s));
+}
+
+fn write_monitoring(pen: &mut OctetWriter<'_>, monitoring: &Monitoring) {
+    let at = match monitoring.time {
+        MonitoringTime::At(due_s) => Some(due_s),
+        MonitoringTime::None | MonitoringTime::Passed => None,
+    };
+    let has_passed = monitoring.time == MonitoringTime::Passed;
+    let bits = bit8(MONITORING_AT, at.is_some())
+        | bit8(MONITORING_PASSED, has_passed)
+        | bit8(MONITORING_THRESHOLD, monitoring.threshold.is_some())
+        | bit8(MONITORING_QUOTA, monitoring.quota.is_some())
+        | bit8(MONITORING_THRESHOLD_S, monitoring.threshold_s.is_some())
+        | bit8(MONITORING_QUOTA_S, monitoring.quota_s.is_some());
+    pen.u8(bits);
+    let volumes = [monitoring.threshold, monitoring.quota];
+    for volume in volumes.into_iter().flatten() {
+        write_volume(pen, volume);
+    }
+    for seconds in [at, monitoring.threshold_s, monitoring.quota_s] {
+        seconds.into_iter().for_each(|seconds| pen.u32(seconds));
+    }
+}
+
+fn write_lost(pen: &mut OctetWriter<'_>, threshold: DroppedDlTrafficThreshold) {
+    let (packets, octets) = (threshold.downlink_packets, threshold.downlink_octets);
+    pen.u8(bit8(LOST_PACKETS, packets.is_some()) | bit8(LOST_OCTETS, octets.is_some()));
+    for number in [packets, octets].into_iter().flatten() {
+        pen.u64(number);
+    }
+}
+
+fn write_volume(pen: &mut OctetWriter<'_>, volume: Volume) {
+    let parts = [
+        (VOLUME_TOTAL, volume.total),
+        (VOLUME_UPLINK, volume.uplink),
+        (VOLUME_DOWNLINK, volume.downlink),
+    ];
+    let there = parts.iter().filter(|(_, octets)| octets.is_some());
+    let octets = || parts.into_iter().filter_map(|(_, octets)| octets);
+    let is_long = octets().any(|octets| u32::try_from(octets).is_err());
+    pen.u8(there.fold(bit8(VOLUME_LONG, is_long), |bits, (bit, _)| bits | bit));
+    octets().for_each(|octets| {
+        if is_long {
+            pen.u64(octets)
+        } else {
+            pen.u32(octets as u32)
+        }
+    });
+}
+
+fn read_times(eye: &mut OctetReader<'_>) -> UrrTimes {
+    let bits = eye.u8();
+    let mut times = UrrTimes::default();
+    for (at, time) in (0..).zip(times.all()) {
+        *time = (bits & 1 << at != 0).then(|| eye.u32());
+    }
+    times
+}
+
+fn read_monitoring(eye: &mut OctetReader<'_>) -> Monitoring {
+    let bits = eye.u8();
+    let has = |bit| bits & bit != 0;
+    let threshold = has(MONITORING_THRESHOLD).then(|| read_volume(eye));
+    let quota = has(MONITORING_QUOTA).then(|| read_volume(eye));
+    let time = match (has(MONITORING_AT), has(MONITORING_PASSED)) {
+        (true, _) => MonitoringTime::At(eye.u32()),
+        (false, true) => MonitoringTime::Passed,
+        (false, false) => MonitoringTime::None,
+    };
+    Monitoring {
+        time,
+        threshold,
+        quota,
+        threshold_s: has(MONITORING_THRESHOLD_S).then(|| eye.u32()),
+        quota_s: has(MONITORING_QUOTA_S).then(|| eye.u32()),
+    }
+}
+
+fn read_lost(eye: &mut OctetReader<'_>) -> DroppedDlTrafficThreshold {
+    let bits = eye.u8();
+    let mut part = |bit| (bits & bit != 0).then(|| eye.u64());
+    DroppedDlTrafficThreshold {
+        downlink_packets: part(LOST_PACKETS),
+        downlink_octets: part(LOST_OCTETS),
+    }
+}
+
+fn read_volume(eye: &mut OctetReader<'_>) -> Volume {
+    let bits = eye.u8();
+    let mut part = |bit| {
+        let is_there = bits & bit != 0;
+        is_there.then(|| {
+            if bits & VOLUME_LONG != 0 {
+                eye.u64()
+            } else {
+                eye.u32().into()
+            }
+        })
+    };
+    Volume {
+        total: part(VOLUME_TOTAL),
+        uplink: part(VOLUME_UPLINK),
+        downlink: part(VOLUME_DOWNLINK),
+    }
 }

@@ -2,8 +2,8 @@
 
 use crate::index::hash_index::Seeded;
 use crate::index::slab::{Node, Slab};
+use crate::rules::octets::{Kinds, OctetReader, OctetWriter};
 use crate::store::index::CpKey;
-use crate::store::record::{Kinds, OctetReader, OctetWriter};
 use crate::store::span_alloc::Span;
 use arrayvec::ArrayString;
 use core::net::{Ipv4Addr, Ipv6Addr};

@@ -139,3 +139,38 @@ pub fn on_ue(request: &mut SessionEstablishmentRequest<'_>, address: UeIpAddress
         pdi.ue_ip_address[0] = address;
     }
 }
+
+/// The rule that a refusal names.
+pub const fn pdr(id: u16) -> FailedRuleId {
+    FailedRuleId::Pdr(PdrId(id))
+}
+
+pub const fn far(id: u32) -> FailedRuleId {
+    FailedRuleId::Far(FarId(id))
+}
+
+pub const fn qer_rule(id: u32) -> FailedRuleId {
+    FailedRuleId::Qer(QerId(id))
+}
+
+pub const IPV6_REMOVAL: OuterHeaderRemoval = OuterHeaderRemoval {
+    description: OuterHeaderRemovalDescription::GTPU_UDP_IPV6,
+    ..OuterHeaderRemoval::GTPU_UDP_IP
+};
+
+/// Forwarding Parameters of a FAR that has some.
+pub fn forwarding<'r>(
+    request: &'r mut SessionEstablishmentRequest<'static>,
+    far: usize,
+) -> &'r mut ForwardingParameters<'static> {
+    let parameters = request.create_far[far].forwarding_parameters.as_mut();
+    parameters.unwrap()
+}
+
+/// QERs of five rates for one PDR.
+pub fn five_rates(request: &mut SessionEstablishmentRequest<'static>) {
+    for id in 2..6 {
+        request.create_qer.push(qer(id, Some((1, 1)), None));
+        request.create_pdr[0].qer_id.push(QerId(id));
+    }
+}

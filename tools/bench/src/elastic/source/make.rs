@@ -16,7 +16,6 @@ const IN_FLIGHT: u64 = 2048;
 const IN_RING: usize = 256;
 
 impl<P: Packet> Source<P> {
-    /// Returns how many.
     pub(super) fn make_due(&mut self, now_ns: u64) -> u64 {
         if let Some((at_ns, pace)) = self.then.filter(|(at_ns, _)| *at_ns <= now_ns) {
             self.then = None;
@@ -189,7 +188,6 @@ impl FlowSets {
         self.all.is_empty()
     }
 
-    /// Flows of a queue.
     pub fn of_queue(&self, queue: usize) -> &[u32] {
         &self.by_queue[queue]
     }

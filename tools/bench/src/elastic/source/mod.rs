@@ -27,7 +27,7 @@ const TOGETHER: u64 = 32;
 pub enum Pace {
     /// None.
     Still,
-    /// So many nanoseconds apart, both directions together, from each source; and which share of
+    /// Nanoseconds from packet to packet, both directions together, from each source; and which share of
     /// them is of the hot UEs alone.
     Every { apart_ns: f64, hot: f64 },
     /// As fast as they are taken, in bursts of so many from each source for each queue.
@@ -78,7 +78,6 @@ pub struct Source<P: Packet> {
 }
 
 impl<P: Packet> Source<P> {
-    /// Nothing comes yet.
     pub fn new(
         worker: usize,
         watch: Arc<Watch>,
@@ -262,7 +261,6 @@ const LOOK: u64 = 64;
 /// Latencies written down at the most.
 const SAMPLES: usize = 4 << 20;
 
-/// The sink of a worker.
 pub(super) struct Sink {
     worker: usize,
     watch: Arc<Watch>,
@@ -273,7 +271,6 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// Checks all packets.
     pub fn new(worker: usize, watch: Arc<Watch>) -> Self {
         Self {
             worker,

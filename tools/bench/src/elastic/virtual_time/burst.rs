@@ -4,7 +4,7 @@
 use super::costs::Measured;
 use super::traffic::{Card, Traffic};
 use super::workers::Workers;
-use super::{MS, world};
+use super::{MS, testbed};
 use crate::elastic::models::Model;
 use sluice_control::scaling::policy::{Bounds, Cycles};
 use sluice_control::scaling::scaler::Scaler;
@@ -24,7 +24,6 @@ pub struct Offer {
     pub on_top: f64,
 }
 
-/// Scene of a burst.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
     pub model: Model,
@@ -52,10 +51,9 @@ pub struct Course {
 }
 
 impl Course {
-    /// Nothing came yet.
     pub fn new(measured: &Measured, scene: Scene) -> Self {
         let [workers, pollers] = scene.workers;
-        let (mut all, mut traffic) = world(measured, scene.model, scene.workers, scene.seed);
+        let (mut all, mut traffic) = testbed(measured, scene.model, scene.workers, scene.seed);
         if scene.model == Model::Pipeline {
             all.pollers = pollers;
         }

@@ -31,7 +31,6 @@ pub struct Measured {
     pub hand: Costs,
     /// Take it from another worker and execute it.
     pub take: Costs,
-    /// Find nothing.
     pub idle_ns: Vec<u32>,
     /// Times of moves, from the order to the last token.
     pub moves_ns: Vec<f64>,

@@ -38,7 +38,6 @@ struct Levelled {
 }
 
 impl Offer {
-    /// If one worker is able to so many.
     fn usual(able: f64) -> Self {
         Self {
             even: EVEN * able,

@@ -1,6 +1,6 @@
 //! Simulation of more workers than there are CPUs, in virtual time.
 //!
-//! What a turn costs is drawn from turns that the real workers took in the same run, without source
+//! The cost of a turn is drawn from turns that the real workers took in the same run, without source
 //! and sink; queues, rings and time are counted. Who moves where is decided by the daemon's own
 //! code (`Scaler`). What is not in it: that workers share a memory bus and a last-level cache. So
 //! it tells how models, rings and scaling behave, not what a processor with so many cores makes.
@@ -21,7 +21,6 @@ use sluice_datapath::limits::SHARDS;
 use traffic::{Feed, Traffic};
 use workers::Workers;
 
-/// How many workers.
 const WORKERS: [usize; 4] = [2, 4, 8, 16];
 const MS: f64 = 1_000_000.0;
 /// Latency at this share of a model's throughput.
@@ -81,7 +80,7 @@ fn by_size(costs: &Costs) -> Vec<Option<f64>> {
 }
 
 /// All workers before anything comes, and the traffic, which is still. Of a pipeline so many poll.
-pub fn world(
+pub fn testbed(
     measured: &Measured,
     model: Model,
     [workers, pollers]: [usize; 2],
@@ -127,7 +126,7 @@ pub fn throughput(measured: &Measured, model: Model, workers: usize) -> f64 {
 
 /// The same with so many of the workers polling.
 pub fn throughput_with(measured: &Measured, model: Model, workers: [usize; 2]) -> f64 {
-    let (mut all, mut traffic) = world(measured, model, workers, 1);
+    let (mut all, mut traffic) = testbed(measured, model, workers, 1);
     for feed in &mut traffic.feeds {
         feed.set(f64::INFINITY, 0.0, 0.0);
     }
@@ -141,7 +140,7 @@ pub fn throughput_with(measured: &Measured, model: Model, workers: [usize; 2]) -
 /// Times from arrival to departure when so many packets come in a microsecond.
 fn latency(measured: &Measured, model: Model, workers: usize, mpps: f64) -> Value {
     let pollers = pollers(model, workers, measured);
-    let (mut all, mut traffic) = world(measured, model, [workers, pollers], 2);
+    let (mut all, mut traffic) = testbed(measured, model, [workers, pollers], 2);
     let rate = mpps / 1000.0 / pollers as f64;
     traffic.feeds.iter_mut().for_each(|f| f.set(rate, 0.0, 0.0));
     all.run(MS, usize::MAX, &mut traffic);

@@ -38,7 +38,6 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// By queue.
     pub fn new(feeds: Vec<Feed>, seed: u64) -> Self {
         Self {
             feeds,

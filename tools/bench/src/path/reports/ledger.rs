@@ -6,7 +6,6 @@ use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::{SessionDeletionResponse, SessionReportRequest};
 use sluice_wire::pfcp::{Cause, Header, SequenceNumber};
 
-/// One session.
 #[derive(Clone, Copy, Default, Debug)]
 struct Told {
     /// Octets up and down.
@@ -24,14 +23,12 @@ pub struct Ledger {
     sessions: Vec<Told>,
     /// Session Report Requests; what came again does not count.
     pub reports: u64,
-    /// Sessions that have ended.
     pub deleted: usize,
 }
 
 /// Octets that a UPF forwarded, all of which were reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Balance {
-    /// Session Report Requests.
     pub reports: u64,
     /// Octets of both directions.
     pub octets: u64,

@@ -42,7 +42,6 @@ pub struct Cpus {
     pub control: usize,
 }
 
-/// All of it.
 pub struct ReportTestbed<P: Packet> {
     core: UpfControl<P>,
     worker: Worker<BenchIo<P>>,
@@ -50,7 +49,6 @@ pub struct ReportTestbed<P: Packet> {
     smf: PortSmf<P>,
 }
 
-/// The SMF.
 pub struct PortSmf<P: Packet> {
     smf: Smf<P>,
     pub wire: PortWire<P>,
@@ -73,7 +71,6 @@ pub struct Spent {
 /// State that both threads of a lap share.
 #[derive(Default)]
 struct Shared {
-    /// Reports that the SMF was told.
     reports: AtomicU64,
     /// No packet comes any more.
     has_stopped: AtomicBool,
@@ -298,7 +295,6 @@ impl<P: Packet> ReportTestbed<P> {
         self.allow(packets);
     }
 
-    /// The SMF.
     #[cfg(test)]
     pub fn smf(&mut self) -> &mut PortSmf<P> {
         &mut self.smf

@@ -28,15 +28,13 @@ pub struct Size {
     pub known: u32,
     /// Their service requests per second.
     pub services_hz: u64,
-    /// gNBs.
     pub gnbs: usize,
     /// How long the storm lasts, in seconds of the core's time.
     pub storm_s: u64,
-    /// Its arrivals, as a multiple of capacity.
+    /// Arrivals of the storm, as a multiple of capacity.
     pub factor: f64,
     /// Registrations under way while capacity is measured.
     pub window: usize,
-    /// The AMF's bounds.
     pub bounds: Bounds,
 }
 
@@ -56,14 +54,12 @@ impl Size {
     }
 }
 
-/// What has happened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     /// Registrations that began, as UEs see it.
     pub arrivals: u64,
     /// Kept away by gNBs, as the AMF asked.
     pub kept_away: u64,
-    /// Held back by SCTP.
     pub held_back: u64,
     /// Left unanswered by the AMF.
     pub unanswered: u64,
@@ -71,22 +67,17 @@ pub struct Counts {
     pub released: u64,
     /// Complete within T3510.
     pub registered: u64,
-    /// Complete too late.
     pub late: u64,
     /// Service requests that were accepted.
     pub services: u64,
-    /// Those that were not.
     pub no_services: u64,
 }
 
-/// What one phase came to.
+/// Result of one phase.
 #[derive(Clone, Default, Debug)]
 pub struct Phase {
-    /// What happened.
     pub counts: Counts,
-    /// CPU of the core.
     pub cpu: Duration,
-    /// Time of the clock.
     pub lasted: Duration,
     /// How long service requests took, sorted.
     pub service_ns: Vec<u64>,
@@ -121,12 +112,11 @@ impl Phase {
     }
 }
 
-/// What came of a storm.
+/// Result of a storm.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// As many as can be done, one behind the other.
     pub capacity: Phase,
-    /// In the storm.
     pub storm: Phase,
     /// Goodput per CPU-second in the storm by that at capacity.
     pub ratio: f64,
@@ -135,7 +125,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// For scripts.
     pub fn json(&self, name: &str) -> Value {
         json!({
             "name": name,

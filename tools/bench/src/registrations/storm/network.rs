@@ -28,14 +28,12 @@ const MESSAGE_BYTES: usize = 64;
 /// A UE gives up a registration after T3510 (TS 24.501, 10.2).
 const T3510_NS: u64 = 15_000_000_000;
 
-/// A UE of the storm.
 struct StormUe {
     ue: Ue,
     number: u32,
     gnb: usize,
     is_known: bool,
     at: Option<RanUeId>,
-    /// When it came.
     since_ns: u64,
     /// Service requests that were accepted before.
     services: u64,
@@ -130,7 +128,7 @@ impl Storm {
         }
     }
 
-    /// What happened since the last call.
+    /// Events since the last call.
     fn phase(&mut self, began_ns: u64) -> Phase {
         let mut service_ns = std::mem::take(&mut self.service_ns);
         service_ns.sort_unstable();
@@ -158,7 +156,7 @@ impl Storm {
         Ok(())
     }
 
-    /// So many registrations, `window` at a time, and service requests besides, if there are any.
+    /// `count` registrations, `window` at a time, and service requests besides, if there are any.
     pub fn closed_loop(
         &mut self,
         count: u64,

@@ -7,7 +7,6 @@ use sluice_program::config::suggest::closest;
 /// Fault in a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
-    /// For people.
     pub what: String,
     /// The way to the line that is meant: words, each looked for from the line of those before on.
     near: Vec<String>,

@@ -17,7 +17,6 @@ pub use read::{embedded, embedded_files};
 pub struct Experiment {
     pub name: String,
     pub title: String,
-    /// Paper that the experiment is from.
     pub paper: Paper,
     /// Whether it can be run.
     pub status: Status,
@@ -34,7 +33,6 @@ pub struct Experiment {
     pub held_quick: BTreeMap<String, Scalar>,
     #[serde(default)]
     pub series: Vec<Series>,
-    /// The paper's figures.
     #[serde(default)]
     pub theirs: Vec<Theirs>,
     /// Orderings and ratios that have to hold.
@@ -53,7 +51,6 @@ pub struct Experiment {
     pub gives: Vec<Series>,
 }
 
-/// Paper of an experiment.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
@@ -89,7 +86,6 @@ pub struct Axis {
     pub quick: Vec<Scalar>,
 }
 
-/// Measured series.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
@@ -98,7 +94,6 @@ pub struct Series {
     pub says: String,
     #[serde(default)]
     pub unit: String,
-    /// How it comes about.
     pub how: How,
 }
 
@@ -115,7 +110,6 @@ pub enum How {
 }
 
 impl How {
-    /// For people.
     pub fn says(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -144,7 +138,6 @@ pub struct Expectation {
     /// Short, for reports and scripts.
     pub name: String,
     pub says: String,
-    /// Series that is judged.
     pub left: Select,
     #[serde(default)]
     pub right: Option<Select>,
@@ -171,7 +164,6 @@ pub struct Expectation {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// Series that is compared.
     pub left: Select,
     #[serde(default)]
     pub right: Option<Select>,
@@ -227,7 +219,6 @@ pub enum Reduce {
 pub struct Plot {
     /// Name of the plot's file, after the experiment's name.
     pub name: String,
-    /// Above it.
     pub title: String,
     pub kind: Kind,
     /// The axis along x; of timelines and distributions: what stands there.
@@ -249,7 +240,6 @@ pub struct Plot {
     pub y_says: Vec<String>,
 }
 
-/// Kinds of plots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -308,7 +298,6 @@ impl Experiment {
         quick.or_else(|| self.held.get(name))
     }
 
-    /// The axis of this name.
     pub fn axis(&self, name: &str) -> Option<&Axis> {
         self.axes.iter().find(|axis| axis.name == name)
     }
@@ -319,7 +308,6 @@ impl Experiment {
         asked.or_else(|| self.gives.iter().find(|series| series.name == name))
     }
 
-    /// The series of this name.
     pub fn series(&self, name: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.name == name)
     }

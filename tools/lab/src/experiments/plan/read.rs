@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 /// it measures.
 pub type Fits<'a> = &'a dyn Fn(&Experiment) -> Result<Vec<Series>, Wrong>;
 
-/// A plan that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file}{}: {what}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct Bad {
-    /// The file.
     pub file: String,
     /// From 1; none where the whole file is meant.
     pub line: Option<u64>,

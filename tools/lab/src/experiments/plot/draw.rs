@@ -118,7 +118,6 @@ impl Svg {
     }
 }
 
-/// Draws it.
 pub fn svg(figure: &Figure) -> String {
     let strip = STRIP * rows(figure) as f64;
     let height = TITLE + strip + PANEL * figure.panels.len() as f64;

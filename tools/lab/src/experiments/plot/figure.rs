@@ -5,7 +5,6 @@ use crate::experiments::point::{At, Mark, Scalar, covers};
 use crate::experiments::store::Point;
 use sluice_bench::stats::Summary;
 
-/// A picture.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     pub title: String,
@@ -14,7 +13,6 @@ pub struct Figure {
     /// Names along x instead of numbers.
     pub names: Vec<String>,
     pub log_x: bool,
-    /// One below the other.
     pub panels: Vec<Panel>,
     /// Names of the curves; a curve has the same index in each panel.
     pub legend: Vec<String>,
@@ -36,7 +34,6 @@ pub struct Panel {
 pub struct Curve {
     /// Which line of the legend.
     pub of: usize,
-    /// From left to right.
     pub places: Vec<CurvePoint>,
     /// Each place was measured, and has a dot and a bar from minimum to maximum.
     pub dots: bool,

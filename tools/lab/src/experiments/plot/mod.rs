@@ -16,10 +16,8 @@ pub use scale::three_digits;
 /// A picture that could not be made.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Blot {
-    /// No font of this machine can write the labels.
     #[error("no font was found to write PNGs with; `apt-get install fonts-dejavu-core` has one")]
     NoFont,
-    /// The library refused.
     #[error("{0}")]
     Refused(String),
 }

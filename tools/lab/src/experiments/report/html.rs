@@ -10,7 +10,6 @@ use sluice_bench::stats::Summary;
 /// Style sheet of the report, which is one file that needs no other.
 const CSS: &str = include_str!("style.css");
 
-/// The whole page.
 pub fn html(run: &Run, all: &[ReportInput]) -> String {
     let experiments: String = all.iter().map(|told| experiment(run, told)).collect();
     format!(

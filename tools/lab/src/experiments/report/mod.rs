@@ -20,7 +20,6 @@ pub use html::{escape, html};
 pub enum State {
     /// All points were measured.
     Done,
-    /// Some were.
     Partly,
     /// The experiment cannot be run yet.
     NotYet,
@@ -29,11 +28,8 @@ pub enum State {
 /// One experiment with all that is told of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReportInput {
-    /// The plan.
     pub experiment: Experiment,
-    /// How far it came.
     pub state: State,
-    /// Measured points.
     pub points: Vec<Point>,
     /// Points that the run did not reach.
     pub missing: Vec<At>,
@@ -41,7 +37,6 @@ pub struct ReportInput {
     pub failed: Vec<String>,
     /// Judged expectations; empty if the experiment cannot be run yet.
     pub verdicts: Vec<Verdict>,
-    /// Plots: name and SVG.
     pub plots: Vec<(String, String)>,
 }
 
@@ -79,7 +74,6 @@ impl ReportInput {
         }
     }
 
-    /// Expectations of this outcome.
     pub fn of_outcome(&self, outcome: ExpectationResult) -> Vec<&Verdict> {
         let all = self.verdicts.iter();
         all.filter(|v| v.outcome == outcome).collect()
@@ -164,9 +158,7 @@ impl ReportInput {
 pub struct Run {
     /// Command line of the run.
     pub command: String,
-    /// When, by the wall.
     pub date: String,
-    /// The program's version.
     pub version: String,
     /// Options that repeat the run behind an experiment's name; none if they were not recorded.
     #[serde(default)]

@@ -28,7 +28,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// At the beginning.
     pub fn new(figures: Figures) -> Self {
         Self {
             start: figures.clone(),
@@ -66,7 +65,7 @@ impl Player {
             let value = values[expectation.metric];
             let what = METRICS[expectation.metric].name;
             if what == "failures" {
-                self.ledger.judged_failures = figures.world[expectation.metric];
+                self.ledger.judged_failures = figures.all[expectation.metric];
             }
             self.tell(Row {
                 line: expectation.line,
@@ -82,7 +81,6 @@ impl Player {
         Ok(())
     }
 
-    /// All figures as this check counts them.
     fn values(&mut self, check: &Check, figures: &Figures) -> [f64; COUNT] {
         let before = match check.since {
             Since::Check => &self.ledger.last,
@@ -105,7 +103,7 @@ impl Player {
                 });
                 each.sum()
             } else {
-                since(figures.world[number], before.world[number])
+                since(figures.all[number], before.all[number])
             };
         }
         self.put_pings(check, &mut values);

@@ -5,7 +5,6 @@ use crate::scenario::RunProgram;
 /// Commands that failed, of which is told what they said.
 const TOLD: usize = 3;
 
-/// How commands ended.
 #[derive(Debug, Default)]
 pub struct Ended {
     /// In the order in which they ended.
@@ -15,11 +14,8 @@ pub struct Ended {
 /// How one command ended.
 #[derive(Debug)]
 pub struct Said {
-    /// For whom it ran.
     pub name: String,
-    /// How it ended.
     pub how: How,
-    /// Output of the command.
     pub text: String,
 }
 

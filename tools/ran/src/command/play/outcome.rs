@@ -16,22 +16,16 @@ use sluice_program::exit::Exit;
 /// The place of what holds for every scenario.
 pub const ALWAYS: &str = "always";
 
-/// A verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Line in the file; 0: what holds for every scenario.
     pub line: u32,
-    /// Subject of the check.
     pub what: String,
-    /// Expected value.
     pub expected: String,
-    /// Actual value.
     pub seen: String,
-    /// Whether that is right.
     pub pass: bool,
 }
 
-/// The result.
 #[derive(Debug)]
 pub struct ScenarioResult {
     file: PathBuf,
@@ -53,7 +47,7 @@ impl Player {
         let attached_last = Self::attached(&self.network.figures());
         self.network.close();
         let figures = self.network.figures();
-        let failures = figures.world[index("failures")] - self.ledger.judged_failures;
+        let failures = figures.all[index("failures")] - self.ledger.judged_failures;
         let unaccounted: f64 = figures.gnbs.iter().map(|g| g[index("unaccounted")]).sum();
         for (what, seen) in [
             ("procedures that failed unseen by a check", failures),
@@ -119,7 +113,6 @@ impl ScenarioResult {
         }
     }
 
-    /// For people.
     pub fn text(&self) -> String {
         let width = self.rows.iter().map(|row| self.place(row).len()).max();
         let width = width.unwrap_or(0);
@@ -149,7 +142,6 @@ impl ScenarioResult {
         text
     }
 
-    /// For scripts.
     pub fn json(&self) -> Value {
         let checks = self.rows.iter().map(|row| {
             let mut object = json!(row);
@@ -185,7 +177,7 @@ fn figures(metrics: &[crate::metrics::Metric], of: &[f64]) -> Map<String, Value>
 
 /// Counters that are not gNBs'.
 fn counters(of: &Figures) -> Value {
-    let rest = METRICS.iter().zip(&of.world).skip(OF_GNB);
+    let rest = METRICS.iter().zip(&of.all).skip(OF_GNB);
     let counters = rest.filter(|(metric, _)| metric.counts);
     let counters = counters.filter(|(metric, _)| !metric.name.starts_with("ping_"));
     Value::Object(

@@ -85,8 +85,8 @@ impl Player {
         let mut waiting: VecDeque<usize> = cycle.ues.iter().copied().collect();
         let mut under_way: Vec<usize> = Vec::new();
         while Instant::now() < end {
-            let world = &self.network;
-            waiting.extend(under_way.extract_if(.., |ue| !world.is_busy(*ue)));
+            let all = &self.network;
+            waiting.extend(under_way.extract_if(.., |ue| !all.is_busy(*ue)));
             let room = cycle.at_once.saturating_sub(under_way.len());
             for _ in 0..room.min(BURST) {
                 let Some(ue) = waiting.pop_front() else { break };

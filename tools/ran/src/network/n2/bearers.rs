@@ -83,14 +83,14 @@ impl Network {
     /// Brings devices and tunnels of all UEs that have heard something to where they should be.
     pub(super) fn keep_bearers(&mut self) {
         let touched = self.n2.as_mut().map(|n2| n2.fleet.take_touched());
-        for phone in touched.unwrap_or_default() {
-            self.keep_bearers_of(phone);
+        for fleet_ue in touched.unwrap_or_default() {
+            self.keep_bearers_of(fleet_ue);
         }
     }
 
-    fn keep_bearers_of(&mut self, phone: usize) {
+    fn keep_bearers_of(&mut self, fleet_ue: usize) {
         let Some(n2) = &self.n2 else { return };
-        let Some(ue) = n2.ue_of.get(phone).copied() else {
+        let Some(ue) = n2.ue_of.get(fleet_ue).copied() else {
             return;
         };
         let sessions: Vec<_> = n2
@@ -99,26 +99,26 @@ impl Network {
             .map(|((_, session), line)| (*session, *line))
             .collect();
         for (session, line) in sessions {
-            let wanted = self.wanted(phone, session);
-            if let Err(why) = self.keep_bearer((phone, session), line, wanted) {
+            let wanted = self.wanted(fleet_ue, session);
+            if let Err(why) = self.keep_bearer((fleet_ue, session), line, wanted) {
                 self.fail_for("user plane", line, &why);
             }
         }
     }
 
-    fn wanted(&self, phone: usize, session: u8) -> Option<Wanted> {
+    fn wanted(&self, fleet_ue: usize, session: u8) -> Option<Wanted> {
         let fleet = &self.n2.as_ref()?.fleet;
-        let accept = fleet.phones().get(phone)?.ue.sessions().get(session)?;
+        let accept = fleet.ues().get(fleet_ue)?.ue.sessions().get(session)?;
         Some(Wanted {
             addresses: addresses(accept.address)?,
-            radio: fleet.radio(phone, session),
+            radio: fleet.radio(fleet_ue, session),
             rules: accept.rules.as_slice().into(),
         })
     }
 
     fn keep_bearer(
         &mut self,
-        (phone, session): (usize, u8),
+        (fleet_ue, session): (usize, u8),
         line: usize,
         wanted: Option<Wanted>,
     ) -> Result<(), String> {
@@ -139,14 +139,14 @@ impl Network {
             return self.keep_rules(line, wanted.rules);
         }
         if let Some(radio) = &wanted.radio
-            && self.move_bearer((phone, session), line, radio)?
+            && self.move_bearer((fleet_ue, session), line, radio)?
         {
             return self.keep_rules(line, wanted.rules);
         }
         let device = self.take_device(line);
         if wanted.radio.is_some() {
             let tun = device.map(|(tun, _)| tun);
-            return self.begin_bearer(phone, line, wanted, tun);
+            return self.begin_bearer(fleet_ue, line, wanted, tun);
         }
         if let (Some(ue), Some((tun, uplink))) = (self.ues.get_mut(line), device) {
             let session = None;
@@ -175,14 +175,14 @@ impl Network {
     /// was.
     fn move_bearer(
         &mut self,
-        (phone, session): (usize, u8),
+        (fleet_ue, session): (usize, u8),
         line: usize,
         radio: &RadioSession,
     ) -> Result<bool, String> {
-        let gnb = self.gnb_of_phone(phone)?;
+        let gnb = self.gnb_of_fleet_ue(fleet_ue)?;
         let (uplink, downlink_teid) = self.ends(radio)?;
         let n2 = self.n2.as_ref().ok_or("no N2")?;
-        let (to, takes) = n2.fleet.forwarding(phone, session);
+        let (to, takes) = n2.fleet.forwarding(fleet_ue, session);
         let is_ipv6 = self.scenario.is_n3_ipv6();
         let served = self.ues.get(line).and_then(Ue::served);
         if served.is_none_or(|served| served.gnb == gnb) {
@@ -208,9 +208,9 @@ impl Network {
     }
 
     /// gNB of a connected UE, by index in the scenario.
-    fn gnb_of_phone(&self, phone: usize) -> Result<usize, String> {
+    fn gnb_of_fleet_ue(&self, fleet_ue: usize) -> Result<usize, String> {
         let n2 = self.n2.as_ref().ok_or("no N2")?;
-        let at = n2.fleet.phones().get(phone).and_then(|one| one.at());
+        let at = n2.fleet.ues().get(fleet_ue).and_then(|one| one.at());
         let gnb = at.and_then(|(at, _)| n2.gnb_of.get(at)).copied();
         Ok(gnb.ok_or("the UE is idle")?)
     }
@@ -244,7 +244,7 @@ impl Network {
 
     fn begin_bearer(
         &mut self,
-        phone: usize,
+        fleet_ue: usize,
         line: usize,
         wanted: Wanted,
         tun: Option<Tun>,
@@ -257,7 +257,7 @@ impl Network {
         let radio = radio.ok_or("the user plane is down")?;
         let (uplink, downlink_teid) = self.ends(&radio)?;
         let qfi = Qfi::new(radio.default_qfi()).ok_or("a QFI above 63")?;
-        let gnb = self.gnb_of_phone(phone)?;
+        let gnb = self.gnb_of_fleet_ue(fleet_ue)?;
         let ue = self.ues.get_mut(line).ok_or("no such UE")?;
         let is_new = tun.is_none();
         let group = self.scenario.ues.get(ue.group).ok_or("no such group")?;
@@ -411,9 +411,9 @@ impl Network {
         }
         let (number, has_data) = (ue.number, !ue.held.is_empty());
         let Some(n2) = &self.n2 else { return };
-        let phone = number.checked_sub(1).and_then(|ue| n2.phone_of.get(&ue));
-        if let Some(phone) = phone.copied().filter(|_| has_data) {
-            self.wake(phone, false);
+        let fleet_ue = number.checked_sub(1).and_then(|ue| n2.fleet_ue_of.get(&ue));
+        if let Some(fleet_ue) = fleet_ue.copied().filter(|_| has_data) {
+            self.wake(fleet_ue, false);
         }
     }
 }

@@ -18,9 +18,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Event of an N2 link.
 pub enum Happened {
-    /// The association is up.
     Up,
-    /// An NGAP message.
     Message(Vec<u8>),
     /// The association is gone, or was never up.
     Lost,
@@ -91,7 +89,6 @@ impl Link {
         })
     }
 
-    /// Begins an association.
     pub fn connect(&mut self) {
         self.last_try = Instant::now();
         self.association = self.node.sctp.connect(self.peer, self.port);

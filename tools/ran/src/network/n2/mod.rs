@@ -12,7 +12,7 @@ use sluice_host::clock;
 use sluice_host::poll::{Poller, Ready};
 use sluice_n2::{NgSetupRequest, PlmnSlices, SupportedArea};
 use sluice_sctp::Loss;
-use sluice_ue::{Fleet, Gnb, Phone, Procedure, Sim, Ue};
+use sluice_ue::{Fleet, FleetUe, Gnb, Procedure, Sim, Ue};
 
 use self::link::{Happened, Link};
 pub use self::tally::Tally;
@@ -37,12 +37,10 @@ pub struct Signalling {
     links: Vec<Link>,
     /// Index of the gNB in the scenario, by index in the fleet.
     pub gnb_of: Vec<usize>,
-    /// The other way.
     station_of: BTreeMap<usize, usize>,
     /// Index of the UE in the scenario, by index in the fleet.
     ue_of: Vec<usize>,
-    /// The other way.
-    pub phone_of: BTreeMap<usize, usize>,
+    pub fleet_ue_of: BTreeMap<usize, usize>,
     poller: Poller,
     ready: Ready,
     last_tick: Instant,
@@ -52,13 +50,10 @@ pub struct Signalling {
     lines: BTreeMap<(usize, u8), usize>,
     /// UEs' kernels that are to ask for a router, and when.
     solicit: Vec<(Instant, usize)>,
-    /// Procedures.
     pub tally: Tally,
     /// The procedure that was done last: whose, and how long it took.
     pub last_done: Option<(usize, Duration)>,
-    /// NGAP messages to AMFs.
     pub sent: u64,
-    /// NGAP messages of AMFs.
     pub received: u64,
     /// Associations lost after they were up.
     pub lost: u64,
@@ -102,15 +97,15 @@ impl Signalling {
             .enumerate()
             .map(|(at, gnb)| (*gnb, at))
             .collect();
-        let (phones, ue_of) = phones(scenario, &station_of)?;
-        let phone_of = ue_of.iter().enumerate().map(|(at, ue)| (*ue, at)).collect();
+        let (fleet_ues, ue_of) = fleet_ues(scenario, &station_of)?;
+        let fleet_ue_of = ue_of.iter().enumerate().map(|(at, ue)| (*ue, at)).collect();
         Ok(Some(Self {
-            fleet: Fleet::new(gnbs, phones),
+            fleet: Fleet::new(gnbs, fleet_ues),
             links,
             gnb_of,
             station_of,
             ue_of,
-            phone_of,
+            fleet_ue_of,
             poller,
             ready: Ready::with_capacity(READY_MAX),
             last_tick: Instant::now(),
@@ -187,8 +182,8 @@ impl Signalling {
 
     /// PDU sessions that UEs have now.
     pub fn sessions(&self) -> usize {
-        let phones = self.fleet.phones().iter();
-        let each = phones.map(|phone| phone.ue.sessions().status().count_ones() as usize);
+        let fleet_ues = self.fleet.ues().iter();
+        let each = fleet_ues.map(|fleet_ue| fleet_ue.ue.sessions().status().count_ones() as usize);
         each.sum()
     }
 
@@ -285,34 +280,34 @@ fn gnb(name: &str, n2: &N2, member: usize) -> Gnb {
 }
 
 /// UEs with SIMs, and their indices in the scenario.
-fn phones(
+fn fleet_ues(
     scenario: &Scenario,
     station_of: &BTreeMap<usize, usize>,
-) -> Result<(Vec<Phone>, Vec<usize>), Failure> {
-    let (mut phones, mut ue_of) = (Vec::new(), Vec::new());
+) -> Result<(Vec<FleetUe>, Vec<usize>), Failure> {
+    let (mut fleet_ues, mut ue_of) = (Vec::new(), Vec::new());
     for (index, group) in scenario.ues.iter().enumerate() {
         let Some(sims) = &group.sims else { continue };
         for (member, ue) in scenario.names.group(index).enumerate() {
             let turn = group.gnbs.get(member % group.gnbs.len().max(1));
             let gnb = turn.and_then(|gnb| station_of.get(gnb)).copied();
             let network = scenario.serving_plmn(turn.copied().unwrap_or(0));
-            let phone = network.and_then(|network| phone(group, sims, member, network, gnb?));
-            let phone =
-                phone.ok_or_else(|| Failure::failed("a UE without a gNB or an identity"))?;
-            phones.push(phone);
+            let fleet_ue = network.and_then(|network| fleet_ue(group, sims, member, network, gnb?));
+            let fleet_ue =
+                fleet_ue.ok_or_else(|| Failure::failed("a UE without a gNB or an identity"))?;
+            fleet_ues.push(fleet_ue);
             ue_of.push(ue);
         }
     }
-    Ok((phones, ue_of))
+    Ok((fleet_ues, ue_of))
 }
 
-fn phone(
+fn fleet_ue(
     group: &Ues,
     sims: &Sims,
     member: usize,
     network: sluice_ids::Plmn,
     gnb: usize,
-) -> Option<Phone> {
+) -> Option<FleetUe> {
     let imsi = format!("{:015}", group.imsi + member as u64);
     let msin = imsi.get(sims.home_digits..)?;
     let mut sim = Sim::with(sims.home, msin, &sims.credentials);
@@ -325,9 +320,9 @@ fn phone(
     // Whoever has sessions to establish has more to say.
     ue.follow_on = !sims.sessions.is_empty();
     random(&mut ue.random);
-    let mut phone = Phone::new(ue, gnb);
-    phone.wanted = sims.sessions.iter().cloned().collect();
-    Some(phone)
+    let mut fleet_ue = FleetUe::new(ue, gnb);
+    fleet_ue.wanted = sims.sessions.iter().cloned().collect();
+    Some(fleet_ue)
 }
 
 /// Ephemeral keys of concealments: what they hide is no secret here, but they must differ.

@@ -21,10 +21,9 @@ const FAR_AHEAD: u64 = 1 << 40;
 const SERVICE_LIMIT: Duration = Duration::from_secs(15);
 
 impl Network {
-    /// Whether a UE has a SIM.
     pub fn has_sim(&self, ue: usize) -> bool {
         let n2 = self.n2.as_ref();
-        n2.is_some_and(|n2| n2.phone_of.contains_key(&ue))
+        n2.is_some_and(|n2| n2.fleet_ue_of.contains_key(&ue))
     }
 
     /// Takes messages of AMFs, at most for so long, and does all that follows. Without N2, sleeps.
@@ -45,8 +44,8 @@ impl Network {
         // Tunnels first: the network may send packets as soon as it is told of them.
         self.keep_bearers();
         let paged = self.n2.as_mut().map(|n2| n2.fleet.take_paged());
-        for phone in paged.unwrap_or_default() {
-            self.wake(phone, true);
+        for fleet_ue in paged.unwrap_or_default() {
+            self.wake(fleet_ue, true);
         }
         let ended = self.n2.as_mut().map(|n2| n2.fleet.take_ended());
         for one in ended.unwrap_or_default() {
@@ -61,20 +60,20 @@ impl Network {
     fn take_ended(&mut self, ended: &Ended) {
         let Some(n2) = &mut self.n2 else { return };
         let why = n2.tally.add(ended);
-        let ue = n2.ue_of.get(ended.phone).copied().unwrap_or(0);
+        let ue = n2.ue_of.get(ended.ue).copied().unwrap_or(0);
         if let Some(why) = why {
-            n2.chains.remove(&ended.phone);
+            n2.chains.remove(&ended.ue);
             self.fail_for(ended.procedure.name(), ue, &why);
         } else {
             n2.last_done = Some((ue, Duration::from_nanos(ended.took_ns)));
-            self.begin_next(ended.phone);
+            self.begin_next(ended.ue);
         }
     }
 
     /// Begins what a UE does next.
-    fn begin_next(&mut self, phone: usize) {
+    fn begin_next(&mut self, fleet_ue: usize) {
         let Some(n2) = &mut self.n2 else { return };
-        let Some((chain, limit)) = n2.chains.get_mut(&phone) else {
+        let Some((chain, limit)) = n2.chains.get_mut(&fleet_ue) else {
             return;
         };
         let (next, limit) = (chain.pop_front(), *limit);
@@ -82,10 +81,10 @@ impl Network {
             Some(procedure) => {
                 let now = clock::monotonic_ns();
                 let deadline = now + limit.as_nanos() as u64;
-                n2.fleet.begin(phone, procedure, now, deadline);
+                n2.fleet.begin(fleet_ue, procedure, now, deadline);
             }
             None => {
-                n2.chains.remove(&phone);
+                n2.chains.remove(&fleet_ue);
             }
         }
     }
@@ -93,13 +92,13 @@ impl Network {
     /// Begins procedures of a UE, one after the other, which were due at a time. False if it is busy.
     pub fn begin(&mut self, ue: usize, what: SignalKind, due_ns: u64, limit: Duration) -> bool {
         let Some(n2) = &mut self.n2 else { return false };
-        let Some(phone) = n2.phone_of.get(&ue).copied() else {
+        let Some(fleet_ue) = n2.fleet_ue_of.get(&ue).copied() else {
             return false;
         };
-        let Some(one) = n2.fleet.phones().get(phone) else {
+        let Some(one) = n2.fleet.ues().get(fleet_ue) else {
             return false;
         };
-        if one.is_busy() || n2.chains.contains_key(&phone) {
+        if one.is_busy() || n2.chains.contains_key(&fleet_ue) {
             return false;
         }
         let wanted = one.wanted.keys().copied();
@@ -141,9 +140,9 @@ impl Network {
             return true;
         }
         if let Some(first) = chain.pop_front() {
-            n2.chains.insert(phone, (chain, limit));
+            n2.chains.insert(fleet_ue, (chain, limit));
             let deadline = clock::monotonic_ns() + limit.as_nanos() as u64;
-            n2.fleet.begin(phone, first, due_ns, deadline);
+            n2.fleet.begin(fleet_ue, first, due_ns, deadline);
             self.follow();
         }
         true
@@ -158,31 +157,31 @@ impl Network {
     /// Whether a UE has something under way.
     pub fn is_busy(&self, ue: usize) -> bool {
         let Some(n2) = &self.n2 else { return false };
-        let Some(phone) = n2.phone_of.get(&ue) else {
+        let Some(fleet_ue) = n2.fleet_ue_of.get(&ue) else {
             return false;
         };
-        n2.chains.contains_key(phone)
+        n2.chains.contains_key(fleet_ue)
             || n2
                 .fleet
-                .phones()
-                .get(*phone)
+                .ues()
+                .get(*fleet_ue)
                 .is_some_and(|one| one.is_busy())
     }
 
     /// Whether a UE with a SIM is registered.
     pub fn is_registered(&self, ue: usize) -> bool {
         let Some(n2) = &self.n2 else { return false };
-        let phone = n2
-            .phone_of
+        let fleet_ue = n2
+            .fleet_ue_of
             .get(&ue)
-            .and_then(|at| n2.fleet.phones().get(*at));
-        phone.is_some_and(|one| one.ue.state() == sluice_ue::UeState::Registered)
+            .and_then(|at| n2.fleet.ues().get(*at));
+        fleet_ue.is_some_and(|one| one.ue.state() == sluice_ue::UeState::Registered)
     }
 
     /// A UE does something wrong from now on, or once.
     pub fn misbehave(&mut self, ue: usize, what: Wrong) {
         let Some(n2) = &mut self.n2 else { return };
-        let Some(one) = n2.phone_of.get(&ue).and_then(|at| n2.fleet.phone_mut(*at)) else {
+        let Some(one) = n2.fleet_ue_of.get(&ue).and_then(|at| n2.fleet.ue_mut(*at)) else {
             return;
         };
         let is = |wrong| what == wrong;
@@ -238,13 +237,13 @@ impl Network {
 
     /// A UE whose device has packets while it is idle comes back, as does one that is paged: once its gNB has
     /// an AMF.
-    pub(super) fn wake(&mut self, phone: usize, is_paged: bool) {
+    pub(super) fn wake(&mut self, fleet_ue: usize, is_paged: bool) {
         let Some(n2) = &mut self.n2 else { return };
-        let gnb = n2.fleet.phones().get(phone).map(|one| one.gnb);
+        let gnb = n2.fleet.ues().get(fleet_ue).map(|one| one.gnb);
         if !gnb.is_some_and(|gnb| n2.is_up(gnb)) {
             return;
         }
-        let Some(one) = n2.fleet.phone_mut(phone) else {
+        let Some(one) = n2.fleet.ue_mut(fleet_ue) else {
             return;
         };
         if one.is_busy() || one.at().is_some() {
@@ -253,11 +252,11 @@ impl Network {
         one.ue.is_paged = is_paged;
         let now = clock::monotonic_ns();
         let deadline = now + SERVICE_LIMIT.as_nanos() as u64;
-        let is_begun = n2.fleet.begin(phone, Procedure::Service, now, deadline);
-        if let Some(one) = n2.fleet.phone_mut(phone) {
+        let is_begun = n2.fleet.begin(fleet_ue, Procedure::Service, now, deadline);
+        if let Some(one) = n2.fleet.ue_mut(fleet_ue) {
             one.ue.is_paged = false;
         }
-        let ue = n2.ue_of.get(phone).and_then(|ue| self.ues.get_mut(*ue));
+        let ue = n2.ue_of.get(fleet_ue).and_then(|ue| self.ues.get_mut(*ue));
         if let Some(ue) = ue.filter(|_| is_paged && is_begun) {
             ue.pages_answered += 1;
         }

@@ -13,11 +13,8 @@ const REASONS: usize = 32;
 /// Results of procedures of one kind.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// Done.
     pub done: u64,
-    /// Refused by the network.
     pub refused: u64,
-    /// Given up.
     pub timed_out: u64,
     /// Cut off, or not possible.
     pub lost: u64,
@@ -125,7 +122,6 @@ impl Tally {
         text
     }
 
-    /// For scripts.
     pub fn json(&self) -> Value {
         let kinds = self.kinds.iter().map(|(name, kind)| {
             let ms = |quantile| json!(kind.quantile_ms(quantile));
@@ -156,7 +152,7 @@ mod tests {
     fn outcomes_are_counted_by_kind_with_their_durations_and_reasons() {
         let mut tally = Tally::default();
         let mut ended = Ended {
-            phone: 0,
+            ue: 0,
             procedure: Procedure::Service,
             outcome: Outcome::Done,
             took_ns: 2_000_000,
@@ -180,7 +176,7 @@ mod tests {
         let mut tally = Tally::default();
         for number in 0..100 {
             tally.add(&Ended {
-                phone: 0,
+                ue: 0,
                 procedure: Procedure::Idle,
                 outcome: Outcome::Refused(number.to_string()),
                 took_ns: 0,

@@ -5,25 +5,20 @@
 //! record, inactivity timer, endpoints, IPv6 addresses of F-TEIDs, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
-mod decode;
-mod encode;
-mod octets;
-
-use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SETS, SPARE_CELLS, URRS};
+use crate::limits::{
+    BARS, ENDPOINTS, FARS, PDRS, QERS, SETS, SPARE_CELLS, TUNNEL_IPV6_ADDRESSES, URRS,
+};
+use crate::rules::octets::{Kinds, OctetReader, OctetWriter, bit8, most};
 use crate::rules::{
-    Endpoint, Families, Far, Given, Key, Pdr, Rules, UeAddresses, UeMatch, UeRoutes,
+    BAR_MAX, Bar, ENDPOINT_MAX, ENDPOINT_MIN, Endpoint, FAR_IPV6, FAR_MARKED, FAR_MAX, FAR_MIN,
+    Far, Given, IPV6_TUNNELS_MAX, Inactivity, MONITORING_MAX, PDR_IPV6, PDR_MAX, PDR_MIN, Pdr,
+    PdrForm, QER_MAX, Qer, RecordUe, Rules, TunnelIpv4, TunnelIpv6, UE_MAX, URR_MAX, UeAddresses,
+    UeRoutes, Urr,
 };
 use crate::session_sets::{SetId, SetList};
 use crate::store::head::User;
-use core::net::Ipv4Addr;
-use core::num::NonZeroU64;
-use decode::{RuleDecoder, Tunnels};
-use encode::RuleEncoder;
-use octets::most;
-use sluice_datapath::session::flow_filter::FilterRun;
+use arrayvec::ArrayVec;
 use sluice_datapath::session::txn::Usage;
-
-pub use octets::{Kinds, OctetReader, OctetWriter};
 
 /// Octets of the usage at the start.
 const USAGE_LEN: usize = 2 * (OCTETS_LEN + PACKETS_LEN);
@@ -43,19 +38,19 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + 2 * SETS
     + UE_MAX
     // One with a Monitoring Time counts as two, so it has the room of another one.
-    + URRS * octets::URR_MAX
+    + URRS * URR_MAX
     + 1
     + 4 * SPARE_CELLS
     + INACTIVITY_LEN
-    + ENDPOINTS * octets::ENDPOINT_MAX
-    + octets::IPV6_TUNNELS_MAX
-    + PDRS * octets::PDR_MAX
-    + FARS * octets::FAR_MAX
-    + QERS * octets::QER_MAX
+    + ENDPOINTS * ENDPOINT_MAX
+    + IPV6_TUNNELS_MAX
+    + PDRS * PDR_MAX
+    + FARS * FAR_MAX
+    + QERS * QER_MAX
     + 1
-    + BARS * octets::BAR_MAX;
+    + BARS * BAR_MAX;
 
-const _: () = assert!(octets::MONITORING_MAX <= octets::URR_MAX);
+const _: () = assert!(MONITORING_MAX <= URR_MAX);
 const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::span_alloc::GRANULE);
 // Each count is one octet at the most.
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
@@ -65,9 +60,9 @@ const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && EN
 pub fn write(room: &mut [u8], user: &User, rules: &Rules, known: &TunnelIpv4) -> usize {
     let room = room.get_mut(USAGE_LEN..).unwrap_or_default();
     let pen = &mut OctetWriter::new(room);
-    let kinds = Kinds::of(user, rules, known);
+    let kinds = kinds_of(user, rules, known);
     pen.u16(kinds.bits());
-    let counts = octets::counts(rules);
+    let counts = counts(rules);
     if kinds.has(Kinds::FEW) {
         pen.low::<3>(counts.iter().fold(0, |all, count| all << 4 | *count as u64))
     } else {
@@ -75,35 +70,43 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules, known: &TunnelIpv4) ->
     }
     user.write(kinds, pen);
     write_sets(kinds, &rules.sets, pen);
-    let ue = RecordUe::of(rules);
+    let ue = RecordUe::of(rules.ue, rules.routes, &rules.endpoints);
     ue.write(pen);
-    let mut writer = RuleEncoder::new(kinds, ue, rules);
-    rules.urrs.iter().for_each(|urr| writer.urr(pen, urr));
-    writer.cells(pen);
-    rules.endpoints.iter().for_each(|e| writer.endpoint(pen, e));
-    writer.tunnel_addresses(pen);
-    rules.pdrs.iter().for_each(|pdr| writer.pdr(pen, pdr));
-    rules.fars.iter().for_each(|far| writer.far(pen, far));
-    rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
-    writer.bars(pen);
+    rules.urrs.iter().for_each(|urr| urr.write(kinds, pen));
+    write_cells(kinds, rules, pen);
+    let endpoints = &rules.endpoints;
+    endpoints.iter().for_each(|e| e.write(ue.instance, pen));
+    let ipv6 = write_tunnel_addresses(kinds, rules, pen);
+    let form = PdrForm {
+        kinds,
+        ue,
+        endpoints,
+        ipv6: &ipv6,
+        ipv4: known,
+    };
+    let mut before = None;
+    for pdr in &rules.pdrs {
+        pdr.write(&form, before.replace(pdr), pen);
+    }
+    write_behind_pdrs(kinds, rules, pen);
     USAGE_LEN + pen.len()
 }
 
 /// What IPv6 addresses of tunnels add at the most.
 fn ipv6_octets(rules: &Rules) -> usize {
     let has_one = |far: &&Far| far.tunnel().is_some_and(|tunnel| tunnel.address.is_ipv6());
-    let pdrs = if octets::has_ipv6_tunnels(rules) {
-        octets::IPV6_TUNNELS_MAX + rules.pdrs.len() * octets::PDR_IPV6
+    let pdrs = if has_ipv6_tunnels(rules) {
+        IPV6_TUNNELS_MAX + rules.pdrs.len() * PDR_IPV6
     } else {
         0
     };
-    pdrs + rules.fars.iter().filter(has_one).count() * octets::FAR_IPV6
+    pdrs + rules.fars.iter().filter(has_one).count() * FAR_IPV6
 }
 
 /// What FARs that mark add.
 fn marking_octets(rules: &Rules) -> usize {
     let marking = rules.fars.iter().filter(|far| far.marks());
-    marking.count() * octets::FAR_MARKED
+    marking.count() * FAR_MARKED
 }
 
 /// Octets that [`write()`] needs at the most.
@@ -122,19 +125,19 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + UE_MAX
         + chains
         + lists
-        + rules.urrs.len() * octets::URR_MAX
-        + rules.urrs.iter().filter(|u| u.is_monitored()).count() * octets::MONITORING_MAX
+        + rules.urrs.len() * URR_MAX
+        + rules.urrs.iter().filter(|u| u.is_monitored()).count() * MONITORING_MAX
         + 1
         + 4 * rules.spare_cells.len()
         + INACTIVITY_LEN
-        + rules.endpoints.len() * octets::ENDPOINT_MIN
-        + rules.pdrs.len() * octets::PDR_MIN
-        + rules.fars.len() * octets::FAR_MIN
+        + rules.endpoints.len() * ENDPOINT_MIN
+        + rules.pdrs.len() * PDR_MIN
+        + rules.fars.len() * FAR_MIN
         + ipv6_octets(rules)
         + marking_octets(rules)
-        + rules.qers.len() * octets::QER_MAX
+        + rules.qers.len() * QER_MAX
         + 1
-        + rules.bars.len() * octets::BAR_MAX
+        + rules.bars.len() * BAR_MAX
 }
 
 /// What stands before the rules.
@@ -169,16 +172,21 @@ impl<'r> RecordStart<'r> {
 /// wide for how the record is written. All before depends on other rules alone.
 pub fn write_fars(room: &mut [u8], record: &[u8], rules: &Rules) -> Option<usize> {
     let RecordStart { kinds, .. } = RecordStart::read(record);
-    if !kinds.holds(rules) {
+    if !holds(kinds, rules) {
         return None;
     }
     let pen = &mut OctetWriter::new(room);
-    let ue = RecordUe::of(rules);
-    let writer = RuleEncoder::new(kinds, ue, rules);
-    rules.fars.iter().for_each(|far| writer.far(pen, far));
-    rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
-    writer.bars(pen);
+    write_behind_pdrs(kinds, rules, pen);
     Some(pen.len())
+}
+
+fn write_behind_pdrs(kinds: Kinds, rules: &Rules, pen: &mut OctetWriter<'_>) {
+    rules.fars.iter().for_each(|far| far.write(kinds, pen));
+    rules.qers.iter().for_each(|qer| qer.write(kinds, pen));
+    if kinds.has(Kinds::BARS) {
+        pen.u8(rules.bars.len() as u8);
+        rules.bars.iter().for_each(|bar| bar.write(pen));
+    }
 }
 
 /// Reads all rules. Gives the place where the FARs begin.
@@ -195,26 +203,29 @@ pub fn read(record: &[u8], rules: &mut Rules, known: &TunnelIpv4) -> usize {
     let ue = RecordUe::read(kinds, eye);
     rules.ue = ue.addresses;
     rules.routes = ue.routes;
-    let reader = RuleDecoder { kinds, ue };
-    rules.urrs.extend((0..urrs).map(|_| reader.urr(eye)));
-    (rules.spare_cells, rules.inactivity) = reader.cells(eye);
-    rules
-        .endpoints
-        .extend((0..endpoints).map(|_| reader.endpoint(eye)));
-    let addresses = reader.tunnel_addresses(eye);
+    rules.urrs.extend((0..urrs).map(|_| Urr::read(kinds, eye)));
+    (rules.spare_cells, rules.inactivity) = read_cells(kinds, eye);
+    let own = ue.instance;
+    let all = (0..endpoints).map(|_| Endpoint::read(own, eye));
+    rules.endpoints.extend(all);
+    let form = PdrForm {
+        kinds,
+        ue,
+        endpoints: &rules.endpoints,
+        ipv6: &read_tunnel_addresses(kinds, eye),
+        ipv4: known,
+    };
     for _ in 0..pdrs {
-        let tunnels = Tunnels {
-            endpoints: &rules.endpoints,
-            ipv6: &addresses,
-            ipv4: known,
-        };
-        let pdr = reader.pdr(eye, &tunnels, rules.pdrs.last());
+        let pdr = Pdr::read(&form, rules.pdrs.last(), eye);
         rules.pdrs.push(pdr);
     }
     let fars_at = record.len() - eye.left();
-    rules.fars.extend((0..fars).map(|_| reader.far(eye)));
-    rules.qers.extend((0..qers).map(|_| reader.qer(eye)));
-    rules.bars.extend(reader.bars(eye));
+    rules.fars.extend((0..fars).map(|_| Far::read(kinds, eye)));
+    rules.qers.extend((0..qers).map(|_| Qer::read(kinds, eye)));
+    if kinds.has(Kinds::BARS) {
+        let bars = usize::from(eye.u8()).min(BARS);
+        rules.bars.extend((0..bars).map(|_| Bar::read(eye)));
+    }
     fars_at
 }
 
@@ -234,12 +245,11 @@ pub fn endpoints(record: &[u8]) -> (UeAddresses, impl Iterator<Item = Endpoint>)
     User::pass(kinds, &mut eye);
     read_sets(kinds, &mut eye).for_each(drop);
     let ue = RecordUe::read(kinds, &mut eye);
-    let reader = RuleDecoder { kinds, ue };
     (0..urrs).for_each(|_| {
-        reader.urr(&mut eye);
+        Urr::read(kinds, &mut eye);
     });
-    reader.cells(&mut eye);
-    let endpoints = (0..endpoints).map(move |_| reader.endpoint(&mut eye));
+    read_cells(kinds, &mut eye);
+    let endpoints = (0..endpoints).map(move |_| Endpoint::read(ue.instance, &mut eye));
     (ue.addresses, endpoints)
 }
 
@@ -252,9 +262,8 @@ pub fn meters(record: &[u8]) -> impl Iterator<Item = u32> {
     } = RecordStart::read(record);
     User::pass(kinds, &mut eye);
     read_sets(kinds, &mut eye).for_each(drop);
-    let ue = RecordUe::read(kinds, &mut eye);
-    let reader = RuleDecoder { kinds, ue };
-    (0..urrs).map(move |_| reader.urr(&mut eye).meter)
+    RecordUe::read(kinds, &mut eye);
+    (0..urrs).map(move |_| Urr::read(kinds, &mut eye).meter)
 }
 
 /// The session sets.
@@ -299,134 +308,133 @@ pub fn set_usage(record: &mut [u8], usage: [Usage; 2]) {
     }
 }
 
-/// Octets at the most.
-pub const UE_MAX: usize = 4 + 8 + 1 + 2 + 5;
-
-/// The addresses, and the network instance of the first entry for them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RecordUe {
-    pub addresses: UeAddresses,
-    pub routes: UeRoutes,
-    pub instance: u8,
+/// The parts of a session's record.
+fn kinds_of(user: &User, rules: &Rules, known: &TunnelIpv4) -> Kinds {
+    [
+        (Kinds::FEW, counts(rules).iter().all(|count| *count < 16)),
+        (Kinds::KNOWN_TUNNELS, known.has_all(rules)),
+        (Kinds::IMSI, !user.imsi.is_empty()),
+        (Kinds::MSISDN, !user.msisdn.is_empty()),
+        (Kinds::WIDE, is_wide(rules)),
+        (Kinds::NARROW, is_narrow(rules)),
+        (Kinds::SETS, !rules.sets.is_empty()),
+        (Kinds::IPV6_TUNNELS, has_ipv6_tunnels(rules)),
+        (Kinds::BARS, !rules.bars.is_empty()),
+        (Kinds::UE_IPV4, rules.ue.ipv4.is_some()),
+        (Kinds::UE_PREFIX, rules.ue.prefix.is_some()),
+        (Kinds::ROUTES, rules.routes != UeRoutes::default()),
+        (Kinds::GIVEN, rules.ue.given != Given::default()),
+        (
+            Kinds::CELLS,
+            !rules.spare_cells.is_empty() || rules.inactivity.is_some(),
+        ),
+    ]
+    .into_iter()
+    .fold(Kinds::from_bits(0), |all, (part, on)| all.with_if(part, on))
 }
 
-impl RecordUe {
-    /// Of a session.
-    pub fn of(rules: &Rules) -> Self {
-        let mut keys = rules.endpoints.iter().map(|e| e.key);
-        let instance = keys.find_map(|key| match key {
-            Key::Ue { instance } => Some(instance),
-            _ => None,
-        });
-        let addresses = rules.ue;
-        let instance = instance.filter(|_| !addresses.families().is_none());
-        Self {
-            addresses,
-            routes: rules.routes,
-            instance: instance.unwrap_or(0),
-        }
-    }
-
-    pub fn write(&self, pen: &mut OctetWriter<'_>) {
-        let UeAddresses {
-            ipv4,
-            prefix,
-            given,
-        } = self.addresses;
-        if let Some(address) = ipv4 {
-            pen.u32(address.into());
-        }
-        if let Some(prefix) = prefix {
-            pen.u64(prefix.get());
-        }
-        if ipv4.is_some() || prefix.is_some() {
-            pen.u8(self.instance);
-        }
-        if given != Given::default() {
-            pen.u8(given.families.bits());
-            pen.u8(given.instance);
-        }
-        if self.routes != UeRoutes::default() {
-            pen.u8(self.routes.families.bits());
-            pen.u32(self.routes.run.bits());
-        }
-    }
-
-    pub fn read(kinds: Kinds, eye: &mut OctetReader<'_>) -> Self {
-        let (has_ipv4, has_prefix) = (kinds.has(Kinds::UE_IPV4), kinds.has(Kinds::UE_PREFIX));
-        let mut addresses = UeAddresses {
-            ipv4: has_ipv4.then(|| Ipv4Addr::from(eye.u32())),
-            prefix: if has_prefix {
-                NonZeroU64::new(eye.u64())
-            } else {
-                None
-            },
-            given: Given::default(),
-        };
-        let instance = if has_ipv4 || has_prefix { eye.u8() } else { 0 };
-        if kinds.has(Kinds::GIVEN) {
-            addresses.given.families = Families::from_bits(eye.u8());
-            addresses.given.instance = eye.u8();
-        }
-        let mut routes = UeRoutes::default();
-        if kinds.has(Kinds::ROUTES) {
-            routes.families = Families::from_bits(eye.u8());
-            routes.run = FilterRun::from_bits(eye.u32());
-        }
-        Self {
-            addresses,
-            routes,
-            instance,
-        }
-    }
-
-    /// What a PDR says of the UE that says the usual: all of the addresses, and where they are looked up.
-    pub fn usual(&self, has_tunnel: bool) -> UeMatch {
-        UeMatch {
-            families: self.addresses.families(),
-            instance: if has_tunnel { 0 } else { self.instance },
-        }
-    }
-
-    /// What it says if that is something else.
-    pub fn unusual(&self, pdr: &Pdr) -> Option<UeMatch> {
-        pdr.ue.filter(|ue| *ue != self.usual(pdr.tunnel.is_some()))
-    }
+/// True if these rules can be written as a record of this kind has them: no field of theirs is too wide.
+fn holds(kinds: Kinds, rules: &Rules) -> bool {
+    let is_wide_enough = kinds.has(Kinds::WIDE) || !is_wide(rules);
+    is_wide_enough && (!kinds.has(Kinds::NARROW) || is_narrow(rules))
 }
 
-/// The IPv4 addresses of our tunnel endpoints by their numbers on the path, as sessions told them first. A few stand
-/// here once, and not in each record.
-#[derive(Clone, Debug)]
-pub struct TunnelIpv4(Box<[Option<Ipv4Addr>; 256]>);
+/// True if some F-TEID of ours has an IPv6 address.
+fn has_ipv6_tunnels(rules: &Rules) -> bool {
+    let mut tunnels = rules.pdrs.iter().filter_map(|pdr| pdr.tunnel);
+    tunnels.any(|tunnel| tunnel.addresses.ipv6.is_some())
+}
 
-impl Default for TunnelIpv4 {
-    fn default() -> Self {
-        Self(Box::new([None; 256]))
+/// True if some identifier or precedence needs more than 16 bits.
+fn is_wide(rules: &Rules) -> bool {
+    let pdrs = rules.pdrs.iter().map(|pdr| {
+        let names = pdr.qers.as_slice().iter().chain(pdr.urrs.as_slice());
+        names.fold(pdr.precedence | pdr.far.0, |sum, id| sum | id)
+    });
+    let fars = rules.fars.iter().map(|far| far.id.0);
+    let qers = rules.qers.iter().map(|qer| qer.id.0);
+    let urrs = rules.urrs.iter().map(|urr| urr.id.0);
+    let all = pdrs.chain(fars).chain(qers).chain(urrs);
+    all.fold(0, |sum, id| sum | id) > u32::from(u16::MAX)
+}
+
+/// How many of each kind of rule there are: URRs, endpoints, PDRs, FARs, QERs.
+fn counts(rules: &Rules) -> [usize; 5] {
+    [
+        rules.urrs.len(),
+        rules.endpoints.len(),
+        rules.pdrs.len(),
+        rules.fars.len(),
+        rules.qers.len(),
+    ]
+}
+
+/// True if one octet is enough for all that [`Kinds::NARROW`] names.
+fn is_narrow(rules: &Rules) -> bool {
+    let pdrs = rules.pdrs.iter().map(|pdr| {
+        let names = pdr.qers.as_slice().iter().chain(pdr.urrs.as_slice());
+        let own = u32::from(pdr.id.0 | pdr.instance.number()) | pdr.far.0;
+        names.fold(own, |sum, id| sum | id)
+    });
+    let fars = rules.fars.iter().map(|far| {
+        let instance = far.forwarding.map_or(0, |f| f.instance.number());
+        let egress = far.egress.map_or(0, |egress| egress.0);
+        u32::from(far.flags | instance | egress) | far.id.0
+    });
+    let qers = rules.qers.iter().map(|qer| qer.id.0);
+    let urrs = rules.urrs.iter().map(|urr| urr.id.0);
+    let all = pdrs.chain(fars).chain(qers).chain(urrs);
+    let fits = all.fold(0, |sum, field| sum | field) <= u32::from(u8::MAX);
+    fits && rules.urrs.iter().all(|urr| urr.measures().is_some())
+}
+
+/// Bit of the number of cells for rules alone: the session's timer and its cell follow.
+const CELLS_TIMER: u8 = 1 << 7;
+const _: () = assert!(SPARE_CELLS < CELLS_TIMER as usize);
+
+fn write_cells(kinds: Kinds, rules: &Rules, pen: &mut OctetWriter<'_>) {
+    if kinds.has(Kinds::CELLS) {
+        let timer = bit8(CELLS_TIMER, rules.inactivity.is_some());
+        pen.u8(rules.spare_cells.len() as u8 | timer);
+        rules.spare_cells.iter().for_each(|cell| pen.u32(*cell));
+        if let Some(inactivity) = rules.inactivity {
+            pen.u32(inactivity.timer_s);
+            pen.u32(inactivity.cell);
+        }
     }
 }
 
-impl TunnelIpv4 {
-    /// That of an endpoint.
-    pub fn get(&self, local: u8) -> Option<Ipv4Addr> {
-        self.0[usize::from(local)]
-    }
+/// Cells for rules alone, and that of the session with its timer.
+fn read_cells(
+    kinds: Kinds,
+    eye: &mut OctetReader<'_>,
+) -> (ArrayVec<u32, SPARE_CELLS>, Option<Inactivity>) {
+    let bits = if kinds.has(Kinds::CELLS) { eye.u8() } else { 0 };
+    let len = usize::from(bits & !CELLS_TIMER).min(SPARE_CELLS);
+    let cells = (0..len).map(|_| eye.u32()).collect();
+    let has_timer = bits & CELLS_TIMER != 0;
+    let inactivity = has_timer.then(|| Inactivity::standing(eye.u32(), eye.u32()));
+    (cells, inactivity)
+}
 
-    /// Learns the addresses of endpoints that have told none yet.
-    pub fn learn(&mut self, rules: &Rules) {
-        for tunnel in rules.pdrs.iter().filter_map(|pdr| pdr.tunnel) {
-            let known = &mut self.0[usize::from(tunnel.local)];
-            *known = known.or(tunnel.addresses.ipv4);
-        }
+/// The IPv6 addresses of F-TEIDs, if there are any.
+fn write_tunnel_addresses(kinds: Kinds, rules: &Rules, pen: &mut OctetWriter<'_>) -> TunnelIpv6 {
+    if !kinds.has(Kinds::IPV6_TUNNELS) {
+        return TunnelIpv6::new();
     }
+    let all = rules.tunnel_ipv6_addresses();
+    pen.u8(all.len() as u8);
+    all.iter().for_each(|address| pen.u128((*address).into()));
+    all
+}
 
-    /// True if all F-TEIDs with an IPv4 address have the one that is known of their endpoint.
-    pub fn has_all(&self, rules: &Rules) -> bool {
-        let mut tunnels = rules.pdrs.iter().filter_map(|pdr| pdr.tunnel);
-        tunnels.all(|tunnel| {
-            let ipv4 = tunnel.addresses.ipv4;
-            ipv4.is_none() || ipv4 == self.get(tunnel.local)
-        })
-    }
+fn read_tunnel_addresses(kinds: Kinds, eye: &mut OctetReader<'_>) -> TunnelIpv6 {
+    let len = if kinds.has(Kinds::IPV6_TUNNELS) {
+        usize::from(eye.u8()).min(TUNNEL_IPV6_ADDRESSES)
+    } else {
+        0
+    };
+    (0..len).map(|_| eye.u128().into()).collect()
 }
 
 #[cfg(test)]

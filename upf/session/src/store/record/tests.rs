@@ -328,7 +328,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
             .zip(list)
             .for_each(|(b, block)| *b = block);
         let entry = match (key, origin) {
-            (Key::Tunnel { teid, .. }, Origin::Slot) => octets::entry_of(teid, entry % 33),
+            (Key::Tunnel { teid, .. }, Origin::Slot) => entry_of(teid, entry % 33),
             _ => entry,
         };
         Endpoint {
@@ -478,7 +478,7 @@ proptest! {
         let mut changed = rules.clone();
         changed.fars.iter_mut().for_each(|far| far.flags = flags);
         let mut room = vec![0; RECORD_MAX];
-        let kinds = Kinds::of(&User::default(), &rules, &known);
+        let kinds = kinds_of(&User::default(), &rules, &known);
         match write_fars(&mut room, &octets[..len], &changed) {
             Some(fars_len) => {
                 octets[fars_at..fars_at + fars_len].copy_from_slice(&room[..fars_len]);

@@ -5,6 +5,7 @@ mod more_cases;
 mod packet_cases;
 
 use super::bench::*;
+use crate::conformance::Status;
 use cases::{Case, Change, RULE, far, pdr};
 use core::net::Ipv4Addr;
 use more_cases::Wrong;
@@ -13,21 +14,58 @@ use sluice_wire::pfcp::group::*;
 use sluice_wire::pfcp::value::*;
 use sluice_wire::pfcp::{Cause, IeType};
 
-/// What the operator hears of the newest refusal.
-fn heard(bench: &Bench) -> (Cause, Option<IeType>, Option<FailedRuleId>) {
+type Refusal = (Cause, Option<IeType>, Option<FailedRuleId>);
+
+/// The newest refusal that the operator hears of.
+fn heard(bench: &Bench) -> Refusal {
     let newest = bench.up.endpoint().refusals().iter().next_back().unwrap();
     (newest.cause, newest.offending_ie, newest.rule)
 }
 
-#[test]
-fn an_establishment_that_cannot_be_served_is_refused_by_name() {
+/// The answer to an establishment that changes nothing, sends nothing to the path, and that the operator hears of.
+fn refusal(bench: &mut Bench, spoil: fn(&mut cases::Request), what: &str) -> Refusal {
+    let before = bench.fingerprint();
+    let mut request = default_session(UE, 1);
+    spoil(&mut request);
+    bench.ops.clear();
+    let done = bench.establish(CP, &request);
+    let said = (done.cause, done.offending, done.failed);
+    assert_eq!(heard(bench), said, "{what}");
+    assert_eq!(bench.fingerprint(), before, "{what}");
+    assert!(bench.ops.is_empty(), "{what}");
+    said
+}
+
+/// With a neighbour whose session stays.
+fn with_neighbour() -> Bench {
     let mut bench = Bench::new();
     let neighbour = default_session(Ipv4Addr::new(10, 45, 0, 99), 5);
-    assert_eq!(
-        bench.establish(CP, &neighbour).cause,
-        Cause::REQUEST_ACCEPTED
-    );
-    let before = bench.fingerprint();
+    let done = bench.establish(CP, &neighbour);
+    assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
+    bench
+}
+
+#[test]
+fn each_line_of_a_refusal_with_a_request_is_refused_by_name() {
+    let mut bench = with_neighbour();
+    let rows = crate::conformance::tables().flat_map(|table| table.rows);
+    let cases = rows.filter_map(|row| Some((row, row.case?)));
+    for (row, case) in cases {
+        let Status::Refused(cause) = row.status else {
+            panic!("{row:?} is no refusal");
+        };
+        let expected = (cause, Some(row.ie), Some(case.failed));
+        let what = format!("{}: {}", row.ie, row.note);
+        assert_eq!(refusal(&mut bench, case.spoil, &what), expected, "{what}");
+    }
+    let done = bench.establish(CP, &default_session(UE, 1));
+    assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
+    bench.assert_well_spoken();
+}
+
+#[test]
+fn an_establishment_that_cannot_be_served_is_refused_by_name() {
+    let mut bench = with_neighbour();
     let cases = [
         cases::DETECTION,
         cases::PDI,
@@ -37,15 +75,8 @@ fn an_establishment_that_cannot_be_served_is_refused_by_name() {
         more_cases::OTHER,
     ];
     for Case(what, spoil, cause, offending, failed) in cases.into_iter().flatten().copied() {
-        let mut request = default_session(UE, 1);
-        spoil(&mut request);
-        bench.ops.clear();
-        let done = bench.establish(CP, &request);
-        let said = (done.cause, done.offending, done.failed);
+        let said = refusal(&mut bench, spoil, what);
         assert_eq!(said, (cause, offending, failed), "{what}");
-        assert_eq!(heard(&bench), said, "{what}");
-        assert_eq!(bench.fingerprint(), before, "{what}");
-        assert!(bench.ops.is_empty(), "{what}");
     }
     // After all that, the good one still goes through.
     assert_eq!(

@@ -41,55 +41,6 @@ pub const ACTION: &[Case] = &[
         far(1),
     ),
     Case(
-        "no action",
-        |r| r.create_far[0].apply_action = ApplyAction::new(0),
-        Cause::MANDATORY_IE_INCORRECT,
-        Some(IeType::APPLY_ACTION),
-        far(1),
-    ),
-    Case(
-        "drop and forward at once",
-        |r| r.create_far[0].apply_action = ApplyAction::DROP | ApplyAction::FORW,
-        RULE,
-        Some(IeType::APPLY_ACTION),
-        far(1),
-    ),
-    Case(
-        "a copy to somewhere",
-        |r| r.create_far[0].apply_action = ApplyAction::FORW | ApplyAction::DUPL,
-        RULE,
-        Some(IeType::APPLY_ACTION),
-        far(1),
-    ),
-    Case(
-        "a destination that is no interface (0x99 on the wire)",
-        |r| parameters(r, 0).destination_interface = DestinationInterface(9),
-        Cause::MANDATORY_IE_INCORRECT,
-        Some(IeType::DESTINATION_INTERFACE),
-        far(1),
-    ),
-    Case(
-        "lawful interception",
-        |r| parameters(r, 0).destination_interface = DestinationInterface::LI_FUNCTION,
-        RULE,
-        Some(IeType::DESTINATION_INTERFACE),
-        far(1),
-    ),
-    Case(
-        "a way out that is not there",
-        |r| parameters(r, 0).network_instance = Some(Name(b"elsewhere")),
-        RULE,
-        Some(IeType::NETWORK_INSTANCE),
-        far(1),
-    ),
-    Case(
-        "an unknown network instance of a FAR",
-        |r| parameters(r, 1).network_instance = Some(Name(b"elsewhere")),
-        RULE,
-        Some(IeType::NETWORK_INSTANCE),
-        far(2),
-    ),
-    Case(
         "a tunnel over UDP alone",
         |r| {
             let ohc = OuterHeaderCreation {
@@ -125,23 +76,6 @@ pub const ACTION: &[Case] = &[
         Some(IeType::OUTER_HEADER_CREATION),
         far(2),
     ),
-    Case(
-        "redirection",
-        |r| parameters(r, 0).redirect_information = Some(Default::default()),
-        RULE,
-        Some(IeType::REDIRECT_INFORMATION),
-        far(1),
-    ),
-    Case(
-        "a forwarding policy",
-        |r| {
-            let policy = ForwardingPolicy { identifier: b"x" };
-            parameters(r, 0).forwarding_policy = Some(policy);
-        },
-        Cause::INVALID_FORWARDING_POLICY,
-        Some(IeType::FORWARDING_POLICY),
-        far(1),
-    ),
 ];
 
 pub const OTHER: &[Case] = &[
@@ -151,25 +85,6 @@ pub const OTHER: &[Case] = &[
         RULE,
         None,
         qer_id(1),
-    ),
-    Case(
-        "reflective QoS",
-        |r| r.create_qer[0].reflective_qos = Some(Rqi::RQI),
-        RULE,
-        Some(IeType::RQI),
-        qer_id(1),
-    ),
-    Case(
-        "five rates for one PDR",
-        |r| {
-            for id in 2..6 {
-                r.create_qer.push(qer(id, Some((1, 1)), None));
-                r.create_pdr[0].qer_id.push(QerId(id));
-            }
-        },
-        Cause::NO_RESOURCES_AVAILABLE,
-        Some(IeType::QER_ID),
-        pdr(1),
     ),
     Case(
         "a URR twice",
