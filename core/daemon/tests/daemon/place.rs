@@ -274,14 +274,18 @@ impl Ran {
         self.node.flush();
     }
 
-    /// Until the UE is idle again, registered or not; with `follow_on` until it is registered.
-    pub fn register(&mut self, phone: usize) {
-        let (ue, _) = &mut self.phones[phone];
-        let is_followed = ue.follow_on;
-        let nas = ue.register(RegistrationKind::Initial);
+    /// The UE comes, and wants to register.
+    pub fn come(&mut self, phone: usize) {
+        let nas = self.phones[phone].0.register(RegistrationKind::Initial);
         let (ran, octets) = self.gnb.connect(nas, None);
         self.phones[phone].1 = Some(ran);
         self.send(1, &octets);
+    }
+
+    /// Until the UE is idle again, registered or not; with `follow_on` until it is registered.
+    pub fn register(&mut self, phone: usize) {
+        let is_followed = self.phones[phone].0.follow_on;
+        self.come(phone);
         self.wait("a registration", |ran| {
             let (ue, at) = &ran.phones[phone];
             at.is_none() || (is_followed && ue.state() == UeState::Registered)

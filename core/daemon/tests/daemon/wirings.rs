@@ -71,9 +71,13 @@ fn functions_are_registered_again(core: &Core) {
 }
 
 pub fn pid_of(core: &Core, name: &str) -> u32 {
+    pid_of_any(core, name).unwrap()
+}
+
+fn pid_of_any(core: &Core, name: &str) -> Option<u32> {
     let all = programs(core);
     let found = all.iter().find(|(_, one)| one == name);
-    found.unwrap().0
+    found.map(|(pid, _)| *pid)
 }
 
 /// A gNB with a UE that stays connected.
@@ -197,6 +201,95 @@ fn killed_and_started_again(wiring: &str, why: &[&str]) {
     assert_eq!(code, Some(0), "{log}");
     let is_told = |why: &&str| log.contains(&format!("UDM is not reached: {why}"));
     assert!(why.iter().any(is_told), "{log}");
+}
+
+/// UEs of the storm.
+const MANY: usize = 40;
+/// UEs that come in ten milliseconds: 300 a second, as far as the machine is as fast.
+const AT_ONCE: usize = 3;
+
+/// UEs that register again and again.
+struct Storm {
+    ran: Ran,
+    done: usize,
+}
+
+impl Storm {
+    fn connect(place: &Place) -> Self {
+        let ues = (1..=MANY).map(|number| ue(&format!("{number:010}"), KEY));
+        let ran = Ran::connect(place, [0, 0, 7], ues.collect());
+        Self { ran, done: 0 }
+    }
+
+    /// Some that are idle come; whoever has been served is counted.
+    fn turn(&mut self) {
+        let phones = self.ran.phones.iter();
+        let idle = phones.enumerate().filter(|(_, (_, at))| at.is_none());
+        let come: Vec<usize> = idle.map(|(one, _)| one).take(AT_ONCE).collect();
+        for one in come {
+            self.ran.come(one);
+        }
+        let registered = |storm: &Self| {
+            let phones = storm.ran.phones.iter();
+            let done = phones.filter(|(ue, at)| at.is_some() && ue.state() == UeState::Registered);
+            done.count()
+        };
+        let before = registered(self);
+        self.ran.turn();
+        self.done += registered(self).saturating_sub(before);
+        // Those that were served come behind those that were not.
+        self.ran.phones.rotate_left(AT_ONCE);
+    }
+
+    fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let end = Instant::now() + LIMIT;
+        while !holds(self) {
+            assert!(Instant::now() < end, "{what}");
+            self.turn();
+        }
+    }
+}
+
+/// Each program is killed while UEs register: those that it served are refused and come again, and none is stuck.
+#[test]
+fn ues_register_on_while_each_program_is_killed() {
+    let place = Place::new();
+    let config = place.config();
+    let (rest, subscribers) = config.split_once("subscribers:\n").unwrap();
+    let first = subscribers.lines().next().unwrap();
+    let all = (1..=MANY).map(|number| {
+        let imsi = format!("00101{number:010}");
+        first.replace("001010000000001", &imsi) + "\n"
+    });
+    let all: String = all.collect();
+    let core = Core::start_with(&place, &format!("{rest}{RING}subscribers:\n{all}"));
+    let mut storm = Storm::connect(&place);
+    storm.until("the first UEs register", |storm| storm.done >= MANY);
+    for name in APART {
+        let pid = pid_of(&core, name);
+        kill(pid);
+        let is_back = || pid_of_any(&core, name).is_some_and(|other| other != pid);
+        storm.until("the program is back", |_| is_back());
+        let so_far = storm.done;
+        storm.until("UEs register again", |storm| storm.done >= so_far + MANY);
+    }
+    storm.until("all UEs are registered", |storm| {
+        let mut phones = storm.ran.phones.iter();
+        phones.all(|(ue, _)| ue.state() == UeState::Registered)
+    });
+    storm.ran.wait("all UEs are idle", |ran| {
+        ran.phones.iter().all(|(_, at)| at.is_none())
+    });
+    let ues = core.ask("ues");
+    assert_eq!(
+        (&ues["registered"], &ues["connected"]),
+        (&json!(MANY), &json!(0))
+    );
+    wait("no procedure is left", || {
+        core.ask("procedures")["procedures"] == json!([])
+    });
+    assert_eq!(core.ask("counters")["amf"]["panics"], 0);
+    assert_eq!(core.stop().0, Some(0));
 }
 
 #[test]
