@@ -10,7 +10,7 @@ use super::kinds::{self, NetnsPlace};
 use super::names::Names;
 use super::steps::Act;
 use sluice_n1::RegistrationKind;
-use sluice_program::config::fields::Fields;
+use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{self, Kind};
 
 /// UEs get sessions and devices.
@@ -176,16 +176,29 @@ impl SignalKind {
     }
 }
 
-/// UEs go through registration and deregistration again and again.
+/// UEs go through procedures again and again, from registration to deregistration.
 #[derive(Clone, Debug)]
 pub struct Cycle {
     pub ues: Vec<usize>,
     /// How many at the same time.
     pub at_once: usize,
     pub time: Duration,
+    /// Procedures between registration and deregistration.
+    pub procedures: Vec<SignalKind>,
     /// How long a procedure may take.
     pub limit: Duration,
 }
+
+/// Procedures that a cycle may have between registration and deregistration, in any order.
+const CYCLED: [(&str, SignalKind); 7] = [
+    ("establish", SignalKind::Establish(None)),
+    ("move_tunnels", SignalKind::MoveTunnels),
+    ("idle", SignalKind::Idle),
+    ("service", SignalKind::Service),
+    ("xn_handover", SignalKind::HandOver(By::Xn, None)),
+    ("n2_handover", SignalKind::HandOver(By::N2, None)),
+    ("release", SignalKind::Release(None)),
+];
 
 /// UEs with SIMs do what they should not.
 #[derive(Clone, Debug)]
@@ -405,8 +418,18 @@ impl ActionReader<'_> {
         let ues = f.or("ues", "all", &self.names.ues());
         let time = f.required("for", &kinds::duration());
         let ues = self.names.with_sims(&ues, f);
+        let procedures = f.list("procedures", &kind::word(&CYCLED));
+        let by_handover = |at: &At<SignalKind>| matches!(at.value, SignalKind::HandOver(..));
+        if let Some(at) = procedures.iter().find(|at| by_handover(at))
+            && self.names.is_one_gnb()
+        {
+            let key = f.key("procedures");
+            let (what, expected) = ("there is one gNB", "at least two gnbs for handovers");
+            f.report().problem(at.line, key, what, expected);
+        }
         Some(Act::Cycle(Cycle {
             ues,
+            procedures: procedures.into_iter().map(|at| at.value).collect(),
             at_once: f.or("at_once", "32", &kind::number(1, 10_000, "")).value,
             limit: f.or("limit", "15s", &kinds::duration()).value,
             time: time?.value,

@@ -155,10 +155,16 @@ fn many_register_at_a_rate_whatever_becomes_of_those_before() {
   - check: {{refusals: 0, timeouts: 0, cut_off: 0, failures: 0, n2_errors: 0, since: start}}
   - cycle: {{ues: 1-100, at_once: 16, for: 1s}}
   - check: {{deregistrations: at least 100, failures: 0}}
+  - cycle: {{ues: 1-100, at_once: 16, for: 1s, procedures: [service, idle]}}
+  - check: {{deregistrations: at least 20, failures: 0}}
 "
     );
     let outcome = play(&scenario(&ns, "", count, ", devices: false", &steps));
     all_held(&outcome);
+    let done = |name: &str| outcome.1["procedures"][name]["done"].as_u64().unwrap();
+    // Each UE that came back was idle before it deregistered.
+    let (services, idles) = (done("service_request"), done("AN_release"));
+    assert!(services >= 20 && idles + 16 >= services, "{:#}", outcome.1);
     wait_until("nobody is registered", || core.status().registered == 0);
 }
 

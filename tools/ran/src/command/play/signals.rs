@@ -17,6 +17,34 @@ const LOOK: Duration = Duration::from_millis(5);
 /// UEs that begin between two looks at N2: no longer than the others' answers may wait.
 const BURST: usize = 16;
 
+/// A UE in a closed loop, and which of the procedures between registration and deregistration it does next.
+struct Cycling {
+    ue: usize,
+    next: usize,
+}
+
+impl Cycling {
+    /// Next procedure of a UE; one that is not registered begins anew, whatever has failed before.
+    fn next(&mut self, procedures: &[SignalKind], is_registered: bool) -> SignalKind {
+        if !is_registered {
+            self.next = 1;
+            return SignalKind::Register(RegistrationKind::Initial);
+        }
+        // One that was registered before the loop, or could not deregister, goes first.
+        let further = self.next.checked_sub(1).and_then(|at| procedures.get(at));
+        match further {
+            Some(further) => {
+                self.next += 1;
+                *further
+            }
+            None => {
+                self.next = 0;
+                SignalKind::Deregister { switch_off: false }
+            }
+        }
+    }
+}
+
 impl Player {
     /// Begins a procedure of each UE, at a rate whatever becomes of those before (open loop) or with
     /// some at a time, and waits for all to end.
@@ -78,27 +106,34 @@ impl Player {
         Ok(())
     }
 
-    /// Closed loop: so many UEs at a time, each of which registers and deregisters, as often as it
-    /// goes. In the end some are registered and others are not.
+    /// Closed loop: so many UEs at a time, each of which registers, goes through further procedures and deregisters, as
+    /// often as it goes. In the end some are registered and others are not.
     pub(super) fn cycle(&mut self, cycle: &Cycle) -> Result<(), Halt> {
         let end = Instant::now() + cycle.time;
-        let mut waiting: VecDeque<usize> = cycle.ues.iter().copied().collect();
-        let mut under_way: Vec<usize> = Vec::new();
+        let waiting = cycle.ues.iter().map(|ue| Cycling { ue: *ue, next: 0 });
+        let mut waiting: VecDeque<Cycling> = waiting.collect();
+        let mut under_way: Vec<Cycling> = Vec::new();
         while Instant::now() < end {
             let all = &self.network;
-            waiting.extend(under_way.extract_if(.., |ue| !all.is_busy(*ue)));
+            let idle = under_way.extract_if(.., |one| !all.is_busy(one.ue));
+            // Whoever is in the midst of its procedures goes on before others come.
+            let (done, going): (Vec<_>, Vec<_>) = idle.partition(|one| one.next == 0);
+            waiting.extend(done);
+            going
+                .into_iter()
+                .rev()
+                .for_each(|one| waiting.push_front(one));
             let room = cycle.at_once.saturating_sub(under_way.len());
             for _ in 0..room.min(BURST) {
-                let Some(ue) = waiting.pop_front() else { break };
-                let what = match self.network.is_registered(ue) {
-                    true => SignalKind::Deregister { switch_off: false },
-                    false => SignalKind::Register(RegistrationKind::Initial),
+                let Some(mut one) = waiting.pop_front() else {
+                    break;
                 };
+                let what = one.next(&cycle.procedures, self.network.is_registered(one.ue));
                 let due = clock::monotonic_ns();
-                if self.network.begin(ue, what, due, cycle.limit) {
-                    under_way.push(ue);
+                if self.network.begin(one.ue, what, due, cycle.limit) {
+                    under_way.push(one);
                 } else {
-                    waiting.push_back(ue);
+                    waiting.push_back(one);
                 }
             }
             self.turn(Duration::from_millis(1))?;
