@@ -2,7 +2,7 @@
 
 use crate::config::CoreConfig;
 use crate::daemon::{Daemon, InForce};
-use crate::needs::{self, Lack, problem};
+use crate::needs::{self, StartError, problem};
 use crate::operators::request::Ctl;
 use crate::parts::charging::Charging;
 use crate::parts::contexts;
@@ -33,9 +33,9 @@ pub(crate) fn boot(
     config: &CoreConfig,
     shutdown: &Shutdown,
     rings: Vec<RingEnd>,
-) -> Result<Daemon, Vec<Lack>> {
+) -> Result<Daemon, Vec<StartError>> {
     let one = |lack| vec![lack];
-    let step = |doing: &str, why: &dyn std::fmt::Display| vec![Lack::from(step(doing, why))];
+    let step = |doing: &str, why: &dyn std::fmt::Display| vec![StartError::from(step(doing, why))];
     let opened = config.database.as_ref().map(store::open).transpose();
     let opened = opened.map_err(one)?;
     let is_given = || shutdown.is_requested();
@@ -77,7 +77,10 @@ pub(crate) fn boot(
     let ctl = Ctl::listen(&config.control_socket, move || waker.wake()).map_err(|e| {
         let what = format!("{} cannot be used: {e}", config.control_socket.display());
         let expected = "a path of its own for each core, in a folder that it may write to";
-        one(Lack::of(problem(0, "control_socket", what, expected), &e))
+        one(StartError::of(
+            problem(0, "control_socket", what, expected),
+            &e,
+        ))
     })?;
     needs::api(config, |listener, access| {
         api::Server::start(listener, access, ctl.questions())
@@ -103,8 +106,8 @@ pub(crate) fn boot(
 fn doors(
     config: &CoreConfig,
     rings: Vec<RingEnd>,
-) -> Result<(N2, Option<N4>, Option<Records>), Lack> {
-    let ns = Ns::current().map_err(|e| Lack::from(step("network namespace", &e)))?;
+) -> Result<(N2, Option<N4>, Option<Records>), StartError> {
+    let ns = Ns::current().map_err(|e| StartError::from(step("network namespace", &e)))?;
     let n2 = n2(config, &ns)?;
     if !config.wiring.is_apart(Nf::Smf) {
         let n4 = n4(config, &ns)?.map(|n4| n4.with_rings(rings));
@@ -133,10 +136,10 @@ fn functions(
     config: &CoreConfig,
     database: Option<&Opened>,
     begun_unix_s: Option<u64>,
-) -> Result<(Core, OfDatabase), Vec<Lack>> {
+) -> Result<(Core, OfDatabase), Vec<StartError>> {
     let home_keys = needs::home_keys(&config.home_keys);
     let mut home_keys =
-        home_keys.map_err(|all| all.into_iter().map(Lack::from).collect::<Vec<_>>())?;
+        home_keys.map_err(|all| all.into_iter().map(StartError::from).collect::<Vec<_>>())?;
     let line = config
         .database
         .as_ref()
@@ -148,7 +151,7 @@ fn functions(
     let stored = database.map(Opened::all).transpose().map_err(|e| {
         let expected = "a database that is whole, or a backup of it";
         let key = format!("subscriber_database.{key}");
-        vec![Lack {
+        vec![StartError {
             problem: problem(line, key, e.to_string(), expected),
             may_come: store::may_come(&e),
         }]
@@ -161,7 +164,7 @@ fn functions(
     let stored_keys = of_database.home_keys.iter();
     home_keys.extend(stored_keys.map(|(id, key)| (*id, key.clone())));
     // Files are checked key by key; what is left is a limit that no key stands for.
-    let unfit = |why| vec![Lack::from(problem(0, "", why, "see docs/core.yaml"))];
+    let unfit = |why| vec![StartError::from(problem(0, "", why, "see docs/core.yaml"))];
     let amf = convert::amf(config).ok_or_else(|| unfit("the AMF has no identity"))?;
     let amf = Amf::new(amf, Box::new(system::random)).map_err(unfit)?;
     let mut udr = Udr::default();
@@ -205,7 +208,7 @@ fn functions(
     }
 }
 
-fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, Lack> {
+fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, StartError> {
     let n2 = &config.n2;
     let no_address = || problem(0, "n2.listen", "missing", "an IP address");
     let listen = n2.listen.ok_or_else(no_address)?;
@@ -219,19 +222,19 @@ fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, Lack> {
             }
             other => needs::no_sctp(listen.line, other),
         };
-        Lack::of(problem, &error)
+        StartError::of(problem, &error)
     })?;
     Ok(N2::new(node))
 }
 
-pub(crate) fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, Lack> {
+pub(crate) fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, StartError> {
     let Some(listen) = config.sessions.as_ref().and_then(|sessions| sessions.n4) else {
         return Ok(None);
     };
     let opened = N4::open(ns, listen.value).map_err(|e| {
         let expected = "an address of this machine whose port no other program has";
         let problem = problem(listen.line, "n4.listen", e.to_string(), expected);
-        Lack::of(problem, &e)
+        StartError::of(problem, &e)
     })?;
     Ok(Some(opened))
 }

@@ -27,7 +27,7 @@ mod reload;
 mod serve;
 
 use config::{CoreConfig, Loaded};
-use needs::Lack;
+use needs::StartError;
 use serde_json::json;
 use sluice_host::datagram_ring::RingEnd;
 use sluice_host::signal::Shutdown;
@@ -64,7 +64,7 @@ pub fn run(args: &DaemonArgs, verbosity: Verbosity) -> Exit {
     match (args.check, exposed) {
         (Some(CheckScope::File), _) => look(args, &loaded, &[]),
         (Some(CheckScope::Machine), exposed) => {
-            let exposed = exposed.into_iter().map(Lack::from);
+            let exposed = exposed.into_iter().map(StartError::from);
             let lacks = exposed.chain(needs::of_machine(&loaded.config));
             look(args, &loaded, &lacks.collect::<Vec<_>>())
         }
@@ -77,7 +77,7 @@ pub fn run(args: &DaemonArgs, verbosity: Verbosity) -> Exit {
 }
 
 /// `--check`: whether it would start, for all that is lacking.
-fn look(args: &DaemonArgs, loaded: &Loaded, lacks: &[Lack]) -> Exit {
+fn look(args: &DaemonArgs, loaded: &Loaded, lacks: &[StartError]) -> Exit {
     let file = &args.config;
     let problems: Vec<Problem> = lacks.iter().map(|lack| lack.problem.clone()).collect();
     tell(file, &problems);
@@ -104,7 +104,7 @@ fn look(args: &DaemonArgs, loaded: &Loaded, lacks: &[Lack]) -> Exit {
 }
 
 /// Whether to start again may help is told by the exit code.
-fn exit_of(lacks: &[Lack]) -> Exit {
+fn exit_of(lacks: &[StartError]) -> Exit {
     match lacks.iter().all(|lack| lack.may_come) {
         true => Exit::Later,
         false => Exit::Lacking,

@@ -43,14 +43,14 @@ pub(crate) fn problem(
     }
 }
 
-/// What is lacking, and whether it may be there in a while, without anybody's doing here.
+/// Reason why a core does not start, and whether that may pass without anybody's doing here.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Lack {
+pub(crate) struct StartError {
     pub problem: Problem,
     pub may_come: bool,
 }
 
-impl From<Problem> for Lack {
+impl From<Problem> for StartError {
     fn from(problem: Problem) -> Self {
         Self {
             problem,
@@ -59,7 +59,7 @@ impl From<Problem> for Lack {
     }
 }
 
-impl Lack {
+impl StartError {
     /// Of an address or a path that another program has, if that is why: one that ends, or a kernel that keeps a port
     /// for a while after a crash, gives it back.
     pub fn of(problem: Problem, why: &(dyn Error + 'static)) -> Self {
@@ -92,7 +92,7 @@ pub(crate) fn of_file(file: &Path, config: &CoreConfig) -> Option<Problem> {
 }
 
 /// All that is lacking.
-pub(crate) fn of_machine(config: &CoreConfig) -> Vec<Lack> {
+pub(crate) fn of_machine(config: &CoreConfig) -> Vec<StartError> {
     let mut problems = home_keys(&config.home_keys).err().unwrap_or_default();
     problems.extend(records(config).err());
     problems.extend(control_socket(config).err());
@@ -102,7 +102,7 @@ pub(crate) fn of_machine(config: &CoreConfig) -> Vec<Lack> {
         let address = SocketAddr::V4(n4.value);
         problems.extend(bind(address.ip(), n4.line, "n4.listen").err());
     }
-    let mut lacks: Vec<Lack> = problems.into_iter().map(Lack::from).collect();
+    let mut lacks: Vec<StartError> = problems.into_iter().map(StartError::from).collect();
     lacks.extend(config.database.as_ref().and_then(store::check));
     lacks.extend(config.contexts.as_ref().and_then(contexts::check));
     lacks.extend(api(config, |_, _| Ok(())).err());
@@ -198,7 +198,7 @@ pub(crate) fn other_core(config: &CoreConfig) -> Option<Problem> {
 pub(crate) fn api(
     config: &CoreConfig,
     with: impl FnOnce(TcpListener, Access) -> io::Result<()>,
-) -> Result<(), Lack> {
+) -> Result<(), StartError> {
     let Some(listen) = config.api.listen.value else {
         return Ok(());
     };
@@ -208,7 +208,7 @@ pub(crate) fn api(
     opened.map_err(|e| {
         let what = format!("{listen} cannot be used: {e}");
         let expected = "an address of this machine whose port no other program has, or none";
-        Lack::of(
+        StartError::of(
             problem(config.api.listen.line, "api.listen", what, expected),
             &e,
         )

@@ -5,7 +5,7 @@ mod program;
 mod upfs;
 
 use crate::config::CoreConfig;
-use crate::needs::Lack;
+use crate::needs::StartError;
 use program::Program;
 use sluice_bus_local::{Member, MemberError};
 use sluice_host::signal::Shutdown;
@@ -98,7 +98,7 @@ fn open_upfs(file: &Path, config: &CoreConfig, functions: &[Nf]) -> Result<Optio
     if !functions.contains(&Nf::Smf) {
         return Ok(None);
     }
-    Upfs::open(config).map_err(|Lack { problem, may_come }| {
+    Upfs::open(config).map_err(|StartError { problem, may_come }| {
         eprintln!("{}", problem.in_file(file));
         if may_come { Exit::Later } else { Exit::Lacking }
     })

@@ -2,7 +2,7 @@
 
 use crate::boot;
 use crate::config::CoreConfig;
-use crate::needs::Lack;
+use crate::needs::StartError;
 use crate::parts::charging::Charging;
 use crate::parts::contexts;
 use sluice_core_host::Host;
@@ -38,8 +38,9 @@ enum End {
 
 impl Upfs {
     /// Opens N4 and the file of charging records.
-    pub fn open(config: &CoreConfig) -> Result<Option<Self>, Lack> {
-        let ns = Ns::current().map_err(|e| Lack::from(boot::step("network namespace", &e)))?;
+    pub fn open(config: &CoreConfig) -> Result<Option<Self>, StartError> {
+        let ns =
+            Ns::current().map_err(|e| StartError::from(boot::step("network namespace", &e)))?;
         let Some(n4) = boot::n4(config, &ns)? else {
             return Ok(None);
         };

@@ -1,7 +1,7 @@
 //! Contexts that outlive the core: opened before it, taken up by it, and watched while it runs.
 
 use crate::config::{ContextsFolder, ContextsRedis, ContextsSection};
-use crate::needs::{Lack, problem};
+use crate::needs::{StartError, problem};
 use crate::operators::answers::ContextsState;
 use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
@@ -31,7 +31,7 @@ pub(crate) fn open(
     section: &ContextsSection,
     has_smf: bool,
     is_given: &dyn Fn() -> bool,
-) -> Result<Opened, Lack> {
+) -> Result<Opened, StartError> {
     let (store, stored): (Box<dyn Contexts>, Stored) = match section {
         ContextsSection::Folder(section) => {
             let mut own = open_folder(section).map_err(|e| no_folder(section, &e))?;
@@ -54,7 +54,7 @@ pub(crate) fn open(
 }
 
 /// Opens the store of an SMF that has a program of its own.
-pub(crate) fn open_sessions(section: &ContextsSection) -> Result<Option<Opened>, Lack> {
+pub(crate) fn open_sessions(section: &ContextsSection) -> Result<Option<Opened>, StartError> {
     let ContextsSection::Folder(core) = section else {
         return Ok(None);
     };
@@ -79,7 +79,7 @@ fn move_sessions(
     section: &ContextsFolder,
     has_smf: bool,
     own: &mut (ContextFile, Stored),
-) -> Result<(), Lack> {
+) -> Result<(), StartError> {
     let other = of_sessions(section);
     if has_smf && !other.folder.value.exists() {
         return Ok(());
@@ -161,7 +161,7 @@ fn key_of(section: &ContextsRedis) -> Result<StoreKey, KeyError> {
 }
 
 /// Whether it could be opened; one that a core has now is none to complain about.
-pub(crate) fn check(section: &ContextsSection) -> Option<Lack> {
+pub(crate) fn check(section: &ContextsSection) -> Option<StartError> {
     match section {
         ContextsSection::Folder(section) => check_folder(section),
         ContextsSection::Redis(section) => {
@@ -174,7 +174,7 @@ pub(crate) fn check(section: &ContextsSection) -> Option<Lack> {
     }
 }
 
-fn check_folder(section: &ContextsFolder) -> Option<Lack> {
+fn check_folder(section: &ContextsFolder) -> Option<StartError> {
     let folder = &section.folder.value;
     // Folders that are missing are made.
     let there = folder.ancestors().find(|folder| folder.exists());
@@ -187,7 +187,7 @@ fn check_folder(section: &ContextsFolder) -> Option<Lack> {
     Some(no_folder(section, &error))
 }
 
-fn no_folder(section: &ContextsFolder, error: &ContextError) -> Lack {
+fn no_folder(section: &ContextsFolder, error: &ContextError) -> StartError {
     let expected = match error {
         ContextError::OnDisk(_) => {
             "a folder on tmpfs or ramfs, such as one in /run, or on_disk: true"
@@ -198,20 +198,20 @@ fn no_folder(section: &ContextsFolder, error: &ContextError) -> Lack {
         _ => "a folder that it may write to, with room for it",
     };
     let line = section.folder.line;
-    Lack {
+    StartError {
         problem: problem(line, "contexts.folder", error.to_string(), expected),
         may_come: matches!(error, ContextError::Busy(_)),
     }
 }
 
-fn no_key(section: &ContextsRedis, error: &KeyError) -> Lack {
+fn no_key(section: &ContextsRedis, error: &KeyError) -> StartError {
     let expected = "a file of mode 0600 with 64 hexadecimal digits, as of `openssl rand -hex 32`";
     let line = section.key_file.line;
     problem(line, "contexts.redis.key_file", error.to_string(), expected).into()
 }
 
 /// A server that is away comes back, a replica may become the primary, and another core's lease ends with that core.
-fn no_redis(section: &ContextsRedis, error: &OpenError) -> Lack {
+fn no_redis(section: &ContextsRedis, error: &OpenError) -> StartError {
     let (at, key, expected) = match error {
         OpenError::Busy { .. } => (
             section.instance.line,
@@ -226,7 +226,7 @@ fn no_redis(section: &ContextsRedis, error: &OpenError) -> Lack {
         ),
     };
     let key = format!("contexts.redis.{key}");
-    Lack {
+    StartError {
         problem: problem(at, key, error.to_string(), expected),
         may_come: !matches!(error, OpenError::Random(_) | OpenError::Given),
     }

@@ -1,7 +1,7 @@
 //! Programs of functions that are not the core's own: started, watched, told what they are to know, and ended.
 
 use crate::config::{ProgramSection, WiringSection};
-use crate::needs::{Lack, PROGRAM, problem};
+use crate::needs::{PROGRAM, StartError, problem};
 use crate::operators::part::Part;
 use crate::operators::request::{Ask, Request};
 use crate::parts::news::{Followed, Report, Settings, Traced, UdmSettings};
@@ -71,7 +71,7 @@ impl Programs {
         wiring: &WiringSection,
         control_socket: &Path,
         file: &Path,
-    ) -> Result<Option<Self>, Lack> {
+    ) -> Result<Option<Self>, StartError> {
         let Some(carrier) = wiring.carrier else {
             return Ok(None);
         };
@@ -79,7 +79,7 @@ impl Programs {
         let manager = Manager::listen(&path, carrier).map_err(|e| {
             let what = format!("{} cannot be used: {e}", path.display());
             let expected = "a path of its own for each core, in a folder that it may write to";
-            Lack::of(problem(0, "wiring.socket", what, expected), &e)
+            StartError::of(problem(0, "wiring.socket", what, expected), &e)
         })?;
         let now = Instant::now();
         let programs = wiring.programs.iter().map(|section| Program {
@@ -104,11 +104,15 @@ impl Programs {
     }
 
     /// The core's own functions reach those of the programs, which are started, from now on.
-    pub fn start(&mut self, runtime: &mut Runtime, is_over: &dyn Fn() -> bool) -> Result<(), Lack> {
+    pub fn start(
+        &mut self,
+        runtime: &mut Runtime,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), StartError> {
         let failed = |what: String| {
             let expected =
                 "the program sluice-core beside the one that runs, and memory for its links";
-            Lack::from(problem(0, "wiring", what, expected))
+            StartError::from(problem(0, "wiring", what, expected))
         };
         let own: Vec<Nf> = Nf::ALL
             .into_iter()

@@ -2,7 +2,7 @@
 //! UE, and the loop takes over what has changed, also by others at a server's database.
 
 use crate::config::Database;
-use crate::needs::{Lack, problem};
+use crate::needs::{StartError, problem};
 use crate::operators::request::{Ask, Request};
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
@@ -84,7 +84,7 @@ pub(crate) struct Subscribers {
 }
 
 /// Opens the database of a configuration; nobody else may change that of a file from now on.
-pub(crate) fn open(database: &Database) -> Result<Opened, Lack> {
+pub(crate) fn open(database: &Database) -> Result<Opened, StartError> {
     let key = key_of(database)?;
     let store = Store::open_at(&database.location.value, &key, Access::Serve);
     let store = store.map_err(|e| lacking(database, database.place_key(), &e))?;
@@ -98,7 +98,7 @@ pub(crate) fn open(database: &Database) -> Result<Opened, Lack> {
 
 /// Whether it could be opened; one that a core serves now, or that this release would bring up to date,
 /// is none to complain about.
-pub(crate) fn check(database: &Database) -> Option<Lack> {
+pub(crate) fn check(database: &Database) -> Option<StartError> {
     let key = match key_of(database) {
         Ok(key) => key,
         Err(lack) => return Some(lack),
@@ -109,12 +109,12 @@ pub(crate) fn check(database: &Database) -> Option<Lack> {
     }
 }
 
-fn key_of(database: &Database) -> Result<StoreKey, Lack> {
+fn key_of(database: &Database) -> Result<StoreKey, StartError> {
     let key = StoreKey::read(&database.key_file);
     key.map_err(|error| lacking(database, "key_file", &error.into()))
 }
 
-fn lacking(database: &Database, key: &str, error: &Error) -> Lack {
+fn lacking(database: &Database, key: &str, error: &Error) -> StartError {
     let option = match database.location.value.is_shared() {
         true => "--database URL",
         false => "--file FILE",
@@ -123,7 +123,7 @@ fn lacking(database: &Database, key: &str, error: &Error) -> Lack {
     let key = format!("subscriber_database.{key}");
     let problem = problem(database.location.line, key, error.to_string(), expected);
     let may_come = may_come(error);
-    Lack { problem, may_come }
+    StartError { problem, may_come }
 }
 
 /// A server that is away comes back, and whoever has a file locked ends.
