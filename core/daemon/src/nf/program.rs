@@ -65,7 +65,7 @@ impl Program {
         (file, config): (&Path, &CoreConfig),
         member: Member,
         functions: &[Nf],
-        upfs: Option<Upfs>,
+        mut upfs: Option<Upfs>,
     ) -> io::Result<Self> {
         let home = functions::home(config);
         let home = home.ok_or_else(|| io::Error::other("the core has no identity"))?;
@@ -73,7 +73,6 @@ impl Program {
         let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
         let its = functions::new(config, functions, begun_unix_s)?;
         let mut host = Host::new(its, home);
-        let mut upfs = upfs;
         if let Some(upfs) = &mut upfs {
             upfs.resume(&mut host);
         }

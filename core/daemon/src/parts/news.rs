@@ -17,7 +17,8 @@ pub(crate) struct Settings {
     pub followed: Followed,
     /// Whether the core ends, and if so whether sessions are released.
     pub ends: Option<bool>,
-    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them; for the program of the SMF.
+    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them; for a program that has joined with
+    /// the SMF.
     pub sessions: Vec<(u64, bool)>,
     /// None for a program that has no UDM.
     pub udm: Option<UdmSettings>,

@@ -56,6 +56,8 @@ pub(crate) struct Programs {
     refused: Vec<Kept>,
     traced: Vec<(u64, TracedMessage)>,
     followed: Followed,
+    /// A program has joined with the SMF, and is to hear of the AMF's sessions.
+    tell_sessions: bool,
     /// Whether the core ends, and if so whether sessions are released.
     ends: Option<bool>,
     /// How often functions are to register anew.
@@ -96,6 +98,7 @@ impl Programs {
             refused: Vec::new(),
             traced: Vec::new(),
             followed: Followed::default(),
+            tell_sessions: false,
             ends: None,
             registrations: 0,
             reloads: 0,
@@ -220,6 +223,7 @@ impl Programs {
             News::Joined { functions, .. } => {
                 tracing::info!("{}", news.text());
                 if functions.iter().any(|nf| self.is_apart(*nf)) {
+                    self.tell_sessions = functions.contains(&Nf::Smf);
                     self.tell(core);
                 }
             }
@@ -284,10 +288,13 @@ impl Programs {
         self.tell(core);
     }
 
+    /// Tells all programs; sessions to one that has joined with the SMF.
     fn tell(&mut self, core: &Core) {
+        let tells_sessions = std::mem::take(&mut self.tell_sessions);
+        let known = tells_sessions.then(|| core.known_sessions());
+        let known: Vec<(u64, bool)> = known.into_iter().flatten().collect();
         let (reloads, registrations) = (self.reloads, self.registrations);
         let (followed, ends) = (&self.followed, self.ends);
-        let known: Vec<(u64, bool)> = core.known_sessions().into_iter().collect();
         self.manager.tell(Nf::Amf, &|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
