@@ -50,6 +50,7 @@ pub(crate) fn boot(
     let apart = Apart::ALL.into_iter();
     let apart: Vec<Nf> = apart.filter(|nf| config.wiring.is_apart(*nf)).collect();
     let mut core = core.without(&apart);
+    core.identify(&mut system::random);
     if let Some(contexts) = contexts {
         contexts.resume(&mut core);
     }

@@ -13,7 +13,7 @@ use crate::context_store::ContextStore;
 use crate::faults::Faults;
 use crate::journal::{Journal, JournalWriter, Rejected, Settled};
 use crate::log::Log;
-use crate::registrar::{Home, Registrar};
+use crate::registrar::{Home, Instances, Registrar};
 use crate::remote::{Came, Counters, Reached, Remote};
 
 /// A message for a gNB.
@@ -62,6 +62,8 @@ pub struct Host<F> {
     pub log: Log,
     /// Ways on which messages are lost, for tests.
     pub faults: Faults,
+    /// Identities with which functions register.
+    pub instances: Instances,
     home: Home,
     registrar: Registrar,
     queue: VecDeque<(Place, Queued)>,
@@ -80,6 +82,7 @@ impl<F: Functions> Host<F> {
             contexts: ContextStore::default(),
             log: Log::default(),
             faults: Faults::default(),
+            instances: Instances::default(),
             home,
             registrar: Registrar::default(),
             queue: VecDeque::new(),
@@ -256,7 +259,7 @@ impl<F: Functions> Host<F> {
     /// Functions serve something else: the NRF is told.
     pub fn update_served(&mut self) {
         let served = self.served();
-        self.registrar.update(&self.home, served);
+        self.registrar.update(&self.home, &self.instances, served);
     }
 
     /// Functions register anew, so that they hear of the NRF's new configuration.
@@ -284,7 +287,7 @@ impl<F: Functions> Host<F> {
         }
         if !self.registrar.has_begun() {
             let served = self.served();
-            self.registrar.begin(&self.home, served);
+            self.registrar.begin(&self.home, &self.instances, served);
         }
         let loads: BTreeMap<Nf, u8> = self.all(|nf, one| (nf, one.load())).into_iter().collect();
         let load = |nf: Nf| loads.get(&nf).copied().unwrap_or_default();

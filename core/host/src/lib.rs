@@ -17,5 +17,5 @@ pub use context_store::{ContextStore, StoreState};
 pub use host::{Functions, Host, ToRan, ToUpf};
 pub use journal::{JournalWriter, Record, Rejected, Storing};
 pub use log::{LINES, Log, REFUSALS, SEEN};
-pub use registrar::Home;
+pub use registrar::{Home, Instances};
 pub use remote::{Counters, Reached};

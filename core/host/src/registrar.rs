@@ -45,9 +45,9 @@ impl Registrar {
     }
 
     /// Functions register that serve these parts.
-    pub fn begin(&mut self, home: &Home, served: Vec<(Nf, Vec<Served>)>) {
+    pub fn begin(&mut self, home: &Home, instances: &Instances, served: Vec<(Nf, Vec<Served>)>) {
         let all = served.into_iter().map(|(nf, parts)| {
-            let (profile, others) = home.profile(nf, parts);
+            let (profile, others) = home.profile(nf, instances, parts);
             (nf, Registration::new(profile, others))
         });
         self.by_nf = all.collect();
@@ -61,10 +61,10 @@ impl Registrar {
     }
 
     /// Functions serve these parts: of what has changed the NRF is told.
-    pub fn update(&mut self, home: &Home, served: Vec<(Nf, Vec<Served>)>) {
+    pub fn update(&mut self, home: &Home, instances: &Instances, served: Vec<(Nf, Vec<Served>)>) {
         for (nf, parts) in served {
             if let Some(one) = self.by_nf.get_mut(&nf) {
-                let (profile, others) = home.profile(nf, parts);
+                let (profile, others) = home.profile(nf, instances, parts);
                 one.change(profile, others);
             }
         }
@@ -108,8 +108,29 @@ impl Registrar {
     }
 }
 
-/// A name that a function has in all runs of its core: of the GUAMI, and what it is.
-fn instance(guami: &Guami, nf: Nf) -> NfInstance {
+/// Identities of functions (NfInstanceId: TS 29.571, 5.3.2), UUIDs of version 4 that they keep from start to start.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Instances(BTreeMap<Nf, NfInstance>);
+
+impl Instances {
+    /// Identity of a function, if it was given one.
+    pub fn of(&self, nf: Nf) -> Option<NfInstance> {
+        self.0.get(&nf).copied()
+    }
+
+    /// Gives a function an identity.
+    pub fn insert(&mut self, nf: Nf, instance: NfInstance) {
+        self.0.insert(nf, instance);
+    }
+
+    /// Functions with their identities.
+    pub fn iter(&self) -> impl Iterator<Item = (Nf, NfInstance)> {
+        self.0.iter().map(|(nf, instance)| (*nf, *instance))
+    }
+}
+
+/// Identity of a function that was given none, as in tests, where all runs are alike: of the GUAMI, and what it is.
+fn derived(guami: &Guami, nf: Nf) -> NfInstance {
     let mut octets = *b"sluice\0\0\0\0\0\0\0\0\0\0";
     octets[9..12].copy_from_slice(&guami.plmn.octets());
     octets[12..15].copy_from_slice(&guami.amf.octets());
@@ -134,7 +155,7 @@ fn consumers(nf: Nf) -> &'static [Nf] {
 /// Part that profiles of all functions of a core have in common.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Home {
-    /// Identity of the AMF, after which all functions are named.
+    /// Identity of the AMF.
     pub guami: Guami,
     /// Networks that are served.
     pub plmns: Vec<Plmn>,
@@ -144,7 +165,12 @@ pub struct Home {
 
 impl Home {
     /// The profile of a function that serves these parts, and those for which a message has no room.
-    fn profile(&self, nf: Nf, mut parts: Vec<Served>) -> (NfProfile, Vec<Served>) {
+    fn profile(
+        &self,
+        nf: Nf,
+        instances: &Instances,
+        mut parts: Vec<Served>,
+    ) -> (NfProfile, Vec<Served>) {
         let Self {
             guami,
             plmns,
@@ -155,7 +181,8 @@ impl Home {
             .first()
             .copied()
             .unwrap_or_else(|| Served::new(&[], &[], &[]));
-        let profile = NfProfile::new(instance(guami, nf), nf, plmns, first);
+        let instance = instances.of(nf).unwrap_or_else(|| derived(guami, nf));
+        let profile = NfProfile::new(instance, nf, plmns, first);
         let mut allowed_plmns = plmns.clone();
         if !allowed_plmns.contains(&guami.plmn) {
             allowed_plmns.push(guami.plmn);
@@ -178,9 +205,9 @@ mod tests {
         let plmn = Plmn::new("001", "01").ok_or("digits")?;
         let amf = sluice_ids::AmfId::new(1, 1, 1).ok_or("small")?;
         let guami = Guami { plmn, amf };
-        let amf = instance(&guami, Nf::Amf);
+        let amf = derived(&guami, Nf::Amf);
         assert_eq!(amf.to_string(), "736c7569-6365-8000-8000-f11001004101");
-        assert_ne!(amf, instance(&guami, Nf::Smf));
+        assert_ne!(amf, derived(&guami, Nf::Smf));
         Ok(())
     }
 }

@@ -37,8 +37,27 @@ pub struct NfInstance([u8; 16]);
 
 impl NfInstance {
     /// Of octets of its maker's choice: six bits of them are the version, 8, and the variant.
-    pub fn of(mut octets: [u8; 16]) -> Self {
-        octets[6] = octets[6] & 0x0f | 0x80;
+    pub fn of(octets: [u8; 16]) -> Self {
+        Self::versioned(octets, 8)
+    }
+
+    /// Of random octets, but for the version, 4, and the variant (TS 29.571, 5.3.2: NfInstanceId).
+    pub fn random(octets: [u8; 16]) -> Self {
+        Self::versioned(octets, 4)
+    }
+
+    /// Of octets that were stored or told; none if they are no UUID of RFC 9562.
+    pub fn from_octets(octets: [u8; 16]) -> Option<Self> {
+        (octets[8] & 0xc0 == 0x80).then_some(Self(octets))
+    }
+
+    /// Octets of the UUID.
+    pub fn octets(self) -> [u8; 16] {
+        self.0
+    }
+
+    fn versioned(mut octets: [u8; 16], version: u8) -> Self {
+        octets[6] = octets[6] & 0x0f | version << 4;
         octets[8] = octets[8] & 0x3f | 0x80;
         Self(octets)
     }

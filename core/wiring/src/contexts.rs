@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_core_host as host;
 use sluice_ids::Supi;
 use sluice_sbi::context_store::{Changes, Contexts, Reader, Stored, Writer};
-use sluice_sbi::{Nf, Now};
+use sluice_sbi::{Nf, NfInstance, Now};
 
-use crate::{Apart, Core, Sessions, StoreState};
+use crate::{Apart, Core, Instances, Sessions, StoreState};
 
 /// Key of the start of the core.
 const START: &[u8] = b"core/start";
@@ -56,6 +56,28 @@ impl Start {
         w.u16(self.starts);
         w.finish()
     }
+}
+
+/// Key of the identity of a function.
+fn instance_key(nf: Nf) -> Vec<u8> {
+    format!("core/nf/{nf}").into_bytes()
+}
+
+/// Identities that functions of a core before had.
+fn stored_instances(stored: &Stored) -> Instances {
+    let mut instances = Instances::default();
+    for nf in Nf::ALL {
+        let read = |octets: &Vec<u8>| {
+            let r = &mut Reader::new(VERSION, octets)?;
+            let octets = r.flat::<[u8; 16]>()?;
+            r.end()?;
+            NfInstance::from_octets(octets)
+        };
+        if let Some(instance) = stored.get(&instance_key(nf)).and_then(read) {
+            instances.insert(nf, instance);
+        }
+    }
+    instances
 }
 
 /// Contexts that the program with the SMF stores, be it the core's or its own.
@@ -147,6 +169,7 @@ impl Core {
         self.host.contexts.change(START, Some(&start.octets()));
         let all = || stored.iter().map(|(key, value)| (&**key, &**value));
         let starts = start.starts;
+        self.keep_instances(stored);
         let ues = self.host.functions.amf.resume(now, starts, all());
         self.forget_ues(stored);
         let sessions = self.sessions().take_up(now, starts, stored);
@@ -162,6 +185,33 @@ impl Core {
             }
         }
         Resumed { ues, sessions }
+    }
+
+    /// Gives all functions of the core identities of `random` octets. Once, before anything else.
+    pub fn identify(&mut self, random: &mut dyn FnMut(&mut [u8])) {
+        for nf in Nf::ALL {
+            let mut octets = [0; 16];
+            random(&mut octets);
+            self.host.instances.insert(nf, NfInstance::random(octets));
+        }
+    }
+
+    /// Functions go on with identities that are stored; those of others are stored from now on.
+    fn keep_instances(&mut self, stored: &Stored) {
+        for (nf, instance) in stored_instances(stored).iter() {
+            self.host.instances.insert(nf, instance);
+        }
+        for (nf, instance) in self.host.instances.iter() {
+            let mut w = Writer::new(VERSION);
+            w.flat(&instance.octets());
+            let value = w.finish();
+            self.host.contexts.change(&instance_key(nf), Some(&value));
+        }
+    }
+
+    /// Identities of all functions of the core.
+    pub fn instances(&self) -> &Instances {
+        &self.host.instances
     }
 
     /// UEs that the AMF does not go on with: nobody else would delete what is stored of them, and an AMF that has

@@ -18,8 +18,8 @@ use sluice_ausf::Ausf;
 use sluice_bus::Transport;
 use sluice_core_host::{self as host, Host};
 pub use sluice_core_host::{
-    Counters, Home, JournalWriter, LINES, REFUSALS, Reached, Record, Rejected, SEEN, StoreState,
-    Storing, ToRan, ToUpf,
+    Counters, Home, Instances, JournalWriter, LINES, REFUSALS, Reached, Record, Rejected, SEEN,
+    StoreState, Storing, ToRan, ToUpf,
 };
 use sluice_ids::{Snssai, Supi};
 use sluice_n2::Overload;

@@ -21,7 +21,7 @@ use sluice_host::signal::Shutdown;
 use sluice_program::control::refusal;
 use sluice_program::lines::{self, PeerNames};
 use sluice_program::logging;
-use sluice_sbi::{Instant, Nf};
+use sluice_sbi::{Instant, Nf, NfInstance};
 use sluice_udm::Udm;
 use sluice_wiring::{Apart, Flows, Sessions};
 use std::io;
@@ -282,6 +282,10 @@ impl Program {
     }
 
     fn take_settings(&mut self, settings: Settings) {
+        // What is told to all may come before what is told to it: an SMF would take its sessions for unknown.
+        if self.settings.is_none() && self.upfs.is_some() && settings.sessions.is_none() {
+            return;
+        }
         if let Some(udm) = &settings.udm {
             self.set_udm(udm);
         }
@@ -293,7 +297,8 @@ impl Program {
             .ends
             .filter(|_| before.is_none_or(|one| one.ends.is_none()));
         if before.is_none() {
-            let known = settings.sessions.iter().copied().collect();
+            self.identify(&settings);
+            let known = settings.sessions.iter().flatten().copied().collect();
             let mut sessions = Sessions::from(&mut self.host);
             self.report.unknown_sessions = sessions.reconcile(system::now(), &known);
             tracing::info!("ready");
@@ -313,6 +318,20 @@ impl Program {
             upfs.end(&mut self.host, self.end_within);
         }
         self.settings = Some(settings);
+    }
+
+    fn identify(&mut self, settings: &Settings) {
+        for nf in Nf::ALL {
+            let name = nf.to_string();
+            let mut told = settings.instances.iter();
+            let told = told.find(|(one, _)| *one == name);
+            let instance = told.and_then(|(_, octets)| NfInstance::from_octets(*octets));
+            if let Some(instance) = instance {
+                self.host.instances.insert(nf, instance);
+            }
+        }
+        // Sessions that were taken up may have had it begin.
+        self.host.register_again(system::now());
     }
 
     fn set_udm(&mut self, settings: &UdmSettings) {

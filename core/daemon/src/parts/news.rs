@@ -17,9 +17,11 @@ pub(crate) struct Settings {
     pub followed: Followed,
     /// Whether the core ends, and if so whether sessions are released.
     pub ends: Option<bool>,
-    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them; for a program that has joined with
-    /// the SMF.
-    pub sessions: Vec<(u64, bool)>,
+    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them: told once to a program that has
+    /// joined with the SMF, which begins with that.
+    pub sessions: Option<Vec<(u64, bool)>>,
+    /// Identities of functions, by their names.
+    pub instances: Vec<(String, [u8; 16])>,
     /// None for a program that has no UDM.
     pub udm: Option<UdmSettings>,
 }

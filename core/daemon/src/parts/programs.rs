@@ -292,9 +292,13 @@ impl Programs {
     fn tell(&mut self, core: &Core) {
         let tells_sessions = std::mem::take(&mut self.tell_sessions);
         let known = tells_sessions.then(|| core.known_sessions());
-        let known: Vec<(u64, bool)> = known.into_iter().flatten().collect();
+        let known = known.map(|known| known.into_iter().collect::<Vec<(u64, bool)>>());
         let (reloads, registrations) = (self.reloads, self.registrations);
         let (followed, ends) = (&self.followed, self.ends);
+        let instances = core.instances().iter();
+        let instances: Vec<(String, [u8; 16])> = instances
+            .map(|(nf, instance)| (nf.to_string(), instance.octets()))
+            .collect();
         self.manager.tell(Nf::Amf, &|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
@@ -305,7 +309,8 @@ impl Programs {
                 registrations,
                 followed: followed.clone(),
                 ends,
-                sessions: known.iter().filter(|_| has_smf).copied().collect(),
+                instances: instances.clone(),
+                sessions: known.clone().filter(|_| has_smf),
                 udm,
             };
             serde_json::to_string(&settings).unwrap_or_default()

@@ -1,5 +1,6 @@
 //! Contexts outlive the program: it is killed by SIGKILL and started again.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
@@ -60,6 +61,22 @@ fn a_core_that_was_killed_goes_on_with_contexts_at_a_redis_server() {
     assert_eq!(lease.trim(), "0");
 }
 
+/// Identities of functions: UUIDs of version 4, each of its own.
+fn instances_of(core: &Core) -> BTreeSet<(String, String)> {
+    let nfs = core.try_ask(serde_json::json!({ "cmd": "nfs" })).unwrap();
+    let nfs = nfs["nfs"].as_array().cloned().unwrap_or_default();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let all: BTreeSet<_> = nfs
+        .iter()
+        .map(|nf| (text(&nf["type"]), text(&nf["instance"])))
+        .collect();
+    assert!(
+        all.iter().all(|(_, uuid)| uuid.as_bytes()[14] == b'4'),
+        "{all:?}"
+    );
+    all
+}
+
 /// At a server, with a key.
 fn redis_section(place: &Place, redis: &Redis) -> String {
     let key = place.folder.path().join("contexts.key");
@@ -76,6 +93,7 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
     let upf = Upf::start(place, false);
     let (core, ran) = with_session(place, &upf, section);
     let before = core.ask_of("ue", "001010000000001");
+    let instances = instances_of(&core);
     let config = std::fs::read_to_string(place.folder.path().join("core.yaml")).unwrap();
     let (phones, registrations) = (ran.phones, ran.gnb);
     drop((ran.node, registrations));
@@ -83,6 +101,9 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
     let core = Core::start_with(place, &config);
     let ues = core.ask("ues");
     assert_eq!(ues["registered"], 1, "{ues}");
+    wait("functions register with the same identities", || {
+        instances_of(&core) == instances
+    });
     let ues: Vec<_> = phones.into_iter().map(|(ue, _)| ue).collect();
     let mut ran = Ran::connect(place, [0, 0, 7], ues);
     let (phone, _) = &mut ran.phones[0];
@@ -103,7 +124,7 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
     }
     assert_eq!(core.ask("counters")["amf"]["registrations"], 0);
     // The UPF was asked to associate again, and to establish no session again.
-    assert_eq!(upf.count(MessageType::ASSOCIATION_SETUP_REQUEST), 2);
+    assert!(upf.came(MessageType::ASSOCIATION_SETUP_REQUEST) >= 2);
     assert_eq!(upf.count(MessageType::SESSION_ESTABLISHMENT_REQUEST), 1);
     // Nobody else may have them meanwhile.
     let other = place.folder.path().join("other.yaml");

@@ -1,5 +1,6 @@
 //! The least of a UPF on N4: it associates, chooses tunnels and addresses, and tells what was used.
 
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -34,7 +35,7 @@ impl Outbox for Sent {
 
 /// A UPF on a thread of its own.
 pub struct Upf {
-    asked: Arc<Mutex<Vec<MessageType>>>,
+    asked: Arc<Mutex<Vec<(MessageType, Vec<u8>)>>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -55,10 +56,17 @@ impl Upf {
         }
     }
 
-    /// Messages of this type that came.
+    /// Messages of this type that came; one that was sent again, as on a busy machine, is one.
     pub fn count(&self, kind: MessageType) -> usize {
         let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|one| **one == kind).count()
+        let asked = asked.iter().filter(|(one, _)| *one == kind);
+        asked.collect::<HashSet<_>>().len()
+    }
+
+    /// How often messages of this type came, also the same one.
+    pub fn came(&self, kind: MessageType) -> usize {
+        let asked = self.asked.lock().unwrap();
+        asked.iter().filter(|(one, _)| *one == kind).count()
     }
 }
 
@@ -75,7 +83,7 @@ fn serve(
     socket: &UdpSocket,
     at: IpAddr,
     lazy: bool,
-    asked: &Mutex<Vec<MessageType>>,
+    asked: &Mutex<Vec<(MessageType, Vec<u8>)>>,
     stop: &AtomicBool,
 ) {
     let mut config = Config::new(NodeId::Ip(at), NtpTime(0xe000_0000));
@@ -91,7 +99,8 @@ fn serve(
         let now = Instant(1 + begin.elapsed().as_nanos() as u64);
         let mut sent = Sent::default();
         if let Ok((length, from)) = socket.recv_from(&mut room) {
-            asked.lock().unwrap().push(MessageType(room[1]));
+            let octets = room[..length].to_vec();
+            asked.lock().unwrap().push((MessageType(room[1]), octets));
             let input = endpoint.handle(now, from, &room[..length], &mut sent);
             if let Input::Session(request) = input {
                 answer(&mut endpoint, now, at, lazy, &request, &mut sent);
