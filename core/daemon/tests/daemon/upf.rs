@@ -33,9 +33,12 @@ impl Outbox for Sent {
     }
 }
 
+/// Messages that came.
+type Asked = Vec<(MessageType, Vec<u8>)>;
+
 /// A UPF on a thread of its own.
 pub struct Upf {
-    asked: Arc<Mutex<Vec<(MessageType, Vec<u8>)>>>,
+    asked: Arc<Mutex<Asked>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -79,13 +82,7 @@ impl Drop for Upf {
     }
 }
 
-fn serve(
-    socket: &UdpSocket,
-    at: IpAddr,
-    lazy: bool,
-    asked: &Mutex<Vec<(MessageType, Vec<u8>)>>,
-    stop: &AtomicBool,
-) {
+fn serve(socket: &UdpSocket, at: IpAddr, lazy: bool, asked: &Mutex<Asked>, stop: &AtomicBool) {
     let mut config = Config::new(NodeId::Ip(at), NtpTime(0xe000_0000));
     config.features = Features::of_up(UpFunctionFeatures::FTUP | UpFunctionFeatures::UEIP);
     config.retains_sessions = true;
