@@ -130,6 +130,10 @@ pub fn exchange(core: &mut Core, now: Now) -> CallFlow {
                 if one.manager.turn().iter().any(is_gone) {
                     return false;
                 }
+                // As a program that reads the same file again.
+                if let Some(nssf) = &mut one.host.functions.nssf {
+                    nssf.reconfigure(slices_of(&core.amf().plmns()));
+                }
                 if one.told != Some(now.instant) {
                     one.told = Some(now.instant);
                     one.host.time(now);

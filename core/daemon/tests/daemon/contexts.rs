@@ -15,7 +15,7 @@ use crate::ending::with_session;
 use crate::metrics::metric;
 use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
 use crate::upf::Upf;
-use crate::wirings::{names, pid_of, signal, wait};
+use crate::wirings::{pid_of, pid_of_any, signal, wait};
 
 fn memory() -> TempDir {
     TempDir::new_in("/dev/shm").unwrap()
@@ -164,7 +164,7 @@ fn an_smf_that_was_killed_goes_on_with_its_sessions() {
     let smf = pid_of(&core, "smf pcf");
     signal(smf, "-KILL");
     wait("the SMF is there again", || {
-        names(&core).contains("smf pcf") && pid_of(&core, "smf pcf") != smf
+        pid_of_any(&core, "smf pcf").is_some_and(|pid| pid != smf)
     });
     wait("it goes on with the session", || session() == before);
     assert_eq!(upf.count(MessageType::SESSION_ESTABLISHMENT_REQUEST), 1);
