@@ -23,6 +23,8 @@ use crate::scenario::{N2, Scenario, Sims, Ues};
 
 /// How long associations and NG Setups may take at the start.
 const START_LIMIT: Duration = Duration::from_secs(20);
+/// How long associations that were lost meanwhile are tried again: on a busy machine an AMF may answer late.
+const LOSS_PATIENCE: Duration = Duration::from_secs(5);
 /// SCTP's clock moves at least so often.
 const TICK: Duration = Duration::from_millis(10);
 /// How long peers may take to end their associations in order.
@@ -123,7 +125,8 @@ impl Signalling {
     /// Sets up associations and N2 of all gNBs.
     pub fn set_up(&mut self, scenario: &Scenario, until: &Until) -> Result<(), Failure> {
         self.links.iter_mut().for_each(Link::connect);
-        let end = Instant::now() + START_LIMIT;
+        let begun = Instant::now();
+        let end = begun + START_LIMIT;
         loop {
             self.wait(Duration::from_millis(20))
                 .map_err(Failure::failed)?;
@@ -140,7 +143,8 @@ impl Signalling {
                 return Err(Failure::failed(format!("{what}\n{help}")));
             }
             let why = self.links.get(at).and_then(|link| link.why);
-            if why.is_some() || Instant::now() >= end || until.check().is_err() {
+            let is_lost = why.is_some() && begun.elapsed() >= LOSS_PATIENCE;
+            if is_lost || Instant::now() >= end || until.check().is_err() {
                 let why = why.map_or("no answer to NG Setup".to_owned(), |why| {
                     format!("SCTP: {why}")
                 });
