@@ -329,6 +329,8 @@ fn systemd_starts_a_core_again_for_what_may_come() {
         "Restart=on-failure",
         "RestartPreventExitStatus=2 3",
         "StartLimitIntervalSec=0",
+        // Programs of functions end with the core, in order.
+        "KillMode=mixed",
     ] {
         assert!(line(wanted), "{wanted}");
     }
