@@ -46,13 +46,13 @@ pub(super) struct Program {
     flow: Flow,
     /// Questions of operators that wait for an SMF, by their numbers.
     asked: Vec<(u64, qos::Asked)>,
-    /// What the core has not been told yet.
+    /// News that the core has not taken yet.
     report: Report,
     file: PathBuf,
     has_udm: bool,
     /// How long sessions have to be released at the end.
     end_within: Duration,
-    /// What the core has told last; none before it told anything.
+    /// Settings that the core has told last; none before it told anything.
     settings: Option<Settings>,
 }
 

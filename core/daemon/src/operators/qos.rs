@@ -13,7 +13,7 @@ use sluice_sbi::{Now, PccRule};
 use sluice_wiring::{Apart, Flows};
 use std::collections::BTreeMap;
 
-/// What the SMF is being asked, and the answer if it has room.
+/// Question to the SMF, and the answer to the operator if it has room.
 pub(crate) struct Asked {
     of: Of,
     answer: Value,
@@ -28,7 +28,7 @@ enum Of {
 pub(crate) enum Begun {
     /// The SMF need not be waited for.
     Answered(Value),
-    /// It is in the hands of the SMF.
+    /// In the hands of the SMF.
     Asked(Asked),
 }
 
