@@ -51,6 +51,10 @@ fn reached(lab: &Lab, daemon: &Daemon, [behind, beside]: [IpAddr; 2]) {
         IpAddr::V4(_) => IpAddr::from(SERVER),
         IpAddr::V6(_) => IpAddr::from(SERVER_V6),
     };
+    // The kernels know each other's neighbours then: three pings at once are lost together.
+    eventually("what lies behind the UE is reached", || {
+        pings(&lab.ue, behind, server, 1) > 0
+    });
     let drops = || ["ue_source", "unknown_ue"].map(|reason| daemon.dropped(reason));
     let before = drops();
     assert_eq!(pings(&lab.ue, behind, server, 10), 3);
