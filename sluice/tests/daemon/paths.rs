@@ -67,7 +67,7 @@ fn a_gnb_that_does_not_answer_is_told_to_the_smf() {
         (&[IpAddr::from(ABSENT_GNB)][..], 0)
     );
     let words = format!("GTP-U peer {ABSENT_GNB} does not answer Echo Requests");
-    assert!(daemon.log().contains(&words), "{}", daemon.log());
+    eventually("the log says so", || daemon.log().contains(&words));
     // Its sessions are the SMF's to end; the path is asked on, for it may come back.
     assert_eq!(ue.ping(&lab, 3, 84), 3);
     smf.delete(seid).unwrap();

@@ -166,6 +166,10 @@ fn a_upf_that_stays_away_for_too_long_loses_its_sessions_and_ues_may_ask_anew() 
         format!("  - check: {{attached: 0, registered: {UES}, within: 120s}}\n"),
         meet(&lab, "second", "back"),
         format!("  - establish:\n  - check: {{sessions: {UES}, attached: {UES}, within: 60s}}\n"),
+        // Kernels learn where the new UPF is by what they send first, which may be lost.
+        format!(
+            "  - ping: {{to: {SERVER}, count: 1, wait: 5s}}\n  - check: {{ping_sent: {UES}}}\n"
+        ),
         echoes(),
         "  - deregister: {switch_off: true}\n  - check: {registered: 0, within: 60s}\n".to_owned(),
     ];
