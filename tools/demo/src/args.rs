@@ -81,7 +81,7 @@ pub enum Wiring {
     Thread,
     /// A program for each function that may have one, by references in shared memory
     Ring,
-    /// AUSF and UDM in programs of their own, by sockets
+    /// A program for each function that may have one, by sockets
     Socket,
 }
 

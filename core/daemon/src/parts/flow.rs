@@ -69,7 +69,7 @@ fn row(unix_ms: u64, line: &Line) -> FlowLine {
     }
 }
 
-/// What concerns a gNB or a UPF as a whole is news; what is said of UEs is for those who ask.
+/// News is of a gNB or a UPF as a whole; lines of UEs are for those who ask.
 pub(crate) fn log(line: &Line) {
     let is_node = |name| matches!(name, "gNB" | "UPF");
     let is_of_node = is_node(line.from) || is_node(line.to);
