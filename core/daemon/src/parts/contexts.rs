@@ -13,7 +13,11 @@ use sluice_seal::{KeyError, StoreKey, key_file};
 use sluice_wiring::contexts::Start;
 use sluice_wiring::{Apart, Core, Sessions};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long the SMF of a core that was killed has to end: it hears of that by its link.
+const SMF_ENDS_WITHIN: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Contexts of the core before.
 pub(crate) struct Opened {
@@ -35,7 +39,7 @@ pub(crate) fn open(
     let (store, stored): (Box<dyn Contexts>, Stored) = match section {
         ContextsSection::Folder(section) => {
             let mut own = open_folder(section).map_err(|e| no_folder(section, &e))?;
-            move_sessions(section, has_smf, &mut own)?;
+            move_sessions(section, has_smf, &mut own, is_given)?;
             (Box::new(own.0), own.1)
         }
         ContextsSection::Redis(section) => {
@@ -79,12 +83,14 @@ fn move_sessions(
     section: &ContextsFolder,
     has_smf: bool,
     own: &mut (ContextFile, Stored),
+    is_given: &dyn Fn() -> bool,
 ) -> Result<(), StartError> {
     let other = of_sessions(section);
     if has_smf && !other.folder.value.exists() {
         return Ok(());
     }
-    let mut other_store = open_folder(&other).map_err(|e| no_folder(&other, &e))?;
+    let other_store = open_when_left(&other, is_given);
+    let mut other_store = other_store.map_err(|e| no_folder(&other, &e))?;
     let (from, to) = if has_smf {
         (&mut other_store, own)
     } else {
@@ -105,6 +111,22 @@ fn move_sessions(
         }
     }
     Ok(())
+}
+
+/// The core's own folder is this core's, so only an SMF that its core left behind has that of sessions, and ends.
+fn open_when_left(
+    section: &ContextsFolder,
+    is_given: &dyn Fn() -> bool,
+) -> Result<(ContextFile, Stored), ContextError> {
+    let until = Instant::now() + SMF_ENDS_WITHIN;
+    loop {
+        let opened = open_folder(section);
+        let is_busy = matches!(opened, Err(ContextError::Busy(_)));
+        if !is_busy || is_given() || until <= Instant::now() {
+            return opened;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
 }
 
 fn open_folder(section: &ContextsFolder) -> Result<(ContextFile, Stored), ContextError> {

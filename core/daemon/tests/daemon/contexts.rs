@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use sluice_host::redis::Redis;
@@ -36,7 +38,7 @@ fn kill(mut core: Core) {
 fn a_core_that_was_killed_goes_on_with_its_ues_and_sessions() {
     let (place, memory) = (Place::new(), memory());
     let refusal = ["contexts.folder", "another core"];
-    goes_on(&place, &section(&memory), refusal);
+    goes_on(&place, &section(&memory), refusal, None);
 }
 
 #[test]
@@ -51,6 +53,7 @@ fn a_core_that_was_killed_goes_on_with_contexts_at_a_redis_server() {
         &place,
         &section,
         ["contexts.redis.instance", "another core"],
+        None,
     );
     // Nothing tells who was there, and the next core need not wait for a lease.
     let told = redis
@@ -88,8 +91,18 @@ fn redis_section(place: &Place, redis: &Redis) -> String {
     )
 }
 
+/// Holds a lock for half a second, as an SMF does that hears late that its core has gone.
+fn held_for_a_while(lock: &Path) -> JoinHandle<()> {
+    let file = std::fs::File::options().write(true).open(lock).unwrap();
+    file.lock().unwrap();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        file.unlock().unwrap();
+    })
+}
+
 /// A core with these contexts is killed and goes on; another is refused meanwhile with these words.
-fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
+fn goes_on(place: &Place, section: &str, refusal: [&str; 2], smf_lock: Option<&Path>) {
     let upf = Upf::start(place, false);
     let (core, ran) = with_session(place, &upf, section);
     let before = core.ask_of("ue", "001010000000001");
@@ -98,7 +111,9 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2]) {
     let (phones, registrations) = (ran.phones, ran.gnb);
     drop((ran.node, registrations));
     kill(core);
+    let lock = smf_lock.map(held_for_a_while);
     let core = Core::start_with(place, &config);
+    lock.into_iter().for_each(|thread| thread.join().unwrap());
     let ues = core.ask("ues");
     assert_eq!(ues["registered"], 1, "{ues}");
     wait("functions register with the same identities", || {
@@ -149,7 +164,9 @@ const RING: &str = "wiring: {transport: ring}\n";
 fn a_core_that_was_killed_goes_on_with_sessions_of_an_smf_of_another_program() {
     let (place, memory) = (Place::new(), memory());
     let section = format!("{}{RING}", section(&memory));
-    goes_on(&place, &section, ["contexts.folder", "another core"]);
+    let lock = memory.path().join("contexts/smf/core.lock");
+    let refusal = ["contexts.folder", "another core"];
+    goes_on(&place, &section, refusal, Some(&lock));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A core that runs in a place of its own, and an emulated gNB with UEs before it.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -122,12 +122,18 @@ impl Core {
         let file = place.file(config);
         let mut command = program(&["-c"]);
         let child = command.arg(file).stderr(Stdio::piped()).spawn().unwrap();
-        let core = Self {
+        let mut core = Self {
             child,
             socket: place.socket(),
         };
         let end = Instant::now() + LIMIT;
         while core.try_ask(json!({ "cmd": "status" })).is_none() {
+            if let Some(status) = core.child.try_wait().unwrap() {
+                let mut log = String::new();
+                let mut stderr = core.child.stderr.take().unwrap();
+                stderr.read_to_string(&mut log).unwrap();
+                panic!("the core ends with {status}: {log}");
+            }
             assert!(Instant::now() < end, "the core does not answer");
             std::thread::sleep(Duration::from_millis(20));
         }
