@@ -69,6 +69,8 @@ impl NfArgs {
 /// Functions that may have a program of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum NfName {
+    /// Access and mobility management
+    Amf,
     /// Authentication server
     Ausf,
     /// Unified data management

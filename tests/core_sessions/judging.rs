@@ -223,7 +223,12 @@ fn tshark_has_no_complaint_of_sessions() {
     assert_no_session(&mut world);
     // Once more, and the network ends it.
     world.register(0);
-    assert!(world.core.deregister(world.now, &world::supi(1), true));
+    assert!(
+        world
+            .core
+            .mobility()
+            .deregister(world.now, &world::supi(1), true)
+    );
     world.run();
     assert_eq!(world.ue(0).sent_away(), Some((true, None)));
     upf(&mut world).end_judging();

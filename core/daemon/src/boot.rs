@@ -40,9 +40,8 @@ pub(crate) fn boot(
     let opened = opened.map_err(one)?;
     let is_given = || shutdown.is_requested();
     let contexts = config.contexts.as_ref();
-    let has_smf = !config.wiring.is_apart(Nf::Smf);
     let contexts = contexts
-        .map(|section| contexts::open(section, has_smf, &is_given))
+        .map(|section| contexts::open(section, &config.wiring, &is_given))
         .transpose();
     let contexts = contexts.map_err(one)?;
     let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
@@ -54,7 +53,7 @@ pub(crate) fn boot(
     if let Some(contexts) = contexts {
         contexts.resume(&mut core);
     }
-    let (n2, n4, records) = doors(config, rings).map_err(one)?;
+    let Doors { n2, n4, records } = doors(config, rings).map_err(one)?;
     let mut runtime = Runtime::new(core, n2, n4).map_err(|e| step("event loop", &e))?;
     runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
@@ -103,23 +102,32 @@ pub(crate) fn boot(
     Ok(daemon)
 }
 
-/// N2, N4 and charging records. The program that has the SMF has the last two.
-fn doors(
-    config: &CoreConfig,
-    rings: Vec<RingEnd>,
-) -> Result<(N2, Option<N4>, Option<Records>), StartError> {
+/// N2, of a core whose AMF is its own, N4 and charging records, of one whose SMF is.
+struct Doors {
+    n2: Option<N2>,
+    n4: Option<N4>,
+    records: Option<Records>,
+}
+
+fn doors(config: &CoreConfig, rings: Vec<RingEnd>) -> Result<Doors, StartError> {
     let ns = Ns::current().map_err(|e| StartError::from(step("network namespace", &e)))?;
-    let n2 = n2(config, &ns)?;
+    let has_amf = !config.wiring.is_apart(Nf::Amf);
+    let n2 = has_amf.then(|| n2(config, &ns)).transpose()?;
     if !config.wiring.is_apart(Nf::Smf) {
         let n4 = n4(config, &ns)?.map(|n4| n4.with_rings(rings));
-        return Ok((n2, n4, records(config)?));
+        let records = records(config)?;
+        return Ok(Doors { n2, n4, records });
     }
     if !rings.is_empty() {
         let what = "the SMF has a program, and the UPF is of this process";
         let expected = "none of smf: such a UPF is reached from its own process alone";
         return Err(problem(0, "wiring.programs", what, expected).into());
     }
-    Ok((n2, None, None))
+    Ok(Doors {
+        n2,
+        n4: None,
+        records: None,
+    })
 }
 
 /// A step that no line stands for.
@@ -209,7 +217,7 @@ fn functions(
     }
 }
 
-fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, StartError> {
+pub(crate) fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, StartError> {
     let n2 = &config.n2;
     let no_address = || problem(0, "n2.listen", "missing", "an IP address");
     let listen = n2.listen.ok_or_else(no_address)?;

@@ -25,7 +25,7 @@ pub(crate) fn run(daemon: &mut Daemon, shutdown: &Shutdown) -> io::Result<()> {
     let end = daemon.in_force.running.end;
     let releases = end.sessions == AtEnd::Release;
     // TS 23.501, 5.21.2.2.2: gNBs are told first, so that UEs are taken to another AMF.
-    daemon.runtime.core_mut().end(system::now());
+    daemon.runtime.core_mut().mobility().end(system::now());
     if releases {
         daemon.runtime.core_mut().sessions().end(system::now());
     }
@@ -36,22 +36,32 @@ pub(crate) fn run(daemon: &mut Daemon, shutdown: &Shutdown) -> io::Result<()> {
     if daemon.in_force.running.wiring.is_apart(Nf::Smf) {
         if releases {
             // Its program releases them, leaves its UPFs, and ends.
-            let runs = |daemon: &Daemon| {
-                daemon
-                    .programs
-                    .as_ref()
-                    .is_some_and(|all| all.runs(Nf::Smf))
-            };
             wait(daemon, shutdown, within + UPFS_WITHIN, &|daemon| {
-                !runs(daemon)
+                !runs(daemon, Nf::Smf)
             })?;
         }
     } else {
         sessions(daemon, shutdown, releases.then_some(within))?;
     }
+    if daemon.in_force.running.wiring.is_apart(Nf::Amf) {
+        if let Some(programs) = &mut daemon.programs {
+            programs.leave_gnbs(daemon.runtime.core());
+        }
+        return wait(daemon, shutdown, GNBS_WITHIN, &|daemon| {
+            !runs(daemon, Nf::Amf)
+        });
+    }
     daemon.runtime.shut_down_n2();
-    let has_gnbs = |daemon: &Daemon| daemon.runtime.n2().gnbs().next().is_some();
+    let has_gnbs = |daemon: &Daemon| {
+        let n2 = daemon.runtime.n2();
+        n2.is_some_and(|n2| n2.gnbs().next().is_some())
+    };
     wait(daemon, shutdown, GNBS_WITHIN, &|daemon| !has_gnbs(daemon))
+}
+
+fn runs(daemon: &Daemon, nf: Nf) -> bool {
+    let programs = daemon.programs.as_ref();
+    programs.is_some_and(|all| all.runs(nf))
 }
 
 /// Sessions of the core's own SMF are released within a time, or stay.

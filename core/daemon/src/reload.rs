@@ -74,7 +74,9 @@ fn prepare(daemon: &Daemon) -> Result<Ready, String> {
     }
     let core = daemon.runtime.core();
     let amf = convert::amf(&config).ok_or("the AMF has no identity")?;
-    core.amf().may_reconfigure(&amf)?;
+    if let Some(own) = core.amf() {
+        own.may_reconfigure(&amf)?;
+    }
     let smf = match core.smf() {
         Some(smf) if config.sessions.is_some() => {
             let config = convert::smf(&config, system::now().unix_s);

@@ -6,9 +6,10 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use sluice_sbi::AssociationId;
+use sluice_core_host::{Host, ToRan};
+use sluice_sbi::{AssociationId, Input, Nf, Now};
 use sluice_sctp::{AllowList, Association, Event, NGAP_PPID, Node, Peer, Sctp as _};
-use sluice_wiring::{Core, ToRan};
+use sluice_wiring::{Apart, Core, Mobility};
 
 use crate::system;
 
@@ -31,6 +32,62 @@ struct Gnb {
     peer: Peer,
     /// Towards the gNB.
     streams: u16,
+}
+
+/// A host with an AMF, whose messages N2 carries.
+pub trait HasAmf {
+    /// An association has come up with this address.
+    fn association_up(&mut self, association: AssociationId, address: IpAddr);
+
+    /// A gNB is gone.
+    fn association_lost(&mut self, now: Now, association: AssociationId);
+
+    /// A message of a gNB.
+    fn n2(&mut self, now: Now, association: AssociationId, stream: u16, octets: &[u8]);
+
+    /// Messages for gNBs since the last call; contexts that they follow from are stored before.
+    fn take_to_ran(&mut self) -> Vec<ToRan>;
+}
+
+impl HasAmf for Core {
+    fn association_up(&mut self, association: AssociationId, address: IpAddr) {
+        self.mobility().association_up(association, address);
+    }
+
+    fn association_lost(&mut self, now: Now, association: AssociationId) {
+        Self::association_lost(self, now, association);
+    }
+
+    fn n2(&mut self, now: Now, association: AssociationId, stream: u16, octets: &[u8]) {
+        Self::n2(self, now, association, stream, octets);
+    }
+
+    fn take_to_ran(&mut self) -> Vec<ToRan> {
+        Self::take_to_ran(self)
+    }
+}
+
+impl HasAmf for Host<Apart> {
+    fn association_up(&mut self, association: AssociationId, address: IpAddr) {
+        Mobility::from(self).association_up(association, address);
+    }
+
+    fn association_lost(&mut self, now: Now, association: AssociationId) {
+        self.turn(now, Nf::Amf, Input::AssociationLost(association));
+    }
+
+    fn n2(&mut self, now: Now, association: AssociationId, stream: u16, octets: &[u8]) {
+        let input = Input::N2 {
+            association,
+            stream,
+            octets,
+        };
+        self.turn(now, Nf::Amf, input);
+    }
+
+    fn take_to_ran(&mut self) -> Vec<ToRan> {
+        Self::take_to_ran(self)
+    }
 }
 
 /// SCTP towards gNBs.
@@ -69,17 +126,17 @@ impl N2 {
     }
 
     /// Who wanted to speak to us since the last call, and is no gNB that may.
-    pub(crate) fn take_strangers(&mut self) -> Vec<IpAddr> {
+    pub fn take_strangers(&mut self) -> Vec<IpAddr> {
         self.node.take_strangers()
     }
 
     /// How long SCTP can wait.
-    pub(crate) fn patience(&self) -> Duration {
+    pub fn patience(&self) -> Duration {
         self.node.patience()
     }
 
     /// Gives the core what has come, and sends what it wants sent.
-    pub(crate) fn turn(&mut self, core: &mut Core) -> io::Result<()> {
+    pub fn turn(&mut self, core: &mut impl HasAmf) -> io::Result<()> {
         for event in self.node.take()? {
             self.take(core, event);
         }
@@ -87,7 +144,7 @@ impl N2 {
         Ok(())
     }
 
-    fn take(&mut self, core: &mut Core, event: Event) {
+    fn take(&mut self, core: &mut impl HasAmf, event: Event) {
         match event {
             Event::Up {
                 association,
@@ -121,7 +178,7 @@ impl N2 {
 
     /// Sends what the core wants sent. A gNB that does not take it has missed a message for good: it
     /// is aborted, and begins anew.
-    pub(crate) fn send(&mut self, core: &mut Core) {
+    pub fn send(&mut self, core: &mut impl HasAmf) {
         loop {
             let messages = core.take_to_ran();
             if messages.is_empty() {
@@ -150,7 +207,7 @@ impl N2 {
     }
 
     /// gNBs that may speak to us from now on; associations of others are aborted. How many those were.
-    pub(crate) fn allow(&mut self, core: &mut Core, allowed: AllowList) -> usize {
+    pub fn allow(&mut self, core: &mut impl HasAmf, allowed: AllowList) -> usize {
         let others = self.gnbs.iter();
         let others = others.filter(|(_, gnb)| !allowed.allows(gnb.peer.address));
         let others: Vec<Association> = others.map(|(association, _)| *association).collect();
@@ -166,7 +223,7 @@ impl N2 {
     }
 
     /// Ends all associations in order: gNBs hear that no message is missing (RFC 9260, 9.2).
-    pub(crate) fn shut_down(&mut self) {
+    pub fn shut_down(&mut self) {
         for association in self.gnbs.keys() {
             self.node.sctp.shutdown(*association);
         }
@@ -174,7 +231,7 @@ impl N2 {
     }
 
     /// Aborts all associations and closes.
-    pub(crate) fn close(self) {
+    pub fn close(self) {
         self.node.close();
     }
 }

@@ -23,7 +23,7 @@ const WOKEN: u64 = 2;
 /// A core and its doors.
 pub struct Runtime {
     core: Core,
-    n2: N2,
+    n2: Option<N2>,
     n4: Option<N4>,
     poller: Poller,
     ready: Ready,
@@ -32,13 +32,15 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Of its parts; without N4 there are no sessions.
+    /// Of its parts; N2 and N4 are those of its own AMF and SMF.
     ///
     /// # Errors
     /// The kernel has no more descriptors.
-    pub fn new(core: Core, n2: N2, n4: Option<N4>) -> io::Result<Self> {
+    pub fn new(core: Core, n2: Option<N2>, n4: Option<N4>) -> io::Result<Self> {
         let (poller, waker) = (Poller::new()?, Waker::new()?);
-        poller.add(&n2, N2_CAME)?;
+        if let Some(n2) = &n2 {
+            poller.add(n2, N2_CAME)?;
+        }
         if let Some(n4) = &n4 {
             poller.add(n4, N4_CAME)?;
             for ring in n4.rings() {
@@ -67,9 +69,9 @@ impl Runtime {
         &mut self.core
     }
 
-    /// Towards gNBs.
-    pub fn n2(&self) -> &N2 {
-        &self.n2
+    /// Towards gNBs, if its AMF is its own.
+    pub fn n2(&self) -> Option<&N2> {
+        self.n2.as_ref()
     }
 
     /// Towards UPFs, if there are any.
@@ -103,7 +105,8 @@ impl Runtime {
     pub fn turn(&mut self, patience: Duration) -> io::Result<()> {
         // What operators have caused meanwhile.
         self.send();
-        let patience = patience.min(self.n2.patience()).min(self.until_deadline());
+        let of_n2 = self.n2.as_ref().map_or(Duration::MAX, N2::patience);
+        let patience = patience.min(of_n2).min(self.until_deadline());
         // What other programs have sent meanwhile is not waited for.
         let patience = if self.core.may_sleep() {
             patience
@@ -115,7 +118,9 @@ impl Runtime {
         let slept_ns = system::now().instant.0.saturating_sub(before.0);
         self.waker.clear();
         // Each takes a bounded burst, so that neither keeps the other waiting.
-        self.n2.turn(&mut self.core)?;
+        if let Some(n2) = &mut self.n2 {
+            n2.turn(&mut self.core)?;
+        }
         if let Some(n4) = &mut self.n4 {
             n4.turn(&mut self.core);
         }
@@ -125,7 +130,8 @@ impl Runtime {
             self.core.time(now);
         }
         if self.load.turn(now.instant, Duration::from_nanos(slept_ns)) {
-            self.core.feel_load(now, self.load.overload());
+            let overload = self.load.overload();
+            self.core.mobility().feel_load(now, overload);
         }
         self.send();
         Ok(())
@@ -139,7 +145,8 @@ impl Runtime {
     /// Whether gNBs are asked to keep UEs away when there is more to do than can be done.
     pub fn set_overload_automatic(&mut self, is_automatic: bool) {
         self.load.set_automatic(is_automatic);
-        self.core.feel_load(system::now(), self.load.overload());
+        let overload = self.load.overload();
+        self.core.mobility().feel_load(system::now(), overload);
     }
 
     fn until_deadline(&self) -> Duration {
@@ -153,7 +160,9 @@ impl Runtime {
     }
 
     fn send(&mut self) {
-        self.n2.send(&mut self.core);
+        if let Some(n2) = &mut self.n2 {
+            n2.send(&mut self.core);
+        }
         if let Some(n4) = &mut self.n4 {
             n4.send(&mut self.core);
         }
@@ -163,23 +172,29 @@ impl Runtime {
     /// gNBs that may speak to the core from now on; associations of others are aborted. How many those
     /// were.
     pub fn allow_gnbs(&mut self, allowed: AllowList) -> usize {
-        self.n2.allow(&mut self.core, allowed)
+        let n2 = self.n2.as_mut();
+        n2.map_or(0, |n2| n2.allow(&mut self.core, allowed))
     }
 
     /// Who wanted to speak on N2 since the last call, and is no gNB that may.
     pub fn take_strangers(&mut self) -> Vec<IpAddr> {
-        self.n2.take_strangers()
+        let n2 = self.n2.as_mut();
+        n2.map(N2::take_strangers).unwrap_or_default()
     }
 
     /// Ends all associations with gNBs in order; they are gone when [`N2::gnbs`] has none any more.
     pub fn shut_down_n2(&mut self) {
         self.send();
-        self.n2.shut_down();
+        if let Some(n2) = &mut self.n2 {
+            n2.shut_down();
+        }
     }
 
     /// Aborts all associations with gNBs and closes; the core goes on alone.
     pub fn close(self) -> Core {
-        self.n2.close();
+        if let Some(n2) = self.n2 {
+            n2.close();
+        }
         self.core
     }
 }

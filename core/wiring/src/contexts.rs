@@ -1,14 +1,14 @@
 //! Contexts of UEs and sessions that outlive the process: stored together before what follows from them
 //! leaves, and taken up by the next core.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use sluice_core_host as host;
+use sluice_core_host::{self as host, Host};
 use sluice_ids::Supi;
 use sluice_sbi::context_store::{Changes, Contexts, Reader, Stored, Writer};
-use sluice_sbi::{Nf, NfInstance, Now};
+use sluice_sbi::{DataChange, Nf, NfInstance, Now};
 
-use crate::{Apart, Core, Instances, Sessions, StoreState};
+use crate::{Apart, Core, Instances, Mobility, Sessions, StoreState};
 
 /// Key of the start of the core.
 const START: &[u8] = b"core/start";
@@ -80,23 +80,54 @@ fn stored_instances(stored: &Stored) -> Instances {
     instances
 }
 
-/// Contexts that the program with the SMF stores, be it the core's or its own.
-const OF_SESSIONS: [&[u8]; 2] = [b"smf/", b"pcf/"];
+/// Contexts that one program stores, be it the core's or another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// UEs, of the AMF.
+    Mobility,
+    /// Sessions, of SMF and PCF.
+    Sessions,
+}
 
-/// Contexts of sessions that move from one program's store to another's: what the other one takes, and what this one then
-/// leaves out. For UPFs it is the same SMF as before, and it gives no number that any of them has given.
-pub fn move_sessions(from: &Stored, to: &Stored) -> (Changes, Changes) {
-    let moves = |key: &Vec<u8>| OF_SESSIONS.iter().any(|form| key.starts_with(form));
+impl Kind {
+    /// Each of them.
+    pub const ALL: [Self; 2] = [Self::Mobility, Self::Sessions];
+
+    /// Function that has them.
+    pub fn function(self) -> Nf {
+        match self {
+            Self::Mobility => Nf::Amf,
+            Self::Sessions => Nf::Smf,
+        }
+    }
+
+    fn forms(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::Mobility => &[b"amf/"],
+            Self::Sessions => &[b"smf/", b"pcf/"],
+        }
+    }
+}
+
+/// Contexts that move from one program's store to another's: what the other one takes, and what this one then leaves
+/// out. For UPFs it is the same SMF as before, and no function gives a number that it has given before.
+pub fn moved(kind: Kind, from: &Stored, to: &Stored) -> (Changes, Changes) {
+    let moves = |key: &Vec<u8>| kind.forms().iter().any(|form| key.starts_with(form));
     let moved = from.iter().filter(|(key, _)| moves(key));
     let mut taken: Changes = moved
         .map(|(key, value)| (key.clone(), Some(value.clone())))
         .collect();
     let left = taken.keys().map(|key| (key.clone(), None)).collect();
     if let (false, Some(start)) = (taken.is_empty(), Start::of(from)) {
-        let starts = Start::of(to).map_or(0, |other| other.starts);
+        let other = Start::of(to);
+        let starts = other.map_or(0, |other| other.starts);
+        let begun_unix_s = match (kind, other) {
+            (Kind::Mobility, Some(other)) => other.begun_unix_s,
+            _ => start.begun_unix_s,
+        };
         let start = Start {
             starts: start.starts.max(starts),
-            ..start
+            begun_unix_s,
         };
         taken.insert(START.to_vec(), Some(start.octets()));
     }
@@ -112,22 +143,38 @@ pub struct Resumed {
     pub sessions: usize,
 }
 
-impl<F: host::Functions + AsMut<Apart>> Sessions<'_, F> {
-    /// Has contexts stored there from now on, and goes on with sessions that are stored, and with their policies; how
-    /// many. Once, before anything else. The SMF must have been told of [`Start::begun_unix_s`].
-    pub fn resume(
-        &mut self,
-        now: Now,
-        start: Start,
-        stored: &Stored,
-        contexts: Box<dyn Contexts>,
-    ) -> usize {
-        self.0.contexts.use_store(contexts);
-        self.0.contexts.change(START, Some(&start.octets()));
-        self.take_up(now, start.starts, stored)
-    }
+/// Has contexts of a host's functions stored there from now on, and goes on with those that are stored. Once, before
+/// anything else. An SMF must have been told of [`Start::begun_unix_s`].
+pub fn resume<F: host::Functions + AsMut<Apart>>(
+    host: &mut Host<F>,
+    now: Now,
+    start: Start,
+    stored: &Stored,
+    contexts: Box<dyn Contexts>,
+) -> Resumed {
+    store(host, start, contexts);
+    take_up(host, now, start.starts, stored)
+}
 
-    fn take_up(&mut self, now: Now, starts: u16, stored: &Stored) -> usize {
+fn store<F>(host: &mut Host<F>, start: Start, contexts: Box<dyn Contexts>)
+where
+    F: host::Functions,
+{
+    host.contexts.use_store(contexts);
+    host.contexts.change(START, Some(&start.octets()));
+}
+
+fn take_up<F>(host: &mut Host<F>, now: Now, starts: u16, stored: &Stored) -> Resumed
+where
+    F: host::Functions + AsMut<Apart>,
+{
+    let ues = Mobility::from(&mut *host).take_up(now, starts, stored);
+    let sessions = Sessions::from(&mut *host).take_up(now, starts, stored);
+    Resumed { ues, sessions }
+}
+
+impl<F: host::Functions + AsMut<Apart>> Sessions<'_, F> {
+    pub(crate) fn take_up(&mut self, now: Now, starts: u16, stored: &Stored) -> usize {
         let all = || stored.iter().map(|(key, value)| (&**key, &**value));
         if let Some(pcf) = &mut self.0.functions.as_mut().pcf {
             pcf.resume(starts, all());
@@ -165,26 +212,28 @@ impl Core {
         stored: &Stored,
         contexts: Box<dyn Contexts>,
     ) -> Resumed {
-        self.host.contexts.use_store(contexts);
-        self.host.contexts.change(START, Some(&start.octets()));
-        let all = || stored.iter().map(|(key, value)| (&**key, &**value));
-        let starts = start.starts;
+        store(&mut self.host, start, contexts);
+        // They register with them.
         self.keep_instances(stored);
-        let ues = self.host.functions.amf.resume(now, starts, all());
-        self.forget_ues(stored);
-        let sessions = self.sessions().take_up(now, starts, stored);
-        if !self.is_apart(Nf::Smf) {
+        let resumed = take_up(&mut self.host, now, start.starts, stored);
+        if !self.is_apart(Nf::Smf) && !self.is_apart(Nf::Amf) {
             self.reconcile(now);
         }
-        let guami = self.host.functions.amf.guami();
-        for supi in self.host.functions.amf.subscribers() {
-            self.host.functions.udr.resume_amf(&supi, guami);
+        let all = self.mobility().subscribers();
+        self.resume_registrations(now, &all);
+        resumed
+    }
+
+    /// Subscribers whose UEs an AMF goes on with: the repository hears of them.
+    pub fn resume_registrations(&mut self, now: Now, subscribers: &[Supi]) {
+        let guami = self.guami;
+        for supi in subscribers {
+            self.udr_mut().resume_amf(supi, guami);
             // One that was removed meanwhile.
-            if self.host.functions.udr.amf_of(&supi).is_none() {
-                self.deregister(now, &supi, false);
+            if self.udr().amf_of(supi).is_none() {
+                self.subscriber_changed(now, supi, DataChange::Withdrawn);
             }
         }
-        Resumed { ues, sessions }
     }
 
     /// Gives all functions of the core identities of `random` octets. Once, before anything else.
@@ -214,46 +263,11 @@ impl Core {
         &self.host.instances
     }
 
-    /// UEs that the AMF does not go on with: nobody else would delete what is stored of them, and an AMF that has
-    /// their names again some day would go on with counts of NAS that were used since.
-    fn forget_ues(&mut self, stored: &Stored) {
-        for key in stored.keys() {
-            let mut forms = [&b"amf/ue/"[..], b"amf/radio/"].into_iter();
-            let Some(digits) = forms.find_map(|form| key.strip_prefix(form)) else {
-                continue;
-            };
-            let supi = str::from_utf8(digits).ok().and_then(Supi::from_imsi);
-            if supi.is_none_or(|supi| self.host.functions.amf.ue(&supi).is_none()) {
-                self.host.contexts.change(key, None);
-            }
-        }
-    }
-
     /// AMF, SMF and PCF know the same sessions: what one of them does not know is over.
     fn reconcile(&mut self, now: Now) {
-        let known = self.known_sessions();
+        let known = self.mobility().known_sessions();
         let unknown = self.sessions().reconcile(now, &known);
-        self.forget_sessions(now, &unknown);
-    }
-
-    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them.
-    pub fn known_sessions(&self) -> BTreeMap<u64, bool> {
-        let known = self.host.functions.amf.known_sessions();
-        known.iter().map(|one| (one.context, one.is_up)).collect()
-    }
-
-    /// The AMF forgets sessions that the SMF does not know; their UEs learn it by the status of their sessions.
-    pub fn forget_sessions(&mut self, now: Now, unknown: &[u64]) {
-        let unknown: BTreeSet<u64> = unknown.iter().copied().collect();
-        let known = self.host.functions.amf.known_sessions();
-        let mut effects = Vec::new();
-        for one in known.iter().filter(|one| unknown.contains(&one.context)) {
-            self.host
-                .functions
-                .amf
-                .forget_session(now, one, &mut effects);
-        }
-        self.follow(now, Nf::Amf, effects);
+        self.mobility().forget_sessions(now, &unknown);
     }
 
     /// Does what the store of contexts has to do by time; at least twice a second.
@@ -293,18 +307,26 @@ mod tests {
             starts: 9,
         };
         let to = Stored::from([(START.to_vec(), later.octets())]);
-        let (taken, left) = move_sessions(&from, &to);
-        let moved = Start {
+        let (taken, left) = moved(Kind::Sessions, &from, &to);
+        let start = Start {
             begun_unix_s: 1_000,
             starts: 9,
         };
         let expected = Changes::from([
-            (START.to_vec(), Some(moved.octets())),
+            (START.to_vec(), Some(start.octets())),
             (key("smf/session/1"), Some(vec![1])),
         ]);
         assert_eq!(taken, expected);
         assert_eq!(left, Changes::from([(key("smf/session/1"), None)]));
-        assert!(move_sessions(&to, &from).0.is_empty());
+        assert!(moved(Kind::Sessions, &to, &from).0.is_empty());
+        // Those of UEs leave the SMF as it was.
+        let (taken, left) = moved(Kind::Mobility, &from, &to);
+        let expected = Changes::from([
+            (START.to_vec(), Some(later.octets())),
+            (key("amf/ue/1"), Some(vec![2])),
+        ]);
+        assert_eq!(taken, expected);
+        assert_eq!(left, Changes::from([(key("amf/ue/1"), None)]));
         // What cannot be read was never there.
         let cut = Stored::from([(START.to_vec(), first.octets()[1..].to_vec())]);
         assert_eq!(Start::after(&cut, 3_000).begun_unix_s, 3_000);

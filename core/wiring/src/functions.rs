@@ -1,4 +1,4 @@
-//! Functions of a core: those that are always its own, and those that may be another host's.
+//! Functions of a core: the repository, which is always its own, and those that may be another host's.
 
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -12,7 +12,6 @@ use sluice_udm::Udm;
 use sluice_udr::Udr;
 
 pub(crate) struct Functions {
-    pub amf: Amf,
     pub udr: Udr,
     pub apart: Apart,
 }
@@ -24,14 +23,12 @@ fn some<T: NetworkFunction>(one: &Option<T>) -> Option<&dyn NetworkFunction> {
 impl host::Functions for Functions {
     fn at(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
         Some(match place.nf {
-            Nf::Amf => &mut self.amf,
             Nf::Udr => &mut self.udr,
             _ => return self.apart.at(place),
         })
     }
 
     fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction)) {
-        tell(Nf::Amf, &self.amf);
         self.apart.each(tell);
         tell(Nf::Udr, &self.udr);
     }
@@ -40,6 +37,8 @@ impl host::Functions for Functions {
 /// Functions that may be another host's; none of those that this one does not have.
 #[derive(Debug, Default)]
 pub struct Apart {
+    /// Access and mobility management.
+    pub amf: Option<Amf>,
     /// Authentication server.
     pub ausf: Option<Ausf>,
     /// Unified data management.
@@ -56,24 +55,34 @@ pub struct Apart {
 
 impl Apart {
     /// All that may be another host's.
-    pub const ALL: [Nf; 6] = [Nf::Ausf, Nf::Udm, Nf::Nrf, Nf::Nssf, Nf::Smf, Nf::Pcf];
+    pub const ALL: [Nf; 7] = [
+        Nf::Amf,
+        Nf::Ausf,
+        Nf::Udm,
+        Nf::Nrf,
+        Nf::Nssf,
+        Nf::Smf,
+        Nf::Pcf,
+    ];
 }
 
 impl host::Functions for Apart {
     fn at(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
         Some(match place.nf {
+            Nf::Amf => self.amf.as_mut()?,
             Nf::Ausf => self.ausf.as_mut()?,
             Nf::Udm => self.udm.as_mut()?,
             Nf::Nrf => self.nrf.as_mut()?,
             Nf::Nssf => self.nssf.as_mut()?,
             Nf::Smf => self.smf.as_mut()?,
             Nf::Pcf => self.pcf.as_mut()?,
-            Nf::Amf | Nf::Udr => return None,
+            Nf::Udr => return None,
         })
     }
 
     fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction)) {
         let all = [
+            (Nf::Amf, some(&self.amf)),
             (Nf::Ausf, some(&self.ausf)),
             (Nf::Udm, some(&self.udm)),
             (Nf::Nrf, some(&self.nrf)),

@@ -4,6 +4,7 @@
 pub mod contexts;
 mod flows;
 mod functions;
+mod mobility;
 mod sessions;
 
 use core::net::SocketAddr;
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use flows::Flows;
 pub use functions::Apart;
 use functions::Functions;
+pub use mobility::Mobility;
 pub use sessions::Sessions;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -21,8 +23,7 @@ pub use sluice_core_host::{
     Counters, Home, Instances, JournalWriter, LINES, REFUSALS, Reached, Record, Rejected, SEEN,
     StoreState, Storing, ToRan, ToUpf,
 };
-use sluice_ids::{Snssai, Supi};
-use sluice_n2::Overload;
+use sluice_ids::{Guami, Snssai, Supi};
 use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
@@ -38,6 +39,8 @@ use sluice_udr::{Provision, Provisioned, Udr};
 /// The functions of a core, on one thread, and those of other hosts that it reaches.
 pub struct Core {
     host: Host<Functions>,
+    /// Name of its AMF, wherever that is.
+    guami: Guami,
     /// Settings of another host's UDM.
     udm_settings: sluice_udm::Config,
     has_new_udm_settings: bool,
@@ -55,7 +58,7 @@ pub fn slices_of(plmns: &[sluice_n2::PlmnSlices]) -> sluice_nssf::Config {
 }
 
 /// Part that profiles of all functions of a core have in common, as its AMF serves it.
-pub fn home_of(guami: sluice_ids::Guami, plmns: &[sluice_n2::PlmnSlices]) -> Home {
+pub fn home_of(guami: Guami, plmns: &[sluice_n2::PlmnSlices]) -> Home {
     let slices: BTreeSet<Snssai> = plmns.iter().flat_map(|one| one.slices.clone()).collect();
     Home {
         guami,
@@ -67,16 +70,18 @@ pub fn home_of(guami: sluice_ids::Guami, plmns: &[sluice_n2::PlmnSlices]) -> Hom
 impl Core {
     /// Of its functions, with a repository and slice selection; AUSF and UDM are other hosts' until it has them.
     pub fn new(amf: Amf, udr: Udr) -> Self {
-        let home = home_of(amf.guami(), &amf.plmns());
+        let (guami, home) = (amf.guami(), home_of(amf.guami(), &amf.plmns()));
         let apart = Apart {
-            nrf: Some(Nrf::default()),
             nssf: Some(Nssf::new(slices_of(&amf.plmns()))),
+            amf: Some(amf),
+            nrf: Some(Nrf::default()),
             ..Apart::default()
         };
-        let functions = Functions { amf, udr, apart };
+        let functions = Functions { udr, apart };
         let host = Host::new(functions, home);
         Self {
             host,
+            guami,
             udm_settings: sluice_udm::Config::default(),
             has_new_udm_settings: false,
             followed: Followed::Nobody,
@@ -119,14 +124,15 @@ impl Core {
         let apart = &mut self.host.functions.apart;
         for nf in functions {
             match nf {
+                Nf::Amf => apart.amf = None,
                 Nf::Ausf => apart.ausf = None,
                 Nf::Udm => apart.udm = None,
                 Nf::Nrf => apart.nrf = None,
                 Nf::Nssf => apart.nssf = None,
                 Nf::Smf => apart.smf = None,
                 Nf::Pcf => apart.pcf = None,
-                // Those are always the core's own.
-                Nf::Amf | Nf::Udr => {}
+                // Always the core's own.
+                Nf::Udr => {}
             }
         }
         self
@@ -210,12 +216,6 @@ impl Core {
         self.others.contains(&nf)
     }
 
-    fn update_registrations(&mut self) {
-        let amf = &self.host.functions.amf;
-        let home = home_of(amf.guami(), &amf.plmns());
-        self.host.update_registrations(home);
-    }
-
     /// Takes other keys of the home network from now on.
     pub fn set_home_keys(&mut self, keys: BTreeMap<u8, HomeKey>) {
         match &mut self.host.functions.apart.udm {
@@ -243,11 +243,6 @@ impl Core {
                 octets,
             },
         );
-    }
-
-    /// An association has come up with this address.
-    pub fn association_up(&mut self, association: AssociationId, address: core::net::IpAddr) {
-        self.host.functions.amf.association_up(association, address);
     }
 
     /// A gNB is gone.
@@ -312,20 +307,13 @@ impl Core {
         Sessions::from(&mut self.host)
     }
 
-    /// Deregisters a UE for the operator (TS 23.502, 4.2.2.3.3); it may be told to register again at
-    /// once. False if it is not registered.
-    pub fn deregister(&mut self, now: Now, supi: &Supi, registers_again: bool) -> bool {
-        let mut effects = Vec::new();
-        let begun = self
-            .host
-            .functions
-            .amf
-            .deregister(now, supi, registers_again, &mut effects);
-        self.follow(now, Nf::Amf, effects);
-        begun
+    /// UEs and gNBs, as operators want them.
+    pub fn mobility(&mut self) -> Mobility<'_, impl host::Functions + AsMut<Apart>> {
+        Mobility::from(&mut self.host)
     }
 
-    /// The AMF goes on with another configuration; gNBs are told.
+    /// The AMF goes on with another configuration, of which gNBs are told, the NSSF with its slices, and profiles of all
+    /// functions with what they have in common.
     ///
     /// # Errors
     /// See [`Amf::reconfigure`].
@@ -334,54 +322,16 @@ impl Core {
         now: Now,
         config: sluice_amf::Config,
     ) -> Result<(), &'static str> {
-        let mut effects = Vec::new();
-        let slices = slices_of(&config.plmns);
-        self.host
-            .functions
-            .amf
-            .reconfigure(now, config, &mut effects)?;
-        if let Some(nssf) = &mut self.host.functions.apart.nssf {
-            nssf.reconfigure(slices);
+        let Apart { amf, nssf, .. } = &mut self.host.functions.apart;
+        if let Some(amf) = amf {
+            amf.may_reconfigure(&config)?;
         }
-        self.update_registrations();
-        self.follow(now, Nf::Amf, effects);
-        Ok(())
-    }
-
-    /// An operator has gNBs keep UEs away, or not any more.
-    pub fn overload(&mut self, now: Now, overload: Option<Overload>) {
-        let mut effects = Vec::new();
+        if let Some(nssf) = nssf {
+            nssf.reconfigure(slices_of(&config.plmns));
+        }
         self.host
-            .functions
-            .amf
-            .overload(now, overload, &mut effects);
-        self.follow(now, Nf::Amf, effects);
-    }
-
-    /// There is too much to do, and gNBs keep UEs away, or not any more; what operators want counts more.
-    pub fn feel_load(&mut self, now: Now, overload: Option<Overload>) {
-        let mut effects = Vec::new();
-        self.host
-            .functions
-            .amf
-            .feel_load(now, overload, &mut effects);
-        self.follow(now, Nf::Amf, effects);
-    }
-
-    /// Tells all gNBs what is served; how many there are.
-    pub fn update_gnbs(&mut self, now: Now) -> usize {
-        let mut effects = Vec::new();
-        let told = self.host.functions.amf.update_gnbs(now, &mut effects);
-        self.follow(now, Nf::Amf, effects);
-        told
-    }
-
-    /// gNBs are told that the core is about to go.
-    pub fn end(&mut self, now: Now) {
-        let mut effects = Vec::new();
-        self.host.functions.amf.end(now, &mut effects);
-        self.host.leave(Nf::Amf);
-        self.follow(now, Nf::Amf, effects);
+            .update_registrations(home_of(config.guami, &config.plmns));
+        self.mobility().reconfigure(now, config)
     }
 
     /// Whether UEs may show who they are unconcealed, from now on.
@@ -402,7 +352,7 @@ impl Core {
         let provisioned = self.udr_mut().provision(supi, provision);
         match provisioned {
             Provisioned::Changed if is_barred => {
-                self.deregister(now, &supi, false);
+                self.subscriber_changed(now, &supi, DataChange::Withdrawn);
             }
             Provisioned::Changed => self.subscriber_changed(now, &supi, DataChange::Access),
             Provisioned::SessionRates => {
@@ -468,7 +418,7 @@ impl Core {
     /// Has messages of these UEs kept as octets, NAS without its protection.
     pub fn follow_ues(&mut self, followed: Followed) {
         self.followed = followed;
-        self.host.functions.amf.follow(followed);
+        self.mobility().follow_ues(followed);
         self.sessions().follow_ues(followed);
     }
 
@@ -482,9 +432,9 @@ impl Core {
         self.host.log.take_traced_messages()
     }
 
-    /// The AMF, for operators.
-    pub fn amf(&self) -> &Amf {
-        &self.host.functions.amf
+    /// The AMF, for operators; none if it is another host's.
+    pub fn amf(&self) -> Option<&Amf> {
+        self.host.functions.apart.amf.as_ref()
     }
 
     /// The repository, for operators.

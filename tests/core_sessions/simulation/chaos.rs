@@ -251,7 +251,7 @@ impl Simulation {
         match self.random.below(10) {
             0 => {
                 let again = self.random.percent(50);
-                let known = self.core.deregister(now, &who, again);
+                let known = self.core.mobility().deregister(now, &who, again);
                 self.note(format!("UE {phone} is sent away: {known}"));
             }
             1 => {

@@ -331,7 +331,7 @@ impl Simulation {
                 line.what
             ));
         }
-        let amf = self.core.amf().counters().panics;
+        let amf = self.core.amf().unwrap().counters().panics;
         let smf = self.core.smf().unwrap().counters().panics;
         assert_eq!((amf, smf), (0, 0), "a procedure panicked");
     }

@@ -88,7 +88,9 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     let functions = Apart {
         ausf: Some(ausf),
         udm: Some(udm),
-        nssf: Some(Nssf::new(slices_of(&core.amf().plmns()))),
+        nssf: Some(Nssf::new(slices_of(
+            &core.amf().expect("its own AMF").plmns(),
+        ))),
         ..Apart::default()
     };
     let mut host = Host::new(functions, home);
@@ -132,7 +134,7 @@ pub fn exchange(core: &mut Core, now: Now) -> CallFlow {
                 }
                 // As a program that reads the same file again.
                 if let Some(nssf) = &mut one.host.functions.nssf {
-                    nssf.reconfigure(slices_of(&core.amf().plmns()));
+                    nssf.reconfigure(slices_of(&core.amf().expect("its own AMF").plmns()));
                 }
                 if one.told != Some(now.instant) {
                     one.told = Some(now.instant);

@@ -287,13 +287,19 @@ impl TestNetwork {
     pub fn settle(&mut self) {
         for _ in 0..100 {
             if !self.wait() {
-                assert!(self.core.amf().procedures().is_empty());
+                assert!(
+                    self.core
+                        .amf()
+                        .expect("its own AMF")
+                        .procedures()
+                        .is_empty()
+                );
                 return;
             }
         }
         panic!(
             "something is under way for ever: {:?}",
-            self.core.amf().procedures()
+            self.core.amf().expect("its own AMF").procedures()
         );
     }
 
@@ -314,7 +320,7 @@ impl TestNetwork {
             "{:?}",
             self.ue(phone).received()
         );
-        assert!(self.core.amf().registered() > 0);
+        assert!(self.core.amf().expect("its own AMF").registered() > 0);
         let supi = self.ue(phone).supi().expect("digits");
         assert!(self.core.udr().amf_of(&supi).is_some(), "UDM was told");
     }

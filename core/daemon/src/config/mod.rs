@@ -29,8 +29,8 @@ pub use overload::OverloadSection;
 pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
-use wiring::NoSessions;
-pub use wiring::{ProgramSection, WiringSection};
+use wiring::NotApart;
+pub use wiring::{ProgramSection, STORES_OF_PROGRAMS, WiringSection};
 
 use sluice_ids::{Plmn, Tai};
 use sluice_program::config::fields::{At, Fields};
@@ -135,8 +135,8 @@ impl CoreConfig {
         let control_socket = fields.or("control_socket", CORE_SOCKET, &socket_path());
         let api = fields.section("api", ApiSection::read);
         let none = match (&sessions, &contexts) {
-            (None, _) => Some(NoSessions::None),
-            (Some(_), Some(ContextsSection::Redis(_))) => Some(NoSessions::Redis),
+            (None, _) => Some(NotApart::NoSessions),
+            (Some(_), Some(ContextsSection::Redis(_))) => Some(NotApart::Redis),
             (Some(_), _) => None,
         };
         let has_contexts = contexts.is_some();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Functions that may have a program of their own.
 const APART: &[(&str, Nf)] = &[
+    ("amf", Nf::Amf),
     ("ausf", Nf::Ausf),
     ("udm", Nf::Udm),
     ("nrf", Nf::Nrf),
@@ -15,6 +16,10 @@ const APART: &[(&str, Nf)] = &[
     ("smf", Nf::Smf),
     ("pcf", Nf::Pcf),
 ];
+/// Names of stores of contexts that programs have.
+pub const STORES_OF_PROGRAMS: [&str; 2] = [OF_AMF, OF_SMF];
+const OF_AMF: &str = "amf";
+const OF_SMF: &str = "smf";
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
 
@@ -29,19 +34,23 @@ pub struct WiringSection {
     pub programs: Vec<ProgramSection>,
 }
 
-/// Why SMF and PCF have no programs of their own.
+/// Why some functions have no programs of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NoSessions {
+pub(super) enum NotApart {
     /// UEs have no sessions.
-    None,
-    /// Their contexts are at a Redis server, with those of the AMF.
+    NoSessions,
+    /// Contexts are at a Redis server.
     Redis,
 }
 
-impl NoSessions {
+impl NotApart {
+    fn is_of(self, nf: Nf) -> bool {
+        is_of_sessions(nf) || (self == Self::Redis && nf == Nf::Amf)
+    }
+
     fn text(self) -> &'static str {
         match self {
-            Self::None => "there are no sessions",
+            Self::NoSessions => "there are no sessions",
             Self::Redis => "contexts are at a Redis server: the core's own program stores them",
         }
     }
@@ -65,7 +74,7 @@ impl WiringSection {
     /// share one; `none` says why they may not, if so.
     pub(super) fn read(
         fields: &mut Fields<'_, '_>,
-        none: Option<NoSessions>,
+        none: Option<NotApart>,
         has_contexts: bool,
     ) -> Self {
         let transports = word(&[
@@ -85,7 +94,7 @@ impl WiringSection {
         }
         if carrier.is_some() && !given {
             let may = APART.iter().map(|(_, nf)| *nf);
-            let may = may.filter(|nf| none.is_none() || !is_of_sessions(*nf));
+            let may = may.filter(|nf| none.is_none_or(|none| !none.is_of(*nf)));
             for nf in may {
                 let one = At { value: nf, line };
                 match programs.last_mut() {
@@ -108,10 +117,10 @@ impl WiringSection {
                     .problem(one.line, key, what, "each function once");
             }
         }
-        for one in all.iter().filter(|one| is_of_sessions(one.value)) {
-            if let Some(none) = none {
+        for one in &all {
+            if let Some(none) = none.filter(|none| none.is_of(one.value)) {
                 let what = format!("{} has a program, and {}", one.value, none.text());
-                let expected = "programs of SMF and PCF in a core with sessions, and with contexts in a folder or none";
+                let expected = "programs of SMF and PCF in a core with sessions, those and one of the AMF with contexts in a folder or none";
                 let key = fields.key("programs");
                 fields.report().problem(one.line, key, what, expected);
             }
@@ -141,6 +150,16 @@ impl WiringSection {
             control.with_file_name(format!("{stem}-wiring.sock"))
         };
         self.socket.clone().unwrap_or_else(beside)
+    }
+
+    /// Name of the store of contexts of the program that has a function, if that has contexts; none of the core's own
+    /// program. AMF and SMF that share a program share its store.
+    pub fn store_of(&self, nf: Nf) -> Option<&'static str> {
+        let has = |one: &ProgramSection, nf| one.functions.iter().any(|at| at.value == nf);
+        let program = self.programs.iter().find(|one| has(one, nf))?;
+        let stores = [(Nf::Amf, OF_AMF), (Nf::Smf, OF_SMF)];
+        let store = stores.into_iter().find(|(nf, _)| has(program, *nf));
+        store.map(|(_, name)| name)
     }
 
     /// Whether a function has a program of its own.

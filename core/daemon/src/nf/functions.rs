@@ -2,6 +2,7 @@
 
 use crate::config::CoreConfig;
 use crate::convert;
+use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_core_host::{Home, Host};
 use sluice_core_runtime::system;
@@ -11,7 +12,7 @@ use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::Nf;
 use sluice_smf::Smf;
-use sluice_wiring::{Apart, Sessions, slices_of};
+use sluice_wiring::{Apart, Mobility, Sessions, slices_of};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -25,7 +26,10 @@ pub(super) fn new(config: &CoreConfig, functions: &[Nf], begun_unix_s: u64) -> i
     let smf = sessions
         .filter(|_| has(Nf::Smf))
         .and_then(|_| convert::smf(config, begun_unix_s));
+    let amf = has(Nf::Amf).then(|| convert::amf(config)).flatten();
+    let amf = amf.map(|amf| Amf::new(amf, Box::new(system::random)));
     Ok(Apart {
+        amf: amf.transpose().map_err(io::Error::other)?,
         ausf: has(Nf::Ausf).then(Ausf::default),
         udm: None,
         nrf: has(Nf::Nrf).then(|| Nrf::new(convert::nrf(config))),
@@ -53,11 +57,15 @@ pub(super) fn home(config: &CoreConfig) -> Option<Home> {
 /// # Errors
 /// Why they could not.
 pub(super) fn may_reconfigure(functions: &Apart, config: &CoreConfig) -> Result<(), String> {
-    let Some(smf) = &functions.smf else {
-        return Ok(());
-    };
-    let config = convert::smf(config, system::now().unix_s);
-    smf.may_reconfigure(&config.ok_or("the SMF has no address")?)
+    if let Some(amf) = &functions.amf {
+        let config = convert::amf(config);
+        amf.may_reconfigure(&config.ok_or("the AMF has no identity")?)?;
+    }
+    if let Some(smf) = &functions.smf {
+        let config = convert::smf(config, system::now().unix_s);
+        smf.may_reconfigure(&config.ok_or("the SMF has no address")?)?;
+    }
+    Ok(())
 }
 
 /// Functions go on with another configuration, as far as they can; whether the NRF's is another one.
@@ -89,6 +97,11 @@ pub(super) fn reconfigure(host: &mut Host<Apart>, config: &CoreConfig) -> bool {
     }
     if let Some(home) = home(config) {
         host.update_registrations(home);
+    }
+    if let Some(amf) = convert::amf(config)
+        && let Err(why) = Mobility::from(&mut *host).reconfigure(now, amf)
+    {
+        tracing::error!("the AMF keeps its configuration: {why}");
     }
     has_new_nrf
 }

@@ -1,11 +1,14 @@
 //! `sluice nf`: a program of some functions, beside the core's, which it reaches as `wiring.transport` says.
 
 mod functions;
+mod gnbs;
 mod program;
 mod upfs;
 
 use crate::config::CoreConfig;
 use crate::needs::StartError;
+use crate::parts::contexts;
+use gnbs::Gnbs;
 use program::Program;
 use sluice_bus_local::{Member, MemberError};
 use sluice_host::signal::Shutdown;
@@ -15,7 +18,6 @@ use sluice_program::exit::Exit;
 use sluice_program::logging::{self, Verbosity};
 use sluice_sbi::Nf;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 use upfs::Upfs;
 
@@ -66,9 +68,12 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Lacking;
         }
     };
-    let upfs = match open_upfs(file, &config, &functions) {
-        Ok(upfs) => upfs,
-        Err(exit) => return exit,
+    let doors = match Doors::open(&config, &functions) {
+        Ok(doors) => doors,
+        Err(StartError { problem, may_come }) => {
+            eprintln!("{}", problem.in_file(file));
+            return if may_come { Exit::Later } else { Exit::Lacking };
+        }
     };
     let socket = config.wiring.socket(&config.control_socket);
     let member = match Member::join(&socket, carrier, &name, &functions, JOIN_WITHIN) {
@@ -82,7 +87,7 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Later;
         }
     };
-    let served = Program::new((file, &config), member, &functions, upfs)
+    let served = Program::new((file, &config), member, &functions, doors)
         .and_then(|mut program| program.serve(&shutdown));
     match served {
         Ok(()) => Exit::Done,
@@ -93,19 +98,35 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
     }
 }
 
-/// Opens what a program with an SMF has towards UPFs.
-fn open_upfs(file: &Path, config: &CoreConfig, functions: &[Nf]) -> Result<Option<Upfs>, Exit> {
-    if !functions.contains(&Nf::Smf) {
-        return Ok(None);
+/// Ways of a program to the world, and what outlives it.
+struct Doors {
+    gnbs: Option<Gnbs>,
+    upfs: Option<Upfs>,
+    contexts: Option<contexts::Opened>,
+}
+
+impl Doors {
+    /// Those that functions need.
+    fn open(config: &CoreConfig, functions: &[Nf]) -> Result<Self, StartError> {
+        let has = |nf| functions.contains(&nf);
+        let section = config.contexts.as_ref();
+        let contexts = section
+            .map(|section| contexts::open_of_program(section, &config.wiring, functions))
+            .transpose()?;
+        Ok(Self {
+            gnbs: has(Nf::Amf).then(|| Gnbs::open(config)).transpose()?,
+            upfs: has(Nf::Smf)
+                .then(|| Upfs::open(config))
+                .transpose()?
+                .flatten(),
+            contexts: contexts.flatten(),
+        })
     }
-    Upfs::open(config).map_err(|StartError { problem, may_come }| {
-        eprintln!("{}", problem.in_file(file));
-        if may_come { Exit::Later } else { Exit::Lacking }
-    })
 }
 
 fn nf_of(name: NfName) -> Nf {
     match name {
+        NfName::Amf => Nf::Amf,
         NfName::Ausf => Nf::Ausf,
         NfName::Udm => Nf::Udm,
         NfName::Nrf => Nf::Nrf,

@@ -1,16 +1,17 @@
 //! A program of some functions at work: their host, its ring, and what operators ask.
 
-use super::functions;
+use super::gnbs::Gnbs;
 use super::upfs::Upfs;
+use super::{Doors, functions};
 use crate::config::CoreConfig;
 use crate::operators::answers::ContextsState;
-
+use crate::operators::mobility;
 use crate::operators::part::Part;
 use crate::operators::qos;
 use crate::operators::request::{Request, subscriber};
 use crate::parts::contexts;
 use crate::parts::flow::{Flow, log};
-use crate::parts::news::{Report, Settings, Traced, UdmSettings};
+use crate::parts::news::{Comparison, Report, Settings, Traced, UdmSettings};
 use crate::parts::refusals::Kept;
 use crate::parts::trace::unix_us;
 use sluice_bus_local::{Member, SharedMember, Told};
@@ -23,13 +24,15 @@ use sluice_program::lines::{self, PeerNames};
 use sluice_program::logging;
 use sluice_sbi::{Instant, Nf, NfInstance};
 use sluice_udm::Udm;
-use sluice_wiring::{Apart, Flows, Sessions};
+use sluice_wiring::{Apart, Flows, Mobility, Sessions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Longest wait of a turn.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// The same while others have sent something, and it has not begun.
+const PATIENCE_BEFORE: Duration = Duration::from_millis(5);
 /// The same while sessions end.
 const PATIENCE_AT_END: Duration = Duration::from_millis(20);
 /// Refusals and traced messages that wait until the core takes them, the newest.
@@ -39,8 +42,11 @@ const TRACED_KEPT: usize = 4_096;
 /// Functions with their host.
 pub(super) struct Program {
     host: Host<Apart>,
+    /// None of a program without AMF.
+    gnbs: Option<Gnbs>,
     /// None of a program without SMF.
     upfs: Option<Upfs>,
+    contexts: contexts::Watch,
     poller: Poller,
     member: SharedMember,
     flow: Flow,
@@ -54,6 +60,18 @@ pub(super) struct Program {
     end_within: Duration,
     /// Settings that the core has told last; none before it told anything.
     settings: Option<Settings>,
+    compared: Compared,
+    /// AMF and SMF know the same sessions: before that nothing is taken from anybody.
+    has_begun: bool,
+}
+
+/// Comparisons of sessions that this program has had its part in, by their numbers.
+#[derive(Default)]
+struct Compared {
+    /// The AMF has told what it knows.
+    told: u64,
+    /// The SMF has told what it does not know, or the AMF has heard of that.
+    done: u64,
 }
 
 impl Program {
@@ -65,29 +83,33 @@ impl Program {
         (file, config): (&Path, &CoreConfig),
         member: Member,
         functions: &[Nf],
-        mut upfs: Option<Upfs>,
+        doors: Doors,
     ) -> io::Result<Self> {
         let home = functions::home(config);
         let home = home.ok_or_else(|| io::Error::other("the core has no identity"))?;
-        let begun_unix_s = upfs.as_ref().and_then(Upfs::begun_unix_s);
+        let Doors {
+            gnbs,
+            upfs,
+            contexts,
+        } = doors;
+        let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
         let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
         let its = functions::new(config, functions, begun_unix_s)?;
         let mut host = Host::new(its, home);
-        if let Some(upfs) = &mut upfs {
-            upfs.resume(&mut host);
+        if let Some(contexts) = contexts {
+            contexts.resume_program(&mut host);
         }
         let poller = Poller::new()?;
         poller.add(&member, 0)?;
-        if let Some(upfs) = &upfs {
-            poller.add(&upfs.n4, 1)?;
-        }
         let member = SharedMember::from(member);
         let all = Nf::ALL.into_iter();
         let others: Vec<Nf> = all.filter(|nf| !functions.contains(nf)).collect();
         host.connect(Box::new(member.clone()), &others);
         Ok(Self {
             host,
+            gnbs,
             upfs,
+            contexts: contexts::Watch::default(),
             poller,
             member,
             flow: Flow::default(),
@@ -97,6 +119,8 @@ impl Program {
             has_udm: functions.contains(&Nf::Udm),
             end_within: Duration::from_secs(config.end.within_s.into()),
             settings: None,
+            compared: Compared::default(),
+            has_begun: false,
         })
     }
 
@@ -109,32 +133,48 @@ impl Program {
         let mut ready = Ready::with_capacity(4);
         while !self.is_over(shutdown) {
             let patience = self.patience();
+            let before = system::now().instant;
             self.poller.wait(&mut ready, Some(patience))?;
+            let slept_ns = system::now().instant.0.saturating_sub(before.0);
             while let Some(told) = self.member.take_told() {
-                self.take(told);
+                self.take(told)?;
             }
-            self.turn();
+            self.turn(Duration::from_nanos(slept_ns))?;
             lines::tell_withheld(&PeerNames::default());
         }
         // What sessions have used last.
         if let Some(upfs) = &mut self.upfs {
             upfs.turn(&mut self.host);
         }
+        if let Some(gnbs) = self.gnbs.take() {
+            gnbs.n2.close();
+        }
         Ok(())
     }
 
     fn is_over(&self, shutdown: &Shutdown) -> bool {
-        let has_ended = self.upfs.as_ref().is_some_and(Upfs::is_over);
+        let of_upfs = self.upfs.as_ref().map(Upfs::is_over);
+        let of_gnbs = self.gnbs.as_ref().map(Gnbs::is_over);
+        let has_ended = match (of_upfs, of_gnbs) {
+            (None, None) => false,
+            (upfs, gnbs) => upfs.unwrap_or(true) && gnbs.unwrap_or(true),
+        };
         shutdown.is_requested() || self.member.is_closed() || has_ended
     }
 
     /// Time that it may wait.
     fn patience(&mut self) -> Duration {
-        if !self.host.may_sleep() {
-            return Duration::ZERO;
+        match (self.host.may_sleep(), self.has_begun) {
+            (true, true) => {}
+            (false, true) => return Duration::ZERO,
+            (true, false) => return PATIENCE,
+            // What waits is for later, and the core may tell more meanwhile.
+            (false, false) => return PATIENCE_BEFORE,
         }
         let ends = self.settings.as_ref().is_some_and(|one| one.ends.is_some());
         let most = if ends { PATIENCE_AT_END } else { PATIENCE };
+        let of_n2 = self.gnbs.as_ref().map(|gnbs| gnbs.n2.patience());
+        let most = of_n2.map_or(most, |of_n2| most.min(of_n2));
         match self.host.next_deadline() {
             Instant::NEVER => most,
             until => {
@@ -144,10 +184,15 @@ impl Program {
         }
     }
 
-    fn turn(&mut self) {
+    fn turn(&mut self, slept: Duration) -> io::Result<()> {
         // A UDM without keys would refuse SUCIs: what comes for it waits on its link.
-        if self.settings.is_none() {
-            return;
+        if !self.has_begun {
+            self.tell();
+            return Ok(());
+        }
+        if let Some(gnbs) = &mut self.gnbs {
+            gnbs.turn(&mut self.host, slept)?;
+            self.report.refused.extend(gnbs.take_strangers());
         }
         if let Some(upfs) = &mut self.upfs {
             upfs.n4.turn(&mut self.host);
@@ -160,6 +205,9 @@ impl Program {
         if let Some(upfs) = &mut self.upfs {
             upfs.turn(&mut self.host);
         }
+        self.leave_gnbs();
+        self.host.contexts.tend();
+        self.contexts.look(self.host.contexts.failed_times());
         self.take_said();
         for reached in self.host.take_reached(now) {
             match reached.lost {
@@ -170,11 +218,26 @@ impl Program {
             }
         }
         self.host.send(now);
+        if let Some(gnbs) = &mut self.gnbs {
+            gnbs.n2.send(&mut self.host);
+        }
         if let Some(upfs) = &mut self.upfs {
             upfs.n4.send(&mut self.host);
         }
         self.answer_asked();
         self.tell();
+        Ok(())
+    }
+
+    /// gNBs are left once nobody sends them anything more: the core says so, or sessions of this program are over.
+    fn leave_gnbs(&mut self) {
+        let is_told = self.settings.as_ref().is_some_and(|one| one.leaves_gnbs);
+        let are_over = self.upfs.as_ref().is_some_and(Upfs::is_over);
+        if let Some(gnbs) = &mut self.gnbs
+            && (is_told || are_over)
+        {
+            gnbs.leave(&mut self.host);
+        }
     }
 
     /// Takes what functions have said, refused and sent.
@@ -218,10 +281,10 @@ impl Program {
         }
     }
 
-    fn take(&mut self, told: Told) {
+    fn take(&mut self, told: Told) -> io::Result<()> {
         match told {
             Told::News(text) => match serde_json::from_str::<Settings>(&text) {
-                Ok(settings) => self.take_settings(settings),
+                Ok(settings) => self.take_settings(settings)?,
                 Err(e) => tracing::error!("the core tells what is not understood: {e}"),
             },
             Told::Question(id, text) => match serde_json::from_str::<Request>(&text) {
@@ -232,9 +295,15 @@ impl Program {
                 }
             },
         }
+        Ok(())
     }
 
     fn take_question(&mut self, id: u64, request: &Request) {
+        if self.host.functions.amf.is_some()
+            && let Some(done) = mobility::act(request, Mobility::from(&mut self.host))
+        {
+            return answer(&self.member, id, &Part::done(done));
+        }
         let has_pcf = self.host.functions.pcf.is_some();
         let mut flows = Flows::from(&mut self.host);
         let begun = has_pcf.then(|| qos::begin(request, &mut flows)).flatten();
@@ -247,7 +316,12 @@ impl Program {
 
     /// Part of an answer that this program has.
     fn part(&self, request: &Request) -> Part {
-        let mut part = Part::of(request, &self.host.functions, system::now());
+        let functions = &self.host.functions;
+        let mut part = Part::of(request, functions, system::now());
+        if let Some(gnbs) = &self.gnbs {
+            let (amf, n2) = (functions.amf.as_ref(), Some(&gnbs.n2));
+            part = part.with_amf(request, amf, n2, &gnbs.load);
+        }
         match request {
             Request::Flow { imsi } => {
                 let supi = subscriber(imsi).ok();
@@ -281,11 +355,7 @@ impl Program {
         functions::may_reconfigure(&self.host.functions, &loaded.config)
     }
 
-    fn take_settings(&mut self, settings: Settings) {
-        // What is told to all may come before what is told to it: an SMF would take its sessions for unknown.
-        if self.settings.is_none() && self.upfs.is_some() && settings.sessions.is_none() {
-            return;
-        }
+    fn take_settings(&mut self, settings: Settings) -> io::Result<()> {
         if let Some(udm) = &settings.udm {
             self.set_udm(udm);
         }
@@ -298,10 +368,12 @@ impl Program {
             .filter(|_| before.is_none_or(|one| one.ends.is_none()));
         if before.is_none() {
             self.identify(&settings);
-            let known = settings.sessions.iter().flatten().copied().collect();
-            let mut sessions = Sessions::from(&mut self.host);
-            self.report.unknown_sessions = sessions.reconcile(system::now(), &known);
-            tracing::info!("ready");
+            let resumed = Mobility::from(&mut self.host).subscribers();
+            let resumed = resumed.iter().map(|supi| supi.imsi().to_owned());
+            self.report.resumed_ues = resumed.collect();
+        }
+        if self.compare(&settings.comparison) && !self.has_begun {
+            self.begin()?;
         }
         if reloads {
             self.reload();
@@ -310,14 +382,92 @@ impl Program {
             self.host.register_again(system::now());
         }
         if follows {
-            Sessions::from(&mut self.host).follow_ues((&settings.followed).into());
+            let followed = (&settings.followed).into();
+            Mobility::from(&mut self.host).follow_ues(followed);
+            Sessions::from(&mut self.host).follow_ues(followed);
         }
-        if ends == Some(true)
-            && let Some(upfs) = &mut self.upfs
+        if let Some(releases) = ends {
+            self.end(releases);
+        }
+        self.settings = Some(settings);
+        Ok(())
+    }
+
+    /// gNBs are told first, so that UEs are taken to another AMF (TS 23.501, 5.21.2.2.2).
+    fn end(&mut self, releases_sessions: bool) {
+        Mobility::from(&mut self.host).end(system::now());
+        if let Some(upfs) = &mut self.upfs
+            && releases_sessions
         {
             upfs.end(&mut self.host, self.end_within);
         }
-        self.settings = Some(settings);
+    }
+
+    /// Has AMF and SMF know the same sessions, as far as it is for this program; whether that is done.
+    fn compare(&mut self, comparison: &Comparison) -> bool {
+        let number = comparison.number;
+        let now = system::now();
+        let (has_amf, has_smf) = (self.gnbs.is_some(), self.upfs.is_some());
+        match (has_amf, has_smf) {
+            (true, true) if !self.has_begun => {
+                let known = Mobility::from(&mut self.host).known_sessions();
+                let unknown = Sessions::from(&mut self.host).reconcile(now, &known);
+                Mobility::from(&mut self.host).forget_sessions(now, &unknown);
+                true
+            }
+            (false, true) if self.compared.done < number => {
+                let Some(known) = &comparison.known else {
+                    return false;
+                };
+                let known = known.iter().copied().collect();
+                let unknown = Sessions::from(&mut self.host).reconcile(now, &known);
+                self.tell_compared(number, None, Some(unknown));
+                self.compared.done = number;
+                true
+            }
+            (true, false) if self.compared.told < number => {
+                let known = Mobility::from(&mut self.host).known_sessions();
+                self.tell_compared(number, Some(known.into_iter().collect()), None);
+                self.compared.told = number;
+                false
+            }
+            (true, false) if self.compared.done < number => {
+                let Some(unknown) = &comparison.unknown else {
+                    return false;
+                };
+                Mobility::from(&mut self.host).forget_sessions(now, unknown);
+                self.compared.done = number;
+                true
+            }
+            // What is told to all before this program has joined has no number.
+            _ => has_amf == has_smf || number > 0,
+        }
+    }
+
+    fn tell_compared(
+        &mut self,
+        number: u64,
+        known: Option<Vec<(u64, bool)>>,
+        unknown: Option<Vec<u64>>,
+    ) {
+        self.report.compared = Some(Comparison {
+            number,
+            known,
+            unknown,
+        });
+    }
+
+    /// What has come from gNBs and UPFs before waits in their sockets.
+    fn begin(&mut self) -> io::Result<()> {
+        self.has_begun = true;
+        if let Some(upfs) = &self.upfs {
+            self.poller.add(&upfs.n4, 1)?;
+        }
+        if let Some(gnbs) = &self.gnbs {
+            self.poller.add(&gnbs.n2, 3)?;
+        }
+        tracing::info!("ready");
+        Ok(())
     }
 
     fn identify(&mut self, settings: &Settings) {
@@ -362,6 +512,9 @@ impl Program {
         logging::change(&config.log);
         self.end_within = Duration::from_secs(config.end.within_s.into());
         self.report.has_new_nrf |= functions::reconfigure(&mut self.host, &config);
+        if let Some(gnbs) = &mut self.gnbs {
+            gnbs.reload(&mut self.host, &config);
+        }
         if let Some(upfs) = &mut self.upfs {
             upfs.reload(&mut self.host, &config);
         }

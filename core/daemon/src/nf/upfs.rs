@@ -4,7 +4,6 @@ use crate::boot;
 use crate::config::CoreConfig;
 use crate::needs::StartError;
 use crate::parts::charging::Charging;
-use crate::parts::contexts;
 use sluice_core_host::Host;
 use sluice_core_runtime::{N4, system};
 use sluice_host::netns::Ns;
@@ -19,9 +18,6 @@ const UPFS_WITHIN: Duration = Duration::from_secs(2);
 pub(super) struct Upfs {
     pub n4: N4,
     pub charging: Charging,
-    /// Contexts of sessions; none of a core without, or once the SMF has them.
-    contexts: Option<contexts::Opened>,
-    watch: contexts::Watch,
     end: End,
 }
 
@@ -45,27 +41,11 @@ impl Upfs {
             return Ok(None);
         };
         let records = boot::records(config)?;
-        let contexts = config.contexts.as_ref().map(contexts::open_sessions);
-        let contexts = contexts.transpose()?.flatten();
         Ok(Some(Self {
             n4,
             charging: Charging::new(records),
-            contexts,
-            watch: contexts::Watch::default(),
             end: End::None,
         }))
-    }
-
-    /// When the SMF began whose sessions this one goes on with.
-    pub fn begun_unix_s(&self) -> Option<u64> {
-        self.contexts.as_ref().map(contexts::Opened::begun_unix_s)
-    }
-
-    /// The SMF goes on with sessions of before.
-    pub fn resume(&mut self, host: &mut Host<Apart>) {
-        if let Some(contexts) = self.contexts.take() {
-            contexts.resume_sessions(host);
-        }
     }
 
     /// Begins the end of all sessions, which take `within` to be released at the most.
@@ -92,8 +72,6 @@ impl Upfs {
     /// Goes on with the end, and writes what is to be charged.
     pub fn turn(&mut self, host: &mut Host<Apart>) {
         self.go_on_ending(host);
-        host.contexts.tend();
-        self.watch.look(host.contexts.failed_times());
         self.charging.write(&Sessions::from(host).take_records());
     }
 

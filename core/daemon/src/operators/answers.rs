@@ -109,20 +109,20 @@ answers! {
     Status {
         pub version: &'static str,
         pub uptime_s: u64,
-        /// gNBs that have set up NG.
-        pub gnbs: usize,
+        /// gNBs that have set up NG; null while the AMF is not reached, as all that it alone knows.
+        pub gnbs: Option<usize>,
         /// SCTP associations, also of those that have not.
-        pub associations: usize,
-        pub ues_registered: usize,
-        pub ues_connected: usize,
+        pub associations: Option<usize>,
+        pub ues_registered: Option<usize>,
+        pub ues_connected: Option<usize>,
         /// Null of a core without sessions.
         pub sessions: Option<usize>,
         pub procedures: usize,
         /// Refused requests since the start.
         pub refused: u64,
-        pub ues_unauthenticated: usize,
-        /// Share of time that the core's thread works.
-        pub busy_percent: u64,
+        pub ues_unauthenticated: Option<usize>,
+        /// Share of time that the AMF's thread works.
+        pub busy_percent: Option<u64>,
         /// Overload that gNBs are told of; null if none.
         pub overload: Option<OverloadNow>,
         /// The store of contexts; null without one.
@@ -164,6 +164,7 @@ answers! {
     }
 
     /// UEs that gNBs keep away (TS 38.413, 9.3.1.105).
+    #[derive(Deserialize)]
     OverloadNow {
         pub action: Action,
         /// Of a hundred; null for all.
@@ -211,6 +212,7 @@ answers! {
     }
 
     /// A gNB.
+    #[derive(Deserialize)]
     Gnb {
         /// Global RAN node identity.
         pub id: String,
@@ -251,6 +253,7 @@ answers! {
     }
 
     /// A refused request of a UE.
+    #[derive(Deserialize)]
     RefusalOfUe {
         pub unix_s: u64,
         pub request: Cow<'static, str>,
@@ -268,6 +271,7 @@ answers! {
     }
 
     /// A UE in short.
+    #[derive(Deserialize)]
     UeRow {
         pub imsi: String,
         pub state: UeState,
@@ -276,7 +280,7 @@ answers! {
         /// Addresses of its sessions, with blanks between them.
         pub addresses: String,
         /// Step of its procedure.
-        pub waits_at: Option<&'static str>,
+        pub waits_at: Option<Cow<'static, str>>,
     }
 
     /// One UE.
@@ -285,6 +289,7 @@ answers! {
     }
 
     /// A UE with its sessions.
+    #[derive(Deserialize)]
     UeDetails {
         pub imsi: String,
         pub state: UeState,
@@ -297,13 +302,14 @@ answers! {
         pub ambr_up_bps: Option<u64>,
         pub connected: Option<Connected>,
         /// Step of its procedure.
-        pub waits_at: Option<&'static str>,
+        pub waits_at: Option<Cow<'static, str>>,
         pub sessions: Vec<Session>,
         /// The newest refused requests.
         pub refused: Vec<RefusalOfUe>,
     }
 
     /// The last authentication of a subscriber (AuthEvent: TS 29.503, 6.3.6.2.7).
+    #[derive(Deserialize)]
     Authentication {
         pub success: bool,
         pub method: AuthenticationMethod,
@@ -312,6 +318,7 @@ answers! {
     }
 
     /// Connection of a UE.
+    #[derive(Deserialize)]
     Connected {
         pub gnb: String,
         pub tracking_area: String,

@@ -2,18 +2,18 @@
 //! functions of their own.
 
 use crate::daemon::Daemon;
-use crate::operators::answers;
 use crate::operators::metrics;
+use crate::operators::mobility::{self, AmfPart};
 use crate::operators::part::Part;
 use crate::operators::qos;
-use crate::operators::request::{Action, Ask, Request, UES_MAX, subscriber, told};
+use crate::operators::request::{Ask, Request, subscriber, told};
 use crate::operators::view;
+use crate::parts::contexts;
 use crate::parts::programs::Programs;
 use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
-use sluice_n2::Overload;
 use sluice_program::control::{Asked, refusal};
 use sluice_sbi::Nf;
 
@@ -54,25 +54,26 @@ fn reply_as_smf_answered(daemon: &mut Daemon) {
 
 /// Answers with what other programs have told; what the core then wants sent leaves with its next turn.
 fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value {
-    let functions = daemon.runtime.core().apart();
-    let part = Part::of(request, functions, system::now()).and(told_by_others);
+    if let Some(done) = mobility_act(request, daemon) {
+        return done;
+    }
+    let mut part = own_part(request, daemon).and(told_by_others);
     match request {
         Request::Status => told(view::status(daemon, &part)),
-        Request::Ues { from, count } => {
-            let count = count.unwrap_or(UES_MAX).min(UES_MAX);
-            match from.as_deref().map(subscriber).transpose() {
-                Ok(from) => told(view::ues(daemon, from, count, &part)),
-                Err(refused) => refused,
-            }
-        }
+        Request::Ues { from, .. } => match from.as_deref().map(subscriber).transpose() {
+            Ok(_) => of_amf(part.amf, |amf| told(view::ues(amf, part.smf.as_ref()))),
+            Err(refused) => refused,
+        },
         Request::Ue { imsi } => of(imsi, |supi| {
-            view::ue(daemon, supi, &part).map_or_else(|refused| refused, told)
+            of_amf(part.amf.take(), |amf| {
+                view::ue(daemon, supi, amf.ue, &part).map_or_else(|refused| refused, told)
+            })
         }),
-        Request::Gnbs => told(view::gnbs(daemon)),
+        Request::Gnbs => of_amf(part.amf, |amf| told(view::gnbs(amf))),
         Request::Nfs => part
             .nrf
             .map_or_else(|| not_reached(Nf::Nrf), |nrf| told(nrf.nfs)),
-        Request::Procedures => told(view::procedures(daemon, part)),
+        Request::Procedures => told(view::procedures(part)),
         Request::Flow { imsi } => of(imsi, |supi| told(view::flow(daemon, supi, part))),
         Request::Trace { imsi: None, ends } => daemon.tracing(None, *ends),
         Request::Trace {
@@ -84,22 +85,11 @@ fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value
         Request::Metrics => json!({ "text": metrics::text(daemon, &part) }),
         // A program could not go on with the file.
         Request::Reload => part.done.unwrap_or_else(|| reload::answer(daemon)),
-        Request::UpdateGnbs => {
-            let gnbs = daemon.runtime.core_mut().update_gnbs(system::now());
-            told(answers::Told { told: gnbs })
-        }
-        Request::OverloadStart { action, percent } => overload(daemon, *action, *percent),
-        Request::OverloadStop => {
-            daemon.runtime.core_mut().overload(system::now(), None);
-            told(answers::Overloaded {
-                overload: None,
-                gnbs: daemon.runtime.core().amf().gnbs().len(),
-            })
-        }
-        Request::Deregister {
-            imsi,
-            registers_again,
-        } => of(imsi, |supi| deregister(daemon, supi, *registers_again)),
+        // What the core's own AMF is asked does not come here.
+        Request::UpdateGnbs
+        | Request::OverloadStart { .. }
+        | Request::OverloadStop
+        | Request::Deregister { .. } => part.done.unwrap_or_else(|| not_reached(Nf::Amf)),
         // What the core's own PCF is asked does not come here.
         Request::QosStart { .. }
         | Request::QosStop { .. }
@@ -115,34 +105,31 @@ fn not_reached(nf: Nf) -> Value {
     refusal("refused", &why)
 }
 
-/// The UE is told with the next turn; whether it then answers, `ue` and `flow` tell.
-fn deregister(daemon: &mut Daemon, supi: &Supi, registers_again: bool) -> Value {
-    let core = daemon.runtime.core_mut();
-    match core.deregister(system::now(), supi, registers_again) {
-        true => told(answers::Deregistering {
-            deregistering: supi.imsi().to_owned(),
-        }),
-        false => refusal("not_found", "no UE of this IMSI is registered"),
-    }
+/// What the core's own AMF does; none if it is another program's, or the question is not for it.
+fn mobility_act(request: &Request, daemon: &mut Daemon) -> Option<Value> {
+    daemon.runtime.core().amf()?;
+    mobility::act(request, daemon.runtime.core_mut().mobility())
 }
 
-/// gNBs are told with the next turn.
-fn overload(daemon: &mut Daemon, action: Action, percent: Option<u8>) -> Value {
-    if percent.is_some_and(|percent| !(1..=99).contains(&percent)) {
-        let what = "percent: expected 1 to 99, or none for all";
-        return refusal("invalid", what);
-    }
-    let overload = Overload {
-        action: action.to_ngap(),
-        percent,
-    };
-    let core = daemon.runtime.core_mut();
-    core.overload(system::now(), Some(overload));
-    let gnbs = core.amf().gnbs().len();
-    told(answers::Overloaded {
-        overload: Some(view::overload(overload)),
-        gnbs,
-    })
+/// Part of an answer that the core's own functions have.
+fn own_part(request: &Request, daemon: &Daemon) -> Part {
+    let (runtime, core) = (&daemon.runtime, daemon.runtime.core());
+    let mut part = Part::of(request, core.apart(), system::now()).with_amf(
+        request,
+        core.amf(),
+        runtime.n2(),
+        runtime.load(),
+    );
+    let (_, last_failure) = core.contexts_failed();
+    let contexts = core.contexts_state();
+    part.contexts = contexts.map(|state| contexts::state(state, last_failure));
+    part.n4 = runtime.n4().map(|n4| n4.counters().into());
+    part
+}
+
+/// Answer that an AMF has a part of.
+fn of_amf(amf: Option<AmfPart>, answer: impl FnOnce(AmfPart) -> Value) -> Value {
+    amf.map_or_else(|| not_reached(Nf::Amf), answer)
 }
 
 /// What is asked of one subscriber.

@@ -102,14 +102,14 @@ impl From<&sluice_nrf::Counters> for NrfCounters {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Counters {
-    /// Messages with gNBs.
-    pub n2: N2Counters,
-    /// Datagrams with gNBs.
-    pub sctp: SctpCounters,
+    /// Messages with gNBs; null while the AMF is not reached.
+    pub n2: Option<N2Counters>,
+    /// Datagrams with gNBs; null while the AMF is not reached.
+    pub sctp: Option<SctpCounters>,
     /// Datagrams with UPFs; null of a core without sessions.
     pub n4: Option<N4Counters>,
-    /// UEs and their procedures.
-    pub amf: AmfCounters,
+    /// UEs and their procedures; null while the AMF is not reached.
+    pub amf: Option<AmfCounters>,
     /// Sessions; null of a core without sessions.
     pub smf: Option<SmfCounters>,
     /// Selections of slices; null while its program is not reached.

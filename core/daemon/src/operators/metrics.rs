@@ -1,7 +1,7 @@
 //! Metrics of the core for Prometheus (text format 0.0.4).
 
 use crate::daemon::Daemon;
-use crate::operators::ended;
+use crate::operators::mobility::AmfPart;
 use crate::operators::nfs;
 use crate::operators::part::Part;
 use crate::operators::request::told;
@@ -49,6 +49,20 @@ impl Page {
         let _ = writeln!(self.0, " {value}");
     }
 
+    /// A gauge of what the AMF alone knows; without a sample while it is not reached.
+    fn of_amf<T: std::fmt::Display>(
+        &mut self,
+        name: &str,
+        help: &str,
+        amf: Option<&AmfPart>,
+        value: impl FnOnce(&AmfPart) -> T,
+    ) {
+        self.family(name, Kind::Gauge, help);
+        if let Some(amf) = amf {
+            self.sample(name, &[], value(amf));
+        }
+    }
+
     fn single(&mut self, name: &str, kind: Kind, help: &str, value: impl std::fmt::Display) {
         self.family(name, kind, help);
         self.sample(name, &[], value);
@@ -59,19 +73,18 @@ impl Page {
 pub(crate) fn text(daemon: &Daemon, part: &Part) -> String {
     let mut page = Page::default();
     process(&mut page, daemon, part);
-    gnbs(&mut page, daemon);
+    gnbs(&mut page, part.amf.as_ref());
     upfs(&mut page, part);
     functions(&mut page, part);
-    selections(&mut page, daemon);
+    selections(&mut page, part.amf.as_ref());
     stores(&mut page, daemon, part);
     refusals(&mut page, daemon, part);
-    procedures(&mut page, daemon, part);
+    procedures(&mut page, part);
     events(&mut page, &told(view::counters(daemon, part)));
     page.0
 }
 
 fn process(page: &mut Page, daemon: &Daemon, part: &Part) {
-    let core = daemon.runtime.core();
     let name = "sluice_core_build_info";
     page.family(name, Kind::Gauge, "The core's version; always 1.");
     page.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
@@ -84,46 +97,42 @@ fn process(page: &mut Page, daemon: &Daemon, part: &Part) {
         Kind::Gauge,
         "UEs by state: registered, connected, and of these unauthenticated.",
     );
-    page.sample(name, &[("state", "registered")], core.amf().registered());
-    page.sample(name, &[("state", "connected")], core.amf().connected());
-    let unauthenticated = core.amf().unauthenticated();
-    page.sample(name, &[("state", "unauthenticated")], unauthenticated);
-    overload(page, daemon);
-    let of_smf = part.smf.as_ref().map_or(0, |smf| smf.procedures);
-    let procedures = core.amf().procedures().len() + of_smf;
+    if let Some(amf) = &part.amf {
+        page.sample(name, &[("state", "registered")], amf.registered);
+        page.sample(name, &[("state", "connected")], amf.connected);
+        page.sample(name, &[("state", "unauthenticated")], amf.unauthenticated);
+    }
+    overload(page, part.amf.as_ref());
+    let of_amf = part.amf.as_ref().map_or(0, |amf| amf.procedures);
+    let procedures = of_amf + part.smf.as_ref().map_or(0, |smf| smf.procedures);
     let help = "Procedures under way.";
     page.single("sluice_core_procedures", Kind::Gauge, help, procedures);
 }
 
-fn overload(page: &mut Page, daemon: &Daemon) {
-    let busy = daemon.runtime.load().busy_percent() as f64 / 100.0;
+fn overload(page: &mut Page, amf: Option<&AmfPart>) {
+    let name = "sluice_core_busy_ratio";
     let help =
-        "Share of the time that the core's loop had something to do, of the last half second.";
-    page.single("sluice_core_busy_ratio", Kind::Gauge, help, busy);
-    let kept_away = daemon.runtime.core().amf().overloaded();
-    let percent = kept_away.map_or(0, |overload| overload.percent.unwrap_or(100));
+        "Share of the time that the AMF's loop had something to do, of the last half second.";
+    page.of_amf(name, help, amf, |amf| amf.busy_percent as f64 / 100.0);
     let name = "sluice_core_overload_percent";
     let help = "Share of UEs that gNBs are to keep away (Overload Start), in percent.";
-    page.single(name, Kind::Gauge, help, percent);
+    page.of_amf(name, help, amf, |amf| {
+        let kept_away = amf.overload.as_ref();
+        kept_away.map_or(0, |overload| overload.percent.unwrap_or(100))
+    });
 }
 
-fn gnbs(page: &mut Page, daemon: &Daemon) {
-    let associations = daemon.runtime.n2().gnbs().count();
+fn gnbs(page: &mut Page, amf: Option<&AmfPart>) {
     let help = "SCTP associations with gNBs, also of those that are not set up.";
-    page.single(
-        "sluice_core_n2_associations",
-        Kind::Gauge,
-        help,
-        associations,
-    );
-    let gnbs = daemon.runtime.core().amf().gnbs();
+    page.of_amf("sluice_core_n2_associations", help, amf, |amf| {
+        amf.associations
+    });
     let help = "gNBs that are set up.";
-    page.single("sluice_core_gnbs", Kind::Gauge, help, gnbs.len());
+    page.of_amf("sluice_core_gnbs", help, amf, |amf| amf.gnbs.len());
     let name = "sluice_core_gnb_ues";
     page.family(name, Kind::Gauge, "UEs that are connected, by gNB.");
-    for gnb in &gnbs {
-        let id = gnb.identity.to_string();
-        page.sample(name, &[("gnb", &id)], gnb.connected);
+    for gnb in amf.into_iter().flat_map(|amf| &amf.gnbs) {
+        page.sample(name, &[("gnb", &gnb.id)], gnb.ues);
     }
 }
 
@@ -198,11 +207,13 @@ fn functions(page: &mut Page, part: &Part) {
 }
 
 /// How the AMF came by its SMFs.
-fn selections(page: &mut Page, daemon: &Daemon) {
-    let amf = daemon.runtime.core().amf().counters();
+fn selections(page: &mut Page, amf: Option<&AmfPart>) {
     let name = "sluice_core_smf_selections_total";
     let help = "SMFs that the AMF chose for sessions, by where it knew them from.";
     page.family(name, Kind::Counter, help);
+    let Some(amf) = amf.map(|amf| &amf.counters) else {
+        return;
+    };
     for (by, count) in [
         ("nrf", amf.smfs_by_nrf),
         ("cache", amf.smfs_by_cache),
@@ -216,8 +227,7 @@ fn selections(page: &mut Page, daemon: &Daemon) {
 
 /// What outlives the core: its contexts, and its subscribers. A core without has no samples of it.
 fn stores(page: &mut Page, daemon: &Daemon, part: &Part) {
-    let contexts = view::contexts_state(daemon, part);
-    let contexts = contexts.as_ref();
+    let contexts = part.contexts.as_ref();
     let name = "sluice_core_contexts_up";
     let help = "Whether all contexts of UEs and sessions are stored, and the store is this core's.";
     page.family(name, Kind::Gauge, help);
@@ -265,8 +275,8 @@ fn refusals(page: &mut Page, daemon: &Daemon, part: &Part) {
 }
 
 /// Procedures that ended, and how long they took: from the message that began one to its end.
-fn procedures(page: &mut Page, daemon: &Daemon, part: &Part) {
-    let of_amf = ended::of(daemon.runtime.core().amf().tally());
+fn procedures(page: &mut Page, part: &Part) {
+    let of_amf = part.amf.as_ref().map_or(&[][..], |amf| &amf.ended);
     let of_smf = part.smf.as_ref().map_or(&[][..], |smf| &smf.ended);
     let all = of_amf.iter().map(|one| ("AMF", one));
     let all = all.chain(of_smf.iter().map(|one| ("SMF", one)));

@@ -5,6 +5,7 @@ pub(crate) mod control;
 pub(crate) mod counters;
 pub(crate) mod ended;
 pub(crate) mod metrics;
+pub(crate) mod mobility;
 pub(crate) mod nfs;
 pub(crate) mod part;
 pub(crate) mod qos;

@@ -2,12 +2,15 @@
 
 use crate::operators::answers::{ContextsState, FlowLine, Rule};
 use crate::operators::counters::{N4Counters, NssfCounters};
+use crate::operators::mobility::{self, AmfPart};
 use crate::operators::nfs::{self, NrfPart};
 use crate::operators::qos;
 use crate::operators::request::{Request, subscriber};
 use crate::operators::sessions::{self, SmfPart};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sluice_amf::Amf;
+use sluice_core_runtime::{Load, N2};
 use sluice_sbi::{Nf, Now};
 use sluice_wiring::Apart;
 use std::collections::BTreeMap;
@@ -15,10 +18,11 @@ use std::collections::BTreeMap;
 /// Knowledge of a program's functions for an answer; none of a function that it does not have.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Part {
+    pub amf: Option<AmfPart>,
     pub smf: Option<SmfPart>,
     /// Datagrams with UPFs, of the program that has the SMF.
     pub n4: Option<N4Counters>,
-    /// Store of contexts of the program that has the SMF.
+    /// Stores of contexts of programs that have an AMF or an SMF, as one.
     pub contexts: Option<ContextsState>,
     /// Charging records that the program of the SMF could not write.
     #[serde(default)]
@@ -37,8 +41,10 @@ impl Request {
     /// Functions that have a part of the answer, and may be those of another program.
     pub(crate) fn asks(&self) -> &'static [Nf] {
         match self {
-            Self::Status | Self::Ues { .. } | Self::Procedures | Self::Reload => &[Nf::Smf],
-            Self::Ue { .. } => &[Nf::Smf, Nf::Pcf],
+            Self::Status | Self::Ues { .. } | Self::Procedures | Self::Reload => {
+                &[Nf::Amf, Nf::Smf]
+            }
+            Self::Ue { .. } => &[Nf::Amf, Nf::Smf, Nf::Pcf],
             Self::QosStart { .. }
             | Self::QosStop { .. }
             | Self::AppSessionCreate { .. }
@@ -46,21 +52,20 @@ impl Request {
             | Self::AppSessionDelete { .. }
             | Self::AppSession { .. } => &[Nf::Pcf],
             Self::Nfs => &[Nf::Nrf],
-            Self::Counters | Self::Metrics => &[Nf::Smf, Nf::Nrf, Nf::Nssf],
+            Self::Counters | Self::Metrics => &[Nf::Amf, Nf::Smf, Nf::Nrf, Nf::Nssf],
             Self::Flow { .. } => &Apart::ALL,
             Self::Gnbs
-            | Self::Trace { .. }
-            | Self::Refusals
             | Self::UpdateGnbs
             | Self::OverloadStart { .. }
             | Self::OverloadStop
-            | Self::Deregister { .. } => &[],
+            | Self::Deregister { .. } => &[Nf::Amf],
+            Self::Trace { .. } | Self::Refusals => &[],
         }
     }
 }
 
 impl Part {
-    /// Of the functions that this program has, for a question that only looks.
+    /// Of the functions that this program has but for its AMF, for a question that only looks.
     pub fn of(request: &Request, functions: &Apart, now: Now) -> Self {
         let mut part = Self::default();
         let asks = |nf| request.asks().contains(&nf);
@@ -81,6 +86,23 @@ impl Part {
         part
     }
 
+    /// The same with what the AMF knows, if it is this program's and the question is for it.
+    #[must_use]
+    pub fn with_amf(
+        mut self,
+        request: &Request,
+        amf: Option<&Amf>,
+        n2: Option<&N2>,
+        load: &Load,
+    ) -> Self {
+        if let (Some(amf), Some(n2)) = (amf, n2)
+            && request.asks().contains(&Nf::Amf)
+        {
+            self.amf = Some(mobility::part(request, amf, n2, load));
+        }
+        self
+    }
+
     /// Answer to a question that was to do something.
     pub fn done(answer: Value) -> Self {
         Self {
@@ -94,9 +116,10 @@ impl Part {
     pub fn and(mut self, other: Self) -> Self {
         self.lines.extend(other.lines);
         Self {
+            amf: self.amf.or(other.amf),
             smf: self.smf.or(other.smf),
             n4: self.n4.or(other.n4),
-            contexts: self.contexts.or(other.contexts),
+            contexts: both(self.contexts, other.contexts),
             records_lost: self.records_lost + other.records_lost,
             nrf: self.nrf.or(other.nrf),
             nssf: self.nssf.or(other.nssf),
@@ -104,5 +127,18 @@ impl Part {
             lines: self.lines,
             done: self.done.or(other.done),
         }
+    }
+}
+
+/// How it is with the stores of contexts of two programs.
+fn both(one: Option<ContextsState>, other: Option<ContextsState>) -> Option<ContextsState> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(ContextsState {
+            up: one.up && other.up,
+            pending: one.pending + other.pending,
+            failures: one.failures + other.failures,
+            last_failure: one.last_failure.or(other.last_failure),
+        }),
+        (one, other) => one.or(other),
     }
 }

@@ -1,22 +1,25 @@
 //! Contexts that outlive the core: opened before it, taken up by it, and watched while it runs.
 
-use crate::config::{ContextsFolder, ContextsRedis, ContextsSection};
+use crate::config::{
+    ContextsFolder, ContextsRedis, ContextsSection, STORES_OF_PROGRAMS, WiringSection,
+};
 use crate::needs::{StartError, problem};
 use crate::operators::answers::ContextsState;
 use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core_host::{Host, StoreState};
 use sluice_core_runtime::system;
-use sluice_program::lines::{self, Kind, Peer};
+use sluice_program::lines::{self, Peer};
+use sluice_sbi::Nf;
 use sluice_sbi::context_store::{Contexts, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
-use sluice_wiring::contexts::Start;
-use sluice_wiring::{Apart, Core, Sessions};
+use sluice_wiring::contexts::{Kind, Resumed, Start};
+use sluice_wiring::{Apart, Core};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long the SMF of a core that was killed has to end: it hears of that by its link.
-const SMF_ENDS_WITHIN: Duration = Duration::from_secs(10);
+/// How long programs of a core that was killed have to end: they hear of that by their links.
+const PROGRAM_ENDS_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Contexts of the core before.
@@ -26,20 +29,17 @@ pub(crate) struct Opened {
     start: Start,
 }
 
-/// Folder of contexts of an SMF that has a program of its own, in that of the core.
-const OF_SESSIONS: &str = "smf";
-
-/// Opens the store of the core's own program; no other core may have it. With `has_smf` the contexts of sessions are
-/// there, else in the store of another program. `is_given` says whether this core is not to start any more.
+/// Opens the store of the core's own program; no other core may have it. Contexts of functions that `wiring` has in
+/// other programs are in stores of theirs. `is_given` says whether this core is not to start any more.
 pub(crate) fn open(
     section: &ContextsSection,
-    has_smf: bool,
+    wiring: &WiringSection,
     is_given: &dyn Fn() -> bool,
 ) -> Result<Opened, StartError> {
     let (store, stored): (Box<dyn Contexts>, Stored) = match section {
         ContextsSection::Folder(section) => {
-            let mut own = open_folder(section).map_err(|e| no_folder(section, &e))?;
-            move_sessions(section, has_smf, &mut own, is_given)?;
+            let own = open_folder(section).map_err(|e| no_folder(section, &e))?;
+            let own = move_contexts(section, wiring, own, is_given)?;
             (Box::new(own.0), own.1)
         }
         ContextsSection::Redis(section) => {
@@ -57,12 +57,19 @@ pub(crate) fn open(
     })
 }
 
-/// Opens the store of an SMF that has a program of its own.
-pub(crate) fn open_sessions(section: &ContextsSection) -> Result<Option<Opened>, StartError> {
+/// Opens the store of a program of these functions; none if it has no contexts.
+pub(crate) fn open_of_program(
+    section: &ContextsSection,
+    wiring: &WiringSection,
+    functions: &[Nf],
+) -> Result<Option<Opened>, StartError> {
     let ContextsSection::Folder(core) = section else {
         return Ok(None);
     };
-    let section = of_sessions(core);
+    let Some(name) = functions.iter().find_map(|nf| wiring.store_of(*nf)) else {
+        return Ok(None);
+    };
+    let section = of_program(core, name);
     let (store, stored) = open_folder(&section).map_err(|e| no_folder(&section, &e))?;
     let start = Start::after(&stored, system::now().unix_s);
     Ok(Some(Opened {
@@ -72,35 +79,63 @@ pub(crate) fn open_sessions(section: &ContextsSection) -> Result<Option<Opened>,
     }))
 }
 
-fn of_sessions(core: &ContextsFolder) -> ContextsFolder {
+/// A program's folder is in that of the core.
+fn of_program(core: &ContextsFolder, name: &str) -> ContextsFolder {
     let mut section = core.clone();
-    section.folder.value.push(OF_SESSIONS);
+    section.folder.value.push(name);
     section
 }
 
-/// A core whose SMF stands somewhere else than before: contexts of sessions move to where they are stored from now on.
-fn move_sessions(
+type Store = (ContextFile, Stored);
+
+/// Functions may stand somewhere else than before: their contexts move to where they are stored from now on.
+fn move_contexts(
     section: &ContextsFolder,
-    has_smf: bool,
-    own: &mut (ContextFile, Stored),
+    wiring: &WiringSection,
+    own: Store,
     is_given: &dyn Fn() -> bool,
-) -> Result<(), StartError> {
-    let other = of_sessions(section);
-    if has_smf && !other.folder.value.exists() {
-        return Ok(());
+) -> Result<Store, StartError> {
+    let of_kind = |kind: Kind| wiring.store_of(kind.function());
+    let mut own = own;
+    let mut others: Vec<(&str, Store)> = Vec::new();
+    for name in STORES_OF_PROGRAMS {
+        let other = of_program(section, name);
+        let is_used = Kind::ALL
+            .into_iter()
+            .any(|kind| of_kind(kind) == Some(name));
+        if is_used || other.folder.value.exists() {
+            let store = open_when_left(&other, is_given);
+            others.push((name, store.map_err(|e| no_folder(&other, &e))?));
+        }
     }
-    let other_store = open_when_left(&other, is_given);
-    let mut other_store = other_store.map_err(|e| no_folder(&other, &e))?;
-    let (from, to) = if has_smf {
-        (&mut other_store, own)
-    } else {
-        (own, &mut other_store)
-    };
-    let (taken, left) = sluice_wiring::contexts::move_sessions(&from.1, &to.1);
+    for kind in Kind::ALL {
+        // To the core's own program first, then from there to another: each is there or here if the core is killed.
+        for (name, other) in &mut others {
+            if of_kind(kind) != Some(*name) {
+                move_kind(section, kind, other, &mut own)?;
+            }
+        }
+        let to = others
+            .iter_mut()
+            .find(|(name, _)| of_kind(kind) == Some(*name));
+        if let Some((_, to)) = to {
+            move_kind(section, kind, &mut own, to)?;
+        }
+    }
+    Ok(own)
+}
+
+fn move_kind(
+    section: &ContextsFolder,
+    kind: Kind,
+    from: &mut Store,
+    to: &mut Store,
+) -> Result<(), StartError> {
+    let (taken, left) = sluice_wiring::contexts::moved(kind, &from.1, &to.1);
     // First there, then not here: a core that is killed meanwhile moves them once more.
     for (place, changes) in [(to, taken), (from, left)] {
         place.0.put(&changes).map_err(|why| {
-            let expected = "room for the contexts of all sessions";
+            let expected = "room for the contexts of all UEs and sessions";
             problem(section.folder.line, "contexts.folder", why.why(), expected)
         })?;
         for (key, value) in changes {
@@ -113,12 +148,12 @@ fn move_sessions(
     Ok(())
 }
 
-/// The core's own folder is this core's, so only an SMF that its core left behind has that of sessions, and ends.
+/// The core's own folder is this core's, so only a program that its core left behind has its own, and ends.
 fn open_when_left(
     section: &ContextsFolder,
     is_given: &dyn Fn() -> bool,
 ) -> Result<(ContextFile, Stored), ContextError> {
-    let until = Instant::now() + SMF_ENDS_WITHIN;
+    let until = Instant::now() + PROGRAM_ENDS_WITHIN;
     loop {
         let opened = open_folder(section);
         let is_busy = matches!(opened, Err(ContextError::Busy(_)));
@@ -262,19 +297,31 @@ impl Opened {
 
     /// The core goes on with them.
     pub(crate) fn resume(self, core: &mut Core) {
-        let now = system::now();
-        let resumed = core.resume(now, self.start, &self.stored, self.store);
-        let (ues, sessions) = (resumed.ues, resumed.sessions);
-        let starts = self.start.starts;
-        tracing::info!("goes on with {ues} UEs and {sessions} sessions; this is start {starts}");
+        let resumed = core.resume(system::now(), self.start, &self.stored, self.store);
+        log(self.start, &resumed, core.apart());
     }
 
-    /// The SMF of a program goes on with its sessions.
-    pub(crate) fn resume_sessions(self, host: &mut Host<Apart>) {
-        let mut sessions = Sessions::from(host);
-        let resumed = sessions.resume(system::now(), self.start, &self.stored, self.store);
-        let starts = self.start.starts;
-        tracing::info!("goes on with {resumed} sessions; this is start {starts}");
+    /// Functions of a program go on with them.
+    pub(crate) fn resume_program(self, host: &mut Host<Apart>) {
+        let (now, start) = (system::now(), self.start);
+        let resumed = sluice_wiring::contexts::resume(host, now, start, &self.stored, self.store);
+        log(start, &resumed, &host.functions);
+    }
+}
+
+/// Tells what functions go on with.
+fn log(start: Start, resumed: &Resumed, functions: &Apart) {
+    let starts = start.starts;
+    let ues = functions
+        .amf
+        .as_ref()
+        .map(|_| format!("{} UEs", resumed.ues));
+    let sessions = functions.smf.as_ref();
+    let sessions = sessions.map(|_| format!("{} sessions", resumed.sessions));
+    let all: Vec<_> = [ues, sessions].into_iter().flatten().collect();
+    if !all.is_empty() {
+        let all = all.join(" and ");
+        tracing::info!("goes on with {all}; this is start {starts}");
     }
 }
 
@@ -299,7 +346,7 @@ impl Watch {
             self.0 = failures;
             let why = why.unwrap_or_default();
             // A server that is away is so for each turn of the core.
-            if lines::permits(Peer::Local, Kind::Contexts) {
+            if lines::permits(Peer::Local, lines::Kind::Contexts) {
                 tracing::error!("contexts are not stored as they should be: {why}");
             }
         }

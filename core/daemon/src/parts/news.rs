@@ -17,13 +17,26 @@ pub(crate) struct Settings {
     pub followed: Followed,
     /// Whether the core ends, and if so whether sessions are released.
     pub ends: Option<bool>,
-    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them: told once to a program that has
-    /// joined with the SMF, which begins with that.
-    pub sessions: Option<Vec<(u64, bool)>>,
+    /// gNBs may be left: nobody sends them anything more.
+    pub leaves_gnbs: bool,
+    pub comparison: Comparison,
     /// Identities of functions, by their names.
     pub instances: Vec<(String, [u8; 16])>,
     /// None for a program that has no UDM.
     pub udm: Option<UdmSettings>,
+}
+
+/// AMF and SMF of two programs know the same sessions: what one of them does not know is over. They are compared when
+/// one of the programs has joined, which begins with the outcome.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Comparison {
+    /// How many there were, with this one.
+    pub number: u64,
+    /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them: for the SMF. None while the AMF
+    /// has not told.
+    pub known: Option<Vec<(u64, bool)>>,
+    /// Those of them that the SMF does not know: for the AMF. None while the SMF has not told.
+    pub unknown: Option<Vec<u64>>,
 }
 
 /// UEs whose messages are traced.
@@ -61,8 +74,10 @@ impl From<&Followed> for sluice_sbi::Followed {
 pub(crate) struct Report {
     pub refused: Vec<Kept>,
     pub traced: Vec<Traced>,
-    /// Sessions that the AMF knows, and this SMF does not.
-    pub unknown_sessions: Vec<u64>,
+    /// Comparison of sessions, as far as this program's AMF or SMF has told of it.
+    pub compared: Option<Comparison>,
+    /// Subscribers whose UEs the AMF goes on with, by their IMSIs.
+    pub resumed_ues: Vec<String>,
     /// The NRF has another configuration, of which functions hear when they register.
     pub has_new_nrf: bool,
 }
@@ -72,9 +87,9 @@ impl Report {
         let has_lists = [
             self.refused.is_empty(),
             self.traced.is_empty(),
-            self.unknown_sessions.is_empty(),
+            self.resumed_ues.is_empty(),
         ];
-        has_lists == [true; 3] && !self.has_new_nrf
+        has_lists == [true; 3] && self.compared.is_none() && !self.has_new_nrf
     }
 
     /// Leaves out the oldest of each.

@@ -4,12 +4,13 @@ use crate::config::{ProgramSection, WiringSection};
 use crate::needs::{PROGRAM, StartError, problem};
 use crate::operators::part::Part;
 use crate::operators::request::{Ask, Request};
-use crate::parts::news::{Followed, Report, Settings, Traced, UdmSettings};
+use crate::parts::news::{Comparison, Followed, Report, Settings, Traced, UdmSettings};
 use crate::parts::refusals::Kept;
 use sluice_bus_local::{BackOff, Manager, News};
 use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
+use sluice_ids::Supi;
 use sluice_program::control::Asked;
 use sluice_program::tool::beside;
 use sluice_sbi::{Nf, TracedMessage};
@@ -56,10 +57,12 @@ pub(crate) struct Programs {
     refused: Vec<Kept>,
     traced: Vec<(u64, TracedMessage)>,
     followed: Followed,
-    /// A program has joined with the SMF, and is to hear of the AMF's sessions.
-    tell_sessions: bool,
+    /// Functions of programs that have joined.
+    joined: BTreeSet<Nf>,
+    comparison: Comparison,
     /// Whether the core ends, and if so whether sessions are released.
     ends: Option<bool>,
+    leaves_gnbs: bool,
     /// How often functions are to register anew.
     registrations: u64,
     /// How often core.yaml was read again.
@@ -98,8 +101,10 @@ impl Programs {
             refused: Vec::new(),
             traced: Vec::new(),
             followed: Followed::default(),
-            tell_sessions: false,
+            joined: BTreeSet::new(),
+            comparison: Comparison::default(),
             ends: None,
+            leaves_gnbs: false,
             registrations: 0,
             reloads: 0,
             next_look: now,
@@ -223,14 +228,22 @@ impl Programs {
             News::Joined { functions, .. } => {
                 tracing::info!("{}", news.text());
                 if functions.iter().any(|nf| self.is_apart(*nf)) {
-                    self.tell_sessions = functions.contains(&Nf::Smf);
+                    self.joined.extend(functions);
+                    let of_sessions = [Nf::Amf, Nf::Smf].map(|nf| functions.contains(&nf));
+                    if of_sessions == [true, false] || of_sessions == [false, true] {
+                        self.compare(core);
+                    }
                     self.tell(core);
                 }
             }
             News::Refused { .. } => tracing::warn!("{}", news.text()),
-            News::Gone { .. } => {
+            News::Gone { functions, .. } => {
                 tracing::warn!("{}", news.text());
                 self.next_look = Instant::now();
+                self.joined.retain(|nf| !functions.contains(nf));
+                if self.comparison.known.is_some() && self.go_on_comparing(core) {
+                    self.tell(core);
+                }
             }
             News::Told { text } => match serde_json::from_str(text) {
                 Ok(report) => self.take_report(report, core),
@@ -250,13 +263,64 @@ impl Programs {
         self.refused.extend(report.refused);
         self.traced
             .extend(report.traced.into_iter().map(Traced::seen));
-        core.forget_sessions(system::now(), &report.unknown_sessions);
+        let resumed = report.resumed_ues.iter();
+        let resumed: Vec<Supi> = resumed.filter_map(|imsi| Supi::from_imsi(imsi)).collect();
+        core.resume_registrations(system::now(), &resumed);
+        if let Some(compared) = report.compared
+            && compared.number == self.comparison.number
+        {
+            if compared.known.is_some() {
+                self.comparison.known = compared.known;
+            }
+            if let Some(unknown) = compared.unknown {
+                self.have_compared(core, unknown);
+            }
+            self.go_on_comparing(core);
+            self.tell(core);
+        }
         if report.has_new_nrf {
             // Its heart-beats may be others.
             core.register_again(system::now());
             self.registrations += 1;
             self.tell(core);
         }
+    }
+
+    /// AMF or SMF of a program has joined: they begin with the sessions that both know.
+    fn compare(&mut self, core: &mut Core) {
+        let number = self.comparison.number + 1;
+        let own = core.amf().is_some();
+        self.comparison = Comparison {
+            number,
+            known: own.then(|| core.mobility().known_sessions().into_iter().collect()),
+            unknown: None,
+        };
+        self.go_on_comparing(core);
+    }
+
+    /// Compares what the AMF knows with what the core's own SMF does; an SMF that is not there has nothing to say. Whether
+    /// there is an outcome now.
+    fn go_on_comparing(&mut self, core: &mut Core) -> bool {
+        let Some(known) = &self.comparison.known else {
+            return false;
+        };
+        let unknown = if core.smf().is_some() {
+            let known = known.iter().copied().collect();
+            core.sessions().reconcile(system::now(), &known)
+        } else if self.joined.contains(&Nf::Smf) {
+            return false;
+        } else {
+            Vec::new()
+        };
+        self.have_compared(core, unknown);
+        true
+    }
+
+    fn have_compared(&mut self, core: &mut Core, unknown: Vec<u64>) {
+        core.mobility().forget_sessions(system::now(), &unknown);
+        // The SMF has it, and need not hear of it again.
+        self.comparison.known = None;
+        self.comparison.unknown = Some(unknown);
     }
 
     /// Refusals of programs since the last call.
@@ -275,6 +339,12 @@ impl Programs {
         self.tell(core);
     }
 
+    /// Nobody sends gNBs anything any more: the AMF's program leaves them, and ends.
+    pub fn leave_gnbs(&mut self, core: &Core) {
+        self.leaves_gnbs = true;
+        self.tell(core);
+    }
+
     /// Whether the program of a function runs.
     pub fn runs(&self, nf: Nf) -> bool {
         let has = |one: &&Program| one.section.functions.iter().any(|at| at.value == nf);
@@ -288,21 +358,19 @@ impl Programs {
         self.tell(core);
     }
 
-    /// Tells all programs; sessions to one that has joined with the SMF.
+    /// Tells all programs.
     fn tell(&mut self, core: &Core) {
-        let tells_sessions = std::mem::take(&mut self.tell_sessions);
-        let known = tells_sessions.then(|| core.known_sessions());
-        let known = known.map(|known| known.into_iter().collect::<Vec<(u64, bool)>>());
         let (reloads, registrations) = (self.reloads, self.registrations);
-        let (followed, ends) = (&self.followed, self.ends);
+        let (followed, ends, leaves_gnbs) = (&self.followed, self.ends, self.leaves_gnbs);
+        let comparison = &self.comparison;
         let instances = core.instances().iter();
         let instances: Vec<(String, [u8; 16])> = instances
             .map(|(nf, instance)| (nf.to_string(), instance.octets()))
             .collect();
-        self.manager.tell(Nf::Amf, &|functions| {
+        self.manager.tell(Nf::Udr, &|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
-            let has_smf = functions.contains(&Nf::Smf);
+            let (has_amf, has_smf) = (functions.contains(&Nf::Amf), functions.contains(&Nf::Smf));
             let udm = has_udm.then(|| UdmSettings::of(core.udm_settings()));
             let settings = Settings {
                 reloads,
@@ -310,7 +378,12 @@ impl Programs {
                 followed: followed.clone(),
                 ends,
                 instances: instances.clone(),
-                sessions: known.clone().filter(|_| has_smf),
+                leaves_gnbs,
+                comparison: Comparison {
+                    number: comparison.number,
+                    known: comparison.known.clone().filter(|_| has_smf),
+                    unknown: comparison.unknown.clone().filter(|_| has_amf),
+                },
                 udm,
             };
             serde_json::to_string(&settings).unwrap_or_default()

@@ -150,10 +150,9 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2], smf_lock: Option<&P
     assert!(refusal.iter().all(|word| told.contains(word)), "{told}");
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
-    // A program of the SMF tells of its sessions itself.
-    let together = log.contains("goes on with 1 UEs and 1 sessions");
-    let apart =
-        log.contains("goes on with 1 UEs and 0 ") && log.contains("goes on with 1 sessions");
+    // Programs of AMF and SMF tell of what is theirs.
+    let together = log.contains("goes on with 1 UEs and 1 sessions;");
+    let apart = log.contains("goes on with 1 UEs;") && log.contains("goes on with 1 sessions;");
     assert!(together || apart, "{log}");
     assert_eq!(upf.count(MessageType::SESSION_DELETION_REQUEST), 1);
 }
@@ -361,4 +360,69 @@ fn while_redis_is_away_ues_are_served_and_stored_afterwards() {
         told.contains("contexts.redis.key_file") && told.contains("openssl rand"),
         "{told}"
     );
+}
+
+#[test]
+fn an_amf_that_was_killed_goes_on_with_its_ues() {
+    let (place, memory) = (Place::new(), memory());
+    let upf = Upf::start(&place, false);
+    let section = format!("{}{RING}", section(&memory));
+    let (core, mut ran) = with_session(&place, &upf, &section);
+    let before = core.ask_of("ue", "001010000000001");
+    let amf = pid_of(&core, "amf");
+    signal(amf, "-KILL");
+    wait("the AMF is there again", || {
+        pid_of_any(&core, "amf").is_some_and(|pid| pid != amf)
+    });
+    // Whatever the gNB sends, the AMF aborts an association that it does not know.
+    let request = ran.gnb.setup();
+    ran.send(0, &request);
+    ran.wait("the end of the association", |ran| ran.is_lost);
+    ran.connect_again();
+    let (phone, _) = &mut ran.phones[0];
+    phone.sessions_mut().set_data(1 << 5);
+    let (name, request) = (phone.guti(), phone.request_service().unwrap());
+    let (at, octets) = ran.gnb.connect(request, name.map(sluice_ids::Guti::s_tmsi));
+    ran.phones[0].1 = Some(at);
+    ran.send(1, &octets);
+    ran.wait("the user plane", |ran| ran.gnb.session(at, 5).is_some());
+    assert_eq!(ran.phones[0].0.guti(), name, "it has not registered anew");
+    let after = core.ask_of("ue", "001010000000001");
+    for key in ["addresses", "upf_tunnel", "upf_seid"] {
+        let of = |told: &serde_json::Value| told["ue"]["sessions"][0][key].clone();
+        assert_eq!(of(&before), of(&after), "{key} in {after}");
+    }
+    assert_eq!(core.ask("counters")["amf"]["registrations"], 0);
+    assert_eq!(upf.count(MessageType::SESSION_ESTABLISHMENT_REQUEST), 1);
+    // The UDR still has its AMF: a subscriber that is withdrawn is deregistered.
+    let config = std::fs::read_to_string(place.folder.path().join("core.yaml")).unwrap();
+    let (others, _) = config.split_once("  - {imsi: '001010000000001'").unwrap();
+    let second = config.lines().find(|line| line.contains("001010000000002"));
+    place.file(&format!("{others}{}\n", second.unwrap()));
+    let told = core.ask("reload");
+    assert_eq!(
+        told["changed"],
+        serde_json::json!(["subscribers"]),
+        "{told}"
+    );
+    ran.wait("the deregistration", |ran| ran.phones[0].1.is_none());
+    wait("the UPF has no session", || {
+        upf.count(MessageType::SESSION_DELETION_REQUEST) == 1
+    });
+    let (code, log) = core.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("goes on with 1 UEs;"), "{log}");
+}
+
+#[test]
+fn an_smf_forgets_sessions_of_an_amf_without_contexts() {
+    let place = Place::new();
+    let upf = Upf::start(&place, false);
+    let (core, _ran) = with_session(&place, &upf, RING);
+    signal(pid_of(&core, "amf"), "-KILL");
+    wait("the SMF releases it at the UPF", || {
+        upf.count(MessageType::SESSION_DELETION_REQUEST) == 1
+    });
+    wait("no session is left", || core.ask("status")["sessions"] == 0);
+    assert_eq!(core.stop().0, Some(0));
 }

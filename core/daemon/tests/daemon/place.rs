@@ -184,6 +184,8 @@ pub fn plmn() -> Plmn {
 /// An emulated gNB with UEs.
 pub struct Ran {
     pub node: Node,
+    amf: Peer,
+    tac: [u8; 3],
     pub association: Association,
     pub streams: u16,
     pub is_lost: bool,
@@ -210,6 +212,8 @@ impl Ran {
         let association = node.sctp.connect(peer, NGAP_PORT).unwrap();
         let mut ran = Self {
             node,
+            amf: peer,
+            tac,
             association,
             streams: 0,
             is_lost: false,
@@ -218,12 +222,31 @@ impl Ran {
             phones: ues.into_iter().map(|ue| (ue, None)).collect(),
         };
         ran.wait("the association", |ran| ran.streams > 0);
-        let request = ran.gnb.setup();
-        ran.send(0, &request);
-        ran.wait("NG Setup", |ran| {
+        ran.set_up();
+        ran
+    }
+
+    fn set_up(&mut self) {
+        let request = self.gnb.setup();
+        self.send(0, &request);
+        self.wait("NG Setup", |ran| {
             ran.gnb.response().is_some() || ran.gnb.refused().is_some()
         });
-        ran
+    }
+
+    /// The AMF was lost, and is there again: no UE is connected.
+    pub fn connect_again(&mut self) {
+        let end = Instant::now() + LIMIT;
+        self.streams = 0;
+        while self.streams == 0 {
+            assert!(Instant::now() < end, "the AMF does not come back");
+            self.is_lost = false;
+            self.association = self.node.sctp.connect(self.amf, NGAP_PORT).unwrap();
+            self.wait("an outcome", |ran| ran.streams > 0 || ran.is_lost);
+        }
+        self.gnb = gnb(Tac(self.tac));
+        self.phones.iter_mut().for_each(|(_, at)| *at = None);
+        self.set_up();
     }
 
     pub fn wait(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
@@ -282,6 +305,9 @@ impl Ran {
 
     /// The UE comes, and wants to register.
     pub fn come(&mut self, phone: usize) {
+        if self.is_lost {
+            self.connect_again();
+        }
         let nas = self.phones[phone].0.register(RegistrationKind::Initial);
         let (ran, octets) = self.gnb.connect(nas, None);
         self.phones[phone].1 = Some(ran);
@@ -294,7 +320,7 @@ impl Ran {
         self.come(phone);
         self.wait("a registration", |ran| {
             let (ue, at) = &ran.phones[phone];
-            at.is_none() || (is_followed && ue.state() == UeState::Registered)
+            at.is_none() || ran.is_lost || (is_followed && ue.state() == UeState::Registered)
         });
     }
 }

@@ -15,10 +15,10 @@ use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
 
 const RING: &str = "wiring: {transport: ring}\n";
 const TOGETHER: &str =
-    "wiring: {transport: ring, programs: {functions: [ausf, udm, nrf, nssf, smf, pcf]}}\n";
+    "wiring: {transport: ring, programs: {functions: [amf, ausf, udm, nrf, nssf, smf, pcf]}}\n";
 const TWO: &str = "wiring: {transport: ring, programs: {functions: [ausf, udm]}}\n";
 /// Functions that may have programs of their own.
-const APART: [&str; 6] = ["ausf", "nrf", "nssf", "pcf", "smf", "udm"];
+const APART: [&str; 7] = ["amf", "ausf", "nrf", "nssf", "pcf", "smf", "udm"];
 const SOCKET: &str = "wiring: {transport: socket}\n";
 
 fn start(place: &Place, wiring: &str) -> Core {
@@ -137,10 +137,10 @@ fn ues_register_and_operators_see_the_same_in_each_wiring() {
     let (mut flows, mut told) = (Vec::new(), Vec::new());
     for (wiring, expected) in [
         ("", ""),
-        (RING, "ausf,nrf,nssf,pcf,smf,udm"),
+        (RING, "amf,ausf,nrf,nssf,pcf,smf,udm"),
         (TWO, "ausf udm"),
-        (TOGETHER, "ausf udm nrf nssf smf pcf"),
-        (SOCKET, "ausf,nrf,nssf,pcf,smf,udm"),
+        (TOGETHER, "amf ausf udm nrf nssf smf pcf"),
+        (SOCKET, "amf,ausf,nrf,nssf,pcf,smf,udm"),
     ] {
         let place = Place::new();
         let core = start(&place, wiring);
@@ -223,6 +223,9 @@ impl Storm {
 
     /// Some that are idle come; whoever has been served is counted.
     fn turn(&mut self) {
+        if self.ran.is_lost {
+            self.ran.connect_again();
+        }
         let phones = self.ran.phones.iter();
         let idle = phones.enumerate().filter(|(_, (_, at))| at.is_none());
         let come: Vec<usize> = idle.map(|(one, _)| one).take(AT_ONCE).collect();
@@ -451,8 +454,8 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
         (twice, "expected each function once"),
         (thread, "expected wiring.transport: ring or socket"),
         (
-            "wiring: {transport: ring, programs: {functions: amf}}\n",
-            "expected ausf or udm or nrf or nssf or smf or pcf",
+            "wiring: {transport: ring, programs: {functions: udr}}\n",
+            "expected amf or ausf or udm or nrf or nssf or smf or pcf",
         ),
         (
             "wiring: {transport: ring, programs: [{functions: smf}, {functions: pcf}]}\ncontexts: {folder: /run/contexts}\n",

@@ -104,7 +104,13 @@ pub fn measure(size: &Size) -> Result<Soaked, Failure> {
     let mut soak = Soak::new(size.ues)?;
     eprintln!("{} UEs register", size.ues);
     soak.register(size.ues)?;
-    let before: BTreeMap<_, _> = soak.core.amf().sizes().into_iter().collect();
+    let before: BTreeMap<_, _> = soak
+        .core
+        .amf()
+        .expect("its own AMF")
+        .sizes()
+        .into_iter()
+        .collect();
     soak.cpu_ns = 0;
     let begun_ns = clock::monotonic_ns();
     let first_ns = begun_ns + size.time_s * SECOND_NS / 10;
@@ -126,6 +132,7 @@ pub fn measure(size: &Size) -> Result<Soaked, Failure> {
     soaked.differences = soak
         .core
         .amf()
+        .expect("its own AMF")
         .sizes()
         .into_iter()
         .filter_map(differs)

@@ -130,7 +130,7 @@ impl VirtualCore {
     }
 
     pub fn registered(&self) -> usize {
-        self.core.amf().registered()
+        self.core.amf().expect("its own AMF").registered()
     }
 
     /// Messages of a UE's registration.

@@ -119,7 +119,8 @@ fn serve(
         if core.next_deadline() <= system::now().instant {
             core.time(system::now());
         }
-        let all = core.amf().registered() as u32 == count && core.amf().connected() == 0;
+        let all = core.amf().expect("its own AMF").registered() as u32 == count
+            && core.amf().expect("its own AMF").connected() == 0;
         if all && used.is_zero() {
             used = Duration::from_nanos(clock::thread_cpu_ns() - begun.unwrap_or_default());
         }

@@ -225,7 +225,7 @@ impl Storm {
             self.turn(self.now_ns + SECOND_NS / 2)?;
         }
         self.closed_loop(1, 1, 0)?;
-        let amf = self.core.amf();
+        let amf = self.core.amf().expect("its own AMF");
         let left = [
             ("unauthenticated UEs", amf.unauthenticated()),
             ("connections", amf.connected()),
@@ -354,7 +354,8 @@ impl Storm {
             self.highest_percent = self
                 .highest_percent
                 .max(overload.and_then(|one| one.percent).unwrap_or(0));
-            self.core.feel_load(self.now(), overload);
+            let now = self.now();
+            self.core.mobility().feel_load(now, overload);
             self.deliver();
         }
         Ok(())

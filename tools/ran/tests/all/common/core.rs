@@ -112,7 +112,7 @@ impl Loop {
         self.core.time(system::now());
         while !ends.load(Ordering::Relaxed) {
             self.turn();
-            let amf = self.core.amf();
+            let amf = self.core.amf().expect("its own AMF");
             let mut status = status.lock().expect("the test lives");
             (status.registered, status.connected) = (amf.registered(), amf.connected());
             status.gnbs = self.streams.len();
