@@ -51,12 +51,14 @@ pub(crate) fn boot(
     let apart: Vec<Nf> = apart.filter(|nf| config.wiring.is_apart(*nf)).collect();
     let mut core = core.without(&apart);
     core.identify(&mut system::random);
-    if let Some(contexts) = contexts {
-        contexts.resume(&mut core);
-    }
     let (n2, n4, records) = doors(config, rings).map_err(one)?;
     let mut runtime = Runtime::new(core, n2, n4).map_err(|e| step("event loop", &e))?;
     runtime.set_overload_automatic(config.overload.automatic);
+    if let Some(contexts) = contexts {
+        let waker = runtime.waker();
+        let resumed = contexts.resume(runtime.core_mut(), move || waker.wake());
+        resumed.map_err(|e| step("a thread", &e))?;
+    }
     let waker = runtime.waker();
     let subscribers = opened
         .map(|opened| opened.serve(move || waker.wake()))

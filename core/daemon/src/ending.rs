@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How long UPFs have to answer an Association Release.
 const UPFS_WITHIN: Duration = Duration::from_secs(2);
+/// How long a store has for the contexts that the last messages follow from.
+const CONTEXTS_WITHIN: Duration = Duration::from_secs(2);
 /// How long gNBs have to end their associations.
 const GNBS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -49,6 +51,10 @@ pub(crate) fn run(daemon: &mut Daemon, shutdown: &Shutdown) -> io::Result<()> {
     } else {
         sessions(daemon, shutdown, releases.then_some(within))?;
     }
+    // What gNBs are to hear waits for the contexts that it follows from.
+    wait(daemon, shutdown, CONTEXTS_WITHIN, &|daemon| {
+        !daemon.runtime.core().has_more_to_send()
+    })?;
     daemon.runtime.shut_down_n2();
     let has_gnbs = |daemon: &Daemon| daemon.runtime.n2().gnbs().next().is_some();
     wait(daemon, shutdown, GNBS_WITHIN, &|daemon| !has_gnbs(daemon))

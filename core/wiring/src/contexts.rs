@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_core_host as host;
 use sluice_ids::Supi;
-use sluice_sbi::context_store::{Changes, Contexts, Reader, Stored, Writer};
+use sluice_sbi::context_store::{Changes, ContextWriter, Reader, Stored, Writer};
 use sluice_sbi::{Nf, NfInstance, Now};
 
 use crate::{Apart, Core, Instances, Sessions, StoreState};
@@ -120,7 +120,7 @@ impl<F: host::Functions + AsMut<Apart>> Sessions<'_, F> {
         now: Now,
         start: Start,
         stored: &Stored,
-        contexts: Box<dyn Contexts>,
+        contexts: Box<dyn ContextWriter>,
     ) -> usize {
         self.0.contexts.use_store(contexts);
         self.0.contexts.change(START, Some(&start.octets()));
@@ -163,7 +163,7 @@ impl Core {
         now: Now,
         start: Start,
         stored: &Stored,
-        contexts: Box<dyn Contexts>,
+        contexts: Box<dyn ContextWriter>,
     ) -> Resumed {
         self.host.contexts.use_store(contexts);
         self.host.contexts.change(START, Some(&start.octets()));
@@ -254,6 +254,16 @@ impl Core {
                 .forget_session(now, one, &mut effects);
         }
         self.follow(now, Nf::Amf, effects);
+    }
+
+    /// Whether messages for gNBs and UPFs wait, be it for contexts that are being stored.
+    pub fn has_more_to_send(&self) -> bool {
+        self.host.has_more_to_send()
+    }
+
+    /// Stores what has changed at the end of the core, and waits for that.
+    pub fn finish_contexts(&mut self) {
+        self.host.finish_contexts();
     }
 
     /// Does what the store of contexts has to do by time; at least twice a second.

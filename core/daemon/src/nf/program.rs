@@ -16,7 +16,7 @@ use crate::parts::trace::unix_us;
 use sluice_bus_local::{Member, SharedMember, Told};
 use sluice_core_host::Host;
 use sluice_core_runtime::system;
-use sluice_host::poll::{Poller, Ready};
+use sluice_host::poll::{Poller, Ready, Waker};
 use sluice_host::signal::Shutdown;
 use sluice_program::control::refusal;
 use sluice_program::lines::{self, PeerNames};
@@ -42,6 +42,8 @@ pub(super) struct Program {
     /// None of a program without SMF.
     upfs: Option<Upfs>,
     poller: Poller,
+    /// Of the thread that stores contexts.
+    waker: Waker,
     member: SharedMember,
     flow: Flow,
     /// Questions of operators that wait for an SMF, by their numbers.
@@ -73,11 +75,12 @@ impl Program {
         let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
         let its = functions::new(config, functions, begun_unix_s)?;
         let mut host = Host::new(its, home);
+        let (poller, waker) = (Poller::new()?, Waker::new()?);
         if let Some(upfs) = &mut upfs {
-            upfs.resume(&mut host);
+            upfs.resume(&mut host, waker.clone())?;
         }
-        let poller = Poller::new()?;
         poller.add(&member, 0)?;
+        poller.add(&waker, 3)?;
         if let Some(upfs) = &upfs {
             poller.add(&upfs.n4, 1)?;
         }
@@ -89,6 +92,7 @@ impl Program {
             host,
             upfs,
             poller,
+            waker,
             member,
             flow: Flow::default(),
             asked: Vec::new(),
@@ -110,12 +114,14 @@ impl Program {
         while !self.is_over(shutdown) {
             let patience = self.patience();
             self.poller.wait(&mut ready, Some(patience))?;
+            self.waker.clear();
             while let Some(told) = self.member.take_told() {
                 self.take(told);
             }
             self.turn();
             lines::tell_withheld(&PeerNames::default());
         }
+        self.host.finish_contexts();
         // What sessions have used last.
         if let Some(upfs) = &mut self.upfs {
             upfs.turn(&mut self.host);

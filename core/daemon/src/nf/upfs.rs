@@ -8,8 +8,10 @@ use crate::parts::contexts;
 use sluice_core_host::Host;
 use sluice_core_runtime::{N4, system};
 use sluice_host::netns::Ns;
+use sluice_host::poll::Waker;
 use sluice_smf::Smf;
 use sluice_wiring::{Apart, Sessions};
+use std::io;
 use std::time::{Duration, Instant};
 
 /// How long UPFs have to answer an Association Release.
@@ -62,10 +64,11 @@ impl Upfs {
     }
 
     /// The SMF goes on with sessions of before.
-    pub fn resume(&mut self, host: &mut Host<Apart>) {
-        if let Some(contexts) = self.contexts.take() {
-            contexts.resume_sessions(host);
-        }
+    pub fn resume(&mut self, host: &mut Host<Apart>, waker: Waker) -> io::Result<()> {
+        let contexts = self.contexts.take();
+        contexts.map_or(Ok(()), |contexts| {
+            contexts.resume_sessions(host, move || waker.wake())
+        })
     }
 
     /// Begins the end of all sessions, which take `within` to be released at the most.

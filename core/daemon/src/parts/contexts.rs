@@ -6,12 +6,13 @@ use crate::operators::answers::ContextsState;
 use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core_host::{Host, StoreState};
-use sluice_core_runtime::system;
+use sluice_core_runtime::{ContextThread, system};
 use sluice_program::lines::{self, Kind, Peer};
-use sluice_sbi::context_store::{Contexts, Stored};
+use sluice_sbi::context_store::{ContextWriter, Contexts, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
 use sluice_wiring::contexts::Start;
 use sluice_wiring::{Apart, Core, Sessions};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -19,11 +20,48 @@ use std::time::{Duration, Instant};
 const SMF_ENDS_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// How long what follows from contexts waits for a server that has to store them; other than a disk's, they may then be
+/// behind.
+const SERVER_WITHIN: Duration = Duration::from_secs(2);
+
 /// Contexts of the core before.
 pub(crate) struct Opened {
-    store: Box<dyn Contexts>,
+    store: Opens,
     stored: Stored,
     start: Start,
+}
+
+/// A store that is open.
+enum Opens {
+    /// In memory: to store takes microseconds.
+    AtOnce(ContextFile),
+    /// Where that may take long, and how long others wait for it.
+    Beside(Box<dyn Contexts + Send>, Option<Duration>),
+}
+
+impl From<ContextFile> for Opens {
+    fn from(file: ContextFile) -> Self {
+        match file.is_on_disk() {
+            true => Self::Beside(Box::new(file), None),
+            false => Self::AtOnce(file),
+        }
+    }
+}
+
+impl Opens {
+    fn start(
+        self,
+        stored: &Stored,
+        wake: impl Fn() + Send + 'static,
+    ) -> io::Result<Box<dyn ContextWriter>> {
+        match self {
+            Self::AtOnce(file) => Ok(Box::new(file)),
+            Self::Beside(store, patience) => {
+                let thread = ContextThread::start(store, stored, patience, wake)?;
+                Ok(Box::new(thread))
+            }
+        }
+    }
 }
 
 /// Folder of contexts of an SMF that has a program of its own, in that of the core.
@@ -36,17 +74,18 @@ pub(crate) fn open(
     has_smf: bool,
     is_given: &dyn Fn() -> bool,
 ) -> Result<Opened, StartError> {
-    let (store, stored): (Box<dyn Contexts>, Stored) = match section {
+    let (store, stored): (Opens, Stored) = match section {
         ContextsSection::Folder(section) => {
             let mut own = open_folder(section).map_err(|e| no_folder(section, &e))?;
             move_sessions(section, has_smf, &mut own, is_given)?;
-            (Box::new(own.0), own.1)
+            (own.0.into(), own.1)
         }
         ContextsSection::Redis(section) => {
             let key = key_of(section).map_err(|e| no_key(section, &e))?;
             let (store, stored) =
                 open_redis(section, key, is_given).map_err(|e| no_redis(section, &e))?;
-            (Box::new(store), stored)
+            let store = Opens::Beside(Box::new(store), Some(SERVER_WITHIN));
+            (store, stored)
         }
     };
     let start = Start::after(&stored, system::now().unix_s);
@@ -66,7 +105,7 @@ pub(crate) fn open_sessions(section: &ContextsSection) -> Result<Option<Opened>,
     let (store, stored) = open_folder(&section).map_err(|e| no_folder(&section, &e))?;
     let start = Start::after(&stored, system::now().unix_s);
     Ok(Some(Opened {
-        store: Box::new(store),
+        store: store.into(),
         stored,
         start,
     }))
@@ -260,21 +299,33 @@ impl Opened {
         self.start.begun_unix_s
     }
 
-    /// The core goes on with them.
-    pub(crate) fn resume(self, core: &mut Core) {
+    /// The core goes on with them; `wake` ends a wait of its loop.
+    pub(crate) fn resume(
+        self,
+        core: &mut Core,
+        wake: impl Fn() + Send + 'static,
+    ) -> io::Result<()> {
         let now = system::now();
-        let resumed = core.resume(now, self.start, &self.stored, self.store);
+        let store = self.store.start(&self.stored, wake)?;
+        let resumed = core.resume(now, self.start, &self.stored, store);
         let (ues, sessions) = (resumed.ues, resumed.sessions);
         let starts = self.start.starts;
         tracing::info!("goes on with {ues} UEs and {sessions} sessions; this is start {starts}");
+        Ok(())
     }
 
     /// The SMF of a program goes on with its sessions.
-    pub(crate) fn resume_sessions(self, host: &mut Host<Apart>) {
+    pub(crate) fn resume_sessions(
+        self,
+        host: &mut Host<Apart>,
+        wake: impl Fn() + Send + 'static,
+    ) -> io::Result<()> {
+        let store = self.store.start(&self.stored, wake)?;
         let mut sessions = Sessions::from(host);
-        let resumed = sessions.resume(system::now(), self.start, &self.stored, self.store);
+        let resumed = sessions.resume(system::now(), self.start, &self.stored, store);
         let starts = self.start.starts;
         tracing::info!("goes on with {resumed} sessions; this is start {starts}");
+        Ok(())
     }
 }
 

@@ -1,0 +1,191 @@
+//! Thread of a store of contexts that may take long, at a server or on a disk: the loop hands it changes and goes on.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use sluice_sbi::context_store::{
+    Changes, ContextWriter, Contexts, Outcome, StoreFailure, Stored, fingerprint,
+};
+
+/// How often the thread does what the store has to do by time.
+const TEND_EVERY: Duration = Duration::from_millis(400);
+/// How long the end of the core waits for a put.
+const END_WITHIN: Duration = Duration::from_secs(2);
+
+/// A put that the store has answered.
+struct Done {
+    outcome: Outcome,
+    /// Fingerprints of its keys, and whether the store may have these now.
+    keys: Vec<(u64, bool)>,
+}
+
+/// Until when the store is not to be tried again; never held while it is asked.
+type Pause = Arc<Mutex<Option<Instant>>>;
+
+/// The loop's end of the thread.
+#[derive(Debug)]
+pub struct ContextThread {
+    /// None at the end.
+    jobs: Option<Sender<Arc<Changes>>>,
+    done: Receiver<Done>,
+    troubles: Receiver<StoreFailure>,
+    pause: Pause,
+    /// Fingerprints of keys that the store may have.
+    there: HashSet<u64>,
+    patience_ms: Option<u64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ContextThread {
+    /// Of a store, and of what it has. `wake` is called for each put that is over; what follows from contexts waits for
+    /// them at most `patience`, or as long as it takes.
+    ///
+    /// # Errors
+    /// There is no room for a thread.
+    pub fn start(
+        store: Box<dyn Contexts + Send>,
+        stored: &Stored,
+        patience: Option<Duration>,
+        wake: impl Fn() + Send + 'static,
+    ) -> io::Result<Self> {
+        let (jobs, queue) = channel();
+        let (tell, done) = channel();
+        let (complain, troubles) = channel();
+        let pause = Pause::default();
+        let worker = Worker {
+            store,
+            pause: pause.clone(),
+            done: tell,
+            troubles: complain,
+        };
+        let thread = std::thread::Builder::new().name("contexts".to_owned());
+        let thread = thread.spawn(move || worker.work(&queue, &wake))?;
+        Ok(Self {
+            jobs: Some(jobs),
+            done,
+            troubles,
+            pause,
+            there: stored.keys().map(|key| fingerprint(key)).collect(),
+            patience_ms: patience.map(|time| time.as_millis().try_into().unwrap_or(u64::MAX)),
+            thread: Some(thread),
+        })
+    }
+
+    fn take(&mut self, done: Done) -> Outcome {
+        for (key, may_have) in done.keys {
+            match may_have {
+                true => self.there.insert(key),
+                false => self.there.remove(&key),
+            };
+        }
+        done.outcome
+    }
+}
+
+/// What the loop does with a store whose thread has ended, which it never does before its core.
+fn ended() -> Outcome {
+    let why = "the thread of the store has ended";
+    Err(StoreFailure::NoLongerOurs(why.to_owned()))
+}
+
+impl ContextWriter for ContextThread {
+    fn begin(&mut self, changes: &Arc<Changes>) -> Poll<Outcome> {
+        let given = self.jobs.as_ref().map(|jobs| jobs.send(changes.clone()));
+        match given {
+            Some(Ok(())) => Poll::Pending,
+            _ => Poll::Ready(ended()),
+        }
+    }
+
+    fn outcome(&mut self) -> Poll<Outcome> {
+        match self.done.try_recv() {
+            Ok(done) => Poll::Ready(self.take(done)),
+            Err(TryRecvError::Empty) => Poll::Pending,
+            Err(TryRecvError::Disconnected) => Poll::Ready(ended()),
+        }
+    }
+
+    fn last_outcome(&mut self) -> Poll<Outcome> {
+        match self.done.recv_timeout(END_WITHIN) {
+            Ok(done) => Poll::Ready(self.take(done)),
+            Err(RecvTimeoutError::Timeout) => Poll::Pending,
+            Err(RecvTimeoutError::Disconnected) => Poll::Ready(ended()),
+        }
+    }
+
+    fn patience_ms(&self) -> Option<u64> {
+        self.patience_ms
+    }
+
+    fn may_have(&self, key: &[u8]) -> bool {
+        self.there.contains(&fingerprint(key))
+    }
+
+    fn is_paused(&self) -> bool {
+        let until = *self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    fn tend(&mut self) -> Result<(), StoreFailure> {
+        self.troubles.try_recv().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for ContextThread {
+    /// The store is closed when the thread has ended: the next core need not wait for a lease, or for a lock.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's own end.
+struct Worker {
+    store: Box<dyn Contexts + Send>,
+    pause: Pause,
+    done: Sender<Done>,
+    troubles: Sender<StoreFailure>,
+}
+
+impl Worker {
+    fn work(mut self, queue: &Receiver<Arc<Changes>>, wake: &dyn Fn()) {
+        loop {
+            match queue.recv_timeout(TEND_EVERY) {
+                Ok(changes) => {
+                    if !self.put(&changes) {
+                        return;
+                    }
+                    wake();
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if let Err(why) = self.store.tend() {
+                self.tell_pause();
+                // The loop ends before this does.
+                let _ = self.troubles.send(why);
+            }
+        }
+    }
+
+    /// Stores changes; whether somebody still wants to hear of it.
+    fn put(&mut self, changes: &Changes) -> bool {
+        let outcome = self.store.put(changes);
+        let may_have = |key: &Vec<u8>| (fingerprint(key), self.store.may_have(key));
+        let keys = changes.keys().map(may_have).collect();
+        self.tell_pause();
+        self.done.send(Done { outcome, keys }).is_ok()
+    }
+
+    fn tell_pause(&self) {
+        let until = self.store.paused_until();
+        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+}
