@@ -426,7 +426,10 @@ impl<F: Functions> Host<F> {
     }
 
     fn send_upf(&mut self, message: ToUpf) {
-        let is_heartbeat = message.octets.get(1).is_some_and(|one| HEARTBEATS.contains(one));
+        let is_heartbeat = message
+            .octets
+            .get(1)
+            .is_some_and(|one| HEARTBEATS.contains(one));
         match is_heartbeat && self.contexts.is_waited_for() {
             true => self.heartbeats.push(message),
             false => self.to_upf.push(message),

@@ -267,3 +267,66 @@ impl Remote {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use sluice_sbi::Key;
+
+    use super::*;
+
+    /// Takes all that is sent.
+    #[derive(Default)]
+    struct Takes(Rc<RefCell<Vec<CallId>>>);
+
+    impl Transport for Takes {
+        fn send(&mut self, envelope: Envelope) -> Result<(), Unsent> {
+            self.0.borrow_mut().push(envelope.call);
+            Ok(())
+        }
+
+        fn flush(&mut self) {}
+
+        fn receive(&mut self) -> Option<Event> {
+            None
+        }
+
+        fn may_sleep(&mut self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_question_waits_for_the_contexts_that_it_follows_from() {
+        let (sent, now) = (Rc::new(RefCell::default()), Now::default());
+        let mut remote = Remote::default();
+        remote.connect(Box::new(Takes(sent.clone())), &[Nf::Smf]);
+        let call = |slot| {
+            CallId(Key {
+                slot,
+                generation: 1,
+            })
+        };
+        for slot in 1..=2 {
+            let posted = remote.post(Envelope {
+                from: Nf::Amf.into(),
+                to: Nf::Smf.into(),
+                call: call(slot),
+                kind: Kind::Request,
+                deadline: now.instant.plus_ms(3_000),
+                message: Problem::NotReached.into(),
+            });
+            assert!(posted.is_none());
+            remote.wait_for(slot.into());
+        }
+        assert!(remote.send(now, 0).is_empty() && sent.borrow().is_empty());
+        // The host sleeps until the store has answered.
+        assert_eq!(remote.next_deadline(0), Instant::NEVER);
+        assert!(remote.send(now, 1).is_empty());
+        assert_eq!(*sent.borrow(), [call(1)]);
+        assert!(remote.send(now, 2).is_empty());
+        assert_eq!(*sent.borrow(), [call(1), call(2)]);
+    }
+}
