@@ -156,7 +156,7 @@ fn functions(
         let key = format!("subscriber_database.{key}");
         vec![StartError {
             problem: problem(line, key, e.to_string(), expected),
-            may_come: store::may_come(&e),
+            exit: store::exit_of(&e),
         }]
     })?;
     let stored = stored.unwrap_or_default();

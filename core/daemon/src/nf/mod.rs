@@ -98,9 +98,9 @@ fn open_upfs(file: &Path, config: &CoreConfig, functions: &[Nf]) -> Result<Optio
     if !functions.contains(&Nf::Smf) {
         return Ok(None);
     }
-    Upfs::open(config).map_err(|StartError { problem, may_come }| {
+    Upfs::open(config).map_err(|StartError { problem, exit }| {
         eprintln!("{}", problem.in_file(file));
-        if may_come { Exit::Later } else { Exit::Lacking }
+        exit
     })
 }
 

@@ -7,6 +7,7 @@ use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core_host::{Host, StoreState};
 use sluice_core_runtime::{ContextThread, system};
+use sluice_program::exit::Exit;
 use sluice_program::lines::{self, Kind, Peer};
 use sluice_sbi::context_store::{ContextWriter, Contexts, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
@@ -261,7 +262,10 @@ fn no_folder(section: &ContextsFolder, error: &ContextError) -> StartError {
     let line = section.folder.line;
     StartError {
         problem: problem(line, "contexts.folder", error.to_string(), expected),
-        may_come: matches!(error, ContextError::Busy(_)),
+        exit: match error {
+            ContextError::Busy(_) => Exit::Later,
+            _ => Exit::Lacking,
+        },
     }
 }
 
@@ -280,6 +284,11 @@ fn no_redis(section: &ContextsRedis, error: &OpenError) -> StartError {
             "that the other core ends before this one starts, or an instance of its own",
         ),
         OpenError::Replica(_) => (section.url.line, "url", "the address of the primary"),
+        OpenError::Refused(_) => (
+            section.url.line,
+            "url",
+            "user and password of the server, and rights for EVAL, HSCAN, PING, ROLE and WAIT",
+        ),
         _ => (
             section.url.line,
             "url",
@@ -289,7 +298,11 @@ fn no_redis(section: &ContextsRedis, error: &OpenError) -> StartError {
     let key = format!("contexts.redis.{key}");
     StartError {
         problem: problem(at, key, error.to_string(), expected),
-        may_come: !matches!(error, OpenError::Random(_) | OpenError::Given),
+        exit: match error {
+            OpenError::Refused(_) => Exit::Usage,
+            OpenError::Random(_) | OpenError::Given => Exit::Lacking,
+            OpenError::Busy { .. } | OpenError::Replica(_) | OpenError::Server(_) => Exit::Later,
+        },
     }
 }
 
