@@ -53,12 +53,12 @@ pub(crate) fn boot(
     core.identify(&mut system::random);
     let (n2, n4, records) = doors(config, rings).map_err(one)?;
     let mut runtime = Runtime::new(core, n2, n4).map_err(|e| step("event loop", &e))?;
-    runtime.set_overload_automatic(config.overload.automatic);
     if let Some(contexts) = contexts {
         let waker = runtime.waker();
         let resumed = contexts.resume(runtime.core_mut(), move || waker.wake());
         resumed.map_err(|e| step("a thread", &e))?;
     }
+    runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
     let subscribers = opened
         .map(|opened| opened.serve(move || waker.wake()))
