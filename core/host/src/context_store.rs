@@ -193,14 +193,14 @@ impl ContextStore {
     }
 
     /// Number of the put that has all that has changed until now.
-    pub(crate) fn put_of_now(&mut self) -> u64 {
+    pub fn put_of_now(&mut self) -> u64 {
         self.advance();
         let is_with_next = self.is_waited_for() && !self.changes.is_empty();
         self.begun + u64::from(is_with_next)
     }
 
     /// Outputs leave that wait for no later put than this.
-    pub(crate) fn released(&self) -> u64 {
+    pub fn released(&self) -> u64 {
         match self.is_waited_for() {
             true => self.begun - 1,
             false => held::ALL,

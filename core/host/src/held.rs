@@ -41,6 +41,11 @@ impl<T> Held<T> {
         std::iter::from_fn(|| self.next(released)).collect()
     }
 
+    /// All of them, whatever they wait for.
+    pub fn take_all(&mut self) -> Vec<T> {
+        self.0.drain(..).map(|(_, one)| one).collect()
+    }
+
     /// One that was taken is the first again.
     pub fn put_back(&mut self, one: T) {
         self.0.push_front((0, one));
@@ -84,6 +89,7 @@ mod tests {
         held.put_back('b');
         held.wait_for(2);
         assert_eq!(held.take(2), ['b', 'c', 'd']);
-        assert!(held.is_empty());
+        held.push('e');
+        assert_eq!((held.take_all(), held.is_empty()), (vec!['e'], true));
     }
 }

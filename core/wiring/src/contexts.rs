@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_core_host as host;
+use sluice_core_host::{self as host, ContextStore};
 use sluice_ids::Supi;
 use sluice_sbi::context_store::{Changes, ContextWriter, Reader, Stored, Writer};
 use sluice_sbi::{Nf, NfInstance, Now};
@@ -269,6 +269,11 @@ impl Core {
     /// Does what the store of contexts has to do by time; at least twice a second.
     pub fn tend_contexts(&mut self) {
         self.host.contexts.tend();
+    }
+
+    /// The store of contexts, for what else waits for it.
+    pub fn contexts(&mut self) -> &mut ContextStore {
+        &mut self.host.contexts
     }
 
     /// How often contexts could not be stored, and why the last time.

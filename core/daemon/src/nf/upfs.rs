@@ -83,7 +83,8 @@ impl Upfs {
 
     /// Records go where another configuration has them.
     pub fn reload(&mut self, host: &mut Host<Apart>, config: &CoreConfig) {
-        self.charging.write(&Sessions::from(host).take_records());
+        let made = Sessions::from(&mut *host).take_records();
+        self.charging.take(made, &mut host.contexts);
         match boot::records(config) {
             Ok(records) => self.charging.go_to(records),
             Err(problem) => {
@@ -97,7 +98,8 @@ impl Upfs {
         self.go_on_ending(host);
         host.contexts.tend();
         self.watch.look(host.contexts.failed_times());
-        self.charging.write(&Sessions::from(host).take_records());
+        let made = Sessions::from(&mut *host).take_records();
+        self.charging.take(made, &mut host.contexts);
     }
 
     fn go_on_ending(&mut self, host: &mut Host<Apart>) {
