@@ -9,7 +9,6 @@ mod contexts;
 mod contexts_at_upf;
 mod contexts_full;
 mod contexts_left;
-mod contexts_slow;
 mod crossings;
 mod discovery;
 mod flow_mobility;

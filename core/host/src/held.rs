@@ -23,7 +23,7 @@ impl<T> Held<T> {
         self.0.push_back((FRESH, one));
     }
 
-    /// Those since the last call wait for this put.
+    /// Outputs since the last call wait for this put.
     pub fn wait_for(&mut self, put: u64) {
         let fresh = self.0.iter_mut().rev();
         let fresh = fresh.take_while(|(number, _)| *number == FRESH);

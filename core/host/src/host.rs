@@ -152,8 +152,8 @@ impl<F: Functions> Host<F> {
         }
     }
 
-    /// What has been said until now waits for the contexts that it follows from, and the store begins with them; the put
-    /// whose followers may leave.
+    /// Outputs until now wait for the contexts that they follow from, which the store begins with; gives the put whose
+    /// outputs may leave.
     fn hold(&mut self) -> u64 {
         let put = self.contexts.put_of_now();
         self.to_ran.wait_for(put);

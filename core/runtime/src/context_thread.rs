@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sluice_sbi::context_store::{
     Changes, ContextWriter, Contexts, Outcome, StoreFailure, Stored, fingerprint,
@@ -14,6 +15,8 @@ use sluice_sbi::context_store::{
 
 /// How often the thread does what the store has to do by time.
 const TEND_EVERY: Duration = Duration::from_millis(400);
+/// How often it looks whether a store is to be tried again that has failed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long the end of the core waits for a put.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
@@ -24,9 +27,6 @@ struct Done {
     keys: Vec<(u64, bool)>,
 }
 
-/// Until when the store is not to be tried again; never held while it is asked.
-type Pause = Arc<Mutex<Option<Instant>>>;
-
 /// The loop's end of the thread.
 #[derive(Debug)]
 pub struct ContextThread {
@@ -34,7 +34,7 @@ pub struct ContextThread {
     jobs: Option<Sender<Arc<Changes>>>,
     done: Receiver<Done>,
     troubles: Receiver<StoreFailure>,
-    pause: Pause,
+    is_paused: Arc<AtomicBool>,
     /// Fingerprints of keys that the store may have.
     there: HashSet<u64>,
     patience_ms: Option<u64>,
@@ -56,10 +56,10 @@ impl ContextThread {
         let (jobs, queue) = channel();
         let (tell, done) = channel();
         let (complain, troubles) = channel();
-        let pause = Pause::default();
+        let is_paused = Arc::new(AtomicBool::new(false));
         let worker = Worker {
             store,
-            pause: pause.clone(),
+            is_paused: is_paused.clone(),
             done: tell,
             troubles: complain,
         };
@@ -69,7 +69,7 @@ impl ContextThread {
             jobs: Some(jobs),
             done,
             troubles,
-            pause,
+            is_paused,
             there: stored.keys().map(|key| fingerprint(key)).collect(),
             patience_ms: patience.map(|time| time.as_millis().try_into().unwrap_or(u64::MAX)),
             thread: Some(thread),
@@ -87,7 +87,7 @@ impl ContextThread {
     }
 }
 
-/// What the loop does with a store whose thread has ended, which it never does before its core.
+/// Outcome of a put whose thread has ended, as none does before its core.
 fn ended() -> Outcome {
     let why = "the thread of the store has ended";
     Err(StoreFailure::NoLongerOurs(why.to_owned()))
@@ -127,8 +127,7 @@ impl ContextWriter for ContextThread {
     }
 
     fn is_paused(&self) -> bool {
-        let until = *self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| Instant::now() < until)
+        self.is_paused.load(Ordering::Relaxed)
     }
 
     fn tend(&mut self) -> Result<(), StoreFailure> {
@@ -149,7 +148,7 @@ impl Drop for ContextThread {
 /// The thread's own end.
 struct Worker {
     store: Box<dyn Contexts + Send>,
-    pause: Pause,
+    is_paused: Arc<AtomicBool>,
     done: Sender<Done>,
     troubles: Sender<StoreFailure>,
 }
@@ -157,7 +156,9 @@ struct Worker {
 impl Worker {
     fn work(mut self, queue: &Receiver<Arc<Changes>>, wake: &dyn Fn()) {
         loop {
-            match queue.recv_timeout(TEND_EVERY) {
+            let is_paused = self.is_paused.load(Ordering::Relaxed);
+            let longest = if is_paused { LOOK_EVERY } else { TEND_EVERY };
+            match queue.recv_timeout(longest) {
                 Ok(changes) => {
                     if !self.put(&changes) {
                         return;
@@ -168,10 +169,10 @@ impl Worker {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             if let Err(why) = self.store.tend() {
-                self.tell_pause();
                 // The loop ends before this does.
                 let _ = self.troubles.send(why);
             }
+            self.tell_pause();
         }
     }
 
@@ -185,7 +186,7 @@ impl Worker {
     }
 
     fn tell_pause(&self) {
-        let until = self.store.paused_until();
-        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        let is_paused = self.store.is_paused();
+        self.is_paused.store(is_paused, Ordering::Relaxed);
     }
 }

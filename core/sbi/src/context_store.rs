@@ -16,7 +16,7 @@ use crate::slab::Key;
 /// Longest run of octets, and most items of a list: more than any context has.
 const LONGEST: usize = 65_535;
 
-/// Where contexts are stored; each call takes as long as that does.
+/// Store of contexts; each call takes as long as the store does.
 pub trait Contexts {
     /// Stores all of these or nothing; a value of none deletes its key. One that fails for want of room may have
     /// deleted what goes.
@@ -32,15 +32,9 @@ pub trait Contexts {
         true
     }
 
-    /// Until when it is not to be tried again, if it has failed a moment ago.
-    fn paused_until(&self) -> Option<std::time::Instant> {
-        None
-    }
-
-    /// Whether it is not to be tried now.
+    /// Whether it has failed a moment ago, and is not to be tried again yet.
     fn is_paused(&self) -> bool {
-        self.paused_until()
-            .is_some_and(|until| std::time::Instant::now() < until)
+        false
     }
 
     /// Does what is due by time: the core calls it at least twice a second, whether or not it has changes.
@@ -80,7 +74,7 @@ pub trait ContextWriter {
     fn tend(&mut self) -> Result<(), StoreFailure>;
 }
 
-/// What has become of a put.
+/// Outcome of a put.
 pub type Outcome = Result<(), StoreFailure>;
 
 impl<T: Contexts> ContextWriter for T {

@@ -494,8 +494,8 @@ impl Contexts for ContextRedis {
         self.there.contains(&fingerprint(key)) || self.pending.as_ref().is_some_and(is_pending)
     }
 
-    fn paused_until(&self) -> Option<Instant> {
-        self.link.paused_until()
+    fn is_paused(&self) -> bool {
+        self.link.is_paused()
     }
 
     /// Renews the lease when a third of it is over.

@@ -88,11 +88,6 @@ impl Link {
         self.paused().is_some()
     }
 
-    /// When it is tried again, if it has failed.
-    pub(crate) fn paused_until(&self) -> Option<Instant> {
-        self.away.as_ref().map(|away| away.until)
-    }
-
     /// Why it would not be tried now.
     pub(crate) fn paused(&self) -> Option<&str> {
         let away = self.away.as_ref();

@@ -266,8 +266,8 @@ impl Contexts for ContextFile {
         found.unwrap_or(true)
     }
 
-    fn paused_until(&self) -> Option<Instant> {
-        self.pause.map(|pause| pause.until)
+    fn is_paused(&self) -> bool {
+        self.pause.is_some_and(|pause| Instant::now() < pause.until)
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Opened {
 enum Opens {
     /// In memory: to store takes microseconds.
     AtOnce(ContextFile),
-    /// Where that may take long, and how long others wait for it.
+    /// At a server or on a disk, and how long others wait for it.
     Beside(Box<dyn Contexts + Send>, Option<Duration>),
 }
 

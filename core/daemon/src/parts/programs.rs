@@ -36,7 +36,7 @@ struct Program {
     process: Option<Process>,
     /// When it is started again.
     due: Instant,
-    /// It has ended with the word that its file or command line is wrong.
+    /// The program has ended with the word that its file or command line is wrong.
     is_refused: bool,
     back_off: BackOff,
 }

@@ -29,7 +29,7 @@ struct Slow(Rc<RefCell<State>>);
 #[derive(Default)]
 struct State {
     memory: Memory,
-    /// So many puts are answered; none if all are, at once.
+    /// Puts that are still answered; none if all are, at once.
     answers: Option<usize>,
     failure: Option<StoreFailure>,
     under_way: Option<Arc<Changes>>,
