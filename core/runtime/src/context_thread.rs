@@ -190,3 +190,71 @@ impl Worker {
         self.is_paused.store(is_paused, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store that stores when the test lets it.
+    struct Gate {
+        is_open: Receiver<Outcome>,
+        keys: Vec<Vec<u8>>,
+        is_paused: bool,
+    }
+
+    impl Contexts for Gate {
+        fn put(&mut self, changes: &Changes) -> Outcome {
+            let outcome = self.is_open.recv().expect("the test goes on");
+            self.is_paused = outcome.is_err();
+            if outcome.is_ok() {
+                self.keys.extend(changes.keys().cloned());
+            }
+            outcome
+        }
+
+        fn may_have(&self, key: &[u8]) -> bool {
+            self.keys.iter().any(|one| one == key)
+        }
+
+        fn is_paused(&self) -> bool {
+            self.is_paused
+        }
+    }
+
+    fn change(key: &str) -> Arc<Changes> {
+        Arc::new(Changes::from([(key.into(), Some(vec![1]))]))
+    }
+
+    #[test]
+    fn a_store_that_waits_holds_up_nobody_and_wakes_the_loop_at_last() {
+        let (open, is_open) = channel();
+        let (wake, woken) = channel();
+        let store = Gate {
+            is_open,
+            keys: Vec::new(),
+            is_paused: false,
+        };
+        let stored = Stored::from([(b"a".to_vec(), vec![0])]);
+        let wakes = move || wake.send(()).expect("the test goes on");
+        let thread = ContextThread::start(Box::new(store), &stored, None, wakes);
+        let mut thread = thread.expect("room for a thread");
+        let woken = || woken.recv().expect("a put is over");
+        assert!(thread.may_have(b"a") && !thread.may_have(b"b"));
+        assert!(thread.begin(&change("b")).is_pending());
+        assert!(thread.outcome().is_pending());
+        open.send(Ok(())).expect("it waits");
+        woken();
+        assert_eq!(thread.outcome(), Poll::Ready(Ok(())));
+        assert!(thread.may_have(b"b") && !thread.is_paused());
+        let failure = Err(StoreFailure::NotStored("away".to_owned()));
+        assert!(thread.begin(&change("c")).is_pending());
+        open.send(failure.clone()).expect("it waits");
+        woken();
+        assert_eq!(thread.outcome(), Poll::Ready(failure));
+        assert!(!thread.may_have(b"c") && thread.is_paused());
+        // The last one is waited for.
+        assert!(thread.begin(&change("d")).is_pending());
+        open.send(Ok(())).expect("it waits");
+        assert_eq!(thread.last_outcome(), Poll::Ready(Ok(())));
+    }
+}

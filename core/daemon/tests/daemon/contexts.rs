@@ -42,6 +42,16 @@ fn a_core_that_was_killed_goes_on_with_its_ues_and_sessions() {
 }
 
 #[test]
+fn a_core_that_was_killed_goes_on_with_contexts_on_a_disk() {
+    let (place, folder) = (
+        Place::new(),
+        TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
+    );
+    let section = section(&folder).replace("most_mib", "on_disk: true, most_mib");
+    goes_on(&place, &section, ["contexts.folder", "another core"], None);
+}
+
+#[test]
 fn a_core_that_was_killed_goes_on_with_contexts_at_a_redis_server() {
     let place = Place::new();
     let redis = match Redis::start() {
