@@ -42,15 +42,22 @@ pub mod exit {
         Later,
     }
 
+    impl Exit {
+        /// The code.
+        pub fn code(self) -> u8 {
+            match self {
+                Self::Done => 0,
+                Self::Failed => 1,
+                Self::Usage => 2,
+                Self::Lacking => 3,
+                Self::Later => 4,
+            }
+        }
+    }
+
     impl From<Exit> for ExitCode {
         fn from(exit: Exit) -> Self {
-            Self::from(match exit {
-                Exit::Done => 0,
-                Exit::Failed => 1,
-                Exit::Usage => 2,
-                Exit::Lacking => 3,
-                Exit::Later => 4,
-            })
+            Self::from(exit.code())
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The core is killed and begins again with the contexts that it had stored (TS 23.527, 4.2 and 6.1): no UE
 //! registers anew, UPFs keep sessions, and idle UEs come back by service request or paging.
 
+mod slow;
+
 use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::rc::Rc;

@@ -50,11 +50,13 @@ pub(crate) fn boot(
     let apart: Vec<Nf> = apart.filter(|nf| config.wiring.is_apart(*nf)).collect();
     let mut core = core.without(&apart);
     core.identify(&mut system::random);
-    if let Some(contexts) = contexts {
-        contexts.resume(&mut core);
-    }
     let Doors { n2, n4, records } = doors(config, rings).map_err(one)?;
     let mut runtime = Runtime::new(core, n2, n4).map_err(|e| step("event loop", &e))?;
+    if let Some(contexts) = contexts {
+        let waker = runtime.waker();
+        let resumed = contexts.resume(runtime.core_mut(), move || waker.wake());
+        resumed.map_err(|e| step("a thread", &e))?;
+    }
     runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
     let subscribers = opened
@@ -162,7 +164,7 @@ fn functions(
         let key = format!("subscriber_database.{key}");
         vec![StartError {
             problem: problem(line, key, e.to_string(), expected),
-            may_come: store::may_come(&e),
+            exit: store::exit_of(&e),
         }]
     })?;
     let stored = stored.unwrap_or_default();

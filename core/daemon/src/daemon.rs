@@ -99,7 +99,8 @@ impl Daemon {
         let core = self.runtime.core_mut();
         core.tend_contexts();
         self.contexts.look(core.contexts_failed());
-        self.charging.write(&core.sessions().take_records());
+        let made = core.sessions().take_records();
+        self.charging.take(made, core.contexts());
         let Some(programs) = &mut self.programs else {
             return;
         };

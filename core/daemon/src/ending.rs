@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How long UPFs have to answer an Association Release.
 const UPFS_WITHIN: Duration = Duration::from_secs(2);
+/// How long a store has for the contexts that the last messages follow from.
+const CONTEXTS_WITHIN: Duration = Duration::from_secs(2);
 /// How long gNBs have to end their associations.
 const GNBS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -47,10 +49,14 @@ pub(crate) fn run(daemon: &mut Daemon, shutdown: &Shutdown) -> io::Result<()> {
         if let Some(programs) = &mut daemon.programs {
             programs.leave_gnbs(daemon.runtime.core());
         }
-        return wait(daemon, shutdown, GNBS_WITHIN, &|daemon| {
+        return wait(daemon, shutdown, CONTEXTS_WITHIN + GNBS_WITHIN, &|daemon| {
             !runs(daemon, Nf::Amf)
         });
     }
+    // What gNBs are to hear waits for the contexts that it follows from.
+    wait(daemon, shutdown, CONTEXTS_WITHIN, &|daemon| {
+        !daemon.runtime.core().has_more_to_send()
+    })?;
     daemon.runtime.shut_down_n2();
     let has_gnbs = |daemon: &Daemon| {
         let n2 = daemon.runtime.n2();

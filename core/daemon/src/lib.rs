@@ -103,11 +103,13 @@ fn look(args: &DaemonArgs, loaded: &Loaded, lacks: &[StartError]) -> Exit {
     }
 }
 
-/// Whether to start again may help is told by the exit code.
+/// Whether to start again may help is told by the exit code, and whether the file is wrong.
 fn exit_of(lacks: &[StartError]) -> Exit {
-    match lacks.iter().all(|lack| lack.may_come) {
-        true => Exit::Later,
-        false => Exit::Lacking,
+    let are = |exit| lacks.iter().filter(|lack| lack.exit == exit).count();
+    match (are(Exit::Usage), are(Exit::Later)) {
+        (1.., _) => Exit::Usage,
+        (0, later) if later == lacks.len() => Exit::Later,
+        _ => Exit::Lacking,
     }
 }
 

@@ -10,6 +10,7 @@ use sluice_host::netns::Ns;
 use sluice_host::thread;
 use sluice_program::config::fields::At;
 use sluice_program::config::problem::Problem;
+use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
 use sluice_sctp::{Carrier, OpeningError};
 use sluice_security::suci::HomeKey;
@@ -43,18 +44,18 @@ pub(crate) fn problem(
     }
 }
 
-/// Reason why a core does not start, and whether that may pass without anybody's doing here.
+/// Reason why a core does not start, and its exit code: [`Exit::Later`] for what may pass without anybody's doing here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct StartError {
     pub problem: Problem,
-    pub may_come: bool,
+    pub exit: Exit,
 }
 
 impl From<Problem> for StartError {
     fn from(problem: Problem) -> Self {
         Self {
             problem,
-            may_come: false,
+            exit: Exit::Lacking,
         }
     }
 }
@@ -67,8 +68,11 @@ impl StartError {
             (*error).source()
         });
         let mut causes = causes.filter_map(|error| error.downcast_ref::<io::Error>());
-        let may_come = causes.any(|error| error.kind() == ErrorKind::AddrInUse);
-        Self { problem, may_come }
+        let exit = match causes.any(|error| error.kind() == ErrorKind::AddrInUse) {
+            true => Exit::Later,
+            false => Exit::Lacking,
+        };
+        Self { problem, exit }
     }
 }
 

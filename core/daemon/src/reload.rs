@@ -114,7 +114,8 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
         logging::change(&daemon.in_force.running.log);
     }
     let core = daemon.runtime.core_mut();
-    daemon.charging.write(&core.sessions().take_records());
+    let made = core.sessions().take_records();
+    daemon.charging.take(made, core.contexts());
     daemon.charging.go_to(ready.records);
     if is_new("n2.gnbs") {
         let allowed = AllowList::new(daemon.in_force.running.n2.gnbs.clone());

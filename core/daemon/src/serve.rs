@@ -35,6 +35,8 @@ pub(crate) fn run(mut daemon: Daemon, shutdown: &Shutdown) -> io::Result<()> {
     }
     tracing::info!("ends; a second signal ends it at once");
     ending::run(&mut daemon, shutdown)?;
+    daemon.runtime.core_mut().finish_contexts();
+    daemon.take_at_end();
     // Programs end before the links to them do.
     daemon.programs = None;
     daemon.runtime.close();

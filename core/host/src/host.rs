@@ -11,10 +11,14 @@ use sluice_sbi::{
 
 use crate::context_store::ContextStore;
 use crate::faults::Faults;
+use crate::held::Held;
 use crate::journal::{Journal, JournalWriter, Rejected, Settled};
 use crate::log::Log;
 use crate::registrar::{Home, Instances, Registrar};
 use crate::remote::{Came, Counters, Reached, Remote};
+
+/// Types of Heartbeat Request and Response (TS 29.244, 7.3), in the second octet of a message.
+const HEARTBEATS: [u8; 2] = [1, 2];
 
 /// A message for a gNB.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,8 +74,10 @@ pub struct Host<F> {
     store: BTreeMap<Vec<u8>, Vec<u8>>,
     journal: Journal,
     remote: Remote,
-    to_ran: Vec<ToRan>,
-    to_upf: Vec<ToUpf>,
+    to_ran: Held<ToRan>,
+    to_upf: Held<ToUpf>,
+    /// Heartbeats follow from no context: while others wait, they do not.
+    heartbeats: Vec<ToUpf>,
 }
 
 impl<F: Functions> Host<F> {
@@ -89,8 +95,9 @@ impl<F: Functions> Host<F> {
             store: BTreeMap::new(),
             journal: Journal::default(),
             remote: Remote::default(),
-            to_ran: Vec::new(),
-            to_upf: Vec::new(),
+            to_ran: Held::default(),
+            to_upf: Held::default(),
+            heartbeats: Vec::new(),
         }
     }
 
@@ -137,11 +144,32 @@ impl<F: Functions> Host<F> {
 
     /// Sends what is for other hosts; contexts that it follows from are stored before.
     pub fn send(&mut self, now: Now) {
+        self.contexts.set_now(now.instant);
+        let released = self.hold();
         if self.remote.is_used() {
-            self.contexts.flush();
-            let given_up = self.remote.send(now);
+            let given_up = self.remote.send(now, released);
             self.queue_up(given_up);
         }
+    }
+
+    /// Outputs until now wait for the contexts that they follow from, which the store begins with; gives the put whose
+    /// outputs may leave.
+    fn hold(&mut self) -> u64 {
+        let put = self.contexts.put_of_now();
+        self.to_ran.wait_for(put);
+        self.to_upf.wait_for(put);
+        self.remote.wait_for(put);
+        self.contexts.released()
+    }
+
+    /// Whether messages for gNBs and UPFs wait, be it for contexts that are being stored.
+    pub fn has_more_to_send(&self) -> bool {
+        !self.to_ran.is_empty() || !self.to_upf.is_empty()
+    }
+
+    /// Stores what has changed at the end, and waits for that.
+    pub fn finish_contexts(&mut self) {
+        self.contexts.finish();
     }
 
     /// Announces that the host is about to sleep. False if something came meanwhile, or waits here: then it does not
@@ -154,6 +182,8 @@ impl<F: Functions> Host<F> {
     pub fn time(&mut self, now: Now) {
         let late = self.journal.expire(now);
         self.tell_settled(late);
+        self.contexts.set_now(now.instant);
+        self.contexts.advance();
         // Heart-beats come before the NRF misses them.
         self.go_on(now);
         for nf in self.all(|nf, _| nf) {
@@ -166,7 +196,8 @@ impl<F: Functions> Host<F> {
         let own = [
             self.registrar.next_deadline(),
             self.journal.next_deadline(),
-            self.remote.next_deadline(),
+            self.contexts.next_deadline(),
+            self.remote.next_deadline(self.contexts.released()),
         ];
         let mut first = own.into_iter().min().unwrap_or(Instant::NEVER);
         self.functions
@@ -227,14 +258,16 @@ impl<F: Functions> Host<F> {
 
     /// Messages for gNBs since the last call; contexts that they follow from are stored before.
     pub fn take_to_ran(&mut self) -> Vec<ToRan> {
-        self.contexts.flush();
-        std::mem::take(&mut self.to_ran)
+        let released = self.hold();
+        self.to_ran.take(released)
     }
 
     /// Messages for UPFs since the last call; contexts that they follow from are stored before.
     pub fn take_to_upf(&mut self) -> Vec<ToUpf> {
-        self.contexts.flush();
-        std::mem::take(&mut self.to_upf)
+        let released = self.hold();
+        let mut messages = std::mem::take(&mut self.heartbeats);
+        messages.extend(self.to_upf.take(released));
+        messages
     }
 
     /// Keys of what is stored.
@@ -312,6 +345,7 @@ impl<F: Functions> Host<F> {
 
     /// Works the queue off, and what follows from it.
     fn go_on(&mut self, now: Now) {
+        self.contexts.set_now(now.instant);
         loop {
             while let Some((to, queued)) = self.next_queued(now) {
                 match queued {
@@ -391,6 +425,17 @@ impl<F: Functions> Host<F> {
         });
     }
 
+    fn send_upf(&mut self, message: ToUpf) {
+        let is_heartbeat = message
+            .octets
+            .get(1)
+            .is_some_and(|one| HEARTBEATS.contains(one));
+        match is_heartbeat && self.contexts.is_waited_for() {
+            true => self.heartbeats.push(message),
+            false => self.to_upf.push(message),
+        }
+    }
+
     fn carry_out(&mut self, now: Now, from: Place, effect: Effect) {
         match effect {
             Effect::Call { to, .. } if self.faults.are_apart(from.nf, to.nf) => {}
@@ -413,7 +458,7 @@ impl<F: Functions> Host<F> {
                     octets,
                 });
             }
-            Effect::N4 { to, octets } => self.to_upf.push(ToUpf { to, octets }),
+            Effect::N4 { to, octets } => self.send_upf(ToUpf { to, octets }),
             Effect::Commit { id, key, value } => {
                 self.contexts.change(&key, value.as_ref());
                 self.journal.add(from, id, &key, value.as_ref());

@@ -7,6 +7,7 @@
 
 mod context_store;
 mod faults;
+mod held;
 mod host;
 mod journal;
 mod log;
@@ -14,6 +15,7 @@ mod registrar;
 mod remote;
 
 pub use context_store::{ContextStore, StoreState};
+pub use held::Held;
 pub use host::{Functions, Host, ToRan, ToUpf};
 pub use journal::{JournalWriter, Record, Rejected, Storing};
 pub use log::{LINES, Log, REFUSALS, SEEN};

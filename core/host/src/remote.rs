@@ -1,9 +1,11 @@
 //! Functions of other hosts: what they were asked and have not answered, and what waits for room on the way to them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_bus::{Envelope, Event, Kind, Transport, Unsent};
 use sluice_sbi::{CallId, Instant, Nf, Now, Place, Problem, RequestId, Slot};
+
+use crate::held::Held;
 
 /// Envelopes that wait for room, for all hosts together; what exceeds it is refused at once.
 const WAITING: usize = 8_192;
@@ -65,7 +67,7 @@ pub(crate) struct Remote {
     functions: BTreeSet<Nf>,
     transports: Vec<Box<dyn Transport>>,
     asked: BTreeMap<(Place, CallId), Asked>,
-    waiting: VecDeque<Envelope>,
+    waiting: Held<Envelope>,
     retry: Instant,
     sweep: Instant,
     counters: Counters,
@@ -109,7 +111,7 @@ impl Remote {
             };
             self.asked.insert((envelope.from, envelope.call), asked);
         }
-        self.waiting.push_back(envelope);
+        self.waiting.push(envelope);
         None
     }
 
@@ -209,10 +211,16 @@ impl Remote {
         }
     }
 
-    /// Sends what waits, in its order, and wakes receivers; an envelope that has waited too long is given up.
-    pub fn send(&mut self, now: Now) -> Vec<Came> {
+    /// Envelopes since the last call wait for this put of contexts.
+    pub fn wait_for(&mut self, put: u64) {
+        self.waiting.wait_for(put);
+    }
+
+    /// Sends what waits for no later put than `released`, in its order, and wakes receivers; an envelope that has waited
+    /// too long is given up.
+    pub fn send(&mut self, now: Now, released: u64) -> Vec<Came> {
         let mut given_up = Vec::new();
-        while let Some(envelope) = self.waiting.pop_front() {
+        while let Some(envelope) = self.waiting.next(released) {
             if envelope.deadline <= now.instant {
                 given_up.extend(self.give_up(&envelope));
                 continue;
@@ -221,7 +229,7 @@ impl Remote {
                 Ok(()) => {}
                 Err(Unsent::Full(envelope)) => {
                     self.counters.full += 1;
-                    self.waiting.push_front(envelope);
+                    self.waiting.put_back(envelope);
                     self.retry = now.instant.plus_ms(RETRY_MS);
                     break;
                 }
@@ -251,11 +259,74 @@ impl Remote {
     }
 
     /// When what waits for room is to be tried again.
-    pub fn next_deadline(&self) -> Instant {
-        if self.waiting.is_empty() {
+    pub fn next_deadline(&self, released: u64) -> Instant {
+        if self.waiting.is_empty() || self.waiting.is_held(released) {
             Instant::NEVER
         } else {
             self.retry
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use sluice_sbi::Key;
+
+    use super::*;
+
+    /// Takes all that is sent.
+    #[derive(Default)]
+    struct Takes(Rc<RefCell<Vec<CallId>>>);
+
+    impl Transport for Takes {
+        fn send(&mut self, envelope: Envelope) -> Result<(), Unsent> {
+            self.0.borrow_mut().push(envelope.call);
+            Ok(())
+        }
+
+        fn flush(&mut self) {}
+
+        fn receive(&mut self) -> Option<Event> {
+            None
+        }
+
+        fn may_sleep(&mut self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_question_waits_for_the_contexts_that_it_follows_from() {
+        let (sent, now) = (Rc::new(RefCell::default()), Now::default());
+        let mut remote = Remote::default();
+        remote.connect(Box::new(Takes(sent.clone())), &[Nf::Smf]);
+        let call = |slot| {
+            CallId(Key {
+                slot,
+                generation: 1,
+            })
+        };
+        for slot in 1..=2 {
+            let posted = remote.post(Envelope {
+                from: Nf::Amf.into(),
+                to: Nf::Smf.into(),
+                call: call(slot),
+                kind: Kind::Request,
+                deadline: now.instant.plus_ms(3_000),
+                message: Problem::NotReached.into(),
+            });
+            assert!(posted.is_none());
+            remote.wait_for(slot.into());
+        }
+        assert!(remote.send(now, 0).is_empty() && sent.borrow().is_empty());
+        // The host sleeps until the store has answered.
+        assert_eq!(remote.next_deadline(0), Instant::NEVER);
+        assert!(remote.send(now, 1).is_empty());
+        assert_eq!(*sent.borrow(), [call(1)]);
+        assert!(remote.send(now, 2).is_empty());
+        assert_eq!(*sent.borrow(), [call(1), call(2)]);
     }
 }

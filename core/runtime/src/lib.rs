@@ -8,16 +8,19 @@
 //! | [`n4`] | UDP towards UPFs |
 //! | [`runtime`] | the loop that joins a core with both |
 //! | [`charging`] | charging records as JSON lines |
+//! | [`context_thread`] | a store of contexts beside the loop |
 //! | [`system`] | the host's clocks and random numbers as the core takes them |
 #![forbid(unsafe_code)]
 
 pub mod charging;
+pub mod context_thread;
 pub mod load;
 pub mod n2;
 pub mod n4;
 pub mod runtime;
 pub mod system;
 
+pub use context_thread::ContextThread;
 pub use load::Load;
 pub use n2::N2;
 pub use n4::N4;

@@ -5,7 +5,9 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use core::task::Poll;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
@@ -14,7 +16,7 @@ use crate::slab::Key;
 /// Longest run of octets, and most items of a list: more than any context has.
 const LONGEST: usize = 65_535;
 
-/// Where contexts are stored.
+/// Store of contexts; each call takes as long as the store does.
 pub trait Contexts {
     /// Stores all of these or nothing; a value of none deletes its key. One that fails for want of room may have
     /// deleted what goes.
@@ -41,6 +43,67 @@ pub trait Contexts {
     /// Why it cannot be done.
     fn tend(&mut self) -> Result<(), StoreFailure> {
         Ok(())
+    }
+}
+
+/// A store as a host uses it, which never waits for one that takes long. Whatever is stored at once is such a store, too.
+pub trait ContextWriter {
+    /// Begins to store all of these or nothing, as [`Contexts::put`] says. One that is pending is told of by
+    /// [`ContextWriter::outcome`], and none begins before.
+    fn begin(&mut self, changes: &Arc<Changes>) -> Poll<Outcome>;
+
+    /// The outcome of the put that is under way.
+    fn outcome(&mut self) -> Poll<Outcome>;
+
+    /// The same at the end of the host: it waits for a while.
+    fn last_outcome(&mut self) -> Poll<Outcome>;
+
+    /// How long what follows from contexts waits for them at most, in milliseconds; none if it waits as long as it takes.
+    fn patience_ms(&self) -> Option<u64>;
+
+    /// See [`Contexts::may_have`].
+    fn may_have(&self, key: &[u8]) -> bool;
+
+    /// Whether it has failed a moment ago, and is not to be tried again yet.
+    fn is_paused(&self) -> bool;
+
+    /// Does what is due by time, or tells why it could not be done. At least twice a second.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    fn tend(&mut self) -> Result<(), StoreFailure>;
+}
+
+/// Outcome of a put.
+pub type Outcome = Result<(), StoreFailure>;
+
+impl<T: Contexts> ContextWriter for T {
+    fn begin(&mut self, changes: &Arc<Changes>) -> Poll<Outcome> {
+        Poll::Ready(self.put(changes))
+    }
+
+    fn outcome(&mut self) -> Poll<Outcome> {
+        Poll::Pending
+    }
+
+    fn last_outcome(&mut self) -> Poll<Outcome> {
+        Poll::Pending
+    }
+
+    fn patience_ms(&self) -> Option<u64> {
+        None
+    }
+
+    fn may_have(&self, key: &[u8]) -> bool {
+        Contexts::may_have(self, key)
+    }
+
+    fn is_paused(&self) -> bool {
+        Contexts::is_paused(self)
+    }
+
+    fn tend(&mut self) -> Result<(), StoreFailure> {
+        Contexts::tend(self)
     }
 }
 

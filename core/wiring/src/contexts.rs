@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use sluice_core_host::{self as host, Host};
+use sluice_core_host::{self as host, ContextStore, Host};
 use sluice_ids::Supi;
-use sluice_sbi::context_store::{Changes, Contexts, Reader, Stored, Writer};
+use sluice_sbi::context_store::{Changes, ContextWriter, Reader, Stored, Writer};
 use sluice_sbi::{DataChange, Nf, NfInstance, Now};
 
 use crate::{Apart, Core, Instances, Mobility, Sessions, StoreState};
@@ -150,13 +150,13 @@ pub fn resume<F: host::Functions + AsMut<Apart>>(
     now: Now,
     start: Start,
     stored: &Stored,
-    contexts: Box<dyn Contexts>,
+    contexts: Box<dyn ContextWriter>,
 ) -> Resumed {
     store(host, start, contexts);
     take_up(host, now, start.starts, stored)
 }
 
-fn store<F>(host: &mut Host<F>, start: Start, contexts: Box<dyn Contexts>)
+fn store<F>(host: &mut Host<F>, start: Start, contexts: Box<dyn ContextWriter>)
 where
     F: host::Functions,
 {
@@ -210,7 +210,7 @@ impl Core {
         now: Now,
         start: Start,
         stored: &Stored,
-        contexts: Box<dyn Contexts>,
+        contexts: Box<dyn ContextWriter>,
     ) -> Resumed {
         store(&mut self.host, start, contexts);
         // They register with them.
@@ -270,9 +270,24 @@ impl Core {
         self.mobility().forget_sessions(now, &unknown);
     }
 
+    /// Whether messages for gNBs and UPFs wait, be it for contexts that are being stored.
+    pub fn has_more_to_send(&self) -> bool {
+        self.host.has_more_to_send()
+    }
+
+    /// Stores what has changed at the end of the core, and waits for that.
+    pub fn finish_contexts(&mut self) {
+        self.host.finish_contexts();
+    }
+
     /// Does what the store of contexts has to do by time; at least twice a second.
     pub fn tend_contexts(&mut self) {
         self.host.contexts.tend();
+    }
+
+    /// The store of contexts, for what else waits for it.
+    pub fn contexts(&mut self) -> &mut ContextStore {
+        &mut self.host.contexts
     }
 
     /// How often contexts could not be stored, and why the last time.

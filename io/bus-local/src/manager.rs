@@ -164,6 +164,11 @@ impl Manager {
         std::mem::take(&mut self.news)
     }
 
+    /// Whether a program has joined with a function.
+    pub fn has(&self, nf: Nf) -> bool {
+        !self.having(|functions| functions.contains(&nf)).is_empty()
+    }
+
     /// Tells all members but the one that has `own` what they are to know of the core: `text`, by their functions.
     pub fn tell(&mut self, own: Nf, text: &dyn Fn(&[Nf]) -> String) {
         for id in self.having(|functions| !functions.contains(&own)) {

@@ -45,6 +45,9 @@ pub enum OpenError {
     /// The server is away, or does not do it.
     #[error("{0}")]
     Server(String),
+    /// The server knows no such user or password, or the user may not do what it has to.
+    #[error("{0}")]
+    Refused(String),
     /// Another core has the lease and renews it.
     #[error(
         "the contexts of instance {instance} at {address} are another core's, which renews its lease"
@@ -64,6 +67,15 @@ pub enum OpenError {
     /// The caller does not want them any more.
     #[error("the core ends")]
     Given,
+}
+
+impl From<Trouble> for OpenError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble.is_refused() {
+            true => Self::Refused(trouble.why()),
+            false => Self::Server(trouble.why()),
+        }
+    }
 }
 
 /// How contexts are opened.
@@ -121,7 +133,7 @@ pub struct ContextRedis {
 pub fn check(address: &RedisAddress, timeout: Duration) -> Result<(), OpenError> {
     let mut link = Link::new(address.clone(), timeout);
     link.with(|c| redis::cmd("PING").query::<String>(c))
-        .map_err(|trouble| OpenError::Server(trouble.why()))?;
+        .map_err(OpenError::from)?;
     // Who may not ask learns it with the first put.
     let role = link.with(|c| redis::cmd("ROLE").query::<Vec<redis::Value>>(c));
     let is_replica = role.is_ok_and(|role| {
@@ -198,7 +210,7 @@ impl ContextRedis {
         loop {
             let keys = &self.keys;
             let scanned = self.link.with(|c| script::scan(c, keys, cursor));
-            let (next, fields) = scanned.map_err(|trouble| OpenError::Server(trouble.why()))?;
+            let (next, fields) = scanned.map_err(OpenError::from)?;
             for (field, value) in fields {
                 match self.records.open(&field, &value) {
                     Some((key, value)) => {
@@ -344,7 +356,10 @@ impl ContextRedis {
             match value {
                 Some(value) => {
                     let sealed = self.records.seal(key, value);
-                    let sealed = sealed.map_err(|error| Trouble::Unreachable(error.to_string()))?;
+                    let sealed = sealed.map_err(|error| Trouble::Unreachable {
+                        why: error.to_string(),
+                        is_refused: false,
+                    })?;
                     put.set.push((field, sealed));
                 }
                 None => put.gone.push(field),
@@ -528,7 +543,7 @@ fn take(
     };
     loop {
         let taken = link.with(|c| script::take(keys, owner).query::<Answer>(c));
-        let left_ms = match taken.map_err(|trouble| OpenError::Server(trouble.why()))? {
+        let left_ms = match taken.map_err(OpenError::from)? {
             Answer::Taken { epoch, version } => return Ok((epoch, version)),
             Answer::Busy { left_ms } => left_ms,
             other => {

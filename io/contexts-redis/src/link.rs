@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use redis::{Client, Connection, RedisError, RedisResult};
+use redis::{Client, Connection, ErrorKind, RedisError, RedisResult};
 use sluice_sbi::context_store::StoreFailure;
 
 use crate::address::RedisAddress;
@@ -32,10 +32,14 @@ struct Away {
 pub(crate) enum Trouble {
     /// Nothing was sent: the server has not answered a moment ago.
     Paused(String),
-    /// Nothing was sent: there is no connection.
-    Unreachable(String),
-    /// It may have been done or not; whether the connection was closed by the other side.
-    Unknown { why: String, is_closed: bool },
+    /// Nothing was sent: there is no connection; whether the server refuses user or password.
+    Unreachable { why: String, is_refused: bool },
+    /// It may have been done or not; whether the connection was closed by the other side, or the server refuses the user.
+    Unknown {
+        why: String,
+        is_closed: bool,
+        is_refused: bool,
+    },
     /// The contexts are another core's.
     Lost(String),
 }
@@ -43,8 +47,16 @@ pub(crate) enum Trouble {
 impl Trouble {
     pub(crate) fn why(self) -> String {
         match self {
-            Self::Paused(why) | Self::Unreachable(why) => why,
-            Self::Unknown { why, .. } | Self::Lost(why) => why,
+            Self::Paused(why) | Self::Lost(why) => why,
+            Self::Unreachable { why, .. } | Self::Unknown { why, .. } => why,
+        }
+    }
+
+    /// Whether the server refuses user, password, or what the user wants.
+    pub(crate) fn is_refused(&self) -> bool {
+        match self {
+            Self::Unreachable { is_refused, .. } | Self::Unknown { is_refused, .. } => *is_refused,
+            Self::Paused(_) | Self::Lost(_) => false,
         }
     }
 
@@ -95,8 +107,10 @@ impl Link {
             Some(connection) => Ok(connection),
             None => self.connect(),
         };
-        let mut connection =
-            connected.map_err(|error| Trouble::Unreachable(self.failed(&error)))?;
+        let mut connection = connected.map_err(|error| Trouble::Unreachable {
+            is_refused: is_refused(&error),
+            why: self.failed(&error),
+        })?;
         match action(&mut connection) {
             Ok(answer) => {
                 self.connection = Some(connection);
@@ -106,6 +120,7 @@ impl Link {
             // The connection goes: an answer that comes late is to no later question.
             Err(error) => Err(Trouble::Unknown {
                 is_closed: error.is_connection_dropped(),
+                is_refused: is_refused(&error),
                 why: self.failed(&error),
             }),
         }
@@ -145,6 +160,12 @@ impl Link {
     }
 }
 
+/// Whether the server knows no such user or password, or the user may not do this.
+fn is_refused(error: &RedisError) -> bool {
+    let refuses = |code| matches!(code, "NOAUTH" | "WRONGPASS" | "NOPERM");
+    error.kind() == ErrorKind::AuthenticationFailed || error.code().is_some_and(refuses)
+}
+
 impl std::fmt::Debug for Link {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Link")
@@ -166,14 +187,17 @@ mod tests {
         let mut pauses = Vec::new();
         for _ in 0..9 {
             let tried = link.with(|_| Ok(()));
-            assert!(matches!(tried, Err(Trouble::Unreachable(_))), "{tried:?}");
+            assert!(
+                matches!(tried, Err(Trouble::Unreachable { .. })),
+                "{tried:?}"
+            );
             pauses.push(link.away.as_ref().expect("it is away").pause);
             link.try_at_once();
         }
         assert_eq!(pauses[..3], [1, 2, 4].map(|n| FIRST_PAUSE * n));
         assert_eq!(pauses[8], LONGEST_PAUSE);
         let again = link.with(|_| Ok(()));
-        assert!(matches!(again, Err(Trouble::Unreachable(_))));
+        assert!(matches!(again, Err(Trouble::Unreachable { .. })));
         assert!(link.is_paused());
         let paused = link.with(|_| Ok(()));
         assert!(matches!(paused, Err(Trouble::Paused(_))), "{paused:?}");

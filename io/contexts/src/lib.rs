@@ -70,6 +70,7 @@ pub struct ContextFile {
     most_octets: usize,
     mark: Mark,
     was_behind: bool,
+    is_on_disk: bool,
     pause: Option<Pause>,
     /// Behind `env`, so that the folder is free when LMDB has closed its file.
     _lock: FolderLock,
@@ -109,7 +110,8 @@ impl ContextFile {
             .mode(0o700)
             .create(folder)
             .map_err(at)?;
-        if !opening.may_be_on_disk && !is_in_memory(folder).map_err(at)? {
+        let is_on_disk = !is_in_memory(folder).map_err(at)?;
+        if is_on_disk && !opening.may_be_on_disk {
             return Err(ContextError::OnDisk(folder.clone()));
         }
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(at)?;
@@ -127,6 +129,7 @@ impl ContextFile {
             most_octets: opening.most_octets,
             mark,
             was_behind,
+            is_on_disk,
             pause: None,
             _lock: lock,
         })
@@ -135,6 +138,11 @@ impl ContextFile {
     /// Whether there were contexts that could not be trusted, and were deleted.
     pub fn was_behind(&self) -> bool {
         self.was_behind
+    }
+
+    /// Whether it is on a disk, which may take its time.
+    pub fn is_on_disk(&self) -> bool {
+        self.is_on_disk
     }
 
     /// All that is stored.

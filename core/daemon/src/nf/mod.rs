@@ -70,9 +70,9 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
     };
     let doors = match Doors::open(&config, &functions) {
         Ok(doors) => doors,
-        Err(StartError { problem, may_come }) => {
+        Err(StartError { problem, exit }) => {
             eprintln!("{}", problem.in_file(file));
-            return if may_come { Exit::Later } else { Exit::Lacking };
+            return exit;
         }
     };
     let socket = config.wiring.socket(&config.control_socket);

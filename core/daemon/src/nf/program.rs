@@ -17,7 +17,7 @@ use crate::parts::trace::unix_us;
 use sluice_bus_local::{Member, SharedMember, Told};
 use sluice_core_host::Host;
 use sluice_core_runtime::system;
-use sluice_host::poll::{Poller, Ready};
+use sluice_host::poll::{Poller, Ready, Waker};
 use sluice_host::signal::Shutdown;
 use sluice_program::control::refusal;
 use sluice_program::lines::{self, PeerNames};
@@ -48,6 +48,8 @@ pub(super) struct Program {
     upfs: Option<Upfs>,
     contexts: contexts::Watch,
     poller: Poller,
+    /// Of the thread that stores contexts.
+    waker: Waker,
     member: SharedMember,
     flow: Flow,
     /// Questions of operators that wait for an SMF, by their numbers.
@@ -96,11 +98,13 @@ impl Program {
         let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
         let its = functions::new(config, functions, begun_unix_s)?;
         let mut host = Host::new(its, home);
+        let (poller, waker) = (Poller::new()?, Waker::new()?);
         if let Some(contexts) = contexts {
-            contexts.resume_program(&mut host);
+            let waker = waker.clone();
+            contexts.resume_program(&mut host, move || waker.wake())?;
         }
-        let poller = Poller::new()?;
         poller.add(&member, 0)?;
+        poller.add(&waker, 4)?;
         let member = SharedMember::from(member);
         let all = Nf::ALL.into_iter();
         let others: Vec<Nf> = all.filter(|nf| !functions.contains(nf)).collect();
@@ -111,6 +115,7 @@ impl Program {
             upfs,
             contexts: contexts::Watch::default(),
             poller,
+            waker,
             member,
             flow: Flow::default(),
             asked: Vec::new(),
@@ -136,12 +141,14 @@ impl Program {
             let before = system::now().instant;
             self.poller.wait(&mut ready, Some(patience))?;
             let slept_ns = system::now().instant.0.saturating_sub(before.0);
+            self.waker.clear();
             while let Some(told) = self.member.take_told() {
                 self.take(told)?;
             }
             self.turn(Duration::from_nanos(slept_ns))?;
             lines::tell_withheld(&PeerNames::default());
         }
+        self.host.finish_contexts();
         // What sessions have used last.
         if let Some(upfs) = &mut self.upfs {
             upfs.turn(&mut self.host);
@@ -235,6 +242,7 @@ impl Program {
         let are_over = self.upfs.as_ref().is_some_and(Upfs::is_over);
         if let Some(gnbs) = &mut self.gnbs
             && (is_told || are_over)
+            && !self.host.has_more_to_send()
         {
             gnbs.leave(&mut self.host);
         }

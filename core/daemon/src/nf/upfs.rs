@@ -60,7 +60,8 @@ impl Upfs {
 
     /// Records go where another configuration has them.
     pub fn reload(&mut self, host: &mut Host<Apart>, config: &CoreConfig) {
-        self.charging.write(&Sessions::from(host).take_records());
+        let made = Sessions::from(&mut *host).take_records();
+        self.charging.take(made, &mut host.contexts);
         match boot::records(config) {
             Ok(records) => self.charging.go_to(records),
             Err(problem) => {
@@ -72,7 +73,8 @@ impl Upfs {
     /// Goes on with the end, and writes what is to be charged.
     pub fn turn(&mut self, host: &mut Host<Apart>) {
         self.go_on_ending(host);
-        self.charging.write(&Sessions::from(host).take_records());
+        let made = Sessions::from(&mut *host).take_records();
+        self.charging.take(made, &mut host.contexts);
     }
 
     fn go_on_ending(&mut self, host: &mut Host<Apart>) {

@@ -1,5 +1,6 @@
-//! Charging records: from the core into their file.
+//! Charging records: from the core into their file, once the contexts that they follow from are stored.
 
+use sluice_core_host::{ContextStore, Held};
 use sluice_core_runtime::charging::Records;
 use sluice_program::lines::{self, Kind, Peer};
 use sluice_smf::ChargingRecord;
@@ -9,12 +10,17 @@ pub(crate) struct Charging {
     /// None of a core that makes none.
     records: Option<Records>,
     lost: u64,
+    held: Held<ChargingRecord>,
 }
 
 impl Charging {
     /// Records go there.
     pub fn new(records: Option<Records>) -> Self {
-        Self { records, lost: 0 }
+        Self {
+            records,
+            lost: 0,
+            held: Held::default(),
+        }
     }
 
     /// Records go there from now on.
@@ -27,8 +33,17 @@ impl Charging {
         self.lost
     }
 
-    /// Writes what an SMF has made.
-    pub fn write(&mut self, made: &[ChargingRecord]) {
+    /// Takes what an SMF has made, and writes what waits for no contexts any more.
+    pub fn take(&mut self, made: Vec<ChargingRecord>, contexts: &mut ContextStore) {
+        made.into_iter().for_each(|one| self.held.push(one));
+        if !self.held.is_empty() {
+            self.held.wait_for(contexts.put_of_now());
+            let released = self.held.take(contexts.released());
+            self.write(&released);
+        }
+    }
+
+    fn write(&mut self, made: &[ChargingRecord]) {
         let Some(records) = &mut self.records else {
             return;
         };
@@ -39,5 +54,13 @@ impl Charging {
                 tracing::error!("charging records are lost, {lost} since the start: {e}");
             }
         }
+    }
+}
+
+impl Drop for Charging {
+    /// No record is lost with the core.
+    fn drop(&mut self) {
+        let left = self.held.take_all();
+        self.write(&left);
     }
 }

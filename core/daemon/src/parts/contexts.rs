@@ -8,13 +8,15 @@ use crate::operators::answers::ContextsState;
 use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core_host::{Host, StoreState};
-use sluice_core_runtime::system;
+use sluice_core_runtime::{ContextThread, system};
+use sluice_program::exit::Exit;
 use sluice_program::lines::{self, Peer};
 use sluice_sbi::Nf;
-use sluice_sbi::context_store::{Contexts, Stored};
+use sluice_sbi::context_store::{ContextWriter, Contexts, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
 use sluice_wiring::contexts::{Kind, Resumed, Start};
 use sluice_wiring::{Apart, Core};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,11 +24,48 @@ use std::time::{Duration, Instant};
 const PROGRAM_ENDS_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// How long what follows from contexts waits for a server that has to store them; other than a disk's, they may then be
+/// behind.
+const SERVER_WITHIN: Duration = Duration::from_secs(2);
+
 /// Contexts of the core before.
 pub(crate) struct Opened {
-    store: Box<dyn Contexts>,
+    store: Opens,
     stored: Stored,
     start: Start,
+}
+
+/// A store that is open.
+enum Opens {
+    /// In memory: to store takes microseconds.
+    AtOnce(ContextFile),
+    /// At a server or on a disk, and how long others wait for it.
+    Beside(Box<dyn Contexts + Send>, Option<Duration>),
+}
+
+impl From<ContextFile> for Opens {
+    fn from(file: ContextFile) -> Self {
+        match file.is_on_disk() {
+            true => Self::Beside(Box::new(file), None),
+            false => Self::AtOnce(file),
+        }
+    }
+}
+
+impl Opens {
+    fn start(
+        self,
+        stored: &Stored,
+        wake: impl Fn() + Send + 'static,
+    ) -> io::Result<Box<dyn ContextWriter>> {
+        match self {
+            Self::AtOnce(file) => Ok(Box::new(file)),
+            Self::Beside(store, patience) => {
+                let thread = ContextThread::start(store, stored, patience, wake)?;
+                Ok(Box::new(thread))
+            }
+        }
+    }
 }
 
 /// Opens the store of the core's own program; no other core may have it. Contexts of functions that `wiring` has in
@@ -36,17 +75,18 @@ pub(crate) fn open(
     wiring: &WiringSection,
     is_given: &dyn Fn() -> bool,
 ) -> Result<Opened, StartError> {
-    let (store, stored): (Box<dyn Contexts>, Stored) = match section {
+    let (store, stored): (Opens, Stored) = match section {
         ContextsSection::Folder(section) => {
             let own = open_folder(section).map_err(|e| no_folder(section, &e))?;
             let own = move_contexts(section, wiring, own, is_given)?;
-            (Box::new(own.0), own.1)
+            (own.0.into(), own.1)
         }
         ContextsSection::Redis(section) => {
             let key = key_of(section).map_err(|e| no_key(section, &e))?;
             let (store, stored) =
                 open_redis(section, key, is_given).map_err(|e| no_redis(section, &e))?;
-            (Box::new(store), stored)
+            let store = Opens::Beside(Box::new(store), Some(SERVER_WITHIN));
+            (store, stored)
         }
     };
     let start = Start::after(&stored, system::now().unix_s);
@@ -73,7 +113,7 @@ pub(crate) fn open_of_program(
     let (store, stored) = open_folder(&section).map_err(|e| no_folder(&section, &e))?;
     let start = Start::after(&stored, system::now().unix_s);
     Ok(Some(Opened {
-        store: Box::new(store),
+        store: store.into(),
         stored,
         start,
     }))
@@ -257,7 +297,10 @@ fn no_folder(section: &ContextsFolder, error: &ContextError) -> StartError {
     let line = section.folder.line;
     StartError {
         problem: problem(line, "contexts.folder", error.to_string(), expected),
-        may_come: matches!(error, ContextError::Busy(_)),
+        exit: match error {
+            ContextError::Busy(_) => Exit::Later,
+            _ => Exit::Lacking,
+        },
     }
 }
 
@@ -276,6 +319,11 @@ fn no_redis(section: &ContextsRedis, error: &OpenError) -> StartError {
             "that the other core ends before this one starts, or an instance of its own",
         ),
         OpenError::Replica(_) => (section.url.line, "url", "the address of the primary"),
+        OpenError::Refused(_) => (
+            section.url.line,
+            "url",
+            "user and password of the server, and rights for EVAL, HSCAN, PING, ROLE and WAIT",
+        ),
         _ => (
             section.url.line,
             "url",
@@ -285,7 +333,11 @@ fn no_redis(section: &ContextsRedis, error: &OpenError) -> StartError {
     let key = format!("contexts.redis.{key}");
     StartError {
         problem: problem(at, key, error.to_string(), expected),
-        may_come: !matches!(error, OpenError::Random(_) | OpenError::Given),
+        exit: match error {
+            OpenError::Refused(_) => Exit::Usage,
+            OpenError::Random(_) | OpenError::Given => Exit::Lacking,
+            OpenError::Busy { .. } | OpenError::Replica(_) | OpenError::Server(_) => Exit::Later,
+        },
     }
 }
 
@@ -295,17 +347,29 @@ impl Opened {
         self.start.begun_unix_s
     }
 
-    /// The core goes on with them.
-    pub(crate) fn resume(self, core: &mut Core) {
-        let resumed = core.resume(system::now(), self.start, &self.stored, self.store);
+    /// The core goes on with them; `wake` ends a wait of its loop.
+    pub(crate) fn resume(
+        self,
+        core: &mut Core,
+        wake: impl Fn() + Send + 'static,
+    ) -> io::Result<()> {
+        let store = self.store.start(&self.stored, wake)?;
+        let resumed = core.resume(system::now(), self.start, &self.stored, store);
         log(self.start, &resumed, core.apart());
+        Ok(())
     }
 
-    /// Functions of a program go on with them.
-    pub(crate) fn resume_program(self, host: &mut Host<Apart>) {
+    /// Functions of a program go on with them; `wake` ends a wait of its loop.
+    pub(crate) fn resume_program(
+        self,
+        host: &mut Host<Apart>,
+        wake: impl Fn() + Send + 'static,
+    ) -> io::Result<()> {
         let (now, start) = (system::now(), self.start);
-        let resumed = sluice_wiring::contexts::resume(host, now, start, &self.stored, self.store);
+        let store = self.store.start(&self.stored, wake)?;
+        let resumed = sluice_wiring::contexts::resume(host, now, start, &self.stored, store);
         log(start, &resumed, &host.functions);
+        Ok(())
     }
 }
 

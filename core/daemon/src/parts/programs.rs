@@ -11,7 +11,9 @@ use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
 use sluice_ids::Supi;
+use sluice_program::config::fields::At;
 use sluice_program::control::Asked;
+use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
 use sluice_sbi::{Nf, TracedMessage};
 use sluice_wiring::Core;
@@ -35,6 +37,8 @@ struct Program {
     process: Option<Process>,
     /// When it is started again.
     due: Instant,
+    /// The program has ended with the word that its file or command line is wrong.
+    is_refused: bool,
     back_off: BackOff,
 }
 
@@ -91,6 +95,7 @@ impl Programs {
             section: section.clone(),
             process: None,
             due: now,
+            is_refused: false,
             back_off: BackOff::new(now),
         });
         Ok(Some(Self {
@@ -141,12 +146,17 @@ impl Programs {
         for at in 0..self.programs.len() {
             self.start_one(at).map_err(failed)?;
         }
-        self.wait_until_reached(core, &others, is_over);
-        Ok(())
+        self.wait_until_reached(core, &others, is_over)
     }
 
-    /// Waits until all functions of programs are reached; the core begins without those that are not.
-    fn wait_until_reached(&mut self, core: &mut Core, apart: &[Nf], is_over: &dyn Fn() -> bool) {
+    /// Waits until all functions of programs are reached; the core begins without those that are not, unless their program
+    /// says that the file is wrong: to start it again would change nothing.
+    fn wait_until_reached(
+        &mut self,
+        core: &mut Core,
+        apart: &[Nf],
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), StartError> {
         let until = Instant::now() + JOIN_WITHIN;
         let mut missing: BTreeSet<Nf> = apart.iter().copied().collect();
         while !missing.is_empty() && Instant::now() < until && !is_over() {
@@ -155,6 +165,9 @@ impl Programs {
             }
             // A program may end at once.
             self.look(Instant::now());
+            if let Some(refused) = self.refused_program() {
+                return Err(refused);
+            }
             // Arenas pass the manager, and are taken before a sleep.
             core.may_sleep();
             core.receive(system::now());
@@ -173,6 +186,20 @@ impl Programs {
                 "{nf} is not reached: its program has not joined; the core begins without it"
             );
         }
+        Ok(())
+    }
+
+    /// A program that refuses the file, and whose functions no other one has.
+    fn refused_program(&self) -> Option<StartError> {
+        let is_missing = |one: &At<Nf>| !self.manager.has(one.value);
+        let mut refused = self.programs.iter().filter(|one| one.is_refused);
+        let program = refused.find(|one| one.section.functions.iter().any(is_missing))?;
+        let what = format!("{} does not start with this file", name(&program.section));
+        let expected = "what it has said before";
+        Some(StartError {
+            problem: problem(0, "wiring.programs", what, expected),
+            exit: Exit::Usage,
+        })
     }
 
     fn is_apart(&self, nf: Nf) -> bool {
@@ -400,6 +427,7 @@ impl Programs {
                 if self.ends.is_none() {
                     tracing::error!("{}: {status}", name(&program.section));
                 }
+                program.is_refused = status.code() == Some(Exit::Usage.code().into());
                 program.process = None;
                 program.due = program.back_off.next(now);
             }

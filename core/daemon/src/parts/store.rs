@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
 use sluice_program::control::Asked;
+use sluice_program::exit::Exit;
 use sluice_security::Sqn;
 use sluice_security::suci::HomeKey;
 use sluice_subscribers::operation::Changed;
@@ -119,16 +120,23 @@ fn lacking(database: &Database, key: &str, error: &Error) -> StartError {
         true => "--database URL",
         false => "--file FILE",
     };
-    let expected = format!("a database made by `sluice ctl subscribers {option} init`");
+    let expected = match error {
+        Error::Refused(..) => "user and password of the server".to_owned(),
+        _ => format!("a database made by `sluice ctl subscribers {option} init`"),
+    };
     let key = format!("subscriber_database.{key}");
     let problem = problem(database.location.line, key, error.to_string(), expected);
-    let may_come = may_come(error);
-    StartError { problem, may_come }
+    let exit = exit_of(error);
+    StartError { problem, exit }
 }
 
-/// A server that is away comes back, and whoever has a file locked ends.
-pub(crate) fn may_come(error: &Error) -> bool {
-    matches!(error, Error::Lost(..) | Error::Busy(_) | Error::Waited(_))
+/// A server that is away comes back, and whoever has a file locked ends; a wrong password stays wrong.
+pub(crate) fn exit_of(error: &Error) -> Exit {
+    match error {
+        Error::Refused(..) => Exit::Usage,
+        Error::Lost(..) | Error::Busy(_) | Error::Waited(_) => Exit::Later,
+        _ => Exit::Lacking,
+    }
 }
 
 impl Opened {

@@ -14,6 +14,7 @@ mod qos;
 mod reload;
 mod schema;
 mod server;
+mod stores;
 mod upf;
 mod wirings;
 

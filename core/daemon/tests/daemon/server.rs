@@ -65,6 +65,55 @@ impl Database {
     }
 }
 
+/// The server asks for a password from now on, and has one for the role `other`.
+fn ask_for_password(database: &Database) {
+    let data = database
+        .server
+        .sql("postgres", "SHOW data_directory")
+        .unwrap();
+    let rules = "VALUES ('local all other scram-sha-256'), ('local all all trust')";
+    let file = format!("{}/pg_hba.conf", data.trim());
+    for statement in [
+        "CREATE ROLE other SUPERUSER LOGIN PASSWORD 'right'",
+        &format!("COPY ({rules}) TO '{file}'"),
+        "SELECT pg_reload_conf()",
+    ] {
+        database.server.sql("postgres", statement).unwrap();
+    }
+}
+
+#[test]
+fn a_core_whose_password_a_server_refuses_is_not_started_again() {
+    let place = Place::new();
+    let mut database = match Database::new(&place) {
+        Ok(database) => database,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    ask_for_password(&database);
+    let url = database.url.replace("user=sluice", "user=other");
+    let end = Instant::now() + LIMIT;
+    for password in ["&password=wrong", ""] {
+        database.url = format!("{url}{password}");
+        for arguments in [&["--check"][..], &[]] {
+            let file = place.file(&database.config(&place));
+            let mut refused = run(&file, arguments);
+            // The server takes its rules a moment later.
+            while refused.status.code() == Some(0) && Instant::now() < end {
+                refused = run(&file, arguments);
+            }
+            let told = String::from_utf8(refused.stderr).unwrap();
+            assert_eq!(refused.status.code(), Some(2), "{told}");
+            assert!(
+                told.contains("subscriber_database.postgresql") && told.contains("password"),
+                "{told}"
+            );
+        }
+    }
+    database.url = format!("{url}&password=right");
+    let core = Core::start_with(&place, &database.config(&place));
+    assert_eq!(core.stop().0, Some(0));
+}
+
 #[test]
 fn cores_share_a_server_and_what_others_change_acts_at_once() {
     let places = [Place::new(), Place::new()];

@@ -118,6 +118,8 @@ pub(super) enum SqlError {
     Server(postgres::Error),
     /// The server cannot be reached.
     Lost(String),
+    /// The server takes no connection of this user.
+    Refused(String),
     /// A column has what it cannot have.
     Column(String),
 }
@@ -134,6 +136,7 @@ impl SqlError {
             Self::Sqlite(error) => Error::sql(place, error),
             Self::Server(error) => super::server::error(place, &error),
             Self::Lost(why) => Error::Lost(place.to_owned(), why),
+            Self::Refused(why) => Error::Refused(place.to_owned(), why),
             Self::Column(what) => Error::Damaged(place.to_owned(), what),
         }
     }

@@ -43,6 +43,8 @@ pub enum Error {
     Sql(PathBuf, String),
     /// A server cannot be reached.
     Lost(PathBuf, String),
+    /// A server takes no connection of this user.
+    Refused(PathBuf, String),
     /// Others change it for too long.
     Waited(PathBuf),
 }
@@ -144,6 +146,7 @@ impl fmt::Display for Error {
                 "{} cannot be reached: {why}; expected a PostgreSQL server that takes connections of this user",
                 at(path)
             ),
+            Self::Refused(path, why) => write!(f, "{} takes no connection: {why}", at(path)),
             Self::Waited(path) => write!(
                 f,
                 "{} is being changed by others for too long; ask again",

@@ -85,7 +85,10 @@ impl Server {
             }
             Ok(client)
         });
-        let client = connected.map_err(|error| SqlError::Lost(words(&error)))?;
+        let client = connected.map_err(|error| match is_refused(&error) {
+            true => SqlError::Refused(words(&error)),
+            false => SqlError::Lost(words(&error)),
+        })?;
         *self.live.borrow_mut() = Some(Live {
             client,
             statements: HashMap::new(),
@@ -219,6 +222,17 @@ fn is_lost(error: &postgres::Error) -> bool {
         None => {
             let cause = error.source();
             error.is_closed() || cause.is_some_and(|cause| cause.is::<std::io::Error>())
+        }
+    }
+}
+
+/// Whether a connection is refused for its user or password (class 28 of SQLSTATE), or lacks what the server asks for.
+fn is_refused(error: &postgres::Error) -> bool {
+    match error.code() {
+        Some(code) => code.code().starts_with("28"),
+        None => {
+            let cause = error.source();
+            cause.is_some_and(|cause| !cause.is::<std::io::Error>())
         }
     }
 }
