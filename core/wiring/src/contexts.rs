@@ -83,11 +83,19 @@ fn stored_instances(stored: &Stored) -> Instances {
 /// Contexts that the program with the SMF stores, be it the core's or its own.
 const OF_SESSIONS: [&[u8]; 2] = [b"smf/", b"pcf/"];
 
+/// Whether there are contexts of sessions.
+pub fn has_sessions(stored: &Stored) -> bool {
+    stored.keys().any(|key| is_of_sessions(key))
+}
+
+fn is_of_sessions(key: &[u8]) -> bool {
+    OF_SESSIONS.iter().any(|form| key.starts_with(form))
+}
+
 /// Contexts of sessions that move from one program's store to another's: what the other one takes, and what this one then
 /// leaves out. For UPFs it is the same SMF as before, and it gives no number that any of them has given.
 pub fn move_sessions(from: &Stored, to: &Stored) -> (Changes, Changes) {
-    let moves = |key: &Vec<u8>| OF_SESSIONS.iter().any(|form| key.starts_with(form));
-    let moved = from.iter().filter(|(key, _)| moves(key));
+    let moved = from.iter().filter(|(key, _)| is_of_sessions(key));
     let mut taken: Changes = moved
         .map(|(key, value)| (key.clone(), Some(value.clone())))
         .collect();

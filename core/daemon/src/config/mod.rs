@@ -29,7 +29,6 @@ pub use overload::OverloadSection;
 pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
-use wiring::NoSessions;
 pub use wiring::{ProgramSection, WiringSection};
 
 use sluice_ids::{Plmn, Tai};
@@ -134,13 +133,10 @@ impl CoreConfig {
         let end = fields.section("end", End::read);
         let control_socket = fields.or("control_socket", CORE_SOCKET, &socket_path());
         let api = fields.section("api", ApiSection::read);
-        let none = match (&sessions, &contexts) {
-            (None, _) => Some(NoSessions::None),
-            (Some(_), Some(ContextsSection::Redis(_))) => Some(NoSessions::Redis),
-            (Some(_), _) => None,
-        };
-        let has_contexts = contexts.is_some();
-        let wiring = fields.section("wiring", |f| WiringSection::read(f, none, has_contexts));
+        let (has_sessions, has_contexts) = (sessions.is_some(), contexts.is_some());
+        let wiring = fields.section("wiring", |f| {
+            WiringSection::read(f, has_sessions, has_contexts)
+        });
         let log = fields.or("log", "info", &log_filter());
         Self {
             amf,

@@ -29,24 +29,6 @@ pub struct WiringSection {
     pub programs: Vec<ProgramSection>,
 }
 
-/// Why SMF and PCF have no programs of their own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NoSessions {
-    /// UEs have no sessions.
-    None,
-    /// Their contexts are at a Redis server, with those of the AMF.
-    Redis,
-}
-
-impl NoSessions {
-    fn text(self) -> &'static str {
-        match self {
-            Self::None => "there are no sessions",
-            Self::Redis => "contexts are at a Redis server: the core's own program stores them",
-        }
-    }
-}
-
 fn is_of_sessions(nf: Nf) -> bool {
     matches!(nf, Nf::Smf | Nf::Pcf)
 }
@@ -62,10 +44,10 @@ pub struct ProgramSection {
 
 impl WiringSection {
     /// Without `programs` each function that may have one has its own, but for SMF and PCF of a core with contexts, which
-    /// share one; `none` says why they may not, if so.
+    /// share one; without sessions those two have none.
     pub(super) fn read(
         fields: &mut Fields<'_, '_>,
-        none: Option<NoSessions>,
+        has_sessions: bool,
         has_contexts: bool,
     ) -> Self {
         let transports = word(&[
@@ -85,7 +67,7 @@ impl WiringSection {
         }
         if carrier.is_some() && !given {
             let may = APART.iter().map(|(_, nf)| *nf);
-            let may = may.filter(|nf| none.is_none() || !is_of_sessions(*nf));
+            let may = may.filter(|nf| has_sessions || !is_of_sessions(*nf));
             for nf in may {
                 let one = At { value: nf, line };
                 match programs.last_mut() {
@@ -109,9 +91,9 @@ impl WiringSection {
             }
         }
         for one in all.iter().filter(|one| is_of_sessions(one.value)) {
-            if let Some(none) = none {
-                let what = format!("{} has a program, and {}", one.value, none.text());
-                let expected = "programs of SMF and PCF in a core with sessions, and with contexts in a folder or none";
+            if !has_sessions {
+                let what = format!("{} has a program, and there are no sessions", one.value);
+                let expected = "programs of SMF and PCF in a core with sessions";
                 let key = fields.key("programs");
                 fields.report().problem(one.line, key, what, expected);
             }

@@ -66,7 +66,7 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Lacking;
         }
     };
-    let upfs = match open_upfs(file, &config, &functions) {
+    let upfs = match open_upfs(file, &config, &functions, &shutdown) {
         Ok(upfs) => upfs,
         Err(exit) => return exit,
     };
@@ -94,11 +94,17 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
 }
 
 /// Opens what a program with an SMF has towards UPFs.
-fn open_upfs(file: &Path, config: &CoreConfig, functions: &[Nf]) -> Result<Option<Upfs>, Exit> {
+fn open_upfs(
+    file: &Path,
+    config: &CoreConfig,
+    functions: &[Nf],
+    shutdown: &Shutdown,
+) -> Result<Option<Upfs>, Exit> {
     if !functions.contains(&Nf::Smf) {
         return Ok(None);
     }
-    Upfs::open(config).map_err(|StartError { problem, exit }| {
+    let opened = Upfs::open(config, &|| shutdown.is_requested());
+    opened.map_err(|StartError { problem, exit }| {
         eprintln!("{}", problem.in_file(file));
         exit
     })

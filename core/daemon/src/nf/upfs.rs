@@ -39,16 +39,20 @@ enum End {
 }
 
 impl Upfs {
-    /// Opens N4 and the file of charging records.
-    pub fn open(config: &CoreConfig) -> Result<Option<Self>, StartError> {
+    /// Opens N4, the file of charging records and contexts of sessions; `is_given` says whether this program is to end.
+    pub fn open(
+        config: &CoreConfig,
+        is_given: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, StartError> {
         let ns =
             Ns::current().map_err(|e| StartError::from(boot::step("network namespace", &e)))?;
         let Some(n4) = boot::n4(config, &ns)? else {
             return Ok(None);
         };
         let records = boot::records(config)?;
-        let contexts = config.contexts.as_ref().map(contexts::open_sessions);
-        let contexts = contexts.transpose()?.flatten();
+        let contexts = config.contexts.as_ref();
+        let contexts = contexts.map(|section| contexts::open_sessions(section, is_given));
+        let contexts = contexts.transpose()?;
         Ok(Some(Self {
             n4,
             charging: Charging::new(records),

@@ -7,9 +7,10 @@ use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core_host::{Host, StoreState};
 use sluice_core_runtime::{ContextThread, system};
+use sluice_program::config::problem::Problem;
 use sluice_program::exit::Exit;
 use sluice_program::lines::{self, Kind, Peer};
-use sluice_sbi::context_store::{ContextWriter, Contexts, Stored};
+use sluice_sbi::context_store::{Changes, ContextWriter, Contexts, StoreFailure, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
 use sluice_wiring::contexts::Start;
 use sluice_wiring::{Apart, Core, Sessions};
@@ -67,6 +68,13 @@ impl Opens {
 
 /// Folder of contexts of an SMF that has a program of its own, in that of the core.
 const OF_SESSIONS: &str = "smf";
+/// Suffix of its instance at a Redis server; no core.yaml can name another core's so.
+const OF_SESSIONS_AT_REDIS: &str = ":smf";
+/// Contexts that move at a time: a server has to take them within its time for an answer.
+const MOVED_TOGETHER: usize = 256;
+
+/// A store that is open, and what it has.
+type Open<S> = (S, Stored);
 
 /// Opens the store of the core's own program; no other core may have it. With `has_smf` the contexts of sessions are
 /// there, else in the store of another program. `is_given` says whether this core is not to start any more.
@@ -75,41 +83,46 @@ pub(crate) fn open(
     has_smf: bool,
     is_given: &dyn Fn() -> bool,
 ) -> Result<Opened, StartError> {
-    let (store, stored): (Opens, Stored) = match section {
+    match section {
         ContextsSection::Folder(section) => {
             let mut own = open_folder(section).map_err(|e| no_folder(section, &e))?;
-            move_sessions(section, has_smf, &mut own, is_given)?;
-            (own.0.into(), own.1)
+            let other = of_sessions(section);
+            if !has_smf || other.folder.value.exists() {
+                let opened = open_when_left(&other, is_given);
+                let mut other_store = opened.map_err(|e| no_folder(&other, &e))?;
+                move_sessions(has_smf, &mut own, &mut other_store)
+                    .map_err(|why| no_room(section.folder.line, "folder", &why))?;
+            }
+            Ok(Opened::new(own.0.into(), own.1))
         }
         ContextsSection::Redis(section) => {
-            let key = key_of(section).map_err(|e| no_key(section, &e))?;
-            let (store, stored) =
-                open_redis(section, key, is_given).map_err(|e| no_redis(section, &e))?;
-            let store = Opens::Beside(Box::new(store), Some(SERVER_WITHIN));
-            (store, stored)
+            let mut own = open_redis(section, is_given)?;
+            move_sessions_at_redis(section, has_smf, &mut own, is_given)?;
+            Ok(Opened::new(beside(own.0), own.1))
         }
-    };
-    let start = Start::after(&stored, system::now().unix_s);
-    Ok(Opened {
-        store,
-        stored,
-        start,
-    })
+    }
 }
 
 /// Opens the store of an SMF that has a program of its own.
-pub(crate) fn open_sessions(section: &ContextsSection) -> Result<Option<Opened>, StartError> {
-    let ContextsSection::Folder(core) = section else {
-        return Ok(None);
-    };
-    let section = of_sessions(core);
-    let (store, stored) = open_folder(&section).map_err(|e| no_folder(&section, &e))?;
-    let start = Start::after(&stored, system::now().unix_s);
-    Ok(Some(Opened {
-        store: store.into(),
-        stored,
-        start,
-    }))
+pub(crate) fn open_sessions(
+    section: &ContextsSection,
+    is_given: &dyn Fn() -> bool,
+) -> Result<Opened, StartError> {
+    match section {
+        ContextsSection::Folder(core) => {
+            let section = of_sessions(core);
+            let (store, stored) = open_folder(&section).map_err(|e| no_folder(&section, &e))?;
+            Ok(Opened::new(store.into(), stored))
+        }
+        ContextsSection::Redis(core) => {
+            let (store, stored) = open_redis(&of_sessions_at_redis(core), is_given)?;
+            Ok(Opened::new(beside(store), stored))
+        }
+    }
+}
+
+fn beside(store: ContextRedis) -> Opens {
+    Opens::Beside(Box::new(store), Some(SERVER_WITHIN))
 }
 
 fn of_sessions(core: &ContextsFolder) -> ContextsFolder {
@@ -118,39 +131,70 @@ fn of_sessions(core: &ContextsFolder) -> ContextsFolder {
     section
 }
 
-/// A core whose SMF stands somewhere else than before: contexts of sessions move to where they are stored from now on.
-fn move_sessions(
-    section: &ContextsFolder,
+fn of_sessions_at_redis(core: &ContextsRedis) -> ContextsRedis {
+    let mut section = core.clone();
+    section.instance.value.push_str(OF_SESSIONS_AT_REDIS);
+    section
+}
+
+/// The same at a server, where the other instance is opened if something is to move alone: its lease may have to end.
+fn move_sessions_at_redis(
+    section: &ContextsRedis,
     has_smf: bool,
-    own: &mut (ContextFile, Stored),
+    own: &mut Open<ContextRedis>,
     is_given: &dyn Fn() -> bool,
 ) -> Result<(), StartError> {
-    let other = of_sessions(section);
-    if has_smf && !other.folder.value.exists() {
-        return Ok(());
-    }
-    let other_store = open_when_left(&other, is_given);
-    let mut other_store = other_store.map_err(|e| no_folder(&other, &e))?;
-    let (from, to) = if has_smf {
-        (&mut other_store, own)
-    } else {
-        (own, &mut other_store)
+    let other = of_sessions_at_redis(section);
+    let moves = match has_smf {
+        true => {
+            let opening = opening(&other)?;
+            ContextRedis::has_some(&opening).map_err(|e| no_redis(&other, &e))?
+        }
+        false => sluice_wiring::contexts::has_sessions(&own.1),
     };
+    if moves {
+        let mut other_store = open_redis(&other, is_given)?;
+        move_sessions(has_smf, own, &mut other_store)
+            .map_err(|why| no_room(section.url.line, "redis.url", &why))?;
+    }
+    Ok(())
+}
+
+/// A core whose SMF stands somewhere else than before: contexts of sessions move to where they are stored from now on.
+fn move_sessions<S: Contexts>(
+    has_smf: bool,
+    own: &mut Open<S>,
+    other: &mut Open<S>,
+) -> Result<(), StoreFailure> {
+    let (from, to) = if has_smf { (other, own) } else { (own, other) };
     let (taken, left) = sluice_wiring::contexts::move_sessions(&from.1, &to.1);
     // First there, then not here: a core that is killed meanwhile moves them once more.
-    for (place, changes) in [(to, taken), (from, left)] {
-        place.0.put(&changes).map_err(|why| {
-            let expected = "room for the contexts of all sessions";
-            problem(section.folder.line, "contexts.folder", why.why(), expected)
-        })?;
-        for (key, value) in changes {
+    put_all(to, taken)?;
+    put_all(from, left)
+}
+
+fn put_all<S: Contexts>(to: &mut Open<S>, changes: Changes) -> Result<(), StoreFailure> {
+    let (store, stored) = to;
+    let mut changes = changes.into_iter().peekable();
+    while changes.peek().is_some() {
+        let some: Changes = changes.by_ref().take(MOVED_TOGETHER).collect();
+        match store.put(&some) {
+            Ok(()) | Err(StoreFailure::StoredWeakly(_)) => {}
+            Err(why) => return Err(why),
+        }
+        for (key, value) in some {
             match value {
-                Some(value) => place.1.insert(key, value),
-                None => place.1.remove(&key),
+                Some(value) => stored.insert(key, value),
+                None => stored.remove(&key),
             };
         }
     }
     Ok(())
+}
+
+fn no_room(line: u32, key: &str, why: &StoreFailure) -> Problem {
+    let expected = "room for the contexts of all sessions";
+    problem(line, format!("contexts.{key}"), why.why(), expected)
 }
 
 /// The core's own folder is this core's, so only an SMF that its core left behind has that of sessions, and ends.
@@ -185,21 +229,25 @@ fn open_folder(section: &ContextsFolder) -> Result<(ContextFile, Stored), Contex
     Ok((file, stored))
 }
 
-fn open_redis(
-    section: &ContextsRedis,
-    key: StoreKey,
-    is_given: &dyn Fn() -> bool,
-) -> Result<(ContextRedis, Stored), OpenError> {
-    let opening = redis::Opening {
+fn opening(section: &ContextsRedis) -> Result<redis::Opening, StartError> {
+    Ok(redis::Opening {
         address: section.url.value.clone(),
-        key,
+        key: key_of(section).map_err(|e| no_key(section, &e))?,
         instance: section.instance.value.clone(),
         lease: Duration::from_secs(section.lease_s.into()),
         replicas: section.replicas,
         timeout: timeout(section),
-    };
-    let mut store = ContextRedis::open(&opening, is_given)?;
-    let stored = store.all()?;
+    })
+}
+
+fn open_redis(
+    section: &ContextsRedis,
+    is_given: &dyn Fn() -> bool,
+) -> Result<Open<ContextRedis>, StartError> {
+    let opening = opening(section)?;
+    let refused = |e: OpenError| no_redis(section, &e);
+    let mut store = ContextRedis::open(&opening, is_given).map_err(refused)?;
+    let stored = store.all().map_err(refused)?;
     let (unreadable, instance) = (store.unreadable(), &opening.instance);
     if unreadable > 0 {
         tracing::warn!(
@@ -307,6 +355,15 @@ fn no_redis(section: &ContextsRedis, error: &OpenError) -> StartError {
 }
 
 impl Opened {
+    fn new(store: Opens, stored: Stored) -> Self {
+        let start = Start::after(&stored, system::now().unix_s);
+        Self {
+            store,
+            stored,
+            start,
+        }
+    }
+
     /// When the first of the cores began that this one goes on from.
     pub(crate) fn begun_unix_s(&self) -> u64 {
         self.start.begun_unix_s
