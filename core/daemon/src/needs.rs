@@ -74,6 +74,12 @@ impl StartError {
         };
         Self { problem, exit }
     }
+
+    /// Tells it to the operator; how the program ends.
+    pub fn tell(&self, file: &Path) -> Exit {
+        eprintln!("{}", self.problem.in_file(file));
+        self.exit
+    }
 }
 
 /// Keys in a file that others can read are no secrets.

@@ -101,19 +101,24 @@ impl Kind {
         }
     }
 
-    fn forms(self) -> &'static [&'static [u8]] {
-        match self {
+    /// Whether there are some.
+    pub fn is_in(self, stored: &Stored) -> bool {
+        stored.keys().any(|key| self.has(key))
+    }
+
+    fn has(self, key: &[u8]) -> bool {
+        let forms: &[&[u8]] = match self {
             Self::Mobility => &[b"amf/"],
             Self::Sessions => &[b"smf/", b"pcf/"],
-        }
+        };
+        forms.iter().any(|form| key.starts_with(form))
     }
 }
 
 /// Contexts that move from one program's store to another's: what the other one takes, and what this one then leaves
 /// out. For UPFs it is the same SMF as before, and no function gives a number that it has given before.
 pub fn moved(kind: Kind, from: &Stored, to: &Stored) -> (Changes, Changes) {
-    let moves = |key: &Vec<u8>| kind.forms().iter().any(|form| key.starts_with(form));
-    let moved = from.iter().filter(|(key, _)| moves(key));
+    let moved = from.iter().filter(|(key, _)| kind.has(key));
     let mut taken: Changes = moved
         .map(|(key, value)| (key.clone(), Some(value.clone())))
         .collect();

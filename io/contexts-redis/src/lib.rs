@@ -188,6 +188,17 @@ impl ContextRedis {
         })
     }
 
+    /// Whether an instance has contexts, whoever owns them.
+    ///
+    /// # Errors
+    /// [`OpenError::Server`] and [`OpenError::Refused`].
+    pub fn has_some(opening: &Opening) -> Result<bool, OpenError> {
+        let mut link = Link::new(opening.address.clone(), opening.timeout);
+        let keys = Keys::new(&opening.instance);
+        let (next, fields) = link.with(|c| script::scan(c, &keys, 0))?;
+        Ok(next != 0 || !fields.is_empty())
+    }
+
     /// The how-manieth owner this core is.
     pub fn epoch(&self) -> u64 {
         self.owner.epoch

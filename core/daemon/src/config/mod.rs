@@ -29,8 +29,7 @@ pub use overload::OverloadSection;
 pub use policies::PolicySection;
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
-use wiring::NotApart;
-pub use wiring::{ProgramSection, STORES_OF_PROGRAMS, WiringSection};
+pub use wiring::{ProgramSection, StoreOfProgram, WiringSection};
 
 use sluice_ids::{Plmn, Tai};
 use sluice_program::config::fields::{At, Fields};
@@ -134,13 +133,10 @@ impl CoreConfig {
         let end = fields.section("end", End::read);
         let control_socket = fields.or("control_socket", CORE_SOCKET, &socket_path());
         let api = fields.section("api", ApiSection::read);
-        let none = match (&sessions, &contexts) {
-            (None, _) => Some(NotApart::NoSessions),
-            (Some(_), Some(ContextsSection::Redis(_))) => Some(NotApart::Redis),
-            (Some(_), _) => None,
-        };
-        let has_contexts = contexts.is_some();
-        let wiring = fields.section("wiring", |f| WiringSection::read(f, none, has_contexts));
+        let (has_sessions, has_contexts) = (sessions.is_some(), contexts.is_some());
+        let wiring = fields.section("wiring", |f| {
+            WiringSection::read(f, has_sessions, has_contexts)
+        });
         let log = fields.or("log", "info", &log_filter());
         Self {
             amf,

@@ -4,6 +4,7 @@ use sluice_bus_local::Carrier;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{number, socket_path, word};
 use sluice_sbi::Nf;
+use sluice_wiring::contexts::Kind;
 use std::path::{Path, PathBuf};
 
 /// Functions that may have a program of their own.
@@ -16,10 +17,6 @@ const APART: &[(&str, Nf)] = &[
     ("smf", Nf::Smf),
     ("pcf", Nf::Pcf),
 ];
-/// Names of stores of contexts that programs have.
-pub const STORES_OF_PROGRAMS: [&str; 2] = [OF_AMF, OF_SMF];
-const OF_AMF: &str = "amf";
-const OF_SMF: &str = "smf";
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
 
@@ -34,25 +31,37 @@ pub struct WiringSection {
     pub programs: Vec<ProgramSection>,
 }
 
-/// Why some functions have no programs of their own.
+/// Store of contexts that a program other than the core's has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NotApart {
-    /// UEs have no sessions.
-    NoSessions,
-    /// Contexts are at a Redis server.
-    Redis,
+pub enum StoreOfProgram {
+    /// UEs.
+    Amf,
+    /// Sessions.
+    Smf,
+    /// Both, of a program that has AMF and SMF.
+    Both,
 }
 
-impl NotApart {
-    fn is_of(self, nf: Nf) -> bool {
-        is_of_sessions(nf) || (self == Self::Redis && nf == Nf::Amf)
+impl StoreOfProgram {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Amf, Self::Smf, Self::Both];
+
+    /// Name of its folder or instance.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Amf => "amf",
+            Self::Smf => "smf",
+            Self::Both => "amf-smf",
+        }
     }
 
-    fn text(self) -> &'static str {
-        match self {
-            Self::NoSessions => "there are no sessions",
-            Self::Redis => "contexts are at a Redis server: the core's own program stores them",
-        }
+    /// Whether contexts of a kind may be there.
+    pub fn may_have(self, kind: Kind) -> bool {
+        let only = match kind {
+            Kind::Mobility => Self::Amf,
+            Kind::Sessions => Self::Smf,
+        };
+        self == only || self == Self::Both
     }
 }
 
@@ -71,10 +80,10 @@ pub struct ProgramSection {
 
 impl WiringSection {
     /// Without `programs` each function that may have one has its own, but for SMF and PCF of a core with contexts, which
-    /// share one; `none` says why they may not, if so.
+    /// share one; without sessions those two have none.
     pub(super) fn read(
         fields: &mut Fields<'_, '_>,
-        none: Option<NotApart>,
+        has_sessions: bool,
         has_contexts: bool,
     ) -> Self {
         let transports = word(&[
@@ -94,7 +103,7 @@ impl WiringSection {
         }
         if carrier.is_some() && !given {
             let may = APART.iter().map(|(_, nf)| *nf);
-            let may = may.filter(|nf| none.is_none_or(|none| !none.is_of(*nf)));
+            let may = may.filter(|nf| has_sessions || !is_of_sessions(*nf));
             for nf in may {
                 let one = At { value: nf, line };
                 match programs.last_mut() {
@@ -117,10 +126,10 @@ impl WiringSection {
                     .problem(one.line, key, what, "each function once");
             }
         }
-        for one in &all {
-            if let Some(none) = none.filter(|none| none.is_of(one.value)) {
-                let what = format!("{} has a program, and {}", one.value, none.text());
-                let expected = "programs of SMF and PCF in a core with sessions, those and one of the AMF with contexts in a folder or none";
+        for one in all.iter().filter(|one| is_of_sessions(one.value)) {
+            if !has_sessions {
+                let what = format!("{} has a program, and there are no sessions", one.value);
+                let expected = "programs of SMF and PCF in a core with sessions";
                 let key = fields.key("programs");
                 fields.report().problem(one.line, key, what, expected);
             }
@@ -152,14 +161,17 @@ impl WiringSection {
         self.socket.clone().unwrap_or_else(beside)
     }
 
-    /// Name of the store of contexts of the program that has a function, if that has contexts; none of the core's own
-    /// program. AMF and SMF that share a program share its store.
-    pub fn store_of(&self, nf: Nf) -> Option<&'static str> {
+    /// Store of contexts of the program that has a function; none of a function without contexts, or of the core's own
+    /// program.
+    pub fn store_of(&self, nf: Nf) -> Option<StoreOfProgram> {
         let has = |one: &ProgramSection, nf| one.functions.iter().any(|at| at.value == nf);
         let program = self.programs.iter().find(|one| has(one, nf))?;
-        let stores = [(Nf::Amf, OF_AMF), (Nf::Smf, OF_SMF)];
-        let store = stores.into_iter().find(|(nf, _)| has(program, *nf));
-        store.map(|(_, name)| name)
+        match (has(program, Nf::Amf), has(program, Nf::Smf)) {
+            (true, true) => Some(StoreOfProgram::Both),
+            (true, false) => Some(StoreOfProgram::Amf),
+            (false, true) => Some(StoreOfProgram::Smf),
+            (false, false) => None,
+        }
     }
 
     /// Whether a function has a program of its own.

@@ -68,12 +68,11 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Lacking;
         }
     };
-    let doors = match Doors::open(&config, &functions) {
+    let is_given = || shutdown.is_requested();
+    let opened = Doors::open(&config, &functions, &is_given);
+    let doors = match opened.map_err(|lack| lack.tell(file)) {
         Ok(doors) => doors,
-        Err(StartError { problem, exit }) => {
-            eprintln!("{}", problem.in_file(file));
-            return exit;
-        }
+        Err(exit) => return exit,
     };
     let socket = config.wiring.socket(&config.control_socket);
     let member = match Member::join(&socket, carrier, &name, &functions, JOIN_WITHIN) {
@@ -106,12 +105,18 @@ struct Doors {
 }
 
 impl Doors {
-    /// Those that functions need.
-    fn open(config: &CoreConfig, functions: &[Nf]) -> Result<Self, StartError> {
+    /// Those that functions need; `is_given` says whether the program is not to start any more.
+    fn open(
+        config: &CoreConfig,
+        functions: &[Nf],
+        is_given: &dyn Fn() -> bool,
+    ) -> Result<Self, StartError> {
         let has = |nf| functions.contains(&nf);
         let section = config.contexts.as_ref();
+        let store = functions.iter().find_map(|nf| config.wiring.store_of(*nf));
         let contexts = section
-            .map(|section| contexts::open_of_program(section, &config.wiring, functions))
+            .zip(store)
+            .map(|(section, store)| contexts::open_of_program(section, store, is_given))
             .transpose()?;
         Ok(Self {
             gnbs: has(Nf::Amf).then(|| Gnbs::open(config)).transpose()?,
@@ -119,7 +124,7 @@ impl Doors {
                 .then(|| Upfs::open(config))
                 .transpose()?
                 .flatten(),
-            contexts: contexts.flatten(),
+            contexts,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Contexts that outlive the core: opened before it, taken up by it, and watched while it runs.
 
 use crate::config::{
-    ContextsFolder, ContextsRedis, ContextsSection, STORES_OF_PROGRAMS, WiringSection,
+    ContextsFolder, ContextsRedis, ContextsSection, StoreOfProgram, WiringSection,
 };
 use crate::needs::{StartError, problem};
 use crate::operators::answers::ContextsState;
@@ -9,10 +9,10 @@ use sluice_contexts::{self as folder, ContextError, ContextFile, is_in_memory};
 use sluice_contexts_redis::{self as redis, ContextRedis, OpenError};
 use sluice_core_host::{Host, StoreState};
 use sluice_core_runtime::{ContextThread, system};
+use sluice_program::config::problem::Problem;
 use sluice_program::exit::Exit;
 use sluice_program::lines::{self, Peer};
-use sluice_sbi::Nf;
-use sluice_sbi::context_store::{ContextWriter, Contexts, Stored};
+use sluice_sbi::context_store::{Changes, ContextWriter, Contexts, StoreFailure, Stored};
 use sluice_seal::{KeyError, StoreKey, key_file};
 use sluice_wiring::contexts::{Kind, Resumed, Start};
 use sluice_wiring::{Apart, Core};
@@ -68,6 +68,12 @@ impl Opens {
     }
 }
 
+/// Contexts that move at a time: a server has to take them within its time for an answer.
+const MOVED_TOGETHER: usize = 256;
+
+/// A store that is open, and what it has.
+type Open<S> = (S, Stored);
+
 /// Opens the store of the core's own program; no other core may have it. Contexts of functions that `wiring` has in
 /// other programs are in stores of theirs. `is_given` says whether this core is not to start any more.
 pub(crate) fn open(
@@ -75,117 +81,207 @@ pub(crate) fn open(
     wiring: &WiringSection,
     is_given: &dyn Fn() -> bool,
 ) -> Result<Opened, StartError> {
-    let (store, stored): (Opens, Stored) = match section {
+    match section {
         ContextsSection::Folder(section) => {
             let own = open_folder(section).map_err(|e| no_folder(section, &e))?;
-            let own = move_contexts(section, wiring, own, is_given)?;
-            (own.0.into(), own.1)
+            let mut stores = Stores::new(InFolder { section, is_given }, own);
+            // Programs that a killed core left behind end before those of this core need their stores.
+            for store in StoreOfProgram::ALL {
+                stores.other(store, false)?;
+            }
+            let own = stores.moved(wiring)?;
+            Ok(Opened::new(own.0.into(), own.1))
         }
         ContextsSection::Redis(section) => {
-            let key = key_of(section).map_err(|e| no_key(section, &e))?;
-            let (store, stored) =
-                open_redis(section, key, is_given).map_err(|e| no_redis(section, &e))?;
-            let store = Opens::Beside(Box::new(store), Some(SERVER_WITHIN));
-            (store, stored)
+            let own = open_redis(section, is_given)?;
+            let own = Stores::new(AtRedis { section, is_given }, own).moved(wiring)?;
+            Ok(Opened::new(beside(own.0), own.1))
         }
-    };
-    let start = Start::after(&stored, system::now().unix_s);
-    Ok(Opened {
-        store,
-        stored,
-        start,
-    })
+    }
 }
 
-/// Opens the store of a program of these functions; none if it has no contexts.
+/// Opens the store of a program.
 pub(crate) fn open_of_program(
     section: &ContextsSection,
-    wiring: &WiringSection,
-    functions: &[Nf],
-) -> Result<Option<Opened>, StartError> {
-    let ContextsSection::Folder(core) = section else {
-        return Ok(None);
-    };
-    let Some(name) = functions.iter().find_map(|nf| wiring.store_of(*nf)) else {
-        return Ok(None);
-    };
-    let section = of_program(core, name);
-    let (store, stored) = open_folder(&section).map_err(|e| no_folder(&section, &e))?;
-    let start = Start::after(&stored, system::now().unix_s);
-    Ok(Some(Opened {
-        store: store.into(),
-        stored,
-        start,
-    }))
+    store: StoreOfProgram,
+    is_given: &dyn Fn() -> bool,
+) -> Result<Opened, StartError> {
+    match section {
+        ContextsSection::Folder(core) => {
+            let section = of_program(core, store);
+            let (store, stored) = open_folder(&section).map_err(|e| no_folder(&section, &e))?;
+            Ok(Opened::new(store.into(), stored))
+        }
+        ContextsSection::Redis(core) => {
+            let (store, stored) = open_redis(&of_program_at_redis(core, store), is_given)?;
+            Ok(Opened::new(beside(store), stored))
+        }
+    }
+}
+
+fn beside(store: ContextRedis) -> Opens {
+    Opens::Beside(Box::new(store), Some(SERVER_WITHIN))
 }
 
 /// A program's folder is in that of the core.
-fn of_program(core: &ContextsFolder, name: &str) -> ContextsFolder {
+fn of_program(core: &ContextsFolder, store: StoreOfProgram) -> ContextsFolder {
     let mut section = core.clone();
-    section.folder.value.push(name);
+    section.folder.value.push(store.name());
     section
 }
 
-type Store = (ContextFile, Stored);
-
-/// Functions may stand somewhere else than before: their contexts move to where they are stored from now on.
-fn move_contexts(
-    section: &ContextsFolder,
-    wiring: &WiringSection,
-    own: Store,
-    is_given: &dyn Fn() -> bool,
-) -> Result<Store, StartError> {
-    let of_kind = |kind: Kind| wiring.store_of(kind.function());
-    let mut own = own;
-    let mut others: Vec<(&str, Store)> = Vec::new();
-    for name in STORES_OF_PROGRAMS {
-        let other = of_program(section, name);
-        let is_used = Kind::ALL
-            .into_iter()
-            .any(|kind| of_kind(kind) == Some(name));
-        if is_used || other.folder.value.exists() {
-            let store = open_when_left(&other, is_given);
-            others.push((name, store.map_err(|e| no_folder(&other, &e))?));
-        }
-    }
-    for kind in Kind::ALL {
-        // To the core's own program first, then from there to another: each is there or here if the core is killed.
-        for (name, other) in &mut others {
-            if of_kind(kind) != Some(*name) {
-                move_kind(section, kind, other, &mut own)?;
-            }
-        }
-        let to = others
-            .iter_mut()
-            .find(|(name, _)| of_kind(kind) == Some(*name));
-        if let Some((_, to)) = to {
-            move_kind(section, kind, &mut own, to)?;
-        }
-    }
-    Ok(own)
+/// A program's instance at a server; no core.yaml can name another core's so.
+fn of_program_at_redis(core: &ContextsRedis, store: StoreOfProgram) -> ContextsRedis {
+    let mut section = core.clone();
+    let instance = &mut section.instance.value;
+    instance.push(':');
+    instance.push_str(store.name());
+    section
 }
 
-fn move_kind(
-    section: &ContextsFolder,
-    kind: Kind,
-    from: &mut Store,
-    to: &mut Store,
-) -> Result<(), StartError> {
-    let (taken, left) = sluice_wiring::contexts::moved(kind, &from.1, &to.1);
-    // First there, then not here: a core that is killed meanwhile moves them once more.
-    for (place, changes) in [(to, taken), (from, left)] {
-        place.0.put(&changes).map_err(|why| {
-            let expected = "room for the contexts of all UEs and sessions";
-            problem(section.folder.line, "contexts.folder", why.why(), expected)
-        })?;
-        for (key, value) in changes {
+/// Where stores of programs are, beside that of the core.
+trait Beside {
+    type Store: Contexts;
+
+    fn open(&self, store: StoreOfProgram) -> Result<Open<Self::Store>, StartError>;
+
+    /// Whether there is such a store.
+    fn has(&self, store: StoreOfProgram) -> Result<bool, StartError>;
+
+    fn no_room(&self, why: &StoreFailure) -> Problem;
+}
+
+struct InFolder<'a> {
+    section: &'a ContextsFolder,
+    is_given: &'a dyn Fn() -> bool,
+}
+
+impl Beside for InFolder<'_> {
+    type Store = ContextFile;
+
+    fn open(&self, store: StoreOfProgram) -> Result<Open<ContextFile>, StartError> {
+        let section = of_program(self.section, store);
+        open_when_left(&section, self.is_given).map_err(|e| no_folder(&section, &e))
+    }
+
+    fn has(&self, store: StoreOfProgram) -> Result<bool, StartError> {
+        Ok(of_program(self.section, store).folder.value.exists())
+    }
+
+    fn no_room(&self, why: &StoreFailure) -> Problem {
+        no_room(self.section.folder.line, "folder", why)
+    }
+}
+
+struct AtRedis<'a> {
+    section: &'a ContextsRedis,
+    is_given: &'a dyn Fn() -> bool,
+}
+
+impl Beside for AtRedis<'_> {
+    type Store = ContextRedis;
+
+    fn open(&self, store: StoreOfProgram) -> Result<Open<ContextRedis>, StartError> {
+        // Its lease may have to end.
+        open_redis(&of_program_at_redis(self.section, store), self.is_given)
+    }
+
+    fn has(&self, store: StoreOfProgram) -> Result<bool, StartError> {
+        let other = of_program_at_redis(self.section, store);
+        let opening = opening(&other)?;
+        ContextRedis::has_some(&opening).map_err(|e| no_redis(&other, &e))
+    }
+
+    fn no_room(&self, why: &StoreFailure) -> Problem {
+        no_room(self.section.url.line, "redis.url", why)
+    }
+}
+
+/// Stores of a core, the first, and of its programs, as far as they are needed.
+struct Stores<P: Beside> {
+    place: P,
+    all: Vec<(Option<StoreOfProgram>, Open<P::Store>)>,
+}
+
+/// Index of the core's own store.
+const OWN: usize = 0;
+
+impl<P: Beside> Stores<P> {
+    fn new(place: P, own: Open<P::Store>) -> Self {
+        let all = vec![(None, own)];
+        Self { place, all }
+    }
+
+    /// Functions may stand somewhere else than before: their contexts move to where they are stored from now on. Gives the
+    /// core's own store.
+    fn moved(mut self, wiring: &WiringSection) -> Result<Open<P::Store>, StartError> {
+        for kind in Kind::ALL {
+            let at = wiring.store_of(kind.function());
+            // To the core's own first, then from there: each is there or here if the core is killed meanwhile.
+            let may_have = StoreOfProgram::ALL.into_iter();
+            let may_have = may_have.filter(|one| one.may_have(kind));
+            for store in may_have.filter(|store| at != Some(*store)) {
+                if let Some(other) = self.other(store, false)? {
+                    self.move_kind(kind, other, OWN)?;
+                }
+            }
+            let has_some = self.all.first().is_some_and(|(_, own)| kind.is_in(&own.1));
+            if let Some(store) = at.filter(|_| has_some)
+                && let Some(other) = self.other(store, true)?
+            {
+                self.move_kind(kind, OWN, other)?;
+            }
+        }
+        Ok(self.all.swap_remove(OWN).1)
+    }
+
+    /// Index of a store of a program; none if there is none, and none is to be.
+    fn other(
+        &mut self,
+        store: StoreOfProgram,
+        is_to_be: bool,
+    ) -> Result<Option<usize>, StartError> {
+        let at = self.all.iter().position(|(one, _)| *one == Some(store));
+        if at.is_none() && (is_to_be || self.place.has(store)?) {
+            self.all.push((Some(store), self.place.open(store)?));
+            return Ok(Some(self.all.len() - 1));
+        }
+        Ok(at)
+    }
+
+    fn move_kind(&mut self, kind: Kind, from: usize, to: usize) -> Result<(), Problem> {
+        let Ok([(_, from), (_, to)]) = self.all.get_disjoint_mut([from, to]) else {
+            return Ok(());
+        };
+        let (taken, left) = sluice_wiring::contexts::moved(kind, &from.1, &to.1);
+        // First there, then not here: a core that is killed meanwhile moves them once more.
+        let moved = put_all(to, taken).and_then(|()| put_all(from, left));
+        moved.map_err(|why| self.place.no_room(&why))
+    }
+}
+
+fn put_all<S: Contexts>(to: &mut Open<S>, changes: Changes) -> Result<(), StoreFailure> {
+    let (store, stored) = to;
+    let mut changes = changes.into_iter().peekable();
+    while changes.peek().is_some() {
+        let some: Changes = changes.by_ref().take(MOVED_TOGETHER).collect();
+        match store.put(&some) {
+            Ok(()) | Err(StoreFailure::StoredWeakly(_)) => {}
+            Err(why) => return Err(why),
+        }
+        for (key, value) in some {
             match value {
-                Some(value) => place.1.insert(key, value),
-                None => place.1.remove(&key),
+                Some(value) => stored.insert(key, value),
+                None => stored.remove(&key),
             };
         }
     }
     Ok(())
+}
+
+fn no_room(line: u32, key: &str, why: &StoreFailure) -> Problem {
+    let expected = "room for the contexts of all UEs and sessions";
+    problem(line, format!("contexts.{key}"), why.why(), expected)
 }
 
 /// The core's own folder is this core's, so only a program that its core left behind has its own, and ends.
@@ -220,21 +316,25 @@ fn open_folder(section: &ContextsFolder) -> Result<(ContextFile, Stored), Contex
     Ok((file, stored))
 }
 
-fn open_redis(
-    section: &ContextsRedis,
-    key: StoreKey,
-    is_given: &dyn Fn() -> bool,
-) -> Result<(ContextRedis, Stored), OpenError> {
-    let opening = redis::Opening {
+fn opening(section: &ContextsRedis) -> Result<redis::Opening, StartError> {
+    Ok(redis::Opening {
         address: section.url.value.clone(),
-        key,
+        key: key_of(section).map_err(|e| no_key(section, &e))?,
         instance: section.instance.value.clone(),
         lease: Duration::from_secs(section.lease_s.into()),
         replicas: section.replicas,
         timeout: timeout(section),
-    };
-    let mut store = ContextRedis::open(&opening, is_given)?;
-    let stored = store.all()?;
+    })
+}
+
+fn open_redis(
+    section: &ContextsRedis,
+    is_given: &dyn Fn() -> bool,
+) -> Result<Open<ContextRedis>, StartError> {
+    let opening = opening(section)?;
+    let refused = |e: OpenError| no_redis(section, &e);
+    let mut store = ContextRedis::open(&opening, is_given).map_err(refused)?;
+    let stored = store.all().map_err(refused)?;
     let (unreadable, instance) = (store.unreadable(), &opening.instance);
     if unreadable > 0 {
         tracing::warn!(
@@ -342,6 +442,15 @@ fn no_redis(section: &ContextsRedis, error: &OpenError) -> StartError {
 }
 
 impl Opened {
+    fn new(store: Opens, stored: Stored) -> Self {
+        let start = Start::after(&stored, system::now().unix_s);
+        Self {
+            store,
+            stored,
+            start,
+        }
+    }
+
     /// When the first of the cores began that this one goes on from.
     pub(crate) fn begun_unix_s(&self) -> u64 {
         self.start.begun_unix_s

@@ -179,6 +179,26 @@ fn a_core_that_was_killed_goes_on_with_sessions_of_an_smf_of_another_program() {
 }
 
 #[test]
+fn a_core_that_was_killed_goes_on_with_sessions_at_redis_of_an_smf_of_another_program() {
+    let place = Place::new();
+    let redis = match Redis::start() {
+        Ok(redis) => redis,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let section = format!("{}{RING}", redis_section(&place, &redis));
+    let refusal = ["contexts.redis.instance", "another core"];
+    goes_on(&place, &section, refusal, None);
+    // Each program has had a lease of its own, and none is left.
+    for (instance, has_any) in [("core-23", true), ("core-23:smf", false)] {
+        let key = |name: &str| format!("sluice:{{{instance}}}:{name}");
+        assert_eq!(redis.cli(&["EXISTS", &key("state")]).unwrap().trim(), "1");
+        assert_eq!(redis.cli(&["EXISTS", &key("lease")]).unwrap().trim(), "0");
+        let number = redis.cli(&["HLEN", &key("contexts")]).unwrap();
+        assert!(number.trim() != "0" || !has_any, "{instance}: {number}");
+    }
+}
+
+#[test]
 fn an_smf_that_was_killed_goes_on_with_its_sessions() {
     let (place, memory) = (Place::new(), memory());
     let upf = Upf::start(&place, false);
@@ -223,9 +243,26 @@ fn an_amf_forgets_sessions_that_an_smf_without_contexts_has_lost() {
 
 #[test]
 fn contexts_are_taken_up_after_a_change_of_the_wiring_and_back() {
-    let (place, memory) = (Place::new(), memory());
-    let upf = Upf::start(&place, false);
-    let (mut core, ran) = with_session(&place, &upf, &section(&memory));
+    let memory = memory();
+    move_with_the_smf(&Place::new(), &section(&memory));
+}
+
+#[test]
+fn contexts_at_redis_are_taken_up_after_a_change_of_the_wiring_and_back() {
+    let place = Place::new();
+    let redis = match Redis::start() {
+        Ok(redis) => redis,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    move_with_the_smf(&place, &redis_section(&place, &redis));
+    let of_sessions = redis.cli(&["HLEN", "sluice:{core-23:smf}:contexts"]);
+    assert_eq!(of_sessions.unwrap().trim(), "1", "its start alone");
+}
+
+/// A core whose SMF goes to a program of its own and back goes on with its session.
+fn move_with_the_smf(place: &Place, section: &str) {
+    let upf = Upf::start(place, false);
+    let (mut core, ran) = with_session(place, &upf, section);
     let session = |core: &Core| {
         let ue = core.try_ask(serde_json::json!({ "cmd": "ue", "imsi": "001010000000001" }));
         ue.unwrap()["ue"]["sessions"][0].clone()
@@ -235,7 +272,7 @@ fn contexts_are_taken_up_after_a_change_of_the_wiring_and_back() {
     drop(ran);
     for config in [&format!("{own}{RING}"), &own, &format!("{own}{RING}"), &own] {
         kill(core);
-        core = Core::start_with(&place, config);
+        core = Core::start_with(place, config);
         wait("the SMF is there", || {
             session(&core)["seid"] == before["seid"]
         });
