@@ -418,10 +418,10 @@ fn contexts_are_stored_seldom() {
     let registered = memory.puts();
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let established = memory.puts();
-    // Of a session: what is asked for, what the UPF has, and where its packets are to go; and what is stored before a
-    // question leaves for another program.
+    // Of a session: what is asked for, what the UPF has, where its packets are to go, and which SMF has it; and what is
+    // stored before a question leaves for another program.
     let puts = (registered - before, established - registered);
-    let of_session = if apart::wanted().is_some() { 4 } else { 3 };
+    let of_session = if apart::wanted().is_some() { 5 } else { 4 };
     assert_eq!(puts, (2, of_session));
     for _ in 0..10 {
         assert!(goes_up(&mut world, 0, 5));

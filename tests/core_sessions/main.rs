@@ -42,6 +42,7 @@ mod simulation;
 mod stages;
 mod statuses;
 mod two_gnbs;
+mod udm;
 mod ue_requests;
 mod unheard;
 

@@ -36,6 +36,10 @@ pub const ESTABLISHMENT: &str = "\
 15    AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request
 16    SMF  -> UPF   N4 Session Modification Request
 16    UPF  -> SMF   N4 Session Modification Response
+16c   SMF  -> UDM   Nudm_UECM_Registration Request (SMF)
+16c   UDM  -> UDR   Nudr_DM_Create Request (SMF registration)
+16c   UDR  -> UDM   Response
+16c   UDM  -> SMF   Response
 15    SMF  -> AMF   Nsmf_PDUSession_UpdateSMContext Response
 ";
 
@@ -85,6 +89,9 @@ const RELEASE: &str = "\
       UE   -> AMF   UL NAS Transport
 1     AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request
 11    SMF  -> AMF   Nsmf_PDUSession_SMContextStatusNotify Request
+15    SMF  -> UDM   Nudm_UECM_Deregistration Request (SMF)
+15    UDM  -> UDR   Nudr_DM_Delete Request (SMF registration)
+15    UDR  -> UDM   Response
 ";
 
 #[test]

@@ -10,6 +10,7 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 use crate::call::Request;
 use crate::container::Container;
+use crate::context_data::SmfRegistration;
 use crate::field::{
     AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem,
     REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
@@ -22,11 +23,13 @@ mod slices;
 mod subscription;
 #[macro_use]
 mod table;
+#[macro_use]
+mod context_rows;
 
 /// Longest message in octets.
 pub const LONGEST: usize = 2048;
 
-messages! {
+and_context_rows! {
     /// AMF to AUSF: begin an authentication.
     1 Authenticate to Ausf -> Challenge "Nausf_UEAuthentication_Authenticate Request" {
         /// Of whom.

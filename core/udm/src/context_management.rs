@@ -2,9 +2,10 @@
 
 use sluice_sbi::server::Procedure;
 use sluice_sbi::{
-    AccessAndMobility, DeregisterAmf, Done, GetAccessAndMobility, GetSessionManagement,
-    GetSmfSelection, Problem, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection,
-    RegisterAmf, SessionManagement, SmfSelection, StoreAmf,
+    AccessAndMobility, DeleteSmf, DeregisterAmf, DeregisterSmf, Done, GetAccessAndMobility,
+    GetSessionManagement, GetSmfSelection, Problem, QueryAccessAndMobility, QuerySessionManagement,
+    QuerySmfSelection, RegisterAmf, RegisterSmf, SessionManagement, SmfSelection, StoreAmf,
+    StoreSmf,
 };
 
 use crate::State;
@@ -47,6 +48,25 @@ pub(crate) async fn deregister(
         },
     )
     .await
+}
+
+/// Nudm_UECM_Registration of an SMF (TS 29.503, 5.3.2.2.3).
+pub(crate) async fn register_smf(
+    p: &Procedure<State>,
+    request: RegisterSmf,
+) -> Result<Done, Problem> {
+    let registration = request.registration;
+    let supi = Some(registration.supi);
+    p.call("16c", supi, StoreSmf { registration }).await
+}
+
+/// Nudm_UECM_Deregistration of an SMF (TS 29.503, 5.3.2.4.3).
+pub(crate) async fn deregister_smf(
+    p: &Procedure<State>,
+    request: DeregisterSmf,
+) -> Result<Done, Problem> {
+    let DeregisterSmf { supi, session } = request;
+    p.call("15", Some(supi), DeleteSmf { supi, session }).await
 }
 
 /// Nudm_SDM_Get of access and mobility.

@@ -11,7 +11,8 @@ use std::fmt;
 use sluice_sbi::server::{Procedure, Server};
 use sluice_sbi::{
     DataChange, Done, Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyDataChange,
-    NotifyDeregistration, NotifySubscription, Now, Problem, Random, Removal, Slot,
+    NotifyDeregistration, NotifySubscription, Now, Problem, QueryContextData, Random, Removal,
+    Slot,
 };
 use sluice_security::suci::HomeKey;
 
@@ -71,17 +72,28 @@ impl Udm {
     }
 }
 
-/// Nudr_DM_Notify: the AMF that has the UE, or the SMF that has its sessions, hears of it and does the rest; one that
-/// has neither does nothing.
-fn data_changed(p: &Procedure<State>, notice: NotifyDataChange) -> Result<Done, Problem> {
+/// Nudr_DM_Notify: the AMF that has the UE, or the SMFs that have its sessions, hear of it and do the rest.
+async fn data_changed(p: &Procedure<State>, notice: NotifyDataChange) -> Result<Done, Problem> {
     let NotifyDataChange { supi, change } = notice;
+    let query = QueryContextData { supi };
+    let known = p.call("", Some(supi), query).await?;
     // TS 23.502, 4.2.2.3.3, step 1.
-    let deregister = |removal| p.tell("1", Some(supi), NotifyDeregistration { supi, removal });
+    let deregister = |removal| match known.has_amf {
+        true => p.tell("1", Some(supi), NotifyDeregistration { supi, removal }),
+        false => Ok(()),
+    };
+    // TS 23.502, 4.3.3.2, step 1d, and 4.3.4.2, step 1.
+    let tell_smf = |step| match known.sessions.get() {
+        0 => Ok(()),
+        _ => p.tell(step, Some(supi), NotifySubscription { supi }),
+    };
     match change {
-        DataChange::Withdrawn => deregister(Removal::SubscriptionWithdrawn),
+        DataChange::Withdrawn => {
+            deregister(Removal::SubscriptionWithdrawn)?;
+            tell_smf("1")
+        }
         DataChange::Access => deregister(Removal::ReregistrationRequired),
-        // TS 23.502, 4.3.3.2, step 1d.
-        DataChange::SessionRates => p.tell("1d", Some(supi), NotifySubscription { supi }),
+        DataChange::SessionRates => tell_smf("1d"),
     }?;
     Ok(Done::ALL)
 }
@@ -113,7 +125,13 @@ async fn procedure(p: &Procedure<State>, message: Slot) -> Result<Message, Probl
                 .await
                 .map(Message::from)
         }
-        Message::NotifyDataChange(notice) => data_changed(p, notice).map(Message::from),
+        Message::RegisterSmf(request) => context_management::register_smf(p, request)
+            .await
+            .map(Message::from),
+        Message::DeregisterSmf(request) => context_management::deregister_smf(p, request)
+            .await
+            .map(Message::from),
+        Message::NotifyDataChange(notice) => data_changed(p, notice).await.map(Message::from),
         _ => Err(Problem::Protocol),
     }
 }

@@ -184,6 +184,9 @@ impl Core {
                 self.deregister(now, &supi, false);
             }
         }
+        for key in self.host.functions.udr.resume_contexts(all()) {
+            self.host.contexts.change(&key, None);
+        }
         Resumed { ues, sessions }
     }
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sluice_ids::{Dnn, Supi};
 use sluice_n4::{AssociationId, Endpoint};
 use sluice_sbi::{
-    CallId, Calls, DeleteSmPolicy, Effect, Followed, Instant, Line, Message, Nf, NotifySmContext,
-    Now, Problem, Slab,
+    CallId, Calls, DeleteSmPolicy, DeregisterSmf, Effect, Followed, Instant, Line, Message, Nf,
+    NfInstance, NotifySmContext, Now, Problem, Slab,
 };
 
 use crate::config::Config;
@@ -112,6 +112,8 @@ pub(crate) enum Budget {
 pub(crate) struct State {
     pub config: Config,
     pub now: Now,
+    /// Who it is; none before it is told.
+    pub instance: Option<NfInstance>,
     pub sessions: Slab<Session>,
     pub by_identity: BTreeMap<(Supi, u8), SessionId>,
     pub calls: Calls<Option<SessionId>>,
@@ -180,6 +182,7 @@ impl State {
             told_hosts: Vec::new(),
             config,
             now: Now::default(),
+            instance: None,
             sessions: Slab::new(limits::SESSIONS).watched(),
             by_identity: BTreeMap::new(),
             calls: Calls::new(limits::PROCEDURES),
@@ -291,6 +294,7 @@ impl State {
             self.line("SMF", "PCF", "12", message.name(), id);
             self.call(None, Nf::Pcf, message);
         }
+        self.deregister(id);
         let session = self.undo_later(id).or_else(|| {
             self.forget_kept(id);
             self.sessions.remove(id.0)
@@ -311,6 +315,23 @@ impl State {
             Effect::Answer { id, message }
         });
         self.effects.extend(refused);
+    }
+
+    /// 4.3.4.2, 15: the UDM is told that the session is over. Its registration is another session's if that has its
+    /// identity by now.
+    fn deregister(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        let name @ (supi, identity) = (session.supi, session.identity);
+        let may_have_it = std::mem::take(&mut session.at_udm.may_have_it);
+        if !may_have_it || self.by_identity.get(&name) != Some(&id) {
+            return;
+        }
+        let session = identity;
+        let message = Message::from(DeregisterSmf { supi, session });
+        self.line("SMF", "UDM", "15", message.name(), id);
+        self.call(None, Nf::Udm, message);
     }
 
     /// Tells the AMF that a session is over.

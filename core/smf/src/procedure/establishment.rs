@@ -318,7 +318,7 @@ fn read(
     }
 }
 
-fn by_problem(problem: Problem) -> SessionCause {
+pub(crate) fn by_problem(problem: Problem) -> SessionCause {
     match problem {
         Problem::DnnNotSupported | Problem::UserNotFound => SessionCause::NOT_SUBSCRIBED,
         _ => SessionCause::NETWORK_FAILURE,

@@ -76,6 +76,8 @@ fn an_idle_phone_is_forgotten_when_an_operator_deregisters_it() {
 
 /// TS 23.502, 4.2.2.3.3, when UDM wants it.
 const BY_UDM: &str = "      UDR  -> UDM   Nudr_DM_Notify Request
+      UDM  -> UDR   Nudr_DM_Query Request (context data)
+      UDR  -> UDM   Nudr_DM_Query Response (context data)
 1     UDM  -> AMF   Nudm_UECM_DeregistrationNotification Request
 2     AMF  -> UE    Deregistration Request #7 (5GS services not allowed)
 3     AMF  -> UDM   Response

@@ -1,0 +1,3 @@
+//! The UDM: who has sessions and subscriptions of a subscriber, and hears of its changes.
+
+mod sessions;
