@@ -53,9 +53,16 @@ impl ContextStore {
 
     /// A context is this from now on; none if there is none any more.
     pub fn change(&mut self, key: &[u8], value: Option<&Vec<u8>>) {
-        let is_context = [&b"amf/"[..], b"smf/", b"pcf/", b"core/", b"udr/smf/"]
-            .iter()
-            .any(|of| key.starts_with(of));
+        let is_context = [
+            &b"amf/"[..],
+            b"smf/",
+            b"pcf/",
+            b"core/",
+            b"udr/smf/",
+            b"udr/sdm/",
+        ]
+        .iter()
+        .any(|of| key.starts_with(of));
         let Some(to) = self.to.as_ref().filter(|_| is_context && !self.is_over) else {
             return;
         };

@@ -31,7 +31,7 @@ mod traced_message;
 pub use call::{Answer, CallId, Calls, Request};
 pub use call_flow::{CallFlow, Line};
 pub use container::{CONTAINER_OCTETS, Container};
-pub use context_data::SmfRegistration;
+pub use context_data::{SdmData, SdmSubscription, SmfRegistration};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, NotStored, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
 pub use field::{

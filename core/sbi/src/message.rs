@@ -10,7 +10,7 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 use crate::call::Request;
 use crate::container::Container;
-use crate::context_data::SmfRegistration;
+use crate::context_data::{SdmSubscription, SmfRegistration};
 use crate::field::{
     AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem,
     REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
@@ -158,8 +158,14 @@ and_context_rows! {
         /// Whose.
         supi: Supi,
     }
-    /// UDM to UDR: keys, and the next sequence number, which is stored before the answer.
-    15 AdvanceSqn to Udr -> AuthenticationSubscription "Nudr_DM_Update Request (sequence number)" {
+    /// UDM to UDR: keys, and the next sequence number, which is stored before the answer. In the TS these are two operations
+    /// (TS 29.505, 5.2.2): a Query of the authentication subscription, and an Update (PATCH of sequenceNumber) on condition
+    /// that nobody has changed it meanwhile. Here they are one: the UDR reads, counts and stores on one thread, so the
+    /// condition always holds there, and cores that share a database have it judged by the store ([`NotStored::Instead`]).
+    /// A second message would cost each registration a round trip, and a lost race another one, and change no number.
+    ///
+    /// [`NotStored::Instead`]: crate::NotStored::Instead
+    15 AdvanceSqn to Udr -> AuthenticationSubscription "Nudr_DM_Query and Update Request (sequence number)" {
         /// Whose.
         supi: Supi,
         /// What the SIM said that it has, after it refused one; the next one follows from that.
@@ -449,7 +455,7 @@ and_context_rows! {
         policy: U64,
     }
     /// UDM to SMF: what the subscriber may do in its sessions is otherwise.
-    56 NotifySubscription to Smf -> Done "Nudm_SDM_Notification Request" {
+    56 NotifySubscription to Smf -> Done "Nudm_SDM_Notification Request (session management)" {
         /// Who.
         supi: Supi,
     }

@@ -2,10 +2,10 @@
 
 use sluice_sbi::server::Procedure;
 use sluice_sbi::{
-    AccessAndMobility, DeleteSmf, DeregisterAmf, DeregisterSmf, Done, GetAccessAndMobility,
-    GetSessionManagement, GetSmfSelection, Problem, QueryAccessAndMobility, QuerySessionManagement,
-    QuerySmfSelection, RegisterAmf, RegisterSmf, SessionManagement, SmfSelection, StoreAmf,
-    StoreSmf,
+    AccessAndMobility, DeleteSdm, DeleteSmf, DeregisterAmf, DeregisterSmf, Done,
+    GetAccessAndMobility, GetSessionManagement, GetSmfSelection, Problem, QueryAccessAndMobility,
+    QuerySessionManagement, QuerySmfSelection, RegisterAmf, RegisterSmf, SdmData, SdmSubscribed,
+    SessionManagement, SmfSelection, StoreAmf, StoreSdm, StoreSmf, SubscribeSdm, UnsubscribeSdm,
 };
 
 use crate::State;
@@ -67,6 +67,32 @@ pub(crate) async fn deregister_smf(
 ) -> Result<Done, Problem> {
     let DeregisterSmf { supi, session } = request;
     p.call("15", Some(supi), DeleteSmf { supi, session }).await
+}
+
+/// Nudm_SDM_Subscribe (TS 29.503, 5.2.2.3.2). Subscriptions are stored at the UDR, so that a UDM which begins anew has
+/// them.
+pub(crate) async fn subscribe(
+    p: &Procedure<State>,
+    request: SubscribeSdm,
+) -> Result<SdmSubscribed, Problem> {
+    let subscription = request.subscription;
+    let step = match subscription.data {
+        SdmData::AccessAndMobility => "14c",
+        SdmData::SessionManagement => "4",
+    };
+    let store = StoreSdm { subscription };
+    p.call(step, Some(subscription.supi), store).await?;
+    let id = subscription.id().into();
+    Ok(SdmSubscribed { id })
+}
+
+/// Nudm_SDM_Unsubscribe (TS 29.503, 5.2.2.4.2).
+pub(crate) async fn unsubscribe(
+    p: &Procedure<State>,
+    request: UnsubscribeSdm,
+) -> Result<Done, Problem> {
+    let UnsubscribeSdm { supi, id } = request;
+    p.call("14", Some(supi), DeleteSdm { supi, id }).await
 }
 
 /// Nudm_SDM_Get of access and mobility.

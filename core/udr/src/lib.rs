@@ -346,7 +346,10 @@ impl Udr {
             }),
             Message::AdvanceSqn(update) => return self.advance(id, &update, effects),
             Message::StoreAmf(update) => return self.register(id, &update, effects),
-            Message::StoreSmf(_) | Message::DeleteSmf(_) => {
+            Message::StoreSmf(_)
+            | Message::DeleteSmf(_)
+            | Message::StoreSdm(_)
+            | Message::DeleteSdm(_) => {
                 return self.store_context(id, message, effects);
             }
             Message::QueryContextData(query) => {

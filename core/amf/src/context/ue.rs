@@ -182,6 +182,8 @@ pub(crate) struct Ue {
     pub security: Option<Security>,
     /// Keys that a Security Mode Command has told of.
     pub new_security: Option<Security>,
+    /// The UDM was asked to tell of changes of its subscription, by this process.
+    pub is_subscribed: bool,
     /// Registration; none if the UE is not registered.
     pub registered: Option<Registered>,
     /// N2 connection of the UE.

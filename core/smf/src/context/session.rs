@@ -152,6 +152,10 @@ pub(crate) struct AtUdm {
     pub may_have_it: bool,
     /// The UDM has it registered.
     pub has_it: bool,
+    /// The UDM was asked to tell of changes of the subscription, and may do so.
+    pub may_tell: bool,
+    /// The UDM tells of them.
+    pub tells: bool,
 }
 
 /// A session.

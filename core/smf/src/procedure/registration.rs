@@ -1,8 +1,10 @@
-//! Registration of a PDU session at the UDM (TS 23.502, 4.3.2.2.1, step 16c; TS 29.503, 5.3.2.2.3).
+//! Registration of a PDU session at the UDM (TS 23.502, 4.3.2.2.1, step 16c; TS 29.503, 5.3.2.2.3), and subscription to
+//! changes of what the UE may do in it (step 4; TS 29.503, 5.2.2.3.2).
 
 use sluice_n1::SessionCause;
-use sluice_sbi::{Problem, RegisterSmf, SmfRegistration};
+use sluice_sbi::{Problem, RegisterSmf, SdmSubscription, SmfRegistration, SubscribeSdm};
 
+use crate::context::session::SessionId;
 use crate::procedure::Procedure;
 use crate::procedure::establishment::by_problem;
 
@@ -43,6 +45,46 @@ pub(crate) async fn register(p: &Procedure) -> Result<(), SessionCause> {
         Err(problem) => {
             let what = format!("the session goes on though it is not registered: {problem}");
             p.with(|state| state.line("SMF", "SMF", "16c", what, p.session));
+            Ok(())
+        }
+    }
+}
+
+/// Nudm_SDM_Subscribe, once for all sessions of the UE in the slice and the data network. A session whose SMF gets no answer
+/// is set up all the same.
+///
+/// # Errors
+/// Cause for the UE.
+pub(crate) async fn subscribe(p: &Procedure) -> Result<(), SessionCause> {
+    let subscription = p.with(|state| {
+        let others = state.alike(p.session);
+        let tells = |other: &SessionId| {
+            let other = state.sessions.get(other.0);
+            other.is_some_and(|other| other.at_udm.tells)
+        };
+        if others.iter().any(tells) {
+            return None;
+        }
+        let smf = state.instance?;
+        let session = state.sessions.get_mut(p.session.0)?;
+        session.at_udm.may_tell = true;
+        let of = (session.slice, session.dnn);
+        Some(SdmSubscription::session_management(session.supi, smf, of))
+    });
+    let Some(subscription) = subscription else {
+        return Ok(());
+    };
+    match p.call("4", SubscribeSdm { subscription }).await {
+        Ok(_) => {
+            p.with_session(|session| session.at_udm.tells = true);
+            Ok(())
+        }
+        Err(problem @ (Problem::UserNotFound | Problem::ContextNotFound)) => {
+            Err(by_problem(problem))
+        }
+        Err(problem) => {
+            let what = format!("the session goes on without a subscription: {problem}");
+            p.with(|state| state.line("SMF", "SMF", "4", what, p.session));
             Ok(())
         }
     }

@@ -1,6 +1,9 @@
 //! Context data of UEs: who has their sessions, how long that is known, and what a later repository knows of it.
 
-use sluice_sbi::{DeleteSmf, NfInstance, QueryContextData, SmfRegistration, StoreSmf};
+use sluice_sbi::{
+    DeleteSdm, DeleteSmf, NfInstance, QueryContextData, SdmSubscription, SmfRegistration, StoreSdm,
+    StoreSmf,
+};
 
 use super::*;
 
@@ -100,4 +103,76 @@ fn a_later_repository_goes_on_with_smfs_of_ues_that_are_there() {
     let mut alone = udr();
     assert_eq!(alone.resume_contexts(all()).len(), 2);
     assert_eq!(sessions(&mut alone), 0);
+}
+
+/// Whether AMF and SMF are told of changes.
+fn told(udr: &mut Udr) -> (bool, bool) {
+    match answer(&ask(udr, QueryContextData { supi: supi() })) {
+        Message::ContextData(told) => (told.tells_amf, told.tells_smf),
+        other => panic!("{other}"),
+    }
+}
+
+fn subscriptions() -> [SdmSubscription; 3] {
+    let [amf, smf] = [1, 2].map(|number| NfInstance::of([number; 16]));
+    let dnn = |name| Dnn::new(name).expect("a name");
+    let of = |name| (Snssai::new(1, None), dnn(name));
+    [
+        SdmSubscription::access_and_mobility(supi(), amf),
+        SdmSubscription::session_management(supi(), smf, of("internet")),
+        SdmSubscription::session_management(supi(), smf, of("ims")),
+    ]
+}
+
+#[test]
+fn who_has_subscribed_is_told_until_it_has_unsubscribed_or_nobody_has_the_ue() {
+    let mut udr = udr();
+    let all = subscriptions();
+    let store = |subscription| StoreSdm { subscription };
+    let refused = ask(&mut udr, store(all[0]));
+    assert_eq!(answer(&refused), Problem::ContextNotFound.into());
+    amf(&mut udr, true);
+    assert_eq!(told(&mut udr), (false, false));
+    // One that comes twice is one.
+    for one in [all[0], all[0], all[1], all[2]] {
+        assert_eq!(commits(&ask(&mut udr, store(one))).len(), 1);
+    }
+    assert_eq!(udr.subscriptions_of(&supi()).count(), 3);
+    assert_eq!(told(&mut udr), (true, true));
+    let delete = |one: SdmSubscription| DeleteSdm {
+        supi: one.supi,
+        id: one.id().into(),
+    };
+    for one in [all[0], all[0], all[1]] {
+        let gone = commits(&ask(&mut udr, delete(one)));
+        assert_eq!(gone.len(), 1);
+        assert_eq!(gone[0].1, None);
+    }
+    assert_eq!(told(&mut udr), (false, true));
+    assert_eq!(commits(&amf(&mut udr, false)).len(), 2, "and the AMF");
+    assert_eq!(told(&mut udr), (false, false));
+    let late = ask(&mut udr, store(all[1]));
+    assert_eq!(answer(&late), Problem::ContextNotFound.into());
+    assert!(udr.sizes().iter().all(|(_, number)| *number == 0));
+}
+
+#[test]
+fn subscriptions_outlive_their_repository() {
+    let mut before = udr();
+    amf(&mut before, true);
+    let mut stored = Vec::new();
+    for subscription in subscriptions() {
+        stored.extend(commits(&ask(&mut before, StoreSdm { subscription })));
+    }
+    // One of them under the name of another.
+    let (key, _) = stored[2].clone();
+    let other = stored[1].1.clone();
+    stored[2].1 = other;
+    let all = stored.iter();
+    let all = all.map(|(key, value)| (&key[..], value.as_deref().unwrap_or_default()));
+    let mut later = udr();
+    amf(&mut later, true);
+    assert_eq!(later.resume_contexts(all), [key]);
+    assert_eq!(told(&mut later), (true, true));
+    assert_eq!(later.subscriptions_of(&supi()).count(), 2);
 }

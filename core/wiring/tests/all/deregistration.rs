@@ -34,8 +34,11 @@ fn assert_gone(world: &TestNetwork) {
 const BY_OPERATOR: &str = "\
 2     AMF  -> UE    Deregistration Request
 5     UE   -> AMF   Deregistration Accept
+4     AMF  -> UDM   Nudm_SDM_Unsubscribe Request
 4     AMF  -> UDM   Nudm_UECM_Deregistration Request
+14    UDM  -> UDR   Nudr_DM_Delete Request (SDM subscription)
 14a   UDM  -> UDR   Nudr_DM_Update Request (AMF registration)
+14    UDR  -> UDM   Response
 14a   UDR  -> UDM   Response
 4     UDM  -> AMF   Response
       AMF  -> gNB   UE Context Release Command
