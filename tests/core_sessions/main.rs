@@ -33,6 +33,7 @@ mod notices;
 mod octets;
 mod paging;
 mod path_switch;
+mod policy;
 mod procedures;
 mod reconciliation;
 mod request_types;

@@ -31,9 +31,9 @@ use sluice_ids::{Snssai, Supi};
 use sluice_n1::{Cause, UplinkPayload};
 use sluice_n2::Overload;
 use sluice_sbi::{
-    AssociationId, CallId, Done, Effect, Followed, Input, Instant, Message, NetworkFunction, Nf,
-    NfInstance, NotifyAccess, NotifyDeregistration, Now, Poll, Problem, Random, ReleaseSmContext,
-    Removal, RequestId, Served, Slot, TaskId, Tasks,
+    AssociationId, CallId, DeleteAmPolicy, Done, Effect, Followed, Input, Instant, Message,
+    NetworkFunction, Nf, NfInstance, NotifyAccess, NotifyDeregistration, Now, Poll, Problem,
+    Random, ReleaseSmContext, Removal, RequestId, Served, Slot, TaskId, Tasks,
 };
 
 pub use config::Config;
@@ -337,6 +337,10 @@ impl Amf {
             Message::SmContextCreated(created) if created.created => Some(created.context),
             _ => None,
         };
+        let decided = match &*message {
+            Message::AmPolicy(decision) => Some(decision.policy),
+            _ => None,
+        };
         let waiter = self.state.borrow_mut().calls.end(call);
         let told = match waiter {
             Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, message)),
@@ -359,11 +363,17 @@ impl Amf {
             }
             Some(Waiter::Nobody) | None => false,
         };
-        // A session that nobody waits for any more.
-        if let (false, Some(context)) = (told, created) {
+        if told {
+            return;
+        }
+        let state = &mut *self.state.borrow_mut();
+        // A session or a policy that nobody waits for any more.
+        if let Some(context) = created {
             let message = ReleaseSmContext { context }.into();
-            let state = &mut *self.state.borrow_mut();
             state.call(Waiter::Nobody, Nf::Smf, message);
+        } else if let Some(policy) = decided {
+            let message = DeleteAmPolicy { policy }.into();
+            state.call(Waiter::Nobody, Nf::Pcf, message);
         }
     }
 

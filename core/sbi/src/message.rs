@@ -454,6 +454,27 @@ and_context_rows! {
         /// Which.
         policy: U64,
     }
+    /// AMF to PCF: how the UE is to be treated.
+    78 CreateAmPolicy to Pcf -> AmPolicy "Npcf_AMPolicyControl_Create Request" {
+        /// Subscriber.
+        supi: Supi,
+        /// The AMF that serves the UE.
+        guami: Guami,
+        /// The tracking area in which the UE is.
+        area: Tai,
+    }
+    /// PCF to AMF.
+    79 AmPolicy "Npcf_AMPolicyControl_Create Response" {
+        /// Name of the association at the PCF.
+        policy: U64,
+        /// RFSP index for the UE's gNB (TS 23.501, 5.3.4.3), from 1 to 256; 0 for none.
+        rfsp: U16,
+    }
+    /// AMF to PCF: the UE is not registered any more.
+    80 DeleteAmPolicy to Pcf -> Done "Npcf_AMPolicyControl_Delete Request" {
+        /// Name of the association at the PCF.
+        policy: U64,
+    }
     /// UDM to SMF: what the subscriber may do in its sessions is otherwise.
     56 NotifySubscription to Smf -> Done "Nudm_SDM_Notification Request (session management)" {
         /// Who.

@@ -86,11 +86,11 @@ fn a_session_that_is_set_up_again_keeps_the_subscription() {
 }
 
 #[test]
-fn a_registration_that_the_repository_does_not_hear_of_leaves_no_subscription() {
+fn a_registration_without_answers_of_the_repository_leaves_no_subscription() {
     let mut world = world(&[1]);
     let nas = world.ue_mut(0).deregister(false, true).unwrap();
     world.say(0, nas);
-    world.core.lose(&[(Nf::Udm, Nf::Udr)]);
+    world.core.lose(&[(Nf::Udr, Nf::Udm)]);
     world.register(0);
     pass(&mut world, 30);
     assert_eq!(world.core.amf().registered(), 0);

@@ -1,9 +1,9 @@
 //! End of a registration: what other functions know of the UE is taken back, whether its procedure came to its end or not.
 
-use sluice_sbi::{DeregisterAmf, Message, Nf, SdmSubscription, UnsubscribeSdm};
+use sluice_sbi::{DeleteAmPolicy, DeregisterAmf, Message, Nf, SdmSubscription, UnsubscribeSdm};
 
 use crate::context::state::State;
-use crate::context::ue::{UeId, Undo, Waiter};
+use crate::context::ue::{AmPolicyAssociation, UeId, Undo, Waiter};
 
 impl State {
     /// Nudm_SDM_Unsubscribe: what the subscriber may do is of no more interest. Nobody waits for the answer.
@@ -18,6 +18,17 @@ impl State {
         }
     }
 
+    /// Npcf_AMPolicyControl_Delete (4.16.3), of a UE that has an association. Nobody waits for the answer.
+    pub fn end_policy(&mut self, id: UeId, step: &'static str) {
+        let policy = self.ues.get_mut(id.0).and_then(|ue| ue.policy.take());
+        if let Some(AmPolicyAssociation { policy, .. }) = policy {
+            let policy = policy.into();
+            let message = Message::from(DeleteAmPolicy { policy });
+            self.line("AMF", "PCF", step, message.name(), id);
+            self.call(Waiter::Nobody, Nf::Pcf, message);
+        }
+    }
+
     /// A UE is not registered any more; nobody waits until the others know it.
     fn forget_registration(&mut self, id: UeId) {
         self.keep_sessions(id, 0, "");
@@ -27,6 +38,7 @@ impl State {
             ue.supi
         });
         if let Some(supi) = supi {
+            self.end_policy(id, "");
             self.unsubscribe(id, "");
             let guami = self.config.guami;
             let request = DeregisterAmf { supi, guami };
@@ -51,6 +63,7 @@ impl State {
                         ue.registered = None;
                         std::mem::take(&mut ue.is_subscribed)
                     });
+                    self.end_policy(id, "");
                     if is_subscribed {
                         self.unsubscribe(id, "");
                     }

@@ -15,6 +15,7 @@ use crate::context::state::describe;
 use crate::context::ue::{Registered, Ue, UeId, Undo};
 use crate::key_names::KeyNames;
 use crate::limits;
+use crate::procedure::am_policy;
 use crate::procedure::authentication;
 use crate::procedure::common;
 use crate::procedure::initial_context;
@@ -114,7 +115,9 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     subscribe(p, supi).await?;
     // 14b: ... and which slices it may use here (4.2.2.2.3, 4a and 4b)
     let slices = p.call("14b", asked(p, &message, &subscription)?).await?;
-    // 15 to 17: no policies of its own; sessions that the UE has no more, and user planes that it wants.
+    // 15 and 16: AM Policy Association Establishment (4.16.1)
+    am_policy::establish(p, supi).await;
+    // 17: sessions that the UE has no more, and user planes that it wants.
     // One that begins anew has none.
     let resumed = if message.kind == RegistrationKind::Initial {
         p.with(|state| state.keep_sessions(p.ue, 0, "17"));

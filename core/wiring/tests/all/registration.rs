@@ -40,6 +40,8 @@ const LADDER: &str = "\
 14c   UDM  -> AMF   Nudm_SDM_Subscribe Response
 14b   AMF  -> NSSF  Nnssf_NSSelection_Get Request
 14b   NSSF -> AMF   Nnssf_NSSelection_Get Response
+16    AMF  -> PCF   Npcf_AMPolicyControl_Create Request
+16    PCF  -> AMF   Failure (context not found)
 21    AMF  -> gNB   Initial Context Setup Request
 21    AMF  -> UE    Registration Accept
 22    gNB  -> AMF   Initial Context Setup Response
