@@ -162,3 +162,6 @@ impl fmt::Debug for Udm {
         f.write_str("Udm")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -172,22 +172,35 @@ impl Core {
         self.keep_instances(stored);
         let ues = self.host.functions.amf.resume(now, starts, all());
         self.forget_ues(stored);
+        // Before sessions are given up, which SMFs tell the repository.
+        let removed = self.resume_repository(stored);
         let sessions = self.sessions().take_up(now, starts, stored);
         if !self.is_apart(Nf::Smf) {
             self.reconcile(now);
         }
-        let guami = self.host.functions.amf.guami();
-        for supi in self.host.functions.amf.subscribers() {
-            self.host.functions.udr.resume_amf(&supi, guami);
-            // One that was removed meanwhile.
-            if self.host.functions.udr.amf_of(&supi).is_none() {
-                self.deregister(now, &supi, false);
-            }
-        }
-        for key in self.host.functions.udr.resume_contexts(all()) {
-            self.host.contexts.change(&key, None);
+        for supi in removed {
+            self.deregister(now, &supi, false);
         }
         Resumed { ues, sessions }
+    }
+
+    /// The repository goes on with which AMF and SMFs have the UEs that the AMF goes on with, and what these have
+    /// subscribed to. Gives subscribers that were removed meanwhile.
+    fn resume_repository(&mut self, stored: &Stored) -> Vec<Supi> {
+        let functions = &mut self.host.functions;
+        let guami = functions.amf.guami();
+        let mut removed = Vec::new();
+        for supi in functions.amf.subscribers() {
+            functions.udr.resume_amf(&supi, guami);
+            if functions.udr.amf_of(&supi).is_none() {
+                removed.push(supi);
+            }
+        }
+        let all = stored.iter().map(|(key, value)| (&**key, &**value));
+        for key in functions.udr.resume_contexts(all) {
+            self.host.contexts.change(&key, None);
+        }
+        removed
     }
 
     /// Gives all functions of the core identities of `random` octets. Once, before anything else.

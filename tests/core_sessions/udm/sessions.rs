@@ -2,6 +2,7 @@
 //! gets lost, and it is how the UDM knows whom to tell.
 
 use sluice_n1::SessionType;
+use sluice_sbi::context_store::{Changes, Contexts};
 use sluice_sbi::{DataChange, Nf};
 
 use crate::contexts::{assert_nobody_noticed, gnb_comes_back, kill, stored_world};
@@ -158,4 +159,23 @@ fn the_udm_knows_who_has_a_session_after_the_core_was_killed() {
     let left = memory.keys();
     let its = left.iter().filter(|key| key.contains("0000000001"));
     assert_eq!(its.count(), 0, "{left:?}");
+}
+
+#[test]
+fn a_session_that_is_over_when_the_next_core_begins_is_not_known_any_more() {
+    let (mut world, mut memory) = stored_world(&[1], &[]);
+    let nas = world.ue_mut(0).release(5);
+    world.say(0, nas);
+    let before = memory.stored();
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert_eq!(known(&world), [5]);
+    // The AMF is one that has not heard of it.
+    let of_amf = before.into_iter();
+    let of_amf = of_amf.filter(|(key, _)| key.starts_with(b"amf/"));
+    let changes: Changes = of_amf.map(|(key, value)| (key, Some(value))).collect();
+    memory.put(&changes).unwrap();
+    kill(&mut world, &memory, &[]);
+    assert_eq!(world.core.smf().unwrap().sessions(), 0);
+    assert!(known(&world).is_empty(), "{}", world.call_flow);
+    assert!(!memory.keys().iter().any(|key| key.starts_with("udr/smf/")));
 }
