@@ -80,7 +80,11 @@ pub fn core_of(
         ..smf
     };
     let policies = policies.to_vec();
-    let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
+    let pcf = Pcf::new(sluice_pcf::Config {
+        policies,
+        ..Default::default()
+    })
+    .unwrap();
     let core = world::core(amf, true).with_smf(Smf::new(config).unwrap());
     let mut core = core.with_pcf(pcf);
     core.resume(now, start, &stored, Box::new(memory.clone()));
@@ -420,11 +424,15 @@ fn contexts_are_stored_seldom() {
     let registered = memory.puts();
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     let established = memory.puts();
-    // Of a session: what is asked for, what the UPF has, and where its packets are to go; and what is stored before a
-    // question leaves for another program.
+    // Of a session: what is asked for, what the UPF has, where its packets are to go, and which SMF has it; and what is
+    // stored before a question or an answer leaves for another program: also who has subscribed.
     let puts = (registered - before, established - registered);
-    let of_session = if apart::wanted().is_some() { 4 } else { 3 };
-    assert_eq!(puts, (2, of_session));
+    let expected = if apart::wanted().is_some() {
+        (3, 6)
+    } else {
+        (2, 4)
+    };
+    assert_eq!(puts, expected);
     for _ in 0..10 {
         assert!(goes_up(&mut world, 0, 5));
     }

@@ -283,6 +283,7 @@ fn ends_well(world: &mut TestNetwork, pair: &str) {
     let mut left = world.core.amf().unwrap().sizes();
     left.extend(world.core.smf().unwrap().sizes());
     left.extend(world.core.pcf().unwrap().sizes());
+    left.extend(world.core.udr().sizes());
     left.push(("UPF", upf(world).upf.core.up.session_count()));
     let stored = world
         .core

@@ -56,7 +56,11 @@ pub fn policy(rules: Vec<PccRule>) -> Policy {
 
 pub fn world_with(config: Config, policies: Vec<Policy>) -> TestNetwork {
     let core = world::core(world::config(), true).with_smf(Smf::new(config).unwrap());
-    let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
+    let pcf = Pcf::new(sluice_pcf::Config {
+        policies,
+        ..Default::default()
+    })
+    .unwrap();
     begin(core.with_pcf(pcf), &[1, 2])
 }
 

@@ -33,6 +33,7 @@ mod notices;
 mod octets;
 mod paging;
 mod path_switch;
+mod policy;
 mod procedures;
 mod reconciliation;
 mod request_types;
@@ -42,6 +43,7 @@ mod simulation;
 mod stages;
 mod statuses;
 mod two_gnbs;
+mod udm;
 mod ue_requests;
 mod unheard;
 

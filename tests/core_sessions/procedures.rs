@@ -21,6 +21,10 @@ pub const ESTABLISHMENT: &str = "\
 4     UDM  -> UDR   Nudr_DM_Query Request (session management)
 4     UDR  -> UDM   Nudm_SDM_Get Response (session management)
 4     UDM  -> SMF   Nudm_SDM_Get Response (session management)
+4     SMF  -> UDM   Nudm_SDM_Subscribe Request
+4     UDM  -> UDR   Nudr_DM_Create Request (SDM subscription)
+4     UDR  -> UDM   Response
+4     UDM  -> SMF   Nudm_SDM_Subscribe Response
 7b    SMF  -> PCF   Npcf_SMPolicyControl_Create Request
 3     SMF  -> AMF   Nsmf_PDUSession_CreateSMContext Response
 7b    PCF  -> SMF   Npcf_SMPolicyControl Response
@@ -36,6 +40,10 @@ pub const ESTABLISHMENT: &str = "\
 15    AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request
 16    SMF  -> UPF   N4 Session Modification Request
 16    UPF  -> SMF   N4 Session Modification Response
+16c   SMF  -> UDM   Nudm_UECM_Registration Request (SMF)
+16c   UDM  -> UDR   Nudr_DM_Create Request (SMF registration)
+16c   UDR  -> UDM   Response
+16c   UDM  -> SMF   Response
 15    SMF  -> AMF   Nsmf_PDUSession_UpdateSMContext Response
 ";
 
@@ -85,6 +93,11 @@ const RELEASE: &str = "\
       UE   -> AMF   UL NAS Transport
 1     AMF  -> SMF   Nsmf_PDUSession_UpdateSMContext Request
 11    SMF  -> AMF   Nsmf_PDUSession_SMContextStatusNotify Request
+14    SMF  -> UDM   Nudm_SDM_Unsubscribe Request
+14    UDM  -> UDR   Nudr_DM_Delete Request (SDM subscription)
+15    SMF  -> UDM   Nudm_UECM_Deregistration Request (SMF)
+15    UDM  -> UDR   Nudr_DM_Delete Request (SMF registration)
+15    UDR  -> UDM   Response
 ";
 
 #[test]

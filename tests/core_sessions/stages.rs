@@ -238,6 +238,7 @@ fn assert_vacant(two: &mut Two, pair: &str) {
     let mut left = core.amf().unwrap().sizes();
     left.extend(core.smf().unwrap().sizes());
     left.extend(core.pcf().unwrap().sizes());
+    left.extend(core.udr().sizes());
     left.push(("AUSF", core.authentications()));
     let stored = core.stored().filter(|key| key.starts_with(b"amf/ue/"));
     left.push(("store", stored.count()));

@@ -31,9 +31,9 @@ use sluice_ids::{Snssai, Supi};
 use sluice_n1::{Cause, UplinkPayload};
 use sluice_n2::Overload;
 use sluice_sbi::{
-    AssociationId, CallId, Done, Effect, Followed, Input, Instant, Message, NetworkFunction, Nf,
-    NotifyDeregistration, Now, Poll, Problem, Random, ReleaseSmContext, Removal, RequestId, Served,
-    Slot, TaskId, Tasks,
+    AssociationId, CallId, DeleteAmPolicy, Done, Effect, Followed, Input, Instant, Message,
+    NetworkFunction, Nf, NfInstance, NotifyAccess, NotifyDeregistration, Now, Poll, Problem,
+    Random, ReleaseSmContext, Removal, RequestId, Served, Slot, TaskId, Tasks,
 };
 
 pub use config::Config;
@@ -261,16 +261,26 @@ impl Amf {
                 registers_again: false,
                 cause: Some(Cause::SERVICES_NOT_ALLOWED),
             },
-            Removal::ReregistrationRequired => Leave {
-                registers_again: true,
-                cause: None,
-            },
         };
         let known = self.send_away(&notice.supi, leave);
+        self.answer_udm(id, known, "3");
+    }
+
+    /// Nudm_SDM_Notification (4.5.1): the UE is to register again, by what it may do now.
+    fn access_changed(&mut self, id: RequestId, notice: &NotifyAccess) {
+        let leave = Leave {
+            registers_again: true,
+            cause: None,
+        };
+        let known = self.send_away(&notice.supi, leave);
+        self.answer_udm(id, known, "1");
+    }
+
+    fn answer_udm(&mut self, id: RequestId, known: Option<UeId>, step: &'static str) {
         let state = &mut *self.state.borrow_mut();
         let message = match known {
             Some(ue) => {
-                state.line("AMF", "UDM", "3", "Response", ue);
+                state.line("AMF", "UDM", step, "Response", ue);
                 Done::ALL.into()
             }
             None => Problem::ContextNotFound.into(),
@@ -327,6 +337,10 @@ impl Amf {
             Message::SmContextCreated(created) if created.created => Some(created.context),
             _ => None,
         };
+        let decided = match &*message {
+            Message::AmPolicy(decision) => Some(decision.policy),
+            _ => None,
+        };
         let waiter = self.state.borrow_mut().calls.end(call);
         let told = match waiter {
             Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, message)),
@@ -349,11 +363,17 @@ impl Amf {
             }
             Some(Waiter::Nobody) | None => false,
         };
-        // A session that nobody waits for any more.
-        if let (false, Some(context)) = (told, created) {
+        if told {
+            return;
+        }
+        let state = &mut *self.state.borrow_mut();
+        // A session or a policy that nobody waits for any more.
+        if let Some(context) = created {
             let message = ReleaseSmContext { context }.into();
-            let state = &mut *self.state.borrow_mut();
             state.call(Waiter::Nobody, Nf::Smf, message);
+        } else if let Some(policy) = decided {
+            let message = DeleteAmPolicy { policy }.into();
+            state.call(Waiter::Nobody, Nf::Pcf, message);
         }
     }
 
@@ -494,6 +514,7 @@ impl NetworkFunction for Amf {
             }
             Input::Request { id, message } => match &*message {
                 Message::NotifyDeregistration(notice) => self.notified(id, notice),
+                Message::NotifyAccess(notice) => self.access_changed(id, notice),
                 Message::TransferN1N2(request) => self.transfer(id, request),
                 message => self.state.borrow_mut().requested(id, message),
             },
@@ -504,6 +525,10 @@ impl NetworkFunction for Amf {
         self.hear_deferred();
         self.drop_ended();
         self.state.borrow_mut().take_effects(effects);
+    }
+
+    fn identify(&mut self, instance: NfInstance) {
+        self.state.borrow_mut().instance = Some(instance);
     }
 
     fn serves(&self, slices: &[Snssai]) -> Vec<Served> {

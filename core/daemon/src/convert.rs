@@ -92,8 +92,11 @@ pub fn nrf(config: &CoreConfig) -> sluice_nrf::Config {
 /// For the PCF.
 pub fn pcf(sessions: &Sessions) -> sluice_pcf::Config {
     let policies = sessions.policies.iter().map(PolicySection::policy);
+    let access = sessions.access_policies.iter();
+    let access = access.map(|one| one.value.clone());
     sluice_pcf::Config {
         policies: policies.collect(),
+        access_policies: access.collect(),
     }
 }
 

@@ -75,9 +75,16 @@ impl ContextStore {
 
     /// A context is this from now on; none if there is none any more.
     pub fn change(&mut self, key: &[u8], value: Option<&Vec<u8>>) {
-        let is_context = [&b"amf/"[..], b"smf/", b"pcf/", b"core/"]
-            .iter()
-            .any(|of| key.starts_with(of));
+        let is_context = [
+            &b"amf/"[..],
+            b"smf/",
+            b"pcf/",
+            b"core/",
+            b"udr/smf/",
+            b"udr/sdm/",
+        ]
+        .iter()
+        .any(|of| key.starts_with(of));
         if !self.is_used() || !is_context || self.is_over {
             return;
         }

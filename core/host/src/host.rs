@@ -293,6 +293,7 @@ impl<F: Functions> Host<F> {
     pub fn update_served(&mut self) {
         let served = self.served();
         self.registrar.update(&self.home, &self.instances, served);
+        self.identify();
     }
 
     /// Functions register anew, so that they hear of the NRF's new configuration.
@@ -313,6 +314,16 @@ impl<F: Functions> Host<F> {
         served
     }
 
+    /// Tells functions who they are.
+    fn identify(&mut self) {
+        for nf in self.all(|nf, _| nf) {
+            let instance = self.home.instance(nf, &self.instances);
+            if let Some(function) = self.functions.at(nf.into()) {
+                function.identify(instance);
+            }
+        }
+    }
+
     /// Sends what registrations have to say by now.
     fn say_to_nrf(&mut self, now: Now) {
         if !self.registrar.is_due(now) {
@@ -321,6 +332,7 @@ impl<F: Functions> Host<F> {
         if !self.registrar.has_begun() {
             let served = self.served();
             self.registrar.begin(&self.home, &self.instances, served);
+            self.identify();
         }
         let loads: BTreeMap<Nf, u8> = self.all(|nf, one| (nf, one.load())).into_iter().collect();
         let load = |nf: Nf| loads.get(&nf).copied().unwrap_or_default();

@@ -164,6 +164,12 @@ pub struct Home {
 }
 
 impl Home {
+    /// Identity of a function.
+    pub(crate) fn instance(&self, nf: Nf, instances: &Instances) -> NfInstance {
+        let known = instances.of(nf);
+        known.unwrap_or_else(|| derived(&self.guami, nf))
+    }
+
     /// The profile of a function that serves these parts, and those for which a message has no room.
     fn profile(
         &self,
@@ -181,7 +187,7 @@ impl Home {
             .first()
             .copied()
             .unwrap_or_else(|| Served::new(&[], &[], &[]));
-        let instance = instances.of(nf).unwrap_or_else(|| derived(guami, nf));
+        let instance = self.instance(nf, instances);
         let profile = NfProfile::new(instance, nf, plmns, first);
         let mut allowed_plmns = plmns.clone();
         if !allowed_plmns.contains(&guami.plmn) {

@@ -10,6 +10,17 @@ use sluice_sbi::{FILTERS, FILTERS_OF_A_SESSION, PccRule, RULES};
 pub struct Config {
     /// Policies; the first that is for a session is the session's.
     pub policies: Vec<Policy>,
+    /// Policies of UEs; the first that is for a subscriber is the UE's.
+    pub access_policies: Vec<AccessPolicy>,
+}
+
+/// How UEs are to be treated by their gNBs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AccessPolicy {
+    /// For these subscribers; none: for all.
+    pub subscribers: Vec<Subscribers>,
+    /// RFSP index (TS 23.501, 5.3.4.3), from 1 to 256.
+    pub rfsp: u16,
 }
 
 /// Rules of the sessions of a data network.
@@ -72,10 +83,14 @@ impl Subscribers {
 impl Policy {
     /// Whether it is for sessions of a subscriber in a data network and slice.
     pub fn is_for(&self, supi: &Supi, dnn: &Dnn, slice: &Snssai) -> bool {
-        let is_its =
-            self.subscribers.is_empty() || self.subscribers.iter().any(|one| one.has(supi));
+        let is_its = is_for(&self.subscribers, supi);
         self.dnn == *dnn && self.slice.is_none_or(|own| own == *slice) && is_its
     }
+}
+
+/// Whether a subscriber is one of these; all are of an empty list.
+fn is_for(subscribers: &[Subscribers], supi: &Supi) -> bool {
+    subscribers.is_empty() || subscribers.iter().any(|one| one.has(supi))
 }
 
 impl Config {
@@ -83,9 +98,23 @@ impl Config {
         if self.policies.len() > crate::POLICIES {
             return Err("256 policies at the most");
         }
+        if self.access_policies.len() > crate::POLICIES {
+            return Err("256 access policies at the most");
+        }
+        let is_index = |one: &AccessPolicy| (1..=256).contains(&one.rfsp);
+        if !self.access_policies.iter().all(is_index) {
+            return Err("an RFSP index is from 1 to 256");
+        }
         self.policies
             .iter()
             .try_for_each(|policy| check(&policy.rules))
+    }
+
+    /// RFSP index of a subscriber's UE; 0 for none.
+    pub(crate) fn rfsp(&self, supi: &Supi) -> u16 {
+        let is_its = |one: &&AccessPolicy| is_for(&one.subscribers, supi);
+        let found = self.access_policies.iter().find(is_its);
+        found.map_or(0, |policy| policy.rfsp)
     }
 
     pub(crate) fn find(&self, supi: &Supi, dnn: &Dnn, slice: &Snssai) -> Option<&Policy> {

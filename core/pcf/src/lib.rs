@@ -1,4 +1,5 @@
-//! Policy control function (TS 23.503, 6.2.1): which QoS flows a session has beside its default one.
+//! Policy control function (TS 23.503, 6.2.1): which QoS flows a session has beside its default one, and how gNBs
+//! are to treat UEs.
 //!
 //! [`Pcf`] answers an SMF what a new session's rules are (Npcf_SMPolicyControl of TS 29.512), by policies
 //! of the configuration, and tells it when an operator, an application (Npcf_PolicyAuthorization of TS
@@ -6,6 +7,7 @@
 //! follows from the difference.
 #![forbid(unsafe_code)]
 
+mod access;
 mod app_session;
 mod apps;
 mod config;
@@ -27,9 +29,12 @@ pub use app_session::{
     AppSession, AppSessionContext, AppSessionProblem, AppSessionRequest, FlowStatus,
     MediaComponent, MediaSubComponent, MediaType,
 };
-pub use config::{Config, Policy, Subscribers, UeRequests, check, check_rule, is_guaranteed};
+pub use config::{
+    AccessPolicy, Config, Policy, Subscribers, UeRequests, check, check_rule, is_guaranteed,
+};
 pub use policies::{FlowRefused, PolicyView};
 
+use access::Associations;
 use apps::Apps;
 use policies::{Address, PolicyId, Session};
 
@@ -84,6 +89,7 @@ pub struct Pcf {
     /// Networks may have addresses in common.
     by_address: BTreeSet<(Address, PolicyId)>,
     apps: Apps,
+    associations: Associations,
     /// The number of the next session of an application.
     next_app: u64,
     calls: Calls<Told>,
@@ -107,6 +113,7 @@ impl Pcf {
             by_identity: BTreeMap::new(),
             by_address: BTreeSet::new(),
             apps: Apps::default(),
+            associations: Associations::default(),
             next_app: 1,
             calls: Calls::new(CALLS),
             effects: Vec::new(),
@@ -142,6 +149,7 @@ impl Pcf {
             ("PCF: sessions by identity", self.by_identity.len()),
             ("PCF: sessions by address", self.by_address.len()),
             ("PCF: sessions of applications", self.apps.len()),
+            ("PCF: AM policy associations", self.associations.len()),
             ("PCF: calls", self.calls.waiting()),
         ]
     }
@@ -149,6 +157,11 @@ impl Pcf {
     fn request(&mut self, id: RequestId, message: &Message) {
         let message: Slot = match *message {
             Message::CreateSmPolicy(request) => self.create(&request).into(),
+            Message::CreateAmPolicy(request) => self.associate(&request).into(),
+            Message::DeleteAmPolicy(request) => {
+                self.associations.remove(request.policy.get());
+                Done::ALL.into()
+            }
             Message::UpdateSmPolicy(request) => match self.update(&request) {
                 Ok(policy) => policy.into(),
                 Err(problem) => problem.into(),

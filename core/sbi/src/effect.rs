@@ -2,7 +2,7 @@
 
 use crate::call::CallId;
 use crate::call_flow::Line;
-use crate::nrf::Served;
+use crate::nrf::{NfInstance, Served};
 use crate::place::Place;
 use crate::refused::Refused;
 use crate::slot::Slot;
@@ -154,6 +154,9 @@ pub trait NetworkFunction {
     fn serves(&self, _slices: &[Snssai]) -> Vec<Served> {
         Vec::new()
     }
+
+    /// Tells the function who it is, once and whenever that changes: the identity with which it registers at others.
+    fn identify(&mut self, _instance: NfInstance) {}
 
     /// Percent of what it has room for.
     fn load(&self) -> u8 {

@@ -250,8 +250,6 @@ pub enum N2Sm {
 pub enum Removal {
     /// There is no such subscriber any more.
     SubscriptionWithdrawn = 1,
-    /// It is to register again, by what it may do now.
-    ReregistrationRequired = 2,
 }
 
 /// Change of what the repository has of a subscriber.

@@ -11,6 +11,7 @@
 mod call;
 mod call_flow;
 mod container;
+mod context_data;
 pub mod context_store;
 mod effect;
 mod executor;
@@ -30,6 +31,7 @@ mod traced_message;
 pub use call::{Answer, CallId, Calls, Request};
 pub use call_flow::{CallFlow, Line};
 pub use container::{CONTAINER_OCTETS, Container};
+pub use context_data::{SdmData, SdmSubscription, SmfRegistration};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, NotStored, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
 pub use field::{

@@ -10,6 +10,7 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 use crate::call::Request;
 use crate::container::Container;
+use crate::context_data::{SdmSubscription, SmfRegistration};
 use crate::field::{
     AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem,
     REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
@@ -22,11 +23,13 @@ mod slices;
 mod subscription;
 #[macro_use]
 mod table;
+#[macro_use]
+mod context_rows;
 
 /// Longest message in octets.
 pub const LONGEST: usize = 2048;
 
-messages! {
+and_context_rows! {
     /// AMF to AUSF: begin an authentication.
     1 Authenticate to Ausf -> Challenge "Nausf_UEAuthentication_Authenticate Request" {
         /// Of whom.
@@ -155,8 +158,14 @@ messages! {
         /// Whose.
         supi: Supi,
     }
-    /// UDM to UDR: keys, and the next sequence number, which is stored before the answer.
-    15 AdvanceSqn to Udr -> AuthenticationSubscription "Nudr_DM_Update Request (sequence number)" {
+    /// UDM to UDR: keys, and the next sequence number, which is stored before the answer. In the TS these are two operations
+    /// (TS 29.505, 5.2.2): a Query of the authentication subscription, and an Update (PATCH of sequenceNumber) on condition
+    /// that nobody has changed it meanwhile. Here they are one: the UDR reads, counts and stores on one thread, so the
+    /// condition always holds there, and cores that share a database have it judged by the store ([`NotStored::Instead`]).
+    /// A second message would cost each registration a round trip, and a lost race another one, and change no number.
+    ///
+    /// [`NotStored::Instead`]: crate::NotStored::Instead
+    15 AdvanceSqn to Udr -> AuthenticationSubscription "Nudr_DM_Query and Update Request (sequence number)" {
         /// Whose.
         supi: Supi,
         /// What the SIM said that it has, after it refused one; the next one follows from that.
@@ -445,8 +454,29 @@ messages! {
         /// Which.
         policy: U64,
     }
+    /// AMF to PCF: how the UE is to be treated.
+    78 CreateAmPolicy to Pcf -> AmPolicy "Npcf_AMPolicyControl_Create Request" {
+        /// Subscriber.
+        supi: Supi,
+        /// The AMF that serves the UE.
+        guami: Guami,
+        /// The tracking area in which the UE is.
+        area: Tai,
+    }
+    /// PCF to AMF.
+    79 AmPolicy "Npcf_AMPolicyControl_Create Response" {
+        /// Name of the association at the PCF.
+        policy: U64,
+        /// RFSP index for the UE's gNB (TS 23.501, 5.3.4.3), from 1 to 256; 0 for none.
+        rfsp: U16,
+    }
+    /// AMF to PCF: the UE is not registered any more.
+    80 DeleteAmPolicy to Pcf -> Done "Npcf_AMPolicyControl_Delete Request" {
+        /// Name of the association at the PCF.
+        policy: U64,
+    }
     /// UDM to SMF: what the subscriber may do in its sessions is otherwise.
-    56 NotifySubscription to Smf -> Done "Nudm_SDM_Notification Request" {
+    56 NotifySubscription to Smf -> Done "Nudm_SDM_Notification Request (session management)" {
         /// Who.
         supi: Supi,
     }

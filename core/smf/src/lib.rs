@@ -27,8 +27,8 @@ use std::rc::Rc;
 use sluice_ids::{Dnn, Snssai, Supi};
 use sluice_n1::{PduAddress, SessionCause};
 use sluice_sbi::{
-    Effect, Followed, Input, Instant, NetworkFunction, Now, Poll, Problem, RequestId, Served, Slot,
-    TaskId, Tasks,
+    Effect, Followed, Input, Instant, NetworkFunction, NfInstance, Now, Poll, Problem, RequestId,
+    Served, Slot, TaskId, Tasks,
 };
 
 pub use config::{BACK_OFF_S, Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
@@ -554,6 +554,10 @@ impl NetworkFunction for Smf {
             served.push(Served::new(slices, &[Dnn::NONE], &[]));
         }
         served
+    }
+
+    fn identify(&mut self, instance: NfInstance) {
+        self.state.borrow_mut().instance = Some(instance);
     }
 
     /// Percent of the sessions that there is room for.

@@ -169,6 +169,10 @@ impl Smf {
                 Session::new(request.supi, request.session, request.slice, request.dnn);
             session.request = Some(id);
             session.begun_unix_s = state.now.unix_s;
+            session.at_udm.plmn = Some(request.area.plmn);
+            // One of this identity may be registered still, which this one replaces.
+            let before = before.and_then(|before| state.sessions.get(before.0));
+            session.at_udm.may_have_it = before.is_some_and(|before| before.at_udm.may_have_it);
             let session = state.sessions.insert(session).map(SessionId);
             if let Some(session) = session {
                 state.by_identity.insert(name, session);

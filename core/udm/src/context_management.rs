@@ -2,9 +2,10 @@
 
 use sluice_sbi::server::Procedure;
 use sluice_sbi::{
-    AccessAndMobility, DeregisterAmf, Done, GetAccessAndMobility, GetSessionManagement,
-    GetSmfSelection, Problem, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection,
-    RegisterAmf, SessionManagement, SmfSelection, StoreAmf,
+    AccessAndMobility, DeleteSdm, DeleteSmf, DeregisterAmf, DeregisterSmf, Done,
+    GetAccessAndMobility, GetSessionManagement, GetSmfSelection, Problem, QueryAccessAndMobility,
+    QuerySessionManagement, QuerySmfSelection, RegisterAmf, RegisterSmf, SdmData, SdmSubscribed,
+    SessionManagement, SmfSelection, StoreAmf, StoreSdm, StoreSmf, SubscribeSdm, UnsubscribeSdm,
 };
 
 use crate::State;
@@ -47,6 +48,51 @@ pub(crate) async fn deregister(
         },
     )
     .await
+}
+
+/// Nudm_UECM_Registration of an SMF (TS 29.503, 5.3.2.2.3).
+pub(crate) async fn register_smf(
+    p: &Procedure<State>,
+    request: RegisterSmf,
+) -> Result<Done, Problem> {
+    let registration = request.registration;
+    let supi = Some(registration.supi);
+    p.call("16c", supi, StoreSmf { registration }).await
+}
+
+/// Nudm_UECM_Deregistration of an SMF (TS 29.503, 5.3.2.4.3).
+pub(crate) async fn deregister_smf(
+    p: &Procedure<State>,
+    request: DeregisterSmf,
+) -> Result<Done, Problem> {
+    let DeregisterSmf { supi, session } = request;
+    p.call("15", Some(supi), DeleteSmf { supi, session }).await
+}
+
+/// Nudm_SDM_Subscribe (TS 29.503, 5.2.2.3.2). Subscriptions are stored at the UDR, so that a UDM which begins anew has
+/// them.
+pub(crate) async fn subscribe(
+    p: &Procedure<State>,
+    request: SubscribeSdm,
+) -> Result<SdmSubscribed, Problem> {
+    let subscription = request.subscription;
+    let step = match subscription.data {
+        SdmData::AccessAndMobility => "14c",
+        SdmData::SessionManagement => "4",
+    };
+    let store = StoreSdm { subscription };
+    p.call(step, Some(subscription.supi), store).await?;
+    let id = subscription.id().into();
+    Ok(SdmSubscribed { id })
+}
+
+/// Nudm_SDM_Unsubscribe (TS 29.503, 5.2.2.4.2).
+pub(crate) async fn unsubscribe(
+    p: &Procedure<State>,
+    request: UnsubscribeSdm,
+) -> Result<Done, Problem> {
+    let UnsubscribeSdm { supi, id } = request;
+    p.call("14", Some(supi), DeleteSdm { supi, id }).await
 }
 
 /// Nudm_SDM_Get of access and mobility.

@@ -10,8 +10,9 @@ use std::fmt;
 
 use sluice_sbi::server::{Procedure, Server};
 use sluice_sbi::{
-    DataChange, Done, Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyDataChange,
-    NotifyDeregistration, NotifySubscription, Now, Problem, Random, Removal, Slot,
+    DataChange, Done, Effect, Input, Instant, Message, NetworkFunction, Nf, NotifyAccess,
+    NotifyDataChange, NotifyDeregistration, NotifySubscription, Now, Problem, QueryContextData,
+    Random, Removal, Slot,
 };
 use sluice_security::suci::HomeKey;
 
@@ -71,18 +72,34 @@ impl Udm {
     }
 }
 
-/// Nudr_DM_Notify: the AMF that has the UE, or the SMF that has its sessions, hears of it and does the rest; one that
-/// has neither does nothing.
-fn data_changed(p: &Procedure<State>, notice: NotifyDataChange) -> Result<Done, Problem> {
+/// Nudr_DM_Notify: the AMF that has the UE, or the SMFs that have its sessions, hear of it and do the rest, as far as they
+/// have subscribed; that a subscription is withdrawn they hear because they are registered.
+async fn data_changed(p: &Procedure<State>, notice: NotifyDataChange) -> Result<Done, Problem> {
     let NotifyDataChange { supi, change } = notice;
-    // TS 23.502, 4.2.2.3.3, step 1.
-    let deregister = |removal| p.tell("1", Some(supi), NotifyDeregistration { supi, removal });
+    let query = QueryContextData { supi };
+    let known = p.call("", Some(supi), query).await?;
     match change {
-        DataChange::Withdrawn => deregister(Removal::SubscriptionWithdrawn),
-        DataChange::Access => deregister(Removal::ReregistrationRequired),
+        DataChange::Withdrawn => {
+            let removal = Removal::SubscriptionWithdrawn;
+            if known.has_amf {
+                // TS 23.502, 4.2.2.3.3, step 1.
+                p.tell("1", Some(supi), NotifyDeregistration { supi, removal })?;
+            }
+            if known.sessions.get() != 0 {
+                // TS 23.502, 4.3.4.2, step 1.
+                p.tell("1", Some(supi), NotifySubscription { supi })?;
+            }
+        }
+        // TS 23.502, 4.5.1, step 1.
+        DataChange::Access if known.tells_amf => {
+            p.tell("1", Some(supi), NotifyAccess { supi })?;
+        }
         // TS 23.502, 4.3.3.2, step 1d.
-        DataChange::SessionRates => p.tell("1d", Some(supi), NotifySubscription { supi }),
-    }?;
+        DataChange::SessionRates if known.tells_smf => {
+            p.tell("1d", Some(supi), NotifySubscription { supi })?;
+        }
+        DataChange::Access | DataChange::SessionRates => {}
+    }
     Ok(Done::ALL)
 }
 
@@ -113,7 +130,19 @@ async fn procedure(p: &Procedure<State>, message: Slot) -> Result<Message, Probl
                 .await
                 .map(Message::from)
         }
-        Message::NotifyDataChange(notice) => data_changed(p, notice).map(Message::from),
+        Message::RegisterSmf(request) => context_management::register_smf(p, request)
+            .await
+            .map(Message::from),
+        Message::DeregisterSmf(request) => context_management::deregister_smf(p, request)
+            .await
+            .map(Message::from),
+        Message::SubscribeSdm(request) => context_management::subscribe(p, request)
+            .await
+            .map(Message::from),
+        Message::UnsubscribeSdm(request) => context_management::unsubscribe(p, request)
+            .await
+            .map(Message::from),
+        Message::NotifyDataChange(notice) => data_changed(p, notice).await.map(Message::from),
         _ => Err(Problem::Protocol),
     }
 }
@@ -133,3 +162,6 @@ impl fmt::Debug for Udm {
         f.write_str("Udm")
     }
 }
+
+#[cfg(test)]
+mod tests;

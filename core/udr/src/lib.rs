@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod authentication_status;
+mod context_data;
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -21,6 +22,7 @@ use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
 
 pub use authentication_status::AuthEvent;
 use authentication_status::AuthenticationStatus;
+use context_data::Contexts;
 
 /// Most subscribers of a box.
 pub const SUBSCRIBERS: usize = 1_000_000;
@@ -161,6 +163,16 @@ struct Pending {
     advance: Option<AdvanceSqn>,
 }
 
+impl Pending {
+    fn done(request: RequestId) -> Self {
+        Self {
+            request,
+            answer: Done::ALL.into(),
+            advance: None,
+        }
+    }
+}
+
 impl fmt::Debug for Pending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Pending").field(&self.request).finish()
@@ -172,6 +184,7 @@ impl fmt::Debug for Pending {
 pub struct Udr {
     subscribers: BTreeMap<Supi, Entry>,
     amfs: BTreeMap<Supi, Guami>,
+    contexts: Contexts,
     pending: BTreeMap<CommitId, Pending>,
     commits: u64,
     /// Unix time of the first sequence number since the start.
@@ -333,6 +346,16 @@ impl Udr {
             }),
             Message::AdvanceSqn(update) => return self.advance(id, &update, effects),
             Message::StoreAmf(update) => return self.register(id, &update, effects),
+            Message::StoreSmf(_)
+            | Message::DeleteSmf(_)
+            | Message::StoreSdm(_)
+            | Message::DeleteSdm(_) => {
+                return self.store_context(id, message, effects);
+            }
+            Message::QueryContextData(query) => {
+                let has_amf = self.amfs.contains_key(&query.supi);
+                Some(self.contexts.of(&query.supi, has_amf).into())
+            }
             Message::StoreAuthentication(update) => {
                 self.subscribers.get_mut(&update.supi).map(|entry| {
                     entry.authentication.store(&update);
@@ -399,7 +422,8 @@ impl Udr {
             answer: message,
             advance: Some(*update),
         };
-        self.commit(pending, &update.supi, "sqn", Some(value), effects);
+        let key = key_of("sqn", &update.supi);
+        self.commit(pending, key, Some(value), effects);
     }
 
     fn committed(&mut self, commit: CommitId, effects: &mut Vec<Effect>) {
@@ -453,12 +477,11 @@ impl Udr {
             return;
         }
         let value = self.store_amf(&update.supi, update.registered.then_some(update.guami));
-        let pending = Pending {
-            request: id,
-            answer: Done::ALL.into(),
-            advance: None,
-        };
-        self.commit(pending, &update.supi, "amf", value, effects);
+        if !update.registered {
+            self.forget_contexts(&update.supi, effects);
+        }
+        let key = key_of("amf", &update.supi);
+        self.commit(Pending::done(id), key, value, effects);
     }
 
     fn store_amf(&mut self, supi: &Supi, guami: Option<Guami>) -> Option<Vec<u8>> {
@@ -474,17 +497,20 @@ impl Udr {
     fn commit(
         &mut self,
         pending: Pending,
-        supi: &Supi,
-        what: &str,
+        key: Vec<u8>,
         value: Option<Vec<u8>>,
         effects: &mut Vec<Effect>,
     ) {
         self.commits += 1;
         let id = CommitId(self.commits);
         self.pending.insert(id, pending);
-        let key = format!("udr/{what}/{}", supi.imsi()).into_bytes();
         effects.push(Effect::Commit { id, key, value });
     }
+}
+
+/// Under which something of a subscriber is stored.
+fn key_of(what: &str, supi: &Supi) -> Vec<u8> {
+    format!("udr/{what}/{}", supi.imsi()).into_bytes()
 }
 
 fn failure(id: RequestId, problem: Problem) -> Effect {

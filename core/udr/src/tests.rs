@@ -7,6 +7,8 @@ use sluice_security::{K, Opc};
 
 use super::*;
 
+mod context_data;
+
 fn supi() -> Supi {
     Supi::from_imsi("001010000000001").expect("digits")
 }

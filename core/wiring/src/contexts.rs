@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sluice_core_host::{self as host, ContextStore, Host};
 use sluice_ids::Supi;
 use sluice_sbi::context_store::{Changes, ContextWriter, Reader, Stored, Writer};
-use sluice_sbi::{DataChange, Nf, NfInstance, Now};
+use sluice_sbi::{Nf, NfInstance, Now};
 
 use crate::{Apart, Core, Instances, Mobility, Sessions, StoreState};
 
@@ -158,7 +158,10 @@ pub fn resume<F: host::Functions + AsMut<Apart>>(
     contexts: Box<dyn ContextWriter>,
 ) -> Resumed {
     store(host, start, contexts);
-    take_up(host, now, start.starts, stored)
+    let starts = start.starts;
+    let ues = Mobility::from(&mut *host).take_up(now, starts, stored);
+    let sessions = Sessions::from(&mut *host).take_up(now, starts, stored);
+    Resumed { ues, sessions }
 }
 
 fn store<F>(host: &mut Host<F>, start: Start, contexts: Box<dyn ContextWriter>)
@@ -167,15 +170,6 @@ where
 {
     host.contexts.use_store(contexts);
     host.contexts.change(START, Some(&start.octets()));
-}
-
-fn take_up<F>(host: &mut Host<F>, now: Now, starts: u16, stored: &Stored) -> Resumed
-where
-    F: host::Functions + AsMut<Apart>,
-{
-    let ues = Mobility::from(&mut *host).take_up(now, starts, stored);
-    let sessions = Sessions::from(&mut *host).take_up(now, starts, stored);
-    Resumed { ues, sessions }
 }
 
 impl<F: host::Functions + AsMut<Apart>> Sessions<'_, F> {
@@ -208,8 +202,9 @@ impl<F: host::Functions + AsMut<Apart>> Sessions<'_, F> {
 }
 
 impl Core {
-    /// Has contexts stored there from now on, and goes on with those that are stored. Once, before
-    /// anything else. The SMF must have been told of [`Start::begun_unix_s`].
+    /// Has contexts stored there from now on, and goes on with those that are stored; with those of the repository when
+    /// its AMF does, which [`Core::resume_repository`] tells of another host's. Once, before anything else. The SMF must
+    /// have been told of [`Start::begun_unix_s`].
     pub fn resume(
         &mut self,
         now: Now,
@@ -220,25 +215,42 @@ impl Core {
         store(&mut self.host, start, contexts);
         // They register with them.
         self.keep_instances(stored);
-        let resumed = take_up(&mut self.host, now, start.starts, stored);
+        let ues = self.mobility().take_up(now, start.starts, stored);
+        // Before sessions are given up, which SMFs tell the repository.
+        self.repository = stored.clone();
+        self.repository.retain(|key, _| key.starts_with(b"udr/"));
+        let mut removed = Vec::new();
+        if !self.is_apart(Nf::Amf) {
+            let subscribers = self.mobility().subscribers();
+            removed = self.resume_repository(&subscribers);
+        }
+        let sessions = self.sessions().take_up(now, start.starts, stored);
         if !self.is_apart(Nf::Smf) && !self.is_apart(Nf::Amf) {
             self.reconcile(now);
         }
-        let all = self.mobility().subscribers();
-        self.resume_registrations(now, &all);
-        resumed
+        for supi in removed {
+            self.mobility().deregister(now, &supi, false);
+        }
+        Resumed { ues, sessions }
     }
 
-    /// Subscribers whose UEs an AMF goes on with: the repository hears of them.
-    pub fn resume_registrations(&mut self, now: Now, subscribers: &[Supi]) {
-        let guami = self.guami;
+    /// The repository goes on with which AMF and SMFs have the UEs of these subscribers, which an AMF goes on with, and
+    /// what these have subscribed to. Gives subscribers that were removed meanwhile.
+    pub fn resume_repository(&mut self, subscribers: &[Supi]) -> Vec<Supi> {
+        let (guami, udr) = (self.guami, &mut self.host.functions.udr);
+        let mut removed = Vec::new();
         for supi in subscribers {
-            self.udr_mut().resume_amf(supi, guami);
-            // One that was removed meanwhile.
-            if self.udr().amf_of(supi).is_none() {
-                self.subscriber_changed(now, supi, DataChange::Withdrawn);
+            udr.resume_amf(supi, guami);
+            if udr.amf_of(supi).is_none() {
+                removed.push(*supi);
             }
         }
+        let stored = std::mem::take(&mut self.repository);
+        let all = stored.iter().map(|(key, value)| (&**key, &**value));
+        for key in udr.resume_contexts(all) {
+            self.host.contexts.change(&key, None);
+        }
+        removed
     }
 
     /// Gives all functions of the core identities of `random` octets. Once, before anything else.

@@ -27,6 +27,7 @@ use sluice_ids::{Guami, Snssai, Supi};
 use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
+use sluice_sbi::context_store::Stored;
 use sluice_sbi::{
     AssociationId, CallFlow, DataChange, Effect, Followed, Input, Instant, Nf, Now, Refused,
     TracedMessage,
@@ -47,6 +48,8 @@ pub struct Core {
     followed: Followed,
     /// Functions that other hosts have.
     others: BTreeSet<Nf>,
+    /// Contexts of the repository that wait for its AMF.
+    repository: Stored,
 }
 
 /// Slices that an AMF serves, as its NSSF knows them.
@@ -86,6 +89,7 @@ impl Core {
             has_new_udm_settings: false,
             followed: Followed::Nobody,
             others: BTreeSet::new(),
+            repository: Stored::new(),
         }
     }
 

@@ -10,7 +10,7 @@ use sluice_ue::UeState;
 
 /// Seeds of a run.
 const SEEDS: u64 = 20;
-/// Of a hundred messages so many are lost, as many are late, and as many come twice: a registration has 26.
+/// Of a hundred messages so many are lost, as many are late, and as many come twice: a registration has 22.
 const PERCENT: u64 = 2;
 /// Times that a UE tries to register.
 const TRIES: usize = 40;

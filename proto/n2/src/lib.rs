@@ -91,8 +91,8 @@ pub use ue_context::release::{
 };
 pub use ue_radio_capability::{PagingCapability, UeRadioCapability};
 pub use value::{
-    AmfUeId, Connection, Gnb, Ids, Location, PlmnSlices, RadioCapability, RanUeId, SessionResults,
-    SupportedArea, Transfers,
+    AmfUeId, Connection, Gnb, Ids, Location, PlmnSlices, RadioCapability, RanUeId, Rfsp,
+    SessionResults, SupportedArea, Transfers,
 };
 
 /// PPID of NGAP over SCTP (TS 38.412, 7).

@@ -521,6 +521,32 @@ impl Element<ie::SecurityContext> for NextHop {
     }
 }
 
+/// RFSP index (9.3.1.61; TS 23.501, 5.3.4.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rfsp(u16);
+
+impl Rfsp {
+    /// None of what is not from 1 to 256.
+    pub fn new(index: u16) -> Option<Self> {
+        (1..=256).contains(&index).then_some(Self(index))
+    }
+
+    /// From 1 to 256.
+    pub fn index(self) -> u16 {
+        self.0
+    }
+}
+
+impl Element<ie::IndexToRFSP> for Rfsp {
+    fn read(value: ngap::IndexToRFSP) -> Option<Self> {
+        u16::try_from(value.0).ok().and_then(Self::new)
+    }
+
+    fn write(&self) -> Result<ngap::IndexToRFSP, Error> {
+        Ok(ngap::IndexToRFSP(self.0.into()))
+    }
+}
+
 /// Without the serial number of the device.
 impl Element<ie::MaskedIMEISV> for [u8; 8] {
     fn read(value: ngap::MaskedIMEISV) -> Option<Self> {

@@ -115,7 +115,11 @@ pub fn core(faults: Faults, memory: Option<&Memory>, now: Now) -> Core {
         ue_requests: allowed,
         ..policy(vec![fixed])
     }];
-    let pcf = Pcf::new(sluice_pcf::Config { policies }).unwrap();
+    let pcf = Pcf::new(sluice_pcf::Config {
+        policies,
+        ..Default::default()
+    })
+    .unwrap();
     let smf = sluice_smf::Config {
         started_unix_s: start.begun_unix_s,
         ..smf_config()

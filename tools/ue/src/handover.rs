@@ -367,6 +367,7 @@ impl Gnb {
             capability: request.capability,
             key: request.next_hop.key,
             masked_imeisv: request.masked_imeisv,
+            rfsp: None,
             radio_capability: None,
             nas: None,
         });

@@ -5,3 +5,4 @@ pub(crate) mod resumption;
 pub(crate) mod state;
 pub(crate) mod stored_context;
 pub(crate) mod ue;
+pub(crate) mod undo;

@@ -7,14 +7,14 @@ use sluice_ids::{Guti, STmsi, Supi, Tmsi};
 use sluice_n1::{Downlink, Header};
 use sluice_n2::{DownlinkNasTransport, FromAmf, RanUeId, SupportedArea};
 use sluice_sbi::{
-    AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Followed, Instant, Line,
-    Message, Nf, Now, Random, ReferencePoint, Slab, TaskId, TracedMessage,
+    AssociationId, CallId, Calls, CommitId, Effect, Followed, Instant, Line, Message, Nf,
+    NfInstance, Now, Random, ReferencePoint, Slab, TaskId, TracedMessage,
 };
 
 use crate::config::Config;
 use crate::context::handover_state::Held;
 use crate::context::resumption::Awaited;
-use crate::context::ue::{Connection, ConnectionId, Ue, UeId, Undo, Waiter};
+use crate::context::ue::{Connection, ConnectionId, Ue, UeId, Waiter};
 use crate::counters::Counters;
 use crate::limits;
 use crate::nrf_cache::Discovered;
@@ -35,6 +35,8 @@ pub(crate) struct Gnb {
 /// State of an AMF.
 pub(crate) struct State {
     pub config: Config,
+    /// Identity of the function; none before it is told.
+    pub instance: Option<NfInstance>,
     pub random: Box<dyn Random>,
     pub now: Now,
     pub gnbs: BTreeMap<AssociationId, Gnb>,
@@ -78,6 +80,7 @@ impl State {
     pub fn new(config: Config, random: Box<dyn Random>) -> Self {
         Self {
             config,
+            instance: None,
             random,
             now: Now::default(),
             gnbs: BTreeMap::new(),
@@ -536,47 +539,6 @@ impl State {
             message: message.into(),
         });
         Some(call)
-    }
-
-    /// A UE is not registered any more; nobody waits until the others know it.
-    fn forget_registration(&mut self, id: UeId) {
-        self.keep_sessions(id, 0, "");
-        let supi = self.ues.get_mut(id.0).and_then(|ue| {
-            ue.registered = None;
-            ue.paged_for.clear();
-            ue.supi
-        });
-        if let Some(supi) = supi {
-            let guami = self.config.guami;
-            let request = DeregisterAmf { supi, guami };
-            self.call(Waiter::Nobody, Nf::Udm, request.into());
-            let commit = self.commit(id, &supi, None);
-            self.commits.remove(&commit);
-        }
-    }
-
-    /// Undoes what a procedure did that does not come to its end.
-    pub fn undo(&mut self, id: UeId) {
-        self.counters.aborts += 1;
-        let undo = self.ues.get_mut(id.0).map(|ue| {
-            ue.new_security = None;
-            std::mem::take(&mut ue.undo)
-        });
-        for undo in undo.into_iter().flatten() {
-            match undo {
-                Undo::Registration(supi) => {
-                    if let Some(ue) = self.ues.get_mut(id.0) {
-                        ue.registered = None;
-                    }
-                    let request = DeregisterAmf {
-                        supi,
-                        guami: self.config.guami,
-                    };
-                    self.call(Waiter::Nobody, Nf::Udm, request.into());
-                }
-                Undo::Deregistration => self.forget_registration(id),
-            }
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use sluice_ids::{Dnn, Guti, Imeisv, Snssai, Supi};
 use sluice_n1::{RegistrationRequest, SecurityContext};
-use sluice_n2::{Location, PagingCapability, RadioCapability, RanUeId};
+use sluice_n2::{Location, PagingCapability, RadioCapability, RanUeId, Rfsp};
 use sluice_sbi::{AssociationId, Instant, Key, TaskId};
 use sluice_security::{
     Kamf, Kgnb, NasCount, NextHop, NextHopChain, SecurityCapability, access_key,
@@ -117,6 +117,15 @@ pub(crate) struct Registered {
     pub ambr_bps: (u64, u64),
 }
 
+/// Association with a PCF (TS 29.507).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AmPolicyAssociation {
+    /// The PCF's name of it.
+    pub policy: u64,
+    /// RFSP index that gNBs are told.
+    pub rfsp: Option<Rfsp>,
+}
+
 /// A PDU session as its SMF calls it.
 #[derive(Debug)]
 pub(crate) struct SmContext {
@@ -182,6 +191,10 @@ pub(crate) struct Ue {
     pub security: Option<Security>,
     /// Keys that a Security Mode Command has told of.
     pub new_security: Option<Security>,
+    /// The UDM was asked to tell of changes of its subscription, by this process.
+    pub is_subscribed: bool,
+    /// AM policy association with the PCF; none of a UE of before a restart, until it registers again.
+    pub policy: Option<AmPolicyAssociation>,
     /// Registration; none if the UE is not registered.
     pub registered: Option<Registered>,
     /// N2 connection of the UE.

@@ -86,6 +86,8 @@ async fn forget(p: &Procedure, sessions_step: &'static str, udm_step: &'static s
     let supi = p.with_ue(|ue| ue.supi);
     let guami = p.with(|state| state.config.guami);
     if let Some(supi) = supi {
+        p.with(|state| state.end_policy(p.ue, udm_step));
+        p.with(|state| state.unsubscribe(p.ue, udm_step));
         let _ = p.call(udm_step, DeregisterAmf { supi, guami }).await;
         // What is stored is gone before the UE hears of it.
         let commit = p.with(|state| state.commit(p.ue, &supi, None));

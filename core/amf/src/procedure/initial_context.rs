@@ -80,6 +80,7 @@ pub(crate) fn request(
         key,
         masked_imeisv: ue.imeisv.map(sluice_ids::Imeisv::masked),
         radio_capability: ue.radio_capability.clone(),
+        rfsp: ue.policy.and_then(|policy| policy.rfsp),
         nas,
     }));
     state.line("AMF", "gNB", step, request.name(), id);

@@ -1,5 +1,6 @@
 //! A procedure's way to its UE, to other functions and to the store.
 
+pub(crate) mod am_policy;
 pub(crate) mod authentication;
 pub(crate) mod common;
 pub(crate) mod configuration_update;

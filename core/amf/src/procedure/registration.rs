@@ -7,14 +7,15 @@ use sluice_n1::{
 };
 use sluice_n2::SessionSetup;
 use sluice_sbi::{
-    AccessAndMobility, GetAccessAndMobility, Identity, Problem, RegisterAmf, SelectSlices,
-    SlicesSelected, Wake,
+    AccessAndMobility, GetAccessAndMobility, Identity, Problem, RegisterAmf, SdmSubscription,
+    SelectSlices, SlicesSelected, SubscribeSdm, Wake,
 };
 
 use crate::context::state::describe;
 use crate::context::ue::{Registered, Ue, UeId, Undo};
 use crate::key_names::KeyNames;
 use crate::limits;
+use crate::procedure::am_policy;
 use crate::procedure::authentication;
 use crate::procedure::common;
 use crate::procedure::initial_context;
@@ -110,9 +111,13 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     let supi = p.with_ue(|ue| ue.supi).ok_or(Refusal::Authentication)?;
     // 14b: what it may do
     let subscription = p.call("14b", GetAccessAndMobility { supi }).await?;
-    // ... and which slices it may use here (4.2.2.2.3, 4a and 4b)
+    // 14c: ... also when that changes
+    subscribe(p, supi).await?;
+    // 14b: ... and which slices it may use here (4.2.2.2.3, 4a and 4b)
     let slices = p.call("14b", asked(p, &message, &subscription)?).await?;
-    // 15 to 17: no policies of its own; sessions that the UE has no more, and user planes that it wants.
+    // 15 and 16: AM Policy Association Establishment (4.16.1)
+    am_policy::establish(p, supi).await;
+    // 17: sessions that the UE has no more, and user planes that it wants.
     // One that begins anew has none.
     let resumed = if message.kind == RegistrationKind::Initial {
         p.with(|state| state.keep_sessions(p.ue, 0, "17"));
@@ -159,6 +164,29 @@ async fn tell_udm(p: &Procedure) -> Result<(), Refusal> {
     };
     p.call("14a", here).await?;
     Ok(())
+}
+
+/// 14c: Nudm_SDM_Subscribe, once. A UE whose AMF gets no answer is registered all the same; it is tried again the next time.
+async fn subscribe(p: &Procedure, supi: sluice_ids::Supi) -> Result<(), Refusal> {
+    let wanted = p.with(|state| {
+        let ue = state.ues.get_mut(p.ue.0)?;
+        let instance = state.instance?;
+        let was_subscribed = std::mem::replace(&mut ue.is_subscribed, true);
+        (!was_subscribed).then(|| SdmSubscription::access_and_mobility(supi, instance))
+    });
+    let Some(subscription) = wanted else {
+        return Ok(());
+    };
+    match p.call("14c", SubscribeSdm { subscription }).await {
+        Ok(_) => Ok(()),
+        Err(problem @ Problem::UserNotFound) => Err(problem.into()),
+        Err(problem) => {
+            p.with_ue(|ue| ue.is_subscribed = false);
+            let what = format!("the registration goes on without a subscription: {problem}");
+            p.with(|state| state.line("AMF", "AMF", "14c", what, p.ue));
+            Ok(())
+        }
+    }
 }
 
 /// 6 to 9: identity, authentication, security mode. The message is the whole one afterwards, if that came again.

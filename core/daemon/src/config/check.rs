@@ -186,6 +186,8 @@ fn policies(sessions: &Sessions, report: &mut Report) {
         |one| one.name.line,
         report,
     );
+    let access = &sessions.access_policies;
+    at_most(access, most, "access_policies", |one| one.line, report);
     let names: Vec<_> = sessions.policies.iter().map(|one| &one.name).collect();
     once(&names, |at| format!("policies[{at}].name"), report);
     if !report.is_clean("data_networks") {

@@ -1,9 +1,9 @@
-//! Policies: which QoS flows the sessions of a data network have beside the default one.
+//! Policies: which QoS flows the sessions of a data network have beside the default one, and which RFSP index UEs have.
 
 use super::access::none_or;
 use super::kinds;
 use sluice_ids::{Dnn, Snssai};
-use sluice_pcf::{Policy, Subscribers, UeRequests, check, check_rule, filter};
+use sluice_pcf::{AccessPolicy, Policy, Subscribers, UeRequests, check, check_rule, filter};
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{Kind, boolean, number};
 use sluice_sbi::{Filter, PccRule, RuleName};
@@ -23,6 +23,18 @@ pub struct PolicySection {
     pub rules: Vec<PccRule>,
     /// Flows that UEs may ask for; none: they may not.
     pub ue_requests: Option<UeRequests>,
+}
+
+/// RFSP index of UEs, and its line.
+pub(super) fn read_access(fields: &mut Fields<'_, '_>) -> Option<At<AccessPolicy>> {
+    let line = fields.line();
+    let subscribers = fields.list("subscribers", &subscribers());
+    let rfsp = fields.required("rfsp", &number(1, 256, ""))?;
+    let value = AccessPolicy {
+        subscribers: subscribers.into_iter().map(|at| at.value).collect(),
+        rfsp: rfsp.value as u16,
+    };
+    Some(At { value, line })
 }
 
 fn name() -> Kind<String> {

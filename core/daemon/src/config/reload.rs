@@ -36,7 +36,9 @@ impl CoreConfig {
         let amf = |config: &Self| (config.amf.name.clone(), config.amf.capacity);
         let upfs = |config: &Self| config.sessions.as_ref().map(|one| one.upfs.clone());
         let networks = |config: &Self| config.sessions.as_ref().map(|one| one.networks.clone());
-        let policies = |config: &Self| config.sessions.as_ref().map(convert::pcf);
+        let pcf = |config: &Self| config.sessions.as_ref().map(convert::pcf);
+        let policies = |config: &Self| pcf(config).map(|pcf| pcf.policies);
+        let access = |config: &Self| pcf(config).map(|pcf| pcf.access_policies);
         let keys = [
             ("plmns", self.plmns == new.plmns),
             ("tracking_areas", self.areas == new.areas),
@@ -56,6 +58,7 @@ impl CoreConfig {
             ("upfs", upfs(self) == upfs(new)),
             ("data_networks", networks(self) == networks(new)),
             ("policies", policies(self) == policies(new)),
+            ("access_policies", access(self) == access(new)),
             ("charging_records", self.charging() == new.charging()),
             ("subscribers", self.subscribers == new.subscribers),
             ("end", self.end == new.end),

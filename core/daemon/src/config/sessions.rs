@@ -2,8 +2,9 @@
 
 use super::access::none_or;
 use super::kinds;
-use super::policies::PolicySection;
+use super::policies::{PolicySection, read_access};
 use sluice_ids::{Dnn, Plmn, Snssai, Tac, UpSecurity};
+use sluice_pcf::AccessPolicy;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{
     Kind, boolean, dns_ipv6, ip, network_instance, number, socket_address, word,
@@ -28,6 +29,8 @@ pub struct Sessions {
     pub networks: Vec<DataNetwork>,
     /// Which QoS flows sessions have beside the default one.
     pub policies: Vec<PolicySection>,
+    /// Policies of UEs.
+    pub access_policies: Vec<At<AccessPolicy>>,
     /// Where charging records go.
     pub charging: Charging,
 }
@@ -63,6 +66,7 @@ impl Sessions {
             (Vec::new(), Vec::new())
         };
         let policies = fields.sections("policies", PolicySection::read);
+        let access_policies = fields.sections("access_policies", read_access);
         let charging = fields.or("charging_records", "none", &charging());
         if !is_there {
             let line = fields.line();
@@ -85,6 +89,7 @@ impl Sessions {
             upfs,
             networks,
             policies,
+            access_policies,
             charging: charging.value,
         })
     }

@@ -318,6 +318,7 @@ const MORE_MISTAKES: &[(&str, &str)] = &[
         "api: {listen: '[::]:9471', allow_remote: false}",
         "api.listen: whoever reaches [::]:9471",
     ),
+    ("access_policies: {rfsp: 0}", "policies.rfsp: got '0'"),
     (
         "charging_records: here",
         "charging_records: got 'here'; expected none, stdout, or an absolute path",

@@ -19,6 +19,7 @@ use sluice_core_host::Host;
 use sluice_core_runtime::system;
 use sluice_host::poll::{Poller, Ready, Waker};
 use sluice_host::signal::Shutdown;
+use sluice_ids::Supi;
 use sluice_program::control::refusal;
 use sluice_program::lines::{self, PeerNames};
 use sluice_program::logging;
@@ -376,12 +377,18 @@ impl Program {
             .filter(|_| before.is_none_or(|one| one.ends.is_none()));
         if before.is_none() {
             self.identify(&settings);
-            let resumed = Mobility::from(&mut self.host).subscribers();
-            let resumed = resumed.iter().map(|supi| supi.imsi().to_owned());
-            self.report.resumed_ues = resumed.collect();
+            if self.gnbs.is_some() {
+                let resumed = Mobility::from(&mut self.host).subscribers();
+                let resumed = resumed.iter().map(|supi| supi.imsi().to_owned());
+                self.report.resumed_ues = Some(resumed.collect());
+            }
         }
         if self.compare(&settings.comparison) && !self.has_begun {
             self.begin()?;
+            let withdrawn = settings.withdrawn.iter();
+            for supi in withdrawn.filter_map(|imsi| Supi::from_imsi(imsi)) {
+                Mobility::from(&mut self.host).deregister(system::now(), &supi, false);
+            }
         }
         if reloads {
             self.reload();

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     /// gNBs may be left: nobody sends them anything more.
     pub leaves_gnbs: bool,
     pub comparison: Comparison,
+    /// Subscribers of UEs that the AMF goes on with who were removed meanwhile, by their IMSIs.
+    pub withdrawn: Vec<String>,
     /// Identities of functions, by their names.
     pub instances: Vec<(String, [u8; 16])>,
     /// None for a program that has no UDM.
@@ -76,8 +78,8 @@ pub(crate) struct Report {
     pub traced: Vec<Traced>,
     /// Comparison of sessions, as far as this program's AMF or SMF has told of it.
     pub compared: Option<Comparison>,
-    /// Subscribers whose UEs the AMF goes on with, by their IMSIs.
-    pub resumed_ues: Vec<String>,
+    /// Subscribers whose UEs the AMF goes on with, by their IMSIs: told once.
+    pub resumed_ues: Option<Vec<String>>,
     /// The NRF has another configuration, of which functions hear when they register.
     pub has_new_nrf: bool,
 }
@@ -87,7 +89,7 @@ impl Report {
         let has_lists = [
             self.refused.is_empty(),
             self.traced.is_empty(),
-            self.resumed_ues.is_empty(),
+            self.resumed_ues.is_none(),
         ];
         has_lists == [true; 3] && self.compared.is_none() && !self.has_new_nrf
     }

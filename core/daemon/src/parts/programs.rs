@@ -64,6 +64,8 @@ pub(crate) struct Programs {
     /// Functions of programs that have joined.
     joined: BTreeSet<Nf>,
     comparison: Comparison,
+    /// Subscribers that were removed while nobody served their UEs, by their IMSIs.
+    withdrawn: Vec<String>,
     /// Whether the core ends, and if so whether sessions are released.
     ends: Option<bool>,
     leaves_gnbs: bool,
@@ -108,6 +110,7 @@ impl Programs {
             followed: Followed::default(),
             joined: BTreeSet::new(),
             comparison: Comparison::default(),
+            withdrawn: Vec::new(),
             ends: None,
             leaves_gnbs: false,
             registrations: 0,
@@ -290,9 +293,11 @@ impl Programs {
         self.refused.extend(report.refused);
         self.traced
             .extend(report.traced.into_iter().map(Traced::seen));
-        let resumed = report.resumed_ues.iter();
-        let resumed: Vec<Supi> = resumed.filter_map(|imsi| Supi::from_imsi(imsi)).collect();
-        core.resume_registrations(system::now(), &resumed);
+        if let Some(resumed) = report.resumed_ues {
+            let resumed = resumed.iter().filter_map(|imsi| Supi::from_imsi(imsi));
+            let removed = core.resume_repository(&resumed.collect::<Vec<_>>());
+            self.withdrawn = removed.iter().map(|supi| supi.imsi().to_owned()).collect();
+        }
         if let Some(compared) = report.compared
             && compared.number == self.comparison.number
         {
@@ -389,7 +394,7 @@ impl Programs {
     fn tell(&mut self, core: &Core) {
         let (reloads, registrations) = (self.reloads, self.registrations);
         let (followed, ends, leaves_gnbs) = (&self.followed, self.ends, self.leaves_gnbs);
-        let comparison = &self.comparison;
+        let (comparison, withdrawn) = (&self.comparison, &self.withdrawn);
         let instances = core.instances().iter();
         let instances: Vec<(String, [u8; 16])> = instances
             .map(|(nf, instance)| (nf.to_string(), instance.octets()))
@@ -411,6 +416,7 @@ impl Programs {
                     known: comparison.known.clone().filter(|_| has_smf),
                     unknown: comparison.unknown.clone().filter(|_| has_amf),
                 },
+                withdrawn: withdrawn.iter().filter(|_| has_amf).cloned().collect(),
                 udm,
             };
             serde_json::to_string(&settings).unwrap_or_default()

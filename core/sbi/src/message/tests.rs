@@ -89,7 +89,7 @@ fn keys_are_not_printed() {
 proptest! {
     #[test]
     fn any_octets_are_a_message_or_none(
-        number in 0u8..68,
+        number in 0u8..81,
         octets in proptest::collection::vec(any::<u8>(), 0..2048),
     ) {
         let octets = [&[0, number][..], &octets].concat();

@@ -256,6 +256,8 @@ impl State {
             return Some(session);
         };
         session.upf = Some(at.within(association));
+        session.at_udm.may_have_it = true;
+        (session.at_udm.may_tell, session.at_udm.tells) = (true, true);
         session.is_unsettled = kept.is_unsettled;
         // The UE may have been told of it, and the SMF before may have told its gNB, which nobody hears of any more.
         session.is_unsettled |= !std::mem::replace(&mut session.is_accepted, true);

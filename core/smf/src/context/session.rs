@@ -3,7 +3,7 @@
 use core::net::{Ipv4Addr, SocketAddr};
 use std::collections::VecDeque;
 
-use sluice_ids::{Dnn, Snssai, Supi};
+use sluice_ids::{Dnn, Plmn, Snssai, Supi};
 use sluice_n1::{PduAddress, SessionType};
 use sluice_n2::{SecurityResult, Tunnel};
 use sluice_n4::AssociationId;
@@ -143,6 +143,21 @@ pub(crate) struct Mobility {
     pub until: Option<Instant>,
 }
 
+/// Registration of a session at the UDM (Nudm_UECM of TS 29.503).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct AtUdm {
+    /// Network in which the UE asked for it; none of one of before a restart.
+    pub plmn: Option<Plmn>,
+    /// The UDM has been asked to register it, and may have done so: it is asked to deregister it when it is over.
+    pub may_have_it: bool,
+    /// The UDM has it registered.
+    pub has_it: bool,
+    /// The UDM was asked to tell of changes of the subscription, and may do so.
+    pub may_tell: bool,
+    /// The UDM tells of them.
+    pub tells: bool,
+}
+
 /// A session.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -153,6 +168,8 @@ pub(crate) struct Session {
     pub transaction: u8,
     pub slice: Snssai,
     pub dnn: Dnn,
+    /// State of its registration at the UDM.
+    pub at_udm: AtUdm,
     pub session_type: SessionType,
     pub qos: Qos,
     /// Protection of its user plane.
@@ -207,6 +224,7 @@ impl Session {
             transaction: 0,
             slice,
             dnn,
+            at_udm: AtUdm::default(),
             session_type: SessionType::Ipv4,
             qos: Qos::default(),
             security: Security::default(),

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sluice_ids::{Dnn, Supi};
 use sluice_n4::{AssociationId, Endpoint};
 use sluice_sbi::{
-    CallId, Calls, DeleteSmPolicy, Effect, Followed, Instant, Line, Message, Nf, NotifySmContext,
-    Now, Problem, Slab,
+    CallId, Calls, DeleteSmPolicy, DeregisterSmf, Effect, Followed, Instant, Line, Message, Nf,
+    NfInstance, NotifySmContext, Now, Problem, SdmSubscription, Slab, UnsubscribeSdm,
 };
 
 use crate::config::Config;
@@ -112,6 +112,8 @@ pub(crate) enum Budget {
 pub(crate) struct State {
     pub config: Config,
     pub now: Now,
+    /// Identity of the function; none before it is told.
+    pub instance: Option<NfInstance>,
     pub sessions: Slab<Session>,
     pub by_identity: BTreeMap<(Supi, u8), SessionId>,
     pub calls: Calls<Option<SessionId>>,
@@ -180,6 +182,7 @@ impl State {
             told_hosts: Vec::new(),
             config,
             now: Now::default(),
+            instance: None,
             sessions: Slab::new(limits::SESSIONS).watched(),
             by_identity: BTreeMap::new(),
             calls: Calls::new(limits::PROCEDURES),
@@ -291,6 +294,8 @@ impl State {
             self.line("SMF", "PCF", "12", message.name(), id);
             self.call(None, Nf::Pcf, message);
         }
+        self.unsubscribe(id);
+        self.deregister(id);
         let session = self.undo_later(id).or_else(|| {
             self.forget_kept(id);
             self.sessions.remove(id.0)
@@ -311,6 +316,65 @@ impl State {
             Effect::Answer { id, message }
         });
         self.effects.extend(refused);
+    }
+
+    /// 4.3.4.2, 14: changes of the subscription are of no more interest, unless another session of the UE is of the same
+    /// slice and data network, which has the subscription from now on.
+    fn unsubscribe(&mut self, id: SessionId) {
+        let Some((subscription, was)) = self.sessions.get_mut(id.0).and_then(|session| {
+            let was = session.at_udm;
+            (session.at_udm.may_tell, session.at_udm.tells) = (false, false);
+            let instance = self.instance.filter(|_| was.may_tell)?;
+            let of = (session.slice, session.dnn);
+            let subscription = SdmSubscription::session_management(session.supi, instance, of);
+            Some((subscription, was))
+        }) else {
+            return;
+        };
+        if let Some(other) = self.alike(id).first() {
+            if let Some(other) = self.sessions.get_mut(other.0) {
+                other.at_udm.may_tell = true;
+                other.at_udm.tells |= was.tells;
+            }
+            return;
+        }
+        let (supi, id_of_it) = (subscription.supi, subscription.id().into());
+        let message = Message::from(UnsubscribeSdm { supi, id: id_of_it });
+        self.line("SMF", "UDM", "14", message.name(), id);
+        self.call(None, Nf::Udm, message);
+    }
+
+    /// Other sessions of the same UE, slice and data network.
+    pub fn alike(&self, id: SessionId) -> Vec<SessionId> {
+        let Some(session) = self.sessions.get(id.0) else {
+            return Vec::new();
+        };
+        let its = self
+            .by_identity
+            .range((session.supi, 0)..=(session.supi, u8::MAX));
+        let is_alike = |other: &SessionId| {
+            let one = self.sessions.get(other.0);
+            *other != id
+                && one.is_some_and(|one| (one.slice, one.dnn) == (session.slice, session.dnn))
+        };
+        its.map(|(_, other)| *other).filter(is_alike).collect()
+    }
+
+    /// 4.3.4.2, 15: the UDM is told that the session is over. Its registration is another session's if that has its
+    /// identity by now.
+    fn deregister(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        let name @ (supi, identity) = (session.supi, session.identity);
+        let may_have_it = std::mem::take(&mut session.at_udm.may_have_it);
+        if !may_have_it || self.by_identity.get(&name) != Some(&id) {
+            return;
+        }
+        let session = identity;
+        let message = Message::from(DeregisterSmf { supi, session });
+        self.line("SMF", "UDM", "15", message.name(), id);
+        self.call(None, Nf::Udm, message);
     }
 
     /// Tells the AMF that a session is over.

@@ -17,6 +17,7 @@ use crate::back_off::BackOff;
 use crate::context::session::{AtUpf, OwnAddresses, QFI, Qos, Session};
 use crate::limits;
 use crate::procedure::Procedure;
+use crate::procedure::registration;
 use crate::procedure::release;
 use crate::procedure::user_plane::security::Security;
 use crate::procedure::user_plane::setup;
@@ -260,6 +261,7 @@ async fn plan(
     } = *request;
     let subscription = p.call("4", GetSessionManagement { supi, slice, dnn }).await;
     let subscription = subscription.map_err(by_problem)?;
+    registration::subscribe(p).await?;
     let (kind, cut) = choose_type(wanted.session_type, &subscription, network.families)?;
     let own = own_addresses(&subscription, kind);
     let ambr_bps = (
@@ -318,7 +320,7 @@ fn read(
     }
 }
 
-fn by_problem(problem: Problem) -> SessionCause {
+pub(crate) fn by_problem(problem: Problem) -> SessionCause {
     match problem {
         Problem::DnnNotSupported | Problem::UserNotFound => SessionCause::NOT_SUBSCRIBED,
         _ => SessionCause::NETWORK_FAILURE,

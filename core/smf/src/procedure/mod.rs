@@ -6,6 +6,7 @@ pub(crate) mod mobility;
 pub(crate) mod modification;
 pub(crate) mod paging;
 pub(crate) mod reconfiguration;
+pub(crate) mod registration;
 pub(crate) mod release;
 pub(crate) mod status;
 pub(crate) mod ue_request;

@@ -4,7 +4,7 @@
 use sluice_n1::{ModificationCommand, SessionCause, SessionDownlink};
 use sluice_n2::ModifyResponse;
 use sluice_sbi::tally::ABORTED;
-use sluice_sbi::{Container, GetSessionManagement, Instant, N2Sm, SmContextUpdated};
+use sluice_sbi::{Container, GetSessionManagement, Instant, N2Sm, Problem, SmContextUpdated};
 use sluice_wire::pfcp::value::{FTeid, UeIpAddress};
 use sluice_wire::pfcp::{Full, MessageType, Writer};
 
@@ -13,6 +13,7 @@ use crate::context::session::SessionId;
 use crate::context::state::State;
 use crate::limits;
 use crate::procedure::paging;
+use crate::procedure::release;
 use crate::procedure::unheard::Unheard;
 use crate::procedure::{Event, Procedure};
 use crate::upf::flow_rules::{self, FlowRules};
@@ -21,8 +22,8 @@ use crate::upf::n4::Answer;
 /// The network wants it: a policy or a subscription is otherwise.
 pub(crate) async fn by_network(p: Procedure) {
     let is_stale = p.with_session(|session| std::mem::take(&mut session.flows.is_stale));
-    if is_stale == Some(true) {
-        refresh(&p).await;
+    if is_stale == Some(true) && !refresh(&p).await {
+        return release::by_network(p, SessionCause::REGULAR_DEACTIVATION).await;
     }
     let Some(change) = p.with(|state| state.change_of(p.session)) else {
         // What is wanted is there.
@@ -42,21 +43,25 @@ pub(crate) async fn by_network(p: Procedure) {
     }
 }
 
-/// Nudm_SDM_Get: what the subscriber may do now.
-async fn refresh(p: &Procedure) {
+/// Nudm_SDM_Get: what the subscriber may do now. False if there is no such subscriber any more (4.3.4.2, 1).
+async fn refresh(p: &Procedure) -> bool {
     let of = p.with_session(|session| GetSessionManagement {
         supi: session.supi,
         slice: session.slice,
         dnn: session.dnn,
     });
-    let Some(of) = of else { return };
-    // A subscription that is gone ends sessions by another way: the UE is deregistered.
-    if let Ok(subscription) = p.call("1d", of).await {
-        let ambr = (
-            subscription.ambr_down_bps.get(),
-            subscription.ambr_up_bps.get(),
-        );
-        p.with_session(|session| session.flows.wanted_ambr = Some(ambr));
+    let Some(of) = of else { return true };
+    match p.call("1d", of).await {
+        Ok(subscription) => {
+            let ambr = (
+                subscription.ambr_down_bps.get(),
+                subscription.ambr_up_bps.get(),
+            );
+            p.with_session(|session| session.flows.wanted_ambr = Some(ambr));
+            true
+        }
+        // Other changes end sessions by another way: the UE is deregistered.
+        Err(problem) => problem != Problem::UserNotFound,
     }
 }
 

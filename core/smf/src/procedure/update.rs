@@ -10,6 +10,7 @@ use sluice_sbi::{
 
 use crate::context::session::QFI;
 use crate::procedure::Procedure;
+use crate::procedure::registration;
 use crate::procedure::release;
 use crate::procedure::status::About;
 use crate::procedure::ue_request;
@@ -115,8 +116,16 @@ async fn set_up(p: &Procedure, update: &UpdateSmContext) {
         Some(tunnel) => downlink(p, "16", Downlink::Forward(tunnel)).await,
         None => false,
     };
+    // 16c: Nudm_UECM_Registration
+    let refused = match is_up {
+        true => registration::register(p).await.err(),
+        false => None,
+    };
     // 17: Nsmf_PDUSession_UpdateSMContext Response
     done(p);
+    if let Some(cause) = refused {
+        return give_up(p, cause).await;
+    }
     let missing = missing.flatten().unwrap_or_default();
     if is_up && missing != 0 {
         // The session goes on without those that it has not, which the UE is told.

@@ -37,8 +37,11 @@ fn assert_gone(world: &TestNetwork) {
 const BY_OPERATOR: &str = "\
 2     AMF  -> UE    Deregistration Request
 5     UE   -> AMF   Deregistration Accept
+4     AMF  -> UDM   Nudm_SDM_Unsubscribe Request
 4     AMF  -> UDM   Nudm_UECM_Deregistration Request
+14    UDM  -> UDR   Nudr_DM_Delete Request (SDM subscription)
 14a   UDM  -> UDR   Nudr_DM_Update Request (AMF registration)
+14    UDR  -> UDM   Response
 14a   UDR  -> UDM   Response
 4     UDM  -> AMF   Response
       AMF  -> gNB   UE Context Release Command
@@ -79,6 +82,8 @@ fn an_idle_phone_is_forgotten_when_an_operator_deregisters_it() {
 
 /// TS 23.502, 4.2.2.3.3, when UDM wants it.
 const BY_UDM: &str = "      UDR  -> UDM   Nudr_DM_Notify Request
+      UDM  -> UDR   Nudr_DM_Query Request (context data)
+      UDR  -> UDM   Nudr_DM_Query Response (context data)
 1     UDM  -> AMF   Nudm_UECM_DeregistrationNotification Request
 2     AMF  -> UE    Deregistration Request #7 (5GS services not allowed)
 3     AMF  -> UDM   Response

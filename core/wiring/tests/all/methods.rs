@@ -47,7 +47,7 @@ fn asked(world: &TestNetwork, phone: usize) -> usize {
 const LADDER: &str = "\
 9a    AMF  -> AUSF  Nausf_UEAuthentication_Authenticate Request
 9a    AUSF -> UDM   Nudm_UEAuthentication_Get Request
-9a    UDM  -> UDR   Nudr_DM_Update Request (sequence number)
+9a    UDM  -> UDR   Nudr_DM_Query and Update Request (sequence number)
 9a    UDR  -> UDM   Nudr_DM Response (authentication subscription)
 9a    UDM  -> AUSF  Nudm_UEAuthentication_Get Response
 9a    AUSF -> AMF   Nausf_UEAuthentication_Authenticate Response

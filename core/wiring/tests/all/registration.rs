@@ -12,7 +12,7 @@ const LADDER: &str = "\
 1     UE   -> AMF   Registration Request
 9a    AMF  -> AUSF  Nausf_UEAuthentication_Authenticate Request
 9a    AUSF -> UDM   Nudm_UEAuthentication_Get Request
-9a    UDM  -> UDR   Nudr_DM_Update Request (sequence number)
+9a    UDM  -> UDR   Nudr_DM_Query and Update Request (sequence number)
 9a    UDR  -> UDM   Nudr_DM Response (authentication subscription)
 9a    UDM  -> AUSF  Nudm_UEAuthentication_Get Response
 9a    AUSF -> AMF   Nausf_UEAuthentication_Authenticate Response
@@ -34,8 +34,14 @@ const LADDER: &str = "\
 14b   UDM  -> UDR   Nudr_DM_Query Request (access and mobility)
 14b   UDR  -> UDM   Nudm_SDM_Get Response
 14b   UDM  -> AMF   Nudm_SDM_Get Response
+14c   AMF  -> UDM   Nudm_SDM_Subscribe Request
+14c   UDM  -> UDR   Nudr_DM_Create Request (SDM subscription)
+14c   UDR  -> UDM   Response
+14c   UDM  -> AMF   Nudm_SDM_Subscribe Response
 14b   AMF  -> NSSF  Nnssf_NSSelection_Get Request
 14b   NSSF -> AMF   Nnssf_NSSelection_Get Response
+16    AMF  -> PCF   Npcf_AMPolicyControl_Create Request
+16    PCF  -> AMF   Failure (context not found)
 21    AMF  -> gNB   Initial Context Setup Request
 21    AMF  -> UE    Registration Accept
 22    gNB  -> AMF   Initial Context Setup Response

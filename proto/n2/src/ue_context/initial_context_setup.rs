@@ -6,7 +6,7 @@ use sluice_security::{Kgnb, SecurityCapability};
 use crate::cause::Cause;
 use crate::session::resource_setup::SessionSetup;
 use crate::table::{lists, message};
-use crate::value::{RadioCapability, SessionResults};
+use crate::value::{RadioCapability, Rfsp, SessionResults};
 
 message! {
     /// Initial Context Setup Request (9.2.2.1).
@@ -27,6 +27,8 @@ message! {
         required key: Kgnb = SecurityKey,
         /// The UE's radio capability as a gNB once told it.
         ignorable radio_capability: RadioCapability = UERadioCapability,
+        /// RFSP index of the UE (TS 23.501, 5.3.4.3): how the gNB is to choose cells for it.
+        ignorable rfsp: Rfsp = IndexToRFSP,
         /// The device, without its serial number.
         ignorable masked_imeisv: [u8; 8] = MaskedIMEISV,
         /// A message for the UE.

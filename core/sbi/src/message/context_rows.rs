@@ -1,0 +1,84 @@
+//! Rows of messages about context data of UEs: registrations of SMFs, and subscriptions to changes of subscriber data.
+
+/// All rows that are given, then these.
+macro_rules! and_context_rows {
+    ($($rows:tt)*) => {
+        messages! {
+            $($rows)*
+            /// SMF to UDM: it has a PDU session of the UE.
+            66 RegisterSmf to Udm -> Done "Nudm_UECM_Registration Request (SMF)" {
+                /// Session and SMF.
+                registration: SmfRegistration,
+            }
+            /// SMF to UDM: the session is over.
+            67 DeregisterSmf to Udm -> Done "Nudm_UECM_Deregistration Request (SMF)" {
+                /// Subscriber of the session.
+                supi: Supi,
+                /// PDU session identity.
+                session: u8,
+            }
+            /// UDM to UDR.
+            68 StoreSmf to Udr -> Done "Nudr_DM_Create Request (SMF registration)" {
+                /// Session and SMF.
+                registration: SmfRegistration,
+            }
+            /// UDM to UDR.
+            69 DeleteSmf to Udr -> Done "Nudr_DM_Delete Request (SMF registration)" {
+                /// Subscriber of the session.
+                supi: Supi,
+                /// PDU session identity.
+                session: u8,
+            }
+            /// UDM to UDR: who is to be told of a change.
+            70 QueryContextData to Udr -> ContextData "Nudr_DM_Query Request (context data)" {
+                /// Of which UE.
+                supi: Supi,
+            }
+            /// UDR to UDM.
+            71 ContextData "Nudr_DM_Query Response (context data)" {
+                /// Whether an AMF has the UE.
+                has_amf: bool,
+                /// PDU sessions that an SMF has, a bit for each identity.
+                sessions: U16,
+                /// Whether its AMF has subscribed to access and mobility data.
+                tells_amf: bool,
+                /// Whether its SMF has subscribed to session management data.
+                tells_smf: bool,
+            }
+            /// AMF or SMF to UDM: it is to be told of changes.
+            72 SubscribeSdm to Udm -> SdmSubscribed "Nudm_SDM_Subscribe Request" {
+                /// Subscriber and data.
+                subscription: SdmSubscription,
+            }
+            /// UDM to AMF or SMF.
+            73 SdmSubscribed "Nudm_SDM_Subscribe Response" {
+                /// Identity of the subscription ([`SdmSubscription::id`]).
+                id: U64,
+            }
+            /// AMF or SMF to UDM: it is to be told no more.
+            74 UnsubscribeSdm to Udm -> Done "Nudm_SDM_Unsubscribe Request" {
+                /// Subscriber of the data.
+                supi: Supi,
+                /// Identity of the subscription.
+                id: U64,
+            }
+            /// UDM to UDR.
+            75 StoreSdm to Udr -> Done "Nudr_DM_Create Request (SDM subscription)" {
+                /// Subscriber and data.
+                subscription: SdmSubscription,
+            }
+            /// UDM to UDR.
+            76 DeleteSdm to Udr -> Done "Nudr_DM_Delete Request (SDM subscription)" {
+                /// Subscriber of the data.
+                supi: Supi,
+                /// Identity of the subscription.
+                id: U64,
+            }
+            /// UDM to AMF: what the subscriber may do is otherwise.
+            77 NotifyAccess to Amf -> Done "Nudm_SDM_Notification Request (access and mobility)" {
+                /// Subscriber.
+                supi: Supi,
+            }
+        }
+    };
+}
