@@ -69,14 +69,14 @@ fn a_preparation_whose_acknowledge_cannot_be_used_has_failed() {
     let mut two = Two::new(&[5]);
     two.other.is_silent = true;
     two.ask_n2(false);
-    assert_eq!(two.world.core.amf().unwrap().procedures(), ["10"]);
+    assert_eq!(two.world.amf().procedures(), ["10"]);
     let asked = two.asked_as();
     let begin = two.world.now.instant;
     two.tell_other(&with_name_twice(13, asked.0, 1));
     two.run();
     let refused = HandoverAnswer::Refused(Cause::FALSELY_CONSTRUCTED);
     assert_eq!(two.answers, [refused]);
-    assert!(two.world.core.amf().unwrap().procedures().is_empty());
+    assert!(two.world.amf().procedures().is_empty());
     assert_eq!(two.world.now.instant, begin, "no timer");
     two.assert_flows(5);
 }
@@ -114,7 +114,7 @@ fn a_path_switch_of_a_session_that_names_a_flow_twice_fails() {
         }
     });
     assert_eq!(two.answers, [HandoverAnswer::NotSwitched]);
-    assert_eq!(two.world.core.amf().unwrap().registered(), 1);
+    assert_eq!(two.world.amf().registered(), 1);
 }
 
 #[test]

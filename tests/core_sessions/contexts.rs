@@ -150,7 +150,7 @@ fn an_idle_phone_comes_back_by_service_request_after_the_core_was_killed() {
     go_idle(&mut world, 0);
     go_idle(&mut world, 1);
     kill(&mut world, &memory, &[]);
-    assert_eq!(world.core.amf().unwrap().registered(), 2);
+    assert_eq!(world.amf().registered(), 2);
     gnb_comes_back(&mut world);
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(&mut world, 0);
@@ -168,7 +168,7 @@ fn an_idle_phone_comes_back_by_service_request_after_the_core_was_killed() {
     let nas = world.ue_mut(0).deregister(false, true).unwrap();
     world.say(0, nas);
     assert_eq!(world.core.smf().unwrap().sessions(), 1);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
 }
 
 /// A UDM that has begun anew has no record of authentications, but the AMF has the UE already.
@@ -210,7 +210,7 @@ fn a_phone_whose_gnb_has_lost_it_with_the_core_is_idle_and_paged() {
     let ue = address(&world, 0, 5);
     kill(&mut world, &memory, &[]);
     // Nobody has said yet that the gNB has lost it: packets still go there.
-    let amf = world.core.amf().unwrap();
+    let amf = world.amf();
     assert_eq!((amf.registered(), amf.connected()), (2, 0));
     assert!(goes_down(&mut world, ue).is_some());
     gnb_comes_back(&mut world);
@@ -258,7 +258,7 @@ fn a_phone_that_comes_before_its_gnb_has_said_anything_is_where_it_comes() {
     assert_eq!(goes_down(&mut world, ue), Some(tunnel));
     assert_nobody_noticed(&mut world, 1);
     // The gNB of before has nothing to say about it any more.
-    assert_eq!(world.core.amf().unwrap().connected(), 1);
+    assert_eq!(world.amf().connected(), 1);
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn who_has_left_or_was_removed_is_not_resumed() {
     let its = left.iter().filter(|key| key.ends_with("0000000001"));
     assert_eq!(its.count(), 0, "{left:?}");
     kill(&mut world, &memory, &[]);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
     // The other one is removed.
     let now = world.now;
     assert!(world.core.udr_mut().remove(&supi(2)));
@@ -376,7 +376,7 @@ fn a_session_that_the_amf_has_forgotten_is_deleted_and_one_that_the_smf_has_not_
     }
     kill(&mut world, &memory, &[]);
     assert_eq!(world.core.smf().unwrap().sessions(), 0);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
     gnb_comes_back(&mut world);
     come_back(&mut world, 1);
     assert_eq!(world.ue(1).sessions().status(), 0, "{}", world.call_flow);
@@ -468,10 +468,7 @@ fn phones_of_a_gnb_that_retains_them_keep_connection_and_packets_throughout() {
         world.gnb.forget();
         world.set_up();
         assert!(world.gnb.response().unwrap().retains_ues);
-        assert_eq!(
-            (world.core.amf().unwrap().connected(), names(&world)),
-            (1, before)
-        );
+        assert_eq!((world.amf().connected(), names(&world)), (1, before));
         assert_eq!(goes_down(&mut world, ue), Some(tunnel));
         assert!(goes_up(&mut world, 0, 5));
     }
@@ -480,7 +477,7 @@ fn phones_of_a_gnb_that_retains_them_keep_connection_and_packets_throughout() {
     // Both ends know the connection, its keys and its counts.
     establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
     assert!(goes_up(&mut world, 0, 6), "{}", world.call_flow);
-    assert_eq!(world.core.amf().unwrap().counters().wrong_macs, 0);
+    assert_eq!(world.amf().counters().wrong_macs, 0);
     go_idle(&mut world, 0);
     goes_down(&mut world, ue);
     assert_eq!(world.pages.len(), 1);
@@ -505,9 +502,9 @@ fn a_phone_may_leave_by_xn_a_gnb_that_is_not_back_since_the_core_was_killed() {
     two.tell_other(&two.other.setup());
     two.run();
     two.assert_flows(5);
-    assert_eq!(two.world.core.amf().unwrap().connected(), 1);
+    assert_eq!(two.world.amf().connected(), 1);
     go_idle(&mut two.world, 0);
-    let left = two.world.core.amf().unwrap().sizes();
+    let left = two.world.amf().sizes();
     let connections = left.iter().filter(|(name, _)| name.contains("connections"));
     assert!(connections.clone().count() > 0);
     assert!(
@@ -558,7 +555,7 @@ fn a_gnb_retains_no_phones_that_the_amf_does_not_know() {
     assert_eq!(world.ues[0].at, None, "it is released");
     // It comes by a name that nobody knows any more, and registers anew.
     world.register(0);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
 }
 
 #[test]

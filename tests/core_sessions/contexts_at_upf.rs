@@ -224,12 +224,7 @@ fn a_session_that_a_restarted_upf_had_again_when_the_core_was_killed_is_deleted_
     gnb_comes_back(&mut world);
     let nas = world.ue_mut(0).deregister(false, false).unwrap();
     world.connect(0, nas);
-    assert_eq!(
-        world.core.amf().unwrap().registered(),
-        0,
-        "{}",
-        world.call_flow
-    );
+    assert_eq!(world.amf().registered(), 0, "{}", world.call_flow);
     // However long that takes.
     pass(&mut world, 200);
     reach_upf(&mut world);

@@ -116,7 +116,7 @@ fn a_folder_that_is_full_is_whole_again_when_sessions_have_ended() {
     let file = open(folder.path());
     assert!(!file.was_behind());
     let core = core(now, file);
-    assert_eq!(core.amf().unwrap().registered(), 3);
+    assert_eq!(core.amf().expect("its own AMF").registered(), 3);
     assert_eq!(core.smf().unwrap().sessions(), 1);
 }
 
@@ -138,7 +138,7 @@ fn a_core_that_is_killed_while_its_folder_is_full_leaves_nothing_that_is_older_t
     world.core = core(world.now, file);
     world.core.time(world.now);
     world.run();
-    assert_eq!(world.core.amf().unwrap().registered(), 0);
+    assert_eq!(world.amf().registered(), 0);
     // Nobody knows its sessions any more: the UPF begins anew.
     let left = upf(&mut world).upf.core.up.session_count();
     assert_eq!(left, 0, "{}", world.call_flow);

@@ -83,7 +83,7 @@ fn ues_that_another_amf_has_named_are_forgotten() {
         config.guami.amf = sluice_ids::AmfId::new(1, 1, 2).unwrap();
         core_of(&memory, now, &[], config, smf_config())
     });
-    assert_eq!(world.core.amf().unwrap().registered(), 0);
+    assert_eq!(world.amf().registered(), 0);
     let left = upf(&mut world).upf.core.up.session_count();
     assert_eq!(left, 0, "{}", world.call_flow);
     assert_eq!(memory.keys(), ["core/start"]);

@@ -249,7 +249,7 @@ fn rest(world: &mut TestNetwork, pair: &str) {
     let end = world.now.instant.plus_ms(400_000);
     loop {
         let smf = world.core.smf().unwrap();
-        if world.core.amf().unwrap().procedures().is_empty() && smf.procedures().is_empty() {
+        if world.amf().procedures().is_empty() && smf.procedures().is_empty() {
             return;
         }
         assert!(world.now.instant < end, "{pair}: under way for ever");
@@ -280,7 +280,7 @@ fn ends_well(world: &mut TestNetwork, pair: &str) {
     world.say(0, nas);
     rest(world, pair);
     pass(world, 130);
-    let mut left = world.core.amf().unwrap().sizes();
+    let mut left = world.amf().sizes();
     left.extend(world.core.smf().unwrap().sizes());
     left.extend(world.core.pcf().unwrap().sizes());
     left.extend(world.core.udr().sizes());
@@ -296,7 +296,7 @@ fn ends_well(world: &mut TestNetwork, pair: &str) {
     left.push(("AUSF", world.core.authentications()));
     left.retain(|(_, size)| *size != 0);
     assert!(left.is_empty(), "{pair}: {left:?}\n{}", world.call_flow);
-    assert_eq!(world.core.amf().unwrap().counters().panics, 0, "{pair}");
+    assert_eq!(world.amf().counters().panics, 0, "{pair}");
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn each_state_is_what_it_is_called() {
             .filter(|step| !step.is_empty())
             .into_iter()
             .collect();
-        assert_eq!(world.core.amf().unwrap().procedures(), expected);
+        assert_eq!(world.amf().procedures(), expected);
     }
 }
 
@@ -337,7 +337,7 @@ fn an_identical_registration_changes_nothing_and_is_answered_again_when_it_was_a
     assert_eq!(challenges(&world), 1, "{}", world.call_flow);
     world.say(0, nas.clone());
     assert_eq!(
-        (challenges(&world), world.core.amf().unwrap().procedures()),
+        (challenges(&world), world.amf().procedures()),
         (1, vec!["9b"])
     );
     // Another one is another registration.
@@ -369,8 +369,8 @@ fn an_accept_is_sent_again_for_the_same_request_of_a_ue_with_keys() {
     world.say(0, again);
     assert_eq!(accepts(&world), before + 1, "{}", world.call_flow);
     world.assert_registered(0);
-    assert!(world.core.amf().unwrap().procedures().is_empty());
-    assert_eq!(world.core.amf().unwrap().counters().aborts, 0);
+    assert!(world.amf().procedures().is_empty());
+    assert_eq!(world.amf().counters().aborts, 0);
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn a_service_request_of_a_ue_that_is_being_deregistered_is_refused_and_its_conne
     let expected = Downlink::ServiceReject(Cause::IMPLICITLY_DEREGISTERED.into());
     assert_eq!(refused, Some(expected), "{}", world.call_flow);
     rest(&mut world, "");
-    let amf = world.core.amf().unwrap();
+    let amf = world.amf();
     assert_eq!((amf.connected(), amf.registered()), (0, 0));
 }
 
@@ -399,7 +399,7 @@ fn a_registration_without_keys_waits_for_the_end_of_a_handover() {
         let nas = two.world.ue_mut(0).register(RegistrationKind::Initial);
         two.world.say(0, nas);
         assert_eq!(two.world.ue(0).state(), UeState::Registering);
-        assert_eq!(two.world.core.amf().unwrap().counters().deferred, 1);
+        assert_eq!(two.world.amf().counters().deferred, 1);
         match is_commanded {
             true => two.arrive(),
             // The target never answers.
@@ -414,7 +414,7 @@ fn a_registration_without_keys_waits_for_the_end_of_a_handover() {
         );
         assert!(two.world.ues[0].at.is_some());
         two.settle();
-        assert_eq!(two.world.core.amf().unwrap().connected(), 1);
+        assert_eq!(two.world.amf().connected(), 1);
         establish(&mut two.world, 0, 6, &wanted(SessionType::Ipv4));
         two.assert_flows(6);
     }
@@ -428,11 +428,11 @@ fn a_key_that_a_gnb_does_not_take_during_a_handover_is_told_again() {
     world.ue_mut(0).forget_keys();
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.say(0, nas);
-    assert_eq!(world.core.amf().unwrap().procedures(), ["22"]);
+    assert_eq!(world.amf().procedures(), ["22"]);
     world.gnb.refuses_changes = None;
     assert!(world.wait());
     world.assert_registered(0);
-    assert!(world.core.amf().unwrap().procedures().is_empty());
+    assert!(world.amf().procedures().is_empty());
     let key = world.gnb.context(at(&world, 0)).unwrap().key.clone();
     assert_eq!(Some(key), world.ue(0).kgnb());
 }

@@ -127,16 +127,16 @@ fn a_second_session_of_the_same_kind_asks_the_nrf_nothing() {
     let expected: Vec<&str> = ESTABLISHMENT.lines().filter(is_other).collect();
     let call_flow = world.call_flow.to_string();
     assert_eq!(call_flow.lines().collect::<Vec<_>>(), expected);
-    let counters = world.core.amf().unwrap().counters();
+    let counters = world.amf().counters();
     assert_eq!((counters.smfs_by_nrf, counters.smfs_by_cache), (1, 1));
     // Of another data network it is.
     establish(&mut world, 1, 6, &named("lab"));
-    assert_eq!(world.core.amf().unwrap().counters().smfs_by_nrf, 2);
+    assert_eq!(world.amf().counters().smfs_by_nrf, 2);
     assert_eq!(world.core.smf().unwrap().sessions(), 3);
     // What was found does not count for ever.
     world.now.instant = world.now.instant.plus_ms(60_000);
     establish(&mut world, 0, 7, &named("internet"));
-    assert_eq!(world.core.amf().unwrap().counters().smfs_by_nrf, 3);
+    assert_eq!(world.amf().counters().smfs_by_nrf, 3);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn an_smf_that_misses_its_heart_beats_is_suspended_and_not_discovered_until_it_i
     assert_refused(&world, Some(Cause::PAYLOAD_NOT_FORWARDED), None);
     let told = refused(&mut world, "imsi");
     assert!(told[0].contains("missed its heart-beats"), "{told:?}");
-    assert_eq!(world.core.amf().unwrap().counters().no_smf, 1);
+    assert_eq!(world.amf().counters().no_smf, 1);
     // It is reached again.
     world.core.cut_off(&[]);
     pass(&mut world, 20);
@@ -191,17 +191,17 @@ fn while_the_nrf_is_silent_the_last_answer_counts_and_else_the_default_smf() {
     world.core.cut_off(&[Nf::Nrf]);
     // What it has answered is still valid.
     establish(&mut world, 0, 2, &named("internet"));
-    assert_eq!(world.core.amf().unwrap().counters().smfs_by_cache, 1);
+    assert_eq!(world.amf().counters().smfs_by_cache, 1);
     world.now.instant = world.now.instant.plus_ms(60_000);
     establish(&mut world, 0, 3, &named("internet"));
     assert!(world.ue(0).sessions().get(3).is_none());
     while world.ue(0).sessions().get(3).is_none() {
         assert!(world.wait());
     }
-    assert_eq!(world.core.amf().unwrap().counters().smfs_by_old_answer, 1);
+    assert_eq!(world.amf().counters().smfs_by_old_answer, 1);
     // It is not asked again at once.
     establish(&mut world, 0, 4, &named("lab"));
-    assert_eq!(world.core.amf().unwrap().counters().smfs_by_default, 1);
+    assert_eq!(world.amf().counters().smfs_by_default, 1);
     assert!(world.ue(0).sessions().get(4).is_some());
     // The SMF says itself what it does not serve.
     establish(&mut world, 0, 5, &named("nowhere"));
@@ -210,7 +210,7 @@ fn while_the_nrf_is_silent_the_last_answer_counts_and_else_the_default_smf() {
     world.core.cut_off(&[]);
     world.now.instant = world.now.instant.plus_ms(10_000);
     establish(&mut world, 0, 6, &named("lab"));
-    assert_eq!(world.core.amf().unwrap().counters().smfs_by_nrf, 2);
+    assert_eq!(world.amf().counters().smfs_by_nrf, 2);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn an_smf_that_did_not_answer_is_looked_for_anew() {
     world.core.cut_off(&[]);
     establish(&mut world, 0, 3, &named("internet"));
     assert!(world.ue(0).sessions().get(3).is_some());
-    let counters = world.core.amf().unwrap().counters();
+    let counters = world.amf().counters();
     assert_eq!((counters.smfs_by_nrf, counters.smfs_by_cache), (2, 1));
 }
 

@@ -75,7 +75,7 @@ fn a_phone_goes_to_another_gnb_by_n2_and_its_packets_follow() {
     assert_eq!(next_hop, two.world.ue(0).next_hop(1));
     // The source has nothing of it any more.
     assert_eq!(two.away, None);
-    assert_eq!(two.world.core.amf().unwrap().connected(), 1);
+    assert_eq!(two.world.amf().connected(), 1);
     // And back, by N2 and then by Xn.
     two.ask_n2(false);
     two.settle();
@@ -84,7 +84,7 @@ fn a_phone_goes_to_another_gnb_by_n2_and_its_packets_follow() {
     two.assert_flows(5);
     let next_hop = two.world.gnb.next_hop(at(&two.world, 0)).cloned();
     assert_eq!(next_hop, two.world.ue(0).next_hop(3));
-    let counters = two.world.core.amf().unwrap().counters();
+    let counters = two.world.amf().counters();
     assert_eq!((counters.handovers, counters.path_switches), (2, 1));
     assert_eq!((counters.handover_failures, counters.unexpected), (0, 0));
 }
@@ -170,11 +170,8 @@ fn refused(two: &mut Two, cause: Cause) {
     assert_eq!(two.answers, [HandoverAnswer::Refused(cause)]);
     two.settle();
     two.assert_flows(5);
-    assert_eq!(two.world.core.amf().unwrap().connected(), 1);
-    assert_eq!(
-        two.world.core.amf().unwrap().counters().handover_failures,
-        1
-    );
+    assert_eq!(two.world.amf().connected(), 1);
+    assert_eq!(two.world.amf().counters().handover_failures, 1);
 }
 
 #[test]
@@ -240,7 +237,7 @@ fn a_handover_is_cancelled_before_and_after_the_command() {
         }
         two.settle();
         two.assert_flows(5);
-        assert_eq!(two.world.core.amf().unwrap().connected(), 1);
+        assert_eq!(two.world.amf().connected(), 1);
         // It goes later.
         (two.goes, two.other.is_silent) = (true, false);
         two.ask_n2(false);
@@ -261,8 +258,5 @@ fn a_phone_that_does_not_come_in_time_stays_where_it_is() {
     let cause = Cause::HANDOVER_EXPIRED.to_string();
     assert_ended(&two.world, ("AMF", "handover"), &cause, 1);
     assert_ended(&two.world, ("AMF", "handover"), "success", 0);
-    assert_eq!(
-        two.world.core.amf().unwrap().counters().handover_failures,
-        1
-    );
+    assert_eq!(two.world.amf().counters().handover_failures, 1);
 }

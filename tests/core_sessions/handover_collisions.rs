@@ -37,10 +37,10 @@ fn a_source_that_is_lost_before_the_command_leaves_the_phone_idle() {
     let mut two = preparing();
     let source = two.world.at;
     two.lose(source);
-    assert_eq!(two.world.core.amf().unwrap().connected(), 0);
+    assert_eq!(two.world.amf().connected(), 0);
     assert_target_is_free(&two);
     two.settle();
-    assert_eq!(two.world.core.amf().unwrap().registered(), 1);
+    assert_eq!(two.world.amf().registered(), 1);
 }
 
 #[test]
@@ -49,15 +49,15 @@ fn a_source_that_is_lost_after_the_command_leaves_the_phone_to_the_target() {
         let mut two = commanded();
         let source = two.world.at;
         two.lose(source);
-        assert_eq!(two.world.core.amf().unwrap().connected(), 2);
+        assert_eq!(two.world.amf().connected(), 2);
         if comes {
             two.arrive();
             two.assert_flows(5);
         }
         two.settle();
-        let connected = two.world.core.amf().unwrap().connected();
+        let connected = two.world.amf().connected();
         assert_eq!(connected, usize::from(comes));
-        assert_eq!(two.world.core.amf().unwrap().registered(), 1);
+        assert_eq!(two.world.amf().registered(), 1);
     }
 }
 
@@ -76,7 +76,7 @@ fn a_target_that_is_lost_leaves_the_phone_where_it_is() {
     two.assert_flows(5);
     two.settle();
     two.assert_flows(5);
-    assert_eq!(two.world.core.amf().unwrap().connected(), 1);
+    assert_eq!(two.world.amf().connected(), 1);
 }
 
 #[test]
@@ -86,12 +86,9 @@ fn a_target_that_is_lost_when_the_phone_has_come_leaves_it_idle() {
     let target = two.world.at;
     two.lose(target);
     // The source has released it, too.
-    assert_eq!(
-        (two.world.core.amf().unwrap().connected(), two.away),
-        (0, None)
-    );
+    assert_eq!((two.world.amf().connected(), two.away), (0, None));
     two.settle();
-    assert_eq!(two.world.core.amf().unwrap().registered(), 1);
+    assert_eq!(two.world.amf().registered(), 1);
 }
 
 #[test]
@@ -104,7 +101,7 @@ fn a_phone_that_comes_back_on_its_own_ends_its_handover() {
         assert_target_is_free(&two);
         two.assert_flows(5);
         two.settle();
-        assert_eq!(two.world.core.amf().unwrap().connected(), 1);
+        assert_eq!(two.world.amf().connected(), 1);
     }
 }
 
@@ -119,7 +116,7 @@ fn a_registration_that_crosses_a_handover_is_accepted_at_the_target() {
     two.world.assert_registered(0);
     two.settle();
     two.assert_flows(5);
-    assert_eq!(two.world.core.amf().unwrap().counters().unexpected, 0);
+    assert_eq!(two.world.amf().counters().unexpected, 0);
 }
 
 #[test]
@@ -176,8 +173,8 @@ fn a_phone_that_deregisters_during_a_handover_leaves_nothing_at_either_gnb() {
         two.world.say(0, nas);
         two.run();
         assert_target_is_free(&two);
-        assert_eq!(two.world.core.amf().unwrap().connected(), 0);
-        assert_eq!(two.world.core.amf().unwrap().registered(), 0);
+        assert_eq!(two.world.amf().connected(), 0);
+        assert_eq!(two.world.amf().registered(), 0);
         assert_no_session(&mut two.world);
     }
 }
@@ -192,7 +189,7 @@ fn a_phone_that_is_sent_away_during_a_handover_hears_it_at_the_target() {
     two.arrive();
     two.settle();
     assert_eq!(two.world.ue(0).sent_away(), Some((true, None)));
-    assert_eq!(two.world.core.amf().unwrap().connected(), 0);
+    assert_eq!(two.world.amf().connected(), 0);
     assert_no_session(&mut two.world);
 }
 
@@ -203,7 +200,7 @@ fn a_gnb_that_wants_a_release_during_a_handover_ends_both() {
         two.world.tell_amf(&ask);
         two.run();
         assert_target_is_free(&two);
-        assert_eq!(two.world.core.amf().unwrap().connected(), 0);
+        assert_eq!(two.world.amf().connected(), 0);
         two.settle();
         two.world.ue_mut(0).sessions_mut().set_data(0b10_0000);
         come_back(&mut two.world, 0);
@@ -247,7 +244,7 @@ fn a_phone_that_goes_by_xn_while_n2_is_prepared_is_where_it_is() {
     two.settle();
     assert_eq!(two.answers, [HandoverAnswer::Switched]);
     two.assert_flows(5);
-    assert_eq!(two.world.core.amf().unwrap().connected(), 1);
+    assert_eq!(two.world.amf().connected(), 1);
 }
 
 /// NAS Non Delivery Indication (TS 38.413, 8.6.4): what a UE did not hear since it left.

@@ -64,7 +64,7 @@ fn all_flows_of_a_session_go_along_by_xn_and_by_n2() {
         two.settle();
         assert_several(&mut two);
     }
-    let counters = two.world.core.amf().unwrap().counters();
+    let counters = two.world.amf().counters();
     assert_eq!((counters.path_switches, counters.handovers), (2, 4));
     assert_eq!(two.world.core.smf().unwrap().counters().rules_refused, 0);
     // They come and go there as ever.

@@ -410,7 +410,7 @@ pub fn pass(world: &mut TestNetwork, seconds: u64) {
 #[track_caller]
 pub fn assert_ended(world: &TestNetwork, (nf, procedure): (&str, &str), cause: &str, count: u64) {
     let tally = match nf {
-        "AMF" => world.core.amf().unwrap().tally(),
+        "AMF" => world.amf().tally(),
         _ => world.core.smf().unwrap().tally(),
     };
     let its = tally.ends().filter(|(end, _)| end.procedure == procedure);

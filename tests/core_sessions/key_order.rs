@@ -22,7 +22,7 @@ fn renewing(two: &mut Two, is_taken: bool) {
     let nas = two.world.ue_mut(0).register(RegistrationKind::Initial);
     two.world.say(0, nas);
     two.world.assert_registered(0);
-    assert_eq!(two.world.core.amf().unwrap().procedures(), ["22"]);
+    assert_eq!(two.world.amf().procedures(), ["22"]);
     establish(&mut two.world, 0, 5, &wanted(SessionType::Ipv4));
     two.world.gnb.refuses_changes = None;
     two.world.lose_n2 = |_| false;
@@ -60,7 +60,7 @@ fn a_path_switch_before_the_answer_to_a_new_key_tells_the_target_the_new_key() {
         assert_eq!(two.answers, [HandoverAnswer::Switched]);
         assert_same_key(&two.world);
         // Nothing waits for the gNB before, and the target is not told the key a second time.
-        assert!(two.world.core.amf().unwrap().procedures().is_empty());
+        assert!(two.world.amf().procedures().is_empty());
         let call_flow = two.world.call_flow.to_string();
         assert!(
             !call_flow.contains("UE Context Modification"),
@@ -87,10 +87,10 @@ fn a_path_switch_before_the_answer_to_a_context_setup_is_served() {
     two.world.ue_mut(0).sessions_mut().set_data(0b10_0000);
     come_back(&mut two.world, 0);
     two.world.lose_n2 = |_| false;
-    assert_eq!(two.world.core.amf().unwrap().procedures(), ["14"]);
+    assert_eq!(two.world.amf().procedures(), ["14"]);
     two.by_xn();
     assert_eq!(two.answers, [HandoverAnswer::Switched]);
-    assert!(two.world.core.amf().unwrap().procedures().is_empty());
+    assert!(two.world.amf().procedures().is_empty());
     let next_hop = two.world.gnb.next_hop(at(&two.world, 0)).cloned();
     assert_eq!(next_hop, two.world.ue(0).next_hop(1));
     assert_eq!(of_new_contexts(&two.world), [false]);

@@ -126,6 +126,6 @@ fn a_phone_that_was_handed_over_to_another_area_registers_there() {
         two.settle();
         two.world.assert_registered(0);
         two.assert_flows(5);
-        assert_eq!(two.world.core.amf().unwrap().counters().unexpected, 0);
+        assert_eq!(two.world.amf().counters().unexpected, 0);
     }
 }

@@ -24,7 +24,7 @@ fn a_path_switch_that_names_a_session_twice_fails() {
     );
     assert!(refusals[0].why.contains("session 5 is named twice"));
     // The UE is registered, and comes back with its session.
-    assert_eq!(two.world.core.amf().unwrap().registered(), 1);
+    assert_eq!(two.world.amf().registered(), 1);
     two.world.ue_mut(0).sessions_mut().set_data(0b10_0000);
     come_back(&mut two.world, 0);
     two.assert_flows(5);

@@ -109,7 +109,7 @@ fn what_a_gnb_tells_another_is_passed_on() {
             .any(|part| part == transfers[0])
     );
     // Of a gNB that is not here nothing comes of it.
-    let before = two.world.core.amf().unwrap().counters().unexpected;
+    let before = two.world.amf().counters().unexpected;
     let mut setup = crate::world::setup(crate::world::tai(), &[]);
     setup.gnb.id = 77;
     let stranger = sluice_ue::Gnb::new(setup, crate::world::tai());
@@ -117,10 +117,7 @@ fn what_a_gnb_tells_another_is_passed_on() {
     two.world.tell_amf(&asked);
     two.run();
     assert!(two.world.gnb.take_transfers().is_empty() && two.other.take_transfers().is_empty());
-    assert_eq!(
-        two.world.core.amf().unwrap().counters().unexpected,
-        before + 1
-    );
+    assert_eq!(two.world.amf().counters().unexpected, before + 1);
 }
 
 /// It has no keys, and says so on the connection that it has: who was registered there is idle.

@@ -66,7 +66,7 @@ fn assert_served(world: &mut TestNetwork, what: &str) {
     establish(world, 1, 7, &wanted(SessionType::Ipv4));
     assert!(goes_up(world, 1, 7), "{what}: {}", world.call_flow);
     let smf = world.core.smf().unwrap().counters();
-    let panics = (world.core.amf().unwrap().counters().panics, smf.panics);
+    let panics = (world.amf().counters().panics, smf.panics);
     assert_eq!(panics, (0, 0), "{what}");
 }
 

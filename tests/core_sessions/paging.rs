@@ -73,7 +73,7 @@ fn an_idle_phone_is_paged_for_packets_and_gets_them() {
     assert_eq!(page.areas, [tai()]);
     let renamed = world.ue(0).guti().unwrap();
     assert_ne!(renamed, name);
-    assert!(world.core.amf().unwrap().procedures().is_empty());
+    assert!(world.amf().procedures().is_empty());
     // It is found by the new name alone.
     go_idle(&mut world, 0);
     world.ue_mut(0).call_itself(name);
@@ -90,8 +90,8 @@ fn a_phone_is_paged_again_each_time_that_it_is_idle() {
         assert!(radio(&world, 0, 5).is_some());
         go_idle(&mut world, 0);
     }
-    assert_eq!(world.core.amf().unwrap().counters().pagings, 3);
-    assert_eq!(world.core.amf().unwrap().counters().paged, 3);
+    assert_eq!(world.amf().counters().pagings, 3);
+    assert_eq!(world.amf().counters().paged, 3);
     assert_ended(&world, ("AMF", "paging"), "success", 3);
     assert_eq!(world.core.smf().unwrap().counters().unreachable, 0);
 }
@@ -163,7 +163,7 @@ fn a_phone_that_does_not_answer_is_paged_three_times_and_its_packets_are_dropped
         assert!(call_flow.contains(line), "{call_flow}");
     }
     // Whether UEs answer is told by UEs, not by how often each is called.
-    let counters = world.core.amf().unwrap().counters();
+    let counters = world.amf().counters();
     assert_eq!((counters.pagings, counters.paged), (3, 1));
     assert_eq!(counters.unanswered_pagings, 1);
     assert_ended(&world, ("AMF", "paging"), "the UE does not answer", 1);
@@ -269,7 +269,7 @@ fn packets_that_cross_a_release_page_the_phone_when_it_is_idle() {
     let ask = world.gnb.ask_release(at(&world, 0)).unwrap();
     world.tell_amf(&ask);
     world.run();
-    assert_eq!(world.core.amf().unwrap().procedures(), ["release"]);
+    assert_eq!(world.amf().procedures(), ["release"]);
     assert_eq!(goes_down(&mut world, ue), None);
     assert!(world.pages.is_empty());
     world.gnb.no_releases = false;
@@ -285,7 +285,7 @@ fn a_service_request_that_crosses_a_paging_ends_it() {
     let (mut world, ue) = idle();
     world.answers_pages = false;
     goes_down(&mut world, ue);
-    assert_eq!(world.core.amf().unwrap().procedures(), ["6"]);
+    assert_eq!(world.amf().procedures(), ["6"]);
     come_back(&mut world, 0);
     assert!(radio(&world, 0, 5).is_some(), "it had no data of its own");
     assert!(what_waited_arrives(&mut world) || goes_down(&mut world, ue).is_some());
@@ -313,7 +313,7 @@ fn a_session_that_ends_while_its_phone_is_paged_pages_nobody() {
     for _ in 0..20 {
         world.wait();
     }
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
     assert_no_session(&mut world);
 }
 
@@ -325,7 +325,7 @@ fn a_phone_that_does_not_acknowledge_its_new_name_is_known_by_either() {
     world.ue_mut(0).behaviour.no_complete = true;
     let begin = world.now.instant;
     goes_down(&mut world, ue);
-    while world.core.amf().unwrap().procedures() == ["2b"] {
+    while world.amf().procedures() == ["2b"] {
         assert!(world.wait());
     }
     assert_eq!(world.now.instant.ms_since(begin), 5 * 6_000);
@@ -352,13 +352,13 @@ fn a_phone_that_has_not_acknowledged_its_new_name_is_served_and_has_either() {
     goes_down(&mut world, ue);
     let renamed = world.ue(0).guti().unwrap();
     assert_ne!(renamed, name);
-    assert_eq!(world.core.amf().unwrap().procedures(), ["2b"]);
+    assert_eq!(world.amf().procedures(), ["2b"]);
     world.call_flow.0.clear();
     let nas = world.ue_mut(0).request_user_planes().unwrap();
     world.say(0, nas);
     let call_flow = world.call_flow.to_string();
     assert!(call_flow.contains("Service Accept"), "{call_flow}");
-    assert!(world.core.amf().unwrap().procedures().is_empty());
+    assert!(world.amf().procedures().is_empty());
     for name in [name, renamed] {
         go_idle(&mut world, 0);
         world.ue_mut(0).call_itself(name);
@@ -384,16 +384,11 @@ fn a_phone_that_leaves_is_not_paged_for_what_came_before_when_it_is_back() {
     assert_no_session(&mut world);
     // It comes by its name, so that it is the same one.
     world.register(0);
-    assert_eq!(
-        world.core.amf().unwrap().registered(),
-        1,
-        "{}",
-        world.call_flow
-    );
+    assert_eq!(world.amf().registered(), 1, "{}", world.call_flow);
     world.gnb.no_releases = false;
     go_idle(&mut world, 0);
     assert!(world.pages.is_empty(), "{}", world.call_flow);
-    assert!(world.core.amf().unwrap().procedures().is_empty());
+    assert!(world.amf().procedures().is_empty());
 }
 
 /// TS 23.527, 5.3.3; TS 29.281, 7.3.1.

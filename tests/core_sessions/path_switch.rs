@@ -46,7 +46,7 @@ fn a_phone_goes_to_another_gnb_by_xn_and_its_packets_follow() {
     two.assert_flows(5);
     let next_hop = two.world.gnb.next_hop(at(&two.world, 0)).cloned();
     assert_eq!(next_hop, two.world.ue(0).next_hop(2));
-    assert_eq!(two.world.core.amf().unwrap().counters().path_switches, 2);
+    assert_eq!(two.world.amf().counters().path_switches, 2);
     // It is told what it is told there.
     let now = two.world.now;
     assert!(
@@ -100,7 +100,7 @@ fn a_path_switch_without_sessions_that_are_there_is_refused() {
     assert_ended(&two.world, of, "success", 0);
     // It has released the UE, which is registered still, and comes back with its session.
     assert_eq!(two.world.ues[0].at, None);
-    assert_eq!(two.world.core.amf().unwrap().registered(), 1);
+    assert_eq!(two.world.amf().registered(), 1);
     two.world.ue_mut(0).sessions_mut().set_data(0b10_0000);
     come_back(&mut two.world, 0);
     two.assert_flows(5);
@@ -117,7 +117,7 @@ fn a_gnb_that_was_told_other_algorithms_is_told_the_right_ones() {
     let after = two.world.gnb.context(at(&two.world, 0)).unwrap().capability;
     let four = |one: sluice_security::SecurityCapability| [one.ea(), one.ia()].map(|o| o & 0x7f);
     assert_eq!(four(after), four(before));
-    assert_eq!(two.world.core.amf().unwrap().counters().unexpected, 1);
+    assert_eq!(two.world.amf().counters().unexpected, 1);
 }
 
 #[test]
@@ -138,5 +138,5 @@ fn a_path_switch_of_nobody_is_answered_by_error_indication() {
     two.tell_other(&octets);
     two.run();
     assert_eq!(two.other.indications(), [Cause::UNKNOWN_LOCAL_ID]);
-    assert_eq!(two.world.core.amf().unwrap().connected(), 0);
+    assert_eq!(two.world.amf().connected(), 0);
 }

@@ -76,7 +76,7 @@ fn a_phone_gets_a_session_and_its_packets_flow() {
     let ue = address(&world, 0, 5);
     assert_eq!(goes_down(&mut world, ue), Some(gnb.downlink.teid));
     assert_eq!(world.core.smf().unwrap().counters().established, 1);
-    assert_eq!(world.core.amf().unwrap().counters().unexpected, 0);
+    assert_eq!(world.amf().counters().unexpected, 0);
 }
 
 /// TS 23.502, 4.3.4.2.
@@ -316,7 +316,7 @@ fn a_phone_that_is_sent_away_has_no_sessions() {
         let release = "4     AMF  -> SMF   Nsmf_PDUSession_ReleaseSMContext Request";
         assert_eq!(call_flow.matches(release).count(), 2, "{call_flow}");
         assert_no_session(&mut world);
-        assert_eq!(world.core.amf().unwrap().registered(), 0);
+        assert_eq!(world.amf().registered(), 0);
         // It begins anew.
         world.register(0);
         establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
@@ -330,12 +330,12 @@ fn a_phone_that_is_not_heard_of_loses_its_sessions() {
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     go_idle(&mut world, 0);
     for _ in 0..2_000 {
-        if world.core.amf().unwrap().registered() == 0 {
+        if world.amf().registered() == 0 {
             break;
         }
         assert!(world.wait_long());
     }
-    assert_eq!(world.core.amf().unwrap().registered(), 0);
+    assert_eq!(world.amf().registered(), 0);
     assert_no_session(&mut world);
 }
 

@@ -191,7 +191,7 @@ fn rest(two: &mut Two, pair: &str) {
     loop {
         two.run();
         let smf = two.world.core.smf().unwrap();
-        let is_over = two.world.core.amf().unwrap().procedures().is_empty();
+        let is_over = two.world.amf().procedures().is_empty();
         if is_over && smf.procedures().is_empty() {
             return;
         }
@@ -235,7 +235,7 @@ fn ends_well(two: &mut Two, pair: &str) {
 
 fn assert_vacant(two: &mut Two, pair: &str) {
     let core = &two.world.core;
-    let mut left = core.amf().unwrap().sizes();
+    let mut left = core.amf().expect("its own AMF").sizes();
     left.extend(core.smf().unwrap().sizes());
     left.extend(core.pcf().unwrap().sizes());
     left.extend(core.udr().sizes());
@@ -244,7 +244,11 @@ fn assert_vacant(two: &mut Two, pair: &str) {
     left.push(("store", stored.count()));
     left.push(("gNB", two.world.gnb.connections()));
     left.push(("other gNB", two.other.connections()));
-    assert_eq!(core.amf().unwrap().counters().panics, 0, "{pair}");
+    assert_eq!(
+        core.amf().expect("its own AMF").counters().panics,
+        0,
+        "{pair}"
+    );
     left.push(("UPF", upf(&mut two.world).upf.core.up.session_count()));
     left.retain(|(_, size)| *size != 0);
     assert!(left.is_empty(), "{pair}: {left:?}\n{}", two.world.call_flow);
@@ -253,7 +257,7 @@ fn assert_vacant(two: &mut Two, pair: &str) {
 #[test]
 fn each_stage_of_a_handover_is_what_it_is_called() {
     for (step, stage) in STAGES {
-        assert_eq!(stage().world.core.amf().unwrap().procedures(), [step]);
+        assert_eq!(stage().world.amf().procedures(), [step]);
     }
 }
 
@@ -281,7 +285,7 @@ fn what_a_handover_required_and_a_path_switch_come_to_at_each_stage() {
         two.settle();
         let last = two.answers.last();
         assert_eq!(last, Some(&HandoverAnswer::Switched), "step {step}");
-        assert_eq!(two.world.core.amf().unwrap().connected(), 1, "step {step}");
+        assert_eq!(two.world.amf().connected(), 1, "step {step}");
         assert_ne!(two.world.ues[0].at, None::<RanUeId>, "step {step}");
         two.assert_flows(5);
     }

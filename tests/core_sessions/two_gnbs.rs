@@ -204,7 +204,7 @@ impl Two {
     pub fn settle(&mut self) {
         let end = self.world.now.instant.plus_ms(5_000);
         for _ in 0..100 {
-            let is_over = self.world.core.amf().unwrap().procedures().is_empty();
+            let is_over = self.world.amf().procedures().is_empty();
             if is_over && self.world.now.instant >= end {
                 return;
             }

@@ -62,8 +62,8 @@ fn ues_register_although_messages_between_hosts_are_lost_late_and_doubled() {
         rest(&mut world);
         let counters = world.core.remote_counters();
         assert!(counters.sent > 0 && counters.received > 0, "{counters:?}");
-        assert!(world.core.amf().unwrap().procedures().is_empty());
-        assert_eq!(world.core.amf().unwrap().counters().panics, 0);
+        assert!(world.amf().procedures().is_empty());
+        assert_eq!(world.amf().counters().panics, 0);
         // Challenges that nobody answers any more are forgotten, also in the other host.
         world.now.instant = Instant(world.now.instant.0 + 120_000_000_000);
         world.core.time(world.now);

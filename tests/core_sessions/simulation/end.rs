@@ -36,7 +36,7 @@ impl Simulation {
 
     fn under_way(&self) -> Vec<&'static str> {
         let smf = self.core.smf().unwrap();
-        let all = self.core.amf().unwrap().procedures().into_iter();
+        let all = self.amf().procedures().into_iter();
         all.chain(smf.procedures()).collect()
     }
 
@@ -134,7 +134,7 @@ impl Simulation {
         let at_upf = self.upf.upf.core.up.sessions();
         self.note(format!("left at the UPF: {at_upf:?}"));
         let smf = self.core.smf().unwrap();
-        let amf = self.core.amf().unwrap();
+        let amf = self.amf();
         let mut left: Vec<(&str, usize)> = amf.sizes();
         left.extend(smf.sizes());
         left.extend(self.core.pcf().unwrap().sizes());

@@ -335,7 +335,7 @@ impl Simulation {
                 line.what
             ));
         }
-        let amf = self.core.amf().unwrap().counters().panics;
+        let amf = self.amf().counters().panics;
         let smf = self.core.smf().unwrap().counters().panics;
         assert_eq!((amf, smf), (0, 0), "a procedure panicked");
     }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use sluice_amf::Config;
+use sluice_amf::{Amf, Config};
 use sluice_ids::{Snssai, Tai};
 use sluice_n1::RegistrationKind;
 use sluice_n2::{NgSetupRequest, Paging, RanUeId};
@@ -283,23 +283,22 @@ impl TestNetwork {
         true
     }
 
+    /// The AMF, which is the core's own here.
+    pub fn amf(&self) -> &Amf {
+        self.core.amf().expect("its own AMF")
+    }
+
     /// Waits until nothing is under way.
     pub fn settle(&mut self) {
         for _ in 0..100 {
             if !self.wait() {
-                assert!(
-                    self.core
-                        .amf()
-                        .expect("its own AMF")
-                        .procedures()
-                        .is_empty()
-                );
+                assert!(self.amf().procedures().is_empty());
                 return;
             }
         }
         panic!(
             "something is under way for ever: {:?}",
-            self.core.amf().expect("its own AMF").procedures()
+            self.amf().procedures()
         );
     }
 
@@ -320,7 +319,7 @@ impl TestNetwork {
             "{:?}",
             self.ue(phone).received()
         );
-        assert!(self.core.amf().expect("its own AMF").registered() > 0);
+        assert!(self.amf().registered() > 0);
         let supi = self.ue(phone).supi().expect("digits");
         assert!(self.core.udr().amf_of(&supi).is_some(), "UDM was told");
     }

@@ -42,11 +42,11 @@ fn a_release_complete_that_names_its_ue_by_one_name_ends_the_release() {
         let ask = world.gnb.ask_release(ran).expect("known");
         world.tell_amf(&ask);
         world.run();
-        assert_eq!(world.core.amf().unwrap().procedures(), ["release"]);
+        assert_eq!(world.amf().procedures(), ["release"]);
         // One that names somebody else ends nothing.
         world.tell_amf(&outcome(41, &[name(RAN, ran.0 + 5)]));
         world.run();
-        assert_eq!(world.core.amf().unwrap().procedures(), ["release"]);
+        assert_eq!(world.amf().procedures(), ["release"]);
         world.core.take_refused();
         let ies = match known {
             "both" => vec![name(AMF, amf), name(RAN, ran.0)],
@@ -56,8 +56,8 @@ fn a_release_complete_that_names_its_ue_by_one_name_ends_the_release() {
         };
         world.tell_amf(&outcome(41, &ies));
         world.run();
-        assert!(world.core.amf().unwrap().procedures().is_empty(), "{known}");
-        let amf = world.core.amf().unwrap();
+        assert!(world.amf().procedures().is_empty(), "{known}");
+        let amf = world.amf();
         assert_eq!((amf.connected(), amf.registered()), (0, 1), "{known}");
         assert_eq!(world.now.instant, begin, "no timer");
         // What is at fault is told to operators, and not to the gNB.
@@ -80,7 +80,7 @@ fn a_release_complete_of_half_a_name_releases_no_ue_that_is_to_stay() {
     for ies in [vec![name(RAN, ran.0)], vec![name(AMF, amf)]] {
         world.tell_amf(&outcome(41, &ies));
         world.run();
-        assert_eq!(world.core.amf().unwrap().connected(), 1);
+        assert_eq!(world.amf().connected(), 1);
     }
 }
 
@@ -92,14 +92,14 @@ fn a_context_setup_whose_response_cannot_be_used_has_failed() {
     world.lose_n2 = |octets| octets.starts_with(&[0x20, 14]);
     world.ue_mut(0).behaviour.no_complete = true;
     world.register(0);
-    assert_eq!(world.core.amf().unwrap().procedures(), ["22"]);
+    assert_eq!(world.amf().procedures(), ["22"]);
     let ran = world.ues[0].at.expect("connected");
     let amf = world.gnb.amf_id(ran).expect("known").0 as u32;
     let twice = [name(AMF, amf), name(RAN, ran.0), name(RAN, ran.0)];
     world.tell_amf(&outcome(14, &twice));
     world.run();
-    assert!(world.core.amf().unwrap().procedures().is_empty());
-    assert_eq!(world.core.amf().unwrap().connected(), 0);
+    assert!(world.amf().procedures().is_empty());
+    assert_eq!(world.amf().connected(), 0);
     assert_eq!(world.now.instant, begin, "no timer");
     let refusals = world.core.take_refused();
     let of_gnb = refusals
@@ -116,7 +116,7 @@ fn a_phone_that_leaves_instead_of_answering_its_challenge_stands_in_the_refusals
         let mut world = TestNetwork::new(&[1]);
         world.ue_mut(0).behaviour.silent = true;
         world.register(0);
-        assert_eq!(world.core.amf().unwrap().procedures(), ["9b"]);
+        assert_eq!(world.amf().procedures(), ["9b"]);
         let at = world.ues[0].at.expect("connected");
         match how {
             "a release" => {

@@ -15,7 +15,7 @@ fn assert_refused(world: &TestNetwork, expected: &Downlink) {
         "{:?}",
         world.ue(0).received()
     );
-    let amf = world.core.amf().unwrap();
+    let amf = world.amf();
     assert_eq!((amf.registered(), amf.connected()), (0, 0));
     assert_eq!(world.core.udr().amf_of(&supi(1)), None);
     assert!(amf.procedures().is_empty());
@@ -263,7 +263,7 @@ fn a_mac_failure_of_a_phone_with_anothers_name_is_cleared_up_by_its_identity() {
     world.assert_registered(1);
     assert!(world.ue(1).received().contains(&"Identity Request"));
     // The one whose name it was is as it was.
-    assert_eq!(world.core.amf().unwrap().registered(), 2);
+    assert_eq!(world.amf().registered(), 2);
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     world.assert_registered(0);
@@ -324,7 +324,7 @@ fn a_phone_that_does_not_tell_who_it_is_is_given_up() {
         .filter(|m| **m == "Identity Request")
         .count();
     assert_eq!(asked, 5);
-    assert_eq!(world.core.amf().unwrap().connected(), 0);
+    assert_eq!(world.amf().connected(), 0);
 }
 
 #[test]
@@ -336,17 +336,13 @@ fn a_wrong_mac_leads_to_a_new_authentication_and_the_whole_message() {
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     world.assert_registered(0);
-    assert_eq!(world.core.amf().unwrap().counters().wrong_macs, 1);
+    assert_eq!(world.amf().counters().wrong_macs, 1);
     // What was asked for came in Security Mode Complete.
     assert_eq!(
         world.ue(0).accept().expect("accepted").allowed_nssai,
         [slice(2)]
     );
-    assert_eq!(
-        world.core.amf().unwrap().registered(),
-        1,
-        "it is still one UE"
-    );
+    assert_eq!(world.amf().registered(), 1, "it is still one UE");
 }
 
 #[test]
@@ -356,7 +352,7 @@ fn a_phone_that_lost_its_keys_is_authenticated_again() {
     world.ue_mut(0).forget_keys();
     world.register(0);
     world.assert_registered(0);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
 }
 
 #[test]
@@ -374,13 +370,7 @@ fn a_challenge_that_is_not_answered_is_sent_five_times() {
     assert_eq!(challenges.count(), 5);
     // T3560 is 6 s.
     assert_eq!(world.now.instant.ms_since(begin), 5 * 6_000);
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 0)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 0));
 }
 
 #[test]
@@ -399,7 +389,7 @@ fn a_refused_security_mode_ends_the_registration() {
     let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.refuse_security_mode = true;
     world.register(0);
-    let amf = world.core.amf().unwrap();
+    let amf = world.amf();
     assert_eq!((amf.registered(), amf.connected()), (0, 0));
     assert_eq!(amf.counters().refusals, 1);
 }
@@ -412,7 +402,7 @@ fn a_refused_security_mode_leaves_the_registration_before_it() {
     world.ue_mut(1).behaviour.refuse_security_mode = true;
     world.ue_mut(1).sim_mut().advance(Sqn::new(BEGIN_S << 5));
     world.register(1);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.call_flow.0.clear();
     world.connect(0, nas);
@@ -442,7 +432,7 @@ fn without_registration_complete_the_phone_is_registered_by_either_name() {
         .count();
     assert_eq!(accepts, 1 + 5);
     assert_eq!(world.now.instant.ms_since(begin), 5 * 6_000);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
     // It did not hear of the new name.
     world.ue_mut(0).call_itself(old);
     world.ue_mut(0).behaviour.no_complete = false;

@@ -23,8 +23,8 @@ fn unprotected_messages_do_not_change_a_registered_phone() {
     world.ue_mut(1).behaviour.wrong_res = true;
     world.register(1);
     world.settle();
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
-    assert_eq!(world.core.amf().unwrap().connected(), 0);
+    assert_eq!(world.amf().registered(), 1);
+    assert_eq!(world.amf().connected(), 0);
     assert!(world.core.udr().amf_of(&supi(1)).is_some());
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.call_flow.0.clear();
@@ -46,7 +46,7 @@ fn a_stranger_on_a_phones_connection_is_not_that_phone() {
     let nas = world.ue_mut(1).register(RegistrationKind::Initial);
     world.say(0, nas);
     world.settle();
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
     assert!(world.core.udr().amf_of(&supi(1)).is_some());
     assert!(world.core.udr().amf_of(&supi(2)).is_none());
 }
@@ -56,7 +56,7 @@ fn messages_that_need_protection_are_not_taken_without() {
     let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let before = world.core.amf().unwrap().counters();
+    let before = world.amf().counters();
     for message in [
         Uplink::RegistrationComplete,
         Uplink::ConfigurationUpdateComplete,
@@ -73,10 +73,7 @@ fn messages_that_need_protection_are_not_taken_without() {
     ] {
         world.say(0, message.encode());
     }
-    assert_eq!(
-        world.core.amf().unwrap().counters().unprotected,
-        before.unprotected + 4
-    );
+    assert_eq!(world.amf().counters().unprotected, before.unprotected + 4);
     world.assert_registered(0);
 }
 
@@ -89,12 +86,12 @@ fn a_message_that_was_seen_is_not_taken_again() {
     let (mut changed, at) = (nas.clone(), world.ues[0].at.expect("connected"));
     *changed.last_mut().expect("octets") ^= 1;
     world.say(0, changed);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
-    assert_eq!(world.core.amf().unwrap().counters().wrong_macs, 1);
+    assert_eq!(world.amf().registered(), 1);
+    assert_eq!(world.amf().counters().wrong_macs, 1);
     let octets = world.gnb.uplink(at, nas).expect("known");
     world.tell_amf(&octets);
     world.run();
-    assert_eq!(world.core.amf().unwrap().registered(), 0);
+    assert_eq!(world.amf().registered(), 0);
     // The connection is gone; what names it is told so.
     world.tell_amf(&octets);
     world.run();
@@ -151,7 +148,7 @@ fn a_service_request_of_an_unknown_phone_is_refused() {
     world.connect(0, Uplink::ServiceRequest(request).encode());
     let expected = Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN.into());
     assert_eq!(world.ue(0).refused(), Some(&expected));
-    assert_eq!(world.core.amf().unwrap().connected(), 0);
+    assert_eq!(world.amf().connected(), 0);
 }
 
 /// A phone that begins anew while it is being registered is served by its last request.
@@ -161,7 +158,7 @@ fn a_second_registration_replaces_the_first() {
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
-    assert_eq!(world.core.amf().unwrap().procedures(), ["9b"]);
+    assert_eq!(world.amf().procedures(), ["9b"]);
     world.ue_mut(0).behaviour.silent = false;
     // An identical one would change nothing (5.5.1.2.8 d).
     world.ue_mut(0).follow_on = true;
@@ -182,23 +179,11 @@ fn a_phone_on_a_new_connection_leaves_its_old_one() {
     world.connect(0, nas);
     world.assert_registered(0);
     assert_ne!(world.ues[0].at, first);
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (1, 1)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (1, 1));
     // The same without keys, by authentication.
     world.ue_mut(0).forget_keys();
     world.register(0);
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (1, 1)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (1, 1));
     assert_eq!(world.ue(0).state(), UeState::Registered);
 }
 
@@ -207,15 +192,9 @@ fn a_registration_that_loses_its_gnb_is_undone() {
     let mut world = TestNetwork::new(&[1]);
     world.ue_mut(0).behaviour.silent = true;
     world.register(0);
-    assert_eq!(world.core.amf().unwrap().procedures().len(), 1);
+    assert_eq!(world.amf().procedures().len(), 1);
     world.core.association_lost(world.now, crate::world::GNB);
-    assert!(world.core.amf().unwrap().procedures().is_empty());
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 0)
-    );
+    assert!(world.amf().procedures().is_empty());
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 0));
     assert_eq!(world.core.udr().amf_of(&supi(1)), None);
 }

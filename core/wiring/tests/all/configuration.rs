@@ -31,7 +31,7 @@ fn a_gnb_may_serve_other_slices_and_areas_from_now_on() {
     world.tell_amf(&update);
     world.run();
     assert_eq!(world.gnb.refused(), None);
-    assert_eq!(world.core.amf().unwrap().connected(), 1);
+    assert_eq!(world.amf().connected(), 1);
     world.ue_mut(1).requested_nssai = Some(vec![slice(1), slice(2)]);
     world.register(1);
     let accept = world.ue(1).accept().expect("accepted");
@@ -93,13 +93,7 @@ fn gnbs_are_told_of_other_slices_by_an_update_and_phones_are_served_by_it() {
     // The phone that is connected is to register again, which it does when it is idle; it stays registered.
     let told = world.ue(0).told.clone().expect("told");
     assert!(told.register && told.acknowledge, "{told:?}");
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 1)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 1));
     assert!(
         call_flow.contains("2b    UE   -> AMF   Configuration Update Complete"),
         "{call_flow}"
@@ -126,7 +120,7 @@ fn gnbs_are_told_of_other_slices_by_an_update_and_phones_are_served_by_it() {
     });
     world.tell_amf(&refused.encode());
     world.run();
-    assert_eq!(world.core.amf().unwrap().counters().refused_updates, 1);
+    assert_eq!(world.amf().counters().refused_updates, 1);
 }
 
 /// TS 23.502, 4.2.4.2: an idle one is told when it is connected next.
@@ -150,13 +144,7 @@ fn idle_phones_learn_of_a_change_when_they_come_back_and_those_that_registered_s
     let nas = world.ue_mut(0).request_service().expect("a name");
     world.connect(0, nas);
     assert!(world.ue(0).told.clone().expect("told").register);
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 2)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 2));
     world.ue_mut(0).told = None;
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
@@ -186,13 +174,13 @@ fn overload_keeps_strangers_away_and_serves_who_is_known() {
     world.register(1);
     let expected = Downlink::RegistrationReject(Cause::CONGESTION.into());
     assert_eq!(world.ue(1).refused(), Some(&expected));
-    assert_eq!(world.core.amf().unwrap().connected(), 0);
+    assert_eq!(world.amf().connected(), 0);
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     world.assert_registered(0);
     let nas = world.ue_mut(0).request_service().expect("a name");
     world.connect(0, nas);
-    assert_eq!(world.core.amf().unwrap().connected(), 1);
+    assert_eq!(world.amf().connected(), 1);
     // A gnb that is set up meanwhile is told, too.
     world.gnb.overload = None;
     world.set_up();
@@ -228,7 +216,7 @@ fn a_phone_that_is_authenticated_while_connected_has_a_new_key_at_its_gnb() {
     let after = world.gnb.context(at).expect("a context").key.clone();
     assert_ne!(before, after);
     assert_eq!(Some(&after), world.ue(0).kgnb().as_ref());
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
     assert!(!world.wait(), "nothing is under way");
     // Without new keys there is nothing to be changed.
     let nas = world.ue_mut(0).register(RegistrationKind::Periodic);
@@ -263,15 +251,9 @@ fn an_error_indication_of_a_gnb_makes_its_phone_idle_and_is_not_answered() {
     };
     indicate(&mut world, nobody);
     indicate(&mut world, stranger);
-    assert_eq!(world.core.amf().unwrap().connected(), 1);
+    assert_eq!(world.amf().connected(), 1);
     indicate(&mut world, Connection { amf, ran });
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 1)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 1));
     assert_eq!(world.transcript.len(), said + 3, "nothing was answered");
 }
 
@@ -292,12 +274,12 @@ fn a_phone_that_was_deregistered_without_a_word_is_told_so_when_it_comes_back() 
         } else {
             assert!(world.wait_long());
         }
-        assert_eq!(world.core.amf().unwrap().registered(), 0);
+        assert_eq!(world.amf().registered(), 0);
         let nas = world.ue_mut(0).request_service().expect("a name");
         world.connect(0, nas);
         let expected = Downlink::ServiceReject(Cause::IMPLICITLY_DEREGISTERED.into());
         assert_eq!(world.ue(0).refused(), Some(&expected));
-        assert_eq!(world.core.amf().unwrap().connected(), 0);
+        assert_eq!(world.amf().connected(), 0);
         world.register(0);
         assert_eq!(world.ue(0).state(), UeState::Registered);
     }

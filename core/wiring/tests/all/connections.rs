@@ -53,7 +53,7 @@ fn nothing_comes_before_ng_setup() {
     let mut world = TestNetwork::of(core(config(), true), &[1]);
     world.register(0);
     assert_eq!(world.gnb.indications(), [Cause::NOT_COMPATIBLE_WITH_STATE]);
-    assert_eq!(world.core.amf().unwrap().connected(), 0);
+    assert_eq!(world.amf().connected(), 0);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_reset_and_a_repeated_setup_make_phones_idle_not_deregistered() {
             world.ue_mut(phone).follow_on = true;
             world.register(phone);
         }
-        assert_eq!(world.core.amf().unwrap().connected(), 2);
+        assert_eq!(world.amf().connected(), 2);
         let octets = if repeat {
             world.gnb.setup()
         } else {
@@ -72,13 +72,7 @@ fn a_reset_and_a_repeated_setup_make_phones_idle_not_deregistered() {
         };
         world.tell_amf(&octets);
         world.run();
-        assert_eq!(
-            (
-                world.core.amf().unwrap().connected(),
-                world.core.amf().unwrap().registered()
-            ),
-            (0, 2)
-        );
+        assert_eq!((world.amf().connected(), world.amf().registered()), (0, 2));
         // They come back by their names.
         let nas = world.ue_mut(1).register(RegistrationKind::Mobility);
         world.call_flow.0.clear();
@@ -108,13 +102,7 @@ fn a_reset_of_some_leaves_the_others() {
     .encode();
     world.tell_amf(&reset);
     world.run();
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (1, 2)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (1, 2));
 }
 
 #[test]
@@ -127,13 +115,7 @@ fn a_gnb_may_ask_for_a_release() {
     world.tell_amf(&ask);
     world.run();
     assert_eq!(world.ues[0].at, None);
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 1)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 1));
     assert!(!world.wait());
 }
 
@@ -143,15 +125,9 @@ fn a_gnb_that_does_not_release_is_not_waited_for() {
     world.gnb.no_releases = true;
     world.register(0);
     world.assert_registered(0);
-    assert_eq!(world.core.amf().unwrap().procedures(), ["release"]);
+    assert_eq!(world.amf().procedures(), ["release"]);
     world.settle();
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 1)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 1));
 }
 
 #[test]
@@ -160,14 +136,8 @@ fn a_phone_whose_context_cannot_be_set_up_is_registered_and_idle() {
     world.gnb.no_contexts = true;
     world.register(0);
     world.settle();
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 1)
-    );
-    assert_eq!(world.core.amf().unwrap().counters().registrations, 0);
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 1));
+    assert_eq!(world.amf().counters().registrations, 0);
 }
 
 #[test]
@@ -236,7 +206,7 @@ fn names_of_connections_are_checked() {
     world.core.n2(world.now, other, 0, &message(amf, at));
     let answers = world.core.take_to_ran();
     assert_eq!((answers.len(), answers[0].association), (1, other));
-    assert_eq!(world.core.amf().unwrap().connected(), 1);
+    assert_eq!(world.amf().connected(), 1);
 }
 
 /// TS 23.502, 4.2.3.2.
@@ -260,13 +230,7 @@ fn an_idle_phone_comes_back_by_service_request() {
         let at = world.ues[0].at.expect("connected");
         let context = world.gnb.context(at).expect("a context");
         assert_eq!(Some(&context.key), world.ue(0).kgnb().as_ref());
-        assert_eq!(
-            (
-                world.core.amf().unwrap().connected(),
-                world.core.amf().unwrap().registered()
-            ),
-            (1, 1)
-        );
+        assert_eq!((world.amf().connected(), world.amf().registered()), (1, 1));
         assert!(!world.wait(), "nothing is under way");
         let ask = world.gnb.ask_release(at).expect("known");
         world.tell_amf(&ask);
@@ -283,18 +247,12 @@ fn a_service_request_whose_mac_is_wrong_is_refused_and_changes_nothing() {
     world.connect(0, nas);
     let expected = sluice_n1::Downlink::ServiceReject(sluice_n1::Cause::IDENTITY_UNKNOWN.into());
     assert_eq!(world.ue(0).refused(), Some(&expected));
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 1)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 1));
     // It registers anew.
     world.ue_mut(0).behaviour.wrong_mac = false;
     world.register(0);
     world.assert_registered(0);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
 }
 
 #[test]
@@ -305,13 +263,7 @@ fn a_service_request_that_finds_no_radio_leaves_the_phone_idle() {
     let nas = world.ue_mut(0).request_service().expect("a name");
     world.connect(0, nas);
     world.settle();
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 1)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 1));
 }
 
 /// A gNB that gives a name again has forgotten whom it called so.
@@ -324,11 +276,5 @@ fn a_name_that_a_gnb_gives_again_is_another_phone() {
     world.gnb = Gnb::new(setup(tai(), &[slice(1)]), tai());
     world.register(1);
     world.assert_registered(1);
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 2)
-    );
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 2));
 }

@@ -39,7 +39,7 @@ fn registrations_that_interleave_do_not_mix() {
         world.ues[phone].at = Some(ran);
         world.tell_amf(&octets);
     }
-    assert_eq!(world.core.amf().unwrap().procedures().len(), 200);
+    assert_eq!(world.amf().procedures().len(), 200);
     world.run();
     let mut names: Vec<_> = (0..200)
         .map(|phone| {
@@ -54,10 +54,7 @@ fn registrations_that_interleave_do_not_mix() {
         .collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(
-        (names.len(), world.core.amf().unwrap().registered()),
-        (200, 200)
-    );
+    assert_eq!((names.len(), world.amf().registered()), (200, 200));
 }
 
 #[test]
@@ -67,7 +64,7 @@ fn many_refusals_leave_nothing_behind() {
         world.register(0);
         assert!(world.ue(0).refused().is_some());
     }
-    let amf = world.core.amf().unwrap();
+    let amf = world.amf();
     assert_eq!((amf.registered(), amf.connected()), (0, 0));
     assert_eq!(amf.counters().refusals, 500);
     assert!(amf.procedures().is_empty() && world.core.stored().next().is_none());
@@ -85,7 +82,7 @@ fn a_phone_that_registers_again_and_again_is_one_phone() {
         let nas = world.ue_mut(0).register(RegistrationKind::Initial);
         world.connect(0, nas);
         world.assert_registered(0);
-        assert_eq!(world.core.amf().unwrap().registered(), 1);
+        assert_eq!(world.amf().registered(), 1);
         if round % 7 == 0 {
             let is_connected = world.ues[0].at.is_some();
             let nas = world
@@ -98,11 +95,11 @@ fn a_phone_that_registers_again_and_again_is_one_phone() {
                 world.connect(0, nas)
             }
             assert_eq!(world.ue(0).state(), UeState::Deregistered);
-            assert_eq!(world.core.amf().unwrap().registered(), 0);
+            assert_eq!(world.amf().registered(), 0);
         }
     }
     world.settle();
-    assert!(world.core.amf().unwrap().connected() <= 1);
+    assert!(world.amf().connected() <= 1);
 }
 
 #[test]
@@ -121,9 +118,9 @@ fn registration_complete_before_the_authentication_is_not_taken() {
     ] {
         world.say(0, message.encode());
     }
-    assert_eq!(world.core.amf().unwrap().registered(), 0);
-    assert_eq!(world.core.amf().unwrap().procedures(), ["9b"]);
-    assert_eq!(world.core.amf().unwrap().counters().unprotected, 3);
+    assert_eq!(world.amf().registered(), 0);
+    assert_eq!(world.amf().procedures(), ["9b"]);
+    assert_eq!(world.amf().counters().unprotected, 3);
 }
 
 #[test]
@@ -154,14 +151,8 @@ fn messages_that_cross_a_release_are_left_alone() {
     world.settle();
     world.tell_amf(&late);
     world.run();
-    assert_eq!(
-        (
-            world.core.amf().unwrap().connected(),
-            world.core.amf().unwrap().registered()
-        ),
-        (0, 1)
-    );
-    assert_eq!(world.core.amf().unwrap().counters().panics, 0);
+    assert_eq!((world.amf().connected(), world.amf().registered()), (0, 1));
+    assert_eq!(world.amf().counters().panics, 0);
     assert!(matches!(
         world.gnb.receive(&[]).as_slice(),
         [] | [FromGnb::ToAmf(_)]

@@ -26,7 +26,7 @@ fn deregister(world: &mut TestNetwork, registers_again: bool) -> bool {
 
 #[track_caller]
 fn assert_gone(world: &TestNetwork) {
-    let amf = world.core.amf().unwrap();
+    let amf = world.amf();
     assert_eq!((amf.registered(), amf.connected()), (0, 0));
     assert!(amf.procedures().is_empty());
     assert_eq!(world.core.udr().amf_of(&supi(1)), None);
@@ -134,7 +134,7 @@ fn a_deregistration_that_is_not_answered_is_sent_five_times() {
     world.ue_mut(0).behaviour.silent = true;
     let begin = world.now.instant;
     assert!(deregister(&mut world, false));
-    assert_eq!(world.core.amf().unwrap().procedures(), ["5"]);
+    assert_eq!(world.amf().procedures(), ["5"]);
     // Asked again, it is what it is.
     assert!(deregister(&mut world, true));
     world.settle();
@@ -143,7 +143,7 @@ fn a_deregistration_that_is_not_answered_is_sent_five_times() {
     assert_eq!(sent, 5);
     assert_eq!(world.now.instant.ms_since(begin), 5 * 6_000);
     assert_gone(&world);
-    let ends = world.core.amf().unwrap().tally().ends();
+    let ends = world.amf().tally().ends();
     let mut its = ends.filter(|(end, _)| end.procedure == "deregistration");
     let (end, times) = its.next().expect("it has ended");
     assert_eq!(end.cause, "the UE does not answer");
@@ -187,16 +187,12 @@ fn a_phone_that_is_sent_away_can_only_begin_anew() {
     world.ue_mut(0).behaviour.silent = false;
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.say(0, nas);
-    assert_eq!(
-        world.core.amf().unwrap().procedures(),
-        ["5"],
-        "it is ignored"
-    );
+    assert_eq!(world.amf().procedures(), ["5"], "it is ignored");
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.say(0, nas);
     world.settle();
     world.assert_registered(0);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
 }
 
 /// A registration that is under way when the operator wants the phone gone.
@@ -206,7 +202,7 @@ fn a_phone_that_is_registering_anew_is_deregistered_from_where_it_is() {
     world.ue_mut(0).behaviour.no_complete = true;
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.say(0, nas);
-    assert_eq!(world.core.amf().unwrap().procedures(), ["22"]);
+    assert_eq!(world.amf().procedures(), ["22"]);
     assert!(deregister(&mut world, false));
     assert_eq!(world.ue(0).state(), UeState::Deregistered);
     assert_gone(&world);

@@ -103,7 +103,7 @@ fn what_takes_too_long_is_told_by_a_core_alone_and_refused_where_others_use_it()
         .stored_for_good(world.now, number, &Rejected::new());
     world.run();
     assert_eq!(world.ue(0).refused(), Some(&congestion));
-    assert!(world.core.amf().unwrap().procedures().is_empty());
+    assert!(world.amf().procedures().is_empty());
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn a_phone_that_names_no_key_is_known_by_its_mac() {
             !call_flow.contains("Authentication"),
             "{kind:?}: {call_flow}"
         );
-        assert_eq!(world.core.amf().unwrap().counters().wrong_macs, 0);
+        assert_eq!(world.amf().counters().wrong_macs, 0);
         // The keys are those of before, and go on.
         let nas = world.ue_mut(0).request_service().expect("a name");
         world.connect(0, nas);
@@ -91,8 +91,8 @@ fn an_answer_under_the_keys_of_a_name_is_understood() {
         let told: &[u8] = if ngksi_in_use { &[0, 1, 2] } else { &[0, 1] };
         assert_eq!(challenges(&world), told, "{}", world.call_flow);
         assert_eq!(world.call_flow.to_string().contains("#71"), ngksi_in_use);
-        assert_eq!(world.core.amf().unwrap().counters().wrong_macs, 1);
-        assert_eq!(world.core.amf().unwrap().registered(), 1);
+        assert_eq!(world.amf().counters().wrong_macs, 1);
+        assert_eq!(world.amf().registered(), 1);
     }
 }
 

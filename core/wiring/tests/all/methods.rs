@@ -107,7 +107,7 @@ fn another_algorithm_than_that_of_the_sim_is_refused_by_the_phone() {
                 Method::EapAkaPrime => matches!(refused, Some(Downlink::EapReject(_))),
             };
             assert!(is_rejected, "{refused:?}");
-            assert_eq!(world.core.amf().unwrap().counters().refusals, 1);
+            assert_eq!(world.amf().counters().refusals, 1);
         }
     }
 }
@@ -123,7 +123,7 @@ fn a_phone_that_cannot_prove_who_it_is_is_notified_and_rejected_with_eap_failure
         panic!("{:?}", world.ue(0).refused());
     };
     assert_eq!((eap[0], eap.len()), (4, 4));
-    assert_eq!(world.core.amf().unwrap().registered(), 0);
+    assert_eq!(world.amf().registered(), 0);
     assert!(!world.wait());
 }
 
@@ -264,7 +264,7 @@ fn a_phone_with_anothers_name_is_asked_who_it_is_before_eap_ends_in_failure() {
     world.register(1);
     world.assert_registered(1);
     assert!(world.ue(1).received().contains(&"Identity Request"));
-    assert_eq!(world.core.amf().unwrap().registered(), 2);
+    assert_eq!(world.amf().registered(), 2);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_phone_takes_new_keys_of_eap_only_with_eap_success() {
     assert!(world.ue_mut(0).receive(&failure.encode()).is_empty());
     world.say(0, answers[0].clone());
     assert!(world.call_flow.to_string().contains("Security Mode Reject"));
-    assert_eq!(world.core.amf().unwrap().registered(), 0);
+    assert_eq!(world.amf().registered(), 0);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_gnb_that_sets_up_ng_over_another_association_is_there_once() {
         answers(&mut world)[..],
         [FromAmf::NgSetupResponse(_)]
     ));
-    let amf = world.core.amf().unwrap();
+    let amf = world.amf();
     assert_eq!((amf.connected(), amf.registered()), (0, 1));
     let there: Vec<_> = amf.gnbs().iter().map(|gnb| gnb.association).collect();
     assert_eq!(there, [OTHER]);
@@ -77,7 +77,7 @@ fn a_gnb_that_sets_up_ng_over_another_association_is_there_once() {
     assert_eq!(world.gnb.indications(), [Cause::NOT_COMPATIBLE_WITH_STATE]);
     // The end of the old association is nobody's.
     world.core.association_lost(now, GNB);
-    assert_eq!(world.core.amf().unwrap().gnbs().len(), 1);
+    assert_eq!(world.amf().gnbs().len(), 1);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_setup_that_is_refused_leaves_the_gnb_of_before() {
         answers(&mut world)[..],
         [FromAmf::NgSetupFailure(_)]
     ));
-    assert_eq!(world.core.amf().unwrap().connected(), 1);
+    assert_eq!(world.amf().connected(), 1);
     let refusals = world.core.take_refused();
     refusals.iter().for_each(assert_in_words);
     assert_eq!(refusals[0].cause, "radio network: slice not supported");
@@ -168,7 +168,7 @@ fn a_release_has_the_cause_of_its_request() {
                 });
         let commands: Vec<_> = commands.collect();
         assert_eq!(commands, [(ids.0, Some(ids.1), cause)], "{cause}");
-        let amf = world.core.amf().unwrap();
+        let amf = world.amf();
         assert_eq!((amf.connected(), amf.registered()), (0, 1), "{cause}");
     }
 }
@@ -187,10 +187,10 @@ fn an_update_of_a_gnbs_name_alone_is_acknowledged() {
     let last = world.transcript.last().expect("an answer");
     let acknowledge = FromAmf::RanConfigurationUpdateAcknowledge;
     assert_eq!(FromAmf::decode(last), Ok(acknowledge));
-    let gnbs = world.core.amf().unwrap().gnbs();
+    let gnbs = world.amf().gnbs();
     assert_eq!(gnbs[0].name.as_deref(), Some("renamed"));
     assert_eq!(gnbs[0].areas, setup(tai(), &[slice(1), slice(2)]).areas);
-    assert_eq!(world.core.amf().unwrap().connected(), 1);
+    assert_eq!(world.amf().connected(), 1);
 }
 
 /// The bound of strangers of a gNB is that of its address: associations are cheap.
@@ -219,8 +219,8 @@ fn associations_of_one_address_have_one_bound_of_strangers() {
             world.core.n2(now, at, 0, &octets);
         }
         let expected = if is_one { 2 } else { 4 };
-        assert_eq!(world.core.amf().unwrap().unauthenticated(), expected);
-        let shed = world.core.amf().unwrap().counters().shed_of_gnb;
+        assert_eq!(world.amf().unauthenticated(), expected);
+        let shed = world.amf().counters().shed_of_gnb;
         assert_eq!(shed, 4 - expected as u64);
     }
 }
@@ -272,5 +272,5 @@ fn a_path_switch_that_is_wrong_touches_no_ue() {
             assert!(is_fit, "{at}: {answer:?}");
         }
     }
-    assert_eq!(world.core.amf().unwrap().connected(), 1);
+    assert_eq!(world.amf().connected(), 1);
 }

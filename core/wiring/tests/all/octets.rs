@@ -42,7 +42,7 @@ proptest! {
         world.set_up();
         world.register(1);
         world.assert_registered(1);
-        prop_assert_eq!(world.core.amf().unwrap().counters().panics, 0);
+        prop_assert_eq!(world.amf().counters().panics, 0);
     }
 
     #[test]
@@ -69,7 +69,7 @@ proptest! {
         world.register(1);
         world.assert_registered(1);
         // Nobody but the phone itself can deregister it.
-        prop_assert_eq!(world.core.amf().unwrap().registered(), 2);
-        prop_assert_eq!(world.core.amf().unwrap().counters().panics, 0);
+        prop_assert_eq!(world.amf().registered(), 2);
+        prop_assert_eq!(world.amf().counters().panics, 0);
     }
 }

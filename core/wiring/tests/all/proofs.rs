@@ -88,7 +88,7 @@ fn a_known_phone_with_a_wrong_answer_is_asked_who_it_is() {
         (count(&world, CONFIRMATION), world.core.authentications()),
         (1, 0)
     );
-    assert_eq!(world.core.amf().unwrap().registered(), 1, "as it was");
+    assert_eq!(world.amf().registered(), 1, "as it was");
 }
 
 /// ETSI TP_5GNAS_AMF_AUT_ABN_02: the name was another's, so the phone is challenged as who it shows itself to be.
@@ -115,7 +115,7 @@ fn a_phone_with_anothers_name_and_a_wrong_answer_is_challenged_as_itself() {
     let nas = world.ue_mut(1).register(RegistrationKind::Initial);
     world.connect(1, nas);
     world.assert_registered(0);
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
 }
 
 /// ETSI TP_5GNAS_AMF_AUT_ABN_01: #26.
@@ -136,7 +136,7 @@ fn a_known_phone_that_takes_no_challenge_for_one_of_5g_is_asked_who_it_is() {
         world.call_flow
     );
     assert_eq!(world.ue(0).refused(), Some(&Downlink::AuthenticationReject));
-    assert_eq!(world.core.amf().unwrap().registered(), 1, "as it was");
+    assert_eq!(world.amf().registered(), 1, "as it was");
 }
 
 /// TS 33.512 4.2.2.1.2 E and F: the AUSF never says whether the answer was right. The phone is asked who it is, and
@@ -162,7 +162,7 @@ fn a_phone_whose_answer_is_not_confirmed_is_asked_who_it_is() {
         world.settle();
         if is_known {
             // It was challenged again before the AUSF was back.
-            assert_eq!(world.core.amf().unwrap().registered(), 1);
+            assert_eq!(world.amf().registered(), 1);
         }
         let congestion = Downlink::RegistrationReject(Cause::CONGESTION.into());
         assert_eq!(
@@ -213,10 +213,7 @@ fn a_phone_without_mandatory_algorithms_is_refused() {
             refused.as_ref(),
             "{capability:02x?} {mandatory:?}"
         );
-        assert_eq!(
-            world.core.amf().unwrap().registered(),
-            usize::from(is_served)
-        );
+        assert_eq!(world.amf().registered(), usize::from(is_served));
     }
 }
 

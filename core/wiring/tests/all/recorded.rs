@@ -85,5 +85,5 @@ fn what_a_live_gnb_sent_when_registrations_failed_is_read_and_answered() {
         seen.push(name);
     }
     assert!(seen.len() >= 4, "{seen:?}");
-    assert_eq!(world.core.amf().unwrap().counters().panics, 0);
+    assert_eq!(world.amf().counters().panics, 0);
 }

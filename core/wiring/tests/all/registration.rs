@@ -60,12 +60,9 @@ fn a_phone_registers_and_the_ladder_is_that_of_the_ts() {
     world.assert_registered(0);
     assert_eq!(world.call_flow.to_string(), LADDER);
     // Nothing more to say: the UE is idle, and nothing is under way.
-    assert_eq!(
-        (world.ues[0].at, world.core.amf().unwrap().connected()),
-        (None, 0)
-    );
+    assert_eq!((world.ues[0].at, world.amf().connected()), (None, 0));
     assert!(!world.wait());
-    assert_eq!(world.core.amf().unwrap().counters().registrations, 1);
+    assert_eq!(world.amf().counters().registrations, 1);
     assert!(
         world
             .core
@@ -207,7 +204,7 @@ fn a_phone_comes_back_by_its_name_without_authentication() {
     );
     let second = world.ue(0).guti().expect("a name");
     assert_ne!(first, second, "a new name");
-    assert_eq!(world.core.amf().unwrap().registered(), 1);
+    assert_eq!(world.amf().registered(), 1);
     // Once more, by the new name; and the keys of the gNB are those of this message.
     world.ue_mut(0).follow_on = true;
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
@@ -226,7 +223,7 @@ fn a_periodic_registration_keeps_the_name() {
     world.connect(0, nas);
     world.assert_registered(0);
     assert_eq!(world.ue(0).guti(), name);
-    assert_eq!(world.core.amf().unwrap().counters().registrations, 2);
+    assert_eq!(world.amf().counters().registrations, 2);
     assert!(!world.wait(), "nothing waits for a Registration Complete");
 }
 
@@ -241,7 +238,7 @@ fn a_phone_deregisters() {
         assert_eq!(world.ue(0).state(), UeState::Deregistered);
         let heard = world.ue(0).received().contains(&"Deregistration Accept");
         assert_eq!(heard, !switch_off);
-        let amf = world.core.amf().unwrap();
+        let amf = world.amf();
         assert_eq!((amf.registered(), amf.connected()), (0, 0));
         assert_eq!(world.core.udr().amf_of(&supi(1)), None);
         assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
@@ -291,7 +288,7 @@ fn a_phone_that_is_not_heard_of_is_implicitly_deregistered() {
     assert!(world.wait_long());
     // T3512 as it was told, and four minutes twice.
     assert_eq!(world.now.instant.ms_since(begin), (50 + 4 + 4) * 60_000);
-    assert_eq!(world.core.amf().unwrap().registered(), 0);
+    assert_eq!(world.amf().registered(), 0);
     assert_eq!(world.core.udr().amf_of(&supi(1)), None);
     assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
     assert!(!world.wait_long());

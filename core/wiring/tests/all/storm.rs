@@ -46,7 +46,7 @@ fn stranger(world: &mut TestNetwork, number: u32) -> (RanUeId, Vec<FromAmf>) {
 }
 
 fn sizes(world: &TestNetwork) -> BTreeMap<&'static str, usize> {
-    world.core.amf().unwrap().sizes().into_iter().collect()
+    world.amf().sizes().into_iter().collect()
 }
 
 fn kept_away(percent: u8) -> Option<Overload> {
@@ -79,7 +79,7 @@ fn beyond_the_bound_of_a_gnb_a_ue_is_released_and_nothing_of_it_is_left() {
         other => panic!("{other:?}"),
     }
     assert_eq!(sizes(&world), before);
-    let counters = world.core.amf().unwrap().counters();
+    let counters = world.amf().counters();
     let shed = (
         counters.shed_of_gnb,
         counters.shed_in_all,
@@ -94,10 +94,10 @@ fn beyond_the_bound_of_a_gnb_a_ue_is_released_and_nothing_of_it_is_left() {
     );
     // They do not answer, and there is room again.
     world.settle();
-    assert_eq!(world.core.amf().unwrap().unauthenticated(), 0);
+    assert_eq!(world.amf().unauthenticated(), 0);
     world.register(0);
     world.assert_registered(0);
-    assert_eq!(world.core.amf().unwrap().unauthenticated(), 0);
+    assert_eq!(world.amf().unauthenticated(), 0);
 }
 
 #[test]
@@ -115,11 +115,11 @@ fn all_gnbs_have_a_bound_together() {
         stranger(&mut world, number);
     }
     stranger(&mut world, 103);
-    let counters = world.core.amf().unwrap().counters();
+    let counters = world.amf().counters();
     assert_eq!((counters.shed_of_gnb, counters.shed_in_all), (0, 1));
     // A gNB that is gone takes its UEs with it.
     world.core.association_lost(world.now, GNB);
-    assert_eq!(world.core.amf().unwrap().unauthenticated(), 1);
+    assert_eq!(world.amf().unauthenticated(), 1);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn who_is_beyond_the_bound_is_left_unanswered(followed: Followed) {
     assert_eq!(sizes(&world), before);
     // Nothing was made of them, beyond the first one of which operators are told.
     assert_eq!(world.core.take_call_flow().0, []);
-    let counters = world.core.amf().unwrap().counters();
+    let counters = world.amf().counters();
     assert_eq!((counters.shed_of_gnb, counters.unanswered), (99, 99));
     // Operators are told once in a while, and refusals are something else.
     assert_eq!(world.core.take_refused().len(), 1);
@@ -182,7 +182,7 @@ fn a_storm_of_strangers_keeps_no_registered_ue_from_service() {
     for phone in 0..2 {
         world.register(phone);
     }
-    assert_eq!(world.core.amf().unwrap().connected(), 0);
+    assert_eq!(world.amf().connected(), 0);
     world.core.mobility().feel_load(world.now, kept_away(70));
     world.run();
     let mut most = 0;
@@ -190,7 +190,7 @@ fn a_storm_of_strangers_keeps_no_registered_ue_from_service() {
         for number in 0..60 {
             stranger(&mut world, 1_000 + round * 60 + number);
         }
-        most = most.max(world.core.amf().unwrap().unauthenticated());
+        most = most.max(world.amf().unauthenticated());
         let phone = (round % 2) as usize;
         let services = world.ue(phone).services();
         let nas = world.ue_mut(phone).request_service().expect("a name");
@@ -209,7 +209,7 @@ fn a_storm_of_strangers_keeps_no_registered_ue_from_service() {
         world.core.take_to_ran();
     }
     assert_eq!(most, 20);
-    let counters = world.core.amf().unwrap().counters();
+    let counters = world.amf().counters();
     let shed = counters.shed_of_gnb + counters.shed_in_all;
     assert_eq!(counters.unanswered, shed);
     // 3,600 came, 20 at a time, each for the half minute that a challenge is repeated.
@@ -222,7 +222,7 @@ fn a_storm_of_strangers_keeps_no_registered_ue_from_service() {
     world.register(0);
     world.assert_registered(0);
     assert_eq!(world.core.authentications(), 0);
-    for (what, size) in world.core.amf().unwrap().sizes() {
+    for (what, size) in world.amf().sizes() {
         let left = match what {
             "AMF: UEs" | "AMF: UEs by name" | "AMF: UEs by subscriber" | "AMF: idle UEs" => 2,
             _ => 0,
@@ -258,5 +258,5 @@ fn a_gnb_releases_who_was_shed() {
     }
     // Its answer names nobody, and nothing is said to it.
     assert!(world.core.take_to_ran().is_empty());
-    assert_eq!(world.core.amf().unwrap().counters().unexpected, 0);
+    assert_eq!(world.amf().counters().unexpected, 0);
 }

@@ -62,7 +62,7 @@ fn a_first_message_that_cannot_be_read_is_rejected_by_its_cause() {
         world.connect(0, nas.clone());
         assert_eq!(world.ue(0).refused(), Some(&answer), "{nas:02x?}");
         assert_eq!(world.ue(0).received(), [answer.name()]);
-        let amf = world.core.amf().unwrap();
+        let amf = world.amf();
         assert_eq!((amf.connected(), amf.counters().unreadable_nas), (0, 1));
         assert!(amf.procedures().is_empty());
         let refused = world.core.take_refused();
@@ -77,7 +77,7 @@ fn other_messages_that_cannot_be_read_are_answered_by_status() {
     // Deregistration Request without identity.
     world.connect(0, vec![0x7e, 0, 0x45, 1]);
     assert_eq!(world.ue(0).received(), ["5GMM Status"]);
-    assert_eq!(world.core.amf().unwrap().connected(), 0);
+    assert_eq!(world.amf().connected(), 0);
 }
 
 /// A stranger's broken request on the connection of a registered phone has it told nothing but a status; its own is
@@ -101,9 +101,5 @@ fn a_registered_phone_is_rejected_for_its_own_messages_alone() {
     let outer = [&nas[..], &[0x0a, 1, 0]].concat();
     world.say(0, outer);
     assert_eq!(world.ue(0).received().last(), Some(&"5GMM Status"));
-    assert_eq!(
-        world.core.amf().unwrap().registered(),
-        1,
-        "its MAC was wrong"
-    );
+    assert_eq!(world.amf().registered(), 1, "its MAC was wrong");
 }

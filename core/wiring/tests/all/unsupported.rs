@@ -34,11 +34,7 @@ fn a_control_plane_service_request_is_no_message_here() {
     let request = vec![0x7e, 0, 0x4f, 0];
     world.connect(0, request.clone());
     assert_eq!(world.ue(0).received(), ["5GMM Status"]);
-    assert_eq!(
-        world.core.amf().unwrap().connected(),
-        0,
-        "nothing came of it"
-    );
+    assert_eq!(world.amf().connected(), 0, "nothing came of it");
     // Of a phone that is registered and connected.
     world.ue_mut(0).follow_on = true;
     world.register(0);
@@ -66,12 +62,12 @@ fn each_message_type_is_taken_or_answered_by_status() {
     world.register(0);
     for kind in 0..=u8::MAX {
         world.call_flow.0.clear();
-        let before = world.core.amf().unwrap().counters().unprotected;
+        let before = world.amf().counters().unprotected;
         world.say(0, vec![0x7e, 0, kind]);
         let call_flow = world.call_flow.to_string();
         // What a network says is known: with nothing in it #96, and what needs protection is dropped.
         let is_told = ["5GMM Status #96", "5GMM Status #97"].map(|told| call_flow.contains(told));
-        let is_dropped = world.core.amf().unwrap().counters().unprotected > before;
+        let is_dropped = world.amf().counters().unprotected > before;
         let is_left = is_told[0] || is_told[1] || is_dropped;
         match SERVED.contains(&kind) {
             true => assert!(!is_told[1], "{kind:#x}: {call_flow}"),
@@ -137,11 +133,7 @@ fn an_emergency_fallback_is_refused() {
     let refused = world.core.take_refused();
     assert_eq!(refused.len(), 1);
     assert_eq!(refused[0].request, "Service Request");
-    assert_eq!(
-        world.core.amf().unwrap().registered(),
-        1,
-        "it stays registered"
-    );
+    assert_eq!(world.amf().registered(), 1, "it stays registered");
 }
 
 /// UE Context Request is not looked at; and no gNB is told what it needs for RRC inactive (Core Network Assistance
