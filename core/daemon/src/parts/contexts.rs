@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 const SMF_ENDS_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How long what follows from contexts waits for a server that has to store them; other than a disk's, they may then be
-/// behind.
+/// How long messages wait for a server that has to store the contexts that they follow from. They wait for a disk as long
+/// as it takes: the mark of its folder has to tell the next core what is not stored.
 const SERVER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Contexts of the core before.
@@ -137,7 +137,8 @@ fn of_sessions_at_redis(core: &ContextsRedis) -> ContextsRedis {
     section
 }
 
-/// The same at a server, where the other instance is opened if something is to move alone: its lease may have to end.
+/// Moves contexts of sessions from one instance at a server to the other, which is opened only then: the core might have to
+/// wait for the end of its lease.
 fn move_sessions_at_redis(
     section: &ContextsRedis,
     has_smf: bool,
@@ -154,8 +155,11 @@ fn move_sessions_at_redis(
     };
     if moves {
         let mut other_store = open_redis(&other, is_given)?;
-        move_sessions(has_smf, own, &mut other_store)
-            .map_err(|why| no_room(section.url.line, "redis.url", &why))?;
+        move_sessions(has_smf, own, &mut other_store).map_err(|why| StartError {
+            problem: no_room(section.url.line, "redis.url", &why),
+            // The server has answered just now.
+            exit: Exit::Later,
+        })?;
     }
     Ok(())
 }
