@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How long UPFs have to answer an Association Release.
 const UPFS_WITHIN: Duration = Duration::from_secs(2);
 /// How long a store has for the contexts that the last messages follow from.
-const CONTEXTS_WITHIN: Duration = Duration::from_secs(2);
+const CONTEXTS_WITHIN: Duration = Duration::from_secs(3);
 /// How long gNBs have to end their associations.
 const GNBS_WITHIN: Duration = Duration::from_secs(2);
 

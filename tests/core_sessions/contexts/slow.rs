@@ -124,7 +124,7 @@ fn leaves(world: &mut TestNetwork, phone: usize) {
 }
 
 fn registered(world: &TestNetwork) -> usize {
-    world.core.amf().registered()
+    world.amf().registered()
 }
 
 /// A Heartbeat Request, and whether its response comes (TS 29.244, 7.4.2).

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use sluice_amf::Amf;
 use sluice_n2::{ErrorIndication, FromAmf, RanUeId};
 use sluice_pcf::Pcf;
 use sluice_sbi::{AssociationId, Instant, Now};
@@ -302,6 +303,11 @@ impl Simulation {
         }
         self.drain();
         true
+    }
+
+    /// The AMF, which is the core's own.
+    pub fn amf(&self) -> &Amf {
+        self.core.amf().expect("its own AMF")
     }
 
     /// What the core sends goes on its way.

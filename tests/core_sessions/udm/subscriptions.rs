@@ -93,7 +93,7 @@ fn a_registration_without_answers_of_the_repository_leaves_no_subscription() {
     world.core.lose(&[(Nf::Udr, Nf::Udm)]);
     world.register(0);
     pass(&mut world, 30);
-    assert_eq!(world.core.amf().registered(), 0);
+    assert_eq!(world.amf().registered(), 0);
     assert_eq!(known(&world), (0, 0));
     world.core.lose(&[]);
     world.register(0);

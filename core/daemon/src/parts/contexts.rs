@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 const PROGRAM_ENDS_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How long what follows from contexts waits for a server that has to store them; other than a disk's, they may then be
-/// behind.
+/// How long messages wait for a server that has to store the contexts that they follow from. They wait for a disk as long
+/// as it takes: the mark of its folder has to tell the next core what is not stored.
 const SERVER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Contexts of the core before.
@@ -148,7 +148,7 @@ trait Beside {
     /// Whether there is such a store.
     fn has(&self, store: StoreOfProgram) -> Result<bool, StartError>;
 
-    fn no_room(&self, why: &StoreFailure) -> Problem;
+    fn no_room(&self, why: &StoreFailure) -> StartError;
 }
 
 struct InFolder<'a> {
@@ -168,8 +168,8 @@ impl Beside for InFolder<'_> {
         Ok(of_program(self.section, store).folder.value.exists())
     }
 
-    fn no_room(&self, why: &StoreFailure) -> Problem {
-        no_room(self.section.folder.line, "folder", why)
+    fn no_room(&self, why: &StoreFailure) -> StartError {
+        no_room(self.section.folder.line, "folder", why).into()
     }
 }
 
@@ -192,8 +192,12 @@ impl Beside for AtRedis<'_> {
         ContextRedis::has_some(&opening).map_err(|e| no_redis(&other, &e))
     }
 
-    fn no_room(&self, why: &StoreFailure) -> Problem {
-        no_room(self.section.url.line, "redis.url", why)
+    fn no_room(&self, why: &StoreFailure) -> StartError {
+        StartError {
+            problem: no_room(self.section.url.line, "redis.url", why),
+            // The server has answered just now.
+            exit: Exit::Later,
+        }
     }
 }
 
@@ -249,7 +253,7 @@ impl<P: Beside> Stores<P> {
         Ok(at)
     }
 
-    fn move_kind(&mut self, kind: Kind, from: usize, to: usize) -> Result<(), Problem> {
+    fn move_kind(&mut self, kind: Kind, from: usize, to: usize) -> Result<(), StartError> {
         let Ok([(_, from), (_, to)]) = self.all.get_disjoint_mut([from, to]) else {
             return Ok(());
         };
