@@ -78,6 +78,20 @@ pub struct ProgramSection {
     pub cpu: Option<At<usize>>,
 }
 
+/// Programs that end lose what no contexts have.
+fn warn_of_loss(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
+    let mut all = programs.iter().flat_map(|one| &one.functions);
+    let Some(one) = all.find(|one| matches!(one.value, Nf::Amf | Nf::Smf)) else {
+        return;
+    };
+    let what = format!(
+        "{} has a program, and there are no contexts: if that ends, UEs register anew or lose their sessions",
+        one.value
+    );
+    let (key, expected) = (fields.key("programs"), "contexts, which outlive programs");
+    fields.report().warning(one.line, key, what, expected);
+}
+
 impl WiringSection {
     /// Without `programs` each function that may have one has its own, but for SMF and PCF of a core with contexts, which
     /// share one; without sessions those two have none.
@@ -144,6 +158,9 @@ impl WiringSection {
                 "both in one program, which stores the contexts of sessions, or none of them";
             let key = fields.key("programs");
             fields.report().problem(line, key, what, expected);
+        }
+        if !has_contexts {
+            warn_of_loss(fields, &programs);
         }
         Self {
             carrier,

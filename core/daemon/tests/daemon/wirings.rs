@@ -468,4 +468,13 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains(expected), "{text}");
     }
+    // What is sound, and lost with a program, is told.
+    for (contexts, warns) in [("", true), ("contexts: {folder: /run/contexts}\n", false)] {
+        let file = place.file(&format!("{}{RING}{contexts}", place.config()));
+        let output = run(&file, &["--check=file"]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        let warning = "AMF has a program, and there are no contexts";
+        assert_eq!(text.contains(warning), warns, "{text}");
+    }
 }
