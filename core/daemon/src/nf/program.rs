@@ -385,10 +385,10 @@ impl Program {
         }
         if self.compare(&settings.comparison) && !self.has_begun {
             self.begin()?;
-            let withdrawn = settings.withdrawn.iter();
-            for supi in withdrawn.filter_map(|imsi| Supi::from_imsi(imsi)) {
-                Mobility::from(&mut self.host).deregister(system::now(), &supi, false);
-            }
+        }
+        let withdrawn = settings.withdrawn.iter();
+        for supi in withdrawn.filter_map(|imsi| Supi::from_imsi(imsi)) {
+            Mobility::from(&mut self.host).deregister(system::now(), &supi, false);
         }
         if reloads {
             self.reload();

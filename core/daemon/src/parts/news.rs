@@ -20,7 +20,7 @@ pub(crate) struct Settings {
     /// gNBs may be left: nobody sends them anything more.
     pub leaves_gnbs: bool,
     pub comparison: Comparison,
-    /// Subscribers of UEs that the AMF goes on with who were removed meanwhile, by their IMSIs.
+    /// Subscribers of UEs that the AMF goes on with who were removed meanwhile, by their IMSIs: told once.
     pub withdrawn: Vec<String>,
     /// Identities of functions, by their names.
     pub instances: Vec<(String, [u8; 16])>,

@@ -297,6 +297,9 @@ impl Programs {
             let resumed = resumed.iter().filter_map(|imsi| Supi::from_imsi(imsi));
             let removed = core.resume_repository(&resumed.collect::<Vec<_>>());
             self.withdrawn = removed.iter().map(|supi| supi.imsi().to_owned()).collect();
+            if !self.withdrawn.is_empty() {
+                self.tell(core);
+            }
         }
         if let Some(compared) = report.compared
             && compared.number == self.comparison.number
@@ -421,6 +424,7 @@ impl Programs {
             };
             serde_json::to_string(&settings).unwrap_or_default()
         });
+        self.withdrawn.clear();
     }
 
     /// Programs that ended are started again, after a pause that grows.

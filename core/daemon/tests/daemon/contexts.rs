@@ -471,3 +471,27 @@ fn an_smf_forgets_sessions_of_an_amf_without_contexts() {
     wait("no session is left", || core.ask("status")["sessions"] == 0);
     assert_eq!(core.stop().0, Some(0));
 }
+
+#[test]
+fn a_subscriber_that_is_removed_while_no_core_runs_is_deregistered() {
+    let joint = "wiring: {transport: ring, programs: {functions: [amf, smf, pcf]}}\n";
+    for wiring in ["", RING, joint] {
+        let (place, memory) = (Place::new(), memory());
+        let upf = Upf::start(&place, false);
+        let section = format!("{}{wiring}", section(&memory));
+        let (core, ran) = with_session(&place, &upf, &section);
+        drop(ran);
+        let config = std::fs::read_to_string(place.folder.path().join("core.yaml")).unwrap();
+        let is_first = |line: &&str| line.contains("imsi: '001010000000001'");
+        let left: Vec<_> = config.lines().filter(|line| !is_first(line)).collect();
+        kill(core);
+        let core = Core::start_with(&place, &left.join("\n"));
+        wait("its UE is deregistered", || {
+            core.ask("ues")["registered"] == 0
+        });
+        wait("the UPF has no session", || {
+            upf.count(MessageType::SESSION_DELETION_REQUEST) == 1
+        });
+        assert_eq!(core.stop().0, Some(0));
+    }
+}
