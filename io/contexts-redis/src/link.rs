@@ -34,7 +34,7 @@ pub(crate) enum Trouble {
     Paused(String),
     /// Nothing was sent: there is no connection; whether the server refuses user or password.
     Unreachable { why: String, is_refused: bool },
-    /// It may have been done or not; whether the connection was closed by the other side, or the server refuses the user.
+    /// Done or not, nobody knows; whether the connection was closed by the other side, or the server refuses the user.
     Unknown {
         why: String,
         is_closed: bool,

@@ -52,7 +52,7 @@ impl Gnbs {
         Ok(())
     }
 
-    /// Who wanted to speak on N2 since the last call, and is no gNB that may, as far as it is told again.
+    /// Strangers on N2 since the last call, each told once in a while.
     pub fn take_strangers(&mut self) -> Vec<Kept> {
         let strangers = self.n2.take_strangers().into_iter();
         let now = Instant::now();

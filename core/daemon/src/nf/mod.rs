@@ -105,7 +105,7 @@ struct Doors {
 }
 
 impl Doors {
-    /// Those that functions need; `is_given` says whether the program is not to start any more.
+    /// Opens the doors that functions need; `is_given` says whether the program is not to start any more.
     fn open(
         config: &CoreConfig,
         functions: &[Nf],

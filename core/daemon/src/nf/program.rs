@@ -472,7 +472,7 @@ impl Program {
         });
     }
 
-    /// What has come from gNBs and UPFs before waits in their sockets.
+    /// Takes messages of gNBs and UPFs from now on; earlier ones have waited in their sockets.
     fn begin(&mut self) -> io::Result<()> {
         self.has_begun = true;
         if let Some(upfs) = &self.upfs {

@@ -105,7 +105,7 @@ fn not_reached(nf: Nf) -> Value {
     refusal("refused", &why)
 }
 
-/// What the core's own AMF does; none if it is another program's, or the question is not for it.
+/// Has the core's own AMF act; none if it is another program's, or the question is not for it.
 fn mobility_act(request: &Request, daemon: &mut Daemon) -> Option<Value> {
     daemon.runtime.core().amf()?;
     mobility::act(request, daemon.runtime.core_mut().mobility())

@@ -139,7 +139,7 @@ fn of_program_at_redis(core: &ContextsRedis, store: StoreOfProgram) -> ContextsR
     section
 }
 
-/// Where stores of programs are, beside that of the core.
+/// Place of the stores of programs, beside that of the core.
 trait Beside {
     type Store: Contexts;
 

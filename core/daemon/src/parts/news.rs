@@ -37,7 +37,7 @@ pub(crate) struct Comparison {
     /// Sessions that the AMF knows, by the SMF's numbers, and whether a gNB has them: for the SMF. None while the AMF
     /// has not told.
     pub known: Option<Vec<(u64, bool)>>,
-    /// Those of them that the SMF does not know: for the AMF. None while the SMF has not told.
+    /// Sessions of these that the SMF does not know: for the AMF. None while the SMF has not told.
     pub unknown: Option<Vec<u64>>,
 }
 
