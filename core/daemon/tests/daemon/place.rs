@@ -181,6 +181,19 @@ pub fn plmn() -> Plmn {
     Plmn::new("001", "01").unwrap()
 }
 
+/// SCTP over UDP at `own`. A program that another test starts in this moment has copies of this
+/// process's sockets until its `exec`, so that the address of a closed one is taken that long.
+fn carrier(own: SocketAddr) -> Carrier {
+    let end = Instant::now() + LIMIT;
+    loop {
+        match Carrier::udp(&Ns::current().unwrap(), own) {
+            Ok(carrier) => return carrier,
+            Err(error) => assert!(Instant::now() < end, "{error:?}"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// An emulated gNB with UEs.
 pub struct Ran {
     pub node: Node,
@@ -203,7 +216,7 @@ impl Ran {
         let port = 40_000 + u16::from(place.number);
         let endpoint = Endpoint::open(Config::new(port, allowed)).unwrap();
         let own = SocketAddr::new(place.ip(2).parse().unwrap(), 9899);
-        let carrier = Carrier::udp(&Ns::current().unwrap(), own).unwrap();
+        let carrier = carrier(own);
         let mut node = Node::new(endpoint, carrier);
         let peer = Peer {
             address: core,
