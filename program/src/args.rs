@@ -66,7 +66,7 @@ impl NfArgs {
     }
 }
 
-/// Functions that may have a program of their own.
+/// Functions that may have a program of their own, and the front of N2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum NfName {
     /// Access and mobility management
@@ -83,6 +83,8 @@ pub enum NfName {
     Smf,
     /// Policy control
     Pcf,
+    /// Front of N2: keeps associations of gNBs while the AMF is replaced; alone in its program
+    N2,
 }
 
 /// Shown by `sluice nf --help`.

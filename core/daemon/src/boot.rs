@@ -13,14 +13,15 @@ use crate::{api, config, convert};
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_core_runtime::charging::Records;
-use sluice_core_runtime::{N2, N4, Runtime, system};
+use sluice_core_runtime::{N2, N4, Node, Runtime, system};
 use sluice_host::datagram_ring::RingEnd;
 use sluice_host::netns::Ns;
 use sluice_host::signal::Shutdown;
 use sluice_pcf::Pcf;
 use sluice_program::config::problem::Problem;
 use sluice_sbi::Nf;
-use sluice_sctp::OpeningError;
+use sluice_sctp::front::Remote;
+use sluice_sctp::{AllowList, OpeningError};
 use sluice_smf::Smf;
 use sluice_udm::Udm;
 use sluice_udr::{Provisioned, Udr};
@@ -219,12 +220,23 @@ fn functions(
     }
 }
 
+/// N2 of an AMF, by SCTP of its own program or of the front.
 pub(crate) fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, StartError> {
+    let Some(path) = config.wiring.front(&config.control_socket) else {
+        return Ok(N2::new(sctp(config, ns)?));
+    };
+    let allowed = AllowList::new(config.n2.gnbs.clone());
+    let remote = Remote::new(&path, allowed);
+    let remote = remote.map_err(|e| StartError::from(step("N2", &e)))?;
+    Ok(N2::new(Node::of_front(remote)))
+}
+
+/// SCTP of this program.
+pub(crate) fn sctp(config: &CoreConfig, ns: &Ns) -> Result<Node, StartError> {
     let n2 = &config.n2;
     let no_address = || problem(0, "n2.listen", "missing", "an IP address");
     let listen = n2.listen.ok_or_else(no_address)?;
-    let node = n2.opening(listen.value).open(ns);
-    let node = node.map_err(|error| {
+    n2.opening(listen.value).open(ns).map_err(|error| {
         let problem = match &error {
             OpeningError::Carrier(e) => {
                 let expected = "an address of this machine whose port no other program has, and for SCTP \
@@ -234,8 +246,7 @@ pub(crate) fn n2(config: &CoreConfig, ns: &Ns) -> Result<N2, StartError> {
             other => needs::no_sctp(listen.line, other),
         };
         StartError::of(problem, &error)
-    })?;
-    Ok(N2::new(node))
+    })
 }
 
 pub(crate) fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, StartError> {

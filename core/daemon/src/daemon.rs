@@ -1,6 +1,7 @@
 //! The daemon: a core with its doors, and a part for each concern beside it.
 
 use crate::config::CoreConfig;
+use crate::nf::gnbs::log_front;
 use crate::operators::qos;
 use crate::operators::request::{Ask, Ctl};
 use crate::parts::charging::Charging;
@@ -92,6 +93,7 @@ impl Daemon {
         for refused in self.runtime.core_mut().take_refused() {
             self.refusals.add(refused);
         }
+        log_front(self.runtime.take_front_news());
         for stranger in self.runtime.take_strangers() {
             let refused = self.strangers.refused(stranger, Instant::now());
             refused.into_iter().for_each(|one| self.refusals.add(one));

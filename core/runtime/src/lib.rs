@@ -3,6 +3,7 @@
 //!
 //! | module | what it gives |
 //! |---|---|
+//! | [`front`] | associations of gNBs for an AMF of another program |
 //! | [`load`] | whether there is more to do than can be done |
 //! | [`n2`] | SCTP towards gNBs |
 //! | [`n4`] | UDP towards UPFs |
@@ -14,13 +15,16 @@
 
 pub mod charging;
 pub mod context_thread;
+pub mod front;
 pub mod load;
 pub mod n2;
 pub mod n4;
+mod ng_setup_memory;
 pub mod runtime;
 pub mod system;
 
 pub use context_thread::ContextThread;
+pub use front::Front;
 pub use load::Load;
 pub use n2::N2;
 pub use n4::N4;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use sluice_core_host::{Host, ToRan};
 use sluice_sbi::{AssociationId, Input, Nf, Now};
+use sluice_sctp::front::FrontNews;
 use sluice_sctp::{AllowList, Association, Event, NGAP_PPID, Node, Peer, Sctp as _};
 use sluice_wiring::{Apart, Core, Mobility};
 
@@ -130,6 +131,11 @@ impl N2 {
         self.node.take_strangers()
     }
 
+    /// News of the front, since this was asked last; none of SCTP of this program.
+    pub fn take_front_news(&mut self) -> Vec<FrontNews> {
+        self.node.take_front_news()
+    }
+
     /// How long SCTP can wait.
     pub fn patience(&self) -> Duration {
         self.node.patience()
@@ -230,7 +236,7 @@ impl N2 {
         self.node.flush();
     }
 
-    /// Aborts all associations and closes.
+    /// Aborts all associations and closes; a front keeps them.
     pub fn close(self) {
         self.node.close();
     }

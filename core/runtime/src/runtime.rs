@@ -9,6 +9,7 @@ use std::time::Duration;
 use sluice_host::poll::{Poller, Ready, Waker};
 use sluice_sbi::{CallFlow, Instant};
 use sluice_sctp::AllowList;
+use sluice_sctp::front::FrontNews;
 use sluice_wiring::Core;
 
 use crate::load::Load;
@@ -180,6 +181,12 @@ impl Runtime {
     pub fn take_strangers(&mut self) -> Vec<IpAddr> {
         let n2 = self.n2.as_mut();
         n2.map(N2::take_strangers).unwrap_or_default()
+    }
+
+    /// News of N2's front since the last call; none of a core without one.
+    pub fn take_front_news(&mut self) -> Vec<FrontNews> {
+        let n2 = self.n2.as_mut();
+        n2.map(N2::take_front_news).unwrap_or_default()
     }
 
     /// Ends all associations with gNBs in order; they are gone when [`N2::gnbs`] has none any more.

@@ -7,6 +7,7 @@
 
 mod arena;
 mod back_off;
+mod core_watch;
 mod frame;
 mod link;
 mod manager;
@@ -17,6 +18,7 @@ mod socket;
 mod tests;
 
 pub use back_off::BackOff;
+pub use core_watch::CoreWatch;
 pub use link::Carrier;
 pub use manager::{Manager, News};
 pub use member::{Member, MemberError, SharedMember, Told};

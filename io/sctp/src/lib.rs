@@ -8,12 +8,14 @@
 //! | [`carrier`] | datagrams over IP protocol 132 or over UDP (RFC 6951) |
 //! | [`node`] | an endpoint and its socket, with the host's clock |
 //! | [`kernel`] | the trait by the kernel's SCTP, and what that says beside its messages |
+//! | [`front`] | the trait by the endpoint of another program, which keeps associations while its user is replaced |
 //! | [`Opening`] | which of the two, and its opening |
 //! | [`limits`] | every limit |
 
 pub mod allow;
 pub mod carrier;
 pub mod endpoint;
+pub mod front;
 pub mod kernel;
 pub mod limits;
 pub mod node;

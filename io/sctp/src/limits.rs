@@ -34,3 +34,7 @@ pub const BUFFER_BYTES: usize = ASSOCIATIONS << 12;
 
 /// Addresses that may not speak and are named to operators at a time; others are counted.
 pub const STRANGERS: usize = 16;
+
+/// Octets that wait for the program that speaks NGAP, or for the front, before no more are taken: some 10,000 messages
+/// of UEs.
+pub const FRONT_BYTES: usize = 4 << 20;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::allow::AllowList;
 use crate::carrier::Carrier;
 use crate::endpoint::{Counters, Endpoint};
+use crate::front::{FrontNews, Remote};
 use crate::kernel::KernelEndpoint;
 use crate::limits;
 use crate::transport::{Association, Event, Peer, Sctp, SendError};
@@ -23,6 +24,8 @@ pub enum Stack {
     Userspace(Box<Carried>),
     /// The kernel's.
     Kernel(Box<KernelEndpoint>),
+    /// A front's.
+    Remote(Box<Remote>),
 }
 
 /// An endpoint of usrsctp and its socket.
@@ -57,6 +60,7 @@ impl Stack {
         match self {
             Self::Userspace(carried) => carried.endpoint.allow(allowed),
             Self::Kernel(endpoint) => endpoint.allow(allowed),
+            Self::Remote(endpoint) => endpoint.allow(allowed),
         }
     }
 
@@ -64,6 +68,7 @@ impl Stack {
         match self {
             Self::Userspace(carried) => &carried.endpoint,
             Self::Kernel(endpoint) => endpoint.as_ref(),
+            Self::Remote(endpoint) => endpoint.as_ref(),
         }
     }
 
@@ -71,6 +76,7 @@ impl Stack {
         match self {
             Self::Userspace(carried) => &mut carried.endpoint,
             Self::Kernel(endpoint) => endpoint.as_mut(),
+            Self::Remote(endpoint) => endpoint.as_mut(),
         }
     }
 }
@@ -145,6 +151,12 @@ impl Node {
         Self { sctp }
     }
 
+    /// Of a front's SCTP.
+    pub fn of_front(endpoint: Remote) -> Self {
+        let sctp = Stack::Remote(Box::new(endpoint));
+        Self { sctp }
+    }
+
     /// Sleeps until there is something, at most `patience` and not beyond SCTP's next deadline; then
     /// takes what came, and sends. What has happened is returned.
     ///
@@ -168,6 +180,7 @@ impl Node {
         match &mut self.sctp {
             Stack::Kernel(endpoint) => endpoint.take(BURST)?,
             Stack::Userspace(carried) => carried.take()?,
+            Stack::Remote(endpoint) => endpoint.take(BURST),
         }
         self.sctp.time(clock::monotonic_ns() / 1_000_000);
         self.flush();
@@ -188,6 +201,15 @@ impl Node {
         match &mut self.sctp {
             Stack::Userspace(carried) => carried.endpoint.take_strangers(),
             Stack::Kernel(_) => Vec::new(),
+            Stack::Remote(endpoint) => endpoint.take_strangers(),
+        }
+    }
+
+    /// News of the front, since this was asked last; none of SCTP of this program.
+    pub fn take_front_news(&mut self) -> Vec<FrontNews> {
+        match &mut self.sctp {
+            Stack::Remote(endpoint) => endpoint.take_news(),
+            Stack::Userspace(_) | Stack::Kernel(_) => Vec::new(),
         }
     }
 
@@ -196,13 +218,15 @@ impl Node {
         match &self.sctp {
             Stack::Userspace(carried) => carried.endpoint.counters(),
             Stack::Kernel(endpoint) => endpoint.counters(),
+            Stack::Remote(endpoint) => endpoint.counters(),
         }
     }
 
-    /// Aborts all associations, tells the peers and closes.
+    /// Aborts all associations, tells the peers and closes; a front keeps them for the program that comes next.
     pub fn close(self) {
         match self.sctp {
             Stack::Kernel(endpoint) => endpoint.close(),
+            Stack::Remote(_) => {}
             Stack::Userspace(carried) => {
                 let Carried {
                     endpoint, carrier, ..
@@ -219,6 +243,7 @@ impl AsFd for Node {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.sctp {
             Stack::Kernel(endpoint) => endpoint.as_fd(),
+            Stack::Remote(endpoint) => endpoint.as_fd(),
             Stack::Userspace(carried) => carried.carrier.as_fd(),
         }
     }

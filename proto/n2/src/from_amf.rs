@@ -6,7 +6,7 @@ use crate::interface::amf_configuration_update::AmfConfigurationUpdate;
 use crate::interface::amf_configuration_update::AmfStatusIndication;
 use crate::interface::configuration_transfer::DownlinkConfigurationTransfer;
 use crate::interface::error_indication::ErrorIndication;
-use crate::interface::ng_reset::NgResetAcknowledge;
+use crate::interface::ng_reset::{NgReset, NgResetAcknowledge};
 use crate::interface::ng_setup::{NgSetupFailure, NgSetupResponse};
 use crate::interface::overload::{Overload, OverloadStop};
 use crate::interface::ran_configuration_update::{
@@ -63,6 +63,8 @@ messages! {
         OverloadStart(Overload),
         /// 9.2.6.15
         OverloadStop,
+        /// 9.2.6.11
+        NgReset(NgReset),
         /// 9.2.6.12
         NgResetAcknowledge(NgResetAcknowledge),
         /// 9.2.7.2

@@ -7,7 +7,7 @@ use crate::interface::amf_configuration_update::{
 };
 use crate::interface::configuration_transfer::UplinkConfigurationTransfer;
 use crate::interface::error_indication::ErrorIndication;
-use crate::interface::ng_reset::NgReset;
+use crate::interface::ng_reset::{NgReset, NgResetAcknowledge};
 use crate::interface::ng_setup::NgSetupRequest;
 use crate::interface::ran_configuration_update::RanConfigurationUpdate;
 use crate::mobility::HandoverFromRan;
@@ -71,6 +71,8 @@ messages! {
         AmfConfigurationUpdateFailure(AmfConfigurationUpdateFailure),
         /// 9.2.6.11
         NgReset(NgReset),
+        /// 9.2.6.12
+        NgResetAcknowledge(NgResetAcknowledge),
         /// 9.2.7.1
         ConfigurationTransfer(UplinkConfigurationTransfer),
         /// 9.2.3

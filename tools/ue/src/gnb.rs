@@ -8,12 +8,12 @@ use sluice_n2::{
     AmfConfigurationUpdate, AmfUeId, Cause, Connection, ContextModification,
     DownlinkConfigurationTransfer, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan,
     InitialContext, InitialContextSetupFailure, InitialContextSetupResponse, InitialUeMessage,
-    Location, NgReset, NgSetupFailure, NgSetupRequest, NgSetupResponse, Overload, Paging,
-    PagingCapability, PduSessionModifyConfirm, PduSessionModifyRequest, PduSessionReleaseCommand,
-    PduSessionSetupRequest, RanConfigurationUpdate, RanConfigurationUpdateFailure, RanUeId,
-    SessionResults, SupportedArea, Tunnel, UeContextModificationFailure,
-    UeContextModificationResponse, UeContextReleaseCommand, UeContextReleaseComplete,
-    UeContextReleaseRequest, UeRadioCapability, UplinkNasTransport,
+    Location, NgReset, NgResetAcknowledge, NgSetupFailure, NgSetupRequest, NgSetupResponse,
+    Overload, Paging, PagingCapability, PduSessionModifyConfirm, PduSessionModifyRequest,
+    PduSessionReleaseCommand, PduSessionSetupRequest, RanConfigurationUpdate,
+    RanConfigurationUpdateFailure, RanUeId, SessionResults, SupportedArea, Tunnel,
+    UeContextModificationFailure, UeContextModificationResponse, UeContextReleaseCommand,
+    UeContextReleaseComplete, UeContextReleaseRequest, UeRadioCapability, UplinkNasTransport,
 };
 
 use crate::bearers::RadioSession;
@@ -261,6 +261,22 @@ impl Gnb {
         .encode()
     }
 
+    /// The AMF has forgotten UEs, all if none are named: they are released (TS 38.413, 8.7.4.2.1).
+    fn is_reset(&mut self, connections: Option<Vec<Connection>>) -> Vec<FromGnb> {
+        let named = connections.as_ref();
+        let is_meant = |ran: &RanUeId, ue: &mut UeContext| {
+            let by_either = |one: &Connection| {
+                one.ran == Some(*ran) || (one.amf.is_some() && one.amf == ue.amf)
+            };
+            named.is_none_or(|list| list.iter().any(by_either))
+        };
+        let gone = self.ues.extract_if(.., is_meant);
+        let mut told: Vec<FromGnb> = gone.map(|(ran, _)| FromGnb::Released(ran)).collect();
+        let answer = FromRan::NgResetAcknowledge(NgResetAcknowledge { connections });
+        told.push(FromGnb::ToAmf(answer.encode()));
+        told
+    }
+
     /// A UE comes with its first message.
     pub fn connect(&mut self, nas: Vec<u8>, s_tmsi: Option<STmsi>) -> (RanUeId, Vec<u8>) {
         let ran = self.new_name();
@@ -375,6 +391,7 @@ impl Gnb {
             | FromAmf::RanConfigurationUpdateFailure(RanConfigurationUpdateFailure { cause }) => {
                 self.refused = Some(cause);
             }
+            FromAmf::NgReset(NgReset { connections, .. }) => return self.is_reset(connections),
             FromAmf::Paging(paging) => self.paged.push(*paging),
             FromAmf::AmfConfigurationUpdate(update) => {
                 self.is_updated(update);

@@ -79,6 +79,8 @@ impl Amf {
             }
             FromRan::InitialUeMessage(message) => self.initial_ue_message(association, message),
             FromRan::NgReset(NgReset { connections, .. }) => self.reset(association, connections),
+            // A front of N2 has told the gNB to forget UEs that this AMF does not know.
+            FromRan::NgResetAcknowledge(_) => self.line(association, "NG Reset Acknowledge"),
             FromRan::ErrorIndication(ErrorIndication { amf, ran, .. }) => {
                 self.state.borrow_mut().counters.unexpected += 1;
                 // A UE that the gNB does not know is idle. It is never answered (8.7.5.2).

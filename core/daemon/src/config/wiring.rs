@@ -7,15 +7,16 @@ use sluice_sbi::Nf;
 use sluice_wiring::contexts::Kind;
 use std::path::{Path, PathBuf};
 
-/// Functions that may have a program of their own.
-const APART: &[(&str, Nf)] = &[
-    ("amf", Nf::Amf),
-    ("ausf", Nf::Ausf),
-    ("udm", Nf::Udm),
-    ("nrf", Nf::Nrf),
-    ("nssf", Nf::Nssf),
-    ("smf", Nf::Smf),
-    ("pcf", Nf::Pcf),
+/// Functions that may have a program of their own, and the front of N2, which is none.
+const HOSTED: &[(&str, Option<Nf>)] = &[
+    ("amf", Some(Nf::Amf)),
+    ("ausf", Some(Nf::Ausf)),
+    ("udm", Some(Nf::Udm)),
+    ("nrf", Some(Nf::Nrf)),
+    ("nssf", Some(Nf::Nssf)),
+    ("smf", Some(Nf::Smf)),
+    ("pcf", Some(Nf::Pcf)),
+    ("n2", None),
 ];
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
@@ -72,8 +73,10 @@ fn is_of_sessions(nf: Nf) -> bool {
 /// A program of some functions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProgramSection {
-    /// Functions of the program, at least one.
+    /// Functions of the program, at least one unless it is the front of N2.
     pub functions: Vec<At<Nf>>,
+    /// The program keeps the associations of gNBs for the AMF, in whichever program that is.
+    pub is_front: bool,
     /// CPU that it has for itself.
     pub cpu: Option<At<usize>>,
 }
@@ -90,6 +93,14 @@ fn warn_of_loss(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
     );
     let (key, expected) = (fields.key("programs"), "contexts, which outlive programs");
     fields.report().warning(one.line, key, what, expected);
+}
+
+fn check_front(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
+    if programs.iter().filter(|one| one.is_front).count() > 1 {
+        let (line, key) = (fields.line(), fields.key("programs"));
+        let what = "two programs have n2";
+        fields.report().problem(line, key, what, "n2 once");
+    }
 }
 
 impl WiringSection {
@@ -116,7 +127,7 @@ impl WiringSection {
             fields.report().problem(line, key, what, expected);
         }
         if carrier.is_some() && !given {
-            let may = APART.iter().map(|(_, nf)| *nf);
+            let may = HOSTED.iter().filter_map(|(_, nf)| *nf);
             let may = may.filter(|nf| has_sessions || !is_of_sessions(*nf));
             for nf in may {
                 let one = At { value: nf, line };
@@ -124,11 +135,13 @@ impl WiringSection {
                     Some(of_smf) if has_contexts && nf == Nf::Pcf => of_smf.functions.push(one),
                     _ => programs.push(ProgramSection {
                         functions: vec![one],
+                        is_front: false,
                         cpu: None,
                     }),
                 }
             }
         }
+        check_front(fields, &programs);
         let all: Vec<&At<Nf>> = programs.iter().flat_map(|one| &one.functions).collect();
         for (place, one) in all.iter().enumerate() {
             let before = all[..place].iter().find(|other| other.value == one.value);
@@ -178,6 +191,13 @@ impl WiringSection {
         self.socket.clone().unwrap_or_else(beside)
     }
 
+    /// Socket of the front of N2, of a core that has one.
+    pub fn front(&self, control: &Path) -> Option<PathBuf> {
+        let has_front = self.programs.iter().any(|one| one.is_front);
+        let stem = control.file_stem().unwrap_or_default().to_string_lossy();
+        has_front.then(|| control.with_file_name(format!("{stem}-n2.sock")))
+    }
+
     /// Store of contexts of the program that has a function; none of a function without contexts, or of the core's own
     /// program.
     pub fn store_of(&self, nf: Nf) -> Option<StoreOfProgram> {
@@ -200,8 +220,24 @@ impl WiringSection {
 
 impl ProgramSection {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
-        let functions = fields.required_list("functions", &word(APART));
+        let hosted = fields.required_list("functions", &word(HOSTED));
         let cpu = fields.optional("cpu", &number(0, CPUS - 1, "the number of a CPU"));
-        Some(Self { functions, cpu })
+        let front = hosted.iter().find(|at| at.value.is_none());
+        if let Some(front) = front.filter(|_| hosted.len() > 1) {
+            let (key, what) = (fields.key("functions"), "n2 shares its program");
+            let expected = "n2 alone: the associations of gNBs outlive all functions";
+            fields.report().problem(front.line, key, what, expected);
+        }
+        let function = |at: &At<Option<Nf>>| {
+            at.value.map(|value| At {
+                value,
+                line: at.line,
+            })
+        };
+        Some(Self {
+            functions: hosted.iter().filter_map(function).collect(),
+            is_front: front.is_some(),
+            cpu,
+        })
     }
 }

@@ -1,7 +1,8 @@
 //! `sluice nf`: a program of some functions, beside the core's, which it reaches as `wiring.transport` says.
 
+mod front;
 mod functions;
-mod gnbs;
+pub(crate) mod gnbs;
 mod program;
 mod upfs;
 
@@ -37,7 +38,20 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Usage;
         }
     };
-    let functions: BTreeSet<Nf> = args.functions.iter().map(|name| nf_of(*name)).collect();
+    if args.functions.contains(&NfName::N2) {
+        front::run(args, &config)
+    } else {
+        run_functions(args, &config)
+    }
+}
+
+fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
+    let file = &args.config;
+    let functions: BTreeSet<Nf> = args
+        .functions
+        .iter()
+        .filter_map(|name| nf_of(*name))
+        .collect();
     let functions: Vec<Nf> = functions.into_iter().collect();
     let name = program_name(&functions);
     let tell = |what: &dyn std::fmt::Display| eprintln!("{name}: {what}");
@@ -69,7 +83,7 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
         }
     };
     let is_given = || shutdown.is_requested();
-    let opened = Doors::open(&config, &functions, &is_given);
+    let opened = Doors::open(config, &functions, &is_given);
     let doors = match opened.map_err(|lack| lack.tell(file)) {
         Ok(doors) => doors,
         Err(exit) => return exit,
@@ -86,7 +100,7 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Later;
         }
     };
-    let served = Program::new((file, &config), member, &functions, doors)
+    let served = Program::new((file, config), member, &functions, doors)
         .and_then(|mut program| program.serve(&shutdown));
     match served {
         Ok(()) => Exit::Done,
@@ -129,8 +143,9 @@ impl Doors {
     }
 }
 
-fn nf_of(name: NfName) -> Nf {
-    match name {
+/// The function of a name; none of the front's.
+fn nf_of(name: NfName) -> Option<Nf> {
+    Some(match name {
         NfName::Amf => Nf::Amf,
         NfName::Ausf => Nf::Ausf,
         NfName::Udm => Nf::Udm,
@@ -138,7 +153,8 @@ fn nf_of(name: NfName) -> Nf {
         NfName::Nssf => Nf::Nssf,
         NfName::Smf => Nf::Smf,
         NfName::Pcf => Nf::Pcf,
-    }
+        NfName::N2 => return None,
+    })
 }
 
 fn program_name(functions: &[Nf]) -> String {

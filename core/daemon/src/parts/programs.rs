@@ -196,7 +196,8 @@ impl Programs {
     fn refused_program(&self) -> Option<StartError> {
         let is_missing = |one: &At<Nf>| !self.manager.has(one.value);
         let mut refused = self.programs.iter().filter(|one| one.is_refused);
-        let program = refused.find(|one| one.section.functions.iter().any(is_missing))?;
+        let program = refused
+            .find(|one| one.section.is_front || one.section.functions.iter().any(is_missing))?;
         let what = format!("{} does not start with this file", name(&program.section));
         let expected = "what it has said before";
         Some(StartError {
@@ -219,6 +220,9 @@ impl Programs {
         command.arg("nf");
         for one in &program.section.functions {
             command.arg(one.value.to_string().to_lowercase());
+        }
+        if program.section.is_front {
+            command.arg("n2");
         }
         command.arg("--config").arg(&self.file);
         if let Some(cpu) = &program.section.cpu {
@@ -485,6 +489,9 @@ impl Programs {
 }
 
 fn name(section: &ProgramSection) -> String {
+    if section.is_front {
+        return "the program of N2's front".to_owned();
+    }
     let names = section.functions.iter().map(|one| one.value.to_string());
     format!("the program of {}", names.collect::<Vec<_>>().join(", "))
 }

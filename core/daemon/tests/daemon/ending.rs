@@ -57,7 +57,7 @@ fn records(place: &Place) -> Vec<Value> {
         .collect()
 }
 
-fn terminate(core: &Core) {
+pub fn terminate(core: &Core) {
     let pid = core.child.id().to_string();
     let killed = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
     assert!(killed.success());

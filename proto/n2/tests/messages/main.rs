@@ -9,8 +9,8 @@ mod samples;
 use proptest::prelude::*;
 use sluice_n2::notify::{self, Notified};
 use sluice_n2::{
-    AmfUeId, Cause, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan, NgResetAcknowledge,
-    NgSetupFailure, PROCEDURES, RanUeId, Side, UeContextReleaseCommand, UeContextReleaseRequest,
+    AmfUeId, Cause, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan, NgSetupFailure,
+    PROCEDURES, RanUeId, Side, UeContextReleaseCommand, UeContextReleaseRequest,
 };
 
 use samples::*;
@@ -87,7 +87,7 @@ fn what_is_no_message_and_what_is_not_offered_is_answered_by_error_indication() 
         );
     }
     // What only an AMF sends.
-    let command = FromAmf::NgResetAcknowledge(NgResetAcknowledge { connections: None }).encode();
+    let command = FromAmf::RanConfigurationUpdateAcknowledge.encode();
     let faulty = FromRan::decode(&command).expect_err("not for an AMF");
     assert_eq!(faulty.answer, None, "a response is not answered");
     let transport = FromAmf::DownlinkNasTransport(DownlinkNasTransport {

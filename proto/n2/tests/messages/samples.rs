@@ -391,6 +391,7 @@ pub fn from_ran() -> Vec<FromRan> {
             cause: Cause::UNSPECIFIED,
             connections: Some(vec![connection()]),
         }),
+        FromRan::NgResetAcknowledge(NgResetAcknowledge { connections: None }),
         FromRan::ErrorIndication(ErrorIndication {
             amf: Some(IDS.0),
             ran: Some(IDS.1),
@@ -447,6 +448,10 @@ pub fn from_amf() -> Vec<FromAmf> {
         FromAmf::UeContextReleaseCommand(UeContextReleaseCommand {
             ue: (IDS.0, None),
             cause: Cause::DEREGISTER,
+        }),
+        FromAmf::NgReset(NgReset {
+            cause: Cause::UNSPECIFIED,
+            connections: None,
         }),
         FromAmf::NgResetAcknowledge(NgResetAcknowledge { connections: None }),
         FromAmf::NgResetAcknowledge(NgResetAcknowledge {
