@@ -91,6 +91,7 @@ pub enum NfName {
 pub const NF_EXAMPLES: &str = "\
 Examples:
   sluice nf ausf udm -c core.yaml            both in one program, for the core that has this file
+  sluice nf n2 -c core.yaml                  associations of gNBs, for the AMF of that core
 
 `sluice core` starts the programs that `wiring.programs` names, watches and ends them itself; this command is for
 those that somebody else is to start. A program ends when its core does.";
