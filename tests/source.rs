@@ -13,7 +13,7 @@ const UNSAFE_FOLDERS: &[&str] = &[
     "io/host",
     "io/sctp",
     "io/contexts",
-    "io/bus-local",
+    "io/shared-ring",
 ];
 
 #[test]

@@ -1,6 +1,6 @@
 //! Start-up: from a checked configuration to a core with its doors open.
 
-use crate::config::CoreConfig;
+use crate::config::{CoreConfig, Sessions};
 use crate::daemon::{Daemon, InForce};
 use crate::needs::{self, StartError, problem};
 use crate::operators::request::Ctl;
@@ -117,7 +117,8 @@ fn doors(config: &CoreConfig, rings: Vec<RingEnd>) -> Result<Doors, StartError> 
     let has_amf = !config.wiring.is_apart(Nf::Amf);
     let n2 = has_amf.then(|| n2(config, &ns)).transpose()?;
     if !config.wiring.is_apart(Nf::Smf) {
-        let n4 = n4(config, &ns)?.map(|n4| n4.with_rings(rings));
+        let n4 = n4(config, &ns)?.map(|n4| n4.with_rings(rings)).transpose();
+        let n4 = n4.map_err(|e| StartError::from(step("rings to UPFs", &e)))?;
         let records = records(config)?;
         return Ok(Doors { n2, n4, records });
     }
@@ -253,11 +254,14 @@ pub(crate) fn n4(config: &CoreConfig, ns: &Ns) -> Result<Option<N4>, StartError>
     let Some(listen) = config.sessions.as_ref().and_then(|sessions| sessions.n4) else {
         return Ok(None);
     };
-    let opened = N4::open(ns, listen.value).map_err(|e| {
+    let mut opened = N4::open(ns, listen.value).map_err(|e| {
         let expected = "an address of this machine whose port no other program has";
         let problem = problem(listen.line, "n4.listen", e.to_string(), expected);
         StartError::of(problem, &e)
     })?;
+    let rings = config.sessions.as_ref().map(Sessions::rings);
+    let ways = opened.set_ways(&rings.unwrap_or_default());
+    ways.map_err(|e| StartError::from(step("rings to UPFs", &e)))?;
     Ok(Some(opened))
 }
 

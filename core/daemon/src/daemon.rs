@@ -2,6 +2,7 @@
 
 use crate::config::CoreConfig;
 use crate::nf::gnbs::log_front;
+use crate::nf::upfs::log_rings;
 use crate::operators::qos;
 use crate::operators::request::{Ask, Ctl};
 use crate::parts::charging::Charging;
@@ -94,6 +95,7 @@ impl Daemon {
             self.refusals.add(refused);
         }
         log_front(self.runtime.take_front_news());
+        self.runtime.n4_mut().map(log_rings);
         for stranger in self.runtime.take_strangers() {
             let refused = self.strangers.refused(stranger, Instant::now());
             refused.into_iter().for_each(|one| self.refusals.add(one));

@@ -5,6 +5,7 @@ use crate::config::CoreConfig;
 use crate::convert;
 use crate::daemon::{Daemon, InForce};
 use crate::needs;
+use crate::nf::upfs::set_rings;
 use crate::operators::answers::Reloaded;
 use crate::operators::request::told;
 use serde_json::Value;
@@ -140,6 +141,10 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
     {
         tracing::error!("the SMF keeps its configuration: {why}");
     }
+    if let Some(n4) = daemon.runtime.n4_mut() {
+        set_rings(n4, &daemon.in_force.running);
+    }
+    let core = daemon.runtime.core_mut();
     if let Some(sessions) = &daemon.in_force.running.sessions
         && let Err(why) = core.reconfigure_pcf(convert::pcf(sessions))
     {

@@ -1,16 +1,19 @@
-//! N4 of a core: PFCP over UDP (TS 29.244, 6.1), and over rings to a UPF in the same process.
+//! N4 of a core: PFCP over UDP (TS 29.244, 6.1), and over rings to a UPF in the same process or on the same machine.
 
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use sluice_core_host::{Host, ToUpf};
 use sluice_host::HostError;
 use sluice_host::datagram_ring::RingEnd;
 use sluice_host::netns::Ns;
+use sluice_host::poll::Poller;
 use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_sbi::{Input, Nf, Now};
+use sluice_shared_ring::{RingWay, WayNews};
 use sluice_wiring::{Apart, Core};
 
 use crate::system;
@@ -29,6 +32,8 @@ pub struct Counters {
     pub sent: u64,
     /// Datagrams that were longer than any of PFCP.
     pub too_long: u64,
+    /// Of those received and sent, datagrams that went by rings to a UPF with a program of its own.
+    pub by_rings: u64,
     /// Datagrams that could not be sent: they are lost, as on any network, and PFCP sends them again.
     pub not_sent: u64,
 }
@@ -65,7 +70,11 @@ impl HasSmf for Host<Apart> {
 /// A UDP socket towards UPFs, and rings to those of this process.
 pub struct N4 {
     socket: UdpSocket,
+    /// Wakes for the socket and all rings.
+    poller: Poller,
     rings: Vec<RingEnd>,
+    /// Rings to UPFs that have programs of their own.
+    ways: Vec<RingWay>,
     came: RecvBatch,
     leaves: SendBatch,
     counters: Counters,
@@ -77,9 +86,15 @@ impl N4 {
     /// # Errors
     /// The kernel's reason.
     pub fn open(ns: &Ns, local: SocketAddrV4) -> Result<Self, HostError> {
+        let socket = UdpSocket::bind(ns, local)?;
+        let what = || HostError::os("watch N4".to_owned());
+        let poller = Poller::new().map_err(what())?;
+        poller.add(&socket, 0).map_err(what())?;
         Ok(Self {
-            socket: UdpSocket::bind(ns, local)?,
+            socket,
+            poller,
             rings: Vec::new(),
+            ways: Vec::new(),
             came: RecvBatch::new(BATCH_MAX, ROOM),
             leaves: SendBatch::new(BATCH_MAX, ROOM),
             counters: Counters::default(),
@@ -87,15 +102,50 @@ impl N4 {
     }
 
     /// What is for the other ends of these rings goes there, not to the socket.
-    #[must_use]
-    pub fn with_rings(mut self, rings: Vec<RingEnd>) -> Self {
+    ///
+    /// # Errors
+    /// The kernel has no more descriptors.
+    pub fn with_rings(mut self, rings: Vec<RingEnd>) -> io::Result<Self> {
+        for ring in &rings {
+            self.poller.add(ring, 0)?;
+        }
         self.rings = rings;
-        self
+        Ok(self)
     }
 
-    /// Rings to UPFs of this process.
-    pub(crate) fn rings(&self) -> &[RingEnd] {
-        &self.rings
+    /// What is for UPFs of these addresses goes by the rings of their sockets from now on, while these are up, if it is
+    /// short enough and finds room.
+    ///
+    /// # Errors
+    /// The kernel has no more descriptors.
+    pub fn set_ways(&mut self, wanted: &[(PathBuf, SocketAddr)]) -> io::Result<()> {
+        let own = self.local();
+        let is_wanted = |way: &RingWay| {
+            let (path, _, peer) = way.leads();
+            wanted
+                .iter()
+                .any(|(wanted, to)| wanted == path && *to == peer)
+        };
+        self.ways.retain(is_wanted);
+        for (path, peer) in wanted {
+            let leads = (path.as_path(), own, *peer);
+            if !self.ways.iter().any(|way| way.leads() == leads) {
+                let way = RingWay::new(path, own, *peer)?;
+                self.poller.add(&way, 0)?;
+                self.ways.push(way);
+            }
+        }
+        Ok(())
+    }
+
+    /// News of rings to UPFs with programs of their own, by their addresses.
+    pub fn take_ring_news(&mut self) -> Vec<(SocketAddr, WayNews)> {
+        let of = |way: &mut RingWay| {
+            let peer = way.leads().2;
+            let news = way.take_news().into_iter();
+            news.map(move |one| (peer, one)).collect::<Vec<_>>()
+        };
+        self.ways.iter_mut().flat_map(of).collect()
     }
 
     /// The address and port.
@@ -115,6 +165,17 @@ impl N4 {
                 let Some(octets) = ring.take() else { break };
                 self.counters.received += 1;
                 core.n4(system::now(), ring.peer(), &octets);
+            }
+        }
+        for way in &mut self.ways {
+            way.turn();
+            let Some(end) = way.end() else { continue };
+            let from = end.peer();
+            for _ in 0..BATCH_MAX {
+                let Some(octets) = end.take() else { break };
+                self.counters.received += 1;
+                self.counters.by_rings += 1;
+                core.n4(system::now(), from, octets);
             }
         }
         match self.socket.recv(&mut self.came) {
@@ -144,6 +205,14 @@ impl N4 {
                 }
                 continue;
             }
+            let mut ends = self.ways.iter_mut().filter_map(RingWay::end);
+            if let Some(end) = ends.find(|end| end.peer() == message.to)
+                && end.send(&message.octets)
+            {
+                self.counters.sent += 1;
+                self.counters.by_rings += 1;
+                continue;
+            }
             let SocketAddr::V4(to) = message.to else {
                 self.counters.not_sent += 1;
                 continue;
@@ -157,6 +226,9 @@ impl N4 {
         }
         self.flush();
         self.rings.iter_mut().for_each(RingEnd::flush);
+        for end in self.ways.iter_mut().filter_map(RingWay::end) {
+            end.flush();
+        }
     }
 
     fn flush(&mut self) {
@@ -173,7 +245,7 @@ impl N4 {
 
 impl AsFd for N4 {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.poller.as_fd()
     }
 }
 

@@ -44,9 +44,6 @@ impl Runtime {
         }
         if let Some(n4) = &n4 {
             poller.add(n4, N4_CAME)?;
-            for ring in n4.rings() {
-                poller.add(ring, N4_CAME)?;
-            }
         }
         poller.add(&waker, WOKEN)?;
         Ok(Self {
@@ -78,6 +75,11 @@ impl Runtime {
     /// Towards UPFs, if there are any.
     pub fn n4(&self) -> Option<&N4> {
         self.n4.as_ref()
+    }
+
+    /// The same, to change its ways to UPFs.
+    pub fn n4_mut(&mut self) -> Option<&mut N4> {
+        self.n4.as_mut()
     }
 
     /// Has `source` end a wait of [`Runtime::turn`] whenever it can be read; whoever reads it is the

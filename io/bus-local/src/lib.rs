@@ -5,14 +5,12 @@
 //! copies it out once, then checks it. Who waits sleeps on an eventfd. *Sockets*: a message goes as a frame, and the
 //! kernel keeps it until the receiver takes it.
 
-mod arena;
 mod back_off;
 mod core_watch;
 mod frame;
 mod link;
 mod manager;
 mod member;
-mod ring;
 mod socket;
 #[cfg(test)]
 mod tests;

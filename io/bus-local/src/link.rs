@@ -2,7 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ring, socket};
+use sluice_bus::LONGEST;
+use sluice_shared_ring::ring::{SLOTS, words};
+pub(crate) use sluice_shared_ring::{Broken, Ring};
+
+use crate::socket;
+
+/// Layout of arenas and messages: programs that differ in it are not joined.
+const RING_LAYOUT: u64 = sluice_sbi::LAYOUT ^ ((words(LONGEST) as u64) << 40) ^ (SLOTS << 8) ^ 1;
 
 /// Carrier of envelopes between two programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -18,7 +25,7 @@ impl Carrier {
     /// Layout of messages and of what carries them: programs that differ in it are not joined.
     pub(crate) fn layout(self) -> String {
         let layout = match self {
-            Self::Ring => ring::LAYOUT,
+            Self::Ring => RING_LAYOUT,
             Self::Socket => socket::VERSION,
         };
         format!("{layout:016x}")
@@ -32,10 +39,6 @@ impl Carrier {
         }
     }
 }
-
-/// The link cannot be used any more; why, in words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Broken(pub &'static str);
 
 /// Link to a peer, by which octets of envelopes go both ways.
 pub(crate) trait Link: Send {
@@ -53,4 +56,26 @@ pub(crate) trait Link: Send {
 
     /// Whether the peer has sent what was not taken and would wake nobody who sleeps.
     fn has_more(&self) -> bool;
+}
+
+impl Link for Ring<LONGEST> {
+    fn send(&mut self, octets: &[u8]) -> Result<bool, Broken> {
+        Self::send(self, octets)
+    }
+
+    fn flush(&mut self) {
+        Self::flush(self);
+    }
+
+    fn receive(&mut self, room: &mut [u8]) -> Result<Option<usize>, Broken> {
+        Self::receive(self, room)
+    }
+
+    fn sleep(&self, sleeps: bool) {
+        Self::sleep(self, sleeps);
+    }
+
+    fn has_more(&self) -> bool {
+        Self::has_more(self)
+    }
 }

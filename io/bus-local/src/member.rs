@@ -12,11 +12,11 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use sluice_bus::{Envelope, Event, LONGEST, Transport, Unsent};
 use sluice_host::poll::{Alarm, Poller, Waker, wait_readable};
 use sluice_sbi::Nf;
+use sluice_shared_ring::Half;
 
 use crate::back_off::BackOff;
 use crate::frame::{self, Came, Frame};
 use crate::link::{Broken, Carrier, Link};
-use crate::ring::Half;
 use crate::socket::Socket;
 
 /// Looks at empty links between two looks at the manager's socket, for a host that never sleeps.
@@ -74,7 +74,7 @@ struct Peer {
 /// State of the link to a peer.
 enum State {
     /// The peer's arena has not come.
-    Half(Half),
+    Half(Half<LONGEST>, OwnedFd),
     /// The peer is reached.
     Up(Box<dyn Link>),
     /// It broke; when the manager is asked for another one, none if it was.
@@ -86,7 +86,7 @@ impl Peer {
     fn up(&mut self) -> Option<&mut dyn Link> {
         match &mut self.state {
             State::Up(link) => Some(link.as_mut()),
-            State::Half(_) | State::Broken(_) => None,
+            State::Half(..) | State::Broken(_) => None,
         }
     }
 
@@ -94,7 +94,7 @@ impl Peer {
     fn due(&self) -> Option<Instant> {
         match self.state {
             State::Broken(due) => due,
-            State::Half(_) | State::Up(_) => None,
+            State::Half(..) | State::Up(_) => None,
         }
     }
 }
@@ -282,10 +282,10 @@ impl Member {
         let functions: Vec<Nf> = Nf::ALL.into_iter().filter(named).collect();
         let state = match self.carrier {
             Carrier::Ring => {
-                let half = Half::new(end)?;
+                let half = Half::new()?;
                 let frame = Frame::Arena { peer: id, link };
                 frame::send(&self.manager, &frame, Some(half.arena()))?;
-                State::Half(half)
+                State::Half(half, end)
             }
             Carrier::Socket => {
                 self.poller.add(&end, 2 + link)?;
@@ -310,7 +310,7 @@ impl Member {
             return;
         };
         match std::mem::replace(&mut peer.state, State::Broken(None)) {
-            State::Half(half) => match half.join(arena) {
+            State::Half(half, doorbell) => match half.join(arena, doorbell) {
                 Ok(ring) => {
                     ring.sleep(self.is_asleep);
                     peer.state = State::Up(Box::new(ring));

@@ -20,12 +20,17 @@ const ECHO_OCTETS: u64 = 20 + 8 + 1_000;
 const UES: u64 = 2;
 
 fn core(lab: &Lab, upf_return_s: u32) -> Core {
+    core_with(lab, upf_return_s, "")
+}
+
+/// With further keys of the UPF.
+fn core_with(lab: &Lab, upf_return_s: u32, of_upf: &str) -> Core {
     let records = lab.path("records.jsonl");
     let text = |socket: &Path| {
         format!(
             "control_socket: {}\nplmns: {{plmn: 001-01, slices: 1}}\ntracking_areas: {{tac: 1}}\n\
              n2: {{listen: {amf}, gnbs: 198.18.4.0/24}}\nn4: {{listen: {amf}, upf_return_s: {upf_return_s}}}\n\
-             upfs: {{n4: {N4_UPF}}}\n\
+             upfs: {{n4: {N4_UPF}{of_upf}}}\n\
              data_networks: {{name: internet, network_instance: core, ipv6: false, charging_octets: 1000000000}}\n\
              charging_records: {}\n{}",
             socket.display(),
@@ -38,9 +43,19 @@ fn core(lab: &Lab, upf_return_s: u32) -> Core {
 }
 
 fn upf(lab: &Lab) -> Daemon {
-    let mut config = Config::new();
+    upf_of(lab, Config::new())
+}
+
+fn upf_of(lab: &Lab, mut config: Config) -> Daemon {
     config.pools = vec!["network_instance: core, prefix: 10.60.0.0/24, allocate: true".to_owned()];
     Daemon::start(lab, &config)
+}
+
+/// Datagrams of N4 at the core: all, and those that went by rings.
+fn datagrams(core: &Core) -> (u64, u64) {
+    let n4 = core.ask(&CtlQuery::Counters)["n4"].clone();
+    let of = |key: &str| n4[key].as_u64().unwrap();
+    (of("sent") + of("received"), of("by_rings"))
 }
 
 /// A step that tells the test that the script has come so far, and waits for the test.
@@ -191,4 +206,42 @@ fn a_upf_that_stays_away_for_too_long_loses_its_sessions_and_ues_may_ask_anew() 
     end(&lab, &core, &mut ran);
     eventually("no session is left", || sessions(&daemon) == 0);
     assert_eq!(billed(&lab).len() as u64, 2 * UES);
+}
+
+#[test]
+fn n4_goes_by_rings_to_a_upf_that_gives_them_and_by_udp_while_they_are_gone() {
+    let Some(lab) = Lab::new("upfrings") else {
+        return;
+    };
+    let rings = lab.path("n4.sock");
+    let upf = || upf_of(&lab, Config::new().n4("rings", rings.display()));
+    let mut daemon = upf();
+    let core = core_with(&lab, 3_600, &format!(", rings: {}", rings.display()));
+    let says = |what: &str, times: usize| {
+        eventually_within(AT_LAST, what, || core.log().matches(what).count() == times);
+    };
+    says("goes by rings", 1);
+    let steps = [
+        echoes(),
+        meet(&lab, "first", "killed"),
+        echoes(),
+        "  - deregister: {switch_off: true}\n  - check: {registered: 0, within: 60s}\n".to_owned(),
+    ];
+    let mut ran = Playing::start(&lab, &scenario(&lab, &steps.concat()));
+    ran.comes_to(&lab, "first");
+    let (_, before) = datagrams(&core);
+    // An establishment and a modification of each UE, with their answers.
+    assert!(before >= 4 * UES, "{before} by rings");
+    daemon.process.kill();
+    drop(daemon);
+    says("goes by UDP: its rings are gone", 1);
+    let daemon = upf();
+    says("goes by rings", 2);
+    eventually_within(AT_LAST, "sessions are back", || sessions(&daemon) == UES);
+    File::create(lab.path("killed")).unwrap();
+    end(&lab, &core, &mut ran);
+    let (_, after) = datagrams(&core);
+    assert!(after > before, "{after} by rings after {before}");
+    eventually("no session is left", || sessions(&daemon) == 0);
+    assert_eq!(daemon.ledger()["balances"], true);
 }

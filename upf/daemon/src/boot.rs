@@ -29,6 +29,7 @@ use sluice_host::thread;
 use sluice_n4::Features;
 use sluice_port::{Packet, PortId, PortIo, QueueId};
 use sluice_session::{Config as UpConfig, UP_FUNCTION_FEATURES, UpFunction};
+use sluice_shared_ring::RingListener;
 use sluice_wire::eth::MacAddr;
 use sluice_worker::{Pace, Running};
 use std::collections::HashMap;
@@ -183,7 +184,22 @@ fn open_n4<B: Buffers>(
             }
         }
     }
-    N4::new(sockets, ring, buffers.clone()).map_err(failed("waiting for N4"))
+    let shared = open_rings(config)?;
+    N4::new(sockets, (ring, shared), buffers.clone()).map_err(failed("waiting for N4"))
+}
+
+/// Listens for SMFs of this machine that want rings.
+fn open_rings(config: &UpfConfig) -> Result<Option<RingListener>, BootError> {
+    let own = config.n4.listen.first().map(|at| at.value);
+    let Some((rings, own)) = config.n4.rings.as_ref().zip(own) else {
+        return Ok(None);
+    };
+    let opened = RingListener::open(&rings.value, own).map_err(|e| {
+        let what = format!("{} cannot be listened at: {e}", rings.value.display());
+        let expected = "a path of its own for each UPF, in a folder that it may write to";
+        BootError::line(rings.line, "n4.rings", what, expected)
+    })?;
+    Ok(Some(opened))
 }
 
 fn opened(ports: &[impl DevicePort]) -> HashMap<String, OpenedPort> {

@@ -1,4 +1,4 @@
-//! N4 on kernel sockets and on a ring to a core in the same process, and the environment of the control core.
+//! N4 on kernel sockets, on a ring to a core in the same process and on rings to SMFs of the same machine, and the environment of the control core.
 
 use super::devices::Buffers;
 use super::lines::{self, Kind, Peer};
@@ -10,6 +10,7 @@ use sluice_host::poll::{Poller, Ready};
 use sluice_host::udp::{DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_host::{HostError, clock};
 use sluice_n4::{Instant, Outbox};
+use sluice_shared_ring::{RingEnd as SharedEnd, RingListener};
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::HashMap;
 use std::io;
@@ -62,6 +63,8 @@ pub struct Outside<B> {
     heard: HashMap<IpAddr, usize>,
     /// To a core of this process.
     ring: Option<RingEnd>,
+    /// To SMFs of other processes.
+    shared: Option<RingListener>,
     buffers: B,
     failed: u64,
 }
@@ -82,7 +85,7 @@ impl<B: Buffers> N4<B> {
     /// Serves all sockets, and the ring.
     pub fn new(
         sockets: Vec<UdpSocket>,
-        ring: Option<RingEnd>,
+        (ring, shared): (Option<RingEnd>, Option<RingListener>),
         buffers: B,
     ) -> Result<Self, HostError> {
         let listener = |socket| Listener {
@@ -103,12 +106,19 @@ impl<B: Buffers> N4<B> {
                 .add(ring, token)
                 .map_err(os("watch the ring to the core"))?;
         }
+        if let Some(shared) = &shared {
+            let token = listeners.len() as u64 + 1;
+            poller
+                .add(shared, token)
+                .map_err(os("watch rings to SMFs"))?;
+        }
         Ok(Self {
-            ready: Ready::with_capacity(listeners.len() + 2),
+            ready: Ready::with_capacity(listeners.len() + 3),
             outside: Outside {
                 listeners,
                 heard: HashMap::new(),
                 ring,
+                shared,
                 buffers,
                 failed: 0,
             },
@@ -123,7 +133,7 @@ impl<B: Buffers> N4<B> {
         &mut self,
         mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside<B>),
     ) -> usize {
-        let mut taken = self.receive_from_ring(&mut handle);
+        let mut taken = self.receive_from_ring(&mut handle) + self.receive_from_shared(&mut handle);
         for at in 0..self.outside.listeners.len() {
             match self.outside.listeners[at].socket.recv(&mut self.batch) {
                 Ok(n) => taken += n,
@@ -172,6 +182,34 @@ impl<B: Buffers> N4<B> {
         came.len()
     }
 
+    /// A batch at the most of each SMF.
+    fn receive_from_shared(
+        &mut self,
+        handle: &mut impl FnMut(&[(SocketAddr, &[u8])], &mut Outside<B>),
+    ) -> usize {
+        let Some(shared) = &mut self.outside.shared else {
+            return 0;
+        };
+        shared.turn();
+        let mut came = ArrayVec::<(SocketAddr, Box<[u8]>), BATCH>::new();
+        for end in shared.ends() {
+            let from = end.peer();
+            while came.remaining_capacity() > 0 {
+                let Some(octets) = end.take() else { break };
+                came.push((from, octets.into()));
+            }
+        }
+        if !came.is_empty() {
+            let datagrams: ArrayVec<_, BATCH> = came
+                .iter()
+                .map(|(from, octets)| (*from, &**octets))
+                .collect();
+            handle(&datagrams, &mut self.outside);
+            self.outside.flush();
+        }
+        came.len()
+    }
+
     /// The way out, for what no datagram caused.
     pub fn outside(&mut self) -> &mut Outside<B> {
         &mut self.outside
@@ -184,7 +222,8 @@ impl<B: Buffers> N4<B> {
 
     /// Whether there is a socket, or a ring, to wait for.
     pub fn has_sockets(&self) -> bool {
-        !self.outside.listeners.is_empty() || self.outside.ring.is_some()
+        let outside = &self.outside;
+        !outside.listeners.is_empty() || outside.ring.is_some() || outside.shared.is_some()
     }
 
     /// Waits for a datagram, at most `timeout`.
@@ -203,6 +242,10 @@ fn os(action: &str) -> impl FnOnce(io::Error) -> HostError {
 }
 
 impl<B> Outside<B> {
+    fn shared_ends(&mut self) -> &mut [SharedEnd] {
+        self.shared.as_mut().map_or(&mut [], RingListener::ends)
+    }
+
     fn hear(&mut self, peer: IpAddr, at: usize) {
         if self.listeners.len() < 2 {
             return;
@@ -220,6 +263,9 @@ impl<B> Outside<B> {
     fn flush(&mut self) {
         if let Some(ring) = &mut self.ring {
             ring.flush();
+        }
+        for end in self.shared_ends() {
+            end.flush();
         }
         for listener in &mut self.listeners {
             if listener.out.is_empty() {
@@ -239,6 +285,11 @@ impl<B> Outbox for Outside<B> {
     fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
         if let Some(ring) = self.ring.as_mut().filter(|ring| ring.peer() == to) {
             self.failed += u64::from(!ring.send(bytes));
+            return;
+        }
+        // What finds no room there, or is too long, goes by the socket.
+        let mut ends = self.shared_ends().iter_mut();
+        if ends.any(|end| end.peer() == to && end.send(bytes)) {
             return;
         }
         let SocketAddr::V4(to) = to else {

@@ -7,7 +7,7 @@ use sluice_ids::{Dnn, Plmn, Snssai, Tac, UpSecurity};
 use sluice_pcf::AccessPolicy;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{
-    Kind, boolean, dns_ipv6, ip, network_instance, number, socket_address, word,
+    Kind, boolean, dns_ipv6, ip, network_instance, number, socket_address, socket_path, word,
 };
 use sluice_smf::Settings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
@@ -47,6 +47,12 @@ pub enum Charging {
 }
 
 impl Sessions {
+    /// Sockets of UPFs that give rings, and the addresses of these UPFs.
+    pub fn rings(&self) -> Vec<(PathBuf, SocketAddr)> {
+        let of = |upf: &Upf| Some((upf.rings.clone()?, upf.n4.value));
+        self.upfs.iter().filter_map(of).collect()
+    }
+
     /// None where the file has neither N4 nor UPFs nor data networks.
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         let keys = ["n4", "upfs", "data_networks"];
@@ -154,6 +160,8 @@ fn charging() -> Kind<Charging> {
 pub struct Upf {
     /// Its address on N4.
     pub n4: At<SocketAddr>,
+    /// Socket at which it gives rings in place of UDP; none where it does not.
+    pub rings: Option<PathBuf>,
     /// Network Instance of its interfaces towards gNBs; none names none.
     pub access: Option<String>,
     /// Whether its tunnels towards gNBs have addresses of IPv4 and IPv6.
@@ -171,6 +179,7 @@ pub struct Upf {
 impl Upf {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         let n4 = fields.required("n4", &socket_address(PFCP_PORT));
+        let rings = fields.optional("rings", &socket_path());
         let access = fields.optional("access_instance", &network_instance());
         let families = word(&[
             ("ipv4", [true, false]),
@@ -184,6 +193,7 @@ impl Upf {
         let guaranteed_bps = read_budget(fields);
         Some(Self {
             n4: n4?,
+            rings: rings.map(|at| at.value),
             access: access.map(|at| at.value),
             n3: n3.value,
             networks,

@@ -4,7 +4,7 @@ mod front;
 mod functions;
 pub(crate) mod gnbs;
 mod program;
-mod upfs;
+pub(crate) mod upfs;
 
 use crate::config::CoreConfig;
 use crate::needs::StartError;

@@ -1,12 +1,13 @@
 //! Doors of a program that has the SMF: N4, charging records, and the end of its sessions.
 
 use crate::boot;
-use crate::config::CoreConfig;
+use crate::config::{self, CoreConfig};
 use crate::needs::StartError;
 use crate::parts::charging::Charging;
 use sluice_core_host::Host;
 use sluice_core_runtime::{N4, system};
 use sluice_host::netns::Ns;
+use sluice_shared_ring::WayNews;
 use sluice_smf::Smf;
 use sluice_wiring::{Apart, Sessions};
 use std::time::{Duration, Instant};
@@ -19,6 +20,29 @@ pub(super) struct Upfs {
     pub n4: N4,
     pub charging: Charging,
     end: End,
+}
+
+/// N4 goes by the rings that UPFs of core.yaml give.
+pub(crate) fn set_rings(n4: &mut N4, config: &CoreConfig) {
+    let wanted = config.sessions.as_ref().map(config::Sessions::rings);
+    if let Err(e) = n4.set_ways(&wanted.unwrap_or_default()) {
+        tracing::error!("rings to UPFs: {e}");
+    }
+}
+
+/// Logs how it is with rings to UPFs.
+pub(crate) fn log_rings(n4: &mut N4) {
+    for (upf, news) in n4.take_ring_news() {
+        match news {
+            WayNews::Up => tracing::info!("N4 with the UPF at {upf} goes by rings"),
+            WayNews::Gone => {
+                tracing::warn!("N4 with the UPF at {upf} goes by UDP: its rings are gone");
+            }
+            WayNews::OtherPeer(other) => tracing::warn!(
+                "N4 with the UPF at {upf} goes by UDP: its rings are those of a UPF at {other}"
+            ),
+        }
+    }
 }
 
 /// How far the end is.
@@ -60,6 +84,7 @@ impl Upfs {
 
     /// Records go where another configuration has them.
     pub fn reload(&mut self, host: &mut Host<Apart>, config: &CoreConfig) {
+        set_rings(&mut self.n4, config);
         let made = Sessions::from(&mut *host).take_records();
         self.charging.take(made, &mut host.contexts);
         match boot::records(config) {
@@ -72,6 +97,7 @@ impl Upfs {
 
     /// Goes on with the end, and writes what is to be charged.
     pub fn turn(&mut self, host: &mut Host<Apart>) {
+        log_rings(&mut self.n4);
         self.go_on_ending(host);
         let made = Sessions::from(&mut *host).take_records();
         self.charging.take(made, &mut host.contexts);

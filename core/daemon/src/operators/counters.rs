@@ -33,7 +33,7 @@ told! {
     SctpCounters of sluice_sctp::Counters { taken, not_allowed, other_port, malformed, no_room, too_many, too_long, received, sent }
 
     /// Datagrams with UPFs.
-    N4Counters of sluice_core_runtime::n4::Counters { received, sent, too_long, not_sent }
+    N4Counters of sluice_core_runtime::n4::Counters { received, sent, by_rings, too_long, not_sent }
 
     /// UEs and their procedures.
     AmfCounters of sluice_amf::Counters { faulty_ngap, not_served_ngap, unreadable_nas, wrong_macs, unprotected, unexpected, registrations, refusals, aborts, panics, deferred, no_room, refused_updates, pagings, paged, unanswered_pagings, path_switches, handovers, handover_failures, shed_of_gnb, shed_in_all, unanswered, smfs_by_nrf, smfs_by_cache, smfs_by_old_answer, smfs_by_default, no_smf }

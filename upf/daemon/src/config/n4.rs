@@ -2,11 +2,12 @@
 
 use super::fields::{At, Fields};
 use super::interfaces::Interface;
-use super::kind::{Kind, boolean, cidr, node_id, number, socket_address};
+use super::kind::{Kind, boolean, cidr, node_id, number, socket_address, socket_path};
 use super::problem::Report;
 use core::net::SocketAddr;
 use sluice_n4::{Cidr, NodeId, PeerPort};
 use sluice_session::{LoadControlConfig, MbrZero, Unserved};
+use std::path::PathBuf;
 
 /// The port of PFCP (TS 29.244, 4.2.2).
 const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;
@@ -16,6 +17,8 @@ const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;
 pub struct N4 {
     /// Kernel sockets that PFCP is heard on; at least one, or an interface with `n4`.
     pub listen: Vec<At<SocketAddr>>,
+    /// Socket at which SMFs of this machine get rings in place of UDP to the first address of `listen`.
+    pub rings: Option<At<PathBuf>>,
     /// Our name towards SMFs.
     pub node_id: NodeId,
     /// SMFs that may talk to us; empty: all.
@@ -67,12 +70,23 @@ impl N4 {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
         let listen = fields.list("listen", &socket_address(PFCP_PORT));
         refuse_repeated(fields, "listen", &listen);
+        let rings = fields.optional("rings", &socket_path());
+        if let Some(rings) = &rings
+            && listen
+                .first()
+                .is_none_or(|at| at.value.ip().is_unspecified())
+        {
+            let (key, what) = (fields.key("rings"), "given, and n4.listen names no address");
+            let expected = "the address first in n4.listen by which SMFs know us";
+            fields.report().problem(rings.line, key, what, expected);
+        }
         let node_id = read_node_id(fields, &listen);
         let peers = read_peers(fields);
         let associate = fields.list("associate", &socket_address(PFCP_PORT));
         refuse_repeated(fields, "associate", &associate);
         refuse_strangers(fields, &associate, &peers);
         Self {
+            rings,
             node_id,
             peers,
             associate,

@@ -18,7 +18,7 @@ const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::SEAL);
 
 /// Words of shared memory, mapped as long as this lives.
-pub(crate) struct Words {
+pub struct Words {
     base: NonNull<AtomicU64>,
     count: usize,
 }
@@ -60,7 +60,8 @@ impl Drop for Words {
 }
 
 /// An arena of ours: writable here, and nowhere else.
-pub(crate) struct Own {
+pub struct Own {
+    /// Its words.
     pub words: Words,
     file: OwnedFd,
 }
@@ -89,7 +90,7 @@ impl Own {
 ///
 /// # Errors
 /// The arena has not `count` words, is not sealed, or cannot be mapped.
-pub(crate) fn peer(file: OwnedFd, count: usize) -> io::Result<Words> {
+pub fn peer(file: OwnedFd, count: usize) -> io::Result<Words> {
     let seals = rustix::fs::fcntl_get_seals(&file)?;
     if !seals.contains(SEALS) {
         return Err(io::Error::other("an arena that is not sealed"));

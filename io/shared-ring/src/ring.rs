@@ -8,18 +8,12 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, fence};
 
-use sluice_bus::LONGEST;
-
 use crate::arena::{self, Own, Words};
-use crate::link::{Broken, Link};
 
 /// Slots of an arena: twice the burst that a host takes in one turn would need a full ring more often than it pays.
-pub(crate) const SLOTS: u64 = 256;
+pub const SLOTS: u64 = 256;
 
 const WORD: usize = size_of::<u64>();
-
-/// Words of a slot.
-const SLOT_WORDS: usize = LONGEST.div_ceil(WORD);
 
 /// Places of words; those that are written often have a cache line of their own.
 const SENT: usize = 8;
@@ -28,23 +22,20 @@ const SLEEPS: usize = 24;
 const REFERENCES: usize = 32;
 const SLOTS_AT: usize = REFERENCES + 2 * SLOTS as usize;
 
-/// Words of an arena.
-pub(crate) const WORDS: usize = SLOTS_AT + SLOTS as usize * SLOT_WORDS;
-
-/// Layout of arenas and messages: programs that differ in it are not joined.
-pub(crate) const LAYOUT: u64 = sluice_sbi::LAYOUT ^ ((WORDS as u64) << 40) ^ ((SLOTS) << 8) ^ 1;
+/// The link cannot be used any more; why, in words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Broken(pub &'static str);
 
 /// What is to be told of a peer that breaks the rules.
 const BROKEN: Broken = Broken("it broke the rules of the ring");
 
-/// Our half of a link, until the peer's arena has come.
-pub(crate) struct Half {
+/// Our half of a link whose messages have at most `LONGEST` octets, until the peer's arena has come.
+pub struct Half<const LONGEST: usize> {
     own: Own,
-    doorbell: OwnedFd,
 }
 
 /// Link to a peer.
-pub(crate) struct Ring {
+pub struct Ring<const LONGEST: usize> {
     own: Own,
     peer: Words,
     /// Wakes the peer.
@@ -71,22 +62,23 @@ fn store(words: &Words, at: usize, value: u64) {
     }
 }
 
-fn slot_at(slot: u64) -> usize {
-    SLOTS_AT + slot as usize * SLOT_WORDS
+/// Words of an arena whose messages have at most `longest` octets.
+pub const fn words(longest: usize) -> usize {
+    SLOTS_AT + SLOTS as usize * longest.div_ceil(WORD)
 }
 
 fn reference_at(index: u64) -> usize {
     REFERENCES + 2 * (index % SLOTS) as usize
 }
 
-impl Half {
-    /// With an arena for a peer that `doorbell` wakes.
+impl<const LONGEST: usize> Half<LONGEST> {
+    /// With an arena for a peer.
     ///
     /// # Errors
     /// The kernel has no memory or no more descriptors.
-    pub fn new(doorbell: OwnedFd) -> io::Result<Self> {
-        let own = Own::new(WORDS)?;
-        Ok(Self { own, doorbell })
+    pub fn new() -> io::Result<Self> {
+        let own = Own::new(words(LONGEST))?;
+        Ok(Self { own })
     }
 
     /// Our arena, for the peer.
@@ -94,15 +86,15 @@ impl Half {
         self.own.file()
     }
 
-    /// The peer's arena has come.
+    /// The peer's arena has come, and the doorbell that wakes it.
     ///
     /// # Errors
     /// The descriptor is no arena.
-    pub fn join(self, arena: OwnedFd) -> io::Result<Ring> {
+    pub fn join(self, arena: OwnedFd, doorbell: OwnedFd) -> io::Result<Ring<LONGEST>> {
         Ok(Ring {
             own: self.own,
-            peer: arena::peer(arena, WORDS)?,
-            doorbell: self.doorbell,
+            peer: arena::peer(arena, words(LONGEST))?,
+            doorbell,
             sent: 0,
             freed: 0,
             taken: 0,
@@ -111,7 +103,11 @@ impl Half {
     }
 }
 
-impl Ring {
+impl<const LONGEST: usize> Ring<LONGEST> {
+    fn slot_at(slot: u64) -> usize {
+        SLOTS_AT + slot as usize * LONGEST.div_ceil(WORD)
+    }
+
     /// Whether there is a free slot.
     fn has_room(&mut self) -> Result<bool, Broken> {
         if self.sent - self.freed < SLOTS {
@@ -130,7 +126,7 @@ impl Ring {
     fn put(&mut self, octets: &[u8]) {
         let slot = self.sent % SLOTS;
         let words = self.own.words.get();
-        let to = words.get(slot_at(slot)..).unwrap_or_default();
+        let to = words.get(Self::slot_at(slot)..).unwrap_or_default();
         let (whole, rest) = octets.as_chunks::<WORD>();
         for (word, octets) in to.iter().zip(whole) {
             word.store(u64::from_ne_bytes(*octets), Relaxed);
@@ -152,10 +148,12 @@ impl Ring {
         self.is_unseen = true;
         store(&self.own.words, SENT, self.sent);
     }
-}
 
-impl Link for Ring {
-    fn send(&mut self, octets: &[u8]) -> Result<bool, Broken> {
+    /// Sends octets; false if there is no room now.
+    ///
+    /// # Errors
+    /// The peer broke the rules.
+    pub fn send(&mut self, octets: &[u8]) -> Result<bool, Broken> {
         let has_room = self.has_room()?;
         if has_room {
             self.put(octets);
@@ -163,7 +161,8 @@ impl Link for Ring {
         Ok(has_room)
     }
 
-    fn flush(&mut self) {
+    /// Wakes the peer if it sleeps and was sent something.
+    pub fn flush(&mut self) {
         if !std::mem::take(&mut self.is_unseen) {
             return;
         }
@@ -175,7 +174,11 @@ impl Link for Ring {
         }
     }
 
-    fn receive(&mut self, room: &mut [u8]) -> Result<Option<usize>, Broken> {
+    /// Copies the next of what the peer sent into `room`: its length.
+    ///
+    /// # Errors
+    /// The peer broke the rules.
+    pub fn receive(&mut self, room: &mut [u8]) -> Result<Option<usize>, Broken> {
         let waiting = load(&self.peer, SENT)
             .checked_sub(self.taken)
             .ok_or(BROKEN)?;
@@ -190,7 +193,7 @@ impl Link for Ring {
         if waiting > SLOTS || generation != self.taken || slot >= SLOTS || length > LONGEST {
             return Err(BROKEN);
         }
-        let from = words.get(slot_at(slot)..).ok_or(BROKEN)?;
+        let from = words.get(Self::slot_at(slot)..).ok_or(BROKEN)?;
         let room = room.get_mut(..length).ok_or(BROKEN)?;
         for (octets, word) in room.chunks_mut(WORD).zip(from) {
             let word = word.load(Relaxed).to_ne_bytes();
@@ -204,12 +207,14 @@ impl Link for Ring {
         Ok(Some(length))
     }
 
-    fn sleep(&self, sleeps: bool) {
+    /// Tells the peer that we sleep from now on, or are awake.
+    pub fn sleep(&self, sleeps: bool) {
         store(&self.own.words, SLEEPS, u64::from(sleeps));
         fence(SeqCst);
     }
 
-    fn has_more(&self) -> bool {
+    /// Whether the peer has sent what was not taken and would wake nobody who sleeps.
+    pub fn has_more(&self) -> bool {
         load(&self.peer, SENT) != self.taken
     }
 }
@@ -219,25 +224,28 @@ mod tests {
     use super::*;
     use rustix::event::{EventfdFlags, eventfd};
 
-    fn pair() -> [Ring; 2] {
+    const LONGEST: usize = 300;
+
+    fn pair() -> [Ring<LONGEST>; 2] {
         let doorbell = || eventfd(0, EventfdFlags::NONBLOCK).expect("a descriptor");
-        let halves = [(); 2].map(|()| Half::new(doorbell()).expect("memory"));
+        let halves = [(); 2].map(|()| Half::new().expect("memory"));
         let [of_one, of_other] = [0, 1].map(|at: usize| {
-            let arena = halves[at].arena();
+            let half: &Half<LONGEST> = &halves[at];
+            let arena = half.arena();
             arena.try_clone_to_owned().expect("a descriptor")
         });
         let [one, other] = halves;
         [
-            one.join(of_other).expect("an arena"),
-            other.join(of_one).expect("an arena"),
+            one.join(of_other, doorbell()).expect("an arena"),
+            other.join(of_one, doorbell()).expect("an arena"),
         ]
     }
 
-    fn sent(link: &mut Ring, octets: &[u8]) {
+    fn sent(link: &mut Ring<LONGEST>, octets: &[u8]) {
         assert_eq!(link.send(octets), Ok(true));
     }
 
-    fn is_rung(link: &Ring) -> bool {
+    fn is_rung(link: &Ring<LONGEST>) -> bool {
         rustix::io::read(&link.doorbell, &mut [0; 8]).is_ok()
     }
 
