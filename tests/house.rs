@@ -35,6 +35,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-n1",
         "sluice-n2",
         "sluice-sctp",
+        "sluice-shared-ring",
         "sluice-contexts",
         "sluice-contexts-redis",
         "sluice-program",

@@ -1,8 +1,6 @@
 //! The daemon: a core with its doors, and a part for each concern beside it.
 
 use crate::config::CoreConfig;
-use crate::nf::gnbs::log_front;
-use crate::nf::upfs::log_rings;
 use crate::operators::qos;
 use crate::operators::request::{Ask, Ctl};
 use crate::parts::charging::Charging;
@@ -12,6 +10,7 @@ use crate::parts::programs::Programs;
 use crate::parts::refusals::{RefusalLog, Strangers};
 use crate::parts::subscriber_sync::SubscriberSync;
 use crate::parts::trace::Tracing;
+use crate::parts::ways::{log_front, log_rings};
 use serde_json::Value;
 use sluice_core_runtime::Runtime;
 use sluice_host::signal::Shutdown;

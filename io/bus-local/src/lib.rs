@@ -4,6 +4,7 @@
 //! alone writes. A message is written into a slot of it, a reference to the slot goes onto a ring, and the receiver
 //! copies it out once, then checks it. Who waits sleeps on an eventfd. *Sockets*: a message goes as a frame, and the
 //! kernel keeps it until the receiver takes it.
+#![forbid(unsafe_code)]
 
 mod back_off;
 mod core_watch;

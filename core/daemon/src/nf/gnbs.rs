@@ -4,27 +4,17 @@ use crate::boot;
 use crate::config::CoreConfig;
 use crate::needs::StartError;
 use crate::parts::refusals::{Kept, Strangers};
+use crate::parts::ways::log_front;
 use sluice_core_host::Host;
 use sluice_core_runtime::{Load, N2, system};
 use sluice_host::netns::Ns;
 use sluice_sctp::AllowList;
-use sluice_sctp::front::FrontNews;
 use sluice_wiring::{Apart, Mobility};
 use std::io;
 use std::time::{Duration, Instant};
 
 /// How long gNBs have to end their associations.
 const GNBS_WITHIN: Duration = Duration::from_secs(2);
-
-/// Logs how it is with N2's front.
-pub(crate) fn log_front(news: Vec<FrontNews>) {
-    for one in news {
-        match one {
-            FrontNews::Reached => tracing::info!("{one}"),
-            FrontNews::Refused { .. } | FrontNews::Gone => tracing::warn!("{one}"),
-        }
-    }
-}
 
 /// N2.
 pub(super) struct Gnbs {

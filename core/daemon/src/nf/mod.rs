@@ -2,9 +2,9 @@
 
 mod front;
 mod functions;
-pub(crate) mod gnbs;
+mod gnbs;
 mod program;
-pub(crate) mod upfs;
+mod upfs;
 
 use crate::config::CoreConfig;
 use crate::needs::StartError;

@@ -1,13 +1,13 @@
 //! Doors of a program that has the SMF: N4, charging records, and the end of its sessions.
 
 use crate::boot;
-use crate::config::{self, CoreConfig};
+use crate::config::CoreConfig;
 use crate::needs::StartError;
 use crate::parts::charging::Charging;
+use crate::parts::ways::{log_rings, set_rings};
 use sluice_core_host::Host;
 use sluice_core_runtime::{N4, system};
 use sluice_host::netns::Ns;
-use sluice_shared_ring::WayNews;
 use sluice_smf::Smf;
 use sluice_wiring::{Apart, Sessions};
 use std::time::{Duration, Instant};
@@ -20,29 +20,6 @@ pub(super) struct Upfs {
     pub n4: N4,
     pub charging: Charging,
     end: End,
-}
-
-/// N4 goes by the rings that UPFs of core.yaml give.
-pub(crate) fn set_rings(n4: &mut N4, config: &CoreConfig) {
-    let wanted = config.sessions.as_ref().map(config::Sessions::rings);
-    if let Err(e) = n4.set_ways(&wanted.unwrap_or_default()) {
-        tracing::error!("rings to UPFs: {e}");
-    }
-}
-
-/// Logs how it is with rings to UPFs.
-pub(crate) fn log_rings(n4: &mut N4) {
-    for (upf, news) in n4.take_ring_news() {
-        match news {
-            WayNews::Up => tracing::info!("N4 with the UPF at {upf} goes by rings"),
-            WayNews::Gone => {
-                tracing::warn!("N4 with the UPF at {upf} goes by UDP: its rings are gone");
-            }
-            WayNews::OtherPeer(other) => tracing::warn!(
-                "N4 with the UPF at {upf} goes by UDP: its rings are those of a UPF at {other}"
-            ),
-        }
-    }
 }
 
 /// How far the end is.

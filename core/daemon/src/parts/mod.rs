@@ -9,3 +9,4 @@ pub(crate) mod refusals;
 pub(crate) mod store;
 pub(crate) mod subscriber_sync;
 pub(crate) mod trace;
+pub(crate) mod ways;
