@@ -180,7 +180,11 @@ fn comes(two: &mut Two, input: Input) {
             goes_down(&mut two.world, ue);
         }
         Input::SentAway => assert!(two.world.core.mobility().deregister(now, &supi(1), true)),
-        Input::Removed => two.world.core.subscriber_changed(now, &supi(1), Withdrawn),
+        Input::Removed => two
+            .world
+            .core
+            .repository()
+            .changed(now, &supi(1), Withdrawn),
     }
     two.run();
 }
@@ -238,7 +242,7 @@ fn assert_vacant(two: &mut Two, pair: &str) {
     let mut left = core.amf().expect("its own AMF").sizes();
     left.extend(core.smf().unwrap().sizes());
     left.extend(core.pcf().unwrap().sizes());
-    left.extend(core.udr().sizes());
+    left.extend(core.udr().unwrap().sizes());
     left.push(("AUSF", core.authentications()));
     let stored = core.stored().filter(|key| key.starts_with(b"amf/ue/"));
     left.push(("store", stored.count()));

@@ -3,11 +3,12 @@
 mod functions;
 mod gnbs;
 mod program;
+mod subscribers;
 mod upfs;
 
 use crate::config::CoreConfig;
 use crate::needs::StartError;
-use crate::parts::contexts;
+use crate::parts::{contexts, repository};
 use gnbs::Gnbs;
 use program::Program;
 use sluice_bus_local::{Member, MemberError};
@@ -17,6 +18,7 @@ use sluice_program::args::{NfArgs, NfName};
 use sluice_program::exit::Exit;
 use sluice_program::logging::{self, Verbosity};
 use sluice_sbi::Nf;
+use sluice_udr::Udr;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use upfs::Upfs;
@@ -101,6 +103,7 @@ pub fn run(args: &NfArgs, verbosity: Verbosity) -> Exit {
 struct Doors {
     gnbs: Option<Gnbs>,
     upfs: Option<Upfs>,
+    udr: Option<(Udr, repository::Beside)>,
     contexts: Option<contexts::Opened>,
 }
 
@@ -124,6 +127,7 @@ impl Doors {
                 .then(|| Upfs::open(config))
                 .transpose()?
                 .flatten(),
+            udr: has(Nf::Udr).then(|| repository::open(config)).transpose()?,
             contexts,
         })
     }
@@ -134,6 +138,7 @@ fn nf_of(name: NfName) -> Nf {
         NfName::Amf => Nf::Amf,
         NfName::Ausf => Nf::Ausf,
         NfName::Udm => Nf::Udm,
+        NfName::Udr => Nf::Udr,
         NfName::Nrf => Nf::Nrf,
         NfName::Nssf => Nf::Nssf,
         NfName::Smf => Nf::Smf,

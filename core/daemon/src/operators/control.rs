@@ -10,6 +10,7 @@ use crate::operators::request::{Ask, Request, subscriber, told};
 use crate::operators::view;
 use crate::parts::contexts;
 use crate::parts::programs::Programs;
+use crate::parts::subscriber_sync::SubscriberSync;
 use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
@@ -100,7 +101,8 @@ fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value
     }
 }
 
-fn not_reached(nf: Nf) -> Value {
+/// Refusal of a question for which a function of another program is needed.
+pub(crate) fn not_reached(nf: Nf) -> Value {
     let why = format!("the {nf} is not reached: its program is not there, or does not answer");
     refusal("refused", &why)
 }
@@ -120,6 +122,8 @@ fn own_part(request: &Request, daemon: &Daemon) -> Part {
         runtime.n2(),
         runtime.load(),
     );
+    let is_up = daemon.subscribers.as_ref().and_then(SubscriberSync::is_up);
+    part = part.with_udr(request, core.udr(), is_up);
     let (_, last_failure) = core.contexts_failed();
     let contexts = core.contexts_state();
     part.contexts = contexts.map(|state| contexts::state(state, last_failure));
