@@ -161,7 +161,7 @@ fn an_idle_phone_comes_back_by_service_request_after_the_core_was_killed() {
     assert_nobody_noticed(&mut world, 2);
     let supi = supi(1);
     assert!(
-        world.core.udr().unwrap().amf_of(&supi).is_some(),
+        world.core.udr().expect("its own").amf_of(&supi).is_some(),
         "UDM knows it"
     );
     // It goes on as ever: a further session, idle, and off.
@@ -181,7 +181,14 @@ fn a_phone_that_registers_after_the_core_was_killed_need_not_prove_again_who_it_
     go_idle(&mut world, 0);
     kill(&mut world, &memory, &[]);
     gnb_comes_back(&mut world);
-    assert_eq!(world.core.udr().unwrap().authentication_of(&supi(1)), None);
+    assert_eq!(
+        world
+            .core
+            .udr()
+            .expect("its own")
+            .authentication_of(&supi(1)),
+        None
+    );
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     world.assert_registered(0);
@@ -355,7 +362,7 @@ fn who_has_left_or_was_removed_is_not_resumed() {
     assert_eq!(world.amf().registered(), 1);
     // The other one is removed.
     let now = world.now;
-    assert!(world.core.udr_mut().unwrap().remove(&supi(2)));
+    assert!(world.core.udr_mut().expect("its own").remove(&supi(2)));
     world
         .core
         .repository()

@@ -284,7 +284,7 @@ fn ends_well(world: &mut TestNetwork, pair: &str) {
     let mut left = world.amf().sizes();
     left.extend(world.core.smf().unwrap().sizes());
     left.extend(world.core.pcf().unwrap().sizes());
-    left.extend(world.core.udr().unwrap().sizes());
+    left.extend(world.core.udr().expect("its own").sizes());
     left.push(("UPF", upf(world).upf.core.up.session_count()));
     let stored = world
         .core

@@ -275,7 +275,11 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
         difference_s: 0,
         is_barred: false,
     };
-    let provisioned = world.core.udr_mut().unwrap().provision(who, provision);
+    let provisioned = world
+        .core
+        .udr_mut()
+        .expect("its own")
+        .provision(who, provision);
     assert_eq!(provisioned, sluice_udr::Provisioned::SessionRates);
     world
         .core

@@ -14,7 +14,11 @@ const TO_SMF: &str = "UDM  -> SMF   Nudm_SDM_Notification Request (session manag
 /// How many subscriptions to each kind of data there are.
 fn known(world: &TestNetwork) -> (usize, usize) {
     let of = |data| {
-        let all = world.core.udr().unwrap().subscriptions_of(&supi(1));
+        let all = world
+            .core
+            .udr()
+            .expect("its own")
+            .subscriptions_of(&supi(1));
         all.filter(|one| one.data == data).count()
     };
     (

@@ -81,7 +81,9 @@ fn warn_of_loss(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
         return;
     };
     let loss = match one.value {
-        Nf::Udr => "UEs do not hear of changes of their subscriptions until they register anew",
+        Nf::Udr => {
+            "UEs hear of no changes of their subscriptions until they have left and come again"
+        }
         _ => "UEs register anew or lose their sessions",
     };
     let what = format!(

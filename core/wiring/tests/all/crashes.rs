@@ -23,7 +23,7 @@ fn subscribe(world: &mut TestNetwork, numbers: std::ops::RangeInclusive<u32>) {
             world
                 .core
                 .udr_mut()
-                .unwrap()
+                .expect("its own")
                 .insert(supi(number), subscriber)
         );
         world.ues.push(TestUe {

@@ -29,7 +29,7 @@ fn assert_gone(world: &TestNetwork) {
     let amf = world.amf();
     assert_eq!((amf.registered(), amf.connected()), (0, 0));
     assert!(amf.procedures().is_empty());
-    assert_eq!(world.core.udr().unwrap().amf_of(&supi(1)), None);
+    assert_eq!(world.core.udr().expect("its own").amf_of(&supi(1)), None);
     assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
 }
 
@@ -93,7 +93,7 @@ const BY_UDM: &str = "      UDR  -> UDM   Nudr_DM_Notify Request
 #[test]
 fn a_removed_subscriber_is_deregistered_at_once_and_comes_back_no_more() {
     let mut world = connected();
-    assert!(world.core.udr_mut().unwrap().remove(&supi(1)));
+    assert!(world.core.udr_mut().expect("its own").remove(&supi(1)));
     world
         .core
         .repository()

@@ -19,7 +19,11 @@ fn world(is_shared: bool) -> (TestNetwork, Asked) {
     world.register(1);
     world.assert_registered(1);
     if is_shared {
-        world.core.udr_mut().unwrap().share_sequence_numbers();
+        world
+            .core
+            .udr_mut()
+            .expect("its own")
+            .share_sequence_numbers();
     }
     let asked = Asked::default();
     let (to, mut number) = (Rc::clone(&asked), 0);

@@ -29,7 +29,7 @@ fn subscribe(world: &mut TestNetwork, number: u32, credentials: Credentials) {
         world
             .core
             .udr_mut()
-            .unwrap()
+            .expect("its own")
             .insert(supi(number), subscriber)
     );
 }
@@ -145,7 +145,7 @@ fn a_sim_that_is_ahead_is_caught_up_with_inside_of_eap() {
         let sqn = world
             .core
             .udr()
-            .unwrap()
+            .expect("its own")
             .sqn_of(&supi(1))
             .map(Sqn::sequence);
         assert_eq!(sqn, Some(ahead + 1));
@@ -205,7 +205,7 @@ fn a_forged_resynchronisation_inside_of_eap_is_rejected() {
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
-    let before = world.core.udr().unwrap().sqn_of(&supi(1));
+    let before = world.core.udr().expect("its own").sqn_of(&supi(1));
     let id = last_request(&world).expect("a challenge").eap[1];
     let mut forged = vec![2, id, 0, 28, 50, 4, 0, 0, 4, 4];
     forged.extend([0; 14]);
@@ -215,7 +215,7 @@ fn a_forged_resynchronisation_inside_of_eap_is_rejected() {
         world.ue(0).refused(),
         Some(Downlink::EapReject(_))
     ));
-    assert_eq!(world.core.udr().unwrap().sqn_of(&supi(1)), before);
+    assert_eq!(world.core.udr().expect("its own").sqn_of(&supi(1)), before);
 }
 
 #[test]
