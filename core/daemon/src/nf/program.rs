@@ -1,5 +1,7 @@
 //! A program of some functions at work: their host, its ring, and what operators ask.
 
+mod beginning;
+
 use super::gnbs::Gnbs;
 use super::subscribers::Subscribers;
 use super::upfs::Upfs;
@@ -12,9 +14,7 @@ use crate::operators::qos;
 use crate::operators::request::{Ask, Request, subscriber};
 use crate::parts::contexts;
 use crate::parts::flow::{Flow, log};
-use crate::parts::news::{
-    Comparison, Presence, Report, Settings, Traced, UdmSettings, imsis, supis, told_keys,
-};
+use crate::parts::news::{Report, Settings, Traced, UdmSettings, told_keys};
 use crate::parts::refusals::Kept;
 use crate::parts::trace::unix_us;
 use sluice_bus_local::{Member, SharedMember, Told};
@@ -72,20 +72,9 @@ pub(super) struct Program {
     end_within: Duration,
     /// Settings that the core has told last; none before it told anything.
     settings: Option<Settings>,
-    compared: Compared,
-    /// Number of the last time that the AMF has told its UEs, or that the UDR has heard of them.
-    told_ues: u64,
+    compared: beginning::Compared,
     /// AMF and SMF know the same sessions: before that nothing is taken from anybody.
     has_begun: bool,
-}
-
-/// Comparisons of sessions that this program has had its part in, by their numbers.
-#[derive(Default)]
-struct Compared {
-    /// The AMF has told what it knows.
-    told: u64,
-    /// The SMF has told what it does not know, or the AMF has heard of that.
-    done: u64,
 }
 
 impl Program {
@@ -155,8 +144,7 @@ impl Program {
             has_udm: functions.contains(&Nf::Udm),
             end_within: Duration::from_secs(config.end.within_s.into()),
             settings: None,
-            compared: Compared::default(),
-            told_ues: 0,
+            compared: beginning::Compared::default(),
             has_begun: false,
         })
     }
@@ -474,106 +462,6 @@ impl Program {
         {
             upfs.end(&mut self.host, self.end_within);
         }
-    }
-
-    /// Whether the functions know of each other what they have to, as far as it is for this program.
-    fn may_begin(&mut self, settings: &Settings) -> bool {
-        let has_keys = !self.has_udm || self.host.functions.udm.is_some();
-        self.compare(&settings.comparison) && self.resume_repository(&settings.presence) && has_keys
-    }
-
-    /// Has the UDR go on with the UEs that the AMF has, as far as it is for this program; whether that is done.
-    fn resume_repository(&mut self, presence: &Presence) -> bool {
-        let number = presence.number;
-        let mut ues = || Mobility::from(&mut self.host).subscribers();
-        match (self.gnbs.is_some(), &mut self.subscribers) {
-            (_, None) if self.told_ues >= number => true,
-            (false, None) => true,
-            (true, None) => {
-                self.report.presence = Some(Presence {
-                    number,
-                    ues: Some(imsis(&ues())),
-                    removed: None,
-                });
-                self.told_ues = number;
-                true
-            }
-            (true, Some(_)) if self.has_begun => true,
-            (true, Some(subscribers)) => {
-                let ues = ues();
-                for supi in subscribers.resume(&mut self.host, self.guami, &ues) {
-                    Mobility::from(&mut self.host).deregister(system::now(), &supi, false);
-                }
-                true
-            }
-            (false, Some(subscribers)) => {
-                let Some(ues) = presence.ues.as_ref().filter(|_| self.told_ues < number) else {
-                    return self.told_ues > 0;
-                };
-                let removed = subscribers.resume(&mut self.host, self.guami, &supis(ues));
-                self.report.presence = Some(Presence {
-                    number,
-                    ues: None,
-                    removed: Some(imsis(&removed)),
-                });
-                self.told_ues = number;
-                true
-            }
-        }
-    }
-
-    /// Has AMF and SMF know the same sessions, as far as it is for this program; whether that is done.
-    fn compare(&mut self, comparison: &Comparison) -> bool {
-        let number = comparison.number;
-        let now = system::now();
-        let (has_amf, has_smf) = (self.gnbs.is_some(), self.upfs.is_some());
-        match (has_amf, has_smf) {
-            (true, true) if !self.has_begun => {
-                let known = Mobility::from(&mut self.host).known_sessions();
-                let unknown = Sessions::from(&mut self.host).reconcile(now, &known);
-                Mobility::from(&mut self.host).forget_sessions(now, &unknown);
-                true
-            }
-            (false, true) if self.compared.done < number => {
-                let Some(known) = &comparison.known else {
-                    return false;
-                };
-                let known = known.iter().copied().collect();
-                let unknown = Sessions::from(&mut self.host).reconcile(now, &known);
-                self.tell_compared(number, None, Some(unknown));
-                self.compared.done = number;
-                true
-            }
-            (true, false) if self.compared.told < number => {
-                let known = Mobility::from(&mut self.host).known_sessions();
-                self.tell_compared(number, Some(known.into_iter().collect()), None);
-                self.compared.told = number;
-                false
-            }
-            (true, false) if self.compared.done < number => {
-                let Some(unknown) = &comparison.unknown else {
-                    return false;
-                };
-                Mobility::from(&mut self.host).forget_sessions(now, unknown);
-                self.compared.done = number;
-                true
-            }
-            // What is told to all before this program has joined has no number.
-            _ => has_amf == has_smf || number > 0,
-        }
-    }
-
-    fn tell_compared(
-        &mut self,
-        number: u64,
-        known: Option<Vec<(u64, bool)>>,
-        unknown: Option<Vec<u64>>,
-    ) {
-        self.report.compared = Some(Comparison {
-            number,
-            known,
-            unknown,
-        });
     }
 
     /// Takes messages of gNBs and UPFs from now on; earlier ones have waited in their sockets.

@@ -6,7 +6,7 @@ use crate::operators::metrics;
 use crate::operators::mobility::{self, AmfPart};
 use crate::operators::part::Part;
 use crate::operators::qos;
-use crate::operators::request::{Ask, Request, subscriber, told};
+use crate::operators::request::{Ask, Request, not_reached, subscriber, told};
 use crate::operators::view;
 use crate::parts::contexts;
 use crate::parts::programs::Programs;
@@ -15,7 +15,7 @@ use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
-use sluice_program::control::{Asked, refusal};
+use sluice_program::control::Asked;
 use sluice_sbi::Nf;
 
 /// Answers a question with what other programs have told; one to the core's own PCF once its SMF has answered.
@@ -99,12 +99,6 @@ fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value
         | Request::AppSessionDelete { .. }
         | Request::AppSession { .. } => part.done.unwrap_or_else(|| not_reached(Nf::Pcf)),
     }
-}
-
-/// Refusal of a question for which a function of another program is needed.
-pub(crate) fn not_reached(nf: Nf) -> Value {
-    let why = format!("the {nf} is not reached: its program is not there, or does not answer");
-    refusal("refused", &why)
 }
 
 /// Has the core's own AMF act; none if it is another program's, or the question is not for it.

@@ -2,9 +2,9 @@
 
 use crate::daemon::Daemon;
 use crate::operators::answers;
-use crate::operators::control::not_reached;
 use crate::operators::mobility::AmfPart;
 use crate::operators::part::Part;
+use crate::operators::request::not_reached;
 use crate::operators::sessions::SmfPart;
 use serde_json::Value;
 use sluice_ids::Supi;

@@ -2,9 +2,8 @@
 
 use crate::config::{CoreConfig, ProgramSection};
 use crate::needs::{PROGRAM, StartError, problem};
-use crate::operators::control::not_reached;
 use crate::operators::part::Part;
-use crate::operators::request::{Ask, Request};
+use crate::operators::request::{Ask, Request, not_reached};
 use crate::parts::home_keys::HomeKeys;
 use crate::parts::news::{
     Comparison, Followed, Presence, Report, Settings, Traced, UdmSettings, imsis, read_keys, supis,

@@ -3,11 +3,13 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use sluice_ue::UeState;
+use sluice_security::suci::HomeKey;
+use sluice_security::{K, Opc};
+use sluice_ue::{Sim, Ue, UeState};
 
 use crate::contexts::{memory, section};
 use crate::ending::with_session;
-use crate::place::{Core, KEY, OPC, Place, Ran, ue, with_database};
+use crate::place::{Core, KEY, OPC, Place, Ran, plmn, ue, with_database};
 use crate::upf::Upf;
 use crate::wirings::{pid_of, pid_of_any, signal, wait};
 
@@ -144,12 +146,24 @@ fn the_database_is_that_of_the_udrs_program() {
     let told = ask(json!({ "cmd": "subscriber_import", "format": "csv", "text": text }));
     assert_eq!(told, json!({ "added": 1, "replaced": 0 }));
     assert_eq!(core.ask("status")["subscriber_database_up"], true);
-    let key = ask(json!({ "cmd": "home_key_new", "profile": "a" }));
+    let private = "77".repeat(32);
+    let key = ask(json!({ "cmd": "home_key_new", "profile": "a", "private": private }));
     assert_eq!(key["id"], 1, "{key}");
-    let ues = vec![ue("0000000003", KEY), ue("0000000004", KEY)];
+    let concealed = {
+        let mut sim = Sim::new(plmn(), "0000000004", &K::new(KEY), &Opc::new(OPC));
+        sim.conceal_with(1, HomeKey::profile_a([0x77; 32]).public());
+        Ue::new(sim, plmn()).unwrap()
+    };
+    let ues = vec![ue("0000000003", KEY), concealed];
     let mut ran = Ran::connect(&place, [0, 0, 7], ues);
     ran.register(0);
-    // Its program cannot come back meanwhile.
+    // A UDM that begins anew has to know the key that the database has.
+    let udm = pid_of(&core, "udm");
+    signal(udm, "-KILL");
+    wait("the UDM is started again", || {
+        pid_of_any(&core, "udm").is_some_and(|pid| pid != udm)
+    });
+    // The UDR cannot come back meanwhile.
     let at = |name: &str| place.folder.path().join(name);
     fs::rename(at("db"), at("away")).unwrap();
     signal(pid_of(&core, "udr"), "-KILL");
