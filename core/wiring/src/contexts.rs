@@ -245,7 +245,7 @@ impl Core {
     }
 
     /// The repository goes on with which AMF and SMFs have the UEs of these subscribers, which an AMF goes on with, and
-    /// what these have subscribed to. Gives subscribers that were removed meanwhile.
+    /// what these have subscribed to. Gives subscribers that were removed or barred meanwhile.
     pub fn resume_repository(&mut self, subscribers: &[Supi]) -> Vec<Supi> {
         let (guami, stored) = (self.guami, std::mem::take(&mut self.repository));
         self.repository().resume(guami, subscribers, &stored)

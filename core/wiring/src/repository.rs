@@ -77,7 +77,7 @@ impl<F: host::Functions + AsMut<Apart>> Repository<'_, F> {
     }
 
     /// The repository goes on with which AMF and SMFs have the UEs of these subscribers, which the AMF of this name has,
-    /// and what these have subscribed to, of `stored`. Gives subscribers that were removed meanwhile.
+    /// and what these have subscribed to, of `stored`. Gives subscribers that were removed or barred meanwhile.
     pub fn resume(&mut self, guami: Guami, subscribers: &[Supi], stored: &Stored) -> Vec<Supi> {
         let Some(udr) = self.udr() else {
             return Vec::new();
@@ -85,7 +85,7 @@ impl<F: host::Functions + AsMut<Apart>> Repository<'_, F> {
         let mut removed = Vec::new();
         for supi in subscribers {
             udr.resume_amf(supi, guami);
-            if udr.amf_of(supi).is_none() {
+            if !udr.may_register(supi) {
                 removed.push(*supi);
             }
         }

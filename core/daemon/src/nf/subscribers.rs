@@ -30,7 +30,7 @@ impl Subscribers {
     }
 
     /// The UDR goes on with UEs that the AMF of this name has, and what was stored of them. Gives those of subscribers
-    /// that were removed meanwhile.
+    /// that were removed or barred meanwhile.
     pub fn resume(
         &mut self,
         host: &mut Host<Apart>,

@@ -25,7 +25,7 @@ pub(crate) struct Part {
     pub udr: Option<UdrPart>,
     /// Datagrams with UPFs, of the program that has the SMF.
     pub n4: Option<N4Counters>,
-    /// Stores of contexts of programs that have an AMF or an SMF, as one.
+    /// Stores of contexts of programs that have an AMF, an SMF or a UDR, as one.
     pub contexts: Option<ContextsState>,
     /// Charging records that the program of the SMF could not write.
     #[serde(default)]

@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     pub leaves_gnbs: bool,
     pub comparison: Comparison,
     pub presence: Presence,
-    /// Subscribers of UEs that the AMF goes on with who were removed meanwhile, by their IMSIs: told once.
+    /// Subscribers of UEs that the AMF goes on with who were removed or barred meanwhile, by their IMSIs: told once.
     pub withdrawn: Vec<String>,
     /// Identities of functions, by their names.
     pub instances: Vec<(String, [u8; 16])>,
@@ -50,7 +50,7 @@ pub(crate) struct Presence {
     pub number: u64,
     /// Subscribers of these UEs, by their IMSIs: for the UDR. None while the AMF has not told.
     pub ues: Option<Vec<String>>,
-    /// Those of them that are subscribers no more: of the UDR.
+    /// Those of them that are subscribers no more, or barred: of the UDR.
     pub removed: Option<Vec<String>>,
 }
 

@@ -15,7 +15,7 @@ use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
 use sluice_ids::Supi;
 use sluice_program::config::fields::At;
-use sluice_program::control::Asked;
+use sluice_program::control::{Asked, Question as _};
 use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
 use sluice_sbi::{Nf, TracedMessage};
@@ -63,8 +63,8 @@ pub(crate) struct Programs {
     file: PathBuf,
     programs: Vec<Program>,
     waiting: Vec<Waiting>,
-    /// What operators want of subscribers, by the numbers of the questions to the program of the UDR.
-    operations: BTreeMap<u64, Asked<Ask>>,
+    /// What operators want of subscribers, by the numbers of the questions to the program of the UDR, and how long they wait.
+    operations: BTreeMap<u64, (Instant, Asked<Ask>)>,
     /// Keys of the database that the program of the UDR has told.
     home_keys: Option<BTreeMap<u8, HomeKey>>,
     /// Whether those are not known: a UDM would refuse SUCIs.
@@ -291,7 +291,7 @@ impl Programs {
                 self.joined.retain(|nf| !functions.contains(nf));
                 if functions.contains(&Nf::Udr) {
                     self.presence.ues = None;
-                    for (_, asked) in std::mem::take(&mut self.operations) {
+                    for (_, asked) in std::mem::take(&mut self.operations).into_values() {
                         asked.answer(not_reached(Nf::Udr));
                     }
                 }
@@ -305,7 +305,7 @@ impl Programs {
             },
             News::Answered { id, text } => {
                 let part: Part = serde_json::from_str(text).unwrap_or_default();
-                if let Some(asked) = self.operations.remove(id) {
+                if let Some((_, asked)) = self.operations.remove(id) {
                     asked.answer(part.done.unwrap_or_else(|| not_reached(Nf::Udr)));
                 } else if let Some(one) = self.waiting.iter_mut().find(|one| one.id == *id) {
                     one.part = std::mem::take(&mut one.part).and(part);
@@ -374,7 +374,7 @@ impl Programs {
         }
     }
 
-    /// The UDR goes on with them, but for those of subscribers that were removed.
+    /// The UDR goes on with them, but for those of subscribers that were removed or barred.
     fn have_removed(&mut self, core: &mut Core, removed: &[Supi]) {
         self.presence.ues = None;
         if core.amf().is_none() {
@@ -563,12 +563,17 @@ impl Programs {
         if missing == 0 {
             return asked.answer(not_reached(Nf::Udr));
         }
-        self.operations.insert(id, asked);
+        let until = Instant::now() + Ask::ANSWER_WITHIN;
+        self.operations.insert(id, (until, asked));
     }
 
     /// Questions that all programs have answered, or that were waited for long enough, with what was told.
     pub fn take_answered(&mut self) -> Vec<(Asked<Ask>, Request, Part)> {
         let now = Instant::now();
+        let is_late = |_: &u64, one: &mut (Instant, Asked<Ask>)| one.0 <= now;
+        for (_, (_, asked)) in self.operations.extract_if(.., is_late) {
+            asked.answer(not_reached(Nf::Udr));
+        }
         let is_over = |one: &mut Waiting| one.missing == 0 || one.until <= now;
         let over = self.waiting.extract_if(.., is_over);
         over.map(|one| (one.asked, one.request, one.part)).collect()

@@ -3,8 +3,11 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use sluice_n1::{Cause, Downlink};
 use sluice_security::suci::HomeKey;
 use sluice_security::{K, Opc};
+use sluice_subscribers::draft::Text;
+use sluice_subscribers::{Access, Draft, Store, StoreKey};
 use sluice_ue::{Sim, Ue, UeState};
 
 use crate::contexts::{memory, section};
@@ -165,7 +168,8 @@ fn the_database_is_that_of_the_udrs_program() {
     });
     // The UDR cannot come back meanwhile.
     let at = |name: &str| place.folder.path().join(name);
-    fs::rename(at("db"), at("away")).unwrap();
+    let key = StoreKey::read(&at("db.key")).unwrap();
+    fs::rename(at("db.key"), at("away")).unwrap();
     signal(pid_of(&core, "udr"), "-KILL");
     let show = || ask(json!({ "cmd": "subscriber_show", "imsi": "001010000000004" }));
     wait("questions are refused", || {
@@ -183,23 +187,32 @@ fn the_database_is_that_of_the_udrs_program() {
         unknown.to_string().contains("the UDR is not reached"),
         "{unknown}"
     );
-    fs::rename(at("away"), at("db")).unwrap();
+    ran.register(1);
+    let refused = ran.phones[1].0.refused();
+    let congestion = Downlink::RegistrationReject(Cause::CONGESTION.into());
+    assert_eq!(refused, Some(&congestion), "{:?}", core.ask("refusals"));
+    // A subscriber that is barred meanwhile is deregistered.
+    let supi = sluice_ids::Supi::from_imsi("001010000000003").unwrap();
+    let mut store = Store::open(&at("db"), &key, Access::Change).unwrap();
+    let barred = store.change(&supi, 1_790_000_000, |draft| {
+        let barred = Text::new("yes");
+        Ok(Draft { barred, ..draft })
+    });
+    barred.unwrap();
+    drop(store);
+    fs::rename(at("away"), at("db.key")).unwrap();
     wait("the subscriber that was added is there", || {
         show()["imsi"] == "001010000000004"
     });
+    ran.wait("the barred UE is gone", |_| {
+        core.ask("ues")["registered"] == 0
+    });
     ran.register(1);
-    let phones = ran.phones.iter();
-    assert!(
-        phones
-            .map(|(ue, _)| ue.state())
-            .all(|state| state == UeState::Registered)
-    );
-    assert_eq!(core.ask("ues")["registered"], 2);
-    // One that is removed is deregistered, though it was registered before the UDR was there.
-    let told = ask(json!({ "cmd": "subscriber_remove", "imsi": "001010000000003" }));
-    assert_eq!(told["removed"], "001010000000003", "{told}");
+    assert_eq!(ran.phones[1].0.state(), UeState::Registered);
+    let told = ask(json!({ "cmd": "subscriber_remove", "imsi": "001010000000004" }));
+    assert_eq!(told["removed"], "001010000000004", "{told}");
     ran.wait("the removed UE is gone", |_| {
-        core.ask("ues")["registered"] == 1
+        core.ask("ues")["registered"] == 0
     });
     let (code, log) = core.stop();
     assert_eq!(code, Some(0), "{log}");
