@@ -1,19 +1,20 @@
 //! Programs of functions that are not the core's own: started, watched, told what they are to know, and ended.
 
+mod ues;
+
 use crate::config::{CoreConfig, ProgramSection};
 use crate::needs::{PROGRAM, StartError, problem};
 use crate::operators::part::Part;
 use crate::operators::request::{Ask, Request, not_reached};
 use crate::parts::home_keys::HomeKeys;
 use crate::parts::news::{
-    Comparison, Followed, Presence, Report, Settings, Traced, UdmSettings, imsis, read_keys, supis,
+    Comparison, Followed, Presence, Report, Settings, Traced, UdmSettings, read_keys, supis,
 };
 use crate::parts::refusals::Kept;
 use sluice_bus_local::{BackOff, Manager, News};
 use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
-use sluice_ids::Supi;
 use sluice_program::config::fields::At;
 use sluice_program::control::{Asked, Question as _};
 use sluice_program::exit::Exit;
@@ -341,6 +342,7 @@ impl Programs {
                 self.have_compared(core, unknown);
             }
             self.go_on_comparing(core);
+            self.let_withdrawn_go(core);
             self.tell(core);
         }
         if report.has_new_nrf {
@@ -348,41 +350,6 @@ impl Programs {
             core.register_again(system::now());
             self.registrations += 1;
             self.tell(core);
-        }
-    }
-
-    /// AMF or UDR of a program has joined: the UDR goes on with the UEs that the AMF has.
-    fn ask_for_ues(&mut self, core: &mut Core) {
-        self.presence = Presence {
-            number: self.presence.number + 1,
-            ..Presence::default()
-        };
-        if core.amf().is_some() {
-            let ues = core.mobility().subscribers();
-            self.have_ues(core, Some(imsis(&ues)));
-        }
-    }
-
-    /// The AMF has these UEs, of which a UDR of another program hears.
-    fn have_ues(&mut self, core: &mut Core, ues: Option<Vec<String>>) {
-        self.presence.ues = ues;
-        if core.udr().is_some()
-            && let Some(ues) = self.presence.ues.take()
-        {
-            let removed = core.resume_repository(&supis(&ues));
-            self.have_removed(core, &removed);
-        }
-    }
-
-    /// The UDR goes on with them, but for those of subscribers that were removed or barred.
-    fn have_removed(&mut self, core: &mut Core, removed: &[Supi]) {
-        self.presence.ues = None;
-        if core.amf().is_none() {
-            self.withdrawn = imsis(removed);
-            return;
-        }
-        for supi in removed {
-            core.mobility().deregister(system::now(), supi, false);
         }
     }
 
@@ -472,6 +439,7 @@ impl Programs {
         let (followed, ends, leaves_gnbs) = (&self.followed, self.ends, self.leaves_gnbs);
         let (comparison, withdrawn) = (&self.comparison, &self.withdrawn);
         let (presence, lacks_home_keys) = (&self.presence, self.lacks_home_keys);
+        let may_release = self.may_release();
         let instances = core.instances().iter();
         let instances: Vec<(String, [u8; 16])> = instances
             .map(|(nf, instance)| (nf.to_string(), instance.octets()))
@@ -500,12 +468,18 @@ impl Programs {
                     ues: presence.ues.clone().filter(|_| has_udr),
                     removed: None,
                 },
-                withdrawn: withdrawn.iter().filter(|_| has_amf).cloned().collect(),
+                withdrawn: withdrawn
+                    .iter()
+                    .filter(|_| has_amf && may_release)
+                    .cloned()
+                    .collect(),
                 udm,
             };
             serde_json::to_string(&settings).unwrap_or_default()
         });
-        self.withdrawn.clear();
+        if may_release && self.joined.contains(&Nf::Amf) {
+            self.withdrawn.clear();
+        }
     }
 
     /// Programs that ended are started again, after a pause that grows.

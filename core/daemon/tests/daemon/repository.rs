@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use sluice_ids::Supi;
 use sluice_n1::{Cause, Downlink};
 use sluice_security::suci::HomeKey;
 use sluice_security::{K, Opc};
@@ -138,6 +139,14 @@ fn what_the_udr_has_moves_with_it_and_back() {
     assert_eq!(code, Some(0), "{log}");
 }
 
+fn bar(mut store: Store, supi: &Supi) {
+    let barred = store.change(supi, 1_790_000_000, |draft| {
+        let barred = Text::new("yes");
+        Ok(Draft { barred, ..draft })
+    });
+    barred.unwrap();
+}
+
 #[test]
 fn the_database_is_that_of_the_udrs_program() {
     let place = Place::new();
@@ -192,14 +201,8 @@ fn the_database_is_that_of_the_udrs_program() {
     let congestion = Downlink::RegistrationReject(Cause::CONGESTION.into());
     assert_eq!(refused, Some(&congestion), "{:?}", core.ask("refusals"));
     // A subscriber that is barred meanwhile is deregistered.
-    let supi = sluice_ids::Supi::from_imsi("001010000000003").unwrap();
-    let mut store = Store::open(&at("db"), &key, Access::Change).unwrap();
-    let barred = store.change(&supi, 1_790_000_000, |draft| {
-        let barred = Text::new("yes");
-        Ok(Draft { barred, ..draft })
-    });
-    barred.unwrap();
-    drop(store);
+    let supi = Supi::from_imsi("001010000000003").unwrap();
+    bar(Store::open(&at("db"), &key, Access::Change).unwrap(), &supi);
     fs::rename(at("away"), at("db.key")).unwrap();
     wait("the subscriber that was added is there", || {
         show()["imsi"] == "001010000000004"

@@ -43,9 +43,12 @@ impl Program {
             (true, Some(_)) if self.has_begun => true,
             (true, Some(subscribers)) => {
                 let ues = ues();
-                for supi in subscribers.resume(&mut self.host, self.guami, &ues) {
-                    Mobility::from(&mut self.host).deregister(system::now(), &supi, false);
-                }
+                let removed = subscribers.resume(&mut self.host, self.guami, &ues);
+                self.report.presence = Some(Presence {
+                    number,
+                    ues: None,
+                    removed: Some(imsis(&removed)),
+                });
                 true
             }
             (false, Some(subscribers)) => {
