@@ -75,6 +75,8 @@ pub enum NfName {
     Ausf,
     /// Unified data management
     Udm,
+    /// Repository of subscribers
+    Udr,
     /// Repository of network functions
     Nrf,
     /// Slice selection

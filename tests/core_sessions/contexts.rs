@@ -160,7 +160,8 @@ fn an_idle_phone_comes_back_by_service_request_after_the_core_was_killed() {
     assert_eq!(goes_down(&mut world, before), Some(tunnel));
     assert_nobody_noticed(&mut world, 2);
     let supi = supi(1);
-    assert!(world.core.udr().amf_of(&supi).is_some(), "UDM knows it");
+    let udr = world.core.udr().expect("its own");
+    assert!(udr.amf_of(&supi).is_some(), "UDM knows it");
     // It goes on as ever: a further session, idle, and off.
     establish(&mut world, 0, 6, &wanted(SessionType::Ipv4));
     assert!(goes_up(&mut world, 0, 6));
@@ -178,7 +179,8 @@ fn a_phone_that_registers_after_the_core_was_killed_need_not_prove_again_who_it_
     go_idle(&mut world, 0);
     kill(&mut world, &memory, &[]);
     gnb_comes_back(&mut world);
-    assert_eq!(world.core.udr().authentication_of(&supi(1)), None);
+    let udr = world.core.udr().expect("its own");
+    assert_eq!(udr.authentication_of(&supi(1)), None);
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.connect(0, nas);
     world.assert_registered(0);
@@ -352,10 +354,11 @@ fn who_has_left_or_was_removed_is_not_resumed() {
     assert_eq!(world.amf().registered(), 1);
     // The other one is removed.
     let now = world.now;
-    assert!(world.core.udr_mut().remove(&supi(2)));
+    assert!(world.core.udr_mut().expect("its own").remove(&supi(2)));
     world
         .core
-        .subscriber_changed(now, &supi(2), DataChange::Withdrawn);
+        .repository()
+        .changed(now, &supi(2), DataChange::Withdrawn);
     world.run();
     assert_no_session(&mut world);
     let left = memory.keys();

@@ -199,7 +199,8 @@ fn comes(world: &mut TestNetwork, input: Input) {
         Input::Removed => {
             world
                 .core
-                .subscriber_changed(now, &supi(1), DataChange::Withdrawn);
+                .repository()
+                .changed(now, &supi(1), DataChange::Withdrawn);
         }
         Input::SentAway => {
             world.core.mobility().deregister(now, &supi(1), true);
@@ -283,7 +284,7 @@ fn ends_well(world: &mut TestNetwork, pair: &str) {
     let mut left = world.amf().sizes();
     left.extend(world.core.smf().unwrap().sizes());
     left.extend(world.core.pcf().unwrap().sizes());
-    left.extend(world.core.udr().sizes());
+    left.extend(world.core.udr().expect("its own").sizes());
     left.push(("UPF", upf(world).upf.core.up.session_count()));
     let stored = world
         .core

@@ -299,7 +299,13 @@ fn a_subscriber_may_have_an_address_of_its_own() {
         slices: vec![(slice(1), true)],
         networks,
     };
-    assert!(world.core.udr_mut().insert(supi(9), subscriber));
+    assert!(
+        world
+            .core
+            .udr_mut()
+            .expect("its own")
+            .insert(supi(9), subscriber)
+    );
     world.ues.push(world::TestUe {
         ue: world::ue(9),
         at: None,

@@ -275,11 +275,16 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
         difference_s: 0,
         is_barred: false,
     };
-    let provisioned = world.core.udr_mut().provision(who, provision);
+    let provisioned = world
+        .core
+        .udr_mut()
+        .expect("its own")
+        .provision(who, provision);
     assert_eq!(provisioned, sluice_udr::Provisioned::SessionRates);
     world
         .core
-        .subscriber_changed(now, &who, DataChange::SessionRates);
+        .repository()
+        .changed(now, &who, DataChange::SessionRates);
     world.run();
     let accept = world.ue(0).sessions().get(5).unwrap();
     assert_eq!(
@@ -305,7 +310,8 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
     world.call_flow.0.clear();
     world
         .core
-        .subscriber_changed(now, &who, DataChange::SessionRates);
+        .repository()
+        .changed(now, &who, DataChange::SessionRates);
     world.run();
     assert!(
         !world.call_flow.to_string().contains("Modification"),

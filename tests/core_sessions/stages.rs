@@ -114,6 +114,12 @@ fn say(two: &mut Two, nas: Option<Vec<u8>>) {
     }
 }
 
+/// The subscriber is none any more.
+fn is_removed(two: &mut Two) {
+    let mut repository = two.world.core.repository();
+    repository.changed(two.world.now, &supi(1), Withdrawn);
+}
+
 fn comes(two: &mut Two, input: Input) {
     let (now, here, there) = (two.world.now, two.world.at, two.at);
     match input {
@@ -180,7 +186,7 @@ fn comes(two: &mut Two, input: Input) {
             goes_down(&mut two.world, ue);
         }
         Input::SentAway => assert!(two.world.core.mobility().deregister(now, &supi(1), true)),
-        Input::Removed => two.world.core.subscriber_changed(now, &supi(1), Withdrawn),
+        Input::Removed => is_removed(two),
     }
     two.run();
 }
@@ -238,7 +244,7 @@ fn assert_vacant(two: &mut Two, pair: &str) {
     let mut left = core.amf().expect("its own AMF").sizes();
     left.extend(core.smf().unwrap().sizes());
     left.extend(core.pcf().unwrap().sizes());
-    left.extend(core.udr().sizes());
+    left.extend(core.udr().expect("its own").sizes());
     left.push(("AUSF", core.authentications()));
     let stored = core.stored().filter(|key| key.starts_with(b"amf/ue/"));
     left.push(("store", stored.count()));

@@ -6,9 +6,9 @@ use crate::needs::{self, StartError, problem};
 use crate::operators::request::Ctl;
 use crate::parts::charging::Charging;
 use crate::parts::contexts;
+use crate::parts::home_keys::HomeKeys;
 use crate::parts::programs::Programs;
-use crate::parts::store::{self, Opened};
-use crate::parts::subscriber_sync::{OfDatabase, SubscriberSync};
+use crate::parts::repository;
 use crate::{api, config, convert};
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -22,10 +22,12 @@ use sluice_program::config::problem::Problem;
 use sluice_sbi::Nf;
 use sluice_sctp::front::Remote;
 use sluice_sctp::{AllowList, OpeningError};
+use sluice_security::suci::HomeKey;
 use sluice_smf::Smf;
 use sluice_udm::Udm;
-use sluice_udr::{Provisioned, Udr};
+use sluice_udr::Udr;
 use sluice_wiring::{Apart, Core};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Opens everything; `rings` lead to UPFs of this process. What was opened closes again if a later step fails.
@@ -37,8 +39,8 @@ pub(crate) fn boot(
 ) -> Result<Daemon, Vec<StartError>> {
     let one = |lack| vec![lack];
     let step = |doing: &str, why: &dyn std::fmt::Display| vec![StartError::from(step(doing, why))];
-    let opened = config.database.as_ref().map(store::open).transpose();
-    let opened = opened.map_err(one)?;
+    let own_udr = (!config.wiring.is_apart(Nf::Udr)).then(|| repository::open(config));
+    let (udr, of_udr) = own_udr.transpose().map_err(one)?.unzip();
     let is_given = || shutdown.is_requested();
     let contexts = config.contexts.as_ref();
     let contexts = contexts
@@ -46,7 +48,9 @@ pub(crate) fn boot(
         .transpose();
     let contexts = contexts.map_err(one)?;
     let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
-    let (core, of_database) = functions(config, opened.as_ref(), begun_unix_s)?;
+    let mut home_keys = home_keys(config, of_udr.as_ref())?;
+    let udr = udr.unwrap_or_default();
+    let core = functions(config, udr, home_keys.all(), begun_unix_s)?;
     let apart = Apart::ALL.into_iter();
     let apart: Vec<Nf> = apart.filter(|nf| config.wiring.is_apart(*nf)).collect();
     let mut core = core.without(&apart);
@@ -60,19 +64,16 @@ pub(crate) fn boot(
     }
     runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
-    let subscribers = opened
-        .map(|opened| opened.serve(move || waker.wake()))
+    let mut repository = runtime.core_mut().repository();
+    let subscribers = of_udr
+        .map(|beside| beside.serve(&mut repository, move || waker.wake()))
         .transpose();
     let subscribers = subscribers.map_err(|e| step("a thread", &e))?;
-    if let Some(subscribers) = &subscribers {
-        runtime
-            .core_mut()
-            .write_journal_with(subscribers.journal_writer());
-    }
-    let programs = Programs::listen(&config.wiring, &config.control_socket, file);
+    let programs = Programs::listen(config, file);
     let mut programs = programs.map_err(one)?;
     if let Some(programs) = &mut programs {
         programs.start(&mut runtime, &is_given).map_err(one)?;
+        programs.hand_over_home_keys(runtime.core_mut(), &mut home_keys);
     }
     // Network functions register.
     runtime.core_mut().time(system::now());
@@ -97,7 +98,8 @@ pub(crate) fn boot(
         runtime,
         ctl,
         Charging::new(records),
-        SubscriberSync::new(subscribers, of_database),
+        subscribers,
+        home_keys,
         programs,
         in_force,
     );
@@ -144,59 +146,31 @@ pub(crate) fn step(doing: &str, why: &dyn std::fmt::Display) -> Problem {
     )
 }
 
+/// Keys of the home network, of files and of the database of the core's own UDR.
+fn home_keys(
+    config: &CoreConfig,
+    of_udr: Option<&repository::Beside>,
+) -> Result<HomeKeys, Vec<StartError>> {
+    let of_file = needs::home_keys(&config.home_keys);
+    let refused = |all: Vec<Problem>| all.into_iter().map(StartError::from).collect::<Vec<_>>();
+    let of_database = of_udr.map(|beside| beside.home_keys.clone());
+    Ok(HomeKeys::new(
+        of_file.map_err(refused)?,
+        of_database.unwrap_or_default(),
+    ))
+}
+
 /// The functions of the core; for UPFs the SMF has begun at `begun_unix_s`, or now.
 fn functions(
     config: &CoreConfig,
-    database: Option<&Opened>,
+    udr: Udr,
+    home_keys: BTreeMap<u8, HomeKey>,
     begun_unix_s: Option<u64>,
-) -> Result<(Core, OfDatabase), Vec<StartError>> {
-    let home_keys = needs::home_keys(&config.home_keys);
-    let mut home_keys =
-        home_keys.map_err(|all| all.into_iter().map(StartError::from).collect::<Vec<_>>())?;
-    let line = config
-        .database
-        .as_ref()
-        .map_or(0, |database| database.location.line);
-    let key = config
-        .database
-        .as_ref()
-        .map_or("file", |one| one.place_key());
-    let stored = database.map(Opened::all).transpose().map_err(|e| {
-        let expected = "a database that is whole, or a backup of it";
-        let key = format!("subscriber_database.{key}");
-        vec![StartError {
-            problem: problem(line, key, e.to_string(), expected),
-            exit: store::exit_of(&e),
-        }]
-    })?;
-    let stored = stored.unwrap_or_default();
-    let of_database = OfDatabase {
-        subscribers: stored.subscribers.iter().map(|(supi, _)| *supi).collect(),
-        home_keys: stored.home_keys.unwrap_or_default(),
-    };
-    let stored_keys = of_database.home_keys.iter();
-    home_keys.extend(stored_keys.map(|(id, key)| (*id, key.clone())));
+) -> Result<Core, Vec<StartError>> {
     // Files are checked key by key; what is left is a limit that no key stands for.
     let unfit = |why| vec![StartError::from(problem(0, "", why, "see docs/core.yaml"))];
     let amf = convert::amf(config).ok_or_else(|| unfit("the AMF has no identity"))?;
     let amf = Amf::new(amf, Box::new(system::random)).map_err(unfit)?;
-    let mut udr = Udr::default();
-    if database.is_some_and(Opened::is_shared) {
-        udr.share_sequence_numbers();
-    }
-    for account in &config.subscribers {
-        let taken = udr.provision(account.supi.value, convert::subscriber(account));
-        if taken == Provisioned::Full {
-            return Err(unfit("there are too many subscribers"));
-        }
-    }
-    for (supi, record) in &stored.subscribers {
-        let provision = record.as_ref().map(store::provision);
-        let taken = provision.map(|one| udr.provision(*supi, one));
-        if taken == Some(Provisioned::Full) {
-            return Err(unfit("there are too many subscribers"));
-        }
-    }
     let mut core = Core::new(amf, udr).with_nrf(convert::nrf(config));
     if !config.wiring.is_apart(Nf::Ausf) {
         core = core.with_ausf(Ausf::default());
@@ -209,14 +183,14 @@ fn functions(
         core = core.with_udm(Udm::new(udm, Box::new(system::random)));
     }
     match &config.sessions {
-        None => Ok((core, of_database)),
+        None => Ok(core),
         Some(sessions) => {
             let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
             let smf = convert::smf(config, begun_unix_s);
             let smf = smf.ok_or_else(|| unfit("the SMF has no address"))?;
             let pcf = Pcf::new(convert::pcf(sessions)).map_err(unfit)?;
             let core = core.with_smf(Smf::new(smf).map_err(unfit)?);
-            Ok((core.with_pcf(pcf), of_database))
+            Ok(core.with_pcf(pcf))
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::config::CoreConfig;
 use crate::operators::qos;
-use crate::operators::request::{Ask, Ctl};
+use crate::operators::request::{Ask, Ctl, Request};
 use crate::parts::charging::Charging;
 use crate::parts::contexts::Watch;
 use crate::parts::flow::{Flow, log};
+use crate::parts::home_keys::HomeKeys;
 use crate::parts::programs::Programs;
 use crate::parts::refusals::{RefusalLog, Strangers};
 use crate::parts::subscriber_sync::SubscriberSync;
@@ -36,7 +37,9 @@ pub(crate) struct Daemon {
     pub started: Instant,
     pub ctl: Ctl,
     pub charging: Charging,
-    pub subscribers: SubscriberSync,
+    /// None where the UDR is another program's.
+    pub subscribers: Option<SubscriberSync<Asked<Ask>>>,
+    pub home_keys: HomeKeys,
     /// None where all functions are the core's own.
     pub programs: Option<Programs>,
     contexts: Watch,
@@ -52,7 +55,8 @@ impl Daemon {
         runtime: Runtime,
         ctl: Ctl,
         charging: Charging,
-        subscribers: SubscriberSync,
+        subscribers: Option<SubscriberSync<Asked<Ask>>>,
+        home_keys: HomeKeys,
         programs: Option<Programs>,
         in_force: InForce,
     ) -> Self {
@@ -66,6 +70,7 @@ impl Daemon {
             ctl,
             charging,
             subscribers,
+            home_keys,
             programs,
             contexts: Watch::default(),
             asked: Vec::new(),
@@ -108,6 +113,7 @@ impl Daemon {
             return;
         };
         programs.turn(core);
+        programs.hand_over_home_keys(core, &mut self.home_keys);
         for refused in programs.take_refused() {
             self.refusals.add(refused);
         }
@@ -122,6 +128,43 @@ impl Daemon {
         while let Some(asked) = self.ctl.next() {
             asked.answer(refusal("refused", "the core ends"));
         }
-        self.subscribers.answer_at_end();
+        let answers = self
+            .subscribers
+            .as_ref()
+            .map(SubscriberSync::answers_at_end);
+        for (asked, answer) in answers.into_iter().flatten() {
+            asked.answer(answer);
+        }
+    }
+
+    /// Takes what the database has done, and answers who has asked for it.
+    pub fn take_subscribers(&mut self) {
+        let Some(subscribers) = &mut self.subscribers else {
+            return;
+        };
+        let core = self.runtime.core_mut();
+        let turned = subscribers.turn(&mut core.repository());
+        if let Some(keys) = turned.home_keys {
+            self.home_keys.set_of_database(core, keys);
+        }
+        for (asked, answer) in turned.answers {
+            asked.answer(answer);
+        }
+    }
+
+    /// Has the program that has the UDR do what an operator asks of subscribers.
+    pub fn operate(&mut self, mut asked: Asked<Ask>) {
+        let request = std::mem::replace(&mut asked.request, Ask::Core(Request::Status));
+        let Ask::Subscribers(operation) = request else {
+            return;
+        };
+        if let Some(subscribers) = &self.subscribers {
+            let answered = subscribers.operate(operation, asked);
+            if let Some((asked, answer)) = answered {
+                asked.answer(answer);
+            }
+        } else if let Some(programs) = &mut self.programs {
+            programs.operate(asked, &operation);
+        }
     }
 }

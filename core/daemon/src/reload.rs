@@ -11,14 +11,12 @@ use crate::parts::ways::set_rings;
 use serde_json::Value;
 use sluice_core_runtime::charging::Records;
 use sluice_core_runtime::system;
-use sluice_ids::Supi;
 use sluice_program::config::problem::Problem;
 use sluice_program::control::refusal;
 use sluice_program::logging;
 use sluice_sctp::AllowList;
 use sluice_security::suci::HomeKey;
-use sluice_udr::Provisioned;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// All of a new configuration that could have failed.
 struct Ready {
@@ -110,7 +108,7 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
     let changed = daemon.in_force.running.changed(&ready.config);
     let is_new = |key: &str| changed.contains(&key);
     let now = system::now();
-    let before = std::mem::replace(&mut daemon.in_force.running, ready.config);
+    daemon.in_force.running = ready.config;
     if is_new("log") {
         logging::change(&daemon.in_force.running.log);
     }
@@ -151,39 +149,13 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
         tracing::error!("the PCF keeps its policies: {why}");
     }
     let core = daemon.runtime.core_mut();
-    daemon
-        .subscribers
-        .set_home_keys_of_file(core, ready.home_keys);
+    daemon.home_keys.set_of_file(core, ready.home_keys);
+    if let Some(subscribers) = &mut daemon.subscribers {
+        let accounts = &daemon.in_force.running.subscribers;
+        subscribers.reload(&mut core.repository(), accounts);
+    }
     if let Some(programs) = &mut daemon.programs {
         programs.reload(daemon.runtime.core());
     }
-    if is_new("subscribers") {
-        subscribers(daemon, &before);
-    }
     changed
-}
-
-/// Subscribers of the file: who is new, otherwise, or gone; those of a database count more.
-fn subscribers(daemon: &mut Daemon, before: &CoreConfig) {
-    let now = system::now();
-    let accounts = std::mem::take(&mut daemon.in_force.running.subscribers);
-    let there: BTreeSet<Supi> = accounts.iter().map(|one| one.supi.value).collect();
-    for account in &accounts {
-        let supi = account.supi.value;
-        if daemon.subscribers.has(&supi) {
-            continue;
-        }
-        let core = daemon.runtime.core_mut();
-        let provision = convert::subscriber(account);
-        if core.provision(now, supi, provision) == Provisioned::Full {
-            tracing::error!("{supi}: there are too many subscribers");
-        }
-    }
-    let gone = before.subscribers.iter().map(|one| one.supi.value);
-    for supi in gone.filter(|supi| !there.contains(supi)) {
-        if !daemon.subscribers.has(&supi) {
-            daemon.runtime.core_mut().withdraw(now, &supi);
-        }
-    }
-    daemon.in_force.running.subscribers = accounts;
 }

@@ -29,8 +29,7 @@ pub(crate) fn run(mut daemon: Daemon, shutdown: &Shutdown) -> io::Result<()> {
         // gNBs and UPFs are not kept waiting by however many ask.
         let answered = answer_some(&mut daemon);
         has_more = answered == QUESTIONS_OF_A_TURN;
-        let running = &daemon.in_force.running;
-        daemon.subscribers.turn(daemon.runtime.core_mut(), running);
+        daemon.take_subscribers();
         lines::tell_withheld(&PeerNames::default());
     }
     tracing::info!("ends; a second signal ends it at once");
@@ -40,7 +39,9 @@ pub(crate) fn run(mut daemon: Daemon, shutdown: &Shutdown) -> io::Result<()> {
     // Programs end before the links to them do.
     daemon.programs = None;
     daemon.runtime.close();
-    daemon.subscribers.close();
+    if let Some(subscribers) = daemon.subscribers {
+        subscribers.close();
+    }
     Ok(())
 }
 
@@ -61,7 +62,7 @@ fn answer_some(daemon: &mut Daemon) -> usize {
                     _ => control::reply(daemon, asked, &request, Part::default()),
                 }
             }
-            Ask::Subscribers(_) => daemon.subscribers.operate(asked),
+            Ask::Subscribers(_) => daemon.operate(asked),
         }
     }
     answered

@@ -316,6 +316,12 @@ impl Udr {
         }
     }
 
+    /// Whether this is a subscriber that may register.
+    pub fn may_register(&self, supi: &Supi) -> bool {
+        let entry = self.subscribers.get(supi);
+        entry.is_some_and(|entry| !entry.is_barred)
+    }
+
     /// How a subscriber was authenticated last, since the repository began.
     pub fn authentication_of(&self, supi: &Supi) -> Option<&AuthEvent> {
         self.subscribers.get(supi)?.authentication.last()

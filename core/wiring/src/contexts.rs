@@ -87,17 +87,20 @@ pub enum Kind {
     Mobility,
     /// Sessions, of SMF and PCF.
     Sessions,
+    /// AMFs, SMFs and subscriptions of UEs, of the UDR.
+    Repository,
 }
 
 impl Kind {
     /// Each of them.
-    pub const ALL: [Self; 2] = [Self::Mobility, Self::Sessions];
+    pub const ALL: [Self; 3] = [Self::Mobility, Self::Sessions, Self::Repository];
 
     /// Function that has them.
     pub fn function(self) -> Nf {
         match self {
             Self::Mobility => Nf::Amf,
             Self::Sessions => Nf::Smf,
+            Self::Repository => Nf::Udr,
         }
     }
 
@@ -110,6 +113,7 @@ impl Kind {
         let forms: &[&[u8]] = match self {
             Self::Mobility => &[b"amf/"],
             Self::Sessions => &[b"smf/", b"pcf/"],
+            Self::Repository => &[b"udr/"],
         };
         forms.iter().any(|form| key.starts_with(form))
     }
@@ -127,7 +131,7 @@ pub fn moved(kind: Kind, from: &Stored, to: &Stored) -> (Changes, Changes) {
         let other = Start::of(to);
         let starts = other.map_or(0, |other| other.starts);
         let begun_unix_s = match (kind, other) {
-            (Kind::Mobility, Some(other)) => other.begun_unix_s,
+            (Kind::Mobility | Kind::Repository, Some(other)) => other.begun_unix_s,
             _ => start.begun_unix_s,
         };
         let start = Start {
@@ -162,6 +166,13 @@ pub fn resume<F: host::Functions + AsMut<Apart>>(
     let ues = Mobility::from(&mut *host).take_up(now, starts, stored);
     let sessions = Sessions::from(&mut *host).take_up(now, starts, stored);
     Resumed { ues, sessions }
+}
+
+/// Contexts of a repository, which goes on with them once it is known which UEs an AMF has ([`crate::Repository::resume`]).
+pub fn of_repository(stored: &Stored) -> Stored {
+    let its = stored.iter().filter(|(key, _)| Kind::Repository.has(key));
+    its.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 fn store<F>(host: &mut Host<F>, start: Start, contexts: Box<dyn ContextWriter>)
@@ -217,10 +228,9 @@ impl Core {
         self.keep_instances(stored);
         let ues = self.mobility().take_up(now, start.starts, stored);
         // Before sessions are given up, which SMFs tell the repository.
-        self.repository = stored.clone();
-        self.repository.retain(|key, _| key.starts_with(b"udr/"));
+        self.repository = of_repository(stored);
         let mut removed = Vec::new();
-        if !self.is_apart(Nf::Amf) {
+        if !self.is_apart(Nf::Amf) && !self.is_apart(Nf::Udr) {
             let subscribers = self.mobility().subscribers();
             removed = self.resume_repository(&subscribers);
         }
@@ -235,22 +245,10 @@ impl Core {
     }
 
     /// The repository goes on with which AMF and SMFs have the UEs of these subscribers, which an AMF goes on with, and
-    /// what these have subscribed to. Gives subscribers that were removed meanwhile.
+    /// what these have subscribed to. Gives subscribers that were removed or barred meanwhile.
     pub fn resume_repository(&mut self, subscribers: &[Supi]) -> Vec<Supi> {
-        let (guami, udr) = (self.guami, &mut self.host.functions.udr);
-        let mut removed = Vec::new();
-        for supi in subscribers {
-            udr.resume_amf(supi, guami);
-            if udr.amf_of(supi).is_none() {
-                removed.push(*supi);
-            }
-        }
-        let stored = std::mem::take(&mut self.repository);
-        let all = stored.iter().map(|(key, value)| (&**key, &**value));
-        for key in udr.resume_contexts(all) {
-            self.host.contexts.change(&key, None);
-        }
-        removed
+        let (guami, stored) = (self.guami, std::mem::take(&mut self.repository));
+        self.repository().resume(guami, subscribers, &stored)
     }
 
     /// Gives all functions of the core identities of `random` octets. Once, before anything else.

@@ -13,7 +13,7 @@ pub struct Flows<'a, F>(&'a mut Host<F>);
 impl Core {
     /// Policy control, for operators; none of a core without it, or whose PCF is another host's.
     pub fn pcf(&self) -> Option<&Pcf> {
-        self.host.functions.apart.pcf.as_ref()
+        self.host.functions.pcf.as_ref()
     }
 
     /// The PCF goes on with other policies, for sessions that begin from now on.
@@ -21,7 +21,7 @@ impl Core {
     /// # Errors
     /// Fault in them; those of before stay.
     pub fn reconfigure_pcf(&mut self, config: sluice_pcf::Config) -> Result<(), &'static str> {
-        match &mut self.host.functions.apart.pcf {
+        match &mut self.host.functions.pcf {
             Some(pcf) => pcf.reconfigure(config),
             None => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Functions of a core: the repository, which is always its own, and those that may be another host's.
+//! Functions of a core, each of which may be another host's.
 
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -11,30 +11,11 @@ use sluice_smf::Smf;
 use sluice_udm::Udm;
 use sluice_udr::Udr;
 
-pub(crate) struct Functions {
-    pub udr: Udr,
-    pub apart: Apart,
-}
-
 fn some<T: NetworkFunction>(one: &Option<T>) -> Option<&dyn NetworkFunction> {
     one.as_ref().map(|one| one as &dyn NetworkFunction)
 }
 
-impl host::Functions for Functions {
-    fn at(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
-        Some(match place.nf {
-            Nf::Udr => &mut self.udr,
-            _ => return self.apart.at(place),
-        })
-    }
-
-    fn each(&self, tell: &mut dyn FnMut(Nf, &dyn NetworkFunction)) {
-        self.apart.each(tell);
-        tell(Nf::Udr, &self.udr);
-    }
-}
-
-/// Functions that may be another host's; none of those that this one does not have.
+/// Functions of a host; none of those that this one does not have.
 #[derive(Debug, Default)]
 pub struct Apart {
     /// Access and mobility management.
@@ -43,6 +24,8 @@ pub struct Apart {
     pub ausf: Option<Ausf>,
     /// Unified data management.
     pub udm: Option<Udm>,
+    /// Repository of subscribers.
+    pub udr: Option<Udr>,
     /// Repository of functions.
     pub nrf: Option<Nrf>,
     /// Slice selection.
@@ -55,10 +38,11 @@ pub struct Apart {
 
 impl Apart {
     /// All that may be another host's.
-    pub const ALL: [Nf; 7] = [
+    pub const ALL: [Nf; 8] = [
         Nf::Amf,
         Nf::Ausf,
         Nf::Udm,
+        Nf::Udr,
         Nf::Nrf,
         Nf::Nssf,
         Nf::Smf,
@@ -76,7 +60,7 @@ impl host::Functions for Apart {
             Nf::Nssf => self.nssf.as_mut()?,
             Nf::Smf => self.smf.as_mut()?,
             Nf::Pcf => self.pcf.as_mut()?,
-            Nf::Udr => return None,
+            Nf::Udr => self.udr.as_mut()?,
         })
     }
 
@@ -89,6 +73,7 @@ impl host::Functions for Apart {
             (Nf::Nssf, some(&self.nssf)),
             (Nf::Smf, some(&self.smf)),
             (Nf::Pcf, some(&self.pcf)),
+            (Nf::Udr, some(&self.udr)),
         ];
         for (nf, one) in all {
             if let Some(one) = one {
@@ -107,17 +92,5 @@ impl AsRef<Apart> for Apart {
 impl AsMut<Apart> for Apart {
     fn as_mut(&mut self) -> &mut Apart {
         self
-    }
-}
-
-impl AsRef<Apart> for Functions {
-    fn as_ref(&self) -> &Apart {
-        &self.apart
-    }
-}
-
-impl AsMut<Apart> for Functions {
-    fn as_mut(&mut self) -> &mut Apart {
-        &mut self.apart
     }
 }

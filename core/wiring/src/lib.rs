@@ -5,6 +5,7 @@ pub mod contexts;
 mod flows;
 mod functions;
 mod mobility;
+mod repository;
 mod sessions;
 
 use core::net::SocketAddr;
@@ -12,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use flows::Flows;
 pub use functions::Apart;
-use functions::Functions;
 pub use mobility::Mobility;
+pub use repository::Repository;
 pub use sessions::Sessions;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -23,23 +24,22 @@ pub use sluice_core_host::{
     Counters, Home, Instances, JournalWriter, LINES, REFUSALS, Reached, Record, Rejected, SEEN,
     StoreState, Storing, ToRan, ToUpf,
 };
-use sluice_ids::{Guami, Snssai, Supi};
+use sluice_ids::{Guami, Snssai};
 use sluice_nrf::Nrf;
 use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::context_store::Stored;
 use sluice_sbi::{
-    AssociationId, CallFlow, DataChange, Effect, Followed, Input, Instant, Nf, Now, Refused,
-    TracedMessage,
+    AssociationId, CallFlow, Followed, Input, Instant, Nf, Now, Refused, TracedMessage,
 };
 use sluice_security::suci::HomeKey;
 use sluice_smf::Smf;
 use sluice_udm::Udm;
-use sluice_udr::{Provision, Provisioned, Udr};
+use sluice_udr::Udr;
 
 /// The functions of a core, on one thread, and those of other hosts that it reaches.
 pub struct Core {
-    host: Host<Functions>,
+    host: Host<Apart>,
     /// Name of its AMF, wherever that is.
     guami: Guami,
     /// Settings of another host's UDM.
@@ -71,17 +71,17 @@ pub fn home_of(guami: Guami, plmns: &[sluice_n2::PlmnSlices]) -> Home {
 }
 
 impl Core {
-    /// Of its functions, with a repository and slice selection; AUSF and UDM are other hosts' until it has them.
+    /// Of its functions, with slice selection; AUSF and UDM are other hosts' until it has them.
     pub fn new(amf: Amf, udr: Udr) -> Self {
         let (guami, home) = (amf.guami(), home_of(amf.guami(), &amf.plmns()));
         let apart = Apart {
             nssf: Some(Nssf::new(slices_of(&amf.plmns()))),
             amf: Some(amf),
             nrf: Some(Nrf::default()),
+            udr: Some(udr),
             ..Apart::default()
         };
-        let functions = Functions { udr, apart };
-        let host = Host::new(functions, home);
+        let host = Host::new(apart, home);
         Self {
             host,
             guami,
@@ -96,28 +96,28 @@ impl Core {
     /// The same with an authentication server.
     #[must_use]
     pub fn with_ausf(mut self, ausf: Ausf) -> Self {
-        self.host.functions.apart.ausf = Some(ausf);
+        self.host.functions.ausf = Some(ausf);
         self
     }
 
     /// The same with unified data management.
     #[must_use]
     pub fn with_udm(mut self, udm: Udm) -> Self {
-        self.host.functions.apart.udm = Some(udm);
+        self.host.functions.udm = Some(udm);
         self
     }
 
     /// The same with PDU sessions.
     #[must_use]
     pub fn with_smf(mut self, smf: Smf) -> Self {
-        self.host.functions.apart.smf = Some(smf);
+        self.host.functions.smf = Some(smf);
         self
     }
 
     /// The same with policies: sessions may have further QoS flows.
     #[must_use]
     pub fn with_pcf(mut self, pcf: Pcf) -> Self {
-        self.host.functions.apart.pcf = Some(pcf);
+        self.host.functions.pcf = Some(pcf);
         self
     }
 
@@ -125,7 +125,7 @@ impl Core {
     #[must_use]
     pub fn without(mut self, functions: &[Nf]) -> Self {
         self.others.extend(functions);
-        let apart = &mut self.host.functions.apart;
+        let apart = &mut self.host.functions;
         for nf in functions {
             match nf {
                 Nf::Amf => apart.amf = None,
@@ -135,8 +135,7 @@ impl Core {
                 Nf::Nssf => apart.nssf = None,
                 Nf::Smf => apart.smf = None,
                 Nf::Pcf => apart.pcf = None,
-                // Always the core's own.
-                Nf::Udr => {}
+                Nf::Udr => apart.udr = None,
             }
         }
         self
@@ -192,13 +191,13 @@ impl Core {
     /// Without this they are registered for good, which is for clocks that jump from one deadline to the next.
     #[must_use]
     pub fn with_nrf(mut self, config: sluice_nrf::Config) -> Self {
-        self.host.functions.apart.nrf = Some(Nrf::new(config));
+        self.host.functions.nrf = Some(Nrf::new(config));
         self
     }
 
     /// The NRF goes on with another configuration; functions register anew, so that they hear of it.
     pub fn reconfigure_nrf(&mut self, now: Now, config: sluice_nrf::Config) {
-        if let Some(nrf) = &mut self.host.functions.apart.nrf
+        if let Some(nrf) = &mut self.host.functions.nrf
             && config != nrf.config()
         {
             nrf.reconfigure(config);
@@ -208,7 +207,7 @@ impl Core {
 
     /// The NRF, for operators; none if it is another host's.
     pub fn nrf(&self) -> Option<&Nrf> {
-        self.host.functions.apart.nrf.as_ref()
+        self.host.functions.nrf.as_ref()
     }
 
     /// Functions register anew with an NRF that is another host's, and has another configuration.
@@ -222,7 +221,7 @@ impl Core {
 
     /// Takes other keys of the home network from now on.
     pub fn set_home_keys(&mut self, keys: BTreeMap<u8, HomeKey>) {
-        match &mut self.host.functions.apart.udm {
+        match &mut self.host.functions.udm {
             Some(udm) => udm.set_home_keys(keys),
             None => {
                 self.udm_settings.home_keys = keys;
@@ -270,17 +269,6 @@ impl Core {
         self.host.write_journal_with(writer);
     }
 
-    /// Commits that were being stored by this number are, but for these. Nothing happens when it was waited for too
-    /// long.
-    pub fn stored_for_good(&mut self, now: Now, number: u64, rejected: &Rejected) {
-        self.host.stored_for_good(now, number, rejected);
-    }
-
-    /// How often the store was waited for too long.
-    pub fn stored_late(&self) -> u64 {
-        self.host.stored_late()
-    }
-
     /// How much is being stored.
     pub fn being_stored(&self) -> usize {
         self.host.being_stored()
@@ -298,17 +286,22 @@ impl Core {
 
     /// Functions that may be another host's, as far as this one has them, for operators.
     pub fn apart(&self) -> &Apart {
-        &self.host.functions.apart
+        &self.host.functions
     }
 
     /// Session management, for operators; none of a core without sessions.
     pub fn smf(&self) -> Option<&Smf> {
-        self.host.functions.apart.smf.as_ref()
+        self.host.functions.smf.as_ref()
     }
 
     /// Sessions, as operators want them.
     pub fn sessions(&mut self) -> Sessions<'_, impl host::Functions + AsMut<Apart>> {
         Sessions::from(&mut self.host)
+    }
+
+    /// Subscribers, as operators and their database want them.
+    pub fn repository(&mut self) -> Repository<'_, Apart> {
+        Repository::from(&mut self.host)
     }
 
     /// UEs and gNBs, as operators want them.
@@ -326,7 +319,7 @@ impl Core {
         now: Now,
         config: sluice_amf::Config,
     ) -> Result<(), &'static str> {
-        let Apart { amf, nssf, .. } = &mut self.host.functions.apart;
+        let Apart { amf, nssf, .. } = &mut self.host.functions;
         if let Some(amf) = amf {
             amf.may_reconfigure(&config)?;
         }
@@ -340,37 +333,12 @@ impl Core {
 
     /// Whether UEs may show who they are unconcealed, from now on.
     pub fn allow_null_scheme(&mut self, is_allowed: bool) {
-        match &mut self.host.functions.apart.udm {
+        match &mut self.host.functions.udm {
             Some(udm) => udm.allow_null_scheme(is_allowed),
             None => {
                 self.udm_settings.null_scheme = is_allowed;
                 self.has_new_udm_settings = true;
             }
-        }
-    }
-
-    /// A subscriber may do this from now on. Its UE, if that is something else than before, is told: deregistered if it
-    /// is barred, else to register again, or its sessions have other rates.
-    pub fn provision(&mut self, now: Now, supi: Supi, provision: Provision) -> Provisioned {
-        let is_barred = provision.is_barred;
-        let provisioned = self.udr_mut().provision(supi, provision);
-        match provisioned {
-            Provisioned::Changed if is_barred => {
-                self.subscriber_changed(now, &supi, DataChange::Withdrawn);
-            }
-            Provisioned::Changed => self.subscriber_changed(now, &supi, DataChange::Access),
-            Provisioned::SessionRates => {
-                self.subscriber_changed(now, &supi, DataChange::SessionRates);
-            }
-            Provisioned::New | Provisioned::Same | Provisioned::Full => {}
-        }
-        provisioned
-    }
-
-    /// A subscriber is none any more: its UE is deregistered, if it is registered.
-    pub fn withdraw(&mut self, now: Now, supi: &Supi) {
-        if self.udr_mut().remove(supi) {
-            self.subscriber_changed(now, supi, DataChange::Withdrawn);
         }
     }
 
@@ -382,21 +350,6 @@ impl Core {
     /// Whether that has changed since the last call.
     pub fn has_new_udm_settings(&mut self) -> bool {
         std::mem::take(&mut self.has_new_udm_settings)
-    }
-
-    /// Tells that what is stored of a subscriber is otherwise: the UDM is told, and tells the AMF or the SMF. A UE of a subscriber
-    /// that was removed is deregistered, one whose subscription changed is to register again.
-    pub fn subscriber_changed(&mut self, now: Now, supi: &Supi, change: DataChange) {
-        let mut effects = Vec::new();
-        self.host
-            .functions
-            .udr
-            .notify(now, *supi, change, &mut effects);
-        self.follow(now, Nf::Udr, effects);
-    }
-
-    fn follow(&mut self, now: Now, nf: Nf, effects: Vec<Effect>) {
-        self.host.follow(now, nf, effects);
     }
 
     /// Call flow since the last call.
@@ -411,12 +364,7 @@ impl Core {
 
     /// Challenges of this core's own AUSF that wait for their answers.
     pub fn authentications(&self) -> usize {
-        self.host
-            .functions
-            .apart
-            .ausf
-            .as_ref()
-            .map_or(0, Ausf::pending)
+        self.host.functions.ausf.as_ref().map_or(0, Ausf::pending)
     }
 
     /// Has messages of these UEs kept as octets, NAS without its protection.
@@ -438,17 +386,17 @@ impl Core {
 
     /// The AMF, for operators; none if it is another host's.
     pub fn amf(&self) -> Option<&Amf> {
-        self.host.functions.apart.amf.as_ref()
+        self.host.functions.amf.as_ref()
     }
 
-    /// The repository, for operators.
-    pub fn udr(&self) -> &Udr {
-        &self.host.functions.udr
+    /// The repository, for operators; none if it is another host's.
+    pub fn udr(&self) -> Option<&Udr> {
+        self.host.functions.udr.as_ref()
     }
 
-    /// The repository, for operators.
-    pub fn udr_mut(&mut self) -> &mut Udr {
-        &mut self.host.functions.udr
+    /// The same, to be filled.
+    pub fn udr_mut(&mut self) -> Option<&mut Udr> {
+        self.host.functions.udr.as_mut()
     }
 
     /// Keys of what is stored.

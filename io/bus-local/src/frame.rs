@@ -20,8 +20,8 @@ pub(crate) const LONGEST: usize = 128 << 10;
 /// Longest text that goes in a frame; JSON makes at most two octets of one.
 const INLINE: usize = 32 << 10;
 
-/// Longest text beside a frame.
-const TEXT_MOST: u64 = 64 << 20;
+/// Longest text beside a frame: a million subscribers with their keys.
+const TEXT_MOST: u64 = 512 << 20;
 
 /// Message between a member and its manager. Descriptors come with the frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ pub(crate) enum Frame {
         /// That.
         text: String,
     },
-    /// Manager: a question of an operator, in a form of their own.
+    /// Manager: a question of an operator, in a form of their own, or memory that has it comes with the frame.
     Ask {
         /// To be named in the answer.
         id: u64,

@@ -77,6 +77,8 @@ pub struct Manager {
     path: PathBuf,
     poller: Poller,
     programs: BTreeMap<u64, Program>,
+    /// The manager's own program, once it has joined.
+    own: Option<u64>,
     next: u64,
     /// Number of the link that two members have, the one of the lower number first.
     links: BTreeMap<(u64, u64), u64>,
@@ -126,6 +128,7 @@ impl Manager {
             path: path.to_owned(),
             poller,
             programs: BTreeMap::new(),
+            own: None,
             next: 1,
             links: BTreeMap::new(),
             next_link: 1,
@@ -143,6 +146,7 @@ impl Manager {
     pub fn join(&mut self, name: &str, functions: &[Nf]) -> Result<Member, MemberError> {
         let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
         let (ours, its) = rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None)?;
+        self.own = Some(self.next);
         self.add(ours)?;
         let mut member = Member::ask(its, self.carrier, name, functions)?;
         self.listen_to_all();
@@ -169,9 +173,11 @@ impl Manager {
         !self.having(|functions| functions.contains(&nf)).is_empty()
     }
 
-    /// Tells all members but the one that has `own` what they are to know of the core: `text`, by their functions.
-    pub fn tell(&mut self, own: Nf, text: &dyn Fn(&[Nf]) -> String) {
-        for id in self.having(|functions| !functions.contains(&own)) {
+    /// Tells all members but the manager's own program what they are to know of the core: `text`, by their functions.
+    pub fn tell(&mut self, text: &dyn Fn(&[Nf]) -> String) {
+        let own = self.own;
+        let all = self.having(|_| true).into_iter();
+        for id in all.filter(|id| Some(*id) != own) {
             if let Some(text) = self.joined(id).map(|one| text(&one.functions)) {
                 let socket = self.programs.get(&id).map(|one| &one.socket);
                 let sent =
@@ -189,8 +195,12 @@ impl Manager {
         let id = self.questions;
         let others = self.having(|its| its.iter().any(|nf| functions.contains(nf)));
         for other in &others {
-            let text = text.to_owned();
-            self.send(*other, &Frame::Ask { id, text }, None);
+            let socket = self.programs.get(other).map(|one| &one.socket);
+            let ask = |text| Frame::Ask { id, text };
+            let sent = socket.map(|one| frame::send_long(one, text.to_owned(), ask));
+            if sent.is_some_and(|sent| sent.is_err()) {
+                self.remove(*other);
+            }
         }
         (id, others.len())
     }

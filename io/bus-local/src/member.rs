@@ -268,7 +268,10 @@ impl Member {
                 let text = frame::long(text, with);
                 self.told.push_back(Told::News(text));
             }
-            (Frame::Ask { id, text }, _) => self.told.push_back(Told::Question(id, text)),
+            (Frame::Ask { id, text }, with) => {
+                let text = frame::long(text, with);
+                self.told.push_back(Told::Question(id, text));
+            }
             _ => self.close(),
         }
     }

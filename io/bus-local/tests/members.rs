@@ -192,7 +192,7 @@ fn the_manager_tells_and_asks_and_its_end_is_seen() {
     for carrier in CARRIERS {
         let (mut manager, mut own, mut other) = joined("tells", carrier);
         drain(&mut own);
-        manager.tell(Nf::Amf, &|functions| {
+        manager.tell(&|functions| {
             assert_eq!(functions, [Nf::Ausf, Nf::Udm]);
             "keys".to_owned()
         });

@@ -45,7 +45,7 @@ fn subscribe(core: &mut Core, policy: Option<UpSecurity>) {
     for network in &mut subscriber.networks {
         network.up_security = policy;
     }
-    assert!(core.udr_mut().insert(supi(1), subscriber));
+    assert!(core.udr_mut().expect("its own").insert(supi(1), subscriber));
 }
 
 /// With the data network's policy, and the subscriber's.

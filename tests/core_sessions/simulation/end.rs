@@ -138,7 +138,7 @@ impl Simulation {
         let mut left: Vec<(&str, usize)> = amf.sizes();
         left.extend(smf.sizes());
         left.extend(self.core.pcf().unwrap().sizes());
-        left.extend(self.core.udr().sizes());
+        left.extend(self.core.udr().expect("its own").sizes());
         left.push(("UPF: sessions", at_upf.len()));
         let stored = self.core.stored().filter(|key| key.starts_with(b"amf/ue/"));
         left.push(("store", stored.count()));

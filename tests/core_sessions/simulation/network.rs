@@ -108,7 +108,11 @@ pub fn core(faults: Faults, memory: Option<&Memory>, now: Now) -> Core {
             slices: vec![(slice(1), true), (slice(2), false)],
             networks: world::networks(),
         };
-        assert!(core.udr_mut().insert(supi(number), subscriber));
+        assert!(
+            core.udr_mut()
+                .expect("its own")
+                .insert(supi(number), subscriber)
+        );
     }
     let allowed = allowing().ue_requests;
     let fixed = rule("fixed", 10, 8, &["permit inout tcp from any to any"]);

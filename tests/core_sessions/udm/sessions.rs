@@ -12,7 +12,7 @@ use crate::world::{TestNetwork, dnn, plmn, slice, supi};
 
 /// Sessions of which the UDM knows the SMF.
 fn known(world: &TestNetwork) -> Vec<u8> {
-    let udr = world.core.udr();
+    let udr = world.core.udr().expect("its own");
     let ids = (0..=u8::MAX).filter(|session| udr.smf_of(&supi(1), *session).is_some());
     ids.collect()
 }
@@ -34,7 +34,12 @@ fn the_udm_knows_who_has_a_session_until_it_is_released() {
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     establish(&mut world, 0, 7, &wanted(SessionType::Ipv6));
     assert_eq!(known(&world), [5, 7]);
-    let one = *world.core.udr().smf_of(&supi(1), 5).unwrap();
+    let one = *world
+        .core
+        .udr()
+        .expect("its own")
+        .smf_of(&supi(1), 5)
+        .unwrap();
     assert_eq!(
         (one.slice, one.dnn, one.plmn),
         (slice(1), dnn("internet"), plmn())
@@ -112,7 +117,7 @@ fn a_session_whose_answer_is_lost_is_deregistered_all_the_same() {
 #[test]
 fn a_session_of_a_subscriber_that_is_none_any_more_is_refused() {
     let (mut world, kept) = almost_there();
-    assert!(world.core.udr_mut().remove(&supi(1)));
+    assert!(world.core.udr_mut().expect("its own").remove(&supi(1)));
     hear(&mut world, &kept);
     let call_flow = world.call_flow.to_string();
     let told = "18    SMF  -> UE    PDU Session Release Command #33";
@@ -131,9 +136,9 @@ fn smfs_that_have_sessions_hear_of_a_withdrawn_subscriber() {
     world.core.lose(&[(Nf::Udm, Nf::Amf)]);
     for phone in [1, 2] {
         world.call_flow.0.clear();
-        assert!(world.core.udr_mut().remove(&supi(phone)));
+        assert!(world.core.udr_mut().expect("its own").remove(&supi(phone)));
         let change = DataChange::Withdrawn;
-        world.core.subscriber_changed(now, &supi(phone), change);
+        world.core.repository().changed(now, &supi(phone), change);
         world.run();
         let told = "UDM  -> SMF   Nudm_SDM_Notification Request";
         let is_told = world.call_flow.to_string().contains(told);

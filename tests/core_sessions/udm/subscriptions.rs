@@ -14,7 +14,11 @@ const TO_SMF: &str = "UDM  -> SMF   Nudm_SDM_Notification Request (session manag
 /// How many subscriptions to each kind of data there are.
 fn known(world: &TestNetwork) -> (usize, usize) {
     let of = |data| {
-        let all = world.core.udr().subscriptions_of(&supi(1));
+        let all = world
+            .core
+            .udr()
+            .expect("its own")
+            .subscriptions_of(&supi(1));
         all.filter(|one| one.data == data).count()
     };
     (
@@ -27,7 +31,7 @@ fn known(world: &TestNetwork) -> (usize, usize) {
 fn are_told(world: &mut TestNetwork, change: DataChange) -> (bool, bool) {
     world.call_flow.0.clear();
     let now = world.now;
-    world.core.subscriber_changed(now, &supi(1), change);
+    world.core.repository().changed(now, &supi(1), change);
     world.run();
     let call_flow = world.call_flow.to_string();
     (call_flow.contains(TO_AMF), call_flow.contains(TO_SMF))

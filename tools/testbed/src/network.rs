@@ -321,6 +321,11 @@ impl TestNetwork {
         );
         assert!(self.amf().registered() > 0);
         let supi = self.ue(phone).supi().expect("digits");
-        assert!(self.core.udr().amf_of(&supi).is_some(), "UDM was told");
+        assert!(
+            self.core
+                .udr()
+                .is_some_and(|udr| udr.amf_of(&supi).is_some()),
+            "UDM was told"
+        );
     }
 }

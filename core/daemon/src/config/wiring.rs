@@ -12,6 +12,7 @@ const HOSTED: &[(&str, Option<Nf>)] = &[
     ("amf", Some(Nf::Amf)),
     ("ausf", Some(Nf::Ausf)),
     ("udm", Some(Nf::Udm)),
+    ("udr", Some(Nf::Udr)),
     ("nrf", Some(Nf::Nrf)),
     ("nssf", Some(Nf::Nssf)),
     ("smf", Some(Nf::Smf)),
@@ -32,37 +33,32 @@ pub struct WiringSection {
     pub programs: Vec<ProgramSection>,
 }
 
-/// Store of contexts that a program other than the core's has.
+/// Store of contexts that a program other than the core's has: of those of its functions that have some.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StoreOfProgram {
-    /// UEs.
-    Amf,
-    /// Sessions.
-    Smf,
-    /// Both, of a program that has AMF and SMF.
-    Both,
-}
+pub struct StoreOfProgram([bool; Kind::ALL.len()]);
 
 impl StoreOfProgram {
     /// Each of them.
-    pub const ALL: [Self; 3] = [Self::Amf, Self::Smf, Self::Both];
+    pub fn all() -> impl Iterator<Item = Self> {
+        (1_u8..1 << Kind::ALL.len()).map(|bits| Self(std::array::from_fn(|at| bits >> at & 1 == 1)))
+    }
+
+    fn of(program: &ProgramSection) -> Option<Self> {
+        let store = Self(Kind::ALL.map(|kind| program.has(kind.function())));
+        store.0.contains(&true).then_some(store)
+    }
 
     /// Name of its folder or instance.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Amf => "amf",
-            Self::Smf => "smf",
-            Self::Both => "amf-smf",
-        }
+    pub fn name(self) -> String {
+        let its = Kind::ALL.into_iter().filter(|kind| self.may_have(*kind));
+        let names = its.map(|kind| kind.function().to_string().to_lowercase());
+        names.collect::<Vec<_>>().join("-")
     }
 
     /// Whether contexts of a kind may be there.
     pub fn may_have(self, kind: Kind) -> bool {
-        let only = match kind {
-            Kind::Mobility => Self::Amf,
-            Kind::Sessions => Self::Smf,
-        };
-        self == only || self == Self::Both
+        let mut all = Kind::ALL.into_iter().zip(self.0);
+        all.any(|(one, has)| one == kind && has)
     }
 }
 
@@ -84,11 +80,17 @@ pub struct ProgramSection {
 /// Programs that end lose what no contexts have.
 fn warn_of_loss(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
     let mut all = programs.iter().flat_map(|one| &one.functions);
-    let Some(one) = all.find(|one| matches!(one.value, Nf::Amf | Nf::Smf)) else {
+    let Some(one) = all.find(|one| matches!(one.value, Nf::Amf | Nf::Smf | Nf::Udr)) else {
         return;
     };
+    let loss = match one.value {
+        Nf::Udr => {
+            "UEs hear of no changes of their subscriptions until they have left and come again"
+        }
+        _ => "UEs register anew or lose their sessions",
+    };
     let what = format!(
-        "{} has a program, and there are no contexts: if that ends, UEs register anew or lose their sessions",
+        "{} has a program, and there are no contexts: if that ends, {loss}",
         one.value
     );
     let (key, expected) = (fields.key("programs"), "contexts, which outlive programs");
@@ -201,14 +203,10 @@ impl WiringSection {
     /// Store of contexts of the program that has a function; none of a function without contexts, or of the core's own
     /// program.
     pub fn store_of(&self, nf: Nf) -> Option<StoreOfProgram> {
-        let has = |one: &ProgramSection, nf| one.functions.iter().any(|at| at.value == nf);
-        let program = self.programs.iter().find(|one| has(one, nf))?;
-        match (has(program, Nf::Amf), has(program, Nf::Smf)) {
-            (true, true) => Some(StoreOfProgram::Both),
-            (true, false) => Some(StoreOfProgram::Amf),
-            (false, true) => Some(StoreOfProgram::Smf),
-            (false, false) => None,
-        }
+        let kinds = Kind::ALL.into_iter();
+        let has_contexts = kinds.map(Kind::function).any(|one| one == nf);
+        let program = self.programs.iter().find(|one| one.has(nf))?;
+        StoreOfProgram::of(program).filter(|_| has_contexts)
     }
 
     /// Whether a function has a program of its own.
@@ -219,6 +217,10 @@ impl WiringSection {
 }
 
 impl ProgramSection {
+    fn has(&self, nf: Nf) -> bool {
+        self.functions.iter().any(|one| one.value == nf)
+    }
+
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         let hosted = fields.required_list("functions", &word(HOSTED));
         let cpu = fields.optional("cpu", &number(0, CPUS - 1, "the number of a CPU"));

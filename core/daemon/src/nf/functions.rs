@@ -16,7 +16,8 @@ use sluice_wiring::{Apart, Mobility, Sessions, slices_of};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Functions of this program; for UPFs its SMF has begun at `begun_unix_s`. A UDM has to hear of its keys first.
+/// Functions of this program; for UPFs its SMF has begun at `begun_unix_s`. A UDM has to hear of its keys first, and the
+/// UDR comes with its subscribers.
 pub(super) fn new(config: &CoreConfig, functions: &[Nf], begun_unix_s: u64) -> io::Result<Apart> {
     let has = |nf| functions.contains(&nf);
     let slices = convert::amf(config).map(|amf| slices_of(&amf.plmns));
@@ -32,6 +33,7 @@ pub(super) fn new(config: &CoreConfig, functions: &[Nf], begun_unix_s: u64) -> i
         amf: amf.transpose().map_err(io::Error::other)?,
         ausf: has(Nf::Ausf).then(Ausf::default),
         udm: None,
+        udr: None,
         nrf: has(Nf::Nrf).then(|| Nrf::new(convert::nrf(config))),
         nssf: slices.filter(|_| has(Nf::Nssf)).map(Nssf::new),
         smf: smf.map(Smf::new).transpose().map_err(io::Error::other)?,

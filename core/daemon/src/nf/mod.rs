@@ -4,11 +4,12 @@ mod front;
 mod functions;
 mod gnbs;
 mod program;
+mod subscribers;
 mod upfs;
 
 use crate::config::CoreConfig;
 use crate::needs::StartError;
-use crate::parts::contexts;
+use crate::parts::{contexts, repository};
 use gnbs::Gnbs;
 use program::Program;
 use sluice_bus_local::{Member, MemberError};
@@ -18,6 +19,7 @@ use sluice_program::args::{NfArgs, NfName};
 use sluice_program::exit::Exit;
 use sluice_program::logging::{self, Verbosity};
 use sluice_sbi::Nf;
+use sluice_udr::Udr;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use upfs::Upfs;
@@ -115,6 +117,7 @@ fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
 struct Doors {
     gnbs: Option<Gnbs>,
     upfs: Option<Upfs>,
+    udr: Option<(Udr, repository::Beside)>,
     contexts: Option<contexts::Opened>,
 }
 
@@ -138,6 +141,7 @@ impl Doors {
                 .then(|| Upfs::open(config))
                 .transpose()?
                 .flatten(),
+            udr: has(Nf::Udr).then(|| repository::open(config)).transpose()?,
             contexts,
         })
     }
@@ -149,6 +153,7 @@ fn nf_of(name: NfName) -> Option<Nf> {
         NfName::Amf => Nf::Amf,
         NfName::Ausf => Nf::Ausf,
         NfName::Udm => Nf::Udm,
+        NfName::Udr => Nf::Udr,
         NfName::Nrf => Nf::Nrf,
         NfName::Nssf => Nf::Nssf,
         NfName::Smf => Nf::Smf,

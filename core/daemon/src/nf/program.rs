@@ -1,6 +1,9 @@
 //! A program of some functions at work: their host, its ring, and what operators ask.
 
+mod beginning;
+
 use super::gnbs::Gnbs;
+use super::subscribers::Subscribers;
 use super::upfs::Upfs;
 use super::{Doors, functions};
 use crate::config::CoreConfig;
@@ -8,10 +11,10 @@ use crate::operators::answers::ContextsState;
 use crate::operators::mobility;
 use crate::operators::part::Part;
 use crate::operators::qos;
-use crate::operators::request::{Request, subscriber};
+use crate::operators::request::{Ask, Request, subscriber};
 use crate::parts::contexts;
 use crate::parts::flow::{Flow, log};
-use crate::parts::news::{Comparison, Report, Settings, Traced, UdmSettings};
+use crate::parts::news::{Report, Settings, Traced, UdmSettings, told_keys};
 use crate::parts::refusals::Kept;
 use crate::parts::trace::unix_us;
 use sluice_bus_local::{Member, SharedMember, Told};
@@ -19,13 +22,15 @@ use sluice_core_host::Host;
 use sluice_core_runtime::system;
 use sluice_host::poll::{Poller, Ready, Waker};
 use sluice_host::signal::Shutdown;
-use sluice_ids::Supi;
+use sluice_ids::{Guami, Supi};
 use sluice_program::control::refusal;
 use sluice_program::lines::{self, PeerNames};
 use sluice_program::logging;
+use sluice_sbi::context_store::Stored;
 use sluice_sbi::{Instant, Nf, NfInstance};
+use sluice_subscribers::Operation;
 use sluice_udm::Udm;
-use sluice_wiring::{Apart, Flows, Mobility, Sessions};
+use sluice_wiring::{Apart, Flows, Mobility, Repository, Sessions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,6 +52,8 @@ pub(super) struct Program {
     gnbs: Option<Gnbs>,
     /// None of a program without SMF.
     upfs: Option<Upfs>,
+    /// None of a program without UDR.
+    subscribers: Option<Subscribers>,
     contexts: contexts::Watch,
     poller: Poller,
     /// Of the thread that stores contexts.
@@ -57,24 +64,17 @@ pub(super) struct Program {
     asked: Vec<(u64, qos::Asked)>,
     /// News that the core has not taken yet.
     report: Report,
+    /// Name of the AMF.
+    guami: Option<Guami>,
     file: PathBuf,
     has_udm: bool,
     /// How long sessions have to be released at the end.
     end_within: Duration,
     /// Settings that the core has told last; none before it told anything.
     settings: Option<Settings>,
-    compared: Compared,
+    compared: beginning::Compared,
     /// AMF and SMF know the same sessions: before that nothing is taken from anybody.
     has_begun: bool,
-}
-
-/// Comparisons of sessions that this program has had its part in, by their numbers.
-#[derive(Default)]
-struct Compared {
-    /// The AMF has told what it knows.
-    told: u64,
-    /// The SMF has told what it does not know, or the AMF has heard of that.
-    done: u64,
 }
 
 impl Program {
@@ -93,17 +93,34 @@ impl Program {
         let Doors {
             gnbs,
             upfs,
+            udr,
             contexts,
         } = doors;
         let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
         let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
         let its = functions::new(config, functions, begun_unix_s)?;
+        let (udr, beside) = udr.unzip();
+        let its = Apart { udr, ..its };
         let mut host = Host::new(its, home);
         let (poller, waker) = (Poller::new()?, Waker::new()?);
+        let mut report = Report::default();
+        let mut stored = Stored::new();
         if let Some(contexts) = contexts {
             let waker = waker.clone();
-            contexts.resume_program(&mut host, move || waker.wake())?;
+            stored = contexts.resume_program(&mut host, move || waker.wake())?;
         }
+        let subscribers = match beside {
+            None => None,
+            Some(beside) => {
+                report.home_keys = Some(told_keys(&beside.home_keys));
+                Some(Subscribers::begin(
+                    beside,
+                    &mut host,
+                    waker.clone(),
+                    stored,
+                )?)
+            }
+        };
         poller.add(&member, 0)?;
         poller.add(&waker, 4)?;
         let member = SharedMember::from(member);
@@ -114,18 +131,20 @@ impl Program {
             host,
             gnbs,
             upfs,
+            subscribers,
             contexts: contexts::Watch::default(),
             poller,
             waker,
             member,
             flow: Flow::default(),
             asked: Vec::new(),
-            report: Report::default(),
+            report,
+            guami: config.amf.guami,
             file: file.to_owned(),
             has_udm: functions.contains(&Nf::Udm),
             end_within: Duration::from_secs(config.end.within_s.into()),
             settings: None,
-            compared: Compared::default(),
+            compared: beginning::Compared::default(),
             has_begun: false,
         })
     }
@@ -146,6 +165,7 @@ impl Program {
             while let Some(told) = self.member.take_told() {
                 self.take(told)?;
             }
+            self.take_subscribers();
             self.turn(Duration::from_nanos(slept_ns))?;
             lines::tell_withheld(&PeerNames::default());
         }
@@ -156,6 +176,9 @@ impl Program {
         }
         if let Some(gnbs) = self.gnbs.take() {
             gnbs.n2.close();
+        }
+        if let Some(subscribers) = self.subscribers.take() {
+            subscribers.sync.close();
         }
         Ok(())
     }
@@ -296,8 +319,9 @@ impl Program {
                 Ok(settings) => self.take_settings(settings)?,
                 Err(e) => tracing::error!("the core tells what is not understood: {e}"),
             },
-            Told::Question(id, text) => match serde_json::from_str::<Request>(&text) {
-                Ok(request) => self.take_question(id, &request),
+            Told::Question(id, text) => match serde_json::from_str::<Ask>(&text) {
+                Ok(Ask::Core(request)) => self.take_question(id, &request),
+                Ok(Ask::Subscribers(operation)) => self.operate(id, operation),
                 Err(e) => {
                     tracing::error!("the core asks what is not understood: {e}");
                     answer(&self.member, id, &Part::default());
@@ -305,6 +329,30 @@ impl Program {
             },
         }
         Ok(())
+    }
+
+    /// Has the database do what an operator asks; its answer follows.
+    fn operate(&mut self, id: u64, operation: Box<Operation>) {
+        let Some(subscribers) = &self.subscribers else {
+            return answer(&self.member, id, &Part::default());
+        };
+        if let Some((id, done)) = subscribers.sync.operate(operation, id) {
+            answer(&self.member, id, &Part::done(done));
+        }
+    }
+
+    /// Takes what the database has done.
+    fn take_subscribers(&mut self) {
+        let Some(subscribers) = &mut self.subscribers else {
+            return;
+        };
+        let turned = subscribers.sync.turn(&mut Repository::from(&mut self.host));
+        if let Some(keys) = turned.home_keys {
+            self.report.home_keys = Some(told_keys(&keys));
+        }
+        for (id, done) in turned.answers {
+            answer(&self.member, id, &Part::done(done));
+        }
     }
 
     fn take_question(&mut self, id: u64, request: &Request) {
@@ -331,6 +379,9 @@ impl Program {
             let (amf, n2) = (functions.amf.as_ref(), Some(&gnbs.n2));
             part = part.with_amf(request, amf, n2, &gnbs.load);
         }
+        let database = self.subscribers.as_ref();
+        let is_up = database.and_then(|one| one.sync.is_up());
+        part = part.with_udr(request, functions.udr.as_ref(), is_up);
         match request {
             Request::Flow { imsi } => {
                 let supi = subscriber(imsi).ok();
@@ -377,13 +428,8 @@ impl Program {
             .filter(|_| before.is_none_or(|one| one.ends.is_none()));
         if before.is_none() {
             self.identify(&settings);
-            if self.gnbs.is_some() {
-                let resumed = Mobility::from(&mut self.host).subscribers();
-                let resumed = resumed.iter().map(|supi| supi.imsi().to_owned());
-                self.report.resumed_ues = Some(resumed.collect());
-            }
         }
-        if self.compare(&settings.comparison) && !self.has_begun {
+        if self.may_begin(&settings) && !self.has_begun {
             self.begin()?;
         }
         let withdrawn = settings.withdrawn.iter();
@@ -416,60 +462,6 @@ impl Program {
         {
             upfs.end(&mut self.host, self.end_within);
         }
-    }
-
-    /// Has AMF and SMF know the same sessions, as far as it is for this program; whether that is done.
-    fn compare(&mut self, comparison: &Comparison) -> bool {
-        let number = comparison.number;
-        let now = system::now();
-        let (has_amf, has_smf) = (self.gnbs.is_some(), self.upfs.is_some());
-        match (has_amf, has_smf) {
-            (true, true) if !self.has_begun => {
-                let known = Mobility::from(&mut self.host).known_sessions();
-                let unknown = Sessions::from(&mut self.host).reconcile(now, &known);
-                Mobility::from(&mut self.host).forget_sessions(now, &unknown);
-                true
-            }
-            (false, true) if self.compared.done < number => {
-                let Some(known) = &comparison.known else {
-                    return false;
-                };
-                let known = known.iter().copied().collect();
-                let unknown = Sessions::from(&mut self.host).reconcile(now, &known);
-                self.tell_compared(number, None, Some(unknown));
-                self.compared.done = number;
-                true
-            }
-            (true, false) if self.compared.told < number => {
-                let known = Mobility::from(&mut self.host).known_sessions();
-                self.tell_compared(number, Some(known.into_iter().collect()), None);
-                self.compared.told = number;
-                false
-            }
-            (true, false) if self.compared.done < number => {
-                let Some(unknown) = &comparison.unknown else {
-                    return false;
-                };
-                Mobility::from(&mut self.host).forget_sessions(now, unknown);
-                self.compared.done = number;
-                true
-            }
-            // What is told to all before this program has joined has no number.
-            _ => has_amf == has_smf || number > 0,
-        }
-    }
-
-    fn tell_compared(
-        &mut self,
-        number: u64,
-        known: Option<Vec<(u64, bool)>>,
-        unknown: Option<Vec<u64>>,
-    ) {
-        self.report.compared = Some(Comparison {
-            number,
-            known,
-            unknown,
-        });
     }
 
     /// Takes messages of gNBs and UPFs from now on; earlier ones have waited in their sockets.
@@ -532,6 +524,12 @@ impl Program {
         }
         if let Some(upfs) = &mut self.upfs {
             upfs.reload(&mut self.host, &config);
+        }
+        if let Some(subscribers) = &mut self.subscribers {
+            let mut repository = Repository::from(&mut self.host);
+            subscribers
+                .sync
+                .reload(&mut repository, &config.subscribers);
         }
     }
 }

@@ -6,15 +6,16 @@ use crate::operators::metrics;
 use crate::operators::mobility::{self, AmfPart};
 use crate::operators::part::Part;
 use crate::operators::qos;
-use crate::operators::request::{Ask, Request, subscriber, told};
+use crate::operators::request::{Ask, Request, not_reached, subscriber, told};
 use crate::operators::view;
 use crate::parts::contexts;
 use crate::parts::programs::Programs;
+use crate::parts::subscriber_sync::SubscriberSync;
 use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
-use sluice_program::control::{Asked, refusal};
+use sluice_program::control::Asked;
 use sluice_sbi::Nf;
 
 /// Answers a question with what other programs have told; one to the core's own PCF once its SMF has answered.
@@ -100,11 +101,6 @@ fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value
     }
 }
 
-fn not_reached(nf: Nf) -> Value {
-    let why = format!("the {nf} is not reached: its program is not there, or does not answer");
-    refusal("refused", &why)
-}
-
 /// Has the core's own AMF act; none if it is another program's, or the question is not for it.
 fn mobility_act(request: &Request, daemon: &mut Daemon) -> Option<Value> {
     daemon.runtime.core().amf()?;
@@ -120,6 +116,8 @@ fn own_part(request: &Request, daemon: &Daemon) -> Part {
         runtime.n2(),
         runtime.load(),
     );
+    let is_up = daemon.subscribers.as_ref().and_then(SubscriberSync::is_up);
+    part = part.with_udr(request, core.udr(), is_up);
     let (_, last_failure) = core.contexts_failed();
     let contexts = core.contexts_state();
     part.contexts = contexts.map(|state| contexts::state(state, last_failure));

@@ -249,7 +249,7 @@ fn stores(page: &mut Page, daemon: &Daemon, part: &Part) {
     let name = "sluice_core_subscriber_database_up";
     let help = "Whether the database of subscribers answers.";
     page.family(name, Kind::Gauge, help);
-    if let Some(is_up) = daemon.subscribers.is_up() {
+    if let Some(is_up) = view::is_database_up(daemon, part) {
         page.sample(name, &[], u8::from(is_up));
     }
 }

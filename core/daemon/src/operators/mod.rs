@@ -12,4 +12,5 @@ pub(crate) mod qos;
 pub mod qos_rule;
 pub mod request;
 pub(crate) mod sessions;
+pub(crate) mod subscribers;
 pub(crate) mod view;

@@ -7,11 +7,13 @@ use crate::operators::nfs::{self, NrfPart};
 use crate::operators::qos;
 use crate::operators::request::{Request, subscriber};
 use crate::operators::sessions::{self, SmfPart};
+use crate::operators::subscribers::{self, UdrPart};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_amf::Amf;
 use sluice_core_runtime::{Load, N2};
 use sluice_sbi::{Nf, Now};
+use sluice_udr::Udr;
 use sluice_wiring::Apart;
 use std::collections::BTreeMap;
 
@@ -20,9 +22,10 @@ use std::collections::BTreeMap;
 pub(crate) struct Part {
     pub amf: Option<AmfPart>,
     pub smf: Option<SmfPart>,
+    pub udr: Option<UdrPart>,
     /// Datagrams with UPFs, of the program that has the SMF.
     pub n4: Option<N4Counters>,
-    /// Stores of contexts of programs that have an AMF or an SMF, as one.
+    /// Stores of contexts of programs that have an AMF, an SMF or a UDR, as one.
     pub contexts: Option<ContextsState>,
     /// Charging records that the program of the SMF could not write.
     #[serde(default)]
@@ -41,10 +44,9 @@ impl Request {
     /// Functions that have a part of the answer, and may be those of another program.
     pub(crate) fn asks(&self) -> &'static [Nf] {
         match self {
-            Self::Status | Self::Ues { .. } | Self::Procedures | Self::Reload => {
-                &[Nf::Amf, Nf::Smf]
-            }
-            Self::Ue { .. } => &[Nf::Amf, Nf::Smf, Nf::Pcf],
+            Self::Status => &[Nf::Amf, Nf::Smf, Nf::Udr],
+            Self::Ues { .. } | Self::Procedures | Self::Reload => &[Nf::Amf, Nf::Smf],
+            Self::Ue { .. } => &[Nf::Amf, Nf::Smf, Nf::Pcf, Nf::Udr],
             Self::QosStart { .. }
             | Self::QosStop { .. }
             | Self::AppSessionCreate { .. }
@@ -52,7 +54,8 @@ impl Request {
             | Self::AppSessionDelete { .. }
             | Self::AppSession { .. } => &[Nf::Pcf],
             Self::Nfs => &[Nf::Nrf],
-            Self::Counters | Self::Metrics => &[Nf::Amf, Nf::Smf, Nf::Nrf, Nf::Nssf],
+            Self::Counters => &[Nf::Amf, Nf::Smf, Nf::Nrf, Nf::Nssf],
+            Self::Metrics => &[Nf::Amf, Nf::Smf, Nf::Nrf, Nf::Nssf, Nf::Udr],
             Self::Flow { .. } => &Apart::ALL,
             Self::Gnbs
             | Self::UpdateGnbs
@@ -65,7 +68,7 @@ impl Request {
 }
 
 impl Part {
-    /// Of the functions that this program has but for its AMF, for a question that only looks.
+    /// Of the functions that this program has but for its AMF and its UDR, for a question that only looks.
     pub fn of(request: &Request, functions: &Apart, now: Now) -> Self {
         let mut part = Self::default();
         let asks = |nf| request.asks().contains(&nf);
@@ -103,6 +106,18 @@ impl Part {
         self
     }
 
+    /// The same with what the UDR knows, if it is this program's and the question is for it, and whether its database
+    /// answers.
+    #[must_use]
+    pub fn with_udr(mut self, request: &Request, udr: Option<&Udr>, is_up: Option<bool>) -> Self {
+        if let Some(udr) = udr
+            && request.asks().contains(&Nf::Udr)
+        {
+            self.udr = Some(subscribers::part(request, udr, is_up));
+        }
+        self
+    }
+
     /// Answer to a question that was to do something.
     pub fn done(answer: Value) -> Self {
         Self {
@@ -118,6 +133,7 @@ impl Part {
         Self {
             amf: self.amf.or(other.amf),
             smf: self.smf.or(other.smf),
+            udr: self.udr.or(other.udr),
             n4: self.n4.or(other.n4),
             contexts: both(self.contexts, other.contexts),
             records_lost: self.records_lost + other.records_lost,

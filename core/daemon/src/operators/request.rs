@@ -10,6 +10,7 @@ use sluice_ids::Supi;
 use sluice_n2::OverloadAction;
 use sluice_pcf::AppSessionContext;
 use sluice_program::control::{Question, Socket, refusal};
+use sluice_sbi::Nf;
 use sluice_subscribers::Operation;
 use std::time::Duration;
 
@@ -197,6 +198,12 @@ pub(crate) fn told(answer: impl Serialize) -> Value {
         Ok(value) => value,
         Err(e) => refusal("internal", &e.to_string()),
     }
+}
+
+/// Refusal of a question for which a function of another program is needed.
+pub(crate) fn not_reached(nf: Nf) -> Value {
+    let why = format!("the {nf} is not reached: its program is not there, or does not answer");
+    refusal("refused", &why)
 }
 
 /// An IMSI, also as `imsi-...`.

@@ -4,12 +4,12 @@ use crate::daemon::Daemon;
 use crate::operators::answers;
 use crate::operators::mobility::AmfPart;
 use crate::operators::part::Part;
+use crate::operators::request::not_reached;
 use crate::operators::sessions::SmfPart;
 use serde_json::Value;
 use sluice_ids::Supi;
 use sluice_program::control::refusal;
-use sluice_sbi::AuthMethod;
-use sluice_udr::AuthEvent;
+use sluice_sbi::Nf;
 
 /// The core in short.
 pub(crate) fn status(daemon: &Daemon, part: &Part) -> answers::Status {
@@ -29,9 +29,16 @@ pub(crate) fn status(daemon: &Daemon, part: &Part) -> answers::Status {
         busy_percent: amf.map(|amf| amf.busy_percent),
         overload: amf.and_then(|amf| amf.overload.clone()),
         contexts: part.contexts.clone(),
-        subscriber_database_up: daemon.subscribers.is_up(),
+        subscriber_database_up: is_database_up(daemon, part),
         upfs: smf.map(|smf| smf.upfs.clone()),
     }
+}
+
+/// Whether the database of subscribers answers, which it does not where its UDR is not reached; none if there is none.
+pub(crate) fn is_database_up(daemon: &Daemon, part: &Part) -> Option<bool> {
+    daemon.in_force.running.database.as_ref()?;
+    let udr = part.udr.as_ref();
+    Some(udr.and_then(|udr| udr.is_database_up).unwrap_or(false))
 }
 
 /// UEs, a row each.
@@ -68,10 +75,10 @@ pub(crate) fn ue(
     ue: Option<answers::UeDetails>,
     part: &Part,
 ) -> Result<answers::Ue, Value> {
-    let udr = daemon.runtime.core().udr();
+    let udr = part.udr.as_ref();
     let Some(ue) = ue else {
-        let is_subscriber = udr.sqn_of(supi).is_some();
-        let why = match is_subscriber {
+        let udr = udr.ok_or_else(|| not_reached(Nf::Udr))?;
+        let why = match udr.is_subscriber {
             false => "there is no subscriber of this IMSI",
             true => {
                 "the subscriber is not registered; see sluice ctl flow and sluice ctl --core refusals"
@@ -86,25 +93,12 @@ pub(crate) fn ue(
         session_row(one, known, rules)
     };
     let ue = answers::UeDetails {
-        authentication: udr.authentication_of(supi).map(authentication),
+        authentication: udr.and_then(|udr| udr.authentication.clone()),
         sessions: ue.sessions.into_iter().map(session).collect(),
         refused: daemon.refusals.of(&supi.to_string()),
         ..ue
     };
     Ok(answers::Ue { ue })
-}
-
-/// How a subscriber was authenticated last.
-fn authentication(event: &AuthEvent) -> answers::Authentication {
-    answers::Authentication {
-        success: event.success,
-        method: match event.method {
-            AuthMethod::FiveGAka => answers::AuthenticationMethod::FiveGAka,
-            AuthMethod::EapAkaPrime => answers::AuthenticationMethod::EapAkaPrime,
-        },
-        serving_network: String::from_utf8_lossy(event.network.octets()).into_owned(),
-        unix_s: event.unix_s,
-    }
 }
 
 /// A session as the AMF knows it, and as the SMF does if it does, with its rules.

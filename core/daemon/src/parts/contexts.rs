@@ -86,7 +86,7 @@ pub(crate) fn open(
             let own = open_folder(section).map_err(|e| no_folder(section, &e))?;
             let mut stores = Stores::new(InFolder { section, is_given }, own);
             // Programs that a killed core left behind end before those of this core need their stores.
-            for store in StoreOfProgram::ALL {
+            for store in StoreOfProgram::all() {
                 stores.other(store, false)?;
             }
             let own = stores.moved(wiring)?;
@@ -135,7 +135,7 @@ fn of_program_at_redis(core: &ContextsRedis, store: StoreOfProgram) -> ContextsR
     let mut section = core.clone();
     let instance = &mut section.instance.value;
     instance.push(':');
-    instance.push_str(store.name());
+    instance.push_str(&store.name());
     section
 }
 
@@ -222,7 +222,7 @@ impl<P: Beside> Stores<P> {
         for kind in Kind::ALL {
             let at = wiring.store_of(kind.function());
             // To the core's own first, then from there: each is there or here if the core is killed meanwhile.
-            let may_have = StoreOfProgram::ALL.into_iter();
+            let may_have = StoreOfProgram::all();
             let may_have = may_have.filter(|one| one.may_have(kind));
             for store in may_have.filter(|store| at != Some(*store)) {
                 if let Some(other) = self.other(store, false)? {
@@ -472,17 +472,18 @@ impl Opened {
         Ok(())
     }
 
-    /// Functions of a program go on with them; `wake` ends a wait of its loop.
+    /// Functions of a program go on with them; `wake` ends a wait of its loop. Gives those of its UDR, which waits until
+    /// it is known which UEs an AMF has.
     pub(crate) fn resume_program(
         self,
         host: &mut Host<Apart>,
         wake: impl Fn() + Send + 'static,
-    ) -> io::Result<()> {
+    ) -> io::Result<Stored> {
         let (now, start) = (system::now(), self.start);
         let store = self.store.start(&self.stored, wake)?;
         let resumed = sluice_wiring::contexts::resume(host, now, start, &self.stored, store);
         log(start, &resumed, &host.functions);
-        Ok(())
+        Ok(sluice_wiring::contexts::of_repository(&self.stored))
     }
 }
 

@@ -3,9 +3,11 @@
 pub(crate) mod charging;
 pub(crate) mod contexts;
 pub(crate) mod flow;
+pub(crate) mod home_keys;
 pub(crate) mod news;
 pub(crate) mod programs;
 pub(crate) mod refusals;
+pub(crate) mod repository;
 pub(crate) mod store;
 pub(crate) mod subscriber_sync;
 pub(crate) mod trace;

@@ -20,11 +20,12 @@ pub(crate) struct Settings {
     /// gNBs may be left: nobody sends them anything more.
     pub leaves_gnbs: bool,
     pub comparison: Comparison,
-    /// Subscribers of UEs that the AMF goes on with who were removed meanwhile, by their IMSIs: told once.
+    pub presence: Presence,
+    /// Subscribers of UEs that the AMF goes on with who were removed or barred meanwhile, by their IMSIs: told once.
     pub withdrawn: Vec<String>,
     /// Identities of functions, by their names.
     pub instances: Vec<(String, [u8; 16])>,
-    /// None for a program that has no UDM.
+    /// None for a program that has no UDM, and while keys of the database are not known.
     pub udm: Option<UdmSettings>,
 }
 
@@ -39,6 +40,29 @@ pub(crate) struct Comparison {
     pub known: Option<Vec<(u64, bool)>>,
     /// Sessions of these that the SMF does not know: for the AMF. None while the SMF has not told.
     pub unknown: Option<Vec<u64>>,
+}
+
+/// The UDR of one program hears which UEs the AMF of another has, when one of the two has joined: it goes on with what it
+/// has stored of these, and begins.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Presence {
+    /// How often that was so, with this time.
+    pub number: u64,
+    /// Subscribers of these UEs, by their IMSIs: for the UDR. None while the AMF has not told.
+    pub ues: Option<Vec<String>>,
+    /// Those of them that are subscribers no more, or barred: of the UDR.
+    pub removed: Option<Vec<String>>,
+}
+
+/// IMSIs of subscribers.
+pub(crate) fn imsis(supis: &[Supi]) -> Vec<String> {
+    supis.iter().map(|supi| supi.imsi().to_owned()).collect()
+}
+
+/// Subscribers of IMSIs.
+pub(crate) fn supis(imsis: &[String]) -> Vec<Supi> {
+    let read = imsis.iter().filter_map(|imsi| Supi::from_imsi(imsi));
+    read.collect()
 }
 
 /// UEs whose messages are traced.
@@ -78,8 +102,10 @@ pub(crate) struct Report {
     pub traced: Vec<Traced>,
     /// Comparison of sessions, as far as this program's AMF or SMF has told of it.
     pub compared: Option<Comparison>,
-    /// Subscribers whose UEs the AMF goes on with, by their IMSIs: told once.
-    pub resumed_ues: Option<Vec<String>>,
+    /// UEs of this program's AMF, or those of them that its UDR does not know.
+    pub presence: Option<Presence>,
+    /// Keys of the home network that the database of the UDR has: told first, and when they are others.
+    pub home_keys: Option<Vec<Key>>,
     /// The NRF has another configuration, of which functions hear when they register.
     pub has_new_nrf: bool,
 }
@@ -89,9 +115,10 @@ impl Report {
         let has_lists = [
             self.refused.is_empty(),
             self.traced.is_empty(),
-            self.resumed_ues.is_none(),
+            self.presence.is_none(),
+            self.home_keys.is_none(),
         ];
-        has_lists == [true; 3] && self.compared.is_none() && !self.has_new_nrf
+        has_lists == [true; 4] && self.compared.is_none() && !self.has_new_nrf
     }
 
     /// Leaves out the oldest of each.
@@ -161,36 +188,46 @@ pub(crate) struct UdmSettings {
     pub null_scheme: bool,
 }
 
-/// A home network key on its way to the program of the UDM, which the same user runs.
+/// A home network key on its way from the program of the UDR to that of the UDM, which the same user runs.
 #[derive(Serialize, Deserialize)]
-struct Key {
+pub(crate) struct Key {
     id: u8,
     is_profile_b: bool,
     secret: [u8; 32],
 }
 
+/// Keys on their way.
+pub(crate) fn told_keys(keys: &BTreeMap<u8, HomeKey>) -> Vec<Key> {
+    let key = |(id, key): (&u8, &HomeKey)| Key {
+        id: *id,
+        is_profile_b: matches!(key, HomeKey::B(_)),
+        secret: key.secret(),
+    };
+    keys.iter().map(key).collect()
+}
+
+/// Keys that have come.
+pub(crate) fn read_keys(keys: &[Key]) -> BTreeMap<u8, HomeKey> {
+    let read = |one: &Key| {
+        let key = if one.is_profile_b {
+            HomeKey::profile_b(one.secret)?
+        } else {
+            HomeKey::profile_a(one.secret)
+        };
+        Some((one.id, key))
+    };
+    keys.iter().filter_map(read).collect()
+}
+
 impl UdmSettings {
     pub fn of(config: &sluice_udm::Config) -> Self {
-        let key = |(id, key): (&u8, &HomeKey)| Key {
-            id: *id,
-            is_profile_b: matches!(key, HomeKey::B(_)),
-            secret: key.secret(),
-        };
         Self {
-            home_keys: config.home_keys.iter().map(key).collect(),
+            home_keys: told_keys(&config.home_keys),
             null_scheme: config.null_scheme,
         }
     }
 
     pub fn keys(&self) -> BTreeMap<u8, HomeKey> {
-        let read = |one: &Key| {
-            let key = if one.is_profile_b {
-                HomeKey::profile_b(one.secret)?
-            } else {
-                HomeKey::profile_a(one.secret)
-            };
-            Some((one.id, key))
-        };
-        self.home_keys.iter().filter_map(read).collect()
+        read_keys(&self.home_keys)
     }
 }

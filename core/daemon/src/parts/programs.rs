@@ -1,23 +1,29 @@
 //! Programs of functions that are not the core's own: started, watched, told what they are to know, and ended.
 
-use crate::config::{ProgramSection, WiringSection};
+mod ues;
+
+use crate::config::{CoreConfig, ProgramSection};
 use crate::needs::{PROGRAM, StartError, problem};
 use crate::operators::part::Part;
-use crate::operators::request::{Ask, Request};
-use crate::parts::news::{Comparison, Followed, Report, Settings, Traced, UdmSettings};
+use crate::operators::request::{Ask, Request, not_reached};
+use crate::parts::home_keys::HomeKeys;
+use crate::parts::news::{
+    Comparison, Followed, Presence, Report, Settings, Traced, UdmSettings, read_keys, supis,
+};
 use crate::parts::refusals::Kept;
 use sluice_bus_local::{BackOff, Manager, News};
 use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
-use sluice_ids::Supi;
 use sluice_program::config::fields::At;
-use sluice_program::control::Asked;
+use sluice_program::control::{Asked, Question as _};
 use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
 use sluice_sbi::{Nf, TracedMessage};
+use sluice_security::suci::HomeKey;
+use sluice_subscribers::Operation;
 use sluice_wiring::Core;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -58,12 +64,19 @@ pub(crate) struct Programs {
     file: PathBuf,
     programs: Vec<Program>,
     waiting: Vec<Waiting>,
+    /// What operators want of subscribers, by the numbers of the questions to the program of the UDR, and how long they wait.
+    operations: BTreeMap<u64, (Instant, Asked<Ask>)>,
+    /// Keys of the database that the program of the UDR has told.
+    home_keys: Option<BTreeMap<u8, HomeKey>>,
+    /// Whether those are not known: a UDM would refuse SUCIs.
+    lacks_home_keys: bool,
     refused: Vec<Kept>,
     traced: Vec<(u64, TracedMessage)>,
     followed: Followed,
     /// Functions of programs that have joined.
     joined: BTreeSet<Nf>,
     comparison: Comparison,
+    presence: Presence,
     /// Subscribers that were removed while nobody served their UEs, by their IMSIs.
     withdrawn: Vec<String>,
     /// Whether the core ends, and if so whether sessions are released.
@@ -78,15 +91,12 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// Listens for programs, none where all functions are the core's own.
-    pub fn listen(
-        wiring: &WiringSection,
-        control_socket: &Path,
-        file: &Path,
-    ) -> Result<Option<Self>, StartError> {
+    pub fn listen(config: &CoreConfig, file: &Path) -> Result<Option<Self>, StartError> {
+        let wiring = &config.wiring;
         let Some(carrier) = wiring.carrier else {
             return Ok(None);
         };
-        let path = wiring.socket(control_socket);
+        let path = wiring.socket(&config.control_socket);
         let manager = Manager::listen(&path, carrier).map_err(|e| {
             let what = format!("{} cannot be used: {e}", path.display());
             let expected = "a path of its own for each core, in a folder that it may write to";
@@ -105,11 +115,15 @@ impl Programs {
             file: file.to_owned(),
             programs: programs.collect(),
             waiting: Vec::new(),
+            operations: BTreeMap::new(),
+            home_keys: None,
+            lacks_home_keys: wiring.is_apart(Nf::Udr) && config.database.is_some(),
             refused: Vec::new(),
             traced: Vec::new(),
             followed: Followed::default(),
             joined: BTreeSet::new(),
             comparison: Comparison::default(),
+            presence: Presence::default(),
             withdrawn: Vec::new(),
             ends: None,
             leaves_gnbs: false,
@@ -162,7 +176,8 @@ impl Programs {
     ) -> Result<(), StartError> {
         let until = Instant::now() + JOIN_WITHIN;
         let mut missing: BTreeSet<Nf> = apart.iter().copied().collect();
-        while !missing.is_empty() && Instant::now() < until && !is_over() {
+        let lacks_keys = |one: &Self| one.lacks_home_keys && one.home_keys.is_none();
+        while (!missing.is_empty() || lacks_keys(self)) && Instant::now() < until && !is_over() {
             for news in self.manager.turn() {
                 self.take(news, core);
             }
@@ -180,7 +195,7 @@ impl Programs {
                     Some(_) => missing.insert(reached.nf),
                 };
             }
-            if !missing.is_empty() {
+            if !missing.is_empty() || lacks_keys(self) {
                 let _ = wait_readable(&self.manager, POLL_EVERY);
             }
         }
@@ -267,6 +282,10 @@ impl Programs {
                     if of_sessions == [true, false] || of_sessions == [false, true] {
                         self.compare(core);
                     }
+                    let of_ues = [Nf::Amf, Nf::Udr].map(|nf| functions.contains(&nf));
+                    if of_ues == [true, false] || of_ues == [false, true] {
+                        self.ask_for_ues(core);
+                    }
                     self.tell(core);
                 }
             }
@@ -275,6 +294,12 @@ impl Programs {
                 tracing::warn!("{}", news.text());
                 self.next_look = Instant::now();
                 self.joined.retain(|nf| !functions.contains(nf));
+                if functions.contains(&Nf::Udr) {
+                    self.presence.ues = None;
+                    for (_, asked) in std::mem::take(&mut self.operations).into_values() {
+                        asked.answer(not_reached(Nf::Udr));
+                    }
+                }
                 if self.comparison.known.is_some() && self.go_on_comparing(core) {
                     self.tell(core);
                 }
@@ -285,7 +310,9 @@ impl Programs {
             },
             News::Answered { id, text } => {
                 let part: Part = serde_json::from_str(text).unwrap_or_default();
-                if let Some(one) = self.waiting.iter_mut().find(|one| one.id == *id) {
+                if let Some((_, asked)) = self.operations.remove(id) {
+                    asked.answer(part.done.unwrap_or_else(|| not_reached(Nf::Udr)));
+                } else if let Some(one) = self.waiting.iter_mut().find(|one| one.id == *id) {
                     one.part = std::mem::take(&mut one.part).and(part);
                     one.missing = one.missing.saturating_sub(1);
                 }
@@ -297,13 +324,17 @@ impl Programs {
         self.refused.extend(report.refused);
         self.traced
             .extend(report.traced.into_iter().map(Traced::seen));
-        if let Some(resumed) = report.resumed_ues {
-            let resumed = resumed.iter().filter_map(|imsi| Supi::from_imsi(imsi));
-            let removed = core.resume_repository(&resumed.collect::<Vec<_>>());
-            self.withdrawn = removed.iter().map(|supi| supi.imsi().to_owned()).collect();
-            if !self.withdrawn.is_empty() {
-                self.tell(core);
+        if let Some(keys) = report.home_keys {
+            self.home_keys = Some(read_keys(&keys));
+        }
+        if let Some(presence) = report.presence
+            && presence.number == self.presence.number
+        {
+            match presence.removed {
+                Some(removed) => self.have_removed(core, &supis(&removed)),
+                None => self.have_ues(core, presence.ues),
             }
+            self.tell(core);
         }
         if let Some(compared) = report.compared
             && compared.number == self.comparison.number
@@ -315,6 +346,7 @@ impl Programs {
                 self.have_compared(core, unknown);
             }
             self.go_on_comparing(core);
+            self.let_withdrawn_go(core);
             self.tell(core);
         }
         if report.has_new_nrf {
@@ -322,6 +354,14 @@ impl Programs {
             core.register_again(system::now());
             self.registrations += 1;
             self.tell(core);
+        }
+    }
+
+    /// Keys of the home network are what the program of the UDR has told since the last call.
+    pub fn hand_over_home_keys(&mut self, core: &mut Core, all: &mut HomeKeys) {
+        if let Some(keys) = self.home_keys.take() {
+            self.lacks_home_keys = false;
+            all.set_of_database(core, keys);
         }
     }
 
@@ -402,15 +442,19 @@ impl Programs {
         let (reloads, registrations) = (self.reloads, self.registrations);
         let (followed, ends, leaves_gnbs) = (&self.followed, self.ends, self.leaves_gnbs);
         let (comparison, withdrawn) = (&self.comparison, &self.withdrawn);
+        let (presence, lacks_home_keys) = (&self.presence, self.lacks_home_keys);
+        let may_release = self.may_release();
         let instances = core.instances().iter();
         let instances: Vec<(String, [u8; 16])> = instances
             .map(|(nf, instance)| (nf.to_string(), instance.octets()))
             .collect();
-        self.manager.tell(Nf::Udr, &|functions| {
+        self.manager.tell(&|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
             let (has_amf, has_smf) = (functions.contains(&Nf::Amf), functions.contains(&Nf::Smf));
-            let udm = has_udm.then(|| UdmSettings::of(core.udm_settings()));
+            let has_udr = functions.contains(&Nf::Udr);
+            let knows_keys = has_udm && !lacks_home_keys;
+            let udm = knows_keys.then(|| UdmSettings::of(core.udm_settings()));
             let settings = Settings {
                 reloads,
                 registrations,
@@ -423,12 +467,23 @@ impl Programs {
                     known: comparison.known.clone().filter(|_| has_smf),
                     unknown: comparison.unknown.clone().filter(|_| has_amf),
                 },
-                withdrawn: withdrawn.iter().filter(|_| has_amf).cloned().collect(),
+                presence: Presence {
+                    number: presence.number,
+                    ues: presence.ues.clone().filter(|_| has_udr),
+                    removed: None,
+                },
+                withdrawn: withdrawn
+                    .iter()
+                    .filter(|_| has_amf && may_release)
+                    .cloned()
+                    .collect(),
                 udm,
             };
             serde_json::to_string(&settings).unwrap_or_default()
         });
-        self.withdrawn.clear();
+        if may_release && self.joined.contains(&Nf::Amf) {
+            self.withdrawn.clear();
+        }
     }
 
     /// Programs that ended are started again, after a pause that grows.
@@ -479,9 +534,24 @@ impl Programs {
         });
     }
 
+    /// Has the program of the UDR do what an operator asks of subscribers; its answer follows.
+    pub fn operate(&mut self, asked: Asked<Ask>, operation: &Operation) {
+        let text = serde_json::to_string(operation).unwrap_or_default();
+        let (id, missing) = self.manager.ask(&[Nf::Udr], &text);
+        if missing == 0 {
+            return asked.answer(not_reached(Nf::Udr));
+        }
+        let until = Instant::now() + Ask::ANSWER_WITHIN;
+        self.operations.insert(id, (until, asked));
+    }
+
     /// Questions that all programs have answered, or that were waited for long enough, with what was told.
     pub fn take_answered(&mut self) -> Vec<(Asked<Ask>, Request, Part)> {
         let now = Instant::now();
+        let is_late = |_: &u64, one: &mut (Instant, Asked<Ask>)| one.0 <= now;
+        for (_, (_, asked)) in self.operations.extract_if(.., is_late) {
+            asked.answer(not_reached(Nf::Udr));
+        }
         let is_over = |one: &mut Waiting| one.missing == 0 || one.until <= now;
         let over = self.waiting.extract_if(.., is_over);
         over.map(|one| (one.asked, one.request, one.part)).collect()

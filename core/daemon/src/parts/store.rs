@@ -3,11 +3,9 @@
 
 use crate::config::Database;
 use crate::needs::{StartError, problem};
-use crate::operators::request::{Ask, Request};
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
-use sluice_program::control::Asked;
 use sluice_program::exit::Exit;
 use sluice_security::Sqn;
 use sluice_security::suci::HomeKey;
@@ -51,16 +49,16 @@ struct ToKeep {
 }
 
 /// What the thread is to do.
-enum Job {
-    Operate(Box<Operation>, Asked<Ask>),
+enum Job<W> {
+    Operate(Box<Operation>, W),
     /// By the number that the core is told it by.
     Keep(u64, Vec<ToKeep>),
     End,
 }
 
 /// What an operation has done, for the core to take over, and who waits for the answer: nobody for what others did.
-pub(crate) struct Outcome {
-    pub answer: Option<(Asked<Ask>, Value)>,
+pub(crate) struct Outcome<W> {
+    pub answer: Option<(W, Value)>,
     pub taken: Taken,
     /// Sequence numbers were stored, by this number, but for these.
     pub stored: Vec<(u64, Rejected)>,
@@ -76,10 +74,10 @@ pub(crate) struct Taken {
     pub home_keys: Option<BTreeMap<u8, HomeKey>>,
 }
 
-/// The thread's other end.
-pub(crate) struct Subscribers {
-    jobs: Sender<Job>,
-    outcomes: Receiver<Outcome>,
+/// The thread's other end; `W` is who waits for the answer to an operation.
+pub(crate) struct Subscribers<W> {
+    jobs: Sender<Job<W>>,
+    outcomes: Receiver<Outcome<W>>,
     thread: JoinHandle<()>,
     is_lost: Arc<AtomicBool>,
 }
@@ -160,7 +158,10 @@ impl Opened {
     }
 
     /// Begins the thread; `wake` is called for each outcome.
-    pub(crate) fn serve(self, wake: impl Fn() + Send + 'static) -> std::io::Result<Subscribers> {
+    pub(crate) fn serve<W: Send + 'static>(
+        self,
+        wake: impl Fn() + Send + 'static,
+    ) -> std::io::Result<Subscribers<W>> {
         let (jobs, queue) = channel();
         let (out, outcomes) = channel();
         let is_lost = self.is_lost.clone();
@@ -174,7 +175,7 @@ impl Opened {
         })
     }
 
-    fn work(mut self, queue: &Receiver<Job>, out: &Sender<Outcome>, wake: &dyn Fn()) {
+    fn work<W>(mut self, queue: &Receiver<Job<W>>, out: &Sender<Outcome<W>>, wake: &dyn Fn()) {
         let tell = |outcome| {
             let told = out.send(outcome).is_ok();
             wake();
@@ -227,7 +228,7 @@ impl Opened {
     }
 
     /// The next job; none if it is time to look at a server.
-    fn next_job(&self, queue: &Receiver<Job>, next_look: Instant) -> Option<Job> {
+    fn next_job<W>(&self, queue: &Receiver<Job<W>>, next_look: Instant) -> Option<Job<W>> {
         if !self.is_shared {
             return Some(queue.recv().unwrap_or(Job::End));
         }
@@ -370,18 +371,15 @@ pub(crate) fn refused(error: &Error) -> Value {
     told
 }
 
-impl Subscribers {
+impl<W: Send + 'static> Subscribers<W> {
     /// Has an operation done; its outcome comes with [`Subscribers::next`].
-    pub(crate) fn operate(&self, mut asked: Asked<Ask>) {
-        let request = std::mem::replace(&mut asked.request, Ask::Core(Request::Status));
-        if let Ask::Subscribers(operation) = request {
-            // The thread ends with the loop alone.
-            let _ = self.jobs.send(Job::Operate(operation, asked));
-        }
+    pub(crate) fn operate(&self, operation: Box<Operation>, waits: W) {
+        // The thread ends with the loop alone.
+        let _ = self.jobs.send(Job::Operate(operation, waits));
     }
 
     /// The next outcome, if there is one.
-    pub(crate) fn next(&self) -> Option<Outcome> {
+    pub(crate) fn next(&self) -> Option<Outcome<W>> {
         self.outcomes.try_recv().ok()
     }
 
@@ -429,7 +427,11 @@ impl Subscribers {
 }
 
 /// What waits in the queue behind sequence numbers and is such as well is stored with them.
-fn take_more(queue: &Receiver<Job>, all: &mut Vec<(u64, Vec<ToKeep>)>, ahead: &mut VecDeque<Job>) {
+fn take_more<W>(
+    queue: &Receiver<Job<W>>,
+    all: &mut Vec<(u64, Vec<ToKeep>)>,
+    ahead: &mut VecDeque<Job<W>>,
+) {
     let mut number_of = all.iter().map(|(_, wanted)| wanted.len()).sum::<usize>();
     while number_of < KEPT_TOGETHER && ahead.is_empty() {
         match queue.try_recv() {

@@ -475,7 +475,9 @@ fn an_smf_forgets_sessions_of_an_amf_without_contexts() {
 #[test]
 fn a_subscriber_that_is_removed_while_no_core_runs_is_deregistered() {
     let joint = "wiring: {transport: ring, programs: {functions: [amf, smf, pcf]}}\n";
-    for wiring in ["", RING, joint] {
+    let with_udr =
+        "wiring: {transport: ring, programs: [{functions: [amf, udr]}, {functions: [smf, pcf]}]}\n";
+    for wiring in ["", RING, joint, with_udr] {
         let (place, memory) = (Place::new(), memory());
         let upf = Upf::start(&place, false);
         let section = format!("{}{wiring}", section(&memory));

@@ -13,6 +13,7 @@ mod metrics;
 mod place;
 mod qos;
 mod reload;
+mod repository;
 mod schema;
 mod server;
 mod stores;

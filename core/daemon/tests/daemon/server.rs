@@ -13,6 +13,8 @@ use sluice_ue::UeState;
 
 use crate::place::{Core, KEY, LIMIT, OPC, Place, Ran, run, ue};
 
+const RING: &str = "wiring: {transport: ring}\n";
+
 /// A database of a server with two subscribers, and its key.
 struct Database {
     server: Postgres,
@@ -124,8 +126,10 @@ fn cores_share_a_server_and_what_others_change_acts_at_once() {
     let imsi = "001010000000003";
     let mut before = database.sqn(imsi);
     let mut cores = Vec::new();
-    for place in &places {
-        let core = Core::start_with(place, &database.config(place));
+    // The UDR of the second one has a program of its own.
+    for (place, wiring) in places.iter().zip(["", RING]) {
+        let config = format!("{wiring}{}", database.config(place));
+        let core = Core::start_with(place, &config);
         let mut ran = Ran::connect(place, [0, 0, 7], vec![ue("0000000003", KEY)]);
         ran.register(0);
         assert_eq!(ran.phones[0].0.state(), UeState::Registered);
@@ -179,12 +183,21 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[test]
 fn while_the_server_is_lost_ues_are_refused_by_congestion_and_then_registered() {
+    lost_and_found("");
+}
+
+#[test]
+fn while_the_server_of_a_udr_of_another_program_is_lost_ues_are_refused_by_congestion() {
+    lost_and_found(RING);
+}
+
+fn lost_and_found(wiring: &str) {
     let place = Place::new();
     let database = match Database::new(&place) {
         Ok(database) => database,
         Err(why) => return eprintln!("skipped: {why}"),
     };
-    let config = database.config(&place);
+    let config = format!("{wiring}{}", database.config(&place));
     let core = Core::start_with(&place, &config);
     let ues = vec![ue("0000000003", KEY), ue("0000000004", KEY)];
     let mut ran = Ran::connect(&place, [0, 0, 7], ues);
@@ -213,6 +226,9 @@ fn while_the_server_is_lost_ues_are_refused_by_congestion_and_then_registered() 
     assert_eq!(code, Some(0), "{log}");
     let lost = log.matches("are not authenticated until").count();
     assert!(lost == 1 && log.contains("answers again"), "{log}");
+    if !wiring.is_empty() {
+        return;
+    }
     // A core that cannot reach it does not start.
     database.server.stop().unwrap();
     let refused = run(&place.file(&config), &[]);

@@ -14,11 +14,13 @@ use crate::all_functions_are_registered;
 use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
 
 const RING: &str = "wiring: {transport: ring}\n";
-const TOGETHER: &str =
-    "wiring: {transport: ring, programs: {functions: [amf, ausf, udm, nrf, nssf, smf, pcf]}}\n";
+const TOGETHER: &str = "wiring: {transport: ring, programs: {functions: [amf, ausf, udm, udr, nrf, nssf, smf, pcf]}}\n";
 const TWO: &str = "wiring: {transport: ring, programs: {functions: [ausf, udm]}}\n";
+const UDR: &str =
+    "wiring: {transport: ring, programs: [{functions: [udr]}, {functions: [ausf, udm]}]}\n";
+const DATA: &str = "wiring: {transport: socket, programs: {functions: [ausf, udm, udr]}}\n";
 /// Functions that may have programs of their own.
-const APART: [&str; 7] = ["amf", "ausf", "nrf", "nssf", "pcf", "smf", "udm"];
+const APART: [&str; 8] = ["amf", "ausf", "nrf", "nssf", "pcf", "smf", "udm", "udr"];
 const SOCKET: &str = "wiring: {transport: socket}\n";
 
 fn start(place: &Place, wiring: &str) -> Core {
@@ -137,10 +139,12 @@ fn ues_register_and_operators_see_the_same_in_each_wiring() {
     let (mut flows, mut told) = (Vec::new(), Vec::new());
     for (wiring, expected) in [
         ("", ""),
-        (RING, "amf,ausf,nrf,nssf,pcf,smf,udm"),
+        (RING, "amf,ausf,nrf,nssf,pcf,smf,udm,udr"),
         (TWO, "ausf udm"),
-        (TOGETHER, "amf ausf udm nrf nssf smf pcf"),
-        (SOCKET, "amf,ausf,nrf,nssf,pcf,smf,udm"),
+        (TOGETHER, "amf ausf udm udr nrf nssf smf pcf"),
+        (SOCKET, "amf,ausf,nrf,nssf,pcf,smf,udm,udr"),
+        (UDR, "ausf udm,udr"),
+        (DATA, "ausf udm udr"),
     ] {
         let place = Place::new();
         let core = start(&place, wiring);
@@ -454,8 +458,8 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
         (twice, "expected each function once"),
         (thread, "expected wiring.transport: ring or socket"),
         (
-            "wiring: {transport: ring, programs: {functions: udr}}\n",
-            "expected amf or ausf or udm or nrf or nssf or smf or pcf",
+            "wiring: {transport: ring, programs: {functions: n4}}\n",
+            "expected amf or ausf or udm or udr or nrf or nssf or smf or pcf",
         ),
         (
             "wiring: {transport: ring, programs: [{functions: smf}, {functions: pcf}]}\ncontexts: {folder: /run/contexts}\n",
@@ -469,12 +473,14 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
         assert!(text.contains(expected), "{text}");
     }
     // What is sound, and lost with a program, is told.
-    for (contexts, warns) in [("", true), ("contexts: {folder: /run/contexts}\n", false)] {
-        let file = place.file(&format!("{}{RING}{contexts}", place.config()));
+    let contexts = format!("{RING}contexts: {{folder: /run/contexts}}\n");
+    for (wiring, lost) in [(RING, "AMF"), (UDR, "UDR"), (&*contexts, "")] {
+        let file = place.file(&format!("{}{wiring}", place.config()));
         let output = run(&file, &["--check=file"]);
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(0), "{text}");
-        let warning = "AMF has a program, and there are no contexts";
-        assert_eq!(text.contains(warning), warns, "{text}");
+        let warning = "has a program, and there are no contexts";
+        let told = text.contains(&format!("{lost} {warning}"));
+        assert_eq!(told, !lost.is_empty(), "{text}");
     }
 }

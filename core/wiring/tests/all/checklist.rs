@@ -17,7 +17,7 @@ fn assert_refused(world: &TestNetwork, expected: &Downlink) {
     );
     let amf = world.amf();
     assert_eq!((amf.registered(), amf.connected()), (0, 0));
-    assert_eq!(world.core.udr().amf_of(&supi(1)), None);
+    assert_eq!(world.core.udr().expect("its own").amf_of(&supi(1)), None);
     assert!(amf.procedures().is_empty());
     assert_eq!(amf.counters().refusals, 1);
 }
@@ -97,7 +97,12 @@ fn a_phone_without_a_slice_that_is_there_is_refused() {
         slices: vec![(slice(3), true)],
         networks: Vec::new(),
     };
-    assert!(only_elsewhere.udr_mut().insert(supi(1), subscriber));
+    assert!(
+        only_elsewhere
+            .udr_mut()
+            .expect("its own")
+            .insert(supi(1), subscriber)
+    );
     world.core = only_elsewhere;
     world.set_up();
     world.register(0);
@@ -145,7 +150,12 @@ fn a_sim_that_is_ahead_is_caught_up_with() {
         .filter(|m| **m == "Authentication Request");
     assert_eq!(challenges.count(), 2);
     assert_eq!(
-        world.core.udr().sqn_of(&supi(1)).map(Sqn::sequence),
+        world
+            .core
+            .udr()
+            .expect("its own")
+            .sqn_of(&supi(1))
+            .map(Sqn::sequence),
         Some(ahead + 1)
     );
     let call_flow = world.call_flow.to_string();
@@ -209,7 +219,7 @@ fn a_forged_resynchronisation_is_rejected() {
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
-    let before = world.core.udr().sqn_of(&supi(1));
+    let before = world.core.udr().expect("its own").sqn_of(&supi(1));
     let cause = Cause::SYNCH_FAILURE;
     world.say(
         0,
@@ -220,7 +230,7 @@ fn a_forged_resynchronisation_is_rejected() {
         .encode(),
     );
     assert_refused(&world, &Downlink::AuthenticationReject);
-    assert_eq!(world.core.udr().sqn_of(&supi(1)), before);
+    assert_eq!(world.core.udr().expect("its own").sqn_of(&supi(1)), before);
 }
 
 #[test]
@@ -250,7 +260,13 @@ fn a_mac_failure_of_a_phone_with_anothers_name_is_cleared_up_by_its_identity() {
         slices: vec![(slice(1), true)],
         networks: Vec::new(),
     };
-    assert!(world.core.udr_mut().insert(supi(2), other));
+    assert!(
+        world
+            .core
+            .udr_mut()
+            .expect("its own")
+            .insert(supi(2), other)
+    );
     world.ues[1].ue = {
         let key = sluice_security::K::new([9; 16]);
         let sim = sluice_ue::Sim::new(plmn(), "0000000002", &key, &crate::world::opc());

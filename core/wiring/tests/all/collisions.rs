@@ -25,7 +25,14 @@ fn unprotected_messages_do_not_change_a_registered_phone() {
     world.settle();
     assert_eq!(world.amf().registered(), 1);
     assert_eq!(world.amf().connected(), 0);
-    assert!(world.core.udr().amf_of(&supi(1)).is_some());
+    assert!(
+        world
+            .core
+            .udr()
+            .expect("its own")
+            .amf_of(&supi(1))
+            .is_some()
+    );
     let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
     world.call_flow.0.clear();
     world.connect(0, nas);
@@ -47,8 +54,22 @@ fn a_stranger_on_a_phones_connection_is_not_that_phone() {
     world.say(0, nas);
     world.settle();
     assert_eq!(world.amf().registered(), 1);
-    assert!(world.core.udr().amf_of(&supi(1)).is_some());
-    assert!(world.core.udr().amf_of(&supi(2)).is_none());
+    assert!(
+        world
+            .core
+            .udr()
+            .expect("its own")
+            .amf_of(&supi(1))
+            .is_some()
+    );
+    assert!(
+        world
+            .core
+            .udr()
+            .expect("its own")
+            .amf_of(&supi(2))
+            .is_none()
+    );
 }
 
 #[test]
@@ -196,5 +217,5 @@ fn a_registration_that_loses_its_gnb_is_undone() {
     world.core.association_lost(world.now, crate::world::GNB);
     assert!(world.amf().procedures().is_empty());
     assert_eq!((world.amf().connected(), world.amf().registered()), (0, 0));
-    assert_eq!(world.core.udr().amf_of(&supi(1)), None);
+    assert_eq!(world.core.udr().expect("its own").amf_of(&supi(1)), None);
 }

@@ -19,7 +19,13 @@ fn subscribe(world: &mut TestNetwork, numbers: std::ops::RangeInclusive<u32>) {
             slices: vec![(crate::world::slice(1), true)],
             networks: Vec::new(),
         };
-        assert!(world.core.udr_mut().insert(supi(number), subscriber));
+        assert!(
+            world
+                .core
+                .udr_mut()
+                .expect("its own")
+                .insert(supi(number), subscriber)
+        );
         world.ues.push(TestUe {
             ue: ue(number),
             at: None,

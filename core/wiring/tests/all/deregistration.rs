@@ -29,7 +29,7 @@ fn assert_gone(world: &TestNetwork) {
     let amf = world.amf();
     assert_eq!((amf.registered(), amf.connected()), (0, 0));
     assert!(amf.procedures().is_empty());
-    assert_eq!(world.core.udr().amf_of(&supi(1)), None);
+    assert_eq!(world.core.udr().expect("its own").amf_of(&supi(1)), None);
     assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
 }
 
@@ -93,10 +93,11 @@ const BY_UDM: &str = "      UDR  -> UDM   Nudr_DM_Notify Request
 #[test]
 fn a_removed_subscriber_is_deregistered_at_once_and_comes_back_no_more() {
     let mut world = connected();
-    assert!(world.core.udr_mut().remove(&supi(1)));
+    assert!(world.core.udr_mut().expect("its own").remove(&supi(1)));
     world
         .core
-        .subscriber_changed(world.now, &supi(1), DataChange::Withdrawn);
+        .repository()
+        .changed(world.now, &supi(1), DataChange::Withdrawn);
     world.run();
     let call_flow = world.call_flow.to_string();
     assert!(call_flow.starts_with(BY_UDM), "{call_flow}");
@@ -109,7 +110,8 @@ fn a_removed_subscriber_is_deregistered_at_once_and_comes_back_no_more() {
     // Once more is no harm.
     world
         .core
-        .subscriber_changed(world.now, &supi(1), DataChange::Withdrawn);
+        .repository()
+        .changed(world.now, &supi(1), DataChange::Withdrawn);
     world.run();
     assert!(!world.wait());
 }
@@ -119,7 +121,8 @@ fn a_changed_subscriber_registers_again_by_what_it_may_do_now() {
     let mut world = connected();
     world
         .core
-        .subscriber_changed(world.now, &supi(1), DataChange::Access);
+        .repository()
+        .changed(world.now, &supi(1), DataChange::Access);
     world.run();
     assert_eq!(world.ue(0).sent_away(), Some((true, None)));
     assert_gone(&world);

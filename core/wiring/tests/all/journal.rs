@@ -19,7 +19,11 @@ fn world(is_shared: bool) -> (TestNetwork, Asked) {
     world.register(1);
     world.assert_registered(1);
     if is_shared {
-        world.core.udr_mut().share_sequence_numbers();
+        world
+            .core
+            .udr_mut()
+            .expect("its own")
+            .share_sequence_numbers();
     }
     let asked = Asked::default();
     let (to, mut number) = (Rc::clone(&asked), 0);
@@ -68,6 +72,7 @@ fn a_ue_is_challenged_when_its_number_is_stored() {
         assert_eq!(world.ue(1).state(), UeState::Registering);
         world
             .core
+            .repository()
             .stored_for_good(world.now, number, &Rejected::new());
         world.run();
         world.assert_registered(1);
@@ -93,13 +98,17 @@ fn what_takes_too_long_is_told_by_a_core_alone_and_refused_where_others_use_it()
     let congestion = Downlink::RegistrationReject(Cause::CONGESTION.into());
     assert_eq!(world.ue(0).refused(), Some(&congestion));
     assert_eq!(
-        (world.core.stored_late(), world.core.being_stored()),
+        (
+            world.core.repository().stored_late(),
+            world.core.being_stored()
+        ),
         (1, 0)
     );
     // Its answer is nobody's any more.
     let (number, _) = asked.borrow_mut().remove(0);
     world
         .core
+        .repository()
         .stored_for_good(world.now, number, &Rejected::new());
     world.run();
     assert_eq!(world.ue(0).refused(), Some(&congestion));
@@ -119,7 +128,10 @@ fn a_number_that_another_core_has_used_is_replaced_by_the_next_one() {
     let last = u64::from_be_bytes(value[..8].try_into().expect("eight")) + (1 << 20);
     let instead = [&last.to_be_bytes()[..], &value[8..16]].concat();
     let not_kept = vec![(place.expect("one"), Some(instead))];
-    world.core.stored_for_good(world.now, number, &not_kept);
+    world
+        .core
+        .repository()
+        .stored_for_good(world.now, number, &not_kept);
     world.run();
     assert!(is_waiting(&world));
     let (number, kept) = asked.borrow_mut().remove(0);
@@ -131,6 +143,7 @@ fn a_number_that_another_core_has_used_is_replaced_by_the_next_one() {
     assert_eq!(value[16..24], last.to_be_bytes());
     world
         .core
+        .repository()
         .stored_for_good(world.now, number, &Rejected::new());
     world.run();
     world.assert_registered(0);

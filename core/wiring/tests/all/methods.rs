@@ -25,7 +25,13 @@ fn subscribe(world: &mut TestNetwork, number: u32, credentials: Credentials) {
         slices: vec![(slice(1), true)],
         networks: Vec::new(),
     };
-    assert!(world.core.udr_mut().insert(supi(number), subscriber));
+    assert!(
+        world
+            .core
+            .udr_mut()
+            .expect("its own")
+            .insert(supi(number), subscriber)
+    );
 }
 
 /// A UE and its subscriber, both with these.
@@ -136,7 +142,12 @@ fn a_sim_that_is_ahead_is_caught_up_with_inside_of_eap() {
         world.register(0);
         world.assert_registered(0);
         assert_eq!(asked(&world, 0), 2);
-        let sqn = world.core.udr().sqn_of(&supi(1)).map(Sqn::sequence);
+        let sqn = world
+            .core
+            .udr()
+            .expect("its own")
+            .sqn_of(&supi(1))
+            .map(Sqn::sequence);
         assert_eq!(sqn, Some(ahead + 1));
     }
 }
@@ -194,7 +205,7 @@ fn a_forged_resynchronisation_inside_of_eap_is_rejected() {
     let nas = world.ue_mut(0).register(RegistrationKind::Initial);
     world.ue_mut(0).behaviour.silent = true;
     world.connect(0, nas);
-    let before = world.core.udr().sqn_of(&supi(1));
+    let before = world.core.udr().expect("its own").sqn_of(&supi(1));
     let id = last_request(&world).expect("a challenge").eap[1];
     let mut forged = vec![2, id, 0, 28, 50, 4, 0, 0, 4, 4];
     forged.extend([0; 14]);
@@ -204,7 +215,7 @@ fn a_forged_resynchronisation_inside_of_eap_is_rejected() {
         world.ue(0).refused(),
         Some(Downlink::EapReject(_))
     ));
-    assert_eq!(world.core.udr().sqn_of(&supi(1)), before);
+    assert_eq!(world.core.udr().expect("its own").sqn_of(&supi(1)), before);
 }
 
 #[test]

@@ -43,7 +43,11 @@ fn world() -> sluice_wiring::Core {
     };
     for number in ["208930000000001", "208930000000120"] {
         let supi = sluice_ids::Supi::from_imsi(number).expect("digits");
-        assert!(core.udr_mut().insert(supi, subscriber.clone()));
+        assert!(
+            core.udr_mut()
+                .expect("its own")
+                .insert(supi, subscriber.clone())
+        );
     }
     assert!(Amf::new(config, Box::new(sequence(1))).is_ok());
     core

@@ -219,7 +219,12 @@ fn a_phone_without_mandatory_algorithms_is_refused() {
 
 /// The UDM's record of the first phone.
 fn status(world: &TestNetwork) -> Option<AuthEvent> {
-    world.core.udr().authentication_of(&supi(1)).cloned()
+    world
+        .core
+        .udr()
+        .expect("its own")
+        .authentication_of(&supi(1))
+        .cloned()
 }
 
 /// TS 33.514 4.2.2.2: SUPI, result, time, serving network name and method are stored as they were.
@@ -235,7 +240,13 @@ fn scas_33_514_4_2_2_2_authentication_status_is_stored() {
                 credentials: credentials().by(method),
                 ..subscriber()
             };
-            assert!(world.core.udr_mut().insert(supi(1), subscriber));
+            assert!(
+                world
+                    .core
+                    .udr_mut()
+                    .expect("its own")
+                    .insert(supi(1), subscriber)
+            );
             assert_eq!(status(&world), None);
             world.ue_mut(0).behaviour.wrong_res = wrong_res;
             world.register(0);
@@ -246,7 +257,13 @@ fn scas_33_514_4_2_2_2_authentication_status_is_stored() {
                 unix_s: world.now.unix_s,
             };
             assert_eq!(status(&world), Some(expected));
-            let others = (2..=3).filter_map(|n| world.core.udr().authentication_of(&supi(n)));
+            let others = (2..=3).filter_map(|n| {
+                world
+                    .core
+                    .udr()
+                    .expect("its own")
+                    .authentication_of(&supi(n))
+            });
             assert_eq!(others.count(), 0);
         }
     }
@@ -274,8 +291,14 @@ fn a_phone_of_which_the_home_network_has_no_record_proves_once_more_who_it_is() 
         let mut world = TestNetwork::new(&[1]);
         world.ue_mut(0).follow_on = follow_on;
         world.register(0);
-        *world.core.udr_mut() = Udr::default();
-        assert!(world.core.udr_mut().insert(supi(1), subscriber()));
+        *world.core.udr_mut().expect("its own") = Udr::default();
+        assert!(
+            world
+                .core
+                .udr_mut()
+                .expect("its own")
+                .insert(supi(1), subscriber())
+        );
         let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
         match follow_on {
             true => world.say(0, nas),

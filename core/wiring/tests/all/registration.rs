@@ -240,7 +240,7 @@ fn a_phone_deregisters() {
         assert_eq!(heard, !switch_off);
         let amf = world.amf();
         assert_eq!((amf.registered(), amf.connected()), (0, 0));
-        assert_eq!(world.core.udr().amf_of(&supi(1)), None);
+        assert_eq!(world.core.udr().expect("its own").amf_of(&supi(1)), None);
         assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
     }
 }
@@ -289,7 +289,7 @@ fn a_phone_that_is_not_heard_of_is_implicitly_deregistered() {
     // T3512 as it was told, and four minutes twice.
     assert_eq!(world.now.instant.ms_since(begin), (50 + 4 + 4) * 60_000);
     assert_eq!(world.amf().registered(), 0);
-    assert_eq!(world.core.udr().amf_of(&supi(1)), None);
+    assert_eq!(world.core.udr().expect("its own").amf_of(&supi(1)), None);
     assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
     assert!(!world.wait_long());
     // It is a stranger then.

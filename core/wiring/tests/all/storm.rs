@@ -26,7 +26,11 @@ fn bounded(of_gnb: usize, in_all: usize) -> Config {
 fn world(of_gnb: usize, in_all: usize) -> TestNetwork {
     let mut core = core(bounded(of_gnb, in_all), true);
     for number in 100..5_000 {
-        assert!(core.udr_mut().insert(supi(number), subscriber()));
+        assert!(
+            core.udr_mut()
+                .expect("its own")
+                .insert(supi(number), subscriber())
+        );
     }
     let mut world = TestNetwork::of(core, &[1, 2]);
     world.set_up();
