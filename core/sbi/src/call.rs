@@ -109,6 +109,15 @@ pub(crate) fn answer<R: Request>(message: Message) -> Result<R::Answer, Problem>
 }
 
 impl Message {
+    /// Instance that alone can take it, since it has what the message goes on with; none if any can.
+    pub fn instance(&self) -> Option<u8> {
+        match self {
+            Self::Confirm(request) => Some(request.instance),
+            Self::EapResponse(request) => Some(request.instance),
+            _ => None,
+        }
+    }
+
     /// Reads this as the answer to a request of the kind `R`.
     pub fn answer_to<R: Request>(self) -> Result<R::Answer, Problem> {
         answer::<R>(self)

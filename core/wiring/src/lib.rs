@@ -29,7 +29,7 @@ use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::context_store::Stored;
 use sluice_sbi::{
-    AssociationId, CallFlow, DataChange, Effect, Followed, Input, Instant, Nf, Now, Refused,
+    AssociationId, CallFlow, DataChange, Effect, Followed, Input, Instant, Nf, Now, Place, Refused,
     TracedMessage,
 };
 use sluice_security::suci::HomeKey;
@@ -145,6 +145,11 @@ impl Core {
     /// Reaches these functions of other hosts by `transport`.
     pub fn connect(&mut self, transport: Box<dyn Transport>, functions: &[Nf]) {
         self.host.connect(transport, functions);
+    }
+
+    /// Calls go to these instances of other hosts only where there is no other from now on.
+    pub fn drain(&mut self, draining: BTreeSet<Place>) {
+        self.host.drain(draining);
     }
 
     /// Whether there are ways to other hosts.

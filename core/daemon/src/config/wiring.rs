@@ -3,7 +3,7 @@
 use sluice_bus_local::Carrier;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{number, socket_path, word};
-use sluice_sbi::Nf;
+use sluice_sbi::{INSTANCES, Instance, Nf, Place};
 use sluice_wiring::contexts::Kind;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,8 @@ const APART: &[(&str, Nf)] = &[
     ("smf", Nf::Smf),
     ("pcf", Nf::Pcf),
 ];
+/// Functions that may have several instances: each call to them names all that it goes on with, or the instance.
+const MANY: [Nf; 3] = [Nf::Ausf, Nf::Udm, Nf::Nssf];
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
 
@@ -74,6 +76,8 @@ fn is_of_sessions(nf: Nf) -> bool {
 pub struct ProgramSection {
     /// Functions of the program, at least one.
     pub functions: Vec<At<Nf>>,
+    /// Instance of them.
+    pub instance: Instance,
     /// CPU that it has for itself.
     pub cpu: Option<At<usize>>,
 }
@@ -90,6 +94,50 @@ fn warn_of_loss(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
     );
     let (key, expected) = (fields.key("programs"), "contexts, which outlive programs");
     fields.report().warning(one.line, key, what, expected);
+}
+
+/// Each instance once; several of those functions alone that may have them, and none in a program that asks it, whose own
+/// calls would all go there.
+fn check_instances(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
+    let places = programs.iter().flat_map(|one| {
+        let place = |at: &At<Nf>| (at.line, Place::from(at.value).at(one.instance.number));
+        one.functions.iter().map(place)
+    });
+    let all: Vec<(u32, Place)> = places.collect();
+    let key = fields.key("programs");
+    let mut problem = |line, what, expected| {
+        fields.report().problem(line, key.clone(), what, expected);
+    };
+    for (at, (line, place)) in all.iter().enumerate() {
+        let nf = place.nf;
+        if place.instance() > 0 && !MANY.contains(&nf) {
+            let what = format!(
+                "{nf} has one instance, and this is its instance {}",
+                place.instance()
+            );
+            let expected = "no instance of functions other than ausf, udm and nssf";
+            problem(*line, what, expected);
+        }
+        if let Some((before, _)) = all[..at].iter().find(|(_, other)| other == place) {
+            let what = format!("{place} has a program in line {before}, too");
+            let expected = "each function once, or another instance of ausf, udm or nssf";
+            problem(*line, what, expected);
+        }
+    }
+    for one in programs {
+        let its = |nf| one.functions.iter().any(|at| at.value == nf);
+        let Some(asks) = [Nf::Amf, Nf::Smf].into_iter().find(|nf| its(*nf)) else {
+            continue;
+        };
+        let has_others = |nf| all.iter().filter(|(_, other)| other.nf == nf).count() > 1;
+        if let Some(at) = one.functions.iter().find(|at| has_others(at.value)) {
+            let nf = at.value;
+            let what =
+                format!("{nf} has several instances, and one shares its program with the {asks}");
+            let expected = "programs without amf and smf, which would ask their own alone";
+            problem(at.line, what, expected);
+        }
+    }
 }
 
 impl WiringSection {
@@ -124,22 +172,14 @@ impl WiringSection {
                     Some(of_smf) if has_contexts && nf == Nf::Pcf => of_smf.functions.push(one),
                     _ => programs.push(ProgramSection {
                         functions: vec![one],
+                        instance: Instance::default(),
                         cpu: None,
                     }),
                 }
             }
         }
+        check_instances(fields, &programs);
         let all: Vec<&At<Nf>> = programs.iter().flat_map(|one| &one.functions).collect();
-        for (place, one) in all.iter().enumerate() {
-            let before = all[..place].iter().find(|other| other.value == one.value);
-            if let Some(before) = before {
-                let what = format!("{} has a program in line {}, too", one.value, before.line);
-                let key = fields.key("programs");
-                fields
-                    .report()
-                    .problem(one.line, key, what, "each function once");
-            }
-        }
         for one in all.iter().filter(|one| is_of_sessions(one.value)) {
             if !has_sessions {
                 let what = format!("{} has a program, and there are no sessions", one.value);
@@ -191,6 +231,26 @@ impl WiringSection {
         }
     }
 
+    /// Priority and capacity of an instance of a function.
+    pub fn instance_of(&self, place: Place) -> Instance {
+        let mut programs = self.programs.iter();
+        let its = programs.find(|one| one.places().any(|other| other == place));
+        let number = place.instance();
+        its.map_or(
+            Instance {
+                number,
+                ..Instance::default()
+            },
+            |one| one.instance,
+        )
+    }
+
+    /// Instances of functions beyond the first of each.
+    pub fn further_instances(&self) -> Vec<Place> {
+        let places = self.programs.iter().flat_map(ProgramSection::places);
+        places.filter(|place| place.instance() > 0).collect()
+    }
+
     /// Whether a function has a program of its own.
     pub fn is_apart(&self, nf: Nf) -> bool {
         let mut all = self.programs.iter().flat_map(|one| &one.functions);
@@ -199,9 +259,29 @@ impl WiringSection {
 }
 
 impl ProgramSection {
+    /// Places of its functions.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        let number = self.instance.number;
+        self.functions
+            .iter()
+            .map(move |at| Place::from(at.value).at(number))
+    }
+
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         let functions = fields.required_list("functions", &word(APART));
         let cpu = fields.optional("cpu", &number(0, CPUS - 1, "the number of a CPU"));
-        Some(Self { functions, cpu })
+        let instance = fields.or("instance", "0", &number(0, INSTANCES - 1, ""));
+        let priority = fields.or("priority", "0", &number(0, u16::MAX, ""));
+        let capacity = fields.or("capacity", "100", &number(0, u16::MAX, ""));
+        let instance = Instance {
+            number: instance.value,
+            priority: priority.value,
+            capacity: capacity.value,
+        };
+        Some(Self {
+            functions,
+            instance,
+            cpu,
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::config::{ProgramSection, WiringSection};
 use crate::needs::{PROGRAM, StartError, problem};
+use crate::operators::answers::{Drained, NfInstance};
 use crate::operators::part::Part;
 use crate::operators::request::{Ask, Request};
 use crate::parts::news::{Comparison, Followed, Report, Settings, Traced, UdmSettings};
@@ -11,11 +12,10 @@ use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
 use sluice_ids::Supi;
-use sluice_program::config::fields::At;
 use sluice_program::control::Asked;
 use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
-use sluice_sbi::{Nf, TracedMessage};
+use sluice_sbi::{Instance, Nf, Place, TracedMessage};
 use sluice_wiring::Core;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 struct Program {
     section: ProgramSection,
     process: Option<Process>,
+    /// An operator has taken it out.
+    drains: bool,
     /// When it is started again.
     due: Instant,
     /// The program has ended with the word that its file or command line is wrong.
@@ -62,7 +64,7 @@ pub(crate) struct Programs {
     traced: Vec<(u64, TracedMessage)>,
     followed: Followed,
     /// Functions of programs that have joined.
-    joined: BTreeSet<Nf>,
+    joined: BTreeSet<Place>,
     comparison: Comparison,
     /// Subscribers that were removed while nobody served their UEs, by their IMSIs.
     withdrawn: Vec<String>,
@@ -96,6 +98,7 @@ impl Programs {
         let programs = wiring.programs.iter().map(|section| Program {
             section: section.clone(),
             process: None,
+            drains: false,
             due: now,
             is_refused: false,
             back_off: BackOff::new(now),
@@ -149,7 +152,7 @@ impl Programs {
         for at in 0..self.programs.len() {
             self.start_one(at).map_err(failed)?;
         }
-        self.wait_until_reached(core, &others, is_over)
+        self.wait_until_reached(core, is_over)
     }
 
     /// Waits until all functions of programs are reached; the core begins without those that are not, unless their program
@@ -157,11 +160,11 @@ impl Programs {
     fn wait_until_reached(
         &mut self,
         core: &mut Core,
-        apart: &[Nf],
         is_over: &dyn Fn() -> bool,
     ) -> Result<(), StartError> {
         let until = Instant::now() + JOIN_WITHIN;
-        let mut missing: BTreeSet<Nf> = apart.iter().copied().collect();
+        let sections = self.programs.iter().map(|one| &one.section);
+        let mut missing: BTreeSet<Place> = sections.flat_map(ProgramSection::places).collect();
         while !missing.is_empty() && Instant::now() < until && !is_over() {
             for news in self.manager.turn() {
                 self.take(news, core);
@@ -176,17 +179,17 @@ impl Programs {
             core.receive(system::now());
             for reached in core.take_reached(system::now()) {
                 match reached.lost {
-                    None => missing.remove(&reached.nf),
-                    Some(_) => missing.insert(reached.nf),
+                    None => missing.remove(&reached.place),
+                    Some(_) => missing.insert(reached.place),
                 };
             }
             if !missing.is_empty() {
                 let _ = wait_readable(&self.manager, POLL_EVERY);
             }
         }
-        for nf in missing {
+        for place in missing {
             tracing::warn!(
-                "{nf} is not reached: its program has not joined; the core begins without it"
+                "{place} is not reached: its program has not joined; the core begins without it"
             );
         }
         Ok(())
@@ -194,9 +197,9 @@ impl Programs {
 
     /// A program that refuses the file, and whose functions no other one has.
     fn refused_program(&self) -> Option<StartError> {
-        let is_missing = |one: &At<Nf>| !self.manager.has(one.value);
+        let is_missing = |place: Place| !self.manager.has(place);
         let mut refused = self.programs.iter().filter(|one| one.is_refused);
-        let program = refused.find(|one| one.section.functions.iter().any(is_missing))?;
+        let program = refused.find(|one| one.section.places().any(is_missing))?;
         let what = format!("{} does not start with this file", name(&program.section));
         let expected = "what it has said before";
         Some(StartError {
@@ -220,6 +223,10 @@ impl Programs {
         for one in &program.section.functions {
             command.arg(one.value.to_string().to_lowercase());
         }
+        let number = program.section.instance.number;
+        if number > 0 {
+            command.arg("--instance").arg(number.to_string());
+        }
         command.arg("--config").arg(&self.file);
         if let Some(cpu) = &program.section.cpu {
             command.arg("--cpu").arg(cpu.value.to_string());
@@ -242,8 +249,8 @@ impl Programs {
         }
         for reached in core.take_reached(system::now()) {
             match reached.lost {
-                None => tracing::info!("{} is reached", reached.nf),
-                Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
+                None => tracing::info!("{} is reached", reached.place),
+                Some(why) => tracing::warn!("{} is not reached: {why}", reached.place),
             }
         }
         let now = Instant::now();
@@ -257,9 +264,10 @@ impl Programs {
         match &news {
             News::Joined { functions, .. } => {
                 tracing::info!("{}", news.text());
-                if functions.iter().any(|nf| self.is_apart(*nf)) {
+                if functions.iter().any(|one| self.is_apart(one.nf)) {
                     self.joined.extend(functions);
-                    let of_sessions = [Nf::Amf, Nf::Smf].map(|nf| functions.contains(&nf));
+                    let of_sessions =
+                        [Nf::Amf, Nf::Smf].map(|nf| functions.contains(&Place::from(nf)));
                     if of_sessions == [true, false] || of_sessions == [false, true] {
                         self.compare(core);
                     }
@@ -270,7 +278,7 @@ impl Programs {
             News::Gone { functions, .. } => {
                 tracing::warn!("{}", news.text());
                 self.next_look = Instant::now();
-                self.joined.retain(|nf| !functions.contains(nf));
+                self.joined.retain(|one| !functions.contains(one));
                 if self.comparison.known.is_some() && self.go_on_comparing(core) {
                     self.tell(core);
                 }
@@ -342,7 +350,7 @@ impl Programs {
         let unknown = if core.smf().is_some() {
             let known = known.iter().copied().collect();
             core.sessions().reconcile(system::now(), &known)
-        } else if self.joined.contains(&Nf::Smf) {
+        } else if self.joined.contains(&Nf::Smf.into()) {
             return false;
         } else {
             Vec::new()
@@ -393,6 +401,98 @@ impl Programs {
         self.tell(core);
     }
 
+    /// Instances of functions that operators have taken out.
+    fn draining(&self) -> BTreeSet<Place> {
+        let programs = self.programs.iter().filter(|one| one.drains);
+        programs.flat_map(|one| one.section.places()).collect()
+    }
+
+    /// Takes the program with an instance of a function out, or in again.
+    ///
+    /// # Errors
+    /// No program has it, or a function of the program would have no instance left.
+    pub fn drain(
+        &mut self,
+        core: &mut Core,
+        function: &str,
+        instance: u8,
+        drains: bool,
+    ) -> Result<Drained, String> {
+        let function = function.to_uppercase();
+        let is_it = |place: Place| place.nf.to_string() == function && place.instance() == instance;
+        let mut programs = self.programs.iter();
+        let at = programs.position(|one| one.section.places().any(is_it));
+        let at = at.ok_or_else(|| format!("no program has instance {instance} of {function}"))?;
+        if drains {
+            self.may_drain(at)?;
+        }
+        let program = self.programs.get_mut(at).ok_or("no program has it")?;
+        if program.drains != drains {
+            program.drains = drains;
+            // One that was drained is started at once.
+            program.due = Instant::now();
+            let verb = if drains {
+                "is taken out"
+            } else {
+                "is taken in again"
+            };
+            tracing::info!("{} {verb}", name(&program.section));
+        }
+        let functions = program.section.functions.iter();
+        let functions = functions.map(|one| one.value.to_string()).collect();
+        core.drain(self.draining());
+        self.tell(core);
+        Ok(Drained {
+            r#type: function,
+            instance,
+            drains,
+            functions,
+        })
+    }
+
+    /// Whether each function of a program has another instance, which is reached and not taken out.
+    fn may_drain(&self, at: usize) -> Result<(), String> {
+        let draining = self.draining();
+        let own = self.programs.get(at).map(|one| one.section.places());
+        for place in own.into_iter().flatten() {
+            let mut joined = self.joined.iter();
+            if !joined.any(|one| one.nf == place.nf && *one != place && !draining.contains(one)) {
+                return Err(format!(
+                    "{place} is the last instance of the {} that is reached",
+                    place.nf
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Instances of functions of programs, with what these have told.
+    pub fn instances(&self, told: &[NfInstance]) -> Vec<NfInstance> {
+        let mut all = Vec::new();
+        for program in &self.programs {
+            for place in program.section.places() {
+                let (r#type, instance) = (place.nf.to_string(), place.instance());
+                let is_its = |one: &&NfInstance| one.r#type == r#type && one.instance == instance;
+                let its = told.iter().find(is_its);
+                let Instance {
+                    priority, capacity, ..
+                } = program.section.instance;
+                all.push(NfInstance {
+                    r#type,
+                    instance,
+                    pid: program.process.as_ref().map(Process::number),
+                    reached: self.joined.contains(&place),
+                    drains: program.drains,
+                    priority,
+                    capacity,
+                    load_percent: its.and_then(|one| one.load_percent),
+                    answered: its.and_then(|one| one.answered),
+                });
+            }
+        }
+        all
+    }
+
     /// Tells all programs.
     fn tell(&mut self, core: &Core) {
         let (reloads, registrations) = (self.reloads, self.registrations);
@@ -400,8 +500,9 @@ impl Programs {
         let (comparison, withdrawn) = (&self.comparison, &self.withdrawn);
         let instances = core.instances().iter();
         let instances: Vec<(String, [u8; 16])> = instances
-            .map(|(nf, instance)| (nf.to_string(), instance.octets()))
+            .map(|(place, instance)| (place.to_string(), instance.octets()))
             .collect();
+        let draining: Vec<String> = self.draining().iter().map(ToString::to_string).collect();
         self.manager.tell(Nf::Udr, &|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
@@ -413,6 +514,7 @@ impl Programs {
                 followed: followed.clone(),
                 ends,
                 instances: instances.clone(),
+                draining: draining.clone(),
                 leaves_gnbs,
                 comparison: Comparison {
                     number: comparison.number,
@@ -434,7 +536,9 @@ impl Programs {
                 continue;
             };
             if let Some(status) = program.process.as_mut().and_then(Process::status) {
-                if self.ends.is_none() {
+                if program.drains {
+                    tracing::info!("{} is drained: {status}", name(&program.section));
+                } else if self.ends.is_none() {
                     tracing::error!("{}: {status}", name(&program.section));
                 }
                 program.is_refused = status.code() == Some(Exit::Usage.code().into());
@@ -443,6 +547,7 @@ impl Programs {
             }
             if program.process.is_none()
                 && program.due <= now
+                && !program.drains
                 && self.ends.is_none()
                 && let Err(why) = self.start_one(at)
             {
@@ -486,5 +591,12 @@ impl Programs {
 
 fn name(section: &ProgramSection) -> String {
     let names = section.functions.iter().map(|one| one.value.to_string());
-    format!("the program of {}", names.collect::<Vec<_>>().join(", "))
+    let numbered = match section.instance.number {
+        0 => String::new(),
+        number => format!(", instance {number}"),
+    };
+    format!(
+        "the program of {}{numbered}",
+        names.collect::<Vec<_>>().join(", ")
+    )
 }

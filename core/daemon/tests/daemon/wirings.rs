@@ -257,15 +257,7 @@ impl Storm {
 #[test]
 fn ues_register_on_while_each_program_is_killed() {
     let place = Place::new();
-    let config = place.config();
-    let (rest, subscribers) = config.split_once("subscribers:\n").unwrap();
-    let first = subscribers.lines().next().unwrap();
-    let all = (1..=MANY).map(|number| {
-        let imsi = format!("00101{number:010}");
-        first.replace("001010000000001", &imsi) + "\n"
-    });
-    let all: String = all.collect();
-    let core = Core::start_with(&place, &format!("{rest}{RING}subscribers:\n{all}"));
+    let core = Core::start_with(&place, &of_storm(&place, RING));
     let mut storm = Storm::connect(&place);
     storm.until("the first UEs register", |storm| storm.done >= MANY);
     for name in APART {
@@ -292,6 +284,112 @@ fn ues_register_on_while_each_program_is_killed() {
         core.ask("procedures")["procedures"] == json!([])
     });
     assert_eq!(core.ask("counters")["amf"]["panics"], 0);
+    assert_eq!(core.stop().0, Some(0));
+}
+
+/// A configuration with all UEs of the storm, and this wiring.
+fn of_storm(place: &Place, wiring: &str) -> String {
+    let config = place.config();
+    let (rest, subscribers) = config.split_once("subscribers:\n").unwrap();
+    let first = subscribers.lines().next().unwrap();
+    let all = (1..=MANY).map(|number| {
+        let imsi = format!("00101{number:010}");
+        first.replace("001010000000001", &imsi) + "\n"
+    });
+    let all: String = all.collect();
+    format!("{rest}{wiring}subscribers:\n{all}")
+}
+
+const TWICE: &str = "wiring: {transport: ring, programs: [{functions: [ausf, udm]}, \
+                     {functions: [ausf, udm], instance: 1}]}\n";
+
+fn drain(core: &Core, cmd: &str, function: &str, instance: u8) -> Value {
+    let request = json!({ "cmd": cmd, "function": function, "instance": instance });
+    core.try_ask(request).unwrap()
+}
+
+/// The row of an instance among all functions.
+fn instance(core: &Core, function: &str, number: u8) -> Value {
+    let nfs = core.ask("nfs");
+    let mut all = nfs["instances"].as_array().unwrap().iter();
+    let is_it = |row: &&Value| row["type"] == function && row["instance"] == number;
+    all.find(is_it).cloned().unwrap()
+}
+
+fn answered(core: &Core, function: &str, number: u8) -> u64 {
+    let row = instance(core, function, number);
+    row["answered"].as_u64().unwrap_or_default()
+}
+
+fn is_reached(core: &Core, number: u8) -> bool {
+    instance(core, "UDM", number)["reached"] == true
+}
+
+/// One of two instances is drained and added again while UEs register, and none is refused; one that is killed is missed
+/// by those alone that it has challenged.
+#[test]
+fn ues_register_on_while_an_instance_is_drained_and_added() {
+    let place = Place::new();
+    let core = Core::start_with(&place, &of_storm(&place, TWICE));
+    let mut storm = Storm::connect(&place);
+    storm.until("the first UEs register", |storm| storm.done >= MANY);
+    for (function, number) in [("AUSF", 0), ("AUSF", 1), ("UDM", 0), ("UDM", 1)] {
+        assert!(answered(&core, function, number) > 0, "{function}/{number}");
+    }
+    let nfs = core.ask("nfs");
+    let of = |kind: &str| {
+        let all = nfs["nfs"].as_array().unwrap().iter();
+        let ids = all.filter(|one| one["type"] == kind);
+        ids.map(|one| one["instance"].clone()).collect::<Vec<_>>()
+    };
+    let udms = of("UDM");
+    assert!(udms.len() == 2 && udms[0] != udms[1], "{nfs}");
+    for number in [1, 0] {
+        let told = drain(&core, "drain", "ausf", number);
+        assert_eq!(told["functions"], json!(["AUSF", "UDM"]), "{told}");
+        // Its callers need the other one.
+        let other = 1 - number;
+        let refused = drain(&core, "drain", "udm", other);
+        let why = refused["error"].as_str().unwrap();
+        assert!(why.contains("is the last instance of the"), "{why}");
+        storm.until("it has ended", |_| {
+            instance(&core, "UDM", number)["pid"].is_null()
+        });
+        assert!(!is_reached(&core, number));
+        let (so_far, before) = (storm.done, answered(&core, "AUSF", other));
+        storm.until("UEs register at the other", |storm| {
+            storm.done >= so_far + MANY
+        });
+        assert!(answered(&core, "AUSF", other) > before);
+        let told = drain(&core, "undrain", "udm", number);
+        assert_eq!(told["drains"], false, "{told}");
+        storm.until("it is added", |_| is_reached(&core, number));
+        storm.until("it answers", |_| answered(&core, "AUSF", number) > 0);
+    }
+    let refusals = core.ask("refusals");
+    assert_eq!(refusals["total"], 0, "{refusals}");
+    assert_eq!(core.ask("counters")["amf"]["refusals"], 0);
+    // One is killed.
+    let pid = instance(&core, "UDM", 1)["pid"].as_u64().unwrap();
+    kill(pid.try_into().unwrap());
+    storm.until("it is started again", |_| {
+        let row = instance(&core, "UDM", 1);
+        row["reached"] == true && row["pid"] != pid
+    });
+    let so_far = storm.done;
+    storm.until("UEs register again", |storm| storm.done >= so_far + MANY);
+    storm.until("all UEs are registered", |storm| {
+        let mut phones = storm.ran.phones.iter();
+        phones.all(|(ue, _)| ue.state() == UeState::Registered)
+    });
+    let refused = drain(&core, "drain", "amf", 0);
+    assert!(
+        refused["error"]
+            .as_str()
+            .unwrap()
+            .contains("no program has"),
+        "{refused}"
+    );
     assert_eq!(core.stop().0, Some(0));
 }
 
@@ -452,6 +550,14 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
     let thread = "wiring: {programs: {functions: udm}}\n";
     for (wiring, expected) in [
         (twice, "expected each function once"),
+        (
+            "wiring: {transport: ring, programs: [{functions: amf}, {functions: amf, instance: 1}]}\n",
+            "AMF has one instance, and this is its instance 1",
+        ),
+        (
+            "wiring: {transport: ring, programs: [{functions: [amf, udm]}, {functions: udm, instance: 1}]}\n",
+            "UDM has several instances, and one shares its program with the AMF",
+        ),
         (thread, "expected wiring.transport: ring or socket"),
         (
             "wiring: {transport: ring, programs: {functions: udr}}\n",
