@@ -212,13 +212,19 @@ const AT_ONCE: usize = 3;
 struct Storm {
     ran: Ran,
     done: usize,
+    /// Each time as if for the first time: all are authenticated.
+    are_new: bool,
 }
 
 impl Storm {
     fn connect(place: &Place) -> Self {
         let ues = (1..=MANY).map(|number| ue(&format!("{number:010}"), KEY));
         let ran = Ran::connect(place, [0, 0, 7], ues.collect());
-        Self { ran, done: 0 }
+        Self {
+            ran,
+            done: 0,
+            are_new: false,
+        }
     }
 
     /// Some that are idle come; whoever has been served is counted.
@@ -230,6 +236,9 @@ impl Storm {
         let idle = phones.enumerate().filter(|(_, (_, at))| at.is_none());
         let come: Vec<usize> = idle.map(|(one, _)| one).take(AT_ONCE).collect();
         for one in come {
+            if self.are_new {
+                self.ran.phones[one].0.forget_keys();
+            }
             self.ran.come(one);
         }
         let registered = |storm: &Self| {
@@ -332,6 +341,7 @@ fn ues_register_on_while_an_instance_is_drained_and_added() {
     let place = Place::new();
     let core = Core::start_with(&place, &of_storm(&place, TWICE));
     let mut storm = Storm::connect(&place);
+    storm.are_new = true;
     storm.until("the first UEs register", |storm| storm.done >= MANY);
     for (function, number) in [("AUSF", 0), ("AUSF", 1), ("UDM", 0), ("UDM", 1)] {
         assert!(answered(&core, function, number) > 0, "{function}/{number}");
@@ -378,6 +388,7 @@ fn ues_register_on_while_an_instance_is_drained_and_added() {
     });
     let so_far = storm.done;
     storm.until("UEs register again", |storm| storm.done >= so_far + MANY);
+    storm.are_new = false;
     storm.until("all UEs are registered", |storm| {
         let mut phones = storm.ran.phones.iter();
         phones.all(|(ue, _)| ue.state() == UeState::Registered)
