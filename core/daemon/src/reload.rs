@@ -150,7 +150,8 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
         .subscribers
         .set_home_keys_of_file(core, ready.home_keys);
     if let Some(programs) = &mut daemon.programs {
-        programs.reload(daemon.runtime.core());
+        let wiring = &daemon.in_force.running.wiring;
+        programs.reload(daemon.runtime.core_mut(), wiring);
     }
     if is_new("subscribers") {
         subscribers(daemon, &before);

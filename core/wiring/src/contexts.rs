@@ -266,18 +266,33 @@ impl Core {
         }
     }
 
+    /// Gives these instances identities of `random` octets, where they have none.
+    pub fn identify_further(&mut self, places: &[Place], random: &mut dyn FnMut(&mut [u8])) {
+        for place in places {
+            if self.host.instances.of(*place).is_none() {
+                let mut octets = [0; 16];
+                random(&mut octets);
+                let instance = NfInstance::random(octets);
+                self.host.instances.insert(*place, instance);
+                self.store_instance(*place, instance);
+            }
+        }
+    }
+
+    fn store_instance(&mut self, place: Place, instance: NfInstance) {
+        let mut w = Writer::new(VERSION);
+        w.flat(&instance.octets());
+        let (key, value) = (instance_key(place), w.finish());
+        self.host.contexts.change(&key, Some(&value));
+    }
+
     /// Functions go on with identities that are stored; those of others are stored from now on.
     fn keep_instances(&mut self, stored: &Stored) {
         for (place, instance) in stored_instances(stored).iter() {
             self.host.instances.insert(place, instance);
         }
-        for (place, instance) in self.host.instances.iter() {
-            let mut w = Writer::new(VERSION);
-            w.flat(&instance.octets());
-            let value = w.finish();
-            self.host
-                .contexts
-                .change(&instance_key(place), Some(&value));
+        for (place, instance) in self.host.instances.clone().iter() {
+            self.store_instance(place, instance);
         }
     }
 

@@ -245,6 +245,33 @@ impl WiringSection {
         )
     }
 
+    /// Whether a core goes on with another wiring without a restart: programs of functions that may have several instances
+    /// come and go, as long as each function has one, and others stay as they are.
+    pub fn may_become(&self, new: &Self) -> bool {
+        let stays = |wiring: &Self, other: &Self| {
+            let gone = |one: &&ProgramSection| !other.programs.contains(one);
+            let mut gone = wiring.programs.iter().filter(gone);
+            gone.all(|one| one.functions.iter().all(|at| MANY.contains(&at.value)))
+        };
+        let functions = |wiring: &Self| {
+            let all = Nf::ALL.into_iter();
+            all.filter(|nf| wiring.is_apart(*nf)).collect::<Vec<_>>()
+        };
+        // A number that is in both has the same program.
+        let is_kept = |one: &ProgramSection| {
+            let mut same = new.programs.iter();
+            let shares =
+                |other: &ProgramSection| one.places().any(|it| other.places().any(|o| o == it));
+            same.all(|other| one == other || !shares(other))
+        };
+        self.carrier == new.carrier
+            && self.socket == new.socket
+            && functions(self) == functions(new)
+            && stays(self, new)
+            && stays(new, self)
+            && self.programs.iter().all(is_kept)
+    }
+
     /// Instances of functions beyond the first of each.
     pub fn further_instances(&self) -> Vec<Place> {
         let places = self.programs.iter().flat_map(ProgramSection::places);

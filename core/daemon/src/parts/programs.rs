@@ -37,11 +37,28 @@ struct Program {
     process: Option<Process>,
     /// An operator has taken it out.
     drains: bool,
+    /// The file has it no more: it is forgotten once it has ended.
+    leaves: bool,
     /// When it is started again.
     due: Instant,
     /// The program has ended with the word that its file or command line is wrong.
     is_refused: bool,
     back_off: BackOff,
+}
+
+impl Program {
+    /// One that is to be started now.
+    fn new(section: &ProgramSection, now: Instant) -> Self {
+        Self {
+            section: section.clone(),
+            process: None,
+            drains: false,
+            leaves: false,
+            due: now,
+            is_refused: false,
+            back_off: BackOff::new(now),
+        }
+    }
 }
 
 /// A question of an operator that programs have not all answered.
@@ -95,14 +112,8 @@ impl Programs {
             StartError::of(problem(0, "wiring.socket", what, expected), &e)
         })?;
         let now = Instant::now();
-        let programs = wiring.programs.iter().map(|section| Program {
-            section: section.clone(),
-            process: None,
-            drains: false,
-            due: now,
-            is_refused: false,
-            back_off: BackOff::new(now),
-        });
+        let programs = wiring.programs.iter();
+        let programs = programs.map(|section| Program::new(section, now));
         Ok(Some(Self {
             manager,
             file: file.to_owned(),
@@ -395,9 +406,23 @@ impl Programs {
         its.any(|one| one.process.is_some())
     }
 
-    /// core.yaml was read again.
-    pub fn reload(&mut self, core: &Core) {
+    /// core.yaml was read again: programs that it has no more are drained, new ones are started.
+    pub fn reload(&mut self, core: &mut Core, wiring: &WiringSection) {
         self.reloads += 1;
+        for program in &mut self.programs {
+            let leaves = !wiring.programs.contains(&program.section);
+            if leaves != program.leaves {
+                (program.leaves, program.drains) = (leaves, leaves);
+            }
+        }
+        for section in &wiring.programs {
+            let mut sections = self.programs.iter().map(|one| &one.section);
+            if !sections.any(|one| one == section) {
+                self.programs.push(Program::new(section, Instant::now()));
+            }
+        }
+        core.identify_further(&wiring.further_instances(), &mut system::random);
+        core.drain(self.draining());
         self.tell(core);
     }
 
@@ -423,6 +448,9 @@ impl Programs {
         let mut programs = self.programs.iter();
         let at = programs.position(|one| one.section.places().any(is_it));
         let at = at.ok_or_else(|| format!("no program has instance {instance} of {function}"))?;
+        if self.programs.get(at).is_some_and(|one| one.leaves) {
+            return Err("core.yaml has no such program any more".to_owned());
+        }
         if drains {
             self.may_drain(at)?;
         }
@@ -557,6 +585,8 @@ impl Programs {
                 }
             }
         }
+        let is_over = |one: &Program| one.leaves && one.process.is_none();
+        self.programs.retain(|one| !is_over(one));
     }
 
     /// Whether programs have a part of an answer.

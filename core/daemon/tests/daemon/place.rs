@@ -39,11 +39,11 @@ pub struct Place {
 
 impl Place {
     /// # Panics
-    /// Beyond 63 in a process: there are no addresses for more.
+    /// Beyond 126 in a process: there are no addresses for more.
     pub fn new() -> Self {
         static PLACES: AtomicU8 = AtomicU8::new(0);
         let number = PLACES.fetch_add(1, Ordering::Relaxed);
-        assert!(number < 63, "addresses for 63 places in a process");
+        assert!(number < 126, "addresses for 126 places in a process");
         let folder = tempfile::tempdir().unwrap();
         Self { folder, number }
     }
@@ -54,9 +54,9 @@ impl Place {
         let process = std::process::id();
         format!(
             "127.{}.{}.{}",
-            1 + process / 256 % 250,
+            1 + process / 256 % 125 + 125 * u32::from(self.number / 63),
             process % 256,
-            4 * self.number + host
+            4 * (self.number % 63) + host
         )
     }
 

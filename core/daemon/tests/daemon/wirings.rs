@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use sluice_ue::UeState;
 
 use crate::all_functions_are_registered;
+use crate::api::{ask, with_api};
 use crate::place::{Core, KEY, LIMIT, Place, Ran, run, ue};
+use crate::schema::asked_in_its_form;
 
 const RING: &str = "wiring: {transport: ring}\n";
 const TOGETHER: &str =
@@ -334,6 +336,99 @@ fn is_reached(core: &Core, number: u8) -> bool {
     instance(core, "UDM", number)["reached"] == true
 }
 
+#[test]
+fn reload_adds_an_instance_and_drains_one_that_is_gone() {
+    let place = Place::new();
+    let core = start(&place, TWO);
+    let config = |wiring: &str| place.file(&format!("{}{wiring}", place.config()));
+    config(TWICE);
+    let told = core.ask("reload");
+    assert_eq!(told["changed"], json!(["wiring.programs"]), "{told}");
+    let udms = || {
+        let nfs = core.ask("nfs");
+        let all = nfs["nfs"].as_array().unwrap().iter();
+        all.filter(|one| one["type"] == "UDM").count()
+    };
+    wait("it is added", || udms() == 2 && is_reached(&core, 1));
+    config(TWO);
+    let told = core.ask("reload");
+    assert_eq!(told["changed"], json!(["wiring.programs"]), "{told}");
+    wait("it is gone", || udms() == 1 && names(&core).len() == 1);
+    let rows = core.ask("nfs")["instances"].as_array().unwrap().len();
+    assert_eq!(rows, 2, "AUSF and UDM");
+    // A function that would have no program needs a restart, as does a program of others.
+    for wiring in [
+        "wiring: {transport: ring, programs: {functions: [udm]}}\n",
+        "wiring: {transport: ring, programs: [{functions: [ausf, udm]}, {functions: pcf}]}\n",
+        "wiring: {transport: ring, programs: {functions: [ausf, udm], capacity: 7}}\n",
+    ] {
+        config(wiring);
+        let told = core.ask("reload");
+        assert!(told["error"].as_str().unwrap().contains("wiring"), "{told}");
+    }
+    assert_eq!(core.stop().0, Some(0));
+}
+
+/// Operations that are asked here, and not with all others: they need instances.
+pub const OPERATIONS: [&str; 2] = ["drain", "undrain"];
+
+#[test]
+fn an_instance_is_drained_and_added_over_http() {
+    let place = Place::new();
+    let more = format!("{}{TWICE}", place.config());
+    let core = Core::start_with(&place, &with_api(&place, &more));
+    let document = ask(&place, "GET /openapi.json", "", "").json();
+    let put = "PUT /v1/nfs/udm/1/drain";
+    let told = asked_in_its_form(&place, &document, ("drain", put, "", ""));
+    let told = told.json();
+    assert_eq!(
+        (&told["type"], &told["drains"]),
+        (&json!("UDM"), &json!(true))
+    );
+    let nfs = asked_in_its_form(&place, &document, ("nfs", "GET /v1/nfs", "", "")).json();
+    let drains = |row: &Value| row["drains"].as_bool().unwrap();
+    let rows = nfs["instances"].as_array().unwrap().iter();
+    assert_eq!(
+        rows.map(drains).collect::<Vec<_>>(),
+        [false, false, true, true]
+    );
+    for (line, status, why) in [
+        (
+            "PUT /v1/nfs/ausf/0/drain",
+            409,
+            "AUSF is the last instance of the AUSF that is reached",
+        ),
+        (
+            "PUT /v1/nfs/udm/2/drain",
+            409,
+            "no program has instance 2 of UDM",
+        ),
+        ("PUT /v1/nfs/udm/x/drain", 400, "a number from 0 to 15"),
+    ] {
+        let answer = ask(&place, line, "", "");
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert!(answer.body.contains(why), "{}", answer.body);
+    }
+    wait("it has left the NRF", || {
+        let nfs = core.ask("nfs");
+        let mut all = nfs["nfs"].as_array().unwrap().iter();
+        all.by_ref().filter(|one| one["type"] == "UDM").count() == 1
+    });
+    let delete = "DELETE /v1/nfs/ausf/1/drain";
+    asked_in_its_form(&place, &document, ("undrain", delete, "", ""));
+    wait("it is back at the NRF", || {
+        let nfs = core.ask("nfs");
+        let mut all = nfs["nfs"].as_array().unwrap().iter();
+        all.by_ref().filter(|one| one["type"] == "UDM").count() == 2
+    });
+    let (code, log) = core.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(
+        log.contains("the program of AUSF, UDM, instance 1 is taken out"),
+        "{log}"
+    );
+}
+
 /// One of two instances is drained and added again while UEs register, and none is refused; one that is killed is missed
 /// by those alone that it has challenged.
 #[test]
@@ -458,8 +553,9 @@ fn reload_reaches_a_udm_of_another_program() {
         assert!(Instant::now() < end, "the UDM goes on with its keys");
         deregister(&core, &mut ran);
     }
-    let refusals = core.ask("refusals").to_string();
-    assert!(refusals.contains("null_scheme"), "{refusals}");
+    wait("the core hears of the refusal", || {
+        core.ask("refusals").to_string().contains("null_scheme")
+    });
     // What needs a restart is refused.
     place.file(&place.config());
     let told = core.ask("reload");
