@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::field::{Nf, Problem};
 use crate::message::{Failure, Message};
+use crate::place::Place;
 use crate::slab::{Key, Slab};
 use crate::time::Instant;
 
@@ -109,12 +110,12 @@ pub(crate) fn answer<R: Request>(message: Message) -> Result<R::Answer, Problem>
 }
 
 impl Message {
-    /// Instance that alone can take it, since it has what the message goes on with; none if any can.
-    pub fn instance(&self) -> Option<u8> {
+    /// Receiver of this request to a function: the instance that has what it goes on with, else any.
+    pub fn receiver(&self, nf: Nf) -> Place {
         match self {
-            Self::Confirm(request) => Some(request.instance),
-            Self::EapResponse(request) => Some(request.instance),
-            _ => None,
+            Self::Confirm(request) => Place::from(nf).at(request.instance),
+            Self::EapResponse(request) => Place::from(nf).at(request.instance),
+            _ => Place::any(nf),
         }
     }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 use crate::field::Nf;
-use crate::message::Message;
 
 /// The place of an instance: its kind, and its number among the instances of that kind, 0 for the first.
 #[derive(
@@ -42,12 +41,6 @@ impl Place {
     /// Whichever instance of this kind: the caller's host chooses one.
     pub fn any(nf: Nf) -> Self {
         Self { nf, number: ANY }
-    }
-
-    /// Receiver of a message: the instance that it names, else any.
-    pub fn of(nf: Nf, message: &Message) -> Self {
-        let named = message.instance();
-        named.map_or(Self::any(nf), |number| Self { nf, number })
     }
 
     /// Whether the caller's host chooses the instance.

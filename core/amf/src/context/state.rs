@@ -8,7 +8,7 @@ use sluice_n1::{Downlink, Header};
 use sluice_n2::{DownlinkNasTransport, FromAmf, RanUeId, SupportedArea};
 use sluice_sbi::{
     AssociationId, CallId, Calls, CommitId, Effect, Followed, Instant, Line, Message, Nf,
-    NfInstance, Now, Place, Random, ReferencePoint, Slab, TaskId, TracedMessage,
+    NfInstance, Now, Random, ReferencePoint, Slab, TaskId, TracedMessage,
 };
 
 use crate::config::Config;
@@ -533,7 +533,7 @@ impl State {
         let until = self.now.instant.plus_ms(limits::ANSWER_MS);
         let call = self.calls.begin_until(until, waiter)?;
         self.effects.push(Effect::Call {
-            to: Place::of(to, &message),
+            to: message.receiver(to),
             call,
             deadline,
             message: message.into(),

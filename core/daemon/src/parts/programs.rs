@@ -2,7 +2,6 @@
 
 use crate::config::{ProgramSection, WiringSection};
 use crate::needs::{PROGRAM, StartError, problem};
-use crate::operators::answers::{Drained, NfInstance};
 use crate::operators::part::Part;
 use crate::operators::request::{Ask, Request};
 use crate::parts::news::{Comparison, Followed, Report, Settings, Traced, UdmSettings};
@@ -15,7 +14,7 @@ use sluice_ids::Supi;
 use sluice_program::control::Asked;
 use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
-use sluice_sbi::{Instance, Nf, Place, TracedMessage};
+use sluice_sbi::{Nf, Place, TracedMessage};
 use sluice_wiring::Core;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,15 +31,15 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A program, and how it is with it.
-struct Program {
-    section: ProgramSection,
-    process: Option<Process>,
+pub(super) struct Program {
+    pub(super) section: ProgramSection,
+    pub(super) process: Option<Process>,
     /// An operator has taken it out.
-    drains: bool,
+    pub(super) drains: bool,
     /// The file has it no more: it is forgotten once it has ended.
-    leaves: bool,
+    pub(super) leaves: bool,
     /// When it is started again.
-    due: Instant,
+    pub(super) due: Instant,
     /// The program has ended with the word that its file or command line is wrong.
     is_refused: bool,
     back_off: BackOff,
@@ -48,7 +47,7 @@ struct Program {
 
 impl Program {
     /// One that is to be started now.
-    fn new(section: &ProgramSection, now: Instant) -> Self {
+    pub(super) fn new(section: &ProgramSection, now: Instant) -> Self {
         Self {
             section: section.clone(),
             process: None,
@@ -75,13 +74,13 @@ struct Waiting {
 pub(crate) struct Programs {
     manager: Manager,
     file: PathBuf,
-    programs: Vec<Program>,
+    pub(super) programs: Vec<Program>,
     waiting: Vec<Waiting>,
     refused: Vec<Kept>,
     traced: Vec<(u64, TracedMessage)>,
     followed: Followed,
     /// Functions of programs that have joined.
-    joined: BTreeSet<Place>,
+    pub(super) joined: BTreeSet<Place>,
     comparison: Comparison,
     /// Subscribers that were removed while nobody served their UEs, by their IMSIs.
     withdrawn: Vec<String>,
@@ -91,7 +90,7 @@ pub(crate) struct Programs {
     /// How often functions are to register anew.
     registrations: u64,
     /// How often core.yaml was read again.
-    reloads: u64,
+    pub(super) reloads: u64,
     next_look: Instant,
 }
 
@@ -406,123 +405,8 @@ impl Programs {
         its.any(|one| one.process.is_some())
     }
 
-    /// core.yaml was read again: programs that it has no more are drained, new ones are started.
-    pub fn reload(&mut self, core: &mut Core, wiring: &WiringSection) {
-        self.reloads += 1;
-        for program in &mut self.programs {
-            let leaves = !wiring.programs.contains(&program.section);
-            if leaves != program.leaves {
-                (program.leaves, program.drains) = (leaves, leaves);
-            }
-        }
-        for section in &wiring.programs {
-            let mut sections = self.programs.iter().map(|one| &one.section);
-            if !sections.any(|one| one == section) {
-                self.programs.push(Program::new(section, Instant::now()));
-            }
-        }
-        core.identify_further(&wiring.further_instances(), &mut system::random);
-        core.drain(self.draining());
-        self.tell(core);
-    }
-
-    /// Instances of functions that operators have taken out.
-    fn draining(&self) -> BTreeSet<Place> {
-        let programs = self.programs.iter().filter(|one| one.drains);
-        programs.flat_map(|one| one.section.places()).collect()
-    }
-
-    /// Takes the program with an instance of a function out, or in again.
-    ///
-    /// # Errors
-    /// No program has it, or a function of the program would have no instance left.
-    pub fn drain(
-        &mut self,
-        core: &mut Core,
-        function: &str,
-        instance: u8,
-        drains: bool,
-    ) -> Result<Drained, String> {
-        let function = function.to_uppercase();
-        let is_it = |place: Place| place.nf.to_string() == function && place.instance() == instance;
-        let mut programs = self.programs.iter();
-        let at = programs.position(|one| one.section.places().any(is_it));
-        let at = at.ok_or_else(|| format!("no program has instance {instance} of {function}"))?;
-        if self.programs.get(at).is_some_and(|one| one.leaves) {
-            return Err("core.yaml has no such program any more".to_owned());
-        }
-        if drains {
-            self.may_drain(at)?;
-        }
-        let program = self.programs.get_mut(at).ok_or("no program has it")?;
-        if program.drains != drains {
-            program.drains = drains;
-            // One that was drained is started at once.
-            program.due = Instant::now();
-            let verb = if drains {
-                "is taken out"
-            } else {
-                "is taken in again"
-            };
-            tracing::info!("{} {verb}", name(&program.section));
-        }
-        let functions = program.section.functions.iter();
-        let functions = functions.map(|one| one.value.to_string()).collect();
-        core.drain(self.draining());
-        self.tell(core);
-        Ok(Drained {
-            r#type: function,
-            instance,
-            drains,
-            functions,
-        })
-    }
-
-    /// Whether each function of a program has another instance, which is reached and not taken out.
-    fn may_drain(&self, at: usize) -> Result<(), String> {
-        let draining = self.draining();
-        let own = self.programs.get(at).map(|one| one.section.places());
-        for place in own.into_iter().flatten() {
-            let mut joined = self.joined.iter();
-            if !joined.any(|one| one.nf == place.nf && *one != place && !draining.contains(one)) {
-                return Err(format!(
-                    "{place} is the last instance of the {} that is reached",
-                    place.nf
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Instances of functions of programs, with what these have told.
-    pub fn instances(&self, told: &[NfInstance]) -> Vec<NfInstance> {
-        let mut all = Vec::new();
-        for program in &self.programs {
-            for place in program.section.places() {
-                let (r#type, instance) = (place.nf.to_string(), place.instance());
-                let is_its = |one: &&NfInstance| one.r#type == r#type && one.instance == instance;
-                let its = told.iter().find(is_its);
-                let Instance {
-                    priority, capacity, ..
-                } = program.section.instance;
-                all.push(NfInstance {
-                    r#type,
-                    instance,
-                    pid: program.process.as_ref().map(Process::number),
-                    reached: self.joined.contains(&place),
-                    drains: program.drains,
-                    priority,
-                    capacity,
-                    load_percent: its.and_then(|one| one.load_percent),
-                    answered: its.and_then(|one| one.answered),
-                });
-            }
-        }
-        all
-    }
-
     /// Tells all programs.
-    fn tell(&mut self, core: &Core) {
+    pub(super) fn tell(&mut self, core: &Core) {
         let (reloads, registrations) = (self.reloads, self.registrations);
         let (followed, ends, leaves_gnbs) = (&self.followed, self.ends, self.leaves_gnbs);
         let (comparison, withdrawn) = (&self.comparison, &self.withdrawn);
@@ -619,7 +503,7 @@ impl Programs {
     }
 }
 
-fn name(section: &ProgramSection) -> String {
+pub(super) fn name(section: &ProgramSection) -> String {
     let names = section.functions.iter().map(|one| one.value.to_string());
     let numbered = match section.instance.number {
         0 => String::new(),

@@ -8,6 +8,7 @@ mod api;
 mod causes;
 mod contexts;
 mod ending;
+mod instances;
 mod metrics;
 mod place;
 mod qos;
