@@ -176,4 +176,17 @@ mod tests {
             Some(Problem::UserNotFound)
         );
     }
+
+    #[test]
+    fn a_confirmation_goes_to_the_instance_that_has_the_challenge() {
+        let confirm = crate::Confirm {
+            context: 7.into(),
+            instance: 3,
+            res_star: [0; 16],
+            is_null: false,
+        };
+        let receiver = |message: Message| message.receiver(Nf::Ausf);
+        assert_eq!(receiver(confirm.into()), Place::from(Nf::Ausf).at(3));
+        assert_eq!(receiver(crate::Done::ALL.into()), Place::any(Nf::Ausf));
+    }
 }

@@ -115,3 +115,24 @@ impl fmt::Display for Place {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_and_its_registrar_are_told_apart_and_any_is_neither() {
+        let second = Place::from(Nf::Udm).at(1);
+        let registrar = Place::registrar(Nf::Udm).at(1);
+        assert_eq!((second.instance(), registrar.instance()), (1, 1));
+        assert!(!second.is_registrar() && registrar.is_registrar());
+        assert_ne!(second, registrar);
+        let any = Place::any(Nf::Udm);
+        assert!(any.is_any() && !any.is_registrar() && any.instance() >= INSTANCES);
+        assert_eq!(any.at(1), second);
+        assert_eq!(
+            (second.to_string(), Place::from(Nf::Udm).to_string()),
+            ("UDM/1".into(), "UDM".into())
+        );
+    }
+}
