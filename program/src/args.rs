@@ -47,6 +47,9 @@ pub struct NfArgs {
     /// The configuration of the core, which all its programs read
     #[arg(short, long, value_name = "FILE")]
     pub config: PathBuf,
+    /// Instance of these functions, as wiring.programs of the configuration numbers it
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..16))]
+    pub instance: u8,
     /// CPU that this program has for itself
     #[arg(long, value_name = "NUMBER")]
     pub cpu: Option<usize>,
@@ -59,6 +62,9 @@ impl NfArgs {
         let names = self.functions.iter().filter_map(NfName::to_possible_value);
         words.extend(names.map(|name| name.get_name().into()));
         words.extend(["--config".into(), self.config.clone().into()]);
+        if self.instance > 0 {
+            words.extend(["--instance".into(), self.instance.to_string().into()]);
+        }
         if let Some(cpu) = self.cpu {
             words.extend(["--cpu".into(), cpu.to_string().into()]);
         }

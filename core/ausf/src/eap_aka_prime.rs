@@ -4,7 +4,7 @@ use sluice_ids::ServingNetworkName;
 use sluice_sbi::server::Procedure;
 use sluice_sbi::{
     AuthMethod, AuthResult, AuthenticationData, AuthenticationOutcome, Challenge, Container,
-    EapOutcome, EapResponse, GetAuthenticationData, Problem, Resynchronisation,
+    EapOutcome, EapResponse, GetAuthenticationData, Now, Problem, Resynchronisation,
 };
 use sluice_security::eap::{Server, Verdict};
 use sluice_security::{Auts, PrimeChallenge, Rand, kseaf};
@@ -34,9 +34,11 @@ pub(crate) fn begin(
         network,
         expected: Expected::EapAkaPrime(exchange),
     };
-    let context = p.with(|state, now| state.keep(now.instant, pending));
+    let kept = |state: &mut State, now: Now| (state.keep(now.instant, pending), state.instance);
+    let (context, instance) = p.with(kept);
     Ok(Challenge {
         context: context.into(),
+        instance,
         method: AuthMethod::EapAkaPrime,
         rand: [0; 16],
         autn: [0; 16],

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use sluice_ids::{ServingNetworkName, Supi};
-use sluice_sbi::server::{Procedure, Server};
+use sluice_sbi::server::{Procedure, Server, percent};
 use sluice_sbi::{
     AuthMethod, Authenticate, AuthenticationOutcome, Challenge, Confirm, Confirmed, Container,
     Effect, GetAuthenticationData, Input, Instant, Message, NetworkFunction, Nf, Now, Problem,
@@ -50,6 +50,8 @@ struct State {
     /// By the number of the challenge, which counts up: the first is the oldest.
     pending: BTreeMap<u64, (Instant, Pending)>,
     contexts: u64,
+    /// Number among the instances, to which answers to challenges come.
+    instance: u8,
 }
 
 impl State {
@@ -85,19 +87,25 @@ pub struct Ausf(Server<State>);
 
 impl Default for Ausf {
     fn default() -> Self {
-        Self(Server::new(
-            Nf::Ausf,
-            PROCEDURES,
-            State::default(),
-            |p, message| {
-                Box::pin(async move {
-                    procedure(&p, message)
-                        .await
-                        .unwrap_or_else(Message::from)
-                        .into()
-                })
-            },
-        ))
+        Self::new(0)
+    }
+}
+
+impl Ausf {
+    /// The instance of this number.
+    pub fn new(instance: u8) -> Self {
+        let state = State {
+            instance,
+            ..State::default()
+        };
+        Self(Server::new(Nf::Ausf, PROCEDURES, state, |p, message| {
+            Box::pin(async move {
+                procedure(&p, message)
+                    .await
+                    .unwrap_or_else(Message::from)
+                    .into()
+            })
+        }))
     }
 }
 
@@ -135,9 +143,12 @@ async fn authenticate(p: &Procedure<State>, request: Authenticate) -> Result<Cha
                     kausf: Kausf::new(vector.kausf),
                 },
             };
-            let context = p.with(|state, now| state.keep(now.instant, pending));
+            let kept =
+                |state: &mut State, now: Now| (state.keep(now.instant, pending), state.instance);
+            let (context, instance) = p.with(kept);
             Ok(Challenge {
                 context: context.into(),
+                instance,
                 method: vector.method,
                 rand: vector.rand,
                 autn: vector.autn,
@@ -193,6 +204,14 @@ impl NetworkFunction for Ausf {
 
     fn next_deadline(&self) -> Instant {
         self.0.next_deadline()
+    }
+
+    fn load(&self) -> u8 {
+        self.0.load().max(percent(self.pending(), CHALLENGES))
+    }
+
+    fn open(&self) -> usize {
+        self.0.open() + self.pending()
     }
 }
 

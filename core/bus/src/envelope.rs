@@ -15,6 +15,8 @@ pub struct Envelope {
     pub call: CallId,
     /// Whether it asks or answers.
     pub kind: Kind,
+    /// Percent of what there is room for at the function that answers (3gpp-Sbi-Lci: TS 29.500, 6.3); 0 of a request.
+    pub load: u8,
     /// End of the wait of the one that asks, on the clock that all programs of a machine share.
     pub deadline: Instant,
     /// Message.
@@ -39,6 +41,7 @@ struct Head {
     kind: Kind,
     from: Place,
     to: Place,
+    load: u8,
     generation: U16,
     slot: U32,
     deadline_ns: U64,
@@ -58,6 +61,7 @@ impl Envelope {
             kind: self.kind,
             from: self.from,
             to: self.to,
+            load: self.load,
             generation: generation.into(),
             slot: slot.into(),
             deadline_ns: self.deadline.0.into(),
@@ -77,6 +81,7 @@ impl Envelope {
             to: head.to,
             call: CallId(Key { slot, generation }),
             kind: head.kind,
+            load: head.load,
             deadline: Instant(head.deadline_ns.get()),
             message: Message::from_octets(message)?.into(),
         })
@@ -97,6 +102,7 @@ mod tests {
                 generation: 0x0506,
             }),
             kind: Kind::Request,
+            load: 9,
             deadline: Instant(0x0708_090a_0b0c_0d0e),
             message: Done::ALL.into(),
         }
@@ -106,7 +112,9 @@ mod tests {
     fn octets_of_an_envelope() {
         let mut room = [0; LONGEST];
         let length = envelope().write(&mut room).expect("room");
-        let head = [1, 1, 0, 2, 0, 5, 6, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14];
+        let head = [
+            1, 1, 0, 2, 0, 9, 5, 6, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14,
+        ];
         assert_eq!(room[..HEAD], head);
         assert_eq!(room[HEAD..length], Message::from(Done::ALL).to_octets());
         assert_eq!(Envelope::read(&room[..length]), Some(envelope()));

@@ -1,6 +1,6 @@
 //! Transport of envelopes to the hosts of other functions.
 
-use sluice_sbi::Nf;
+use sluice_sbi::{Instance, Nf};
 
 use crate::envelope::Envelope;
 
@@ -18,12 +18,19 @@ pub enum Unsent {
 pub enum Event {
     /// An envelope came.
     Came(Envelope),
-    /// A host that has these functions is reached from now on.
-    Up(Vec<Nf>),
+    /// A host is reached from now on.
+    Up {
+        /// Functions that it has.
+        functions: Vec<Nf>,
+        /// Which instance of them.
+        instance: Instance,
+    },
     /// A host that had these functions is gone, with all that it was asked.
     Lost {
         /// Functions that it had.
         functions: Vec<Nf>,
+        /// Number of the instance of them.
+        number: u8,
         /// Why, in words.
         why: &'static str,
     },

@@ -54,7 +54,7 @@ pub(crate) fn boot(
     let apart = Apart::ALL.into_iter();
     let apart: Vec<Nf> = apart.filter(|nf| config.wiring.is_apart(*nf)).collect();
     let mut core = core.without(&apart);
-    core.identify(&mut system::random);
+    core.identify(&config.wiring.further_instances(), &mut system::random);
     let Doors { n2, n4, records } = doors(config, rings).map_err(one)?;
     let mut runtime = Runtime::new(core, n2, n4).map_err(|e| step("event loop", &e))?;
     if let Some(contexts) = contexts {

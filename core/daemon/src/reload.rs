@@ -155,7 +155,8 @@ fn apply(daemon: &mut Daemon, ready: Ready) -> Vec<&'static str> {
         subscribers.reload(&mut core.repository(), accounts);
     }
     if let Some(programs) = &mut daemon.programs {
-        programs.reload(daemon.runtime.core());
+        let wiring = &daemon.in_force.running.wiring;
+        programs.reload(daemon.runtime.core_mut(), wiring);
     }
     changed
 }

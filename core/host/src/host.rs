@@ -1,12 +1,12 @@
 //! Host: inputs of its functions, the effects that they have, and what follows from them.
 
 use core::net::SocketAddr;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sluice_bus::{Envelope, Kind, Transport};
 use sluice_sbi::{
-    AssociationId, CallId, Effect, Input, Instant, NetworkFunction, Nf, Now, Place, Problem,
-    RequestId, Served, Slot, server::CALL_MS,
+    AssociationId, CallId, Effect, Input, Instance, Instant, NetworkFunction, Nf, Now, Place,
+    Problem, RequestId, Served, Slot, server::CALL_MS,
 };
 
 use crate::context_store::ContextStore;
@@ -69,6 +69,10 @@ pub struct Host<F> {
     /// Identities with which functions register.
     pub instances: Instances,
     home: Home,
+    /// Instance of its functions.
+    own: Instance,
+    /// Answers that its functions gave other hosts.
+    answered: BTreeMap<Nf, u64>,
     registrar: Registrar,
     queue: VecDeque<(Place, Queued)>,
     store: BTreeMap<Vec<u8>, Vec<u8>>,
@@ -90,6 +94,8 @@ impl<F: Functions> Host<F> {
             faults: Faults::default(),
             instances: Instances::default(),
             home,
+            own: Instance::default(),
+            answered: BTreeMap::new(),
             registrar: Registrar::default(),
             queue: VecDeque::new(),
             store: BTreeMap::new(),
@@ -99,6 +105,40 @@ impl<F: Functions> Host<F> {
             to_upf: Held::default(),
             heartbeats: Vec::new(),
         }
+    }
+
+    /// Its functions are this instance of theirs.
+    #[must_use]
+    pub fn as_instance(mut self, own: Instance) -> Self {
+        self.own = own;
+        self
+    }
+
+    /// Place of a function of this host.
+    fn own(&self, nf: Nf) -> Place {
+        Place::from(nf).at(self.own.number)
+    }
+
+    /// Whether a message for this place stays here.
+    fn is_here(&self, place: Place) -> bool {
+        let is_own = place.is_any() || place.instance() == self.own.number;
+        !self.remote.is_used() || is_own && !self.remote.has(place.nf)
+    }
+
+    /// Calls go to these instances of other hosts only where there is no other from now on.
+    pub fn drain(&mut self, draining: BTreeSet<Place>) {
+        self.remote.drain(draining);
+    }
+
+    /// Functions that have procedures under way, or others that a caller comes back to.
+    pub fn open(&self) -> usize {
+        self.all(|_, one| one.open()).into_iter().sum()
+    }
+
+    /// Functions with their loads in percent, and how many answers they gave other hosts.
+    pub fn loads(&self) -> Vec<(Nf, u8, u64)> {
+        let answered = |nf| self.answered.get(&nf).copied().unwrap_or_default();
+        self.all(|nf, one| (nf, one.load(), answered(nf)))
     }
 
     /// Reaches these functions of other hosts by `transport`.
@@ -120,7 +160,7 @@ impl<F: Functions> Host<F> {
     /// knows of nobody: functions register anew.
     pub fn take_reached(&mut self, now: Now) -> Vec<Reached> {
         let changed = self.remote.take_changed();
-        let is_up = |one: &Reached| one.nf == Nf::Nrf && one.lost.is_none();
+        let is_up = |one: &Reached| one.place.nf == Nf::Nrf && one.lost.is_none();
         if changed.iter().any(is_up) {
             self.register_again(now);
         }
@@ -129,7 +169,7 @@ impl<F: Functions> Host<F> {
 
     /// An input, and all that follows from it at once.
     pub fn turn(&mut self, now: Now, nf: Nf, input: Input<'_>) {
-        self.handle(now, nf.into(), input);
+        self.handle(now, self.own(nf), input);
         self.go_on(now);
     }
 
@@ -213,7 +253,7 @@ impl<F: Functions> Host<F> {
 
     /// The function at a place; none if nobody is there.
     fn function(&mut self, place: Place) -> Option<&mut dyn NetworkFunction> {
-        if place.number > 0 {
+        if place.is_registrar() {
             return None;
         }
         self.functions.at(place)
@@ -278,7 +318,7 @@ impl<F: Functions> Host<F> {
     /// Effects of what an operator wants, and all that follows from them at once.
     pub fn follow(&mut self, now: Now, nf: Nf, effects: Vec<Effect>) {
         for effect in effects {
-            self.carry_out(now, nf.into(), effect);
+            self.carry_out(now, self.own(nf), effect);
         }
         self.go_on(now);
     }
@@ -292,7 +332,8 @@ impl<F: Functions> Host<F> {
     /// Functions serve something else: the NRF is told.
     pub fn update_served(&mut self) {
         let served = self.served();
-        self.registrar.update(&self.home, &self.instances, served);
+        self.registrar
+            .update(&self.home, self.own, &self.instances, served);
         self.identify();
     }
 
@@ -317,8 +358,9 @@ impl<F: Functions> Host<F> {
     /// Tells functions who they are.
     fn identify(&mut self) {
         for nf in self.all(|nf, _| nf) {
-            let instance = self.home.instance(nf, &self.instances);
-            if let Some(function) = self.functions.at(nf.into()) {
+            let place = self.own(nf);
+            let instance = self.home.instance(place, &self.instances);
+            if let Some(function) = self.functions.at(place) {
                 function.identify(instance);
             }
         }
@@ -331,17 +373,19 @@ impl<F: Functions> Host<F> {
         }
         if !self.registrar.has_begun() {
             let served = self.served();
-            self.registrar.begin(&self.home, &self.instances, served);
+            self.registrar
+                .begin(&self.home, self.own, &self.instances, served);
             self.identify();
         }
         let loads: BTreeMap<Nf, u8> = self.all(|nf, one| (nf, one.load())).into_iter().collect();
         let load = |nf: Nf| loads.get(&nf).copied().unwrap_or_default();
-        for (id, message) in self.registrar.say(now, load) {
+        for (mut id, message) in self.registrar.say(now, load) {
+            id.from = id.from.at(self.own.number);
             if !self.faults.are_apart(id.from.nf, Nf::Nrf) {
                 self.ask(
                     now,
                     id,
-                    Nf::Nrf.into(),
+                    Place::any(Nf::Nrf),
                     now.instant.plus_ms(CALL_MS),
                     message.into(),
                 );
@@ -401,7 +445,8 @@ impl<F: Functions> Host<F> {
 
     /// A request goes to a function of this host, or to the host that has it.
     fn ask(&mut self, now: Now, id: RequestId, to: Place, deadline: Instant, message: Slot) {
-        if !self.remote.has(to.nf) {
+        if self.is_here(to) {
+            let to = self.own(to.nf);
             self.queue.push_back((to, Queued::Request(id, message)));
             return;
         }
@@ -413,6 +458,7 @@ impl<F: Functions> Host<F> {
             to,
             call,
             kind: Kind::Request,
+            load: 0,
             deadline,
             message,
         });
@@ -422,16 +468,20 @@ impl<F: Functions> Host<F> {
     /// An answer goes to who asked.
     fn answer(&mut self, now: Now, from: Place, id: RequestId, message: Slot) {
         let RequestId { from: to, call } = id;
-        if !self.remote.has(to.nf) {
+        if self.is_here(to) {
             self.queue.push_back((to, Queued::Reply(call, message)));
             return;
         }
+        *self.answered.entry(from.nf).or_default() += 1;
+        // Of one that was not here nothing is known.
+        let load = self.functions.at(from).map_or(0, |one| one.load());
         // A reply that finds no room is counted; who asked hears of it by its deadline.
         let _ = self.remote.post(Envelope {
             from,
             to,
             call,
             kind: Kind::Reply,
+            load,
             deadline: now.instant.plus_ms(CALL_MS),
             message,
         });

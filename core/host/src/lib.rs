@@ -5,6 +5,7 @@
 //! what follows from it leaves after that.
 #![forbid(unsafe_code)]
 
+mod choice;
 mod context_store;
 mod faults;
 mod held;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use sluice_ids::{Guami, Plmn, Snssai};
 use sluice_nrf::Registration;
 use sluice_sbi::{
-    Allowed, CallId, Instant, Key, Message, Nf, NfInstance, NfProfile, Now, Place, RequestId,
-    Served,
+    Allowed, CallId, Instance, Instant, Key, Message, Nf, NfInstance, NfProfile, Now, Place,
+    RequestId, Served,
 };
 
 /// A registrar waits for one answer of each function, and tells them apart by their places.
@@ -45,9 +45,15 @@ impl Registrar {
     }
 
     /// Functions register that serve these parts.
-    pub fn begin(&mut self, home: &Home, instances: &Instances, served: Vec<(Nf, Vec<Served>)>) {
+    pub fn begin(
+        &mut self,
+        home: &Home,
+        own: Instance,
+        instances: &Instances,
+        served: Vec<(Nf, Vec<Served>)>,
+    ) {
         let all = served.into_iter().map(|(nf, parts)| {
-            let (profile, others) = home.profile(nf, instances, parts);
+            let (profile, others) = home.profile(nf, own, instances, parts);
             (nf, Registration::new(profile, others))
         });
         self.by_nf = all.collect();
@@ -61,10 +67,16 @@ impl Registrar {
     }
 
     /// Functions serve these parts: of what has changed the NRF is told.
-    pub fn update(&mut self, home: &Home, instances: &Instances, served: Vec<(Nf, Vec<Served>)>) {
+    pub fn update(
+        &mut self,
+        home: &Home,
+        own: Instance,
+        instances: &Instances,
+        served: Vec<(Nf, Vec<Served>)>,
+    ) {
         for (nf, parts) in served {
             if let Some(one) = self.by_nf.get_mut(&nf) {
-                let (profile, others) = home.profile(nf, instances, parts);
+                let (profile, others) = home.profile(nf, own, instances, parts);
                 one.change(profile, others);
             }
         }
@@ -110,31 +122,32 @@ impl Registrar {
 
 /// Identities of functions (NfInstanceId: TS 29.571, 5.3.2), UUIDs of version 4 that they keep from start to start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Instances(BTreeMap<Nf, NfInstance>);
+pub struct Instances(BTreeMap<Place, NfInstance>);
 
 impl Instances {
     /// Identity of a function, if it was given one.
-    pub fn of(&self, nf: Nf) -> Option<NfInstance> {
-        self.0.get(&nf).copied()
+    pub fn of(&self, place: Place) -> Option<NfInstance> {
+        self.0.get(&place).copied()
     }
 
     /// Gives a function an identity.
-    pub fn insert(&mut self, nf: Nf, instance: NfInstance) {
-        self.0.insert(nf, instance);
+    pub fn insert(&mut self, place: Place, instance: NfInstance) {
+        self.0.insert(place, instance);
     }
 
     /// Functions with their identities.
-    pub fn iter(&self) -> impl Iterator<Item = (Nf, NfInstance)> {
-        self.0.iter().map(|(nf, instance)| (*nf, *instance))
+    pub fn iter(&self) -> impl Iterator<Item = (Place, NfInstance)> {
+        self.0.iter().map(|(place, instance)| (*place, *instance))
     }
 }
 
 /// Identity of a function that was given none, as in tests, where all runs are alike: of the GUAMI, and what it is.
-fn derived(guami: &Guami, nf: Nf) -> NfInstance {
+fn derived(guami: &Guami, place: Place) -> NfInstance {
     let mut octets = *b"sluice\0\0\0\0\0\0\0\0\0\0";
+    octets[7] = place.instance();
     octets[9..12].copy_from_slice(&guami.plmn.octets());
     octets[12..15].copy_from_slice(&guami.amf.octets());
-    octets[15] = nf as u8;
+    octets[15] = place.nf as u8;
     NfInstance::of(octets)
 }
 
@@ -165,15 +178,16 @@ pub struct Home {
 
 impl Home {
     /// Identity of a function.
-    pub(crate) fn instance(&self, nf: Nf, instances: &Instances) -> NfInstance {
-        let known = instances.of(nf);
-        known.unwrap_or_else(|| derived(&self.guami, nf))
+    pub(crate) fn instance(&self, place: Place, instances: &Instances) -> NfInstance {
+        let known = instances.of(place);
+        known.unwrap_or_else(|| derived(&self.guami, place))
     }
 
     /// The profile of a function that serves these parts, and those for which a message has no room.
     fn profile(
         &self,
         nf: Nf,
+        own: Instance,
         instances: &Instances,
         mut parts: Vec<Served>,
     ) -> (NfProfile, Vec<Served>) {
@@ -187,8 +201,8 @@ impl Home {
             .first()
             .copied()
             .unwrap_or_else(|| Served::new(&[], &[], &[]));
-        let instance = self.instance(nf, instances);
-        let profile = NfProfile::new(instance, nf, plmns, first);
+        let instance = self.instance(Place::from(nf).at(own.number), instances);
+        let profile = NfProfile::new(instance, nf, plmns, first).with_choice(own);
         let mut allowed_plmns = plmns.clone();
         if !allowed_plmns.contains(&guami.plmn) {
             allowed_plmns.push(guami.plmn);
@@ -211,9 +225,9 @@ mod tests {
         let plmn = Plmn::new("001", "01").ok_or("digits")?;
         let amf = sluice_ids::AmfId::new(1, 1, 1).ok_or("small")?;
         let guami = Guami { plmn, amf };
-        let amf = derived(&guami, Nf::Amf);
+        let amf = derived(&guami, Nf::Amf.into());
         assert_eq!(amf.to_string(), "736c7569-6365-8000-8000-f11001004101");
-        assert_ne!(amf, derived(&guami, Nf::Smf));
+        assert_ne!(amf, derived(&guami, Nf::Smf.into()));
         Ok(())
     }
 }

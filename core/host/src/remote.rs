@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_bus::{Envelope, Event, Kind, Transport, Unsent};
 use sluice_sbi::{CallId, Instant, Nf, Now, Place, Problem, RequestId, Slot};
 
+use crate::choice::Choice;
 use crate::held::Held;
 
 /// Envelopes that wait for room, for all hosts together; what exceeds it is refused at once.
@@ -31,6 +32,8 @@ pub struct Counters {
     /// Requests that were refused here: nobody has the function, or its host is gone, or it had no room until the
     /// deadline.
     pub refused: u64,
+    /// Requests of an instance that was lost, for which another one was asked.
+    pub again: u64,
     /// Replies to hosts that are gone, or that had no room until the deadline.
     pub unanswered: u64,
     /// Replies to calls that nobody waits for any more.
@@ -39,19 +42,22 @@ pub struct Counters {
     pub unreadable: u64,
 }
 
-/// News of a function of another host.
+/// News of an instance of a function of another host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reached {
-    /// Which.
-    pub nf: Nf,
+    /// Which instance.
+    pub place: Place,
     /// Why it is not reached any more; none if it is from now on.
     pub lost: Option<&'static str>,
 }
 
 /// A call that another host was asked.
 struct Asked {
-    to: Nf,
+    /// Whichever instance, until one is chosen.
+    to: Place,
     until: Instant,
+    /// Request, where another instance can take it if this one is lost.
+    message: Option<Slot>,
 }
 
 /// Outcome of what came from other hosts.
@@ -71,6 +77,7 @@ pub(crate) struct Remote {
     retry: Instant,
     sweep: Instant,
     counters: Counters,
+    choice: Choice,
     /// Functions that came or went since the last question.
     changed: Vec<Reached>,
 }
@@ -99,6 +106,11 @@ impl Remote {
         std::mem::take(&mut self.changed)
     }
 
+    /// Calls go to these instances only where there is no other from now on.
+    pub fn drain(&mut self, draining: BTreeSet<Place>) {
+        self.choice.drain(draining);
+    }
+
     /// Has a request or a reply leave with the next [`Remote::send`]; a reply that takes its place if there are too many.
     pub fn post(&mut self, envelope: Envelope) -> Option<Came> {
         if self.waiting.len() >= WAITING {
@@ -106,8 +118,9 @@ impl Remote {
         }
         if envelope.kind == Kind::Request {
             let asked = Asked {
-                to: envelope.to.nf,
+                to: envelope.to,
                 until: envelope.deadline,
+                message: None,
             };
             self.asked.insert((envelope.from, envelope.call), asked);
         }
@@ -115,7 +128,43 @@ impl Remote {
         None
     }
 
+    /// Sends an envelope, where any instance may take it to one that has room.
     fn put(&mut self, mut envelope: Envelope) -> Result<(), Unsent> {
+        let any = envelope.to;
+        if !any.is_any() {
+            return self.carry(envelope);
+        }
+        let (mut tried, mut is_full) = (Vec::new(), false);
+        // A transport may reach the first before it says so.
+        let first = || Place::from(any.nf);
+        while let Some(chosen) = match tried.is_empty() {
+            true => Some(self.choice.next(any.nf, &[]).unwrap_or_else(first)),
+            false => self.choice.next(any.nf, &tried),
+        } {
+            envelope.to = chosen;
+            let call = (envelope.from, envelope.call);
+            let has_other = self.choice.has_other(chosen);
+            let message = has_other.then(|| envelope.message.clone());
+            match self.carry(envelope) {
+                Ok(()) => {
+                    if let Some(asked) = self.asked.get_mut(&call) {
+                        (asked.to, asked.message) = (chosen, message);
+                    }
+                    return Ok(());
+                }
+                Err(Unsent::Full(back)) => (envelope, is_full) = (back, true),
+                Err(Unsent::Unreachable(back)) => envelope = back,
+            }
+            tried.push(chosen);
+        }
+        envelope.to = any;
+        Err(match is_full {
+            true => Unsent::Full(envelope),
+            false => Unsent::Unreachable(envelope),
+        })
+    }
+
+    fn carry(&mut self, mut envelope: Envelope) -> Result<(), Unsent> {
         for transport in &mut self.transports {
             match transport.send(envelope) {
                 Ok(()) => {
@@ -163,28 +212,54 @@ impl Remote {
     fn take(&mut self, event: Event, came: &mut Vec<Came>) {
         match event {
             Event::Came(envelope) => came.extend(self.open(envelope)),
-            Event::Up(functions) => {
-                let up = functions.iter().map(|nf| Reached {
-                    nf: *nf,
-                    lost: None,
-                });
-                self.changed.extend(up);
+            Event::Up {
+                functions,
+                instance,
+            } => {
+                for nf in functions {
+                    let place = Place::from(nf).at(instance.number);
+                    self.choice.add(nf, instance);
+                    self.changed.push(Reached { place, lost: None });
+                }
             }
             Event::Unreadable => self.counters.unreadable += 1,
-            Event::Lost { functions, why } => {
-                let lost = functions.iter().map(|nf| Reached {
-                    nf: *nf,
-                    lost: Some(why),
-                });
-                self.changed.extend(lost);
-                let lost = self.asked.iter();
-                let lost = lost.filter(|(_, asked)| functions.contains(&asked.to));
-                let lost: Vec<(Place, CallId)> = lost.map(|(call, _)| *call).collect();
-                for (from, call) in lost {
-                    self.asked.remove(&(from, call));
-                    self.counters.refused += 1;
-                    came.push(Came::Reply(from, call, Problem::NotReached.into()));
+            Event::Lost {
+                functions,
+                number,
+                why,
+            } => {
+                for nf in functions {
+                    let place = Place::from(nf).at(number);
+                    let lost = Some(why);
+                    self.changed.push(Reached { place, lost });
+                    self.choice.remove(place);
+                    self.lose(place, came);
                 }
+            }
+        }
+    }
+
+    /// An instance is gone, with all that it was asked: what another one can take it is asked, of the rest the callers hear
+    /// at once.
+    fn lose(&mut self, place: Place, came: &mut Vec<Came>) {
+        let has_other = self.choice.has_other(place);
+        let lost = self.asked.extract_if(.., |_, asked| asked.to == place);
+        let lost: Vec<((Place, CallId), Asked)> = lost.collect();
+        for ((from, call), asked) in lost {
+            if let Some(message) = asked.message.filter(|_| has_other) {
+                self.counters.again += 1;
+                came.extend(self.post(Envelope {
+                    from,
+                    to: Place::any(place.nf),
+                    call,
+                    kind: Kind::Request,
+                    load: 0,
+                    deadline: asked.until,
+                    message,
+                }));
+            } else {
+                self.counters.refused += 1;
+                came.push(Came::Reply(from, call, Problem::NotReached.into()));
             }
         }
     }
@@ -199,7 +274,8 @@ impl Remote {
             }
             // Who answers is who was asked: nobody else ends a call.
             Kind::Reply => match self.asked.get(&(to, call)) {
-                Some(asked) if asked.to == from.nf => {
+                Some(asked) if asked.to == from => {
+                    self.choice.hear(from, envelope.load);
                     self.asked.remove(&(to, call));
                     Some(Came::Reply(to, call, envelope.message))
                 }
@@ -315,6 +391,7 @@ mod tests {
                 to: Nf::Smf.into(),
                 call: call(slot),
                 kind: Kind::Request,
+                load: 0,
                 deadline: now.instant.plus_ms(3_000),
                 message: Problem::NotReached.into(),
             });
@@ -328,5 +405,145 @@ mod tests {
         assert_eq!(*sent.borrow(), [call(1)]);
         assert!(remote.send(now, 2).is_empty());
         assert_eq!(*sent.borrow(), [call(1), call(2)]);
+    }
+
+    /// Two instances of the UDM: what they were sent, and what they send.
+    #[derive(Clone, Default)]
+    struct Two {
+        sent: Rc<RefCell<Vec<Envelope>>>,
+        events: Rc<RefCell<Vec<Event>>>,
+    }
+
+    impl Transport for Two {
+        fn send(&mut self, envelope: Envelope) -> Result<(), Unsent> {
+            self.sent.borrow_mut().push(envelope);
+            Ok(())
+        }
+
+        fn flush(&mut self) {}
+
+        fn receive(&mut self) -> Option<Event> {
+            self.events.borrow_mut().pop()
+        }
+
+        fn may_sleep(&mut self) -> bool {
+            true
+        }
+    }
+
+    fn udm(number: u8) -> Place {
+        Place::from(Nf::Udm).at(number)
+    }
+
+    impl Two {
+        fn connected(&self) -> Remote {
+            let mut remote = Remote::default();
+            remote.connect(Box::new(self.clone()), &[Nf::Udm]);
+            for number in 0..2 {
+                let instance = sluice_sbi::Instance {
+                    number,
+                    ..Default::default()
+                };
+                self.tell(
+                    &mut remote,
+                    Event::Up {
+                        functions: vec![Nf::Udm],
+                        instance,
+                    },
+                );
+            }
+            remote
+        }
+
+        fn tell(&self, remote: &mut Remote, event: Event) -> Vec<Came> {
+            self.events.borrow_mut().push(event);
+            remote.receive(Now::default())
+        }
+
+        fn lose(&self, remote: &mut Remote, number: u8) -> Vec<Came> {
+            let why = "its program is gone";
+            let functions = vec![Nf::Udm];
+            self.tell(
+                remote,
+                Event::Lost {
+                    functions,
+                    number,
+                    why,
+                },
+            )
+        }
+
+        /// Asks, and gives who was asked.
+        fn ask(&self, remote: &mut Remote, to: Place, slot: u32) -> Place {
+            let posted = remote.post(Envelope {
+                from: Nf::Amf.into(),
+                to,
+                call: CallId(Key {
+                    slot,
+                    generation: 1,
+                }),
+                kind: Kind::Request,
+                load: 0,
+                deadline: Instant(3_000_000_000),
+                message: Problem::NotReached.into(),
+            });
+            assert!(posted.is_none());
+            self.send(remote)
+        }
+
+        fn send(&self, remote: &mut Remote) -> Place {
+            remote.wait_for(0);
+            assert!(remote.send(Now::default(), 0).is_empty());
+            self.sent.borrow().last().expect("it was sent").to
+        }
+    }
+
+    #[test]
+    fn what_a_lost_instance_was_asked_another_one_is_asked_unless_it_alone_can_answer() {
+        let two = Two::default();
+        let mut remote = two.connected();
+        let any = Place::any(Nf::Udm);
+        let (first, second) = (two.ask(&mut remote, any, 1), two.ask(&mut remote, any, 2));
+        assert_eq!((first, second), (udm(0), udm(1)), "they take turns");
+        assert_eq!(two.ask(&mut remote, udm(0), 3), udm(0), "named");
+        let came = two.lose(&mut remote, 0);
+        let [Came::Reply(_, CallId(Key { slot: 3, .. }), message)] = &came[..] else {
+            panic!("{}", came.len());
+        };
+        assert_eq!(**message, Problem::NotReached.into());
+        assert_eq!(two.send(&mut remote), udm(1));
+        let again = two.sent.borrow().last().expect("sent").call;
+        assert_eq!((again.0.slot, remote.counters().again), (1, 1));
+        // Nobody else is there: all callers hear at once.
+        assert_eq!(two.lose(&mut remote, 1).len(), 2);
+        assert_eq!(remote.counters().refused, 3);
+    }
+
+    #[test]
+    fn who_was_asked_answers_and_tells_its_load() {
+        let two = Two::default();
+        let mut remote = two.connected();
+        let any = Place::any(Nf::Udm);
+        let asked = two.ask(&mut remote, any, 1);
+        let reply = |from, load| {
+            let request = two.sent.borrow().last().expect("sent").clone();
+            Event::Came(Envelope {
+                from,
+                to: request.from,
+                kind: Kind::Reply,
+                load,
+                ..request
+            })
+        };
+        assert!(
+            two.tell(&mut remote, reply(udm(1), 0)).is_empty(),
+            "not asked"
+        );
+        assert_eq!(two.tell(&mut remote, reply(asked, 100)).len(), 1);
+        // What is full is asked no more for a while.
+        let next = (2..12).map(|slot| two.ask(&mut remote, any, slot));
+        assert_eq!(next.collect::<Vec<_>>(), [udm(1); 10]);
+        remote.drain(BTreeSet::from([udm(1)]));
+        assert_eq!(two.ask(&mut remote, any, 12), udm(0));
     }
 }

@@ -21,8 +21,8 @@ use std::fmt;
 use sluice_ids::{Snssai, Supi};
 use sluice_sbi::{
     Calls, CreateSmPolicy, Done, Effect, Input, Instant, Line, Message, NetworkFunction, Nf,
-    NotifySmPolicy, Now, PccRules, PolicyTrigger, Problem, RequestId, Served, Slab, Slot, SmPolicy,
-    UpdateSmPolicy, server,
+    NotifySmPolicy, Now, PccRules, Place, PolicyTrigger, Problem, RequestId, Served, Slab, Slot,
+    SmPolicy, UpdateSmPolicy, server,
 };
 
 pub use app_session::{
@@ -304,7 +304,7 @@ impl Pcf {
         };
         self.counters.notified += 1;
         self.effects.push(Effect::Call {
-            to: Nf::Smf.into(),
+            to: Place::any(Nf::Smf),
             call,
             deadline,
             message: message.into(),

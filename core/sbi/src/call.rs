@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::field::{Nf, Problem};
 use crate::message::{Failure, Message};
+use crate::place::Place;
 use crate::slab::{Key, Slab};
 use crate::time::Instant;
 
@@ -109,6 +110,15 @@ pub(crate) fn answer<R: Request>(message: Message) -> Result<R::Answer, Problem>
 }
 
 impl Message {
+    /// Receiver of this request to a function: the instance that has what it goes on with, else any.
+    pub fn receiver(&self, nf: Nf) -> Place {
+        match self {
+            Self::Confirm(request) => Place::from(nf).at(request.instance),
+            Self::EapResponse(request) => Place::from(nf).at(request.instance),
+            _ => Place::any(nf),
+        }
+    }
+
     /// Reads this as the answer to a request of the kind `R`.
     pub fn answer_to<R: Request>(self) -> Result<R::Answer, Problem> {
         answer::<R>(self)
@@ -165,5 +175,18 @@ mod tests {
             failure.answer_to::<Confirm>().err(),
             Some(Problem::UserNotFound)
         );
+    }
+
+    #[test]
+    fn a_confirmation_goes_to_the_instance_that_has_the_challenge() {
+        let confirm = crate::Confirm {
+            context: 7.into(),
+            instance: 3,
+            res_star: [0; 16],
+            is_null: false,
+        };
+        let receiver = |message: Message| message.receiver(Nf::Ausf);
+        assert_eq!(receiver(confirm.into()), Place::from(Nf::Ausf).at(3));
+        assert_eq!(receiver(crate::Done::ALL.into()), Place::any(Nf::Ausf));
     }
 }

@@ -162,4 +162,9 @@ pub trait NetworkFunction {
     fn load(&self) -> u8 {
         0
     }
+
+    /// Procedures under way, and others that a caller comes back to.
+    fn open(&self) -> usize {
+        0
+    }
 }

@@ -48,7 +48,7 @@ pub use pcc::{
     FILTERS, FILTERS_OF_A_SESSION, Filter, FlatFilter, FlowDirection, NAME_OCTETS, PccRule,
     PccRules, Ports, RULES, RuleName,
 };
-pub use place::Place;
+pub use place::{INSTANCES, Instance, Place};
 pub use refused::Refused;
 pub use slab::{Key, Slab};
 pub use slot::Slot;

@@ -43,6 +43,8 @@ and_context_rows! {
     2 Challenge "Nausf_UEAuthentication_Authenticate Response" {
         /// To be named in the confirmation.
         context: U64,
+        /// Instance of the AUSF that has it, as the Location of the resource names it (TS 29.509, 5.2.2.2.2).
+        instance: u8,
         /// By which method: of 5G-AKA is what follows, of EAP-AKA' the last field.
         method: AuthMethod,
         /// The challenge.
@@ -58,6 +60,8 @@ and_context_rows! {
     3 Confirm to Ausf -> Confirmed "Nausf_UEAuthentication_Authenticate Request (confirmation)" {
         /// Which authentication.
         context: U64,
+        /// Instance of the AUSF that has it.
+        instance: u8,
         /// The answer.
         res_star: [u8; 16],
         /// There is none that was right: null (TS 29.509, 5.2.2.2.2).
@@ -364,6 +368,8 @@ and_context_rows! {
     44 EapResponse to Ausf -> EapOutcome "Nausf_UEAuthentication_Authenticate Request (EAP message)" {
         /// Which authentication.
         context: U64,
+        /// Instance of the AUSF that has it.
+        instance: u8,
         /// The packet.
         eap: Container,
     }

@@ -7,6 +7,7 @@ use zerocopy::big_endian::{U16, U32};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 use crate::field::{DNNS, Nf, SLICES};
+use crate::place::Instance;
 
 /// Most tracking areas of a part of a profile.
 pub const AREAS: usize = 16;
@@ -278,6 +279,14 @@ impl NfProfile {
     #[must_use]
     pub fn with_allowed(mut self, allowed: Allowed) -> Self {
         self.allowed = allowed;
+        self
+    }
+
+    /// The same with the priority and the capacity of an instance.
+    #[must_use]
+    pub fn with_choice(mut self, instance: Instance) -> Self {
+        self.priority = instance.priority.into();
+        self.capacity = instance.capacity.into();
         self
     }
 

@@ -13,6 +13,7 @@ use crate::effect::{Effect, Input, NetworkFunction, RequestId};
 use crate::executor::{Handle, Poll, TaskId, Tasks, Wake};
 use crate::field::{Nf, Problem};
 use crate::message::Message;
+use crate::place::Place;
 use crate::slot::Slot;
 use crate::time::{Instant, Now};
 
@@ -96,7 +97,7 @@ impl<S> Procedure<S> {
             ue: None,
         }));
         inner.effects.push(Effect::Call {
-            to: to.into(),
+            to: Place::any(to),
             call,
             deadline,
             message,
@@ -138,6 +139,7 @@ type Answering = Pin<Box<dyn Future<Output = Slot>>>;
 pub struct Server<S> {
     inner: Rc<RefCell<Inner<S>>>,
     tasks: Tasks<Slot, CallId>,
+    most: usize,
     /// The procedure of a request; what it returns is the answer.
     procedure: fn(Procedure<S>, Slot) -> Answering,
 }
@@ -162,6 +164,7 @@ impl<S: 'static> Server<S> {
         Self {
             inner,
             tasks: Tasks::new(most),
+            most,
             procedure,
         }
     }
@@ -259,13 +262,26 @@ impl<S: 'static> NetworkFunction for Server<S> {
     fn next_deadline(&self) -> Instant {
         self.tasks.next_deadline()
     }
+
+    fn load(&self) -> u8 {
+        percent(self.tasks.len(), self.most)
+    }
+
+    fn open(&self) -> usize {
+        self.tasks.len()
+    }
+}
+
+/// Part of what there is room for, in percent.
+pub fn percent(part: usize, most: usize) -> u8 {
+    let percent = part.saturating_mul(100).checked_div(most);
+    percent.map_or(100, |percent| percent.min(100) as u8)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::message::{Done, QuerySubscription};
-    use crate::place::Place;
     use crate::slab::Key;
 
     fn supi() -> Supi {
@@ -314,7 +330,7 @@ mod tests {
             },
             &mut effects,
         );
-        let is_udr = |to: Place| to == Nf::Udr.into();
+        let is_udr = |to: Place| to == Place::any(Nf::Udr);
         assert!(matches!(
             effects[..],
             [Effect::CallFlow(_), Effect::Call { to, .. }] if is_udr(to)

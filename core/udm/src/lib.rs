@@ -155,6 +155,14 @@ impl NetworkFunction for Udm {
     fn next_deadline(&self) -> Instant {
         self.0.next_deadline()
     }
+
+    fn load(&self) -> u8 {
+        self.0.load()
+    }
+
+    fn open(&self) -> usize {
+        self.0.open()
+    }
 }
 
 impl fmt::Debug for Udm {

@@ -39,7 +39,7 @@ fn ask(message: impl Into<Message>, repository: Option<Message>) -> Vec<Effect> 
     let request = Input::Request { id, message };
     udm.handle(Now::default(), request, &mut effects);
     let asked = effects.iter().find_map(|effect| match effect {
-        Effect::Call { to, call, .. } if *to == Nf::Udr.into() => Some(*call),
+        Effect::Call { to, call, .. } if *to == Place::any(Nf::Udr) => Some(*call),
         _ => None,
     });
     let call = asked.expect("the repository is asked");

@@ -14,8 +14,8 @@ use sluice_ids::{Dnn, Guami, Snssai, Supi, UpSecurity};
 use sluice_sbi::{
     AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, CallId, CommitId,
     DataChange, Done, Effect, Input, Instant, Key, Line, Message, NetworkFunction, Nf, NotStored,
-    NotifyDataChange, Now, Problem, RequestId, SessionManagement, SimAlgorithm, Slot, SmfSelection,
-    StoreAmf,
+    NotifyDataChange, Now, Place, Problem, RequestId, SessionManagement, SimAlgorithm, Slot,
+    SmfSelection, StoreAmf,
     server::{CALL_MS, name},
 };
 use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
@@ -297,7 +297,7 @@ impl Udr {
             ue: None,
         }));
         effects.push(Effect::Call {
-            to: Nf::Udm.into(),
+            to: Place::any(Nf::Udm),
             call,
             deadline: now.instant.plus_ms(CALL_MS),
             message,

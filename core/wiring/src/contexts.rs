@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sluice_core_host::{self as host, ContextStore, Host};
 use sluice_ids::Supi;
 use sluice_sbi::context_store::{Changes, ContextWriter, Reader, Stored, Writer};
-use sluice_sbi::{Nf, NfInstance, Now};
+use sluice_sbi::{INSTANCES, Nf, NfInstance, Now, Place};
 
 use crate::{Apart, Core, Instances, Mobility, Sessions, StoreState};
 
@@ -59,22 +59,23 @@ impl Start {
 }
 
 /// Key of the identity of a function.
-fn instance_key(nf: Nf) -> Vec<u8> {
-    format!("core/nf/{nf}").into_bytes()
+fn instance_key(place: Place) -> Vec<u8> {
+    format!("core/nf/{place}").into_bytes()
 }
 
 /// Identities that functions of a core before had.
 fn stored_instances(stored: &Stored) -> Instances {
     let mut instances = Instances::default();
-    for nf in Nf::ALL {
+    let numbered = |nf| (0..INSTANCES).map(move |number| Place::from(nf).at(number));
+    for place in Nf::ALL.into_iter().flat_map(numbered) {
         let read = |octets: &Vec<u8>| {
             let r = &mut Reader::new(VERSION, octets)?;
             let octets = r.flat::<[u8; 16]>()?;
             r.end()?;
             NfInstance::from_octets(octets)
         };
-        if let Some(instance) = stored.get(&instance_key(nf)).and_then(read) {
-            instances.insert(nf, instance);
+        if let Some(instance) = stored.get(&instance_key(place)).and_then(read) {
+            instances.insert(place, instance);
         }
     }
     instances
@@ -251,25 +252,45 @@ impl Core {
         self.repository().resume(guami, subscribers, &stored)
     }
 
-    /// Gives all functions of the core identities of `random` octets. Once, before anything else.
-    pub fn identify(&mut self, random: &mut dyn FnMut(&mut [u8])) {
-        for nf in Nf::ALL {
+    /// Gives all functions of the core, and these further instances of theirs, identities of `random` octets. Once, before
+    /// anything else.
+    pub fn identify(&mut self, further: &[Place], random: &mut dyn FnMut(&mut [u8])) {
+        let all = Nf::ALL.into_iter().map(Place::from);
+        for place in all.chain(further.iter().copied()) {
             let mut octets = [0; 16];
             random(&mut octets);
-            self.host.instances.insert(nf, NfInstance::random(octets));
+            let instance = NfInstance::random(octets);
+            self.host.instances.insert(place, instance);
         }
+    }
+
+    /// Gives these instances identities of `random` octets, where they have none.
+    pub fn identify_further(&mut self, places: &[Place], random: &mut dyn FnMut(&mut [u8])) {
+        for place in places {
+            if self.host.instances.of(*place).is_none() {
+                let mut octets = [0; 16];
+                random(&mut octets);
+                let instance = NfInstance::random(octets);
+                self.host.instances.insert(*place, instance);
+                self.store_instance(*place, instance);
+            }
+        }
+    }
+
+    fn store_instance(&mut self, place: Place, instance: NfInstance) {
+        let mut w = Writer::new(VERSION);
+        w.flat(&instance.octets());
+        let (key, value) = (instance_key(place), w.finish());
+        self.host.contexts.change(&key, Some(&value));
     }
 
     /// Functions go on with identities that are stored; those of others are stored from now on.
     fn keep_instances(&mut self, stored: &Stored) {
-        for (nf, instance) in stored_instances(stored).iter() {
-            self.host.instances.insert(nf, instance);
+        for (place, instance) in stored_instances(stored).iter() {
+            self.host.instances.insert(place, instance);
         }
-        for (nf, instance) in self.host.instances.iter() {
-            let mut w = Writer::new(VERSION);
-            w.flat(&instance.octets());
-            let value = w.finish();
-            self.host.contexts.change(&instance_key(nf), Some(&value));
+        for (place, instance) in self.host.instances.clone().iter() {
+            self.store_instance(place, instance);
         }
     }
 

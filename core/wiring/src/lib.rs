@@ -30,7 +30,7 @@ use sluice_nssf::Nssf;
 use sluice_pcf::Pcf;
 use sluice_sbi::context_store::Stored;
 use sluice_sbi::{
-    AssociationId, CallFlow, Followed, Input, Instant, Nf, Now, Refused, TracedMessage,
+    AssociationId, CallFlow, Followed, Input, Instant, Nf, Now, Place, Refused, TracedMessage,
 };
 use sluice_security::suci::HomeKey;
 use sluice_smf::Smf;
@@ -144,6 +144,11 @@ impl Core {
     /// Reaches these functions of other hosts by `transport`.
     pub fn connect(&mut self, transport: Box<dyn Transport>, functions: &[Nf]) {
         self.host.connect(transport, functions);
+    }
+
+    /// Calls go to these instances of other hosts only where there is no other from now on.
+    pub fn drain(&mut self, draining: BTreeSet<Place>) {
+        self.host.drain(draining);
     }
 
     /// Whether there are ways to other hosts.

@@ -11,6 +11,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags,
 };
 use serde::{Deserialize, Serialize};
+use sluice_sbi::Instance;
 
 use crate::link::Carrier;
 
@@ -37,6 +38,8 @@ pub(crate) enum Frame {
         name: String,
         /// Functions that it hosts, by their names in the TS.
         functions: Vec<String>,
+        /// Instance of them.
+        instance: Numbered,
     },
     /// Manager: the member is one from now on.
     Welcome,
@@ -53,6 +56,8 @@ pub(crate) enum Frame {
         link: u64,
         /// Functions that it hosts.
         functions: Vec<String>,
+        /// Instance of them.
+        instance: Numbered,
     },
     /// An arena. Member: for this peer; manager: of this peer. It comes with the frame.
     Arena {
@@ -93,6 +98,44 @@ pub(crate) enum Frame {
         /// The answer.
         text: String,
     },
+}
+
+/// Instance of functions on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Numbered {
+    pub number: u8,
+    pub priority: u16,
+    pub capacity: u16,
+}
+
+impl From<Instance> for Numbered {
+    fn from(instance: Instance) -> Self {
+        let Instance {
+            number,
+            priority,
+            capacity,
+        } = instance;
+        Self {
+            number,
+            priority,
+            capacity,
+        }
+    }
+}
+
+impl From<Numbered> for Instance {
+    fn from(numbered: Numbered) -> Self {
+        let Numbered {
+            number,
+            priority,
+            capacity,
+        } = numbered;
+        Self {
+            number,
+            priority,
+            capacity,
+        }
+    }
 }
 
 /// Sends a frame with a descriptor, or none.

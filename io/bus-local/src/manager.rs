@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use sluice_host::poll::{Poller, Ready};
-use sluice_sbi::Nf;
+use sluice_sbi::{INSTANCES, Instance, Nf, Place};
 
 use crate::frame::{self, Came, Frame};
 use crate::link::Carrier;
@@ -27,8 +27,8 @@ pub enum News {
     Joined {
         /// Name of the program.
         name: String,
-        /// Functions that it hosts.
-        functions: Vec<Nf>,
+        /// Functions that it hosts, each by its instance.
+        functions: Vec<Place>,
     },
     /// A program is not.
     Refused {
@@ -39,8 +39,8 @@ pub enum News {
     Gone {
         /// Name of the program.
         name: String,
-        /// Functions that it hosted.
-        functions: Vec<Nf>,
+        /// Functions that it hosted, each by its instance.
+        functions: Vec<Place>,
     },
     /// A member tells something of its own accord, in a form of the programs' own.
     Told {
@@ -66,6 +66,7 @@ struct Program {
 struct Joined {
     name: String,
     functions: Vec<Nf>,
+    instance: Instance,
     /// Of a member that has rings.
     doorbell: Option<OwnedFd>,
 }
@@ -94,7 +95,14 @@ fn named(functions: &[String]) -> Option<Vec<Nf>> {
     functions.iter().map(find).collect()
 }
 
-fn list(functions: &[Nf]) -> String {
+impl Joined {
+    fn places(&self) -> Vec<Place> {
+        let of = |nf: &Nf| Place::from(*nf).at(self.instance.number);
+        self.functions.iter().map(of).collect()
+    }
+}
+
+fn list(functions: &[Place]) -> String {
     let names: Vec<String> = functions.iter().map(ToString::to_string).collect();
     names.join(", ")
 }
@@ -148,7 +156,7 @@ impl Manager {
         let (ours, its) = rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None)?;
         self.own = Some(self.next);
         self.add(ours)?;
-        let mut member = Member::ask(its, self.carrier, name, functions)?;
+        let mut member = Member::ask(its, self.carrier, name, functions, Instance::default())?;
         self.listen_to_all();
         member.wait_for_welcome(Duration::ZERO)?;
         Ok(member)
@@ -168,9 +176,11 @@ impl Manager {
         std::mem::take(&mut self.news)
     }
 
-    /// Whether a program has joined with a function.
-    pub fn has(&self, nf: Nf) -> bool {
-        !self.having(|functions| functions.contains(&nf)).is_empty()
+    /// Whether a program has joined with an instance of a function.
+    pub fn has(&self, place: Place) -> bool {
+        let joined = self.programs.values();
+        let mut joined = joined.filter_map(|one| one.joined.as_ref());
+        joined.any(|one| one.places().contains(&place))
     }
 
     /// Tells all members but the manager's own program what they are to know of the core: `text`, by their functions.
@@ -261,14 +271,16 @@ impl Manager {
                     layout,
                     name,
                     functions,
+                    instance,
                 },
                 doorbell,
-            ) => match self.check(carrier, &layout, &functions) {
+            ) => match self.check(carrier, &layout, &functions, instance.number) {
                 Ok(functions) => self.welcome(
                     id,
                     Joined {
                         name,
                         functions,
+                        instance: instance.into(),
                         doorbell,
                     },
                 ),
@@ -305,6 +317,7 @@ impl Manager {
         carrier: Carrier,
         layout: &str,
         functions: &[String],
+        number: u8,
     ) -> Result<Vec<Nf>, String> {
         let (its, ours) = (carrier.text(), self.carrier.text());
         if its != ours {
@@ -321,9 +334,17 @@ impl Manager {
             ));
         }
         let functions = named(functions).ok_or("it has functions that nobody knows")?;
+        if number >= INSTANCES {
+            return Err(format!(
+                "its instance {number} is beyond the last, {}",
+                INSTANCES - 1
+            ));
+        }
         for one in self.programs.values().filter_map(|one| one.joined.as_ref()) {
-            if let Some(nf) = functions.iter().find(|nf| one.functions.contains(nf)) {
-                return Err(format!("{} has the {nf}", one.name));
+            let its = one.places();
+            let mut wanted = functions.iter().map(|nf| Place::from(*nf).at(number));
+            if let Some(place) = wanted.find(|place| its.contains(place)) {
+                return Err(format!("{} has the {place}", one.name));
             }
         }
         Ok(functions)
@@ -335,7 +356,7 @@ impl Manager {
         let others = self.having(|_| true);
         self.news.push(News::Joined {
             name: joined.name.clone(),
-            functions: joined.functions.clone(),
+            functions: joined.places(),
         });
         if let Some(program) = self.programs.get_mut(&id) {
             program.joined = Some(joined);
@@ -362,6 +383,7 @@ impl Manager {
                     id,
                     link,
                     functions,
+                    instance: joined.instance.into(),
                 };
                 self.send(to, &frame, Some(end.as_fd()));
             }
@@ -407,9 +429,8 @@ impl Manager {
         let Some(joined) = self.programs.remove(&id).and_then(|one| one.joined) else {
             return;
         };
-        let Joined {
-            name, functions, ..
-        } = joined;
+        let functions = joined.places();
+        let name = joined.name;
         self.news.push(News::Gone { name, functions });
         for other in self.having(|_| true) {
             self.send(other, &Frame::Gone { id }, None);

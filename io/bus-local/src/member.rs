@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use sluice_bus::{Envelope, Event, LONGEST, Transport, Unsent};
 use sluice_host::poll::{Alarm, Poller, Waker, wait_readable};
-use sluice_sbi::Nf;
+use sluice_sbi::{Instance, Nf, Place};
 use sluice_shared_ring::Half;
 
 use crate::back_off::BackOff;
@@ -65,6 +65,7 @@ pub enum Told {
 
 struct Peer {
     functions: Vec<Nf>,
+    instance: Instance,
     /// Number of the link.
     link: u64,
     state: State,
@@ -82,6 +83,26 @@ enum State {
 }
 
 impl Peer {
+    /// Whether the peer hosts what is at a place.
+    fn has(&self, place: Place) -> bool {
+        place.instance() == self.instance.number && self.functions.contains(&place.nf)
+    }
+
+    fn is_up(&self) -> Event {
+        Event::Up {
+            functions: self.functions.clone(),
+            instance: self.instance,
+        }
+    }
+
+    fn is_lost(&self, why: &'static str) -> Event {
+        Event::Lost {
+            functions: self.functions.clone(),
+            number: self.instance.number,
+            why,
+        }
+    }
+
     /// The link if the peer is reached.
     fn up(&mut self) -> Option<&mut dyn Link> {
         match &mut self.state {
@@ -135,10 +156,32 @@ impl Member {
         functions: &[Nf],
         patience: Duration,
     ) -> Result<Self, MemberError> {
+        Self::join_as(
+            Instance::default(),
+            path,
+            carrier,
+            name,
+            functions,
+            patience,
+        )
+    }
+
+    /// The same with this instance of the functions.
+    ///
+    /// # Errors
+    /// [`MemberError`].
+    pub fn join_as(
+        instance: Instance,
+        path: &Path,
+        carrier: Carrier,
+        name: &str,
+        functions: &[Nf],
+        patience: Duration,
+    ) -> Result<Self, MemberError> {
         let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
         let manager = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
         rustix::net::connect(&manager, &SocketAddrUnix::new(path)?)?;
-        let mut member = Self::ask(manager, carrier, name, functions)?;
+        let mut member = Self::ask(manager, carrier, name, functions, instance)?;
         member.wait_for_welcome(patience)?;
         Ok(member)
     }
@@ -149,6 +192,7 @@ impl Member {
         carrier: Carrier,
         name: &str,
         functions: &[Nf],
+        instance: Instance,
     ) -> Result<Self, MemberError> {
         let (poller, alarm) = (Poller::new()?, Alarm::new()?);
         poller.add(&manager, 0)?;
@@ -165,6 +209,7 @@ impl Member {
             layout: carrier.layout(),
             name: name.to_owned(),
             functions: functions.iter().map(ToString::to_string).collect(),
+            instance: instance.into(),
         };
         frame::send(&manager, &join, doorbell.as_ref().map(AsFd::as_fd))?;
         Ok(Self {
@@ -253,10 +298,12 @@ impl Member {
                     id,
                     link,
                     functions,
+                    instance,
                 },
                 Some(end),
             ) => {
-                if self.add(id, link, &functions, end).is_err() {
+                let hosted = (functions.as_slice(), instance.into());
+                if self.add(id, link, hosted, end).is_err() {
                     self.close();
                 }
             }
@@ -277,7 +324,13 @@ impl Member {
     }
 
     /// There is a new link to a peer, in place of one that it may have had.
-    fn add(&mut self, id: u64, link: u64, functions: &[String], end: OwnedFd) -> io::Result<()> {
+    fn add(
+        &mut self,
+        id: u64,
+        link: u64,
+        (functions, instance): (&[String], Instance),
+        end: OwnedFd,
+    ) -> io::Result<()> {
         let before = self.remove(id, "its connection has ended");
         let back_off = before.map(|peer| peer.back_off);
         let back_off = back_off.unwrap_or_else(|| BackOff::new(Instant::now()));
@@ -292,12 +345,17 @@ impl Member {
             }
             Carrier::Socket => {
                 self.poller.add(&end, 2 + link)?;
-                self.news.push_back(Event::Up(functions.clone()));
+                let functions = functions.clone();
+                self.news.push_back(Event::Up {
+                    functions,
+                    instance,
+                });
                 State::Up(Box::new(Socket(end)))
             }
         };
         let peer = Peer {
             functions,
+            instance,
             link,
             state,
             back_off,
@@ -317,7 +375,7 @@ impl Member {
                 Ok(ring) => {
                     ring.sleep(self.is_asleep);
                     peer.state = State::Up(Box::new(ring));
-                    self.news.push_back(Event::Up(peer.functions.clone()));
+                    self.news.push_back(peer.is_up());
                 }
                 Err(_) => self.lose(id, Broken("its arena cannot be used")),
             },
@@ -329,8 +387,7 @@ impl Member {
     fn remove(&mut self, id: u64, why: &'static str) -> Option<Peer> {
         let mut peer = self.peers.remove(&id)?;
         if peer.up().is_some() {
-            let functions = peer.functions.clone();
-            self.news.push_back(Event::Lost { functions, why });
+            self.news.push_back(peer.is_lost(why));
         }
         Some(peer)
     }
@@ -341,8 +398,7 @@ impl Member {
             return;
         };
         if peer.up().is_some() {
-            let functions = peer.functions.clone();
-            self.news.push_back(Event::Lost { functions, why });
+            self.news.push_back(peer.is_lost(why));
         }
         peer.state = State::Broken(Some(peer.back_off.next(Instant::now())));
         self.set_alarm();
@@ -401,7 +457,7 @@ impl Member {
                 Some(Ok(Some(length))) => {
                     let octets = self.room.get(..length).unwrap_or_default();
                     // A peer speaks for its own functions alone.
-                    let is_its = |envelope: &Envelope| peer.functions.contains(&envelope.from.nf);
+                    let is_its = |envelope: &Envelope| peer.has(envelope.from);
                     let envelope = Envelope::read(octets).filter(is_its);
                     return Some(envelope.map_or(Event::Unreadable, Event::Came));
                 }
@@ -419,9 +475,9 @@ impl Member {
 
 impl Transport for Member {
     fn send(&mut self, envelope: Envelope) -> Result<(), Unsent> {
-        let to = envelope.to.nf;
+        let to = envelope.to;
         let mut peers = self.peers.iter_mut();
-        let found = peers.find(|(_, peer)| peer.functions.contains(&to));
+        let found = peers.find(|(_, peer)| peer.has(to));
         let Some((&id, peer)) = found else {
             return Err(Unsent::Unreachable(envelope));
         };

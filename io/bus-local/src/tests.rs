@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use sluice_bus::{Event, Transport as _};
 use sluice_host::poll::{Waker, wait_readable};
-use sluice_sbi::Nf;
+use sluice_sbi::{Instance, Nf};
 
 use crate::frame::{self, Came, Frame};
 use crate::link::Carrier;
@@ -35,6 +35,7 @@ impl Wild {
             layout: carrier.layout(),
             name: "wild".to_owned(),
             functions: vec![Nf::Udm.to_string()],
+            instance: Instance::default().into(),
         };
         let doorbell = Waker::new().expect("a descriptor");
         frame::send(&manager, &join, Some(doorbell.as_fd())).expect("room");
@@ -87,7 +88,7 @@ fn why_lost(member: &mut Member) -> &'static str {
 fn a_socket_that_breaks_is_made_anew_after_a_pause_that_grows() {
     let (mut manager, mut own, mut wild) = wild("frames", Carrier::Socket);
     let (mut last, mut end) = wild.next_link(&mut manager, &mut own);
-    assert!(matches!(own.receive(), Some(Event::Up(_))));
+    assert!(matches!(own.receive(), Some(Event::Up { .. })));
     let mut pauses = Vec::new();
     for octets in [Some(b"no frame"), None] {
         if let Some(octets) = octets {
@@ -102,7 +103,7 @@ fn a_socket_that_breaks_is_made_anew_after_a_pause_that_grows() {
         let (link, again) = wild.next_link(&mut manager, &mut own);
         pauses.push(began.elapsed());
         assert!(link > last);
-        assert!(matches!(own.receive(), Some(Event::Up(_))));
+        assert!(matches!(own.receive(), Some(Event::Up { .. })));
         (last, end) = (link, again);
     }
     let least = [Duration::from_millis(99), Duration::from_millis(199)];

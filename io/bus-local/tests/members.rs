@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sluice_bus::{Envelope, Event, Kind, Transport as _, Unsent};
 use sluice_bus_local::{Carrier, Manager, Member, MemberError, News, Told};
 use sluice_host::poll::wait_readable;
-use sluice_sbi::{CallId, Done, Key, Nf, QuerySubscription, Slot};
+use sluice_sbi::{CallId, Done, Instance, Key, Nf, Place, QuerySubscription, Slot};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -28,6 +28,7 @@ fn envelope(from: Nf, to: Nf, number: u32, message: impl Into<Slot>) -> Envelope
         to: to.into(),
         call: CallId(key),
         kind: Kind::Request,
+        load: 0,
         deadline: sluice_sbi::Instant(7),
         message: message.into(),
     }
@@ -61,7 +62,7 @@ fn joined(name: &str, carrier: Carrier) -> (Manager, Member, Member) {
     );
     let mut other = asks.join().expect("no panic");
     // Arenas and ends of sockets go by the manager.
-    let is_up = |event: &Event| matches!(event, Event::Up(_));
+    let is_up = |event: &Event| matches!(event, Event::Up { .. });
     let (mut has_own, mut has_other) = (false, false);
     while !(has_own && has_other) {
         manager.turn();
@@ -267,4 +268,77 @@ fn a_program_with_another_carrier_is_refused_by_name() {
         }
         other => panic!("{:?}", other.map(drop)),
     }
+}
+
+#[test]
+fn two_instances_of_a_function_are_reached_each_by_its_number() {
+    for carrier in CARRIERS {
+        let (mut manager, mut own, mut first) = joined("instances", carrier);
+        let second = Instance {
+            number: 1,
+            priority: 7,
+            capacity: 9,
+        };
+        let join = move |name: &'static str| {
+            let functions = [Nf::Udm];
+            thread::spawn(move || {
+                let path = path("instances");
+                Member::join_as(second, &path, carrier, name, &functions, LONG)
+            })
+        };
+        let asks = join("third");
+        let is_third = |news: &News| matches!(news, News::Joined { name, .. } if name == "third");
+        turn_until(&mut manager, is_third);
+        let mut other = asks.join().expect("no panic").expect("a member");
+        // An instance has one program.
+        let twice = join("fourth");
+        turn_until(&mut manager, |news| matches!(news, News::Refused { .. }));
+        match twice.join().expect("no panic") {
+            Err(MemberError::Refused(why)) => assert!(why.contains("third has the UDM/1"), "{why}"),
+            _ => panic!("it is taken"),
+        }
+        drain(&mut first);
+        let up = loop {
+            manager.turn();
+            other.may_sleep();
+            match own.receive() {
+                Some(Event::Up { instance, .. }) if instance.number == 1 => break instance,
+                _ => own.may_sleep(),
+            };
+        };
+        assert_eq!(up, second);
+        let to = |number| Envelope {
+            to: Place::from(Nf::Udm).at(number),
+            ..envelope(Nf::Amf, Nf::Udm, number.into(), Done::ALL)
+        };
+        for (number, member) in [(1, &mut other), (0, &mut first)] {
+            own.send(to(number)).expect("it is reached");
+            own.flush();
+            let came = loop {
+                if let Event::Came(came) = next(member) {
+                    break came;
+                }
+            };
+            assert_eq!(came, to(number));
+        }
+        assert!(matches!(own.send(to(2)), Err(Unsent::Unreachable(_))));
+        drop(other);
+        manager_until_lost(&mut manager, &mut own);
+        assert!(matches!(own.send(to(1)), Err(Unsent::Unreachable(_))));
+        assert!(own.send(to(0)).is_ok());
+    }
+}
+
+/// Waits until a member hears that instance 1 is gone.
+fn manager_until_lost(manager: &mut Manager, own: &mut Member) {
+    let until = Instant::now() + LONG;
+    while Instant::now() < until {
+        manager.turn();
+        own.may_sleep();
+        if let Some(Event::Lost { number, .. }) = own.receive() {
+            assert_eq!(number, 1);
+            return;
+        }
+    }
+    panic!("nobody is lost");
 }

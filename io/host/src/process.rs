@@ -51,6 +51,11 @@ impl Process {
         &self.command
     }
 
+    /// Number of the process.
+    pub fn number(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The child, to reach its pipes.
     pub fn child(&mut self) -> &mut Child {
         &mut self.child

@@ -34,6 +34,10 @@ pub enum CoreQuery {
     },
     /// Core: network functions at the NRF: status, load, services
     Nfs,
+    /// Core: take an instance of a function out: no new calls, then its program ends
+    Drain(InstanceArgs),
+    /// Core: take a drained instance of a function in again
+    Undrain(InstanceArgs),
     /// Core: running procedures, and the step of TS 23.502 at which each waits
     Procedures,
     /// Core: messages of a UE between UE, gNB, network functions and UPF, step by step
@@ -124,6 +128,17 @@ pub struct QosRule {
 pub enum GnbsWhat {
     /// Send the current configuration to all gNBs (AMF Configuration Update)
     Update,
+}
+
+/// Instance of a function.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+pub struct InstanceArgs {
+    /// Function: ausf, udm or nssf
+    #[arg(value_name = "FUNCTION")]
+    pub function: String,
+    /// Number of the instance, as in wiring.programs of core.yaml
+    #[arg(value_name = "INSTANCE", value_parser = clap::value_parser!(u8).range(0..16))]
+    pub instance: u8,
 }
 
 /// Overload of the AMF.

@@ -2,7 +2,7 @@
 
 use super::print::{columns, rows_of, scalar, table, tree};
 use super::time;
-use crate::cli::core_args::{CoreQuery, GnbsWhat, OverloadWhat, QosRule, QosWhat};
+use crate::cli::core_args::{CoreQuery, GnbsWhat, InstanceArgs, OverloadWhat, QosRule, QosWhat};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub fn request(query: &CoreQuery) -> Value {
             what: OverloadWhat::Stop,
         } => json!({ "cmd": "overload_stop" }),
         CoreQuery::Nfs => json!({ "cmd": "nfs" }),
+        CoreQuery::Drain(one) => instance("drain", one),
+        CoreQuery::Undrain(one) => instance("undrain", one),
         CoreQuery::Procedures => json!({ "cmd": "procedures" }),
         CoreQuery::Flow { imsi } => json!({ "cmd": "flow", "imsi": imsi }),
         CoreQuery::Deregister {
@@ -40,6 +42,10 @@ pub fn request(query: &CoreQuery) -> Value {
                 },
         } => json!({ "cmd": "qos_stop", "imsi": imsi, "name": name, "session": session }),
     }
+}
+
+fn instance(cmd: &str, one: &InstanceArgs) -> Value {
+    json!({ "cmd": cmd, "function": one.function, "instance": one.instance })
 }
 
 fn qos_start(rule: &QosRule) -> Value {
@@ -76,6 +82,8 @@ pub fn text(query: &CoreQuery, answer: &Value) -> String {
         CoreQuery::Flow { .. } => flow(answer),
         CoreQuery::Gnbs { .. }
         | CoreQuery::Overload { .. }
+        | CoreQuery::Drain(_)
+        | CoreQuery::Undrain(_)
         | CoreQuery::Deregister { .. }
         | CoreQuery::Qos { .. } => tree(answer, 0),
     }
@@ -119,12 +127,18 @@ fn nfs(answer: &Value) -> String {
         row
     };
     let rows: Vec<_> = rows_of(answer, "nfs").iter().map(row).collect();
-    match rows.is_empty() {
-        true => "(none)".to_owned(),
-        false => columns(
-            &rows,
-            "type instance status load_percent heard_s_ago missed serves",
-        ),
+    if rows.is_empty() {
+        return "(none)".to_owned();
+    }
+    let known = "type instance status load_percent heard_s_ago missed serves";
+    let known = columns(&rows, known);
+    match rows_of(answer, "instances") {
+        [] => known,
+        rows => {
+            let of_programs =
+                "type instance pid reached drains priority capacity load_percent answered";
+            format!("{known}\n\n{}", columns(rows, of_programs))
+        }
     }
 }
 
@@ -193,6 +207,13 @@ mod tests {
         let served = "slices 1 2-00000a, networks internet ims; slices 1 2-00000a, networks lab";
         let expected = ["SMF", "1-2", "REGISTERED", "3", "4", "0", served];
         assert_eq!(lines[2], expected, "{shown}");
+        let mut answer = answer;
+        answer["instances"] = json!([{ "type": "UDM", "instance": 1, "pid": 77, "reached": true,
+            "drains": false, "priority": 0, "capacity": 100, "load_percent": 2, "answered": 5 }]);
+        let shown = text(&CoreQuery::Nfs, &answer);
+        let last: Vec<&str> = shown.lines().last().unwrap().split_whitespace().collect();
+        let expected = ["UDM", "1", "77", "true", "false", "0", "100", "2", "5"];
+        assert_eq!(last, expected, "{shown}");
         assert_eq!(text(&CoreQuery::Nfs, &json!({ "nfs": [] })), "(none)");
     }
 

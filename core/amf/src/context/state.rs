@@ -533,7 +533,7 @@ impl State {
         let until = self.now.instant.plus_ms(limits::ANSWER_MS);
         let call = self.calls.begin_until(until, waiter)?;
         self.effects.push(Effect::Call {
-            to: to.into(),
+            to: message.receiver(to),
             call,
             deadline,
             message: message.into(),

@@ -198,6 +198,7 @@ async fn confirm(
     }
     let request = Confirm {
         context: challenge.context,
+        instance: challenge.instance,
         res_star,
         is_null: false,
     };
@@ -221,6 +222,7 @@ async fn confirm(
 async fn tell_failure(p: &Procedure, challenge: &Challenge) {
     let request = Confirm {
         context: challenge.context,
+        instance: challenge.instance,
         res_star: [0; 16],
         is_null: true,
     };
@@ -259,7 +261,12 @@ async fn by_eap(
         };
         // 9c: the home network looks at it
         let eap = Container::new(&answered).ok_or(Refusal::Authentication)?;
-        let outcome = match p.call("9c", EapResponse { context, eap }).await {
+        let response = EapResponse {
+            context,
+            instance: challenge.instance,
+            eap,
+        };
+        let outcome = match p.call("9c", response).await {
             Err(Problem::Timeout) => return Ok(Ended::Unconfirmed),
             outcome => outcome?,
         };

@@ -220,6 +220,16 @@ impl Given<'_> {
         serde_json::from_value(object).map_err(|e| unreadable(&e))
     }
 
+    /// A question about the instance of a function that the path names.
+    pub fn of_instance(&self, cmd: &str) -> Result<Ask, Problem> {
+        let instance = self.named("instance").parse().ok();
+        let instance: u8 =
+            instance.ok_or_else(|| Problem::invalid("instance: expected a number from 0 to 15"))?;
+        let function = self.named("function");
+        let object = json!({ "cmd": cmd, "function": function, "instance": instance });
+        serde_json::from_value(object).map_err(|e| unreadable(&e))
+    }
+
     /// The body as an object.
     pub fn json(&self) -> Result<Value, Problem> {
         let value = serde_json::from_slice(self.body);

@@ -299,6 +299,26 @@ pub const ROUTES: &[Route] = &[
         |_| core(Request::Nfs),
     ),
     Route {
+        method: Method::Put,
+        ..get(
+            "/v1/nfs/{function}/{instance}/drain",
+            "drain",
+            "Take an instance of a function out; its program ends when its calls are over",
+            of::<answers::Drained>(),
+            |given| given.of_instance("drain"),
+        )
+    },
+    Route {
+        method: Method::Delete,
+        ..get(
+            "/v1/nfs/{function}/{instance}/drain",
+            "undrain",
+            "Take a drained instance of a function in again",
+            of::<answers::Drained>(),
+            |given| given.of_instance("undrain"),
+        )
+    },
+    Route {
         method: Method::Post,
         ..get(
             "/v1/gnbs/update",

@@ -25,7 +25,7 @@ impl CoreConfig {
             ("contexts", self.contexts == new.contexts),
             ("control_socket", self.control_socket == new.control_socket),
             ("api", self.api == new.api),
-            ("wiring", self.wiring == new.wiring),
+            ("wiring", self.wiring.may_become(&new.wiring)),
         ];
         let differs = keys.into_iter().filter(|(_, is_same)| !is_same);
         differs.map(|(key, _)| key).collect()
@@ -62,6 +62,7 @@ impl CoreConfig {
             ("charging_records", self.charging() == new.charging()),
             ("subscribers", self.subscribers == new.subscribers),
             ("end", self.end == new.end),
+            ("wiring.programs", self.wiring == new.wiring),
             ("log", self.log == new.log),
         ];
         let differs = keys.into_iter().filter(|(_, is_same)| !is_same);

@@ -3,7 +3,7 @@
 use sluice_bus_local::Carrier;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{number, socket_path, word};
-use sluice_sbi::Nf;
+use sluice_sbi::{INSTANCES, Instance, Nf, Place};
 use sluice_wiring::contexts::Kind;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,8 @@ const HOSTED: &[(&str, Option<Nf>)] = &[
     ("pcf", Some(Nf::Pcf)),
     ("n2", None),
 ];
+/// Functions that may have several instances: each call to them names all that it goes on with, or the instance.
+const MANY: [Nf; 3] = [Nf::Ausf, Nf::Udm, Nf::Nssf];
 /// Most CPUs of a machine.
 const CPUS: usize = 4_096;
 
@@ -73,6 +75,8 @@ pub struct ProgramSection {
     pub functions: Vec<At<Nf>>,
     /// The program keeps the associations of gNBs for the AMF, in whichever program that is.
     pub is_front: bool,
+    /// Instance of them.
+    pub instance: Instance,
     /// CPU that it has for itself.
     pub cpu: Option<At<usize>>,
 }
@@ -102,6 +106,50 @@ fn check_front(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
         let (line, key) = (fields.line(), fields.key("programs"));
         let what = "two programs have n2";
         fields.report().problem(line, key, what, "n2 once");
+    }
+}
+
+/// Each instance once; several of those functions alone that may have them, and none in a program that asks it, whose own
+/// calls would all go there.
+fn check_instances(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
+    let places = programs.iter().flat_map(|one| {
+        let place = |at: &At<Nf>| (at.line, Place::from(at.value).at(one.instance.number));
+        one.functions.iter().map(place)
+    });
+    let all: Vec<(u32, Place)> = places.collect();
+    let key = fields.key("programs");
+    let mut problem = |line, what, expected| {
+        fields.report().problem(line, key.clone(), what, expected);
+    };
+    for (at, (line, place)) in all.iter().enumerate() {
+        let nf = place.nf;
+        if place.instance() > 0 && !MANY.contains(&nf) {
+            let what = format!(
+                "{nf} has one instance, and this is its instance {}",
+                place.instance()
+            );
+            let expected = "no instance of functions other than ausf, udm and nssf";
+            problem(*line, what, expected);
+        }
+        if let Some((before, _)) = all[..at].iter().find(|(_, other)| other == place) {
+            let what = format!("{place} has a program in line {before}, too");
+            let expected = "each function once, or another instance of ausf, udm or nssf";
+            problem(*line, what, expected);
+        }
+    }
+    for one in programs {
+        let its = |nf| one.functions.iter().any(|at| at.value == nf);
+        let Some(asks) = [Nf::Amf, Nf::Smf].into_iter().find(|nf| its(*nf)) else {
+            continue;
+        };
+        let has_others = |nf| all.iter().filter(|(_, other)| other.nf == nf).count() > 1;
+        if let Some(at) = one.functions.iter().find(|at| has_others(at.value)) {
+            let nf = at.value;
+            let what =
+                format!("{nf} has several instances, and one shares its program with the {asks}");
+            let expected = "programs without amf and smf, which would ask their own alone";
+            problem(at.line, what, expected);
+        }
     }
 }
 
@@ -138,23 +186,15 @@ impl WiringSection {
                     _ => programs.push(ProgramSection {
                         functions: vec![one],
                         is_front: false,
+                        instance: Instance::default(),
                         cpu: None,
                     }),
                 }
             }
         }
         check_front(fields, &programs);
+        check_instances(fields, &programs);
         let all: Vec<&At<Nf>> = programs.iter().flat_map(|one| &one.functions).collect();
-        for (place, one) in all.iter().enumerate() {
-            let before = all[..place].iter().find(|other| other.value == one.value);
-            if let Some(before) = before {
-                let what = format!("{} has a program in line {}, too", one.value, before.line);
-                let key = fields.key("programs");
-                fields
-                    .report()
-                    .problem(one.line, key, what, "each function once");
-            }
-        }
         for one in all.iter().filter(|one| is_of_sessions(one.value)) {
             if !has_sessions {
                 let what = format!("{} has a program, and there are no sessions", one.value);
@@ -209,6 +249,53 @@ impl WiringSection {
         StoreOfProgram::of(program).filter(|_| has_contexts)
     }
 
+    /// Priority and capacity of an instance of a function.
+    pub fn instance_of(&self, place: Place) -> Instance {
+        let mut programs = self.programs.iter();
+        let its = programs.find(|one| one.places().any(|other| other == place));
+        let number = place.instance();
+        its.map_or(
+            Instance {
+                number,
+                ..Instance::default()
+            },
+            |one| one.instance,
+        )
+    }
+
+    /// Whether a core goes on with another wiring without a restart: programs of functions that may have several instances
+    /// come and go, as long as each function has one, and others stay as they are.
+    pub fn may_become(&self, new: &Self) -> bool {
+        let stays = |wiring: &Self, other: &Self| {
+            let gone = |one: &&ProgramSection| !other.programs.contains(one);
+            let mut gone = wiring.programs.iter().filter(gone);
+            gone.all(|one| !one.is_front && one.functions.iter().all(|at| MANY.contains(&at.value)))
+        };
+        let functions = |wiring: &Self| {
+            let all = Nf::ALL.into_iter();
+            all.filter(|nf| wiring.is_apart(*nf)).collect::<Vec<_>>()
+        };
+        // A number that is in both has the same program.
+        let is_kept = |one: &ProgramSection| {
+            let mut same = new.programs.iter();
+            let shares =
+                |other: &ProgramSection| one.places().any(|it| other.places().any(|o| o == it));
+            same.all(|other| one == other || !shares(other))
+        };
+        self.carrier == new.carrier
+            && self.socket == new.socket
+            && functions(self) == functions(new)
+            && stays(self, new)
+            && stays(new, self)
+            && self.programs.iter().all(is_kept)
+    }
+
+    /// Instances of functions beyond the first of each.
+    pub fn further_instances(&self) -> Vec<Place> {
+        let places = self.programs.iter().flat_map(ProgramSection::places);
+        places.filter(|place| place.instance() > 0).collect()
+    }
+
     /// Whether a function has a program of its own.
     pub fn is_apart(&self, nf: Nf) -> bool {
         let mut all = self.programs.iter().flat_map(|one| &one.functions);
@@ -219,6 +306,14 @@ impl WiringSection {
 impl ProgramSection {
     fn has(&self, nf: Nf) -> bool {
         self.functions.iter().any(|one| one.value == nf)
+    }
+
+    /// Places of its functions.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        let number = self.instance.number;
+        self.functions
+            .iter()
+            .map(move |at| Place::from(at.value).at(number))
     }
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
@@ -236,9 +331,18 @@ impl ProgramSection {
                 line: at.line,
             })
         };
+        let instance = fields.or("instance", "0", &number(0, INSTANCES - 1, ""));
+        let priority = fields.or("priority", "0", &number(0, u16::MAX, ""));
+        let capacity = fields.or("capacity", "100", &number(0, u16::MAX, ""));
+        let instance = Instance {
+            number: instance.value,
+            priority: priority.value,
+            capacity: capacity.value,
+        };
         Some(Self {
             functions: hosted.iter().filter_map(function).collect(),
             is_front: front.is_some(),
+            instance,
             cpu,
         })
     }

@@ -16,9 +16,14 @@ use sluice_wiring::{Apart, Mobility, Sessions, slices_of};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Functions of this program; for UPFs its SMF has begun at `begun_unix_s`. A UDM has to hear of its keys first, and the
-/// UDR comes with its subscribers.
-pub(super) fn new(config: &CoreConfig, functions: &[Nf], begun_unix_s: u64) -> io::Result<Apart> {
+/// Functions of this program, of the instance of this number; for UPFs its SMF has begun at `begun_unix_s`. A UDM has to hear
+/// of its keys first, and the UDR comes with its subscribers.
+pub(super) fn new(
+    config: &CoreConfig,
+    functions: &[Nf],
+    instance: u8,
+    begun_unix_s: u64,
+) -> io::Result<Apart> {
     let has = |nf| functions.contains(&nf);
     let slices = convert::amf(config).map(|amf| slices_of(&amf.plmns));
     let sessions = config.sessions.as_ref();
@@ -31,7 +36,7 @@ pub(super) fn new(config: &CoreConfig, functions: &[Nf], begun_unix_s: u64) -> i
     let amf = amf.map(|amf| Amf::new(amf, Box::new(system::random)));
     Ok(Apart {
         amf: amf.transpose().map_err(io::Error::other)?,
-        ausf: has(Nf::Ausf).then(Ausf::default),
+        ausf: has(Nf::Ausf).then(|| Ausf::new(instance)),
         udm: None,
         udr: None,
         nrf: has(Nf::Nrf).then(|| Nrf::new(convert::nrf(config))),

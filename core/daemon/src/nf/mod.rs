@@ -1,5 +1,6 @@
 //! `sluice nf`: a program of some functions, beside the core's, which it reaches as `wiring.transport` says.
 
+mod drain;
 mod front;
 mod functions;
 mod gnbs;
@@ -12,13 +13,13 @@ use crate::needs::StartError;
 use crate::parts::{contexts, repository};
 use gnbs::Gnbs;
 use program::Program;
-use sluice_bus_local::{Member, MemberError};
+use sluice_bus_local::{Carrier, Member, MemberError};
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_program::args::{NfArgs, NfName};
 use sluice_program::exit::Exit;
 use sluice_program::logging::{self, Verbosity};
-use sluice_sbi::Nf;
+use sluice_sbi::{Instance, Nf, Place};
 use sluice_udr::Udr;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -55,7 +56,7 @@ fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
         .filter_map(|name| nf_of(*name))
         .collect();
     let functions: Vec<Nf> = functions.into_iter().collect();
-    let name = program_name(&functions);
+    let name = program_name(&functions, args.instance);
     let tell = |what: &dyn std::fmt::Display| eprintln!("{name}: {what}");
     let refuse = |what: &str| {
         tell(&format!("{}: wiring: {what}", file.display()));
@@ -71,6 +72,10 @@ fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
             "the {own} is the core's own; expected a program that has it"
         ));
     }
+    let first = functions.first().copied().unwrap_or(Nf::Udm);
+    let instance = config
+        .wiring
+        .instance_of(Place::from(first).at(args.instance));
     if let Some(cpu) = args.cpu
         && let Err(e) = thread::pin(&[cpu])
     {
@@ -90,19 +95,15 @@ fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
         Ok(doors) => doors,
         Err(exit) => return exit,
     };
-    let socket = config.wiring.socket(&config.control_socket);
-    let member = match Member::join(&socket, carrier, &name, &functions, JOIN_WITHIN) {
+    let hosted = (functions.as_slice(), instance);
+    let member = match join(config, carrier, &name, hosted) {
         Ok(member) => member,
-        Err(MemberError::Refused(why)) => {
+        Err((exit, why)) => {
             tell(&why);
-            return Exit::Usage;
-        }
-        Err(e) => {
-            tell(&format!("no core is reached at {}: {e}", socket.display()));
-            return Exit::Later;
+            return exit;
         }
     };
-    let served = Program::new((file, config), member, &functions, doors)
+    let served = Program::new((file, config), member, hosted, doors)
         .and_then(|mut program| program.serve(&shutdown));
     match served {
         Ok(()) => Exit::Done,
@@ -111,6 +112,24 @@ fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
             Exit::Failed
         }
     }
+}
+
+/// Joins the core; the exit code without it, and why.
+fn join(
+    config: &CoreConfig,
+    carrier: Carrier,
+    name: &str,
+    (functions, instance): (&[Nf], Instance),
+) -> Result<Member, (Exit, String)> {
+    let socket = config.wiring.socket(&config.control_socket);
+    let joined = Member::join_as(instance, &socket, carrier, name, functions, JOIN_WITHIN);
+    joined.map_err(|error| match error {
+        MemberError::Refused(why) => (Exit::Usage, why),
+        e @ MemberError::Io(_) => {
+            let why = format!("no core is reached at {}: {e}", socket.display());
+            (Exit::Later, why)
+        }
+    })
 }
 
 /// Ways of a program to the world, and what outlives it.
@@ -162,8 +181,12 @@ fn nf_of(name: NfName) -> Option<Nf> {
     })
 }
 
-fn program_name(functions: &[Nf]) -> String {
+fn program_name(functions: &[Nf], instance: u8) -> String {
     let names = functions.iter().map(|nf| nf.to_string().to_lowercase());
     let names: Vec<String> = names.collect();
-    format!("sluice nf {}", names.join(" "))
+    let numbered = match instance {
+        0 => String::new(),
+        number => format!(" --instance {number}"),
+    };
+    format!("sluice nf {}{numbered}", names.join(" "))
 }

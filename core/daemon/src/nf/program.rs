@@ -2,6 +2,7 @@
 
 mod beginning;
 
+use super::drain::Drain;
 use super::gnbs::Gnbs;
 use super::subscribers::Subscribers;
 use super::upfs::Upfs;
@@ -9,6 +10,7 @@ use super::{Doors, functions};
 use crate::config::CoreConfig;
 use crate::operators::answers::ContextsState;
 use crate::operators::mobility;
+use crate::operators::nfs;
 use crate::operators::part::Part;
 use crate::operators::qos;
 use crate::operators::request::{Ask, Request, subscriber};
@@ -27,10 +29,11 @@ use sluice_program::control::refusal;
 use sluice_program::lines::{self, PeerNames};
 use sluice_program::logging;
 use sluice_sbi::context_store::Stored;
-use sluice_sbi::{Instant, Nf, NfInstance};
+use sluice_sbi::{Instance, Instant, Nf, NfInstance, Place};
 use sluice_subscribers::Operation;
 use sluice_udm::Udm;
 use sluice_wiring::{Apart, Flows, Mobility, Repository, Sessions};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -67,6 +70,10 @@ pub(super) struct Program {
     /// Name of the AMF.
     guami: Option<Guami>,
     file: PathBuf,
+    /// Places of its functions, in this order.
+    places: Vec<Place>,
+    /// It takes no new calls, and ends when those of before are over; none of one that does not.
+    drains: Option<Drain>,
     has_udm: bool,
     /// How long sessions have to be released at the end.
     end_within: Duration,
@@ -85,7 +92,7 @@ impl Program {
     pub fn new(
         (file, config): (&Path, &CoreConfig),
         member: Member,
-        functions: &[Nf],
+        (functions, instance): (&[Nf], Instance),
         doors: Doors,
     ) -> io::Result<Self> {
         let home = functions::home(config);
@@ -98,10 +105,10 @@ impl Program {
         } = doors;
         let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
         let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
-        let its = functions::new(config, functions, begun_unix_s)?;
+        let its = functions::new(config, functions, instance.number, begun_unix_s)?;
         let (udr, beside) = udr.unzip();
         let its = Apart { udr, ..its };
-        let mut host = Host::new(its, home);
+        let mut host = Host::new(its, home).as_instance(instance);
         let (poller, waker) = (Poller::new()?, Waker::new()?);
         let mut report = Report::default();
         let mut stored = Stored::new();
@@ -127,6 +134,8 @@ impl Program {
         let all = Nf::ALL.into_iter();
         let others: Vec<Nf> = all.filter(|nf| !functions.contains(nf)).collect();
         host.connect(Box::new(member.clone()), &others);
+        let places = functions.iter();
+        let places = places.map(|nf| Place::from(*nf).at(instance.number));
         Ok(Self {
             host,
             gnbs,
@@ -141,6 +150,8 @@ impl Program {
             report,
             guami: config.amf.guami,
             file: file.to_owned(),
+            places: places.collect(),
+            drains: None,
             has_udm: functions.contains(&Nf::Udm),
             end_within: Duration::from_secs(config.end.within_s.into()),
             settings: None,
@@ -190,7 +201,11 @@ impl Program {
             (None, None) => false,
             (upfs, gnbs) => upfs.unwrap_or(true) && gnbs.unwrap_or(true),
         };
-        shutdown.is_requested() || self.member.is_closed() || has_ended
+        let is_drained = self
+            .drains
+            .as_ref()
+            .is_some_and(|one| one.is_over(std::time::Instant::now()));
+        shutdown.is_requested() || self.member.is_closed() || has_ended || is_drained
     }
 
     /// Time that it may wait.
@@ -203,7 +218,11 @@ impl Program {
             (false, false) => return PATIENCE_BEFORE,
         }
         let ends = self.settings.as_ref().is_some_and(|one| one.ends.is_some());
-        let most = if ends { PATIENCE_AT_END } else { PATIENCE };
+        let most = if ends || self.drains.is_some() {
+            PATIENCE_AT_END
+        } else {
+            PATIENCE
+        };
         let of_n2 = self.gnbs.as_ref().map(|gnbs| gnbs.n2.patience());
         let most = of_n2.map_or(most, |of_n2| most.min(of_n2));
         match self.host.next_deadline() {
@@ -242,13 +261,20 @@ impl Program {
         self.take_said();
         for reached in self.host.take_reached(now) {
             match reached.lost {
-                None => tracing::debug!("{} is reached", reached.nf),
+                None => tracing::debug!("{} is reached", reached.place),
                 // With the core all are gone.
                 Some(_) if self.member.is_closed() => {}
-                Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
+                Some(why) => tracing::warn!("{} is not reached: {why}", reached.place),
             }
         }
         self.host.send(now);
+        if let Some(drain) = &mut self.drains {
+            drain.look(
+                std::time::Instant::now(),
+                self.host.open(),
+                self.host.remote_counters().received,
+            );
+        }
         if let Some(gnbs) = &mut self.gnbs {
             gnbs.n2.send(&mut self.host);
         }
@@ -391,6 +417,11 @@ impl Program {
                 let refused = self.may_reload().err();
                 part.done = refused.map(|why| refusal("refused", &why));
             }
+            Request::Nfs => {
+                let number = |place: &Place| place.instance();
+                let number = self.places.first().map_or(0, number);
+                part.instances = nfs::instances(&self.host.loads(), number);
+            }
             Request::Status => part.contexts = self.contexts(),
             Request::Counters | Request::Metrics => {
                 part.contexts = self.contexts();
@@ -450,8 +481,29 @@ impl Program {
         if let Some(releases) = ends {
             self.end(releases);
         }
+        self.drain(&settings);
         self.settings = Some(settings);
         Ok(())
+    }
+
+    /// Instances of functions that operators have taken out are asked nothing more.
+    fn drain(&mut self, settings: &Settings) {
+        let draining: BTreeSet<Place> = settings.draining().collect();
+        let drains = self.places.iter().any(|place| draining.contains(place));
+        self.host.drain(draining);
+        match (drains, &self.drains) {
+            (true, None) => {
+                self.drains = Some(Drain::begin(std::time::Instant::now()));
+                for place in &self.places {
+                    self.host.leave(place.nf);
+                }
+            }
+            (false, Some(_)) => {
+                self.drains = None;
+                self.host.register_again(system::now());
+            }
+            (true, Some(_)) | (false, None) => {}
+        }
     }
 
     /// gNBs are told first, so that UEs are taken to another AMF (TS 23.501, 5.21.2.2.2).
@@ -478,13 +530,13 @@ impl Program {
     }
 
     fn identify(&mut self, settings: &Settings) {
-        for nf in Nf::ALL {
-            let name = nf.to_string();
+        for place in self.places.clone() {
+            let name = place.to_string();
             let mut told = settings.instances.iter();
             let told = told.find(|(one, _)| *one == name);
             let instance = told.and_then(|(_, octets)| NfInstance::from_octets(*octets));
             if let Some(instance) = instance {
-                self.host.instances.insert(nf, instance);
+                self.host.instances.insert(place, instance);
             }
         }
         // Sessions that were taken up may have had it begin.

@@ -47,6 +47,31 @@ answers! {
         /// Seconds for which an answer to a discovery may be taken to be so.
         pub validity_s: u32,
         pub nfs: Vec<Nf>,
+        /// Instances in programs of the core, be they registered or not.
+        #[serde(default)]
+        pub instances: Vec<NfInstance>,
+    }
+
+    /// Instance of a network function in a program of the core.
+    #[derive(Deserialize)]
+    NfInstance {
+        pub r#type: String,
+        /// Number among the instances of the function.
+        pub instance: u8,
+        /// Process that has it; null while there is none.
+        pub pid: Option<u32>,
+        /// Whether it has joined the core.
+        pub reached: bool,
+        /// Whether it was taken out: it gets no new calls.
+        pub drains: bool,
+        /// The one with the lowest is taken first.
+        pub priority: u16,
+        /// Weight among those of a priority.
+        pub capacity: u16,
+        /// Null while it does not answer.
+        pub load_percent: Option<u8>,
+        /// Answers that it gave functions of other programs; null while it does not answer.
+        pub answered: Option<u64>,
     }
 
     /// A network function.
@@ -169,6 +194,15 @@ answers! {
         pub action: Action,
         /// Of a hundred; null for all.
         pub percent: Option<u8>,
+    }
+
+    /// An instance of a function as it stands after a drain was begun or taken back.
+    Drained {
+        pub r#type: String,
+        pub instance: u8,
+        pub drains: bool,
+        /// Functions of its program, which drain with it.
+        pub functions: Vec<String>,
     }
 
     /// Overload as gNBs are told of it.

@@ -15,7 +15,7 @@ use crate::reload;
 use serde_json::{Value, json};
 use sluice_core_runtime::system;
 use sluice_ids::Supi;
-use sluice_program::control::Asked;
+use sluice_program::control::{Asked, refusal};
 use sluice_sbi::Nf;
 
 /// Answers a question with what other programs have told; one to the core's own PCF once its SMF has answered.
@@ -71,9 +71,18 @@ fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value
             })
         }),
         Request::Gnbs => of_amf(part.amf, |amf| told(view::gnbs(amf))),
-        Request::Nfs => part
-            .nrf
-            .map_or_else(|| not_reached(Nf::Nrf), |nrf| told(nrf.nfs)),
+        Request::Nfs => match part.nrf {
+            Some(mut nrf) => {
+                let programs = daemon.programs.as_ref();
+                nrf.nfs.instances = programs
+                    .map(|all| all.instances(&part.instances))
+                    .unwrap_or_default();
+                told(nrf.nfs)
+            }
+            None => not_reached(Nf::Nrf),
+        },
+        Request::Drain { function, instance } => drain(daemon, function, *instance, true),
+        Request::Undrain { function, instance } => drain(daemon, function, *instance, false),
         Request::Procedures => told(view::procedures(part)),
         Request::Flow { imsi } => of(imsi, |supi| told(view::flow(daemon, supi, part))),
         Request::Trace { imsi: None, ends } => daemon.tracing(None, *ends),
@@ -98,6 +107,20 @@ fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value
         | Request::AppSessionUpdate { .. }
         | Request::AppSessionDelete { .. }
         | Request::AppSession { .. } => part.done.unwrap_or_else(|| not_reached(Nf::Pcf)),
+    }
+}
+
+/// Takes an instance of a function out, or in again.
+fn drain(daemon: &mut Daemon, function: &str, instance: u8, drains: bool) -> Value {
+    let Some(programs) = &mut daemon.programs else {
+        let why =
+            "no function has a program of its own: wiring.transport of core.yaml gives them some";
+        return refusal("refused", why);
+    };
+    let core = daemon.runtime.core_mut();
+    match programs.drain(core, function, instance, drains) {
+        Ok(done) => told(done),
+        Err(why) => refusal("refused", &why),
     }
 }
 

@@ -42,7 +42,7 @@ told! {
     SmfCounters of sluice_smf::Counters { established, refused, released, modified, modifications_failed, modifications_refused, rules_refused, security_refused, security_mismatches, late_establishments, restored, usage_reports, downlink_data_reports, error_indications, node_reports, unreachable, unexpected, records_lost, panics, no_room }
 
     /// Messages with functions of other programs.
-    WiringCounters of sluice_wiring::Counters { sent, received, full, refused, unanswered, late, unreadable }
+    WiringCounters of sluice_wiring::Counters { sent, received, full, refused, again, unanswered, late, unreadable }
 
     /// Selections of slices.
     NssfCounters of sluice_nssf::Counters { selected, none, rejected }

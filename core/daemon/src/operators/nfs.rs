@@ -62,7 +62,25 @@ fn nfs(nrf: &Nrf, now: Now) -> answers::Nfs {
         heart_beat_s: config.heart_beat_s.into(),
         validity_s: config.validity_s,
         nfs: profiles.into_iter().map(row).collect(),
+        // Those of programs the core adds.
+        instances: Vec::new(),
     }
+}
+
+/// Instances of a program's own functions, as far as it knows them: loads in percent and answers.
+pub(crate) fn instances(loads: &[(Nf, u8, u64)], number: u8) -> Vec<answers::NfInstance> {
+    let row = |(nf, load, answered): &(Nf, u8, u64)| answers::NfInstance {
+        r#type: nf.to_string(),
+        instance: number,
+        pid: None,
+        reached: true,
+        drains: false,
+        priority: 0,
+        capacity: 0,
+        load_percent: Some(*load),
+        answered: Some(*answered),
+    };
+    loads.iter().map(row).collect()
 }
 
 /// Lists without an entry stand for all there are.

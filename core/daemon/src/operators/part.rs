@@ -1,6 +1,6 @@
 //! Parts of answers to operators: each program tells what its functions know, and the core's puts them together.
 
-use crate::operators::answers::{ContextsState, FlowLine, Rule};
+use crate::operators::answers::{ContextsState, FlowLine, NfInstance, Rule};
 use crate::operators::counters::{N4Counters, NssfCounters};
 use crate::operators::mobility::{self, AmfPart};
 use crate::operators::nfs::{self, NrfPart};
@@ -32,6 +32,9 @@ pub(crate) struct Part {
     pub records_lost: u64,
     pub nrf: Option<NrfPart>,
     pub nssf: Option<NssfCounters>,
+    /// Instances of the program's functions.
+    #[serde(default)]
+    pub instances: Vec<NfInstance>,
     /// Rules of a UE's sessions, by their numbers.
     pub pcf: Option<BTreeMap<u8, Vec<Rule>>>,
     /// Call flow of a UE.
@@ -53,16 +56,15 @@ impl Request {
             | Self::AppSessionUpdate { .. }
             | Self::AppSessionDelete { .. }
             | Self::AppSession { .. } => &[Nf::Pcf],
-            Self::Nfs => &[Nf::Nrf],
             Self::Counters => &[Nf::Amf, Nf::Smf, Nf::Nrf, Nf::Nssf],
             Self::Metrics => &[Nf::Amf, Nf::Smf, Nf::Nrf, Nf::Nssf, Nf::Udr],
-            Self::Flow { .. } => &Apart::ALL,
+            Self::Flow { .. } | Self::Nfs => &Apart::ALL,
             Self::Gnbs
             | Self::UpdateGnbs
             | Self::OverloadStart { .. }
             | Self::OverloadStop
             | Self::Deregister { .. } => &[Nf::Amf],
-            Self::Trace { .. } | Self::Refusals => &[],
+            Self::Trace { .. } | Self::Refusals | Self::Drain { .. } | Self::Undrain { .. } => &[],
         }
     }
 }
@@ -130,6 +132,7 @@ impl Part {
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.lines.extend(other.lines);
+        self.instances.extend(other.instances);
         Self {
             amf: self.amf.or(other.amf),
             smf: self.smf.or(other.smf),
@@ -140,6 +143,7 @@ impl Part {
             nrf: self.nrf.or(other.nrf),
             nssf: self.nssf.or(other.nssf),
             pcf: self.pcf.or(other.pcf),
+            instances: self.instances,
             lines: self.lines,
             done: self.done.or(other.done),
         }

@@ -74,6 +74,20 @@ pub enum Request {
     },
     /// Have them do so no more (TS 38.413, 8.7.8).
     OverloadStop,
+    /// Take an instance of a function out: it gets no new calls, and its program ends when those of before are over.
+    Drain {
+        /// Function, by its name.
+        function: String,
+        /// Number of the instance.
+        instance: u8,
+    },
+    /// Take it in again.
+    Undrain {
+        /// Function, by its name.
+        function: String,
+        /// Number of the instance.
+        instance: u8,
+    },
     /// Deregister a UE (TS 23.502, 4.2.2.3.3).
     Deregister {
         /// Whose.

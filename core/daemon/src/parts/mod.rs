@@ -4,6 +4,7 @@ pub(crate) mod charging;
 pub(crate) mod contexts;
 pub(crate) mod flow;
 pub(crate) mod home_keys;
+pub(crate) mod instances;
 pub(crate) mod news;
 pub(crate) mod programs;
 pub(crate) mod refusals;

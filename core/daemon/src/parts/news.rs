@@ -3,7 +3,7 @@
 use crate::parts::refusals::Kept;
 use serde::{Deserialize, Serialize};
 use sluice_ids::Supi;
-use sluice_sbi::{ReferencePoint, TracedMessage};
+use sluice_sbi::{INSTANCES, Nf, Place, ReferencePoint, TracedMessage};
 use sluice_security::suci::HomeKey;
 use std::collections::BTreeMap;
 
@@ -25,8 +25,26 @@ pub(crate) struct Settings {
     pub withdrawn: Vec<String>,
     /// Identities of functions, by their names.
     pub instances: Vec<(String, [u8; 16])>,
+    /// Instances of functions that operators have taken out.
+    pub draining: Vec<String>,
     /// None for a program that has no UDM, and while keys of the database are not known.
     pub udm: Option<UdmSettings>,
+}
+
+impl Settings {
+    /// Instances of functions that operators have taken out.
+    pub fn draining(&self) -> impl Iterator<Item = Place> {
+        self.draining.iter().filter_map(|text| place(text))
+    }
+}
+
+/// A place as it is told: `UDM`, `UDM/1`.
+fn place(text: &str) -> Option<Place> {
+    let (name, number) = text.split_once('/').unwrap_or((text, "0"));
+    let number = number.parse().ok().filter(|number| *number < INSTANCES)?;
+    let mut all = Nf::ALL.into_iter();
+    let nf = all.find(|nf| nf.to_string() == name)?;
+    Some(Place::from(nf).at(number))
 }
 
 /// AMF and SMF of two programs know the same sessions: what one of them does not know is over. They are compared when

@@ -15,11 +15,10 @@ use sluice_bus_local::{BackOff, Manager, News};
 use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
-use sluice_program::config::fields::At;
 use sluice_program::control::{Asked, Question as _};
 use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
-use sluice_sbi::{Nf, TracedMessage};
+use sluice_sbi::{Nf, Place, TracedMessage};
 use sluice_security::suci::HomeKey;
 use sluice_subscribers::Operation;
 use sluice_wiring::Core;
@@ -38,14 +37,33 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A program, and how it is with it.
-struct Program {
-    section: ProgramSection,
-    process: Option<Process>,
+pub(super) struct Program {
+    pub(super) section: ProgramSection,
+    pub(super) process: Option<Process>,
+    /// An operator has taken it out.
+    pub(super) drains: bool,
+    /// The file has it no more: it is forgotten once it has ended.
+    pub(super) leaves: bool,
     /// When it is started again.
-    due: Instant,
+    pub(super) due: Instant,
     /// The program has ended with the word that its file or command line is wrong.
     is_refused: bool,
     back_off: BackOff,
+}
+
+impl Program {
+    /// One that is to be started now.
+    pub(super) fn new(section: &ProgramSection, now: Instant) -> Self {
+        Self {
+            section: section.clone(),
+            process: None,
+            drains: false,
+            leaves: false,
+            due: now,
+            is_refused: false,
+            back_off: BackOff::new(now),
+        }
+    }
 }
 
 /// A question of an operator that programs have not all answered.
@@ -62,7 +80,7 @@ struct Waiting {
 pub(crate) struct Programs {
     manager: Manager,
     file: PathBuf,
-    programs: Vec<Program>,
+    pub(super) programs: Vec<Program>,
     waiting: Vec<Waiting>,
     /// What operators want of subscribers, by the numbers of the questions to the program of the UDR, and how long they wait.
     operations: BTreeMap<u64, (Instant, Asked<Ask>)>,
@@ -74,7 +92,7 @@ pub(crate) struct Programs {
     traced: Vec<(u64, TracedMessage)>,
     followed: Followed,
     /// Functions of programs that have joined.
-    joined: BTreeSet<Nf>,
+    pub(super) joined: BTreeSet<Place>,
     comparison: Comparison,
     presence: Presence,
     /// Subscribers that were removed while nobody served their UEs, by their IMSIs.
@@ -85,7 +103,7 @@ pub(crate) struct Programs {
     /// How often functions are to register anew.
     registrations: u64,
     /// How often core.yaml was read again.
-    reloads: u64,
+    pub(super) reloads: u64,
     next_look: Instant,
 }
 
@@ -103,13 +121,8 @@ impl Programs {
             StartError::of(problem(0, "wiring.socket", what, expected), &e)
         })?;
         let now = Instant::now();
-        let programs = wiring.programs.iter().map(|section| Program {
-            section: section.clone(),
-            process: None,
-            due: now,
-            is_refused: false,
-            back_off: BackOff::new(now),
-        });
+        let programs = wiring.programs.iter();
+        let programs = programs.map(|section| Program::new(section, now));
         Ok(Some(Self {
             manager,
             file: file.to_owned(),
@@ -163,7 +176,7 @@ impl Programs {
         for at in 0..self.programs.len() {
             self.start_one(at).map_err(failed)?;
         }
-        self.wait_until_reached(core, &others, is_over)
+        self.wait_until_reached(core, is_over)
     }
 
     /// Waits until all functions of programs are reached; the core begins without those that are not, unless their program
@@ -171,11 +184,11 @@ impl Programs {
     fn wait_until_reached(
         &mut self,
         core: &mut Core,
-        apart: &[Nf],
         is_over: &dyn Fn() -> bool,
     ) -> Result<(), StartError> {
         let until = Instant::now() + JOIN_WITHIN;
-        let mut missing: BTreeSet<Nf> = apart.iter().copied().collect();
+        let sections = self.programs.iter().map(|one| &one.section);
+        let mut missing: BTreeSet<Place> = sections.flat_map(ProgramSection::places).collect();
         let lacks_keys = |one: &Self| one.lacks_home_keys && one.home_keys.is_none();
         while (!missing.is_empty() || lacks_keys(self)) && Instant::now() < until && !is_over() {
             for news in self.manager.turn() {
@@ -191,17 +204,17 @@ impl Programs {
             core.receive(system::now());
             for reached in core.take_reached(system::now()) {
                 match reached.lost {
-                    None => missing.remove(&reached.nf),
-                    Some(_) => missing.insert(reached.nf),
+                    None => missing.remove(&reached.place),
+                    Some(_) => missing.insert(reached.place),
                 };
             }
             if !missing.is_empty() || lacks_keys(self) {
                 let _ = wait_readable(&self.manager, POLL_EVERY);
             }
         }
-        for nf in missing {
+        for place in missing {
             tracing::warn!(
-                "{nf} is not reached: its program has not joined; the core begins without it"
+                "{place} is not reached: its program has not joined; the core begins without it"
             );
         }
         Ok(())
@@ -209,10 +222,10 @@ impl Programs {
 
     /// A program that refuses the file, and whose functions no other one has.
     fn refused_program(&self) -> Option<StartError> {
-        let is_missing = |one: &At<Nf>| !self.manager.has(one.value);
+        let is_missing = |place: Place| !self.manager.has(place);
         let mut refused = self.programs.iter().filter(|one| one.is_refused);
-        let program = refused
-            .find(|one| one.section.is_front || one.section.functions.iter().any(is_missing))?;
+        let program =
+            refused.find(|one| one.section.is_front || one.section.places().any(is_missing))?;
         let what = format!("{} does not start with this file", name(&program.section));
         let expected = "what it has said before";
         Some(StartError {
@@ -239,6 +252,10 @@ impl Programs {
         if program.section.is_front {
             command.arg("n2");
         }
+        let number = program.section.instance.number;
+        if number > 0 {
+            command.arg("--instance").arg(number.to_string());
+        }
         command.arg("--config").arg(&self.file);
         if let Some(cpu) = &program.section.cpu {
             command.arg("--cpu").arg(cpu.value.to_string());
@@ -261,8 +278,8 @@ impl Programs {
         }
         for reached in core.take_reached(system::now()) {
             match reached.lost {
-                None => tracing::info!("{} is reached", reached.nf),
-                Some(why) => tracing::warn!("{} is not reached: {why}", reached.nf),
+                None => tracing::info!("{} is reached", reached.place),
+                Some(why) => tracing::warn!("{} is not reached: {why}", reached.place),
             }
         }
         let now = Instant::now();
@@ -276,13 +293,14 @@ impl Programs {
         match &news {
             News::Joined { functions, .. } => {
                 tracing::info!("{}", news.text());
-                if functions.iter().any(|nf| self.is_apart(*nf)) {
+                if functions.iter().any(|one| self.is_apart(one.nf)) {
                     self.joined.extend(functions);
-                    let of_sessions = [Nf::Amf, Nf::Smf].map(|nf| functions.contains(&nf));
+                    let of_sessions =
+                        [Nf::Amf, Nf::Smf].map(|nf| functions.contains(&Place::from(nf)));
                     if of_sessions == [true, false] || of_sessions == [false, true] {
                         self.compare(core);
                     }
-                    let of_ues = [Nf::Amf, Nf::Udr].map(|nf| functions.contains(&nf));
+                    let of_ues = [Nf::Amf, Nf::Udr].map(|nf| functions.contains(&nf.into()));
                     if of_ues == [true, false] || of_ues == [false, true] {
                         self.ask_for_ues(core);
                     }
@@ -293,8 +311,8 @@ impl Programs {
             News::Gone { functions, .. } => {
                 tracing::warn!("{}", news.text());
                 self.next_look = Instant::now();
-                self.joined.retain(|nf| !functions.contains(nf));
-                if functions.contains(&Nf::Udr) {
+                self.joined.retain(|one| !functions.contains(one));
+                if functions.iter().any(|one| one.nf == Nf::Udr) {
                     self.presence.ues = None;
                     for (_, asked) in std::mem::take(&mut self.operations).into_values() {
                         asked.answer(not_reached(Nf::Udr));
@@ -386,7 +404,7 @@ impl Programs {
         let unknown = if core.smf().is_some() {
             let known = known.iter().copied().collect();
             core.sessions().reconcile(system::now(), &known)
-        } else if self.joined.contains(&Nf::Smf) {
+        } else if self.joined.contains(&Nf::Smf.into()) {
             return false;
         } else {
             Vec::new()
@@ -431,14 +449,8 @@ impl Programs {
         its.any(|one| one.process.is_some())
     }
 
-    /// core.yaml was read again.
-    pub fn reload(&mut self, core: &Core) {
-        self.reloads += 1;
-        self.tell(core);
-    }
-
     /// Tells all programs.
-    fn tell(&mut self, core: &Core) {
+    pub(super) fn tell(&mut self, core: &Core) {
         let (reloads, registrations) = (self.reloads, self.registrations);
         let (followed, ends, leaves_gnbs) = (&self.followed, self.ends, self.leaves_gnbs);
         let (comparison, withdrawn) = (&self.comparison, &self.withdrawn);
@@ -446,8 +458,9 @@ impl Programs {
         let may_release = self.may_release();
         let instances = core.instances().iter();
         let instances: Vec<(String, [u8; 16])> = instances
-            .map(|(nf, instance)| (nf.to_string(), instance.octets()))
+            .map(|(place, instance)| (place.to_string(), instance.octets()))
             .collect();
+        let draining: Vec<String> = self.draining().iter().map(ToString::to_string).collect();
         self.manager.tell(&|functions| {
             // Keys of the home network are for the UDM alone.
             let has_udm = functions.contains(&Nf::Udm);
@@ -461,6 +474,7 @@ impl Programs {
                 followed: followed.clone(),
                 ends,
                 instances: instances.clone(),
+                draining: draining.clone(),
                 leaves_gnbs,
                 comparison: Comparison {
                     number: comparison.number,
@@ -481,7 +495,7 @@ impl Programs {
             };
             serde_json::to_string(&settings).unwrap_or_default()
         });
-        if may_release && self.joined.contains(&Nf::Amf) {
+        if may_release && self.joined.contains(&Nf::Amf.into()) {
             self.withdrawn.clear();
         }
     }
@@ -493,7 +507,9 @@ impl Programs {
                 continue;
             };
             if let Some(status) = program.process.as_mut().and_then(Process::status) {
-                if self.ends.is_none() {
+                if program.drains {
+                    tracing::info!("{} is drained: {status}", name(&program.section));
+                } else if self.ends.is_none() {
                     tracing::error!("{}: {status}", name(&program.section));
                 }
                 program.is_refused = status.code() == Some(Exit::Usage.code().into());
@@ -502,6 +518,7 @@ impl Programs {
             }
             if program.process.is_none()
                 && program.due <= now
+                && !program.drains
                 && self.ends.is_none()
                 && let Err(why) = self.start_one(at)
             {
@@ -511,6 +528,8 @@ impl Programs {
                 }
             }
         }
+        let is_over = |one: &Program| one.leaves && one.process.is_none();
+        self.programs.retain(|one| !is_over(one));
     }
 
     /// Whether programs have a part of an answer.
@@ -558,10 +577,17 @@ impl Programs {
     }
 }
 
-fn name(section: &ProgramSection) -> String {
+pub(super) fn name(section: &ProgramSection) -> String {
     if section.is_front {
         return "the program of N2's front".to_owned();
     }
     let names = section.functions.iter().map(|one| one.value.to_string());
-    format!("the program of {}", names.collect::<Vec<_>>().join(", "))
+    let numbered = match section.instance.number {
+        0 => String::new(),
+        number => format!(", instance {number}"),
+    };
+    format!(
+        "the program of {}{numbered}",
+        names.collect::<Vec<_>>().join(", ")
+    )
 }

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Instant;
 
 use crate::place::{Core, KEY, LIMIT, OPC, Place, Ran, run, ue, with_database};
-use crate::qos;
 use crate::schema::{asked_in_its_form, fault, operations};
+use crate::{instances, qos};
 use serde_json::{Value, json};
 
 /// An answer.
@@ -191,6 +191,7 @@ fn every_operation_of_the_document_is_served_and_answers_in_its_form() {
         asked.insert((*name).to_owned());
     }
     asked.extend(qos::OPERATIONS.map(str::to_owned));
+    asked.extend(instances::OPERATIONS.map(str::to_owned));
     let known: BTreeSet<_> = operations(&document).into_iter().map(|one| one.0).collect();
     assert_eq!(asked, known, "each operation is asked");
     ran.wait("the deregistration", |ran| ran.phones[0].1.is_none());

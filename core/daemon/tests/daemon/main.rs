@@ -9,6 +9,7 @@ mod causes;
 mod contexts;
 mod ending;
 mod front;
+mod instances;
 mod metrics;
 mod place;
 mod qos;

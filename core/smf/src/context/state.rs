@@ -8,7 +8,7 @@ use sluice_ids::{Dnn, Supi};
 use sluice_n4::{AssociationId, Endpoint};
 use sluice_sbi::{
     CallId, Calls, DeleteSmPolicy, DeregisterSmf, Effect, Followed, Instant, Line, Message, Nf,
-    NfInstance, NotifySmContext, Now, Problem, SdmSubscription, Slab, UnsubscribeSdm,
+    NfInstance, NotifySmContext, Now, Place, Problem, SdmSubscription, Slab, UnsubscribeSdm,
 };
 
 use crate::config::Config;
@@ -260,7 +260,7 @@ impl State {
         let deadline = self.now.instant.plus_ms(limits::CALL_MS);
         let call = self.calls.begin_until(deadline, session)?;
         self.effects.push(Effect::Call {
-            to: to.into(),
+            to: Place::any(to),
             call,
             deadline,
             message: message.into(),

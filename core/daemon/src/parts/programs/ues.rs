@@ -56,7 +56,8 @@ impl Programs {
         let has = |one: &Program, nf| one.section.functions.iter().any(|at| at.value == nf);
         let mut all = self.programs.iter();
         let are_together = all.any(|one| has(one, Nf::Amf) && has(one, Nf::Smf));
-        let have_compared = self.joined.contains(&Nf::Smf) && self.comparison.unknown.is_some();
+        let have_compared =
+            self.joined.contains(&Nf::Smf.into()) && self.comparison.unknown.is_some();
         !self.is_apart(Nf::Smf) || are_together || have_compared
     }
 }
