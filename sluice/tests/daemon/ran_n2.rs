@@ -192,18 +192,18 @@ fn ues_are_paged_in_a_closed_loop_for_packets_of_the_data_network() {
   - ping: {{ues: 4, to: {SERVER}, wait: 5s}}
   - check: {{ping_lost: 0, unexpected: 0}}
   - cycle: {{ues: 1-3, at_once: 2, for: 4s, procedures: [establish, page, release], data_network: {dn}}}
-  - check: {{paged: at least 2, deregistrations: at least 1, failures: 0, refusals: 0, timeouts: 0, cut_off: 0}}
+  - check: {{paged: at least 1, failures: 0, refusals: 0, timeouts: 0, cut_off: 0}}
   - page: {{ues: 4, data_network: {gnb}}}
   - check: {{paged: 0, failures: 1, cut_off: 1}}
   - release: {{ues: 4}}
   - page: {{ues: 4, data_network: {dn}}}
-  - check: {{paged: 0, failures: 1}}
+  - check: {{paged: 0, failures: 1, timeouts: 0}}
 "
     );
     let result = play(&lab, 1, N3_GNB.into(), "namespace: group", &steps);
     assert_eq!(result["checks_failed"], 0, "{result:#}");
     let paging = &result["procedures"]["paging"];
-    assert!(paging["done"].as_u64() >= Some(3), "{result:#}");
+    assert!(paging["done"].as_u64() >= Some(2), "{result:#}");
     assert!(paging["p50_ms"].as_f64() > Some(0.0), "{result:#}");
     let why = "the namespace data_network cannot send to the UE's address";
     assert_eq!(paging["reasons"][why], 1, "{result:#}");

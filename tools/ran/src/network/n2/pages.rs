@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use sluice_host::clock;
 use sluice_host::netns::Ns;
+use sluice_smf_emulator::UeAddresses;
 
 use super::super::Network;
 use crate::Failure;
@@ -95,6 +96,17 @@ fn sockets(ns: &Ns) -> Result<Vec<UdpSocket>, Failure> {
     Ok(sockets.into_iter().flatten().collect())
 }
 
+/// Address that the data network knows: IPv6 from when the router has told the prefix. None without a session.
+fn known_address(addresses: UeAddresses) -> Option<IpAddr> {
+    let is_known = |address: &IpAddr| match address {
+        IpAddr::V4(_) => !address.is_unspecified(),
+        IpAddr::V6(ipv6) => !address.is_unspecified() && !ipv6.is_unicast_link_local(),
+    };
+    let ipv4 = addresses.ipv4().map(IpAddr::V4);
+    let all = [ipv4, addresses.ipv6().map(IpAddr::V6)];
+    all.into_iter().flatten().find(is_known)
+}
+
 impl Network {
     /// Packets for UEs that are paged come from this namespace from now on.
     pub fn page_from(&mut self, data_network: Option<&NetnsPlace>) {
@@ -110,13 +122,7 @@ impl Network {
     pub(super) fn page_address(&self, ue: usize) -> Option<IpAddr> {
         let lines = self.n2.as_ref()?.lines.range((ue, 0)..=(ue, u8::MAX));
         let mut sessions = lines.filter_map(|(_, line)| self.ues.get(*line));
-        sessions.find_map(|session| {
-            let ipv6 = session.addresses.ipv6();
-            // Until the router has told the prefix.
-            let ipv6 = ipv6.filter(|ipv6| !ipv6.is_unicast_link_local() && !ipv6.is_unspecified());
-            let ipv4 = session.addresses.ipv4().map(IpAddr::V4);
-            ipv4.or(ipv6.map(IpAddr::V6))
-        })
+        sessions.find_map(|session| known_address(session.addresses))
     }
 
     /// Sends the packets that are due.
@@ -156,13 +162,27 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_sent_over_both_families() {
+    fn packets_go_to_addresses_that_the_data_network_knows() {
+        use crate::scenario::NO_ADDRESS;
+        let ipv4 = Ipv4Addr::new(10, 60, 0, 2);
+        let ipv6: Ipv6Addr = "2001:db8:60::7".parse().expect("address");
+        let link_local: Ipv6Addr = "fe80::7".parse().expect("address");
+        for (addresses, known) in [
+            (NO_ADDRESS, None),
+            (UeAddresses::V6(link_local), None),
+            (UeAddresses::V6(ipv6), Some(ipv6.into())),
+            (UeAddresses::V4V6(ipv4, link_local), Some(ipv4.into())),
+        ] {
+            assert_eq!(known_address(addresses), known, "{addresses:?}");
+        }
+    }
+
+    #[test]
+    fn packets_are_sent_whether_anybody_listens_or_not() {
         let mut pages = Pages::default();
         assert!(pages.send(IpAddr::from([127, 0, 0, 1])).is_err());
         pages.sockets = sockets(&Ns::current().expect("namespace")).expect("sockets");
-        let there = UdpSocket::bind(("127.0.0.1", 0)).expect("socket");
-        // Nobody listens to port 9, and the sender does not mind.
-        drop(there);
+        // A Port Unreachable of the first would fail the second on a connected socket.
         for _ in 0..2 {
             pages.send(IpAddr::from([127, 0, 0, 1])).expect("sent");
         }
