@@ -176,3 +176,36 @@ fn ues_are_handed_over_by_xn_and_n2_and_their_data_goes_on() {
         daemon.ask(&CtlQuery::Status)["sessions"] == 0
     });
 }
+
+/// Packets of the data network have idle UEs paged: once, and in a closed loop; how long each paging takes is told.
+#[test]
+fn ues_are_paged_in_a_closed_loop_for_packets_of_the_data_network() {
+    let _alone = alone();
+    let Some((lab, _daemon, core)) = lab("rann2page", false) else {
+        return;
+    };
+    let (dn, gnb) = (lab.dn.name(), lab.gnb.name());
+    let steps = format!(
+        "  - attach: {{ues: 4}}
+  - page: {{ues: 4, data_network: {dn}}}
+  - check: {{connected: 1, paged: 1, pagings: at least 1, idles: 1, services: 0, failures: 0}}
+  - ping: {{ues: 4, to: {SERVER}, wait: 5s}}
+  - check: {{ping_lost: 0, unexpected: 0}}
+  - cycle: {{ues: 1-3, at_once: 2, for: 4s, procedures: [establish, page, release], data_network: {dn}}}
+  - check: {{paged: at least 1, failures: 0, refusals: 0, timeouts: 0, cut_off: 0}}
+  - page: {{ues: 4, data_network: {gnb}}}
+  - check: {{paged: 0, failures: 1, cut_off: 1}}
+  - release: {{ues: 4}}
+  - page: {{ues: 4, data_network: {dn}}}
+  - check: {{paged: 0, failures: 1, timeouts: 0}}
+"
+    );
+    let result = play(&lab, 1, N3_GNB.into(), "namespace: group", &steps);
+    assert_eq!(result["checks_failed"], 0, "{result:#}");
+    let paging = &result["procedures"]["paging"];
+    assert!(paging["done"].as_u64() >= Some(2), "{result:#}");
+    assert!(paging["p50_ms"].as_f64() > Some(0.0), "{result:#}");
+    let why = "the namespace data_network cannot send to the UE's address";
+    assert_eq!(paging["reasons"][why], 1, "{result:#}");
+    eventually("all have left", || core.status().registered == 0);
+}

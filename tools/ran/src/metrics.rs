@@ -29,7 +29,7 @@ macro_rules! metrics {
 }
 
 /// How many figures there are.
-pub const COUNT: usize = 80;
+pub const COUNT: usize = 83;
 
 /// All figures. Those of gNBs stand first, in the order of [`of_gnb`].
 pub const METRICS: [Metric; COUNT] = metrics! {
@@ -95,6 +95,7 @@ pub const METRICS: [Metric; COUNT] = metrics! {
     count "releases" "sessions that UEs released";
     count "services" "service requests that were accepted";
     count "pagings" "Paging messages of AMFs";
+    count "paged" "UEs that step page had paged, and that came back";
     count "path_switches" "UEs with SIMs that went to another gNB by Xn";
     count "n2_handovers" "UEs with SIMs that went to another gNB by N2";
     count "idles" "UEs that became idle by their gNB's wish";
@@ -110,6 +111,8 @@ pub const METRICS: [Metric; COUNT] = metrics! {
     now "establishment_p99_ms" "duration of session establishments, 99th percentile";
     now "service_p50_ms" "duration of service requests, median";
     now "service_p99_ms" "duration of service requests, 99th percentile";
+    now "paging_p50_ms" "from a packet for an idle UE to its user plane, median";
+    now "paging_p99_ms" "from a packet for an idle UE to its user plane, 99th percentile";
     now "busy" "UEs with SIMs that have a procedure under way, now";
     now "memory_mb" "resident memory of this process";
     now "memory_growth_mb" "resident memory above that of the first check of it";

@@ -116,6 +116,19 @@ impl Ue {
         })
     }
 
+    /// Registered, with keys that its AMF has, too.
+    #[cfg(test)]
+    pub(crate) fn registered(mut self, guti: Guti, kamf: Kamf, keys: NasKeys) -> Self {
+        self.state = UeState::Registered;
+        self.guti = Some(guti);
+        self.security = Some(Security {
+            context: SecurityContext::new(Side::Ue, 0, keys),
+            kamf,
+            last_uplink: NasCount::default(),
+        });
+        self
+    }
+
     pub fn state(&self) -> UeState {
         self.state
     }
@@ -276,7 +289,8 @@ impl Ue {
         security.map_or(NO_KEY, |security| security.context.ngksi())
     }
 
-    fn service_request(&self) -> Option<ServiceRequest> {
+    fn service_request(&mut self) -> Option<ServiceRequest> {
+        self.refused = None;
         let identity = MobileIdentity::STmsi(self.guti?.s_tmsi());
         let has_data = self.sessions.wants_up();
         Some(ServiceRequest {

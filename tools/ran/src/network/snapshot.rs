@@ -15,6 +15,7 @@ use crate::metrics::{COUNT, OF_GNB, index};
 const REGISTRATION: &str = "registration";
 const ESTABLISHMENT: &str = "session establishment";
 const SERVICE: &str = "service request";
+const PAGING: &str = "paging";
 
 /// The figures of each gNB, and those of all.
 #[derive(Clone, Debug)]
@@ -73,6 +74,7 @@ impl Network {
             ("establishments", done(ESTABLISHMENT)),
             ("releases", done("session release")),
             ("services", done(SERVICE)),
+            ("paged", done(PAGING)),
             ("idles", done("AN release")),
             ("path_switches", done("path switch")),
             ("n2_handovers", done("handover")),
@@ -90,6 +92,8 @@ impl Network {
             ("establishment_p99_ms", ms(ESTABLISHMENT, 0.99)),
             ("service_p50_ms", ms(SERVICE, 0.5)),
             ("service_p99_ms", ms(SERVICE, 0.99)),
+            ("paging_p50_ms", ms(PAGING, 0.5)),
+            ("paging_p99_ms", ms(PAGING, 0.99)),
         ]);
         if let Some(n2) = n2 {
             figures.extend([

@@ -126,6 +126,8 @@ pub struct Signal {
     pub what: SignalKind,
     /// How long a procedure may take.
     pub limit: Duration,
+    /// Namespace from which packets come for UEs that are paged.
+    pub data_network: Option<NetnsPlace>,
 }
 
 /// Procedures of UEs with SIMs.
@@ -141,6 +143,8 @@ pub enum SignalKind {
     Idle,
     /// They come back by a service request.
     Service,
+    /// Their gNB releases them, a packet comes for each, and they answer the paging.
+    Page,
     /// Their gNB has their packets come to other tunnels.
     MoveTunnels,
     /// They go to another gNB; `None`: the one after theirs.
@@ -168,6 +172,7 @@ impl SignalKind {
             Self::Release(_) => "release sessions",
             Self::Idle => "become idle",
             Self::Service => "come back by service request",
+            Self::Page => "become idle and are paged",
             Self::MoveTunnels => "have other tunnels at their gNB",
             Self::HandOver(By::Xn, _) => "go to another gNB by Xn",
             Self::HandOver(By::N2, _) => "go to another gNB by N2",
@@ -187,14 +192,17 @@ pub struct Cycle {
     pub procedures: Vec<SignalKind>,
     /// How long a procedure may take.
     pub limit: Duration,
+    /// Namespace from which packets come for UEs that are paged.
+    pub data_network: Option<NetnsPlace>,
 }
 
 /// Procedures that a cycle may have between registration and deregistration, in any order.
-const CYCLED: [(&str, SignalKind); 7] = [
+const CYCLED: [(&str, SignalKind); 8] = [
     ("establish", SignalKind::Establish(None)),
     ("move_tunnels", SignalKind::MoveTunnels),
     ("idle", SignalKind::Idle),
     ("service", SignalKind::Service),
+    ("page", SignalKind::Page),
     ("xn_handover", SignalKind::HandOver(By::Xn, None)),
     ("n2_handover", SignalKind::HandOver(By::N2, None)),
     ("release", SignalKind::Release(None)),
@@ -276,6 +284,7 @@ impl ActionReader<'_> {
                 rate: rate.value,
                 what: SignalKind::HandOver(by.value, to.value),
                 limit: limit.value,
+                data_network: None,
             }));
         }
         if ues.value.iter().any(|ue| self.names.has_sim(*ue)) {
@@ -367,14 +376,19 @@ impl ActionReader<'_> {
 
     /// Keys that all procedures have.
     fn signal(&self, f: &mut Fields<'_, '_>, what: SignalKind) -> Act {
+        Act::Signal(self.procedure(f, what))
+    }
+
+    fn procedure(&self, f: &mut Fields<'_, '_>, what: SignalKind) -> Signal {
         let ues = f.or("ues", "all", &self.names.ues());
         let ues = self.names.with_sims(&ues, f);
-        Act::Signal(Signal {
+        Signal {
             ues,
             rate: f.or("rate", "max", &kinds::rate()).value,
             what,
             limit: f.or("limit", "15s", &kinds::duration()).value,
-        })
+            data_network: None,
+        }
     }
 
     pub(super) fn register(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
@@ -405,6 +419,26 @@ impl ActionReader<'_> {
         Some(self.signal(f, SignalKind::Service))
     }
 
+    pub(super) fn page(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let signal = self.procedure(f, SignalKind::Page);
+        let data_network = f.required("data_network", &kinds::namespace());
+        self.with_devices(&signal.ues, f);
+        Some(Act::Signal(Signal {
+            data_network: Some(data_network?.value),
+            ..signal
+        }))
+    }
+
+    /// Packets that come for UEs need devices.
+    fn with_devices(&self, ues: &[usize], f: &mut Fields<'_, '_>) {
+        if ues.iter().any(|ue| self.names.is_without_device(*ue)) {
+            let (line, key) = (f.line(), f.key("ues"));
+            let what = "packets come for UEs that are paged, and some of these have no device";
+            let expected = "UEs with sim.devices: true";
+            f.report().problem(line, key, what, expected);
+        }
+    }
+
     pub(super) fn move_tunnels(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
         Some(self.signal(f, SignalKind::MoveTunnels))
     }
@@ -427,13 +461,36 @@ impl ActionReader<'_> {
             let (what, expected) = ("there is one gNB", "at least two gnbs for handovers");
             f.report().problem(at.line, key, what, expected);
         }
+        let data_network = self.data_network(f, &procedures, &ues);
         Some(Act::Cycle(Cycle {
             ues,
+            data_network,
             procedures: procedures.into_iter().map(|at| at.value).collect(),
             at_once: f.or("at_once", "32", &kind::number(1, 10_000, "")).value,
             limit: f.or("limit", "15s", &kinds::duration()).value,
             time: time?.value,
         }))
+    }
+
+    /// From where packets come for the UEs of a cycle: needed by `page`, and by nothing else.
+    fn data_network(
+        &self,
+        f: &mut Fields<'_, '_>,
+        procedures: &[At<SignalKind>],
+        ues: &[usize],
+    ) -> Option<NetnsPlace> {
+        if procedures.iter().any(|at| at.value == SignalKind::Page) {
+            self.with_devices(ues, f);
+            return f
+                .required("data_network", &kinds::namespace())
+                .map(|at| at.value);
+        }
+        if let Some(unused) = f.optional("data_network", &kinds::namespace()) {
+            let (key, what) = (f.key("data_network"), "no packet comes for UEs");
+            let expected = "page among procedures";
+            f.report().problem(unused.line, key, what, expected);
+        }
+        None
     }
 
     pub(super) fn misbehave(&self, f: &mut Fields<'_, '_>) -> Option<Act> {

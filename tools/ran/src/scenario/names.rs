@@ -12,6 +12,7 @@ pub struct Names {
     gnbs: Vec<String>,
     groups: Vec<(String, Range<usize>)>,
     sims: Vec<Range<usize>>,
+    without_devices: Vec<Range<usize>>,
     /// Something is wrong with `gnbs` or `ues`, so that some may be missing here. What speaks of
     /// them is not checked: it would be blamed for the first problem once more.
     lacks_gnbs: bool,
@@ -54,6 +55,8 @@ impl Names {
             let end = first + group.count;
             self.groups.push((group.name.clone(), first..end));
             self.sims.extend(group.sims.is_some().then_some(first..end));
+            self.without_devices
+                .extend((!group.has_devices()).then_some(first..end));
             first = end;
         }
         if first > N2_UES_MAX {
@@ -76,6 +79,10 @@ impl Names {
 
     pub fn has_sim(&self, ue: usize) -> bool {
         self.sims.iter().any(|ues| ues.contains(&ue))
+    }
+
+    pub(super) fn is_without_device(&self, ue: usize) -> bool {
+        self.without_devices.iter().any(|ues| ues.contains(&ue))
     }
 
     /// UEs with SIMs among some UEs; none at all is a problem.

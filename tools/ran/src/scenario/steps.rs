@@ -82,7 +82,7 @@ pub enum Since {
 }
 
 /// Keys that say what a step does.
-const ACTIONS: [&str; 23] = [
+const ACTIONS: [&str; 24] = [
     "attach",
     "detach",
     "handover",
@@ -98,6 +98,7 @@ const ACTIONS: [&str; 23] = [
     "release",
     "idle",
     "service",
+    "page",
     "move_tunnels",
     "deregister",
     "cycle",
@@ -131,6 +132,7 @@ impl Step {
             f.optional_section("release", |f| stage.release(f)),
             f.optional_section("idle", |f| stage.idle(f)),
             f.optional_section("service", |f| stage.service(f)),
+            f.optional_section("page", |f| stage.page(f)),
             f.optional_section("move_tunnels", |f| stage.move_tunnels(f)),
             f.optional_section("deregister", |f| stage.deregister(f)),
             f.optional_section("cycle", |f| stage.cycle(f)),

@@ -174,6 +174,68 @@ fn sims_and_their_gnbs_are_checked_together() {
 }
 
 #[test]
+fn pages_need_a_data_network_and_devices_and_nothing_else_does() {
+    let with = |sim: &str, step: &str| {
+        let keys = "k: 465b5ce8b199b49faa5f0a2ee238a6bc, opc: cd63cb71954a9f4e48a5994e37a02baf";
+        format!(
+            "gnbs: {{n3: 198.18.3.11, n2: {{amf: 198.18.2.1, plmn: '00101'}}}}\n\
+             ues: {{count: 3, sim: {{{keys}, {sim}}}}}\nsteps:\n  - {step}\n"
+        )
+    };
+    let devices = "sessions: [{id: 1}]";
+    let scenario = accepted(&with(devices, "page: {ues: 1, data_network: dn}")).scenario;
+    let Act::Signal(signal) = &scenario.steps[0].act else {
+        panic!("{:?}", scenario.steps)
+    };
+    let dn = Some(NetnsPlace::Named("dn".to_owned()));
+    let is = (signal.what, &signal.data_network);
+    assert_eq!(is, (SignalKind::Page, &dn));
+    let cycle = "cycle: {for: 1s, procedures: [establish, page], data_network: current}";
+    let scenario = accepted(&with(devices, cycle)).scenario;
+    let Act::Cycle(cycle) = &scenario.steps[0].act else {
+        panic!("{:?}", scenario.steps)
+    };
+    let procedures = [SignalKind::Establish(None), SignalKind::Page];
+    assert_eq!(cycle.procedures, procedures);
+    assert_eq!(cycle.data_network, Some(NetnsPlace::Current));
+    for (sim, step, part) in [
+        (
+            devices,
+            "page: {ues: 1}",
+            "steps[0].page.data_network: missing",
+        ),
+        (
+            devices,
+            "cycle: {for: 1s, procedures: [establish, page, release]}",
+            "steps[0].cycle.data_network: missing; expected current or the name of a network",
+        ),
+        (
+            devices,
+            "cycle: {for: 1s, procedures: [idle, service], data_network: dn}",
+            "steps[0].cycle.data_network: no packet comes for UEs; expected page among procedures",
+        ),
+        (
+            devices,
+            "cycle: {for: 1s, procedures: [page], data_network: a/b}",
+            "steps[0].cycle.data_network: got 'a/b'",
+        ),
+        (
+            "sessions: [{id: 1}], devices: false",
+            "page: {data_network: dn}",
+            "steps[0].page.ues: packets come for UEs that are paged",
+        ),
+        (
+            "sessions: [{id: 1}], devices: false",
+            "cycle: {for: 1s, procedures: page, data_network: dn}",
+            "steps[0].cycle.ues: packets come for UEs that are paged",
+        ),
+    ] {
+        let text = problem(&with(sim, step));
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn ues_and_gnbs_are_picked_by_number_and_name() {
     let scenario = accepted(&with_step("attach: {ues: '3, 1-2,2', gnb: gnb2}")).scenario;
     let Act::Attach(attach) = &scenario.steps[0].act else {

@@ -6,6 +6,8 @@
 
 mod handover;
 mod task;
+#[cfg(test)]
+mod tests;
 mod tunnels;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -20,6 +20,8 @@ pub enum Procedure {
     Release(u8),
     /// 4.2.3.2, with all sessions.
     Service,
+    /// 4.2.3.3: from a packet for an idle UE to the user plane.
+    Paged,
     /// 4.2.6, by the gNB's wish.
     Idle,
     /// 4.9.1.2: to the gNB of this index, which has arranged it with the UE's own.
@@ -43,6 +45,7 @@ impl Procedure {
             Self::Establish(_) => "session establishment",
             Self::Release(_) => "session release",
             Self::Service => "service request",
+            Self::Paged => "paging",
             Self::Idle => "AN release",
             Self::PathSwitch(_) => "path switch",
             Self::Handover(_) => "handover",
@@ -131,6 +134,7 @@ impl Fleet {
             Procedure::Establish(session) => self.establish(now_ns, index, session),
             Procedure::Release(session) => self.release(now_ns, index, session),
             Procedure::Service => self.come_back(index, u16::MAX),
+            Procedure::Paged => self.await_paging(index),
             Procedure::Idle => self.go_idle(index),
             Procedure::PathSwitch(to) => self.switch_path(now_ns, index, to),
             Procedure::Handover(to) => self.ask_handover(now_ns, index, to),
@@ -208,6 +212,59 @@ impl Fleet {
         self.say(index, nas)
     }
 
+    /// The network says the first word.
+    fn await_paging(&self, index: usize) -> Result<(), &'static str> {
+        let one = self.ues.get(index).ok_or("no such UE")?;
+        match (one.ue.state(), one.at) {
+            (UeState::Registered, None) => Ok(()),
+            (UeState::Registered, Some(_)) => Err("the UE is connected"),
+            _ => Err("the UE is not registered"),
+        }
+    }
+
+    /// Whether a UE waits for its paging.
+    fn is_awaiting_paging(&self, index: usize) -> bool {
+        let one = self.ues.get(index).filter(|one| one.at.is_none());
+        let task = one.and_then(|one| one.task);
+        task.is_some_and(|task| task.procedure == Procedure::Paged)
+    }
+
+    /// The first packet comes for a UE that waits for its paging, whose duration counts from now.
+    pub fn packet_comes(&mut self, now_ns: u64, ue: usize) {
+        if self.is_awaiting_paging(ue)
+            && let Some(task) = self.task(ue)
+        {
+            task.due_ns = now_ns;
+        }
+    }
+
+    /// No packet can come for a UE that waits for its paging.
+    pub fn give_up_paging(&mut self, now_ns: u64, ue: usize, why: &'static str) {
+        if self.is_awaiting_paging(ue) {
+            self.end(now_ns, ue, Outcome::Impossible(why));
+        }
+    }
+
+    /// A UE that waits for its paging answers it. False if it does not wait.
+    pub fn answer_paging(&mut self, now_ns: u64, ue: usize) -> bool {
+        if !self.is_awaiting_paging(ue) {
+            return false;
+        }
+        self.set_paged(ue, true);
+        let asked = self.come_back(ue, u16::MAX);
+        self.set_paged(ue, false);
+        if let Err(why) = asked {
+            self.end(now_ns, ue, Outcome::Impossible(why));
+        }
+        true
+    }
+
+    fn set_paged(&mut self, ue: usize, is_paged: bool) {
+        if let Some(one) = self.ues.get_mut(ue) {
+            one.ue.is_paged = is_paged;
+        }
+    }
+
     fn go_idle(&mut self, index: usize) -> Result<(), &'static str> {
         let one = self.ues.get(index).ok_or("no such UE")?;
         let Some((gnb, ran)) = one.at else {
@@ -260,6 +317,9 @@ impl Fleet {
             return;
         };
         let Some(task) = one.task else { return };
+        if self.is_awaiting_paging(index) {
+            return;
+        }
         let is_refused = || one.ue.refused().is_some();
         if task.is_waking {
             if is_refused() {
@@ -281,7 +341,7 @@ impl Fleet {
                 sessions.get(session).is_some() && self.radio(index, session).is_some()
             }
             Procedure::Release(session) => sessions.get(session).is_none(),
-            Procedure::Service => one.ue.services() > task.services,
+            Procedure::Service | Procedure::Paged => one.ue.services() > task.services,
             Procedure::Idle => one.at.is_none(),
             Procedure::PathSwitch(to) | Procedure::Handover(to) => self.is_at(index, to),
             Procedure::MoveTunnels => one.at.is_some() && !self.are_tunnels_moving(index),

@@ -28,6 +28,7 @@ impl Player {
             rate: attach.rate,
             what: SignalKind::Attach,
             limit: LIMIT,
+            data_network: None,
         })
     }
 
@@ -42,6 +43,7 @@ impl Player {
             rate: detach.rate,
             what: SignalKind::Deregister { switch_off: false },
             limit: LIMIT,
+            data_network: None,
         })
     }
 

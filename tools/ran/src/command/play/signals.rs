@@ -49,6 +49,7 @@ impl Player {
     /// Begins a procedure of each UE, at a rate whatever becomes of those before (open loop) or with
     /// some at a time, and waits for all to end.
     pub(super) fn signal(&mut self, signal: &Signal) -> Result<(), Halt> {
+        self.network.page_from(signal.data_network.as_ref());
         let begun = clock::monotonic_ns();
         let due = |number: usize, now: u64| match signal.rate {
             Some(rate) => begun + (number as f64 / rate * 1e9) as u64,
@@ -109,6 +110,7 @@ impl Player {
     /// Closed loop: so many UEs at a time, each of which registers, goes through further procedures and deregisters, as
     /// often as it goes. In the end some are registered and others are not.
     pub(super) fn cycle(&mut self, cycle: &Cycle) -> Result<(), Halt> {
+        self.network.page_from(cycle.data_network.as_ref());
         let end = Instant::now() + cycle.time;
         let waiting = cycle.ues.iter().map(|ue| Cycling { ue: *ue, next: 0 });
         let mut waiting: VecDeque<Cycling> = waiting.collect();

@@ -2,6 +2,7 @@
 
 mod bearers;
 mod link;
+mod pages;
 mod procedures;
 mod tally;
 
@@ -15,6 +16,7 @@ use sluice_sctp::Loss;
 use sluice_ue::{Fleet, FleetUe, Gnb, Procedure, Sim, Ue};
 
 use self::link::{Happened, Link};
+use self::pages::Pages;
 pub use self::tally::Tally;
 use super::Until;
 use super::namespaces::Namespaces;
@@ -52,6 +54,8 @@ pub struct Signalling {
     lines: BTreeMap<(usize, u8), usize>,
     /// UEs' kernels that are to ask for a router, and when.
     solicit: Vec<(Instant, usize)>,
+    /// UEs that are to be paged.
+    pages: Pages,
     pub tally: Tally,
     /// The procedure that was done last: whose, and how long it took.
     pub last_done: Option<(usize, Duration)>,
@@ -114,6 +118,7 @@ impl Signalling {
             chains: BTreeMap::new(),
             lines: BTreeMap::new(),
             solicit: Vec::new(),
+            pages: Pages::default(),
             tally: Tally::default(),
             last_done: None,
             sent: 0,

@@ -1,7 +1,7 @@
 //! Procedures of UEs with SIMs: begun by the script, carried on by messages, counted when they end.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_host::clock;
 use sluice_ids::{AmfId, Guami, Guti, Tmsi};
@@ -11,10 +11,13 @@ use sluice_security::Sqn;
 use sluice_ue::{Behaviour, Ended, Procedure};
 
 use super::super::Network;
+use super::Signalling;
 use crate::scenario::{By, SignalKind, Wrong};
 
 /// How long deregistrations at the end may take, all together.
 const END_LIMIT: Duration = Duration::from_secs(10);
+/// How long procedures that are under way at the end may take before that.
+const UNDER_WAY_LIMIT: Duration = Duration::from_secs(2);
 /// A sequence number that no network has come to.
 const FAR_AHEAD: u64 = 1 << 40;
 /// Of UEs that have more data than a radio bearer for it.
@@ -37,6 +40,7 @@ impl Network {
         }
         self.n2 = Some(n2);
         self.follow();
+        self.send_pages();
     }
 
     /// Starts the next procedures, after messages or steps of the script.
@@ -60,6 +64,9 @@ impl Network {
     fn take_ended(&mut self, ended: &Ended) {
         let Some(n2) = &mut self.n2 else { return };
         let why = n2.tally.add(ended);
+        if why.is_some() || ended.procedure == Procedure::Paged {
+            n2.pages.end(ended.ue);
+        }
         let ue = n2.ue_of.get(ended.ue).copied().unwrap_or(0);
         if let Some(why) = why {
             n2.chains.remove(&ended.ue);
@@ -82,6 +89,9 @@ impl Network {
                 let now = clock::monotonic_ns();
                 let deadline = now + limit.as_nanos() as u64;
                 n2.fleet.begin(fleet_ue, procedure, now, deadline);
+                if procedure == Procedure::Paged {
+                    n2.pages.begin(fleet_ue, Instant::now());
+                }
             }
             None => {
                 n2.chains.remove(&fleet_ue);
@@ -112,6 +122,7 @@ impl Network {
             SignalKind::Release(None) => there.map(Procedure::Release).collect(),
             SignalKind::Idle => [Procedure::Idle].into(),
             SignalKind::Service => [Procedure::Service].into(),
+            SignalKind::Page => [Procedure::Idle, Procedure::Paged].into(),
             SignalKind::MoveTunnels => [Procedure::MoveTunnels].into(),
             SignalKind::HandOver(by, to) => {
                 // The next of those with an AMF, or one by its name.
@@ -139,6 +150,17 @@ impl Network {
             self.fail_for("handover", ue, &why.to_owned());
             return true;
         }
+        if what == SignalKind::Page {
+            let Some(to) = self.page_address(ue) else {
+                let why = "the UE has no session with an address";
+                self.fail_for("paging", ue, &why.to_owned());
+                return true;
+            };
+            if let Some(n2) = &mut self.n2 {
+                n2.pages.expect(fleet_ue, to);
+            }
+        }
+        let Some(n2) = &mut self.n2 else { return false };
         if let Some(first) = chain.pop_front() {
             n2.chains.insert(fleet_ue, (chain, limit));
             let deadline = clock::monotonic_ns() + limit.as_nanos() as u64;
@@ -236,26 +258,15 @@ impl Network {
     }
 
     /// A UE whose device has packets while it is idle comes back, as does one that is paged: once its gNB has
-    /// an AMF.
+    /// an AMF. Only a paging wakes one that waits for it.
     pub(super) fn wake(&mut self, fleet_ue: usize, is_paged: bool) {
         let Some(n2) = &mut self.n2 else { return };
         let gnb = n2.fleet.ues().get(fleet_ue).map(|one| one.gnb);
         if !gnb.is_some_and(|gnb| n2.is_up(gnb)) {
             return;
         }
-        let Some(one) = n2.fleet.ue_mut(fleet_ue) else {
-            return;
-        };
-        if one.is_busy() || one.at().is_some() {
-            return;
-        }
-        one.ue.is_paged = is_paged;
-        let now = clock::monotonic_ns();
-        let deadline = now + SERVICE_LIMIT.as_nanos() as u64;
-        let is_begun = n2.fleet.begin(fleet_ue, Procedure::Service, now, deadline);
-        if let Some(one) = n2.fleet.ue_mut(fleet_ue) {
-            one.ue.is_paged = false;
-        }
+        let is_answered = is_paged && n2.answer_paging(fleet_ue);
+        let is_begun = is_answered || n2.request_service(fleet_ue, is_paged);
         let ue = n2.ue_of.get(fleet_ue).and_then(|ue| self.ues.get_mut(*ue));
         if let Some(ue) = ue.filter(|_| is_paged && is_begun) {
             ue.pages_answered += 1;
@@ -270,6 +281,10 @@ impl Network {
         let begun = std::time::Instant::now();
         if let Some(n2) = &mut self.n2 {
             n2.chains.clear();
+        }
+        // A UE that is busy cannot deregister.
+        while self.busy() > 0 && begun.elapsed() < UNDER_WAY_LIMIT {
+            self.turn(Duration::from_millis(5));
         }
         let is_late = |_: &Self| begun.elapsed() >= END_LIMIT;
         for ue in 0..self.ues.len() {
@@ -292,5 +307,36 @@ impl Network {
             self.tally = n2.tally.clone();
             n2.end()
         })
+    }
+}
+
+impl Signalling {
+    /// A UE that waits for its paging answers it. False if it does not wait.
+    fn answer_paging(&mut self, fleet_ue: usize) -> bool {
+        let is_answered = self.fleet.answer_paging(clock::monotonic_ns(), fleet_ue);
+        if is_answered {
+            self.pages.end(fleet_ue);
+        }
+        is_answered
+    }
+
+    /// An idle UE comes back by itself. False if it is busy or connected.
+    fn request_service(&mut self, fleet_ue: usize, is_paged: bool) -> bool {
+        let Some(one) = self.fleet.ue_mut(fleet_ue) else {
+            return false;
+        };
+        if one.is_busy() || one.at().is_some() {
+            return false;
+        }
+        one.ue.is_paged = is_paged;
+        let now = clock::monotonic_ns();
+        let deadline = now + SERVICE_LIMIT.as_nanos() as u64;
+        let is_begun = self
+            .fleet
+            .begin(fleet_ue, Procedure::Service, now, deadline);
+        if let Some(one) = self.fleet.ue_mut(fleet_ue) {
+            one.ue.is_paged = false;
+        }
+        is_begun
     }
 }
