@@ -47,7 +47,7 @@ impl Choice {
         self.reached.remove(&place);
     }
 
-    /// It has answered, with so much load in percent.
+    /// An answer came, with so much load in percent.
     pub fn hear(&mut self, place: Place, load: u8) {
         if let Some(reached) = self.reached.get_mut(&place) {
             reached.load = load.min(100);

@@ -107,7 +107,7 @@ impl<F: Functions> Host<F> {
         }
     }
 
-    /// Its functions are this instance of theirs.
+    /// This instance of its functions.
     #[must_use]
     pub fn as_instance(mut self, own: Instance) -> Self {
         self.own = own;

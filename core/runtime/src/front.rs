@@ -46,7 +46,7 @@ struct Held {
 #[derive(Debug)]
 struct Amf {
     channel: Channel,
-    /// Its frames are of our version.
+    /// The version of its frames is ours.
     is_welcome: bool,
 }
 

@@ -15,7 +15,7 @@ const AMF_CONFIGURATION_UPDATE: u8 = 0;
 const NG_SETUP: u8 = 21;
 const RAN_CONFIGURATION_UPDATE: u8 = 35;
 
-/// What an AMF's message is to a gNB.
+/// Kind of an AMF's message, as the gNB sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Said {
     /// A message for the gNB.

@@ -275,7 +275,7 @@ impl RingWay {
         })
     }
 
-    /// Where it leads: the listener's socket, our address and its address.
+    /// The listener's socket, our address and its address.
     pub fn leads(&self) -> (&Path, SocketAddr, SocketAddr) {
         (&self.path, self.own, self.peer)
     }

@@ -26,7 +26,7 @@ impl Drain {
         }
     }
 
-    /// So much is under way, and so many messages have come.
+    /// Amount of what is under way, and number of messages that have come.
     pub fn look(&mut self, now: Instant, open: usize, received: u64) {
         if open > 0 || received != self.received {
             (self.received, self.quiet_since) = (received, now);

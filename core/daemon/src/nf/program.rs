@@ -72,7 +72,7 @@ pub(super) struct Program {
     file: PathBuf,
     /// Places of its functions, in this order.
     places: Vec<Place>,
-    /// It takes no new calls, and ends when those of before are over; none of one that does not.
+    /// Drain of the program, which takes no new calls and ends when those of before are over; none while it does not drain.
     drains: Option<Drain>,
     has_udm: bool,
     /// How long sessions have to be released at the end.

@@ -13,7 +13,7 @@ use sluice_wiring::{Apart, Repository};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// What there is beside the UDR.
+/// Parts beside the UDR.
 pub(crate) struct Beside {
     /// None of a core without a database.
     database: Option<Opened>,

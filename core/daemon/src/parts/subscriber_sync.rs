@@ -24,7 +24,7 @@ pub(crate) struct SubscriberSync<W> {
     of_file: Vec<Account>,
 }
 
-/// What the thread of the database has done since the last turn.
+/// Work of the database's thread since the last turn.
 pub(crate) struct Turned<W> {
     pub answers: Vec<(W, Value)>,
     /// All keys of the home network that the database has, if they are others than before.

@@ -110,7 +110,7 @@ impl Remote {
         std::mem::take(&mut self.news)
     }
 
-    /// What the front has counted.
+    /// Counters of the front.
     pub fn counters(&self) -> Counters {
         self.counters
     }
