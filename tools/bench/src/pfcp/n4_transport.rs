@@ -94,7 +94,10 @@ impl SocketWire {
             together.map_err(|e| format!("receive datagrams together: {e}"))?;
         }
         let socket = listen(to).map_err(error)?;
-        Ok((N4::new(vec![socket], (None, None), pool).map_err(error)?, wire))
+        Ok((
+            N4::new(vec![socket], (None, None), pool).map_err(error)?,
+            wire,
+        ))
     }
 }
 
