@@ -144,7 +144,7 @@ fn slips_in_keys_are_guessed() {
         "peers: 192.0.2.20",
         "peers: 192.0.2.20, hartbeat_s: 3",
         "upf.yaml:1: n4.hartbeat_s: unknown key (did you mean 'heartbeat_s'?); expected one of \
-         listen, node_id, peers, associate, peer_port, heartbeat_s, t1_ms, n1, peer_loss_keep_s, \
+         listen, rings, node_id, peers, associate, peer_port, heartbeat_s, t1_ms, n1, peer_loss_keep_s, \
          graceful_release_s, accept_cp_fteid, mbr_zero, unserved, load_control, overload_percent, \
          associations_max, requests_per_s",
     );
