@@ -42,7 +42,7 @@ impl Choice {
             .insert(Place::from(nf).at(instance.number), reached);
     }
 
-    /// It is not any more.
+    /// The instance is not reached any more.
     pub fn remove(&mut self, place: Place) {
         self.reached.remove(&place);
     }

@@ -61,7 +61,7 @@ impl Drop for Words {
 
 /// An arena of ours: writable here, and nowhere else.
 pub struct Own {
-    /// Its words.
+    /// Words of the arena.
     pub words: Words,
     file: OwnedFd,
 }

@@ -191,15 +191,16 @@ impl<B: Buffers> N4<B> {
             return 0;
         };
         shared.turn();
-        let mut came = ArrayVec::<(SocketAddr, Box<[u8]>), BATCH>::new();
+        // No SMF keeps the others waiting.
+        let mut came: Vec<(SocketAddr, Box<[u8]>)> = Vec::new();
         for end in shared.ends() {
             let from = end.peer();
-            while came.remaining_capacity() > 0 {
+            for _ in 0..BATCH {
                 let Some(octets) = end.take() else { break };
                 came.push((from, octets.into()));
             }
         }
-        if !came.is_empty() {
+        for came in came.chunks(BATCH) {
             let datagrams: ArrayVec<_, BATCH> = came
                 .iter()
                 .map(|(from, octets)| (*from, &**octets))

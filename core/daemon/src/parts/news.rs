@@ -68,7 +68,7 @@ pub(crate) struct Presence {
     pub number: u64,
     /// Subscribers of these UEs, by their IMSIs: for the UDR. None while the AMF has not told.
     pub ues: Option<Vec<String>>,
-    /// Those of them that are subscribers no more, or barred: of the UDR.
+    /// UEs among them that are subscribers no more, or barred: of the UDR.
     pub removed: Option<Vec<String>>,
 }
 

@@ -82,7 +82,7 @@ pub(crate) struct Programs {
     file: PathBuf,
     pub(super) programs: Vec<Program>,
     waiting: Vec<Waiting>,
-    /// What operators want of subscribers, by the numbers of the questions to the program of the UDR, and how long they wait.
+    /// Operations on subscribers that operators wait for, by the numbers of the questions to the program of the UDR, and until when.
     operations: BTreeMap<u64, (Instant, Asked<Ask>)>,
     /// Keys of the database that the program of the UDR has told.
     home_keys: Option<BTreeMap<u8, HomeKey>>,

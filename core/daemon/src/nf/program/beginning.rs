@@ -6,7 +6,7 @@ use crate::parts::news::{Comparison, Presence, Settings, imsis, supis};
 use sluice_core_runtime::system;
 use sluice_wiring::{Mobility, Sessions};
 
-/// What this program has had its part in, by the numbers of the core.
+/// Questions of the core that this program has had its part in, by their numbers.
 #[derive(Default)]
 pub(super) struct Compared {
     /// The AMF has told what it knows.
