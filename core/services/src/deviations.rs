@@ -1,0 +1,56 @@
+//! Deviations of other cores from the TS that are taken all the same: each has a name and a counter.
+
+/// A deviation that is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deviation {
+    /// `null` where a member is absent, or for an array.
+    Null,
+    /// An empty string where a member is absent.
+    EmptyString,
+    /// `application/json` instead of `application/problem+json`, or another content type of JSON.
+    ContentType,
+    /// Location without the API root, or with less than the resource's URI.
+    Location,
+    /// `_links` with an array in place of an object.
+    LinkArray,
+}
+
+impl Deviation {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Null,
+        Self::EmptyString,
+        Self::ContentType,
+        Self::Location,
+        Self::LinkArray,
+    ];
+
+    /// Name in counters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::EmptyString => "empty_string",
+            Self::ContentType => "content_type",
+            Self::Location => "location",
+            Self::LinkArray => "link_array",
+        }
+    }
+}
+
+/// Counts of deviations that were taken.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Deviations([u64; Deviation::ALL.len()]);
+
+impl Deviations {
+    /// One was taken.
+    pub fn count(&mut self, deviation: Deviation) {
+        if let Some(count) = self.0.get_mut(deviation as usize) {
+            *count += 1;
+        }
+    }
+
+    /// All of them with their counts.
+    pub fn all(&self) -> impl Iterator<Item = (Deviation, u64)> {
+        Deviation::ALL.into_iter().zip(self.0)
+    }
+}

@@ -1,0 +1,27 @@
+//! Services of network functions (TS 29.500 and the parts after it): each call of a function as HTTP requests with JSON
+//! bodies, and each HTTP request as calls of a function.
+//!
+//! No socket, clock or thread: whoever carries requests hands in what came, and sends what comes out. A *consumer* begins
+//! with a message ([`begin`]) and sends requests until it has the message that answers it. A *producer* begins with a
+//! request ([`accept`]) and asks its function until it has the response.
+//!
+//! Types are by hand, for what is served. What is read may have members that are not known; a mandatory one that is
+//! missing is refused by name (TS 29.500, 5.2.7.2). Deviations of other cores that are taken all the same are listed and
+//! counted ([`Deviation`]).
+#![forbid(unsafe_code)]
+
+pub mod body;
+mod deviations;
+mod exchange;
+mod names;
+mod nausf_auth;
+pub mod problem;
+mod routes;
+pub mod values;
+
+pub use deviations::{Deviation, Deviations};
+pub use exchange::{
+    Came, Consumer, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
+};
+pub use names::{Memory, Own};
+pub use routes::{Route, accept, begin, not_allowed, unknown};
