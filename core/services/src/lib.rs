@@ -13,10 +13,13 @@
 pub mod body;
 mod deviations;
 mod exchange;
+mod location;
 mod multipart;
 mod names;
 mod namf;
 mod nausf_auth;
+mod nnssf;
+mod npcf;
 mod nsmf;
 pub mod problem;
 mod resources;
