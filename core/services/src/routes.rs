@@ -27,8 +27,10 @@ pub fn accept(request: &Request, memory: &mut Memory) -> Producer {
         "namf-callback" if nsmf::is_status(&route) => nsmf::accept_status(&route, request, memory),
         nausf_auth::SERVICE => nausf_auth::accept(&route, request, memory),
         nnssf::SERVICE => nnssf::accept(&route, memory),
+        npcf::SESSIONS => npcf::accept(&route, request, memory),
         npcf::access::SERVICE => npcf::access::accept(&route, request, memory),
         nsmf::SERVICE => nsmf::accept(&route, request, memory),
+        "nsmf-callback" if npcf::is_notice(&route) => npcf::accept_notice(&route, request, memory),
         "nsmf-callback" if namf::is_failure(&route) => namf::accept_failure(&route, request),
         _ => Producer::Done(unknown()),
     }
