@@ -12,6 +12,7 @@
 
 pub mod body;
 mod deviations;
+pub mod directory;
 mod exchange;
 mod names;
 mod nausf_auth;
