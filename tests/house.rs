@@ -283,19 +283,20 @@ fn the_core_names_nothing_that_differs_from_run_to_run() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Crates with a runtime of their own threads and timers, and who may have them: the door by HTTP.
-const RUNTIMES: &[&str] = &["axum", "hyper", "hyper-util", "tokio"];
-const HAS_RUNTIME: &str = "sluice-core-daemon";
+/// Crates with a runtime of their own threads and timers, and who may have them: the doors by HTTP, of the management API
+/// and of the service-based interfaces.
+const RUNTIMES: &[&str] = &["axum", "h2", "hyper", "hyper-util", "tokio", "tokio-rustls"];
+const HAVE_RUNTIMES: &[&str] = &["sluice-core-daemon", "sluice-sbi-http2"];
 
 #[test]
-fn the_door_by_http_alone_has_a_runtime() {
+fn the_doors_by_http_alone_have_a_runtime() {
     let crates = crates();
     let has = |(name, all): (&String, &Vec<String>)| {
         let one = all.iter().any(|one| RUNTIMES.contains(&one.as_str()));
         one.then(|| name.clone())
     };
     let found: Vec<String> = crates.iter().filter_map(has).collect();
-    assert_eq!(found, [HAS_RUNTIME]);
+    assert_eq!(found, HAVE_RUNTIMES);
 }
 
 #[test]
