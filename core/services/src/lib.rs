@@ -14,9 +14,15 @@ pub mod body;
 mod deviations;
 pub mod directory;
 mod exchange;
+mod multipart;
 mod names;
+mod namf;
 mod nausf_auth;
+mod nsmf;
 pub mod problem;
+mod resources;
+#[cfg(test)]
+mod round_trip;
 mod routes;
 pub mod values;
 
