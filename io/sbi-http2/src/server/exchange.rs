@@ -160,7 +160,7 @@ async fn send(response: Response, is_head: bool, respond: &mut SendResponse<Byte
     let _untaken = Untaken::new(link, body.len());
     if link.answers.get() > limits.answer_octets.max(body.len()) {
         tally.answers_not_read.add();
-        link.too_much.notify_one();
+        respond.send_reset(Reason::ENHANCE_YOUR_CALM);
         return;
     }
     let head = http::Response::from_parts(head, ());

@@ -1,0 +1,1 @@
+//! TLS with certificates of both sides.
