@@ -14,6 +14,8 @@ pub mod body;
 mod deviations;
 pub mod directory;
 mod exchange;
+#[cfg(test)]
+mod judge;
 mod multipart;
 mod names;
 mod namf;
