@@ -2,6 +2,7 @@
 //! functions of their own.
 
 use crate::daemon::Daemon;
+use crate::operators::counters::SbiPart;
 use crate::operators::metrics;
 use crate::operators::mobility::{self, AmfPart};
 use crate::operators::part::Part;
@@ -9,6 +10,7 @@ use crate::operators::qos;
 use crate::operators::request::{Ask, Request, not_reached, subscriber, told};
 use crate::operators::view;
 use crate::parts::contexts;
+use crate::parts::programs::Programs;
 use crate::parts::programs::Programs;
 use crate::parts::subscriber_sync::SubscriberSync;
 use crate::reload;
@@ -145,6 +147,8 @@ fn own_part(request: &Request, daemon: &Daemon) -> Part {
     let contexts = core.contexts_state();
     part.contexts = contexts.map(|state| contexts::state(state, last_failure));
     part.n4 = runtime.n4().map(|n4| n4.counters().into());
+    let services = daemon.programs.as_ref().and_then(Programs::services);
+    part.sbi = services.map(SbiPart::of);
     part
 }
 
