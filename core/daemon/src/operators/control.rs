@@ -11,7 +11,6 @@ use crate::operators::request::{Ask, Request, not_reached, subscriber, told};
 use crate::operators::view;
 use crate::parts::contexts;
 use crate::parts::programs::Programs;
-use crate::parts::programs::Programs;
 use crate::parts::subscriber_sync::SubscriberSync;
 use crate::reload;
 use serde_json::{Value, json};

@@ -127,10 +127,11 @@ impl SbiPart {
     /// Of a program.
     pub fn of(services: &sluice_bus_http2::SharedServices) -> Self {
         services.with(|services| {
+            let http = services.counters().into();
             let deviations = services.memory_mut().deviations.all();
             let deviations = deviations.map(|(one, count)| (one.name().to_owned(), count));
             Self {
-                http: services.counters().into(),
+                http,
                 deviations: deviations.collect(),
             }
         })
