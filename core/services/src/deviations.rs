@@ -13,16 +13,22 @@ pub enum Deviation {
     Location,
     /// `_links` with an array in place of an object.
     LinkArray,
+    /// Keys of maps by S-NSSAI without the hyphen.
+    SliceKey,
+    /// Another status than the TS has for it.
+    Status,
 }
 
 impl Deviation {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Null,
         Self::EmptyString,
         Self::ContentType,
         Self::Location,
         Self::LinkArray,
+        Self::SliceKey,
+        Self::Status,
     ];
 
     /// Name in counters.
@@ -33,6 +39,8 @@ impl Deviation {
             Self::ContentType => "content_type",
             Self::Location => "location",
             Self::LinkArray => "link_array",
+            Self::SliceKey => "slice_key",
+            Self::Status => "status",
         }
     }
 }

@@ -11,12 +11,16 @@
 #![forbid(unsafe_code)]
 
 pub mod body;
+mod calls;
 mod deviations;
 mod exchange;
 mod names;
 mod nausf_auth;
+mod nudm;
+mod nudr;
 pub mod problem;
 mod routes;
+mod subscription;
 pub mod values;
 
 pub use deviations::{Deviation, Deviations};
