@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod body;
+mod calls;
 mod deviations;
 pub mod directory;
 mod exchange;
@@ -21,11 +22,14 @@ mod names;
 mod namf;
 mod nausf_auth;
 mod nsmf;
+mod nudm;
+mod nudr;
 pub mod problem;
 mod resources;
 #[cfg(test)]
 mod round_trip;
 mod routes;
+mod subscription;
 pub mod values;
 
 pub use deviations::{Deviation, Deviations};
