@@ -17,10 +17,13 @@ pub mod directory;
 mod exchange;
 #[cfg(test)]
 mod judge;
+mod location;
 mod multipart;
 mod names;
 mod namf;
 mod nausf_auth;
+mod nnssf;
+mod npcf;
 mod nsmf;
 mod nudm;
 mod nudr;
