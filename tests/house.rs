@@ -52,10 +52,11 @@ const FLOORS: &[&[&str]] = &[
         "sluice-nrf",
         "sluice-nssf",
         "sluice-bus",
+        "sluice-sbi-http2",
         "sluice-ue",
         "sluice-worker",
     ],
-    &["sluice-core-host", "sluice-bus-local", "sluice-sbi-http2"],
+    &["sluice-core-host", "sluice-bus-local", "sluice-bus-http2"],
     &["sluice-control", "sluice-wiring", "sluice-subscribers"],
     &[
         "sluice-upf-daemon",

@@ -13,16 +13,19 @@ pub enum Deviation {
     Location,
     /// `_links` with an array in place of an object.
     LinkArray,
+    /// A body inside of a member `jsonData`.
+    JsonData,
 }
 
 impl Deviation {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Null,
         Self::EmptyString,
         Self::ContentType,
         Self::Location,
         Self::LinkArray,
+        Self::JsonData,
     ];
 
     /// Name in counters.
@@ -33,6 +36,7 @@ impl Deviation {
             Self::ContentType => "content_type",
             Self::Location => "location",
             Self::LinkArray => "link_array",
+            Self::JsonData => "json_data",
         }
     }
 }

@@ -12,10 +12,19 @@
 
 pub mod body;
 mod deviations;
+pub mod directory;
 mod exchange;
+#[cfg(test)]
+mod judge;
+mod multipart;
 mod names;
+mod namf;
 mod nausf_auth;
+mod nsmf;
 pub mod problem;
+mod resources;
+#[cfg(test)]
+mod round_trip;
 mod routes;
 pub mod values;
 

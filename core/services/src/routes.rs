@@ -5,12 +5,14 @@ use sluice_sbi::Message;
 
 use crate::exchange::{Consumer, Producer, Request, Response};
 use crate::names::Memory;
-use crate::nausf_auth;
 use crate::problem::refuse;
+use crate::{namf, nausf_auth, nsmf};
 
 /// Begins a call; none of a message that no service carries.
 pub fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
     nausf_auth::begin(message, memory)
+        .or_else(|| namf::begin(message, memory))
+        .or_else(|| nsmf::begin(message, memory))
 }
 
 /// Begins with a request of another function.
@@ -19,7 +21,11 @@ pub fn accept(request: &Request, memory: &mut Memory) -> Producer {
         return Producer::Done(unknown());
     };
     match route.service.as_str() {
+        namf::SERVICE => namf::accept(&route, request),
+        "namf-callback" if nsmf::is_status(&route) => nsmf::accept_status(&route, request, memory),
         nausf_auth::SERVICE => nausf_auth::accept(&route, request, memory),
+        nsmf::SERVICE => nsmf::accept(&route, request, memory),
+        "nsmf-callback" if namf::is_failure(&route) => namf::accept_failure(&route, request),
         _ => Producer::Done(unknown()),
     }
 }
