@@ -1,4 +1,5 @@
-//! Round trips of calls for tests: a consumer's requests are handed to a producer, and its responses back.
+//! Round trips of calls for tests: a consumer's requests are handed to a producer, and its responses back. 3GPP's
+//! descriptions judge each of them, where they are there.
 
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
@@ -7,6 +8,7 @@ use sluice_sbi::{Message, Slot};
 
 use crate::body::respond;
 use crate::exchange::{Came, Consumer, Outgoing, Producer, Refusal, Request, Response, To};
+use crate::judge;
 use crate::multipart::Content;
 use crate::names::Memory;
 use crate::routes::{accept, begin};
@@ -72,6 +74,9 @@ pub(crate) fn trip(
         }
     };
     let (answer, requests, responses) = carry(message, consumer, serve);
+    let pairs = requests.iter().zip(&responses);
+    let faults = pairs.flat_map(|((_, request), response)| judge::faults(request, response));
+    assert_eq!(faults.collect::<Vec<_>>(), [""; 0]);
     Trip {
         asked,
         answer,

@@ -6,7 +6,7 @@ use sluice_sbi::Message;
 use crate::exchange::{Consumer, Producer, Request, Response};
 use crate::names::Memory;
 use crate::problem::refuse;
-use crate::{namf, nausf_auth, nnssf, npcf, nsmf};
+use crate::{namf, nausf_auth, nnssf, npcf, nsmf, nudm, nudr};
 
 /// Begins a call; none of a message that no service carries.
 pub fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
@@ -15,6 +15,8 @@ pub fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
         .or_else(|| nnssf::begin(message, memory))
         .or_else(|| npcf::begin(message, memory))
         .or_else(|| nsmf::begin(message, memory))
+        .or_else(|| nudm::begin(message, memory))
+        .or_else(|| nudr::begin(message, memory))
 }
 
 /// Begins with a request of another function.
@@ -32,6 +34,12 @@ pub fn accept(request: &Request, memory: &mut Memory) -> Producer {
         nsmf::SERVICE => nsmf::accept(&route, request, memory),
         "nsmf-callback" if npcf::is_notice(&route) => npcf::accept_notice(&route, request, memory),
         "nsmf-callback" if namf::is_failure(&route) => namf::accept_failure(&route, request),
+        nudm::UEAU => nudm::ueau::accept(&route, request, memory),
+        nudm::SDM => nudm::sdm::accept(&route, request, memory),
+        nudm::UECM => nudm::uecm::accept(&route, request, memory),
+        nudm::AMF_CALLBACK | nudm::SMF_CALLBACK => nudm::callbacks::accept(&route, request),
+        nudr::SERVICE => nudr::accept(&route, request, memory),
+        nudr::UDM_CALLBACK => nudr::changes::accept_callback(&route, request),
         _ => Producer::Done(unknown()),
     }
 }
