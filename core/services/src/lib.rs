@@ -31,6 +31,7 @@ pub mod problem;
 mod resources;
 #[cfg(test)]
 mod round_trip;
+mod route;
 mod routes;
 mod subscription;
 pub mod values;
@@ -40,4 +41,5 @@ pub use exchange::{
     Came, Consumer, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
 };
 pub use names::{Memory, Own};
-pub use routes::{Route, accept, begin, not_allowed, unknown};
+pub use route::{Route, not_allowed, unknown};
+pub use routes::{accept, begin};

@@ -12,7 +12,7 @@ use crate::exchange::{Came, Consumer, Producer, Refusal};
 use crate::location::nowhere;
 use crate::names::Memory;
 use crate::problem::{problem_of, refuse_member, tell};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::values::{slice, slice_json, tai, tai_json};
 
 /// Name of the service in paths and profiles.

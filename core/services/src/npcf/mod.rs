@@ -5,7 +5,7 @@ use sluice_sbi::Message;
 use crate::exchange::{Consumer, Producer, Request};
 use crate::names::Memory;
 use crate::resources::Collection;
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 
 pub(crate) mod access;
 mod filter;

@@ -1,7 +1,7 @@
 //! Npcf_SMPolicyControl (TS 29.512, 4.2) of an SMF: policies of sessions are asked for, changed and given back.
 
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::VecDeque;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

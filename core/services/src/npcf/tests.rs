@@ -381,7 +381,7 @@ fn a_notification_goes_where_the_smf_asked_and_its_refusals_come_back() {
     assert!(*told.asked[0] == notice.into());
 }
 
-/// What is gone is null until an SMF has taken it.
+/// A rule that is gone is null until an SMF has taken it.
 #[test]
 fn a_rule_that_is_gone_is_told_until_it_has_come() {
     let (mut smf, mut pcf) = with_policy(&[rule(2, "a")]);
