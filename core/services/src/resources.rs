@@ -49,6 +49,14 @@ impl Collection {
     }
 }
 
+/// Forgets the URI of a resource that its producer has taken away, or does not know.
+pub(crate) fn forget_gone(number: u64, response: &Response, memory: &mut Memory) {
+    let status = response.status();
+    if status.is_success() || status == http::StatusCode::NOT_FOUND {
+        memory.forget(number);
+    }
+}
+
 /// Number of a resource of our own producers.
 pub(crate) fn number_of(id: &str) -> Option<u64> {
     let is_right = id.len() == 16 && id.bytes().all(|c| c.is_ascii_hexdigit());

@@ -5,6 +5,7 @@ use sluice_sbi::{CreateSmContext, Done, SmContextCreated};
 
 use super::*;
 use crate::exchange::To;
+use crate::judge::faults_of_type;
 use crate::names::tests::memory;
 use crate::round_trip::{asks, carry, has, request, trip};
 
@@ -142,6 +143,10 @@ fn a_ue_that_does_not_answer_is_told_of_where_the_smf_asked() {
         );
         assert_eq!(told.sent()["n1n2MsgDataUri"], uri);
         assert_eq!(told.sent()["cause"], "UE_NOT_RESPONDING");
+        let body = told.requests[0].1.body();
+        let file = "TS29518_Namf_Communication.yaml";
+        let faults = faults_of_type(body, file, "N1N2MsgTxfrFailureNotification");
+        assert_eq!(faults, [""; 0]);
         assert_eq!(told.status(), StatusCode::NO_CONTENT);
     }
 }

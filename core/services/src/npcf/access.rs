@@ -10,7 +10,7 @@ use crate::location::{area, location_json};
 use crate::names::Memory;
 use crate::nsmf::is_done;
 use crate::problem::{problem_of, tell};
-use crate::resources::{Collection, done, location, number_of};
+use crate::resources::{Collection, done, forget_gone, location, number_of};
 use crate::route::{Route, not_allowed, unknown};
 use crate::values::{guami, guami_json, plmn_json, supi, supi_text};
 
@@ -76,7 +76,7 @@ fn delete(request: &DeleteAmPolicy, memory: &Memory) -> Consumer {
     Consumer::Send(
         outgoing.into(),
         Box::new(move |came, memory| {
-            memory.forget(number);
+            forget_gone(number, &came.response, memory);
             Consumer::Done(is_done(&came, memory))
         }),
     )

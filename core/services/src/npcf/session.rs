@@ -18,7 +18,7 @@ use crate::multipart::Content;
 use crate::names::Memory;
 use crate::nsmf::is_done;
 use crate::problem::{refuse, tell};
-use crate::resources::{content, error, location, number_of, problem_in};
+use crate::resources::{content, error, forget_gone, location, number_of, problem_in};
 use crate::values::{plmn_json, rate_text, slice_json, supi_text};
 
 /// SmPolicyContextData
@@ -213,7 +213,7 @@ pub(super) fn delete(request: &DeleteSmPolicy, memory: &mut Memory) -> Consumer 
     Consumer::Send(
         outgoing.into(),
         Box::new(move |came, memory| {
-            memory.forget(policy);
+            forget_gone(policy, &came.response, memory);
             Consumer::Done(is_done(&came, memory))
         }),
     )

@@ -11,6 +11,7 @@ use sluice_sbi::{
 use super::*;
 use crate::body::{read_response, respond, respond_empty, with_location};
 use crate::exchange::{Response, To};
+use crate::judge::faults_of_type;
 use crate::names::tests::memory;
 use crate::round_trip::{asks, carry, has, request, trip};
 
@@ -353,6 +354,21 @@ fn a_notification_goes_where_the_smf_asked_and_its_refusals_come_back() {
         assert!(*told.asked[0] == notice.into(), "{}", told.sent());
         assert!(*told.answer == answer.into(), "{}", told.came());
         assert_eq!(told.status(), status);
+        let file = "TS29512_Npcf_SMPolicyControl.yaml";
+        let body = told.requests[0].1.body();
+        let mut faults = faults_of_type(body, file, "SmPolicyNotification");
+        let of_report = match status {
+            StatusCode::OK => Some("PartialSuccessReport"),
+            StatusCode::BAD_REQUEST => Some("ErrorReport"),
+            _ => None,
+        };
+        let report = told.responses[0].body();
+        faults.extend(
+            of_report
+                .into_iter()
+                .flat_map(|name| faults_of_type(report, file, name)),
+        );
+        assert_eq!(faults, [""; 0]);
         assert_eq!(told.requests[0].0, To::Root("http://127.0.0.2:7777".into()));
         assert_eq!(
             told.line(),

@@ -9,7 +9,7 @@ use crate::exchange::{Came, Consumer, Producer, Refusal, Request};
 use crate::multipart::{Content, Writer};
 use crate::names::Memory;
 use crate::problem::tell;
-use crate::resources::{Collection, content, done, number_of, problem_in};
+use crate::resources::{Collection, content, done, forget_gone, number_of, problem_in};
 use crate::route::{Route, not_allowed, unknown};
 
 mod create;
@@ -68,7 +68,7 @@ fn release(request: &ReleaseSmContext, memory: &mut Memory) -> Consumer {
     Consumer::Send(
         outgoing.into(),
         Box::new(move |came, memory| {
-            memory.forget(number);
+            forget_gone(number, &came.response, memory);
             Consumer::Done(is_done(&came, memory))
         }),
     )

@@ -11,6 +11,7 @@ use super::*;
 use crate::body::respond;
 use crate::deviations::Deviation;
 use crate::exchange::{Response, To};
+use crate::judge::faults_of_type;
 use crate::names::tests::memory;
 use crate::round_trip::{asks, carry, has, request, trip};
 
@@ -271,6 +272,10 @@ fn a_context_is_released_and_its_end_is_told_where_the_amf_asked() {
     assert_eq!(*told.asked[0], notice.into());
     assert_eq!(*told.answer, Done::ALL.into());
     has(&told.sent(), &["/statusInfo/resourceStatus"]);
+    let body = told.requests[0].1.body();
+    let file = "TS29502_Nsmf_PDUSession.yaml";
+    let faults = faults_of_type(body, file, "SmContextStatusNotification");
+    assert_eq!(faults, [""; 0]);
     let to = To::Root("http://127.0.0.1:7777".into());
     assert_eq!(told.requests[0].0, to);
     let line = "POST /namf-callback/v1/smContextStatus/imsi-001010000000001/5";
