@@ -36,7 +36,7 @@ pub(crate) struct Call {
 
 /// Why a request that was sent has no response.
 enum Unanswered {
-    /// It may be sent again: the peer did not process it, or is gone before anything of the response came.
+    /// The request may be sent again: the peer did not process it, or is gone before anything of the response came.
     Again(String),
     Failed(Failure),
 }
@@ -89,7 +89,7 @@ async fn follow(
     }
 }
 
-/// Where the request shall go instead.
+/// Place that the request shall go to instead.
 fn redirection(response: &Response) -> Option<&str> {
     let statuses = [
         StatusCode::TEMPORARY_REDIRECT,
@@ -206,7 +206,7 @@ fn lost(root: &Root, why: &h2::Error) -> Failure {
     Failure::Lost { to, why }
 }
 
-/// What an error before a response means. Only these tell that the peer did not process the request (RFC 9113, 8.7): a
+/// Meaning of an error before a response. Only these tell that the peer did not process the request (RFC 9113, 8.7): a
 /// GOAWAY that leaves the stream out, and REFUSED_STREAM. The end of a connection most likely means so.
 fn unanswered(root: &Root, why: &h2::Error) -> Unanswered {
     let is_refused = why.is_reset() && why.reason() == Some(h2::Reason::REFUSED_STREAM);

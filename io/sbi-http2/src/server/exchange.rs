@@ -19,9 +19,9 @@ use crate::peers::StreamPlace;
 
 /// Why a request is not given to the program.
 enum Refused {
-    /// It is answered so.
+    /// Answered so.
     Answer(StatusCode, &'static str),
-    /// The stream is reset: the request may come again.
+    /// The stream is reset, so the request may come again.
     Stream,
     /// The peer reset the stream.
     Reset,

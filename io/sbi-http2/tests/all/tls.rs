@@ -153,6 +153,29 @@ fn a_client_without_a_certificate_is_refused() {
     counted(&server, |counters| counters.tls_refused == 1);
 }
 
+/// Nothing is computed for a peer that does not begin, nor is its place kept.
+#[test]
+fn handshakes_that_do_not_begin_end_in_time() {
+    let authority = Authority::new();
+    let (_folder, files) = issued(&authority, SMF);
+    let limits = Limits {
+        half_open: Duration::from_millis(200),
+        connections_per_peer: 2,
+        ..Limits::default()
+    };
+    let mut server = start_with(limits, Some(files));
+    let address = server.address().to_string();
+    let silent = Hand::connect_only(Ipv4Addr::new(127, 0, 0, 2), &address);
+    let slow = Hand::connect_only(Ipv4Addr::new(127, 0, 0, 2), &address);
+    let third = Hand::connect_only(Ipv4Addr::new(127, 0, 0, 2), &address);
+    assert_eq!(third.end(), None);
+    let (_client, mut client) = function(&authority, AMF);
+    assert!(served(&mut client, &mut server).is_some());
+    assert_eq!((silent.end(), slow.end()), (None, None));
+    let counters = counted(&server, |counters| counters.half_open == 2);
+    assert_eq!(counters.peer_connections_refused, 1);
+}
+
 fn refused(files: TlsFiles) -> String {
     let config = Config {
         listen: "127.0.0.1:0".parse().expect("an address"),
