@@ -33,6 +33,9 @@ pub enum Failure {
     /// The response is longer than it may be.
     #[error("the answer has more than {0} octets")]
     TooLong(usize),
+    /// Responses that are being read are longer together than they may be.
+    #[error("all answers that are being read have more than {0} octets")]
+    AllTooLong(usize),
     /// The request was redirected more often than is followed.
     #[error("redirected more than {0} times")]
     Redirects(u32),

@@ -31,6 +31,8 @@ pub struct Limits {
     pub exchanges: usize,
     /// Requests that left and have no answer yet.
     pub calls: usize,
+    /// Bodies of responses that are being read, of all together.
+    pub response_octets: usize,
     /// Connections to an API root.
     pub connections_per_root: usize,
     /// Connections to all API roots.
@@ -65,6 +67,7 @@ impl Default for Limits {
             answer_within: Duration::from_secs(10),
             exchanges: 8_192,
             calls: 4_096,
+            response_octets: 256 << 20,
             connections_per_root: 2,
             connections_out: 512,
             attempts: 3,

@@ -14,8 +14,8 @@ use http::{HeaderValue, StatusCode};
 use sluice_services::{Request, Response};
 use tokio::time::timeout_at;
 
-use pool::Lent;
 pub(crate) use pool::Pool;
+use pool::{Lent, Taken};
 use root::Root;
 
 use crate::failure::Failure;
@@ -183,17 +183,21 @@ async fn receive(
 ) -> Result<Response, Unanswered> {
     let response = response.await.map_err(|e| unanswered(root, &e))?;
     let (head, body) = response.into_parts();
-    let body = read(body, root, parts.limits.body_octets).await;
+    let body = read(body, root, parts).await;
     let body = body.map_err(Unanswered::Failed)?;
     Ok(Response::from_parts(head, body))
 }
 
-async fn read(mut body: RecvStream, root: &Root, most: usize) -> Result<Bytes, Failure> {
-    let mut whole = BytesMut::new();
+async fn read(mut body: RecvStream, root: &Root, parts: &Parts) -> Result<Bytes, Failure> {
+    let (most, most_of_all) = (parts.limits.body_octets, parts.limits.response_octets);
+    let (mut whole, mut taken) = (BytesMut::new(), Taken::new(&parts.pool));
     while let Some(part) = body.data().await {
         let part = part.map_err(|e| lost(root, &e))?;
         if whole.len() + part.len() > most {
             return Err(Failure::TooLong(most));
+        }
+        if !taken.add(part.len(), most_of_all) {
+            return Err(Failure::AllTooLong(most_of_all));
         }
         whole.extend_from_slice(&part);
         let _ = body.flow_control().release_capacity(part.len());

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use h2::SendStream;
@@ -27,12 +27,41 @@ use crate::wire::Wire;
 /// Windows for responses (RFC 9113, 6.9.2).
 const CONNECTION_WINDOW: u32 = 4 << 20;
 const STREAM_WINDOW: u32 = 256 << 10;
+/// Time in which frames of a stream that was given up may come.
+const LATE: Duration = Duration::from_secs(30);
 
 /// Connections by scheme, host and port.
 #[derive(Default)]
 pub(crate) struct Pool {
     entries: RefCell<HashMap<(bool, String, u16), Rc<Entry>>>,
     connections: Cell<usize>,
+    /// Octets of responses that are being read.
+    octets: Cell<usize>,
+}
+
+/// Octets of a response that is being read.
+pub(super) struct Taken<'a>(&'a Pool, usize);
+
+impl<'a> Taken<'a> {
+    pub(super) fn new(pool: &'a Pool) -> Self {
+        Self(pool, 0)
+    }
+
+    /// Adds octets, if all responses may have so many.
+    pub(super) fn add(&mut self, octets: usize, most: usize) -> bool {
+        let all = self.0.octets.get() + octets;
+        if all <= most {
+            self.0.octets.set(all);
+            self.1 += octets;
+        }
+        all <= most
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.0.octets.update(|all| all - self.1);
+    }
 }
 
 /// Connections to one root.
@@ -215,6 +244,9 @@ async fn speak<T: AsyncRead + AsyncWrite + Unpin + 'static>(
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_header_list_size(parts.limits.header_list_octets)
+        // Answers to requests that were given up come late, and are no error.
+        .max_concurrent_reset_streams(parts.limits.calls)
+        .reset_stream_duration(LATE)
         .handshake(wire);
     let (send, mut connection) = shaken.await.map_err(|e: h2::Error| e.to_string())?;
     let load = Rc::new(Cell::new(0));
