@@ -50,6 +50,10 @@ const STREAM_WINDOW: u32 = 1 << 16;
 /// Octets of an answer that h2 keeps while the peer takes none.
 const SEND_BUFFER: usize = 16 << 10;
 
+/// Time in which frames of a stream that was refused may come, and how many such streams there are.
+const LATE: Duration = Duration::from_secs(30);
+const LATE_STREAMS: usize = 256;
+
 /// Connection, as its streams see it.
 pub(super) struct Link {
     pub(super) parts: Rc<Parts>,
@@ -141,6 +145,9 @@ async fn open<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, parts: &Parts) -
         .max_concurrent_streams(limits.streams)
         .max_header_list_size(limits.header_list_octets)
         .max_send_buffer_size(SEND_BUFFER)
+        // Bodies of requests that were refused come late, and are no error.
+        .max_concurrent_reset_streams(LATE_STREAMS)
+        .reset_stream_duration(LATE)
         .handshake(wire);
     match shaken.await {
         Ok(connection) => Some((connection, watch)),
