@@ -15,17 +15,23 @@ pub enum Deviation {
     LinkArray,
     /// A body inside of a member `jsonData`.
     JsonData,
+    /// Keys of maps by S-NSSAI without the hyphen.
+    SliceKey,
+    /// Another status than the TS has for it.
+    Status,
 }
 
 impl Deviation {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Null,
         Self::EmptyString,
         Self::ContentType,
         Self::Location,
         Self::LinkArray,
         Self::JsonData,
+        Self::SliceKey,
+        Self::Status,
     ];
 
     /// Name in counters.
@@ -37,6 +43,8 @@ impl Deviation {
             Self::Location => "location",
             Self::LinkArray => "link_array",
             Self::JsonData => "json_data",
+            Self::SliceKey => "slice_key",
+            Self::Status => "status",
         }
     }
 }

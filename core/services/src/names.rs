@@ -97,6 +97,22 @@ impl Memory {
         self.callbacks.get(&key.to_owned())
     }
 
+    /// URIs of all callbacks whose keys begin so, each once.
+    pub fn callbacks(&self, prefix: &str) -> Vec<String> {
+        let all = self.callbacks.by_key.range(prefix.to_owned()..);
+        let its = all.take_while(|(key, _)| key.starts_with(prefix));
+        let mut uris: Vec<String> = its.map(|(_, (_, uri))| uri.clone()).collect();
+        uris.sort();
+        uris.dedup();
+        uris
+    }
+
+    /// Identity of a function of the core; zeros, but for what makes a UUID, of one that is none of its own.
+    pub fn instance(&self, nf: Nf) -> NfInstance {
+        let its = self.own.instances.get(&nf).copied();
+        its.unwrap_or_else(|| NfInstance::of([0; 16]))
+    }
+
     /// Nobody wants to hear of it any more.
     pub fn forget_callback(&mut self, key: &str) {
         self.callbacks.remove(&key.to_owned());

@@ -23,7 +23,7 @@ pub(crate) const SERVICE: &str = "namf-comm";
 
 const CONTEXTS: &str = "/namf-comm/v1/ue-contexts";
 const MESSAGES: &str = "n1-n2-messages";
-/// Where an SMF of ours hears that a UE did not answer, under its callbacks.
+/// Name of the callbacks by which an SMF of ours hears that a UE did not answer.
 const FAILURE: &str = "n1n2-failure";
 
 /// A request of an SMF, or a notification of an AMF.

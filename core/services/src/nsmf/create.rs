@@ -2,20 +2,19 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use sluice_ids::{Dnn, Tac, Tai};
+use sluice_ids::Dnn;
 use sluice_sbi::{Container, CreateSmContext, Message, Nf, Problem, Slot, SmContextCreated};
 
 use super::{CONTEXTS, reference_key, status_key, status_path};
-use crate::body::{member, optional, respond, send_empty, with_location};
+use crate::body::{member, respond, send_empty, with_location};
 use crate::deviations::Deviation;
 use crate::exchange::{Came, Consumer, Producer, Refusal, Request, Response};
+use crate::location::{area, location_json};
 use crate::multipart::{Content, Writer};
 use crate::names::Memory;
 use crate::problem::{refuse, tell};
 use crate::resources::{content, error, instance, location, problem_in};
-use crate::values::{
-    guami_json, plmn, plmn_json, slice, slice_json, supi, supi_text, tai, tai_json,
-};
+use crate::values::{guami_json, plmn, plmn_json, slice, slice_json, supi, supi_text};
 
 /// SmContextCreateData
 pub(super) fn create(request: &CreateSmContext, memory: &mut Memory) -> Consumer {
@@ -45,12 +44,6 @@ pub(super) fn create(request: &CreateSmContext, memory: &mut Memory) -> Consumer
             Consumer::Done(answer.unwrap_or_else(|problem| problem.into()))
         }),
     )
-}
-
-/// UserLocation in a tracking area of NR. The cell is the AMF's to know: NrLocation must have one, which is ignored then.
-fn location_json(area: Tai) -> Value {
-    let cell = json!({ "plmnId": plmn_json(area.plmn), "nrCellId": "000000000" });
-    json!({ "nrLocation": { "tai": tai_json(area), "ncgi": cell, "ignoreNcgi": true } })
 }
 
 fn created(came: &Came, key: &str, memory: &mut Memory) -> Result<Slot, Problem> {
@@ -122,16 +115,12 @@ pub(super) fn accept(request: &Request, _memory: &mut Memory) -> Result<Producer
         Some(_) => "/dnn",
     };
     let dnn = |value: &Value| value.as_str().and_then(Dnn::new);
-    let nowhere = Tai {
-        plmn: network,
-        tac: Tac([0; 3]),
-    };
     let message = CreateSmContext {
         supi: member(body, "/supi", "imsi-...", supi_of)?,
         session: member(body, "/pduSessionId", "a number from 1 to 15", session)?,
         slice: member(body, "/sNssai", "an Snssai", slice)?,
         dnn: member(body, name, "the name of a data network", dnn)?,
-        area: area(body)?.unwrap_or(nowhere),
+        area: area(body, "ueLocation", network)?,
         n1: content.part("/n1SmMsg")?,
     };
     let (supi, session, slice) = (message.supi, message.session, message.slice);
@@ -156,21 +145,6 @@ pub(super) fn accept(request: &Request, _memory: &mut Memory) -> Result<Producer
 /// Key of the slice of a session, which the SMF tells the AMF with each N2 message.
 pub(crate) fn slice_key(supi: &sluice_ids::Supi, session: u8) -> String {
     format!("slice {supi} {session}")
-}
-
-/// Tracking area of a UserLocation, of whichever access.
-fn area(body: &Value) -> Result<Option<Tai>, Refusal> {
-    for access in [
-        "nrLocation/tai",
-        "eutraLocation/tai",
-        "n3gaLocation/n3gppTai",
-    ] {
-        let found = optional(body, &format!("/ueLocation/{access}"), "a Tai", tai)?;
-        if found.is_some() {
-            return Ok(found);
-        }
-    }
-    Ok(None)
 }
 
 /// SmContextCreateError without N1 message.

@@ -23,7 +23,7 @@ pub(crate) use n2::{kind, name};
 pub(crate) const SERVICE: &str = "nsmf-pdusession";
 
 const CONTEXTS: Collection = Collection("/nsmf-pdusession/v1/sm-contexts");
-/// Where an AMF of ours hears of the status of a context, under its callbacks.
+/// Name of the callbacks by which an AMF of ours hears of the status of a context.
 const STATUS: &str = "smContextStatus";
 
 /// A request of an AMF, or a notification of an SMF.
