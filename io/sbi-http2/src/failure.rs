@@ -33,14 +33,11 @@ pub enum Failure {
     /// The response is longer than it may be.
     #[error("the answer has more than {0} octets")]
     TooLong(usize),
-    /// Responses that are being read are longer together than they may be.
-    #[error("all answers that are being read have more than {0} octets")]
-    AllTooLong(usize),
     /// The request was redirected more often than is followed.
     #[error("redirected more than {0} times")]
     Redirects(u32),
-    /// Too many requests have no answer yet.
-    #[error("too many requests wait for their answers")]
+    /// Too many requests have no answer yet, or responses that are being read are too long together.
+    #[error("too many requests wait for their answers, or their answers are too long together")]
     Busy,
     /// HTTP/2 does not carry such a request.
     #[error("cannot send the request: {0}")]

@@ -197,7 +197,7 @@ async fn read(mut body: RecvStream, root: &Root, parts: &Parts) -> Result<Bytes,
             return Err(Failure::TooLong(most));
         }
         if !taken.add(part.len(), most_of_all) {
-            return Err(Failure::AllTooLong(most_of_all));
+            return Err(Failure::Busy);
         }
         whole.extend_from_slice(&part);
         let _ = body.flow_control().release_capacity(part.len());

@@ -318,7 +318,7 @@ fn all_answers_together_are_bounded() {
     client.call(1, &root, get("/1"), until);
     client.call(3, &root, get("/3"), until);
     match next(&mut client) {
-        Event::Failed { id: 3, why } => assert_eq!(why, Failure::AllTooLong(1_000)),
+        Event::Failed { id: 3, why } => assert_eq!(why, Failure::Busy),
         other => panic!("{other:?}"),
     }
     assert!(matches!(next(&mut client), Event::Response { id: 1, .. }));
