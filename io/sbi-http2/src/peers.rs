@@ -54,6 +54,11 @@ impl Peers {
         }
     }
 
+    /// Connections of all.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.get()
+    }
+
     /// A place for a connection.
     pub(crate) fn connect(
         self: &Rc<Self>,

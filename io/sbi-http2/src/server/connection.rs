@@ -143,6 +143,7 @@ async fn open<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, parts: &Parts) -
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_concurrent_streams(limits.streams)
+        .max_pending_accept_reset_streams(limits.resets_per_s as usize)
         .max_header_list_size(limits.header_list_octets)
         .max_send_buffer_size(SEND_BUFFER)
         // Bodies of requests that were refused come late, and are no error.
@@ -175,6 +176,7 @@ async fn streams<T: AsyncRead + AsyncWrite + Unpin>((mut connection, watch): Ope
     let ending = over(connection.ping_pong());
     tokio::pin!(ending);
     let mut is_closing = false;
+    let mut leaving = link.parts.leaving.subscribe();
     loop {
         tokio::select! {
             came = connection.accept() => match came {
@@ -192,6 +194,10 @@ async fn streams<T: AsyncRead + AsyncWrite + Unpin>((mut connection, watch): Ope
             () = link.too_much.notified() => {
                 connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
                 break;
+            }
+            _ = leaving.changed() => {
+                connection.graceful_shutdown();
+                is_closing = true;
             }
             end = &mut ending => match end {
                 End::Silent => {

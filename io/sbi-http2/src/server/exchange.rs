@@ -91,7 +91,10 @@ async fn answer(
         until,
     });
     tokio::select! {
-        Ok(response) = answer => Ok(response),
+        given = answer => given.map_err(|_| {
+            let why = "this function ends";
+            Refused::Answer(StatusCode::SERVICE_UNAVAILABLE, why)
+        }),
         gone = poll_fn(|cx| respond.poll_reset(cx)) => {
             tally.abandoned.add();
             link.parts.answers.close(exchange);
