@@ -24,7 +24,7 @@ fn window(octets: u32) -> Vec<u8> {
 #[test]
 fn half_open_connections_of_one_peer_do_not_keep_others_away() {
     let server = Answering::echo(Limits {
-        half_open: Duration::from_millis(1_500),
+        half_open: Duration::from_secs(4),
         ..Limits::default()
     });
     let mut client = start(Limits::default());
@@ -34,6 +34,8 @@ fn half_open_connections_of_one_peer_do_not_keep_others_away() {
         if at % 2 == 0 {
             foe.write(b"PRI * HTT");
         }
+        // Descriptors of this process have a bound, too; connections that were refused need none.
+        foes.truncate(300);
         foes.push(foe);
         if at % 10 == 0 {
             let answer = ask(&mut client, &server.root, post("/", "body"));
