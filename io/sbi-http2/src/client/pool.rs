@@ -22,7 +22,7 @@ use super::root::Root;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::parts::Parts;
-use crate::wire::Wire;
+use crate::wire::{Load, Wire};
 
 /// Windows for responses (RFC 9113, 6.9.2).
 const CONNECTION_WINDOW: u32 = 4 << 20;
@@ -74,7 +74,7 @@ struct Entry {
 
 struct Connection {
     send: SendRequest<Bytes>,
-    load: Rc<Cell<usize>>,
+    load: Rc<Cell<Load>>,
 }
 
 /// Connection for one request.
@@ -133,8 +133,8 @@ impl Entry {
     fn lend(self: &Rc<Self>, limits: &Limits) -> Option<Lent> {
         let mut usable = self.usable.borrow_mut();
         usable.retain(|one| one.is_usable());
-        let least = usable.iter().min_by_key(|one| one.load.get())?;
-        let is_full = least.load.get() >= least.send.current_max_send_streams();
+        let least = usable.iter().min_by_key(|one| one.load.get().streams)?;
+        let is_full = least.load.get().streams >= least.send.current_max_send_streams();
         if is_full && usable.len() < limits.connections_per_root {
             return None;
         }
@@ -144,11 +144,11 @@ impl Entry {
     /// The connection with the fewest requests.
     fn least(self: &Rc<Self>) -> Option<Lent> {
         let usable = self.usable.borrow();
-        let least = usable.iter().min_by_key(|one| one.load.get())?;
+        let least = usable.iter().min_by_key(|one| one.load.get().streams)?;
         Some(Lent::new(self, Rc::clone(least), None))
     }
 
-    fn remove(&self, load: &Rc<Cell<usize>>) {
+    fn remove(&self, load: &Rc<Cell<Load>>) {
         let mut usable = self.usable.borrow_mut();
         usable.retain(|one| !Rc::ptr_eq(&one.load, load));
     }
@@ -164,7 +164,7 @@ impl Connection {
 
 impl Lent {
     fn new(entry: &Rc<Entry>, connection: Rc<Connection>, drive: Option<Drive>) -> Self {
-        connection.load.update(|load| load + 1);
+        connection.load.update(Load::open);
         Self {
             entry: Rc::clone(entry),
             connection,
@@ -197,7 +197,7 @@ impl Drop for Lent {
     fn drop(&mut self) {
         // A request that could not be sent leaves a new connection to others.
         self.start();
-        self.connection.load.update(|load| load - 1);
+        self.connection.load.update(Load::close);
     }
 }
 
@@ -249,7 +249,7 @@ async fn speak<T: AsyncRead + AsyncWrite + Unpin + 'static>(
         .reset_stream_duration(LATE)
         .handshake(wire);
     let (send, mut connection) = shaken.await.map_err(|e: h2::Error| e.to_string())?;
-    let load = Rc::new(Cell::new(0));
+    let load = Rc::new(Cell::<Load>::default());
     let place = Place::new(entry, &load, parts);
     let drive = async move {
         let (ping, load) = (connection.ping_pong(), &place.load);
@@ -268,12 +268,12 @@ async fn speak<T: AsyncRead + AsyncWrite + Unpin + 'static>(
 /// Place of a connection among all; when it ends, nobody uses it any more.
 struct Place {
     entry: Rc<Entry>,
-    load: Rc<Cell<usize>>,
+    load: Rc<Cell<Load>>,
     parts: Rc<Parts>,
 }
 
 impl Place {
-    fn new(entry: &Rc<Entry>, load: &Rc<Cell<usize>>, parts: &Rc<Parts>) -> Self {
+    fn new(entry: &Rc<Entry>, load: &Rc<Cell<Load>>, parts: &Rc<Parts>) -> Self {
         parts.pool.connections.update(|all| all + 1);
         Self {
             entry: Rc::clone(entry),

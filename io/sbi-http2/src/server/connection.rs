@@ -172,7 +172,7 @@ async fn streams<T: AsyncRead + AsyncWrite + Unpin>((mut connection, watch): Ope
     let link = Rc::new(link);
     let (limits, tally) = (&link.parts.limits, &link.parts.tally);
     let place = &link.place;
-    let over = |ping| Rc::clone(&watch).over(ping, limits, true, || place.streams());
+    let over = |ping| Rc::clone(&watch).over(ping, limits, true, || place.load());
     let ending = over(connection.ping_pong());
     tokio::pin!(ending);
     let mut is_closing = false;

@@ -25,6 +25,22 @@ fn a_client_closes_a_connection_that_it_does_not_need() {
     assert_eq!(client.counters().retries, 0);
 }
 
+/// Requests that are short are not seen when a connection is looked at.
+#[test]
+fn a_connection_that_is_used_now_and_then_stays() {
+    let limits = Limits {
+        idle_within: Duration::from_millis(400),
+        ..Limits::default()
+    };
+    let server = Answering::echo(limits.clone());
+    let mut client = start(limits);
+    for _ in 0..30 {
+        assert!(ask(&mut client, &server.root, get("/")).is_ok());
+        std::thread::sleep(Duration::from_millis(40));
+    }
+    assert_eq!(client.counters().connections_opened, 1);
+}
+
 /// A request that meets the end of an idle connection is served, or goes again.
 #[test]
 fn a_server_closes_idle_connections_and_no_request_is_lost() {
