@@ -16,6 +16,7 @@ pub mod directory;
 mod exchange;
 mod names;
 mod nausf_auth;
+pub mod nnrf;
 pub mod problem;
 mod routes;
 pub mod values;

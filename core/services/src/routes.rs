@@ -6,11 +6,12 @@ use sluice_sbi::Message;
 use crate::exchange::{Consumer, Producer, Request, Response};
 use crate::names::Memory;
 use crate::nausf_auth;
+use crate::nnrf;
 use crate::problem::refuse;
 
 /// Begins a call; none of a message that no service carries.
 pub fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
-    nausf_auth::begin(message, memory)
+    nausf_auth::begin(message, memory).or_else(|| nnrf::begin(message, memory))
 }
 
 /// Begins with a request of another function.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sluice_ids::{Guami, Plmn, ServingNetworkName, Snssai, Suci, Supi, Tai, msin_octets};
-use sluice_sbi::{Identity, Resynchronisation};
+use sluice_sbi::{Identity, NfInstance, Resynchronisation};
 
 use crate::body::{member, optional};
 use crate::exchange::Refusal;
@@ -27,6 +27,16 @@ pub fn octets(text: &str) -> Option<Vec<u8>> {
 /// So many octets of hexadecimal digits.
 pub fn array<const N: usize>(value: &Value) -> Option<[u8; N]> {
     octets(value.as_str()?)?.try_into().ok()
+}
+
+/// NfInstanceId: `736c7569-6365-8000-8000-00f110010101`.
+pub fn instance(text: &str) -> Option<NfInstance> {
+    let lengths = text.split('-').map(str::len);
+    if !lengths.eq([8, 4, 4, 4, 12]) {
+        return None;
+    }
+    let octets = octets(&text.replace('-', ""))?;
+    NfInstance::from_octets(octets.try_into().ok()?)
 }
 
 /// Supi of `imsi-001010000000001`.
