@@ -102,6 +102,7 @@ pub(crate) async fn receive(
             network,
             method: AuthMethod::EapAkaPrime,
             success: result == AuthResult::Success,
+            unix_s: p.with(|_, now| now.unix_s).into(),
         };
         p.call("9d", Some(supi), outcome).await?;
     }

@@ -177,6 +177,7 @@ async fn confirm(p: &Procedure<State>, request: Confirm) -> Result<Confirmed, Pr
         network,
         method: AuthMethod::FiveGAka,
         success,
+        unix_s: p.with(|_, now| now.unix_s).into(),
     };
     p.call("9d", Some(supi), outcome).await?;
     if !success {

@@ -82,6 +82,11 @@ impl SdmSubscription {
         }
     }
 
+    /// Slice and data network of the data, of a subscription to what the UE may do in one.
+    pub fn network(&self) -> Option<(Snssai, Dnn)> {
+        (self.data == SdmData::SessionManagement).then_some((self.slice, self.dnn))
+    }
+
     /// Identity of the subscription (subscriptionId). The same subscriber and data have the same one, as if each asked
     /// for a `uniqueSubscription`: one that is repeated replaces itself, and whoever lost the answer knows it all the same.
     pub fn id(&self) -> u64 {

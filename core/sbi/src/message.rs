@@ -112,6 +112,8 @@ and_context_rows! {
         method: AuthMethod,
         /// Whether it was that UE.
         success: bool,
+        /// Seconds since 1970.
+        unix_s: U64,
     }
     /// Anyone: it is done.
     8 Done "Response" {
@@ -363,6 +365,17 @@ and_context_rows! {
         session: u8,
         /// Seconds before which there is no use in trying again.
         retry_after_s: U16,
+    }
+    /// A UDM of another program to UDR: the sequence number that it has counted on by itself, as in the TS (TS 29.505, 5.2.2:
+    /// PATCH of sequenceNumber on a condition). The answer has the number that is stored: another one than `to` if somebody
+    /// was faster.
+    35 UpdateSqn to Udr -> AuthenticationSubscription "Nudr_DM_Update Request (sequence number)" {
+        /// Whose.
+        supi: Supi,
+        /// The last number, from which it has counted.
+        from: U64,
+        /// The number that is the last one from now on.
+        to: U64,
     }
     /// AMF to AUSF: a packet of EAP that the UE answered.
     44 EapResponse to Ausf -> EapOutcome "Nausf_UEAuthentication_Authenticate Request (EAP message)" {

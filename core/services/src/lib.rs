@@ -11,14 +11,29 @@
 #![forbid(unsafe_code)]
 
 pub mod body;
+mod calls;
 mod deviations;
 pub mod directory;
 mod exchange;
+#[cfg(test)]
+mod judge;
+mod location;
+mod multipart;
 mod names;
+mod namf;
 mod nausf_auth;
 pub mod nnrf;
+mod nnssf;
+mod npcf;
+mod nsmf;
+mod nudm;
+mod nudr;
 pub mod problem;
+mod resources;
+#[cfg(test)]
+mod round_trip;
 mod routes;
+mod subscription;
 pub mod values;
 
 pub use deviations::{Deviation, Deviations};

@@ -39,6 +39,7 @@ pub struct Memory {
     handles: BTreeMap<String, u64>,
     next: u64,
     callbacks: Bounded<String>,
+    notes: Bounded<String>,
 }
 
 impl Memory {
@@ -51,6 +52,7 @@ impl Memory {
             handles: BTreeMap::new(),
             next: 0,
             callbacks: Bounded::default(),
+            notes: Bounded::default(),
         }
     }
 
@@ -95,9 +97,35 @@ impl Memory {
         self.callbacks.get(&key.to_owned())
     }
 
+    /// URIs of all callbacks whose keys begin so, each once.
+    pub fn callbacks(&self, prefix: &str) -> Vec<String> {
+        let all = self.callbacks.by_key.range(prefix.to_owned()..);
+        let its = all.take_while(|(key, _)| key.starts_with(prefix));
+        let mut uris: Vec<String> = its.map(|(_, (_, uri))| uri.clone()).collect();
+        uris.sort();
+        uris.dedup();
+        uris
+    }
+
+    /// Identity of a function of the core; zeros, but for what makes a UUID, of one that is none of its own.
+    pub fn instance(&self, nf: Nf) -> NfInstance {
+        let its = self.own.instances.get(&nf).copied();
+        its.unwrap_or_else(|| NfInstance::of([0; 16]))
+    }
+
     /// Nobody wants to hear of it any more.
     pub fn forget_callback(&mut self, key: &str) {
         self.callbacks.remove(&key.to_owned());
+    }
+
+    /// Notes a text that later requests about a subject need, `key` by its kind and subject: `slice imsi-001... 5`.
+    pub fn note(&mut self, key: &str, text: &str) {
+        self.notes.put(key.to_owned(), text);
+    }
+
+    /// Text that was noted.
+    pub fn noted(&self, key: &str) -> Option<&str> {
+        self.notes.get(&key.to_owned())
     }
 }
 

@@ -3,29 +3,47 @@
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
+use sluice_ids::Supi;
 use sluice_sbi::{
-    AuthMethod, Authenticate, Challenge, Confirm, Confirmed, Identity, Message, Nf, Problem, Slot,
+    AuthMethod, AuthResult, Authenticate, Challenge, Confirm, Confirmed, Container, EapOutcome,
+    EapResponse, Identity, Message, Problem, Slot,
 };
+use zerocopy::FromZeros;
 
 use crate::body::{member, read, read_response, respond, send, with_location};
+use crate::calls::{ask, ask_on, call, is_bare_refusal};
 use crate::deviations::Deviation;
 use crate::exchange::{Came, Consumer, Outgoing, Producer, Refusal, Request, Response};
 use crate::names::Memory;
 use crate::problem::{problem_of, tell};
 use crate::routes::{Route, not_allowed, unknown};
-use crate::values::{array, hex, identity, identity_text, network, network_text};
+use crate::subscription::authentication::{method, method_text, refused};
+use crate::values::{
+    array, base64_octets, base64_text, hex, identity, identity_text, network, network_text,
+    resynchronisation_json, supi_text,
+};
 
 /// Name of the service in paths and profiles.
 pub(crate) const SERVICE: &str = "nausf-auth";
 
 const COLLECTION: &str = "/nausf-auth/v1/ue-authentications";
 const CONFIRMATION: &str = "5g-aka-confirmation";
+const EAP_SESSION: &str = "eap-session";
+
+/// Part of an authentication that is asked for, and the name of its link.
+fn part(method: AuthMethod) -> (&'static str, &'static str) {
+    match method {
+        AuthMethod::FiveGAka => (CONFIRMATION, "5g-aka"),
+        AuthMethod::EapAkaPrime => (EAP_SESSION, EAP_SESSION),
+    }
+}
 
 /// A request of an AMF.
 pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
     match message {
         Message::Authenticate(request) => Some(authenticate(request)),
         Message::Confirm(request) => Some(confirm(request, memory)),
+        Message::EapResponse(request) => Some(respond_eap(request, memory)),
         _ => None,
     }
 }
@@ -35,42 +53,62 @@ fn authenticate(request: &Authenticate) -> Consumer {
         "supiOrSuci": identity_text(&request.identity),
         "servingNetworkName": network_text(&request.network),
     });
-    let resynchronisation = request.resynchronisation;
-    if resynchronisation.wanted {
-        info["resynchronizationInfo"] = json!({
-            "rand": hex(&resynchronisation.rand),
-            "auts": hex(&resynchronisation.auts),
-        });
+    let resynchronisation = resynchronisation_json(&request.resynchronisation);
+    let resynchronises = resynchronisation.is_some();
+    if let Some(resynchronisation) = resynchronisation {
+        info["resynchronizationInfo"] = resynchronisation;
     }
     let outgoing = send(Method::POST, COLLECTION, &info);
-    Consumer::Send(
-        outgoing.into(),
-        Box::new(|came, memory| {
-            let answer = challenged(&came, memory);
-            Consumer::Done(answer.unwrap_or_else(|problem| problem.into()))
-        }),
-    )
+    call(outgoing, move |came, memory| {
+        if came.response.status() != StatusCode::CREATED {
+            return Err(refused(&came.response, resynchronises, memory));
+        }
+        challenged(came, memory).ok_or(Problem::Protocol)
+    })
 }
 
 /// UEAuthenticationCtx
-fn challenged(came: &Came, memory: &mut Memory) -> Result<Slot, Problem> {
-    if came.response.status() != StatusCode::CREATED {
-        return Err(problem_of(&came.response));
-    }
+fn challenged(came: &Came, memory: &mut Memory) -> Option<Slot> {
     let context = read_response(&came.response);
-    let data = context.get("5gAuthData").ok_or(Problem::Protocol)?;
-    let field = |name| data.get(name).and_then(array).ok_or(Problem::Protocol);
-    let href = href(&context, "5g-aka", memory).ok_or(Problem::Protocol)?;
-    let challenge = Challenge {
+    let method = method(context.get("authType")?)?;
+    let href =
+        href(&context, part(method).1, memory).or_else(|| by_location(came, method, memory))?;
+    let mut challenge = Challenge {
         context: number(&href, memory).into(),
         instance: came.from,
-        method: AuthMethod::FiveGAka,
-        rand: field("rand")?,
-        autn: field("autn")?,
-        hxres_star: field("hxresStar")?,
-        eap: sluice_sbi::Container::NONE,
+        method,
+        rand: [0; 16],
+        autn: [0; 16],
+        hxres_star: [0; 16],
+        eap: Container::NONE,
     };
-    Ok(challenge.into())
+    let data = context.get("5gAuthData")?;
+    match method {
+        AuthMethod::FiveGAka => {
+            challenge.rand = array(data.get("rand")?)?;
+            challenge.autn = array(data.get("autn")?)?;
+            challenge.hxres_star = array(data.get("hxresStar")?)?;
+        }
+        AuthMethod::EapAkaPrime => challenge.eap = packet(data)?,
+    }
+    Some(challenge.into())
+}
+
+/// EapPayload; an empty one is none.
+fn packet(value: &Value) -> Option<Container> {
+    let octets = base64_octets(value.as_str()?)?;
+    match octets.is_empty() {
+        true => Some(Container::NONE),
+        false => Container::new(&octets),
+    }
+}
+
+/// URI of the part of an authentication whose context has no link to it.
+fn by_location(came: &Came, method: AuthMethod, memory: &mut Memory) -> Option<String> {
+    let location = came.response.headers().get(LOCATION)?.to_str().ok()?;
+    memory.deviations.count(Deviation::Location);
+    let location = location.trim_end_matches('/');
+    Some(format!("{location}/{}", part(method).0))
 }
 
 /// Link of a context, which is an object, or an array with one of free5GC.
@@ -109,23 +147,39 @@ fn confirm(request: &Confirm, memory: &Memory) -> Consumer {
         true => Value::Null,
         false => hex(&request.res_star).into(),
     };
-    let number = request.context.get();
-    let path = format!("{COLLECTION}/{number:016x}/{CONFIRMATION}");
-    let outgoing = send(Method::PUT, &path, &json!({ "resStar": res_star }));
-    let outgoing: Option<Outgoing> = match Memory::is_handle(number) {
-        true => memory.uri(number).and_then(|uri| outgoing.at(uri)),
-        false => Some(outgoing),
+    let (number, body) = (request.context.get(), json!({ "resStar": res_star }));
+    let outgoing = match to_part(Method::PUT, number, CONFIRMATION, &body, memory) {
+        Ok(outgoing) => outgoing,
+        Err(problem) => return Consumer::Done(problem.into()),
     };
-    let Some(outgoing) = outgoing else {
-        return Consumer::Done(Problem::ContextNotFound.into());
-    };
-    Consumer::Send(
-        outgoing.into(),
-        Box::new(move |came, memory| {
-            memory.forget(number);
-            Consumer::Done(confirmed(&came.response).unwrap_or_else(|problem| problem.into()))
-        }),
-    )
+    call(outgoing, move |came, memory| {
+        memory.forget(number);
+        // Open5GS refuses a wrong RES* instead of answering that it is wrong.
+        if is_bare_refusal(&came.response) {
+            memory.deviations.count(Deviation::Status);
+            return Err(Problem::AuthenticationRejected);
+        }
+        confirmed(&came.response)
+    })
+}
+
+/// Request to a part of an authentication: of our own AUSF by its number, else of the URI that the number stands for.
+fn to_part(
+    method: Method,
+    number: u64,
+    part: &str,
+    body: &Value,
+    memory: &Memory,
+) -> Result<Outgoing, Problem> {
+    let path = format!("{COLLECTION}/{number:016x}/{part}");
+    let outgoing = send(method, &path, body);
+    match Memory::is_handle(number) {
+        true => {
+            let uri = memory.uri(number).ok_or(Problem::ContextNotFound)?;
+            outgoing.at(uri).ok_or(Problem::ContextNotFound)
+        }
+        false => Ok(outgoing),
+    }
 }
 
 /// ConfirmationDataResponse
@@ -134,17 +188,90 @@ fn confirmed(response: &Response) -> Result<Slot, Problem> {
         return Err(problem_of(response));
     }
     let body = read_response(response);
-    match body.get("authResult").and_then(Value::as_str) {
-        Some("AUTHENTICATION_SUCCESS") => {}
+    match body.get("authResult").and_then(result) {
+        Some(AuthResult::Success) => {}
         Some(_) => return Err(Problem::AuthenticationRejected),
         None => return Err(Problem::Protocol),
     }
-    let supi = body.get("supi").and_then(Value::as_str);
-    let supi = supi
-        .and_then(crate::values::supi)
-        .ok_or(Problem::Protocol)?;
-    let kseaf = body.get("kseaf").and_then(array).ok_or(Problem::Protocol)?;
-    Ok(Confirmed { supi, kseaf }.into())
+    let read = || {
+        let supi = crate::values::supi(body.get("supi")?.as_str()?)?;
+        let kseaf = array(body.get("kseaf")?)?;
+        Some(Confirmed { supi, kseaf }.into())
+    };
+    read().ok_or(Problem::Protocol)
+}
+
+/// AuthResult
+fn result(value: &Value) -> Option<AuthResult> {
+    let all = [
+        AuthResult::Success,
+        AuthResult::Failure,
+        AuthResult::Ongoing,
+    ];
+    let text = value.as_str()?;
+    all.into_iter().find(|one| result_text(*one) == text)
+}
+
+/// AuthResult
+fn result_text(result: AuthResult) -> &'static str {
+    match result {
+        AuthResult::Success => "AUTHENTICATION_SUCCESS",
+        AuthResult::Failure => "AUTHENTICATION_FAILURE",
+        AuthResult::Ongoing => "AUTHENTICATION_ONGOING",
+    }
+}
+
+fn respond_eap(request: &EapResponse, memory: &Memory) -> Consumer {
+    let packet = request.eap.get().unwrap_or_default();
+    let (number, body) = (
+        request.context.get(),
+        json!({ "eapPayload": base64_text(packet) }),
+    );
+    let outgoing = match to_part(Method::POST, number, EAP_SESSION, &body, memory) {
+        Ok(outgoing) => outgoing,
+        Err(problem) => return Consumer::Done(problem.into()),
+    };
+    call(outgoing, move |came, memory| {
+        if came.response.status() != StatusCode::OK {
+            memory.forget(number);
+            return Err(problem_of(&came.response));
+        }
+        let outcome = outcome(&came.response, number, memory);
+        if outcome.is_none_or(|outcome| outcome.context.get() != number) {
+            memory.forget(number);
+        }
+        outcome.map(Slot::from).ok_or(Problem::Protocol)
+    })
+}
+
+/// EapSession. Without a result the exchange goes on (TS 29.509, 6.1.6.2.6); members of a success that is none are empty
+/// strings with free5GC.
+fn outcome(response: &Response, number: u64, memory: &mut Memory) -> Option<EapOutcome> {
+    let session = read_response(response);
+    let result = match session.get("authResult") {
+        None | Some(Value::Null) => AuthResult::Ongoing,
+        Some(value) => result(value)?,
+    };
+    let mut outcome = EapOutcome {
+        context: 0.into(),
+        result,
+        supi: Supi::new_zeroed(),
+        kseaf: [0; 32],
+        eap: packet(session.get("eapPayload")?)?,
+    };
+    match result {
+        AuthResult::Success => {
+            outcome.supi = crate::values::supi(session.get("supi")?.as_str()?)?;
+            outcome.kseaf = array(session.get("kSeaf")?)?;
+        }
+        AuthResult::Ongoing => {
+            let next = href(&session, EAP_SESSION, memory);
+            let next = next.map_or(number, |href| self::number(&href, memory));
+            outcome.context = next.into();
+        }
+        AuthResult::Failure => {}
+    }
+    Some(outcome)
 }
 
 /// A request for the AUSF.
@@ -152,7 +279,8 @@ pub(crate) fn accept(route: &Route, request: &Request, _memory: &mut Memory) -> 
     let taken = match (route.method.as_str(), route.parts().as_slice()) {
         ("POST", ["ue-authentications"]) => accept_authenticate(request),
         ("PUT", ["ue-authentications", id, CONFIRMATION]) => accept_confirm(id, request),
-        (_, ["ue-authentications"] | ["ue-authentications", _, CONFIRMATION]) => {
+        ("POST", ["ue-authentications", id, EAP_SESSION]) => accept_eap(id, request),
+        (_, ["ue-authentications"] | ["ue-authentications", _, CONFIRMATION | EAP_SESSION]) => {
             Err(not_allowed().into())
         }
         _ => Err(unknown().into()),
@@ -173,36 +301,40 @@ fn accept_authenticate(request: &Request) -> Result<Producer, Refusal> {
         network,
         resynchronisation,
     };
-    let ask = Box::new(move |answer: &Message, memory: &mut Memory| {
-        Producer::Done(match answer {
-            Message::Challenge(challenge) => created(challenge, &network_text(&network), memory),
-            Message::Failure(failure) => tell(failure.problem),
-            _ => tell(Problem::Protocol),
-        })
-    });
-    Ok(Producer::Ask(Nf::Ausf, message.into(), ask))
+    Ok(ask(message, move |challenge, memory| {
+        created(&challenge, &network_text(&network), memory)
+    }))
 }
 
 fn created(challenge: &Challenge, network: &str, memory: &Memory) -> Response {
-    let uri = format!(
-        "{}{COLLECTION}/{:016x}",
-        memory.own.root,
-        challenge.context.get()
-    );
-    let body = json!({
-        "authType": "5G_AKA",
-        "5gAuthData": {
+    let uri = uri(challenge.context.get(), memory);
+    let data = match challenge.method {
+        AuthMethod::FiveGAka => json!({
             "rand": hex(&challenge.rand),
             "autn": hex(&challenge.autn),
             "hxresStar": hex(&challenge.hxres_star),
-        },
-        "_links": { "5g-aka": { "href": format!("{uri}/{CONFIRMATION}") } },
+        }),
+        AuthMethod::EapAkaPrime => base64_text(challenge.eap.get().unwrap_or_default()).into(),
+    };
+    let (part, link) = part(challenge.method);
+    let body = json!({
+        "authType": method_text(challenge.method),
+        "5gAuthData": data,
+        "_links": { link: { "href": format!("{uri}/{part}") } },
         "servingNetworkName": network,
     });
-    let mut response = with_location(respond(StatusCode::CREATED, &body), &uri);
+    with_location(with_links(respond(StatusCode::CREATED, &body)), &uri)
+}
+
+/// URI of an authentication.
+fn uri(context: u64, memory: &Memory) -> String {
+    format!("{}{COLLECTION}/{context:016x}", memory.own.root)
+}
+
+/// The same with the type of a body that has links.
+fn with_links(mut response: Response) -> Response {
     let hal = HeaderValue::from_static("application/3gppHal+json");
     response.headers_mut().insert(CONTENT_TYPE, hal);
-    debug_assert!(response.headers().contains_key(LOCATION));
     response
 }
 
@@ -225,25 +357,61 @@ fn accept_confirm(id: &str, request: &Request) -> Result<Producer, Refusal> {
         res_star: res_star.unwrap_or_default(),
         is_null: res_star.is_none(),
     };
-    let ask = Box::new(|answer: &Message, _: &mut Memory| {
+    Ok(ask_on(message, |answer, _| {
         Producer::Done(match answer {
-            Message::Confirmed(confirmed) => respond(
+            Ok(confirmed) => respond(
                 StatusCode::OK,
                 &json!({
-                    "authResult": "AUTHENTICATION_SUCCESS",
-                    "supi": crate::values::supi_text(&confirmed.supi),
+                    "authResult": result_text(AuthResult::Success),
+                    "supi": supi_text(&confirmed.supi),
                     "kseaf": hex(&confirmed.kseaf),
                 }),
             ),
-            Message::Failure(failure) if failure.problem == Problem::AuthenticationRejected => {
-                respond(
-                    StatusCode::OK,
-                    &json!({ "authResult": "AUTHENTICATION_FAILURE" }),
-                )
-            }
-            Message::Failure(failure) => tell(failure.problem),
-            _ => tell(Problem::Protocol),
+            Err(Problem::AuthenticationRejected) => respond(
+                StatusCode::OK,
+                &json!({ "authResult": result_text(AuthResult::Failure) }),
+            ),
+            Err(problem) => tell(problem),
         })
-    });
-    Ok(Producer::Ask(Nf::Ausf, message.into(), ask))
+    }))
 }
+
+fn accept_eap(id: &str, request: &Request) -> Result<Producer, Refusal> {
+    let body = read(request)?;
+    let context = number_of(id).ok_or_else(|| tell(Problem::ContextNotFound))?;
+    let eap = member(&body, "/eapPayload", "a packet of EAP in base64", packet)?;
+    let message = EapResponse {
+        context: context.into(),
+        // The number of the instance is the carrier's to know: it asks its own.
+        instance: 0,
+        eap,
+    };
+    Ok(ask(message, |outcome, memory| {
+        eap_session(&outcome, memory)
+    }))
+}
+
+/// EapSession
+fn eap_session(outcome: &EapOutcome, memory: &Memory) -> Response {
+    let packet = outcome.eap.get().unwrap_or_default();
+    let mut body = json!({
+        "eapPayload": base64_text(packet),
+        "authResult": result_text(outcome.result),
+    });
+    match outcome.result {
+        AuthResult::Success => {
+            body["supi"] = supi_text(&outcome.supi).into();
+            body["kSeaf"] = hex(&outcome.kseaf).into();
+        }
+        AuthResult::Ongoing => {
+            let href = format!("{}/{EAP_SESSION}", uri(outcome.context.get(), memory));
+            body["_links"] = json!({ EAP_SESSION: { "href": href } });
+            return with_links(respond(StatusCode::OK, &body));
+        }
+        AuthResult::Failure => {}
+    }
+    respond(StatusCode::OK, &body)
+}
+
+#[cfg(test)]
+mod tests;

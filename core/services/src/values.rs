@@ -1,5 +1,7 @@
 //! Values of the common data types (TS 29.571): how they are written, and read.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sluice_ids::{Guami, Plmn, ServingNetworkName, Snssai, Suci, Supi, Tai, msin_octets};
 use sluice_sbi::{Identity, NfInstance, Resynchronisation};
@@ -130,6 +132,95 @@ pub fn resynchronisation(body: &Value) -> Result<Resynchronisation, Refusal> {
     })
 }
 
+/// ResynchronizationInfo, if any is wanted.
+pub fn resynchronisation_json(resynchronisation: &Resynchronisation) -> Option<Value> {
+    let Resynchronisation { rand, auts, .. } = resynchronisation;
+    let info = || json!({ "rand": hex(rand), "auts": hex(auts) });
+    resynchronisation.wanted.then(info)
+}
+
+/// Bytes
+pub fn base64_text(octets: &[u8]) -> String {
+    STANDARD.encode(octets)
+}
+
+/// Bytes
+pub fn base64_octets(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
+/// NfInstanceId
+pub fn nf_instance(value: &Value) -> Option<NfInstance> {
+    let text = value.as_str()?;
+    let parts: Vec<&str> = text.split('-').collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    let octets = octets(&parts.concat()).filter(|_| lengths == [8, 4, 4, 4, 12])?;
+    NfInstance::from_octets(octets.try_into().ok()?)
+}
+
+/// DateTime (RFC 3339) of seconds since 1970: `2026-11-27T23:52:44Z`.
+pub fn date_time_text(unix_s: u64) -> String {
+    let (days, second) = (unix_s / 86_400, unix_s % 86_400);
+    // Years begin in March, so that a leap day is the last one; eras have 400 of them.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let leaps = day_of_era / 1_460 + day_of_era / 146_096 - day_of_era / 36_524;
+    let year_of_era = (day_of_era - leaps) / 365;
+    let before = 365 * year_of_era + year_of_era / 4 - year_of_era / 100;
+    let day_of_year = day_of_era - before;
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = (from_march + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// DateTime: seconds since 1970, of any offset; parts of a second are cut off.
+pub fn date_time(text: &str) -> Option<u64> {
+    let number = |from: usize, to: usize| -> Option<i64> {
+        let digits = text.get(from..to)?;
+        let are_digits = digits.bytes().all(|c| c.is_ascii_digit());
+        digits.parse().ok().filter(|_| are_digits)
+    };
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let is_there = (1..=12).contains(&month) && (1..=31).contains(&day);
+    let is_of_day = hour < 24 && minute < 60 && second <= 60;
+    let marks = [4, 7, 10, 13, 16].map(|at| text.as_bytes().get(at).copied());
+    let are_marks = matches!(
+        marks,
+        [
+            Some(b'-'),
+            Some(b'-'),
+            Some(b'T' | b't' | b' '),
+            Some(b':'),
+            Some(b':')
+        ]
+    );
+    if !is_there || !is_of_day || !are_marks {
+        return None;
+    }
+    let rest = text.get(19..)?;
+    let offset = rest.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    let offset_s = match offset.as_bytes() {
+        [b'Z' | b'z'] => 0,
+        [sign @ (b'+' | b'-'), rest @ ..] => {
+            let (hours, minutes) = std::str::from_utf8(rest).ok()?.split_once(':')?;
+            let ahead_s: u16 = hours.parse::<u8>().ok()?.into();
+            let ahead_s = i64::from(ahead_s) * 3_600 + i64::from(minutes.parse::<u8>().ok()?) * 60;
+            if *sign == b'+' { ahead_s } else { -ahead_s }
+        }
+        _ => return None,
+    };
+    let from_march = (month + 9) % 12;
+    let year = year - i64::from(month <= 2);
+    let days_before = 365 * year + year / 4 - year / 100 + year / 400;
+    let days = days_before + (153 * from_march + 2) / 5 + day - 1 - 719_468;
+    let unix_s = days * 86_400 + hour * 3_600 + minute * 60 + second - offset_s;
+    u64::try_from(unix_s).ok()
+}
+
 /// PlmnId
 pub fn plmn_json(plmn: Plmn) -> Value {
     let text = plmn.to_string();
@@ -258,6 +349,50 @@ mod tests {
         );
         assert_eq!(octets("0aFf"), Some(vec![10, 255]));
         assert_eq!(octets("0aF"), None);
+    }
+
+    #[test]
+    fn times_are_read_as_they_are_written() {
+        for (unix_s, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_799, "2000-02-29T23:59:59Z"),
+            (1_795_823_564, "2026-11-27T23:52:44Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(date_time_text(unix_s), text);
+            assert_eq!(date_time(text), Some(unix_s));
+        }
+        for other in [
+            "2026-11-27T23:52:44.194919088Z",
+            "2026-11-27T23:52:44.019655+00:00",
+            "2026-11-28T01:22:44+01:30",
+        ] {
+            assert_eq!(date_time(other), Some(1_795_823_564), "{other}");
+        }
+        for wrong in [
+            "",
+            "2026-11-27",
+            "2026-13-27T23:52:44Z",
+            "2026-11-27T23:52:44",
+            "x",
+        ] {
+            assert_eq!(date_time(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_instance_is_a_uuid() {
+        let text = "736c7569-6365-8000-8000-00f110010101";
+        let instance = nf_instance(&text.into()).expect("a UUID");
+        assert_eq!(instance.to_string(), text);
+        for wrong in [
+            "736c756963658000800000f110010101",
+            "x",
+            "736c7569-6365-8000-0000-00f110010101",
+        ] {
+            assert_eq!(nf_instance(&wrong.into()), None, "{wrong}");
+        }
     }
 
     #[test]

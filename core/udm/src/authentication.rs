@@ -98,8 +98,8 @@ fn halves(octets: &[u8; 32]) -> [[u8; 16]; 2] {
     [0, 16].map(|from| std::array::from_fn(|at| octets[from + at]))
 }
 
-/// Nudm_UEAuthentication_ResultConfirmation (TS 29.503, 5.4.2.3): how it ended is stored, with the time, before the
-/// AUSF tells anyone (TS 33.501, 6.1.4.1a).
+/// Nudm_UEAuthentication_ResultConfirmation (TS 29.503, 5.4.2.3): how it ended is stored, with the AUSF's time, before
+/// the AUSF tells anyone (TS 33.501, 6.1.4.1a).
 pub(crate) async fn outcome(
     p: &Procedure<State>,
     outcome: AuthenticationOutcome,
@@ -109,13 +109,14 @@ pub(crate) async fn outcome(
         network,
         method,
         success,
+        unix_s,
     } = outcome;
     let event = StoreAuthentication {
         supi,
         network,
         method,
         success,
-        unix_s: p.with(|_, now| now.unix_s).into(),
+        unix_s,
     };
     match p.call("9d", Some(supi), event).await {
         // A subscriber that was removed meanwhile has not proved who it is, all the same.

@@ -5,6 +5,7 @@
 
 mod authentication_status;
 mod context_data;
+mod sequence_numbers;
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -23,6 +24,7 @@ use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
 pub use authentication_status::AuthEvent;
 use authentication_status::AuthenticationStatus;
 use context_data::Contexts;
+use sequence_numbers::{SqnRequest, last_and_difference};
 
 /// Most subscribers of a box.
 pub const SUBSCRIBERS: usize = 1_000_000;
@@ -151,16 +153,12 @@ pub enum Provisioned {
     Full,
 }
 
-/// How far sequence numbers may run ahead of the stored one, also if time tells them: half of what is
-/// made up for in one step, so that a number that was not stored is never out of reach.
-const KEEP_EVERY: u64 = 1 << 26;
-
 /// An answer that waits until what it promises is stored.
 struct Pending {
     request: RequestId,
     answer: Message,
-    /// The sequence number that it tells was asked for so.
-    advance: Option<AdvanceSqn>,
+    /// Request for the sequence number that it tells.
+    sqn: Option<SqnRequest>,
 }
 
 impl Pending {
@@ -168,7 +166,7 @@ impl Pending {
         Self {
             request,
             answer: Done::ALL.into(),
-            advance: None,
+            sqn: None,
         }
     }
 }
@@ -351,6 +349,7 @@ impl Udr {
                 found.map_or_else(unknown, |one| one.answer().into())
             }),
             Message::AdvanceSqn(update) => return self.advance(id, &update, effects),
+            Message::UpdateSqn(update) => return self.update_sqn(id, &update, effects),
             Message::StoreAmf(update) => return self.register(id, &update, effects),
             Message::StoreSmf(_)
             | Message::DeleteSmf(_)
@@ -380,58 +379,6 @@ impl Udr {
         self.subscribers.get(supi).map(|entry| &entry.subscriber)
     }
 
-    /// The next sequence number. It follows time, with a difference of the subscriber's own, and only
-    /// what time does not tell has to be stored (TS 33.102, C.1.1.3).
-    fn advance(&mut self, id: RequestId, update: &AdvanceSqn, effects: &mut Vec<Effect>) {
-        let now_s = update.floor.get();
-        // In the second of a start nobody knows what was used before it; from the next one on, time is
-        // above all that it told before.
-        let begun_s = *self.begun_s.get_or_insert(now_s);
-        let is_shared = self.is_shared;
-        let Some(entry) = self.subscribers.get_mut(&update.supi) else {
-            effects.push(failure(id, Problem::UserNotFound));
-            return;
-        };
-        let by_time = |time_s: u64, difference_s: i64| {
-            let sum = (time_s as i64).saturating_add(difference_s);
-            u64::try_from(sum).unwrap_or_default()
-        };
-        let sqn = &mut entry.subscriber.sqn;
-        let has_to_be_kept = if update.resynchronised {
-            // What a SIM says of itself counts more than what was stored (6.3.5).
-            *sqn = Sqn::new(update.above.get()).next(0);
-            entry.difference_s = (sqn.sequence() as i64).saturating_sub(now_s as i64);
-            true
-        } else {
-            let floor = by_time(now_s.max(begun_s.saturating_add(1)), entry.difference_s);
-            // A time that jumps back changes nothing.
-            *sqn = sqn.next(floor);
-            let is_told =
-                sqn.sequence() >= floor && sqn.sequence() <= by_time(now_s, entry.difference_s);
-            !is_told || sqn.sequence() - entry.kept.min(sqn.sequence()) > KEEP_EVERY
-        };
-        let message = authentication(&entry.subscriber);
-        if !has_to_be_kept && !is_shared {
-            let message = message.into();
-            effects.push(Effect::Answer { id, message });
-            return;
-        }
-        let sqn = entry.subscriber.sqn;
-        entry.kept = sqn.sequence();
-        let mut value = [sqn.get().to_be_bytes(), entry.difference_s.to_be_bytes()].concat();
-        if is_shared {
-            value.extend(entry.stored.get().to_be_bytes());
-        }
-        entry.stored = sqn;
-        let pending = Pending {
-            request: id,
-            answer: message,
-            advance: Some(*update),
-        };
-        let key = key_of("sqn", &update.supi);
-        self.commit(pending, key, Some(value), effects);
-    }
-
     fn committed(&mut self, commit: CommitId, effects: &mut Vec<Effect>) {
         if let Some(pending) = self.pending.remove(&commit) {
             effects.push(Effect::Answer {
@@ -452,17 +399,20 @@ impl Udr {
         let Some(pending) = self.pending.remove(&commit) else {
             return;
         };
-        let (Some(advance), Some((last, difference_s))) = (pending.advance, instead) else {
+        let (Some(request), Some((last, difference_s))) = (pending.sqn, instead) else {
             // As if the store had taken too long (TS 29.503, 6.1.7: it is not the UE's fault).
             effects.push(failure(pending.request, Problem::Timeout));
             return;
         };
-        if let Some(entry) = self.subscribers.get_mut(&advance.supi) {
+        if let Some(entry) = self.subscribers.get_mut(&request.supi()) {
             entry.stored = last;
             entry.subscriber.sqn = last;
             entry.difference_s = difference_s;
         }
-        self.advance(pending.request, &advance, effects);
+        match request {
+            SqnRequest::Advance(advance) => self.advance(pending.request, &advance, effects),
+            SqnRequest::Update(update) => self.update_sqn(pending.request, &update, effects),
+        }
     }
 
     /// Nudr_DM_Update of the AMF of a UE. A UE that is removed or barred may leave. An AMF has the UE if it has it
@@ -552,13 +502,6 @@ fn authentication(subscriber: &Subscriber) -> Message {
         sqn: subscriber.sqn.get().into(),
     }
     .into()
-}
-
-/// A sequence number and its difference to time, as [`Udr::advance`] commits them.
-fn last_and_difference(octets: &[u8]) -> Option<(Sqn, i64)> {
-    let (last, difference) = octets.split_first_chunk::<8>()?;
-    let difference = i64::from_be_bytes(difference.try_into().ok()?);
-    Some((Sqn::new(u64::from_be_bytes(*last)), difference))
 }
 
 /// Zeros after a key that is shorter.

@@ -1,7 +1,7 @@
 use sluice_ids::UpProtection;
 use sluice_sbi::{
     CallId, Key, Nf, NotStored, Place, QueryAccessAndMobility, QuerySessionManagement,
-    QuerySubscription, StoreAuthentication,
+    QuerySubscription, StoreAuthentication, UpdateSqn,
 };
 use sluice_security::{K, Opc};
 
@@ -83,6 +83,49 @@ fn a_sequence_number_is_stored_before_it_is_told() {
     }
 }
 
+/// Two UDMs have counted from the same number: the second one is told that of the first, also where another core was the
+/// first.
+#[test]
+fn a_number_that_a_udm_has_counted_is_stored_if_nobody_was_faster() {
+    let mut udr = udr();
+    let update = |from: u64, to: u64| UpdateSqn {
+        supi: supi(),
+        from: from.into(),
+        to: to.into(),
+    };
+    let told = |effects: &[Effect]| match answer(effects) {
+        Message::AuthenticationSubscription(told) => told.sqn.get(),
+        other => panic!("{other}"),
+    };
+    let committed = |udr: &mut Udr, id| {
+        let mut effects = Vec::new();
+        udr.handle(Now::default(), Input::Committed(id), &mut effects);
+        effects
+    };
+    let effects = ask(&mut udr, update(0, 0x41));
+    let [Effect::Commit { id, value, .. }] = &effects[..] else {
+        panic!("not stored first: {effects:?}");
+    };
+    let stored = value.as_ref().and_then(|value| value.first_chunk::<8>());
+    assert_eq!(stored, Some(&0x41_u64.to_be_bytes()));
+    assert_eq!(told(&committed(&mut udr, *id)), 0x41);
+    assert_eq!(told(&ask(&mut udr, update(0, 0x62))), 0x41);
+    // What this repository counts goes on from there.
+    assert!(next(&mut udr, 0, None).0 > 0x41 >> 5);
+    udr.share_sequence_numbers();
+    let last = udr.sqn_of(&supi()).expect("a subscriber").get();
+    let (id, ..) = claim(&ask(&mut udr, update(last, last + 32)));
+    let instead = [(50_u64 << 5).to_be_bytes(), [0; 8]].concat();
+    let why = NotStored::Instead(&instead);
+    let mut effects = Vec::new();
+    udr.handle(
+        Now::default(),
+        Input::NotCommitted { id, why },
+        &mut effects,
+    );
+    assert_eq!(told(&effects), 50 << 5);
+}
+
 #[test]
 fn an_unknown_subscriber_is_not_found() {
     let mut udr = udr();
@@ -99,6 +142,12 @@ fn an_unknown_subscriber_is_not_found() {
             above: 0.into(),
             resynchronised: false,
             floor: 0.into(),
+        }
+        .into(),
+        UpdateSqn {
+            supi,
+            from: 0.into(),
+            to: 1.into(),
         }
         .into(),
         StoreAmf {

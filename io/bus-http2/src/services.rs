@@ -12,7 +12,7 @@ use sluice_host::clock::monotonic_ns;
 use sluice_host::poll::{Alarm, Poller};
 use sluice_sbi::server::CALL_MS;
 use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Slot};
-use sluice_sbi_http2::{Event as Happened, Failure, Http};
+use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
 use sluice_services::{
     Came, Consumer, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
     accept, begin, directory, unknown,
@@ -120,6 +120,11 @@ impl Services {
     /// Identities of the program and its core.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
+    }
+
+    /// Counts of its HTTP/2.
+    pub fn counters(&self) -> Counters {
+        self.http.counters()
     }
 
     /// Instances of the core have these places, by their identities.

@@ -54,8 +54,6 @@ counters! {
     silent,
     /// Connections closed: their peer reset too many streams.
     reset_floods,
-    /// Connections closed: their peer has too many octets of answers to take.
-    answers_not_read,
     /// Requests that came.
     requests,
     /// Requests refused: their peer has as many streams as it may have.
@@ -72,6 +70,8 @@ counters! {
     resets,
     /// Requests that came and were abandoned by their peer.
     abandoned,
+    /// Answers that were not sent: the peer has too many octets of others to take first.
+    answers_not_read,
     /// Answers that were not taken in time.
     answers_late,
     /// Requests that left.

@@ -130,9 +130,11 @@ fn read_timestamp(text: &str) -> Option<SystemTime> {
     let (second, fraction) = last.split_once('.').unwrap_or((last, "0"));
     let second: u64 = second.parse().ok()?;
     let millis: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    let is_right =
-        hour < 24 && minute < 60 && second < 61 && (1..=31).contains(&day) && year < 10_000;
-    let days = day_of(year, u64::try_from(month).ok()? + 1, day).filter(|_| is_right)?;
+    let is_date = (1_970..10_000).contains(&year) && (1..=31).contains(&day);
+    if !is_date || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let days = day_of(year, u64::try_from(month).ok()? + 1, day)?;
     let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
     UNIX_EPOCH.checked_add(Duration::from_millis(seconds * 1_000 + millis))
 }

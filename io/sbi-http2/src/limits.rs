@@ -61,7 +61,7 @@ impl Default for Limits {
             octets_per_peer: 16 << 20,
             half_open: Duration::from_secs(5),
             resets_per_s: 100,
-            answer_octets: 4 << 20,
+            answer_octets: 16 << 20,
             answer_within: Duration::from_secs(10),
             exchanges: 4_096,
             calls: 4_096,

@@ -186,12 +186,12 @@ mod tests {
             octets_per_peer: 10,
             ..Limits::default()
         };
-        let first = Rc::new(peers.connect(address(1), &limits).ok().expect("a place"));
-        let second = peers.connect(address(1), &limits).ok().expect("a place");
+        let first = Rc::new(peers.connect(address(1), &limits).expect("a place"));
+        let second = peers.connect(address(1), &limits).expect("a place");
         assert_eq!(peers.connect(address(1), &limits).err(), Some(Full::Peer));
         let mapped = IpAddr::V6(Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped());
         assert_eq!(peers.connect(mapped, &limits).err(), Some(Full::Peer));
-        let other = peers.connect(address(2), &limits).ok().expect("a place");
+        let other = peers.connect(address(2), &limits).expect("a place");
         assert_eq!(peers.connect(address(3), &limits).err(), Some(Full::Server));
         let second = Rc::new(second);
         let stream = first.open(&limits).expect("a place");
@@ -215,10 +215,10 @@ mod tests {
             ..Limits::default()
         };
         for may_go_on in [true, true, false, false] {
-            let place = peers.connect(address(1), &limits).ok().expect("a place");
+            let place = peers.connect(address(1), &limits).expect("a place");
             assert_eq!(place.reset(&limits), may_go_on);
         }
-        let place = peers.connect(address(2), &limits).ok().expect("a place");
+        let place = peers.connect(address(2), &limits).expect("a place");
         assert!(place.reset(&limits));
     }
 }

@@ -127,7 +127,10 @@ pub(crate) fn instance_of(certificate: &CertificateDer<'_>) -> Option<String> {
         .general_names
         .iter()
         .filter_map(|name| match name {
-            GeneralName::URI(uri) => uri.strip_prefix("urn:uuid:"),
+            GeneralName::URI(uri) => {
+                let (scheme, uuid) = uri.split_at_checked("urn:uuid:".len())?;
+                scheme.eq_ignore_ascii_case("urn:uuid:").then_some(uuid)
+            }
             _ => None,
         });
     uris.next().map(str::to_owned)

@@ -180,3 +180,77 @@ impl Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A peer that reads what is written, and says nothing.
+    #[derive(Default)]
+    struct Silent(Rc<Cell<Vec<Vec<u8>>>>);
+
+    impl AsyncRead for Silent {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Silent {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            octets: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let mut writes = self.0.take();
+            writes.push(octets.to_vec());
+            self.0.set(writes);
+            Poll::Ready(Ok(octets.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// free5GC's servers send GOAWAY to a connection that has no stream within a millisecond.
+    #[tokio::test(flavor = "current_thread")]
+    async fn preface_settings_and_a_request_with_its_body_are_one_write() {
+        let silent = Silent::default();
+        let writes = Rc::clone(&silent.0);
+        let wire = Wire::new(silent, Bytes::new(), true);
+        let mut builder = h2::client::Builder::new();
+        let shaken = builder
+            .initial_connection_window_size(1 << 22)
+            .handshake(wire);
+        let (mut send, connection) = shaken.await.expect("no octet leaves yet");
+        let request = http::Request::post("http://a/b")
+            .body(())
+            .expect("a request");
+        let (_response, mut body) = send.send_request(request, false).expect("a stream");
+        body.send_data(Bytes::from(vec![0; 5_000]), true)
+            .expect("a body");
+        let moment = Duration::from_millis(10);
+        timeout(moment, connection)
+            .await
+            .expect_err("a silent peer");
+        let writes = writes.take();
+        assert_eq!(writes.len(), 1);
+        let frames = writes[0].strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+        let (mut frames, mut kinds) = (frames.expect("the preface"), Vec::new());
+        while let [high, middle, low, kind, ..] = *frames {
+            let length = u32::from_be_bytes([0, high, middle, low]);
+            frames = &frames[9 + length as usize..];
+            kinds.push(kind);
+        }
+        // SETTINGS, WINDOW_UPDATE, HEADERS, DATA.
+        assert_eq!(kinds, [4, 8, 1, 0]);
+    }
+}

@@ -62,6 +62,15 @@ impl Sqn {
         let sequence = if floor > above { floor } else { above };
         Self::new(sequence << INDEX_BITS | (self.0 + 1) & 31)
     }
+
+    /// The number of the next vector after this last one: above what a SIM says that it has, which counts more than what
+    /// was stored (TS 33.102, 6.3.5), else the [next](Self::next) one.
+    pub const fn following(self, said: Option<Self>, floor: u64) -> Self {
+        match said {
+            Some(said) => said.next(0),
+            None => self.next(floor),
+        }
+    }
 }
 
 /// A SIM may refuse a sequence number that is 2^28 ahead of the last one (TS 33.102, C.3.2); half of

@@ -10,6 +10,7 @@ use super::upfs::Upfs;
 use super::{Doors, functions};
 use crate::config::CoreConfig;
 use crate::operators::answers::ContextsState;
+use crate::operators::counters::SbiPart;
 use crate::operators::mobility;
 use crate::operators::nfs;
 use crate::operators::part::Part;
@@ -440,6 +441,7 @@ impl Program {
             Request::Status => part.contexts = self.contexts(),
             Request::Counters | Request::Metrics => {
                 part.contexts = self.contexts();
+                part.sbi = self.services.as_ref().map(SbiPart::of);
                 if let Some(upfs) = &self.upfs {
                     part.n4 = Some(upfs.n4.counters().into());
                     part.records_lost = upfs.charging.lost();

@@ -284,6 +284,11 @@ impl Programs {
         Ok(())
     }
 
+    /// Services by HTTP of the core's own functions.
+    pub fn services(&self) -> Option<&SharedServices> {
+        self.services.as_ref()
+    }
+
     /// Has the core's own NRF answer what others ask it by HTTP.
     fn serve_nrf(&self, core: &mut Core) {
         if let Some(services) = &self.services {

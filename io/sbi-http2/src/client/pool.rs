@@ -80,6 +80,9 @@ impl Pool {
             to: root.to_string(),
             why,
         });
+        if let Some(full) = entry.least().filter(|_| connected.is_err()) {
+            return Ok(full);
+        }
         *failed = connected
             .as_ref()
             .err()
@@ -106,6 +109,13 @@ impl Entry {
         if is_full && usable.len() < limits.connections_per_root {
             return None;
         }
+        Some(Lent::new(self, Rc::clone(least), None))
+    }
+
+    /// The connection with the fewest requests.
+    fn least(self: &Rc<Self>) -> Option<Lent> {
+        let usable = self.usable.borrow();
+        let least = usable.iter().min_by_key(|one| one.load.get())?;
         Some(Lent::new(self, Rc::clone(least), None))
     }
 

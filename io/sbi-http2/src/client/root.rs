@@ -29,10 +29,13 @@ impl Root {
             Some(scheme) if *scheme == Scheme::HTTP => false,
             _ => return Err(wrong()),
         };
-        let host = uri
-            .host()
-            .filter(|host| !host.is_empty())
-            .ok_or_else(wrong)?;
+        let host = uri.host().filter(|host| !host.is_empty());
+        let host = host.ok_or_else(wrong)?;
+        // Neither users nor ports that are no numbers.
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        if authority.contains('@') || (authority != host && uri.port_u16().is_none()) {
+            return Err(wrong());
+        }
         Ok(Self {
             has_tls,
             host: host.to_ascii_lowercase(),
@@ -93,6 +96,7 @@ mod tests {
             "ftp://h",
             "http://",
             "http://h:99999",
+            "http://a@h:80",
         ] {
             assert!(Root::read(text).is_err(), "{text}");
         }

@@ -27,6 +27,21 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const WANTS_HTTP_2: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 50\r\n\
     Connection: close\r\n\r\nHTTP/2 with prior knowledge is spoken here alone.\n";
+const OTHER_METHODS: [&[u8]; 8] = [
+    b"GET ",
+    b"POST ",
+    b"PUT ",
+    b"PATCH ",
+    b"DELETE ",
+    b"HEAD ",
+    b"OPTIONS ",
+    b"CONNECT ",
+];
+/// SETTINGS without any, then GOAWAY (last stream 0, PROTOCOL_ERROR) for whatever else comes first.
+const NO_PREFACE: &[u8] = b"\0\0\0\x04\0\0\0\0\0\
+    \0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01";
+/// Most that is read of a connection that is refused, so that it reads why.
+const REFUSED_OCTETS: u64 = 64 << 10;
 /// Time for a peer to take a GOAWAY.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Window of a connection and of a stream (RFC 9113, 6.9.2).
@@ -114,8 +129,7 @@ async fn open<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, parts: &Parts) -
     }
     if head != PREFACE {
         parts.tally.other_protocols.add();
-        let _ = stream.write_all(WANTS_HTTP_2).await;
-        let _ = stream.shutdown().await;
+        refuse(stream, &head).await;
         return None;
     }
     let wire = Wire::new(stream, Bytes::from(head), false);
@@ -137,12 +151,23 @@ async fn open<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, parts: &Parts) -
     }
 }
 
+async fn refuse<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, head: &[u8]) {
+    let is_other = OTHER_METHODS.iter().any(|method| head.starts_with(method));
+    let why = if is_other { WANTS_HTTP_2 } else { NO_PREFACE };
+    let _ = stream.write_all(why).await;
+    let _ = stream.shutdown().await;
+    let rest = &mut stream.take(REFUSED_OCTETS);
+    let _ = timeout(FAREWELL, tokio::io::copy(rest, &mut tokio::io::sink())).await;
+}
+
 async fn streams<T: AsyncRead + AsyncWrite + Unpin>((mut connection, watch): Open<T>, link: Link) {
     let link = Rc::new(link);
     let (limits, tally) = (&link.parts.limits, &link.parts.tally);
     let place = &link.place;
-    let over = watch.over(connection.ping_pong(), limits, true, || place.streams());
-    tokio::pin!(over);
+    let over = |ping| Rc::clone(&watch).over(ping, limits, true, || place.streams());
+    let ending = over(connection.ping_pong());
+    tokio::pin!(ending);
+    let mut is_closing = false;
     loop {
         tokio::select! {
             came = connection.accept() => match came {
@@ -161,14 +186,17 @@ async fn streams<T: AsyncRead + AsyncWrite + Unpin>((mut connection, watch): Ope
                 connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
                 break;
             }
-            end = &mut over => match end {
+            end = &mut ending => match end {
                 End::Silent => {
                     tally.silent.add();
                     return;
                 }
+                End::Idle if is_closing => return,
+                // Requests that are on their way are served.
                 End::Idle => {
                     connection.graceful_shutdown();
-                    break;
+                    is_closing = true;
+                    ending.set(over(None));
                 }
             },
         }

@@ -23,7 +23,9 @@ enum Refused {
     Answer(StatusCode, &'static str),
     /// The stream is reset: the request may come again.
     Stream,
-    /// The peer reset the stream, or the connection ended.
+    /// The peer reset the stream.
+    Reset,
+    /// The connection ended.
     Gone,
 }
 
@@ -48,7 +50,8 @@ pub(super) async fn serve(
             respond.send_reset(Reason::REFUSED_STREAM);
             return;
         }
-        Err(Refused::Gone) => {
+        Err(Refused::Gone) => return,
+        Err(Refused::Reset) => {
             tally.resets.add();
             if !link.place.reset(&link.parts.limits) {
                 tally.reset_floods.add();
@@ -89,11 +92,11 @@ async fn answer(
     });
     tokio::select! {
         Ok(response) = answer => Ok(response),
-        _ = poll_fn(|cx| respond.poll_reset(cx)) => {
+        gone = poll_fn(|cx| respond.poll_reset(cx)) => {
             tally.abandoned.add();
             link.parts.answers.close(exchange);
             link.parts.inbox.abandon(exchange);
-            Err(Refused::Gone)
+            Err(gone.map_or_else(|e| gone_by(&e), |_| Refused::Reset))
         }
     }
 }
@@ -102,7 +105,7 @@ async fn read(mut body: RecvStream, place: &StreamPlace, link: &Link) -> Result<
     let (limits, tally) = (&link.parts.limits, &link.parts.tally);
     let mut whole = BytesMut::new();
     while let Some(part) = body.data().await {
-        let part = part.map_err(|_| Refused::Gone)?;
+        let part = part.map_err(|e| gone_by(&e))?;
         if whole.len() + part.len() > limits.body_octets {
             tally.bodies_too_long.add();
             let why = "the body is longer than this function takes";
@@ -116,6 +119,14 @@ async fn read(mut body: RecvStream, place: &StreamPlace, link: &Link) -> Result<
         let _ = body.flow_control().release_capacity(part.len());
     }
     Ok(whole.freeze())
+}
+
+fn gone_by(why: &h2::Error) -> Refused {
+    if why.is_reset() {
+        Refused::Reset
+    } else {
+        Refused::Gone
+    }
 }
 
 /// Problem details (TS 29.500, 5.2.7.2) of what never reached the program.
@@ -160,7 +171,7 @@ async fn send(response: Response, is_head: bool, respond: &mut SendResponse<Byte
     let _untaken = Untaken::new(link, body.len());
     if link.answers.get() > limits.answer_octets.max(body.len()) {
         tally.answers_not_read.add();
-        link.too_much.notify_one();
+        respond.send_reset(Reason::ENHANCE_YOUR_CALM);
         return;
     }
     let head = http::Response::from_parts(head, ());

@@ -1,25 +1,62 @@
-//! Judge: 3GPP's OpenAPI descriptions (Release 17), where the folder with them is there.
+//! Judge for tests: 3GPP's OpenAPI descriptions (Release 17), where the folder with them is there.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex};
 
-use jsonschema::{Draft, Resource};
+use jsonschema::{Draft, Registry, Resource, Validator};
 use serde_json::{Map, Value, json};
-use sluice_services::{Request, Response};
+
+use crate::exchange::{Request, Response};
 
 /// Base of the files' names as URIs; nobody is asked there.
 const BASE: &str = "http://openapi.invalid/";
 
+/// Judge of all tests of a process; none where the folder is missing.
+static JUDGE: LazyLock<Option<Judge>> = LazyLock::new(Judge::open);
+
+/// Whatever is wrong with a request and its response; nothing where there is no judge.
+pub(crate) fn faults(request: &Request, response: &Response) -> Vec<String> {
+    let Some(judge) = JUDGE.as_ref() else {
+        return Vec::new();
+    };
+    let name = format!("{} {}", request.method(), request.uri());
+    // Their receivers choose the paths of notifications.
+    if name.contains("-callback/") {
+        return Vec::new();
+    }
+    let Some(operation) = judge.operation(request) else {
+        return vec![format!("{name}: no description has it")];
+    };
+    let of_request = operation.check_request(request).err();
+    let of_response = operation.check_response(response).err();
+    let of_request = of_request.map(|why| format!("{name}, request: {why}"));
+    let of_response = of_response.map(|why| format!("{name}, {}: {why}", response.status()));
+    of_request.into_iter().chain(of_response).collect()
+}
+
+/// Whatever is wrong with a body as a type of a file, `TS29503_Nudm_UECM.yaml` and `DeregistrationData`: of notifications,
+/// whose paths their receivers choose.
+pub(crate) fn faults_of_type(body: &[u8], file: &str, name: &str) -> Vec<String> {
+    let judge = JUDGE.as_ref();
+    let verdict =
+        judge.map(|judge| judge.check(body, file, &format!("/components/schemas/{name}")));
+    verdict.and_then(Result::err).into_iter().collect()
+}
+
 /// Files by their names.
-pub struct Judge {
+struct Judge {
     files: BTreeMap<String, Value>,
+    registry: Registry,
+    /// Validators that were built, by file and pointer.
+    built: Mutex<BTreeMap<String, Arc<Validator>>>,
     /// Roots of services, `/nausf-auth/v1`, with their files.
     services: Vec<(String, String)>,
 }
 
 /// Operation of a request.
-pub struct Operation<'a> {
+struct Operation<'a> {
     judge: &'a Judge,
     /// File and JSON pointer of it.
     at: (String, String),
@@ -27,7 +64,7 @@ pub struct Operation<'a> {
 
 impl Judge {
     /// None where the folder is missing.
-    pub fn open() -> Option<Self> {
+    fn open() -> Option<Self> {
         let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let folder: PathBuf = house.join("../shared/openapi");
         let mut files = BTreeMap::new();
@@ -47,11 +84,25 @@ impl Judge {
             Some((root, name.clone()))
         };
         let services = files.iter().filter_map(root).collect();
-        Some(Self { files, services })
+        let resources = files.iter().map(|(name, file)| {
+            let resource = Resource::from_contents(file.clone()).expect("a file");
+            (format!("{BASE}{name}"), resource)
+        });
+        let options = Registry::options().draft(Draft::Draft4);
+        let registry = options
+            .build(resources)
+            .expect("files that refer to each other");
+        let built = Mutex::default();
+        Some(Self {
+            files,
+            registry,
+            built,
+            services,
+        })
     }
 
     /// Operation of a request; none if no file has it.
-    pub fn operation(&self, request: &Request) -> Option<Operation<'_>> {
+    fn operation(&self, request: &Request) -> Option<Operation<'_>> {
         let path = request.uri().path();
         let mut roots = self.services.iter();
         let (root, file) = roots.find(|(root, _)| {
@@ -72,12 +123,6 @@ impl Judge {
         Some(Operation { judge: self, at })
     }
 
-    /// Whether a body is a type of a file, `TS29503_Nudm_UECM.yaml` and `DeregistrationData`: of notifications, whose paths
-    /// their receivers choose.
-    pub fn is_type(&self, body: &[u8], file: &str, name: &str) -> Result<(), String> {
-        self.check(body, file, &format!("/components/schemas/{name}"))
-    }
-
     /// Follows references from a place, until something stands there.
     fn follow(&self, file: &str, pointer: &str) -> Option<(String, String)> {
         let value = self.files.get(file)?.pointer(pointer)?;
@@ -95,15 +140,7 @@ impl Judge {
 
     fn check(&self, body: &[u8], file: &str, pointer: &str) -> Result<(), String> {
         let body: Value = serde_json::from_slice(body).map_err(|e| format!("no JSON: {e}"))?;
-        let pointer = pointer.replace('{', "%7B").replace('}', "%7D");
-        let schema = json!({ "$ref": format!("{BASE}{file}#{pointer}") });
-        let options = jsonschema::options();
-        let mut options = options.with_draft(Draft::Draft4);
-        for (name, file) in &self.files {
-            let resource = Resource::from_contents(file.clone()).map_err(|e| e.to_string())?;
-            options = options.with_resource(format!("{BASE}{name}"), resource);
-        }
-        let validator = options.build(&schema).map_err(|e| e.to_string())?;
+        let validator = self.validator(file, pointer)?;
         let wrong = validator.iter_errors(&body);
         let wrong: Vec<String> = wrong
             .map(|e| format!("{} at {}", e, e.instance_path))
@@ -113,11 +150,30 @@ impl Judge {
             false => Err(format!("{}\n{body}", wrong.join("\n"))),
         }
     }
+
+    fn validator(&self, file: &str, pointer: &str) -> Result<Arc<Validator>, String> {
+        let pointer = pointer.replace('{', "%7B").replace('}', "%7D");
+        let at = format!("{BASE}{file}#{pointer}");
+        let mut built = self.built.lock().expect("no test panics here");
+        if let Some(validator) = built.get(&at) {
+            return Ok(validator.clone());
+        }
+        let options = jsonschema::options();
+        let options = options
+            .with_draft(Draft::Draft4)
+            .with_registry(self.registry.clone());
+        let validator = options
+            .build(&json!({ "$ref": at }))
+            .map_err(|e| e.to_string())?;
+        let validator = Arc::new(validator);
+        built.insert(at, validator.clone());
+        Ok(validator)
+    }
 }
 
 impl Operation<'_> {
     /// Whether the body of a request is right, and mandatory query parameters are there.
-    pub fn check_request(&self, request: &Request) -> Result<(), String> {
+    fn check_request(&self, request: &Request) -> Result<(), String> {
         let operation = self.value().ok_or("no operation")?;
         let query = request.uri().query().unwrap_or_default();
         let given: Vec<_> = query
@@ -140,7 +196,7 @@ impl Operation<'_> {
     }
 
     /// Whether a response is one of the operation, and its body is right.
-    pub fn check_response(&self, response: &Response) -> Result<(), String> {
+    fn check_response(&self, response: &Response) -> Result<(), String> {
         let status = response.status().as_u16();
         let at = format!("{}/responses/{status}", self.at.1);
         let at = self.judge.follow(&self.at.0, &at);
@@ -220,5 +276,25 @@ fn as_json_schema(value: &mut Value) {
             }
         }
         _ => {}
+    }
+}
+
+#[test]
+fn the_judge_refuses_what_is_wrong() {
+    if JUDGE.is_none() {
+        println!("skipped: ../shared/openapi is missing");
+        return;
+    }
+    let file = "TS29509_Nausf_UEAuthentication.yaml";
+    let faults = |body: &str| faults_of_type(body.as_bytes(), file, "AuthenticationInfo");
+    let network = "\"servingNetworkName\": \"5G:mnc001.mcc001.3gppnetwork.org\"";
+    let sound = format!("{{\"supiOrSuci\": \"imsi-001010000000001\", {network}}}");
+    assert_eq!(faults(&sound), [""; 0]);
+    for wrong in [
+        format!("{{{network}}}"),
+        sound.replace("imsi-", "\\n"),
+        sound.replace("5G:", "4G:"),
+    ] {
+        assert!(!faults(&wrong).is_empty(), "{wrong}");
     }
 }

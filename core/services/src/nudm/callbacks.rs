@@ -1,0 +1,145 @@
+//! Callbacks of Nudm (TS 29.503, 5.2.2.5 and 5.3.2.3): AMFs and SMFs are told that a subscriber is gone, or may do otherwise.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use sluice_ids::Supi;
+use sluice_sbi::{
+    Message, NotifyAccess, NotifyDeregistration, NotifySubscription, Removal, SdmData,
+};
+
+use crate::body::{member, read, respond_empty, send};
+use crate::calls::{ask, call_on, done};
+use crate::exchange::{Consumer, Outgoing, Producer, Refusal, Request};
+use crate::names::Memory;
+use crate::nudm::{AMF_CALLBACK, SMF_CALLBACK};
+use crate::routes::{Route, not_allowed, unknown};
+use crate::subscription::context::{deregistration_key, sdm_keys};
+
+const DEREGISTRATION: &str = "dereg-notify";
+const SDM: &str = "sdmsubscription-notify";
+
+/// Function and last segment of the path at which an AMF hears that a UE is not to be there any more.
+pub(crate) const AMF_DEREGISTRATION: (&str, &str) = (AMF_CALLBACK, DEREGISTRATION);
+
+/// The same of changes of data.
+pub(crate) fn of_data(data: SdmData) -> (&'static str, &'static str) {
+    match data {
+        SdmData::AccessAndMobility => (AMF_CALLBACK, SDM),
+        SdmData::SessionManagement => (SMF_CALLBACK, SDM),
+    }
+}
+
+/// URI at which a function of this program is told.
+pub(crate) fn own_uri(root: &str, supi: &Supi, of: (&str, &str)) -> String {
+    format!("{root}{}", path(supi, of))
+}
+
+fn path(supi: &Supi, (function, last): (&str, &str)) -> String {
+    format!("/{function}/v1/{supi}/{last}")
+}
+
+/// A notification of the UDM.
+pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
+    match message {
+        Message::NotifyDeregistration(NotifyDeregistration { supi, removal }) => {
+            let reason = match removal {
+                Removal::SubscriptionWithdrawn => "SUBSCRIPTION_WITHDRAWN",
+            };
+            let body = json!({ "deregReason": reason, "accessType": "3GPP_ACCESS" });
+            let key = deregistration_key(supi);
+            let uris = memory.callback(&key).map(str::to_owned);
+            let path = path(supi, AMF_DEREGISTRATION);
+            Some(tell_all(uris.into_iter().collect(), &path, &body))
+        }
+        Message::NotifyAccess(NotifyAccess { supi }) => {
+            Some(changed(supi, SdmData::AccessAndMobility, memory))
+        }
+        Message::NotifySubscription(NotifySubscription { supi }) => {
+            Some(changed(supi, SdmData::SessionManagement, memory))
+        }
+        _ => None,
+    }
+}
+
+/// ModificationNotification: all of the resource is otherwise.
+fn changed(supi: &Supi, data: SdmData, memory: &Memory) -> Consumer {
+    let resource = match data {
+        SdmData::AccessAndMobility => "am-data",
+        SdmData::SessionManagement => "sm-data",
+    };
+    let resource = format!("{}/nudm-sdm/v2/{supi}/{resource}", memory.own.root);
+    let body = json!({ "notifyItems": [{
+        "resourceId": resource,
+        "changes": [{ "op": "REPLACE", "path": "" }],
+    }] });
+    let uris = memory.callbacks(&sdm_keys(supi, data));
+    tell_all(uris, &path(supi, of_data(data)), &body)
+}
+
+/// Tells all, one after the other; where nobody has told a URI, the function at this path. The call is answered as one of
+/// them answers that has heard of it, else as the last one.
+pub(crate) fn tell_all(uris: Vec<String>, path: &str, body: &Value) -> Consumer {
+    let outgoing = |uri: &String| send(Method::POST, path, body).at(uri);
+    let mut all: Vec<Outgoing> = uris.iter().filter_map(outgoing).collect();
+    if all.is_empty() {
+        all.push(send(Method::POST, path, body));
+    }
+    let last = all.remove(0);
+    tell_next(last, all.into_iter(), false)
+}
+
+fn tell_next(
+    outgoing: Outgoing,
+    mut rest: std::vec::IntoIter<Outgoing>,
+    is_heard: bool,
+) -> Consumer {
+    call_on(outgoing, move |came, _| {
+        let is_heard = is_heard || came.response.status().is_success();
+        match rest.next() {
+            Some(next) => tell_next(next, rest, is_heard),
+            None if is_heard => Consumer::Done(sluice_sbi::Done::ALL.into()),
+            None => Consumer::Done(done(&came.response).unwrap_or_else(Into::into)),
+        }
+    })
+}
+
+/// A notification for the AMF or the SMF.
+pub(crate) fn accept(route: &Route, request: &Request) -> Producer {
+    let function = route.service.as_str();
+    let taken = match (function, route.method.as_str(), route.parts().as_slice()) {
+        (AMF_CALLBACK, "POST", [ue, DEREGISTRATION]) => accept_deregistration(ue, request),
+        (AMF_CALLBACK | SMF_CALLBACK, "POST", [ue, SDM]) => accept_change(function, ue, request),
+        (AMF_CALLBACK, _, [_, DEREGISTRATION]) | (_, _, [_, SDM]) => Err(not_allowed().into()),
+        _ => Err(unknown().into()),
+    };
+    taken.unwrap_or_else(|refusal| Producer::Done(*refusal))
+}
+
+/// DeregistrationData. Of its reasons one is known here.
+fn accept_deregistration(ue: &str, request: &Request) -> Result<Producer, Refusal> {
+    let supi = crate::subscription::supi(ue)?;
+    let body = read(request)?;
+    let expected = "SUBSCRIPTION_WITHDRAWN";
+    let removal = member(&body, "/deregReason", expected, |reason| {
+        (reason.as_str() == Some(expected)).then_some(Removal::SubscriptionWithdrawn)
+    })?;
+    let message = NotifyDeregistration { supi, removal };
+    Ok(ask(message, |_, _| respond_empty(StatusCode::NO_CONTENT)))
+}
+
+/// ModificationNotification
+fn accept_change(function: &str, ue: &str, request: &Request) -> Result<Producer, Refusal> {
+    let supi = crate::subscription::supi(ue)?;
+    let body = read(request)?;
+    member(&body, "/notifyItems", "a list", |items| {
+        items
+            .as_array()
+            .filter(|items| !items.is_empty())
+            .map(|_| ())
+    })?;
+    let respond = |_, _: &mut Memory| respond_empty(StatusCode::NO_CONTENT);
+    Ok(match function {
+        AMF_CALLBACK => ask(NotifyAccess { supi }, respond),
+        _ => ask(NotifySubscription { supi }, respond),
+    })
+}

@@ -1,0 +1,160 @@
+//! Nudm_UEContextManagement (TS 29.503, 6.2): which AMF has a UE, and which SMFs have its PDU sessions.
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, StatusCode};
+use serde_json::{Value, json};
+use sluice_ids::Supi;
+use sluice_sbi::{
+    DeregisterAmf, DeregisterSmf, Done, Message, Problem, RegisterAmf, RegisterSmf, SmfRegistration,
+};
+
+use crate::body::{
+    member, optional, read, respond, respond_empty, send, send_empty, with_location,
+};
+use crate::calls::{ask, ask_on, call, cause, done};
+use crate::exchange::{Consumer, Producer, Refusal, Request};
+use crate::names::Memory;
+use crate::problem::{refuse, tell};
+use crate::routes::{Route, not_allowed, unknown};
+use crate::subscription::context::{AmfRegistration, forget_ue, session_id, smf, smf_json};
+use crate::values::{guami, guami_json};
+
+const AMF: &str = "amf-3gpp-access";
+const SMFS: &str = "smf-registrations";
+
+/// A request of an AMF or an SMF.
+pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
+    match message {
+        Message::RegisterAmf(request) => Some(register_amf(request, memory)),
+        Message::DeregisterAmf(request) => Some(deregister_amf(request)),
+        Message::RegisterSmf(RegisterSmf { registration }) => Some(register_smf(registration)),
+        Message::DeregisterSmf(DeregisterSmf { supi, session }) => {
+            let path = path(supi, &format!("{SMFS}/{session}"));
+            let outgoing = send_empty(Method::DELETE, &path);
+            Some(call(outgoing, |came, _| match came.response.status() {
+                // One that is not there is deleted.
+                StatusCode::NOT_FOUND => Ok(Done::ALL.into()),
+                _ => done(&came.response),
+            }))
+        }
+        _ => None,
+    }
+}
+
+fn path(supi: &Supi, what: &str) -> String {
+    format!("/nudm-uecm/v1/{supi}/registrations/{what}")
+}
+
+fn register_amf(request: &RegisterAmf, memory: &Memory) -> Consumer {
+    let own = AmfRegistration::own(&request.supi, request.guami, memory);
+    let mut body = own.json();
+    body["initialRegistrationInd"] = true.into();
+    let outgoing = send(Method::PUT, &path(&request.supi, AMF), &body);
+    call(outgoing, |came, _| {
+        // A UE that is known and not found was not authenticated.
+        let is_user = cause(&came.response).as_deref() == Some("USER_NOT_FOUND");
+        match came.response.status() {
+            StatusCode::NOT_FOUND if !is_user => Err(Problem::NotAuthenticated),
+            _ => done(&came.response),
+        }
+    })
+}
+
+fn deregister_amf(request: &DeregisterAmf) -> Consumer {
+    let body = json!({ "guami": guami_json(request.guami), "purgeFlag": true });
+    let mut outgoing = send(Method::PATCH, &path(&request.supi, AMF), &body);
+    let merge = HeaderValue::from_static("application/merge-patch+json");
+    outgoing.request.headers_mut().insert(CONTENT_TYPE, merge);
+    call(outgoing, |came, _| done(&came.response))
+}
+
+fn register_smf(registration: &SmfRegistration) -> Consumer {
+    let what = format!("{SMFS}/{}", registration.session);
+    let path = path(&registration.supi, &what);
+    let outgoing = send(Method::PUT, &path, &smf_json(registration));
+    call(outgoing, |came, _| done(&came.response))
+}
+
+/// A request for the UDM.
+pub(crate) fn accept(route: &Route, request: &Request, memory: &mut Memory) -> Producer {
+    let taken = match (route.method.as_str(), route.parts().as_slice()) {
+        ("PUT", [ue, "registrations", AMF]) => accept_amf(ue, request, memory),
+        ("PATCH", [ue, "registrations", AMF]) => accept_amf_change(ue, request),
+        ("PUT", [ue, "registrations", SMFS, id]) => accept_smf(ue, id, request),
+        ("DELETE", [ue, "registrations", SMFS, id]) => accept_smf_gone(ue, id),
+        (_, [_, "registrations", AMF] | [_, "registrations", SMFS, _]) => Err(not_allowed().into()),
+        _ => Err(unknown().into()),
+    };
+    taken.unwrap_or_else(|refusal| Producer::Done(*refusal))
+}
+
+fn accept_amf(ue: &str, request: &Request, memory: &mut Memory) -> Result<Producer, Refusal> {
+    let supi = crate::subscription::supi(ue)?;
+    let registration = AmfRegistration::read(&read(request)?)?;
+    let guami = registration.guami;
+    if registration.is_purged {
+        return Ok(purge(DeregisterAmf { supi, guami }));
+    }
+    // The repository is told the names, too.
+    let before = registration.keep(&supi, memory);
+    let message = RegisterAmf {
+        supi,
+        guami,
+        network: guami.plmn.serving_network_name(),
+    };
+    Ok(ask_on(message, move |answer, memory| {
+        if let Err(problem) = answer {
+            before.restore(memory);
+            return Producer::Done(tell(problem));
+        }
+        let uri = format!("{}{}", memory.own.root, path(&supi, AMF));
+        let body = registration.json();
+        Producer::Done(match before.was_registered() {
+            true => respond(StatusCode::OK, &body),
+            false => with_location(respond(StatusCode::CREATED, &body), &uri),
+        })
+    }))
+}
+
+/// Amf3GppAccessRegistrationModification: that the UE is gone. Of its other members none is kept here.
+fn accept_amf_change(ue: &str, request: &Request) -> Result<Producer, Refusal> {
+    let supi = crate::subscription::supi(ue)?;
+    let body = read(request)?;
+    let guami = member(&body, "/guami", "a GUAMI", guami)?;
+    let purged = optional(&body, "/purgeFlag", "true or false", Value::as_bool)?;
+    match purged {
+        Some(true) => Ok(purge(DeregisterAmf { supi, guami })),
+        _ => Ok(Producer::Done(respond_empty(StatusCode::NO_CONTENT))),
+    }
+}
+
+fn purge(message: DeregisterAmf) -> Producer {
+    let supi = message.supi;
+    ask(message, move |_, memory| {
+        forget_ue(&supi, memory);
+        respond_empty(StatusCode::NO_CONTENT)
+    })
+}
+
+fn accept_smf(ue: &str, id: &str, request: &Request) -> Result<Producer, Refusal> {
+    let supi = crate::subscription::supi(ue)?;
+    let registration = smf(&read(request)?, supi, id)?;
+    Ok(ask(RegisterSmf { registration }, move |_, memory| {
+        let what = format!("{SMFS}/{}", registration.session);
+        let uri = format!("{}{}", memory.own.root, path(&supi, &what));
+        let response = respond(StatusCode::CREATED, &smf_json(&registration));
+        with_location(response, &uri)
+    }))
+}
+
+fn accept_smf_gone(ue: &str, id: &str) -> Result<Producer, Refusal> {
+    let supi = crate::subscription::supi(ue)?;
+    let no_such = || {
+        let detail = "there is no such session";
+        refuse(StatusCode::NOT_FOUND, "CONTEXT_NOT_FOUND", detail)
+    };
+    let session = session_id(id).ok_or_else(no_such)?;
+    Ok(ask(DeregisterSmf { supi, session }, |_, _| {
+        respond_empty(StatusCode::NO_CONTENT)
+    }))
+}
