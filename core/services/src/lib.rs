@@ -22,6 +22,7 @@ mod multipart;
 mod names;
 mod namf;
 mod nausf_auth;
+pub mod nnrf;
 mod nnssf;
 mod npcf;
 mod nsmf;
