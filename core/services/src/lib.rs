@@ -21,6 +21,8 @@ mod nudr;
 pub mod problem;
 mod routes;
 mod subscription;
+#[cfg(test)]
+mod through;
 pub mod values;
 
 pub use deviations::{Deviation, Deviations};
