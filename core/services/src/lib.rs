@@ -22,7 +22,7 @@ pub mod problem;
 mod routes;
 mod subscription;
 #[cfg(test)]
-mod through;
+mod tests;
 pub mod values;
 
 pub use deviations::{Deviation, Deviations};

@@ -3,7 +3,7 @@ use serde_json::json;
 use sluice_sbi::{Nf, Resynchronisation};
 
 use super::*;
-use crate::through::{
+use crate::tests::through::{
     Two, answered, asked, assert_members, bare, created, memory, network, nobody, refusal, request,
     response, supi,
 };

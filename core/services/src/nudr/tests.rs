@@ -1,15 +1,17 @@
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
-use sluice_ids::Snssai;
+use sluice_ids::{Guami, Plmn, Snssai};
 use sluice_sbi::{
-    AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, DataChange, DeleteSdm,
-    DeleteSmf, Done, Message, NotifyDataChange, Problem, QueryAccessAndMobility,
-    QuerySessionManagement, QuerySmfSelection, QuerySubscription, SdmSubscription, SimAlgorithm,
-    SmfRegistration, SmfSelection, StoreAmf, StoreAuthentication, StoreSdm, StoreSmf, UpdateSqn,
+    AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, ContextData, DataChange,
+    DeleteSdm, DeleteSmf, Done, Message, NotifyDataChange, Problem, QueryAccessAndMobility,
+    QueryContextData, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
+    SdmSubscription, SimAlgorithm, SmfRegistration, SmfSelection, StoreAmf, StoreAuthentication,
+    StoreSdm, StoreSmf, StoredSdm, StoredSmf, UpdateSqn,
 };
+use zerocopy::FromZeros;
 
 use crate::exchange::To;
-use crate::through::{
+use crate::tests::through::{
     Two, answered, asked, assert_members, guami, instance, internet, memory, network, nobody, plmn,
     refusal, request, response, slice, supi,
 };
@@ -260,6 +262,12 @@ fn where_a_ue_is_is_carried() {
         assert_eq!(two.carry(store, store, Done::ALL), Done::ALL.into());
         assert_eq!(two.last().response.status(), 204);
     }
+    let plmn = Plmn::new("208", "93").expect("digits");
+    let guest = StoreAmf {
+        network: plmn.serving_network_name(),
+        ..store(true)
+    };
+    assert_eq!(two.carry(guest, guest, Done::ALL), Done::ALL.into());
     let sent = two.exchanges[0].sent();
     assert_members(
         &sent,
@@ -333,6 +341,96 @@ fn registrations_of_smfs_and_subscriptions_are_carried() {
     }
 }
 
+/// Registrations and subscriptions are read whole, as others read them.
+#[test]
+fn context_data_are_carried() {
+    let supi = supi();
+    let stored = [
+        SdmSubscription::access_and_mobility(supi, instance(1)),
+        SdmSubscription::session_management(supi, instance(5), (slice(), internet())),
+    ];
+    let known = |has_amf: bool, sessions: u16, subscriptions: u8| ContextData {
+        has_amf,
+        sessions: sessions.into(),
+        tells_amf: subscriptions > 0,
+        tells_smf: subscriptions > 1,
+        guami: if has_amf {
+            guami()
+        } else {
+            Guami::new_zeroed()
+        },
+        subscriptions,
+    };
+    for known in [
+        known(true, 1 << 5 | 1 << 15, 2),
+        known(true, 0, 1),
+        known(false, 0, 0),
+    ] {
+        let mut two = Two::new();
+        let answer = two.call(QueryContextData { supi }, |_, message| match message {
+            Message::QuerySmf(query) => {
+                let registration = SmfRegistration {
+                    supi,
+                    session: query.session,
+                    smf: instance(5),
+                    slice: slice(),
+                    dnn: internet(),
+                    plmn: plmn(),
+                };
+                StoredSmf { registration }.into()
+            }
+            Message::QuerySdm(query) => {
+                let subscription = stored[usize::from(query.number)];
+                StoredSdm { subscription }.into()
+            }
+            _ => known.into(),
+        });
+        assert_eq!(answer, known.into());
+        let [amf, smfs, sdm] = &two.exchanges[..] else {
+            panic!("{} requests", two.exchanges.len());
+        };
+        if known.has_amf {
+            let required = ["/amfInstanceId", "/deregCallbackUri", "/guami", "/ratType"];
+            assert_members(&amf.told(), &required);
+        }
+        for smf in smfs.told().as_array().expect("a list") {
+            let required = ["/smfInstanceId", "/pduSessionId", "/singleNssai", "/plmnId"];
+            assert_members(smf, &required);
+        }
+        for one in sdm.told().as_array().expect("a list") {
+            assert_members(
+                one,
+                &[
+                    "/nfInstanceId",
+                    "/callbackReference",
+                    "/monitoredResourceUris",
+                ],
+            );
+        }
+    }
+}
+
+/// free5GC has null for an empty list (TS 29.505, 5.4.2.8 has a list).
+#[test]
+fn context_data_of_a_ue_that_has_none_are_none() {
+    let nothing = ContextData {
+        has_amf: false,
+        sessions: 0.into(),
+        tells_amf: false,
+        tells_smf: false,
+        guami: Guami::new_zeroed(),
+        subscriptions: 0,
+    };
+    let rounds = [
+        response(404, &Value::Null),
+        response(200, &Value::Null),
+        response(200, &json!([])),
+    ];
+    let query = QueryContextData { supi: supi() };
+    let (answer, _) = answered(query, &mut memory(7777), &rounds);
+    assert_eq!(answer, nothing.into());
+}
+
 #[test]
 fn changes_are_told_to_the_udm_or_to_who_has_subscribed() {
     let mut two = Two::new();
@@ -381,7 +479,7 @@ fn changes_are_told_to_the_udm_or_to_who_has_subscribed() {
     }
     let gone = response(204, &Value::Null);
     let access = notify(DataChange::Access);
-    let (_, sent) = answered(access, &mut two.consumer, &[gone.clone(), gone.clone()]);
+    let (_, sent) = answered(access, &mut two.consumer, std::slice::from_ref(&gone));
     assert_eq!(sent[0].to, To::Root("http://127.0.0.3:8000".to_owned()));
     for location in &locations {
         for status in [204, 404] {
