@@ -52,10 +52,11 @@ const FLOORS: &[&[&str]] = &[
         "sluice-nrf",
         "sluice-nssf",
         "sluice-bus",
+        "sluice-sbi-http2",
         "sluice-ue",
         "sluice-worker",
     ],
-    &["sluice-core-host", "sluice-bus-local"],
+    &["sluice-core-host", "sluice-bus-local", "sluice-bus-http2"],
     &["sluice-control", "sluice-wiring", "sluice-subscribers"],
     &[
         "sluice-upf-daemon",
@@ -282,19 +283,20 @@ fn the_core_names_nothing_that_differs_from_run_to_run() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Crates with a runtime of their own threads and timers, and who may have them: the door by HTTP.
-const RUNTIMES: &[&str] = &["axum", "hyper", "hyper-util", "tokio"];
-const HAS_RUNTIME: &str = "sluice-core-daemon";
+/// Crates with a runtime of their own threads and timers, and who may have them: the doors by HTTP, of the management API
+/// and of the service-based interfaces.
+const RUNTIMES: &[&str] = &["axum", "h2", "hyper", "hyper-util", "tokio", "tokio-rustls"];
+const HAVE_RUNTIMES: &[&str] = &["sluice-core-daemon", "sluice-sbi-http2"];
 
 #[test]
-fn the_door_by_http_alone_has_a_runtime() {
+fn the_doors_by_http_alone_have_a_runtime() {
     let crates = crates();
     let has = |(name, all): (&String, &Vec<String>)| {
         let one = all.iter().any(|one| RUNTIMES.contains(&one.as_str()));
         one.then(|| name.clone())
     };
     let found: Vec<String> = crates.iter().filter_map(has).collect();
-    assert_eq!(found, [HAS_RUNTIME]);
+    assert_eq!(found, HAVE_RUNTIMES);
 }
 
 #[test]

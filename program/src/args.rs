@@ -53,6 +53,9 @@ pub struct NfArgs {
     /// CPU that this program has for itself
     #[arg(long, value_name = "NUMBER")]
     pub cpu: Option<usize>,
+    /// Without a core: for others, by HTTP/2 (wiring.transport: http2)
+    #[arg(long)]
+    pub alone: bool,
 }
 
 impl NfArgs {
@@ -68,6 +71,7 @@ impl NfArgs {
         if let Some(cpu) = self.cpu {
             words.extend(["--cpu".into(), cpu.to_string().into()]);
         }
+        words.extend(self.alone.then(|| "--alone".into()));
         words
     }
 }
@@ -100,6 +104,7 @@ pub const NF_EXAMPLES: &str = "\
 Examples:
   sluice nf ausf udm -c core.yaml            both in one program, for the core that has this file
   sluice nf n2 -c core.yaml                  associations of gNBs, for the AMF of that core
+  sluice nf nrf --alone -c core.yaml         an NRF for functions of others, by HTTP/2
 
 `sluice core` starts the programs that `wiring.programs` names, watches and ends them itself; this command is for
 those that somebody else is to start. A program ends when its core does.";

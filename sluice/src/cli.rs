@@ -8,6 +8,7 @@ pub mod core_args;
 mod pages;
 pub mod subscribers;
 
+use crate::certificates::{self, CertificatesArgs};
 use crate::{ctl, reference};
 use args::{CompletionArgs, CtlArgs, ManArgs, ReferenceArgs};
 use clap::{Parser, Subcommand};
@@ -41,6 +42,9 @@ pub enum Command {
     /// Some functions of the core as a program of their own
     #[command(after_help = NF_EXAMPLES)]
     Nf(NfArgs),
+    /// A laboratory's authority and certificates for services over TLS
+    #[command(after_help = certificates::EXAMPLES)]
+    Certificates(CertificatesArgs),
     /// Both in one process: the core and a UPF, with N4 between them over rings
     #[command(disable_help_flag = true)]
     Box(ToolArgs),
@@ -86,6 +90,7 @@ impl Cli {
             Command::Ctl(args) => ctl::run(&args),
             Command::Core(args) => become_program("core", verbose, &args.words()),
             Command::Nf(args) => become_program("core", verbose, &args.words()),
+            Command::Certificates(args) => certificates::run(&args),
             Command::Box(args) => become_program("box", verbose, &args.rest),
             Command::Reference(args) => reference::run(args),
             Command::Completion(args) => pages::completion(args),

@@ -31,6 +31,8 @@ pub struct Place {
 
 /// Number of whichever instance.
 const ANY: u8 = 0x7f;
+/// Number of whoever asks from outside the core, by HTTP.
+const OUTSIDE: u8 = 0x7e;
 /// Bit of the number of whoever registers the functions of an instance at the NRF.
 const REGISTRAR: u8 = 0x80;
 
@@ -46,6 +48,17 @@ impl Place {
     /// Whether the caller's host chooses the instance.
     pub fn is_any(self) -> bool {
         self.instance() == ANY
+    }
+
+    /// The place of whoever asks a function of this kind from outside the core: a call of it names the exchange.
+    pub fn outside(nf: Nf) -> Self {
+        let number = OUTSIDE;
+        Self { nf, number }
+    }
+
+    /// Whether it is outside the core.
+    pub fn is_outside(self) -> bool {
+        self.number == OUTSIDE
     }
 
     /// The place of whoever registers the functions of this kind at the NRF: none of them.

@@ -13,6 +13,8 @@ pub enum Deviation {
     Location,
     /// `_links` with an array in place of an object.
     LinkArray,
+    /// A body inside of a member `jsonData`.
+    JsonData,
     /// Keys of maps by S-NSSAI without the hyphen.
     SliceKey,
     /// Another status than the TS has for it.
@@ -21,12 +23,13 @@ pub enum Deviation {
 
 impl Deviation {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Null,
         Self::EmptyString,
         Self::ContentType,
         Self::Location,
         Self::LinkArray,
+        Self::JsonData,
         Self::SliceKey,
         Self::Status,
     ];
@@ -39,6 +42,7 @@ impl Deviation {
             Self::ContentType => "content_type",
             Self::Location => "location",
             Self::LinkArray => "link_array",
+            Self::JsonData => "json_data",
             Self::SliceKey => "slice_key",
             Self::Status => "status",
         }

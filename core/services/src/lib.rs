@@ -13,12 +13,24 @@
 pub mod body;
 mod calls;
 mod deviations;
+pub mod directory;
 mod exchange;
+#[cfg(test)]
+mod judge;
+mod location;
+mod multipart;
 mod names;
+mod namf;
 mod nausf_auth;
+mod nnssf;
+mod npcf;
+mod nsmf;
 mod nudm;
 mod nudr;
 pub mod problem;
+mod resources;
+#[cfg(test)]
+mod round_trip;
 mod routes;
 mod subscription;
 #[cfg(test)]

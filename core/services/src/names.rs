@@ -39,6 +39,7 @@ pub struct Memory {
     handles: BTreeMap<String, u64>,
     next: u64,
     callbacks: Bounded<String>,
+    notes: Bounded<String>,
 }
 
 impl Memory {
@@ -51,6 +52,7 @@ impl Memory {
             handles: BTreeMap::new(),
             next: 0,
             callbacks: Bounded::default(),
+            notes: Bounded::default(),
         }
     }
 
@@ -114,6 +116,16 @@ impl Memory {
     /// Nobody wants to hear of it any more.
     pub fn forget_callback(&mut self, key: &str) {
         self.callbacks.remove(&key.to_owned());
+    }
+
+    /// Notes a text that later requests about a subject need, `key` by its kind and subject: `slice imsi-001... 5`.
+    pub fn note(&mut self, key: &str, text: &str) {
+        self.notes.put(key.to_owned(), text);
+    }
+
+    /// Text that was noted.
+    pub fn noted(&self, key: &str) -> Option<&str> {
+        self.notes.get(&key.to_owned())
     }
 }
 

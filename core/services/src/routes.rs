@@ -6,11 +6,15 @@ use sluice_sbi::Message;
 use crate::exchange::{Consumer, Producer, Request, Response};
 use crate::names::Memory;
 use crate::problem::refuse;
-use crate::{nausf_auth, nudm, nudr};
+use crate::{namf, nausf_auth, nnssf, npcf, nsmf, nudm, nudr};
 
 /// Begins a call; none of a message that no service carries.
 pub fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
     nausf_auth::begin(message, memory)
+        .or_else(|| namf::begin(message, memory))
+        .or_else(|| nnssf::begin(message, memory))
+        .or_else(|| npcf::begin(message, memory))
+        .or_else(|| nsmf::begin(message, memory))
         .or_else(|| nudm::begin(message, memory))
         .or_else(|| nudr::begin(message, memory))
 }
@@ -21,7 +25,13 @@ pub fn accept(request: &Request, memory: &mut Memory) -> Producer {
         return Producer::Done(unknown());
     };
     match route.service.as_str() {
+        namf::SERVICE => namf::accept(&route, request),
+        "namf-callback" if nsmf::is_status(&route) => nsmf::accept_status(&route, request, memory),
         nausf_auth::SERVICE => nausf_auth::accept(&route, request, memory),
+        nnssf::SERVICE => nnssf::accept(&route, memory),
+        npcf::access::SERVICE => npcf::access::accept(&route, request, memory),
+        nsmf::SERVICE => nsmf::accept(&route, request, memory),
+        "nsmf-callback" if namf::is_failure(&route) => namf::accept_failure(&route, request),
         nudm::UEAU => nudm::ueau::accept(&route, request, memory),
         nudm::SDM => nudm::sdm::accept(&route, request, memory),
         nudm::UECM => nudm::uecm::accept(&route, request, memory),

@@ -5,6 +5,7 @@ pub mod contexts;
 mod flows;
 mod functions;
 mod mobility;
+mod registry;
 mod repository;
 mod sessions;
 
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use flows::Flows;
 pub use functions::Apart;
 pub use mobility::Mobility;
+pub use registry::Registry;
 pub use repository::Repository;
 pub use sessions::Sessions;
 use sluice_amf::Amf;
@@ -302,6 +304,11 @@ impl Core {
     /// Sessions, as operators want them.
     pub fn sessions(&mut self) -> Sessions<'_, impl host::Functions + AsMut<Apart>> {
         Sessions::from(&mut self.host)
+    }
+
+    /// NRF, as those ask it that have no messages but documents.
+    pub fn registry(&mut self) -> Registry<'_, Apart> {
+        (&mut self.host).into()
     }
 
     /// Subscribers, as operators and their database want them.

@@ -19,6 +19,8 @@ pub enum Carrier {
     Ring,
     /// Frames on a socket.
     Socket,
+    /// None: members have HTTP/2 between them, and no links.
+    Http2,
 }
 
 impl Carrier {
@@ -26,7 +28,7 @@ impl Carrier {
     pub(crate) fn layout(self) -> String {
         let layout = match self {
             Self::Ring => RING_LAYOUT,
-            Self::Socket => socket::VERSION,
+            Self::Socket | Self::Http2 => socket::VERSION,
         };
         format!("{layout:016x}")
     }
@@ -36,6 +38,7 @@ impl Carrier {
         match self {
             Self::Ring => "rings",
             Self::Socket => "sockets",
+            Self::Http2 => "HTTP/2",
         }
     }
 }

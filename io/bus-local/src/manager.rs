@@ -361,6 +361,9 @@ impl Manager {
         if let Some(program) = self.programs.get_mut(&id) {
             program.joined = Some(joined);
         }
+        if self.carrier == Carrier::Http2 {
+            return;
+        }
         for other in others {
             self.link(id, other);
         }
@@ -398,6 +401,7 @@ impl Manager {
         };
         match self.carrier {
             Carrier::Ring => Ok([doorbell(other)?, doorbell(one)?]),
+            Carrier::Http2 => Err(io::ErrorKind::Unsupported.into()),
             Carrier::Socket => {
                 let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
                 let ends = rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None)?;

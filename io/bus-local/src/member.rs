@@ -199,7 +199,7 @@ impl Member {
         poller.add(&alarm, 1)?;
         let doorbell = match carrier {
             Carrier::Ring => Some(Waker::new()?),
-            Carrier::Socket => None,
+            Carrier::Socket | Carrier::Http2 => None,
         };
         if let Some(doorbell) = &doorbell {
             poller.add(doorbell, 2)?;
@@ -343,6 +343,8 @@ impl Member {
                 frame::send(&self.manager, &frame, Some(half.arena()))?;
                 State::Half(half, end)
             }
+            // The manager gives none.
+            Carrier::Http2 => return Ok(()),
             Carrier::Socket => {
                 self.poller.add(&end, 2 + link)?;
                 let functions = functions.clone();
@@ -542,6 +544,14 @@ impl From<Member> for SharedMember {
 }
 
 impl SharedMember {
+    /// Has a poller tell by this token when there may be something to receive.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn watch(&self, poller: &Poller, token: u64) -> io::Result<()> {
+        poller.add(&*self.0.borrow(), token)
+    }
+
     /// See [`Member::is_closed`].
     pub fn is_closed(&self) -> bool {
         self.0.borrow().is_closed()

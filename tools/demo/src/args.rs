@@ -59,7 +59,7 @@ Examples:
   sluice demo                           the UPF with an emulated SMF; then with the core, until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
   sluice demo --core --once             the core alone: registration, sessions, paging, handover, QoS flows
-  sluice demo --core --wiring ring      the same with a program for each function that may have one; socket: by sockets
+  sluice demo --core --wiring ring      the same with a program for each function that may have one; socket, http2: by these
   sluice demo --upf                     the UPF with an emulated SMF, round after round until Ctrl-C
   sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
 
@@ -83,6 +83,8 @@ pub enum Wiring {
     Ring,
     /// A program for each function that may have one, by sockets
     Socket,
+    /// A program for each function that may have one, by HTTP/2 as the TS has it
+    Http2,
 }
 
 impl Wiring {
@@ -95,6 +97,7 @@ impl Wiring {
             Self::Thread => "thread",
             Self::Ring => "ring",
             Self::Socket => "socket",
+            Self::Http2 => "http2",
         }
     }
 }

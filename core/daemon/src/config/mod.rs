@@ -13,6 +13,7 @@ mod nrf;
 mod overload;
 mod policies;
 mod reload;
+mod sbi;
 mod sessions;
 mod subscribers;
 mod summary;
@@ -27,16 +28,19 @@ pub use n2::{N2Section, Over};
 pub use nrf::NrfSection;
 pub use overload::OverloadSection;
 pub use policies::PolicySection;
+pub use sbi::{SbiSection, TlsSection};
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
 pub use wiring::{ProgramSection, StoreOfProgram, WiringSection};
 
+use sluice_bus_local::Carrier;
 use sluice_ids::{Plmn, Tai};
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{boolean, log_filter, socket_path};
 use sluice_program::config::problem::Refused;
 use sluice_program::config::{self, read_text};
 use sluice_program::control::CORE_SOCKET;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// The configuration of a core.
@@ -82,6 +86,8 @@ pub struct CoreConfig {
     pub api: ApiSection,
     /// Which functions have programs of their own.
     pub wiring: WiringSection,
+    /// Addresses of service-based interfaces.
+    pub sbi: SbiSection,
     /// What is logged, as `tracing` filters are written.
     pub log: String,
 }
@@ -90,6 +96,14 @@ pub struct CoreConfig {
 pub type Loaded = config::Loaded<CoreConfig>;
 
 impl CoreConfig {
+    /// Address of the server of a program of `wiring.programs`.
+    pub fn sbi_address(&self, program: &ProgramSection) -> SocketAddr {
+        let mut all = self.wiring.programs.iter();
+        let number = all.position(|one| one == program).unwrap_or_default();
+        let of_its_own = program.sbi.as_ref().map(|at| at.value);
+        of_its_own.unwrap_or_else(|| self.sbi.address_of(number))
+    }
+
     /// Reads and checks a file.
     ///
     /// # Errors
@@ -137,6 +151,8 @@ impl CoreConfig {
         let wiring = fields.section("wiring", |f| {
             WiringSection::read(f, has_sessions, has_contexts)
         });
+        let is_http2 = wiring.carrier == Some(Carrier::Http2);
+        let sbi = fields.section("sbi", |f| SbiSection::read(f, is_http2));
         let log = fields.or("log", "info", &log_filter());
         Self {
             amf,
@@ -159,6 +175,7 @@ impl CoreConfig {
             control_socket: control_socket.value,
             api,
             wiring,
+            sbi,
             log: log.value,
         }
     }

@@ -26,6 +26,7 @@ impl CoreConfig {
             ("control_socket", self.control_socket == new.control_socket),
             ("api", self.api == new.api),
             ("wiring", self.wiring.may_become(&new.wiring)),
+            ("sbi", self.sbi == new.sbi),
         ];
         let differs = keys.into_iter().filter(|(_, is_same)| !is_same);
         differs.map(|(key, _)| key).collect()

@@ -5,6 +5,7 @@ use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{number, socket_path, word};
 use sluice_sbi::{INSTANCES, Instance, Nf, Place};
 use sluice_wiring::contexts::Kind;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Functions that may have a program of their own, and the front of N2, which is none.
@@ -79,6 +80,8 @@ pub struct ProgramSection {
     pub instance: Instance,
     /// CPU that it has for itself.
     pub cpu: Option<At<usize>>,
+    /// Address of its service-based interface.
+    pub sbi: Option<At<SocketAddr>>,
 }
 
 /// Programs that end lose what no contexts have.
@@ -106,6 +109,21 @@ fn check_front(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
         let (line, key) = (fields.line(), fields.key("programs"));
         let what = "two programs have n2";
         fields.report().problem(line, key, what, "n2 once");
+    }
+}
+
+/// Addresses are for services by HTTP.
+fn check_addresses(
+    fields: &mut Fields<'_, '_>,
+    programs: &[ProgramSection],
+    carrier: Option<Carrier>,
+) {
+    let mut given = programs.iter().filter_map(|one| one.sbi.as_ref());
+    if let Some(sbi) = given.next().filter(|_| carrier != Some(Carrier::Http2)) {
+        let key = fields.key("programs.sbi");
+        let what = "given for functions that have no HTTP";
+        let expected = "wiring.transport: http2, or no sbi";
+        fields.report().problem(sbi.line, key, what, expected);
     }
 }
 
@@ -165,6 +183,7 @@ impl WiringSection {
             ("thread", None),
             ("ring", Some(Carrier::Ring)),
             ("socket", Some(Carrier::Socket)),
+            ("http2", Some(Carrier::Http2)),
         ]);
         let carrier = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
@@ -173,7 +192,7 @@ impl WiringSection {
         let line = fields.line();
         if carrier.is_none() && given {
             let (key, what) = (fields.key("programs"), "given for functions on one thread");
-            let expected = "wiring.transport: ring or socket";
+            let expected = "wiring.transport: ring, socket or http2";
             fields.report().problem(line, key, what, expected);
         }
         if carrier.is_some() && !given {
@@ -188,11 +207,13 @@ impl WiringSection {
                         is_front: false,
                         instance: Instance::default(),
                         cpu: None,
+                        sbi: None,
                     }),
                 }
             }
         }
         check_front(fields, &programs);
+        check_addresses(fields, &programs, carrier);
         check_instances(fields, &programs);
         let all: Vec<&At<Nf>> = programs.iter().flat_map(|one| &one.functions).collect();
         for one in all.iter().filter(|one| is_of_sessions(one.value)) {
@@ -319,6 +340,7 @@ impl ProgramSection {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         let hosted = fields.required_list("functions", &word(HOSTED));
         let cpu = fields.optional("cpu", &number(0, CPUS - 1, "the number of a CPU"));
+        let sbi = fields.optional("sbi", &super::sbi::address());
         let front = hosted.iter().find(|at| at.value.is_none());
         if let Some(front) = front.filter(|_| hosted.len() > 1) {
             let (key, what) = (fields.key("functions"), "n2 shares its program");
@@ -344,6 +366,7 @@ impl ProgramSection {
             is_front: front.is_some(),
             instance,
             cpu,
+            sbi,
         })
     }
 }

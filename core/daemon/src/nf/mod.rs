@@ -6,13 +6,15 @@ mod functions;
 mod gnbs;
 mod program;
 mod subscribers;
+mod to_core;
 mod upfs;
 
 use crate::config::CoreConfig;
 use crate::needs::StartError;
-use crate::parts::{contexts, repository};
+use crate::parts::{contexts, repository, services};
 use gnbs::Gnbs;
 use program::Program;
+use sluice_bus_http2::SharedServices;
 use sluice_bus_local::{Carrier, Member, MemberError};
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
@@ -23,6 +25,7 @@ use sluice_sbi::{Instance, Nf, Place};
 use sluice_udr::Udr;
 use std::collections::BTreeSet;
 use std::time::Duration;
+use to_core::{Alone, ToCore};
 use upfs::Upfs;
 
 /// How long a program waits for its core.
@@ -64,9 +67,12 @@ fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
     };
     let Some(carrier) = config.wiring.carrier else {
         return refuse(
-            "all functions are the core's own; expected wiring.transport: ring or socket",
+            "all functions are the core's own; expected wiring.transport: ring, socket or http2",
         );
     };
+    if args.alone && carrier != Carrier::Http2 {
+        return refuse("the program is to be alone; expected wiring.transport: http2");
+    }
     if let Some(own) = functions.iter().find(|nf| !config.wiring.is_apart(**nf)) {
         return refuse(&format!(
             "the {own} is the core's own; expected a program that has it"
@@ -90,20 +96,17 @@ fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
         }
     };
     let is_given = || shutdown.is_requested();
-    let opened = Doors::open(config, &functions, &is_given);
+    let opened = Doors::open(config, (&functions, instance), &is_given);
     let doors = match opened.map_err(|lack| lack.tell(file)) {
         Ok(doors) => doors,
         Err(exit) => return exit,
     };
     let hosted = (functions.as_slice(), instance);
-    let member = match join(config, carrier, &name, hosted) {
-        Ok(member) => member,
-        Err((exit, why)) => {
-            tell(&why);
-            return exit;
-        }
+    let to_core = match to_core((args, config, carrier), &name, hosted, &doors) {
+        Ok(to_core) => to_core,
+        Err(exit) => return exit,
     };
-    let served = Program::new((file, config), member, hosted, doors)
+    let served = Program::new((file, config), to_core, hosted, doors)
         .and_then(|mut program| program.serve(&shutdown));
     match served {
         Ok(()) => Exit::Done,
@@ -114,15 +117,48 @@ fn run_functions(args: &NfArgs, config: &CoreConfig) -> Exit {
     }
 }
 
+/// Way of a program to its core, unless it is alone; the exit code without it, which was told.
+fn to_core(
+    (args, config, carrier): (&NfArgs, &CoreConfig, Carrier),
+    name: &str,
+    hosted: (&[Nf], Instance),
+    doors: &Doors,
+) -> Result<ToCore, Exit> {
+    if args.alone {
+        let alone = alone(config, hosted, doors);
+        return alone.map_err(|lacks| {
+            let told = lacks.into_iter().map(|lack| lack.tell(&args.config));
+            told.fold(Exit::Lacking, |_, exit| exit)
+        });
+    }
+    join(config, carrier, name, hosted).map_err(|(exit, why)| {
+        eprintln!("{name}: {why}");
+        exit
+    })
+}
+
+/// Settings of a program without a core.
+fn alone(
+    config: &CoreConfig,
+    (functions, instance): (&[Nf], Instance),
+    doors: &Doors,
+) -> Result<ToCore, Vec<StartError>> {
+    let place = |nf: &Nf| Place::from(*nf).at(instance.number);
+    let places: Vec<Place> = functions.iter().map(place).collect();
+    let beside = doors.udr.as_ref().map(|(_, beside)| beside);
+    Alone::new(config, &places, beside).map(ToCore::Alone)
+}
+
 /// Joins the core; the exit code without it, and why.
 fn join(
     config: &CoreConfig,
     carrier: Carrier,
     name: &str,
     (functions, instance): (&[Nf], Instance),
-) -> Result<Member, (Exit, String)> {
+) -> Result<ToCore, (Exit, String)> {
     let socket = config.wiring.socket(&config.control_socket);
     let joined = Member::join_as(instance, &socket, carrier, name, functions, JOIN_WITHIN);
+    let joined = joined.map(|member| ToCore::Joined(member.into()));
     joined.map_err(|error| match error {
         MemberError::Refused(why) => (Exit::Usage, why),
         e @ MemberError::Io(_) => {
@@ -138,13 +174,14 @@ struct Doors {
     upfs: Option<Upfs>,
     udr: Option<(Udr, repository::Beside)>,
     contexts: Option<contexts::Opened>,
+    services: Option<SharedServices>,
 }
 
 impl Doors {
     /// Opens the doors that functions need; `is_given` says whether the program is not to start any more.
     fn open(
         config: &CoreConfig,
-        functions: &[Nf],
+        (functions, instance): (&[Nf], Instance),
         is_given: &dyn Fn() -> bool,
     ) -> Result<Self, StartError> {
         let has = |nf| functions.contains(&nf);
@@ -162,8 +199,26 @@ impl Doors {
                 .flatten(),
             udr: has(Nf::Udr).then(|| repository::open(config)).transpose()?,
             contexts,
+            services: open_services(config, functions, instance)?,
         })
     }
+}
+
+/// Server of a program with these functions; none of one that has no HTTP.
+fn open_services(
+    config: &CoreConfig,
+    functions: &[Nf],
+    instance: Instance,
+) -> Result<Option<SharedServices>, StartError> {
+    if config.wiring.carrier != Some(Carrier::Http2) {
+        return Ok(None);
+    }
+    let place = |nf: &Nf| Place::from(*nf).at(instance.number);
+    let places: Vec<Place> = functions.iter().map(place).collect();
+    let mut programs = config.wiring.programs.iter();
+    let its = programs.find(|one| one.places().any(|place| places.contains(&place)));
+    let address = its.map_or(config.sbi.listen.value, |one| config.sbi_address(one));
+    services::open(config, address, &places).map(Some)
 }
 
 /// The function of a name; none of the front's.

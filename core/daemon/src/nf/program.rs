@@ -5,10 +5,12 @@ mod beginning;
 use super::drain::Drain;
 use super::gnbs::Gnbs;
 use super::subscribers::Subscribers;
+use super::to_core::ToCore;
 use super::upfs::Upfs;
 use super::{Doors, functions};
 use crate::config::CoreConfig;
 use crate::operators::answers::ContextsState;
+use crate::operators::counters::SbiPart;
 use crate::operators::mobility;
 use crate::operators::nfs;
 use crate::operators::part::Part;
@@ -18,8 +20,10 @@ use crate::parts::contexts;
 use crate::parts::flow::{Flow, log};
 use crate::parts::news::{Report, Settings, Traced, UdmSettings, told_keys};
 use crate::parts::refusals::Kept;
+use crate::parts::services;
 use crate::parts::trace::unix_us;
-use sluice_bus_local::{Member, SharedMember, Told};
+use sluice_bus_http2::SharedServices;
+use sluice_bus_local::Told;
 use sluice_core_host::Host;
 use sluice_core_runtime::system;
 use sluice_host::poll::{Poller, Ready, Waker};
@@ -61,7 +65,9 @@ pub(super) struct Program {
     poller: Poller,
     /// Of the thread that stores contexts.
     waker: Waker,
-    member: SharedMember,
+    to_core: ToCore,
+    /// Services by HTTP; none of a program that has rings or sockets.
+    services: Option<SharedServices>,
     flow: Flow,
     /// Questions of operators that wait for an SMF, by their numbers.
     asked: Vec<(u64, qos::Asked)>,
@@ -85,13 +91,13 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Of the functions that `member` has joined with.
+    /// Of these functions, for the core that it has found.
     ///
     /// # Errors
     /// The configuration lacks what they need.
     pub fn new(
         (file, config): (&Path, &CoreConfig),
-        member: Member,
+        to_core: ToCore,
         (functions, instance): (&[Nf], Instance),
         doors: Doors,
     ) -> io::Result<Self> {
@@ -102,6 +108,7 @@ impl Program {
             upfs,
             udr,
             contexts,
+            services,
         } = doors;
         let begun_unix_s = contexts.as_ref().map(contexts::Opened::begun_unix_s);
         let begun_unix_s = begun_unix_s.unwrap_or_else(|| system::now().unix_s);
@@ -128,12 +135,17 @@ impl Program {
                 )?)
             }
         };
-        poller.add(&member, 0)?;
         poller.add(&waker, 4)?;
-        let member = SharedMember::from(member);
         let all = Nf::ALL.into_iter();
         let others: Vec<Nf> = all.filter(|nf| !functions.contains(nf)).collect();
-        host.connect(Box::new(member.clone()), &others);
+        if let Some(services) = &services {
+            services.with(|services| poller.add(services, 5))?;
+            host.connect(Box::new(services.clone()), &others);
+        }
+        if let ToCore::Joined(member) = &to_core {
+            member.watch(&poller, 0)?;
+            host.connect(Box::new(member.clone()), &others);
+        }
         let places = functions.iter();
         let places = places.map(|nf| Place::from(*nf).at(instance.number));
         Ok(Self {
@@ -144,7 +156,8 @@ impl Program {
             contexts: contexts::Watch::default(),
             poller,
             waker,
-            member,
+            to_core,
+            services,
             flow: Flow::default(),
             asked: Vec::new(),
             report,
@@ -173,7 +186,7 @@ impl Program {
             self.poller.wait(&mut ready, Some(patience))?;
             let slept_ns = system::now().instant.0.saturating_sub(before.0);
             self.waker.clear();
-            while let Some(told) = self.member.take_told() {
+            while let Some(told) = self.to_core.take_told() {
                 self.take(told)?;
             }
             self.take_subscribers();
@@ -205,7 +218,7 @@ impl Program {
             .drains
             .as_ref()
             .is_some_and(|one| one.is_over(std::time::Instant::now()));
-        shutdown.is_requested() || self.member.is_closed() || has_ended || is_drained
+        shutdown.is_requested() || self.to_core.is_closed() || has_ended || is_drained
     }
 
     /// Time that it may wait.
@@ -248,6 +261,9 @@ impl Program {
             upfs.n4.turn(&mut self.host);
         }
         self.host.receive(system::now());
+        if let Some(services) = &self.services {
+            services::serve_nrf(services, (&mut self.host).into());
+        }
         let now = system::now();
         if self.host.next_deadline() <= now.instant {
             self.host.time(now);
@@ -263,7 +279,7 @@ impl Program {
             match reached.lost {
                 None => tracing::debug!("{} is reached", reached.place),
                 // With the core all are gone.
-                Some(_) if self.member.is_closed() => {}
+                Some(_) if self.to_core.is_closed() => {}
                 Some(why) => tracing::warn!("{} is not reached: {why}", reached.place),
             }
         }
@@ -316,12 +332,12 @@ impl Program {
     /// Answers questions that an SMF has answered.
     fn answer_asked(&mut self) {
         let flows = Flows::from(&mut self.host);
-        let member = &self.member;
+        let to_core = &self.to_core;
         self.asked.retain(|(id, asked)| {
             let done = asked.answer(&flows);
             let is_open = done.is_none();
             if let Some(done) = done {
-                answer(member, *id, &Part::done(done));
+                to_core.answer(*id, &Part::done(done));
             }
             is_open
         });
@@ -334,7 +350,7 @@ impl Program {
         }
         self.report.keep(REFUSALS_KEPT, TRACED_KEPT);
         let text = serde_json::to_string(&self.report).unwrap_or_default();
-        if self.member.tell(text) {
+        if self.to_core.tell(text) {
             self.report = Report::default();
         }
     }
@@ -350,7 +366,7 @@ impl Program {
                 Ok(Ask::Subscribers(operation)) => self.operate(id, operation),
                 Err(e) => {
                     tracing::error!("the core asks what is not understood: {e}");
-                    answer(&self.member, id, &Part::default());
+                    self.to_core.answer(id, &Part::default());
                 }
             },
         }
@@ -360,10 +376,10 @@ impl Program {
     /// Has the database do what an operator asks; its answer follows.
     fn operate(&mut self, id: u64, operation: Box<Operation>) {
         let Some(subscribers) = &self.subscribers else {
-            return answer(&self.member, id, &Part::default());
+            return self.to_core.answer(id, &Part::default());
         };
         if let Some((id, done)) = subscribers.sync.operate(operation, id) {
-            answer(&self.member, id, &Part::done(done));
+            self.to_core.answer(id, &Part::done(done));
         }
     }
 
@@ -377,7 +393,7 @@ impl Program {
             self.report.home_keys = Some(told_keys(&keys));
         }
         for (id, done) in turned.answers {
-            answer(&self.member, id, &Part::done(done));
+            self.to_core.answer(id, &Part::done(done));
         }
     }
 
@@ -385,15 +401,15 @@ impl Program {
         if self.host.functions.amf.is_some()
             && let Some(done) = mobility::act(request, Mobility::from(&mut self.host))
         {
-            return answer(&self.member, id, &Part::done(done));
+            return self.to_core.answer(id, &Part::done(done));
         }
         let has_pcf = self.host.functions.pcf.is_some();
         let mut flows = Flows::from(&mut self.host);
         let begun = has_pcf.then(|| qos::begin(request, &mut flows)).flatten();
         match begun {
-            Some(qos::Begun::Answered(done)) => answer(&self.member, id, &Part::done(done)),
+            Some(qos::Begun::Answered(done)) => self.to_core.answer(id, &Part::done(done)),
             Some(qos::Begun::Asked(asked)) => self.asked.push((id, asked)),
-            None => answer(&self.member, id, &self.part(request)),
+            None => self.to_core.answer(id, &self.part(request)),
         }
     }
 
@@ -425,6 +441,7 @@ impl Program {
             Request::Status => part.contexts = self.contexts(),
             Request::Counters | Request::Metrics => {
                 part.contexts = self.contexts();
+                part.sbi = self.services.as_ref().map(SbiPart::of);
                 if let Some(upfs) = &self.upfs {
                     part.n4 = Some(upfs.n4.counters().into());
                     part.records_lost = upfs.charging.lost();
@@ -539,6 +556,9 @@ impl Program {
                 self.host.instances.insert(place, instance);
             }
         }
+        if let Some(services) = &self.services {
+            services::identify(services, self.host.instances.iter());
+        }
         // Sessions that were taken up may have had it begin.
         self.host.register_again(system::now());
     }
@@ -584,9 +604,4 @@ impl Program {
                 .reload(&mut repository, &config.subscribers);
         }
     }
-}
-
-/// Answers a question.
-fn answer(member: &SharedMember, id: u64, part: &Part) {
-    member.answer(id, serde_json::to_string(part).unwrap_or_default());
 }

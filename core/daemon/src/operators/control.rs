@@ -2,6 +2,7 @@
 //! functions of their own.
 
 use crate::daemon::Daemon;
+use crate::operators::counters::SbiPart;
 use crate::operators::metrics;
 use crate::operators::mobility::{self, AmfPart};
 use crate::operators::part::Part;
@@ -145,6 +146,8 @@ fn own_part(request: &Request, daemon: &Daemon) -> Part {
     let contexts = core.contexts_state();
     part.contexts = contexts.map(|state| contexts::state(state, last_failure));
     part.n4 = runtime.n4().map(|n4| n4.counters().into());
+    let services = daemon.programs.as_ref().and_then(Programs::services);
+    part.sbi = services.map(SbiPart::of);
     part
 }
 

@@ -98,8 +98,57 @@ impl From<&sluice_nrf::Counters> for NrfCounters {
     }
 }
 
+/// Counters that several programs have, as one.
+macro_rules! summed {
+    ($($(#[$doc:meta])* $name:ident of $whole:path { $($field:ident),+ $(,)? })*) => {
+        told! {$($(#[$doc])* $name of $whole { $($field),+ })*}
+
+        $(impl std::ops::AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)+
+            }
+        })*
+    };
+}
+
+summed! {
+    /// HTTP/2 of the programs of the core.
+    SbiCounters of sluice_sbi_http2::Counters { connections, connections_refused, peer_connections_refused, half_open, tls_refused, other_protocols, protocol_errors, silent, reset_floods, requests, streams_refused, octets_refused, bodies_too_long, bodies_late, requests_refused, resets, abandoned, answers_not_read, answers_late, calls, calls_refused, calls_failed, connections_opened, retries, redirects, tls_renewals, tls_renewals_failed }
+}
+
+/// HTTP/2 of programs, and deviations of other cores that they took, by their names.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SbiPart {
+    pub http: SbiCounters,
+    pub deviations: BTreeMap<String, u64>,
+}
+
+impl SbiPart {
+    /// Of a program.
+    pub fn of(services: &sluice_bus_http2::SharedServices) -> Self {
+        services.with(|services| {
+            let http = services.counters().into();
+            let deviations = services.memory_mut().deviations.all();
+            let deviations = deviations.map(|(one, count)| (one.name().to_owned(), count));
+            Self {
+                http,
+                deviations: deviations.collect(),
+            }
+        })
+    }
+
+    /// Of two programs.
+    pub fn and(mut self, other: Self) -> Self {
+        self.http += other.http;
+        for (name, count) in other.deviations {
+            *self.deviations.entry(name).or_default() += count;
+        }
+        self
+    }
+}
+
 /// All counters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Counters {
     /// Messages with gNBs; null while the AMF is not reached.
@@ -118,4 +167,8 @@ pub struct Counters {
     pub nrf: Option<NrfCounters>,
     /// Messages with functions of other programs.
     pub wiring: WiringCounters,
+    /// HTTP/2 of all programs; null where functions have none.
+    pub sbi: Option<SbiCounters>,
+    /// Deviations of other cores from the TS that were taken, by their names; null where functions have no HTTP/2.
+    pub sbi_deviations: Option<BTreeMap<String, u64>>,
 }

@@ -362,6 +362,16 @@ fn events(page: &mut Page, counters: &Value) {
             "Messages with functions of other programs: sent, received, held up, refused, late.",
         ),
         (
+            "sbi",
+            "sluice_core_sbi_events_total",
+            "HTTP/2 of the programs of the core: connections, requests, and what was refused by which bound.",
+        ),
+        (
+            "sbi_deviations",
+            "sluice_core_sbi_deviations_total",
+            "Deviations of other cores from the TS that were taken.",
+        ),
+        (
             "nssf",
             "sluice_core_nssf_events_total",
             "Selections of slices, those with none, and slices that were rejected.",

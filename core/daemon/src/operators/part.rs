@@ -1,7 +1,7 @@
 //! Parts of answers to operators: each program tells what its functions know, and the core's puts them together.
 
 use crate::operators::answers::{ContextsState, FlowLine, NfInstance, Rule};
-use crate::operators::counters::{N4Counters, NssfCounters};
+use crate::operators::counters::{N4Counters, NssfCounters, SbiPart};
 use crate::operators::mobility::{self, AmfPart};
 use crate::operators::nfs::{self, NrfPart};
 use crate::operators::qos;
@@ -32,6 +32,8 @@ pub(crate) struct Part {
     pub records_lost: u64,
     pub nrf: Option<NrfPart>,
     pub nssf: Option<NssfCounters>,
+    /// HTTP/2 of programs that have it, as one.
+    pub sbi: Option<SbiPart>,
     /// Instances of the program's functions.
     #[serde(default)]
     pub instances: Vec<NfInstance>,
@@ -56,9 +58,7 @@ impl Request {
             | Self::AppSessionUpdate { .. }
             | Self::AppSessionDelete { .. }
             | Self::AppSession { .. } => &[Nf::Pcf],
-            Self::Counters => &[Nf::Amf, Nf::Smf, Nf::Nrf, Nf::Nssf],
-            Self::Metrics => &[Nf::Amf, Nf::Smf, Nf::Nrf, Nf::Nssf, Nf::Udr],
-            Self::Flow { .. } | Self::Nfs => &Apart::ALL,
+            Self::Counters | Self::Metrics | Self::Flow { .. } | Self::Nfs => &Apart::ALL,
             Self::Gnbs
             | Self::UpdateGnbs
             | Self::OverloadStart { .. }
@@ -142,6 +142,10 @@ impl Part {
             records_lost: self.records_lost + other.records_lost,
             nrf: self.nrf.or(other.nrf),
             nssf: self.nssf.or(other.nssf),
+            sbi: match (self.sbi, other.sbi) {
+                (Some(one), Some(other)) => Some(one.and(other)),
+                (one, other) => one.or(other),
+            },
             pcf: self.pcf.or(other.pcf),
             instances: self.instances,
             lines: self.lines,

@@ -162,5 +162,7 @@ pub(crate) fn counters(daemon: &Daemon, part: &Part) -> answers::Counters {
         nssf: part.nssf,
         nrf: part.nrf.as_ref().map(|nrf| nrf.counters),
         wiring: core.remote_counters().into(),
+        sbi: part.sbi.as_ref().map(|sbi| sbi.http),
+        sbi_deviations: part.sbi.as_ref().map(|sbi| sbi.deviations.clone()),
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod news;
 pub(crate) mod programs;
 pub(crate) mod refusals;
 pub(crate) mod repository;
+pub(crate) mod services;
 pub(crate) mod store;
 pub(crate) mod subscriber_sync;
 pub(crate) mod trace;

@@ -11,7 +11,9 @@ use crate::parts::news::{
     Comparison, Followed, Presence, Report, Settings, Traced, UdmSettings, read_keys, supis,
 };
 use crate::parts::refusals::Kept;
-use sluice_bus_local::{BackOff, Manager, News};
+use crate::parts::services;
+use sluice_bus_http2::SharedServices;
+use sluice_bus_local::{BackOff, Carrier, Manager, News};
 use sluice_core_runtime::{Runtime, system};
 use sluice_host::poll::wait_readable;
 use sluice_host::process::Process;
@@ -79,6 +81,8 @@ struct Waiting {
 /// Programs of a core.
 pub(crate) struct Programs {
     manager: Manager,
+    /// Services by HTTP of the core's own functions.
+    services: Option<SharedServices>,
     file: PathBuf,
     pub(super) programs: Vec<Program>,
     waiting: Vec<Waiting>,
@@ -120,11 +124,17 @@ impl Programs {
             let expected = "a path of its own for each core, in a folder that it may write to";
             StartError::of(problem(0, "wiring.socket", what, expected), &e)
         })?;
+        let own = Nf::ALL.into_iter().filter(|nf| !wiring.is_apart(*nf));
+        let own: Vec<Place> = own.map(Place::from).collect();
+        let services = (carrier == Carrier::Http2)
+            .then(|| services::open(config, config.sbi.listen.value, &own))
+            .transpose()?;
         let now = Instant::now();
         let programs = wiring.programs.iter();
         let programs = programs.map(|section| Program::new(section, now));
         Ok(Some(Self {
             manager,
+            services,
             file: file.to_owned(),
             programs: programs.collect(),
             waiting: Vec::new(),
@@ -167,11 +177,19 @@ impl Programs {
             .also_wait_for(&member)
             .and_then(|()| runtime.also_wait_for(&self.manager));
         watched.map_err(|e| failed(e.to_string()))?;
+        if let Some(services) = &self.services {
+            let watched = services.with(|services| runtime.also_wait_for(services));
+            watched.map_err(|e| failed(e.to_string()))?;
+        }
         let core = runtime.core_mut();
         let others: Vec<Nf> = Nf::ALL
             .into_iter()
             .filter(|nf| self.is_apart(*nf))
             .collect();
+        if let Some(services) = &self.services {
+            services::identify(services, core.instances().iter());
+            core.connect(Box::new(services.clone()), &others);
+        }
         core.connect(Box::new(member), &others);
         for at in 0..self.programs.len() {
             self.start_one(at).map_err(failed)?;
@@ -202,6 +220,7 @@ impl Programs {
             // Arenas pass the manager, and are taken before a sleep.
             core.may_sleep();
             core.receive(system::now());
+            self.serve_nrf(core);
             for reached in core.take_reached(system::now()) {
                 match reached.lost {
                     None => missing.remove(&reached.place),
@@ -265,8 +284,21 @@ impl Programs {
         Ok(())
     }
 
+    /// Services by HTTP of the core's own functions.
+    pub fn services(&self) -> Option<&SharedServices> {
+        self.services.as_ref()
+    }
+
+    /// Has the core's own NRF answer what others ask it by HTTP.
+    fn serve_nrf(&self, core: &mut Core) {
+        if let Some(services) = &self.services {
+            services::serve_nrf(services, core.registry());
+        }
+    }
+
     /// Takes what programs have told, and looks whether they run.
     pub fn turn(&mut self, core: &mut Core) {
+        self.serve_nrf(core);
         for news in self.manager.turn() {
             self.take(news, core);
         }
@@ -460,6 +492,9 @@ impl Programs {
         let instances: Vec<(String, [u8; 16])> = instances
             .map(|(place, instance)| (place.to_string(), instance.octets()))
             .collect();
+        if let Some(services) = &self.services {
+            services::identify(services, core.instances().iter());
+        }
         let draining: Vec<String> = self.draining().iter().map(ToString::to_string).collect();
         self.manager.tell(&|functions| {
             // Keys of the home network are for the UDM alone.

@@ -9,6 +9,7 @@ mod causes;
 mod contexts;
 mod ending;
 mod front;
+mod http2;
 mod instances;
 mod metrics;
 mod place;

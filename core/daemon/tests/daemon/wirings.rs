@@ -458,8 +458,7 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
     };
     let (code, text) = told(&place.file(&place.config()));
     assert_eq!(code, Some(2), "{text}");
-    let expected =
-        "wiring: all functions are the core's own; expected wiring.transport: ring or socket";
+    let expected = "wiring: all functions are the core's own; expected wiring.transport: ring, socket or http2";
     assert!(text.contains(expected), "{text}");
     let file = place.file(&format!("{}{RING}", place.config()));
     let (code, text) = told(&file);
@@ -479,7 +478,27 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
             "wiring: {transport: ring, programs: [{functions: [amf, udm]}, {functions: udm, instance: 1}]}\n",
             "UDM has several instances, and one shares its program with the AMF",
         ),
-        (thread, "expected wiring.transport: ring or socket"),
+        (thread, "expected wiring.transport: ring, socket or http2"),
+        (
+            "wiring: {transport: ring, programs: {functions: udm, sbi: 127.0.0.1:7000}}\n",
+            "expected wiring.transport: http2, or no sbi",
+        ),
+        (
+            "sbi: {cleartext: true}\n",
+            "sbi: given for functions that have no HTTP",
+        ),
+        (
+            "wiring: {transport: http2}\n",
+            "services by HTTP have no certificates; expected sbi.tls, or cleartext: true",
+        ),
+        (
+            "wiring: {transport: http2}\nsbi: {cleartext: true, listen: 0.0.0.0:7777}\n",
+            "expected ADDRESS:PORT by which others reach it",
+        ),
+        (
+            "wiring: {transport: http2}\nsbi: {cleartext: true, nrf: http://127.0.0.10/x}\n",
+            "expected an API root",
+        ),
         (
             "wiring: {transport: ring, programs: {functions: n4}}\n",
             "expected amf or ausf or udm or udr or nrf or nssf or smf or pcf or n2",

@@ -224,6 +224,11 @@ fn hex(octets: &[u8]) -> String {
 
 /// The file's text.
 fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account], wiring: &str) -> String {
+    let sbi = match wiring {
+        // Nobody else is in the namespace.
+        "http2" => "sbi: {listen: 127.0.0.1:7777, cleartext: true}\n",
+        _ => "",
+    };
     let plmn = plan::plmn();
     let subscriber = |account: &Account| {
         format!(
@@ -239,7 +244,7 @@ fn config(socket: &Path, records: &Path, key: &Path, accounts: &[Account], wirin
     format!(
         "# Written by `sluice demo`.\n\
          control_socket: {socket}\n\
-         wiring: {{transport: {wiring}}}\n\
+         wiring: {{transport: {wiring}}}\n{sbi}\
          plmns: {{plmn: {plmn}, slices: {SST}}}\n\
          tracking_areas: {{tac: 1}}\n\
          home_network_keys: {{id: {HOME_KEY_ID}, profile: a, file: {key}}}\n\

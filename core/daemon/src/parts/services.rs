@@ -1,0 +1,99 @@
+//! Services by HTTP of a program: its server, its directory, and requests for its NRF.
+
+use crate::config::CoreConfig;
+use crate::needs::{StartError, problem};
+use sluice_bus_http2::{Directory, Services, SharedServices};
+use sluice_core_runtime::system;
+use sluice_sbi::{Nf, NfInstance, Place};
+use sluice_sbi_http2::{Config, Http, Limits, TlsFiles};
+use sluice_services::{Memory, Own};
+use sluice_wiring::{Apart, Registry};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// Opens the server of a program with these functions, at this address.
+pub(crate) fn open(
+    config: &CoreConfig,
+    address: SocketAddr,
+    own: &[Place],
+) -> Result<SharedServices, StartError> {
+    let lack = |what: String, expected: &str| StartError::from(problem(0, "sbi", what, expected));
+    let Some(guami) = config.amf.guami else {
+        return Err(lack("the core has no identity".to_owned(), "amf"));
+    };
+    let tls = config.sbi.tls.as_ref().map(|tls| TlsFiles {
+        certificate: tls.certificate.value.clone(),
+        key: tls.key.value.clone(),
+        authorities: tls.authority.value.clone(),
+    });
+    let names: Vec<String> = own.iter().map(|place| place.nf.to_string()).collect();
+    let http = Http::start(Config {
+        listen: address,
+        agent: names.first().cloned().unwrap_or_default(),
+        limits: Limits::default(),
+        tls,
+    });
+    let http = http.map_err(|e| {
+        let expected = "an address of this machine whose port no other program has";
+        lack(e.to_string(), expected)
+    })?;
+    let own_nf: Vec<Nf> = own.iter().map(|place| place.nf).collect();
+    let others = Nf::ALL.into_iter().filter(|nf| !own_nf.contains(nf));
+    let others: Vec<Nf> = others.filter(|nf| is_wanted(config, *nf)).collect();
+    let directory = Directory::new(&nrf_root(config), &others, std::time::Instant::now());
+    let memory = Memory::new(Own {
+        root: config.sbi.root(address),
+        guami,
+        plmn: guami.plmn,
+        instances: BTreeMap::new(),
+    });
+    let services = Services::new(http, memory, directory, own.to_vec());
+    let services = services.map_err(|e| lack(e.to_string(), "a kernel with epoll"))?;
+    Ok(services.into())
+}
+
+/// A core without sessions has no SMF and PCF.
+fn is_wanted(config: &CoreConfig, nf: Nf) -> bool {
+    config.sessions.is_some() || !matches!(nf, Nf::Smf | Nf::Pcf)
+}
+
+/// API root of the NRF: that of another core, else of the program that has it.
+fn nrf_root(config: &CoreConfig) -> String {
+    if let Some(nrf) = &config.sbi.nrf {
+        return nrf.value.clone();
+    }
+    let mut programs = config.wiring.programs.iter();
+    let program = programs.find(|one| one.places().any(|place| place.nf == Nf::Nrf));
+    let address = program.map_or(config.sbi.listen.value, |one| config.sbi_address(one));
+    config.sbi.root(address)
+}
+
+/// Functions of the core have these identities.
+pub(crate) fn identify(
+    services: &SharedServices,
+    instances: impl Iterator<Item = (Place, NfInstance)>,
+) {
+    let all: Vec<(Place, NfInstance)> = instances.collect();
+    services.with(|services| {
+        let firsts = all.iter().filter(|(place, _)| place.instance() == 0);
+        services.memory_mut().own.instances = firsts.map(|(place, id)| (place.nf, *id)).collect();
+        let places = all.iter().map(|(place, id)| (id.to_string(), *place));
+        services.set_own(places.collect());
+    });
+}
+
+/// Has the NRF of this program answer what others ask it, and tell what they are to hear.
+pub(crate) fn serve_nrf(services: &SharedServices, mut nrf: Registry<'_, Apart>) {
+    let now = system::now();
+    while let Some(asked) = services.with(|services| services.take_nrf_request()) {
+        if let Some(response) = nrf.serve(now, &asked.request) {
+            services.with(|services| services.answer(asked.exchange, response));
+        }
+    }
+    for notification in nrf.take_notifications() {
+        let (uri, request) = (notification.uri, notification.request);
+        if !services.with(|services| services.notify(&uri, request)) {
+            tracing::warn!("{uri} is no URI: whoever subscribed with it hears nothing");
+        }
+    }
+}

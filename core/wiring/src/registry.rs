@@ -1,0 +1,34 @@
+//! NRF of a host, as those ask it that have no messages but documents: by HTTP.
+
+use sluice_core_host::{self as host, Host};
+use sluice_nrf::Notification;
+use sluice_sbi::{Nf, Now};
+use sluice_services::{Request, Response};
+
+use crate::Apart;
+
+/// Registry of a host, as far as it has it.
+pub struct Registry<'a, F>(pub(crate) &'a mut Host<F>);
+
+impl<'a, F: host::Functions + AsMut<Apart>> From<&'a mut Host<F>> for Registry<'a, F> {
+    fn from(host: &'a mut Host<F>) -> Self {
+        Self(host)
+    }
+}
+
+impl<F: host::Functions + AsMut<Apart>> Registry<'_, F> {
+    /// Serves a request; none if another host has the registry.
+    pub fn serve(&mut self, now: Now, request: &Request) -> Option<Response> {
+        let mut effects = Vec::new();
+        let nrf = self.0.functions.as_mut().nrf.as_mut()?;
+        let response = nrf.serve(now, request, &mut effects);
+        self.0.follow(now, Nf::Nrf, effects);
+        Some(response)
+    }
+
+    /// Notifications since the last call.
+    pub fn take_notifications(&mut self) -> Vec<Notification> {
+        let nrf = self.0.functions.as_mut().nrf.as_mut();
+        nrf.map(|nrf| nrf.take_notifications()).unwrap_or_default()
+    }
+}

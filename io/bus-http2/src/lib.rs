@@ -1,0 +1,10 @@
+//! Envelopes between hosts of network functions as services over HTTP/2 (TS 29.500): a call is requests to the instance that
+//! the NRF names, and requests of others are calls of the functions of the host.
+#![forbid(unsafe_code)]
+
+mod directory;
+mod load;
+mod services;
+
+pub use directory::Directory;
+pub use services::{NrfRequest, Services, SharedServices};

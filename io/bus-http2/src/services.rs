@@ -1,0 +1,505 @@
+//! Transport of envelopes as services: calls that leave as requests, and requests of others as calls.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::rc::Rc;
+use std::time::{Duration, Instant as Clock, SystemTime};
+
+use sluice_bus::{Envelope, Event, Kind, Transport, Unsent};
+use sluice_host::clock::monotonic_ns;
+use sluice_host::poll::{Alarm, Poller};
+use sluice_sbi::server::CALL_MS;
+use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Slot};
+use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
+use sluice_services::{
+    Came, Consumer, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
+    accept, begin, directory, unknown,
+};
+
+use crate::directory::Directory;
+use crate::load;
+
+/// How long the NRF has to answer a question of the directory, and a server a look whether it is there.
+const LOOK_WITHIN: Duration = Duration::from_secs(2);
+/// How long whoever is notified has to take it.
+const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
+/// Time between two looks for requests whose function never answered.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// Services of an NRF, in paths.
+const OF_NRF: [&str; 4] = ["nnrf-nfm", "nnrf-disc", "bootstrapping", "oauth2"];
+
+/// Request under way.
+enum Asked {
+    /// Of a call of a function.
+    Call(Box<Call>),
+    /// Of the directory.
+    Instances(Nf),
+    /// Look whether a server is there.
+    Look(String),
+    /// Notification of the NRF.
+    Notification,
+}
+
+struct Call {
+    from: Place,
+    call: CallId,
+    to: Place,
+    /// API root that was asked; none of a resource or a callback that is elsewhere.
+    root: Option<String>,
+    until: Clock,
+    then: OnResponse,
+}
+
+/// Request of somebody else that waits for a function.
+struct Exchange {
+    number: u64,
+    nf: Nf,
+    until: Clock,
+    then: OnAnswer,
+}
+
+/// Request for the NRF, which takes documents and no messages.
+pub struct NrfRequest {
+    /// To be named in the answer.
+    pub exchange: u64,
+    /// Request.
+    pub request: Request,
+}
+
+/// Services of a program: readable when there may be something to receive.
+pub struct Services {
+    http: Http,
+    memory: Memory,
+    directory: Directory,
+    /// Functions of this program.
+    own: Vec<Place>,
+    asked: BTreeMap<u64, Asked>,
+    next: u64,
+    exchanges: BTreeMap<CallId, Exchange>,
+    next_call: u64,
+    events: VecDeque<Event>,
+    for_nrf: VecDeque<NrfRequest>,
+    poller: Poller,
+    alarm: Alarm,
+    sweep: Clock,
+}
+
+impl Services {
+    /// Of these functions, by a server that runs.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new(
+        http: Http,
+        memory: Memory,
+        directory: Directory,
+        own: Vec<Place>,
+    ) -> io::Result<Self> {
+        let (poller, alarm) = (Poller::new()?, Alarm::new()?);
+        poller.add(&http, 0)?;
+        poller.add(&alarm, 1)?;
+        Ok(Self {
+            http,
+            memory,
+            directory,
+            own,
+            asked: BTreeMap::new(),
+            next: 1,
+            exchanges: BTreeMap::new(),
+            next_call: 1,
+            events: VecDeque::new(),
+            for_nrf: VecDeque::new(),
+            poller,
+            alarm,
+            sweep: Clock::now(),
+        })
+    }
+
+    /// Identities of the program and its core.
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    /// Counts of its HTTP/2.
+    pub fn counters(&self) -> Counters {
+        self.http.counters()
+    }
+
+    /// Instances of the core have these places, by their identities.
+    pub fn set_own(&mut self, own: BTreeMap<String, Place>) {
+        self.directory.set_own(own);
+    }
+
+    /// The next request for the NRF.
+    pub fn take_nrf_request(&mut self) -> Option<NrfRequest> {
+        self.for_nrf.pop_front()
+    }
+
+    /// Answers a request for the NRF.
+    pub fn answer(&mut self, exchange: u64, response: Response) {
+        self.http.answer(exchange, response);
+    }
+
+    /// Sends a notification of the NRF to an absolute URI; false if that is none.
+    pub fn notify(&mut self, uri: &str, request: Request) -> bool {
+        let outgoing = Outgoing {
+            to: To::Function,
+            request,
+        };
+        let Some(Outgoing {
+            to: To::Root(root),
+            request,
+        }) = outgoing.at(uri)
+        else {
+            return false;
+        };
+        self.ask(
+            Asked::Notification,
+            &root,
+            request,
+            Clock::now() + NOTIFY_WITHIN,
+        );
+        true
+    }
+
+    fn ask(&mut self, asked: Asked, root: &str, request: Request, until: Clock) {
+        let id = self.next;
+        self.next += 1;
+        self.asked.insert(id, asked);
+        self.http.call(id, root, request, until);
+    }
+
+    /// Goes on with a call: its request leaves, or it is answered. The request comes back as the reason if its receiver is not
+    /// reached.
+    fn go_on(&mut self, consumer: Consumer, mut call: Call) -> Result<(), ()> {
+        let (outgoing, then) = match consumer {
+            Consumer::Done(message) => {
+                self.reply(&call, message, 0);
+                return Ok(());
+            }
+            Consumer::Send(outgoing, then) => (*outgoing, then),
+        };
+        let Outgoing { to, request } = outgoing;
+        let root = match to {
+            To::Root(root) => {
+                call.root = None;
+                root
+            }
+            To::Function => {
+                let path = request.uri().path();
+                let service = path.split('/').nth(1).unwrap_or_default();
+                let root = self.directory.root(call.to, service).ok_or(())?;
+                call.root = Some(root.clone());
+                root
+            }
+        };
+        call.then = then;
+        let until = call.until;
+        self.ask(Asked::Call(Box::new(call)), &root, request, until);
+        Ok(())
+    }
+
+    fn reply(&mut self, call: &Call, message: Slot, load: u8) {
+        self.events.push_back(Event::Came(Envelope {
+            from: call.to,
+            to: call.from,
+            call: call.call,
+            kind: Kind::Reply,
+            load,
+            deadline: Instant(0),
+            message,
+        }));
+    }
+
+    fn send_request(&mut self, envelope: Envelope) -> Result<(), Unsent> {
+        let Some(consumer) = begin(&envelope.message, &mut self.memory) else {
+            return Err(Unsent::Unreachable(envelope));
+        };
+        let left = envelope.deadline.0.saturating_sub(monotonic_ns());
+        let call = Call {
+            from: envelope.from,
+            call: envelope.call,
+            to: envelope.to,
+            root: None,
+            until: Clock::now() + Duration::from_nanos(left),
+            then: Box::new(|_, _| Consumer::Done(Problem::Protocol.into())),
+        };
+        self.go_on(consumer, call)
+            .map_err(|()| Unsent::Unreachable(envelope))
+    }
+
+    fn send_reply(&mut self, envelope: &Envelope) {
+        // Whoever asked has gone, or the time is over.
+        let Some(exchange) = self.exchanges.remove(&envelope.call) else {
+            return;
+        };
+        let Exchange {
+            number,
+            nf,
+            until,
+            then,
+        } = exchange;
+        match then(&envelope.message, &mut self.memory) {
+            Producer::Done(mut response) => {
+                if let Some(instance) = self.memory.own.instances.get(&nf) {
+                    let (load, now) = (envelope.load, SystemTime::now());
+                    load::tell(response.headers_mut(), load, &instance.to_string(), now);
+                }
+                self.http.answer(number, response);
+            }
+            Producer::Ask(nf, message, then) => self.ask_function(number, nf, message, until, then),
+        }
+    }
+
+    /// Asks a function of this program for somebody else.
+    fn ask_function(&mut self, number: u64, nf: Nf, message: Slot, until: Clock, then: OnAnswer) {
+        let Some(to) = self.own.iter().copied().find(|place| place.nf == nf) else {
+            return self.http.answer(number, unknown());
+        };
+        let call = self.next_call;
+        self.next_call += 1;
+        let call = CallId(Key {
+            slot: call as u32,
+            generation: (call >> 32) as u16,
+        });
+        let left = until.saturating_duration_since(Clock::now());
+        let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+        let exchange = Exchange {
+            number,
+            nf,
+            until,
+            then,
+        };
+        self.exchanges.insert(call, exchange);
+        self.events.push_back(Event::Came(Envelope {
+            from: Place::outside(nf),
+            to,
+            call,
+            kind: Kind::Request,
+            load: 0,
+            deadline: Instant(monotonic_ns().saturating_add(left_ns)),
+            message,
+        }));
+    }
+
+    fn take(&mut self, happened: Happened) {
+        match happened {
+            Happened::Response { id, response } => self.take_response(id, response),
+            Happened::Failed { id, why } => self.take_failure(id, &why),
+            Happened::Request {
+                exchange,
+                request,
+                until,
+                ..
+            } => self.take_request(exchange, request, until),
+            // The function answers all the same, and nobody hears of it.
+            Happened::Abandoned { .. } => {}
+        }
+    }
+
+    fn take_request(&mut self, exchange: u64, request: Request, until: Option<Clock>) {
+        let has = |nf| self.own.iter().any(|place| place.nf == nf);
+        let service = request.uri().path().split('/').nth(1).unwrap_or_default();
+        if OF_NRF.contains(&service) && has(Nf::Nrf) {
+            self.for_nrf.push_back(NrfRequest { exchange, request });
+            return;
+        }
+        let until = until.unwrap_or_else(|| Clock::now() + Duration::from_millis(CALL_MS));
+        match accept(&request, &mut self.memory) {
+            Producer::Done(response) => self.http.answer(exchange, response),
+            Producer::Ask(nf, message, then) => {
+                self.ask_function(exchange, nf, message, until, then);
+            }
+        }
+    }
+
+    fn take_response(&mut self, id: u64, response: Response) {
+        let now = Clock::now();
+        match self.asked.remove(&id) {
+            Some(Asked::Call(call)) => {
+                let load = load::read(response.headers());
+                let came = Came {
+                    from: call.to.instance(),
+                    response,
+                };
+                self.take_answer(*call, came, load);
+            }
+            Some(Asked::Instances(nf)) => {
+                let found = directory::read(&response);
+                let events = self.directory.heard(nf, found, now);
+                self.events.extend(events);
+            }
+            Some(Asked::Look(root)) => {
+                let events = self.directory.reach(&root);
+                self.events.extend(events);
+            }
+            Some(Asked::Notification) | None => {}
+        }
+    }
+
+    fn take_answer(&mut self, mut call: Call, came: Came, load: u8) {
+        let nothing: OnResponse = Box::new(|_, _| Consumer::Done(Problem::Protocol.into()));
+        let then = std::mem::replace(&mut call.then, nothing);
+        match then(came, &mut self.memory) {
+            Consumer::Done(message) => self.reply(&call, message, load),
+            consumer @ Consumer::Send(..) => {
+                let (from, to, id) = (call.from, call.to, call.call);
+                if self.go_on(consumer, call).is_err() {
+                    self.events.push_back(Event::Came(Envelope {
+                        from: to,
+                        to: from,
+                        call: id,
+                        kind: Kind::Reply,
+                        load: 0,
+                        deadline: Instant(0),
+                        message: Problem::NotReached.into(),
+                    }));
+                }
+            }
+        }
+    }
+
+    fn take_failure(&mut self, id: u64, why: &Failure) {
+        let now = Clock::now();
+        let why_text = "its server is not reached";
+        match self.asked.remove(&id) {
+            Some(Asked::Call(call)) => {
+                let problem = problem_of(why);
+                // The host asks another instance what this one was asked, or has the callers told.
+                if problem == Problem::NotReached
+                    && let Some(root) = &call.root
+                {
+                    let events = self.directory.lose(root, why_text, now);
+                    self.events.extend(events);
+                }
+                self.reply(&call, problem.into(), 0);
+            }
+            Some(Asked::Instances(nf)) => {
+                self.directory.heard(nf, None, now);
+                if problem_of(why) == Problem::NotReached {
+                    let nrf = self.directory.nrf().to_owned();
+                    let events = self.directory.lose(&nrf, why_text, now);
+                    self.events.extend(events);
+                }
+            }
+            Some(Asked::Look(root)) => {
+                let events = self.directory.lose(&root, why_text, now);
+                self.events.extend(events);
+            }
+            Some(Asked::Notification) | None => {}
+        }
+    }
+
+    /// Asks what the directory is to know, and forgets exchanges that are over.
+    fn tend(&mut self) {
+        let now = Clock::now();
+        for nf in self.directory.take_due(now) {
+            let nrf = self.directory.nrf().to_owned();
+            let own = self.own.first().map_or(Nf::Amf, |place| place.nf);
+            let request = directory::query(nf, own);
+            self.ask(Asked::Instances(nf), &nrf, request, now + LOOK_WITHIN);
+        }
+        for root in self.directory.take_probes(now) {
+            let request = directory::look();
+            self.ask(Asked::Look(root.clone()), &root, request, now + LOOK_WITHIN);
+        }
+        if self.sweep <= now {
+            self.sweep = now + SWEEP_EVERY;
+            self.directory.tidy();
+            self.exchanges.retain(|_, one| now < one.until);
+        }
+        let due = self.directory.next_due();
+        let sweep = (!self.exchanges.is_empty()).then_some(self.sweep);
+        // Whoever looks for another reason finds out that it is time, too.
+        let _ = self.alarm.set([due, sweep].into_iter().flatten().min());
+    }
+}
+
+/// Problem of a request without a response.
+fn problem_of(why: &Failure) -> Problem {
+    match why {
+        Failure::Deadline => Problem::Timeout,
+        Failure::Busy => Problem::Overload,
+        Failure::Connect { .. } | Failure::Lost { .. } => Problem::NotReached,
+        Failure::Root(_) | Failure::TooLong(_) | Failure::Redirects(_) | Failure::Request(_) => {
+            Problem::Protocol
+        }
+    }
+}
+
+impl Transport for Services {
+    fn send(&mut self, envelope: Envelope) -> Result<(), Unsent> {
+        match envelope.kind {
+            Kind::Request => self.send_request(envelope),
+            Kind::Reply if envelope.to.is_outside() => {
+                self.send_reply(&envelope);
+                Ok(())
+            }
+            Kind::Reply => Err(Unsent::Unreachable(envelope)),
+        }
+    }
+
+    fn flush(&mut self) {}
+
+    fn receive(&mut self) -> Option<Event> {
+        if let Some(event) = self.events.pop_front() {
+            return Some(event);
+        }
+        while let Some(happened) = self.http.next() {
+            self.take(happened);
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+        }
+        self.tend();
+        self.events.pop_front()
+    }
+
+    fn may_sleep(&mut self) -> bool {
+        self.tend();
+        self.events.is_empty() && self.for_nrf.is_empty() && self.http.may_sleep()
+    }
+}
+
+impl AsFd for Services {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.poller.as_fd()
+    }
+}
+
+/// Services that their program looks at, too, while its host has them.
+#[derive(Clone)]
+pub struct SharedServices(Rc<RefCell<Services>>);
+
+impl From<Services> for SharedServices {
+    fn from(services: Services) -> Self {
+        Self(Rc::new(RefCell::new(services)))
+    }
+}
+
+impl SharedServices {
+    /// The services, for a moment.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Services) -> T) -> T {
+        look(&mut self.0.borrow_mut())
+    }
+}
+
+impl Transport for SharedServices {
+    fn send(&mut self, envelope: Envelope) -> Result<(), Unsent> {
+        self.0.borrow_mut().send(envelope)
+    }
+
+    fn flush(&mut self) {
+        self.0.borrow_mut().flush();
+    }
+
+    fn receive(&mut self) -> Option<Event> {
+        self.0.borrow_mut().receive()
+    }
+
+    fn may_sleep(&mut self) -> bool {
+        self.0.borrow_mut().may_sleep()
+    }
+}
