@@ -34,6 +34,8 @@ mod resources;
 mod round_trip;
 mod routes;
 mod subscription;
+#[cfg(test)]
+mod tests;
 pub mod values;
 
 pub use deviations::{Deviation, Deviations};

@@ -358,9 +358,11 @@ impl Udr {
                 return self.store_context(id, message, effects);
             }
             Message::QueryContextData(query) => {
-                let has_amf = self.amfs.contains_key(&query.supi);
-                Some(self.contexts.of(&query.supi, has_amf).into())
+                let amf = self.amfs.get(&query.supi);
+                Some(self.contexts.of(&query.supi, amf).into())
             }
+            Message::QuerySmf(query) => Some(self.query_smf(&query)),
+            Message::QuerySdm(query) => Some(self.query_sdm(&query)),
             Message::StoreAuthentication(update) => {
                 self.subscribers.get_mut(&update.supi).map(|entry| {
                     entry.authentication.store(&update);
