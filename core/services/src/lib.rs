@@ -32,6 +32,7 @@ pub mod problem;
 mod resources;
 #[cfg(test)]
 mod round_trip;
+mod route;
 mod routes;
 mod subscription;
 #[cfg(test)]
@@ -43,4 +44,5 @@ pub use exchange::{
     Came, Consumer, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
 };
 pub use names::{Memory, Own};
-pub use routes::{Route, accept, begin, not_allowed, unknown};
+pub use route::{Route, not_allowed, unknown};
+pub use routes::{accept, begin};
