@@ -22,6 +22,7 @@ mod multipart;
 mod names;
 mod namf;
 mod nausf_auth;
+pub mod nnrf;
 mod nnssf;
 mod npcf;
 mod nsmf;
@@ -34,6 +35,8 @@ mod round_trip;
 mod route;
 mod routes;
 mod subscription;
+#[cfg(test)]
+mod tests;
 pub mod values;
 
 pub use deviations::{Deviation, Deviations};

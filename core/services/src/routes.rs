@@ -5,12 +5,13 @@ use sluice_sbi::Message;
 use crate::exchange::{Consumer, Producer, Request};
 use crate::names::Memory;
 use crate::route::{Route, unknown};
-use crate::{namf, nausf_auth, nnssf, npcf, nsmf, nudm, nudr};
+use crate::{namf, nausf_auth, nnrf, nnssf, npcf, nsmf, nudm, nudr};
 
 /// Begins a call; none of a message that no service carries.
 pub fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
     nausf_auth::begin(message, memory)
         .or_else(|| namf::begin(message, memory))
+        .or_else(|| nnrf::begin(message, memory))
         .or_else(|| nnssf::begin(message, memory))
         .or_else(|| npcf::begin(message, memory))
         .or_else(|| nsmf::begin(message, memory))

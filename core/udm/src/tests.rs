@@ -1,4 +1,4 @@
-use sluice_ids::Supi;
+use sluice_ids::{AmfId, Guami, Plmn, Supi};
 use sluice_sbi::{
     CallId, ContextData, Key, NfInstance, Place, RequestId, SdmSubscription, SubscribeSdm,
 };
@@ -70,6 +70,11 @@ fn told(
         sessions: if has_smf { 1 << 5 } else { 0 }.into(),
         tells_amf,
         tells_smf,
+        guami: Guami {
+            plmn: Plmn::new("001", "01").expect("digits"),
+            amf: AmfId::from_octets([2, 0, 0x40]),
+        },
+        subscriptions: u8::from(tells_amf) + u8::from(tells_smf),
     };
     let notice = NotifyDataChange {
         supi: supi(),

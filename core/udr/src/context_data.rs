@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ids::Supi;
+use sluice_ids::{Guami, Supi};
 use sluice_sbi::context_store::{Reader, Writer};
 use sluice_sbi::{
-    CommitId, ContextData, Effect, Message, Problem, RequestId, SdmData, SdmSubscription,
-    SmfRegistration,
+    CommitId, ContextData, Effect, Message, Problem, QuerySdm, QuerySmf, RequestId, SdmData,
+    SdmSubscription, SmfRegistration, StoredSdm, StoredSmf,
 };
+use zerocopy::FromZeros;
 
 use crate::{Pending, Udr, failure};
 
@@ -32,16 +33,22 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// Of a UE.
-    pub fn of(&self, supi: &Supi, has_amf: bool) -> ContextData {
+    /// Of a UE that this AMF has.
+    pub fn of(&self, supi: &Supi, amf: Option<&Guami>) -> ContextData {
         let bit = |session: u8| 1_u16.checked_shl(session.into()).unwrap_or_default();
         let sessions = self.sessions(supi).fold(0, |all, id| all | bit(id));
         let has = |data| self.subscriptions(supi).any(|(_, one)| one.data == data);
         ContextData {
-            has_amf,
+            has_amf: amf.is_some(),
             sessions: sessions.into(),
             tells_amf: has(SdmData::AccessAndMobility),
             tells_smf: has(SdmData::SessionManagement),
+            guami: amf.copied().unwrap_or_else(Guami::new_zeroed),
+            subscriptions: self
+                .subscriptions(supi)
+                .count()
+                .try_into()
+                .unwrap_or(u8::MAX),
         }
     }
 
@@ -99,6 +106,22 @@ impl Udr {
             ("UDR: registrations of SMFs", smfs.len()),
             ("UDR: SDM subscriptions", subscriptions.len()),
         ]
+    }
+
+    /// Nudr_DM_Query of an SMF registration.
+    pub(crate) fn query_smf(&self, query: &QuerySmf) -> Message {
+        let found = self.smf_of(&query.supi, query.session);
+        found.map_or(Problem::ContextNotFound.into(), |one| {
+            StoredSmf { registration: *one }.into()
+        })
+    }
+
+    /// Nudr_DM_Query of a subscription.
+    pub(crate) fn query_sdm(&self, query: &QuerySdm) -> Message {
+        let found = self.subscriptions_of(&query.supi).nth(query.number.into());
+        found.map_or(Problem::ContextNotFound.into(), |one| {
+            StoredSdm { subscription: *one }.into()
+        })
     }
 
     /// Nudr_DM_Create and Nudr_DM_Delete of context data. What is deleted need not be there.

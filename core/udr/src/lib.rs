@@ -13,10 +13,9 @@ use std::collections::BTreeMap;
 
 use sluice_ids::{Dnn, Guami, Snssai, Supi, UpSecurity};
 use sluice_sbi::{
-    AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, CallId, CommitId,
-    DataChange, Done, Effect, Input, Instant, Key, Line, Message, NetworkFunction, Nf, NotStored,
-    NotifyDataChange, Now, Place, Problem, RequestId, SessionManagement, SimAlgorithm, Slot,
-    SmfSelection, StoreAmf,
+    AccessAndMobility, AuthMethod, AuthenticationSubscription, CallId, CommitId, DataChange, Done,
+    Effect, Input, Instant, Key, Line, Message, NetworkFunction, Nf, NotStored, NotifyDataChange,
+    Now, Place, Problem, RequestId, SessionManagement, SimAlgorithm, Slot, SmfSelection, StoreAmf,
     server::{CALL_MS, name},
 };
 use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
@@ -358,9 +357,11 @@ impl Udr {
                 return self.store_context(id, message, effects);
             }
             Message::QueryContextData(query) => {
-                let has_amf = self.amfs.contains_key(&query.supi);
-                Some(self.contexts.of(&query.supi, has_amf).into())
+                let amf = self.amfs.get(&query.supi);
+                Some(self.contexts.of(&query.supi, amf).into())
             }
+            Message::QuerySmf(query) => Some(self.query_smf(&query)),
+            Message::QuerySdm(query) => Some(self.query_sdm(&query)),
             Message::StoreAuthentication(update) => {
                 self.subscribers.get_mut(&update.supi).map(|entry| {
                     entry.authentication.store(&update);

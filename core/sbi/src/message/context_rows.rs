@@ -44,6 +44,34 @@ macro_rules! and_context_rows {
                 tells_amf: bool,
                 /// Whether its SMF has subscribed to session management data.
                 tells_smf: bool,
+                /// The AMF that has it.
+                guami: Guami,
+                /// Subscriptions to changes of its data.
+                subscriptions: u8,
+            }
+            /// A UDM of another program to UDR: an SMF registration as it is stored.
+            36 QuerySmf to Udr -> StoredSmf "Nudr_DM_Query Request (SMF registration)" {
+                /// Subscriber of the session.
+                supi: Supi,
+                /// PDU session identity.
+                session: u8,
+            }
+            /// UDR to a UDM of another program.
+            37 StoredSmf "Nudr_DM_Query Response (SMF registration)" {
+                /// Session and SMF.
+                registration: SmfRegistration,
+            }
+            /// A UDM of another program to UDR: one of the subscriptions to changes as it is stored.
+            38 QuerySdm to Udr -> StoredSdm "Nudr_DM_Query Request (SDM subscription)" {
+                /// Subscriber of the data.
+                supi: Supi,
+                /// Number among those of the subscriber, from 0.
+                number: u8,
+            }
+            /// UDR to a UDM of another program.
+            39 StoredSdm "Nudr_DM_Query Response (SDM subscription)" {
+                /// Subscriber and data.
+                subscription: SdmSubscription,
             }
             /// AMF or SMF to UDM: it is to be told of changes.
             72 SubscribeSdm to Udm -> SdmSubscribed "Nudm_SDM_Subscribe Request" {

@@ -46,7 +46,7 @@ fn path(supi: &Supi, what: &str) -> String {
 }
 
 fn register_amf(request: &RegisterAmf, memory: &Memory) -> Consumer {
-    let own = AmfRegistration::own(&request.supi, request.guami, memory);
+    let own = AmfRegistration::own(&request.supi, request.guami, request.network, memory);
     let mut body = own.json();
     body["initialRegistrationInd"] = true.into();
     let outgoing = send(Method::PUT, &path(&request.supi, AMF), &body);
@@ -100,7 +100,7 @@ fn accept_amf(ue: &str, request: &Request, memory: &mut Memory) -> Result<Produc
     let message = RegisterAmf {
         supi,
         guami,
-        network: guami.plmn.serving_network_name(),
+        network: registration.network,
     };
     Ok(ask_on(message, move |answer, memory| {
         if let Err(problem) = answer {

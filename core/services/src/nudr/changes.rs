@@ -43,6 +43,8 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
     });
     let mut uris = memory.callbacks(&key(&supi.to_string(), ""));
     uris.extend(memory.callbacks(&key(ANY, "")));
+    uris.sort();
+    uris.dedup();
     Some(tell_all(uris, AT_UDM, &body))
 }
 

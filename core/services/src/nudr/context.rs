@@ -5,14 +5,15 @@ use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use sluice_ids::{Guami, Supi};
 use sluice_sbi::{
-    DeleteSdm, DeleteSmf, Done, Message, Nf, Problem, Slot, StoreAmf, StoreSdm, StoreSmf,
+    DeleteSdm, DeleteSmf, Done, Message, Nf, Problem, QueryContextData, Slot, StoreAmf, StoreSdm,
+    StoreSmf,
 };
 
 use crate::body::{read, respond_empty, send, send_empty};
 use crate::calls::{ask, ask_each, call, done};
 use crate::exchange::{Consumer, Producer, Refusal, Request};
 use crate::names::Memory;
-use crate::nudr::{ROOT, path};
+use crate::nudr::{ROOT, path, queried};
 use crate::problem::{refuse, tell};
 use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::context::{
@@ -21,9 +22,9 @@ use crate::subscription::context::{
 use crate::subscription::sdm_resource;
 use crate::values::{guami, guami_json};
 
-const AMF: &str = "amf-3gpp-access";
-const SMFS: &str = "smf-registrations";
-const SDM: &str = "sdm-subscriptions";
+pub(super) const AMF: &str = "amf-3gpp-access";
+pub(super) const SMFS: &str = "smf-registrations";
+pub(super) const SDM: &str = "sdm-subscriptions";
 
 /// Begin of the paths of subscriptions, before the subscriber and after it.
 const SDM_ROOT: sdm_resource::Root = (ROOT, "context-data/");
@@ -32,6 +33,7 @@ const SDM_ROOT: sdm_resource::Root = (ROOT, "context-data/");
 pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
     match message {
         Message::StoreAmf(store) => Some(store_amf(store, memory)),
+        Message::QueryContextData(QueryContextData { supi }) => Some(queried::query(*supi)),
         Message::StoreSmf(StoreSmf { registration }) => {
             let what = format!("context-data/{SMFS}/{}", registration.session);
             let path = path(&registration.supi, &what);
@@ -62,7 +64,7 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
 fn store_amf(store: &StoreAmf, memory: &Memory) -> Consumer {
     let path = path(&store.supi, &format!("context-data/{AMF}"));
     let outgoing = if store.registered {
-        let registration = AmfRegistration::known(&store.supi, store.guami, memory);
+        let registration = AmfRegistration::known(&store.supi, store.guami, store.network, memory);
         send(Method::PUT, &path, &registration.json())
     } else {
         let patch = json!([
@@ -97,6 +99,7 @@ pub(crate) fn accept(
     memory: &mut Memory,
 ) -> Result<Producer, Refusal> {
     match (route.method.as_str(), rest) {
+        ("GET", [AMF | SMFS | SDM] | [SMFS, _]) => queried::accept(ue, rest),
         ("PUT", [AMF]) => accept_amf(ue, request, memory),
         ("PATCH", [AMF]) => accept_amf_patch(ue, request, memory),
         ("PUT", [SMFS, id]) => {
@@ -108,7 +111,7 @@ pub(crate) fn accept(
         ("DELETE", [SMFS, id]) => accept_smf_gone(ue, id),
         ("POST", [SDM]) => accept_sdm(ue, request, memory),
         ("DELETE", [SDM, name]) => accept_sdm_gone(ue, name, memory),
-        (_, [AMF] | [SMFS, _] | [SDM] | [SDM, _]) => Err(not_allowed().into()),
+        (_, [AMF] | [SMFS] | [SMFS, _] | [SDM] | [SDM, _]) => Err(not_allowed().into()),
         _ => Err(unknown().into()),
     }
 }
@@ -125,7 +128,7 @@ fn accept_amf(ue: &str, request: &Request, memory: &mut Memory) -> Result<Produc
         supi,
         guami,
         registered: true,
-        network: guami.plmn.serving_network_name(),
+        network: registration.network,
     };
     Ok(crate::calls::ask_on(message, move |answer, memory| {
         Producer::Done(match answer {
@@ -176,7 +179,7 @@ fn accept_smf_gone(ue: &str, id: &str) -> Result<Producer, Refusal> {
     }))
 }
 
-fn no_such() -> crate::exchange::Response {
+pub(super) fn no_such() -> crate::exchange::Response {
     let detail = "there is no such context data";
     refuse(StatusCode::NOT_FOUND, "DATA_NOT_FOUND", detail)
 }

@@ -11,6 +11,7 @@ mod authentication;
 pub(crate) mod changes;
 mod context;
 mod provisioned;
+mod queried;
 
 /// Name of the service in paths and profiles.
 pub(crate) const SERVICE: &str = "nudr-dr";

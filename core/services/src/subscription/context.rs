@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use sluice_ids::{Dnn, Guami, Snssai, Supi};
+use sluice_ids::{Dnn, Guami, ServingNetworkName, Snssai, Supi};
 use sluice_sbi::{Nf, NfInstance, SdmData, SdmSubscription, SmfRegistration};
 
 use crate::body::{member, optional};
@@ -10,7 +10,9 @@ use crate::exchange::Refusal;
 use crate::names::Memory;
 use crate::nudm::callbacks::{self, AMF_DEREGISTRATION};
 use crate::problem::{refuse, refuse_member};
-use crate::values::{guami, guami_json, nf_instance, plmn, plmn_json, slice, slice_json};
+use crate::values::{
+    guami, guami_json, network, network_text, nf_instance, plmn, plmn_json, slice, slice_json,
+};
 
 /// Begin of the URI that stands for an instance of a function.
 const URN: &str = "urn:uuid:";
@@ -31,24 +33,27 @@ pub(crate) struct AmfRegistration {
     callback: String,
     /// The AMF.
     pub guami: Guami,
+    /// Network in which the UE was authenticated: that of the GUAMI, unless networks share a RAN.
+    pub network: ServingNetworkName,
     /// Whether the UE is there no more.
     pub is_purged: bool,
 }
 
 impl AmfRegistration {
     /// Of the core's own AMF.
-    pub fn own(supi: &Supi, guami: Guami, memory: &Memory) -> Self {
+    pub fn own(supi: &Supi, guami: Guami, network: ServingNetworkName, memory: &Memory) -> Self {
         Self {
             instance: memory.instance(Nf::Amf),
             callback: callbacks::own_uri(&memory.own.root, supi, AMF_DEREGISTRATION),
             guami,
+            network,
             is_purged: false,
         }
     }
 
     /// Of the AMF that has registered here, else of the core's own.
-    pub fn known(supi: &Supi, guami: Guami, memory: &Memory) -> Self {
-        let mut known = Self::own(supi, guami, memory);
+    pub fn known(supi: &Supi, guami: Guami, network: ServingNetworkName, memory: &Memory) -> Self {
+        let mut known = Self::own(supi, guami, network, memory);
         let told = memory.callback(&amf_key(supi));
         if let Some(told) = told.and_then(|uri| nf_instance(&uri.strip_prefix(URN)?.into())) {
             known.instance = told;
@@ -59,14 +64,18 @@ impl AmfRegistration {
         known
     }
 
-    /// Amf3GppAccessRegistration
+    /// Amf3GppAccessRegistration. The TS has no member for a serving network that is not the GUAMI's.
     pub fn json(&self) -> Value {
-        json!({
+        let mut body = json!({
             "amfInstanceId": self.instance.to_string(),
             "deregCallbackUri": self.callback,
             "guami": guami_json(self.guami),
             "ratType": "NR",
-        })
+        });
+        if self.network != self.guami.plmn.serving_network_name() {
+            body["customInfo"] = json!({ "servingNetworkName": network_text(&self.network) });
+        }
+        body
     }
 
     /// Amf3GppAccessRegistration
@@ -75,10 +84,16 @@ impl AmfRegistration {
             value.as_str().map(|_| ())
         })?;
         let purged = optional(body, "/purgeFlag", "true or false", Value::as_bool)?;
+        let guami = member(body, "/guami", "a GUAMI", guami)?;
+        let pointer = "/customInfo/servingNetworkName";
+        let expected = "5G:mncNNN.mccNNN.3gppnetwork.org";
+        let text = |value: &Value| value.as_str().and_then(network);
+        let told = optional(body, pointer, expected, text)?;
         Ok(Self {
             instance: member(body, "/amfInstanceId", "a UUID", nf_instance)?,
             callback: member(body, "/deregCallbackUri", "a URI", uri)?,
-            guami: member(body, "/guami", "a GUAMI", guami)?,
+            guami,
+            network: told.unwrap_or_else(|| guami.plmn.serving_network_name()),
             is_purged: purged == Some(true),
         })
     }

@@ -1,6 +1,6 @@
 //! Provisioned data as JSON: access and mobility, SMF selection, session management (TS 29.503, 6.1.6.2).
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Map, Value, json};
 use sluice_ids::{Dnn, Snssai, UpProtection, UpSecurity};

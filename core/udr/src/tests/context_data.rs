@@ -1,8 +1,8 @@
 //! Context data of UEs: who has their sessions, how long that is known, and what a later repository knows of it.
 
 use sluice_sbi::{
-    DeleteSdm, DeleteSmf, NfInstance, QueryContextData, SdmSubscription, SmfRegistration, StoreSdm,
-    StoreSmf,
+    DeleteSdm, DeleteSmf, NfInstance, QueryContextData, QuerySdm, QuerySmf, SdmSubscription,
+    SmfRegistration, StoreSdm, StoreSmf, StoredSdm, StoredSmf,
 };
 
 use super::*;
@@ -111,6 +111,55 @@ fn told(udr: &mut Udr) -> (bool, bool) {
         Message::ContextData(told) => (told.tells_amf, told.tells_smf),
         other => panic!("{other}"),
     }
+}
+
+/// A UDM of another program asks for each registration and subscription that there is.
+#[test]
+fn context_data_are_told_one_by_one() {
+    let mut udr = udr();
+    amf(&mut udr, true);
+    ask(&mut udr, smf_of(5));
+    for subscription in subscriptions() {
+        ask(&mut udr, StoreSdm { subscription });
+    }
+    let Message::ContextData(known) = answer(&ask(&mut udr, QueryContextData { supi: supi() }))
+    else {
+        panic!("no context data");
+    };
+    assert_eq!(Some(known.guami), udr.amf_of(&supi()));
+    let mut told: Vec<SdmSubscription> = Vec::new();
+    for number in 0..known.subscriptions {
+        let query = QuerySdm {
+            supi: supi(),
+            number,
+        };
+        let Message::StoredSdm(StoredSdm { subscription }) = answer(&ask(&mut udr, query)) else {
+            panic!("no subscription {number}");
+        };
+        told.push(subscription);
+    }
+    assert!(told.len() == 3 && subscriptions().iter().all(|one| told.contains(one)));
+    let gone = QuerySdm {
+        supi: supi(),
+        number: known.subscriptions,
+    };
+    assert_eq!(
+        answer(&ask(&mut udr, gone)),
+        Problem::ContextNotFound.into()
+    );
+    let query = |session| QuerySmf {
+        supi: supi(),
+        session,
+    };
+    let registration = smf_of(5).registration;
+    assert_eq!(
+        answer(&ask(&mut udr, query(5))),
+        StoredSmf { registration }.into()
+    );
+    assert_eq!(
+        answer(&ask(&mut udr, query(6))),
+        Problem::ContextNotFound.into()
+    );
 }
 
 fn subscriptions() -> [SdmSubscription; 3] {
