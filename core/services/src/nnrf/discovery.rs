@@ -2,9 +2,7 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use sluice_sbi::{
-    DiscoverNfs, Found, NfQuery, NfsDiscovered, NfsFound, NoMatch, Problem, Slot,
-};
+use sluice_sbi::{DiscoverNfs, Found, NfQuery, NfsDiscovered, NfsFound, NoMatch, Problem, Slot};
 
 use super::DISCOVERY;
 use crate::body::{read_response, send_empty};
