@@ -6,6 +6,7 @@ mod consumers;
 mod discovery;
 mod management;
 mod subscriptions;
+mod tokens;
 
 use bytes::Bytes;
 use http::StatusCode;

@@ -46,7 +46,11 @@ fn nfs(nrf: &Nrf, now: Now) -> answers::Nfs {
             status: one.status.name().into(),
             plmns: plmns.collect(),
             allowed: allowed(one.allowed()),
-            serves: one.parts().iter().map(|part| part_of(&part.served)).collect(),
+            serves: one
+                .parts()
+                .iter()
+                .map(|part| part_of(&part.served))
+                .collect(),
             priority: one.priority(),
             capacity: one.capacity(),
             load_percent: one.load(),
@@ -57,7 +61,14 @@ fn nfs(nrf: &Nrf, now: Now) -> answers::Nfs {
     let config = nrf.config();
     let mut profiles: Vec<&Profile> = nrf.profiles().collect();
     // Those of ours come first, in the order of their types.
-    profiles.sort_by_key(|one| (one.kind().nf().is_none(), one.kind().nf(), one.kind().clone(), one.instance()));
+    profiles.sort_by_key(|one| {
+        (
+            one.kind().nf().is_none(),
+            one.kind().nf(),
+            one.kind().clone(),
+            one.instance(),
+        )
+    });
     answers::Nfs {
         heart_beat_s: config.heart_beat_s.into(),
         validity_s: config.validity_s,
