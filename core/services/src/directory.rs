@@ -1,8 +1,8 @@
 //! Directory of a carrier: which instances a type has, and at which API root each serves what (TS 29.510, 6.2; TS 29.501,
 //! 4.4.1).
 
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 use http::header::CACHE_CONTROL;
 use http::{Method, StatusCode};
