@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod bounds;
+mod consumers;
 mod discovery;
 mod management;
 mod subscriptions;
+mod tokens;
 
 use bytes::Bytes;
 use http::StatusCode;

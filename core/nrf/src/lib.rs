@@ -25,6 +25,7 @@ mod subscribing;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::collections::BTreeMap;
 
@@ -39,6 +40,7 @@ pub use part::Part;
 pub use profiles::{DOCUMENT_OCTETS, DOCUMENTS_OCTETS, PARTS, PROFILES, Profile};
 pub use registration::Registration;
 pub use subscriptions::{NOTIFICATIONS, Notification, SUBSCRIPTIONS};
+pub use tokens::{Sign, Signer};
 
 use profiles::Profiles;
 use query::Query;
@@ -127,6 +129,7 @@ pub struct Nrf {
     counters: Counters,
     /// API root by which others reach it; empty if it was not told.
     root: String,
+    signer: Option<Signer>,
 }
 
 impl Nrf {

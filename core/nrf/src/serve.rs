@@ -46,6 +46,7 @@ impl Nrf {
         let response = match (route.service.as_str(), route.version.as_str()) {
             ("nnrf-nfm", "v1") => self.manage(&asked),
             ("nnrf-disc", "v1") => self.search(&asked),
+            ("oauth2", "token") if route.segments.is_empty() => self.token(&asked),
             _ => Ok(unknown()),
         };
         response.unwrap_or_else(|refusal| *refusal)

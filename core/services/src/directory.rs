@@ -1,8 +1,8 @@
 //! Directory of a carrier: which instances a type has, and at which API root each serves what (TS 29.510, 6.2; TS 29.501,
 //! 4.4.1).
 
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 use http::header::CACHE_CONTROL;
 use http::{Method, StatusCode};
@@ -158,4 +158,102 @@ fn root_of(profile: &Value, service: &Value) -> Option<String> {
     let separator = if prefix.is_empty() { "" } else { "/" };
     let root = format!("{scheme}://{authority}{separator}{prefix}");
     root.parse::<http::Uri>().is_ok().then_some(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::respond;
+    use serde_json::json;
+
+    fn roots(profile: &Value) -> Vec<(String, String)> {
+        let mut profile = profile.clone();
+        profile["nfInstanceId"] = "7d6a81ab-1233-4efa-ac85-386132f3da5f".into();
+        let result = json!({ "validityPeriod": 30, "nfInstances": [profile] });
+        let found = read(&respond(StatusCode::OK, &result)).expect("a result");
+        assert_eq!(found.validity_s, 30);
+        found.instances[0].roots.clone().into_iter().collect()
+    }
+
+    fn of_service(profile: &Value, service: &Value) -> Option<String> {
+        let mut profile = profile.clone();
+        let mut service = service.clone();
+        service["serviceName"] = "nudm-sdm".into();
+        profile["nfServices"] = json!([service]);
+        roots(&profile).pop().map(|(_, root)| root)
+    }
+
+    #[test]
+    fn the_root_of_a_service_is_that_of_its_first_address() {
+        let none = json!({});
+        let host = json!({ "ipv4Addresses": ["127.0.0.1"], "fqdn": "udm.example" });
+        let point = |point: Value| json!({ "scheme": "https", "ipEndPoints": [point] });
+        let v4 = json!({ "ipv4Address": "127.0.0.3", "port": 8000 });
+        for (profile, service, root) in [
+            (&host, point(v4.clone()), Some("https://127.0.0.3:8000")),
+            (
+                &none,
+                point(json!({ "ipv6Address": "::1" })),
+                Some("https://[::1]"),
+            ),
+            // The port alone, with the addresses of the profile.
+            (
+                &host,
+                point(json!({ "port": 9 })),
+                Some("https://127.0.0.1:9"),
+            ),
+            (
+                &host,
+                json!({ "fqdn": "sdm.example" }),
+                Some("http://sdm.example"),
+            ),
+            (
+                &json!({ "fqdn": "udm.example" }),
+                json!({}),
+                Some("http://udm.example"),
+            ),
+            // A prefix, and the whole root in its place, as free5GC has it.
+            (
+                &host,
+                json!({ "apiPrefix": "/a/b/" }),
+                Some("http://127.0.0.1/a/b"),
+            ),
+            (
+                &none,
+                json!({ "apiPrefix": "http://127.0.0.3:8000" }),
+                Some("http://127.0.0.3:8000"),
+            ),
+            (&none, json!({}), None),
+            (&host, json!({ "nfServiceStatus": "SUSPENDED" }), None),
+            (&none, point(json!({ "ipv4Address": "no address" })), None),
+        ] {
+            assert_eq!(of_service(profile, &service).as_deref(), root, "{service}");
+        }
+    }
+
+    #[test]
+    fn services_of_a_map_are_read_too() {
+        let service = json!({ "serviceName": "nudr-dr", "ipEndPoints": [{ "ipv4Address": "127.0.0.20", "port": 7777 }] });
+        let profile = json!({ "nfServiceList": { "29578552": service } });
+        let expected = ("nudr-dr".to_owned(), "http://127.0.0.20:7777".to_owned());
+        assert_eq!(roots(&profile), [expected]);
+    }
+
+    #[test]
+    fn none_is_no_problem_and_a_problem_is_no_list() {
+        let null = respond(StatusCode::OK, &json!({ "nfInstances": null }));
+        let missing = respond(StatusCode::NOT_FOUND, &json!({}));
+        for response in [null, missing] {
+            assert_eq!(
+                read(&response).map(|found| found.instances),
+                Some(Vec::new())
+            );
+        }
+        let refused = respond(StatusCode::FORBIDDEN, &json!({}));
+        assert_eq!(read(&refused), None);
+        let mut held = respond(StatusCode::OK, &json!({ "nfInstances": [] }));
+        let age = http::HeaderValue::from_static("private, max-age=5");
+        held.headers_mut().insert(CACHE_CONTROL, age);
+        assert_eq!(read(&held).map(|found| found.validity_s), Some(5));
+    }
 }

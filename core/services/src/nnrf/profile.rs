@@ -109,9 +109,10 @@ fn smf_items(part: &Served) -> Vec<Value> {
 }
 
 fn dnn_item(dnn: &Dnn) -> Value {
-    match dnn.is_none() {
-        true => json!({ "dnn": NO_NETWORK }),
-        false => json!({ "dnn": dnn.to_string() }),
+    if dnn.is_none() {
+        json!({ "dnn": NO_NETWORK })
+    } else {
+        json!({ "dnn": dnn.to_string() })
     }
 }
 

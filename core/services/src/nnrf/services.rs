@@ -91,8 +91,8 @@ pub(crate) fn end_point(root: &str) -> Option<EndPoint> {
     let fqdn = uri.host()?.to_owned();
     let host = fqdn.trim_start_matches('[').trim_end_matches(']');
     let address = host.parse().ok().map(|address| match address {
-        std::net::IpAddr::V4(address) => ("ipv4Address", address.to_string()),
-        std::net::IpAddr::V6(address) => ("ipv6Address", address.to_string()),
+        core::net::IpAddr::V4(address) => ("ipv4Address", address.to_string()),
+        core::net::IpAddr::V6(address) => ("ipv6Address", address.to_string()),
     });
     let port = uri.port_u16().unwrap_or(default);
     Some(EndPoint {
