@@ -1,10 +1,10 @@
 //! The NRF of a core: who registers, who is discovered, and what the AMF does while the NRF is silent.
 
 use sluice_n1::{Cause, SessionCause, SessionType};
-use sluice_nrf::Nrf;
+use sluice_nrf::{NfType, Nrf};
 use sluice_sbi::{
-    CallId, DiscoverNfs, Effect, Input, Key, Message, NetworkFunction, Nf, NfQuery, NfStatus,
-    Problem, RegisterNf, RequestId, Requester,
+    Allowed, CallId, DiscoverNfs, Effect, Input, Key, Message, NetworkFunction, Nf, NfProfile,
+    NfQuery, NfStatus, Problem, RegisterNf, RequestId, Requester,
 };
 use sluice_smf::NetworkConfig;
 use sluice_ue::WantedSession;
@@ -67,7 +67,7 @@ fn answer(nrf: &mut Nrf, world: &TestNetwork, message: impl Into<Message>) -> Me
 
 fn status(world: &TestNetwork, nf: Nf) -> Option<NfStatus> {
     let mut profiles = world.core.nrf().unwrap().profiles();
-    let one = profiles.find(|one| one.profile.kind == nf)?;
+    let one = profiles.find(|one| *one.kind() == nf)?;
     Some(one.status)
 }
 
@@ -95,25 +95,25 @@ fn functions_register_at_the_start_with_what_they_serve() {
         .nrf()
         .unwrap()
         .profiles()
-        .map(|one| one.profile.kind)
+        .filter_map(|one| one.kind().nf())
         .collect();
     kinds.sort();
     assert_eq!(kinds, all);
     for one in world.core.nrf().unwrap().profiles() {
         assert_eq!(one.status, NfStatus::Registered);
-        assert_eq!(one.profile.plmns(), [world::plmn()]);
+        assert_eq!(one.plmns(), [world::plmn()]);
     }
     let mut profiles = world.core.nrf().unwrap().profiles();
-    let smf = profiles.find(|one| one.profile.kind == Nf::Smf).unwrap();
-    assert_eq!(smf.served.len(), 1);
-    assert_eq!(smf.served[0].slices(), [slice(1), slice(2)]);
-    assert_eq!(smf.served[0].dnns(), [dnn("internet"), dnn("lab")]);
-    assert_eq!(smf.served[0].areas(), []);
+    let smf = profiles.find(|one| *one.kind() == Nf::Smf).unwrap();
+    assert_eq!(smf.parts().len(), 1);
+    assert_eq!(smf.parts()[0].served.slices(), [slice(1), slice(2)]);
+    assert_eq!(smf.parts()[0].served.dnns(), [dnn("internet"), dnn("lab")]);
+    assert_eq!(smf.parts()[0].served.areas(), []);
     let amf = NfQuery::new(requester(), Nf::Amf, Some(slice(1)), None, Some(tai()));
     let mut profiles = world.core.nrf().unwrap().profiles();
-    let known = profiles.find(|one| one.profile.kind == Nf::Amf).unwrap();
-    assert!(known.served[0].serves(&amf) && known.served[0].is_in(&amf));
-    assert_eq!(known.served[0].areas(), [tai()]);
+    let known = profiles.find(|one| *one.kind() == Nf::Amf).unwrap();
+    assert!(known.parts()[0].served.serves(&amf) && known.parts()[0].served.is_in(&amf));
+    assert_eq!(known.parts()[0].served.areas(), [tai()]);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_new_data_network_works_at_once_after_a_reload() {
         Some(tai()),
     );
     let mut profiles = world.core.nrf().unwrap().profiles();
-    assert!(profiles.any(|one| one.served.iter().any(|part| part.serves(&query))));
+    assert!(profiles.any(|one| one.parts().iter().any(|part| part.served.serves(&query))));
     drop(profiles);
     establish(&mut world, 0, 5, &named("nowhere"));
     assert!(world.ue(0).sessions().get(5).is_some());
@@ -283,7 +283,12 @@ fn functions_are_discovered_by_those_that_use_them_alone() {
     let world = world(&[]);
     let mut nrf = Nrf::default();
     for one in world.core.nrf().unwrap().profiles() {
-        let profile = one.profile;
+        let kind = one.kind().nf().unwrap();
+        let types: Vec<Nf> = one.allowed().types.iter().filter_map(NfType::nf).collect();
+        let allowed = Allowed::new(&types, &one.allowed().slices, &one.allowed().plmns);
+        let served = one.parts()[0].served;
+        let profile = NfProfile::new(one.instance(), kind, one.plmns(), served)
+            .with_allowed(allowed.unwrap());
         assert!(!matches!(
             answer(&mut nrf, &world, RegisterNf { profile }),
             Message::Failure(_)

@@ -6,23 +6,43 @@
 //! side: what one function does to be registered.
 #![forbid(unsafe_code)]
 
+mod bootstrapping;
+mod date_time;
+mod discovery;
+mod document;
+#[cfg(test)]
+mod http_tests;
+mod management;
 mod matching;
+mod nf_type;
+mod part;
+mod patch;
 mod profiles;
+mod query;
 mod registration;
+mod serve;
+mod subscribing;
+mod subscriptions;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
 use sluice_sbi::{
-    Done, Effect, Input, Instant, Message, NetworkFunction, Nf, NfRegistered, NfStatus,
-    NfsDiscovered, NfsFound, Now, Problem, Refused,
+    Done, Effect, Found, Input, Instant, Message, NetworkFunction, Nf, NfInstance, NfQuery,
+    NfRegistered, NfsDiscovered, NfsFound, Now, Problem, Refused,
 };
 
-pub use profiles::{PARTS, PROFILES, Profile};
+pub use document::Allowed;
+pub use nf_type::NfType;
+pub use part::Part;
+pub use profiles::{DOCUMENT_OCTETS, DOCUMENTS_OCTETS, PARTS, PROFILES, Profile};
 pub use registration::Registration;
+pub use subscriptions::{NOTIFICATIONS, Notification, SUBSCRIPTIONS};
 
 use profiles::Profiles;
+use query::Query;
+use subscriptions::{Event, Subscriptions};
 
 /// Heart-beats that are missed until an instance is suspended.
 pub const SUSPENDED_AFTER: u32 = 2;
@@ -73,6 +93,29 @@ pub struct Counters {
     pub none: BTreeMap<Nf, u64>,
     /// Discoveries that were refused (403), by type: none of the type is for the one that asked.
     pub forbidden: BTreeMap<Nf, u64>,
+    /// Of types of other cores.
+    pub others: OfOthers,
+    /// Documents that were longer than [`DOCUMENT_OCTETS`].
+    pub too_long: u64,
+    /// Subscriptions that were made.
+    pub subscriptions: u64,
+    /// Notifications for those that subscribed.
+    pub notifications: u64,
+    /// Notifications that were left out, since too many waited.
+    pub notifications_lost: u64,
+}
+
+/// What happened to instances of types that are none of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OfOthers {
+    /// Heart-beats that did not come.
+    pub missed: u64,
+    /// Discoveries that found somebody.
+    pub found: u64,
+    /// Discoveries that found nobody.
+    pub none: u64,
+    /// Discoveries that were refused.
+    pub forbidden: u64,
 }
 
 /// The function.
@@ -80,7 +123,10 @@ pub struct Counters {
 pub struct Nrf {
     config: Config,
     profiles: Profiles,
+    subscriptions: Subscriptions,
     counters: Counters,
+    /// API root by which others reach it; empty if it was not told.
+    root: String,
 }
 
 impl Nrf {
@@ -113,12 +159,79 @@ impl Nrf {
         self.profiles.all()
     }
 
+    /// Tells it the API root by which others reach it, `http://127.0.0.1:7777`: URIs of its resources begin with that.
+    pub fn reached_at(&mut self, root: &str) {
+        root.trim_end_matches('/').clone_into(&mut self.root);
+    }
+
+    /// Notifications that are to leave, since the last call.
+    pub fn take_notifications(&mut self) -> Vec<Notification> {
+        self.subscriptions.take()
+    }
+
+    /// Those that subscribed hear of it; `before` is the profile of before.
+    fn tell(&mut self, now: Now, event: Event, instance: NfInstance, before: Option<&Profile>) {
+        let after = self.profiles.get(instance);
+        let counters = &mut self.counters;
+        let told = self
+            .subscriptions
+            .tell(now, &self.root, event, before, after);
+        counters.notifications += told.queued;
+        counters.notifications_lost += told.lost;
+    }
+
+    /// Keeps a profile in the place of the one of before, and tells so; whether there was one.
+    fn register(&mut self, now: Now, profile: Profile) -> Result<bool, Problem> {
+        let instance = profile.instance();
+        let before = self.profiles.register(profile)?;
+        let event = before
+            .as_ref()
+            .map_or(Event::Registered, |_| Event::ProfileChanged);
+        self.tell(now, event, instance, before.as_ref());
+        Ok(before.is_some())
+    }
+
+    fn deregister(&mut self, now: Now, instance: NfInstance) -> Result<(), Problem> {
+        let gone = self.profiles.remove(instance);
+        let gone = gone.ok_or(Problem::ContextNotFound)?;
+        self.tell(now, Event::Deregistered, instance, Some(&gone));
+        Ok(())
+    }
+
+    /// Finds who does what is asked for, and counts that.
+    fn find(&mut self, query: &Query) -> Result<matching::Matches<'_>, matching::Forbidden> {
+        let found = self.profiles.find(query);
+        let (counters, nf) = (&mut self.counters, query.target.nf());
+        let others = &mut counters.others;
+        let (results, of_others) = match &found {
+            Err(_) => (&mut counters.forbidden, &mut others.forbidden),
+            Ok(Err(_)) => (&mut counters.none, &mut others.none),
+            Ok(Ok(_)) => (&mut counters.found, &mut others.found),
+        };
+        *nf.map_or(of_others, |nf| results.entry(nf).or_default()) += 1;
+        found
+    }
+
+    fn discover(&mut self, query: &NfQuery) -> Message {
+        let validity_s = self.config.validity_s;
+        let found = match self.find(&query.into()) {
+            Err(matching::Forbidden) => return Problem::DiscoveryForbidden.into(),
+            Ok(Err(reason)) => NfsFound::none(reason),
+            Ok(Ok(found)) => {
+                let found: Vec<Found> = found.into_iter().map(flat).collect();
+                NfsFound::new(validity_s, &found)
+            }
+        };
+        NfsDiscovered { found }.into()
+    }
+
     fn request(&mut self, now: Now, message: &Message) -> Message {
         let done = Message::from(Done::ALL);
         match *message {
             Message::RegisterNf(request) => {
                 let heart_beat_s = self.config.heart_beat_s;
-                let taken = self.profiles.register(now, &request.profile, heart_beat_s);
+                let profile = Profile::of_message(now, &request.profile, heart_beat_s);
+                let taken = self.register(now, profile).map(|_| ());
                 self.counted(taken, |counters| &mut counters.registrations)
                     .unwrap_or_else(|| {
                         let heart_beat_s = heart_beat_s.into();
@@ -126,31 +239,34 @@ impl Nrf {
                     })
             }
             Message::ServeMore(request) => {
-                let taken = self.profiles.serve_more(request.instance, request.served);
+                let (instance, served) = (request.instance, request.served);
+                // The profile of before matters to those alone that subscribed.
+                let known = self.profiles.get(instance);
+                let before = known.filter(|_| !self.subscriptions.is_empty()).cloned();
+                let taken = self.profiles.serve_more(instance, served);
+                if taken.is_ok() && before.is_some() {
+                    self.tell(now, Event::ProfileChanged, instance, before.as_ref());
+                }
                 self.counted(taken, |counters| &mut counters.registrations)
                     .unwrap_or(done)
             }
             Message::HeartBeat(beat) => {
-                let taken = self.profiles.beat(now, beat.instance, beat.load);
+                let before = self.profiles.beat(now, beat.instance, beat.load);
+                let taken = before.map(|before| {
+                    if before.is_some() {
+                        let before = before.as_ref();
+                        self.tell(now, Event::ProfileChanged, beat.instance, before);
+                    }
+                });
                 self.counted(taken, |counters| &mut counters.heart_beats)
                     .unwrap_or(done)
             }
             Message::DeregisterNf(request) => {
-                let gone = self.profiles.remove(request.instance);
-                let gone = gone.map(|_| ()).ok_or(Problem::ContextNotFound);
+                let gone = self.deregister(now, request.instance);
                 self.counted(gone, |counters| &mut counters.deregistrations)
                     .unwrap_or(done)
             }
-            Message::DiscoverNfs(request) => {
-                let found = self.profiles.find(&request.query, self.config.validity_s);
-                let results = match found.as_ref().map(NfsFound::all) {
-                    Err(_) => &mut self.counters.forbidden,
-                    Ok([]) => &mut self.counters.none,
-                    Ok(_) => &mut self.counters.found,
-                };
-                *results.entry(request.query.target).or_default() += 1;
-                found.map_or_else(Message::from, |found| NfsDiscovered { found }.into())
-            }
+            Message::DiscoverNfs(request) => self.discover(&request.query),
             _ => Problem::Protocol.into(),
         }
     }
@@ -172,29 +288,46 @@ impl Nrf {
     /// Heart-beats that should have come by now (TS 29.510, 5.2.2.3.2).
     fn watch(&mut self, now: Now, effects: &mut Vec<Effect>) {
         while let Some(mut profile) = self.profiles.take_overdue(now.instant) {
-            profile.missed += 1;
-            let kind = profile.profile.kind;
-            *self.counters.missed.entry(kind).or_default() += 1;
-            if profile.missed >= FORGOTTEN_AFTER {
+            let before = profile.clone();
+            let is_suspended = profile.miss();
+            let instance = profile.instance();
+            match profile.kind().nf() {
+                Some(nf) => *self.counters.missed.entry(nf).or_default() += 1,
+                None => self.counters.others.missed += 1,
+            }
+            if profile.is_gone() {
                 self.counters.forgotten += 1;
                 effects.push(told(&profile, "it is forgotten"));
+                self.tell(now, Event::Deregistered, instance, Some(&before));
                 continue;
             }
-            if profile.missed >= SUSPENDED_AFTER && profile.status == NfStatus::Registered {
-                profile.status = NfStatus::Suspended;
+            if is_suspended {
                 self.counters.suspended += 1;
                 effects.push(told(&profile, "it is suspended, and not discovered"));
             }
             self.profiles.put_back(profile);
+            if is_suspended {
+                self.tell(now, Event::ProfileChanged, instance, Some(&before));
+            }
         }
+    }
+}
+
+/// Instance as a message tells it.
+fn flat(profile: &Profile) -> Found {
+    Found {
+        instance: profile.instance(),
+        priority: profile.priority().into(),
+        capacity: profile.capacity().into(),
+        load: profile.load(),
     }
 }
 
 /// Operators are told of an instance that misses its heart-beats.
 fn told(profile: &Profile, what: &str) -> Effect {
-    let (kind, missed) = (profile.profile.kind, profile.missed);
+    let (kind, missed) = (profile.kind(), profile.missed);
     Effect::Refused(Box::new(Refused {
-        who: format!("{kind} {}", profile.profile.instance),
+        who: format!("{kind} {}", profile.instance()),
         supi: None,
         request: "Registration at the NRF",
         cause: what.to_owned(),

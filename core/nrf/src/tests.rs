@@ -3,7 +3,7 @@
 use sluice_ids::{Dnn, Plmn, Snssai, Tac, Tai};
 use sluice_sbi::{
     Allowed, CallId, DeregisterNf, DiscoverNfs, HeartBeat, Key, NfInstance, NfProfile, NfQuery,
-    NfsFound, NoMatch, RegisterNf, RequestId, Requester, ServeMore, Served,
+    NfStatus, NfsFound, NoMatch, RegisterNf, RequestId, Requester, ServeMore, Served,
 };
 
 use super::*;
@@ -306,12 +306,12 @@ fn a_function_registers_beats_and_registers_anew_when_it_was_forgotten() {
     );
     assert_eq!(one.due(), at(10).instant);
     assert_eq!(speak(&mut one, &mut nrf, at(10), false), [BEAT]);
-    assert_eq!(nrf.profiles().next().unwrap().profile.load, 3);
+    assert_eq!(nrf.profiles().next().unwrap().load(), 3);
     // The NRF is another one.
     let mut nrf = Nrf::new(BEATING);
     let said = speak(&mut one, &mut nrf, at(20), false);
     assert_eq!(said, [BEAT, REGISTER, MORE, MORE]);
-    assert_eq!(nrf.profiles().next().unwrap().served.len(), 3);
+    assert_eq!(nrf.profiles().next().unwrap().parts().len(), 3);
     // It serves something else; the same once more says nothing.
     one.change(smf(1), Vec::new());
     assert_eq!(speak(&mut one, &mut nrf, at(21), false), [REGISTER]);

@@ -183,6 +183,7 @@ impl Pcf {
             slice,
             dnn,
             context,
+            ..
         } = *request;
         let policy = self.config.find(&supi, &dnn, &slice);
         let mut new = Session::new(supi, session, dnn, context.get());

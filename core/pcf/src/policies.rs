@@ -418,6 +418,11 @@ mod tests {
             slice: sluice_ids::Snssai::new(1, None),
             dnn: Dnn::new(dnn).expect("a name"),
             context: u64::from(number).into(),
+            session_type: 3,
+            ambr_down_bps: 1_000_000_000.into(),
+            ambr_up_bps: 1_000_000_000.into(),
+            five_qi: 9,
+            priority: 8,
         };
         let Message::SmPolicy(made) = ask(pcf, create.into()) else {
             panic!("no session");

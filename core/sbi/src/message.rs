@@ -431,6 +431,16 @@ and_context_rows! {
         dnn: Dnn,
         /// What the SMF calls the session, for what the PCF says later.
         context: U64,
+        /// Number of the session's type (TS 24.501, 9.11.4.11).
+        session_type: u8,
+        /// Subscribed session AMBR, bits per second to the UE.
+        ambr_down_bps: U64,
+        /// Subscribed session AMBR, bits per second from the UE.
+        ambr_up_bps: U64,
+        /// Subscribed 5QI of the default flow.
+        five_qi: u8,
+        /// Allocation and retention priority of the default flow.
+        priority: u8,
     }
     /// PCF to SMF.
     51 SmPolicy "Npcf_SMPolicyControl Response" {

@@ -13,7 +13,11 @@ pub const JSON: &str = "application/json";
 
 /// Request with a JSON body to the function that the call names; `path` begins with the service, `/nausf-auth/v1/...`.
 pub fn send(method: Method, path: &str, body: &Value) -> Outgoing {
-    let mut outgoing = send_empty(method, path);
+    with_json(send_empty(method, path), body)
+}
+
+/// The same request with a JSON body.
+pub fn with_json(mut outgoing: Outgoing, body: &Value) -> Outgoing {
     let json = HeaderValue::from_static(JSON);
     outgoing.request.headers_mut().insert(CONTENT_TYPE, json);
     *outgoing.request.body_mut() = Bytes::from(body.to_string());

@@ -22,6 +22,7 @@ mod multipart;
 mod names;
 mod namf;
 mod nausf_auth;
+pub mod nnrf;
 mod nnssf;
 mod npcf;
 mod nsmf;
@@ -31,6 +32,7 @@ pub mod problem;
 mod resources;
 #[cfg(test)]
 mod round_trip;
+mod route;
 mod routes;
 mod subscription;
 #[cfg(test)]
@@ -42,4 +44,5 @@ pub use exchange::{
     Came, Consumer, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
 };
 pub use names::{Memory, Own};
-pub use routes::{Route, accept, begin, not_allowed, unknown};
+pub use route::{Route, not_allowed, unknown};
+pub use routes::{accept, begin};

@@ -127,6 +127,11 @@ impl Memory {
     pub fn noted(&self, key: &str) -> Option<&str> {
         self.notes.get(&key.to_owned())
     }
+
+    /// Nobody needs it any more.
+    pub fn forget_note(&mut self, key: &str) {
+        self.notes.remove(&key.to_owned());
+    }
 }
 
 /// URIs by a key, the newest of them.

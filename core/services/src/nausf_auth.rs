@@ -16,7 +16,7 @@ use crate::deviations::Deviation;
 use crate::exchange::{Came, Consumer, Outgoing, Producer, Refusal, Request, Response};
 use crate::names::Memory;
 use crate::problem::{problem_of, tell};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::authentication::{method, method_text, refused};
 use crate::values::{
     array, base64_octets, base64_text, hex, identity, identity_text, network, network_text,

@@ -12,8 +12,7 @@ use crate::exchange::{Came, Consumer, Producer, Refusal};
 use crate::location::nowhere;
 use crate::names::Memory;
 use crate::problem::{problem_of, refuse_member, tell};
-use crate::resources::instance;
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::values::{slice, slice_json, tai, tai_json};
 
 /// Name of the service in paths and profiles.
@@ -48,7 +47,7 @@ fn select(request: &SelectSlices, memory: &Memory) -> Consumer {
     }
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("nf-type", "AMF");
-    query.append_pair("nf-id", &instance(Nf::Amf, memory));
+    query.append_pair("nf-id", &memory.instance(Nf::Amf).to_string());
     query.append_pair(REGISTRATION, &info.to_string());
     query.append_pair("tai", &tai_json(request.tai).to_string());
     let path = format!("/{SERVICE}/v2/{INFORMATION}?{}", query.finish());

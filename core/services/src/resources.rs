@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use sluice_sbi::{Message, Nf, NfInstance, Problem};
+use sluice_sbi::{Message, Problem};
 
 use crate::body::{respond_empty, send_empty};
 use crate::deviations::Deviation;
@@ -63,12 +63,6 @@ pub(crate) fn location(response: &Response) -> Option<&str> {
         .get(http::header::LOCATION)?
         .to_str()
         .ok()
-}
-
-/// Identity of the function of this kind; all zeros where the program does not know it.
-pub(crate) fn instance(nf: Nf, memory: &Memory) -> String {
-    let known = memory.own.instances.get(&nf).copied();
-    known.unwrap_or(NfInstance::of([0; 16])).to_string()
 }
 
 /// Body of a response; free5GC has some inside of a member `jsonData`.

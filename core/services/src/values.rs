@@ -31,6 +31,16 @@ pub fn array<const N: usize>(value: &Value) -> Option<[u8; N]> {
     octets(value.as_str()?)?.try_into().ok()
 }
 
+/// NfInstanceId: `736c7569-6365-8000-8000-00f110010101`.
+pub fn instance(text: &str) -> Option<NfInstance> {
+    let lengths = text.split('-').map(str::len);
+    if !lengths.eq([8, 4, 4, 4, 12]) {
+        return None;
+    }
+    let octets = octets(&text.replace('-', ""))?;
+    NfInstance::from_octets(octets.try_into().ok()?)
+}
+
 /// Supi of `imsi-001010000000001`.
 pub fn supi(text: &str) -> Option<Supi> {
     Supi::from_imsi(text.strip_prefix("imsi-")?)

@@ -13,10 +13,9 @@ use std::collections::BTreeMap;
 
 use sluice_ids::{Dnn, Guami, Snssai, Supi, UpSecurity};
 use sluice_sbi::{
-    AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, CallId, CommitId,
-    DataChange, Done, Effect, Input, Instant, Key, Line, Message, NetworkFunction, Nf, NotStored,
-    NotifyDataChange, Now, Place, Problem, RequestId, SessionManagement, SimAlgorithm, Slot,
-    SmfSelection, StoreAmf,
+    AccessAndMobility, AuthMethod, AuthenticationSubscription, CallId, CommitId, DataChange, Done,
+    Effect, Input, Instant, Key, Line, Message, NetworkFunction, Nf, NotStored, NotifyDataChange,
+    Now, Place, Problem, RequestId, SessionManagement, SimAlgorithm, Slot, SmfSelection, StoreAmf,
     server::{CALL_MS, name},
 };
 use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};

@@ -36,8 +36,8 @@ pub enum Failure {
     /// The request was redirected more often than is followed.
     #[error("redirected more than {0} times")]
     Redirects(u32),
-    /// Too many requests have no answer yet.
-    #[error("too many requests wait for their answers")]
+    /// Too many requests have no answer yet, or responses that are being read are too long together.
+    #[error("too many requests wait for their answers, or their answers are too long together")]
     Busy,
     /// HTTP/2 does not carry such a request.
     #[error("cannot send the request: {0}")]

@@ -178,7 +178,7 @@ impl AsFd for Http {
     }
 }
 
-/// Closes all connections.
+/// Answers that were given still leave, other requests are told that the function ends, and connections close.
 impl Drop for Http {
     fn drop(&mut self) {
         self.commands = None;
@@ -197,7 +197,8 @@ fn run(
     let tasks = LocalSet::new();
     tasks.block_on(&runtime, async move {
         let parts = Rc::new(Parts::from(plan));
-        tokio::task::spawn_local(server::accept(listener, Rc::clone(&parts)));
+        let accept = server::accept(listener, Rc::clone(&parts));
+        let accept = tokio::task::spawn_local(accept);
         while let Some(order) = orders.recv().await {
             match order {
                 Command::Call(call) => {
@@ -206,6 +207,8 @@ fn run(
                 Command::Answer(exchange, response) => parts.answers.give(exchange, response),
             }
         }
+        accept.abort();
+        parts.leave().await;
     });
     drop(tasks);
     runtime.shutdown_background();

@@ -31,6 +31,8 @@ pub struct Limits {
     pub exchanges: usize,
     /// Requests that left and have no answer yet.
     pub calls: usize,
+    /// Bodies of responses that are being read, of all together.
+    pub response_octets: usize,
     /// Connections to an API root.
     pub connections_per_root: usize,
     /// Connections to all API roots.
@@ -55,7 +57,7 @@ impl Default for Limits {
             connections: 1_024,
             connections_per_peer: 64,
             streams: 128,
-            streams_per_peer: 1_024,
+            streams_per_peer: 2_048,
             header_list_octets: 16 << 10,
             body_octets: 1 << 20,
             octets_per_peer: 16 << 20,
@@ -63,8 +65,9 @@ impl Default for Limits {
             resets_per_s: 100,
             answer_octets: 16 << 20,
             answer_within: Duration::from_secs(10),
-            exchanges: 4_096,
+            exchanges: 8_192,
             calls: 4_096,
+            response_octets: 256 << 20,
             connections_per_root: 2,
             connections_out: 512,
             attempts: 3,

@@ -4,10 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use http::HeaderValue;
 use sluice_services::Response;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
+use tokio::time::sleep;
 
 use crate::Config;
 use crate::client::Pool;
@@ -17,6 +19,10 @@ use crate::inbox::Inbox;
 use crate::limits::Limits;
 use crate::peers::Peers;
 use crate::tls::Tls;
+
+/// Time for connections to end with the thread, and how often it looks whether they have.
+const LEAVE_WITHIN: Duration = Duration::from_millis(300);
+const LEAVE_LOOK: Duration = Duration::from_millis(2);
 
 /// Parts that the thread is started with.
 pub(crate) struct Plan {
@@ -37,6 +43,8 @@ pub(crate) struct Parts {
     pub(crate) peers: Rc<Peers>,
     pub(crate) answers: Answers,
     pub(crate) pool: Pool,
+    /// The thread ends: connections are told so, and finish.
+    pub(crate) leaving: watch::Sender<bool>,
 }
 
 impl Plan {
@@ -67,6 +75,19 @@ impl From<Plan> for Parts {
             peers: Rc::new(Peers::new()),
             answers: Answers::default(),
             pool: Pool::default(),
+            leaving: watch::Sender::new(false),
+        }
+    }
+}
+
+impl Parts {
+    /// Has answers leave that were given, answers all other requests, and closes connections.
+    pub(crate) async fn leave(&self) {
+        self.leaving.send_replace(true);
+        self.answers.end();
+        let until = Instant::now() + LEAVE_WITHIN;
+        while self.peers.connections() > 0 && Instant::now() < until {
+            sleep(LEAVE_LOOK).await;
         }
     }
 }
@@ -97,6 +118,11 @@ impl Answers {
             // Whoever is not there any more is told by itself.
             let _ = give.send(response);
         }
+    }
+
+    /// Nobody answers any more.
+    fn end(&self) {
+        self.waiting.borrow_mut().clear();
     }
 
     /// Waits no more.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::limits::Limits;
+use crate::wire::Load;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -37,7 +38,7 @@ pub(crate) struct ConnectionPlace {
     peers: Rc<Peers>,
     address: IpAddr,
     one: Rc<One>,
-    streams: Cell<usize>,
+    load: Cell<Load>,
 }
 
 /// Place of a stream, and of its octets.
@@ -52,6 +53,11 @@ impl Peers {
             connections: Cell::new(0),
             by_address: RefCell::default(),
         }
+    }
+
+    /// Connections of all.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.get()
     }
 
     /// A place for a connection.
@@ -82,7 +88,7 @@ impl Peers {
             peers: Rc::clone(self),
             address,
             one,
-            streams: Cell::new(0),
+            load: Cell::default(),
         })
     }
 }
@@ -112,7 +118,7 @@ impl ConnectionPlace {
             return None;
         }
         self.one.streams.update(|streams| streams + 1);
-        self.streams.update(|streams| streams + 1);
+        self.load.update(Load::open);
         Some(StreamPlace {
             connection: Rc::clone(self),
             octets: Cell::new(0),
@@ -120,8 +126,8 @@ impl ConnectionPlace {
     }
 
     /// Streams of the connection.
-    pub(crate) fn streams(&self) -> usize {
-        self.streams.get()
+    pub(crate) fn load(&self) -> Load {
+        self.load.get()
     }
 
     /// Counts a stream that the peer reset; says whether it may reset more.
@@ -163,7 +169,7 @@ impl Drop for StreamPlace {
         let one = &self.connection.one;
         one.octets.update(|octets| octets - self.octets.get());
         one.streams.update(|streams| streams - 1);
-        self.connection.streams.update(|streams| streams - 1);
+        self.connection.load.update(Load::close);
     }
 }
 
@@ -200,7 +206,7 @@ mod tests {
         assert!(Rc::new(other).open(&limits).is_some());
         assert!(stream.take(6, &limits) && !more.take(5, &limits) && more.take(4, &limits));
         drop(stream);
-        assert!(more.take(6, &limits) && first.streams() == 0 && second.streams() == 1);
+        assert!(more.take(6, &limits) && first.load().streams == 0 && second.load().streams == 1);
         drop((first, more, second));
         assert_eq!(peers.connections.get(), 0);
         assert!(peers.by_address.borrow().is_empty());

@@ -48,7 +48,7 @@ pub enum TlsError {
     Mode {
         /// File.
         file: PathBuf,
-        /// Its mode.
+        /// Mode of the file.
         mode: u32,
     },
     /// The content does not fit.

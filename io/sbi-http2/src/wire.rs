@@ -30,6 +30,31 @@ pub(crate) struct Watch {
     blocked_since: Cell<Option<Instant>>,
 }
 
+/// Streams of a connection: those that are open, and those that ever were.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Load {
+    pub(crate) streams: usize,
+    pub(crate) opened: u64,
+}
+
+impl Load {
+    /// One stream more.
+    pub(crate) fn open(self) -> Self {
+        Self {
+            streams: self.streams + 1,
+            opened: self.opened + 1,
+        }
+    }
+
+    /// One stream less.
+    pub(crate) fn close(self) -> Self {
+        Self {
+            streams: self.streams - 1,
+            ..self
+        }
+    }
+}
+
 /// Why a connection is given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
@@ -143,16 +168,16 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Wire<T> {
 }
 
 impl Watch {
-    /// Ends when the connection is of no more use. `streams` tells how many there are; PINGs go out while there are some,
-    /// or always (`pings_idle`).
+    /// Ends when the connection is of no more use. `load` tells what it carries; PINGs go out while it has
+    /// streams, or always (`pings_idle`).
     pub(crate) async fn over(
         self: Rc<Self>,
         mut ping: Option<PingPong>,
         limits: &Limits,
         pings_idle: bool,
-        streams: impl Fn() -> usize,
+        load: impl Fn() -> Load,
     ) -> End {
-        let mut idle_since = Instant::now();
+        let (mut idle_since, mut opened) = (Instant::now(), 0);
         let tick = limits.ping_after.min(limits.answer_within) / 2;
         let tick = tick.min(limits.idle_within).max(Duration::from_millis(1));
         loop {
@@ -161,9 +186,10 @@ impl Watch {
             if blocked.is_some_and(|since| since.elapsed() >= limits.answer_within) {
                 return End::Silent;
             }
-            let is_idle = streams() == 0;
-            if !is_idle {
-                idle_since = Instant::now();
+            let load = load();
+            let is_idle = load.streams == 0;
+            if !is_idle || load.opened != opened {
+                (idle_since, opened) = (Instant::now(), load.opened);
             } else if idle_since.elapsed() >= limits.idle_within {
                 return End::Idle;
             }

@@ -45,7 +45,7 @@ fn the_udm_knows_who_has_a_session_until_it_is_released() {
         (slice(1), dnn("internet"), plmn())
     );
     let mut smfs = world.core.nrf().unwrap().profiles();
-    assert!(smfs.any(|profile| profile.profile.instance == one.smf));
+    assert!(smfs.any(|profile| profile.instance() == one.smf));
     drop(smfs);
     // One that is idle and comes back is registered already.
     go_idle(&mut world, 0);

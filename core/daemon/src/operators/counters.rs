@@ -80,20 +80,22 @@ impl From<&sluice_nrf::Counters> for NrfCounters {
             found,
             none,
             forbidden,
+            others,
+            ..
         } = counters;
         let sum = |by_type: &BTreeMap<Nf, u64>| by_type.values().sum::<u64>();
         Self {
             registrations: *registrations,
             deregistrations: *deregistrations,
             heart_beats: *heart_beats,
-            missed: sum(missed),
+            missed: sum(missed) + others.missed,
             suspended: *suspended,
             forgotten: *forgotten,
             unknown: *unknown,
             no_room: *no_room,
-            found: sum(found),
-            not_found: sum(none),
-            forbidden: sum(forbidden),
+            found: sum(found) + others.found,
+            not_found: sum(none) + others.none,
+            forbidden: sum(forbidden) + others.forbidden,
         }
     }
 }

@@ -3,9 +3,9 @@
 use crate::operators::answers;
 use crate::operators::counters::NrfCounters;
 use serde::{Deserialize, Serialize};
-use sluice_nrf::{Nrf, Profile};
+use sluice_nrf::{Allowed, Nrf, Profile};
 use sluice_sbi::Nf;
-use sluice_sbi::{Allowed, NfStatus, Now, Served};
+use sluice_sbi::{NfStatus, Now, Served};
 use std::collections::BTreeMap;
 
 /// Knowledge of an NRF.
@@ -38,26 +38,37 @@ pub(crate) fn part(nrf: &Nrf, now: Now) -> NrfPart {
 
 fn nfs(nrf: &Nrf, now: Now) -> answers::Nfs {
     let row = |one: &Profile| {
-        let profile = &one.profile;
-        let plmns = profile.plmns().iter().map(ToString::to_string);
+        let plmns = one.plmns().iter().map(ToString::to_string);
         let heard_ms = now.instant.ms_since(one.heard.instant);
         answers::Nf {
-            r#type: profile.kind.to_string(),
-            instance: profile.instance.to_string(),
+            r#type: one.kind().to_string(),
+            instance: one.instance().to_string(),
             status: one.status.name().into(),
             plmns: plmns.collect(),
-            allowed: allowed(&profile.allowed),
-            serves: one.served.iter().map(part_of).collect(),
-            priority: profile.priority.get(),
-            capacity: profile.capacity.get(),
-            load_percent: profile.load,
+            allowed: allowed(one.allowed()),
+            serves: one
+                .parts()
+                .iter()
+                .map(|part| part_of(&part.served))
+                .collect(),
+            priority: one.priority(),
+            capacity: one.capacity(),
+            load_percent: one.load(),
             heard_s_ago: heard_ms / 1_000,
             missed: one.missed.into(),
         }
     };
     let config = nrf.config();
     let mut profiles: Vec<&Profile> = nrf.profiles().collect();
-    profiles.sort_by_key(|one| (one.profile.kind, one.profile.instance));
+    // Those of ours come first, in the order of their types.
+    profiles.sort_by_key(|one| {
+        (
+            one.kind().nf().is_none(),
+            one.kind().nf(),
+            one.kind().clone(),
+            one.instance(),
+        )
+    });
     answers::Nfs {
         heart_beat_s: config.heart_beat_s.into(),
         validity_s: config.validity_s,
@@ -85,10 +96,10 @@ pub(crate) fn instances(loads: &[(Nf, u8, u64)], number: u8) -> Vec<answers::NfI
 
 /// Lists without an entry stand for all there are.
 fn allowed(allowed: &Allowed) -> answers::Allowed {
-    let slices = allowed.slices().iter().map(ToString::to_string);
-    let plmns = allowed.plmns().iter().map(ToString::to_string);
+    let slices = allowed.slices.iter().map(ToString::to_string);
+    let plmns = allowed.plmns.iter().map(ToString::to_string);
     answers::Allowed {
-        types: allowed.types().map(|nf| nf.to_string()).collect(),
+        types: allowed.types.iter().map(ToString::to_string).collect(),
         slices: slices.collect(),
         plmns: plmns.collect(),
     }

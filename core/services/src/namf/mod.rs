@@ -16,7 +16,7 @@ use crate::names::Memory;
 use crate::nsmf;
 use crate::problem::{refuse, refuse_member, tell};
 use crate::resources::{content, done, error, problem_in};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 
 /// Name of the service in paths and profiles.
 pub(crate) const SERVICE: &str = "namf-comm";

@@ -11,7 +11,7 @@ use crate::names::Memory;
 use crate::nsmf::is_done;
 use crate::problem::{problem_of, tell};
 use crate::resources::{Collection, done, location, number_of};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::values::{guami, guami_json, plmn_json, supi, supi_text};
 
 /// Name of the service in paths and profiles.

@@ -13,7 +13,7 @@ use crate::location::{area, location_json};
 use crate::multipart::{Content, Writer};
 use crate::names::Memory;
 use crate::problem::{refuse, tell};
-use crate::resources::{content, error, instance, location, problem_in};
+use crate::resources::{content, error, location, problem_in};
 use crate::values::{guami_json, plmn, plmn_json, slice, slice_json, supi, supi_text};
 
 /// SmContextCreateData
@@ -25,7 +25,7 @@ pub(super) fn create(request: &CreateSmContext, memory: &mut Memory) -> Consumer
         "pduSessionId": session,
         "dnn": request.dnn.to_string(),
         "sNssai": slice_json(request.slice),
-        "servingNfId": instance(Nf::Amf, memory),
+        "servingNfId": memory.instance(Nf::Amf).to_string(),
         "guami": guami_json(memory.own.guami),
         "servingNetwork": plmn_json(memory.own.guami.plmn),
         "requestType": "INITIAL_REQUEST",

@@ -10,7 +10,7 @@ use crate::multipart::{Content, Writer};
 use crate::names::Memory;
 use crate::problem::tell;
 use crate::resources::{Collection, content, done, number_of, problem_in};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 
 mod create;
 mod n2;

@@ -12,7 +12,7 @@ use crate::calls::{ask, call_on, done};
 use crate::exchange::{Consumer, Outgoing, Producer, Refusal, Request};
 use crate::names::Memory;
 use crate::nudm::{AMF_CALLBACK, SMF_CALLBACK};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::context::{deregistration_key, sdm_keys};
 
 const DEREGISTRATION: &str = "dereg-notify";

@@ -13,7 +13,7 @@ use crate::calls::{ask_each, call, subscriber_problem};
 use crate::exchange::{Consumer, Producer, Refusal, Request, Response};
 use crate::names::Memory;
 use crate::problem::{refuse, tell};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::asked::{Source, Then};
 use crate::subscription::context::{Sdm, forget_sdm, sdm_ids};
 use crate::subscription::{provisioned, query, refuse_data, sdm_resource};

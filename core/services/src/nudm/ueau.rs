@@ -14,7 +14,7 @@ use crate::deviations::Deviation;
 use crate::exchange::{Consumer, Producer, Refusal, Request, Response};
 use crate::names::Memory;
 use crate::problem::tell;
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::authentication::{AuthEvent, method, method_text, refused};
 use crate::values::{
     array, hex, identity, identity_text, network, network_text, nf_instance, resynchronisation,

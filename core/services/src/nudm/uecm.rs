@@ -15,7 +15,7 @@ use crate::calls::{ask, ask_on, call, cause, done};
 use crate::exchange::{Consumer, Producer, Refusal, Request};
 use crate::names::Memory;
 use crate::problem::{refuse, tell};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::context::{AmfRegistration, forget_ue, session_id, smf, smf_json};
 use crate::values::{guami, guami_json};
 

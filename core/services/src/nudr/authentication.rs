@@ -17,7 +17,7 @@ use crate::names::Memory;
 use crate::nudm::sdm::found;
 use crate::nudr::path;
 use crate::problem::{refuse, tell};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::authentication::{
     AuthEvent, sqn, sqn_text, subscription, subscription_json,
 };

@@ -12,7 +12,7 @@ use crate::names::Memory;
 use crate::nudm::callbacks::tell_all;
 use crate::nudr::{ROOT, path, provisioned_path};
 use crate::problem::{refuse, refuse_member};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 
 /// Path at which a UDM that has not subscribed is told.
 const AT_UDM: &str = "/nudm-callback/v1/data-change-notify";

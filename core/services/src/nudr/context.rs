@@ -15,7 +15,7 @@ use crate::exchange::{Consumer, Producer, Refusal, Request};
 use crate::names::Memory;
 use crate::nudr::{ROOT, path, queried};
 use crate::problem::{refuse, tell};
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::context::{
     AmfRegistration, Sdm, forget_sdm, forget_ue, sdm_ids, session_id, smf, smf_json,
 };

@@ -5,7 +5,7 @@ use sluice_sbi::Message;
 
 use crate::exchange::{Consumer, Producer, Request};
 use crate::names::Memory;
-use crate::routes::{Route, unknown};
+use crate::route::{Route, unknown};
 
 mod authentication;
 pub(crate) mod changes;

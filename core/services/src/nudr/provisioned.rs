@@ -11,7 +11,7 @@ use crate::exchange::{Consumer, Producer, Refusal};
 use crate::names::Memory;
 use crate::nudm::sdm::{found, networks, session_found};
 use crate::nudr::provisioned_path;
-use crate::routes::{Route, not_allowed, unknown};
+use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::asked::{Source, Then};
 use crate::subscription::{provisioned, query, refuse_data};
 use crate::values::slice_json;

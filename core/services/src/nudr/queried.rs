@@ -16,7 +16,7 @@ use crate::names::Memory;
 use crate::nudm::sdm::found;
 use crate::nudr::context::{AMF, SDM, SMFS, no_such};
 use crate::nudr::path;
-use crate::routes::unknown;
+use crate::route::unknown;
 use crate::subscription::context::{AmfRegistration, Sdm, session_id, smf_json};
 use crate::values::guami;
 

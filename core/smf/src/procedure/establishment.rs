@@ -182,6 +182,11 @@ async fn policy(p: &Procedure) {
         slice: session.slice,
         dnn: session.dnn,
         context: p.session.number().into(),
+        session_type: session.session_type as u8,
+        ambr_down_bps: session.qos.ambr_bps.0.into(),
+        ambr_up_bps: session.qos.ambr_bps.1.into(),
+        five_qi: session.qos.five_qi,
+        priority: session.qos.priority,
     });
     let Some(request) = request else { return };
     let Ok(decision) = p.call("7b", request).await else {

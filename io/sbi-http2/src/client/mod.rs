@@ -14,8 +14,8 @@ use http::{HeaderValue, StatusCode};
 use sluice_services::{Request, Response};
 use tokio::time::timeout_at;
 
-use pool::Lent;
 pub(crate) use pool::Pool;
+use pool::{Lent, Taken};
 use root::Root;
 
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub(crate) struct Call {
 
 /// Why a request that was sent has no response.
 enum Unanswered {
-    /// It may be sent again: the peer did not process it, or is gone before anything of the response came.
+    /// The request may be sent again: the peer did not process it, or is gone before anything of the response came.
     Again(String),
     Failed(Failure),
 }
@@ -89,7 +89,7 @@ async fn follow(
     }
 }
 
-/// Where the request shall go instead.
+/// Place that the request shall go to instead.
 fn redirection(response: &Response) -> Option<&str> {
     let statuses = [
         StatusCode::TEMPORARY_REDIRECT,
@@ -183,17 +183,21 @@ async fn receive(
 ) -> Result<Response, Unanswered> {
     let response = response.await.map_err(|e| unanswered(root, &e))?;
     let (head, body) = response.into_parts();
-    let body = read(body, root, parts.limits.body_octets).await;
+    let body = read(body, root, parts).await;
     let body = body.map_err(Unanswered::Failed)?;
     Ok(Response::from_parts(head, body))
 }
 
-async fn read(mut body: RecvStream, root: &Root, most: usize) -> Result<Bytes, Failure> {
-    let mut whole = BytesMut::new();
+async fn read(mut body: RecvStream, root: &Root, parts: &Parts) -> Result<Bytes, Failure> {
+    let (most, most_of_all) = (parts.limits.body_octets, parts.limits.response_octets);
+    let (mut whole, mut taken) = (BytesMut::new(), Taken::new(&parts.pool));
     while let Some(part) = body.data().await {
         let part = part.map_err(|e| lost(root, &e))?;
         if whole.len() + part.len() > most {
             return Err(Failure::TooLong(most));
+        }
+        if !taken.add(part.len(), most_of_all) {
+            return Err(Failure::Busy);
         }
         whole.extend_from_slice(&part);
         let _ = body.flow_control().release_capacity(part.len());
@@ -206,7 +210,7 @@ fn lost(root: &Root, why: &h2::Error) -> Failure {
     Failure::Lost { to, why }
 }
 
-/// What an error before a response means. Only these tell that the peer did not process the request (RFC 9113, 8.7): a
+/// Meaning of an error before a response. Only these tell that the peer did not process the request (RFC 9113, 8.7): a
 /// GOAWAY that leaves the stream out, and REFUSED_STREAM. The end of a connection most likely means so.
 fn unanswered(root: &Root, why: &h2::Error) -> Unanswered {
     let is_refused = why.is_reset() && why.reason() == Some(h2::Reason::REFUSED_STREAM);

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use h2::SendStream;
@@ -22,17 +22,46 @@ use super::root::Root;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::parts::Parts;
-use crate::wire::Wire;
+use crate::wire::{Load, Wire};
 
 /// Windows for responses (RFC 9113, 6.9.2).
 const CONNECTION_WINDOW: u32 = 4 << 20;
 const STREAM_WINDOW: u32 = 256 << 10;
+/// Time in which frames of a stream that was given up may come.
+const LATE: Duration = Duration::from_secs(30);
 
 /// Connections by scheme, host and port.
 #[derive(Default)]
 pub(crate) struct Pool {
     entries: RefCell<HashMap<(bool, String, u16), Rc<Entry>>>,
     connections: Cell<usize>,
+    /// Octets of responses that are being read.
+    octets: Cell<usize>,
+}
+
+/// Octets of a response that is being read.
+pub(super) struct Taken<'a>(&'a Pool, usize);
+
+impl<'a> Taken<'a> {
+    pub(super) fn new(pool: &'a Pool) -> Self {
+        Self(pool, 0)
+    }
+
+    /// Adds octets, if all responses may have so many.
+    pub(super) fn add(&mut self, octets: usize, most: usize) -> bool {
+        let all = self.0.octets.get() + octets;
+        if all <= most {
+            self.0.octets.set(all);
+            self.1 += octets;
+        }
+        all <= most
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.0.octets.update(|all| all - self.1);
+    }
 }
 
 /// Connections to one root.
@@ -45,7 +74,7 @@ struct Entry {
 
 struct Connection {
     send: SendRequest<Bytes>,
-    load: Rc<Cell<usize>>,
+    load: Rc<Cell<Load>>,
 }
 
 /// Connection for one request.
@@ -104,8 +133,8 @@ impl Entry {
     fn lend(self: &Rc<Self>, limits: &Limits) -> Option<Lent> {
         let mut usable = self.usable.borrow_mut();
         usable.retain(|one| one.is_usable());
-        let least = usable.iter().min_by_key(|one| one.load.get())?;
-        let is_full = least.load.get() >= least.send.current_max_send_streams();
+        let least = usable.iter().min_by_key(|one| one.load.get().streams)?;
+        let is_full = least.load.get().streams >= least.send.current_max_send_streams();
         if is_full && usable.len() < limits.connections_per_root {
             return None;
         }
@@ -115,11 +144,11 @@ impl Entry {
     /// The connection with the fewest requests.
     fn least(self: &Rc<Self>) -> Option<Lent> {
         let usable = self.usable.borrow();
-        let least = usable.iter().min_by_key(|one| one.load.get())?;
+        let least = usable.iter().min_by_key(|one| one.load.get().streams)?;
         Some(Lent::new(self, Rc::clone(least), None))
     }
 
-    fn remove(&self, load: &Rc<Cell<usize>>) {
+    fn remove(&self, load: &Rc<Cell<Load>>) {
         let mut usable = self.usable.borrow_mut();
         usable.retain(|one| !Rc::ptr_eq(&one.load, load));
     }
@@ -135,7 +164,7 @@ impl Connection {
 
 impl Lent {
     fn new(entry: &Rc<Entry>, connection: Rc<Connection>, drive: Option<Drive>) -> Self {
-        connection.load.update(|load| load + 1);
+        connection.load.update(Load::open);
         Self {
             entry: Rc::clone(entry),
             connection,
@@ -168,7 +197,7 @@ impl Drop for Lent {
     fn drop(&mut self) {
         // A request that could not be sent leaves a new connection to others.
         self.start();
-        self.connection.load.update(|load| load - 1);
+        self.connection.load.update(Load::close);
     }
 }
 
@@ -215,9 +244,12 @@ async fn speak<T: AsyncRead + AsyncWrite + Unpin + 'static>(
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_header_list_size(parts.limits.header_list_octets)
+        // Answers to requests that were given up come late, and are no error.
+        .max_concurrent_reset_streams(parts.limits.calls)
+        .reset_stream_duration(LATE)
         .handshake(wire);
     let (send, mut connection) = shaken.await.map_err(|e: h2::Error| e.to_string())?;
-    let load = Rc::new(Cell::new(0));
+    let load = Rc::new(Cell::<Load>::default());
     let place = Place::new(entry, &load, parts);
     let drive = async move {
         let (ping, load) = (connection.ping_pong(), &place.load);
@@ -236,12 +268,12 @@ async fn speak<T: AsyncRead + AsyncWrite + Unpin + 'static>(
 /// Place of a connection among all; when it ends, nobody uses it any more.
 struct Place {
     entry: Rc<Entry>,
-    load: Rc<Cell<usize>>,
+    load: Rc<Cell<Load>>,
     parts: Rc<Parts>,
 }
 
 impl Place {
-    fn new(entry: &Rc<Entry>, load: &Rc<Cell<usize>>, parts: &Rc<Parts>) -> Self {
+    fn new(entry: &Rc<Entry>, load: &Rc<Cell<Load>>, parts: &Rc<Parts>) -> Self {
         parts.pool.connections.update(|all| all + 1);
         Self {
             entry: Rc::clone(entry),

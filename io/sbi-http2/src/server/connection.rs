@@ -50,6 +50,10 @@ const STREAM_WINDOW: u32 = 1 << 16;
 /// Octets of an answer that h2 keeps while the peer takes none.
 const SEND_BUFFER: usize = 16 << 10;
 
+/// Time in which frames of a stream that was refused may come, and how many such streams there are.
+const LATE: Duration = Duration::from_secs(30);
+const LATE_STREAMS: usize = 256;
+
 /// Connection, as its streams see it.
 pub(super) struct Link {
     pub(super) parts: Rc<Parts>,
@@ -139,8 +143,12 @@ async fn open<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, parts: &Parts) -
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_concurrent_streams(limits.streams)
+        .max_pending_accept_reset_streams(limits.resets_per_s as usize)
         .max_header_list_size(limits.header_list_octets)
         .max_send_buffer_size(SEND_BUFFER)
+        // Bodies of requests that were refused come late, and are no error.
+        .max_concurrent_reset_streams(LATE_STREAMS)
+        .reset_stream_duration(LATE)
         .handshake(wire);
     match shaken.await {
         Ok(connection) => Some((connection, watch)),
@@ -164,10 +172,11 @@ async fn streams<T: AsyncRead + AsyncWrite + Unpin>((mut connection, watch): Ope
     let link = Rc::new(link);
     let (limits, tally) = (&link.parts.limits, &link.parts.tally);
     let place = &link.place;
-    let over = |ping| Rc::clone(&watch).over(ping, limits, true, || place.streams());
+    let over = |ping| Rc::clone(&watch).over(ping, limits, true, || place.load());
     let ending = over(connection.ping_pong());
     tokio::pin!(ending);
     let mut is_closing = false;
+    let mut leaving = link.parts.leaving.subscribe();
     loop {
         tokio::select! {
             came = connection.accept() => match came {
@@ -185,6 +194,10 @@ async fn streams<T: AsyncRead + AsyncWrite + Unpin>((mut connection, watch): Ope
             () = link.too_much.notified() => {
                 connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
                 break;
+            }
+            _ = leaving.changed() => {
+                connection.graceful_shutdown();
+                is_closing = true;
             }
             end = &mut ending => match end {
                 End::Silent => {

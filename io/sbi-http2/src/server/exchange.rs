@@ -19,9 +19,9 @@ use crate::peers::StreamPlace;
 
 /// Why a request is not given to the program.
 enum Refused {
-    /// It is answered so.
+    /// Answered so.
     Answer(StatusCode, &'static str),
-    /// The stream is reset: the request may come again.
+    /// The stream is reset, so the request may come again.
     Stream,
     /// The peer reset the stream.
     Reset,
@@ -91,7 +91,10 @@ async fn answer(
         until,
     });
     tokio::select! {
-        Ok(response) = answer => Ok(response),
+        given = answer => given.map_err(|_| {
+            let why = "this function ends";
+            Refused::Answer(StatusCode::SERVICE_UNAVAILABLE, why)
+        }),
         gone = poll_fn(|cx| respond.poll_reset(cx)) => {
             tally.abandoned.add();
             link.parts.answers.close(exchange);

@@ -210,6 +210,38 @@ fn more_calls_than_may_wait_fail_at_once() {
     }
 }
 
+/// No answer is lost for the end of its program, and nobody waits in vain.
+#[test]
+fn a_function_that_ends_answers_first() {
+    let (mut client, mut server) = (start(Limits::default()), start(Limits::default()));
+    let root = format!("http://{}", server.address());
+    let began = Instant::now();
+    for id in 1..=2 {
+        client.call(id, &root, post("/", id.to_string()), began + PATIENCE);
+    }
+    let mut exchanges = Vec::new();
+    for _ in 0..2 {
+        match next(&mut server) {
+            Event::Request { exchange, .. } => exchanges.push(exchange),
+            other => panic!("{other:?}"),
+        }
+    }
+    server.answer(exchanges[0], response(200, vec![0; 500_000]));
+    drop(server);
+    let mut statuses = Vec::new();
+    for _ in 0..2 {
+        match next(&mut client) {
+            Event::Response { response, .. } => statuses.push(response.status().as_u16()),
+            other => panic!("{other:?}"),
+        }
+    }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 503]);
+    let failed = ask(&mut client, &root, get("/")).expect_err("nobody listens");
+    assert!(matches!(failed, Failure::Connect { .. }), "{failed}");
+    assert_eq!(client.counters().retries, 0);
+}
+
 #[test]
 fn an_address_that_is_taken_is_named() {
     let server = start(Limits::default());

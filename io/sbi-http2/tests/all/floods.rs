@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use sluice_sbi_http2::{Event, Http, Limits};
 
 use crate::frames::{
-    CANCEL, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GET, HEADERS, Hand, RST_STREAM,
-    WINDOW_UPDATE, frame, reset,
+    CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GET, HEADERS, Hand,
+    PING, RST_STREAM, WINDOW_UPDATE, frame, reset,
 };
-use crate::support::{Answering, ask, counted, event_until, get, next, post, response, start};
+use crate::support::{
+    Answering, PATIENCE, ask, counted, event_until, get, next, post, response, start,
+};
 
 const FOE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 
@@ -22,7 +24,7 @@ fn window(octets: u32) -> Vec<u8> {
 #[test]
 fn half_open_connections_of_one_peer_do_not_keep_others_away() {
     let server = Answering::echo(Limits {
-        half_open: Duration::from_millis(1_500),
+        half_open: Duration::from_secs(4),
         ..Limits::default()
     });
     let mut client = start(Limits::default());
@@ -32,6 +34,8 @@ fn half_open_connections_of_one_peer_do_not_keep_others_away() {
         if at % 2 == 0 {
             foe.write(b"PRI * HTT");
         }
+        // Descriptors of this process have a bound, too; connections that were refused need none.
+        foes.truncate(300);
         foes.push(foe);
         if at % 10 == 0 {
             let answer = ask(&mut client, &server.root, post("/", "body"));
@@ -191,5 +195,41 @@ fn a_connection_that_nobody_reads_ends() {
         server.answer(exchange, response(200, vec![0; 1 << 20]));
     }
     counted(&server, |counters| counters.silent == 1);
+    serves_others(&mut server);
+}
+
+/// CVE-2024-27316: a list of header fields that does not end.
+#[test]
+fn header_fields_without_an_end_end_the_connection() {
+    let mut server = start(Limits::default());
+    let mut foe = Hand::connect(FOE, &server.address().to_string(), &[]);
+    foe.write(&frame(HEADERS, END_STREAM, 1, GET));
+    // A literal field without indexing, "a: x...".
+    let field = [&[0, 1, b'a', 100][..], &[b'x'; 100]].concat();
+    for _ in 0..20_000 {
+        foe.write(&frame(CONTINUATION, 0, 1, &field));
+    }
+    assert_eq!(foe.end(), Some(ENHANCE_YOUR_CALM));
+    serves_others(&mut server);
+    assert_eq!(server.counters().requests, 1);
+}
+
+/// PINGs and SETTINGS want answers; a peer that reads none is not read any more either.
+#[test]
+fn pings_whose_answers_nobody_reads_end_the_connection() {
+    let mut server = start(Limits {
+        answer_within: Duration::from_millis(500),
+        ..Limits::default()
+    });
+    let mut foe = Hand::connect(FOE, &server.address().to_string(), &[]);
+    let ping = frame(PING, 0, 0, b"pingpong");
+    let many: Vec<u8> = ping.iter().copied().cycle().take(17 * 10_000).collect();
+    let began = Instant::now();
+    while server.counters().silent == 0 {
+        assert!(began.elapsed() < PATIENCE);
+        let within = Some(Duration::from_millis(50));
+        foe.0.set_write_timeout(within).expect("a socket");
+        foe.write(&many);
+    }
     serves_others(&mut server);
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use sluice_sbi_http2::{Event, Failure, Limits};
 
 use crate::frames::{
-    ACK, DATA, END_HEADERS, END_STREAM, HEADERS, Hand, NO_ERROR, PING, REFUSED_STREAM, STATUS_200,
-    answer, frame, go_away, moment, reset, scripted,
+    ACK, DATA, END_HEADERS, END_STREAM, HEADERS, Hand, NO_ERROR, PING, REFUSED_STREAM, RST_STREAM,
+    STATUS_200, answer, frame, go_away, moment, reset, scripted,
 };
 use crate::support::{PATIENCE, ask, ask_within, get, next, post, start};
 
@@ -228,7 +228,7 @@ fn requests_go_again_only_within_their_deadline() {
         drop(first);
         let mut second = Hand::accept(&listener);
         second.read_until(HEADERS);
-        let reset = second.read_until(crate::frames::RST_STREAM);
+        let reset = second.read_until(RST_STREAM);
         assert_eq!(reset.code(), crate::frames::CANCEL);
     });
     let mut client = start(Limits::default());
@@ -256,6 +256,74 @@ fn an_answer_that_is_too_long_is_refused() {
     let mut client = start(limits);
     let failed = ask(&mut client, &root, get("/"));
     assert_eq!(failed.err(), Some(Failure::TooLong(1_000)));
+    drop(client);
+    server.join().expect("the script ends");
+}
+
+/// More than h2 knows of by itself, and more errors than it forgives a connection.
+#[test]
+fn answers_after_their_deadlines_do_no_harm_to_the_connection() {
+    const REQUESTS: u32 = 1_500;
+    let (root, server) = scripted(|listener| {
+        let mut hand = Hand::accept(&listener);
+        let mut resets = Vec::new();
+        while resets.len() < REQUESTS as usize {
+            resets.push(hand.read_until(RST_STREAM).stream);
+        }
+        for stream in resets {
+            hand.write(&answer(stream));
+        }
+        let stream = hand.read_until(HEADERS).stream;
+        hand.write(&answer(stream));
+        hand.end();
+    });
+    let mut client = start(Limits::default());
+    for _ in 0..REQUESTS / 75 {
+        let until = Instant::now() + Duration::from_millis(30);
+        (0..75).for_each(|id| client.call(id, &root, get("/"), until));
+        for _ in 0..75 {
+            match next(&mut client) {
+                Event::Failed { why, .. } => assert_eq!(why, Failure::Deadline),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(ask(&mut client, &root, get("/")).is_ok());
+    assert_eq!(client.counters().connections_opened, 1);
+    drop(client);
+    server.join().expect("the script ends");
+}
+
+#[test]
+fn all_answers_together_are_bounded() {
+    let (root, server) = scripted(|listener| {
+        let mut hand = Hand::accept(&listener);
+        for stream in [1, 3] {
+            assert_eq!(hand.read_until(HEADERS).stream, stream);
+            hand.write(&frame(HEADERS, END_HEADERS, stream, STATUS_200));
+            hand.write(&frame(DATA, 0, stream, &[0; 600]));
+        }
+        assert_eq!(hand.read_until(RST_STREAM).stream, 3);
+        hand.write(&frame(DATA, END_STREAM, 1, &[0; 400]));
+        assert_eq!(hand.read_until(HEADERS).stream, 5);
+        hand.write(&frame(HEADERS, END_HEADERS, 5, STATUS_200));
+        hand.write(&frame(DATA, END_STREAM, 5, &[0; 1_000]));
+        hand.end();
+    });
+    let mut client = start(Limits {
+        response_octets: 1_000,
+        ..Limits::default()
+    });
+    let until = Instant::now() + PATIENCE;
+    client.call(1, &root, get("/1"), until);
+    client.call(3, &root, get("/3"), until);
+    match next(&mut client) {
+        Event::Failed { id: 3, why } => assert_eq!(why, Failure::Busy),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(next(&mut client), Event::Response { id: 1, .. }));
+    let answer = ask(&mut client, &root, get("/5")).expect("room again");
+    assert_eq!(answer.body().len(), 1_000);
     drop(client);
     server.join().expect("the script ends");
 }

@@ -5,6 +5,7 @@ mod bounds;
 mod calls;
 mod floods;
 mod frames;
+mod idle;
 mod lost;
 mod others;
 mod support;

@@ -5,17 +5,18 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, SanType};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use sluice_sbi_http2::{Config, Event, Failure, Http, Limits, TlsFiles};
 use tempfile::TempDir;
 
 use crate::frames::Hand;
-use crate::support::{ask, counted, get, next, response, start, start_with};
+use crate::support::{Answering, ask, counted, get, next, response, start, start_with};
 
 const AMF: &str = "4ece6a3c-1b2a-4d5e-8f00-0123456789ab";
 const SMF: &str = "5ece6a3c-1b2a-4d5e-8f00-0123456789ab";
@@ -25,6 +26,8 @@ struct Authority(CertifiedIssuer<'static, KeyPair>);
 impl Authority {
     fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
+        let name = &mut params.distinguished_name;
+        name.push(DnType::CommonName, "Authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         Self(CertifiedIssuer::self_signed(params, key).expect("a certificate"))
@@ -34,6 +37,8 @@ impl Authority {
     fn issue(&self, folder: &Path, instance: &str) -> TlsFiles {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         let uri = format!("urn:uuid:{instance}");
+        let name = &mut params.distinguished_name;
+        name.push(DnType::CommonName, instance);
         params.subject_alt_names = vec![
             SanType::IpAddress(Ipv4Addr::LOCALHOST.into()),
             SanType::URI("https://elsewhere".try_into().expect("a URI")),
@@ -153,6 +158,29 @@ fn a_client_without_a_certificate_is_refused() {
     counted(&server, |counters| counters.tls_refused == 1);
 }
 
+/// Nothing is computed for a peer that does not begin, nor is its place kept.
+#[test]
+fn handshakes_that_do_not_begin_end_in_time() {
+    let authority = Authority::new();
+    let (_folder, files) = issued(&authority, SMF);
+    let limits = Limits {
+        half_open: Duration::from_millis(200),
+        connections_per_peer: 2,
+        ..Limits::default()
+    };
+    let mut server = start_with(limits, Some(files));
+    let address = server.address().to_string();
+    let silent = Hand::connect_only(Ipv4Addr::new(127, 0, 0, 2), &address);
+    let slow = Hand::connect_only(Ipv4Addr::new(127, 0, 0, 2), &address);
+    let third = Hand::connect_only(Ipv4Addr::new(127, 0, 0, 2), &address);
+    assert_eq!(third.end(), None);
+    let (_client, mut client) = function(&authority, AMF);
+    assert!(served(&mut client, &mut server).is_some());
+    assert_eq!((silent.end(), slow.end()), (None, None));
+    let counters = counted(&server, |counters| counters.half_open == 2);
+    assert_eq!(counters.peer_connections_refused, 1);
+}
+
 fn refused(files: TlsFiles) -> String {
     let config = Config {
         listen: "127.0.0.1:0".parse().expect("an address"),
@@ -225,4 +253,32 @@ fn files_that_change_are_used_for_the_next_connection() {
     // A connection that was there goes on.
     assert!(served(&mut before, &mut server).is_some());
     assert_eq!(before.counters().connections_opened, 1);
+}
+
+/// OpenSSL judges TLS.
+#[test]
+fn curl_with_a_certificate_is_served() {
+    let authority = Authority::new();
+    let (_server, server) = function(&authority, SMF);
+    let (_client, files) = issued(&authority, AMF);
+    let address = server.address();
+    let answering = Answering::start(server, |_| Some(response(200, "answer")));
+    let curl = Command::new("curl")
+        .args(["--silent", "--show-error", "--max-time", "20", "--tlsv1.3"])
+        .args(["--write-out", " %{http_version} %{http_code}", "--cacert"])
+        .arg(&files.authorities)
+        .arg("--cert")
+        .arg(&files.certificate)
+        .arg("--key")
+        .arg(&files.key)
+        .arg(format!("https://{address}/"))
+        .output();
+    let Ok(curl) = curl else {
+        eprintln!("skipped: there is no curl");
+        return;
+    };
+    let text = String::from_utf8_lossy(&curl.stdout);
+    let errors = String::from_utf8_lossy(&curl.stderr);
+    assert_eq!(text, "answer 2 200", "{errors}");
+    answering.end();
 }

@@ -1,0 +1,108 @@
+//! Nnrf_NFDiscovery (TS 29.510, 5.3), consumer: who does what is asked for.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use sluice_sbi::{DiscoverNfs, Found, NfQuery, NfsDiscovered, NfsFound, NoMatch, Problem, Slot};
+
+use super::DISCOVERY;
+use crate::body::{read_response, send_empty};
+use crate::directory::instances_of;
+use crate::exchange::{Consumer, Outgoing, Response};
+use crate::problem::problem_of;
+use crate::values::{instance, plmn_json, slice_json, tai_json};
+
+/// Why none is found, as an NRF tells it (NoProfileMatchReason: TS 29.510, 6.2.6.3.10).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoProfile(pub NoMatch);
+
+impl NoProfile {
+    /// Name of the TS.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            NoMatch::Suspended => "TARGET_NF_SUSPENDED",
+            NoMatch::NotServed | NoMatch::NotInArea => "QUERY_PARAMS_COMBINATION_NO_MATCH",
+            NoMatch::NotRegistered | NoMatch::Matched => "UNSPECIFIED",
+        }
+    }
+
+    fn of(name: Option<&str>) -> Self {
+        Self(match name {
+            Some("TARGET_NF_SUSPENDED" | "TARGET_NF_UNDISCOVERABLE") => NoMatch::Suspended,
+            Some("QUERY_PARAMS_COMBINATION_NO_MATCH") => NoMatch::NotServed,
+            _ => NoMatch::NotRegistered,
+        })
+    }
+}
+
+pub(super) fn discover(request: &DiscoverNfs) -> Consumer {
+    Consumer::Send(
+        query(&request.query).into(),
+        Box::new(|came, _| Consumer::Done(found(&came.response))),
+    )
+}
+
+/// GET of the instances that do it.
+pub fn query(query: &NfQuery) -> Outgoing {
+    let requester = &query.requester;
+    let mut parameters = form_urlencoded::Serializer::new(String::new());
+    parameters.append_pair("target-nf-type", &query.target.to_string());
+    parameters.append_pair("requester-nf-type", &requester.kind.to_string());
+    let mut json = |name, value: Option<Value>| {
+        if let Some(value) = value {
+            parameters.append_pair(name, &value.to_string());
+        }
+    };
+    json("snssais", query.slice().map(|one| json!([slice_json(one)])));
+    json("tai", query.area().map(tai_json));
+    json(
+        "requester-snssais",
+        requester.slice().map(|one| json!([slice_json(one)])),
+    );
+    json(
+        "requester-plmn-list",
+        requester.plmn().map(|one| json!([plmn_json(one)])),
+    );
+    if let Some(dnn) = query.dnn() {
+        parameters.append_pair("dnn", &dnn.to_string());
+    }
+    send_empty(Method::GET, &format!("{DISCOVERY}?{}", parameters.finish()))
+}
+
+/// SearchResult
+fn found(response: &Response) -> Slot {
+    match response.status() {
+        StatusCode::OK => {}
+        StatusCode::NOT_FOUND => return discovered(NfsFound::none(NoMatch::NotRegistered)),
+        StatusCode::FORBIDDEN => return Problem::DiscoveryForbidden.into(),
+        _ => return problem_of(response).into(),
+    }
+    let body = read_response(response);
+    if !body.is_object() {
+        return Problem::Protocol.into();
+    }
+    let number = |profile: &Value, name: &str, default: u16| {
+        let number = profile.get(name).and_then(Value::as_u64);
+        number.map_or(default, |number| number.try_into().unwrap_or(u16::MAX))
+    };
+    let one = |profile: &Value| {
+        Some(Found {
+            instance: instance(profile.get("nfInstanceId")?.as_str()?)?,
+            priority: number(profile, "priority", 0).into(),
+            capacity: number(profile, "capacity", 100).into(),
+            load: number(profile, "load", 0).min(100) as u8,
+        })
+    };
+    let mut all: Vec<Found> = instances_of(&body).into_iter().filter_map(one).collect();
+    all.sort_by_key(|one| (one.priority.get(), one.load));
+    discovered(match all.as_slice() {
+        [] => {
+            let reason = body.pointer("/noProfileMatchInfo/reason");
+            NfsFound::none(NoProfile::of(reason.and_then(Value::as_str)).0)
+        }
+        all => NfsFound::new(crate::directory::validity_s(response, &body), all),
+    })
+}
+
+fn discovered(found: NfsFound) -> Slot {
+    NfsDiscovered { found }.into()
+}
