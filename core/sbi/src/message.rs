@@ -370,7 +370,7 @@ and_context_rows! {
     /// PATCH of sequenceNumber on a condition). The answer has the number that is stored: another one than `to` if somebody
     /// was faster.
     35 UpdateSqn to Udr -> AuthenticationSubscription "Nudr_DM_Update Request (sequence number)" {
-        /// Whose.
+        /// Subscriber.
         supi: Supi,
         /// The last number, from which it has counted.
         from: U64,

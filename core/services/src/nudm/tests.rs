@@ -243,7 +243,7 @@ fn session_management_is_carried() {
     assert_eq!(two.carry(get, get, problem), problem.into());
 }
 
-/// What no message asks for in one: a slice without a data network, all of them, and several data sets.
+/// Data that no message asks for in one: a slice without a data network, all of them, and several data sets.
 #[test]
 fn whole_data_are_put_together() {
     let mut memory = memory(8888);

@@ -29,7 +29,7 @@ const STATUS: &str = "authentication-status";
 const SQN: &str = "/sequenceNumber/sqn";
 const SEQUENCE_NUMBER: &str = "/sequenceNumber";
 
-/// So often a sequence number is counted anew because somebody was faster.
+/// Attempts at a sequence number, where somebody is faster.
 const TRIES: u8 = 3;
 
 /// A request of a UDM.

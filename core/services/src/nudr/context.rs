@@ -60,7 +60,7 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
     }
 }
 
-/// Where a UE is; that it is there no more by its purge flag (TS 29.505, 5.2.5), with the GUAMI that it had.
+/// AMF of a UE; that it is there no more by its purge flag (TS 29.505, 5.2.5), with the GUAMI that it had.
 fn store_amf(store: &StoreAmf, memory: &Memory) -> Consumer {
     let path = path(&store.supi, &format!("context-data/{AMF}"));
     let outgoing = if store.registered {

@@ -5,8 +5,8 @@ use sluice_sbi::{
     AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, ContextData, DataChange,
     DeleteSdm, DeleteSmf, Done, Message, NotifyDataChange, Problem, QueryAccessAndMobility,
     QueryContextData, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
-    SdmSubscription, SimAlgorithm, SmfRegistration, SmfSelection, StoreAmf, StoreAuthentication,
-    StoreSdm, StoreSmf, StoredSdm, StoredSmf, UpdateSqn,
+    SdmSubscription, SessionManagement, SimAlgorithm, SmfRegistration, SmfSelection, StoreAmf,
+    StoreAuthentication, StoreSdm, StoreSmf, StoredSdm, StoredSmf, UpdateSqn,
 };
 use zerocopy::FromZeros;
 
@@ -240,6 +240,21 @@ fn provisioned_data_are_carried() {
         format!("{root}/smf-selection-subscription-data")
     );
     let query = QuerySessionManagement { supi, slice, dnn };
+    let session = SessionManagement {
+        types: [false, true, false],
+        default_type: 2,
+        ambr_down_bps: 1_000.into(),
+        ambr_up_bps: 7.into(),
+        five_qi: 5,
+        priority: 1,
+        ipv4: [0; 4],
+        ipv6_prefix: [0x20, 1, 0xd, 0xb8, 0, 0, 0, 1],
+        up_security: None.into(),
+    };
+    assert_eq!(two.carry(query, query, session), session.into());
+    let slice_and_dnn = "single-nssai=%7B%22sd%22%3A%22010203%22%2C%22sst%22%3A1%7D&dnn=internet";
+    let line = two.last().line();
+    assert_eq!(line, format!("{root}/sm-data?{slice_and_dnn}"));
     for problem in [Problem::DnnNotSupported, Problem::UserNotFound] {
         assert_eq!(two.carry(query, query, problem), problem.into());
     }

@@ -127,7 +127,7 @@ fn slice_of_key(key: &str, deviations: &mut Deviations) -> Option<Snssai> {
     Some(Snssai::new(key.parse().ok()?, None))
 }
 
-/// What a subscriber may do in a data network of a slice.
+/// Rights of a subscriber in a data network of a slice.
 pub(crate) type Session = (Snssai, Dnn, SessionManagement);
 
 /// SmSubsData: a list by slices.
