@@ -176,8 +176,9 @@ impl<F: Functions> Host<F> {
     /// Takes what has come from other hosts, and all that follows from it.
     pub fn receive(&mut self, now: Now) {
         let came = self.remote.receive(now);
-        if !came.is_empty() {
-            self.queue_up(came);
+        self.queue_up(came);
+        // What did not leave waits here, too.
+        if !self.queue.is_empty() {
             self.go_on(now);
         }
     }

@@ -151,14 +151,14 @@ fn derived(guami: &Guami, place: Place) -> NfInstance {
     NfInstance::of(octets)
 }
 
-/// Types that use the services of a function (TS 23.501, 6.2 and 7.2), and so may discover it; for an NRF all.
+/// Types that use the services of a function (TS 23.501, 6.2 and 7.2) or notify it, and so may discover it; for an NRF all.
 fn consumers(nf: Nf) -> &'static [Nf] {
     match nf {
         Nf::Amf => &[Nf::Amf, Nf::Smf, Nf::Udm, Nf::Pcf, Nf::Nssf],
         Nf::Ausf => &[Nf::Amf, Nf::Udm],
-        Nf::Udm => &[Nf::Amf, Nf::Smf, Nf::Ausf],
+        Nf::Udm => &[Nf::Amf, Nf::Smf, Nf::Ausf, Nf::Udr],
         Nf::Udr => &[Nf::Udm, Nf::Pcf],
-        Nf::Smf => &[Nf::Amf, Nf::Smf, Nf::Pcf],
+        Nf::Smf => &[Nf::Amf, Nf::Smf, Nf::Pcf, Nf::Udm],
         Nf::Nssf => &[Nf::Amf, Nf::Nssf],
         Nf::Pcf => &[Nf::Amf, Nf::Smf, Nf::Pcf],
         Nf::Nrf => &[],

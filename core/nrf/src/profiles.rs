@@ -140,9 +140,10 @@ impl Profile {
     }
 
     /// Document as it is now, with all members that it was registered with.
-    pub fn document(&self) -> Value {
+    pub fn document(&self, root: &str) -> Value {
+        let root = Some(root).filter(|root| !root.is_empty());
         let mut document = match &self.source {
-            Source::Message(profile, parts) => nnrf::document(profile, parts, None, None),
+            Source::Message(profile, parts) => nnrf::document(profile, parts, root, None),
             Source::Document(text) => serde_json::from_str(text).unwrap_or_default(),
         };
         let Some(members) = document.as_object_mut() else {

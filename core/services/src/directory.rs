@@ -53,9 +53,8 @@ impl FoundInstance {
     }
 }
 
-/// Request for all instances of a type.
-pub fn query(target: Nf, requester: Nf) -> Request {
-    let requester = Requester::new(requester, None, None);
+/// Request for all instances of a type that are for this consumer.
+pub fn query(target: Nf, requester: Requester) -> Request {
     let all = NfQuery::new(requester, target, None, None, None);
     crate::nnrf::query(&all).request
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sluice_ids::{Guami, Plmn};
+use sluice_ids::{Guami, Plmn, Snssai};
 use sluice_sbi::{Nf, NfInstance};
 
 use crate::deviations::Deviations;
@@ -23,6 +23,8 @@ pub struct Own {
     pub guami: Guami,
     /// PLMN of the core.
     pub plmn: Plmn,
+    /// A slice of the core, which its functions name when they discover others.
+    pub slice: Option<Snssai>,
     /// Identities of functions of the core, of this program or of others.
     pub instances: BTreeMap<Nf, NfInstance>,
 }
@@ -202,6 +204,7 @@ pub(crate) mod tests {
                 amf: AmfId::new(1, 1, 0).expect("an AMF"),
             },
             plmn,
+            slice: None,
             instances: BTreeMap::new(),
         })
     }

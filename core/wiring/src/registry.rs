@@ -17,6 +17,13 @@ impl<'a, F: host::Functions + AsMut<Apart>> From<&'a mut Host<F>> for Registry<'
 }
 
 impl<F: host::Functions + AsMut<Apart>> Registry<'_, F> {
+    /// Others reach the registry at this API root.
+    pub fn reached_at(&mut self, root: &str) {
+        if let Some(nrf) = self.0.functions.as_mut().nrf.as_mut() {
+            nrf.reached_at(root);
+        }
+    }
+
     /// Serves a request; none if another host has the registry.
     pub fn serve(&mut self, now: Now, request: &Request) -> Option<Response> {
         let mut effects = Vec::new();

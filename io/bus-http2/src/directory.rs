@@ -13,9 +13,16 @@ const AGAIN: Duration = Duration::from_millis(100);
 /// Longest time between two questions: whoever came or went meanwhile is noticed then, whatever the NRF's validity is.
 const LONGEST: Duration = Duration::from_secs(10);
 
+/// How long a function may take to come after the start: what it is asked meanwhile waits.
+const BEGINS_WITHIN: Duration = Duration::from_secs(10);
+
 /// State of what is known of a kind of function.
 struct Known {
+    /// Function that asks it, and whose type the NRF hears.
+    consumer: Nf,
     instances: Vec<Seen>,
+    /// Some instance was known, since the start.
+    has_come: bool,
     /// When the NRF is asked next.
     due: Instant,
     is_asked: bool,
@@ -29,6 +36,7 @@ struct Seen {
 
 /// Instances of the functions that a host reaches by HTTP.
 pub struct Directory {
+    begun: Instant,
     nrf: String,
     has_nrf: bool,
     by_nf: BTreeMap<Nf, Known>,
@@ -39,20 +47,23 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Of these functions, which the NRF at this API root knows.
-    pub fn new(nrf: &str, functions: &[Nf], now: Instant) -> Self {
-        let known = |nf: &Nf| {
+    /// Of these functions, each with one that asks it; the NRF at this API root knows them.
+    pub fn new(nrf: &str, functions: &BTreeMap<Nf, Nf>, now: Instant) -> Self {
+        let known = |(nf, consumer): (&Nf, &Nf)| {
             let known = Known {
+                consumer: *consumer,
                 instances: Vec::new(),
+                has_come: false,
                 due: now,
                 is_asked: false,
             };
             (*nf, known)
         };
-        let others = functions.iter().filter(|nf| **nf != Nf::Nrf);
+        let others = functions.iter().filter(|(nf, _)| **nf != Nf::Nrf);
         Self {
+            begun: now,
             nrf: nrf.to_owned(),
-            has_nrf: functions.contains(&Nf::Nrf),
+            has_nrf: functions.contains_key(&Nf::Nrf),
             by_nf: others.map(known).collect(),
             own: BTreeMap::new(),
             // Nobody has seen it yet.
@@ -83,8 +94,20 @@ impl Directory {
         (!self.down.contains_key(root)).then(|| root.to_owned())
     }
 
-    /// Kinds of functions of which the NRF is to be asked now; they count as asked.
-    pub fn take_due(&mut self, now: Instant) -> Vec<Nf> {
+    /// Whether a function has not come yet, and may do so.
+    pub fn may_come(&self, nf: Nf, now: Instant) -> bool {
+        let known = self.by_nf.get(&nf);
+        now < self.begun + BEGINS_WITHIN && known.is_some_and(|known| !known.has_come)
+    }
+
+    /// Functions that are looked for.
+    pub fn functions(&self) -> impl Iterator<Item = Nf> {
+        let nrf = self.has_nrf.then_some(Nf::Nrf);
+        self.by_nf.keys().copied().chain(nrf)
+    }
+
+    /// Kinds of functions of which the NRF is to be asked now, each with the one that asks; they count as asked.
+    pub fn take_due(&mut self, now: Instant) -> Vec<(Nf, Nf)> {
         if self.down.contains_key(&self.nrf) {
             return Vec::new();
         }
@@ -92,7 +115,7 @@ impl Directory {
         let due = due.filter(|(_, known)| !known.is_asked && known.due <= now);
         let taken = due.map(|(nf, known)| {
             known.is_asked = true;
-            *nf
+            (*nf, known.consumer)
         });
         taken.collect()
     }
@@ -150,6 +173,7 @@ impl Directory {
             if !is_known && is_up {
                 events.push(up(nf, number, &one));
             }
+            known.has_come = true;
             known.instances.push(Seen { number, found: one });
         }
         let is_gone = |seen: &&Seen| !known.instances.iter().any(|one| one.number == seen.number);
@@ -255,6 +279,10 @@ mod tests {
     const NRF: &str = "http://127.0.0.10:8000";
     const UDM: &str = "http://127.0.0.3:8000";
 
+    fn wanted() -> BTreeMap<Nf, Nf> {
+        BTreeMap::from([(Nf::Nrf, Nf::Ausf), (Nf::Udm, Nf::Ausf)])
+    }
+
     fn instance(id: &str, root: &str) -> FoundInstance {
         FoundInstance {
             id: id.to_owned(),
@@ -290,7 +318,7 @@ mod tests {
     #[test]
     fn the_nrf_is_looked_for_then_asked() {
         let now = Instant::now();
-        let mut directory = Directory::new(NRF, &[Nf::Nrf, Nf::Udm], now);
+        let mut directory = Directory::new(NRF, &wanted(), now);
         assert!(directory.take_due(now).is_empty());
         assert_eq!(directory.take_probes(now), [NRF]);
         // The look is under way.
@@ -300,7 +328,9 @@ mod tests {
         assert_eq!(directory.next_due(), Some(now + AGAIN));
         assert_eq!(directory.take_probes(now + AGAIN), [NRF]);
         assert_eq!(texts(&directory.reach(NRF)), ["[Nrf] 0 up"]);
-        assert_eq!(directory.take_due(now), [Nf::Udm]);
+        assert!(directory.may_come(Nf::Udm, now) && !directory.may_come(Nf::Udr, now));
+        assert!(!directory.may_come(Nf::Udm, now + BEGINS_WITHIN));
+        assert_eq!(directory.take_due(now), [(Nf::Udm, Nf::Ausf)]);
         assert!(directory.take_due(now).is_empty());
         assert!(directory.heard(Nf::Udm, found(&[]), now).is_empty());
         assert_eq!(directory.next_due(), Some(now + AGAIN));
@@ -313,7 +343,7 @@ mod tests {
     #[test]
     fn instances_of_the_core_have_their_places_and_others_free_ones() {
         let now = Instant::now();
-        let mut directory = Directory::new(NRF, &[Nf::Nrf, Nf::Udm], now);
+        let mut directory = Directory::new(NRF, &wanted(), now);
         directory.reach(NRF);
         let one = Place::from(Nf::Udm).at(1);
         directory.set_own(BTreeMap::from([("own".to_owned(), one)]));
@@ -325,6 +355,7 @@ mod tests {
         assert_eq!(texts(&events), ["[Udm] 1 up", "[Udm] 0 up"]);
         assert_eq!(directory.root(one, "nudm-sdm").as_deref(), Some(UDM));
         assert_eq!(directory.root(one.at(2), "nudm-sdm"), None);
+        assert!(!directory.may_come(Nf::Udm, now));
         // The same again is nothing new, one that is gone is lost.
         assert!(
             directory
@@ -343,7 +374,7 @@ mod tests {
     #[test]
     fn a_server_that_is_not_reached_is_looked_at_again() {
         let now = Instant::now();
-        let mut directory = Directory::new(NRF, &[Nf::Nrf, Nf::Udm], now);
+        let mut directory = Directory::new(NRF, &wanted(), now);
         directory.reach(NRF);
         directory.heard(Nf::Udm, found(&[instance("a", UDM)]), now);
         assert_eq!(texts(&directory.lose(UDM, "gone", now)), ["[Udm] 0 lost"]);

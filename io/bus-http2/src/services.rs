@@ -11,7 +11,7 @@ use sluice_bus::{Envelope, Event, Kind, Transport, Unsent};
 use sluice_host::clock::monotonic_ns;
 use sluice_host::poll::{Alarm, Poller};
 use sluice_sbi::server::CALL_MS;
-use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Slot};
+use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Requester, Slot};
 use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
 use sluice_services::{
     Came, Consumer, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
@@ -27,6 +27,8 @@ const LOOK_WITHIN: Duration = Duration::from_secs(2);
 const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
 /// Time between two looks for requests whose function never answered.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// Most requests that wait for functions which have not come yet.
+const PARKED: usize = 1_024;
 /// Services of an NRF, in paths.
 const OF_NRF: [&str; 4] = ["nnrf-nfm", "nnrf-disc", "bootstrapping", "oauth2"];
 
@@ -81,6 +83,8 @@ pub struct Services {
     next_call: u64,
     events: VecDeque<Event>,
     for_nrf: VecDeque<NrfRequest>,
+    /// Requests for functions that have not come yet, just after the start.
+    parked: Vec<Envelope>,
     poller: Poller,
     alarm: Alarm,
     sweep: Clock,
@@ -111,6 +115,7 @@ impl Services {
             next_call: 1,
             events: VecDeque::new(),
             for_nrf: VecDeque::new(),
+            parked: Vec::new(),
             poller,
             alarm,
             sweep: Clock::now(),
@@ -130,6 +135,11 @@ impl Services {
     /// Instances of the core have these places, by their identities.
     pub fn set_own(&mut self, own: BTreeMap<String, Place>) {
         self.directory.set_own(own);
+    }
+
+    /// Functions that this program looks for at the NRF.
+    pub fn wanted(&self) -> Vec<Nf> {
+        self.directory.functions().collect()
     }
 
     /// The next request for the NRF.
@@ -214,6 +224,10 @@ impl Services {
     }
 
     fn send_request(&mut self, envelope: Envelope) -> Result<(), Unsent> {
+        if self.parked.len() < PARKED && self.directory.may_come(envelope.to.nf, Clock::now()) {
+            self.parked.push(envelope);
+            return Ok(());
+        }
         let Some(consumer) = begin(&envelope.message, &mut self.memory) else {
             return Err(Unsent::Unreachable(envelope));
         };
@@ -228,6 +242,24 @@ impl Services {
         };
         self.go_on(consumer, call)
             .map_err(|()| Unsent::Unreachable(envelope))
+    }
+
+    /// Sends what has waited for functions that have come now, or will not come any more.
+    fn unpark(&mut self) {
+        for envelope in std::mem::take(&mut self.parked) {
+            let (from, to, call) = (envelope.from, envelope.to, envelope.call);
+            if self.send_request(envelope).is_err() {
+                self.events.push_back(Event::Came(Envelope {
+                    from: to,
+                    to: from,
+                    call,
+                    kind: Kind::Reply,
+                    load: 0,
+                    deadline: Instant(0),
+                    message: Problem::NotReached.into(),
+                }));
+            }
+        }
     }
 
     fn send_reply(&mut self, envelope: &Envelope) {
@@ -395,10 +427,14 @@ impl Services {
     /// Asks what the directory is to know, and forgets exchanges that are over.
     fn tend(&mut self) {
         let now = Clock::now();
-        for nf in self.directory.take_due(now) {
+        if !self.parked.is_empty() {
+            self.unpark();
+        }
+        for (nf, consumer) in self.directory.take_due(now) {
             let nrf = self.directory.nrf().to_owned();
-            let own = self.own.first().map_or(Nf::Amf, |place| place.nf);
-            let request = directory::query(nf, own);
+            let own = &self.memory.own;
+            let requester = Requester::new(consumer, own.slice, Some(own.plmn));
+            let request = directory::query(nf, requester);
             self.ask(Asked::Instances(nf), &nrf, request, now + LOOK_WITHIN);
         }
         for root in self.directory.take_probes(now) {

@@ -206,9 +206,20 @@ impl Programs {
     ) -> Result<(), StartError> {
         let until = Instant::now() + JOIN_WITHIN;
         let sections = self.programs.iter().map(|one| &one.section);
-        let mut missing: BTreeSet<Place> = sections.flat_map(ProgramSection::places).collect();
+        let all: BTreeSet<Place> = sections.flat_map(ProgramSection::places).collect();
+        // By HTTP the core reaches those alone that it asks; of the others it hears that they have joined.
+        let wanted = self
+            .services
+            .as_ref()
+            .map(|one| one.with(|one| one.wanted()));
+        let is_asked = |place: &Place| wanted.as_ref().is_none_or(|all| all.contains(&place.nf));
+        let mut missing: BTreeSet<Place> = all.iter().copied().filter(is_asked).collect();
+        let have_joined = |one: &Self| all.iter().all(|place| one.manager.has(*place));
         let lacks_keys = |one: &Self| one.lacks_home_keys && one.home_keys.is_none();
-        while (!missing.is_empty() || lacks_keys(self)) && Instant::now() < until && !is_over() {
+        let waits = |one: &Self, missing: &BTreeSet<Place>| {
+            !missing.is_empty() || !have_joined(one) || lacks_keys(one)
+        };
+        while waits(self, &missing) && Instant::now() < until && !is_over() {
             for news in self.manager.turn() {
                 self.take(news, core);
             }
@@ -227,7 +238,7 @@ impl Programs {
                     Some(_) => missing.insert(reached.place),
                 };
             }
-            if !missing.is_empty() || lacks_keys(self) {
+            if waits(self, &missing) {
                 let _ = wait_readable(&self.manager, POLL_EVERY);
             }
         }

@@ -37,14 +37,15 @@ pub(crate) fn open(
         let expected = "an address of this machine whose port no other program has";
         lack(e.to_string(), expected)
     })?;
-    let own_nf: Vec<Nf> = own.iter().map(|place| place.nf).collect();
-    let others = Nf::ALL.into_iter().filter(|nf| !own_nf.contains(nf));
-    let others: Vec<Nf> = others.filter(|nf| is_wanted(config, *nf)).collect();
-    let directory = Directory::new(&nrf_root(config), &others, std::time::Instant::now());
+    let wanted = consumers(config, own);
+    let directory = Directory::new(&nrf_root(config), &wanted, std::time::Instant::now());
+    let mut slices = config.plmns.iter().flat_map(|plmn| &plmn.slices);
+    let slice = slices.next().map(|at| at.value);
     let memory = Memory::new(Own {
         root: config.sbi.root(address),
         guami,
         plmn: guami.plmn,
+        slice,
         instances: BTreeMap::new(),
     });
     let services = Services::new(http, memory, directory, own.to_vec());
@@ -52,9 +53,32 @@ pub(crate) fn open(
     Ok(services.into())
 }
 
-/// A core without sessions has no SMF and PCF.
-fn is_wanted(config: &CoreConfig, nf: Nf) -> bool {
-    config.sessions.is_some() || !matches!(nf, Nf::Smf | Nf::Pcf)
+/// Functions that those of a program ask, each with the one that asks it.
+fn consumers(config: &CoreConfig, own: &[Place]) -> BTreeMap<Nf, Nf> {
+    let has = |nf: Nf| own.iter().any(|place| place.nf == nf);
+    // A core without sessions has neither.
+    let is_wanted = |nf: Nf| config.sessions.is_some() || !matches!(nf, Nf::Smf | Nf::Pcf);
+    let asked = own.iter().flat_map(|place| {
+        let asks = asks(place.nf).iter();
+        asks.map(|target| (*target, place.nf))
+    });
+    asked
+        .filter(|(nf, _)| !has(*nf) && is_wanted(*nf))
+        .collect()
+}
+
+/// Functions that one of a kind asks, or tells of something (TS 23.501, 6.2 and 7.2).
+fn asks(nf: Nf) -> &'static [Nf] {
+    match nf {
+        Nf::Amf => &[Nf::Nrf, Nf::Ausf, Nf::Udm, Nf::Smf, Nf::Nssf, Nf::Pcf],
+        Nf::Ausf => &[Nf::Nrf, Nf::Udm],
+        Nf::Udm => &[Nf::Nrf, Nf::Udr, Nf::Amf, Nf::Smf],
+        Nf::Udr => &[Nf::Nrf, Nf::Udm],
+        Nf::Smf => &[Nf::Nrf, Nf::Udm, Nf::Amf, Nf::Pcf],
+        Nf::Pcf => &[Nf::Nrf, Nf::Smf],
+        Nf::Nssf => &[Nf::Nrf],
+        Nf::Nrf => &[],
+    }
 }
 
 /// API root of the NRF: that of another core, else of the program that has it.
@@ -85,6 +109,8 @@ pub(crate) fn identify(
 /// Has the NRF of this program answer what others ask it, and tell what they are to hear.
 pub(crate) fn serve_nrf(services: &SharedServices, mut nrf: Registry<'_, Apart>) {
     let now = system::now();
+    let root = services.with(|services| services.memory_mut().own.root.clone());
+    nrf.reached_at(&root);
     while let Some(asked) = services.with(|services| services.take_nrf_request()) {
         if let Some(response) = nrf.serve(now, &asked.request) {
             services.with(|services| services.answer(asked.exchange, response));

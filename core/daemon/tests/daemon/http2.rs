@@ -45,7 +45,13 @@ fn register_and_deregister(core: &Core, place: &Place) {
     stays.follow_on = true;
     let mut ran = Ran::connect(place, [0, 0, 7], vec![stays]);
     ran.register(0);
-    assert_eq!(ran.phones[0].0.state(), UeState::Registered, "{}\n{}", core.ask("refusals"), core.ask_of("flow", "001010000000001"));
+    assert_eq!(
+        ran.phones[0].0.state(),
+        UeState::Registered,
+        "{}\n{}",
+        core.ask("refusals"),
+        core.ask_of("flow", "001010000000001")
+    );
     core.ask_of("deregister", "001010000000001");
     ran.wait("the deregistration", |ran| ran.phones[0].1.is_none());
 }

@@ -27,6 +27,7 @@ fn memory(nf: Nf, instance: NfInstance) -> Memory {
         root: "http://127.0.0.1:7777".to_owned(),
         guami: Guami { plmn: plmn(), amf },
         plmn: plmn(),
+        slice: None,
         instances: BTreeMap::from([(nf, instance)]),
     })
 }
