@@ -9,12 +9,13 @@ use sluice_services::nnrf::INSTANCES;
 use sluice_services::problem::{refuse, refuse_member, tell};
 use sluice_services::{Response, not_allowed, unknown, values};
 
+use crate::bootstrapping::HAL_JSON;
 use crate::document::{Facts, shown};
 use crate::nf_type::NfType;
 use crate::patch::{self, Wrong};
 use crate::profiles::{DOCUMENT_OCTETS, Profile};
 use crate::query::{has_feature, optional};
-use crate::serve::{Asked, HAL_JSON, Refusal, not_found};
+use crate::serve::{Asked, Refusal, not_found};
 use crate::{Event, Nrf};
 
 /// Number of the feature Service-Map (6.1.9).
