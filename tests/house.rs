@@ -289,8 +289,7 @@ fn the_core_names_nothing_that_differs_from_run_to_run() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Crates with a runtime of their own threads and timers, and who may have them: the doors by HTTP, of the management API
-/// and of the service-based interfaces.
+/// Crates with a runtime of their own threads and timers, and who may have them: doors by HTTP.
 const RUNTIMES: &[&str] = &["axum", "h2", "hyper", "hyper-util", "tokio", "tokio-rustls"];
 const HAVE_RUNTIMES: &[&str] = &["sluice-core-daemon", "sluice-sbi-http2"];
 
