@@ -5,7 +5,7 @@ use crate::needs::{StartError, problem};
 use sluice_bus_http2::{Directory, Services, SharedServices};
 use sluice_core_runtime::system;
 use sluice_sbi::{Nf, NfInstance, Place};
-use sluice_sbi_http2::{Config, Http, Limits, TlsFiles};
+use sluice_sbi_http2::{Config, Http, Limits, StartError as HttpError, TlsFiles};
 use sluice_services::{Memory, Own};
 use sluice_wiring::{Apart, Registry};
 use std::collections::BTreeMap;
@@ -34,7 +34,10 @@ pub(crate) fn open(
         tls,
     });
     let http = http.map_err(|e| {
-        let expected = "an address of this machine whose port no other program has";
+        let expected = match &e {
+            HttpError::Tls(_) => "certificates and a key (PEM) that this user alone can read",
+            _ => "an address of this machine whose port no other program has",
+        };
         lack(e.to_string(), expected)
     })?;
     let wanted = consumers(config, own);

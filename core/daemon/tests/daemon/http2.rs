@@ -1,13 +1,17 @@
 //! Functions in programs of their own that speak HTTP/2: UEs and operators see no difference, and strangers are served.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use sluice_ue::UeState;
 
 use crate::all_functions_are_registered;
-use crate::place::{Core, KEY, LIMIT, Place, Ran, program, ue};
+use crate::place::{Core, KEY, LIMIT, Place, Ran, program, run, ue};
 use crate::wirings::{killed_in_turn, names};
 
 /// Services of a place, in clear text.
@@ -67,6 +71,62 @@ fn a_ue_registers_by_http() {
     all_functions_are_registered(&core);
     register_and_deregister(&core, &place);
     assert_eq!(core.stop().0, Some(0));
+}
+
+/// Files of TLS of a place: a certificate of its authority, and the key.
+fn certificates(place: &Place) -> [PathBuf; 3] {
+    let paths = ["ca.pem", "core.pem", "core.key"].map(|name| place.folder.path().join(name));
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Else both have the same name, and the second counts as its own authority.
+    authority
+        .distinguished_name
+        .push(DnType::CommonName, "authority");
+    let pem = authority.self_signed(&authority_key).unwrap().pem();
+    let issuer = Issuer::new(authority, authority_key);
+    let key = KeyPair::generate().unwrap();
+    let own = CertificateParams::new(vec![place.ip(1)]).unwrap();
+    let own = own.signed_by(&key, &issuer).unwrap();
+    for (path, text) in paths.iter().zip([pem, own.pem(), key.serialize_pem()]) {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+    }
+    paths
+}
+
+#[test]
+fn a_ue_registers_by_http_with_certificates_and_strangers_are_refused() {
+    let place = Place::new();
+    let [authority, certificate, key] = certificates(&place).map(|path| path.display().to_string());
+    let sbi = format!(
+        "sbi: {{listen: {}:7777, tls: {{certificate: {certificate}, key: {key}, authority: {authority}}}}}\n",
+        place.ip(1)
+    );
+    let wiring = "wiring: {transport: http2, programs: {functions: [nrf, ausf, udm, udr]}}\n";
+    let core = Core::start_with(&place, &format!("{}{sbi}{wiring}", place.config()));
+    register_and_deregister(&core, &place);
+    let list = format!("https://{}:7778/nnrf-nfm/v1/nf-instances", place.ip(1));
+    let known = [
+        "--cacert",
+        &authority,
+        "--cert",
+        &certificate,
+        "--key",
+        &key,
+        &list,
+    ];
+    assert_eq!(curl(&known).0, 200);
+    assert_eq!(curl(&["--cacert", &authority, &list]).0, 0);
+    let refused = core.ask("counters")["sbi"]["tls_refused"].as_u64();
+    assert!(refused > Some(0), "{refused:?}");
+    // Whoever can read the key can be the core.
+    std::fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(core.stop().0, Some(0));
+    let output = run(&place.folder.path().join("core.yaml"), &[]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("core.key") && told.contains("644"), "{told}");
 }
 
 /// A program without a core.
