@@ -380,7 +380,7 @@ mod tests {
                 .is_empty()
         );
         // An NRF that was started again may know less for a while.
-        let again = directory.heard(Nf::Udm, found(&[own.clone()]), now);
+        let again = directory.heard(Nf::Udm, found(std::slice::from_ref(&own)), now);
         assert!(again.is_empty());
         let events = directory.heard(Nf::Udm, found(&[own]), now);
         assert_eq!(texts(&events), ["[Udm] 0 lost"]);
