@@ -1,6 +1,6 @@
 use sluice_ids::UpProtection;
 use sluice_sbi::{
-    CallId, Key, Nf, NotStored, Place, QueryAccessAndMobility, QuerySessionManagement,
+    AdvanceSqn, CallId, Key, Nf, NotStored, Place, QueryAccessAndMobility, QuerySessionManagement,
     QuerySubscription, StoreAuthentication, UpdateSqn,
 };
 use sluice_security::{K, Opc};
