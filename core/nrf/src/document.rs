@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 use sluice_ids::{Dnn, Guami, Plmn, Snssai};
-use sluice_sbi::{NfInstance, Served};
+use sluice_sbi::{AREAS, DNNS, NfInstance, SLICES, Served};
 use sluice_services::body::{member, optional};
 use sluice_services::{Response, nnrf, values};
 
 use crate::nf_type::NfType;
-use crate::part::{Part, SupiRange, TaiRange};
+use crate::part::{PARTS, Part, SupiRange, TaiRange};
 
 type Refusal = Box<Response>;
 
@@ -216,6 +216,18 @@ fn parts_of(info: &Value, slices: &[Snssai]) -> Result<Vec<Part>, Refusal> {
     }
     let mut parts = Vec::new();
     for (dnns, slices) in all {
+        let pieces = |number: usize, most: usize| number.div_ceil(most).max(1);
+        let number = pieces(slices.len(), SLICES)
+            .saturating_mul(pieces(dnns.len(), DNNS))
+            .saturating_mul(pieces(areas.len(), AREAS));
+        if parts.len().saturating_add(number) > PARTS {
+            let detail =
+                format!("slices, data networks and areas of a profile make {number} parts");
+            let status = http::StatusCode::PAYLOAD_TOO_LARGE;
+            return Err(
+                sluice_services::problem::refuse(status, "INVALID_MSG_FORMAT", &detail).into(),
+            );
+        }
         let served = Served::parts(&slices, &dnns, &areas).into_iter();
         parts.extend(served.map(|served| Part {
             served,

@@ -36,8 +36,9 @@ use sluice_sbi::{
 
 pub use document::Allowed;
 pub use nf_type::NfType;
+pub use part::PARTS;
 pub use part::Part;
-pub use profiles::{DOCUMENT_OCTETS, DOCUMENTS_OCTETS, PARTS, PROFILES, Profile};
+pub use profiles::{DOCUMENT_OCTETS, DOCUMENTS_OCTETS, PROFILES, Profile};
 pub use registration::Registration;
 pub use subscriptions::{NOTIFICATIONS, Notification, SUBSCRIPTIONS};
 pub use tokens::{Sign, Signer};

@@ -6,6 +6,9 @@ use sluice_sbi::Served;
 
 use crate::query::Query;
 
+/// Most parts of all their profiles: at a kilobyte for each they take 8 MiB.
+pub const PARTS: usize = 8_192;
+
 /// Tracking areas of a PLMN from one code to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TaiRange {

@@ -9,14 +9,11 @@ use sluice_services::nnrf;
 
 use crate::document::{Allowed, Facts};
 use crate::nf_type::NfType;
-use crate::part::Part;
+use crate::part::{PARTS, Part};
 use crate::{FORGOTTEN_AFTER, SUSPENDED_AFTER, patch};
 
 /// Most instances: those of a core, and as many others.
 pub const PROFILES: usize = 1_024;
-
-/// Most parts of all their profiles: at a kilobyte for each they take 8 MiB.
-pub const PARTS: usize = 8_192;
 
 /// Most octets of a document.
 pub const DOCUMENT_OCTETS: usize = 64 * 1_024;

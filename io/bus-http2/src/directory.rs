@@ -168,7 +168,14 @@ impl Directory {
             let Some(number) = number.or_else(|| free.pop()) else {
                 continue;
             };
-            let is_known = same.is_some_and(|seen| seen.number == number && seen.found == one);
+            // Loads change all the time, and come with answers.
+            let is_same = |seen: &Seen| {
+                let found = &seen.found;
+                seen.number == number
+                    && (found.priority, found.capacity) == (one.priority, one.capacity)
+                    && found.roots == one.roots
+            };
+            let is_known = same.is_some_and(is_same);
             let is_up = one
                 .any_root()
                 .is_some_and(|root| !self.down.contains_key(root));

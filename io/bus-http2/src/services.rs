@@ -15,7 +15,7 @@ use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Requester, Slot};
 use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
 use sluice_services::{
     Came, Consumer, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
-    accept, begin, directory, unknown,
+    accept, begin, directory, problem, unknown,
 };
 
 use crate::directory::Directory;
@@ -29,6 +29,8 @@ const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// Most requests that wait for functions which have not come yet.
 const PARKED: usize = 1_024;
+/// Most of what happened that is taken at a time.
+const TAKEN: usize = 64;
 /// Services of an NRF, in paths.
 const OF_NRF: [&str; 4] = ["nnrf-nfm", "nnrf-disc", "bootstrapping", "oauth2"];
 
@@ -248,7 +250,9 @@ impl Services {
     fn unpark(&mut self) {
         for envelope in std::mem::take(&mut self.parked) {
             let (from, to, call) = (envelope.from, envelope.to, envelope.call);
-            if self.send_request(envelope).is_err() {
+            // Whoever asked has given up by its own deadline.
+            let is_over = envelope.deadline.0 <= monotonic_ns();
+            if is_over || self.send_request(envelope).is_err() {
                 self.events.push_back(Event::Came(Envelope {
                     from: to,
                     to: from,
@@ -399,8 +403,9 @@ impl Services {
         match self.asked.remove(&id) {
             Some(Asked::Call(call)) => {
                 let problem = problem_of(why);
-                // The host asks another instance what this one was asked, or has the callers told.
-                if problem == Problem::NotReached
+                // The host asks another instance what this one was asked, or has the callers told. A stream that was reset says
+                // nothing of others.
+                if matches!(why, Failure::Connect { .. })
                     && let Some(root) = &call.root
                 {
                     let events = self.directory.lose(root, why_text, now);
@@ -410,7 +415,7 @@ impl Services {
             }
             Some(Asked::Instances(nf)) => {
                 self.directory.heard(nf, None, now);
-                if problem_of(why) == Problem::NotReached {
+                if matches!(why, Failure::Connect { .. }) {
                     let nrf = self.directory.nrf().to_owned();
                     let events = self.directory.lose(&nrf, why_text, now);
                     self.events.extend(events);
@@ -444,7 +449,11 @@ impl Services {
         if self.sweep <= now {
             self.sweep = now + SWEEP_EVERY;
             self.directory.tidy();
-            self.exchanges.retain(|_, one| now < one.until);
+            let over = self.exchanges.extract_if(.., |_, one| one.until <= now);
+            let over: Vec<u64> = over.map(|(_, one)| one.number).collect();
+            for number in over {
+                self.http.answer(number, problem::tell(Problem::Timeout));
+            }
         }
         let due = self.directory.next_due();
         let sweep = (!self.exchanges.is_empty()).then_some(self.sweep);
@@ -483,7 +492,11 @@ impl Transport for Services {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }
-        while let Some(happened) = self.http.next() {
+        // What is answered at once makes no event: nobody's flood of it keeps the host here.
+        for _ in 0..TAKEN {
+            let Some(happened) = self.http.next() else {
+                break;
+            };
             self.take(happened);
             if let Some(event) = self.events.pop_front() {
                 return Some(event);

@@ -3,7 +3,7 @@
 use crate::parts::refusals::Kept;
 use serde::{Deserialize, Serialize};
 use sluice_ids::Supi;
-use sluice_sbi::{INSTANCES, Nf, Place, ReferencePoint, TracedMessage};
+use sluice_sbi::{INSTANCES, Nf, NfInstance, Place, ReferencePoint, TracedMessage};
 use sluice_security::suci::HomeKey;
 use std::collections::BTreeMap;
 
@@ -32,6 +32,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Identities of functions, by their places.
+    pub fn places(&self) -> impl Iterator<Item = (Place, NfInstance)> {
+        let told = self.instances.iter();
+        told.filter_map(|(name, octets)| Some((place(name)?, NfInstance::from_octets(*octets)?)))
+    }
+
     /// Instances of functions that operators have taken out.
     pub fn draining(&self) -> impl Iterator<Item = Place> {
         self.draining.iter().filter_map(|text| place(text))

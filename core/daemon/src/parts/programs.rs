@@ -392,7 +392,7 @@ impl Programs {
             .map(|(place, instance)| (place.to_string(), instance.octets()))
             .collect();
         if let Some(services) = &self.services {
-            services::identify(services, core.instances().iter());
+            services::identify(services, 0, core.instances().iter());
         }
         let draining: Vec<String> = self.draining().iter().map(ToString::to_string).collect();
         self.manager.tell(&|functions| {

@@ -95,15 +95,20 @@ fn nrf_root(config: &CoreConfig) -> String {
     config.sbi.root(address)
 }
 
-/// Functions of the core have these identities.
+/// Functions of the core have these identities; those of the program of this number tell theirs, and of others the first.
 pub(crate) fn identify(
     services: &SharedServices,
+    number: u8,
     instances: impl Iterator<Item = (Place, NfInstance)>,
 ) {
     let all: Vec<(Place, NfInstance)> = instances.collect();
     services.with(|services| {
-        let firsts = all.iter().filter(|(place, _)| place.instance() == 0);
-        services.memory_mut().own.instances = firsts.map(|(place, id)| (place.nf, *id)).collect();
+        let of = |wanted: u8| {
+            all.iter()
+                .filter(move |(place, _)| place.instance() == wanted)
+        };
+        let told = of(0).chain(of(number));
+        services.memory_mut().own.instances = told.map(|(place, id)| (place.nf, *id)).collect();
         let places = all.iter().map(|(place, id)| (id.to_string(), *place));
         services.set_own(places.collect());
     });

@@ -111,7 +111,8 @@ impl Program {
             }
         }
         if let Some(services) = &self.services {
-            services::identify(services, self.host.instances.iter());
+            let number = self.places.first().map_or(0, |place| place.instance());
+            services::identify(services, number, settings.places());
         }
         // Sessions that were taken up may have had it begin.
         self.host.register_again(system::now());

@@ -49,7 +49,7 @@ impl Programs {
             .filter(|nf| self.is_apart(*nf))
             .collect();
         if let Some(services) = &self.services {
-            services::identify(services, core.instances().iter());
+            services::identify(services, 0, core.instances().iter());
             core.connect(Box::new(services.clone()), &others);
         }
         core.connect(Box::new(member), &others);
