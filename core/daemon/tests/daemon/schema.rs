@@ -43,9 +43,12 @@ pub fn fault(document: &Value, schema: &Value, value: &Value) -> Option<String> 
                 let fits = all.filter(|one| fault(document, one, value).is_none());
                 (fits.count() != 1).then(|| format!("{value} is not one of {says}"))
             }
+            "additionalProperties" if says.is_boolean() => None,
             "additionalProperties" => {
-                assert!(says.is_boolean());
-                None
+                assert!(schema.get("properties").is_none(), "{schema}");
+                let values = value.as_object().into_iter().flatten();
+                let mut faults = values.map(|(_, value)| fault(document, says, value));
+                faults.find_map(|fault| fault)
             }
             // What answers do not need.
             "default" | "minimum" | "maximum" | "format" | "title" | "description" => None,
