@@ -315,9 +315,10 @@ fn functions_are_discovered_by_those_that_use_them_alone() {
     for (target, users) in [
         (Nf::Udr, &[Nf::Udm, Nf::Pcf][..]),
         (Nf::Ausf, &[Nf::Amf, Nf::Udm]),
-        (Nf::Udm, &[Nf::Amf, Nf::Smf, Nf::Ausf]),
+        // The UDR notifies the UDM, and the UDM the SMF.
+        (Nf::Udm, &[Nf::Amf, Nf::Smf, Nf::Ausf, Nf::Udr]),
         (Nf::Nssf, &[Nf::Amf, Nf::Nssf]),
-        (Nf::Smf, &[Nf::Amf, Nf::Smf, Nf::Pcf]),
+        (Nf::Smf, &[Nf::Amf, Nf::Smf, Nf::Pcf, Nf::Udm]),
         (Nf::Pcf, &[Nf::Amf, Nf::Smf, Nf::Pcf]),
         (Nf::Amf, &[Nf::Amf, Nf::Smf, Nf::Udm, Nf::Pcf, Nf::Nssf]),
     ] {
