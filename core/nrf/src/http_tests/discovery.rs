@@ -89,7 +89,7 @@ fn who_registers_by_http_is_found_by_messages_and_by_requests() {
 }
 
 #[test]
-fn who_registers_by_messages_is_found_by_requests_without_an_end_point() {
+fn who_registers_by_messages_is_found_by_requests_at_the_nrfs_own_root() {
     let mut nrf = nrf();
     let plmn = Plmn::new("001", "01").unwrap();
     let tac = |tac| Tai {
@@ -113,7 +113,11 @@ fn who_registers_by_messages_is_found_by_requests_without_an_end_point() {
     );
     assert_eq!(document["smfInfoList"]["1"]["taiList"][0]["tac"], "000002");
     assert_eq!(document["nfServices"][0]["serviceName"], "nsmf-pdusession");
-    assert!(document["nfServices"][0]["ipEndPoints"].is_null());
+    let end_point = &document["nfServices"][0]["ipEndPoints"][0];
+    assert_eq!(
+        (&end_point["ipv4Address"], &end_point["port"]),
+        (&json!("127.0.0.10"), &json!(7777))
+    );
     let by = smf_by("snssais", "[{\"sst\":2}]");
     assert_eq!(search(&mut nrf, &by), [instance.to_string()]);
     // The document is read as the messages are: registered again it is found by the same questions.
