@@ -252,7 +252,9 @@ fn provisioned_data_are_carried() {
         up_security: None.into(),
     };
     assert_eq!(two.carry(query, query, session), session.into());
-    let slice_and_dnn = "single-nssai=%7B%22sd%22%3A%22010203%22%2C%22sst%22%3A1%7D&dnn=internet";
+    let json = crate::values::slice_json(slice).to_string();
+    let json: String = form_urlencoded::byte_serialize(json.as_bytes()).collect();
+    let slice_and_dnn = format!("single-nssai={json}&dnn=internet");
     let line = two.last().line();
     assert_eq!(line, format!("{root}/sm-data?{slice_and_dnn}"));
     for problem in [Problem::DnnNotSupported, Problem::UserNotFound] {
