@@ -173,7 +173,7 @@ impl Nrf {
         self.subscriptions.take()
     }
 
-    /// Those that subscribed hear of it; `before` is the profile of before.
+    /// Subscribers hear of it; `before` is the profile of before.
     fn tell(&mut self, now: Now, event: Event, instance: NfInstance, before: Option<&Profile>) {
         let after = self.profiles.get(instance);
         let counters = &mut self.counters;

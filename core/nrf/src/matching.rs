@@ -106,7 +106,7 @@ pub(crate) type Matches<'a> = Result<Vec<&'a Profile>, NoMatch>;
 pub(crate) struct Forbidden;
 
 impl Profiles {
-    /// Those that do it, by wishes that they meet, priority, load, and weight; or why there is none.
+    /// Instances that do it, by wishes that they meet, priority, load, and weight; or why there is none.
     pub fn find(&self, query: &Query) -> Result<Matches<'_>, Forbidden> {
         let (of_type, others): (Vec<&Profile>, Vec<&Profile>) = self
             .all()

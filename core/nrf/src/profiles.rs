@@ -91,7 +91,7 @@ impl Profile {
         }
     }
 
-    /// Who.
+    /// Identity.
     pub fn instance(&self) -> NfInstance {
         self.facts.instance
     }
@@ -121,7 +121,7 @@ impl Profile {
         self.facts.priority
     }
 
-    /// Its weight among those of a priority.
+    /// Weight among those of a priority.
     pub fn capacity(&self) -> u16 {
         self.facts.capacity
     }

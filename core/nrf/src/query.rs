@@ -1,4 +1,4 @@
-//! What a discovery asks (TS 29.510, 6.2.3.2.3.1), of a message or of query parameters.
+//! Query of a discovery (TS 29.510, 6.2.3.2.3.1), of a message or of query parameters.
 
 use http::StatusCode;
 use serde_json::Value;

@@ -11,6 +11,9 @@ use crate::deviations::Deviations;
 /// Most URIs of resources of other producers, and most callbacks: the oldest is forgotten.
 const NAMES: usize = 65_536;
 
+/// Longest URI that is kept, in octets; a longer one counts as one that was forgotten.
+const URI_OCTETS: usize = 2_048;
+
 /// Bit of a handle that stands for a URI; other numbers are our producers' own, which stand in the URI themselves.
 const IS_HANDLE: u64 = 1 << 63;
 
@@ -65,6 +68,9 @@ impl Memory {
         }
         self.next += 1;
         let handle = IS_HANDLE | self.next;
+        if uri.len() > URI_OCTETS {
+            return handle;
+        }
         if let Some(gone) = self.uris.put(handle, uri) {
             self.handles.remove(&gone);
         }
@@ -91,7 +97,9 @@ impl Memory {
 
     /// Keeps the URI at which a consumer wants to hear of something, `key` by its kind and subject: `dereg imsi-001...`.
     pub fn keep_callback(&mut self, key: &str, uri: &str) {
-        self.callbacks.put(key.to_owned(), uri);
+        if uri.len() <= URI_OCTETS {
+            self.callbacks.put(key.to_owned(), uri);
+        }
     }
 
     /// URI at which a consumer wants to hear of something.
@@ -225,6 +233,16 @@ pub(crate) mod tests {
         memory.forget(rest[0]);
         assert_eq!(memory.uri(rest[0]), None);
         assert_ne!(memory.keep("http://a/1"), rest[0]);
+    }
+
+    #[test]
+    fn a_uri_that_is_too_long_is_not_kept() {
+        let mut memory = memory();
+        let long = format!("http://a/{}", "x".repeat(URI_OCTETS));
+        let handle = memory.keep(&long);
+        assert_eq!((memory.uri(handle), memory.handles.len()), (None, 0));
+        memory.keep_callback("one", &long);
+        assert_eq!(memory.callback("one"), None);
     }
 
     #[test]
