@@ -3,7 +3,7 @@
 
 use super::flow;
 use super::lifecycle::SessionProgress;
-use super::load::{Log, Pace, Wire as _};
+use super::load::{Log, Pace, Wire};
 use super::measure::{Case, measure};
 use super::port::{self, PortDoor, PortWire};
 use super::ring::RingDoor;
@@ -95,6 +95,47 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
+}
+
+/// Loses the first requests, as a ring without room does.
+struct Forgetful<W> {
+    wire: W,
+    loses: usize,
+}
+
+impl<W: Wire> Wire for Forgetful<W> {
+    fn send(&mut self, bytes: &[u8]) -> bool {
+        match self.loses.checked_sub(1) {
+            Some(left) => {
+                self.loses = left;
+                true
+            }
+            None => self.wire.send(bytes),
+        }
+    }
+
+    fn flush(&mut self) {
+        self.wire.flush();
+    }
+
+    fn receive(&mut self, take: impl FnMut(&[u8])) -> usize {
+        self.wire.receive(take)
+    }
+}
+
+#[test]
+fn requests_that_are_lost_go_again() {
+    let pool = HeapPool::default();
+    let (mut testbed, _) = testbed(&pool);
+    let (mut door, wire) = RingDoor::pair(testbed.smf());
+    let mut wire = Forgetful { wire, loses: 3 };
+    testbed.populate(&mut door, &mut wire).unwrap();
+    assert_eq!(wire.loses, 0);
+    let all = &testbed.subscribers.all;
+    assert!(
+        all.iter()
+            .all(|one| one.state == SessionProgress::Connected)
+    );
 }
 
 #[test]
