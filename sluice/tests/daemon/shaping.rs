@@ -100,7 +100,9 @@ fn of_two_flows_the_one_with_an_ambr_keeps_it() {
     assert!(shaped(&daemon) > 0);
     let before = shaped(&daemon);
     let free_octets = throughput(&lab, &other);
-    assert_eq!(shaped(&daemon), before, "nothing of it waits");
+    // The first UE's connection may still be ending; of the second one, thousands of packets would wait.
+    let waited = shaped(&daemon) - before;
+    assert!(waited < 10, "{waited} packets waited");
     assert!(
         free_octets > 2 * shaped_octets,
         "{free_octets}, {shaped_octets} shaped"

@@ -188,7 +188,8 @@ impl Ledger {
                 *total += c.get();
             }
         }
-        sum.held += handed_out.wrapping_sub(handed_in);
+        // Workers that run may have taken in meanwhile what was not yet handed out when that was read.
+        sum.held = (sum.held + handed_out).saturating_sub(handed_in);
         sum.dropped = DropReason::ALL
             .iter()
             .map(|r| (*r, dropped[*r as usize]))
@@ -244,5 +245,20 @@ impl fmt::Display for Ledger {
             write!(f, "\n  {n:>12} {}", reason.name())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_of_workers_that_run_holds_no_less_than_nothing() {
+        let workers = [WorkerStats::default(), WorkerStats::default()];
+        workers[0].handed_out.add(2);
+        workers[1].handed_in.add(5);
+        assert_eq!(Ledger::read(&workers).held, 0);
+        workers[1].held.add(4);
+        assert_eq!(Ledger::read(&workers).held, 1);
     }
 }
