@@ -11,16 +11,19 @@ use crate::profiles::{Profile, Profiles};
 use crate::query::{Consumer, Query};
 
 impl Allowed {
-    /// Whether it lets this one, which serves in `own`, too. One that does not say what is asked is let by those alone
-    /// that let all (6.2.3.2.3.1, NOTE 12).
+    /// Whether it lets this one, which serves in `own`, too. One that does not tell its slices or PLMNs, as functions of
+    /// other cores do, is taken for one of this core: what it would tell is its own word anyhow.
     pub(crate) fn lets(&self, consumer: &Consumer, own: &[Plmn]) -> bool {
         let is_of_type = self.types.is_empty() || self.types.contains(&consumer.kind);
         let mut slices = consumer.slices.iter();
-        let is_of_slice = self.slices.is_empty() || slices.any(|one| self.slices.contains(one));
+        let is_of_slice = self.slices.is_empty()
+            || consumer.slices.is_empty()
+            || slices.any(|one| self.slices.contains(one));
         // PLMNs of its own need not be told (6.1.6.2.2).
         let mut plmns = consumer.plmns.iter();
-        let is_of_plmn =
-            self.plmns.is_empty() || plmns.any(|one| self.plmns.contains(one) || own.contains(one));
+        let is_of_plmn = self.plmns.is_empty()
+            || consumer.plmns.is_empty()
+            || plmns.any(|one| self.plmns.contains(one) || own.contains(one));
         is_of_type && is_of_slice && is_of_plmn
     }
 }

@@ -338,7 +338,7 @@ fn what_is_not_answered_is_said_again() {
 }
 
 /// TS 33.518 4.2.2.2.1 (TS 29.510, 5.3.2.2.2): who is in none of the allowed slices, types and PLMNs of what it looks
-/// for hears 403, and so does one that does not say so.
+/// for hears 403; one that does not say in which it is counts as one of this core.
 #[test]
 fn scas_33_518_4_2_2_2_1_discovery_is_for_those_that_are_allowed() {
     let mut nrf = Nrf::default();
@@ -359,9 +359,9 @@ fn scas_33_518_4_2_2_2_1_discovery_is_for_those_that_are_allowed() {
     assert_eq!(discover(Nf::Amf, Some(2), Some("93")), forbidden);
     assert_eq!(discover(Nf::Amf, Some(1), Some("01")), forbidden);
     assert_eq!(discover(Nf::Pcf, Some(1), Some("93")), forbidden);
-    assert_eq!(discover(Nf::Amf, None, Some("93")), forbidden);
-    assert_eq!(discover(Nf::Amf, Some(1), None), forbidden);
-    assert_eq!(nrf.counters().forbidden[&Nf::Smf], 5);
+    assert_eq!(discover(Nf::Amf, None, Some("93")), found);
+    assert_eq!(discover(Nf::Amf, Some(1), None), found);
+    assert_eq!(nrf.counters().forbidden[&Nf::Smf], 3);
     // One that is for the other slice: each finds its own, and neither hears of the other.
     register(&mut nrf, at(0), smf(2).with_allowed(allowed(2)));
     let mut discover = |sst| {

@@ -19,11 +19,15 @@ pub enum Deviation {
     SliceKey,
     /// Another status than the TS has for it.
     Status,
+    /// A discovery that does not tell the slices of whoever asks.
+    Requester,
+    /// A UDM that reads session data inside of shared data alone, and is given them so.
+    SharedData,
 }
 
 impl Deviation {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Null,
         Self::EmptyString,
         Self::ContentType,
@@ -32,6 +36,8 @@ impl Deviation {
         Self::JsonData,
         Self::SliceKey,
         Self::Status,
+        Self::Requester,
+        Self::SharedData,
     ];
 
     /// Name in counters.
@@ -45,6 +51,8 @@ impl Deviation {
             Self::JsonData => "json_data",
             Self::SliceKey => "slice_key",
             Self::Status => "status",
+            Self::Requester => "requester",
+            Self::SharedData => "shared_data",
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sluice_ids::{Guami, Plmn, Snssai};
+use sluice_ids::{Guami, Plmn, Snssai, Tai};
 use sluice_sbi::{Nf, NfInstance};
 
 use crate::deviations::Deviations;
@@ -28,6 +28,9 @@ pub struct Own {
     pub plmn: Plmn,
     /// A slice of the core, which its functions name when they discover others.
     pub slice: Option<Snssai>,
+    /// Tracking areas that an SMF without any of its own serves, for an NRF of another core: free5GC's finds no SMF whose
+    /// profile does not list the area that is asked for. Empty for an NRF of this core.
+    pub areas: Vec<Tai>,
     /// Identities of functions of the core, of this program or of others.
     pub instances: BTreeMap<Nf, NfInstance>,
 }
@@ -213,6 +216,7 @@ pub(crate) mod tests {
             },
             plmn,
             slice: None,
+            areas: Vec::new(),
             instances: BTreeMap::new(),
         })
     }

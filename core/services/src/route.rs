@@ -1,5 +1,6 @@
 //! Route of a request: its service, version, path and query, decoded; and refusals of those that nobody serves.
 
+use http::header::USER_AGENT;
 use http::{Method, StatusCode};
 
 use crate::exchange::{Request, Response};
@@ -32,7 +33,12 @@ pub struct Route {
     pub segments: Vec<String>,
     /// Query parameters, in their order.
     pub query: Vec<(String, String)>,
+    /// Whether a function of free5GC asks: all of them have this user agent.
+    pub is_of_free5gc: bool,
 }
+
+/// User agent of free5GC's functions.
+const FREE5GC: &str = "OpenAPI-Generator/1.0.0/go";
 
 impl Route {
     /// Of a request; none if its path has no service and version, or is not UTF-8.
@@ -42,7 +48,9 @@ impl Route {
         let (service, version) = (segments.next()??, segments.next()??);
         let segments: Option<Vec<String>> = segments.collect();
         let query = request.uri().query().unwrap_or_default();
+        let agent = request.headers().get(USER_AGENT);
         Some(Self {
+            is_of_free5gc: agent.is_some_and(|agent| agent == FREE5GC),
             method: request.method().clone(),
             service,
             version,

@@ -7,11 +7,17 @@ use sluice_bus::Event;
 use sluice_sbi::{INSTANCES, Instance, Nf, Place};
 use sluice_services::directory::{Found, FoundInstance};
 
-/// Time between two questions while nobody is found, and between two looks at a server that was not reached.
+/// Time between two looks at a server that was not reached, and between the first two questions while nobody is found.
 const AGAIN: Duration = Duration::from_millis(100);
+
+/// Longest time between two questions while nobody is found; it doubles up to that.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Longest time between two questions: whoever came or went meanwhile is noticed then, whatever the NRF's validity is.
 const LONGEST: Duration = Duration::from_secs(10);
+
+/// Time after which a subscription to news is made anew; those of before end.
+const RENEW_AFTER: Duration = Duration::from_secs(3_600);
 
 /// How long a function may take to come after the start: what it is asked meanwhile waits.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
@@ -26,6 +32,23 @@ struct Known {
     /// When the NRF is asked next.
     due: Instant,
     is_asked: bool,
+    /// Something has become of them since it was asked.
+    has_news: bool,
+    /// Time until then, while nobody is found.
+    pause: Duration,
+    /// Whether the NRF tells who comes and goes.
+    news: News,
+}
+
+/// Subscription to what becomes of the instances of a kind (Nnrf_NFManagement, TS 29.510, 5.2.2.5).
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum News {
+    /// The NRF is asked for one from then on.
+    Due(Instant),
+    /// The NRF has been asked.
+    Asked,
+    /// It has one, at this URI if it told one.
+    Subscribed { until: Instant, uri: Option<String> },
 }
 
 /// An instance.
@@ -58,6 +81,9 @@ impl Directory {
                 has_come: false,
                 due: now,
                 is_asked: false,
+                has_news: false,
+                pause: AGAIN,
+                news: News::Due(now),
             };
             (*nf, known)
         };
@@ -96,6 +122,13 @@ impl Directory {
         (!self.down.contains_key(root)).then(|| root.to_owned())
     }
 
+    /// Whether another instance of the function is reached.
+    pub fn has_other(&self, place: Place) -> bool {
+        let known = self.by_nf.get(&place.nf);
+        let mut others = known.into_iter().flat_map(|known| &known.instances);
+        others.any(|one| one.number != place.instance() && is_reached(&self.down, &one.found))
+    }
+
     /// Whether a function has not come yet, and may do so.
     pub fn may_come(&self, nf: Nf, now: Instant) -> bool {
         let known = self.by_nf.get(&nf);
@@ -117,9 +150,52 @@ impl Directory {
         let due = due.filter(|(_, known)| !known.is_asked && known.due <= now);
         let taken = due.map(|(nf, known)| {
             known.is_asked = true;
+            known.has_news = false;
             (*nf, known.consumer)
         });
         taken.collect()
+    }
+
+    /// Kinds of functions of which the NRF is to tell news, each with the one that asks and the URI of the subscription of
+    /// before; they count as asked.
+    pub fn take_subscriptions(&mut self, now: Instant) -> Vec<(Nf, Nf, Option<String>)> {
+        if self.down.contains_key(&self.nrf) {
+            return Vec::new();
+        }
+        let mut taken = Vec::new();
+        for (nf, known) in &mut self.by_nf {
+            let old = match &mut known.news {
+                News::Due(at) if *at <= now => None,
+                News::Subscribed { until, uri } if *until <= now => uri.take(),
+                _ => continue,
+            };
+            known.news = News::Asked;
+            taken.push((*nf, known.consumer, old));
+        }
+        taken
+    }
+
+    /// The NRF tells news from now on, or does not: it is asked again later.
+    pub fn subscribed(&mut self, nf: Nf, uri: Option<Option<String>>, now: Instant) {
+        let Some(known) = self.by_nf.get_mut(&nf) else {
+            return;
+        };
+        known.news = match uri {
+            Some(uri) => News::Subscribed {
+                until: now + RENEW_AFTER,
+                uri,
+            },
+            None => News::Due(now + LONGEST),
+        };
+    }
+
+    /// Something has become of an instance of this kind: the NRF is asked what.
+    pub fn has_news(&mut self, nf: Nf, now: Instant) {
+        if let Some(known) = self.by_nf.get_mut(&nf) {
+            known.due = now;
+            known.has_news = true;
+            known.pause = AGAIN;
+        }
     }
 
     /// API roots that are to be looked at now; they count as being looked at.
@@ -138,7 +214,13 @@ impl Directory {
         let is_up = !self.down.contains_key(&self.nrf);
         let questions = self.by_nf.values().filter(|one| is_up && !one.is_asked);
         let questions = questions.map(|one| one.due);
-        questions.chain(self.down.values().copied().flatten()).min()
+        let news = self.by_nf.values().filter(|_| is_up);
+        let news = news.filter_map(|one| match &one.news {
+            News::Due(at) | News::Subscribed { until: at, .. } => Some(*at),
+            News::Asked => None,
+        });
+        let looks = self.down.values().copied().flatten();
+        questions.chain(news).chain(looks).min()
     }
 
     /// The NRF has answered, or has not.
@@ -150,14 +232,20 @@ impl Directory {
         known.is_asked = false;
         let Some(found) = found else {
             // What was known before goes on: an NRF that is gone is no reason to stop.
-            known.due = now + AGAIN;
+            known.due = now + known.wait_longer();
             return Vec::new();
         };
         let validity = Duration::from_secs(found.validity_s.into());
         known.due = match found.instances.is_empty() {
-            true => now + AGAIN,
-            false => now + validity.clamp(AGAIN, LONGEST),
+            true => now + known.wait_longer(),
+            false => {
+                known.pause = AGAIN;
+                now + validity.clamp(AGAIN, LONGEST)
+            }
         };
+        if known.has_news {
+            known.due = now;
+        }
         let mut events = Vec::new();
         let before = std::mem::take(&mut known.instances);
         let mut free = free_numbers(nf, own, &before);
@@ -176,10 +264,7 @@ impl Directory {
                     && found.roots == one.roots
             };
             let is_known = same.is_some_and(is_same);
-            let is_up = one
-                .any_root()
-                .is_some_and(|root| !self.down.contains_key(root));
-            if !is_known && is_up {
+            if !is_known && is_reached(&self.down, &one) {
                 events.push(up(nf, number, &one));
             }
             known.has_come = true;
@@ -207,63 +292,81 @@ impl Directory {
         events
     }
 
-    /// A server was not reached: so are its functions.
+    /// A server was not reached: so are instances that have no other one.
     pub fn lose(&mut self, root: &str, why: &'static str, now: Instant) -> Vec<Event> {
-        let is_known = self.down.contains_key(root);
-        self.down.insert(root.to_owned(), Some(now + AGAIN));
-        let places = match is_known {
-            true => Vec::new(),
-            false => self.places(root),
-        };
-        let lost = |place: Place| lost(place.nf, place.instance(), why);
-        places.into_iter().map(lost).collect()
-    }
-
-    /// A server has answered: its functions are reached.
-    pub fn reach(&mut self, root: &str) -> Vec<Event> {
-        if self.down.remove(root).is_none() {
+        let is_known = self
+            .down
+            .insert(root.to_owned(), Some(now + AGAIN))
+            .is_some();
+        if is_known {
             return Vec::new();
         }
         let mut events = Vec::new();
         if root == self.nrf && self.has_nrf {
-            events.push(Event::Up {
-                functions: vec![Nf::Nrf],
-                instance: Instance::default(),
-            });
+            events.push(lost(Nf::Nrf, 0, why));
         }
-        for (nf, known) in &self.by_nf {
-            let its = known
-                .instances
-                .iter()
-                .filter(|one| one.found.any_root() == Some(root));
-            events.extend(its.map(|one| up(*nf, one.number, &one.found)));
+        let its = self
+            .at(root)
+            .filter(|(_, one)| !is_reached(&self.down, &one.found));
+        events.extend(its.map(|(nf, one)| lost(nf, one.number, why)));
+        events
+    }
+
+    /// A server has answered: instances that it has are reached.
+    pub fn reach(&mut self, root: &str, now: Instant) -> Vec<Event> {
+        if !self.down.contains_key(root) {
+            return Vec::new();
+        }
+        let its = self
+            .at(root)
+            .filter(|(_, one)| !is_reached(&self.down, &one.found));
+        let mut events: Vec<Event> = its
+            .map(|(nf, one)| up(nf, one.number, &one.found))
+            .collect();
+        self.down.remove(root);
+        if root == self.nrf {
+            // One that was started again knows no subscriptions.
+            for known in self.by_nf.values_mut() {
+                known.news = News::Due(now);
+            }
+            if self.has_nrf {
+                events.push(Event::Up {
+                    functions: vec![Nf::Nrf],
+                    instance: Instance::default(),
+                });
+            }
         }
         events
+    }
+
+    /// Instances that a server has.
+    fn at(&self, root: &str) -> impl Iterator<Item = (Nf, &Seen)> {
+        let all = self.by_nf.iter();
+        let all = all.flat_map(|(nf, known)| known.instances.iter().map(|one| (*nf, one)));
+        all.filter(move |(_, one)| one.found.roots.values().any(|its| its == root))
     }
 
     /// Forgets looks at servers that no instance has any more.
     pub fn tidy(&mut self) {
         let known = self.by_nf.values().flat_map(|one| &one.instances);
-        let roots: BTreeSet<&str> = known.filter_map(|one| one.found.any_root()).collect();
+        let roots: BTreeSet<&String> = known.flat_map(|one| one.found.roots.values()).collect();
         self.down
-            .retain(|root, _| *root == self.nrf || roots.contains(root.as_str()));
+            .retain(|root, _| *root == self.nrf || roots.contains(root));
     }
+}
 
-    /// Places of the functions of a server.
-    fn places(&self, root: &str) -> Vec<Place> {
-        let mut places = Vec::new();
-        if root == self.nrf && self.has_nrf {
-            places.push(Place::from(Nf::Nrf));
-        }
-        for (nf, known) in &self.by_nf {
-            let its = known
-                .instances
-                .iter()
-                .filter(|one| one.found.any_root() == Some(root));
-            places.extend(its.map(|one| Place::from(*nf).at(one.number)));
-        }
-        places
+impl Known {
+    /// Time until the next question while nobody is found.
+    fn wait_longer(&mut self) -> Duration {
+        let pause = self.pause;
+        self.pause = (2 * pause).min(LONGEST_PAUSE);
+        pause
     }
+}
+
+/// Whether a server of an instance is reached.
+fn is_reached(down: &BTreeMap<String, Option<Instant>>, one: &FoundInstance) -> bool {
+    one.roots.values().any(|root| !down.contains_key(root))
 }
 
 /// Numbers that no instance has, the lowest last.
@@ -351,7 +454,7 @@ mod tests {
         directory.lose(NRF, "refused", now);
         assert_eq!(directory.next_due(), Some(now + AGAIN));
         assert_eq!(directory.take_probes(now + AGAIN), [NRF]);
-        assert_eq!(texts(&directory.reach(NRF)), ["[Nrf] 0 up"]);
+        assert_eq!(texts(&directory.reach(NRF, now)), ["[Nrf] 0 up"]);
         assert!(directory.may_come(Nf::Udm, now) && !directory.may_come(Nf::Udr, now));
         assert!(!directory.may_come(Nf::Udm, now + BEGINS_WITHIN));
         assert_eq!(directory.take_due(now), [(Nf::Udm, Nf::Ausf)]);
@@ -368,7 +471,7 @@ mod tests {
     fn instances_of_the_core_have_their_places_and_others_free_ones() {
         let now = Instant::now();
         let mut directory = Directory::new(NRF, &wanted(), now);
-        directory.reach(NRF);
+        directory.reach(NRF, now);
         let one = Place::from(Nf::Udm).at(1);
         directory.set_own(BTreeMap::from([("own".to_owned(), one)]));
         let (own, other) = (
@@ -400,7 +503,7 @@ mod tests {
     fn a_server_that_is_not_reached_is_looked_at_again() {
         let now = Instant::now();
         let mut directory = Directory::new(NRF, &wanted(), now);
-        directory.reach(NRF);
+        directory.reach(NRF, now);
         directory.heard(Nf::Udm, found(&[instance("a", UDM)]), now);
         assert_eq!(texts(&directory.lose(UDM, "gone", now)), ["[Udm] 0 lost"]);
         assert!(directory.lose(UDM, "gone", now).is_empty());
@@ -412,12 +515,76 @@ mod tests {
                 .is_empty()
         );
         assert_eq!(directory.take_probes(now + AGAIN), [UDM]);
-        assert_eq!(texts(&directory.reach(UDM)), ["[Udm] 0 up"]);
+        assert_eq!(texts(&directory.reach(UDM, now)), ["[Udm] 0 up"]);
         // Nobody looks at one that no instance has.
         directory.lose(UDM, "gone", now);
         directory.heard(Nf::Udm, found(&[]), now);
         directory.heard(Nf::Udm, found(&[]), now);
         directory.tidy();
         assert!(directory.take_probes(now + AGAIN).is_empty());
+    }
+
+    #[test]
+    fn an_instance_with_two_servers_is_lost_with_both() {
+        const OTHER: &str = "http://127.0.0.3:8001";
+        let now = Instant::now();
+        let mut directory = Directory::new(NRF, &wanted(), now);
+        directory.reach(NRF, now);
+        let mut one = instance("a", UDM);
+        one.roots.insert("nudm-ueau".to_owned(), OTHER.to_owned());
+        directory.heard(Nf::Udm, found(&[one]), now);
+        assert!(directory.lose(UDM, "gone", now).is_empty());
+        assert_eq!(directory.root(Nf::Udm.into(), "nudm-sdm"), None);
+        let other = directory.root(Nf::Udm.into(), "nudm-ueau");
+        assert_eq!(other.as_deref(), Some(OTHER));
+        assert_eq!(texts(&directory.lose(OTHER, "gone", now)), ["[Udm] 0 lost"]);
+        assert_eq!(texts(&directory.reach(UDM, now)), ["[Udm] 0 up"]);
+        assert!(directory.reach(OTHER, now).is_empty());
+    }
+
+    #[test]
+    fn news_have_the_nrf_asked_at_once_and_pauses_grow_without() {
+        let now = Instant::now();
+        let mut directory = Directory::new(NRF, &wanted(), now);
+        directory.reach(NRF, now);
+        assert_eq!(
+            directory.take_subscriptions(now),
+            [(Nf::Udm, Nf::Ausf, None)]
+        );
+        assert!(directory.take_subscriptions(now).is_empty());
+        let uri = Some("http://127.0.0.10:8000/nnrf-nfm/v1/subscriptions/1".to_owned());
+        directory.subscribed(Nf::Udm, Some(uri.clone()), now);
+        let mut pauses = Vec::new();
+        let mut at = now;
+        for _ in 0..7 {
+            assert_eq!(directory.take_due(at), [(Nf::Udm, Nf::Ausf)]);
+            directory.heard(Nf::Udm, found(&[]), at);
+            let due = directory.next_due().expect("a question");
+            pauses.push((due - at).as_millis());
+            at = due;
+        }
+        assert_eq!(pauses, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
+        directory.take_due(at);
+        directory.heard(Nf::Udm, found(&[]), at);
+        directory.has_news(Nf::Udm, at);
+        assert_eq!(directory.take_due(at), [(Nf::Udm, Nf::Ausf)]);
+        // News that come before the answer are asked for again.
+        directory.has_news(Nf::Udm, at);
+        directory.heard(Nf::Udm, found(&[instance("a", UDM)]), at);
+        assert_eq!(directory.take_due(at), [(Nf::Udm, Nf::Ausf)]);
+        directory.heard(Nf::Udm, found(&[instance("a", UDM)]), at);
+        assert!(directory.take_due(at).is_empty());
+        // Made anew after an hour, and with an NRF that was started again.
+        let later = now + RENEW_AFTER;
+        let renewed = directory.take_subscriptions(later);
+        assert_eq!(renewed, [(Nf::Udm, Nf::Ausf, uri.clone())]);
+        directory.subscribed(Nf::Udm, None, later);
+        assert!(directory.take_subscriptions(later).is_empty());
+        assert_eq!(directory.take_subscriptions(later + LONGEST).len(), 1);
+        directory.subscribed(Nf::Udm, Some(uri), later);
+        directory.lose(NRF, "gone", later);
+        assert!(directory.take_subscriptions(later).is_empty());
+        directory.reach(NRF, later);
+        assert_eq!(directory.take_subscriptions(later).len(), 1);
     }
 }

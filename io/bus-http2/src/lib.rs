@@ -4,6 +4,7 @@
 
 mod directory;
 mod load;
+mod overload;
 mod services;
 
 pub use directory::Directory;

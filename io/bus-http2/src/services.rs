@@ -14,12 +14,13 @@ use sluice_sbi::server::CALL_MS;
 use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Requester, Slot};
 use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
 use sluice_services::{
-    Came, Consumer, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
-    accept, begin, directory, problem, unknown,
+    Came, Consumer, Deviation, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response,
+    To, accept, begin, directory, nnrf, problem, unknown,
 };
 
 use crate::directory::Directory;
 use crate::load;
+use crate::overload::{self, Reductions};
 
 /// How long the NRF has to answer a question of the directory, and a server a look whether it is there.
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
@@ -29,6 +30,8 @@ const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// Most requests that wait for functions which have not come yet.
 const PARKED: usize = 1_024;
+/// Requests of others that may wait for functions: consumers are asked for less from half of them on.
+const EXCHANGES: usize = 8_192;
 /// Most of what happened that is taken at a time.
 const TAKEN: usize = 64;
 /// Services of an NRF, in paths.
@@ -42,8 +45,10 @@ enum Asked {
     Instances(Nf),
     /// Look whether a server is there.
     Look(String),
-    /// Notification of the NRF.
-    Notification,
+    /// Subscription of the directory.
+    Subscription(Nf),
+    /// Request whose response changes nothing: a notification of the NRF, the end of a subscription.
+    Told,
 }
 
 struct Call {
@@ -52,6 +57,8 @@ struct Call {
     to: Place,
     /// API root that was asked; none of a resource or a callback that is elsewhere.
     root: Option<String>,
+    /// Its first request has left: the rest goes, too.
+    has_begun: bool,
     until: Clock,
     then: OnResponse,
 }
@@ -77,6 +84,8 @@ pub struct Services {
     http: Http,
     memory: Memory,
     directory: Directory,
+    /// Instances that have too much to do.
+    reductions: Reductions,
     /// Functions of this program.
     own: Vec<Place>,
     asked: BTreeMap<u64, Asked>,
@@ -90,6 +99,8 @@ pub struct Services {
     poller: Poller,
     alarm: Alarm,
     sweep: Clock,
+    /// The last answer has asked consumers for less: the next tells them how it is then.
+    asks_for_less: bool,
 }
 
 impl Services {
@@ -110,6 +121,7 @@ impl Services {
             http,
             memory,
             directory,
+            reductions: Reductions::default(),
             own,
             asked: BTreeMap::new(),
             next: 1,
@@ -121,6 +133,7 @@ impl Services {
             poller,
             alarm,
             sweep: Clock::now(),
+            asks_for_less: false,
         })
     }
 
@@ -167,12 +180,7 @@ impl Services {
         else {
             return false;
         };
-        self.ask(
-            Asked::Notification,
-            &root,
-            request,
-            Clock::now() + NOTIFY_WITHIN,
-        );
+        self.ask(Asked::Told, &root, request, Clock::now() + NOTIFY_WITHIN);
         true
     }
 
@@ -203,11 +211,20 @@ impl Services {
                 let path = request.uri().path();
                 let service = path.split('/').nth(1).unwrap_or_default();
                 let root = self.directory.root(call.to, service).ok_or(())?;
+                let (method, now) = (request.method(), Clock::now());
+                if !call.has_begun && !self.reductions.lets(call.to, method, path, now) {
+                    if self.directory.has_other(call.to) {
+                        return Err(());
+                    }
+                    self.reply(&call, Problem::Overload.into(), 0);
+                    return Ok(());
+                }
                 call.root = Some(root.clone());
                 root
             }
         };
         call.then = then;
+        call.has_begun = true;
         let until = call.until;
         self.ask(Asked::Call(Box::new(call)), &root, request, until);
         Ok(())
@@ -239,6 +256,7 @@ impl Services {
             call: envelope.call,
             to: envelope.to,
             root: None,
+            has_begun: false,
             until: Clock::now() + Duration::from_nanos(left),
             then: Box::new(|_, _| Consumer::Done(Problem::Protocol.into())),
         };
@@ -280,8 +298,13 @@ impl Services {
         match then(&envelope.message, &mut self.memory) {
             Producer::Done(mut response) => {
                 if let Some(instance) = self.memory.own.instances.get(&nf) {
-                    let (load, now) = (envelope.load, SystemTime::now());
-                    load::tell(response.headers_mut(), load, &instance.to_string(), now);
+                    let (load, now, id) = (envelope.load, SystemTime::now(), instance.to_string());
+                    load::tell(response.headers_mut(), load, &id, now);
+                    let less = overload::reduction(self.exchanges.len(), EXCHANGES);
+                    if less > 0 || self.asks_for_less {
+                        overload::tell(response.headers_mut(), less, &id, now);
+                    }
+                    self.asks_for_less = less > 0;
                 }
                 self.http.answer(number, response);
             }
@@ -339,8 +362,22 @@ impl Services {
         let has = |nf| self.own.iter().any(|place| place.nf == nf);
         let service = request.uri().path().split('/').nth(1).unwrap_or_default();
         if OF_NRF.contains(&service) && has(Nf::Nrf) {
+            let query = request.uri().query().unwrap_or_default();
+            if service == "nnrf-disc" && !query.contains("requester-snssais") {
+                self.memory.deviations.count(Deviation::Requester);
+            }
             self.for_nrf.push_back(NrfRequest { exchange, request });
             return;
+        }
+        if service == nnrf::STATUS {
+            let response = match nnrf::notified(&request) {
+                Ok((nf, response)) => {
+                    self.directory.has_news(nf, Clock::now());
+                    response
+                }
+                Err(refusal) => *refusal,
+            };
+            return self.http.answer(exchange, response);
         }
         let until = until.unwrap_or_else(|| Clock::now() + Duration::from_millis(CALL_MS));
         match accept(&request, &mut self.memory) {
@@ -356,6 +393,9 @@ impl Services {
         match self.asked.remove(&id) {
             Some(Asked::Call(call)) => {
                 let load = load::read(response.headers());
+                if call.root.is_some() {
+                    self.reductions.hear(call.to, &response, now);
+                }
                 let came = Came {
                     from: call.to.instance(),
                     response,
@@ -368,10 +408,14 @@ impl Services {
                 self.events.extend(events);
             }
             Some(Asked::Look(root)) => {
-                let events = self.directory.reach(&root);
+                let events = self.directory.reach(&root, now);
                 self.events.extend(events);
             }
-            Some(Asked::Notification) | None => {}
+            Some(Asked::Subscription(nf)) => {
+                self.directory
+                    .subscribed(nf, nnrf::subscribed(&response), now);
+            }
+            Some(Asked::Told) | None => {}
         }
     }
 
@@ -425,7 +469,8 @@ impl Services {
                 let events = self.directory.lose(&root, why_text, now);
                 self.events.extend(events);
             }
-            Some(Asked::Notification) | None => {}
+            Some(Asked::Subscription(nf)) => self.directory.subscribed(nf, None, now),
+            Some(Asked::Told) | None => {}
         }
     }
 
@@ -441,6 +486,19 @@ impl Services {
             let requester = Requester::new(consumer, own.slice, Some(own.plmn));
             let request = directory::query(nf, requester);
             self.ask(Asked::Instances(nf), &nrf, request, now + LOOK_WITHIN);
+        }
+        for (nf, consumer, old) in self.directory.take_subscriptions(now) {
+            let nrf = self.directory.nrf().to_owned();
+            let old = old.as_deref().and_then(nnrf::unsubscribe);
+            if let Some(Outgoing {
+                to: To::Root(root),
+                request,
+            }) = old
+            {
+                self.ask(Asked::Told, &root, request, now + NOTIFY_WITHIN);
+            }
+            let request = nnrf::subscribe(nf, consumer, &self.memory.own).request;
+            self.ask(Asked::Subscription(nf), &nrf, request, now + LOOK_WITHIN);
         }
         for root in self.directory.take_probes(now) {
             let request = directory::look();

@@ -33,7 +33,6 @@ pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
 pub use wiring::{ProgramSection, StoreOfProgram, WiringSection};
 
-use sluice_bus_local::Carrier;
 use sluice_ids::{Plmn, Tai};
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{boolean, log_filter, socket_path};
@@ -151,8 +150,7 @@ impl CoreConfig {
         let wiring = fields.section("wiring", |f| {
             WiringSection::read(f, has_sessions, has_contexts)
         });
-        let is_http2 = wiring.carrier == Some(Carrier::Http2);
-        let sbi = fields.section("sbi", |f| SbiSection::read(f, is_http2));
+        let sbi = fields.section("sbi", |f| SbiSection::read(f, &wiring));
         let log = fields.or("log", "info", &log_filter());
         Self {
             amf,

@@ -1,8 +1,10 @@
 //! Section `sbi`: addresses of service-based interfaces, for `wiring.transport: http2`.
 
-use super::kinds;
+use super::{WiringSection, kinds};
+use sluice_bus_local::Carrier;
 use sluice_program::config::fields::{At, Fields};
 use sluice_program::config::kind::{Kind, boolean};
+use sluice_sbi::Nf;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -44,7 +46,8 @@ impl TlsSection {
 }
 
 impl SbiSection {
-    pub(super) fn read(fields: &mut Fields<'_, '_>, is_http2: bool) -> Self {
+    pub(super) fn read(fields: &mut Fields<'_, '_>, wiring: &WiringSection) -> Self {
+        let is_http2 = wiring.carrier == Some(Carrier::Http2);
         let is_given = ["listen", "cleartext", "nrf", "tls"]
             .iter()
             .any(|key| fields.has(key));
@@ -72,6 +75,17 @@ impl SbiSection {
                     "cleartext, and certificates",
                     "one of the two",
                 );
+            }
+            _ => {}
+        }
+        match (&nrf, wiring.is_other(Nf::Nrf)) {
+            (Some(nrf), false) if is_http2 => {
+                let what = "the NRF is of another core by sbi.nrf, and of this one by wiring";
+                problem(nrf.line, what, "nrf in wiring.others, too");
+            }
+            (None, true) => {
+                let what = "the NRF is of another core, and its address is not told";
+                problem(line, what, "sbi.nrf, such as http://127.0.0.10:8000");
             }
             _ => {}
         }

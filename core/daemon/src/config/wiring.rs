@@ -20,6 +20,16 @@ const HOSTED: &[(&str, Option<Nf>)] = &[
     ("pcf", Some(Nf::Pcf)),
     ("n2", None),
 ];
+/// Functions that may be of another core.
+const FOREIGN: &[(&str, Nf)] = &[
+    ("ausf", Nf::Ausf),
+    ("udm", Nf::Udm),
+    ("udr", Nf::Udr),
+    ("nrf", Nf::Nrf),
+    ("nssf", Nf::Nssf),
+    ("smf", Nf::Smf),
+    ("pcf", Nf::Pcf),
+];
 /// Functions that may have several instances: each call to them names all that it goes on with, or the instance.
 const MANY: [Nf; 3] = [Nf::Ausf, Nf::Udm, Nf::Nssf];
 /// Most CPUs of a machine.
@@ -34,6 +44,8 @@ pub struct WiringSection {
     pub socket: Option<PathBuf>,
     /// Programs beside that of the core.
     pub programs: Vec<ProgramSection>,
+    /// Functions of other cores, which the NRF knows.
+    pub others: Vec<At<Nf>>,
 }
 
 /// Store of contexts that a program other than the core's has: of those of its functions that have some.
@@ -127,6 +139,46 @@ fn check_addresses(
     }
 }
 
+/// Functions of other cores speak HTTP, and are no program's.
+fn check_others(
+    fields: &mut Fields<'_, '_>,
+    others: &[At<Nf>],
+    programs: &[ProgramSection],
+    carrier: Option<Carrier>,
+    (has_sessions, has_contexts): (bool, bool),
+) {
+    let key = fields.key("others");
+    let mut problem = |line, what: String, expected| {
+        fields.report().problem(line, key.clone(), what, expected);
+    };
+    if let Some(one) = others.first().filter(|_| carrier != Some(Carrier::Http2)) {
+        let what = format!("{} is of another core, and speaks HTTP", one.value);
+        problem(one.line, what, "wiring.transport: http2, or no others");
+    }
+    for one in others {
+        if programs.iter().any(|program| program.has(one.value)) {
+            let what = format!("{} is of another core, and has a program", one.value);
+            problem(one.line, what, "one of the two");
+        }
+        if is_of_sessions(one.value) && has_contexts {
+            let what = format!(
+                "the {} is of another core, and there are contexts",
+                one.value
+            );
+            let expected = "no contexts: those of sessions are of SMF and PCF together";
+            problem(one.line, what, expected);
+        }
+        if one.value == Nf::Smf && has_sessions {
+            let what = "the SMF is of another core, and there are n4, upfs and data_networks";
+            problem(
+                one.line,
+                what.to_owned(),
+                "none of these: that SMF has them",
+            );
+        }
+    }
+}
+
 /// Each instance once; several of those functions alone that may have them, and none in a program that asks it, whose own
 /// calls would all go there.
 fn check_instances(fields: &mut Fields<'_, '_>, programs: &[ProgramSection]) {
@@ -188,6 +240,7 @@ impl WiringSection {
         let carrier = fields.or("transport", "thread", &transports).value;
         let socket = fields.optional("socket", &socket_path());
         let given = fields.has("programs");
+        let others = fields.list("others", &word(FOREIGN));
         let mut programs = fields.sections("programs", ProgramSection::read);
         let line = fields.line();
         if carrier.is_none() && given {
@@ -197,7 +250,9 @@ impl WiringSection {
         }
         if carrier.is_some() && !given {
             let may = HOSTED.iter().filter_map(|(_, nf)| *nf);
+            let is_other = |nf| others.iter().any(|one| one.value == nf);
             let may = may.filter(|nf| has_sessions || !is_of_sessions(*nf));
+            let may = may.filter(|nf| !is_other(*nf));
             for nf in may {
                 let one = At { value: nf, line };
                 match programs.last_mut() {
@@ -215,6 +270,8 @@ impl WiringSection {
         check_front(fields, &programs);
         check_addresses(fields, &programs, carrier);
         check_instances(fields, &programs);
+        let of_sessions = (has_sessions, has_contexts);
+        check_others(fields, &others, &programs, carrier, of_sessions);
         let all: Vec<&At<Nf>> = programs.iter().flat_map(|one| &one.functions).collect();
         for one in all.iter().filter(|one| is_of_sessions(one.value)) {
             if !has_sessions {
@@ -242,6 +299,7 @@ impl WiringSection {
             carrier,
             socket: socket.map(|at| at.value),
             programs,
+            others,
         }
     }
 
@@ -305,6 +363,11 @@ impl WiringSection {
         };
         self.carrier == new.carrier
             && self.socket == new.socket
+            && self
+                .others
+                .iter()
+                .map(|one| one.value)
+                .eq(new.others.iter().map(|one| one.value))
             && functions(self) == functions(new)
             && stays(self, new)
             && stays(new, self)
@@ -317,10 +380,19 @@ impl WiringSection {
         places.filter(|place| place.instance() > 0).collect()
     }
 
-    /// Whether a function has a program of its own.
+    /// Whether a function is not in the core's own program.
     pub fn is_apart(&self, nf: Nf) -> bool {
-        let mut all = self.programs.iter().flat_map(|one| &one.functions);
-        all.any(|one| one.value == nf)
+        self.has_program(nf) || self.is_other(nf)
+    }
+
+    /// Whether a function has a program of its own.
+    pub fn has_program(&self, nf: Nf) -> bool {
+        self.programs.iter().any(|one| one.has(nf))
+    }
+
+    /// Whether a function is of another core.
+    pub fn is_other(&self, nf: Nf) -> bool {
+        self.others.iter().any(|one| one.value == nf)
     }
 }
 

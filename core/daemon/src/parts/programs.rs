@@ -20,7 +20,7 @@ use sluice_host::process::Process;
 use sluice_program::control::{Asked, Question as _};
 use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
-use sluice_sbi::{Nf, Place, TracedMessage};
+use sluice_sbi::{Nf, NfInstance, Place, TracedMessage};
 use sluice_security::suci::HomeKey;
 use sluice_subscribers::Operation;
 use sluice_wiring::Core;
@@ -81,6 +81,8 @@ pub(crate) struct Programs {
     services: Option<SharedServices>,
     file: PathBuf,
     pub(super) programs: Vec<Program>,
+    /// Functions of other cores.
+    others: Vec<Nf>,
     waiting: Vec<Waiting>,
     /// Operations on subscribers that operators wait for, by the numbers of the questions to the program of the UDR, and until when.
     operations: BTreeMap<u64, (Instant, Asked<Ask>)>,
@@ -133,10 +135,11 @@ impl Programs {
             services,
             file: file.to_owned(),
             programs: programs.collect(),
+            others: wiring.others.iter().map(|one| one.value).collect(),
             waiting: Vec::new(),
             operations: BTreeMap::new(),
             home_keys: None,
-            lacks_home_keys: wiring.is_apart(Nf::Udr) && config.database.is_some(),
+            lacks_home_keys: wiring.has_program(Nf::Udr) && config.database.is_some(),
             refused: Vec::new(),
             traced: Vec::new(),
             followed: Followed::default(),
@@ -181,6 +184,12 @@ impl Programs {
         let process = Process::spawn(&mut command).map_err(|e| e.to_string())?;
         program.process = Some(process);
         Ok(())
+    }
+
+    /// Instances of the core; those of other cores have identities of their own.
+    fn identities(&self, core: &Core) -> impl Iterator<Item = (Place, NfInstance)> {
+        let all = core.instances().iter();
+        all.filter(|(place, _)| !self.others.contains(&place.nf))
     }
 
     /// Services by HTTP of the core's own functions.
@@ -387,12 +396,12 @@ impl Programs {
         let (comparison, withdrawn) = (&self.comparison, &self.withdrawn);
         let (presence, lacks_home_keys) = (&self.presence, self.lacks_home_keys);
         let may_release = self.may_release();
-        let instances = core.instances().iter();
-        let instances: Vec<(String, [u8; 16])> = instances
+        let instances: Vec<(String, [u8; 16])> = self
+            .identities(core)
             .map(|(place, instance)| (place.to_string(), instance.octets()))
             .collect();
         if let Some(services) = &self.services {
-            services::identify(services, 0, core.instances().iter());
+            services::identify(services, 0, self.identities(core));
         }
         let draining: Vec<String> = self.draining().iter().map(ToString::to_string).collect();
         self.manager.tell(&|functions| {

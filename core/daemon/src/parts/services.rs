@@ -49,6 +49,10 @@ pub(crate) fn open(
         guami,
         plmn: guami.plmn,
         slice,
+        areas: match config.wiring.is_other(Nf::Nrf) {
+            true => config.areas.iter().map(|at| at.value).collect(),
+            false => Vec::new(),
+        },
         instances: BTreeMap::new(),
     });
     let services = Services::new(http, memory, directory, own.to_vec());
@@ -59,8 +63,9 @@ pub(crate) fn open(
 /// Functions that those of a program ask, each with the one that asks it.
 fn consumers(config: &CoreConfig, own: &[Place]) -> BTreeMap<Nf, Nf> {
     let has = |nf: Nf| own.iter().any(|place| place.nf == nf);
-    // A core without sessions has neither.
-    let is_wanted = |nf: Nf| config.sessions.is_some() || !matches!(nf, Nf::Smf | Nf::Pcf);
+    // A core without sessions has neither, unless they are of another one.
+    let has_sessions = |nf: Nf| config.sessions.is_some() || config.wiring.is_other(nf);
+    let is_wanted = |nf: Nf| has_sessions(nf) || !matches!(nf, Nf::Smf | Nf::Pcf);
     let asked = own.iter().flat_map(|place| {
         let asks = asks(place.nf).iter();
         asks.map(|target| (*target, place.nf))

@@ -28,6 +28,7 @@ fn memory(nf: Nf, instance: NfInstance) -> Memory {
         guami: Guami { plmn: plmn(), amf },
         plmn: plmn(),
         slice: None,
+        areas: Vec::new(),
         instances: BTreeMap::from([(nf, instance)]),
     })
 }

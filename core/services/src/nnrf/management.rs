@@ -13,6 +13,7 @@ use crate::body::{read_response, send, send_empty};
 use crate::exchange::{Consumer, OnResponse, Outgoing, Response};
 use crate::names::Memory;
 use crate::problem::problem_of;
+use crate::values::tai_json;
 
 fn path(instance: NfInstance) -> String {
     format!("{INSTANCES}/{instance}")
@@ -21,7 +22,14 @@ fn path(instance: NfInstance) -> String {
 pub(super) fn register(request: &RegisterNf, memory: &Memory) -> Consumer {
     let profile = &request.profile;
     let (own, parts) = (&memory.own, [profile.served]);
-    let document = document(profile, &parts, Some(&own.root), Some(own.guami));
+    let mut document = document(profile, &parts, Some(&own.root), Some(own.guami));
+    let lacks_areas = document
+        .get("smfInfo")
+        .is_some_and(|info| info.get("taiList").is_none());
+    if lacks_areas && !own.areas.is_empty() {
+        let areas: Vec<Value> = own.areas.iter().copied().map(tai_json).collect();
+        document["smfInfo"]["taiList"] = areas.into();
+    }
     let outgoing = send(Method::PUT, &path(profile.instance), &document);
     Consumer::Send(
         outgoing.into(),

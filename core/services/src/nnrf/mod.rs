@@ -2,6 +2,7 @@
 
 mod discovery;
 mod management;
+mod news;
 mod profile;
 mod services;
 
@@ -11,6 +12,7 @@ use crate::exchange::Consumer;
 use crate::names::Memory;
 
 pub use discovery::{NoProfile, query};
+pub use news::{STATUS, notified, subscribe, subscribed, unsubscribe};
 pub use profile::{document, more};
 pub use services::{served, services_of};
 

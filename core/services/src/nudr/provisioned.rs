@@ -1,12 +1,14 @@
 //! Provisioned data (TS 29.505, 5.2.4): access and mobility, SMF selection, session management.
 
 use http::{Method, StatusCode};
+use serde_json::json;
 use sluice_sbi::{
     Message, Problem, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, Slot,
 };
 
 use crate::body::{respond, send_empty};
 use crate::calls::call;
+use crate::deviations::Deviation;
 use crate::exchange::{Consumer, Producer, Refusal};
 use crate::names::Memory;
 use crate::nudm::sdm::{found, networks, session_found};
@@ -68,8 +70,14 @@ pub(crate) fn accept(
     };
     let supi = crate::subscription::supi(ue)?;
     let of = networks(route)?;
-    let then: Then = Box::new(|data, _| {
+    // free5GC's UDM reads lists inside of shared data alone.
+    let is_wrapped = set == SESSIONS && route.is_of_free5gc;
+    let then: Then = Box::new(move |data, memory| {
         Producer::Done(match data {
+            Ok(data) if is_wrapped => {
+                memory.deviations.count(Deviation::SharedData);
+                respond(StatusCode::OK, &json!({ "individualSmSubsData": data }))
+            }
             Ok(data) => respond(StatusCode::OK, &data),
             Err(problem) => refuse_data(problem),
         })

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
-use h2::client::ResponseFuture;
 use http::header::{ACCEPT, LOCATION, USER_AGENT};
 use http::{HeaderValue, StatusCode};
 use sluice_services::{Request, Response};
@@ -137,17 +136,20 @@ async fn once(
 ) -> Result<Response, Unanswered> {
     let head = head(root, path, request, until, parts)?;
     let body = request.body().clone();
+    let may_repeat = request.method().is_idempotent();
     // Before the connection starts, so that its first write has all of it.
-    let (response, mut stream) = lent
-        .send(head, body.is_empty())
-        .map_err(|e| unanswered(root, &e))?;
+    let sent = lent.send(head, body.is_empty());
+    let (response, mut stream) = sent.map_err(|e| unanswered(root, &e, true))?;
     if !body.is_empty() {
-        stream
-            .send_data(body, true)
-            .map_err(|e| unanswered(root, &e))?;
+        let sent = stream.send_data(body, true);
+        sent.map_err(|e| unanswered(root, &e, may_repeat))?;
     }
     lent.start();
-    receive(response, root, parts).await
+    let response = response.await;
+    let response = response.map_err(|e| unanswered(root, &e, may_repeat))?;
+    receive(response, root, parts)
+        .await
+        .map_err(Unanswered::Failed)
 }
 
 fn head(
@@ -177,14 +179,12 @@ fn head(
 }
 
 async fn receive(
-    response: ResponseFuture,
+    response: http::Response<RecvStream>,
     root: &Root,
     parts: &Parts,
-) -> Result<Response, Unanswered> {
-    let response = response.await.map_err(|e| unanswered(root, &e))?;
+) -> Result<Response, Failure> {
     let (head, body) = response.into_parts();
-    let body = read(body, root, parts).await;
-    let body = body.map_err(Unanswered::Failed)?;
+    let body = read(body, root, parts).await?;
     Ok(Response::from_parts(head, body))
 }
 
@@ -211,13 +211,14 @@ fn lost(root: &Root, why: &h2::Error) -> Failure {
 }
 
 /// Meaning of an error before a response. Only these tell that the peer did not process the request (RFC 9113, 8.7): a
-/// GOAWAY that leaves the stream out, and REFUSED_STREAM. The end of a connection most likely means so.
-fn unanswered(root: &Root, why: &h2::Error) -> Unanswered {
+/// GOAWAY that leaves the stream out, and REFUSED_STREAM. Where a connection ends without them the peer may have processed
+/// it: what changes nothing more the second time goes again (RFC 9110, 9.2.2).
+fn unanswered(root: &Root, why: &h2::Error, may_repeat: bool) -> Unanswered {
     let is_refused = why.is_reset() && why.reason() == Some(h2::Reason::REFUSED_STREAM);
     let is_left_out = why.is_go_away() && why.is_remote();
-    if is_refused || is_left_out || why.is_io() {
+    if is_refused || is_left_out || (why.is_io() && may_repeat) {
         Unanswered::Again(why.to_string())
-    } else if why.is_remote() || why.is_library() {
+    } else if why.is_remote() || why.is_library() || why.is_io() {
         Unanswered::Failed(lost(root, why))
     } else {
         Unanswered::Failed(Failure::Request(why.to_string()))

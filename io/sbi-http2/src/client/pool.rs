@@ -105,10 +105,6 @@ impl Pool {
             return Err(why.clone());
         }
         let connected = connect(root, &entry, parts).await;
-        let connected = connected.map_err(|why| Failure::Connect {
-            to: root.to_string(),
-            why,
-        });
         if let Some(full) = entry.least().filter(|_| connected.is_err()) {
             return Ok(full);
         }
@@ -201,14 +197,17 @@ impl Drop for Lent {
     }
 }
 
-async fn connect(root: &Root, entry: &Rc<Entry>, parts: &Rc<Parts>) -> Result<Lent, String> {
+async fn connect(root: &Root, entry: &Rc<Entry>, parts: &Rc<Parts>) -> Result<Lent, Failure> {
     if parts.pool.connections.get() >= parts.limits.connections_out {
-        let most = parts.limits.connections_out;
-        return Err(format!("there are {most} connections to others already"));
+        return Err(Failure::Busy);
     }
     let within = parts.limits.connect_within;
     let opened = timeout(within, open(root, entry, parts)).await;
-    opened.unwrap_or_else(|_| Err(format!("no connection within {} ms", within.as_millis())))
+    let late = || Err(format!("no connection within {} ms", within.as_millis()));
+    let to = root.to_string();
+    opened
+        .unwrap_or_else(|_| late())
+        .map_err(|why| Failure::Connect { to, why })
 }
 
 async fn open(root: &Root, entry: &Rc<Entry>, parts: &Rc<Parts>) -> Result<Lent, String> {

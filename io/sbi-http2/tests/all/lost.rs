@@ -110,6 +110,25 @@ fn a_connection_that_ends_before_the_answer_is_replaced_a_few_times() {
     server.join().expect("the script ends");
 }
 
+/// The peer may have done what it was asked (RFC 9110, 9.2.2).
+#[test]
+fn a_request_that_changes_something_is_not_repeated_where_its_connection_ends() {
+    let (root, server) = scripted(|listener| {
+        Hand::accept(&listener).read_until(DATA);
+        let mut second = Hand::accept(&listener);
+        second.read_until(HEADERS);
+        second.write(&answer(1));
+        second.end();
+    });
+    let mut client = start(Limits::default());
+    let failed = ask(&mut client, &root, post("/", "once")).expect_err("nobody answers");
+    assert!(matches!(failed, Failure::Lost { .. }), "{failed}");
+    assert_eq!(client.counters().retries, 0);
+    assert!(ask(&mut client, &root, get("/")).is_ok());
+    drop(client);
+    server.join().expect("the script ends");
+}
+
 #[test]
 fn a_peer_that_dies_within_its_answer_is_not_asked_again() {
     let (root, server) = scripted(|listener| {

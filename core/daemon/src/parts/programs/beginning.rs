@@ -29,10 +29,8 @@ impl Programs {
                 "the program sluice-core beside the one that runs, and memory for its links";
             StartError::from(problem(0, "wiring", what, expected))
         };
-        let own: Vec<Nf> = Nf::ALL
-            .into_iter()
-            .filter(|nf| !self.is_apart(*nf))
-            .collect();
+        let is_own = |nf: &Nf| !self.is_apart(*nf) && !self.others.contains(nf);
+        let (own, others): (Vec<Nf>, Vec<Nf>) = Nf::ALL.into_iter().partition(is_own);
         let member = self.manager.join("the core", &own);
         let member = member.map_err(|e| failed(format!("its own functions: {e}")))?;
         let watched = runtime
@@ -44,12 +42,8 @@ impl Programs {
             watched.map_err(|e| failed(e.to_string()))?;
         }
         let core = runtime.core_mut();
-        let others: Vec<Nf> = Nf::ALL
-            .into_iter()
-            .filter(|nf| self.is_apart(*nf))
-            .collect();
         if let Some(services) = &self.services {
-            services::identify(services, 0, core.instances().iter());
+            services::identify(services, 0, self.identities(core));
             core.connect(Box::new(services.clone()), &others);
         }
         core.connect(Box::new(member), &others);
@@ -75,7 +69,13 @@ impl Programs {
             .as_ref()
             .map(|one| one.with(|one| one.wanted()));
         let is_asked = |place: &Place| wanted.as_ref().is_none_or(|all| all.contains(&place.nf));
-        let mut missing: BTreeSet<Place> = all.iter().copied().filter(is_asked).collect();
+        let of_others = self.others.iter().map(|nf| Place::from(*nf));
+        let mut missing: BTreeSet<Place> = all
+            .iter()
+            .copied()
+            .chain(of_others)
+            .filter(is_asked)
+            .collect();
         let have_joined = |one: &Self| all.iter().all(|place| one.manager.has(*place));
         let lacks_keys = |one: &Self| one.lacks_home_keys && one.home_keys.is_none();
         let waits = |one: &Self, missing: &BTreeSet<Place>| {
@@ -105,9 +105,7 @@ impl Programs {
             }
         }
         for place in missing {
-            tracing::warn!(
-                "{place} is not reached: its program has not joined; the core begins without it"
-            );
+            tracing::warn!("{place} is not reached yet; the core begins without it");
         }
         Ok(())
     }
