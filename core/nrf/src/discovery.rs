@@ -4,7 +4,7 @@ use http::header::CACHE_CONTROL;
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use sluice_services::body::respond;
-use sluice_services::nnrf::{NoProfile, services_of};
+use sluice_services::nnrf::{NoProfile, services_of, with_roots};
 use sluice_services::problem::refuse;
 use sluice_services::{Response, not_allowed, unknown};
 
@@ -31,9 +31,12 @@ impl Nrf {
         let mut result = json!({ "validityPeriod": validity_s });
         match found {
             Ok(found) => {
-                let found = found
-                    .into_iter()
-                    .map(|one| document_for(one, &query, asked.root));
+                let found = found.into_iter();
+                let found = found.map(|one| document_for(one, &query, asked.root));
+                let found = found.map(|one| match asked.route.is_of_free5gc {
+                    true => with_roots(one),
+                    false => one,
+                });
                 result["nfInstances"] = found.collect();
             }
             Err(reason) => {

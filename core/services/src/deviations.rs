@@ -23,11 +23,15 @@ pub enum Deviation {
     Requester,
     /// A UDM that reads session data inside of shared data alone, and is given them so.
     SharedData,
+    /// An NRF that takes a profile without areas for one that serves nowhere.
+    Area,
+    /// Consumers that know no other API root than `apiPrefix`.
+    ApiPrefix,
 }
 
 impl Deviation {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Null,
         Self::EmptyString,
         Self::ContentType,
@@ -38,6 +42,8 @@ impl Deviation {
         Self::Status,
         Self::Requester,
         Self::SharedData,
+        Self::Area,
+        Self::ApiPrefix,
     ];
 
     /// Name in counters.
@@ -53,6 +59,8 @@ impl Deviation {
             Self::Status => "status",
             Self::Requester => "requester",
             Self::SharedData => "shared_data",
+            Self::Area => "area",
+            Self::ApiPrefix => "api_prefix",
         }
     }
 }

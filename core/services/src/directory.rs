@@ -122,7 +122,7 @@ fn instance_of(profile: &Value) -> Option<FoundInstance> {
 }
 
 /// API root of a service: of its own end point or name, else of those of the profile.
-fn root_of(profile: &Value, service: &Value) -> Option<String> {
+pub(crate) fn root_of(profile: &Value, service: &Value) -> Option<String> {
     let text = |of: &Value, name: &str| {
         let text = of.get(name)?.as_str().filter(|text| !text.is_empty())?;
         Some(text.to_owned())

@@ -15,7 +15,7 @@ use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Requester, Slot};
 use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
 use sluice_services::{
     Came, Consumer, Deviation, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response,
-    To, accept, begin, directory, nnrf, problem, unknown,
+    Route, To, accept, begin, directory, nnrf, problem, unknown,
 };
 
 use crate::directory::Directory;
@@ -362,9 +362,8 @@ impl Services {
         let has = |nf| self.own.iter().any(|place| place.nf == nf);
         let service = request.uri().path().split('/').nth(1).unwrap_or_default();
         if OF_NRF.contains(&service) && has(Nf::Nrf) {
-            let query = request.uri().query().unwrap_or_default();
-            if service == "nnrf-disc" && !query.contains("requester-snssais") {
-                self.memory.deviations.count(Deviation::Requester);
+            if service == "nnrf-disc" {
+                self.count_deviations(&request);
             }
             self.for_nrf.push_back(NrfRequest { exchange, request });
             return;
@@ -385,6 +384,20 @@ impl Services {
             Producer::Ask(nf, message, then) => {
                 self.ask_function(exchange, nf, message, until, then);
             }
+        }
+    }
+
+    /// Counts what a discovery lacks, and what its answer has for it.
+    fn count_deviations(&mut self, discovery: &Request) {
+        let Some(route) = Route::of(discovery) else {
+            return;
+        };
+        let deviations = &mut self.memory.deviations;
+        if route.query("requester-snssais").is_none() {
+            deviations.count(Deviation::Requester);
+        }
+        if route.is_of_free5gc {
+            deviations.count(Deviation::ApiPrefix);
         }
     }
 

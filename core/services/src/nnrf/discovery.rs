@@ -4,12 +4,15 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use sluice_sbi::{DiscoverNfs, Found, NfQuery, NfsDiscovered, NfsFound, NoMatch, Problem, Slot};
 
+use sluice_ids::Tai;
+
 use super::DISCOVERY;
 use crate::body::{read_response, send_empty};
+use crate::deviations::Deviation;
 use crate::directory::instances_of;
 use crate::exchange::{Consumer, Outgoing, Response};
 use crate::problem::problem_of;
-use crate::values::{instance, plmn_json, slice_json, tai_json};
+use crate::values::{instance, plmn_json, slice_json, tai, tai_json};
 
 /// Why none is found, as an NRF tells it (NoProfileMatchReason: TS 29.510, 6.2.6.3.10).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,11 +37,58 @@ impl NoProfile {
     }
 }
 
+/// free5GC's NRF finds none whose profile does not list the area that is asked for, although such a profile is for all. It
+/// is asked without the area then.
 pub(super) fn discover(request: &DiscoverNfs) -> Consumer {
+    let query_ = request.query;
     Consumer::Send(
-        query(&request.query).into(),
-        Box::new(|came, _| Consumer::Done(found(&came.response))),
+        query(&query_).into(),
+        Box::new(move |came, _| match query_.area() {
+            Some(area) if is_none_for_no_reason(&came.response) => anywhere(&query_, area),
+            _ => Consumer::Done(found(&came.response, |_| true)),
+        }),
     )
+}
+
+/// The same question without the area; those that list other areas are left out.
+fn anywhere(query_: &NfQuery, area: Tai) -> Consumer {
+    let anywhere = NfQuery::new(
+        query_.requester,
+        query_.target,
+        query_.slice(),
+        query_.dnn(),
+        None,
+    );
+    let outgoing = query(&anywhere);
+    Consumer::Send(
+        outgoing.into(),
+        Box::new(move |came, memory| {
+            let answer = found(&came.response, |profile| serves_in(profile, area));
+            if answer
+                .answer_to::<DiscoverNfs>()
+                .is_ok_and(|one| !one.found.all().is_empty())
+            {
+                memory.deviations.count(Deviation::Area);
+            }
+            Consumer::Done(answer)
+        }),
+    )
+}
+
+fn is_none_for_no_reason(response: &Response) -> bool {
+    let body = read_response(response);
+    response.status() == StatusCode::OK
+        && body.is_object()
+        && body.get("noProfileMatchInfo").is_none()
+        && instances_of(&body).is_empty()
+}
+
+/// Whether a profile does not leave an area out.
+fn serves_in(profile: &Value, area: Tai) -> bool {
+    let lists = profile
+        .pointer("/smfInfo/taiList")
+        .and_then(Value::as_array);
+    lists.is_none_or(|all| all.is_empty() || all.iter().any(|one| tai(one) == Some(area)))
 }
 
 /// GET of the instances that do it.
@@ -68,8 +118,8 @@ pub fn query(query: &NfQuery) -> Outgoing {
     send_empty(Method::GET, &format!("{DISCOVERY}?{}", parameters.finish()))
 }
 
-/// SearchResult
-fn found(response: &Response) -> Slot {
+/// SearchResult, and of it the instances that `may` be taken.
+fn found(response: &Response, may: impl Fn(&Value) -> bool) -> Slot {
     match response.status() {
         StatusCode::OK => {}
         StatusCode::NOT_FOUND => return discovered(NfsFound::none(NoMatch::NotRegistered)),
@@ -92,7 +142,8 @@ fn found(response: &Response) -> Slot {
             load: number(profile, "load", 0).min(100) as u8,
         })
     };
-    let mut all: Vec<Found> = instances_of(&body).into_iter().filter_map(one).collect();
+    let profiles = instances_of(&body).into_iter().filter(|one| may(one));
+    let mut all: Vec<Found> = profiles.filter_map(one).collect();
     all.sort_by_key(|one| (one.priority.get(), one.load));
     discovered(match all.as_slice() {
         [] => {

@@ -8,8 +8,9 @@ use sluice_sbi::{
     Slot,
 };
 
-use super::{INSTANCES, JSON_PATCH, document, more};
+use super::{INSTANCES, JSON_PATCH, document, more, with_roots};
 use crate::body::{read_response, send, send_empty};
+use crate::deviations::Deviation;
 use crate::exchange::{Consumer, OnResponse, Outgoing, Response};
 use crate::names::Memory;
 use crate::problem::problem_of;
@@ -22,19 +23,44 @@ fn path(instance: NfInstance) -> String {
 pub(super) fn register(request: &RegisterNf, memory: &Memory) -> Consumer {
     let profile = &request.profile;
     let (own, parts) = (&memory.own, [profile.served]);
-    let mut document = document(profile, &parts, Some(&own.root), Some(own.guami));
-    let lacks_areas = document
-        .get("smfInfo")
-        .is_some_and(|info| info.get("taiList").is_none());
-    if lacks_areas && !own.areas.is_empty() {
-        let areas: Vec<Value> = own.areas.iter().copied().map(tai_json).collect();
-        document["smfInfo"]["taiList"] = areas.into();
-    }
-    let outgoing = send(Method::PUT, &path(profile.instance), &document);
+    let document = document(profile, &parts, Some(&own.root), Some(own.guami));
+    let path = path(profile.instance);
+    let outgoing = send(Method::PUT, &path, &document);
     Consumer::Send(
         outgoing.into(),
-        Box::new(|came, _| Consumer::Done(registered(&came.response))),
+        Box::new(move |came, memory| {
+            if !is_free5gc(&came.response) {
+                return Consumer::Done(registered(&came.response));
+            }
+            memory.deviations.count(Deviation::ApiPrefix);
+            let document = for_free5gc(document, memory);
+            Consumer::Send(
+                send(Method::PUT, &path, &document).into(),
+                Box::new(|came, _| Consumer::Done(registered(&came.response))),
+            )
+        }),
     )
+}
+
+/// Whether the NRF is free5GC's: it tells so whether it wants tokens.
+fn is_free5gc(response: &Response) -> bool {
+    read_response(response)
+        .pointer("/customInfo/oauth2")
+        .is_some()
+}
+
+/// The profile for an NRF of free5GC: it finds no SMF whose areas are not listed, and its consumers know no other root than
+/// that of `apiPrefix`.
+fn for_free5gc(mut document: Value, memory: &Memory) -> Value {
+    let areas = &memory.own.areas;
+    let lists_none = document
+        .get("smfInfo")
+        .is_some_and(|info| info.get("taiList").is_none());
+    if lists_none && !areas.is_empty() {
+        let areas: Vec<Value> = areas.iter().copied().map(tai_json).collect();
+        document["smfInfo"]["taiList"] = areas.into();
+    }
+    with_roots(document)
 }
 
 /// NFProfile, as the NRF has it: with its interval between heart-beats, unless it wants none.

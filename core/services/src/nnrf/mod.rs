@@ -14,7 +14,7 @@ use crate::names::Memory;
 pub use discovery::{NoProfile, query};
 pub use news::{STATUS, notified, subscribe, subscribed, unsubscribe};
 pub use profile::{document, more};
-pub use services::{served, services_of};
+pub use services::{served, services_of, with_roots};
 
 /// Collection of profiles.
 pub const INSTANCES: &str = "/nnrf-nfm/v1/nf-instances";

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 use sluice_sbi::Nf;
 
+use crate::directory::root_of;
+
 /// Name and version of each service that our functions of a type serve.
 const SERVED: &[(Nf, &[(&str, &str)])] = &[
     (Nf::Amf, &[("namf-comm", "v1")]),
@@ -111,6 +113,26 @@ pub fn services_of(profile: &Value) -> Vec<&Value> {
     of_list.chain(of_map).collect()
 }
 
+/// A profile whose services tell their whole API roots as `apiPrefix`, where they tell none: free5GC's consumers know no
+/// other.
+pub fn with_roots(profile: Value) -> Value {
+    let mut whole = profile.clone();
+    let put = |service: &mut Value| {
+        if service.get("apiPrefix").is_none()
+            && let Some(root) = root_of(&profile, service)
+        {
+            service["apiPrefix"] = root.into();
+        }
+    };
+    let list = whole.get_mut("nfServices").and_then(Value::as_array_mut);
+    list.into_iter().flatten().for_each(put);
+    let map = whole
+        .get_mut("nfServiceList")
+        .and_then(Value::as_object_mut);
+    map.into_iter().flat_map(Map::values_mut).for_each(put);
+    whole
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,5 +168,17 @@ mod tests {
         let name = Some((("fqdn", "nrf.example".into()), 8000));
         assert_eq!(of("http://nrf.example:8000"), name);
         assert_eq!(of("nothing"), None);
+    }
+
+    #[test]
+    fn roots_are_told_as_prefixes_where_there_is_none() {
+        let root = "http://127.0.0.1:7777";
+        let mut profile = json!({ "nfServices": services_json(Nf::Udm, Some(root)) });
+        profile["nfServices"][1]["apiPrefix"] = "/own".into();
+        profile["nfServiceList"] = json!({ "1": services_json(Nf::Udr, Some(root))[0] });
+        let whole = with_roots(profile);
+        assert_eq!(whole["nfServices"][0]["apiPrefix"], root);
+        assert_eq!(whole["nfServices"][1]["apiPrefix"], "/own");
+        assert_eq!(whole["nfServiceList"]["1"]["apiPrefix"], root);
     }
 }

@@ -261,6 +261,18 @@ fn provisioned_data_are_carried() {
         assert_eq!(two.carry(query, query, problem), problem.into());
     }
     let path = "/nudr-dr/v2/subscription-data/imsi-001010000000001/00101/provisioned-data/sm-data";
+    // free5GC's UDM reads no list.
+    let mut free5gc = request("GET", &format!("{path}?{slice_and_dnn}"), &Value::Null);
+    let agent = http::HeaderValue::from_static("OpenAPI-Generator/1.0.0/go");
+    free5gc
+        .headers_mut()
+        .insert(http::header::USER_AGENT, agent);
+    let told = asked(&free5gc, &mut two.producer, |_, _| session.into());
+    let told: Value = serde_json::from_slice(told.body()).expect("JSON");
+    assert_eq!(
+        told["individualSmSubsData"].as_array().map(Vec::len),
+        Some(1)
+    );
     let response = asked(&request("PUT", path, &json!({})), &mut two.producer, nobody);
     assert_eq!(response.status(), 405);
 }
