@@ -277,7 +277,7 @@ fn outcome(response: &Response, number: u64, memory: &mut Memory) -> Option<EapO
 /// A request for the AUSF.
 pub(crate) fn accept(route: &Route, request: &Request, _memory: &mut Memory) -> Producer {
     let taken = match (route.method.as_str(), route.parts().as_slice()) {
-        ("POST", ["ue-authentications"]) => accept_authenticate(request),
+        ("POST", ["ue-authentications"]) => accept_authenticate(route, request),
         ("PUT", ["ue-authentications", id, CONFIRMATION]) => accept_confirm(id, request),
         ("POST", ["ue-authentications", id, EAP_SESSION]) => accept_eap(id, request),
         (_, ["ue-authentications"] | ["ue-authentications", _, CONFIRMATION | EAP_SESSION]) => {
@@ -288,7 +288,7 @@ pub(crate) fn accept(route: &Route, request: &Request, _memory: &mut Memory) -> 
     taken.unwrap_or_else(|refusal| Producer::Done(*refusal))
 }
 
-fn accept_authenticate(request: &Request) -> Result<Producer, Refusal> {
+fn accept_authenticate(route: &Route, request: &Request) -> Result<Producer, Refusal> {
     let body = read(request)?;
     let text = |value: &Value| value.as_str().and_then(identity);
     let identity: Identity = member(&body, "/supiOrSuci", "imsi-... or suci-0-...", text)?;
@@ -301,12 +301,25 @@ fn accept_authenticate(request: &Request) -> Result<Producer, Refusal> {
         network,
         resynchronisation,
     };
+    let wants_array = route.is_of_free5gc;
     Ok(ask(message, move |challenge, memory| {
-        created(&challenge, &network_text(&network), memory)
+        let mut link = json!({ "href": link(&challenge, memory) });
+        // free5GC's AMF reads no other.
+        if wants_array {
+            memory.deviations.count(Deviation::LinkArray);
+            link = json!([link]);
+        }
+        created(&challenge, &network_text(&network), link, memory)
     }))
 }
 
-fn created(challenge: &Challenge, network: &str, memory: &Memory) -> Response {
+/// URI at which the answer of the UE is taken.
+fn link(challenge: &Challenge, memory: &Memory) -> String {
+    let (part, _) = part(challenge.method);
+    format!("{}/{part}", uri(challenge.context.get(), memory))
+}
+
+fn created(challenge: &Challenge, network: &str, link: Value, memory: &Memory) -> Response {
     let uri = uri(challenge.context.get(), memory);
     let data = match challenge.method {
         AuthMethod::FiveGAka => json!({
@@ -316,11 +329,11 @@ fn created(challenge: &Challenge, network: &str, memory: &Memory) -> Response {
         }),
         AuthMethod::EapAkaPrime => base64_text(challenge.eap.get().unwrap_or_default()).into(),
     };
-    let (part, link) = part(challenge.method);
+    let (_, name) = part(challenge.method);
     let body = json!({
         "authType": method_text(challenge.method),
         "5gAuthData": data,
-        "_links": { link: { "href": format!("{uri}/{part}") } },
+        "_links": { name: link },
         "servingNetworkName": network,
     });
     with_location(with_links(respond(StatusCode::CREATED, &body)), &uri)

@@ -6,6 +6,7 @@ use sluice_ids::{Dnn, Guami, ServingNetworkName, Snssai, Supi};
 use sluice_sbi::{Nf, NfInstance, SdmData, SdmSubscription, SmfRegistration};
 
 use crate::body::{member, optional};
+use crate::deviations::Deviation;
 use crate::exchange::Refusal;
 use crate::names::Memory;
 use crate::nudm::callbacks::{self, AMF_DEREGISTRATION};
@@ -238,7 +239,12 @@ impl Sdm {
     /// SdmSubscription. Rights and data networks of a UE change with its access and mobility data here.
     pub fn read(body: &Value, supi: Supi) -> Result<Self, Refusal> {
         let subscriber = member(body, "/nfInstanceId", "a UUID", nf_instance)?;
-        let callback = member(body, "/callbackReference", "a URI", uri)?;
+        // free5GC's SMF has an empty one: whoever wants to be told nowhere is told nothing.
+        let uri_or_empty = |value: &Value| match value.as_str() {
+            Some("") => Some(String::new()),
+            _ => uri(value),
+        };
+        let callback = member(body, "/callbackReference", "a URI", uri_or_empty)?;
         let expected = "a list of URIs";
         let pointer = "/monitoredResourceUris";
         let uris: Vec<String> = member(body, pointer, expected, |value| {
@@ -280,6 +286,9 @@ impl Sdm {
 
     /// From now on this function is told.
     pub fn keep(&self, memory: &mut Memory) {
+        if self.callback.is_empty() {
+            return memory.deviations.count(Deviation::EmptyString);
+        }
         for one in &self.subscriptions {
             let key = format!("{}{:016x}", sdm_keys(&one.supi, one.data), one.id());
             memory.keep_callback(&key, &self.callback);
