@@ -8,11 +8,14 @@ use sluice_services::body::respond;
 use sluice_services::nnrf::{DISCOVERY, INSTANCES};
 use sluice_services::{Response, nnrf};
 
-use crate::serve::HAL_JSON;
-use crate::subscribing::SUBSCRIPTIONS;
-
 /// Path of the document.
 pub(crate) const PATH: &str = "/bootstrapping";
+
+/// Collection.
+pub(crate) const SUBSCRIPTIONS: &str = "/nnrf-nfm/v1/subscriptions";
+
+/// Type of a body with links (TS 29.501, 4.4.2).
+pub(crate) const HAL_JSON: &str = "application/3gppHal+json";
 
 /// BootstrappingInfo, with the services that `needs_token` says.
 pub(crate) fn bootstrap(root: &str, needs_token: bool, validity_s: u32) -> Response {

@@ -31,7 +31,9 @@ impl Nrf {
         let mut result = json!({ "validityPeriod": validity_s });
         match found {
             Ok(found) => {
-                let found = found.into_iter().map(|one| document_for(one, &query));
+                let found = found
+                    .into_iter()
+                    .map(|one| document_for(one, &query, asked.root));
                 result["nfInstances"] = found.collect();
             }
             Err(reason) => {
@@ -48,8 +50,8 @@ impl Nrf {
 }
 
 /// Document of an instance for the one that asks, with the services alone that are for it, and that it asks for.
-fn document_for(profile: &Profile, query: &Query) -> Value {
-    let mut document = profile.document();
+fn document_for(profile: &Profile, query: &Query, root: &str) -> Value {
+    let mut document = profile.document(root);
     let is_for = |service: &Value| {
         let name = service.get("serviceName").and_then(Value::as_str);
         let name = name.unwrap_or_default();

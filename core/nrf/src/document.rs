@@ -78,7 +78,7 @@ pub(crate) struct AmfNames {
     pub region: Option<u64>,
 }
 
-/// What discoveries ask of an instance.
+/// Facts of an instance that discoveries ask for.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub instance: NfInstance,

@@ -147,6 +147,6 @@ pub(super) fn ask(nrf: &mut Nrf, now: Now, message: impl Into<Message>) -> Messa
     nrf.handle(now, Input::Request { id, message }, &mut effects);
     match effects.as_slice() {
         [Effect::Answer { message, .. }] => **message,
-        other => panic!("{other:?}"),
+        other => panic!("no answer, but {} effects", other.len()),
     }
 }

@@ -107,7 +107,7 @@ pub struct Counters {
     pub notifications_lost: u64,
 }
 
-/// What happened to instances of types that are none of ours.
+/// Counts of instances of types that are none of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OfOthers {
     /// Heart-beats that did not come.

@@ -9,12 +9,13 @@ use sluice_services::nnrf::INSTANCES;
 use sluice_services::problem::{refuse, refuse_member, tell};
 use sluice_services::{Response, not_allowed, unknown, values};
 
+use crate::bootstrapping::HAL_JSON;
 use crate::document::{Facts, shown};
 use crate::nf_type::NfType;
 use crate::patch::{self, Wrong};
 use crate::profiles::{DOCUMENT_OCTETS, Profile};
 use crate::query::{has_feature, optional};
-use crate::serve::{Asked, HAL_JSON, Refusal, not_found};
+use crate::serve::{Asked, Refusal, not_found};
 use crate::{Event, Nrf};
 
 /// Number of the feature Service-Map (6.1.9).
@@ -84,7 +85,7 @@ impl Nrf {
         let profile = self.profiles.get(instance_of(id)?);
         let profile = profile.ok_or_else(|| no_instance(id))?;
         let wants_map = has_feature(asked.route.query("requester-features"), SERVICE_MAP);
-        let document = shown(profile.document(), wants_map);
+        let document = shown(profile.document(asked.root), wants_map);
         Ok(respond(StatusCode::OK, &document))
     }
 
@@ -126,7 +127,10 @@ impl Nrf {
         if failure.is_some() {
             return Err(tell(Problem::NoResources).into());
         }
-        let kept = self.profiles.get(instance).map(Profile::document);
+        let kept = self
+            .profiles
+            .get(instance)
+            .map(|one| one.document(asked.root));
         let kept = kept.unwrap_or_default();
         let body = if takes_changes { changes(&kept) } else { kept };
         if was_there {
@@ -150,7 +154,7 @@ impl Nrf {
             let status = StatusCode::FORBIDDEN;
             return Err(refuse(status, "MODIFICATION_NOT_ALLOWED", &detail).into());
         }
-        let mut document = before.document();
+        let mut document = before.document(asked.root);
         // One that is heard of again stands as it says itself.
         if before.facts.is_registered {
             document["nfStatus"] = "REGISTERED".into();
@@ -172,7 +176,10 @@ impl Nrf {
         if is_beat {
             return Ok(respond_empty(StatusCode::NO_CONTENT));
         }
-        let kept = self.profiles.get(instance).map(Profile::document);
+        let kept = self
+            .profiles
+            .get(instance)
+            .map(|one| one.document(asked.root));
         Ok(respond(StatusCode::OK, &kept.unwrap_or_default()))
     }
 

@@ -139,7 +139,8 @@ impl Profile {
         self.heart_beat_ms / 1_000
     }
 
-    /// Document as it is now, with all members that it was registered with.
+    /// Document as it is now, with all members that it was registered with. One that has registered by messages is of the NRF's own
+    /// program, and serves at its API root.
     pub fn document(&self, root: &str) -> Value {
         let root = Some(root).filter(|root| !root.is_empty());
         let mut document = match &self.source {

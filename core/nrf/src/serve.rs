@@ -7,9 +7,6 @@ use sluice_services::{Request, Response, Route, not_allowed, unknown};
 
 use crate::{Nrf, bootstrapping};
 
-/// Type of a body with links (TS 29.501, 4.4.2).
-pub(crate) const HAL_JSON: &str = "application/3gppHal+json";
-
 /// Response that refuses.
 pub(crate) type Refusal = Box<Response>;
 

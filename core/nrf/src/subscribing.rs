@@ -6,15 +6,13 @@ use sluice_services::body::{member, optional, read, respond, respond_empty, with
 use sluice_services::problem::{refuse_member, tell};
 use sluice_services::{Response, not_allowed, unknown, values};
 
+use crate::bootstrapping::SUBSCRIPTIONS;
 use crate::management::{SERVICE_MAP, wrong};
 use crate::nf_type::NfType;
 use crate::query::{Consumer, has_feature};
 use crate::serve::{Asked, Refusal, not_found};
 use crate::subscriptions::{Condition, Event, Subscription};
 use crate::{Nrf, date_time, patch};
-
-/// Collection.
-pub(crate) const SUBSCRIPTIONS: &str = "/nnrf-nfm/v1/subscriptions";
 
 /// Seconds of a subscription that does not say for how long it is.
 const SUBSCRIBED_S: u64 = 24 * 3_600;

@@ -230,7 +230,7 @@ fn body(
         "nfInstanceUri": format!("{root}{INSTANCES}/{}", id.unwrap_or_default()),
     });
     if let Some(profile) = profile.filter(|_| event != Event::Deregistered) {
-        data["nfProfile"] = shown(profile.document(), wants_map);
+        data["nfProfile"] = shown(profile.document(root), wants_map);
     }
     if let Some(condition_event) = condition_event {
         data["conditionEvent"] = condition_event.into();

@@ -27,7 +27,7 @@ pub type Sign = Box<dyn Fn(&[u8]) -> Vec<u8> + Send>;
 
 /// Signing key of an NRF.
 pub struct Signer {
-    /// Who the NRF is, the issuer of its tokens.
+    /// The NRF, as the issuer of its tokens.
     pub issuer: NfInstance,
     /// Name of the algorithm, `ES256`.
     pub algorithm: &'static str,

@@ -19,7 +19,7 @@ const VALIDITY_S: u32 = 60;
 /// Instances of a type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// Those that are registered, as the NRF has them.
+    /// Instances that are registered, as the NRF has them.
     pub instances: Vec<FoundInstance>,
     /// Seconds for which that may be taken to be so.
     pub validity_s: u32,
@@ -32,7 +32,7 @@ pub struct FoundInstance {
     pub id: String,
     /// The one with the lowest is taken first.
     pub priority: u16,
-    /// Its weight among those of a priority.
+    /// Weight among those of a priority.
     pub capacity: u16,
     /// Percent of what it can take.
     pub load: u8,

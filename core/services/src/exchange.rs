@@ -26,7 +26,7 @@ pub enum To {
 /// Request that leaves.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// Its receiver.
+    /// Receiver.
     pub to: To,
     /// Request.
     pub request: Request,

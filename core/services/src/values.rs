@@ -26,7 +26,7 @@ pub fn octets(text: &str) -> Option<Vec<u8>> {
     is_even.then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-/// So many octets of hexadecimal digits.
+/// Octets of a known number of hexadecimal digits.
 pub fn array<const N: usize>(value: &Value) -> Option<[u8; N]> {
     octets(value.as_str()?)?.try_into().ok()
 }

@@ -32,6 +32,8 @@ struct Known {
 struct Seen {
     number: u8,
     found: FoundInstance,
+    /// The NRF's last answer did not have it: an NRF that was started again hears of all a moment later.
+    is_missing: bool,
 }
 
 /// Instances of the functions that a host reaches by HTTP.
@@ -174,12 +176,27 @@ impl Directory {
                 events.push(up(nf, number, &one));
             }
             known.has_come = true;
-            known.instances.push(Seen { number, found: one });
+            known.instances.push(Seen {
+                number,
+                found: one,
+                is_missing: false,
+            });
         }
-        let is_gone = |seen: &&Seen| !known.instances.iter().any(|one| one.number == seen.number);
-        let gone = before.iter().filter(is_gone);
-        let why = "the NRF knows it no more";
-        events.splice(..0, gone.map(|seen| lost(nf, seen.number, why)));
+        let is_there =
+            |all: &[Seen], one: &Seen| all.iter().any(|other| other.number == one.number);
+        let mut gone = Vec::new();
+        for one in before {
+            if is_there(&known.instances, &one) {
+                continue;
+            }
+            if one.is_missing {
+                gone.push(lost(nf, one.number, "the NRF knows it no more"));
+            } else {
+                let is_missing = true;
+                known.instances.push(Seen { is_missing, ..one });
+            }
+        }
+        events.splice(..0, gone);
         events
     }
 
@@ -362,10 +379,11 @@ mod tests {
                 .heard(Nf::Udm, found(&[own.clone(), other]), now)
                 .is_empty()
         );
-        assert_eq!(
-            texts(&directory.heard(Nf::Udm, found(&[own]), now)),
-            ["[Udm] 0 lost"]
-        );
+        // An NRF that was started again may know less for a while.
+        let again = directory.heard(Nf::Udm, found(&[own.clone()]), now);
+        assert!(again.is_empty());
+        let events = directory.heard(Nf::Udm, found(&[own]), now);
+        assert_eq!(texts(&events), ["[Udm] 0 lost"]);
         // An NRF without an answer changes nothing.
         assert!(directory.heard(Nf::Udm, None, now).is_empty());
         assert_eq!(directory.root(one, "nudm-sdm").as_deref(), Some(UDM));
@@ -390,6 +408,7 @@ mod tests {
         assert_eq!(texts(&directory.reach(UDM)), ["[Udm] 0 up"]);
         // Nobody looks at one that no instance has.
         directory.lose(UDM, "gone", now);
+        directory.heard(Nf::Udm, found(&[]), now);
         directory.heard(Nf::Udm, found(&[]), now);
         directory.tidy();
         assert!(directory.take_probes(now + AGAIN).is_empty());

@@ -24,7 +24,7 @@ pub struct SbiSection {
 pub struct TlsSection {
     /// Certificate chain of this host's programs (PEM).
     pub certificate: At<PathBuf>,
-    /// Its key (PEM), which nobody else may read.
+    /// Key of it (PEM), which nobody else may read.
     pub key: At<PathBuf>,
     /// Authorities of which others have theirs (PEM).
     pub authority: At<PathBuf>,

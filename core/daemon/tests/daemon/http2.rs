@@ -8,7 +8,7 @@ use sluice_ue::UeState;
 
 use crate::all_functions_are_registered;
 use crate::place::{Core, KEY, LIMIT, Place, Ran, program, ue};
-use crate::wirings::{kill, names, pid_of, wait};
+use crate::wirings::{killed_in_turn, names};
 
 /// Services of a place, in clear text.
 fn sbi(place: &Place) -> String {
@@ -148,25 +148,18 @@ fn curl_registers_and_discovers_a_function() {
 }
 
 #[test]
-fn a_killed_program_is_found_again() {
+fn all_functions_speak_http_and_those_that_are_killed_are_found_again() {
     let place = Place::new();
-    let core = start(
-        &place,
-        ", programs: [{functions: [nrf]}, {functions: [ausf, udm]}]",
+    let core = start(&place, "");
+    assert_eq!(names(&core).len(), 8);
+    register_and_deregister(&core, &place);
+    let counters = core.ask("counters");
+    assert!(
+        counters["sbi"]["requests"].as_u64() > Some(20),
+        "{counters}"
     );
-    register_and_deregister(&core, &place);
-    for name in ["ausf udm", "nrf"] {
-        let before = pid_of(&core, name);
-        kill(before);
-        wait("the program is started again", || {
-            let programs = names(&core);
-            programs.contains(name) && pid_of(&core, name) != before
-        });
-        wait("a UE registers", || {
-            let nfs = core.ask("nfs");
-            nfs["nfs"].as_array().is_some_and(|all| all.len() == 7)
-        });
-    }
-    register_and_deregister(&core, &place);
-    assert_eq!(core.stop().0, Some(0));
+    assert_eq!(counters["sbi"]["protocol_errors"], 0);
+    let taken = counters["sbi_deviations"].as_object().unwrap();
+    assert!(taken.values().all(|count| *count == 0), "{counters}");
+    killed_in_turn(core, &place, &["its server is not reached"]);
 }

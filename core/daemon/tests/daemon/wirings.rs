@@ -183,9 +183,13 @@ fn a_program_behind_a_socket_that_is_killed_is_started_again_and_ues_register() 
 
 fn killed_and_started_again(wiring: &str, why: &[&str]) {
     let place = Place::new();
-    let core = start(&place, wiring);
+    killed_in_turn(start(&place, wiring), &place, why);
+}
+
+/// Each program of a core is killed in turn: UEs register again, and operators are told why the UDM was not reached.
+pub fn killed_in_turn(core: Core, place: &Place, why: &[&str]) {
     for name in APART {
-        let mut ran = connected(&place);
+        let mut ran = connected(place);
         let pid = pid_of(&core, name);
         kill(pid);
         // A UE that comes meanwhile is refused for congestion, at once, and tries again.
@@ -464,6 +468,11 @@ fn a_program_without_its_core_or_with_functions_that_are_the_cores_own_says_so()
     let (code, text) = told(&file);
     assert_eq!(code, Some(4), "{text}");
     assert!(text.contains("no core is reached at"), "{text}");
+}
+
+#[test]
+fn wirings_that_cannot_be_are_refused() {
+    let place = Place::new();
     // Each function once, and none of a thread has a program.
     let twice =
         "wiring: {transport: ring, programs: [{functions: udm}, {functions: [ausf, udm]}]}\n";

@@ -140,7 +140,7 @@ proptest! {
         prop_assert!(matches!(status.as_u16(), 200 | 403));
         // What is kept can be registered again.
         for one in nrf.profiles() {
-            prop_assert!(one.document().is_object());
+            prop_assert!(one.document("").is_object());
         }
     }
 

@@ -94,7 +94,11 @@ fn our_functions_register_and_are_found_by_http() {
             Nf::Smf => assert!(document["smfInfo"]["sNssaiSmfInfoList"].is_array()),
             _ => {}
         }
-        let response = nrf.serve(at(0), &directory::query(nf, Nf::Amf), &mut vec![]);
+        let response = nrf.serve(
+            at(0),
+            &directory::query(nf, Requester::new(Nf::Amf, None, None)),
+            &mut vec![],
+        );
         let found = directory::read(&response).unwrap();
         assert_eq!(found.validity_s, 60);
         let one = &found.instances[0];
