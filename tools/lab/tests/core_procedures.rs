@@ -47,7 +47,7 @@ fn ues_go_through_their_procedures_in_each_wiring() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     let result = fs::read_to_string(out.join("tiny-core/result.json")).expect("a result");
     let result: Value = serde_json::from_str(&result).expect("JSON");
-    let points = result["points"].as_array().expect("points");
+    let points = result["results"].as_array().expect("points");
     assert_eq!(points.len(), 4, "{result:#}");
     for point in points {
         let median = |series: &str| point["measured"]["series"][series]["median"].as_f64();

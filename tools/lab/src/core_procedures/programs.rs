@@ -120,7 +120,9 @@ impl Ran<'_> {
             Some(procedures) => Ok(procedures.clone()),
             None => {
                 let said = fs::read_to_string(&log).unwrap_or_default();
-                Err(Problem::Failed(format!("sluice ran {status}: {text}{said}")))
+                Err(Problem::Failed(format!(
+                    "sluice ran {status}: {text}{said}"
+                )))
             }
         }
     }

@@ -128,7 +128,9 @@ impl<'a> Serving<'a> {
                 let node_id = NodeId::Ip(IpAddr::V4(ADDRESS));
                 let answer = established(&node_id, name, self.sessions);
                 self.endpoint
-                    .reply(now, request.reply, Some(name), &mut sent, |w| answer.emit(w))
+                    .reply(now, request.reply, Some(name), &mut sent, |w| {
+                        answer.emit(w)
+                    })
             }
             MessageType::SESSION_DELETION_REQUEST => {
                 let answer = SessionDeletionResponse {
@@ -136,7 +138,9 @@ impl<'a> Serving<'a> {
                     ..SessionDeletionResponse::default()
                 };
                 self.endpoint
-                    .reply(now, request.reply, Some(name), &mut sent, |w| answer.emit(w))
+                    .reply(now, request.reply, Some(name), &mut sent, |w| {
+                        answer.emit(w)
+                    })
             }
             _ => {
                 let answer = SessionModificationResponse {
@@ -144,7 +148,9 @@ impl<'a> Serving<'a> {
                     ..SessionModificationResponse::default()
                 };
                 self.endpoint
-                    .reply(now, request.reply, Some(name), &mut sent, |w| answer.emit(w))
+                    .reply(now, request.reply, Some(name), &mut sent, |w| {
+                        answer.emit(w)
+                    })
             }
         };
     }
