@@ -18,6 +18,7 @@ axes:
 held: {ues: 4, placement: CPUs shared, seconds: 0.3, repeats: 1}
 series:
   - {name: procedures_per_s, says: procedures, unit: 1/s, how: measured}
+  - {name: core_cpu_ms, says: CPU of the core, unit: ms, how: measured}
 expectations:
   - name: cpu
     says: programs have used CPUs
