@@ -9,6 +9,7 @@
 )]
 
 pub mod args;
+mod core_procedures;
 pub mod experiments;
 mod keys;
 mod lookup;

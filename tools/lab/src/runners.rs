@@ -2,7 +2,7 @@
 
 use super::many_workers::{self, Known};
 use super::testbed::{CurrentTestbed, Machine};
-use super::{lookup, models, pfcp, placement, scaling, shaping, zero_loss};
+use super::{core_procedures, lookup, models, pfcp, placement, scaling, shaping, zero_loss};
 use crate::experiments::{Job, Measured, Problem, Runner};
 use sluice_bench::elastic::{PACKET_MEMORY_MIB, PACKETS};
 use sluice_bench::machine;
@@ -96,6 +96,13 @@ impl Runner for Lab {
                 ready.testbed.clear();
             }
             return placement::placement(cpus, job);
+        }
+        if runner == "core-procedures" {
+            let cpus = self.cpus()?;
+            if let Some(ready) = &mut self.ready {
+                ready.testbed.clear();
+            }
+            return core_procedures::core_procedures(cpus, job);
         }
         if runner == "lookup" {
             // Without packets.

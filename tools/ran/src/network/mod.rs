@@ -149,7 +149,7 @@ impl Network {
         Ok(this)
     }
 
-    /// Results of procedures of UEs with SIMs, once N2 has ended.
+    /// Results of procedures of UEs with SIMs, without the deregistrations of the end; once N2 has ended.
     pub fn take_tally(&mut self) -> Tally {
         std::mem::take(&mut self.tally)
     }

@@ -130,6 +130,7 @@ impl Tally {
                 "refused": kind.refused,
                 "timed_out": kind.timed_out,
                 "lost": kind.lost,
+                "mean_ms": kind.took_us.mean() / 1e3,
                 "p50_ms": ms(0.5),
                 "p90_ms": ms(0.9),
                 "p99_ms": ms(0.99),
@@ -168,6 +169,8 @@ mod tests {
         assert_eq!(tally.sum(|kind| kind.refused), 1);
         let json = tally.json();
         assert_eq!(json["service_request"]["reasons"]["refused: #9"], 1);
+        let mean_ms = json["service_request"]["mean_ms"].as_f64();
+        assert!(mean_ms.is_some_and(|ms| (ms - 2.0).abs() < 0.01));
         assert!(tally.text().contains("service request: 1 done, 1 refused"));
     }
 
