@@ -7,6 +7,8 @@ use sluice_bus::Event;
 use sluice_sbi::{INSTANCES, Instance, Nf, Place};
 use sluice_services::directory::{Found, FoundInstance};
 
+use crate::scp::Scp;
+
 /// Time between two looks at a server that was not reached, and between the first two questions while nobody is found.
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -69,6 +71,8 @@ pub struct Directory {
     own: BTreeMap<String, Place>,
     /// API roots that were not reached, and when they are looked at again; none while one is being looked at.
     down: BTreeMap<String, Option<Instant>>,
+    /// SCP that all requests go to but those for the NRF; functions are reached as it is.
+    scp: Option<Scp>,
 }
 
 impl Directory {
@@ -96,6 +100,43 @@ impl Directory {
             own: BTreeMap::new(),
             // Nobody has seen it yet.
             down: BTreeMap::from([(nrf.to_owned(), Some(now))]),
+            scp: None,
+        }
+    }
+
+    /// The same by an SCP. One that discovers stands for an instance of each function, and the NRF is not asked for them.
+    pub fn through(mut self, scp: Scp, now: Instant) -> Self {
+        self.down.insert(scp.root.clone(), Some(now));
+        if scp.discovers {
+            for known in self.by_nf.values_mut() {
+                (known.is_asked, known.has_come, known.news) = (true, true, News::Asked);
+                known.instances = vec![Seen {
+                    number: 0,
+                    found: FoundInstance {
+                        id: String::new(),
+                        priority: 0,
+                        capacity: 100,
+                        load: 0,
+                        roots: BTreeMap::from([(String::new(), scp.root.clone())]),
+                    },
+                    is_missing: false,
+                }];
+            }
+        }
+        self.scp = Some(scp);
+        self
+    }
+
+    /// SCP, if there is one.
+    pub fn scp(&self) -> Option<&Scp> {
+        self.scp.as_ref()
+    }
+
+    /// Server to which a request for an API root goes.
+    fn server<'a>(&'a self, root: &'a str) -> &'a str {
+        match &self.scp {
+            Some(scp) if root != self.nrf => &scp.root,
+            _ => root,
         }
     }
 
@@ -119,14 +160,15 @@ impl Directory {
                 seen.found.root(service)?
             }
         };
-        (!self.down.contains_key(root)).then(|| root.to_owned())
+        let is_up = !self.down.contains_key(self.server(root));
+        is_up.then(|| root.to_owned())
     }
 
     /// Whether another instance of the function is reached.
     pub fn has_other(&self, place: Place) -> bool {
         let known = self.by_nf.get(&place.nf);
         let mut others = known.into_iter().flat_map(|known| &known.instances);
-        others.any(|one| one.number != place.instance() && is_reached(&self.down, &one.found))
+        others.any(|one| one.number != place.instance() && self.is_reached(&one.found))
     }
 
     /// Whether a function has not come yet, and may do so.
@@ -264,7 +306,7 @@ impl Directory {
                     && found.roots == one.roots
             };
             let is_known = same.is_some_and(is_same);
-            if !is_known && is_reached(&self.down, &one) {
+            if !is_known && is_reached(&self.down, self.scp.as_ref(), &one) {
                 events.push(up(nf, number, &one));
             }
             known.has_come = true;
@@ -307,7 +349,7 @@ impl Directory {
         }
         let its = self
             .at(root)
-            .filter(|(_, one)| !is_reached(&self.down, &one.found));
+            .filter(|(_, one)| !self.is_reached(&one.found));
         events.extend(its.map(|(nf, one)| lost(nf, one.number, why)));
         events
     }
@@ -319,7 +361,7 @@ impl Directory {
         }
         let its = self
             .at(root)
-            .filter(|(_, one)| !is_reached(&self.down, &one.found));
+            .filter(|(_, one)| !self.is_reached(&one.found));
         let mut events: Vec<Event> = its
             .map(|(nf, one)| up(nf, one.number, &one.found))
             .collect();
@@ -343,15 +385,20 @@ impl Directory {
     fn at(&self, root: &str) -> impl Iterator<Item = (Nf, &Seen)> {
         let all = self.by_nf.iter();
         let all = all.flat_map(|(nf, known)| known.instances.iter().map(|one| (*nf, one)));
-        all.filter(move |(_, one)| one.found.roots.values().any(|its| its == root))
+        all.filter(move |(_, one)| one.found.roots.values().any(|its| self.server(its) == root))
+    }
+
+    fn is_reached(&self, one: &FoundInstance) -> bool {
+        is_reached(&self.down, self.scp.as_ref(), one)
     }
 
     /// Forgets looks at servers that no instance has any more.
     pub fn tidy(&mut self) {
         let known = self.by_nf.values().flat_map(|one| &one.instances);
         let roots: BTreeSet<&String> = known.flat_map(|one| one.found.roots.values()).collect();
+        let scp = self.scp.as_ref().map(|scp| &scp.root);
         self.down
-            .retain(|root, _| *root == self.nrf || roots.contains(root));
+            .retain(|root, _| *root == self.nrf || Some(root) == scp || roots.contains(root));
     }
 }
 
@@ -364,9 +411,16 @@ impl Known {
     }
 }
 
-/// Whether a server of an instance is reached.
-fn is_reached(down: &BTreeMap<String, Option<Instant>>, one: &FoundInstance) -> bool {
-    one.roots.values().any(|root| !down.contains_key(root))
+/// Whether a server of an instance is reached, or the SCP that requests for it go to.
+fn is_reached(
+    down: &BTreeMap<String, Option<Instant>>,
+    scp: Option<&Scp>,
+    one: &FoundInstance,
+) -> bool {
+    match scp {
+        Some(scp) => !down.contains_key(&scp.root),
+        None => one.roots.values().any(|root| !down.contains_key(root)),
+    }
 }
 
 /// Numbers that no instance has, the lowest last.
@@ -586,5 +640,37 @@ mod tests {
         assert!(directory.take_subscriptions(later).is_empty());
         directory.reach(NRF, later);
         assert_eq!(directory.take_subscriptions(later).len(), 1);
+    }
+
+    #[test]
+    fn functions_are_reached_as_their_scp_is() {
+        const SCP: &str = "http://127.0.0.200:7777";
+        let now = Instant::now();
+        let scp = |discovers| Scp {
+            root: SCP.to_owned(),
+            discovers,
+        };
+        // Model C: the NRF is asked, and the SCP told whom to ask.
+        let mut directory = Directory::new(NRF, &wanted(), now).through(scp(false), now);
+        directory.reach(NRF, now);
+        assert_eq!(directory.take_probes(now), [SCP]);
+        assert!(
+            directory
+                .heard(Nf::Udm, found(&[instance("a", UDM)]), now)
+                .is_empty()
+        );
+        assert_eq!(directory.root(Nf::Udm.into(), "nudm-sdm"), None);
+        assert_eq!(texts(&directory.reach(SCP, now)), ["[Udm] 0 up"]);
+        let root = directory.root(Nf::Udm.into(), "nudm-sdm");
+        assert_eq!(root.as_deref(), Some(UDM));
+        assert_eq!(texts(&directory.lose(SCP, "gone", now)), ["[Udm] 0 lost"]);
+        directory.tidy();
+        assert_eq!(directory.take_probes(now + AGAIN), [SCP]);
+        // Model D: nobody is looked for.
+        let mut directory = Directory::new(NRF, &wanted(), now).through(scp(true), now);
+        directory.reach(NRF, now);
+        assert!(directory.take_due(now).is_empty() && directory.take_subscriptions(now).is_empty());
+        assert_eq!(texts(&directory.reach(SCP, now)), ["[Udm] 0 up"]);
+        assert!(directory.root(Nf::Udm.into(), "nudm-sdm").is_some());
     }
 }

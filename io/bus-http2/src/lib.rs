@@ -5,7 +5,9 @@
 mod directory;
 mod load;
 mod overload;
+mod scp;
 mod services;
 
 pub use directory::Directory;
+pub use scp::Scp;
 pub use services::{NrfRequest, Services, SharedServices};

@@ -21,6 +21,7 @@ use sluice_services::{
 use crate::directory::Directory;
 use crate::load;
 use crate::overload::{self, Reductions};
+use crate::scp;
 
 /// How long the NRF has to answer a question of the directory, and a server a look whether it is there.
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
@@ -59,6 +60,8 @@ struct Call {
     root: Option<String>,
     /// Its first request has left: the rest goes, too.
     has_begun: bool,
+    /// Name of a notification.
+    callback: Option<String>,
     until: Clock,
     then: OnResponse,
 }
@@ -201,11 +204,18 @@ impl Services {
             }
             Consumer::Send(outgoing, then) => (*outgoing, then),
         };
-        let Outgoing { to, request } = outgoing;
+        let Outgoing { to, mut request } = outgoing;
+        let scp = self.directory.scp().cloned();
         let root = match to {
             To::Root(root) => {
                 call.root = None;
-                root
+                scp.map_or(root.clone(), |scp| {
+                    scp::target(&mut request, &root);
+                    if let Some(name) = &call.callback {
+                        scp::callback(&mut request, name);
+                    }
+                    scp.root
+                })
             }
             To::Function => {
                 let path = request.uri().path();
@@ -219,8 +229,21 @@ impl Services {
                     self.reply(&call, Problem::Overload.into(), 0);
                     return Ok(());
                 }
-                call.root = Some(root.clone());
-                root
+                let server = match scp {
+                    Some(scp) if call.to.nf != Nf::Nrf => {
+                        match scp.discovers {
+                            true => {
+                                let plmn = self.memory.own.plmn;
+                                scp::discover(&mut request, call.to.nf, call.from.nf, plmn);
+                            }
+                            false => scp::target(&mut request, &root),
+                        }
+                        scp.root
+                    }
+                    _ => root,
+                };
+                call.root = Some(server.clone());
+                server
             }
         };
         call.then = then;
@@ -257,6 +280,7 @@ impl Services {
             to: envelope.to,
             root: None,
             has_begun: false,
+            callback: scp::callback_of(&envelope.message),
             until: Clock::now() + Duration::from_nanos(left),
             then: Box::new(|_, _| Consumer::Done(Problem::Protocol.into())),
         };

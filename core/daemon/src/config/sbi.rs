@@ -17,6 +17,10 @@ pub struct SbiSection {
     pub cleartext: bool,
     /// API root of an NRF that is not of this core.
     pub nrf: Option<At<String>>,
+    /// API root of an SCP that requests go to.
+    pub scp: Option<At<String>>,
+    /// Whether the SCP asks the NRF for their receivers (model D), or this core does (model C).
+    pub scp_discovers: bool,
     /// Certificates; none with `cleartext`.
     pub tls: Option<TlsSection>,
 }
@@ -48,12 +52,14 @@ impl TlsSection {
 impl SbiSection {
     pub(super) fn read(fields: &mut Fields<'_, '_>, wiring: &WiringSection) -> Self {
         let is_http2 = wiring.carrier == Some(Carrier::Http2);
-        let is_given = ["listen", "cleartext", "nrf", "tls"]
+        let is_given = ["listen", "cleartext", "nrf", "scp", "tls"]
             .iter()
             .any(|key| fields.has(key));
         let listen = fields.or("listen", "127.0.0.1:7777", &address());
         let cleartext = fields.or("cleartext", "false", &boolean());
         let nrf = fields.optional("nrf", &root());
+        let scp = fields.optional("scp", &root());
+        let scp_discovers = fields.or("scp_discovers", "false", &boolean());
         let tls = fields.optional_section("tls", TlsSection::read);
         let line = fields.line();
         let mut problem = |line, what: &str, expected: &str| {
@@ -89,10 +95,20 @@ impl SbiSection {
             }
             _ => {}
         }
+        if scp_discovers.value && scp.is_none() {
+            let what = "an SCP is to discover functions, and its address is not told";
+            problem(
+                scp_discovers.line,
+                what,
+                "sbi.scp, such as http://127.0.0.200:7777",
+            );
+        }
         Self {
             listen,
             cleartext: cleartext.value,
             nrf,
+            scp,
+            scp_discovers: scp_discovers.value,
             tls,
         }
     }

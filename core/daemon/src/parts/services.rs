@@ -2,7 +2,7 @@
 
 use crate::config::CoreConfig;
 use crate::needs::{StartError, problem};
-use sluice_bus_http2::{Directory, Services, SharedServices};
+use sluice_bus_http2::{Directory, Scp, Services, SharedServices};
 use sluice_core_runtime::system;
 use sluice_sbi::{Nf, NfInstance, Place};
 use sluice_sbi_http2::{Config, Http, Limits, StartError as HttpError, TlsFiles};
@@ -41,7 +41,15 @@ pub(crate) fn open(
         lack(e.to_string(), expected)
     })?;
     let wanted = consumers(config, own);
-    let directory = Directory::new(&nrf_root(config), &wanted, std::time::Instant::now());
+    let now = std::time::Instant::now();
+    let mut directory = Directory::new(&nrf_root(config), &wanted, now);
+    if let Some(root) = &config.sbi.scp {
+        let scp = Scp {
+            root: root.value.clone(),
+            discovers: config.sbi.scp_discovers,
+        };
+        directory = directory.through(scp, now);
+    }
     let mut slices = config.plmns.iter().flat_map(|plmn| &plmn.slices);
     let slice = slices.next().map(|at| at.value);
     let memory = Memory::new(Own {
