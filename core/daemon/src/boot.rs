@@ -8,7 +8,7 @@ use crate::parts::charging::Charging;
 use crate::parts::contexts;
 use crate::parts::home_keys::HomeKeys;
 use crate::parts::programs::Programs;
-use crate::parts::repository;
+use crate::parts::{identities, repository, tokens};
 use crate::{api, config, convert};
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -62,6 +62,8 @@ pub(crate) fn boot(
         let resumed = contexts.resume(runtime.core_mut(), move || waker.wake());
         resumed.map_err(|e| step("a thread", &e))?;
     }
+    let named = identities::of_core(config).map_err(one)?;
+    runtime.core_mut().identify_as(&named);
     runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
     let mut repository = runtime.core_mut().repository();
@@ -71,6 +73,12 @@ pub(crate) fn boot(
     let subscribers = subscribers.map_err(|e| step("a thread", &e))?;
     let programs = Programs::listen(config, file);
     let mut programs = programs.map_err(one)?;
+    let signer = tokens::signer(config).map_err(|e| one(tokens::lack(&e)))?;
+    let needs_tokens = tokens::are_required(config);
+    runtime
+        .core_mut()
+        .registry()
+        .give_tokens(signer, needs_tokens);
     if let Some(programs) = &mut programs {
         programs.start(&mut runtime, &is_given).map_err(one)?;
         programs.hand_over_home_keys(runtime.core_mut(), &mut home_keys);

@@ -28,6 +28,8 @@ pub struct Own {
     pub plmn: Plmn,
     /// A slice of the core, which its functions name when they discover others.
     pub slice: Option<Snssai>,
+    /// Services of the program want access tokens, and profiles say so.
+    pub needs_tokens: bool,
     /// Identities of functions of the core, of this program or of others.
     pub instances: BTreeMap<Nf, NfInstance>,
 }
@@ -213,6 +215,7 @@ pub(crate) mod tests {
             },
             plmn,
             slice: None,
+            needs_tokens: false,
             instances: BTreeMap::new(),
         })
     }

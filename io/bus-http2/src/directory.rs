@@ -96,6 +96,11 @@ impl Directory {
         (!self.down.contains_key(root)).then(|| root.to_owned())
     }
 
+    /// Function that asks for instances of a kind.
+    pub fn consumer(&self, nf: Nf) -> Option<Nf> {
+        self.by_nf.get(&nf).map(|known| known.consumer)
+    }
+
     /// Whether a function has not come yet, and may do so.
     pub fn may_come(&self, nf: Nf, now: Instant) -> bool {
         let known = self.by_nf.get(&nf);

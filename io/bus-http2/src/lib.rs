@@ -3,8 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod directory;
+mod guard;
 mod load;
 mod services;
+mod wallet;
 
 pub use directory::Directory;
+pub use guard::{Counters as GuardCounters, Guard, Issuer};
 pub use services::{NrfRequest, Services, SharedServices};
+pub use wallet::{Counters as WalletCounters, Wallet};

@@ -1,5 +1,7 @@
 //! Transport of envelopes as services: calls that leave as requests, and requests of others as calls.
 
+mod tokens;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -19,7 +21,9 @@ use sluice_services::{
 };
 
 use crate::directory::Directory;
+use crate::guard::Guard;
 use crate::load;
+use crate::wallet::{self, Waiting, Wallet};
 
 /// How long the NRF has to answer a question of the directory, and a server a look whether it is there.
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
@@ -44,6 +48,8 @@ enum Asked {
     Look(String),
     /// Notification of the NRF.
     Notification,
+    /// Access token.
+    Token(wallet::Key),
 }
 
 struct Call {
@@ -90,6 +96,10 @@ pub struct Services {
     poller: Poller,
     alarm: Alarm,
     sweep: Clock,
+    /// Who may ask.
+    guard: Guard,
+    /// Tokens of the functions; none of those that need none.
+    wallet: Option<Wallet>,
 }
 
 impl Services {
@@ -121,6 +131,8 @@ impl Services {
             poller,
             alarm,
             sweep: Clock::now(),
+            guard: Guard::default(),
+            wallet: None,
         })
     }
 
@@ -179,8 +191,17 @@ impl Services {
     fn ask(&mut self, asked: Asked, root: &str, request: Request, until: Clock) {
         let id = self.next;
         self.next += 1;
+        let consumer = self.consumer(&asked);
         self.asked.insert(id, asked);
-        self.http.call(id, root, request, until);
+        self.leave(
+            consumer,
+            Waiting {
+                id,
+                root: root.to_owned(),
+                request,
+                until,
+            },
+        );
     }
 
     /// Goes on with a call: its request leaves, or it is answered. The request comes back as the reason if its receiver is not
@@ -326,10 +347,13 @@ impl Services {
             Happened::Failed { id, why } => self.take_failure(id, &why),
             Happened::Request {
                 exchange,
+                peer,
                 request,
                 until,
-                ..
-            } => self.take_request(exchange, request, until),
+            } => match self.may_ask(&request, &peer) {
+                Ok(()) => self.take_request(exchange, request, until),
+                Err(refusal) => self.http.answer(exchange, *refusal),
+            },
             // The function answers all the same, and nobody hears of it.
             Happened::Abandoned { .. } => {}
         }
@@ -355,6 +379,7 @@ impl Services {
         let now = Clock::now();
         match self.asked.remove(&id) {
             Some(Asked::Call(call)) => {
+                self.look_at_token(call.from.nf, &response);
                 let load = load::read(response.headers());
                 let came = Came {
                     from: call.to.instance(),
@@ -371,6 +396,7 @@ impl Services {
                 let events = self.directory.reach(&root);
                 self.events.extend(events);
             }
+            Some(Asked::Token(key)) => self.take_token(&key, Ok(&response)),
             Some(Asked::Notification) | None => {}
         }
     }
@@ -425,6 +451,7 @@ impl Services {
                 let events = self.directory.lose(&root, why_text, now);
                 self.events.extend(events);
             }
+            Some(Asked::Token(key)) => self.take_token(&key, Err(why.to_string())),
             Some(Asked::Notification) | None => {}
         }
     }
@@ -467,6 +494,7 @@ fn problem_of(why: &Failure) -> Problem {
     match why {
         Failure::Deadline => Problem::Timeout,
         Failure::Busy => Problem::Overload,
+        Failure::Token(_) => Problem::ServiceNotAllowed,
         Failure::Connect { .. } | Failure::Lost { .. } => Problem::NotReached,
         Failure::Root(_) | Failure::TooLong(_) | Failure::Redirects(_) | Failure::Request(_) => {
             Problem::Protocol

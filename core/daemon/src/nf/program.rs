@@ -22,6 +22,7 @@ use crate::parts::flow::{Flow, log};
 use crate::parts::news::{Report, Settings, Traced, told_keys};
 use crate::parts::refusals::Kept;
 use crate::parts::services;
+use crate::parts::tokens;
 use crate::parts::trace::unix_us;
 use sluice_bus_http2::SharedServices;
 use sluice_bus_local::Told;
@@ -35,7 +36,7 @@ use sluice_program::lines::{self, PeerNames};
 use sluice_sbi::context_store::Stored;
 use sluice_sbi::{Instance, Instant, Nf, Place};
 use sluice_subscribers::Operation;
-use sluice_wiring::{Apart, Flows, Mobility, Repository};
+use sluice_wiring::{Apart, Flows, Mobility, Registry, Repository};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -114,6 +115,8 @@ impl Program {
         let (udr, beside) = udr.unzip();
         let its = Apart { udr, ..its };
         let mut host = Host::new(its, home).as_instance(instance);
+        let signer = tokens::signer(config).map_err(io::Error::other)?;
+        Registry::from(&mut host).give_tokens(signer, tokens::are_required(config));
         let (poller, waker) = (Poller::new()?, Waker::new()?);
         let mut report = Report::default();
         let mut stored = Stored::new();
@@ -261,6 +264,7 @@ impl Program {
         self.host.receive(system::now());
         if let Some(services) = &self.services {
             services::serve_nrf(services, (&mut self.host).into());
+            self.report.refused.extend(services::take_refused(services));
         }
         let now = system::now();
         if self.host.next_deadline() <= now.instant {

@@ -28,6 +28,7 @@ fn memory(nf: Nf, instance: NfInstance) -> Memory {
         guami: Guami { plmn: plmn(), amf },
         plmn: plmn(),
         slice: None,
+        needs_tokens: false,
         instances: BTreeMap::from([(nf, instance)]),
     })
 }

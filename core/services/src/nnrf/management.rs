@@ -21,12 +21,23 @@ fn path(instance: NfInstance) -> String {
 pub(super) fn register(request: &RegisterNf, memory: &Memory) -> Consumer {
     let profile = &request.profile;
     let (own, parts) = (&memory.own, [profile.served]);
-    let document = document(profile, &parts, Some(&own.root), Some(own.guami));
+    let mut document = document(profile, &parts, Some(&own.root), Some(own.guami));
+    if own.needs_tokens {
+        want_tokens(&mut document);
+    }
     let outgoing = send(Method::PUT, &path(profile.instance), &document);
     Consumer::Send(
         outgoing.into(),
         Box::new(|came, _| Consumer::Done(registered(&came.response))),
     )
+}
+
+/// Services of a profile want access tokens (TS 29.510, 6.1.6.2.3).
+fn want_tokens(document: &mut Value) {
+    let services = document.get_mut("nfServices").and_then(Value::as_array_mut);
+    for service in services.into_iter().flatten() {
+        service["oauth2Required"] = true.into();
+    }
 }
 
 /// NFProfile, as the NRF has it: with its interval between heart-beats, unless it wants none.
