@@ -62,8 +62,7 @@ pub(crate) fn boot(
         let resumed = contexts.resume(runtime.core_mut(), move || waker.wake());
         resumed.map_err(|e| step("a thread", &e))?;
     }
-    let named = identities::of_core(config).map_err(one)?;
-    runtime.core_mut().identify_as(&named);
+    identify(&mut runtime, config).map_err(one)?;
     runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
     let mut repository = runtime.core_mut().repository();
@@ -73,12 +72,6 @@ pub(crate) fn boot(
     let subscribers = subscribers.map_err(|e| step("a thread", &e))?;
     let programs = Programs::listen(config, file);
     let mut programs = programs.map_err(one)?;
-    let signer = tokens::signer(config).map_err(|e| one(tokens::lack(&e)))?;
-    let needs_tokens = tokens::are_required(config);
-    runtime
-        .core_mut()
-        .registry()
-        .give_tokens(signer, needs_tokens);
     if let Some(programs) = &mut programs {
         programs.start(&mut runtime, &is_given).map_err(one)?;
         programs.hand_over_home_keys(runtime.core_mut(), &mut home_keys);
@@ -113,6 +106,17 @@ pub(crate) fn boot(
     );
     daemon.watch(shutdown).map_err(|e| step("signals", &e))?;
     Ok(daemon)
+}
+
+/// Functions have the identities that the certificate names, and the core's own NRF its keys of tokens.
+fn identify(runtime: &mut Runtime, config: &CoreConfig) -> Result<(), StartError> {
+    let named = identities::of_core(config)?;
+    let core = runtime.core_mut();
+    core.identify_as(&named);
+    let signer = tokens::signer(config).map_err(|e| tokens::lack(&e))?;
+    core.registry()
+        .give_tokens(signer, tokens::are_required(config));
+    Ok(())
 }
 
 /// N2, of a core whose AMF is its own, N4 and charging records, of one whose SMF is.

@@ -11,6 +11,7 @@ use sluice_services::problem::tell;
 use sluice_services::{Response, not_allowed, values};
 
 use crate::Nrf;
+use crate::document::{Allowed, Facts};
 use crate::nf_type::NfType;
 use crate::query::Consumer;
 use crate::serve::{Asked, Refusal};
@@ -230,15 +231,16 @@ impl Nrf {
                 let id = one.instance().to_string();
                 instance.is_none_or(|instance| instance == id)
                     && kind.as_ref().is_none_or(|kind| one.kind() == kind)
-                    && one.facts.lets(consumer)
             });
             producers.any(|one| {
+                let consumer = &everywhere(consumer, &one.facts);
                 let mut services = scope.split(' ');
-                services.all(|service| {
-                    // A scope of one operation begins with the name of its service.
-                    let service = service.split(':').next().unwrap_or_default();
-                    one.facts.has_service(service, consumer)
-                })
+                one.facts.lets(consumer)
+                    && services.all(|service| {
+                        // A scope of one operation begins with the name of its service.
+                        let service = service.split(':').next().unwrap_or_default();
+                        one.facts.has_service(service, consumer)
+                    })
             })
         };
         if !is_served {
@@ -249,6 +251,20 @@ impl Nrf {
             (None, kind) => kind.map_or(Value::Null, |kind| kind.name().into()),
         })
     }
+}
+
+/// A consumer whose profile has no slices, or no PLMNs, is of all that the producer knows (6.1.6.2.2).
+fn everywhere(consumer: &Consumer, producer: &Facts) -> Consumer {
+    let mut consumer = consumer.clone();
+    let services = producer.services.iter().map(|service| &service.allowed);
+    let all: Vec<&Allowed> = services.chain([&producer.allowed]).collect();
+    if consumer.slices.is_empty() {
+        consumer.slices = all.iter().flat_map(|one| &one.slices).copied().collect();
+    }
+    if consumer.plmns.is_empty() {
+        consumer.plmns = all.iter().flat_map(|one| &one.plmns).copied().collect();
+    }
+    consumer
 }
 
 #[cfg(test)]

@@ -494,8 +494,7 @@ fn problem_of(why: &Failure) -> Problem {
     match why {
         Failure::Deadline => Problem::Timeout,
         Failure::Busy => Problem::Overload,
-        Failure::Token(_) => Problem::ServiceNotAllowed,
-        Failure::Connect { .. } | Failure::Lost { .. } => Problem::NotReached,
+        Failure::Connect { .. } | Failure::Lost { .. } | Failure::Token(_) => Problem::NotReached,
         Failure::Root(_) | Failure::TooLong(_) | Failure::Redirects(_) | Failure::Request(_) => {
             Problem::Protocol
         }

@@ -114,6 +114,27 @@ fn producers_that_are_listed_have_tokens_of_the_other_key() {
 }
 
 #[test]
+fn a_client_without_slices_is_of_all_and_another_of_its_own_alone() {
+    let mut nrf = signing();
+    let slice = |sst: u8| json!([{ "sst": sst }]);
+    let mut udr = json!({ "nfInstanceId": UDR, "nfType": "UDR", "nfStatus": "REGISTERED" });
+    udr["allowedNssais"] = slice(1);
+    udr["allowedPlmns"] = json!([{ "mcc": "001", "mnc": "01" }]);
+    let service =
+        json!({ "serviceInstanceId": "1", "serviceName": "nudr-dr", "allowedNssais": slice(1) });
+    udr["nfServices"] = json!([service]);
+    put(&mut nrf, &udr);
+    let form = format!(
+        "grant_type=client_credentials&nfInstanceId={AMF}&nfType=UDM&targetNfType=UDR&scope=nudr-dr"
+    );
+    assert_eq!(ask_token(&mut nrf, &form).0, 200);
+    let mut client = udm();
+    client["sNssais"] = slice(2);
+    put(&mut nrf, &client);
+    assert_eq!(ask_token(&mut nrf, &form).1["error"], "invalid_scope");
+}
+
+#[test]
 fn who_may_not_have_a_token_is_told_why() {
     let mut nrf = signing();
     let other = smf("&targetNfType=UDM&scope=nudm-sdm").replace(SMF, UDR);

@@ -22,9 +22,9 @@ impl Services {
         }
     }
 
-    /// Rules for those that ask.
-    pub fn guard_mut(&mut self) -> &mut Guard {
-        &mut self.guard
+    /// Whether its functions ask for tokens.
+    pub fn asks_for_tokens(&self) -> bool {
+        self.wallet.is_some()
     }
 
     /// Counts of rules for those that ask, and of tokens that were asked for.
