@@ -24,6 +24,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-n4",
         "sluice-security",
         "sluice-sbi",
+        "sluice-sbi-keys",
         "sluice-seal",
     ],
     &[

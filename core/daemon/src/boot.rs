@@ -8,7 +8,7 @@ use crate::parts::charging::Charging;
 use crate::parts::contexts;
 use crate::parts::home_keys::HomeKeys;
 use crate::parts::programs::Programs;
-use crate::parts::repository;
+use crate::parts::{identities, repository, tokens};
 use crate::{api, config, convert};
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
@@ -62,6 +62,7 @@ pub(crate) fn boot(
         let resumed = contexts.resume(runtime.core_mut(), move || waker.wake());
         resumed.map_err(|e| step("a thread", &e))?;
     }
+    identify(&mut runtime, config).map_err(one)?;
     runtime.set_overload_automatic(config.overload.automatic);
     let waker = runtime.waker();
     let mut repository = runtime.core_mut().repository();
@@ -105,6 +106,17 @@ pub(crate) fn boot(
     );
     daemon.watch(shutdown).map_err(|e| step("signals", &e))?;
     Ok(daemon)
+}
+
+/// Functions have the identities that the certificate names, and the core's own NRF its keys of tokens.
+fn identify(runtime: &mut Runtime, config: &CoreConfig) -> Result<(), StartError> {
+    let named = identities::of_core(config)?;
+    let core = runtime.core_mut();
+    core.identify_as(&named);
+    let signer = tokens::signer(config).map_err(|e| tokens::lack(&e))?;
+    core.registry()
+        .give_tokens(signer, tokens::are_required(config));
+    Ok(())
 }
 
 /// N2, of a core whose AMF is its own, N4 and charging records, of one whose SMF is.

@@ -41,7 +41,7 @@ pub use part::Part;
 pub use profiles::{DOCUMENT_OCTETS, DOCUMENTS_OCTETS, PROFILES, Profile};
 pub use registration::Registration;
 pub use subscriptions::{NOTIFICATIONS, Notification, SUBSCRIPTIONS};
-pub use tokens::{Sign, Signer};
+pub use tokens::{OtherKey, Sign, Signer};
 
 use profiles::Profiles;
 use query::Query;
@@ -106,6 +106,10 @@ pub struct Counters {
     pub notifications: u64,
     /// Notifications that were left out, since too many waited.
     pub notifications_lost: u64,
+    /// Access tokens that were given out.
+    pub tokens: u64,
+    /// Access tokens that were refused.
+    pub tokens_refused: u64,
 }
 
 /// Counts of instances of types that are none of ours.
@@ -130,7 +134,11 @@ pub struct Nrf {
     counters: Counters,
     /// API root by which others reach it; empty if it was not told.
     root: String,
+    /// Who it is, as the issuer of its tokens.
+    instance: Option<NfInstance>,
     signer: Option<Signer>,
+    /// Services of the NRF take requests with tokens alone.
+    needs_tokens: bool,
 }
 
 impl Nrf {
@@ -355,5 +363,9 @@ impl NetworkFunction for Nrf {
 
     fn next_deadline(&self) -> Instant {
         self.profiles.next_deadline()
+    }
+
+    fn identify(&mut self, instance: NfInstance) {
+        self.instance = Some(instance);
     }
 }

@@ -132,7 +132,10 @@ impl Nrf {
             .get(instance)
             .map(|one| one.document(asked.root));
         let kept = kept.unwrap_or_default();
-        let body = if takes_changes { changes(&kept) } else { kept };
+        let mut body = if takes_changes { changes(&kept) } else { kept };
+        if self.needs_tokens {
+            tell_tokens(&mut body);
+        }
         if was_there {
             return Ok(respond(StatusCode::OK, &body));
         }
@@ -213,6 +216,15 @@ impl Nrf {
             None => Ok(respond_empty(StatusCode::NO_CONTENT)),
             Some(_) => Err(no_instance(id)),
         }
+    }
+}
+
+/// Tells whoever registers that services need tokens, as free5GC's functions want to hear it.
+fn tell_tokens(document: &mut Value) {
+    let mut custom = document.get("customInfo").cloned().unwrap_or_default();
+    if custom.is_null() || custom.is_object() {
+        custom["oauth2"] = true.into();
+        document["customInfo"] = custom;
     }
 }
 

@@ -26,7 +26,7 @@ impl Nrf {
         let root = self.root_of(request);
         if request.uri().path() == bootstrapping::PATH {
             return if request.method() == Method::GET {
-                bootstrapping::bootstrap(&root, false, self.config.validity_s)
+                bootstrapping::bootstrap(&root, self.needs_tokens, self.config.validity_s)
             } else {
                 not_allowed()
             };

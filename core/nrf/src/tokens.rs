@@ -5,11 +5,13 @@ use std::fmt;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
-use sluice_sbi::NfInstance;
+use sluice_sbi::{NfInstance, Problem};
 use sluice_services::body::respond;
+use sluice_services::problem::tell;
 use sluice_services::{Response, not_allowed, values};
 
 use crate::Nrf;
+use crate::document::{Allowed, Facts};
 use crate::nf_type::NfType;
 use crate::query::Consumer;
 use crate::serve::{Asked, Refusal};
@@ -22,34 +24,52 @@ const OCTETS: usize = 8 * 1_024;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Signs octets with the key of the NRF; the signature as JWS has it (RFC 7518, 3.4: both numbers, 64 octets, for ES256).
-pub type Sign = Box<dyn Fn(&[u8]) -> Vec<u8> + Send>;
+/// Key that signs.
+pub trait Sign: Send {
+    /// Name of its algorithm, `ES256`.
+    fn algorithm(&self) -> &'static str;
 
-/// Signing key of an NRF.
+    /// Signature of octets as JWS has it (RFC 7518, 3.4: both numbers, 64 octets, for ES256); none if it cannot sign.
+    fn sign(&self, octets: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// Signing keys of an NRF.
 pub struct Signer {
-    /// The NRF, as the issuer of its tokens.
-    pub issuer: NfInstance,
-    /// Name of the algorithm, `ES256`.
-    pub algorithm: &'static str,
-    /// Signs.
-    pub sign: Sign,
+    /// Key for all producers, but for those of `other`.
+    pub key: Box<dyn Sign>,
+    /// Key for producers that check no other algorithm.
+    pub other: Option<OtherKey>,
+}
+
+/// Key for some producers alone.
+pub struct OtherKey {
+    /// Key.
+    pub key: Box<dyn Sign>,
+    /// Types and instances of the producers, by their names and identities.
+    pub targets: Vec<String>,
 }
 
 impl fmt::Debug for Signer {
-    /// Nothing of the key.
+    /// Nothing of the keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Signer({})", self.algorithm)
+        write!(f, "Signer({})", self.key.algorithm())
     }
 }
 
 impl Signer {
-    /// JWS in its compact form.
-    fn token(&self, claims: &Value) -> String {
-        let header = json!({ "alg": self.algorithm, "typ": "JWT" });
+    /// JWS in its compact form for one of these producers; none if the key cannot sign.
+    fn token(&self, claims: &Value, producers: &[String]) -> Option<String> {
+        let is_its = |one: &&OtherKey| {
+            let mut targets = one.targets.iter();
+            targets.any(|target| producers.iter().any(|one| one.eq_ignore_ascii_case(target)))
+        };
+        let other = self.other.as_ref().filter(is_its);
+        let key = other.map_or(&self.key, |other| &other.key);
+        let header = json!({ "alg": key.algorithm(), "typ": "JWT" });
         let [header, claims] = [&header, claims].map(|one| base64url(one.to_string().as_bytes()));
         let signed = format!("{header}.{claims}");
-        let signature = base64url(&(self.sign)(signed.as_bytes()));
-        format!("{signed}.{signature}")
+        let signature = base64url(&key.sign(signed.as_bytes())?);
+        Some(format!("{signed}.{signature}"))
     }
 }
 
@@ -87,13 +107,27 @@ impl Nrf {
         self.signer = signer;
     }
 
+    /// Whether services of the NRF itself take requests with tokens alone, which it then tells those that ask.
+    pub fn require_tokens(&mut self, required: bool) {
+        self.needs_tokens = required;
+    }
+
     /// AccessTokenReq
-    pub(crate) fn token(&self, asked: &Asked<'_>) -> Result<Response, Refusal> {
+    pub(crate) fn token(&mut self, asked: &Asked<'_>) -> Result<Response, Refusal> {
         if asked.route.method != Method::POST {
             return Err(not_allowed().into());
         }
+        let given = self.give_token(asked);
+        match &given {
+            Ok(_) => self.counters.tokens += 1,
+            Err(_) => self.counters.tokens_refused += 1,
+        }
+        given
+    }
+
+    fn give_token(&self, asked: &Asked<'_>) -> Result<Response, Refusal> {
         let request = asked.request;
-        let Some(signer) = &self.signer else {
+        let (Some(signer), Some(issuer)) = (&self.signer, self.instance) else {
             return Err(error("invalid_request", "this NRF gives out no tokens"));
         };
         let kind = request.headers().get(CONTENT_TYPE);
@@ -123,15 +157,18 @@ impl Nrf {
         let scope = member("scope").filter(|scope| !scope.is_empty());
         let scope = scope.ok_or_else(|| error("invalid_scope", "scope is missing"))?;
         let audience = self.audience(scope, &client.1, &member)?;
+        let producers = self.producers(&member);
         let claims = json!({
-            "iss": signer.issuer.to_string(),
+            "iss": issuer.to_string(),
             "sub": client.0.to_string(),
             "aud": audience,
             "scope": scope,
             "exp": asked.now.unix_s + EXPIRES_IN_S,
         });
+        let token = signer.token(&claims, &producers);
+        let token = token.ok_or_else(|| Box::new(tell(Problem::NoResources)))?;
         let body = json!({
-            "access_token": signer.token(&claims),
+            "access_token": token,
             "token_type": "Bearer",
             "expires_in": EXPIRES_IN_S,
             "scope": scope,
@@ -161,6 +198,16 @@ impl Nrf {
         Ok((profile.instance(), consumer))
     }
 
+    /// Type and instance of the producers of a token, as far as they are known.
+    fn producers<'a>(&self, member: &impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
+        let kind = member("targetNfType").map(str::to_owned);
+        let instance = member("targetNfInstanceId");
+        let profile = instance.and_then(|id| self.profiles.get(values::instance(id)?));
+        let of_profile = profile.map(|profile| profile.kind().name().to_owned());
+        let instance = instance.map(str::to_owned);
+        kind.into_iter().chain(instance).chain(of_profile).collect()
+    }
+
     /// Audience of a token: an instance, or a type that has one with all of these services for the one that asks.
     fn audience<'a>(
         &self,
@@ -184,15 +231,16 @@ impl Nrf {
                 let id = one.instance().to_string();
                 instance.is_none_or(|instance| instance == id)
                     && kind.as_ref().is_none_or(|kind| one.kind() == kind)
-                    && one.facts.lets(consumer)
             });
             producers.any(|one| {
+                let consumer = &everywhere(consumer, &one.facts);
                 let mut services = scope.split(' ');
-                services.all(|service| {
-                    // A scope of one operation begins with the name of its service.
-                    let service = service.split(':').next().unwrap_or_default();
-                    one.facts.has_service(service, consumer)
-                })
+                one.facts.lets(consumer)
+                    && services.all(|service| {
+                        // A scope of one operation begins with the name of its service.
+                        let service = service.split(':').next().unwrap_or_default();
+                        one.facts.has_service(service, consumer)
+                    })
             })
         };
         if !is_served {
@@ -203,6 +251,20 @@ impl Nrf {
             (None, kind) => kind.map_or(Value::Null, |kind| kind.name().into()),
         })
     }
+}
+
+/// A consumer whose profile has no slices, or no PLMNs, is of all that the producer knows (6.1.6.2.2).
+fn everywhere(consumer: &Consumer, producer: &Facts) -> Consumer {
+    let mut consumer = consumer.clone();
+    let services = producer.services.iter().map(|service| &service.allowed);
+    let all: Vec<&Allowed> = services.chain([&producer.allowed]).collect();
+    if consumer.slices.is_empty() {
+        consumer.slices = all.iter().flat_map(|one| &one.slices).copied().collect();
+    }
+    if consumer.plmns.is_empty() {
+        consumer.plmns = all.iter().flat_map(|one| &one.plmns).copied().collect();
+    }
+    consumer
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub struct Own {
     /// Tracking areas that an SMF without any of its own serves, for an NRF of another core: free5GC's finds no SMF whose
     /// profile does not list the area that is asked for. Empty for an NRF of this core.
     pub areas: Vec<Tai>,
+    /// Services of the program want access tokens, and profiles say so.
+    pub needs_tokens: bool,
     /// Identities of functions of the core, of this program or of others.
     pub instances: BTreeMap<Nf, NfInstance>,
 }
@@ -217,6 +219,7 @@ pub(crate) mod tests {
             plmn,
             slice: None,
             areas: Vec::new(),
+            needs_tokens: false,
             instances: BTreeMap::new(),
         })
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
 use sluice_sbi::Problem;
 
@@ -112,6 +112,11 @@ pub fn tell(problem: Problem) -> Response {
 
 /// Problem that a response tells: by its cause, where that is known, else by its status.
 pub fn problem_of(response: &Response) -> Problem {
+    // It does not take the access token, which says nothing of a subscriber.
+    let is_challenged = response.headers().contains_key(WWW_AUTHENTICATE);
+    if is_challenged || response.status() == StatusCode::UNAUTHORIZED {
+        return Problem::NotReached;
+    }
     let body: Option<Value> = serde_json::from_slice(response.body()).ok();
     let cause = body.as_ref().and_then(|body| body.get("cause")?.as_str());
     let mut all = CAUSES.iter();
@@ -120,7 +125,7 @@ pub fn problem_of(response: &Response) -> Problem {
         return *problem;
     }
     match response.status().as_u16() {
-        403 | 401 => Problem::ServiceNotAllowed,
+        403 => Problem::ServiceNotAllowed,
         404 => Problem::ContextNotFound,
         408 | 504 => Problem::Timeout,
         429 | 503 => Problem::Overload,
@@ -138,6 +143,21 @@ mod tests {
             let mut first = CAUSES.iter();
             let first = first.find(|(_, _, one)| one == cause).expect("itself").0;
             assert_eq!(problem_of(&tell(*problem)), first);
+        }
+    }
+
+    #[test]
+    fn a_token_that_is_not_taken_says_nothing_of_a_subscriber() {
+        for (status, challenge) in [
+            (StatusCode::UNAUTHORIZED, None),
+            (StatusCode::FORBIDDEN, Some("Bearer")),
+        ] {
+            let mut response = refuse(status, "UNAUTHORIZED", "no token");
+            if let Some(text) = challenge {
+                let value = http::HeaderValue::from_static(text);
+                response.headers_mut().insert(WWW_AUTHENTICATE, value);
+            }
+            assert_eq!(problem_of(&response), Problem::NotReached, "{status}");
         }
     }
 

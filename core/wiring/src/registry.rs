@@ -1,7 +1,7 @@
 //! NRF of a host, as those ask it that have no messages but documents: by HTTP.
 
 use sluice_core_host::{self as host, Host};
-use sluice_nrf::Notification;
+use sluice_nrf::{Notification, Signer};
 use sluice_sbi::{Nf, Now};
 use sluice_services::{Request, Response};
 
@@ -21,6 +21,14 @@ impl<F: host::Functions + AsMut<Apart>> Registry<'_, F> {
     pub fn reached_at(&mut self, root: &str) {
         if let Some(nrf) = self.0.functions.as_mut().nrf.as_mut() {
             nrf.reached_at(root);
+        }
+    }
+
+    /// The registry signs access tokens so, and its own services want them or not.
+    pub fn give_tokens(&mut self, signer: Option<Signer>, needs_tokens: bool) {
+        if let Some(nrf) = self.0.functions.as_mut().nrf.as_mut() {
+            nrf.sign_with(signer);
+            nrf.require_tokens(needs_tokens);
         }
     }
 

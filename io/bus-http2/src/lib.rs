@@ -3,11 +3,15 @@
 #![forbid(unsafe_code)]
 
 mod directory;
+mod guard;
 mod load;
 mod overload;
 mod scp;
 mod services;
+mod wallet;
 
 pub use directory::Directory;
+pub use guard::{Counters as GuardCounters, Guard, Issuer};
 pub use scp::Scp;
 pub use services::{NrfRequest, Services, SharedServices};
+pub use wallet::{Counters as WalletCounters, Wallet};

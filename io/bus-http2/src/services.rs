@@ -1,5 +1,8 @@
 //! Transport of envelopes as services: calls that leave as requests, and requests of others as calls.
 
+mod calls;
+mod tokens;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -15,13 +18,16 @@ use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Requester, Slot};
 use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
 use sluice_services::{
     Came, Consumer, Deviation, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response,
-    Route, To, accept, begin, directory, nnrf, problem, unknown,
+    Route, To, accept, directory, nnrf, problem, unknown,
 };
 
+use calls::Call;
+
 use crate::directory::Directory;
+use crate::guard::Guard;
 use crate::load;
 use crate::overload::{self, Reductions};
-use crate::scp;
+use crate::wallet::{self, Waiting, Wallet};
 
 /// How long the NRF has to answer a question of the directory, and a server a look whether it is there.
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
@@ -50,20 +56,8 @@ enum Asked {
     Subscription(Nf),
     /// Request whose response changes nothing: a notification of the NRF, the end of a subscription.
     Told,
-}
-
-struct Call {
-    from: Place,
-    call: CallId,
-    to: Place,
-    /// API root that was asked; none of a resource or a callback that is elsewhere.
-    root: Option<String>,
-    /// Its first request has left: the rest goes, too.
-    has_begun: bool,
-    /// Name of a notification.
-    callback: Option<String>,
-    until: Clock,
-    then: OnResponse,
+    /// Access token.
+    Token(wallet::Key),
 }
 
 /// Request of somebody else that waits for a function.
@@ -104,6 +98,10 @@ pub struct Services {
     sweep: Clock,
     /// The last answer has asked consumers for less: the next tells them how it is then.
     asks_for_less: bool,
+    /// Who may ask.
+    guard: Guard,
+    /// Tokens of the functions; none of those that need none.
+    wallet: Option<Wallet>,
 }
 
 impl Services {
@@ -137,6 +135,8 @@ impl Services {
             alarm,
             sweep: Clock::now(),
             asks_for_less: false,
+            guard: Guard::default(),
+            wallet: None,
         })
     }
 
@@ -190,122 +190,17 @@ impl Services {
     fn ask(&mut self, asked: Asked, root: &str, request: Request, until: Clock) {
         let id = self.next;
         self.next += 1;
+        let consumer = self.consumer(&asked);
         self.asked.insert(id, asked);
-        self.http.call(id, root, request, until);
-    }
-
-    /// Goes on with a call: its request leaves, or it is answered. The request comes back as the reason if its receiver is not
-    /// reached.
-    fn go_on(&mut self, consumer: Consumer, mut call: Call) -> Result<(), ()> {
-        let (outgoing, then) = match consumer {
-            Consumer::Done(message) => {
-                self.reply(&call, message, 0);
-                return Ok(());
-            }
-            Consumer::Send(outgoing, then) => (*outgoing, then),
-        };
-        let Outgoing { to, mut request } = outgoing;
-        let scp = self.directory.scp().cloned();
-        let root = match to {
-            To::Root(root) => {
-                call.root = None;
-                scp.map_or(root.clone(), |scp| {
-                    scp::target(&mut request, &root);
-                    if let Some(name) = &call.callback {
-                        scp::callback(&mut request, name);
-                    }
-                    scp.root
-                })
-            }
-            To::Function => {
-                let path = request.uri().path();
-                let service = path.split('/').nth(1).unwrap_or_default();
-                let root = self.directory.root(call.to, service).ok_or(())?;
-                let (method, now) = (request.method(), Clock::now());
-                if !call.has_begun && !self.reductions.lets(call.to, method, path, now) {
-                    if self.directory.has_other(call.to) {
-                        return Err(());
-                    }
-                    self.reply(&call, Problem::Overload.into(), 0);
-                    return Ok(());
-                }
-                let server = match scp {
-                    Some(scp) if call.to.nf != Nf::Nrf => {
-                        match scp.discovers {
-                            true => {
-                                let plmn = self.memory.own.plmn;
-                                scp::discover(&mut request, call.to.nf, call.from.nf, plmn);
-                            }
-                            false => scp::target(&mut request, &root),
-                        }
-                        scp.root
-                    }
-                    _ => root,
-                };
-                call.root = Some(server.clone());
-                server
-            }
-        };
-        call.then = then;
-        call.has_begun = true;
-        let until = call.until;
-        self.ask(Asked::Call(Box::new(call)), &root, request, until);
-        Ok(())
-    }
-
-    fn reply(&mut self, call: &Call, message: Slot, load: u8) {
-        self.events.push_back(Event::Came(Envelope {
-            from: call.to,
-            to: call.from,
-            call: call.call,
-            kind: Kind::Reply,
-            load,
-            deadline: Instant(0),
-            message,
-        }));
-    }
-
-    fn send_request(&mut self, envelope: Envelope) -> Result<(), Unsent> {
-        if self.parked.len() < PARKED && self.directory.may_come(envelope.to.nf, Clock::now()) {
-            self.parked.push(envelope);
-            return Ok(());
-        }
-        let Some(consumer) = begin(&envelope.message, &mut self.memory) else {
-            return Err(Unsent::Unreachable(envelope));
-        };
-        let left = envelope.deadline.0.saturating_sub(monotonic_ns());
-        let call = Call {
-            from: envelope.from,
-            call: envelope.call,
-            to: envelope.to,
-            root: None,
-            has_begun: false,
-            callback: scp::callback_of(&envelope.message),
-            until: Clock::now() + Duration::from_nanos(left),
-            then: Box::new(|_, _| Consumer::Done(Problem::Protocol.into())),
-        };
-        self.go_on(consumer, call)
-            .map_err(|()| Unsent::Unreachable(envelope))
-    }
-
-    /// Sends what has waited for functions that have come now, or will not come any more.
-    fn unpark(&mut self) {
-        for envelope in std::mem::take(&mut self.parked) {
-            let (from, to, call) = (envelope.from, envelope.to, envelope.call);
-            // Whoever asked has given up by its own deadline.
-            let is_over = envelope.deadline.0 <= monotonic_ns();
-            if is_over || self.send_request(envelope).is_err() {
-                self.events.push_back(Event::Came(Envelope {
-                    from: to,
-                    to: from,
-                    call,
-                    kind: Kind::Reply,
-                    load: 0,
-                    deadline: Instant(0),
-                    message: Problem::NotReached.into(),
-                }));
-            }
-        }
+        self.leave(
+            consumer,
+            Waiting {
+                id,
+                root: root.to_owned(),
+                request,
+                until,
+            },
+        );
     }
 
     fn send_reply(&mut self, envelope: &Envelope) {
@@ -373,10 +268,13 @@ impl Services {
             Happened::Failed { id, why } => self.take_failure(id, &why),
             Happened::Request {
                 exchange,
+                peer,
                 request,
                 until,
-                ..
-            } => self.take_request(exchange, request, until),
+            } => match self.may_ask(&request, &peer) {
+                Ok(()) => self.take_request(exchange, request, until),
+                Err(refusal) => self.http.answer(exchange, *refusal),
+            },
             // The function answers all the same, and nobody hears of it.
             Happened::Abandoned { .. } => {}
         }
@@ -429,6 +327,7 @@ impl Services {
         let now = Clock::now();
         match self.asked.remove(&id) {
             Some(Asked::Call(call)) => {
+                self.look_at_token(call.from.nf, &response);
                 let load = load::read(response.headers());
                 if call.root.is_some() {
                     self.reductions.hear(call.to, &response, now);
@@ -452,6 +351,7 @@ impl Services {
                 self.directory
                     .subscribed(nf, nnrf::subscribed(&response), now);
             }
+            Some(Asked::Token(key)) => self.take_token(&key, Ok(&response)),
             Some(Asked::Told) | None => {}
         }
     }
@@ -507,6 +407,7 @@ impl Services {
                 self.events.extend(events);
             }
             Some(Asked::Subscription(nf)) => self.directory.subscribed(nf, None, now),
+            Some(Asked::Token(key)) => self.take_token(&key, Err(why.to_string())),
             Some(Asked::Told) | None => {}
         }
     }
@@ -562,7 +463,7 @@ fn problem_of(why: &Failure) -> Problem {
     match why {
         Failure::Deadline => Problem::Timeout,
         Failure::Busy => Problem::Overload,
-        Failure::Connect { .. } | Failure::Lost { .. } => Problem::NotReached,
+        Failure::Connect { .. } | Failure::Lost { .. } | Failure::Token(_) => Problem::NotReached,
         Failure::Root(_) | Failure::TooLong(_) | Failure::Redirects(_) | Failure::Request(_) => {
             Problem::Protocol
         }

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use crate::tls::TlsError;
+use sluice_sbi_keys::FileError;
 
 /// Why a request has no response.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -39,6 +39,9 @@ pub enum Failure {
     /// Too many requests have no answer yet, or responses that are being read are too long together.
     #[error("too many requests wait for their answers, or their answers are too long together")]
     Busy,
+    /// The NRF gives no access token for the request.
+    #[error("no access token: {0}")]
+    Token(String),
     /// HTTP/2 does not carry such a request.
     #[error("cannot send the request: {0}")]
     Request(String),
@@ -60,7 +63,7 @@ pub enum StartError {
     Agent(String),
     /// A file of TLS cannot be used.
     #[error(transparent)]
-    Tls(#[from] TlsError),
+    Tls(#[from] FileError),
     /// There is no room for a thread or its descriptors.
     #[error("cannot start the thread of the service-based interfaces: {0}")]
     Thread(#[from] io::Error),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use sluice_host::poll::Waker;
@@ -52,8 +52,8 @@ pub enum Event {
 pub struct Peer {
     /// Address.
     pub address: SocketAddr,
-    /// NF instance of its certificate: the UUID of the URI `urn:uuid:` (TS 33.310, 6.1.3c.3).
-    pub instance: Option<String>,
+    /// NF instances that its certificate names (TS 33.310, 6.1.3c.3); none of a peer without a certificate.
+    pub instances: Option<Arc<[String]>>,
 }
 
 /// Queue from the thread to the program.

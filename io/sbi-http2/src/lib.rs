@@ -33,7 +33,8 @@ pub use counters::Counters;
 pub use failure::{Failure, StartError};
 pub use inbox::{Event, Peer};
 pub use limits::Limits;
-pub use tls::{TlsError, TlsFiles};
+pub use sluice_sbi_keys::FileError;
+pub use tls::TlsFiles;
 
 use counters::Tally;
 use inbox::Inbox;

@@ -28,7 +28,7 @@ pub use n2::{N2Section, Over};
 pub use nrf::NrfSection;
 pub use overload::OverloadSection;
 pub use policies::PolicySection;
-pub use sbi::{SbiSection, TlsSection};
+pub use sbi::{SbiSection, TlsSection, TokensSection};
 pub use sessions::{AtEnd, Charging, DataNetwork, End, Sessions, Upf};
 pub use subscribers::{Account, Database, Network};
 pub use wiring::{ProgramSection, StoreOfProgram, WiringSection};

@@ -23,6 +23,52 @@ pub struct SbiSection {
     pub scp_discovers: bool,
     /// Certificates; none with `cleartext`.
     pub tls: Option<TlsSection>,
+    /// Access tokens; none where nobody asks for them.
+    pub tokens: Option<TokensSection>,
+}
+
+/// Access tokens (TS 33.501, 13.4.1).
+#[derive(Clone, PartialEq, Debug)]
+pub struct TokensSection {
+    /// Whether functions ask for tokens, and send them.
+    pub ask: bool,
+    /// Public keys of the NRF (PEM), by which the services of this core's programs check tokens; without them they want none.
+    pub public: Option<At<PathBuf>>,
+    /// Key by which this core's NRF signs tokens (PEM), which nobody else may read.
+    pub key: Option<At<PathBuf>>,
+    /// Key for producers that check no other algorithm (RSA), and their types or instances.
+    pub rs512: Option<(At<PathBuf>, Vec<String>)>,
+    /// Instance of the NRF whose tokens are taken, where that is not of this core.
+    pub issuer: Option<String>,
+    /// Instances whose certificates may show tokens of others: an SCP, or a SEPP.
+    pub relays: Vec<String>,
+}
+
+impl TokensSection {
+    fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let ask = fields.or("ask", "true", &boolean()).value;
+        let public = fields.optional("public", &kinds::file());
+        let key = fields.optional("key", &kinds::file());
+        let rs512_key = fields.optional("rs512_key", &kinds::file());
+        let rs512_for = fields.list("rs512_for", &producer());
+        let issuer = fields.optional("issuer", &instance());
+        let relays = fields.list("relays", &instance());
+        if rs512_key.is_some() == rs512_for.is_empty() {
+            let (line, key) = (fields.line(), fields.key("rs512_key"));
+            let what = "a key for no producers, or producers without a key";
+            let expected = "both rs512_key and rs512_for, or neither";
+            fields.report().problem(line, key, what, expected);
+        }
+        let rs512_for = rs512_for.into_iter().map(|at| at.value).collect();
+        Self {
+            ask,
+            public,
+            key,
+            rs512: rs512_key.map(|key| (key, rs512_for)),
+            issuer: issuer.map(|at| at.value),
+            relays: relays.into_iter().map(|at| at.value).collect(),
+        }
+    }
 }
 
 /// Files of TLS.
@@ -52,7 +98,7 @@ impl TlsSection {
 impl SbiSection {
     pub(super) fn read(fields: &mut Fields<'_, '_>, wiring: &WiringSection) -> Self {
         let is_http2 = wiring.carrier == Some(Carrier::Http2);
-        let is_given = ["listen", "cleartext", "nrf", "scp", "tls"]
+        let is_given = ["listen", "cleartext", "nrf", "scp", "tls", "tokens"]
             .iter()
             .any(|key| fields.has(key));
         let listen = fields.or("listen", "127.0.0.1:7777", &address());
@@ -61,6 +107,7 @@ impl SbiSection {
         let scp = fields.optional("scp", &root());
         let scp_discovers = fields.or("scp_discovers", "false", &boolean());
         let tls = fields.optional_section("tls", TlsSection::read);
+        let tokens = fields.optional_section("tokens", |f| Some(TokensSection::read(f)));
         let line = fields.line();
         let mut problem = |line, what: &str, expected: &str| {
             let key = "sbi".to_owned();
@@ -110,6 +157,7 @@ impl SbiSection {
             scp,
             scp_discovers: scp_discovers.value,
             tls,
+            tokens,
         }
     }
 
@@ -149,5 +197,27 @@ fn root() -> Kind<String> {
             .or_else(|| text.strip_prefix("https://"))?;
         let is_root = !rest.is_empty() && !rest.contains(['/', '?', '#', ' ', '@']);
         is_root.then(|| text.to_owned())
+    })
+}
+
+/// NF instance.
+fn instance() -> Kind<String> {
+    let expected = "an NF instance, such as 28a54496-eabf-41f1-a832-337339e9d41f";
+    Kind::new(expected, |text| {
+        sluice_services::values::instance(text).map(|instance| instance.to_string())
+    })
+}
+
+/// Type of an NF, or an NF instance.
+fn producer() -> Kind<String> {
+    let expected = "a type such as AMF, or an NF instance";
+    Kind::new(expected, |text| {
+        let is_type = |text: &str| {
+            let is_letter = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+            !text.is_empty() && text.chars().all(is_letter)
+        };
+        let instance = sluice_services::values::instance(text);
+        let of_instance = instance.map(|instance| instance.to_string());
+        of_instance.or_else(|| is_type(text).then(|| text.to_owned()))
     })
 }

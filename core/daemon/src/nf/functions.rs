@@ -2,6 +2,7 @@
 
 use crate::config::CoreConfig;
 use crate::convert;
+use crate::parts::tokens;
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
 use sluice_core_host::{Home, Host};
@@ -39,11 +40,19 @@ pub(super) fn new(
         ausf: has(Nf::Ausf).then(|| Ausf::new(instance)),
         udm: None,
         udr: None,
-        nrf: has(Nf::Nrf).then(|| Nrf::new(convert::nrf(config))),
+        nrf: has(Nf::Nrf).then(|| nrf(config)).transpose()?,
         nssf: slices.filter(|_| has(Nf::Nssf)).map(Nssf::new),
         smf: smf.map(Smf::new).transpose().map_err(io::Error::other)?,
         pcf: pcf.transpose().map_err(io::Error::other)?,
     })
+}
+
+/// An NRF with its keys of tokens.
+fn nrf(config: &CoreConfig) -> io::Result<Nrf> {
+    let mut nrf = Nrf::new(convert::nrf(config));
+    nrf.sign_with(tokens::signer(config).map_err(io::Error::other)?);
+    nrf.require_tokens(tokens::are_required(config));
+    Ok(nrf)
 }
 
 /// Part that profiles of all functions of the core have in common.

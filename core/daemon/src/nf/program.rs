@@ -261,6 +261,7 @@ impl Program {
         self.host.receive(system::now());
         if let Some(services) = &self.services {
             services::serve_nrf(services, (&mut self.host).into());
+            self.report.refused.extend(services::take_refused(services));
         }
         let now = system::now();
         if self.host.next_deadline() <= now.instant {

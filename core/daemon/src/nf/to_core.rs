@@ -5,10 +5,9 @@ use crate::convert;
 use crate::needs::{self, StartError};
 use crate::operators::part::Part;
 use crate::parts::news::{Comparison, Followed, Presence, Settings, UdmSettings};
-use crate::parts::repository;
+use crate::parts::{identities, repository};
 use sluice_bus_local::{SharedMember, Told};
-use sluice_core_runtime::system;
-use sluice_sbi::{NfInstance, Place};
+use sluice_sbi::Place;
 
 /// Times that a program that is alone is told the same: an AMF compares its sessions with those of no SMF, then begins.
 const TOLD: u32 = 3;
@@ -31,7 +30,7 @@ impl Alone {
     /// Of functions at these places; `udr` has what is beside its own, if it is among them.
     ///
     /// # Errors
-    /// Files of keys that cannot be used.
+    /// Files of keys, or a certificate, that cannot be used.
     pub fn new(
         config: &CoreConfig,
         places: &[Place],
@@ -40,11 +39,9 @@ impl Alone {
         let refused = |all: Vec<_>| all.into_iter().map(StartError::from).collect::<Vec<_>>();
         let mut keys = needs::home_keys(&config.home_keys).map_err(refused)?;
         keys.extend(udr.into_iter().flat_map(|beside| beside.home_keys.clone()));
-        let instance = |place: &Place| {
-            let mut octets = [0; 16];
-            system::random(&mut octets);
-            (place.to_string(), NfInstance::random(octets).octets())
-        };
+        let identities = identities::alone(config, places).map_err(|lack| vec![lack])?;
+        let told = identities.iter();
+        let told = told.map(|(place, instance)| (place.to_string(), instance.octets()));
         let settings = Settings {
             reloads: 0,
             registrations: 0,
@@ -62,7 +59,7 @@ impl Alone {
                 removed: None,
             },
             withdrawn: Vec::new(),
-            instances: places.iter().map(instance).collect(),
+            instances: told.collect(),
             draining: Vec::new(),
             udm: Some(UdmSettings::of(&convert::udm(config, keys))),
         };

@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sluice_bus_http2::{GuardCounters, WalletCounters};
 use sluice_sbi::Nf;
 use std::collections::BTreeMap;
 
@@ -64,6 +65,8 @@ pub struct NrfCounters {
     pub found: u64,
     pub not_found: u64,
     pub forbidden: u64,
+    pub tokens: u64,
+    pub tokens_refused: u64,
 }
 
 impl From<&sluice_nrf::Counters> for NrfCounters {
@@ -81,6 +84,8 @@ impl From<&sluice_nrf::Counters> for NrfCounters {
             none,
             forbidden,
             others,
+            tokens,
+            tokens_refused,
             ..
         } = counters;
         let sum = |by_type: &BTreeMap<Nf, u64>| by_type.values().sum::<u64>();
@@ -96,6 +101,8 @@ impl From<&sluice_nrf::Counters> for NrfCounters {
             found: sum(found) + others.found,
             not_found: sum(none) + others.none,
             forbidden: sum(forbidden) + others.forbidden,
+            tokens: *tokens,
+            tokens_refused: *tokens_refused,
         }
     }
 }
@@ -118,10 +125,78 @@ summed! {
     SbiCounters of sluice_sbi_http2::Counters { connections, connections_refused, peer_connections_refused, half_open, tls_refused, other_protocols, protocol_errors, silent, reset_floods, requests, streams_refused, octets_refused, bodies_too_long, bodies_late, requests_refused, resets, abandoned, answers_not_read, answers_late, calls, calls_refused, calls_failed, connections_opened, retries, redirects, tls_renewals, tls_renewals_failed }
 }
 
+/// Access tokens of the programs of the core, and who may ask.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(
+    missing_docs,
+    reason = "GuardCounters and WalletCounters of sluice_bus_http2 say what they count"
+)]
+pub struct TokenCounters {
+    pub verified: u64,
+    pub known: u64,
+    pub no_token: u64,
+    pub invalid_token: u64,
+    pub wrong_issuer: u64,
+    pub wrong_audience: u64,
+    pub wrong_scope: u64,
+    pub wrong_subject: u64,
+    pub wrong_instance: u64,
+    pub asked: u64,
+    pub not_given: u64,
+}
+
+impl TokenCounters {
+    fn of((guard, wallet): (GuardCounters, WalletCounters)) -> Self {
+        let GuardCounters {
+            verified,
+            known,
+            missing,
+            invalid,
+            issuer,
+            audience,
+            scope,
+            subject,
+            instance,
+        } = guard;
+        let WalletCounters { asked, refused } = wallet;
+        Self {
+            verified,
+            known,
+            no_token: missing,
+            invalid_token: invalid,
+            wrong_issuer: issuer,
+            wrong_audience: audience,
+            wrong_scope: scope,
+            wrong_subject: subject,
+            wrong_instance: instance,
+            asked,
+            not_given: refused,
+        }
+    }
+}
+
+impl std::ops::AddAssign for TokenCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.verified += other.verified;
+        self.known += other.known;
+        self.no_token += other.no_token;
+        self.invalid_token += other.invalid_token;
+        self.wrong_issuer += other.wrong_issuer;
+        self.wrong_audience += other.wrong_audience;
+        self.wrong_scope += other.wrong_scope;
+        self.wrong_subject += other.wrong_subject;
+        self.wrong_instance += other.wrong_instance;
+        self.asked += other.asked;
+        self.not_given += other.not_given;
+    }
+}
+
 /// HTTP/2 of programs, and deviations of other cores that they took, by their names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SbiPart {
     pub http: SbiCounters,
+    pub tokens: TokenCounters,
     pub deviations: BTreeMap<String, u64>,
 }
 
@@ -130,10 +205,12 @@ impl SbiPart {
     pub fn of(services: &sluice_bus_http2::SharedServices) -> Self {
         services.with(|services| {
             let http = services.counters().into();
+            let tokens = TokenCounters::of(services.token_counters());
             let deviations = services.memory_mut().deviations.all();
             let deviations = deviations.map(|(one, count)| (one.name().to_owned(), count));
             Self {
                 http,
+                tokens,
                 deviations: deviations.collect(),
             }
         })
@@ -142,6 +219,7 @@ impl SbiPart {
     /// Of two programs.
     pub fn and(mut self, other: Self) -> Self {
         self.http += other.http;
+        self.tokens += other.tokens;
         for (name, count) in other.deviations {
             *self.deviations.entry(name).or_default() += count;
         }
@@ -171,6 +249,8 @@ pub struct Counters {
     pub wiring: WiringCounters,
     /// HTTP/2 of all programs; null where functions have none.
     pub sbi: Option<SbiCounters>,
+    /// Access tokens, and requests that were refused for want of a right one; null where functions have no HTTP/2.
+    pub sbi_tokens: Option<TokenCounters>,
     /// Deviations of other cores from the TS that were taken, by their names; null where functions have no HTTP/2.
     pub sbi_deviations: Option<BTreeMap<String, u64>>,
 }

@@ -367,6 +367,11 @@ fn events(page: &mut Page, counters: &Value) {
             "HTTP/2 of the programs of the core: connections, requests, and what was refused by which bound.",
         ),
         (
+            "sbi_tokens",
+            "sluice_core_sbi_tokens_total",
+            "Access tokens that services were asked with and functions asked for, and requests that were refused for want of a right one.",
+        ),
+        (
             "sbi_deviations",
             "sluice_core_sbi_deviations_total",
             "Deviations of other cores from the TS that were taken.",

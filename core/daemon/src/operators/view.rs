@@ -163,6 +163,7 @@ pub(crate) fn counters(daemon: &Daemon, part: &Part) -> answers::Counters {
         nrf: part.nrf.as_ref().map(|nrf| nrf.counters),
         wiring: core.remote_counters().into(),
         sbi: part.sbi.as_ref().map(|sbi| sbi.http),
+        sbi_tokens: part.sbi.as_ref().map(|sbi| sbi.tokens),
         sbi_deviations: part.sbi.as_ref().map(|sbi| sbi.deviations.clone()),
     }
 }

@@ -5,7 +5,7 @@ use crate::config::WiringSection;
 use crate::operators::answers::{Drained, NfInstance};
 use sluice_core_runtime::system;
 use sluice_host::process::Process;
-use sluice_sbi::{Instance, Place};
+use sluice_sbi::{Instance, NfInstance as NfIdentity, Place};
 use sluice_wiring::Core;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -26,9 +26,20 @@ impl Programs {
                 self.programs.push(Program::new(section, Instant::now()));
             }
         }
-        core.identify_further(&wiring.further_instances(), &mut system::random);
+        let further = wiring.further_instances();
+        core.identify_as(&self.newly_named(core, &further));
+        core.identify_further(&further, &mut system::random);
         core.drain(self.draining());
         self.tell(core);
+    }
+
+    /// Identities of instances that have none yet, of those that the certificate names and nobody has.
+    fn newly_named(&self, core: &Core, further: &[Place]) -> Vec<(Place, NfIdentity)> {
+        let known = core.instances();
+        let used: Vec<NfIdentity> = known.iter().map(|(_, one)| one).collect();
+        let free = self.named.iter().filter(|one| !used.contains(one));
+        let new = further.iter().filter(|place| known.of(**place).is_none());
+        new.copied().zip(free.copied()).collect()
     }
 
     /// Instances of functions that operators have taken out.

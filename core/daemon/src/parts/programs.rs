@@ -12,7 +12,7 @@ use crate::parts::news::{
     Comparison, Followed, Presence, Report, Settings, Traced, UdmSettings, read_keys, supis,
 };
 use crate::parts::refusals::Kept;
-use crate::parts::services;
+use crate::parts::{identities, services};
 use sluice_bus_http2::SharedServices;
 use sluice_bus_local::{BackOff, Carrier, Manager, News};
 use sluice_core_runtime::system;
@@ -106,6 +106,8 @@ pub(crate) struct Programs {
     registrations: u64,
     /// How often core.yaml was read again.
     pub(super) reloads: u64,
+    /// Identities that the certificate of the core names.
+    pub(super) named: Vec<NfInstance>,
     next_look: Instant,
 }
 
@@ -151,6 +153,7 @@ impl Programs {
             leaves_gnbs: false,
             registrations: 0,
             reloads: 0,
+            named: identities::named(config)?,
             next_look: now,
         }))
     }
@@ -198,9 +201,10 @@ impl Programs {
     }
 
     /// Has the core's own NRF answer what others ask it by HTTP.
-    fn serve_nrf(&self, core: &mut Core) {
+    fn serve_nrf(&mut self, core: &mut Core) {
         if let Some(services) = &self.services {
             services::serve_nrf(services, core.registry());
+            self.refused.extend(services::take_refused(services));
         }
     }
 

@@ -2,6 +2,8 @@
 
 use crate::config::CoreConfig;
 use crate::needs::{StartError, problem};
+use crate::parts::refusals::Kept;
+use crate::parts::tokens;
 use sluice_bus_http2::{Directory, Scp, Services, SharedServices};
 use sluice_core_runtime::system;
 use sluice_sbi::{Nf, NfInstance, Place};
@@ -61,11 +63,13 @@ pub(crate) fn open(
             true => config.areas.iter().map(|at| at.value).collect(),
             false => Vec::new(),
         },
+        needs_tokens: tokens::are_required(config),
         instances: BTreeMap::new(),
     });
     let services = Services::new(http, memory, directory, own.to_vec());
     let services = services.map_err(|e| lack(e.to_string(), "a kernel with epoll"))?;
-    Ok(services.into())
+    let (guard, wallet) = tokens::open(config).map_err(|e| tokens::lack(&e))?;
+    Ok(services.with_tokens(guard, wallet).into())
 }
 
 /// Functions that those of a program ask, each with the one that asks it.
@@ -125,6 +129,12 @@ pub(crate) fn identify(
         let places = all.iter().map(|(place, id)| (id.to_string(), *place));
         services.set_own(places.collect());
     });
+}
+
+/// Refusals of strangers, and of tokens, since the last call.
+pub(crate) fn take_refused(services: &SharedServices) -> Vec<Kept> {
+    let refused = services.with(sluice_bus_http2::Services::take_refused);
+    refused.into_iter().map(Kept::from).collect()
 }
 
 /// Has the NRF of this program answer what others ask it, and tell what they are to hear.

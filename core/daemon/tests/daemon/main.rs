@@ -19,6 +19,7 @@ mod repository;
 mod schema;
 mod server;
 mod stores;
+mod tokens;
 mod upf;
 mod wirings;
 

@@ -509,6 +509,14 @@ fn wirings_that_cannot_be_are_refused() {
             "expected an API root",
         ),
         (
+            "wiring: {transport: http2}\nsbi: {cleartext: true, tokens: {rs512_for: AMF}}\n",
+            "expected both rs512_key and rs512_for, or neither",
+        ),
+        (
+            "wiring: {transport: http2}\nsbi: {cleartext: true, tokens: {issuer: nrf}}\n",
+            "expected an NF instance",
+        ),
+        (
             "wiring: {transport: ring, programs: {functions: n4}}\n",
             "expected amf or ausf or udm or udr or nrf or nssf or smf or pcf or n2",
         ),

@@ -29,6 +29,7 @@ fn memory(nf: Nf, instance: NfInstance) -> Memory {
         plmn: plmn(),
         slice: None,
         areas: Vec::new(),
+        needs_tokens: false,
         instances: BTreeMap::from([(nf, instance)]),
     })
 }

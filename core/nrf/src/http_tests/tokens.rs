@@ -26,12 +26,28 @@ fn udm() -> Value {
     })
 }
 
+/// Key whose signatures tell how much they sign.
+struct Length(&'static str, usize);
+
+impl Sign for Length {
+    fn algorithm(&self) -> &'static str {
+        self.0
+    }
+
+    fn sign(&self, octets: &[u8]) -> Option<Vec<u8>> {
+        Some(vec![octets.len() as u8; self.1])
+    }
+}
+
 fn signing() -> Nrf {
     let mut nrf = nrf();
+    sluice_sbi::NetworkFunction::identify(&mut nrf, NfInstance::of([1; 16]));
     nrf.sign_with(Some(Signer {
-        issuer: NfInstance::of([1; 16]),
-        algorithm: "ES256",
-        sign: Box::new(|octets| vec![octets.len() as u8; 64]),
+        key: Box::new(Length("ES256", 64)),
+        other: Some(OtherKey {
+            key: Box::new(Length("RS512", 256)),
+            targets: vec!["NRF".to_owned(), AMF.to_uppercase()],
+        }),
     }));
     put(&mut nrf, &free5gc_smf());
     put(&mut nrf, &udm());
@@ -72,12 +88,50 @@ fn a_token_has_the_claims_of_the_ts() {
     // Header and claims are signed.
     let signed = parts[0].len() + 1 + parts[1].len();
     assert_eq!(decoded(parts[2]), vec![signed as u8; 64]);
-    let one = smf(&format!("&targetNfInstanceId={AMF}&scope=nudm-sdm"));
-    assert_eq!(ask_token(&mut nrf, &one).0, 200);
-    assert_eq!(
-        ask_token(&mut nrf, &smf("&targetNfType=NRF&scope=nnrf-disc")).0,
-        200
+}
+
+#[test]
+fn producers_that_are_listed_have_tokens_of_the_other_key() {
+    let mut nrf = signing();
+    for (rest, algorithm) in [
+        ("&targetNfType=UDM&scope=nudm-sdm".to_owned(), "ES256"),
+        (format!("&targetNfInstanceId={AMF}&scope=nudm-sdm"), "RS512"),
+        ("&targetNfType=NRF&scope=nnrf-disc".to_owned(), "RS512"),
+    ] {
+        let (status, body) = ask_token(&mut nrf, &smf(&rest));
+        assert_eq!(status, 200, "{rest}");
+        let header = body["access_token"].as_str().unwrap().split('.').next();
+        let header: Value = serde_json::from_slice(&decoded(header.unwrap())).unwrap();
+        assert_eq!(header["alg"], algorithm, "{rest}");
+    }
+    assert_eq!(nrf.counters().tokens, 3);
+    nrf.require_tokens(true);
+    let (_, kept) = put(&mut nrf, &udm());
+    assert_eq!(kept["customInfo"]["oauth2"], true);
+    let (_, info) = serve_at(&mut nrf, at(0), &request("GET", "/bootstrapping", ""));
+    let required = json!({ "nnrf-disc": true, "nnrf-nfm": true });
+    assert_eq!(info["oauth2Required"], required);
+}
+
+#[test]
+fn a_client_without_slices_is_of_all_and_another_of_its_own_alone() {
+    let mut nrf = signing();
+    let slice = |sst: u8| json!([{ "sst": sst }]);
+    let mut udr = json!({ "nfInstanceId": UDR, "nfType": "UDR", "nfStatus": "REGISTERED" });
+    udr["allowedNssais"] = slice(1);
+    udr["allowedPlmns"] = json!([{ "mcc": "001", "mnc": "01" }]);
+    let service =
+        json!({ "serviceInstanceId": "1", "serviceName": "nudr-dr", "allowedNssais": slice(1) });
+    udr["nfServices"] = json!([service]);
+    put(&mut nrf, &udr);
+    let form = format!(
+        "grant_type=client_credentials&nfInstanceId={AMF}&nfType=UDM&targetNfType=UDR&scope=nudr-dr"
     );
+    assert_eq!(ask_token(&mut nrf, &form).0, 200);
+    let mut client = udm();
+    client["sNssais"] = slice(2);
+    put(&mut nrf, &client);
+    assert_eq!(ask_token(&mut nrf, &form).1["error"], "invalid_scope");
 }
 
 #[test]

@@ -23,7 +23,10 @@ fn path(instance: NfInstance) -> String {
 pub(super) fn register(request: &RegisterNf, memory: &Memory) -> Consumer {
     let profile = &request.profile;
     let (own, parts) = (&memory.own, [profile.served]);
-    let document = document(profile, &parts, Some(&own.root), Some(own.guami));
+    let mut document = document(profile, &parts, Some(&own.root), Some(own.guami));
+    if own.needs_tokens {
+        want_tokens(&mut document);
+    }
     let path = path(profile.instance);
     let outgoing = send(Method::PUT, &path, &document);
     Consumer::Send(
@@ -61,6 +64,14 @@ fn for_free5gc(mut document: Value, memory: &Memory) -> Value {
         document["smfInfo"]["taiList"] = areas.into();
     }
     with_roots(document)
+}
+
+/// Services of a profile want access tokens (TS 29.510, 6.1.6.2.3).
+fn want_tokens(document: &mut Value) {
+    let services = document.get_mut("nfServices").and_then(Value::as_array_mut);
+    for service in services.into_iter().flatten() {
+        service["oauth2Required"] = true.into();
+    }
 }
 
 /// NFProfile, as the NRF has it: with its interval between heart-beats, unless it wants none.

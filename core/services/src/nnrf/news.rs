@@ -12,7 +12,7 @@ use crate::problem::refuse_member;
 use crate::route::{Route, not_allowed, unknown};
 
 /// First segment of the path at which an NRF tells.
-pub const STATUS: &str = "nf-status";
+pub const STATUS: &str = "nf-status-callback";
 
 /// POST of a subscription to instances of a type, for this consumer.
 pub fn subscribe(target: Nf, consumer: Nf, own: &Own) -> Outgoing {
@@ -84,7 +84,7 @@ mod tests {
         let body = read(&outgoing.request).expect("a body");
         assert_eq!(body["subscrCond"], json!({ "nfType": "UDM" }));
         let uri = body["nfStatusNotificationUri"].as_str().expect("a URI");
-        assert_eq!(uri, "http://127.0.0.1:7777/nf-status/v1/UDM");
+        assert_eq!(uri, "http://127.0.0.1:7777/nf-status-callback/v1/UDM");
         let told = json!({ "event": "NF_REGISTERED", "nfInstanceUri": "http://127.0.0.10/1" });
         let path = uri.trim_start_matches("http://127.0.0.1:7777");
         let (nf, response) = notified(&notification(path, &told)).expect("it is taken");
@@ -114,17 +114,17 @@ mod tests {
         let whole = json!({ "event": "NF_REGISTERED", "nfInstanceUri": "http://127.0.0.10/1" });
         for (path, body, status) in [
             (
-                "/nf-status/v1/UDM",
+                "/nf-status-callback/v1/UDM",
                 json!({ "event": "NF_REGISTERED" }),
                 400,
             ),
             (
-                "/nf-status/v1/UDM",
+                "/nf-status-callback/v1/UDM",
                 json!({ "event": "GONE", "nfInstanceUri": "a" }),
                 400,
             ),
-            ("/nf-status/v1/UPF", whole.clone(), 404),
-            ("/nf-status/v1/UDM/1", whole, 404),
+            ("/nf-status-callback/v1/UPF", whole.clone(), 404),
+            ("/nf-status-callback/v1/UDM/1", whole, 404),
         ] {
             let refused = notified(&notification(path, &body)).expect_err("a refusal");
             assert_eq!(refused.status().as_u16(), status, "{path} {body}");

@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use h2::Reason;
 use h2::server::{Builder, Connection, Handshake};
+use sluice_sbi_keys::instances_of;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -18,7 +20,7 @@ use super::exchange;
 use crate::inbox::Peer;
 use crate::parts::Parts;
 use crate::peers::ConnectionPlace;
-use crate::tls::{Tls, instance_of};
+use crate::tls::Tls;
 use crate::wire::{End, Watch, Wire};
 
 /// First octets of a client (RFC 9113, 3.4).
@@ -77,8 +79,8 @@ pub(super) async fn serve(
 ) {
     let _ = stream.set_nodelay(true);
     let place = Rc::new(place);
-    let link = |instance| Link {
-        peer: Peer { address, instance },
+    let link = |instances| Link {
+        peer: Peer { address, instances },
         parts: Rc::clone(&parts),
         place,
         answers: Cell::new(0),
@@ -92,7 +94,7 @@ pub(super) async fn serve(
             Err(_) => parts.tally.half_open.add(),
         },
         Some(tls) => match timeout(within, open_tls(stream, tls, &parts)).await {
-            Ok(Some((open, instance))) => streams(open, link(instance)).await,
+            Ok(Some((open, instances))) => streams(open, link(Some(instances))).await,
             Ok(None) => {}
             Err(_) => parts.tally.half_open.add(),
         },
@@ -105,7 +107,7 @@ async fn open_tls(
     parts: &Parts,
 ) -> Option<(
     Open<tokio_rustls::server::TlsStream<TcpStream>>,
-    Option<String>,
+    Arc<[String]>,
 )> {
     let sides = tls.now(&parts.inbox, &parts.tally);
     let Ok(stream) = TlsAcceptor::from(sides.server).accept(stream).await else {
@@ -113,8 +115,9 @@ async fn open_tls(
         return None;
     };
     let certificates = stream.get_ref().1.peer_certificates();
-    let instance = certificates.and_then(|all| instance_of(all.first()?));
-    Some((open(stream, parts).await?, instance))
+    let own = certificates.and_then(|all| all.first());
+    let instances = own.map(|own| instances_of(own)).unwrap_or_default();
+    Some((open(stream, parts).await?, instances.into()))
 }
 
 async fn open<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, parts: &Parts) -> Option<Open<T>> {

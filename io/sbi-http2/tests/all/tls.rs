@@ -89,7 +89,7 @@ fn served(client: &mut Http, server: &mut Http) -> Option<String> {
     };
     server.answer(exchange, response(200, ""));
     match next(client) {
-        Event::Response { .. } => peer.instance,
+        Event::Response { .. } => peer.instances?.first().cloned(),
         other => panic!("{other:?}"),
     }
 }
@@ -109,7 +109,7 @@ fn both_sides_show_certificates_and_the_server_knows_the_instance() {
     let mut plain = start(Limits::default());
     let until = Instant::now() + Duration::from_secs(10);
     amf.call(1, &format!("http://{}", plain.address()), get("/"), until);
-    assert!(matches!(next(&mut plain), Event::Request { peer, .. } if peer.instance.is_none()));
+    assert!(matches!(next(&mut plain), Event::Request { peer, .. } if peer.instances.is_none()));
 }
 
 #[test]

@@ -81,6 +81,10 @@ impl Programs {
         let waits = |one: &Self, missing: &BTreeSet<Place>| {
             !missing.is_empty() || !have_joined(one) || lacks_keys(one)
         };
+        // Functions have to be registered for the tokens by which they discover others.
+        let needs_tokens = self.services.as_ref();
+        let needs_tokens = needs_tokens.is_some_and(|one| one.with(|one| one.asks_for_tokens()));
+        let mut registers = false;
         while waits(self, &missing) && Instant::now() < until && !is_over() {
             for news in self.manager.turn() {
                 self.take(news, core);
@@ -94,7 +98,14 @@ impl Programs {
             core.may_sleep();
             core.receive(system::now());
             self.serve_nrf(core);
+            if registers && core.next_deadline() <= system::now().instant {
+                core.time(system::now());
+            }
+            if registers {
+                core.send(system::now());
+            }
             for reached in core.take_reached(system::now()) {
+                registers |= reached.place.nf == Nf::Nrf && needs_tokens;
                 match reached.lost {
                     None => missing.remove(&reached.place),
                     Some(_) => missing.insert(reached.place),
