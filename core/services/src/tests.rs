@@ -1,4 +1,5 @@
 //! Tests of all services: calls through them, and bodies that are wrong.
 
 mod hostile;
+mod replay;
 pub(crate) mod through;

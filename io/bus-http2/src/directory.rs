@@ -373,7 +373,8 @@ impl Directory {
         self.down.remove(root);
         if root == self.nrf {
             // One that was started again knows no subscriptions.
-            for known in self.by_nf.values_mut() {
+            let discovers = self.scp.as_ref().is_some_and(|scp| scp.discovers);
+            for known in self.by_nf.values_mut().filter(|_| !discovers) {
                 known.news = News::Due(now);
             }
             if self.has_nrf {

@@ -166,6 +166,8 @@ pub struct RegistrationRequest {
     pub ngksi: u8,
     /// How it calls itself.
     pub identity: MobileIdentity,
+    /// 5GMM capability (9.11.3.1): what else the UE can.
+    pub mm_capability: Option<Vec<u8>>,
     /// UE security capability.
     pub capability: Option<SecurityCapability>,
     /// Slices that it wants; none if it names none.
@@ -190,6 +192,7 @@ impl RegistrationRequest {
             follow_on: false,
             ngksi: NO_KEY,
             identity,
+            mm_capability: None,
             capability: Some(capability),
             requested_nssai: None,
             session_status: None,
@@ -431,6 +434,7 @@ fn registration_request(m: &nas::NasRegistrationRequest) -> RegistrationRequest 
         follow_on: m.fgs_registration_type.value & 8 != 0,
         ngksi: m.ngksi.value & 7,
         identity: MobileIdentity::read(&m.fgs_mobile_identity.value),
+        mm_capability: m.fgmm_capability.as_ref().map(|c| c.value.to_vec()),
         capability: capability.and_then(|c| SecurityCapability::from_octets(&c.value)),
         // An optional IE that makes no sense is as if it were not there (7.7.1).
         requested_nssai: m
@@ -458,6 +462,10 @@ fn write_registration_request(m: &RegistrationRequest) -> nas::NasRegistrationRe
         nas::NasKeySetIdentifier::new(m.ngksi),
         nas::NasFGsMobileIdentity::new(m.identity.octets()),
     );
+    if let Some(capability) = &m.mm_capability {
+        let capability = nas::NasFGmmCapability::new(capability.clone());
+        message = message.with_fgmm_capability(capability);
+    }
     if let Some(capability) = &m.capability {
         let capability = nas::NasUeSecurityCapability::new(capability.octets().to_vec());
         message = message.with_ue_security_capability(capability);

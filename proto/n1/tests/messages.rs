@@ -33,14 +33,14 @@ fn octets(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(pair).collect()
 }
 
-#[test]
-fn every_uplink_message_is_read_as_it_was_written() {
-    let suci = Suci::new(plmn(), 0, 0, &[0, 0, 0, 0x10, 0x02]).expect("short");
-    let request = RegistrationRequest {
+/// A Registration Request with all that it may have.
+fn whole_registration() -> RegistrationRequest {
+    RegistrationRequest {
         kind: RegistrationKind::Mobility,
         follow_on: true,
         ngksi: 3,
         identity: MobileIdentity::Guti(guti()),
+        mm_capability: Some(vec![0x03]),
         capability: Some(capability()),
         requested_nssai: Some(vec![Snssai::new(1, None), Snssai::new(2, Some([0, 0, 10]))]),
         session_status: Some(0x0020),
@@ -48,9 +48,14 @@ fn every_uplink_message_is_read_as_it_was_written() {
         drx: Some(2),
         has_new_radio: true,
         container: Some(vec![1, 2, 3, 4]),
-    };
+    }
+}
+
+#[test]
+fn every_uplink_message_is_read_as_it_was_written() {
+    let suci = Suci::new(plmn(), 0, 0, &[0, 0, 0, 0x10, 0x02]).expect("short");
     for message in [
-        Uplink::RegistrationRequest(Box::new(request)),
+        Uplink::RegistrationRequest(Box::new(whole_registration())),
         Uplink::RegistrationRequest(Box::new(RegistrationRequest::initial(
             MobileIdentity::Suci(suci),
             capability(),

@@ -196,6 +196,8 @@ impl Ue {
             follow_on: self.follow_on,
             has_new_radio: self.has_new_radio,
             ngksi,
+            // All but periodic updates have it (TS 24.501, 5.5.1.2.2 and 5.5.1.3.2): neither S1 mode nor LCS here.
+            mm_capability: (kind != RegistrationKind::Periodic).then(|| vec![0]),
             requested_nssai: self.requested_nssai.clone(),
             session_status: is_back.then(|| self.sessions.status()),
             uplink_data: (is_back && has_data != 0).then_some(has_data),
@@ -206,6 +208,7 @@ impl Ue {
         // whole message is ciphered inside.
         let shown = RegistrationRequest {
             has_new_radio: false,
+            mm_capability: None,
             requested_nssai: None,
             session_status: None,
             uplink_data: None,

@@ -54,6 +54,7 @@ fn the_nrf_is_looked_for_then_asked() {
     assert_eq!(directory.next_due(), Some(now + AGAIN));
     assert_eq!(directory.take_probes(now + AGAIN), [NRF]);
     assert_eq!(texts(&directory.reach(NRF, now)), ["[Nrf] 0 up"]);
+    assert_eq!(directory.take_subscriptions(now).len(), 1);
     assert!(directory.may_come(Nf::Udm, now) && !directory.may_come(Nf::Udr, now));
     assert!(!directory.may_come(Nf::Udm, now + BEGINS_WITHIN));
     assert_eq!(directory.take_due(now), [(Nf::Udm, Nf::Ausf)]);

@@ -1,0 +1,146 @@
+//! Requests that other cores sent, where the folder with their recordings is there: each is taken, or refused with a reason.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method};
+use sluice_sbi::{Problem, Slot};
+
+use super::through::memory;
+use crate::exchange::{Producer, Request};
+use crate::routes::accept;
+
+/// Recordings, and how many requests of each are for services of ours.
+const RECORDINGS: [&str; 3] = [
+    "sbi-free5gc.txt",
+    "sbi-open5gs.txt",
+    "sbi-open5gs-direct.txt",
+];
+
+/// Services whose requests are documents for the NRF, and those that nobody here serves.
+const OTHERS: [&str; 12] = [
+    "nnrf-nfm",
+    "nnrf-disc",
+    "oauth2",
+    "nbsf-management",
+    "npcf-ue-policy-control",
+    "npcf-policyauthorization",
+    "nnssf-nssaiavailability",
+    "namf-evts",
+    "nsmf-event-exposure",
+    "nudm-ee",
+    "nudm-pp",
+    "nchf-convergedcharging",
+];
+
+/// A request of a recording, and the status of the answer that it had.
+struct Recorded {
+    name: String,
+    request: Request,
+    status: u16,
+}
+
+/// One exchange from its heading on; none with parts that are no JSON, which stand there in another form.
+fn read(exchange: &str) -> Option<Recorded> {
+    let mut lines = exchange.lines();
+    let name = lines.next()?.trim().to_owned();
+    let mut request = Request::new(Bytes::new());
+    let mut body = String::new();
+    for line in lines.by_ref().take_while(|line| !line.starts_with("-- ")) {
+        let Some(header) = line.strip_prefix("> ") else {
+            if !line.starts_with('#') && !line.starts_with('(') {
+                body.push_str(line);
+            }
+            continue;
+        };
+        let (header, value) = header.split_at(header.get(1..)?.find(':')? + 1);
+        let value = value.trim_start_matches(':').trim();
+        match header {
+            ":method" => *request.method_mut() = Method::from_bytes(value.as_bytes()).ok()?,
+            ":path" => *request.uri_mut() = value.parse().ok()?,
+            "content-type" if value.starts_with("multipart") => return None,
+            header if header.starts_with(':') => {}
+            header => {
+                let header = HeaderName::from_bytes(header.as_bytes()).ok()?;
+                let value = HeaderValue::from_str(value).ok()?;
+                request.headers_mut().insert(header, value);
+            }
+        }
+    }
+    *request.body_mut() = body.into();
+    let status = lines.find_map(|line| line.strip_prefix("< :status: "))?;
+    Some(Recorded {
+        name,
+        request,
+        status: status.trim().parse().ok()?,
+    })
+}
+
+/// Whether a function was asked, and the status that its refusal had.
+fn answer(request: &Request) -> (bool, u16) {
+    let mut memory = memory(7777);
+    let (mut step, mut is_taken) = (accept(request, &mut memory), false);
+    for _ in 0..32 {
+        match step {
+            Producer::Done(response) => return (is_taken, response.status().as_u16()),
+            Producer::Ask(_, _, then) => {
+                is_taken = true;
+                let answer: Slot = Problem::UserNotFound.into();
+                step = then(&answer, &mut memory);
+            }
+        }
+    }
+    panic!("{} {} asks without end", request.method(), request.uri());
+}
+
+/// Requests that others answered well, and ours refuses before a function is asked: by what they begin with.
+const REFUSED: [(&str, &str); 6] = [
+    // Data that no function here has.
+    ("GET /nudm-sdm/v2/", "other data sets"),
+    ("GET /nudr-dr/v2/", "other data, or paths without a PLMN"),
+    ("GET /nnssf-nsselection/", "a selection for a session"),
+    ("POST /nudr-dr/v2/", "other data"),
+    ("PUT /nudr-dr/v2/", "other data"),
+    ("PATCH /nudr-dr/v2/", "other data"),
+];
+
+#[test]
+fn requests_of_other_cores_are_taken_or_refused_with_a_reason() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/interop");
+    let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for recording in RECORDINGS {
+        let Ok(text) = fs::read_to_string(folder.join(recording)) else {
+            println!("skipped: there is no {recording}");
+            return;
+        };
+        for recorded in text.split("\n### ").skip(1).filter_map(read) {
+            let request = &recorded.request;
+            let service = request.uri().path().split('/').nth(1).unwrap_or_default();
+            if OTHERS.contains(&service) || service.ends_with("-callback") {
+                continue;
+            }
+            let (is_taken, status) = answer(request);
+            let line = format!("{} {}", request.method(), request.uri());
+            let is_known = REFUSED.iter().any(|(begin, _)| line.starts_with(begin));
+            if is_taken {
+                *taken.entry(service.to_owned()).or_default() += 1;
+            } else if recorded.status < 300 && !is_known {
+                wrong.push(format!("{recording} {}: {line}: {status}", recorded.name));
+            }
+            assert!(status < 500 || is_taken, "{line}: {status}");
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for service in [
+        "nausf-auth",
+        "nudm-ueau",
+        "nudm-sdm",
+        "nudm-uecm",
+        "nudr-dr",
+    ] {
+        assert!(taken.get(service) > Some(&3), "{service}: {taken:?}");
+    }
+}
