@@ -102,6 +102,8 @@ pub struct Wallet {
     slots: BTreeMap<Key, Slot>,
     waiting: usize,
     counters: Counters,
+    /// When it was told that a producer does not take a token of a function.
+    rejections: BTreeMap<Nf, Option<Instant>>,
     refused: Vec<Refused>,
 }
 
@@ -112,6 +114,7 @@ impl Wallet {
             begun: now,
             slots: BTreeMap::new(),
             waiting: 0,
+            rejections: BTreeMap::new(),
             counters: Counters::default(),
             refused: Vec::new(),
         }
@@ -211,16 +214,34 @@ impl Wallet {
     }
 
     /// A producer does not take a token of this function: it asks for others.
-    pub(crate) fn forget(&mut self, consumer: Nf) {
+    pub(crate) fn rejected(&mut self, consumer: Nf, response: &Response, now: Instant) {
         let its = self.slots.iter_mut();
         let its = its.filter(|(key, _)| key.consumer == consumer);
         its.for_each(|(_, slot)| slot.held = None);
+        let told = self.rejections.entry(consumer).or_insert(None);
+        if told.is_some_and(|told| now < told + TOLD_AGAIN) {
+            return;
+        }
+        *told = Some(now);
+        let body = read_response(response);
+        let detail = ["detail", "error"]
+            .into_iter()
+            .find_map(|name| body.get(name)?.as_str());
+        self.refused.push(Refused {
+            who: consumer.to_string(),
+            supi: None,
+            request: "Service request",
+            cause: response.status().as_u16().to_string(),
+            why: format!("a producer does not take its token: {}", detail.unwrap_or("it does not say why")),
+            remedy: "look whether the producer has the public key of the NRF that gives out the tokens",
+        });
     }
 
     fn tell(&mut self, key: &Key, why: &str, now: Instant) {
         let slot = self.slots.entry(key.clone()).or_default();
         let is_told = slot.told.is_some_and(|told| now < told + TOLD_AGAIN);
-        if is_told || now < self.begun + BEGINS_WITHIN {
+        let registers = key.service.starts_with("nnrf-") && now < self.begun + BEGINS_WITHIN;
+        if is_told || registers {
             return;
         }
         slot.told = Some(now);

@@ -11,6 +11,7 @@ use sluice_sbi::NfInstance;
 use sluice_sbi_keys::SigningKey;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use tempfile::TempDir;
 
 const NOW: u64 = 1_795_910_400;
 const NRF: &str = "1ece6a3c-1b2a-4d5e-8f00-0123456789ab";
@@ -60,7 +61,7 @@ fn asks(guard: &mut Guard, request: &Request, peer: &Peer) -> Result<(), (u16, O
 }
 
 /// A guard that wants tokens, and the key of its NRF.
-fn guard() -> (Guard, SigningKey) {
+fn guard() -> (Guard, SigningKey, TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let [key, public] = ["token.key", "token.pem"].map(|name| folder.path().join(name));
     let pair = KeyPair::generate().expect("a key");
@@ -70,7 +71,8 @@ fn guard() -> (Guard, SigningKey) {
     let mut guard = Guard::default();
     let verifier = Verifier::open(&public).expect("keys");
     guard.require(verifier, Issuer::One(NRF.to_owned()), vec![SMF.to_owned()]);
-    (guard, SigningKey::read(&key).expect("a key"))
+    let key = SigningKey::read(&key).expect("a key");
+    (guard, key, folder)
 }
 
 /// Token of the AMF for the UDM, with other claims.
@@ -91,7 +93,7 @@ const SDM: &str = "/nudm-sdm/v2/imsi-001010000000001/nssai";
 
 #[test]
 fn a_service_wants_a_token_for_it_of_the_peer() {
-    let (mut guard, key) = guard();
+    let (mut guard, key, _folder) = guard();
     let amf = peer(Some(&[AMF]));
     let get = |token: &str| request("GET", SDM, Some(token), "");
     let right = token(&key, &[]);
@@ -159,7 +161,7 @@ fn a_service_wants_a_token_for_it_of_the_peer() {
 
 #[test]
 fn callbacks_and_the_beginnings_of_the_nrf_want_none() {
-    let (mut guard, _) = guard();
+    let (mut guard, _key, _folder) = guard();
     let amf = peer(Some(&[AMF]));
     for (method, path) in [
         (
@@ -187,7 +189,7 @@ fn callbacks_and_the_beginnings_of_the_nrf_want_none() {
 
 #[test]
 fn nobody_speaks_for_an_instance_that_the_certificate_does_not_name() {
-    let (mut with_tokens, _) = guard();
+    let (mut with_tokens, _key, _folder) = guard();
     let mut without = Guard::default();
     let form = |id: &str| format!("grant_type=client_credentials&nfInstanceId={id}");
     for guard in [&mut with_tokens, &mut without] {
@@ -245,7 +247,7 @@ fn nobody_speaks_for_an_instance_that_the_certificate_does_not_name() {
 
 #[test]
 fn a_challenge_is_a_header_whatever_was_asked() {
-    let (mut guard, _) = guard();
+    let (mut guard, _key, _folder) = guard();
     let get = request("GET", "/n%22%C3%A9-x/v1/a", None, "");
     let (status, header) = asks(&mut guard, &get, &peer(None)).expect_err("refused");
     assert_eq!(
@@ -256,7 +258,7 @@ fn a_challenge_is_a_header_whatever_was_asked() {
 
 #[test]
 fn operators_hear_once_of_each_peer_and_reason() {
-    let (mut guard, key) = guard();
+    let (mut guard, key, _folder) = guard();
     let (amf, get) = (peer(Some(&[AMF])), request("GET", SDM, None, ""));
     let wrong = token(&key, &[("scope", json!("nudm-uecm"))]);
     let wrong = request("GET", SDM, Some(&wrong), "");

@@ -3,6 +3,7 @@
 use std::time::{Instant as Clock, SystemTime};
 
 use http::StatusCode;
+use http::header::WWW_AUTHENTICATE;
 use sluice_sbi::{Nf, Refused};
 use sluice_sbi_http2::{Failure, Peer};
 use sluice_services::{Request, Response};
@@ -103,10 +104,10 @@ impl Services {
 
     /// A producer that does not take a token may take another one.
     pub(super) fn look_at_token(&mut self, consumer: Nf, response: &Response) {
-        if response.status() == StatusCode::UNAUTHORIZED
-            && let Some(wallet) = &mut self.wallet
-        {
-            wallet.forget(consumer);
+        let is_challenged = response.headers().contains_key(WWW_AUTHENTICATE);
+        let is_rejected = is_challenged || response.status() == StatusCode::UNAUTHORIZED;
+        if let Some(wallet) = self.wallet.as_mut().filter(|_| is_rejected) {
+            wallet.rejected(consumer, response, Clock::now());
         }
     }
 

@@ -85,7 +85,8 @@ fn a_refusal_fails_those_that_wait_by_name_and_operators_hear_of_it() {
     let error = json!({ "error": "invalid_scope", "error_description": "no instance has it" });
     let refused = respond(StatusCode::BAD_REQUEST, &error);
     // Functions register meanwhile.
-    let key = asked(wallet.send(Nf::Amf, sdm(1), begun));
+    let discovery = waiting(1, "GET", "/nnrf-disc/v1/nf-instances");
+    let key = asked(wallet.send(Nf::Amf, discovery, begun));
     assert!(wallet.heard(&key, Ok(&refused), begun).is_err());
     assert!(wallet.take_refused().is_empty());
     let later = begun + BEGINS_WITHIN;
@@ -121,9 +122,21 @@ fn a_token_that_a_producer_does_not_take_is_forgotten_and_few_wait() {
     let mut wallet = Wallet::new(now);
     let key = asked(wallet.send(Nf::Amf, sdm(0), now));
     assert!(wallet.heard(&key, Ok(&answer("one")), now).is_ok());
-    wallet.forget(Nf::Ausf);
+    let not_taken = respond(
+        StatusCode::UNAUTHORIZED,
+        &json!({ "detail": "no key has signed it" }),
+    );
+    wallet.rejected(Nf::Ausf, &not_taken, now);
     assert!(matches!(wallet.send(Nf::Amf, sdm(1), now), Step::Leave(_)));
-    wallet.forget(Nf::Amf);
+    for _ in 0..2 {
+        wallet.rejected(Nf::Amf, &not_taken, now);
+    }
+    let told = wallet.take_refused();
+    assert_eq!(told.len(), 2);
+    assert!(
+        told[1].to_string().contains("no key has signed it"),
+        "{told:?}"
+    );
     assert!(matches!(wallet.send(Nf::Amf, sdm(2), now), Step::Ask(_)));
     for id in 1..WAITING as u64 {
         assert!(matches!(wallet.send(Nf::Amf, sdm(id), now), Step::Wait));
