@@ -247,10 +247,16 @@ impl Sdm {
         let callback = member(body, "/callbackReference", "a URI", uri_or_empty)?;
         let expected = "a list of URIs";
         let pointer = "/monitoredResourceUris";
-        let uris: Vec<String> = member(body, pointer, expected, |value| {
+        let texts = |value: &Value| {
             let uris = value.as_array()?.iter();
             uris.map(|uri| uri.as_str().map(str::to_owned)).collect()
-        })?;
+        };
+        // free5GC's SMF names none, and means its session.
+        let of_session = || vec!["/sm-data".to_owned()];
+        let uris: Vec<String> = match body.get("dnn").filter(|_| body.get("monitoredResourceUris").is_none()) {
+            Some(_) => of_session(),
+            None => member(body, pointer, expected, texts)?,
+        };
         if uris.is_empty() {
             return Err(refuse_member(false, pointer, expected).into());
         }
