@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A step of `make test`: the suites of the core once more, with AUSF and UDM as another host in virtual time: all by rings in
-# shared memory, and a sample by sockets (with SLUICE_LONG all, too).
+# A step of `make test`: the suites of the core once more, in virtual time: with AUSF and UDM as another host, all by rings in
+# shared memory and a sample by sockets, and a sample with all functions by HTTP (with SLUICE_LONG all of both).
 set -uo pipefail
 . "$(dirname "$0")/../env.sh"
 
@@ -36,3 +36,5 @@ suite sluice-wiring core/wiring all ring
 suite sluice-wiring core/wiring all socket
 suite sluice-tests tests core_sessions ring
 suite sluice-tests tests core_sessions socket "${SAMPLE[@]}"
+suite sluice-tests tests core_sessions http2 "${SAMPLE[@]}"
+[ -z "${SLUICE_LONG:-}" ] || suite sluice-wiring core/wiring all http2

@@ -120,13 +120,13 @@ fn functions_register_at_the_start_with_what_they_serve() {
 fn a_second_session_of_the_same_kind_asks_the_nrf_nothing() {
     let mut world = world(&[1, 2]);
     establish(&mut world, 0, 5, &named("internet"));
-    assert_eq!(world.call_flow.to_string(), ESTABLISHMENT);
+    world.assert_said(ESTABLISHMENT);
     world.call_flow.0.clear();
     establish(&mut world, 1, 5, &named("internet"));
-    let is_other = |line: &&str| !line.contains("NRF");
-    let expected: Vec<&str> = ESTABLISHMENT.lines().filter(is_other).collect();
-    let call_flow = world.call_flow.to_string();
-    assert_eq!(call_flow.lines().collect::<Vec<_>>(), expected);
+    let expected = ESTABLISHMENT
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("NRF"));
+    world.assert_said(&expected.collect::<String>());
     let counters = world.amf().counters();
     assert_eq!((counters.smfs_by_nrf, counters.smfs_by_cache), (1, 1));
     // Of another data network it is.
@@ -337,6 +337,7 @@ fn functions_that_go_deregister() {
     let mut world = world(&[1]);
     world.core.mobility().end(world.now);
     world.core.sessions().end(world.now);
+    world.run();
     assert_eq!(status(&world, Nf::Amf), None);
     assert_eq!(status(&world, Nf::Smf), None);
     assert_eq!(status(&world, Nf::Udm), Some(NfStatus::Registered));

@@ -86,7 +86,7 @@ fn a_session_has_the_flows_of_its_policy_at_ue_gnb_and_upf() {
     let mut world = world_with(smf_config(), vec![policy(vec![voice(64_000)])]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
     // A policy changes what is said, and not who says it.
-    assert_eq!(world.call_flow.to_string(), ESTABLISHMENT);
+    world.assert_said(ESTABLISHMENT);
     // The UE: a rule, and its flow with guaranteed bit rates.
     let accept = world.ue(0).sessions().get(5).unwrap().clone();
     assert_eq!((accept.rules.len(), accept.flows.len()), (1, 1));

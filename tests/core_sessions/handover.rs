@@ -57,7 +57,7 @@ fn a_phone_goes_to_another_gnb_by_n2_and_its_packets_follow() {
     upf(&mut two.world).upf.n3.take_output();
     two.ask_n2(false);
     two.settle();
-    assert_eq!(two.world.call_flow.to_string(), HANDOVER);
+    two.world.assert_said(HANDOVER);
     assert_eq!(two.answers, [HandoverAnswer::Commanded]);
     // The source's End Marker, and its counts at the target.
     let left = upf(&mut two.world).upf.n3.take_output();

@@ -39,6 +39,7 @@ mod reconciliation;
 mod request_types;
 mod restoration;
 mod scas;
+mod services;
 mod simulation;
 mod stages;
 mod statuses;
@@ -46,5 +47,6 @@ mod two_gnbs;
 mod udm;
 mod ue_requests;
 mod unheard;
+mod wirings;
 
 use sluice_testbed::network as world;

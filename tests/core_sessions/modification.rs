@@ -83,7 +83,7 @@ fn an_operator_starts_and_stops_a_flow() {
     let mut world = plain();
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(1));
     start(&mut world, voice(64_000)).unwrap();
-    assert_eq!(world.call_flow.to_string(), STARTED);
+    world.assert_said(STARTED);
     assert_eq!(flows(&world), (1, 1, 1));
     assert_eq!(mark_down(&mut world, VOICE_PORT), Some(2));
     assert_eq!(mark_down(&mut world, 80), Some(1));
@@ -275,6 +275,7 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
         difference_s: 0,
         is_barred: false,
     };
+    world.run();
     let provisioned = world
         .core
         .udr_mut()

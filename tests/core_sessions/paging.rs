@@ -62,7 +62,7 @@ fn an_idle_phone_is_paged_for_packets_and_gets_them() {
     let name = world.ue(0).guti().unwrap();
     // The packet leaves when the UE is there.
     let tunnel = goes_down(&mut world, ue);
-    assert_eq!(world.call_flow.to_string(), PAGING);
+    world.assert_said(PAGING);
     let radio = radio(&world, 0, 5).unwrap();
     assert!(tunnel == Some(radio.downlink.teid) || what_waited_arrives(&mut world));
     assert!(goes_up(&mut world, 0, 5));

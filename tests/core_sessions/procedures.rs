@@ -51,7 +51,7 @@ pub const ESTABLISHMENT: &str = "\
 fn a_phone_gets_a_session_and_its_packets_flow() {
     let mut world = world(&[1]);
     establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
-    assert_eq!(world.call_flow.to_string(), ESTABLISHMENT);
+    world.assert_said(ESTABLISHMENT);
     let accept = world.ue(0).sessions().get(5).unwrap().clone();
     assert_eq!(
         (accept.session_type, accept.cause),

@@ -41,7 +41,7 @@ impl Nrf {
             }
             Err(reason) => {
                 result["nfInstances"] = json!([]);
-                result["noProfileMatchInfo"] = json!({ "reason": NoProfile(reason).name() });
+                result["noProfileMatchInfo"] = NoProfile(reason).info(asked.route.query("tai"));
             }
         }
         let mut response = respond(StatusCode::OK, &result);

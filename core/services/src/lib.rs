@@ -10,6 +10,7 @@
 //! counted ([`Deviation`]).
 #![forbid(unsafe_code)]
 
+mod abandoned;
 pub mod body;
 mod calls;
 mod deviations;
@@ -39,6 +40,7 @@ mod subscription;
 mod tests;
 pub mod values;
 
+pub use abandoned::{is_creation, undo};
 pub use deviations::{Deviation, Deviations};
 pub use exchange::{
     Came, Consumer, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,

@@ -16,7 +16,7 @@ mod play;
 use std::time::Instant as Clock;
 
 use network::Simulation;
-use sluice_testbed::apart::{self, Carrier};
+use sluice_testbed::apart::{self, Wiring};
 
 /// Numbers that look random and follow from a seed: SplitMix64.
 #[derive(Debug)]
@@ -48,6 +48,9 @@ impl Random {
 
 /// Fresh seeds of a usual run: half a minute on a busy machine.
 const SEEDS: u64 = 160;
+
+/// Fresh seeds by HTTP.
+const SEEDS_BY_HTTP: u64 = 8;
 
 /// Seeds that once found a fault.
 const KEPT_SEEDS: &str = include_str!("kept-seeds.txt");
@@ -140,7 +143,29 @@ fn a_seed_gives_the_same_history_each_time() {
 fn a_seed_gives_the_same_history_by_rings() {
     let seeds = (1..=15 * long()).filter(|seed| seed % 5 != 0);
     for seed in seeds {
-        let by_rings = apart::by(Carrier::Ring, || history(seed));
+        let by_rings = apart::by(Wiring::Ring, || history(seed));
         assert_eq!(by_rings, history(seed), "seed {seed}");
+    }
+}
+
+/// By HTTP a seed has one history, too. Another than on a thread: a function waits for one elsewhere for 3 s at the most, and
+/// procedures that do not wait for each other are served in another order.
+#[test]
+fn a_seed_gives_the_same_history_each_time_by_http() {
+    for seed in [7, 10] {
+        let by_http = || apart::by(Wiring::Http2, || history(seed));
+        let first = by_http();
+        assert!(first.1 > 200, "{first:?}");
+        assert_eq!(first, by_http(), "seed {seed}");
+    }
+}
+
+/// Fresh seeds whose functions reach each other by HTTP.
+#[test]
+fn everything_comes_to_rest_after_each_seed_by_http() {
+    let first = fresh_seed();
+    for seed in first..first + SEEDS_BY_HTTP * long() {
+        eprintln!("SLUICE_WIRING=http2 with seed {seed}");
+        apart::by(Wiring::Http2, || run(seed));
     }
 }

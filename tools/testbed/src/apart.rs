@@ -1,14 +1,13 @@
-//! AUSF, UDM and NSSF of a core as another host in the same thread, reached by rings or sockets: with `SLUICE_WIRING=ring` or
-//! `SLUICE_WIRING=socket` all cores of the testbed are put together so, and tests hold in virtual time as they do for
-//! functions of one host.
+//! Wirings of a core in virtual time: AUSF, UDM and NSSF as another host in the same thread, reached by rings or sockets, or
+//! all functions as services by HTTP. With `SLUICE_WIRING=ring`, `socket` or `http2` all cores of the testbed are put together
+//! so, and tests hold as they do for functions of one host.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluice_ausf::Ausf;
-pub use sluice_bus_local::Carrier;
-use sluice_bus_local::{Manager, News};
+use sluice_bus_local::{Carrier, Manager, News};
 use sluice_core_host::{Home, Host};
 use sluice_nssf::Nssf;
 use sluice_sbi::{CallFlow, Instant, Nf, Now};
@@ -16,6 +15,18 @@ use sluice_udm::Udm;
 use sluice_wiring::{Apart, Core, slices_of};
 
 use crate::lossy::Lossy;
+use crate::services;
+
+/// Carrier of what functions of a core have for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wiring {
+    /// References in shared memory, to AUSF, UDM and NSSF.
+    Ring,
+    /// Sockets, to the same.
+    Socket,
+    /// Services by HTTP, between all functions.
+    Http2,
+}
 
 /// Another host of a core, and the manager of both.
 struct Elsewhere {
@@ -26,39 +37,43 @@ struct Elsewhere {
 }
 
 thread_local! {
-    static WANTED: Cell<Option<Carrier>> = const { Cell::new(None) };
+    static WANTED: Cell<Option<Wiring>> = const { Cell::new(None) };
     /// Faults of links that are made: in percent, and their seed.
     static FAULTS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+
+    /// Call flow of what was carried for somebody who does not look at it.
+    static SAID: RefCell<CallFlow> = const { RefCell::new(CallFlow(Vec::new())) };
 
     /// Other hosts of the cores that a test has.
     static ELSEWHERE: RefCell<Vec<Elsewhere>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Carrier of envelopes to AUSF and UDM, where cores have these elsewhere.
-pub fn wanted() -> Option<Carrier> {
+/// Wiring of cores; none where functions of one host share a queue.
+pub fn wanted() -> Option<Wiring> {
     let named = || {
         let wiring = std::env::var_os("SLUICE_WIRING")?;
         match wiring.to_str() {
-            Some("ring") => Some(Carrier::Ring),
-            Some("socket") => Some(Carrier::Socket),
-            _ => panic!("SLUICE_WIRING is ring or socket"),
+            Some("ring") => Some(Wiring::Ring),
+            Some("socket") => Some(Wiring::Socket),
+            Some("http2") => Some(Wiring::Http2),
+            _ => panic!("SLUICE_WIRING is ring, socket or http2"),
         }
     };
     WANTED.get().or_else(named)
 }
 
-/// Makes a core with its AUSF and UDM elsewhere.
-pub fn by<T>(carrier: Carrier, make: impl FnOnce() -> T) -> T {
-    let before = WANTED.replace(Some(carrier));
+/// Makes a core of this wiring.
+pub fn by<T>(wiring: Wiring, make: impl FnOnce() -> T) -> T {
+    let before = WANTED.replace(Some(wiring));
     let made = make();
     WANTED.set(before);
     made
 }
 
-/// The same, with links that lose, delay and repeat `percent` of a hundred envelopes each, by a seed.
-pub fn by_lossy<T>(carrier: Carrier, percent: u64, seed: u64, make: impl FnOnce() -> T) -> T {
+/// The same, with links that lose, delay and repeat `percent` of a hundred envelopes or requests each, by a seed.
+pub fn by_lossy<T>(wiring: Wiring, percent: u64, seed: u64, make: impl FnOnce() -> T) -> T {
     FAULTS.set((percent, seed));
-    let made = by(carrier, make);
+    let made = by(wiring, make);
     FAULTS.set((0, 0));
     made
 }
@@ -70,11 +85,22 @@ fn path() -> PathBuf {
 }
 
 /// Gives a core an AUSF and a UDM: its own, or elsewhere.
-pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
-    let Some(carrier) = wanted() else {
-        return core.with_ausf(ausf).with_udm(udm);
+pub fn with(core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
+    let carrier = match wanted() {
+        None => return core.with_ausf(ausf).with_udm(udm),
+        Some(Wiring::Http2) => {
+            let mut core = core.with_ausf(ausf).with_udm(udm);
+            services::connect(&mut core, &home, FAULTS.get());
+            return core;
+        }
+        Some(Wiring::Ring) => Carrier::Ring,
+        Some(Wiring::Socket) => Carrier::Socket,
     };
-    core = core.without(&[Nf::Nssf]);
+    elsewhere(core.without(&[Nf::Nssf]), home, carrier, (ausf, udm))
+}
+
+/// Puts AUSF, UDM and NSSF of a core into another host.
+fn elsewhere(mut core: Core, home: Home, carrier: Carrier, (ausf, udm): (Ausf, Udm)) -> Core {
     let mut manager = Manager::listen(&path(), carrier).expect("a path");
     let apart = [Nf::Ausf, Nf::Udm, Nf::Nssf];
     let own: Vec<Nf> = Nf::ALL
@@ -116,12 +142,38 @@ pub fn with(mut core: Core, home: Home, ausf: Ausf, udm: Udm) -> Core {
     core
 }
 
+/// Carries all that core and other hosts have for each other; the next [`exchange`] tells what was said meanwhile.
+pub fn carry(core: &mut Core, now: Now) {
+    let said = exchange(core, now);
+    SAID.set(said);
+}
+
+/// Asserts what was said. By HTTP a question may be several of its receiver, as the TS has resources, and procedures that do
+/// not wait for each other speak in another order.
+#[track_caller]
+pub fn assert_call_flow(said: &CallFlow, expected: &str) {
+    let said = said.to_string();
+    if wanted() != Some(Wiring::Http2) {
+        return assert_eq!(said, expected);
+    }
+    let is_inside = |line: &&str| line.contains("UDM  -> UDR") || line.contains("UDR  -> UDM");
+    let lines = |text: &str| {
+        let lines = text.lines().filter(|line| !is_inside(line));
+        let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&said), lines(expected));
+}
+
 /// Carries all that core and other hosts have for each other; what was said meanwhile, in its order.
 pub fn exchange(core: &mut Core, now: Now) -> CallFlow {
-    let mut said = core.take_call_flow();
+    let mut said = SAID.take();
+    said.0.extend(core.take_call_flow().0);
     if !core.is_connected() {
         return said;
     }
+    services::set_now(now.instant);
     loop {
         let before = core.remote_counters();
         core.send(now);
@@ -147,8 +199,9 @@ pub fn exchange(core: &mut Core, now: Now) -> CallFlow {
             });
         });
         core.receive(now);
+        let has_served = services::serve_nrf(core, now);
         said.0.extend(core.take_call_flow().0);
-        if core.remote_counters() == before {
+        if core.remote_counters() == before && !has_served {
             return said;
         }
     }
@@ -160,13 +213,17 @@ pub fn next_deadline(core: &Core) -> Instant {
         let deadlines = all.iter().map(|one| one.host.next_deadline());
         deadlines.min().unwrap_or(Instant::NEVER)
     });
-    core.next_deadline().min(elsewhere)
+    let services = services::next_deadline();
+    core.next_deadline().min(elsewhere).min(services)
 }
 
-/// Challenges that wait for their answers at AUSFs of other hosts.
-pub fn authentications() -> usize {
-    ELSEWHERE.with_borrow(|all| {
-        let pending = |one: &Elsewhere| one.host.functions.ausf.as_ref().map_or(0, Ausf::pending);
-        all.iter().map(pending).sum()
-    })
+/// Challenges that wait for their answers at the AUSF of a core, wherever that is.
+pub fn authentications(core: &Core) -> usize {
+    let pending = |ausf: &Option<Ausf>| ausf.as_ref().map_or(0, Ausf::pending);
+    let elsewhere = ELSEWHERE.with_borrow(|all| {
+        let all = all.iter();
+        all.map(|one| pending(&one.host.functions.ausf))
+            .sum::<usize>()
+    });
+    pending(&core.apart().ausf) + elsewhere
 }

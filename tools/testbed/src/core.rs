@@ -12,7 +12,7 @@ use sluice_security::{Credentials, K, Opc, Sqn};
 use sluice_udm::Udm;
 use sluice_udr::{DataNetwork, Subscriber, Udr};
 use sluice_ue::{Gnb, Sim, Ue};
-use sluice_wiring::Core;
+use sluice_wiring::{Core, Home};
 
 use crate::apart;
 
@@ -136,21 +136,47 @@ pub fn subscriber_of(slice: Snssai, networks: &[&str]) -> Subscriber {
 pub fn functions(
     config: Config,
     null_scheme: bool,
-    (subscribers, subscriber): (u32, &Subscriber),
-    mut random: impl FnMut() -> Box<dyn Random>,
+    subscribers: (u32, &Subscriber),
+    random: impl FnMut() -> Box<dyn Random>,
 ) -> Core {
-    let home = sluice_wiring::home_of(config.guami, &config.plmns);
-    let amf = Amf::new(config, random()).expect("a sound configuration");
-    let udm = sluice_udm::Config {
-        home_keys: BTreeMap::from([(1, home_key_a()), (2, home_key_b())]),
-        null_scheme,
-    };
-    let mut udr = Udr::default();
-    for number in 1..=subscribers {
-        assert!(udr.insert(supi(number), subscriber.clone()));
+    let parts = Parts::new(config, null_scheme, subscribers, random);
+    apart::with(parts.core, parts.home, parts.ausf, parts.udm)
+}
+
+/// A core, and the functions of it that may be another host's.
+pub struct Parts {
+    /// With neither AUSF nor UDM.
+    pub core: Core,
+    pub home: Home,
+    pub ausf: Ausf,
+    pub udm: Udm,
+}
+
+impl Parts {
+    /// As [`functions`] puts them together.
+    pub fn new(
+        config: Config,
+        null_scheme: bool,
+        (subscribers, subscriber): (u32, &Subscriber),
+        mut random: impl FnMut() -> Box<dyn Random>,
+    ) -> Self {
+        let home = sluice_wiring::home_of(config.guami, &config.plmns);
+        let amf = Amf::new(config, random()).expect("a sound configuration");
+        let udm = sluice_udm::Config {
+            home_keys: BTreeMap::from([(1, home_key_a()), (2, home_key_b())]),
+            null_scheme,
+        };
+        let mut udr = Udr::default();
+        for number in 1..=subscribers {
+            assert!(udr.insert(supi(number), subscriber.clone()));
+        }
+        Self {
+            core: Core::new(amf, udr),
+            home,
+            ausf: Ausf::default(),
+            udm: Udm::new(udm, random()),
+        }
     }
-    let (ausf, udm) = (Ausf::default(), Udm::new(udm, random()));
-    apart::with(Core::new(amf, udr), home, ausf, udm)
 }
 
 /// A sequence that looks random and is the same in each run.

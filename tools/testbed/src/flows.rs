@@ -5,6 +5,8 @@ use sluice_pcf::{AppSessionProblem, AppSessionRequest, FlowRefused};
 use sluice_sbi::{Now, PccRule};
 use sluice_wiring::Core;
 
+use crate::apart;
+
 pub fn start(
     core: &mut Core,
     now: Now,
@@ -12,9 +14,9 @@ pub fn start(
     session: Option<u8>,
     rule: PccRule,
 ) -> Result<(), FlowRefused> {
-    let mut flows = core.flows();
-    flows.start(now, supi, session, rule)?;
-    let started = flows.has_started(supi, session, rule.name.text());
+    core.flows().start(now, supi, session, rule)?;
+    apart::carry(core, now);
+    let started = core.flows().has_started(supi, session, rule.name.text());
     started.expect("the SMF has answered")
 }
 
@@ -23,8 +25,11 @@ pub fn create_app_session(
     now: Now,
     request: &AppSessionRequest,
 ) -> Result<u64, AppSessionProblem> {
-    let mut flows = core.flows();
-    let app = flows.create_app_session(now, request)?;
-    let has = flows.has_app_session(app).expect("the SMF has answered");
+    let app = core.flows().create_app_session(now, request)?;
+    apart::carry(core, now);
+    let has = core
+        .flows()
+        .has_app_session(app)
+        .expect("the SMF has answered");
     has.map(|()| app)
 }

@@ -4,9 +4,10 @@
 //! |---|---|
 //! | [`upf`] | a UPF in process, at any ports |
 //! | [`core`] | a 5G core in process, with subscribers, and the SIMs, UEs and gNBs that it serves |
-//! | [`apart`] | its AUSF and UDM as another host |
+//! | [`apart`] | wirings of its functions |
 //! | [`flows`] | flows that operators and applications want |
 //! | [`lossy`] | faults of what carries messages to it |
+//! | [`services`] | its functions as services by HTTP, and faults of these |
 //! | [`network`] | that core with a gNB and UEs, and a clock that only moves when it is told to |
 #![forbid(unsafe_code)]
 #![allow(
@@ -19,4 +20,5 @@ pub mod core;
 pub mod flows;
 pub mod lossy;
 pub mod network;
+pub mod services;
 pub mod upf;

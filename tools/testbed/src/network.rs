@@ -40,7 +40,8 @@ pub fn subscriber() -> Subscriber {
     let mut subscriber = subscriber_of(slice(1), &["internet", "lab", "nowhere"]);
     subscriber
         .slices
-        .extend([(slice(2), false), (slice(3), true)]);
+        // As Nssai lists them, the default ones first (TS 29.503, 6.1.6.2.2).
+        .extend([(slice(3), true), (slice(2), false)]);
     let second = subscriber_of(slice(2), &["internet"]).networks;
     subscriber.networks.splice(2..2, second);
     subscriber
@@ -286,6 +287,12 @@ impl TestNetwork {
     /// The AMF, which is the core's own here.
     pub fn amf(&self) -> &Amf {
         self.core.amf().expect("its own AMF")
+    }
+
+    /// Asserts the call flow, as far as all wirings have the same.
+    #[track_caller]
+    pub fn assert_said(&self, expected: &str) {
+        apart::assert_call_flow(&self.call_flow, expected);
     }
 
     /// Waits until nothing is under way.

@@ -112,6 +112,28 @@ fn our_functions_register_and_are_found_by_http() {
 }
 
 #[test]
+fn why_nobody_is_found_is_told_by_http() {
+    let mut nrf = nrf();
+    let instance = NfInstance::random([9; 16]);
+    let mut memory = memory(Nf::Smf, instance);
+    let slice = Snssai::new(1, None);
+    let served = Served::new(&[slice], &[], &[tai(1)]);
+    let profile = NfProfile::new(instance, Nf::Smf, &[], served);
+    ask_by_http(&mut nrf, &mut memory, RegisterNf { profile });
+    for (sst, tac, reason) in [
+        (1, 1, NoMatch::Matched),
+        (1, 2, NoMatch::NotInArea),
+        (2, 2, NoMatch::NotServed),
+    ] {
+        let amf = Requester::new(Nf::Amf, Some(slice), Some(plmn()));
+        let slice = Some(Snssai::new(sst, None));
+        let query = NfQuery::new(amf, Nf::Smf, slice, None, Some(tai(tac)));
+        let found = discovered(ask_by_http(&mut nrf, &mut memory, DiscoverNfs { query }));
+        assert_eq!(found.reason, reason, "{sst} {tac}");
+    }
+}
+
+#[test]
 fn parts_heart_beats_and_goodbyes_go_by_http() {
     let mut nrf = nrf();
     let instance = NfInstance::random([9; 16]);

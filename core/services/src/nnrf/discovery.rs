@@ -14,27 +14,54 @@ use crate::exchange::{Consumer, Outgoing, Response};
 use crate::problem::problem_of;
 use crate::values::{instance, plmn_json, slice_json, tai, tai_json};
 
-/// Why none is found, as an NRF tells it (NoProfileMatchReason: TS 29.510, 6.2.6.3.10).
+/// Reason that no instance meets all parameters of the query (NoProfileMatchReason: 6.2.6.3.10).
+const NO_COMBINATION: &str = "QUERY_PARAMS_COMBINATION_NO_MATCH";
+
+/// Parameter of a query: the tracking area that is to be served.
+const TAI: &str = "tai";
+
+/// Why none is found, as an NRF tells it (NoProfileMatchInfo: TS 29.510, 6.2.6.2.11).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoProfile(pub NoMatch);
 
 impl NoProfile {
-    /// Name of the TS.
-    pub fn name(self) -> &'static str {
-        match self.0 {
+    /// NoProfileMatchInfo; `tai` is the parameter of the query that names an area, which is told where it alone is not met.
+    pub fn info(self, tai: Option<&str>) -> Value {
+        let reason = match self.0 {
             NoMatch::Suspended => "TARGET_NF_SUSPENDED",
-            NoMatch::NotServed | NoMatch::NotInArea => "QUERY_PARAMS_COMBINATION_NO_MATCH",
+            NoMatch::NotServed | NoMatch::NotInArea => NO_COMBINATION,
             NoMatch::NotRegistered | NoMatch::Matched => "UNSPECIFIED",
+        };
+        let mut info = json!({ "reason": reason });
+        if let (NoMatch::NotInArea, Some(tai)) = (self.0, tai) {
+            let parameter = json!({ "name": TAI, "value": tai });
+            info["queryParamCombinationList"] = json!([{ "queryParams": [parameter] }]);
         }
+        info
     }
 
-    fn of(name: Option<&str>) -> Self {
-        Self(match name {
+    fn of(info: Option<&Value>) -> Self {
+        let reason = info.and_then(|info| info.get("reason")?.as_str());
+        Self(match reason {
             Some("TARGET_NF_SUSPENDED" | "TARGET_NF_UNDISCOVERABLE") => NoMatch::Suspended,
-            Some("QUERY_PARAMS_COMBINATION_NO_MATCH") => NoMatch::NotServed,
+            Some(NO_COMBINATION) if info.is_some_and(names_area_alone) => NoMatch::NotInArea,
+            Some(NO_COMBINATION) => NoMatch::NotServed,
             _ => NoMatch::NotRegistered,
         })
     }
+}
+
+/// Whether some combination that is not met has the area and nothing else.
+fn names_area_alone(info: &Value) -> bool {
+    let combinations = info
+        .get("queryParamCombinationList")
+        .and_then(Value::as_array);
+    let mut combinations = combinations.into_iter().flatten();
+    combinations.any(|one| {
+        let parameters = one.get("queryParams").and_then(Value::as_array);
+        let is_area = |one: &Value| one.get("name").and_then(Value::as_str) == Some(TAI);
+        parameters.is_some_and(|all| !all.is_empty() && all.iter().all(is_area))
+    })
 }
 
 /// free5GC's NRF finds none whose profile does not list the area that is asked for, although such a profile is for all. It
@@ -103,7 +130,7 @@ pub fn query(query: &NfQuery) -> Outgoing {
         }
     };
     json("snssais", query.slice().map(|one| json!([slice_json(one)])));
-    json("tai", query.area().map(tai_json));
+    json(TAI, query.area().map(tai_json));
     json(
         "requester-snssais",
         requester.slice().map(|one| json!([slice_json(one)])),
@@ -147,8 +174,8 @@ fn found(response: &Response, may: impl Fn(&Value) -> bool) -> Slot {
     all.sort_by_key(|one| (one.priority.get(), one.load));
     discovered(match all.as_slice() {
         [] => {
-            let reason = body.pointer("/noProfileMatchInfo/reason");
-            NfsFound::none(NoProfile::of(reason.and_then(Value::as_str)).0)
+            let info = body.get("noProfileMatchInfo");
+            NfsFound::none(NoProfile::of(info).0)
         }
         all => NfsFound::new(crate::directory::validity_s(response, &body), all),
     })

@@ -251,11 +251,13 @@ impl Sdm {
             let uris = value.as_array()?.iter();
             uris.map(|uri| uri.as_str().map(str::to_owned)).collect()
         };
-        // free5GC's SMF names none, and means its session.
-        let of_session = || vec!["/sm-data".to_owned()];
-        let uris: Vec<String> = match body.get("dnn").filter(|_| body.get("monitoredResourceUris").is_none()) {
-            Some(_) => of_session(),
-            None => member(body, pointer, expected, texts)?,
+        // free5GC's SMF names none, and is told nothing anyway: its callback is empty.
+        let is_none = body
+            .get(pointer.trim_start_matches('/'))
+            .is_none_or(Value::is_null);
+        let uris: Vec<String> = match is_none && callback.is_empty() {
+            true => vec!["/sm-data".to_owned()],
+            false => member(body, pointer, expected, texts)?,
         };
         if uris.is_empty() {
             return Err(refuse_member(false, pointer, expected).into());

@@ -317,8 +317,8 @@ struct Registrations {
 fn registrations(args: &CoreArgs, identity: Identity) -> Result<Registrations, Failure> {
     let subscribers = args.registrations * u32::from(args.reps) + BATCH as u32;
     let mut thread = VirtualCore::new(subscribers)?;
-    let mut ring = apart::by(Carrier::Ring, || VirtualCore::new(subscribers))?;
-    let mut socket = apart::by(Carrier::Socket, || VirtualCore::new(subscribers))?;
+    let mut ring = apart::by(apart::Wiring::Ring, || VirtualCore::new(subscribers))?;
+    let mut socket = apart::by(apart::Wiring::Socket, || VirtualCore::new(subscribers))?;
     let mut all = Registrations::default();
     let mut number = 0;
     for _ in 0..args.reps {
