@@ -42,6 +42,8 @@ impl Program {
             guami: home.guami,
             plmn: home.guami.plmn,
             slice: home.slices.first().copied(),
+            areas: Vec::new(),
+            needs_tokens: false,
             instances: BTreeMap::new(),
         };
         Self {
