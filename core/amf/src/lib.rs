@@ -18,6 +18,7 @@ mod overload;
 mod procedure;
 mod refusal;
 mod refusal_text;
+mod requests;
 mod sessions;
 mod smf_selection;
 pub mod view;
@@ -28,12 +29,12 @@ use std::fmt;
 use std::rc::Rc;
 
 use sluice_ids::{Snssai, Supi};
-use sluice_n1::{Cause, UplinkPayload};
+use sluice_n1::UplinkPayload;
 use sluice_n2::Overload;
 use sluice_sbi::{
-    AssociationId, CallId, DeleteAmPolicy, Done, Effect, Followed, Input, Instant, Message,
-    NetworkFunction, Nf, NfInstance, NotifyAccess, NotifyDeregistration, Now, Poll, Problem,
-    Random, ReleaseSmContext, Removal, RequestId, Served, Slot, TaskId, Tasks,
+    AssociationId, CallId, DeleteAmPolicy, Effect, Followed, Input, Instant, Message,
+    NetworkFunction, Nf, NfInstance, Now, Poll, Random, ReleaseSmContext, Served, Slot, TaskId,
+    Tasks,
 };
 
 pub use config::Config;
@@ -45,7 +46,6 @@ pub use overload::admission_limits::Bounds;
 use config::News;
 use context::state::State;
 use context::ue::{UeId, Waiter};
-use messages::collisions::{Decision, Input as Collision};
 use procedure::deregistration::Leave;
 use procedure::{Event, Kind, Procedure};
 use sluice_sbi::Tally;
@@ -230,62 +230,6 @@ impl Amf {
         messages::ng_setup::amf_update(state);
         state.take_effects(effects);
         state.gnbs.len()
-    }
-
-    /// Ends what a UE is doing and deregisters it; none if it is not registered.
-    fn send_away(&mut self, supi: &Supi, leave: Leave) -> Option<UeId> {
-        let ue = {
-            let state = self.state.borrow();
-            let ue = state.find_supi(supi);
-            ue.filter(|ue| {
-                state
-                    .ues
-                    .get(ue.0)
-                    .is_some_and(|ue| ue.registered.is_some())
-            })?
-        };
-        let decision = messages::collisions::decide(Collision::SentAway, self.running(ue));
-        if decision == Decision::Ignore {
-            return Some(ue);
-        }
-        self.abort(ue);
-        // A first registration that is not complete is undone by that.
-        self.start(ue, |p| procedure::deregistration::by_network(p, leave));
-        Some(ue)
-    }
-
-    /// Nudm_UECM_DeregistrationNotification: UDM is answered at once (4.2.2.3.3, step 3).
-    fn notified(&mut self, id: RequestId, notice: &NotifyDeregistration) {
-        let leave = match notice.removal {
-            Removal::SubscriptionWithdrawn => Leave {
-                registers_again: false,
-                cause: Some(Cause::SERVICES_NOT_ALLOWED),
-            },
-        };
-        let known = self.send_away(&notice.supi, leave);
-        self.answer_udm(id, known, "3");
-    }
-
-    /// Nudm_SDM_Notification (4.5.1): the UE is to register again, by what it may do now.
-    fn access_changed(&mut self, id: RequestId, notice: &NotifyAccess) {
-        let leave = Leave {
-            registers_again: true,
-            cause: None,
-        };
-        let known = self.send_away(&notice.supi, leave);
-        self.answer_udm(id, known, "1");
-    }
-
-    fn answer_udm(&mut self, id: RequestId, known: Option<UeId>, step: &'static str) {
-        let state = &mut *self.state.borrow_mut();
-        let message = match known {
-            Some(ue) => {
-                state.line("AMF", "UDM", step, "Response", ue);
-                Done::ALL.into()
-            }
-            None => Problem::ContextNotFound.into(),
-        };
-        state.effects.push(Effect::Answer { id, message });
     }
 
     /// Begins a procedure for a UE that has none.

@@ -174,6 +174,8 @@ pub(crate) enum Undo {
     Registration(Supi),
     /// The UE leaves: what is left of that is done.
     Deregistration,
+    /// The same of one that is elsewhere, as UDM knows.
+    Removal,
 }
 
 /// A UE.

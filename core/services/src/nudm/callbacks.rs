@@ -42,10 +42,8 @@ fn path(supi: &Supi, (function, last): (&str, &str)) -> String {
 pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
     match message {
         Message::NotifyDeregistration(NotifyDeregistration { supi, removal }) => {
-            let reason = match removal {
-                Removal::SubscriptionWithdrawn => "SUBSCRIPTION_WITHDRAWN",
-            };
-            let body = json!({ "deregReason": reason, "accessType": "3GPP_ACCESS" });
+            let body =
+                json!({ "deregReason": reason_text(*removal), "accessType": "3GPP_ACCESS" });
             let key = deregistration_key(supi);
             let uris = memory.callback(&key).map(str::to_owned);
             let path = path(supi, AMF_DEREGISTRATION);
@@ -115,14 +113,34 @@ pub(crate) fn accept(route: &Route, request: &Request) -> Producer {
     taken.unwrap_or_else(|refusal| Producer::Done(*refusal))
 }
 
-/// DeregistrationData. Of its reasons one is known here.
+/// DeregistrationReason
+fn reason_text(removal: Removal) -> &'static str {
+    match removal {
+        Removal::SubscriptionWithdrawn => "SUBSCRIPTION_WITHDRAWN",
+        Removal::InitialRegistration => "UE_INITIAL_REGISTRATION",
+        Removal::AreaChange => "UE_REGISTRATION_AREA_CHANGE",
+        Removal::MobilityToEps => "5GS_TO_EPS_MOBILITY",
+        Removal::RegistrationInEps => "5GS_TO_EPS_MOBILITY_UE_INITIAL_REGISTRATION",
+        Removal::ReregistrationRequired => "REREGISTRATION_REQUIRED",
+        Removal::SmfContextTransferred => "SMF_CONTEXT_TRANSFERRED",
+        Removal::DuplicatePduSession => "DUPLICATE_PDU_SESSION",
+        Removal::DisasterConditionTerminated => "DISASTER_CONDITION_TERMINATED",
+    }
+}
+
+/// DeregistrationReason
+fn reason(value: &Value) -> Option<Removal> {
+    let text = value.as_str()?;
+    Removal::ALL
+        .into_iter()
+        .find(|one| reason_text(*one) == text)
+}
+
+/// DeregistrationData
 fn accept_deregistration(ue: &str, request: &Request) -> Result<Producer, Refusal> {
     let supi = crate::subscription::supi(ue)?;
     let body = read(request)?;
-    let expected = "SUBSCRIPTION_WITHDRAWN";
-    let removal = member(&body, "/deregReason", expected, |reason| {
-        (reason.as_str() == Some(expected)).then_some(Removal::SubscriptionWithdrawn)
-    })?;
+    let removal = member(&body, "/deregReason", "a DeregistrationReason", reason)?;
     let message = NotifyDeregistration { supi, removal };
     Ok(ask(message, |_, _| respond_empty(StatusCode::NO_CONTENT)))
 }
