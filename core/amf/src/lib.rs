@@ -9,6 +9,7 @@
 mod config;
 mod context;
 mod counters;
+mod exposure;
 mod key_names;
 mod limits;
 mod messages;
@@ -16,6 +17,7 @@ mod metrics;
 mod nrf_cache;
 mod overload;
 mod procedure;
+mod reaching;
 mod refusal;
 mod refusal_text;
 mod requests;
@@ -305,6 +307,11 @@ impl Amf {
                 state.flow_moved(ue, (session, context), *message);
                 true
             }
+            Some(Waiter::Subscriber(id)) => {
+                let state = &mut *self.state.borrow_mut();
+                state.subscriber_answered(id, &message);
+                true
+            }
             Some(Waiter::Nobody) | None => false,
         };
         if told {
@@ -454,14 +461,10 @@ impl NetworkFunction for Amf {
                 }
                 self.state.borrow_mut().forget_calls();
                 self.state.borrow_mut().stop_waiting();
+                self.state.borrow_mut().end_subscriptions();
                 self.deregister_gone();
             }
-            Input::Request { id, message } => match &*message {
-                Message::NotifyDeregistration(notice) => self.notified(id, notice),
-                Message::NotifyAccess(notice) => self.access_changed(id, notice),
-                Message::TransferN1N2(request) => self.transfer(id, request),
-                message => self.state.borrow_mut().requested(id, message),
-            },
+            Input::Request { id, message } => self.request(id, &message),
             // N4 is the SMF's, and what is stored for good the UDR's.
             Input::N4 { .. } | Input::NotCommitted { .. } => {}
         }
@@ -487,7 +490,10 @@ impl NetworkFunction for Amf {
     fn next_deadline(&self) -> Instant {
         let state = self.state.borrow();
         let waits = self.tasks.next_deadline();
-        waits.min(state.next_gone()).min(state.awaited_until())
+        waits
+            .min(state.next_gone())
+            .min(state.awaited_until())
+            .min(state.exposure.next_end())
     }
 }
 

@@ -1,26 +1,57 @@
-//! Requests of UDM about a registered UE: it leaves, or registers again (TS 23.502, 4.2.2.3.3 and 4.5.1).
+//! Requests of other functions; those of UDM about a registered UE, which leaves or registers again (TS 23.502, 4.2.2.3.3
+//! and 4.5.1).
 
 use sluice_ids::Supi;
 use sluice_n1::Cause;
-use sluice_sbi::{Done, Effect, NotifyAccess, NotifyDeregistration, Problem, Removal, RequestId};
+use sluice_sbi::{
+    Done, Effect, Message, NotifyAccess, NotifyDeregistration, Problem, Removal, RequestId,
+};
 
+use crate::Amf;
 use crate::context::ue::UeId;
 use crate::messages::collisions::{self, Decision, Input as Collision};
 use crate::procedure::deregistration::Leave;
 use crate::procedure::{self, Procedure};
-use crate::Amf;
 
 impl Amf {
+    /// A request of another function.
+    pub(crate) fn request(&mut self, id: RequestId, message: &Message) {
+        let done =
+            |done: Result<(), Problem>| done.map_or_else(Message::from, |()| Done::ALL.into());
+        let answer = match message {
+            Message::NotifyDeregistration(notice) => return self.notified(id, notice),
+            Message::NotifyAccess(notice) => return self.access_changed(id, notice),
+            Message::TransferN1N2(request) => return self.transfer(id, request),
+            Message::ReachUe(request) => return self.reach(id, request),
+            Message::SubscribeAmfEvents(request) => {
+                self.state.borrow_mut().subscribe_events(request)
+            }
+            Message::UnsubscribeAmfEvents(request) => {
+                let state = &mut *self.state.borrow_mut();
+                done(state.unsubscribe_events(request.id.get()))
+            }
+            Message::QueryUe(request) => {
+                let info = self.state.borrow().info_of(&request.supi);
+                info.map_or_else(Message::from, Message::from)
+            }
+            Message::SubscribeAmfStatus(request) => {
+                let subscribed = self.state.borrow_mut().subscribe_status(request);
+                subscribed.map_or_else(Message::from, Message::from)
+            }
+            Message::UnsubscribeAmfStatus(request) => {
+                let state = &mut *self.state.borrow_mut();
+                done(state.unsubscribe_status(request.id.get()))
+            }
+            message => return self.state.borrow_mut().requested(id, message),
+        };
+        let message = answer.into();
+        let effects = &mut self.state.borrow_mut().effects;
+        effects.push(Effect::Answer { id, message });
+    }
+
     /// Ends what a UE is doing and deregisters it; none if it is not registered.
     pub(crate) fn send_away(&mut self, supi: &Supi, leave: Leave) -> Option<UeId> {
         self.end_registration(supi, |p| procedure::deregistration::by_network(p, leave))
-    }
-
-    fn find_registered(&self, supi: &Supi) -> Option<UeId> {
-        let state = self.state.borrow();
-        let ue = state.find_supi(supi)?;
-        let known = state.ues.get(ue.0)?;
-        known.registered.is_some().then_some(ue)
     }
 
     /// Ends what a UE is doing and begins the procedure that ends its registration; none if it is not registered.
@@ -29,7 +60,7 @@ impl Amf {
         supi: &Supi,
         procedure: impl FnOnce(Procedure) -> F,
     ) -> Option<UeId> {
-        let ue = self.find_registered(supi)?;
+        let ue = self.state.borrow().find_registered(supi)?;
         let decision = collisions::decide(Collision::SentAway, self.running(ue));
         if decision == Decision::Ignore {
             return Some(ue);
@@ -59,9 +90,13 @@ impl Amf {
             Removal::InitialRegistration
             | Removal::AreaChange
             | Removal::MobilityToEps
-            | Removal::RegistrationInEps => self.end_registration(supi, procedure::deregistration::elsewhere),
+            | Removal::RegistrationInEps => {
+                self.end_registration(supi, procedure::deregistration::elsewhere)
+            }
             // The SMF that had the session does what there is to do.
-            Removal::SmfContextTransferred | Removal::DuplicatePduSession => self.find_registered(supi),
+            Removal::SmfContextTransferred | Removal::DuplicatePduSession => {
+                self.state.borrow().find_registered(supi)
+            }
         };
         self.answer_udm(id, known, "3");
     }

@@ -283,6 +283,20 @@ impl Removal {
     ];
 }
 
+/// News of a session of an application: it ends (TerminationCause: TS 29.514, 5.6.3.10), or an event (AfEvent: 5.6.3.7).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum AppSessionNews {
+    /// PDU_SESSION_TERMINATION: its PDU session is over.
+    SessionOver = 1,
+    /// ALL_SDF_DEACTIVATION: none of its flows is left.
+    FlowsOver = 2,
+    /// FAILED_RESOURCES_ALLOCATION: there was no room for flows, or they were taken away.
+    Failed = 3,
+}
+
 /// Change of what the repository has of a subscriber.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,

@@ -11,7 +11,7 @@ use sluice_bus::{Envelope, Event, Kind, Transport, Unsent};
 use sluice_host::clock::monotonic_ns;
 use sluice_host::poll::{Alarm, Poller};
 use sluice_sbi::server::CALL_MS;
-use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Requester, Slot};
+use sluice_sbi::{CallId, Done, Instant, Key, Nf, Place, Problem, Requester, Slot};
 use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
 use sluice_services::{
     Came, Consumer, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
@@ -42,7 +42,7 @@ enum Asked {
     Instances(Nf),
     /// Look whether a server is there.
     Look(String),
-    /// Notification of the NRF.
+    /// Notification of the NRF, or one of several of a function.
     Notification,
 }
 
@@ -160,19 +160,17 @@ impl Services {
             to: To::Function,
             request,
         };
-        let Some(Outgoing {
-            to: To::Root(root),
-            request,
-        }) = outgoing.at(uri)
-        else {
+        outgoing.at(uri).is_some_and(|outgoing| self.tell(outgoing))
+    }
+
+    /// Sends a notification whose answer nobody waits for; false if it goes to no URI of its own.
+    fn tell(&mut self, outgoing: Outgoing) -> bool {
+        let Outgoing { to, request } = outgoing;
+        let To::Root(root) = to else {
             return false;
         };
-        self.ask(
-            Asked::Notification,
-            &root,
-            request,
-            Clock::now() + NOTIFY_WITHIN,
-        );
+        let until = Clock::now() + NOTIFY_WITHIN;
+        self.ask(Asked::Notification, &root, request, until);
         true
     }
 
@@ -189,6 +187,13 @@ impl Services {
         let (outgoing, then) = match consumer {
             Consumer::Done(message) => {
                 self.reply(&call, message, 0);
+                return Ok(());
+            }
+            Consumer::Tell(all) => {
+                for outgoing in all {
+                    self.tell(outgoing);
+                }
+                self.reply(&call, Done::ALL.into(), 0);
                 return Ok(());
             }
             Consumer::Send(outgoing, then) => (*outgoing, then),
@@ -380,7 +385,7 @@ impl Services {
         let then = std::mem::replace(&mut call.then, nothing);
         match then(came, &mut self.memory) {
             Consumer::Done(message) => self.reply(&call, message, load),
-            consumer @ Consumer::Send(..) => {
+            consumer @ (Consumer::Send(..) | Consumer::Tell(_)) => {
                 let (from, to, id) = (call.from, call.to, call.call);
                 if self.go_on(consumer, call).is_err() {
                     self.events.push_back(Event::Came(Envelope {

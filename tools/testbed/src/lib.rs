@@ -8,6 +8,7 @@
 //! | [`flows`] | flows that operators and applications want |
 //! | [`lossy`] | faults of what carries messages to it |
 //! | [`network`] | that core with a gNB and UEs, and a clock that only moves when it is told to |
+//! | [`outside`] | functions that are no part of it, which ask it and are told by it |
 #![forbid(unsafe_code)]
 #![allow(
     missing_docs,
@@ -19,4 +20,5 @@ pub mod core;
 pub mod flows;
 pub mod lossy;
 pub mod network;
+pub mod outside;
 pub mod upf;
