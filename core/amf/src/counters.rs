@@ -35,6 +35,10 @@ pub struct Counters {
     pub paged: u64,
     /// UEs that did not answer their paging.
     pub unanswered_pagings: u64,
+    /// Events of UEs that subscribers were told.
+    pub told_events: u64,
+    /// Notifications that subscribers did not take.
+    pub lost_events: u64,
     /// UEs that came to another gNB by Xn.
     pub path_switches: u64,
     /// UEs that came to another gNB by N2.

@@ -9,6 +9,7 @@
 mod config;
 mod context;
 mod counters;
+mod exposure;
 mod key_names;
 mod limits;
 mod messages;
@@ -16,8 +17,10 @@ mod metrics;
 mod nrf_cache;
 mod overload;
 mod procedure;
+mod reaching;
 mod refusal;
 mod refusal_text;
+mod requests;
 mod sessions;
 mod smf_selection;
 pub mod view;
@@ -28,12 +31,12 @@ use std::fmt;
 use std::rc::Rc;
 
 use sluice_ids::{Snssai, Supi};
-use sluice_n1::{Cause, UplinkPayload};
+use sluice_n1::UplinkPayload;
 use sluice_n2::Overload;
 use sluice_sbi::{
-    AssociationId, CallId, DeleteAmPolicy, Done, Effect, Followed, Input, Instant, Message,
-    NetworkFunction, Nf, NfInstance, NotifyAccess, NotifyDeregistration, Now, Poll, Problem,
-    Random, ReleaseSmContext, Removal, RequestId, Served, Slot, TaskId, Tasks,
+    AssociationId, CallId, DeleteAmPolicy, Effect, Followed, Input, Instant, Message,
+    NetworkFunction, Nf, NfInstance, Now, Poll, Random, ReleaseSmContext, Served, Slot, TaskId,
+    Tasks,
 };
 
 pub use config::Config;
@@ -45,7 +48,6 @@ pub use overload::admission_limits::Bounds;
 use config::News;
 use context::state::State;
 use context::ue::{UeId, Waiter};
-use messages::collisions::{Decision, Input as Collision};
 use procedure::deregistration::Leave;
 use procedure::{Event, Kind, Procedure};
 use sluice_sbi::Tally;
@@ -232,62 +234,6 @@ impl Amf {
         state.gnbs.len()
     }
 
-    /// Ends what a UE is doing and deregisters it; none if it is not registered.
-    fn send_away(&mut self, supi: &Supi, leave: Leave) -> Option<UeId> {
-        let ue = {
-            let state = self.state.borrow();
-            let ue = state.find_supi(supi);
-            ue.filter(|ue| {
-                state
-                    .ues
-                    .get(ue.0)
-                    .is_some_and(|ue| ue.registered.is_some())
-            })?
-        };
-        let decision = messages::collisions::decide(Collision::SentAway, self.running(ue));
-        if decision == Decision::Ignore {
-            return Some(ue);
-        }
-        self.abort(ue);
-        // A first registration that is not complete is undone by that.
-        self.start(ue, |p| procedure::deregistration::by_network(p, leave));
-        Some(ue)
-    }
-
-    /// Nudm_UECM_DeregistrationNotification: UDM is answered at once (4.2.2.3.3, step 3).
-    fn notified(&mut self, id: RequestId, notice: &NotifyDeregistration) {
-        let leave = match notice.removal {
-            Removal::SubscriptionWithdrawn => Leave {
-                registers_again: false,
-                cause: Some(Cause::SERVICES_NOT_ALLOWED),
-            },
-        };
-        let known = self.send_away(&notice.supi, leave);
-        self.answer_udm(id, known, "3");
-    }
-
-    /// Nudm_SDM_Notification (4.5.1): the UE is to register again, by what it may do now.
-    fn access_changed(&mut self, id: RequestId, notice: &NotifyAccess) {
-        let leave = Leave {
-            registers_again: true,
-            cause: None,
-        };
-        let known = self.send_away(&notice.supi, leave);
-        self.answer_udm(id, known, "1");
-    }
-
-    fn answer_udm(&mut self, id: RequestId, known: Option<UeId>, step: &'static str) {
-        let state = &mut *self.state.borrow_mut();
-        let message = match known {
-            Some(ue) => {
-                state.line("AMF", "UDM", step, "Response", ue);
-                Done::ALL.into()
-            }
-            None => Problem::ContextNotFound.into(),
-        };
-        state.effects.push(Effect::Answer { id, message });
-    }
-
     /// Begins a procedure for a UE that has none.
     fn start<F: Future<Output = ()> + 'static>(
         &mut self,
@@ -359,6 +305,11 @@ impl Amf {
             Some(Waiter::Indication(ue, session, context)) => {
                 let state = &mut *self.state.borrow_mut();
                 state.flow_moved(ue, (session, context), *message);
+                true
+            }
+            Some(Waiter::Subscriber(id)) => {
+                let state = &mut *self.state.borrow_mut();
+                state.subscriber_answered(id, &message);
                 true
             }
             Some(Waiter::Nobody) | None => false,
@@ -510,14 +461,10 @@ impl NetworkFunction for Amf {
                 }
                 self.state.borrow_mut().forget_calls();
                 self.state.borrow_mut().stop_waiting();
+                self.state.borrow_mut().end_subscriptions();
                 self.deregister_gone();
             }
-            Input::Request { id, message } => match &*message {
-                Message::NotifyDeregistration(notice) => self.notified(id, notice),
-                Message::NotifyAccess(notice) => self.access_changed(id, notice),
-                Message::TransferN1N2(request) => self.transfer(id, request),
-                message => self.state.borrow_mut().requested(id, message),
-            },
+            Input::Request { id, message } => self.request(id, &message),
             // N4 is the SMF's, and what is stored for good the UDR's.
             Input::N4 { .. } | Input::NotCommitted { .. } => {}
         }
@@ -543,7 +490,10 @@ impl NetworkFunction for Amf {
     fn next_deadline(&self) -> Instant {
         let state = self.state.borrow();
         let waits = self.tasks.next_deadline();
-        waits.min(state.next_gone()).min(state.awaited_until())
+        waits
+            .min(state.next_gone())
+            .min(state.awaited_until())
+            .min(state.exposure.next_end())
     }
 }
 

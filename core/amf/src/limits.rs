@@ -102,6 +102,21 @@ pub const GNB_RETURNS_MS: u64 = 60_000;
 /// Downlink counts that are reserved ahead in what is stored.
 pub const COUNTS_AHEAD: u32 = 32;
 
+/// Subscriptions to events of UEs, each with some hundred octets here and a URI at the transport.
+pub const SUBSCRIPTIONS: usize = 16_384;
+
+/// Those of all UEs: each event is looked at for each of them.
+pub const SUBSCRIPTIONS_OF_ANY: usize = 64;
+
+/// Subscriptions to the AMF's status: functions of a network.
+pub const STATUS_SUBSCRIPTIONS: usize = 1_024;
+
+/// UEs whose states a subscriber to all is told at the beginning: what waits for it has bounds.
+pub const STATES_AT_ONCE: usize = 1_024;
+
+/// Requests that wait until one UE is connected.
+pub const REACHED_FOR: usize = 8;
+
 /// How much longer than T3512 an idle UE counts as reachable, and how long it is known after that
 /// (TS 24.501, 5.3.7 and table 10.2.2: mobile reachable and implicit deregistration timers).
 pub const REACHABLE_MS: u64 = 4 * 60_000;

@@ -16,7 +16,6 @@ mod management;
 mod matching;
 mod nf_type;
 mod part;
-mod patch;
 mod profiles;
 mod query;
 mod registration;

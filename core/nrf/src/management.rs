@@ -7,12 +7,11 @@ use sluice_sbi::{NfInstance, Problem};
 use sluice_services::body::{member, read, respond, respond_empty, with_location};
 use sluice_services::nnrf::INSTANCES;
 use sluice_services::problem::{refuse, refuse_member, tell};
-use sluice_services::{Response, not_allowed, unknown, values};
+use sluice_services::{Response, not_allowed, patch, unknown, values};
 
 use crate::bootstrapping::HAL_JSON;
 use crate::document::{Facts, shown};
 use crate::nf_type::NfType;
-use crate::patch::{self, Wrong};
 use crate::profiles::{DOCUMENT_OCTETS, Profile};
 use crate::query::{has_feature, optional};
 use crate::serve::{Asked, Refusal, not_found};
@@ -29,6 +28,9 @@ const CHANGES: &str = "nfProfileChangesInd";
 
 /// Members that an instance keeps for as long as it is registered.
 const FIXED: [&str; 2] = ["/nfInstanceId", "/nfType"];
+
+/// Paths that an operation may replace where they are not there: a profile need not tell them (5.2.2.3.2).
+const MAY_BE_ABSENT: [&str; 2] = ["/load", "/nfStatus"];
 
 /// Instance of a path.
 fn instance_of(id: &str) -> Result<NfInstance, Refusal> {
@@ -162,7 +164,7 @@ impl Nrf {
         if before.facts.is_registered {
             document["nfStatus"] = "REGISTERED".into();
         }
-        patch::apply(&mut document, &operations).map_err(wrong)?;
+        patch::apply_to(&mut document, &operations, &MAY_BE_ABSENT).map_err(patch::wrong)?;
         let (facts, document) = self.patched(&document, instance)?;
         let heart_beat_s = before.heart_beat_s() as u16;
         let profile = Profile::of_document(asked.now, facts, &document, heart_beat_s);
@@ -237,24 +239,4 @@ fn changes(document: &Value) -> Value {
         }
     }
     changes
-}
-
-/// Response to a patch that cannot be applied.
-pub(crate) fn wrong(wrong: Wrong) -> Refusal {
-    let (status, cause, number, what) = match wrong {
-        Wrong::Operation(number) => {
-            let what = "is none: expected op add, remove, replace or test, path, and value";
-            (StatusCode::BAD_REQUEST, "INVALID_MSG_FORMAT", number, what)
-        }
-        Wrong::Conflict(number) => {
-            let what = "does not fit: nothing is there, or another value";
-            (
-                StatusCode::CONFLICT,
-                "MODIFICATION_NOT_ALLOWED",
-                number,
-                what,
-            )
-        }
-    };
-    refuse(status, cause, &format!("operation {number} {what}")).into()
 }

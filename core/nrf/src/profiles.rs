@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sluice_ids::Plmn;
 use sluice_sbi::{Instant, NfInstance, NfProfile, NfStatus, Now, Problem, Served};
-use sluice_services::nnrf;
+use sluice_services::{nnrf, patch};
 
 use crate::document::{Allowed, Facts};
 use crate::nf_type::NfType;
 use crate::part::{PARTS, Part};
-use crate::{FORGOTTEN_AFTER, SUSPENDED_AFTER, patch};
+use crate::{FORGOTTEN_AFTER, SUSPENDED_AFTER};
 
 /// Most instances: those of a core, and as many others.
 pub const PROFILES: usize = 1_024;

@@ -4,15 +4,15 @@ use http::StatusCode;
 use serde_json::Value;
 use sluice_services::body::{member, optional, read, respond, respond_empty, with_location};
 use sluice_services::problem::{refuse_member, tell};
-use sluice_services::{Response, not_allowed, unknown, values};
+use sluice_services::{Response, not_allowed, patch, unknown, values};
 
 use crate::bootstrapping::SUBSCRIPTIONS;
-use crate::management::{SERVICE_MAP, wrong};
+use crate::management::SERVICE_MAP;
 use crate::nf_type::NfType;
 use crate::query::{Consumer, has_feature};
 use crate::serve::{Asked, Refusal, not_found};
 use crate::subscriptions::{Condition, Event, Subscription};
-use crate::{Nrf, date_time, patch};
+use crate::{Nrf, date_time};
 
 /// Seconds of a subscription that does not say for how long it is.
 const SUBSCRIBED_S: u64 = 24 * 3_600;
@@ -63,7 +63,7 @@ impl Nrf {
             return Err(refuse_member(false, "/validityTime", what).into());
         }
         let mut data = one.data.clone();
-        patch::apply(&mut data, &operations).map_err(wrong)?;
+        patch::apply(&mut data, &operations).map_err(patch::wrong)?;
         let asked_s = until_of(&data)?;
         (one.until_s, one.data) = (limited(asked.now.unix_s, asked_s), data);
         one.data["validityTime"] = date_time::text(one.until_s).into();

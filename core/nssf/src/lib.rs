@@ -1,14 +1,20 @@
 //! Network slice selection function (TS 23.501, 6.2.14; TS 29.531): which slices a UE may use where it is.
 //!
-//! It answers at once, from its configuration and from what it is told of the subscriber and the gNB; it keeps
+//! It answers at once, from its configuration and from what it is told of the subscriber, the gNB and the AMF; it keeps
 //! nothing of UEs.
 #![forbid(unsafe_code)]
 
-use sluice_ids::{Plmn, Snssai};
+mod availability;
+
+use std::collections::BTreeMap;
+
+use sluice_ids::{Plmn, Snssai, Tai};
 use sluice_sbi::{
-    Effect, Input, Instant, Message, NetworkFunction, Now, Problem, RequestId, SelectSlices,
+    Done, Effect, Input, Instant, Message, NetworkFunction, Now, Problem, RequestId, SelectSlices,
     Served, SlicesSelected,
 };
+
+use availability::Availability;
 
 /// What is served.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -33,6 +39,8 @@ pub struct Counters {
 pub struct Nssf {
     config: Config,
     counters: Counters,
+    availability: Availability,
+    now: Now,
 }
 
 impl Nssf {
@@ -40,13 +48,61 @@ impl Nssf {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            counters: Counters::default(),
+            ..Self::default()
         }
     }
 
     /// Something else is served from now on.
     pub fn reconfigure(&mut self, config: Config) {
-        self.config = config;
+        if self.config != config {
+            self.changing(|nssf| nssf.config = config);
+        }
+    }
+
+    /// Areas that AMFs have told, and subscriptions to changes there.
+    pub fn availability(&self) -> (usize, usize) {
+        let availability = &self.availability;
+        (availability.areas(), availability.subscriptions())
+    }
+
+    /// Slices by areas that are subscribed to.
+    fn watched(&self) -> BTreeMap<Tai, Vec<Snssai>> {
+        let served = |tai: &Tai| served(&self.config, tai.plmn);
+        self.availability.watched(&served)
+    }
+
+    /// Does something that may change slices of areas, and tells who has subscribed to them.
+    fn changing<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.watched();
+        let done = change(self);
+        let served = |tai: &Tai| served(&self.config, tai.plmn);
+        self.availability.tell_changes(self.now, &before, &served);
+        done
+    }
+
+    /// A request of an AMF about what it supports, or of whoever wants to hear of that.
+    fn availability_request(&mut self, message: &Message) -> Result<Message, Problem> {
+        match message {
+            Message::StoreAvailability(request) => self.changing(|nssf| {
+                let served = |tai: &Tai| served(&nssf.config, tai.plmn);
+                nssf.availability.store(request, &served).map(Message::from)
+            }),
+            Message::ForgetAvailability(request) => {
+                let is_known = self.changing(|nssf| nssf.availability.forget(request.amf));
+                is_known
+                    .then_some(Done::ALL.into())
+                    .ok_or(Problem::ContextNotFound)
+            }
+            Message::SubscribeAvailability(request) => {
+                let subscribed = self.availability.subscribe(self.now, request);
+                subscribed.map(Message::from)
+            }
+            Message::UnsubscribeAvailability(request) => {
+                let done = self.availability.unsubscribe(request.id.get());
+                done.map(|()| Done::ALL.into())
+            }
+            _ => Err(Problem::Protocol),
+        }
     }
 
     /// What happened so far.
@@ -58,14 +114,17 @@ impl Nssf {
     /// subscribes to and that are there; where none of those it asked for is, the default ones (TS 23.501,
     /// 5.15.5.2.1).
     fn select(&mut self, request: &SelectSlices) -> SlicesSelected {
-        let mut plmns = self.config.plmns.iter();
-        let served = plmns.find(|(plmn, _)| *plmn == request.tai.plmn);
-        let served = served.map_or(&[][..], |(_, slices)| slices);
+        let served = served(&self.config, request.tai.plmn);
+        let at_amf = self.availability.of(request.amf, request.tai);
         let of_plmn = |slice: &Snssai| {
             let mut subscribed = request.subscribed();
             served.contains(slice) && subscribed.any(|(one, _)| one == *slice)
         };
-        let is_here = |slice: &Snssai| of_plmn(slice) && request.offered().contains(slice);
+        // An AMF that has told nothing supports whatever its gNB offers.
+        let is_here = |slice: &Snssai| {
+            let is_at_amf = at_amf.is_none_or(|slices| slices.contains(slice));
+            of_plmn(slice) && is_at_amf && request.offered().contains(slice)
+        };
         let requested = request.requested();
         let (mut allowed, rejected): (Vec<Snssai>, Vec<Snssai>) =
             requested.iter().copied().partition(is_here);
@@ -88,18 +147,35 @@ impl Nssf {
     fn request(&mut self, id: RequestId, message: &Message) -> Effect {
         let message = match message {
             Message::SelectSlices(request) => self.select(request).into(),
-            _ => Problem::Protocol.into(),
+            message => {
+                let answer = self.availability_request(message);
+                answer.unwrap_or_else(Message::from).into()
+            }
         };
         Effect::Answer { id, message }
     }
 }
 
+/// Slices that a PLMN serves.
+fn served(config: &Config, plmn: Plmn) -> &[Snssai] {
+    let mut plmns = config.plmns.iter();
+    let served = plmns.find(|(one, _)| *one == plmn);
+    served.map_or(&[][..], |(_, slices)| slices)
+}
+
 impl NetworkFunction for Nssf {
-    fn handle(&mut self, _: Now, input: Input<'_>, effects: &mut Vec<Effect>) {
-        if let Input::Request { id, message } = input {
-            let answer = self.request(id, &message);
-            effects.push(answer);
+    fn handle(&mut self, now: Now, input: Input<'_>, effects: &mut Vec<Effect>) {
+        self.now = now;
+        match input {
+            Input::Request { id, message } => {
+                let answer = self.request(id, &message);
+                effects.push(answer);
+            }
+            Input::Reply { call, message } => self.availability.answered(call, &message),
+            Input::Time => self.availability.expire(now),
+            _ => {}
         }
+        self.availability.take_effects(effects);
     }
 
     fn serves(&self, slices: &[Snssai]) -> Vec<Served> {
@@ -107,7 +183,7 @@ impl NetworkFunction for Nssf {
     }
 
     fn next_deadline(&self) -> Instant {
-        Instant::NEVER
+        self.availability.next_deadline()
     }
 }
 
@@ -199,5 +275,142 @@ mod tests {
         nssf.handle(Now::default(), Input::Request { id, message }, &mut effects);
         let expected: Message = Problem::Protocol.into();
         assert!(matches!(&effects[..], [Effect::Answer { message, .. }] if **message == expected));
+    }
+
+    /// An area of an update, which may be the first and the last.
+    fn stored(amf: u8, tac: u8, (is_first, is_last): (bool, bool), ssts: &[u8]) -> Message {
+        let slices: Vec<Snssai> = ssts.iter().copied().map(slice).collect();
+        sluice_sbi::StoreAvailability {
+            amf: sluice_sbi::NfInstance::of([amf; 16]),
+            is_first,
+            is_last,
+            tai: area(tac),
+            slices: sluice_sbi::AvailableSlices::new(&slices),
+        }
+        .into()
+    }
+
+    const ALONE: (bool, bool) = (true, true);
+
+    fn area(tac: u8) -> Tai {
+        let tac = Tac([0, 0, tac]);
+        Tai { plmn: plmn(), tac }
+    }
+
+    fn at(unix_s: u64) -> Now {
+        Now {
+            instant: Instant(unix_s * 1_000_000_000),
+            unix_s,
+        }
+    }
+
+    /// Answer to a request, and what subscribers are told.
+    fn ask(nssf: &mut Nssf, message: impl Into<Message>) -> (Message, Vec<Message>) {
+        let (mut effects, now) = (Vec::new(), nssf.now);
+        let id = RequestId {
+            from: sluice_sbi::Place::outside(sluice_sbi::Nf::Nssf),
+            call: sluice_sbi::CallId(sluice_sbi::Key {
+                slot: 0,
+                generation: 0,
+            }),
+        };
+        let message = message.into().into();
+        nssf.handle(now, Input::Request { id, message }, &mut effects);
+        let (mut answer, mut told) = (None, Vec::new());
+        for effect in effects {
+            match effect {
+                Effect::Answer { message, .. } => answer = Some(*message),
+                Effect::Call { to, message, .. } => {
+                    assert!(to.is_outside());
+                    told.push(*message);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        (answer.unwrap(), told)
+    }
+
+    fn authorized(message: &Message) -> Vec<u8> {
+        match message {
+            Message::AvailabilityStored(stored) => ssts(stored.authorized.get()),
+            Message::NotifyAvailability(notice) => ssts(notice.authorized.get()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_amf_has_what_it_supports_and_no_other_amf_is_bound_by_that() {
+        let mut nssf = nssf();
+        let (answer, told) = ask(&mut nssf, stored(1, 1, ALONE, &[1, 3]));
+        // 3 is none of the PLMN's.
+        assert_eq!((authorized(&answer), told.len()), (vec![1], 0));
+        let own = asked(&[1, 2, 4], &[1, 2, 4]).of_amf(sluice_sbi::NfInstance::of([1; 16]));
+        let other = own.of_amf(sluice_sbi::NfInstance::of([2; 16]));
+        assert_eq!(ssts(nssf.select(&own).allowed()), [1]);
+        assert_eq!(ssts(nssf.select(&other).allowed()), [1, 2, 4]);
+        // Areas of before are forgotten by the next update, and by a deletion.
+        ask(&mut nssf, stored(1, 2, ALONE, &[2]));
+        assert_eq!(nssf.availability().0, 1);
+        assert_eq!(ssts(nssf.select(&own).allowed()), [1, 2, 4]);
+        let amf = sluice_sbi::NfInstance::of([1; 16]);
+        let forget = sluice_sbi::ForgetAvailability { amf };
+        assert_eq!(ask(&mut nssf, forget).0, Done::ALL.into());
+        assert_eq!(ask(&mut nssf, forget).0, Problem::ContextNotFound.into());
+        assert_eq!(nssf.availability(), (0, 0));
+    }
+
+    fn subscribe(id: u64, tac: u8, until_unix_s: u64) -> sluice_sbi::SubscribeAvailability {
+        sluice_sbi::SubscribeAvailability {
+            id: id.into(),
+            areas: 1,
+            area: [area(tac); sluice_sbi::AREAS],
+            until_unix_s: until_unix_s.into(),
+        }
+    }
+
+    #[test]
+    fn subscribers_hear_of_changes_in_their_areas_until_their_time_is_over() {
+        let mut nssf = nssf();
+        nssf.now = at(100);
+        let (answer, _) = ask(&mut nssf, subscribe(0, 1, 150));
+        let Message::AvailabilitySubscribed(subscribed) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(subscribed.until_unix_s.get(), 150);
+        let (_, told) = ask(&mut nssf, stored(1, 1, ALONE, &[1, 2]));
+        assert_eq!(authorized(&told[0]), [1, 2]);
+        // The same once more, another area, and what another AMF has as well are no changes.
+        for same in [
+            stored(1, 2, (true, false), &[4]),
+            stored(1, 1, (false, true), &[1, 2]),
+            stored(2, 1, ALONE, &[2]),
+        ] {
+            assert!(ask(&mut nssf, same).1.is_empty());
+        }
+        let (_, told) = ask(&mut nssf, stored(1, 1, ALONE, &[4]));
+        assert_eq!(told.len(), 1);
+        assert_eq!(authorized(&told[0]), [2, 4], "2 is another AMF's");
+        nssf.reconfigure(Config {
+            plmns: vec![(plmn(), vec![slice(4)])],
+        });
+        assert_eq!(nssf.next_deadline(), Instant(0));
+        let mut effects = Vec::new();
+        nssf.handle(at(101), Input::Time, &mut effects);
+        assert_eq!(effects.len(), 1);
+        // It changes, and ends.
+        let (answer, _) = ask(&mut nssf, subscribe(subscribed.id.get(), 2, 0));
+        assert!(
+            matches!(answer, Message::AvailabilitySubscribed(one) if one.until_unix_s.get() == 101 + 86_400)
+        );
+        assert!(ask(&mut nssf, stored(1, 1, ALONE, &[1])).1.is_empty());
+        nssf.handle(at(101 + 86_400), Input::Time, &mut effects);
+        assert_eq!(nssf.availability().1, 0);
+        for (id, until_unix_s, problem) in [
+            (0, 3, Problem::Protocol),
+            (subscribed.id.get(), 0, Problem::ContextNotFound),
+        ] {
+            let (answer, _) = ask(&mut nssf, subscribe(id, 1, until_unix_s));
+            assert_eq!(answer, problem.into());
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! for as long as it needs them.
 //!
 //! The types are those of the JSON of the TS (5.6.2), of which what acts is read and anything else
-//! is left alone. Nothing is notified: an application asks.
+//! is left alone. An application of an operator asks what became of it; others are notified.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub struct AppSession {
     pub(crate) rules: u16,
     /// What the application asked for.
     pub request: AppSessionRequest,
+    /// Whether it wants to hear of what becomes of it.
+    pub(crate) is_told: bool,
 }
 
 /// AppSessionContext (5.6.2.2).
@@ -309,6 +311,7 @@ impl Pcf {
                 policy,
                 rules,
                 request,
+                is_told: false,
             },
         );
         self.take_effects(effects);

@@ -5,6 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::app_session::AppSession;
 use crate::policies::PolicyId;
 
+/// Session of an application that wants to hear that it has lost rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lost {
+    pub app: u64,
+    /// A bit for each that is lost.
+    pub rules: u16,
+    /// None is left.
+    pub is_over: bool,
+}
+
 /// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct Apps {
@@ -52,15 +62,28 @@ impl Apps {
         numbers.filter_map(|(_, app)| self.all.get_key_value(app))
     }
 
-    /// Those of a PDU session have these rules alone; who has none left is over.
-    pub fn keep_rules(&mut self, policy: PolicyId, rules: u16) {
+    /// Those of a PDU session have these rules alone; who has none left is over. Gives those that have lost some.
+    pub fn keep_rules(&mut self, policy: PolicyId, rules: u16) -> Vec<Lost> {
         let numbers: Vec<u64> = self.of(policy).map(|(app, _)| *app).collect();
+        let mut all = Vec::new();
         for app in numbers {
+            let before = self.get(app).map_or(0, |session| session.rules);
             self.change(app, |session| session.rules &= rules);
-            if self.get(app).is_some_and(|session| session.rules == 0) {
+            let is_told = self.get(app).is_some_and(|session| session.is_told);
+            let is_over = before & rules == 0;
+            if is_over {
                 self.remove(app);
             }
+            if is_told && before & !rules != 0 {
+                let rules = before & !rules;
+                all.push(Lost {
+                    app,
+                    rules,
+                    is_over,
+                });
+            }
         }
+        all
     }
 }
 
@@ -82,6 +105,7 @@ mod tests {
         let session = |slot, rules| AppSession {
             policy: policy(slot),
             rules,
+            is_told: slot == 7,
             request: crate::AppSessionRequest::default(),
         };
         for (app, slot, rules) in [(1, 7, 1), (2, 8, 2), (3, 7, 6), (2, 7, 8)] {
@@ -94,7 +118,13 @@ mod tests {
         };
         assert_eq!((of(&apps, 7), of(&apps, 8)), (vec![1, 2, 3], vec![]));
         // Of 7 the rules 2 and 4 are left.
-        apps.keep_rules(policy(7), 0b10100);
+        let lost = |app, rules, is_over| Lost {
+            app,
+            rules,
+            is_over,
+        };
+        let expected = [lost(1, 1, true), lost(2, 8, true), lost(3, 2, false)];
+        assert_eq!(apps.keep_rules(policy(7), 0b10100), expected);
         assert_eq!(of(&apps, 7), [3]);
         assert_eq!(apps.get(3).map(|one| one.rules), Some(4));
         apps.keep_rules(policy(7), 0);

@@ -10,6 +10,7 @@
 mod access;
 mod app_session;
 mod apps;
+mod authorization;
 mod config;
 pub mod filter;
 mod policies;
@@ -20,9 +21,9 @@ use std::fmt;
 
 use sluice_ids::{Snssai, Supi};
 use sluice_sbi::{
-    Calls, CreateSmPolicy, Done, Effect, Input, Instant, Line, Message, NetworkFunction, Nf,
-    NotifySmPolicy, Now, PccRules, Place, PolicyTrigger, Problem, RequestId, Served, Slab, Slot,
-    SmPolicy, UpdateSmPolicy, server,
+    AppSessionNews, Calls, CreateSmPolicy, Done, Effect, Input, Instant, Line, Message,
+    NetworkFunction, Nf, NotifySmPolicy, Now, PccRules, Place, PolicyTrigger, Problem, RequestId,
+    Served, Slab, Slot, SmPolicy, UpdateSmPolicy, server,
 };
 
 pub use app_session::{
@@ -77,8 +78,14 @@ pub struct Counters {
     pub no_room: u64,
 }
 
-/// Whom an SMF's answer is for: a session, and the rules that are new.
-type Told = (PolicyId, u16);
+/// Receiver of the answer to a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waiter {
+    /// A session whose SMF was told its rules, and the rules that are new.
+    Smf(PolicyId, u16),
+    /// The session of an application, which was told of it.
+    App(u64),
+}
 
 /// The function.
 pub struct Pcf {
@@ -92,7 +99,7 @@ pub struct Pcf {
     associations: Associations,
     /// The number of the next session of an application.
     next_app: u64,
-    calls: Calls<Told>,
+    calls: Calls<Waiter>,
     effects: Vec<Effect>,
     counters: Counters,
     /// Changes of what is stored.
@@ -170,7 +177,10 @@ impl Pcf {
                 self.delete(PolicyId::from_number(request.policy.get()));
                 Done::ALL.into()
             }
-            _ => Problem::Protocol.into(),
+            _ => {
+                let answer = self.authorize(message);
+                answer.unwrap_or_else(|| Problem::Protocol.into()).into()
+            }
         };
         self.effects.push(Effect::Answer { id, message });
     }
@@ -254,12 +264,13 @@ impl Pcf {
         let Some(session) = self.sessions.get_mut(id.0) else {
             return;
         };
-        let before = session.rules.len();
+        let before = session.rules.clone();
         session.rules.retain(|rule| rules & 1 << rule.id == 0);
-        self.counters.failed += (before - session.rules.len()) as u64;
+        self.counters.failed += (before.len() - session.rules.len()) as u64;
         let there: u16 = session.ids();
         // An application whose last flow has failed has nothing left; numbers of others are given again.
-        self.apps.keep_rules(id, there);
+        let lost = self.apps.keep_rules(id, there);
+        self.tell_apps(&before, &lost, AppSessionNews::FlowsOver);
     }
 
     fn delete(&mut self, id: PolicyId) {
@@ -276,7 +287,8 @@ impl Pcf {
         if self.by_identity.get(&name) == Some(&id) {
             self.by_identity.remove(&name);
         }
-        self.apps.keep_rules(id, 0);
+        let lost = self.apps.keep_rules(id, 0);
+        self.tell_apps(&session.rules, &lost, AppSessionNews::SessionOver);
     }
 
     /// Npcf_SMPolicyControl_UpdateNotify (TS 29.512, 4.2.3): the SMF is told all rules, of which some are
@@ -299,7 +311,7 @@ impl Pcf {
             ue: None,
         }));
         let deadline = self.now.instant.plus_ms(CALL_MS);
-        let Some(call) = self.calls.begin_until(deadline, (id, new)) else {
+        let Some(call) = self.calls.begin_until(deadline, Waiter::Smf(id, new)) else {
             self.counters.no_room += 1;
             return self.give_up(id, new);
         };
@@ -320,7 +332,7 @@ impl Pcf {
         }
     }
 
-    fn answered(&mut self, (id, new): Told, message: &Message) {
+    fn answered(&mut self, id: PolicyId, new: u16, message: &Message) {
         match message.answer_to::<NotifySmPolicy>() {
             Ok(answer) => self.give_up(id, answer.refused.get()),
             // The SMF has forgotten it.
@@ -335,14 +347,16 @@ impl NetworkFunction for Pcf {
         self.now = now;
         match input {
             Input::Request { id, message } => self.request(id, &message),
-            Input::Reply { call, message } => {
-                if let Some(told) = self.calls.end(call) {
-                    self.answered(told, &message);
-                }
-            }
+            Input::Reply { call, message } => match self.calls.end(call) {
+                Some(Waiter::Smf(id, new)) => self.answered(id, new, &message),
+                Some(Waiter::App(app)) => self.app_answered(app, &message),
+                None => {}
+            },
             Input::Time => {
-                for (id, new) in self.calls.expire(now.instant) {
-                    self.unanswered(id, new);
+                for waiter in self.calls.expire(now.instant) {
+                    if let Waiter::Smf(id, new) = waiter {
+                        self.unanswered(id, new);
+                    }
                 }
             }
             // It has neither N2 nor N4, and waits for nothing that is stored.

@@ -2,11 +2,10 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use sluice_ids::{Dnn, Supi};
-use sluice_sbi::{Effect, Key, Now, PccRule, Problem};
-
-use crate::Pcf;
 use crate::config::{self, UeRequests};
+use crate::{Pcf, Waiter};
+use sluice_ids::{Dnn, Supi};
+use sluice_sbi::{AppSessionNews, Effect, Key, Now, PccRule, Problem};
 
 /// A session as the PCF names it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -345,8 +344,10 @@ impl Pcf {
         let mut rules = known.into_iter().flatten();
         let rule = rules.find(|rule| rule.name.text() == name);
         let rule = rule.ok_or(FlowRefused::NoFlow)?.id;
+        let rules = self.sessions.get(id.0).map(|session| session.rules.clone());
         self.take(id, 1 << rule);
-        self.apps.keep_rules(id, !(1 << rule));
+        let lost = self.apps.keep_rules(id, !(1 << rule));
+        self.tell_apps(&rules.unwrap_or_default(), &lost, AppSessionNews::FlowsOver);
         self.take_effects(effects);
         Ok(())
     }
@@ -358,7 +359,8 @@ impl Pcf {
     }
 
     pub(crate) fn is_asking(&self, id: PolicyId) -> bool {
-        self.calls.waiters().any(|(of, _)| *of == id)
+        let waits = |waiter: &Waiter| matches!(waiter, Waiter::Smf(of, _) if *of == id);
+        self.calls.waiters().any(waits)
     }
 
     /// Whether a session has a flow of this name.

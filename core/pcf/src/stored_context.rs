@@ -59,6 +59,8 @@ fn read(id: PolicyId, octets: &[u8]) -> Option<Kept> {
             policy: id,
             rules,
             request,
+            // Its URI is lost with the process.
+            is_told: false,
         };
         Some((app, known))
     })?;

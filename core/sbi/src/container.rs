@@ -9,6 +9,38 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 /// [`LONGEST`](crate::LONGEST). A request of a phone has some 60 octets, an accept some 150.
 pub const CONTAINER_OCTETS: usize = 900;
 
+/// Longest request of an application in octets.
+pub const APP_SESSION_OCTETS: usize = 1_900;
+
+/// Request of an application in JSON, as far as it acts (AppSessionContextReqData: TS 29.514, 5.6.2.3).
+#[derive(
+    Clone, Copy, PartialEq, Eq, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct AppSessionText {
+    length: U16,
+    octets: [u8; APP_SESSION_OCTETS],
+}
+
+impl AppSessionText {
+    /// Of a text; none if it is too long.
+    pub fn new(text: &str) -> Option<Self> {
+        let mut this = Self {
+            length: U16::new(text.len() as u16),
+            octets: [0; APP_SESSION_OCTETS],
+        };
+        let room = this.octets.get_mut(..text.len())?;
+        room.copy_from_slice(text.as_bytes());
+        Some(this)
+    }
+
+    /// Octets of the text.
+    pub fn get(&self) -> &[u8] {
+        let length = usize::from(self.length.get()).min(APP_SESSION_OCTETS);
+        &self.octets[..length]
+    }
+}
+
 /// A container; no octets are none.
 #[derive(Clone, Copy, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]

@@ -242,7 +242,7 @@ pub enum N2Sm {
     NotModified = 21,
 }
 
-/// Why a UE is not to be at an AMF any more (TS 29.503, 6.2.6.3.3).
+/// Why a UE is not to be at an AMF any more (DeregistrationReason: TS 29.503, 6.2.6.3.3).
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -250,6 +250,51 @@ pub enum N2Sm {
 pub enum Removal {
     /// There is no such subscriber any more.
     SubscriptionWithdrawn = 1,
+    /// It has registered at another AMF, and knows nothing of before.
+    InitialRegistration = 2,
+    /// It has come to the area of another AMF.
+    AreaChange = 3,
+    /// It has come to an MME.
+    MobilityToEps = 4,
+    /// It has registered at an MME, and knows nothing of before.
+    RegistrationInEps = 5,
+    /// It is to register again.
+    ReregistrationRequired = 6,
+    /// Another SMF has the context of a session: this is said to SMFs.
+    SmfContextTransferred = 7,
+    /// Another SMF has a session of the same identity: this is said to SMFs.
+    DuplicatePduSession = 8,
+    /// The disaster is over for which a UE of another network was served.
+    DisasterConditionTerminated = 9,
+}
+
+impl Removal {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::SubscriptionWithdrawn,
+        Self::InitialRegistration,
+        Self::AreaChange,
+        Self::MobilityToEps,
+        Self::RegistrationInEps,
+        Self::ReregistrationRequired,
+        Self::SmfContextTransferred,
+        Self::DuplicatePduSession,
+        Self::DisasterConditionTerminated,
+    ];
+}
+
+/// News of a session of an application: it ends (TerminationCause: TS 29.514, 5.6.3.10), or an event (AfEvent: 5.6.3.7).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum AppSessionNews {
+    /// PDU_SESSION_TERMINATION: its PDU session is over.
+    SessionOver = 1,
+    /// ALL_SDF_DEACTIVATION: none of its flows is left.
+    FlowsOver = 2,
+    /// FAILED_RESOURCES_ALLOCATION: there was no room for flows, or they were taken away.
+    Failed = 3,
 }
 
 /// Change of what the repository has of a subscriber.

@@ -15,6 +15,7 @@ mod context_data;
 pub mod context_store;
 mod effect;
 mod executor;
+mod exposure;
 mod field;
 mod message;
 mod nrf;
@@ -24,20 +25,24 @@ mod refused;
 pub mod server;
 mod slab;
 mod slot;
+mod subscriptions;
 pub mod tally;
 mod time;
 mod traced_message;
 
 pub use call::{Answer, CallId, Calls, Request};
 pub use call_flow::{CallFlow, Line};
-pub use container::{CONTAINER_OCTETS, Container};
+pub use container::{APP_SESSION_OCTETS, AppSessionText, CONTAINER_OCTETS, Container};
 pub use context_data::{SdmData, SdmSubscription, SmfRegistration};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, NotStored, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
+pub use exposure::{
+    AmfEvent, AmfEventSubscription, ForUe, SmfEvent, SmfEventSubscription, UeState,
+};
 pub use field::{
-    AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem,
-    REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
-    TransferCause,
+    AppSessionNews, AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED,
+    PolicyTrigger, Problem, REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange,
+    SubscribedUpSecurity, TransferCause,
 };
 pub use message::*;
 pub use nrf::{
@@ -52,6 +57,7 @@ pub use place::{INSTANCES, Instance, Place};
 pub use refused::Refused;
 pub use slab::{Key, Slab};
 pub use slot::Slot;
+pub use subscriptions::{SUBSCRIPTION_S, Subscriptions, end_of_subscription};
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};
 pub use traced_message::{Followed, ReferencePoint, TracedMessage};

@@ -5,26 +5,31 @@
 //! one checked octet. [`Message`] is any of them; as octets it has its number before it.
 
 use sluice_ids::{Dnn, Guami, ServingNetworkName, Snssai, Supi, Tai};
-use zerocopy::big_endian::{U16, U64};
+use zerocopy::big_endian::{U16, U32, U64};
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 use crate::call::Request;
-use crate::container::Container;
+use crate::container::{AppSessionText, Container};
 use crate::context_data::{SdmSubscription, SmfRegistration};
+use crate::exposure::{AmfEventSubscription, SmfEvent, SmfEventSubscription, UeState};
 use crate::field::{
-    AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED, PolicyTrigger, Problem,
-    REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange, SubscribedUpSecurity,
-    TransferCause,
+    AppSessionNews, AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED,
+    PolicyTrigger, Problem, REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange,
+    SubscribedUpSecurity, TransferCause,
 };
-use crate::nrf::{NfInstance, NfProfile, NfQuery, NfsFound, Served};
-use crate::pcc::{PccRule, PccRules};
+use crate::nrf::{AREAS, NfInstance, NfProfile, NfQuery, NfsFound, Served};
+use crate::pcc::{PccRule, PccRules, RULES};
 
 mod slices;
 mod subscription;
 #[macro_use]
 mod table;
 #[macro_use]
+mod exposure_rows;
+#[macro_use]
 mod context_rows;
+
+pub use slices::AvailableSlices;
 
 /// Longest message in octets.
 pub const LONGEST: usize = 2048;
@@ -511,6 +516,8 @@ and_context_rows! {
     }
     /// AMF to NSSF: which slices a UE may use.
     57 SelectSlices to Nssf -> SlicesSelected "Nnssf_NSSelection_Get Request" {
+        /// The AMF.
+        amf: NfInstance,
         /// Where it is.
         tai: Tai,
         /// How many it asks for.

@@ -36,6 +36,8 @@ pub struct Outgoing {
 pub enum Consumer {
     /// The request leaves, and its response goes on.
     Send(Box<Outgoing>, OnResponse),
+    /// All of these leave, each for itself: whoever does not answer keeps nothing from the others. The call is done.
+    Tell(Vec<Outgoing>),
     /// The call is answered.
     Done(Slot),
 }

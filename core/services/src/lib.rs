@@ -27,14 +27,17 @@ pub mod nnrf;
 mod nnssf;
 mod npcf;
 mod nsmf;
+mod nssai_availability;
 mod nudm;
 mod nudr;
+pub mod patch;
 pub mod problem;
 mod resources;
 #[cfg(test)]
 mod round_trip;
 mod route;
 mod routes;
+mod subscriber;
 mod subscription;
 #[cfg(test)]
 mod tests;

@@ -50,6 +50,7 @@ pub struct Memory {
     next: u64,
     callbacks: Bounded<String>,
     notes: Bounded<String>,
+    subscribers: Bounded<String>,
 }
 
 impl Memory {
@@ -63,6 +64,7 @@ impl Memory {
             next: 0,
             callbacks: Bounded::default(),
             notes: Bounded::default(),
+            subscribers: Bounded::default(),
         }
     }
 
@@ -141,6 +143,21 @@ impl Memory {
     /// Text that was noted.
     pub fn noted(&self, key: &str) -> Option<&str> {
         self.notes.get(&key.to_owned())
+    }
+
+    /// Keeps what a subscriber has said, `key` by its kind and subscription: `amf-events 00...`.
+    pub fn keep_subscriber(&mut self, key: &str, text: &str) {
+        self.subscribers.put(key.to_owned(), text);
+    }
+
+    /// What a subscriber has said.
+    pub fn subscriber(&self, key: &str) -> Option<&str> {
+        self.subscribers.get(&key.to_owned())
+    }
+
+    /// It is told no more.
+    pub fn forget_subscriber(&mut self, key: &str) {
+        self.subscribers.remove(&key.to_owned());
     }
 
     /// Nobody needs it any more.

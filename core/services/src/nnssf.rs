@@ -13,7 +13,7 @@ use crate::location::nowhere;
 use crate::names::Memory;
 use crate::problem::{problem_of, refuse_member, tell};
 use crate::route::{Route, not_allowed, unknown};
-use crate::values::{slice, slice_json, tai, tai_json};
+use crate::values::{instance, slice, slice_json, tai, tai_json};
 
 /// Name of the service in paths and profiles.
 pub(crate) const SERVICE: &str = "nnssf-nsselection";
@@ -113,6 +113,8 @@ fn accept_select(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
             .query(name)
             .ok_or_else(|| refuse_member(true, name, "a query parameter"))?;
     }
+    let amf = route.query("nf-id").and_then(instance);
+    let amf = amf.unwrap_or(memory.instance(Nf::Amf));
     let json = |name: &str| {
         let text = route.query(name)?;
         Some(serde_json::from_str::<Value>(text).unwrap_or_default())
@@ -149,7 +151,7 @@ fn accept_select(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
         }
     };
     let area = area.unwrap_or(nowhere(memory.own.plmn));
-    let message = SelectSlices::new(area, &requested, &subscribed, &offered);
+    let message = SelectSlices::new(area, &requested, &subscribed, &offered).of_amf(amf);
     let ask = Box::new(|answer: &Message, _: &mut Memory| {
         Producer::Done(match answer {
             Message::SlicesSelected(selected) => respond(StatusCode::OK, &authorized(selected)),

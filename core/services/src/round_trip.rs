@@ -96,6 +96,13 @@ pub(crate) fn carry(
     loop {
         match step {
             Consumer::Done(answer) => return (answer, requests, responses),
+            Consumer::Tell(all) => {
+                for Outgoing { to, request } in all {
+                    responses.push(serve(&request));
+                    requests.push((to, request));
+                }
+                return (sluice_sbi::Done::ALL.into(), requests, responses);
+            }
             Consumer::Send(outgoing, then) => {
                 let Outgoing { to, request } = *outgoing;
                 let response = serve(&request);

@@ -10,6 +10,7 @@ mod back_off;
 mod config;
 mod context;
 mod ending;
+mod exposure;
 mod limits;
 mod metrics;
 mod procedure;
@@ -507,7 +508,7 @@ impl NetworkFunction for Smf {
         match input {
             Input::Request { id, message } => self.request(id, message),
             Input::Reply { call, message } => {
-                let session = self.state.borrow_mut().calls.end(call).flatten();
+                let session = self.state.borrow_mut().end_call(call, &message);
                 if let Some(session) = session {
                     self.tell(session, Event::Reply(call, message));
                 }
@@ -521,6 +522,7 @@ impl NetworkFunction for Smf {
                     self.after(task, polled);
                 }
                 self.state.borrow_mut().calls.expire(now.instant);
+                self.state.borrow_mut().end_subscriptions();
             }
             // N2 is the AMF's, and nothing waits for what is stored.
             Input::N2 { .. }
@@ -584,6 +586,7 @@ impl NetworkFunction for Smf {
             .min(postponed)
             .min(state.next_given_up())
             .min(state.orphans_at)
+            .min(state.exposure.next_end())
     }
 }
 

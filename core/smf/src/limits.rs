@@ -65,6 +65,15 @@ pub const LATE_WAITS: u32 = 360;
 /// How long after an establishment was given up its answer may still come: what a UPF keeps in its queues.
 pub const LATE_MS: u64 = 120_000;
 
+/// Subscriptions to events of sessions, each with some hundred octets here and a URI at the transport.
+pub const SUBSCRIPTIONS: usize = 16_384;
+
+/// Those of all UEs: each event is looked at for each of them.
+pub const SUBSCRIPTIONS_OF_ANY: usize = 64;
+
+/// Sessions that a subscriber is told at the beginning: what waits for it has bounds.
+pub const SESSIONS_AT_ONCE: usize = 1_024;
+
 /// T3592 (TS 24.501, 10.3).
 pub const RELEASE_TIMER_MS: u64 = 16_000;
 

@@ -55,6 +55,16 @@ impl Smf {
                 let message = sluice_sbi::Done::ALL.into();
                 state.effects.push(Effect::Answer { id, message });
             }
+            Message::SubscribeSmfEvents(request) => {
+                let subscribed = self.state.borrow_mut().subscribe_events(&request);
+                self.answer(id, subscribed.map_or_else(Message::from, Message::from));
+            }
+            Message::UnsubscribeSmfEvents(request) => {
+                let id_of_it = request.id.get();
+                let done = self.state.borrow_mut().unsubscribe_events(id_of_it);
+                let done = done.map(|()| Message::from(sluice_sbi::Done::ALL));
+                self.answer(id, done.unwrap_or_else(Message::from));
+            }
             _ => self.refuse(id, Problem::Protocol),
         }
     }

@@ -27,6 +27,7 @@ use crate::directory::Directory;
 use crate::guard::Guard;
 use crate::load;
 use crate::overload::{self, Reductions};
+use crate::scp;
 use crate::wallet::{self, Waiting, Wallet};
 
 /// How long the NRF has to answer a question of the directory, and a server a look whether it is there.
@@ -54,7 +55,8 @@ enum Asked {
     Look(String),
     /// Subscription of the directory.
     Subscription(Nf),
-    /// Request whose response changes nothing: a notification of the NRF, the end of a subscription.
+    /// Request whose response changes nothing: a notification of the NRF, or one of several of a function, the end of a
+    /// subscription.
     Told,
     /// Access token.
     Token(wallet::Key),
@@ -176,14 +178,26 @@ impl Services {
             to: To::Function,
             request,
         };
-        let Some(Outgoing {
-            to: To::Root(root),
-            request,
-        }) = outgoing.at(uri)
-        else {
+        outgoing
+            .at(uri)
+            .is_some_and(|outgoing| self.tell(outgoing, None))
+    }
+
+    /// Sends a notification whose answer nobody waits for; false if it goes to no URI of its own.
+    fn tell(&mut self, outgoing: Outgoing, callback: Option<&str>) -> bool {
+        let Outgoing { to, mut request } = outgoing;
+        let To::Root(mut root) = to else {
             return false;
         };
-        self.ask(Asked::Told, &root, request, Clock::now() + NOTIFY_WITHIN);
+        if let Some(scp) = self.directory.scp() {
+            scp::target(&mut request, &root);
+            if let Some(name) = callback {
+                scp::callback(&mut request, name);
+            }
+            root.clone_from(&scp.root);
+        }
+        let until = Clock::now() + NOTIFY_WITHIN;
+        self.ask(Asked::Told, &root, request, until);
         true
     }
 
@@ -361,7 +375,7 @@ impl Services {
         let then = std::mem::replace(&mut call.then, nothing);
         match then(came, &mut self.memory) {
             Consumer::Done(message) => self.reply(&call, message, load),
-            consumer @ Consumer::Send(..) => {
+            consumer @ (Consumer::Send(..) | Consumer::Tell(_)) => {
                 let (from, to, id) = (call.from, call.to, call.call);
                 if self.go_on(consumer, call).is_err() {
                     self.events.push_back(Event::Came(Envelope {

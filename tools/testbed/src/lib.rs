@@ -9,6 +9,7 @@
 //! | [`lossy`] | faults of what carries messages to it |
 //! | [`services`] | its functions as services by HTTP, and faults of these |
 //! | [`network`] | that core with a gNB and UEs, and a clock that only moves when it is told to |
+//! | [`outside`] | functions that are no part of it, which ask it and are told by it |
 #![forbid(unsafe_code)]
 #![allow(
     missing_docs,
@@ -20,5 +21,6 @@ pub mod core;
 pub mod flows;
 pub mod lossy;
 pub mod network;
+pub mod outside;
 pub mod services;
 pub mod upf;

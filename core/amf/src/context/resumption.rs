@@ -278,8 +278,13 @@ impl State {
 
     /// Moves the wanted effects out; before them the commits of what they depend on.
     pub fn take_effects(&mut self, effects: &mut Vec<Effect>) {
-        for key in self.ues.take_touched() {
-            self.keep(UeId(key));
+        let touched = self.ues.take_touched();
+        for key in &touched {
+            self.keep(UeId(*key));
+        }
+        self.expose_gone();
+        for key in touched {
+            self.expose(UeId(key));
         }
         self.ues.take_touched();
         effects.append(&mut self.effects);

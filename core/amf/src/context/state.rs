@@ -8,7 +8,7 @@ use sluice_n1::{Downlink, Header};
 use sluice_n2::{DownlinkNasTransport, FromAmf, RanUeId, SupportedArea};
 use sluice_sbi::{
     AssociationId, CallId, Calls, CommitId, Effect, Followed, Instant, Line, Message, Nf,
-    NfInstance, Now, Random, ReferencePoint, Slab, TaskId, TracedMessage,
+    NfInstance, Now, Problem, Random, ReferencePoint, Slab, TaskId, TracedMessage,
 };
 
 use crate::config::Config;
@@ -16,6 +16,7 @@ use crate::context::handover_state::Held;
 use crate::context::resumption::Awaited;
 use crate::context::ue::{Connection, ConnectionId, Ue, UeId, Waiter};
 use crate::counters::Counters;
+use crate::exposure::Exposure;
 use crate::limits;
 use crate::nrf_cache::Discovered;
 use crate::overload::Wishes;
@@ -74,6 +75,10 @@ pub(crate) struct State {
     pub awaited: Awaited,
     /// Cached answers of the NRF.
     pub discovered: Discovered,
+    /// Subscriptions to events of UEs.
+    pub exposure: Exposure,
+    /// Subscriptions to this AMF's status.
+    pub status_subscribers: BTreeSet<u64>,
 }
 
 impl State {
@@ -106,6 +111,8 @@ impl State {
             commits_made: 0,
             awaited: Awaited::default(),
             discovered: Discovered::default(),
+            exposure: Exposure::default(),
+            status_subscribers: BTreeSet::new(),
         }
     }
 
@@ -129,6 +136,11 @@ impl State {
             ("AMF: calls", self.calls.waiting()),
             ("AMF: commits", self.commits.len()),
             ("AMF: unauthenticated UEs", self.unauthenticated.len()),
+            ("AMF: subscriptions to events", self.exposure.len()),
+            (
+                "AMF: subscriptions to its status",
+                self.status_subscribers.len(),
+            ),
         ]
     }
 
@@ -231,6 +243,8 @@ impl State {
         self.keep_sessions(id, 0, "");
         self.forget_kept(id);
         self.not_unauthenticated(id);
+        self.leaves(id);
+        self.end_reaching(id, Problem::ContextNotFound.into());
         let Some(ue) = self.ues.remove(id.0) else {
             return;
         };

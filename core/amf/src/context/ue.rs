@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use sluice_ids::{Dnn, Guti, Imeisv, Snssai, Supi};
 use sluice_n1::{RegistrationRequest, SecurityContext};
 use sluice_n2::{Location, PagingCapability, RadioCapability, RanUeId, Rfsp};
-use sluice_sbi::{AssociationId, Instant, Key, TaskId};
+use sluice_sbi::{AssociationId, Instant, Key, RequestId, TaskId, UeState};
 use sluice_security::{
     Kamf, Kgnb, NasCount, NextHop, NextHopChain, SecurityCapability, access_key,
 };
@@ -163,6 +163,8 @@ pub(crate) enum Waiter {
     /// A session of a UE, for which the answer is delivered if it is the same still: its number, the SMF's name
     /// of it, and the step of the call flow.
     Session(UeId, u8, u64, &'static str),
+    /// A subscriber to events or to the AMF's status, by its subscription.
+    Subscriber(u64),
     /// A gNB that has a session's packets come elsewhere: the session's number, and the SMF's name of it.
     Indication(UeId, u8, u64),
 }
@@ -174,6 +176,8 @@ pub(crate) enum Undo {
     Registration(Supi),
     /// The UE leaves: what is left of that is done.
     Deregistration,
+    /// The same of one that is elsewhere, as UDM knows.
+    Removal,
 }
 
 /// A UE.
@@ -213,6 +217,10 @@ pub(crate) struct Ue {
     pub is_paged: bool,
     /// Configuration changes that the UE must learn.
     pub news: News,
+    /// Others that wait until it is connected.
+    pub reached_for: Vec<RequestId>,
+    /// State that subscribers to its events were shown last.
+    pub shown: UeState,
     /// There is no use in paging it before then.
     pub unreachable_until: Option<Instant>,
     /// SM contexts by PDU session ID.

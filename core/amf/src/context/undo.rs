@@ -29,8 +29,8 @@ impl State {
         }
     }
 
-    /// A UE is not registered any more; nobody waits until the others know it.
-    fn forget_registration(&mut self, id: UeId) {
+    /// A UE is not registered any more, of which UDM is told unless it has said so; nobody waits until the others know it.
+    fn forget_registration(&mut self, id: UeId, tells_udm: bool) {
         self.keep_sessions(id, 0, "");
         let supi = self.ues.get_mut(id.0).and_then(|ue| {
             ue.registered = None;
@@ -40,9 +40,11 @@ impl State {
         if let Some(supi) = supi {
             self.end_policy(id, "");
             self.unsubscribe(id, "");
-            let guami = self.config.guami;
-            let request = DeregisterAmf { supi, guami };
-            self.call(Waiter::Nobody, Nf::Udm, request.into());
+            if tells_udm {
+                let guami = self.config.guami;
+                let request = DeregisterAmf { supi, guami };
+                self.call(Waiter::Nobody, Nf::Udm, request.into());
+            }
             let commit = self.commit(id, &supi, None);
             self.commits.remove(&commit);
         }
@@ -73,7 +75,8 @@ impl State {
                     };
                     self.call(Waiter::Nobody, Nf::Udm, request.into());
                 }
-                Undo::Deregistration => self.forget_registration(id),
+                Undo::Deregistration => self.forget_registration(id, true),
+                Undo::Removal => self.forget_registration(id, false),
             }
         }
     }

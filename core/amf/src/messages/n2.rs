@@ -284,9 +284,12 @@ impl Amf {
     }
 
     fn moved(&mut self, ue: UeId, location: Location) {
-        if let Some(connection) = self.state.borrow_mut().connection_mut(ue) {
+        let state = &mut *self.state.borrow_mut();
+        if let Some(connection) = state.connection_mut(ue) {
             connection.location = location;
         }
+        // Subscribers to its events hear of it.
+        state.ues.get_mut(ue.0);
     }
 
     /// A connection and its UE, or what is wrong with its names.

@@ -166,6 +166,7 @@ pub(crate) fn end(state: &mut State) {
         state,
         &FromAmf::AmfStatusIndication(AmfStatusIndication { unavailable }),
     );
+    state.tell_unavailable();
 }
 
 /// Overload Start or Stop, to all gNBs (8.7.7, 8.7.8).

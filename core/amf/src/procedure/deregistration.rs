@@ -1,6 +1,7 @@
 //! Deregistration by the UE, by the network, and of a UE that is not heard of (TS 23.502, 4.2.2.3;
 //! TS 24.501, 5.3.7 and 5.5.2).
 
+use sluice_ids::Supi;
 use sluice_n1::{Cause as NasCause, DeregistrationRequest, Downlink};
 use sluice_n2::Cause;
 use sluice_sbi::{DeregisterAmf, ReleaseSmContext};
@@ -73,16 +74,25 @@ pub(crate) async fn implicit(p: Procedure) {
     forget(&p, "2", "6").await;
 }
 
+/// Removal of a UE that another AMF or an MME serves, as UDM says (4.2.2.2.2, 14d and 14e): the UE hears nothing, and UDM
+/// has forgotten that it was here. Nobody has taken its sessions over, and they are released.
+pub(crate) async fn elsewhere(p: Procedure) {
+    p.on_abort(Undo::Removal);
+    release_sessions(&p, "14d").await;
+    let supi = p.with_ue(|ue| ue.supi);
+    if let Some(supi) = supi {
+        p.with(|state| state.end_policy(p.ue, "14e"));
+        p.with(|state| state.unsubscribe(p.ue, "14e"));
+        forget_stored(&p, &supi).await;
+    }
+    forget_registration(&p);
+    // Its gNB does not have it any more, and may not know that.
+    release::run(&p, Cause::FROM_5GC).await;
+}
+
 /// Sessions are released; UDM and the store forget where the UE is, whatever they answer.
 async fn forget(p: &Procedure, sessions_step: &'static str, udm_step: &'static str) {
-    // One after the other: those that are left when this is aborted are released by what undoes it.
-    while let Some((_, session)) = p.with_ue(|ue| ue.sessions.pop_first()) {
-        p.with(|state| state.ended.extend(session.task));
-        if let Some(context) = session.context {
-            let context = context.into();
-            let _ = p.call(sessions_step, ReleaseSmContext { context }).await;
-        }
-    }
+    release_sessions(p, sessions_step).await;
     let supi = p.with_ue(|ue| ue.supi);
     let guami = p.with(|state| state.config.guami);
     if let Some(supi) = supi {
@@ -90,10 +100,29 @@ async fn forget(p: &Procedure, sessions_step: &'static str, udm_step: &'static s
         p.with(|state| state.unsubscribe(p.ue, udm_step));
         let _ = p.call(udm_step, DeregisterAmf { supi, guami }).await;
         // What is stored is gone before the UE hears of it.
-        let commit = p.with(|state| state.commit(p.ue, &supi, None));
-        p.wait("commit", Kind::Commit(commit), crate::limits::COMMIT_MS)
-            .await;
+        forget_stored(p, &supi).await;
     }
+    forget_registration(p);
+}
+
+async fn release_sessions(p: &Procedure, step: &'static str) {
+    // One after the other: those that are left when this is aborted are released by what undoes it.
+    while let Some((_, session)) = p.with_ue(|ue| ue.sessions.pop_first()) {
+        p.with(|state| state.ended.extend(session.task));
+        if let Some(context) = session.context {
+            let context = context.into();
+            let _ = p.call(step, ReleaseSmContext { context }).await;
+        }
+    }
+}
+
+async fn forget_stored(p: &Procedure, supi: &Supi) {
+    let commit = p.with(|state| state.commit(p.ue, supi, None));
+    p.wait("commit", Kind::Commit(commit), crate::limits::COMMIT_MS)
+        .await;
+}
+
+fn forget_registration(p: &Procedure) {
     p.with_ue(|ue| {
         ue.registered = None;
         ue.paged_for.clear();

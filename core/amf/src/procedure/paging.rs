@@ -155,7 +155,8 @@ impl Amf {
     pub(crate) fn go_on(&mut self, ue: UeId) {
         let is_to_be_paged = self.state.borrow().ues.get(ue.0).is_some_and(|ue| {
             let is_idle = ue.task.is_none() && ue.connection.is_none();
-            is_idle && ue.registered.is_some() && !ue.paged_for.is_empty()
+            let is_called = !ue.paged_for.is_empty() || !ue.reached_for.is_empty();
+            is_idle && ue.registered.is_some() && is_called
         });
         if is_to_be_paged {
             self.start(ue, run);
@@ -167,7 +168,7 @@ impl Amf {
 
 impl State {
     /// Seconds for which there is no use in paging an idle UE; 0 if it may be tried.
-    fn unreachable_s(&self, id: UeId) -> u64 {
+    pub(crate) fn unreachable_s(&self, id: UeId) -> u64 {
         let Some(ue) = self.ues.get(id.0) else {
             return 0;
         };
@@ -240,6 +241,7 @@ impl State {
     /// 5: the UE does not answer, which SMFs are told that wait for it.
     fn give_up_paging(&mut self, id: UeId) {
         let until = self.now.instant.plus_ms(limits::UNREACHABLE_MS);
+        self.end_reaching(id, Problem::NotReached.into());
         let waiting = self.ues.get_mut(id.0).and_then(|ue| {
             ue.unreachable_until = Some(until);
             Some((ue.supi?, std::mem::take(&mut ue.paged_for)))

@@ -294,7 +294,9 @@ fn asked(
     };
     let mut offered = offered(p);
     offered.retain(is_its);
-    Ok(SelectSlices::new(tai, requested, &subscribed, &offered))
+    let asked = SelectSlices::new(tai, requested, &subscribed, &offered);
+    let instance = p.with(|state| state.instance);
+    Ok(instance.map_or(asked, |instance| asked.of_amf(instance)))
 }
 
 /// Registers the UE: 5G-GUTI, slices, and areas of its context.

@@ -37,10 +37,10 @@ told! {
     N4Counters of sluice_core_runtime::n4::Counters { received, sent, by_rings, too_long, not_sent }
 
     /// UEs and their procedures.
-    AmfCounters of sluice_amf::Counters { faulty_ngap, not_served_ngap, unreadable_nas, wrong_macs, unprotected, unexpected, registrations, refusals, aborts, panics, deferred, no_room, refused_updates, pagings, paged, unanswered_pagings, path_switches, handovers, handover_failures, shed_of_gnb, shed_in_all, unanswered, smfs_by_nrf, smfs_by_cache, smfs_by_old_answer, smfs_by_default, no_smf }
+    AmfCounters of sluice_amf::Counters { faulty_ngap, not_served_ngap, unreadable_nas, wrong_macs, unprotected, unexpected, registrations, refusals, aborts, panics, deferred, no_room, refused_updates, pagings, paged, unanswered_pagings, told_events, lost_events, path_switches, handovers, handover_failures, shed_of_gnb, shed_in_all, unanswered, smfs_by_nrf, smfs_by_cache, smfs_by_old_answer, smfs_by_default, no_smf }
 
     /// Sessions and what becomes of them.
-    SmfCounters of sluice_smf::Counters { established, refused, released, modified, modifications_failed, modifications_refused, rules_refused, security_refused, security_mismatches, late_establishments, restored, usage_reports, downlink_data_reports, error_indications, node_reports, unreachable, unexpected, records_lost, panics, no_room }
+    SmfCounters of sluice_smf::Counters { established, refused, released, modified, modifications_failed, modifications_refused, rules_refused, security_refused, security_mismatches, late_establishments, restored, usage_reports, downlink_data_reports, error_indications, node_reports, unreachable, unexpected, records_lost, told_events, lost_events, panics, no_room }
 
     /// Messages with functions of other programs.
     WiringCounters of sluice_wiring::Counters { sent, received, full, refused, again, unanswered, late, unreadable }

@@ -45,6 +45,7 @@ fn call(
     loop {
         let slot: Slot = match consumer {
             Consumer::Done(slot) => slot,
+            Consumer::Tell(_) => panic!("nobody is told"),
             Consumer::Send(outgoing, then) => {
                 let response = nrf(&outgoing.request);
                 statuses.push(response.status().as_u16());

@@ -3,7 +3,7 @@
 /// All rows that are given, then these.
 macro_rules! and_context_rows {
     ($($rows:tt)*) => {
-        messages! {
+        and_exposure_rows! {
             $($rows)*
             /// SMF to UDM: it has a PDU session of the UE.
             66 RegisterSmf to Udm -> Done "Nudm_UECM_Registration Request (SMF)" {

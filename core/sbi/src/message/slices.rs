@@ -2,8 +2,11 @@
 
 use sluice_ids::{Snssai, Tai};
 
+use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
+
 use crate::field::{OFFERED, REQUESTED, SLICES};
 use crate::message::{SelectSlices, SlicesSelected};
+use crate::nrf::NfInstance;
 
 /// As many as there is room for, and how many those are.
 fn list<const N: usize>(slices: &[Snssai]) -> (u8, [Snssai; N]) {
@@ -33,6 +36,7 @@ impl SelectSlices {
         let (slices, slice) = list::<SLICES>(&slices);
         let (offers, offered) = list::<OFFERED>(offered);
         Self {
+            amf: NfInstance::of([0; 16]),
             tai,
             requests,
             requested,
@@ -42,6 +46,12 @@ impl SelectSlices {
             offers,
             offered,
         }
+    }
+
+    /// The same of an AMF that has told which slices it supports.
+    #[must_use]
+    pub fn of_amf(self, amf: NfInstance) -> Self {
+        Self { amf, ..self }
     }
 
     /// What the UE asks for.
@@ -90,5 +100,28 @@ impl SlicesSelected {
         let slices = &self.rejected[..usize::from(self.rejects).min(REQUESTED)];
         let with_area = move |(at, slice): (usize, &Snssai)| (*slice, in_area & 1 << at != 0);
         slices.iter().enumerate().map(with_area)
+    }
+}
+
+/// Slices that an AMF supports in a tracking area (TS 29.531, 6.2.6.2.3).
+#[derive(
+    Clone, Copy, PartialEq, Eq, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct AvailableSlices {
+    number: u8,
+    slice: [Snssai; SLICES],
+}
+
+impl AvailableSlices {
+    /// The first [`SLICES`] of these.
+    pub fn new(slices: &[Snssai]) -> Self {
+        let (number, slice) = list::<SLICES>(slices);
+        Self { number, slice }
+    }
+
+    /// The slices.
+    pub fn get(&self) -> &[Snssai] {
+        &self.slice[..usize::from(self.number).min(SLICES)]
     }
 }

@@ -48,6 +48,14 @@ fn a_message_is_read_as_it_was_written() {
         }
         .into(),
         selection.into(),
+        StoreAvailability {
+            amf: instance,
+            is_first: true,
+            is_last: false,
+            tai: tai(),
+            slices: AvailableSlices::new(&both),
+        }
+        .into(),
         SlicesSelected::new(&[slices[0].0], &[(slices[1].0, true)]).into(),
         Problem::UserNotFound.into(),
         AdvanceSqn {

@@ -1,4 +1,5 @@
-//! Namf_Communication (TS 29.518, 6.1): messages of an SMF for a UE and its gNB.
+//! Services of the AMF (TS 29.518): messages of an SMF for a UE and its gNB here (Namf_Communication, 6.1), and the others
+//! beside it.
 
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, Method, StatusCode};
@@ -18,6 +19,10 @@ use crate::problem::{refuse, refuse_member, tell};
 use crate::resources::{content, done, error, problem_in};
 use crate::route::{Route, not_allowed, unknown};
 
+pub(crate) mod events;
+pub(crate) mod mt;
+mod status;
+
 /// Name of the service in paths and profiles.
 pub(crate) const SERVICE: &str = "namf-comm";
 
@@ -31,6 +36,8 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
     match message {
         Message::TransferN1N2(request) => Some(transfer(request, memory)),
         Message::NotifyTransferFailure(notice) => Some(notify(notice, memory)),
+        Message::NotifyAmfEvents(notice) => Some(events::notify(notice, memory)),
+        Message::NotifyAmfStatus(notice) => Some(status::notify(notice, memory)),
         _ => None,
     }
 }
@@ -124,8 +131,9 @@ fn transferred(came: &Came, memory: &mut Memory) -> Result<Slot, Problem> {
 }
 
 /// A request for the AMF.
-pub(crate) fn accept(route: &Route, request: &Request) -> Producer {
+pub(crate) fn accept(route: &Route, request: &Request, memory: &mut Memory) -> Producer {
     let taken = match (route.method.as_str(), route.parts().as_slice()) {
+        (method, ["subscriptions", rest @ ..]) => status::accept(method, rest, request, memory),
         ("POST", ["ue-contexts", supi, MESSAGES]) => accept_transfer(supi, request),
         (_, ["ue-contexts", _, MESSAGES]) => Err(not_allowed().into()),
         _ => Err(unknown().into()),

@@ -7,20 +7,33 @@ use crate::directory::root_of;
 
 /// Name and version of each service that our functions of a type serve.
 const SERVED: &[(Nf, &[(&str, &str)])] = &[
-    (Nf::Amf, &[("namf-comm", "v1")]),
+    (
+        Nf::Amf,
+        &[("namf-comm", "v1"), ("namf-evts", "v1"), ("namf-mt", "v1")],
+    ),
     (Nf::Ausf, &[("nausf-auth", "v1")]),
     (
         Nf::Udm,
         &[("nudm-ueau", "v1"), ("nudm-sdm", "v2"), ("nudm-uecm", "v1")],
     ),
     (Nf::Udr, &[("nudr-dr", "v2")]),
-    (Nf::Smf, &[("nsmf-pdusession", "v1")]),
-    (Nf::Nssf, &[("nnssf-nsselection", "v2")]),
+    (
+        Nf::Smf,
+        &[("nsmf-pdusession", "v1"), ("nsmf-event-exposure", "v1")],
+    ),
+    (
+        Nf::Nssf,
+        &[
+            ("nnssf-nsselection", "v2"),
+            ("nnssf-nssaiavailability", "v1"),
+        ],
+    ),
     (
         Nf::Pcf,
         &[
             ("npcf-am-policy-control", "v1"),
             ("npcf-smpolicycontrol", "v1"),
+            ("npcf-policyauthorization", "v1"),
         ],
     ),
     (Nf::Nrf, &[("nnrf-nfm", "v1"), ("nnrf-disc", "v1")]),

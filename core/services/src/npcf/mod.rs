@@ -1,4 +1,4 @@
-//! Services of the PCF: policies of sessions (TS 29.512) and of UEs (TS 29.507).
+//! Services of the PCF: policies of sessions (TS 29.512), of UEs (TS 29.507) and of applications (TS 29.514).
 
 use sluice_sbi::Message;
 
@@ -8,6 +8,7 @@ use crate::resources::Collection;
 use crate::route::{Route, not_allowed, unknown};
 
 pub(crate) mod access;
+pub(crate) mod authorization;
 mod filter;
 mod known;
 mod rules;
@@ -52,6 +53,7 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
         Message::UpdateSmPolicy(request) => Some(session::update(request, memory)),
         Message::DeleteSmPolicy(request) => Some(session::delete(request, memory)),
         Message::NotifySmPolicy(notice) => Some(serve::notify(notice, memory)),
+        Message::NotifyAppSession(notice) => Some(authorization::notify(notice, memory)),
         message => access::begin(message, memory),
     }
 }

@@ -13,6 +13,7 @@ use crate::resources::{Collection, content, done, forget_gone, number_of, proble
 use crate::route::{Route, not_allowed, unknown};
 
 mod create;
+pub(crate) mod events;
 mod n2;
 mod update;
 
@@ -33,6 +34,7 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
         Message::UpdateSmContext(request) => Some(update::update(request, memory)),
         Message::ReleaseSmContext(request) => Some(release(request, memory)),
         Message::NotifySmContext(notice) => Some(notify(notice, memory)),
+        Message::NotifySmfEvent(notice) => Some(events::notify(notice, memory)),
         _ => None,
     }
 }

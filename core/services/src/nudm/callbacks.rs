@@ -8,7 +8,7 @@ use sluice_sbi::{
 };
 
 use crate::body::{member, read, respond_empty, send};
-use crate::calls::{ask, call_on, done};
+use crate::calls::{ask, call, done};
 use crate::exchange::{Consumer, Outgoing, Producer, Refusal, Request};
 use crate::names::Memory;
 use crate::nudm::{AMF_CALLBACK, SMF_CALLBACK};
@@ -42,10 +42,7 @@ fn path(supi: &Supi, (function, last): (&str, &str)) -> String {
 pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
     match message {
         Message::NotifyDeregistration(NotifyDeregistration { supi, removal }) => {
-            let reason = match removal {
-                Removal::SubscriptionWithdrawn => "SUBSCRIPTION_WITHDRAWN",
-            };
-            let body = json!({ "deregReason": reason, "accessType": "3GPP_ACCESS" });
+            let body = json!({ "deregReason": reason_text(*removal), "accessType": "3GPP_ACCESS" });
             let key = deregistration_key(supi);
             let uris = memory.callback(&key).map(str::to_owned);
             let path = path(supi, AMF_DEREGISTRATION);
@@ -76,31 +73,16 @@ fn changed(supi: &Supi, data: SdmData, memory: &Memory) -> Consumer {
     tell_all(uris, &path(supi, of_data(data)), &body)
 }
 
-/// Tells all, one after the other; where nobody has told a URI, the function at this path. The call is answered as one of
-/// them answers that has heard of it, else as the last one.
+/// Tells all; where nobody has told a URI, the function at this path. The call is answered as the only one answers; of
+/// several nobody waits for another.
 pub(crate) fn tell_all(uris: Vec<String>, path: &str, body: &Value) -> Consumer {
     let outgoing = |uri: &String| send(Method::POST, path, body).at(uri);
     let mut all: Vec<Outgoing> = uris.iter().filter_map(outgoing).collect();
-    if all.is_empty() {
-        all.push(send(Method::POST, path, body));
+    if all.len() > 1 {
+        return Consumer::Tell(all);
     }
-    let last = all.remove(0);
-    tell_next(last, all.into_iter(), false)
-}
-
-fn tell_next(
-    outgoing: Outgoing,
-    mut rest: std::vec::IntoIter<Outgoing>,
-    is_heard: bool,
-) -> Consumer {
-    call_on(outgoing, move |came, _| {
-        let is_heard = is_heard || came.response.status().is_success();
-        match rest.next() {
-            Some(next) => tell_next(next, rest, is_heard),
-            None if is_heard => Consumer::Done(sluice_sbi::Done::ALL.into()),
-            None => Consumer::Done(done(&came.response).unwrap_or_else(Into::into)),
-        }
-    })
+    let only = all.pop().unwrap_or_else(|| send(Method::POST, path, body));
+    call(only, |came, _| done(&came.response))
 }
 
 /// A notification for the AMF or the SMF.
@@ -115,14 +97,34 @@ pub(crate) fn accept(route: &Route, request: &Request) -> Producer {
     taken.unwrap_or_else(|refusal| Producer::Done(*refusal))
 }
 
-/// DeregistrationData. Of its reasons one is known here.
+/// DeregistrationReason
+fn reason_text(removal: Removal) -> &'static str {
+    match removal {
+        Removal::SubscriptionWithdrawn => "SUBSCRIPTION_WITHDRAWN",
+        Removal::InitialRegistration => "UE_INITIAL_REGISTRATION",
+        Removal::AreaChange => "UE_REGISTRATION_AREA_CHANGE",
+        Removal::MobilityToEps => "5GS_TO_EPS_MOBILITY",
+        Removal::RegistrationInEps => "5GS_TO_EPS_MOBILITY_UE_INITIAL_REGISTRATION",
+        Removal::ReregistrationRequired => "REREGISTRATION_REQUIRED",
+        Removal::SmfContextTransferred => "SMF_CONTEXT_TRANSFERRED",
+        Removal::DuplicatePduSession => "DUPLICATE_PDU_SESSION",
+        Removal::DisasterConditionTerminated => "DISASTER_CONDITION_TERMINATED",
+    }
+}
+
+/// DeregistrationReason
+fn reason(value: &Value) -> Option<Removal> {
+    let text = value.as_str()?;
+    Removal::ALL
+        .into_iter()
+        .find(|one| reason_text(*one) == text)
+}
+
+/// DeregistrationData
 fn accept_deregistration(ue: &str, request: &Request) -> Result<Producer, Refusal> {
     let supi = crate::subscription::supi(ue)?;
     let body = read(request)?;
-    let expected = "SUBSCRIPTION_WITHDRAWN";
-    let removal = member(&body, "/deregReason", expected, |reason| {
-        (reason.as_str() == Some(expected)).then_some(Removal::SubscriptionWithdrawn)
-    })?;
+    let removal = member(&body, "/deregReason", "a DeregistrationReason", reason)?;
     let message = NotifyDeregistration { supi, removal };
     Ok(ask(message, |_, _| respond_empty(StatusCode::NO_CONTENT)))
 }

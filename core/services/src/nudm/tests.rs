@@ -330,7 +330,7 @@ fn wrong_requests_are_refused() {
         (
             "POST",
             &dereg,
-            json!({ "deregReason": "UE_INITIAL_REGISTRATION" }),
+            json!({ "deregReason": "UE_IS_TIRED" }),
             "MANDATORY_IE_INCORRECT",
         ),
         (

@@ -176,6 +176,47 @@ fn notifications() -> Requests {
     paths.map(one).to_vec()
 }
 
+fn subscriptions_of_others() -> Requests {
+    let events = json!({ "subscription": {
+        "eventList": [
+            { "type": "LOCATION_REPORT", "immediateFlag": true, "locationFilterList": ["TAI"] },
+            { "type": "REACHABILITY_REPORT", "refId": 7 },
+        ],
+        "eventNotifyUri": "http://127.0.0.9:8000/events",
+        "notifyCorrelationId": "1",
+        "nfId": instance(9).to_string(),
+        "supi": UE,
+        "options": { "trigger": "CONTINUOUS", "maxReports": 3, "expiry": "2026-11-28T01:22:44Z" },
+    } });
+    let tai = json!({ "plmnId": { "mcc": "001", "mnc": "01" }, "tac": "000001" });
+    let areas = json!({ "supportedNssaiAvailabilityData": [
+        { "tai": tai, "supportedSnssaiList": [{ "sst": 1 }], "taiList": [tai] },
+    ] });
+    let changes = json!({
+        "nfNssaiAvailabilityUri": "http://127.0.0.9:8000/slices",
+        "taiList": [tai],
+        "event": "SNSSAI_STATUS_CHANGE_REPORT",
+        "expiry": "2026-11-28T01:22:44Z",
+    });
+    let status = json!({
+        "amfStatusUri": "http://127.0.0.9:8000/status",
+        "guamiList": [{ "plmnId": { "mcc": "001", "mnc": "01" }, "amfId": "020040" }],
+    });
+    let reach = json!({ "reachability": "REACHABLE" });
+    let availability = "/nnssf-nssaiavailability/v1/nssai-availability";
+    vec![
+        ("POST", "/namf-evts/v1/subscriptions".to_owned(), events),
+        ("POST", "/namf-comm/v1/subscriptions".to_owned(), status),
+        (
+            "PUT",
+            format!("/namf-mt/v1/ue-contexts/{UE}/ue-reachind"),
+            reach,
+        ),
+        ("PUT", format!("{availability}/{}", instance(1)), areas),
+        ("POST", format!("{availability}/subscriptions"), changes),
+    ]
+}
+
 #[test]
 fn requests_are_answered() {
     let mut memory = memory(8888);
@@ -184,6 +225,7 @@ fn requests_are_answered() {
         requests_of_authentication(),
         requests_of_contexts(),
         notifications(),
+        subscriptions_of_others(),
     ];
     for (method, path, body) in all.concat() {
         let whole = asked(&request(method, &path, &body), &mut memory, busy);

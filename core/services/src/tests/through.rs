@@ -68,6 +68,17 @@ impl Two {
             let (outgoing, then) = match step {
                 Consumer::Send(outgoing, then) => (*outgoing, then),
                 Consumer::Done(answer) => return *answer,
+                Consumer::Tell(all) => {
+                    for Outgoing { to, request } in all {
+                        let response = asked(&request, &mut self.producer, &mut function);
+                        self.exchanges.push(Exchange {
+                            to,
+                            request,
+                            response,
+                        });
+                    }
+                    return sluice_sbi::Done::ALL.into();
+                }
             };
             let response = asked(&outgoing.request, &mut self.producer, &mut function);
             let Outgoing { to, request } = outgoing;
@@ -140,6 +151,10 @@ pub(crate) fn answered(
             Consumer::Send(outgoing, then) => {
                 requests.push(*outgoing);
                 then
+            }
+            Consumer::Tell(all) => {
+                requests.extend(all);
+                return (sluice_sbi::Done::ALL.into(), requests);
             }
             Consumer::Done(answer) => {
                 assert_eq!(responses.count(), 0);

@@ -410,8 +410,9 @@ impl State {
 
     /// Moves the wanted effects out; before them the commits of what they depend on.
     pub fn take_effects(&mut self, effects: &mut Vec<Effect>) {
-        for key in self.sessions.take_touched() {
-            self.keep(SessionId(key));
+        let touched = self.sessions.take_touched();
+        for key in &touched {
+            self.keep(SessionId(*key));
         }
         if self.commits != self.commits_before {
             for id in std::mem::take(&mut self.stored_unsettled) {
@@ -419,6 +420,9 @@ impl State {
             }
         }
         self.commits_before = self.commits;
+        for key in touched {
+            self.expose(SessionId(key));
+        }
         self.sessions.take_touched();
         effects.append(&mut self.effects);
     }

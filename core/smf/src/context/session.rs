@@ -7,7 +7,7 @@ use sluice_ids::{Dnn, Plmn, Snssai, Supi};
 use sluice_n1::{PduAddress, SessionType};
 use sluice_n2::{SecurityResult, Tunnel};
 use sluice_n4::AssociationId;
-use sluice_sbi::{Instant, Key, RequestId, Slot, TaskId};
+use sluice_sbi::{Instant, Key, RequestId, Slot, SmfEvent, TaskId};
 use sluice_wire::ids::Seid;
 
 use crate::context::flows::Flows;
@@ -181,6 +181,8 @@ pub(crate) struct Session {
     pub is_forgotten: bool,
     /// The UE has accepted it, or been sent the accept.
     pub is_accepted: bool,
+    /// Event of it that subscribers were shown last.
+    pub shown: Option<SmfEvent>,
     /// None before it is established and after it is deleted.
     pub upf: Option<AtUpf>,
     /// The gNB's end of the tunnel; none while the user plane is down.
@@ -232,6 +234,7 @@ impl Session {
             address: PduAddress::default(),
             is_forgotten: false,
             is_accepted: false,
+            shown: None,
             upf: None,
             downlink: None,
             usage: Usage::default(),

@@ -13,6 +13,7 @@ use sluice_sbi::{
 
 use crate::config::Config;
 use crate::context::session::{Session, SessionId, Usage};
+use crate::exposure::{Exposure, Waiter};
 use crate::limits;
 use crate::upf::orphans::{GivenUp, Orphan};
 
@@ -55,6 +56,10 @@ pub struct Counters {
     pub unexpected: u64,
     /// Charging records that nobody took.
     pub records_lost: u64,
+    /// Events of sessions that subscribers were told.
+    pub told_events: u64,
+    /// Notifications that subscribers did not take.
+    pub lost_events: u64,
     /// Procedures that panicked.
     pub panics: u64,
     /// Sessions and requests that found no room.
@@ -116,7 +121,9 @@ pub(crate) struct State {
     pub instance: Option<NfInstance>,
     pub sessions: Slab<Session>,
     pub by_identity: BTreeMap<(Supi, u8), SessionId>,
-    pub calls: Calls<Option<SessionId>>,
+    pub calls: Calls<Waiter>,
+    /// Subscriptions to events of sessions.
+    pub exposure: Exposure,
     pub endpoint: Endpoint,
     /// Of each UPF.
     pub associations: Vec<Option<AssociationId>>,
@@ -186,6 +193,7 @@ impl State {
             sessions: Slab::new(limits::SESSIONS).watched(),
             by_identity: BTreeMap::new(),
             calls: Calls::new(limits::PROCEDURES),
+            exposure: Exposure::default(),
             associate_at: Instant::default(),
             asked: BTreeMap::new(),
             tags: 0,
@@ -223,6 +231,7 @@ impl State {
             ("SMF: sessions", self.sessions.len()),
             ("SMF: sessions by identity", self.by_identity.len()),
             ("SMF: calls", self.calls.waiting()),
+            ("SMF: subscriptions to events", self.exposure.len()),
             ("SMF: requests to UPFs", self.asked.len()),
             ("SMF: sessions to be reached", self.reaching.len()),
             ("SMF: sessions to be looked at", self.postponed.len()),
@@ -258,7 +267,8 @@ impl State {
     /// Names a call and asks.
     pub fn call(&mut self, session: Option<SessionId>, to: Nf, message: Message) -> Option<CallId> {
         let deadline = self.now.instant.plus_ms(limits::CALL_MS);
-        let call = self.calls.begin_until(deadline, session)?;
+        let waiter = session.map_or(Waiter::Nobody, Waiter::Session);
+        let call = self.calls.begin_until(deadline, waiter)?;
         self.effects.push(Effect::Call {
             to: Place::any(to),
             call,
@@ -279,6 +289,7 @@ impl State {
 
     /// Forgets a session; requests that wait for it are answered. What is to be undone of it stays until it is.
     pub fn remove(&mut self, id: SessionId) {
+        self.expose_end(id);
         self.answer(id, Problem::ContextNotFound.into());
         self.end_mobility(id);
         self.reach(id, None);

@@ -1,7 +1,8 @@
 //! Deregistration by the network: an operator wants it, or a subscriber is removed or changed.
 
 use sluice_n1::{Cause, Downlink, RegistrationKind};
-use sluice_sbi::DataChange;
+use sluice_sbi::{DataChange, Done, Nf, NotifyDeregistration, Problem, Removal};
+use sluice_testbed::outside::Outside;
 use sluice_ue::UeState;
 
 use crate::world::{GNB, TestNetwork, supi};
@@ -210,4 +211,95 @@ fn a_phone_that_is_registering_anew_is_deregistered_from_where_it_is() {
     assert_eq!(world.ue(0).state(), UeState::Deregistered);
     assert_gone(&world);
     assert!(!world.wait());
+}
+
+fn notify(world: &mut TestNetwork, outside: &Outside, removal: Removal) {
+    let notice = NotifyDeregistration {
+        supi: supi(1),
+        removal,
+    };
+    let answer = outside.ask(world, Nf::Amf, notice);
+    assert_eq!(answer, Some(Done::ALL.into()), "{removal:?}");
+}
+
+/// TS 29.503, 6.2.6.3.3: for these the UE is told to go, and may be told to come back.
+#[test]
+fn a_notification_of_udm_sends_a_phone_away_by_its_reason() {
+    for (removal, told) in [
+        (
+            Removal::SubscriptionWithdrawn,
+            (false, Some(Cause::SERVICES_NOT_ALLOWED)),
+        ),
+        (Removal::ReregistrationRequired, (true, None)),
+        (
+            Removal::DisasterConditionTerminated,
+            (false, Some(Cause::PLMN_NOT_ALLOWED)),
+        ),
+    ] {
+        let mut world = connected();
+        let outside = Outside::of(&mut world);
+        notify(&mut world, &outside, removal);
+        assert_eq!(world.ue(0).sent_away(), Some(told), "{removal:?}");
+        assert_gone(&world);
+    }
+}
+
+/// TS 23.502, 4.2.2.2.2, steps 14d and 14e.
+const ELSEWHERE: &str = "\
+3     AMF  -> UDM   Response
+14e   AMF  -> UDM   Nudm_SDM_Unsubscribe Request
+14    UDM  -> UDR   Nudr_DM_Delete Request (SDM subscription)
+14    UDR  -> UDM   Response
+      AMF  -> gNB   UE Context Release Command
+      gNB  -> AMF   UE Context Release Complete
+";
+
+#[test]
+fn a_phone_that_another_amf_or_an_mme_serves_is_removed_without_a_word() {
+    for removal in [
+        Removal::InitialRegistration,
+        Removal::AreaChange,
+        Removal::MobilityToEps,
+        Removal::RegistrationInEps,
+    ] {
+        let mut world = connected();
+        let outside = Outside::of(&mut world);
+        let heard = world.ue(0).received().len();
+        notify(&mut world, &outside, removal);
+        assert_eq!(world.call_flow.to_string(), ELSEWHERE, "{removal:?}");
+        assert_eq!(world.ue(0).received().len(), heard, "{removal:?}");
+        let amf = world.amf();
+        assert_eq!((amf.registered(), amf.connected()), (0, 0));
+        assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
+        // UDM has the other one, which must not be purged.
+        assert!(
+            world
+                .core
+                .udr()
+                .expect("its own")
+                .amf_of(&supi(1))
+                .is_some()
+        );
+        world.register(0);
+        world.assert_registered(0);
+    }
+}
+
+#[test]
+fn reasons_of_an_smf_leave_a_phone_registered_and_an_unknown_one_is_not_found() {
+    let mut world = connected();
+    let outside = Outside::of(&mut world);
+    for removal in [Removal::SmfContextTransferred, Removal::DuplicatePduSession] {
+        notify(&mut world, &outside, removal);
+        world.assert_registered(0);
+        assert_eq!(world.ue(0).sent_away(), None);
+    }
+    for removal in Removal::ALL {
+        let notice = NotifyDeregistration {
+            supi: supi(2),
+            removal,
+        };
+        let answer = outside.ask(&mut world, Nf::Amf, notice);
+        assert_eq!(answer, Some(Problem::ContextNotFound.into()), "{removal:?}");
+    }
 }

@@ -9,6 +9,7 @@ mod configuration;
 mod connections;
 mod crashes;
 mod deregistration;
+mod exposure;
 mod journal;
 mod key_names;
 mod methods;

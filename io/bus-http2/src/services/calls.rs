@@ -4,7 +4,7 @@ use std::time::{Duration, Instant as Clock};
 
 use sluice_bus::{Envelope, Event, Kind, Unsent};
 use sluice_host::clock::monotonic_ns;
-use sluice_sbi::{CallId, Instant, Nf, Place, Problem, Slot};
+use sluice_sbi::{CallId, Done, Instant, Nf, Place, Problem, Slot};
 use sluice_services::{Consumer, OnResponse, Outgoing, To, begin};
 
 use super::{Asked, PARKED, Services};
@@ -32,6 +32,13 @@ impl Services {
         let (outgoing, then) = match consumer {
             Consumer::Done(message) => {
                 self.reply(&call, message, 0);
+                return Ok(());
+            }
+            Consumer::Tell(all) => {
+                for outgoing in all {
+                    self.tell(outgoing, call.callback.as_deref());
+                }
+                self.reply(&call, Done::ALL.into(), 0);
                 return Ok(());
             }
             Consumer::Send(outgoing, then) => (*outgoing, then),

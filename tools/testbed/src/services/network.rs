@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use sluice_bus::{Envelope, Event, Kind, Unsent};
 use sluice_core_host::Home;
-use sluice_sbi::{CallId, Instant, Key, Message, Nf, Place, Problem, Slot};
+use sluice_sbi::{CallId, Done, Instant, Key, Message, Nf, Place, Problem, Slot};
 use sluice_services::{
     Came, Consumer, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response, To,
     accept, begin, is_creation, undo, unknown,
@@ -255,6 +255,12 @@ impl Network {
     fn consume(&mut self, now: Instant, mut call: Call, step: Consumer) {
         let (outgoing, then) = match step {
             Consumer::Done(message) => return self.reply(&call, message),
+            Consumer::Tell(all) => {
+                for outgoing in all {
+                    self.tell(now, &call, outgoing);
+                }
+                return self.reply(&call, Done::ALL.into());
+            }
             Consumer::Send(outgoing, then) => (outgoing, then),
         };
         let producer = match &outgoing.to {
@@ -274,6 +280,24 @@ impl Network {
         let fate = self.chance.of(&outgoing.request);
         call.next = Next::Response(then);
         self.ask(now, call, producer, outgoing.request, fate);
+    }
+
+    /// A notification leaves, whose answer nobody waits for.
+    fn tell(&mut self, now: Instant, call: &Call, outgoing: Outgoing) {
+        let To::Root(root) = &outgoing.to else {
+            return;
+        };
+        let Some(producer) = program::at(root) else {
+            return;
+        };
+        let asked = Asked {
+            number: self.number(),
+            consumer: call.from.nf,
+            producer,
+            until: call.until,
+            answer: None,
+        };
+        self.put(now, OnWay::Request(asked, outgoing.request));
     }
 
     /// Asks the NRF where the function is that a call is for.

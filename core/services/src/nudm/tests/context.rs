@@ -12,7 +12,7 @@ use sluice_sbi::{
 use crate::exchange::To;
 use crate::tests::through::{
     Two, answered, asked, assert_members, bare, guami, instance, internet, memory, network, nobody,
-    plmn, refusal, request, response, slice, supi,
+    plmn, refusal, request, slice, supi,
 };
 
 pub(super) fn subscriptions() -> [SdmSubscription; 2] {
@@ -98,7 +98,7 @@ fn subscriptions_to_changes_are_carried_and_their_callbacks_are_told() {
     assert_eq!(back.last().to, To::Function);
 }
 
-/// Several functions are told, and one that hears of it is enough.
+/// Several functions are told at once, and none waits for another one, which may be gone.
 #[test]
 fn all_who_have_subscribed_are_told() {
     let mut memory = memory(8888);
@@ -124,15 +124,23 @@ fn all_who_have_subscribed_are_told() {
         );
         assert_eq!(response.status(), 201);
     }
-    let responses = [bare(504), response(204, &Value::Null)];
-    let (answer, sent) = answered(NotifySubscription { supi: supi() }, &mut memory, &responses);
-    assert_eq!((answer, sent.len()), (Done::ALL.into(), 2));
-    let (answer, _) = answered(
-        NotifySubscription { supi: supi() },
-        &mut memory,
-        &[bare(504), bare(504)],
-    );
-    assert_eq!(answer, Problem::Timeout.into());
+    let notify = NotifySubscription { supi: supi() };
+    let (answer, sent) = answered(notify, &mut memory, &[]);
+    assert_eq!(answer, Done::ALL.into());
+    let to: Vec<To> = sent.into_iter().map(|one| one.to).collect();
+    let root = |at| To::Root(format!("http://127.0.0.{at}:8000"));
+    assert_eq!(to, [root(1), root(2)]);
+    // The only one that is left answers for itself.
+    let gone = "sm-data imsi-001010000000001 ";
+    let id = SdmSubscription::session_management(
+        supi(),
+        crate::values::instance("11111111-1111-4111-8111-111111111111").expect("a UUID"),
+        (slice(), internet()),
+    )
+    .id();
+    memory.forget_callback(&format!("{gone}{id:016x}"));
+    let (answer, sent) = answered(notify, &mut memory, &[bare(504)]);
+    assert_eq!((answer, sent.len()), (Problem::Timeout.into(), 1));
 }
 
 /// One subscription to data of two kinds is two here, and one resource (TS 29.503, 6.1.6.2.3).
@@ -228,18 +236,28 @@ fn an_amf_registers_is_told_and_deregisters() {
         ..register()
     };
     assert_eq!(two.carry(guest, guest, Done::ALL), Done::ALL.into());
-    let removal = Removal::SubscriptionWithdrawn;
-    let notify = NotifyDeregistration { supi, removal };
     let mut back = Two {
         consumer: two.producer,
         producer: two.consumer,
         exchanges: Vec::new(),
     };
-    assert_eq!(back.carry(notify, notify, Done::ALL), Done::ALL.into());
-    assert_eq!(back.last().to, To::Root("http://127.0.0.1:7777".to_owned()));
-    let line = "POST /namf-callback/v1/imsi-001010000000001/dereg-notify";
-    assert_eq!(back.last().line(), line);
-    assert_members(&back.last().sent(), &["/deregReason"]);
+    for removal in Removal::ALL {
+        let notify = NotifyDeregistration { supi, removal };
+        assert_eq!(back.carry(notify, notify, Done::ALL), Done::ALL.into());
+        assert_eq!(back.last().to, To::Root("http://127.0.0.1:7777".to_owned()));
+        let line = "POST /namf-callback/v1/imsi-001010000000001/dereg-notify";
+        assert_eq!(back.last().line(), line);
+        let (file, kind) = ("TS29503_Nudm_UECM.yaml", "DeregistrationData");
+        let sent = back.last().request.body();
+        assert_eq!(crate::judge::faults_of_type(sent, file, kind), [""; 0]);
+    }
+    let unknown = json!({ "deregReason": "TIRED", "accessType": "3GPP_ACCESS" });
+    let path = "/namf-callback/v1/imsi-001010000000001/dereg-notify";
+    let response = asked(&request("POST", path, &unknown), &mut back.producer, nobody);
+    assert_eq!(
+        refusal(&response),
+        (400, "MANDATORY_IE_INCORRECT".to_owned())
+    );
     let mut two = Two {
         consumer: back.producer,
         producer: back.consumer,

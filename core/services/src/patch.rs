@@ -1,36 +1,53 @@
 //! JSON patch (RFC 6902): operations that add, remove, replace and test. Those that move and copy are not served: a body
 //! of a few octets could make a document of any size by them.
 
+use http::StatusCode;
 use serde_json::Value;
+
+use crate::exchange::Refusal;
+use crate::problem::refuse;
 
 /// Reason why a patch is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Wrong {
+pub enum Wrong {
     /// The operation of this number is none.
     Operation(usize),
     /// That of this number does not fit the document.
     Conflict(usize),
 }
 
-/// Paths that an operation may replace where they are not there: a profile need not tell them (TS 29.510, 5.2.2.3.2).
-const MAY_BE_ABSENT: [&str; 2] = ["/load", "/nfStatus"];
-
 /// Applies all operations of a patch. After an error the document is of no use.
-pub(crate) fn apply(document: &mut Value, patch: &Value) -> Result<(), Wrong> {
+///
+/// # Errors
+/// The operation that is none, or that does not fit.
+pub fn apply(document: &mut Value, patch: &Value) -> Result<(), Wrong> {
+    apply_to(document, patch, &[])
+}
+
+/// The same where operations may replace what is not there, at these paths.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_to(document: &mut Value, patch: &Value, may_be_absent: &[&str]) -> Result<(), Wrong> {
     let operations = patch.as_array().ok_or(Wrong::Operation(0))?;
     for (number, operation) in operations.iter().enumerate() {
-        one(document, operation, number)?;
+        one(document, operation, number, may_be_absent)?;
     }
     Ok(())
 }
 
 /// Paths that a patch changes.
-pub(crate) fn paths(patch: &Value) -> impl Iterator<Item = &str> {
+pub fn paths(patch: &Value) -> impl Iterator<Item = &str> {
     let operations = patch.as_array().into_iter().flatten();
     operations.filter_map(|operation| operation.get("path")?.as_str())
 }
 
-fn one(document: &mut Value, operation: &Value, number: usize) -> Result<(), Wrong> {
+fn one(
+    document: &mut Value,
+    operation: &Value,
+    number: usize,
+    may_be_absent: &[&str],
+) -> Result<(), Wrong> {
     let text = |name: &str| operation.get(name).and_then(Value::as_str);
     let (Some(op), Some(path)) = (text("op"), text("path")) else {
         return Err(Wrong::Operation(number));
@@ -39,7 +56,7 @@ fn one(document: &mut Value, operation: &Value, number: usize) -> Result<(), Wro
     let done = match (op, value) {
         ("add", Some(value)) => add(document, path, value),
         ("remove", _) => remove(document, path),
-        ("replace", Some(value)) if MAY_BE_ABSENT.contains(&path) => add(document, path, value),
+        ("replace", Some(value)) if may_be_absent.contains(&path) => add(document, path, value),
         ("replace", Some(value)) => replace(document, path, value),
         ("test", Some(value)) => (document.pointer(path) == Some(value)).then_some(()),
         _ => return Err(Wrong::Operation(number)),
@@ -102,6 +119,26 @@ fn replace(document: &mut Value, path: &str, value: &Value) -> Option<()> {
     Some(())
 }
 
+/// Response to a patch that cannot be applied.
+pub fn wrong(wrong: Wrong) -> Refusal {
+    let (status, cause, number, what) = match wrong {
+        Wrong::Operation(number) => {
+            let what = "is none: expected op add, remove, replace or test, path, and value";
+            (StatusCode::BAD_REQUEST, "INVALID_MSG_FORMAT", number, what)
+        }
+        Wrong::Conflict(number) => {
+            let what = "does not fit: nothing is there, or another value";
+            (
+                StatusCode::CONFLICT,
+                "MODIFICATION_NOT_ALLOWED",
+                number,
+                what,
+            )
+        }
+    };
+    refuse(status, cause, &format!("operation {number} {what}")).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +146,7 @@ mod tests {
 
     fn patched(document: &Value, patch: &Value) -> Result<Value, Wrong> {
         let mut document = document.clone();
-        apply(&mut document, patch).map(|()| document)
+        apply_to(&mut document, patch, &["/nfStatus"]).map(|()| document)
     }
 
     #[test]
