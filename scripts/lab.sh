@@ -9,7 +9,7 @@ set -euo pipefail
 
 export CARGO_TARGET_DIR="$TARGET_DIR/native" SLUICE_NATIVE=1
 export RUSTFLAGS="${RUSTFLAGS:-} -C target-cpu=native"
-scripts/build.sh release lab core ran
+scripts/build.sh release lab core ran upf load
 
 [ $# -gt 0 ] || set -- all --quick
 case " $* " in *" --out"* | *" --help "* | *" -h "*) ;; *) set -- "$@" --out "$TARGET_DIR/lab" ;; esac

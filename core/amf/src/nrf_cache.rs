@@ -126,6 +126,16 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_is_valid_for_no_time_is_the_last_one_alone() {
+        let (mut discovered, now) = (Discovered::default(), Instant(5));
+        let one = wanted(1);
+        let best = discovered.take(&one, &found(1, 0), now);
+        assert!(best.is_some());
+        assert_eq!(discovered.valid(&one, now), None);
+        assert_eq!(discovered.last(&one), best);
+    }
+
+    #[test]
     fn answers_are_bounded_and_the_one_that_ends_first_goes() {
         let mut discovered = Discovered::default();
         for number in 0..=limits::DISCOVERED {

@@ -9,6 +9,7 @@
 )]
 
 pub mod args;
+mod core_parts;
 mod core_procedures;
 pub mod experiments;
 mod keys;
@@ -17,6 +18,7 @@ mod many_workers;
 mod models;
 mod pfcp;
 mod placement;
+mod programs;
 mod report;
 mod runners;
 mod scaling;
@@ -25,6 +27,7 @@ mod testbed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod user_plane;
 mod zero_loss;
 
 use crate::experiments::Experiment;

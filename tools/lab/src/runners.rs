@@ -2,7 +2,10 @@
 
 use super::many_workers::{self, Known};
 use super::testbed::{CurrentTestbed, Machine};
-use super::{core_procedures, lookup, models, pfcp, placement, scaling, shaping, zero_loss};
+use super::{
+    core_parts, core_procedures, lookup, models, pfcp, placement, scaling, shaping, user_plane,
+    zero_loss,
+};
 use crate::experiments::{Job, Measured, Problem, Runner};
 use sluice_bench::elastic::{PACKET_MEMORY_MIB, PACKETS};
 use sluice_bench::machine;
@@ -17,7 +20,11 @@ pub struct Lab {
     /// Asked for before DPDK starts, which binds this thread to one of them.
     cpus: Vec<usize>,
     ready: Option<Ready>,
+    parts: core_parts::Known,
 }
+
+/// A runner that starts programs on these CPUs.
+type OfPrograms = fn([usize; 2], &Job<'_>) -> Result<Measured, Problem>;
 
 struct Ready {
     testbed: CurrentTestbed<Mbuf>,
@@ -33,7 +40,11 @@ impl Lab {
             [] => thread::allowed_cpus().unwrap_or_default(),
             asked => asked.iter().map(|cpu| usize::from(*cpu)).collect(),
         };
-        Self { cpus, ready: None }
+        Self {
+            cpus,
+            ready: None,
+            parts: core_parts::Known::default(),
+        }
     }
 
     pub fn end(&mut self) {
@@ -89,20 +100,26 @@ pub fn machine(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> Machine<Mbuf> {
 impl Runner for Lab {
     fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem> {
         let runner = job.experiment.runner.as_deref().unwrap_or_default();
-        if runner == "placement" {
-            // Its processes have the CPUs for themselves.
+        // Those whose programs have the CPUs for themselves.
+        let of_programs = match runner {
+            "placement" => Some(placement::placement as OfPrograms),
+            "core-procedures" => Some(core_procedures::core_procedures as OfPrograms),
+            "user-plane" => Some(user_plane::user_plane as OfPrograms),
+            _ => None,
+        };
+        if runner == "core-parts" {
             let cpus = self.cpus()?;
             if let Some(ready) = &mut self.ready {
                 ready.testbed.clear();
             }
-            return placement::placement(cpus, job);
+            return core_parts::core_parts(cpus, &mut self.parts, job);
         }
-        if runner == "core-procedures" {
+        if let Some(measure) = of_programs {
             let cpus = self.cpus()?;
             if let Some(ready) = &mut self.ready {
                 ready.testbed.clear();
             }
-            return core_procedures::core_procedures(cpus, job);
+            return measure(cpus, job);
         }
         if runner == "lookup" {
             // Without packets.

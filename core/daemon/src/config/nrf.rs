@@ -18,7 +18,7 @@ impl NrfSection {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
         let interval = number(1, 3_600, "seconds");
         let heart_beat_s = fields.or("heart_beat_s", "10", &interval).value;
-        let validity = number(1, 86_400, "seconds");
+        let validity = number(0, 86_400, "seconds");
         let validity_s = fields.or("validity_s", "60", &validity).value;
         let default_smf = fields.or("default_smf", "true", &boolean()).value;
         Self {

@@ -19,8 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 3);
-const PFCP_PORT: u16 = 8805;
+pub const PFCP_PORT: u16 = 8805;
 /// Between two looks at timers, and at whether it shall end.
 const TICK: Duration = Duration::from_millis(100);
 /// Addresses of UEs are 10.45.0.0/16 without the first.
@@ -36,6 +35,15 @@ impl Outbox for Sent<'_> {
     }
 }
 
+/// Addresses of a UPF on N4.
+#[derive(Clone, Copy, Debug)]
+pub struct N4 {
+    /// Address of its socket.
+    pub own: Ipv4Addr,
+    /// Address by which SMFs reach it: its own, or that of a relay.
+    pub told: Ipv4Addr,
+}
+
 /// A UPF on a thread of its own.
 pub struct Upf {
     stop: Arc<AtomicBool>,
@@ -43,10 +51,10 @@ pub struct Upf {
 }
 
 impl Upf {
-    /// At [`ADDRESS`] in the namespace, on these CPUs.
-    pub fn start(ns: &Ns, cpus: Vec<usize>) -> Result<Self, Problem> {
+    /// In the namespace, on these CPUs.
+    pub fn start(ns: &Ns, n4: N4, cpus: Vec<usize>) -> Result<Self, Problem> {
         let bound = ns.run(|| {
-            let socket = UdpSocket::bind((ADDRESS, PFCP_PORT))?;
+            let socket = UdpSocket::bind((n4.own, PFCP_PORT))?;
             socket.set_read_timeout(Some(TICK))?;
             std::io::Result::Ok(socket)
         });
@@ -57,7 +65,7 @@ impl Upf {
         let serves = move || {
             // On other CPUs it serves as well.
             let _ = pin(&cpus);
-            Serving::new(&socket).run(&end);
+            Serving::new(&socket, n4.told).run(&end);
         };
         let thread = Some(std::thread::spawn(serves));
         Ok(Self { stop, thread })
@@ -75,18 +83,20 @@ impl Drop for Upf {
 
 struct Serving<'a> {
     socket: &'a UdpSocket,
+    address: Ipv4Addr,
     endpoint: Endpoint,
     /// Sessions that were established; the next one has its tunnel and its address of it.
     sessions: u32,
 }
 
 impl<'a> Serving<'a> {
-    fn new(socket: &'a UdpSocket) -> Self {
+    fn new(socket: &'a UdpSocket, address: Ipv4Addr) -> Self {
         let started = NtpTime::from_unix_s(clock::wall().as_secs());
-        let mut config = Config::new(NodeId::Ip(IpAddr::V4(ADDRESS)), started);
+        let mut config = Config::new(NodeId::Ip(IpAddr::V4(address)), started);
         config.features = Features::of_up(UpFunctionFeatures::FTUP | UpFunctionFeatures::UEIP);
         Self {
             socket,
+            address,
             endpoint: Endpoint::new(Role::Up, config),
             sessions: 0,
         }
@@ -125,8 +135,8 @@ impl<'a> Serving<'a> {
                 }
                 name = asked.cp_f_seid.seid;
                 self.sessions += 1;
-                let node_id = NodeId::Ip(IpAddr::V4(ADDRESS));
-                let answer = established(&node_id, name, self.sessions);
+                let node_id = NodeId::Ip(IpAddr::V4(self.address));
+                let answer = established(&node_id, self.address, (name, self.sessions));
                 self.endpoint
                     .reply(now, request.reply, Some(name), &mut sent, |w| {
                         answer.emit(w)
@@ -156,13 +166,17 @@ impl<'a> Serving<'a> {
     }
 }
 
-fn established(node_id: &NodeId, name: Seid, number: u32) -> SessionEstablishmentResponse<'_> {
+fn established(
+    node_id: &NodeId,
+    address: Ipv4Addr,
+    (name, number): (Seid, u32),
+) -> SessionEstablishmentResponse<'_> {
     let mut answer = SessionEstablishmentResponse {
         node_id: node_id.as_wire(),
         cause: Cause::REQUEST_ACCEPTED,
         up_f_seid: Some(FSeid {
             seid: name,
-            ipv4: Some(ADDRESS),
+            ipv4: Some(address),
             ipv6: None,
         }),
         ..SessionEstablishmentResponse::default()
@@ -174,7 +188,7 @@ fn established(node_id: &NodeId, name: Seid, number: u32) -> SessionEstablishmen
     if let Some(teid) = Teid::new(number) {
         created.local_f_teid.push(FTeid::Assigned {
             teid,
-            ipv4: Some(ADDRESS),
+            ipv4: Some(address),
             ipv6: None,
         });
     }

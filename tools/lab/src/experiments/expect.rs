@@ -32,6 +32,8 @@ pub struct Verdict {
     /// The ratio that was judged: the median, or of the combination that is worst; none if nothing
     /// was measured.
     pub ours: Option<f64>,
+    /// How far the left one lies above or below the right one, in percent; none of a figure alone.
+    pub change_percent: Option<f64>,
     /// Place of the worst value, or the reason why nothing was judged.
     pub note: String,
     /// Expected value: `>= 1.2`.
@@ -126,6 +128,7 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
         passed: holds && outcome != ExpectationResult::NotHere,
         outcome,
         ours,
+        change_percent: right.as_ref().and(ours).map(|ratio| (ratio - 1.0) * 100.0),
         note,
         expected,
         theirs: expectation.theirs.clone(),

@@ -1,6 +1,6 @@
 //! Semantic checks of an experiment plan: unknown names, missing limits.
 
-use super::{Axis, Condition, Expectation, Experiment, Plot, Status};
+use super::{Axis, Condition, Expectation, Experiment, Kind, Plot, Status};
 use crate::experiments::point::{At, Scalar};
 use sluice_program::config::suggest::closest;
 
@@ -183,6 +183,7 @@ impl<'a> Part<'a> {
         }
         self.axes(&plot.by)?;
         self.places(&plot.at)?;
+        self.their_curves(plot)?;
         if !plot.kind.has_curves() {
             self.axis(&plot.x)?;
             return plot.y.iter().try_for_each(|y| self.series(y));
@@ -190,6 +191,17 @@ impl<'a> Part<'a> {
         match plot.y_says.len() == plot.y.len() {
             true => Ok(()),
             false => self.wrong("`y_says` needs a line for each of `y`"),
+        }
+    }
+
+    fn their_curves(&self, plot: &Plot) -> Result<(), Wrong> {
+        if !plot.theirs.is_empty() && plot.kind != Kind::Curves {
+            return self.wrong("`theirs` stands beside curves alone");
+        }
+        let stray = plot.theirs.iter().find(|one| !plot.y.contains(&one.y));
+        match stray {
+            Some(one) => self.wrong(&format!("`theirs`: '{}' is none of `y`", one.y)),
+            None => Ok(()),
         }
     }
 }

@@ -238,6 +238,21 @@ pub struct Plot {
     /// Labels of the y axis for timelines and distributions; one for each of `y`.
     #[serde(default)]
     pub y_says: Vec<String>,
+    /// Published figures that stand beside ours, of curves alone.
+    #[serde(default)]
+    pub theirs: Vec<TheirCurve>,
+}
+
+/// A curve of figures that others have published.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TheirCurve {
+    /// As the legend has it.
+    pub name: String,
+    /// Series beside which it stands.
+    pub y: String,
+    /// Places on both axes, as printed in the paper.
+    pub places: Vec<[f64; 2]>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -103,6 +103,11 @@ const FILES: &[(&str, &str)] = files![
     "c-cpoffload.yaml",
     "d-profiles.yaml",
     "e-core.yaml",
+    "e-parts.yaml",
+    "e-placement.yaml",
+    "e-l25gc.yaml",
+    "e-distance.yaml",
+    "e-userplane.yaml",
 ];
 
 /// File names and texts of the experiments that come with the program.

@@ -56,6 +56,7 @@ pub fn figure(experiment: &Experiment, plot: &Plot, points: &[Point]) -> Option<
         Kind::Bars => distinct(values.map(spaced)),
         _ => vec![],
     };
+    let others = distinct(plot.theirs.iter().map(|one| one.name.as_str()));
     let panel = |(at, y): (usize, &String)| Panel {
         y_says: match experiment.series(y).filter(|_| !plot.kind.has_curves()) {
             Some(series) => with_unit(&series.says, &series.unit),
@@ -72,8 +73,14 @@ pub fn figure(experiment: &Experiment, plot: &Plot, points: &[Point]) -> Option<
             .filter(|curve| !curve.places.is_empty())
             .collect(),
     };
-    let panels = plot.y.iter().enumerate().map(panel);
-    let panels: Vec<Panel> = panels.filter(|p| !p.curves.is_empty()).collect();
+    let panels = plot.y.iter().enumerate().map(|(at, y)| (y, panel((at, y))));
+    let panels = panels.filter(|(_, p)| !p.curves.is_empty());
+    let with_theirs = |(y, mut panel): (&String, Panel)| {
+        let theirs = their_curves(plot, y, &others, legend.len());
+        panel.curves.extend(theirs);
+        panel
+    };
+    let panels: Vec<Panel> = panels.map(with_theirs).collect();
     let timed = points.iter().filter(|_| plot.kind == Kind::Timeline);
     let marks = timed.flat_map(|p| p.measured.marks.clone()).collect();
     let axis = experiment.axis(&plot.x);
@@ -83,8 +90,34 @@ pub fn figure(experiment: &Experiment, plot: &Plot, points: &[Point]) -> Option<
         names,
         log_x: plot.log_x,
         panels,
-        legend: legend.iter().map(|at| called(plot, at)).collect(),
+        legend: legend
+            .iter()
+            .map(|at| called(plot, at))
+            .chain(others.iter().map(|name| (*name).to_owned()))
+            .collect(),
         marks,
+    })
+}
+
+/// Published curves of a panel; their names stand in the legend behind `ours`.
+fn their_curves<'a>(
+    plot: &'a Plot,
+    y: &'a str,
+    names: &'a [&str],
+    ours: usize,
+) -> impl Iterator<Item = Curve> + 'a {
+    let of_panel = plot.theirs.iter().filter(move |one| one.y == y);
+    of_panel.map(move |one| {
+        let number = names.iter().position(|name| *name == one.name);
+        let place = |[x, y]: &[f64; 2]| CurvePoint {
+            x: *x,
+            y: Summary::of([*y]),
+        };
+        Curve {
+            of: ours + number.unwrap_or_default(),
+            places: one.places.iter().map(place).collect(),
+            dots: true,
+        }
     })
 }
 

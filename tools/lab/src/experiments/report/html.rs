@@ -152,11 +152,19 @@ fn verdict(v: &Verdict) -> Vec<String> {
     vec![
         format!("{}<br>{}", escape(&v.says), small(&v.name)),
         escape(v.theirs.as_deref().unwrap_or("-")),
-        v.ours.map_or("-".to_owned(), three_digits),
+        v.ours.map_or("-".to_owned(), three_digits) + &change(v),
         escape(&v.expected),
         said(v.outcome, ""),
         small(&v.note),
     ]
+}
+
+/// As papers tell of ratios: `(-58 %)`.
+fn change(v: &Verdict) -> String {
+    let finite = v.change_percent.filter(|percent| percent.is_finite());
+    finite.map_or(String::new(), |percent| {
+        format!(" {}", small(&format!("({percent:+.0} %)")))
+    })
 }
 
 fn held(told: &ReportInput) -> String {

@@ -1,7 +1,8 @@
 //! Outputs: reports, files, plots that can be read.
 
 use super::{Scene, anything, toy_plan};
-use crate::experiments::plan::{Kind, embedded};
+use crate::experiments::expect::judge;
+use crate::experiments::plan::{Kind, TheirCurve, embedded};
 use crate::experiments::plot::{Blot, Figure, figure, png, svg, tree};
 use crate::experiments::point::{At, Mark};
 use crate::experiments::report::{ReportInput, Run, State, csv, html, json};
@@ -90,6 +91,9 @@ fn results_are_kept_for_scripts_and_people() {
     assert_eq!(store.points(experiment, false), ran.points);
     let page = html(&Run::default(), &[told]);
     assert!(page.contains("<svg") && page.contains("1.3 to 1.4"));
+    let ratio = judge(experiment, &ran.points, &[])[0].ours.unwrap();
+    let percent = format!("({:+.0} %)", 100.0 * ratio - 100.0);
+    assert!(page.contains(&percent), "{percent}");
 }
 
 /// Every kind of plot, with long names, many curves, marks close together, one point, and none.
@@ -129,6 +133,24 @@ fn figures() -> Vec<Figure> {
     assert!(figure(experiment, &long, &[]).is_none());
     assert_eq!(all.len(), 5);
     all
+}
+
+#[test]
+fn published_curves_stand_beside_ours() {
+    let mut scene = Scene::new(1.4);
+    let points = scene.run().points;
+    let mut plot = scene.experiment.plots[0].clone();
+    let ours = figure(&scene.experiment, &plot, &points).unwrap();
+    plot.theirs.push(TheirCurve {
+        name: "paper".to_owned(),
+        y: plot.y[0].clone(),
+        places: vec![[64.0, 7.0]],
+    });
+    let beside = figure(&scene.experiment, &plot, &points).unwrap();
+    let (curves, last) = (ours.panels[0].curves.len(), ours.legend.len());
+    assert_eq!(beside.legend[last], "paper");
+    let theirs = &beside.panels[0].curves[curves];
+    assert_eq!((theirs.of, theirs.places[0].y.median), (last, 7.0));
 }
 
 #[test]

@@ -25,8 +25,10 @@ pub struct Spent {
 }
 
 impl Times {
-    pub fn now(core: u32) -> Self {
-        let programs = children(core).into_iter().chain([core]);
+    /// The core is these programs, and what they have started.
+    pub fn now(core: &[u32]) -> Self {
+        let started = core.iter().flat_map(|pid| children(*pid));
+        let programs = core.iter().copied().chain(started);
         let core_ms = programs.map(|pid| of_process(&pid.to_string(), 2)).sum();
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let ticks = ticks(stat.lines().next().unwrap_or_default());
@@ -53,6 +55,23 @@ impl Times {
             others_share: (others_ms / all_ms.max(TICK_MS)).max(0.0),
         }
     }
+}
+
+/// CPU time that running threads of a process have had so far, exact to the nanosecond (proc(5), `schedstat`).
+pub fn run_ns(pid: u32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let of_thread = |thread: fs::DirEntry| -> Option<u64> {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    threads.filter_map(of_thread).sum()
+}
+
+/// The same of these processes and those that they have started.
+pub fn run_ns_of_all(pids: &[u32]) -> u64 {
+    let started = pids.iter().flat_map(|pid| children(*pid));
+    pids.iter().copied().chain(started).map(run_ns).sum()
 }
 
 fn ticks(line: &str) -> Vec<f64> {
@@ -94,17 +113,19 @@ mod tests {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let before = Times::now(busy.id());
+        let before = Times::now(&[busy.id()]);
         let end = Instant::now() + Duration::from_secs(60);
-        while Times::now(busy.id()).since(before).core_ms < 50.0 && Instant::now() < end {
+        while Times::now(&[busy.id()]).since(before).core_ms < 50.0 && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let spent = Times::now(busy.id()).since(before);
+        let spent = Times::now(&[busy.id()]).since(before);
+        let ran_ns = run_ns(busy.id());
         let is_child = children(std::process::id()).contains(&busy.id());
         busy.kill().unwrap();
         busy.wait().unwrap();
         assert!(spent.core_ms >= 50.0, "{}", spent.core_ms);
         assert!((0.0..=1.0).contains(&spent.others_share));
+        assert!(ran_ns >= 50_000_000, "{ran_ns}");
         assert!(is_child);
     }
 }
