@@ -246,8 +246,8 @@ fn a_notification_of_udm_sends_a_phone_away_by_its_reason() {
 
 /// TS 23.502, 4.2.2.2.2, steps 14d and 14e.
 const ELSEWHERE: &str = "\
-3     AMF  -> UDM   Response
 14e   AMF  -> UDM   Nudm_SDM_Unsubscribe Request
+3     AMF  -> UDM   Response
 14    UDM  -> UDR   Nudr_DM_Delete Request (SDM subscription)
 14    UDR  -> UDM   Response
       AMF  -> gNB   UE Context Release Command
