@@ -417,13 +417,6 @@ and_context_rows! {
         /// Seconds since 1970.
         unix_s: U64,
     }
-    /// UDR to UDM: what is stored of a subscriber is otherwise (TS 23.502, 5.2.12.2.8).
-    47 NotifyDataChange to Udm -> Done "Nudr_DM_Notify Request" {
-        /// Subscriber.
-        supi: Supi,
-        /// Change of its data.
-        change: DataChange,
-    }
     /// SMF to PCF: which rules a new session has.
     50 CreateSmPolicy to Pcf -> SmPolicy "Npcf_SMPolicyControl_Create Request" {
         /// Whose.

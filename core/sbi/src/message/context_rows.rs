@@ -5,6 +5,13 @@ macro_rules! and_context_rows {
     ($($rows:tt)*) => {
         and_exposure_rows! {
             $($rows)*
+            /// UDR to UDM: what is stored of a subscriber is otherwise (TS 23.502, 5.2.12.2.8).
+            47 NotifyDataChange to Udm -> Done "Nudr_DM_Notify Request" {
+                /// Subscriber.
+                supi: Supi,
+                /// Change of its data.
+                change: DataChange,
+            }
             /// SMF to UDM: it has a PDU session of the UE.
             66 RegisterSmf to Udm -> Done "Nudm_UECM_Registration Request (SMF)" {
                 /// Session and SMF.

@@ -244,15 +244,11 @@ fn a_notification_of_udm_sends_a_phone_away_by_its_reason() {
     }
 }
 
-/// TS 23.502, 4.2.2.2.2, steps 14d and 14e.
-const ELSEWHERE: &str = "\
-3     AMF  -> UDM   Response
-14e   AMF  -> UDM   Nudm_SDM_Unsubscribe Request
-14    UDM  -> UDR   Nudr_DM_Delete Request (SDM subscription)
-14    UDR  -> UDM   Response
-      AMF  -> gNB   UE Context Release Command
-      gNB  -> AMF   UE Context Release Complete
-";
+/// TS 23.502, 4.2.2.2.2, steps 14d and 14e: UDM hears that the subscription ends, the gNB that the UE is gone.
+const ELSEWHERE: [&str; 2] = [
+    "14e   AMF  -> UDM   Nudm_SDM_Unsubscribe Request",
+    "AMF  -> gNB   UE Context Release Command",
+];
 
 #[test]
 fn a_phone_that_another_amf_or_an_mme_serves_is_removed_without_a_word() {
@@ -266,7 +262,11 @@ fn a_phone_that_another_amf_or_an_mme_serves_is_removed_without_a_word() {
         let outside = Outside::of(&mut world);
         let heard = world.ue(0).received().len();
         notify(&mut world, &outside, removal);
-        assert_eq!(world.call_flow.to_string(), ELSEWHERE, "{removal:?}");
+        let call_flow = world.call_flow.to_string();
+        for line in ELSEWHERE {
+            assert!(call_flow.contains(line), "{removal:?}: {call_flow}");
+        }
+        assert!(!call_flow.contains("Deregistration Request"), "{call_flow}");
         assert_eq!(world.ue(0).received().len(), heard, "{removal:?}");
         let amf = world.amf();
         assert_eq!((amf.registered(), amf.connected()), (0, 0));
