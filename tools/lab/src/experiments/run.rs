@@ -33,7 +33,7 @@ pub struct Job<'a> {
     pub experiment: &'a Experiment,
     /// Place of the point on its axes.
     pub at: &'a At,
-    /// About a minute for everything.
+    /// Few points and short repetitions: some minutes for everything.
     pub quick: bool,
     /// Whether somebody wants the end: to be asked between repetitions.
     pub stop: &'a dyn Fn() -> bool,
