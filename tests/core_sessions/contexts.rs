@@ -450,11 +450,8 @@ fn contexts_are_stored_seldom() {
     assert!(goes_up(&mut world, 0, 5));
     // That its packets wait; then the count of its message, and where its packets are to go; what is stored before a question
     // leaves by HTTP between AMF and SMF, too.
-    let puts = if apart::wanted() == Some(Wiring::Http2) {
-        (2, 4)
-    } else {
-        (1, 2)
-    };
+    let by_http = apart::wanted() == Some(Wiring::Http2);
+    let puts = if by_http { (2, 4) } else { (1, 2) };
     assert_eq!((idle - before, memory.puts() - idle), puts);
 }
 

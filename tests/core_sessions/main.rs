@@ -39,7 +39,6 @@ mod reconciliation;
 mod request_types;
 mod restoration;
 mod scas;
-mod services;
 mod simulation;
 mod stages;
 mod statuses;

@@ -1,6 +1,8 @@
 //! Wirings beside each other: gNBs and UPFs get the same octets in each step of what UEs do, by rings, sockets and services
 //! over HTTP. Identities, call flow and what is stored may differ; the tests of these say how.
 
+mod services;
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
