@@ -105,7 +105,7 @@ pub const COUNTS_AHEAD: u32 = 32;
 /// Subscriptions to events of UEs, each with some hundred octets here and a URI at the transport.
 pub const SUBSCRIPTIONS: usize = 16_384;
 
-/// Those of all UEs: each event is looked at for each of them.
+/// Subscriptions to all UEs: each event is looked at for each of them.
 pub const SUBSCRIPTIONS_OF_ANY: usize = 64;
 
 /// Subscriptions to the AMF's status: functions of a network.

@@ -250,15 +250,15 @@ pub enum N2Sm {
 pub enum Removal {
     /// There is no such subscriber any more.
     SubscriptionWithdrawn = 1,
-    /// It has registered at another AMF, and knows nothing of before.
+    /// The UE has registered at another AMF, and knows nothing of before.
     InitialRegistration = 2,
-    /// It has come to the area of another AMF.
+    /// The UE has come to the area of another AMF.
     AreaChange = 3,
-    /// It has come to an MME.
+    /// The UE has come to an MME.
     MobilityToEps = 4,
-    /// It has registered at an MME, and knows nothing of before.
+    /// The UE has registered at an MME, and knows nothing of before.
     RegistrationInEps = 5,
-    /// It is to register again.
+    /// The UE is to register again.
     ReregistrationRequired = 6,
     /// Another SMF has the context of a session: this is said to SMFs.
     SmfContextTransferred = 7,

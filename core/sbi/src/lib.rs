@@ -25,7 +25,6 @@ mod refused;
 pub mod server;
 mod slab;
 mod slot;
-mod subscriptions;
 pub mod tally;
 mod time;
 mod traced_message;
@@ -36,6 +35,7 @@ pub use container::{APP_SESSION_OCTETS, AppSessionText, CONTAINER_OCTETS, Contai
 pub use context_data::{SdmData, SdmSubscription, SmfRegistration};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, NotStored, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
+pub use exposure::subscriptions::{SUBSCRIPTION_S, Subscriptions, end_of_subscription};
 pub use exposure::{
     AmfEvent, AmfEventSubscription, ForUe, SmfEvent, SmfEventSubscription, UeState,
 };
@@ -57,7 +57,6 @@ pub use place::{INSTANCES, Instance, Place};
 pub use refused::Refused;
 pub use slab::{Key, Slab};
 pub use slot::Slot;
-pub use subscriptions::{SUBSCRIPTION_S, Subscriptions, end_of_subscription};
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};
 pub use traced_message::{Followed, ReferencePoint, TracedMessage};

@@ -150,12 +150,12 @@ impl Memory {
         self.subscribers.put(key.to_owned(), text);
     }
 
-    /// What a subscriber has said.
+    /// Text that a subscriber has said.
     pub fn subscriber(&self, key: &str) -> Option<&str> {
         self.subscribers.get(&key.to_owned())
     }
 
-    /// It is told no more.
+    /// The subscriber is told no more.
     pub fn forget_subscriber(&mut self, key: &str) {
         self.subscribers.remove(&key.to_owned());
     }

@@ -38,7 +38,7 @@ impl Subscribers {
         serde_json::from_str(memory.subscriber(&self.key(id))?).ok()
     }
 
-    /// It is told no more.
+    /// The subscriber is told no more.
     pub fn forget(&self, id: u64, memory: &mut Memory) {
         memory.forget_subscriber(&self.key(id));
     }

@@ -68,7 +68,7 @@ pub const LATE_MS: u64 = 120_000;
 /// Subscriptions to events of sessions, each with some hundred octets here and a URI at the transport.
 pub const SUBSCRIPTIONS: usize = 16_384;
 
-/// Those of all UEs: each event is looked at for each of them.
+/// Subscriptions to all UEs: each event is looked at for each of them.
 pub const SUBSCRIPTIONS_OF_ANY: usize = 64;
 
 /// Sessions that a subscriber is told at the beginning: what waits for it has bounds.

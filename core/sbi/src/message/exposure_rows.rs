@@ -94,9 +94,9 @@ macro_rules! and_exposure_rows {
             92 StoreAvailability to Nssf -> AvailabilityStored "Nnssf_NSSAIAvailability_Update Request" {
                 /// The AMF.
                 amf: NfInstance,
-                /// It is the first area of an update.
+                /// First area of an update.
                 is_first: bool,
-                /// It is the last one: areas of before that the update does not have are forgotten.
+                /// Last area of an update: areas of before that the update does not have are forgotten.
                 is_last: bool,
                 /// Tracking area.
                 tai: Tai,
@@ -105,7 +105,7 @@ macro_rules! and_exposure_rows {
             }
             /// NSSF to an AMF.
             93 AvailabilityStored "Nnssf_NSSAIAvailability_Update Response" {
-                /// Those of the slices that are authorized there.
+                /// Slices that are authorized there.
                 authorized: AvailableSlices,
             }
             /// An AMF to NSSF: nothing is known of its slices any more.
@@ -119,7 +119,7 @@ macro_rules! and_exposure_rows {
                 id: U64,
                 /// How many tracking areas follow.
                 areas: u8,
-                /// Those.
+                /// Tracking areas.
                 area: [Tai; AREAS],
                 /// End, in seconds since 1970; 0 leaves it to the NSSF.
                 until_unix_s: U64,

@@ -1,5 +1,7 @@
 //! Events that others subscribe to: of UEs at an AMF (TS 29.518, 5.3) and of PDU sessions at an SMF (TS 29.508, 4.2).
 
+pub(crate) mod subscriptions;
+
 use sluice_ids::{Dnn, NrCellIdentity, Plmn, Snssai, Supi, Tai};
 use zerocopy::big_endian::{U32, U64};
 use zerocopy::{FromZeros, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
@@ -43,11 +45,11 @@ impl From<Supi> for ForUe {
 pub enum AmfEvent {
     /// The UE is at another place.
     Location,
-    /// It is registered, or is not any more.
+    /// The UE is registered, or is not any more.
     Registration,
-    /// It is connected, or idle.
+    /// The UE is connected, or idle.
     Connectivity,
-    /// It can be reached, or does not answer its paging.
+    /// The UE can be reached, or does not answer its paging.
     Reachability,
 }
 
@@ -96,7 +98,7 @@ pub struct UeState {
     pub is_registered: bool,
     /// CM-CONNECTED
     pub is_connected: bool,
-    /// It answers its paging, as far as is known.
+    /// The UE answers its paging, as far as is known.
     pub is_reachable: bool,
     has_place: bool,
     plmn: Plmn,

@@ -33,7 +33,7 @@ pub struct Subscriptions<W> {
 /// End of a subscription as it is wanted, at the latest when all end; 0 is as late as possible.
 ///
 /// # Errors
-/// It is over already.
+/// The end has passed already.
 pub fn end_of_subscription(now: Now, wanted_unix_s: u64) -> Result<(Instant, u64), Problem> {
     let latest = now.unix_s.saturating_add(SUBSCRIPTION_S);
     let until_unix_s = match wanted_unix_s {
@@ -123,13 +123,13 @@ impl<W> Subscriptions<W> {
         Some((&subscription.wanted, subscription.of.one().is_some()))
     }
 
-    /// Those of one UE alone.
+    /// Subscriptions of one UE alone.
     pub fn of_ue(&self, supi: Supi) -> Vec<u64> {
         let its = self.by_ue.range((supi, 0)..=(supi, u64::MAX));
         its.map(|(_, id)| *id).collect()
     }
 
-    /// Those that a UE is one of.
+    /// Subscriptions that tell of a UE.
     pub fn about(&self, supi: Supi) -> Vec<u64> {
         let of_any = self.of_any.iter().copied();
         self.of_ue(supi).into_iter().chain(of_any).collect()
