@@ -26,7 +26,7 @@ fn a_request_comes_whole_with_its_deadline_and_is_answered() {
         panic!("no request")
     };
     assert_eq!(peer.address.ip(), server.address().ip());
-    assert_eq!(peer.instance, None);
+    assert_eq!(peer.instances, None);
     let path = request.uri().path_and_query().expect("a path");
     assert_eq!(path, "/prefix/nausf-auth/v1/ue-authentications?x=%20y");
     let authority = request.uri().authority().expect("an authority");
