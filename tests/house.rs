@@ -116,8 +116,7 @@ const NOT_IN_THE_CORE: &[&str] = &[
     "tokio",
 ];
 
-/// What the sources of the core may not name: the world outside, and what has another order in each
-/// run.
+/// What the sources of the core may not name: the world outside, and what has another order in each run.
 const NOT_IN_ITS_SOURCES: &[&str] = &[
     "std::time",
     "std::net",

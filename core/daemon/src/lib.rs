@@ -28,6 +28,7 @@ mod serve;
 
 use config::{CoreConfig, Loaded};
 use needs::StartError;
+use parts::{identities, tokens};
 use serde_json::json;
 use sluice_host::datagram_ring::RingEnd;
 use sluice_host::signal::Shutdown;
@@ -65,8 +66,11 @@ pub fn run(args: &DaemonArgs, verbosity: Verbosity) -> Exit {
         (Some(CheckScope::File), _) => look(args, &loaded, &[]),
         (Some(CheckScope::Machine), exposed) => {
             let exposed = exposed.into_iter().map(StartError::from);
-            let lacks = exposed.chain(needs::of_machine(&loaded.config));
-            look(args, &loaded, &lacks.collect::<Vec<_>>())
+            let config = &loaded.config;
+            let lacks = exposed.chain(needs::of_machine(config));
+            let keys = tokens::check(config).into_iter();
+            let keys = keys.chain(identities::of_core(config).err());
+            look(args, &loaded, &lacks.chain(keys).collect::<Vec<_>>())
         }
         (None, Some(exposed)) => {
             tell(file, &[exposed]);

@@ -3,7 +3,8 @@
 use crate::api::access::{Access, TOKEN_MAX, TOKEN_MIN};
 use crate::config::kinds::octets;
 use crate::config::{Charging, ContextsSection, CoreConfig, Database, HomeKeyFile, Over, Profile};
-use crate::parts::{contexts, identities, store, tokens};
+use crate::parts::contexts;
+use crate::parts::store;
 use sluice_host::HostError;
 use sluice_host::netns::Ns;
 use sluice_host::thread;
@@ -114,8 +115,6 @@ pub(crate) fn of_machine(config: &CoreConfig) -> Vec<StartError> {
     let mut lacks: Vec<StartError> = problems.into_iter().map(StartError::from).collect();
     lacks.extend(config.database.as_ref().and_then(store::check));
     lacks.extend(config.contexts.as_ref().and_then(contexts::check));
-    lacks.extend(tokens::check(config));
-    lacks.extend(identities::of_core(config).err());
     lacks.extend(api(config, |_, _| Ok(())).err());
     lacks
 }
