@@ -183,6 +183,12 @@ impl<'a> Trunk<'a> {
             if eth.ethertype() == EtherType::ARP && seen != Some(vlan) && asks(eth.payload()) {
                 continue;
             }
+            // So does an Echo Request to the gNB (TS 29.281, 7.2.1): UDP to port 2152, and the type after GTP-U's flags.
+            let is_echo = eth.payload().get(22..24) == Some(&[0x08, 0x68][..])
+                && eth.payload().get(29) == Some(&1);
+            if eth.ethertype() == EtherType::IPV4 && is_echo {
+                continue;
+            }
             assert_eq!(
                 (seen, eth.ethertype()),
                 (Some(vlan), ethertype),
