@@ -29,7 +29,7 @@ main() {
     if [ $# -lt 1 ] || [ $# -gt 2 ] || [ ! -x "$1/nrf" ]; then usage; fi
     ONLY=${2:-}
     THEIRS=$(cd "$1" && pwd)
-    python3 -c 'import pymongo' 2>/dev/null || lacking "pymongo is missing: pip install pymongo"
+    python3 -c 'import pymongo' 2>/dev/null || lacking "pymongo is missing: apt install python3-pymongo"
     can_be_root || lacking "needs root"
     scripts/build.sh dev upf core ran || exit
     PROGRAMS=$TARGET_DIR/debug

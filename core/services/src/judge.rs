@@ -45,6 +45,12 @@ pub(crate) fn faults_of_type(body: &[u8], file: &str, name: &str) -> Vec<String>
     verdict.and_then(Result::err).into_iter().collect()
 }
 
+/// Recording of requests of other cores, where the folder with them is there.
+pub(crate) fn recorded(name: &str) -> Option<String> {
+    let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(house.join("../shared/interop").join(name)).ok()
+}
+
 /// Files by their names.
 struct Judge {
     files: BTreeMap<String, Value>,

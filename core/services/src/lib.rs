@@ -33,8 +33,6 @@ mod nudr;
 pub mod patch;
 pub mod problem;
 mod resources;
-#[cfg(test)]
-mod round_trip;
 mod route;
 mod routes;
 mod subscriber;

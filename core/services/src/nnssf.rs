@@ -193,7 +193,7 @@ fn authorized(selected: &SlicesSelected) -> Value {
 mod tests {
     use super::*;
     use crate::names::tests::memory;
-    use crate::round_trip::{asks, carry, has, request, trip};
+    use crate::tests::round_trip::{asks, carry, has, request, trip};
     use sluice_ids::{Tac, Tai};
 
     fn first() -> Snssai {

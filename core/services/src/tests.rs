@@ -2,4 +2,5 @@
 
 mod hostile;
 mod replay;
+pub(crate) mod round_trip;
 pub(crate) mod through;

@@ -4,51 +4,14 @@
 
 use sluice_ids::{Dnn, Snssai, Supi};
 use sluice_sbi::{
-    CallId, Effect, Instant, Message, Nf, NotifySmfEvent, Place, Problem, SmfEvent,
-    SmfEventSubscription, SmfEventsSubscribed, SubscribeSmfEvents, Subscriptions,
-    end_of_subscription,
+    CallId, Effect, Message, Nf, NotifySmfEvent, Place, Problem, SmfEvent, SmfEventSubscription,
+    SmfEventsSubscribed, SubscribeSmfEvents, end_of_subscription,
 };
 
 use crate::context::session::{Session, SessionId};
 use crate::context::state::State;
+use crate::context::subscribers::Waiter;
 use crate::limits;
-
-/// Receiver of the answer to a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Waiter {
-    /// Nobody: it is done, or it is not.
-    Nobody,
-    /// The procedure of a session.
-    Session(SessionId),
-    /// A subscription, which ends if its subscriber does not know it.
-    Subscriber(u64),
-}
-
-/// Subscriptions to events of sessions.
-pub(crate) struct Exposure {
-    subscriptions: Subscriptions<SmfEventSubscription>,
-    next: u64,
-}
-
-impl Default for Exposure {
-    fn default() -> Self {
-        Self {
-            subscriptions: Subscriptions::new(limits::SUBSCRIPTIONS, limits::SUBSCRIPTIONS_OF_ANY),
-            next: 1,
-        }
-    }
-}
-
-impl Exposure {
-    pub fn len(&self) -> usize {
-        self.subscriptions.len()
-    }
-
-    /// When the first subscription is over.
-    pub fn next_end(&self) -> Instant {
-        self.subscriptions.next_end()
-    }
-}
 
 /// A session as subscribers are shown it.
 #[derive(Clone, Copy, Debug)]

@@ -49,7 +49,7 @@ enum News {
     Due(Instant),
     /// The NRF has been asked.
     Asked,
-    /// It has one, at this URI if it told one.
+    /// The NRF has one, at this URI if it told one.
     Subscribed { until: Instant, uri: Option<String> },
 }
 

@@ -1,5 +1,7 @@
 //! Functions in programs of their own that speak HTTP/2: UEs and operators see no difference, and strangers are served.
 
+mod others;
+
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

@@ -12,7 +12,6 @@ mod front;
 mod http2;
 mod instances;
 mod metrics;
-mod others;
 mod place;
 mod qos;
 mod reload;

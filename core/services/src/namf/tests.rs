@@ -7,7 +7,7 @@ use super::*;
 use crate::exchange::To;
 use crate::judge::faults_of_type;
 use crate::names::tests::memory;
-use crate::round_trip::{asks, carry, has, request, trip};
+use crate::tests::round_trip::{asks, carry, has, request, trip};
 
 fn supi() -> Supi {
     Supi::from_imsi("001010000000001").expect("a SUPI")

@@ -138,7 +138,7 @@ fn accept_delete(id: &str) -> Result<Producer, Refusal> {
 mod tests {
     use super::*;
     use crate::names::tests::memory;
-    use crate::round_trip::{asks, carry, has, request, trip};
+    use crate::tests::round_trip::{asks, carry, has, request, trip};
     use sluice_ids::{Supi, Tac, Tai};
     use sluice_sbi::Done;
 

@@ -13,7 +13,7 @@ use crate::body::{read_response, respond, respond_empty, with_location};
 use crate::exchange::{Response, To};
 use crate::judge::faults_of_type;
 use crate::names::tests::memory;
-use crate::round_trip::{asks, carry, has, request, trip};
+use crate::tests::round_trip::{asks, carry, has, request, trip};
 
 mod others;
 

@@ -13,7 +13,7 @@ use crate::deviations::Deviation;
 use crate::exchange::{Response, To};
 use crate::judge::faults_of_type;
 use crate::names::tests::memory;
-use crate::round_trip::{asks, carry, has, request, trip};
+use crate::tests::round_trip::{asks, carry, has, request, trip};
 
 const PATH: &str = "/nsmf-pdusession/v1/sm-contexts";
 

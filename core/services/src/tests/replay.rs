@@ -1,8 +1,6 @@
 //! Requests that other cores sent, where the folder with their recordings is there: each is taken, or refused with a reason.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
@@ -10,6 +8,7 @@ use sluice_sbi::{Problem, Slot};
 
 use super::through::memory;
 use crate::exchange::{Producer, Request};
+use crate::judge::recorded;
 use crate::routes::accept;
 
 /// Recordings, and how many requests of each are for services of ours.
@@ -114,16 +113,15 @@ const UNSERVED: [&str; 5] = [
 
 #[test]
 fn requests_of_other_cores_are_taken_or_refused_with_a_reason() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/interop");
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
     let mut wrong = Vec::new();
     for recording in RECORDINGS {
-        let Ok(text) = fs::read_to_string(folder.join(recording)) else {
+        let Some(text) = recorded(recording) else {
             println!("skipped: there is no {recording}");
             return;
         };
-        for recorded in text.split("\n### ").skip(1).filter_map(read) {
-            let request = &recorded.request;
+        for one in text.split("\n### ").skip(1).filter_map(read) {
+            let request = &one.request;
             let service = request.uri().path().split('/').nth(1).unwrap_or_default();
             if OTHERS.contains(&service) || service.ends_with("-callback") {
                 continue;
@@ -134,12 +132,9 @@ fn requests_of_other_cores_are_taken_or_refused_with_a_reason() {
                 || line.starts_with("DELETE /nudr-dr/") && line.ends_with("/authentication-status");
             if is_taken {
                 *taken.entry(service.to_owned()).or_default() += 1;
-            } else if recorded.status < 300 && status >= 300 && status != 404 && !is_known {
+            } else if one.status < 300 && status >= 300 && status != 404 && !is_known {
                 // Resources of theirs are not there.
-                wrong.push(format!(
-                    "{recording} {}: {line}: {status} {why}",
-                    recorded.name
-                ));
+                wrong.push(format!("{recording} {}: {line}: {status} {why}", one.name));
             }
             assert!(status < 500 || is_taken, "{line}: {status}");
         }

@@ -5,3 +5,4 @@ pub(crate) mod resumption;
 pub(crate) mod session;
 pub(crate) mod state;
 pub(crate) mod stored_context;
+pub(crate) mod subscribers;

@@ -13,7 +13,7 @@ use sluice_sbi::{
 
 use crate::config::Config;
 use crate::context::session::{Session, SessionId, Usage};
-use crate::exposure::{Exposure, Waiter};
+use crate::context::subscribers::{Exposure, Waiter};
 use crate::limits;
 use crate::upf::orphans::{GivenUp, Orphan};
 

@@ -7,20 +7,20 @@ use sluice_services::Request;
 /// Longest delay of what is late: longer than any call has for its answer.
 const LATE_MOST_MS: u64 = 5_000;
 
-/// What becomes of a request.
+/// Fate of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It is served at once.
+    /// Served at once.
     Served,
-    /// It never arrives.
+    /// Lost on its way.
     RequestLost,
-    /// It arrives after so many milliseconds.
+    /// Late by so many milliseconds.
     RequestLate(u64),
-    /// It is served twice: the connection ends before the first answer, and it goes again.
+    /// Served twice: the connection ends before the first answer, and it goes again.
     Twice,
-    /// It is served, and its answer never arrives.
+    /// Served, and its answer lost.
     AnswerLost,
-    /// It is served, and its answer arrives after so many milliseconds.
+    /// Served, and its answer late by so many milliseconds.
     AnswerLate(u64),
 }
 
