@@ -265,8 +265,8 @@ fn another_session_ambr_is_told_to_ue_gnb_and_upf() {
         ambr_bps: (1_000_000_000, 500_000_000),
         slices: vec![
             (crate::world::slice(1), true),
-            (crate::world::slice(2), false),
             (crate::world::slice(3), true),
+            (crate::world::slice(2), false),
         ],
         networks,
     };
