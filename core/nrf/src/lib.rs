@@ -133,7 +133,7 @@ pub struct Nrf {
     counters: Counters,
     /// API root by which others reach it; empty if it was not told.
     root: String,
-    /// Who it is, as the issuer of its tokens.
+    /// Identity of the NRF, the issuer of its tokens.
     instance: Option<NfInstance>,
     signer: Option<Signer>,
     /// Services of the NRF take requests with tokens alone.

@@ -1,6 +1,6 @@
 //! Network slice selection function (TS 23.501, 6.2.14; TS 29.531): which slices a UE may use where it is.
 //!
-//! It answers at once, from its configuration and from what it is told of the subscriber, the gNB and the AMF; it keeps
+//! The NSSF answers at once, from its configuration and from what it is told of the subscriber, the gNB and the AMF; it keeps
 //! nothing of UEs.
 #![forbid(unsafe_code)]
 

@@ -62,7 +62,7 @@ impl Apps {
         numbers.filter_map(|(_, app)| self.all.get_key_value(app))
     }
 
-    /// Those of a PDU session have these rules alone; who has none left is over. Gives those that have lost some.
+    /// Applications of a PDU session have these rules alone; one without any is over. Gives those that have lost some.
     pub fn keep_rules(&mut self, policy: PolicyId, rules: u16) -> Vec<Lost> {
         let numbers: Vec<u64> = self.of(policy).map(|(app, _)| *app).collect();
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Who may ask (TS 33.501, 13.3 and 13.4; TS 29.500, 6.7.3): certificates hold for their NF instances, and services want
+//! Access to services (TS 33.501, 13.3 and 13.4; TS 29.500, 6.7.3): certificates hold for their NF instances, and services want
 //! access tokens.
 
 use std::collections::BTreeMap;

@@ -100,7 +100,7 @@ pub struct Services {
     sweep: Clock,
     /// The last answer has asked consumers for less: the next tells them how it is then.
     asks_for_less: bool,
-    /// Who may ask.
+    /// Access of those that ask.
     guard: Guard,
     /// Tokens of the functions; none of those that need none.
     wallet: Option<Wallet>,

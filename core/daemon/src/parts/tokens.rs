@@ -23,7 +23,7 @@ pub(crate) fn lack(why: &FileError) -> StartError {
     problem(0, "sbi.tokens", why.to_string(), EXPECTED).into()
 }
 
-/// What is lacking of keys, if anything.
+/// Problems of key files, if any.
 pub(crate) fn check(config: &CoreConfig) -> Option<StartError> {
     let opened = open(config).map(|_| ()).and_then(|()| signer(config));
     opened.err().map(|why| lack(&why))

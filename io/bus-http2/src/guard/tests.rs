@@ -1,4 +1,4 @@
-//! Who is refused what, and why.
+//! Tests of access: requests that are refused, and why.
 
 use super::*;
 use base64::Engine as _;

@@ -17,7 +17,7 @@ pub(super) struct Call {
     pub(super) to: Place,
     /// API root that was asked; none of a resource or a callback that is elsewhere.
     pub(super) root: Option<String>,
-    /// Its first request has left: the rest goes, too.
+    /// The first request has left: the rest goes, too.
     has_begun: bool,
     /// Name of a notification.
     callback: Option<String>,
