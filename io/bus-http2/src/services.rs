@@ -1,6 +1,7 @@
 //! Transport of envelopes as services: calls that leave as requests, and requests of others as calls.
 
 mod calls;
+mod exchanges;
 mod tokens;
 
 use std::cell::RefCell;
@@ -8,25 +9,25 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::rc::Rc;
-use std::time::{Duration, Instant as Clock, SystemTime};
+use std::time::{Duration, Instant as Clock};
 
 use sluice_bus::{Envelope, Event, Kind, Transport, Unsent};
-use sluice_host::clock::monotonic_ns;
 use sluice_host::poll::{Alarm, Poller};
 use sluice_sbi::server::CALL_MS;
-use sluice_sbi::{CallId, Instant, Key, Nf, Place, Problem, Requester, Slot};
+use sluice_sbi::{CallId, Instant, Nf, Place, Problem, Requester};
 use sluice_sbi_http2::{Counters, Event as Happened, Failure, Http};
 use sluice_services::{
-    Came, Consumer, Deviation, Memory, OnAnswer, OnResponse, Outgoing, Producer, Request, Response,
-    Route, To, accept, directory, nnrf, problem, unknown,
+    Came, Consumer, Deviation, Memory, OnResponse, Outgoing, Producer, Request, Response, Route,
+    To, accept, directory, nnrf,
 };
 
 use calls::Call;
+use exchanges::Exchange;
 
 use crate::directory::Directory;
 use crate::guard::Guard;
 use crate::load;
-use crate::overload::{self, Reductions};
+use crate::overload::Reductions;
 use crate::scp;
 use crate::wallet::{self, Waiting, Wallet};
 
@@ -38,8 +39,6 @@ const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// Most requests that wait for functions which have not come yet.
 const PARKED: usize = 1_024;
-/// Requests of others that may wait for functions: consumers are asked for less from half of them on.
-const EXCHANGES: usize = 8_192;
 /// Most of what happened that is taken at a time.
 const TAKEN: usize = 64;
 /// Services of an NRF, in paths.
@@ -60,14 +59,6 @@ enum Asked {
     Told,
     /// Access token.
     Token(wallet::Key),
-}
-
-/// Request of somebody else that waits for a function.
-struct Exchange {
-    number: u64,
-    nf: Nf,
-    until: Clock,
-    then: OnAnswer,
 }
 
 /// Request for the NRF, which takes documents and no messages.
@@ -217,65 +208,6 @@ impl Services {
         );
     }
 
-    fn send_reply(&mut self, envelope: &Envelope) {
-        // Whoever asked has gone, or the time is over.
-        let Some(exchange) = self.exchanges.remove(&envelope.call) else {
-            return;
-        };
-        let Exchange {
-            number,
-            nf,
-            until,
-            then,
-        } = exchange;
-        match then(&envelope.message, &mut self.memory) {
-            Producer::Done(mut response) => {
-                if let Some(instance) = self.memory.own.instances.get(&nf) {
-                    let (load, now, id) = (envelope.load, SystemTime::now(), instance.to_string());
-                    load::tell(response.headers_mut(), load, &id, now);
-                    let less = overload::reduction(self.exchanges.len(), EXCHANGES);
-                    if less > 0 || self.asks_for_less {
-                        overload::tell(response.headers_mut(), less, &id, now);
-                    }
-                    self.asks_for_less = less > 0;
-                }
-                self.http.answer(number, response);
-            }
-            Producer::Ask(nf, message, then) => self.ask_function(number, nf, message, until, then),
-        }
-    }
-
-    /// Asks a function of this program for somebody else.
-    fn ask_function(&mut self, number: u64, nf: Nf, message: Slot, until: Clock, then: OnAnswer) {
-        let Some(to) = self.own.iter().copied().find(|place| place.nf == nf) else {
-            return self.http.answer(number, unknown());
-        };
-        let call = self.next_call;
-        self.next_call += 1;
-        let call = CallId(Key {
-            slot: call as u32,
-            generation: (call >> 32) as u16,
-        });
-        let left = until.saturating_duration_since(Clock::now());
-        let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
-        let exchange = Exchange {
-            number,
-            nf,
-            until,
-            then,
-        };
-        self.exchanges.insert(call, exchange);
-        self.events.push_back(Event::Came(Envelope {
-            from: Place::outside(nf),
-            to,
-            call,
-            kind: Kind::Request,
-            load: 0,
-            deadline: Instant(monotonic_ns().saturating_add(left_ns)),
-            message,
-        }));
-    }
-
     fn take(&mut self, happened: Happened) {
         match happened {
             Happened::Response { id, response } => self.take_response(id, response),
@@ -289,8 +221,7 @@ impl Services {
                 Ok(()) => self.take_request(exchange, request, until),
                 Err(refusal) => self.http.answer(exchange, *refusal),
             },
-            // The function answers all the same, and nobody hears of it.
-            Happened::Abandoned { .. } => {}
+            Happened::Abandoned { exchange } => self.abandon(exchange),
         }
     }
 
@@ -459,11 +390,7 @@ impl Services {
         if self.sweep <= now {
             self.sweep = now + SWEEP_EVERY;
             self.directory.tidy();
-            let over = self.exchanges.extract_if(.., |_, one| one.until <= now);
-            let over: Vec<u64> = over.map(|(_, one)| one.number).collect();
-            for number in over {
-                self.http.answer(number, problem::tell(Problem::Timeout));
-            }
+            self.end_exchanges(now);
         }
         let due = self.directory.next_due();
         let sweep = (!self.exchanges.is_empty()).then_some(self.sweep);
