@@ -8,7 +8,7 @@ use super::*;
 use crate::exchange::To;
 use crate::judge::{faults, faults_of_type};
 use crate::tests::through::{
-    answered, asked, instance, memory, nobody, plmn, refusal, request, response,
+    answered, asked, instance, memory, nobody, plmn, refusal, request, response, typed,
 };
 
 const PATH: &str = "/nnssf-nssaiavailability/v1/nssai-availability";
@@ -24,13 +24,7 @@ fn judged(
     memory: &mut Memory,
     function: impl FnMut(Nf, Message) -> Message,
 ) -> Response {
-    let mut request = request(line.0, line.1, body);
-    if !body.is_null() {
-        let kind = http::HeaderValue::from_static("application/json");
-        request
-            .headers_mut()
-            .insert(http::header::CONTENT_TYPE, kind);
-    }
+    let request = typed(line, "application/json", body);
     let response = asked(&request, memory, function);
     // The description writes the type of patches with a colon too many.
     if line.0 != "PATCH" {

@@ -1,12 +1,14 @@
 //! Calls of tests: through a consumer and a producer, or one of both with what another core sends.
 
 use bytes::Bytes;
-use http::{Method, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use sluice_ids::{AmfId, Dnn, Guami, Plmn, ServingNetworkName, Snssai, Supi};
 use sluice_sbi::{Message, Nf, NfInstance, Slot};
 
 use crate::exchange::{Came, Consumer, Outgoing, Producer, Request, Response, To};
+use crate::judge::faults;
 use crate::names::Memory;
 use crate::{accept, begin};
 
@@ -179,6 +181,34 @@ pub(crate) fn request(method: &str, path: &str, body: &Value) -> Request {
     *request.method_mut() = Method::from_bytes(method.as_bytes()).expect("a method");
     *request.uri_mut() = path.parse().expect("a URI");
     request
+}
+
+/// Request with a body of a type, if it has one.
+pub(crate) fn typed((method, path): (&str, &str), kind: &'static str, body: &Value) -> Request {
+    let mut request = request(method, path, body);
+    if !body.is_null() {
+        let kind = HeaderValue::from_static(kind);
+        request.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    request
+}
+
+/// Response of an operation that the descriptions have, and find right; patches have this type.
+pub(crate) fn judged(
+    line: (&str, &str),
+    patch: &'static str,
+    body: &Value,
+    memory: &mut Memory,
+    function: impl FnMut(Nf, Message) -> Message,
+) -> Response {
+    let kind = match line.0 {
+        "PATCH" => patch,
+        _ => "application/json",
+    };
+    let request = typed(line, kind, body);
+    let response = asked(&request, memory, function);
+    assert_eq!(faults(&request, &response), [""; 0]);
+    response
 }
 
 /// Response of another core.

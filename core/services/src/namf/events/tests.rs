@@ -8,9 +8,9 @@ use sluice_sbi::{
 
 use super::*;
 use crate::exchange::{Outgoing, To};
-use crate::judge::{faults, faults_of_type};
+use crate::judge::faults_of_type;
 use crate::tests::through::{
-    answered, asked, guami, instance, memory, nobody, plmn, refusal, request, response, supi,
+    self, answered, asked, guami, instance, memory, nobody, plmn, refusal, request, response, supi,
 };
 
 const FILE: &str = "TS29518_Namf_EventExposure.yaml";
@@ -34,27 +34,13 @@ fn said(of: &Value) -> Value {
     json!({ "subscription": subscription })
 }
 
-/// Response of an operation that the descriptions have, and find right.
 fn judged(
     line: (&str, &str),
     body: &Value,
     memory: &mut Memory,
     function: impl FnMut(Nf, Message) -> Message,
 ) -> Response {
-    let mut request = request(line.0, line.1, body);
-    if !body.is_null() {
-        let kind = match line.0 {
-            "PATCH" => "application/json-patch+json",
-            _ => "application/json",
-        };
-        let kind = http::HeaderValue::from_static(kind);
-        request
-            .headers_mut()
-            .insert(http::header::CONTENT_TYPE, kind);
-    }
-    let response = asked(&request, memory, function);
-    assert_eq!(faults(&request, &response), [""; 0]);
-    response
+    through::judged(line, "application/json-patch+json", body, memory, function)
 }
 
 fn place() -> (sluice_ids::Plmn, NrCellIdentity, Tai) {

@@ -5,8 +5,8 @@ use sluice_sbi::{AppSessionStored, Message, Nf};
 
 use super::*;
 use crate::exchange::To;
-use crate::judge::{faults, faults_of_type};
-use crate::tests::through::{answered, asked, memory, nobody, refusal, request, response};
+use crate::judge::faults_of_type;
+use crate::tests::through::{self, answered, asked, memory, nobody, refusal, request, response};
 
 const FILE: &str = "TS29514_Npcf_PolicyAuthorization.yaml";
 const PATH: &str = "/npcf-policyauthorization/v1/app-sessions";
@@ -17,20 +17,7 @@ fn judged(
     memory: &mut Memory,
     function: impl FnMut(Nf, Message) -> Message,
 ) -> Response {
-    let mut request = request(line.0, line.1, body);
-    if !body.is_null() {
-        let kind = match line.0 {
-            "PATCH" => "application/merge-patch+json",
-            _ => "application/json",
-        };
-        let kind = http::HeaderValue::from_static(kind);
-        request
-            .headers_mut()
-            .insert(http::header::CONTENT_TYPE, kind);
-    }
-    let response = asked(&request, memory, function);
-    assert_eq!(faults(&request, &response), [""; 0]);
-    response
+    through::judged(line, "application/merge-patch+json", body, memory, function)
 }
 
 /// An AF asks for speech, as an IMS does (TS 29.513, 7.2).

@@ -5,9 +5,9 @@ use sluice_sbi::{Done, Message, Nf, SmfEventsSubscribed};
 
 use super::*;
 use crate::exchange::{Response, To};
-use crate::judge::{faults, faults_of_type};
+use crate::judge::faults_of_type;
 use crate::tests::through::{
-    answered, asked, internet, memory, nobody, refusal, request, response, slice, supi,
+    self, answered, asked, internet, memory, nobody, refusal, request, response, slice, supi,
 };
 
 const FILE: &str = "TS29508_Nsmf_EventExposure.yaml";
@@ -19,16 +19,7 @@ fn judged(
     memory: &mut Memory,
     function: impl FnMut(Nf, Message) -> Message,
 ) -> Response {
-    let mut request = request(line.0, line.1, body);
-    if !body.is_null() {
-        let kind = http::HeaderValue::from_static("application/json");
-        request
-            .headers_mut()
-            .insert(http::header::CONTENT_TYPE, kind);
-    }
-    let response = asked(&request, memory, function);
-    assert_eq!(faults(&request, &response), [""; 0]);
-    response
+    through::judged(line, "application/json", body, memory, function)
 }
 
 fn said() -> Value {
