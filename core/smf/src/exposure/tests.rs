@@ -4,7 +4,8 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use sluice_n2::Tunnel;
 use sluice_sbi::{
-    Done, Effect, ForUe, Input, Key, NetworkFunction, Now, RequestId, Slot, UnsubscribeSmfEvents,
+    Done, Effect, ForUe, Input, Instant, Key, NetworkFunction, Now, RequestId, Slot,
+    UnsubscribeSmfEvents,
 };
 use sluice_wire::ids::Seid;
 

@@ -265,7 +265,7 @@ async fn plan(
         supi, slice, dnn, ..
     } = *request;
     let subscription = p.call("4", GetSessionManagement { supi, slice, dnn }).await;
-    let subscription = subscription.map_err(by_problem)?;
+    let subscription = subscription.map_err(no_subscription)?;
     registration::subscribe(p).await?;
     let (kind, cut) = choose_type(wanted.session_type, &subscription, network.families)?;
     let own = own_addresses(&subscription, kind);
@@ -329,6 +329,19 @@ pub(crate) fn by_problem(problem: Problem) -> SessionCause {
     match problem {
         Problem::DnnNotSupported | Problem::UserNotFound => SessionCause::NOT_SUBSCRIBED,
         _ => SessionCause::NETWORK_FAILURE,
+    }
+}
+
+/// Refusal of a session whose subscription the UDM does not give.
+fn no_subscription(problem: Problem) -> Refusal {
+    let cause = by_problem(problem);
+    let is_failure = cause == SessionCause::NETWORK_FAILURE;
+    Refusal {
+        why: is_failure.then(|| Why {
+            why: format!("the UDM does not give the subscription: {problem}"),
+            remedy: "look at sluice ctl --core flow, and whether UDM and UDR are there; the UE asks again",
+        }),
+        ..cause.into()
     }
 }
 
