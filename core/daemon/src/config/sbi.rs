@@ -98,9 +98,16 @@ impl TlsSection {
 impl SbiSection {
     pub(super) fn read(fields: &mut Fields<'_, '_>, wiring: &WiringSection) -> Self {
         let is_http2 = wiring.carrier == Some(Carrier::Http2);
-        let is_given = ["listen", "cleartext", "nrf", "scp", "tls", "tokens"]
-            .iter()
-            .any(|key| fields.has(key));
+        let keys = [
+            "listen",
+            "cleartext",
+            "nrf",
+            "scp",
+            "scp_discovers",
+            "tls",
+            "tokens",
+        ];
+        let is_given = keys.iter().any(|key| fields.has(key));
         let listen = fields.or("listen", "127.0.0.1:7777", &address());
         let cleartext = fields.or("cleartext", "false", &boolean());
         let nrf = fields.optional("nrf", &root());
