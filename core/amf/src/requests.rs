@@ -79,6 +79,8 @@ impl Amf {
         };
         let supi = &notice.supi;
         let known = match notice.removal {
+            // For another AMF, which has no callback of its own at the UDM.
+            _ if notice.amf != self.state.borrow().config.guami => None,
             Removal::SubscriptionWithdrawn => {
                 self.send_away(supi, leave(false, Some(Cause::SERVICES_NOT_ALLOWED)))
             }

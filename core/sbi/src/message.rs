@@ -130,22 +130,6 @@ and_context_rows! {
         /// Why.
         problem: Problem,
     }
-    /// AMF to UDM: the UE is here.
-    10 RegisterAmf to Udm -> Done "Nudm_UECM_Registration Request" {
-        /// Who.
-        supi: Supi,
-        /// Where.
-        guami: Guami,
-        /// In which network.
-        network: ServingNetworkName,
-    }
-    /// AMF to UDM: the UE is not here any more.
-    11 DeregisterAmf to Udm -> Done "Nudm_UECM_Deregistration Request" {
-        /// Who.
-        supi: Supi,
-        /// Where it was.
-        guami: Guami,
-    }
     /// AMF to UDM: what the subscriber may do.
     12 GetAccessAndMobility to Udm -> AccessAndMobility "Nudm_SDM_Get Request (access and mobility)" {
         /// Who.
@@ -198,17 +182,6 @@ and_context_rows! {
         opc: [u8; 32],
         /// Sequence number.
         sqn: U64,
-    }
-    /// UDM to UDR: where a UE is; all zeros if it is nowhere.
-    17 StoreAmf to Udr -> Done "Nudr_DM_Update Request (AMF registration)" {
-        /// Who.
-        supi: Supi,
-        /// Where.
-        guami: Guami,
-        /// Whether it is there.
-        registered: bool,
-        /// In which network it is there.
-        network: ServingNetworkName,
     }
     /// UDM to UDR.
     18 QueryAccessAndMobility to Udr -> AccessAndMobility "Nudr_DM_Query Request (access and mobility)" {
@@ -347,13 +320,6 @@ and_context_rows! {
         session: u8,
         /// What it was called.
         context: U64,
-    }
-    /// UDM to AMF: the UE is not to be here any more.
-    32 NotifyDeregistration to Amf -> Done "Nudm_UECM_DeregistrationNotification Request" {
-        /// Who.
-        supi: Supi,
-        /// Why.
-        removal: Removal,
     }
     /// AMF to SMF.
     33 Transferred "Namf_Communication_N1N2MessageTransfer Response" {

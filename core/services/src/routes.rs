@@ -43,7 +43,7 @@ pub fn accept(request: &Request, memory: &mut Memory) -> Producer {
         nudm::UEAU => nudm::ueau::accept(&route, request, memory),
         nudm::SDM => nudm::sdm::accept(&route, request, memory),
         nudm::UECM => nudm::uecm::accept(&route, request, memory),
-        nudm::AMF_CALLBACK | nudm::SMF_CALLBACK => nudm::callbacks::accept(&route, request),
+        nudm::AMF_CALLBACK | nudm::SMF_CALLBACK => nudm::callbacks::accept(&route, request, memory),
         nudr::SERVICE => nudr::accept(&route, request, memory),
         nudr::UDM_CALLBACK => nudr::changes::accept_callback(&route, request),
         _ => Producer::Done(unknown()),

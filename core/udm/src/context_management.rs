@@ -1,34 +1,48 @@
 //! Where UEs are, and what they may do (Nudm_UECM and Nudm_SDM of TS 29.503).
 
+use sluice_ids::Supi;
 use sluice_sbi::server::Procedure;
 use sluice_sbi::{
-    AccessAndMobility, DeleteSdm, DeleteSmf, DeregisterAmf, DeregisterSmf, Done,
-    GetAccessAndMobility, GetSessionManagement, GetSmfSelection, Problem, QueryAccessAndMobility,
-    QuerySessionManagement, QuerySmfSelection, RegisterAmf, RegisterSmf, SdmData, SdmSubscribed,
-    SessionManagement, SmfSelection, StoreAmf, StoreSdm, StoreSmf, SubscribeSdm, UnsubscribeSdm,
+    AccessAndMobility, ContextData, DeleteSdm, DeleteSmf, DeregisterAmf, DeregisterSmf, Done,
+    GetAccessAndMobility, GetSessionManagement, GetSmfRegistration, GetSmfSelection,
+    NotifyDeregistration, Problem, QueryAccessAndMobility, QueryContextData,
+    QuerySessionManagement, QuerySmf, QuerySmfSelection, RegisterAmf, RegisterSmf, Removal,
+    SdmData, SdmSubscribed, SessionManagement, SmfSelection, StoreAmf, StoreSdm, StoreSmf,
+    StoredSmf, SubscribeSdm, UnsubscribeSdm,
 };
 
 use crate::State;
 
 /// Nudm_UECM_Registration. Only where the UE is known to be: the repository compares with how it was authenticated
-/// (TS 33.501, 6.1.4.1a).
+/// (TS 33.501, 6.1.4.1a). Another AMF that had the UE hears that it is gone (TS 23.502, 4.2.2.2.2, step 14d).
 pub(crate) async fn register(p: &Procedure<State>, request: RegisterAmf) -> Result<Done, Problem> {
     let RegisterAmf {
         supi,
         guami,
         network,
+        is_initial,
     } = request;
-    p.call(
-        "14a",
-        Some(supi),
-        StoreAmf {
-            supi,
-            guami,
-            registered: true,
-            network,
-        },
-    )
-    .await
+    let store = StoreAmf {
+        supi,
+        guami,
+        registered: true,
+        network,
+    };
+    let stored = p.call("14a", Some(supi), store).await?;
+    if stored.had_amf && stored.before != guami {
+        let removal = match is_initial {
+            true => Removal::InitialRegistration,
+            false => Removal::AreaChange,
+        };
+        let amf = stored.before;
+        // The UE is registered, whether or not the notification leaves.
+        let _ = p.tell(
+            "14d",
+            Some(supi),
+            NotifyDeregistration { supi, removal, amf },
+        );
+    }
+    Ok(Done::ALL)
 }
 
 /// Nudm_UECM_Deregistration.
@@ -37,17 +51,28 @@ pub(crate) async fn deregister(
     request: DeregisterAmf,
 ) -> Result<Done, Problem> {
     let DeregisterAmf { supi, guami } = request;
-    p.call(
-        "14a",
-        Some(supi),
-        StoreAmf {
-            supi,
-            guami,
-            registered: false,
-            network: guami.plmn.serving_network_name(),
-        },
-    )
-    .await
+    let store = StoreAmf {
+        supi,
+        guami,
+        registered: false,
+        network: guami.plmn.serving_network_name(),
+    };
+    p.call("14a", Some(supi), store).await?;
+    Ok(Done::ALL)
+}
+
+/// Nudm_UECM_Get (TS 29.503, 5.3.2.5).
+pub(crate) async fn known(p: &Procedure<State>, supi: Supi) -> Result<ContextData, Problem> {
+    p.call("1", Some(supi), QueryContextData { supi }).await
+}
+
+/// Nudm_UECM_Get of an SMF registration (TS 29.503, 5.3.2.5.7).
+pub(crate) async fn smf(
+    p: &Procedure<State>,
+    request: GetSmfRegistration,
+) -> Result<StoredSmf, Problem> {
+    let GetSmfRegistration { supi, session } = request;
+    p.call("1", Some(supi), QuerySmf { supi, session }).await
 }
 
 /// Nudm_UECM_Registration of an SMF (TS 29.503, 5.3.2.2.3).

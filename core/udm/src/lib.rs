@@ -83,7 +83,8 @@ async fn data_changed(p: &Procedure<State>, notice: NotifyDataChange) -> Result<
             let removal = Removal::SubscriptionWithdrawn;
             if known.has_amf {
                 // TS 23.502, 4.2.2.3.3, step 1.
-                p.tell("1", Some(supi), NotifyDeregistration { supi, removal })?;
+                let amf = known.guami;
+                p.tell("1", Some(supi), NotifyDeregistration { supi, removal, amf })?;
             }
             if known.sessions.get() != 0 {
                 // TS 23.502, 4.3.4.2, step 1.
@@ -117,6 +118,12 @@ async fn procedure(p: &Procedure<State>, message: Slot) -> Result<Message, Probl
         Message::DeregisterAmf(request) => context_management::deregister(p, request)
             .await
             .map(Message::from),
+        Message::GetUeContext(request) => context_management::known(p, request.supi)
+            .await
+            .map(Message::from),
+        Message::GetSmfRegistration(request) => {
+            context_management::smf(p, request).await.map(Message::from)
+        }
         Message::GetAccessAndMobility(request) => {
             context_management::access_and_mobility(p, request)
                 .await

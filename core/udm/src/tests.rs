@@ -1,6 +1,7 @@
 use sluice_ids::{AmfId, Guami, Plmn, Supi};
 use sluice_sbi::{
-    CallId, ContextData, Key, NfInstance, Place, RequestId, SdmSubscription, SubscribeSdm,
+    AmfStored, CallId, ContextData, Key, NfInstance, Place, RegisterAmf, RequestId,
+    SdmSubscription, SubscribeSdm,
 };
 
 use super::*;
@@ -102,6 +103,49 @@ fn a_withdrawn_subscriber_is_told_to_who_is_registered_and_changes_to_who_has_su
     assert!(told(Withdrawn, subscribed).is_empty());
     assert!(told(Access, registered).is_empty());
     assert!(told(SessionRates, registered).is_empty());
+}
+
+/// TS 23.502, 4.2.2.2.2, step 14d.
+#[test]
+fn the_amf_of_before_hears_that_another_one_has_the_ue() {
+    let guami = |amf| Guami {
+        plmn: Plmn::new("001", "01").expect("digits"),
+        amf: AmfId::from_octets([2, 0, amf]),
+    };
+    let told = |is_initial, had_amf, before| {
+        let register = RegisterAmf {
+            supi: supi(),
+            guami: guami(1),
+            network: guami(1).plmn.serving_network_name(),
+            is_initial,
+        };
+        let stored = AmfStored {
+            had_amf,
+            before: guami(before),
+        };
+        let effects = ask(register, Some(stored.into()));
+        assert!(
+            matches!(effects.last(), Some(Effect::Answer { message, .. })
+            if **message == Done::ALL.into())
+        );
+        effects.iter().find_map(|effect| match effect {
+            Effect::Call { message, .. } => Some(**message),
+            _ => None,
+        })
+    };
+    for (is_initial, removal) in [
+        (true, Removal::InitialRegistration),
+        (false, Removal::AreaChange),
+    ] {
+        let expected = NotifyDeregistration {
+            supi: supi(),
+            removal,
+            amf: guami(2),
+        };
+        assert_eq!(told(is_initial, true, 2), Some(expected.into()));
+        assert_eq!(told(is_initial, true, 1), None);
+        assert_eq!(told(is_initial, false, 0), None);
+    }
 }
 
 #[test]

@@ -13,12 +13,15 @@ use std::collections::BTreeMap;
 
 use sluice_ids::{Dnn, Guami, Snssai, Supi, UpSecurity};
 use sluice_sbi::{
-    AccessAndMobility, AuthMethod, AuthenticationSubscription, CallId, CommitId, DataChange, Done,
-    Effect, Input, Instant, Key, Line, Message, NetworkFunction, Nf, NotStored, NotifyDataChange,
-    Now, Place, Problem, RequestId, SessionManagement, SimAlgorithm, Slot, SmfSelection, StoreAmf,
+    AccessAndMobility, AmfStored, AuthMethod, AuthenticationSubscription, CallId, CommitId,
+    DataChange, Done, Effect, Input, Instant, Key, Line, Message, NetworkFunction, Nf, NotStored,
+    NotifyDataChange, Now, Place, Problem, RequestId, SessionManagement, SimAlgorithm, Slot,
+    SmfSelection, StoreAmf,
     server::{CALL_MS, name},
 };
 use sluice_security::{Algorithm, Credentials, Method, Sqn, TuakKey};
+
+use zerocopy::FromZeros;
 
 pub use authentication_status::AuthEvent;
 use authentication_status::AuthenticationStatus;
@@ -162,9 +165,13 @@ struct Pending {
 
 impl Pending {
     fn done(request: RequestId) -> Self {
+        Self::answered(request, Done::ALL.into())
+    }
+
+    fn answered(request: RequestId, answer: Message) -> Self {
         Self {
             request,
-            answer: Done::ALL.into(),
+            answer,
             sqn: None,
         }
     }
@@ -433,12 +440,23 @@ impl Udr {
             effects.push(failure(id, problem));
             return;
         }
+        let before = self.amfs.get(&update.supi).copied();
+        let is_its = |amf: Guami| amf == update.guami || update.guami == Guami::new_zeroed();
+        // Another AMF has the UE meanwhile (TS 29.503, 5.3.2.4.2).
+        if !update.registered && !before.is_none_or(is_its) {
+            effects.push(failure(id, Problem::ContextNotFound));
+            return;
+        }
         let value = self.store_amf(&update.supi, update.registered.then_some(update.guami));
         if !update.registered {
             self.forget_contexts(&update.supi, effects);
         }
         let key = key_of("amf", &update.supi);
-        self.commit(Pending::done(id), key, value, effects);
+        let answer = AmfStored {
+            had_amf: before.is_some(),
+            before: before.unwrap_or_else(Guami::new_zeroed),
+        };
+        self.commit(Pending::answered(id, answer.into()), key, value, effects);
     }
 
     fn store_amf(&mut self, supi: &Supi, guami: Option<Guami>) -> Option<Vec<u8>> {

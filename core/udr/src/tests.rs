@@ -433,6 +433,14 @@ fn an_amf_has_a_ue_where_it_has_proved_who_it_is() {
     ask(&mut udr, proof(supi(), plmn("02"), true));
     assert!(is_taken(&mut udr, "01", 2));
     assert!(!is_taken(&mut udr, "01", 3));
+    // The one that had it before does not take it away (TS 29.503, 5.3.2.4.2).
+    let leave = StoreAmf {
+        registered: false,
+        ..store("01", 1)
+    };
+    let refused = ask(&mut udr, leave);
+    assert_eq!(answer(&refused), Problem::ContextNotFound.into());
+    assert!(is_taken(&mut udr, "01", 2));
 }
 
 /// TS 33.514: of a data network and slice for time sensitive communication both protections are required, and all UEs of

@@ -114,7 +114,8 @@ fn a_ue_that_stays_silent_is_told_of_once_until_it_speaks() {
     let _daemon = Daemon::start(&lab, &Config::new());
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let mut plan = Ue::plan(gnb.handle().n3(), 0);
-    plan.inactivity_s = Some(2);
+    // Longer than both directions of a ping lie apart where others have the CPU.
+    plan.inactivity_s = Some(4);
     let ue = Ue::attach_planned(&lab, &smf, gnb.handle(), 0, 1400, plan);
     for _ in 0..2 {
         assert_eq!(ue.ping(&lab, 1, 84), 1);
@@ -123,7 +124,7 @@ fn a_ue_that_stays_silent_is_told_of_once_until_it_speaks() {
             told.extend(reports(&smf));
             !told.is_empty()
         });
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(Duration::from_secs(5));
         told.extend(reports(&smf));
         let of = told
             .iter()

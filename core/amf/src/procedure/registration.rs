@@ -100,11 +100,12 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     }
     // 10 to 13: no old AMF, no equipment register, one UDM
     // 14a: UDM is told where the UE is
-    match tell_udm(p).await {
+    let is_initial = message.kind == RegistrationKind::Initial;
+    match tell_udm(p, is_initial).await {
         // Its keys are good, but the home network has no record of why: it proves once more who it is.
         Err(Refusal::Problem(Problem::NotAuthenticated)) if is_verified => {
             secure(p, &mut message, is_suspect, key_names).await?;
-            tell_udm(p).await?;
+            tell_udm(p, is_initial).await?;
         }
         told => told?,
     }
@@ -146,7 +147,7 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
 }
 
 /// 14a: UDM is told where the UE is.
-async fn tell_udm(p: &Procedure) -> Result<(), Refusal> {
+async fn tell_udm(p: &Procedure, is_initial: bool) -> Result<(), Refusal> {
     let supi = p.with_ue(|ue| ue.supi).ok_or(Refusal::Authentication)?;
     let guami = p.with(|state| state.config.guami);
     let network = authentication::serving_network(p);
@@ -161,6 +162,7 @@ async fn tell_udm(p: &Procedure) -> Result<(), Refusal> {
         supi,
         guami,
         network,
+        is_initial,
     };
     p.call("14a", here).await?;
     Ok(())

@@ -141,7 +141,12 @@ fn goes_on(place: &Place, section: &str, refusal: [&str; 2], smf_lock: Option<&P
     ran.wait("the user plane", |ran| ran.gnb.session(at, 5).is_some());
     assert_eq!(ran.phones[0].0.state(), UeState::Registered);
     assert_eq!(ran.phones[0].0.guti(), name, "it has not registered anew");
-    let after = core.ask_of("ue", "001010000000001");
+    // The SMF may still wait for the UPF's answer.
+    let mut after = serde_json::Value::Null;
+    wait("the session is resumed", || {
+        after = core.ask_of("ue", "001010000000001");
+        after["ue"]["sessions"][0]["waits_at"].is_null()
+    });
     for key in ["addresses", "upf_tunnel", "dnn"] {
         let of = |told: &serde_json::Value| told["ue"]["sessions"][0][key].clone();
         assert!(!of(&before).is_null(), "{key} in {before}");
@@ -432,7 +437,12 @@ fn an_amf_that_was_killed_goes_on_with_its_ues() {
     ran.send(1, &octets);
     ran.wait("the user plane", |ran| ran.gnb.session(at, 5).is_some());
     assert_eq!(ran.phones[0].0.guti(), name, "it has not registered anew");
-    let after = core.ask_of("ue", "001010000000001");
+    // The SMF may still wait for the UPF's answer.
+    let mut after = serde_json::Value::Null;
+    wait("the session is resumed", || {
+        after = core.ask_of("ue", "001010000000001");
+        after["ue"]["sessions"][0]["waits_at"].is_null()
+    });
     for key in ["addresses", "upf_tunnel", "upf_seid"] {
         let of = |told: &serde_json::Value| told["ue"]["sessions"][0][key].clone();
         assert_eq!(of(&before), of(&after), "{key} in {after}");

@@ -1,10 +1,67 @@
-//! Rows of messages about context data of UEs: registrations of SMFs, and subscriptions to changes of subscriber data.
+//! Rows of messages about context data of UEs: registrations of AMFs and SMFs, and subscriptions to changes of subscriber data.
 
 /// All rows that are given, then these.
 macro_rules! and_context_rows {
     ($($rows:tt)*) => {
         and_exposure_rows! {
             $($rows)*
+            /// AMF to UDM: the UE is here.
+            10 RegisterAmf to Udm -> Done "Nudm_UECM_Registration Request" {
+                /// Who.
+                supi: Supi,
+                /// Where.
+                guami: Guami,
+                /// In which network.
+                network: ServingNetworkName,
+                /// Whether the UE registers for the first time, and does not come from another AMF with its context.
+                is_initial: bool,
+            }
+            /// AMF to UDM: the UE is not here any more.
+            11 DeregisterAmf to Udm -> Done "Nudm_UECM_Deregistration Request" {
+                /// Who.
+                supi: Supi,
+                /// Where it was.
+                guami: Guami,
+            }
+            /// UDM to UDR: where a UE is. It leaves the AMF that is named, and whichever it is if that is all zeros.
+            17 StoreAmf to Udr -> AmfStored "Nudr_DM_Update Request (AMF registration)" {
+                /// Who.
+                supi: Supi,
+                /// Where.
+                guami: Guami,
+                /// Whether it is there.
+                registered: bool,
+                /// In which network it is there.
+                network: ServingNetworkName,
+            }
+            /// UDR to UDM.
+            40 AmfStored "Nudr_DM_Update Response (AMF registration)" {
+                /// Whether an AMF had the UE before.
+                had_amf: bool,
+                /// That AMF.
+                before: Guami,
+            }
+            /// UDM to AMF: the UE is not to be here any more.
+            32 NotifyDeregistration to Amf -> Done "Nudm_UECM_DeregistrationNotification Request" {
+                /// Who.
+                supi: Supi,
+                /// Why.
+                removal: Removal,
+                /// The AMF that had it.
+                amf: Guami,
+            }
+            /// Anyone to UDM: which AMF and which SMFs have a UE.
+            41 GetUeContext to Udm -> ContextData "Nudm_UECM_Get Request" {
+                /// Which UE.
+                supi: Supi,
+            }
+            /// Anyone to UDM: the SMF of a PDU session.
+            42 GetSmfRegistration to Udm -> StoredSmf "Nudm_UECM_Get Request (SMF)" {
+                /// Subscriber of the session.
+                supi: Supi,
+                /// PDU session identity.
+                session: u8,
+            }
             /// UDR to UDM: what is stored of a subscriber is otherwise (TS 23.502, 5.2.12.2.8).
             47 NotifyDataChange to Udm -> Done "Nudr_DM_Notify Request" {
                 /// Subscriber.
@@ -36,12 +93,12 @@ macro_rules! and_context_rows {
                 /// PDU session identity.
                 session: u8,
             }
-            /// UDM to UDR: who is to be told of a change.
+            /// UDM to UDR: which AMF and which SMFs have a UE, and who is to be told of a change.
             70 QueryContextData to Udr -> ContextData "Nudr_DM_Query Request (context data)" {
                 /// Of which UE.
                 supi: Supi,
             }
-            /// UDR to UDM.
+            /// UDR to UDM, UDM to anyone.
             71 ContextData "Nudr_DM_Query Response (context data)" {
                 /// Whether an AMF has the UE.
                 has_amf: bool,

@@ -4,7 +4,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use sluice_ids::Supi;
 use sluice_sbi::{
-    Message, NotifyAccess, NotifyDeregistration, NotifySubscription, Removal, SdmData,
+    Message, NotifyAccess, NotifyDeregistration, NotifySubscription, Problem, Removal, SdmData,
 };
 
 use crate::body::{member, read, respond_empty, send};
@@ -41,13 +41,7 @@ fn path(supi: &Supi, (function, last): (&str, &str)) -> String {
 /// A notification of the UDM.
 pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> {
     match message {
-        Message::NotifyDeregistration(NotifyDeregistration { supi, removal }) => {
-            let body = json!({ "deregReason": reason_text(*removal), "accessType": "3GPP_ACCESS" });
-            let key = deregistration_key(supi);
-            let uris = memory.callback(&key).map(str::to_owned);
-            let path = path(supi, AMF_DEREGISTRATION);
-            Some(tell_all(uris.into_iter().collect(), &path, &body))
-        }
+        Message::NotifyDeregistration(notice) => Some(deregistered(notice, memory)),
         Message::NotifyAccess(NotifyAccess { supi }) => {
             Some(changed(supi, SdmData::AccessAndMobility, memory))
         }
@@ -56,6 +50,24 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
         }
         _ => None,
     }
+}
+
+/// DeregistrationData for the AMF that is named; where it has told no URI, for the one that is found.
+fn deregistered(notice: &NotifyDeregistration, memory: &mut Memory) -> Consumer {
+    let NotifyDeregistration { supi, removal, amf } = notice;
+    let key = deregistration_key(supi, *amf);
+    let uri = memory.callback(&key).map(str::to_owned);
+    let is_elsewhere = matches!(removal, Removal::InitialRegistration | Removal::AreaChange);
+    if is_elsewhere {
+        memory.forget_callback(&key);
+        // The one that is found is perhaps the one that has the UE now.
+        if uri.is_none() && *amf != memory.own.guami {
+            return Consumer::Done(Problem::ContextNotFound.into());
+        }
+    }
+    let body = json!({ "deregReason": reason_text(*removal), "accessType": "3GPP_ACCESS" });
+    let path = path(supi, AMF_DEREGISTRATION);
+    tell_all(uri.into_iter().collect(), &path, &body)
 }
 
 /// ModificationNotification: all of the resource is otherwise.
@@ -86,10 +98,10 @@ pub(crate) fn tell_all(uris: Vec<String>, path: &str, body: &Value) -> Consumer 
 }
 
 /// A notification for the AMF or the SMF.
-pub(crate) fn accept(route: &Route, request: &Request) -> Producer {
+pub(crate) fn accept(route: &Route, request: &Request, memory: &Memory) -> Producer {
     let function = route.service.as_str();
     let taken = match (function, route.method.as_str(), route.parts().as_slice()) {
-        (AMF_CALLBACK, "POST", [ue, DEREGISTRATION]) => accept_deregistration(ue, request),
+        (AMF_CALLBACK, "POST", [ue, DEREGISTRATION]) => accept_deregistration(ue, request, memory),
         (AMF_CALLBACK | SMF_CALLBACK, "POST", [ue, SDM]) => accept_change(function, ue, request),
         (AMF_CALLBACK, _, [_, DEREGISTRATION]) | (_, _, [_, SDM]) => Err(not_allowed().into()),
         _ => Err(unknown().into()),
@@ -121,11 +133,16 @@ fn reason(value: &Value) -> Option<Removal> {
 }
 
 /// DeregistrationData
-fn accept_deregistration(ue: &str, request: &Request) -> Result<Producer, Refusal> {
+fn accept_deregistration(
+    ue: &str,
+    request: &Request,
+    memory: &Memory,
+) -> Result<Producer, Refusal> {
     let supi = crate::subscription::supi(ue)?;
     let body = read(request)?;
     let removal = member(&body, "/deregReason", "a DeregistrationReason", reason)?;
-    let message = NotifyDeregistration { supi, removal };
+    let amf = memory.own.guami;
+    let message = NotifyDeregistration { supi, removal, amf };
     Ok(ask(message, |_, _| respond_empty(StatusCode::NO_CONTENT)))
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sluice_ids::{Dnn, Snssai, Supi};
 use sluice_sbi::{
     GetAccessAndMobility, GetSessionManagement, GetSmfSelection, Message, Nf, Problem,
-    SdmSubscribed, Slot, SubscribeSdm, UnsubscribeSdm,
+    SdmSubscribed, Slot, SmfRegistration, SubscribeSdm, UnsubscribeSdm,
 };
 
 use crate::body::{read, read_response, respond, respond_empty, send_empty};
@@ -16,6 +16,7 @@ use crate::problem::{refuse, tell};
 use crate::route::{Route, not_allowed, unknown};
 use crate::subscription::asked::{Source, Then};
 use crate::subscription::context::{Sdm, forget_sdm, sdm_ids};
+use crate::subscription::registered::in_smfs_json;
 use crate::subscription::{provisioned, query, refuse_data, sdm_resource};
 use crate::values::{plmn_json, slice, slice_json};
 
@@ -109,6 +110,7 @@ pub(crate) fn accept(route: &Route, request: &Request, memory: &mut Memory) -> P
                 set @ ("am-data" | "nssai" | "smf-select-data" | "sm-data"),
             ],
         ) => accept_get(ue, set, route, memory),
+        ("GET", [ue, "ue-context-in-smf-data"]) => accept_in_smfs(ue),
         ("POST", [ue, "sdm-subscriptions"]) => accept_subscribe(ue, request, memory),
         ("DELETE", [ue, "sdm-subscriptions", name]) => accept_unsubscribe(ue, name, memory),
         (
@@ -116,7 +118,12 @@ pub(crate) fn accept(route: &Route, request: &Request, memory: &mut Memory) -> P
             [_]
             | [
                 _,
-                "am-data" | "nssai" | "smf-select-data" | "sm-data" | "sdm-subscriptions",
+                "am-data"
+                | "nssai"
+                | "smf-select-data"
+                | "sm-data"
+                | "ue-context-in-smf-data"
+                | "sdm-subscriptions",
             ]
             | [_, "sdm-subscriptions", _],
         ) => Err(not_allowed().into()),
@@ -145,6 +152,18 @@ fn accept_get(
         "smf-select-data" => Source::Udm.selection_data(supi, then),
         _ => Source::Udm.session_data(supi, of, memory, then),
     })
+}
+
+/// UeContextInSmfData of a UE that is known, and perhaps has no sessions.
+fn accept_in_smfs(ue: &str) -> Result<Producer, Refusal> {
+    let supi = crate::subscription::supi(ue)?;
+    let respond = |smfs: Result<Vec<SmfRegistration>, Problem>, _: &mut Memory| {
+        Producer::Done(match smfs {
+            Ok(smfs) => respond(StatusCode::OK, &in_smfs_json(&smfs)),
+            Err(problem) => tell(problem),
+        })
+    };
+    Ok(Source::Udm.smfs(supi, Box::new(respond)))
 }
 
 /// Slice and data network of a query for session management data.
@@ -181,7 +200,7 @@ fn accept_sets(ue: &str, route: &Route, memory: &mut Memory) -> Result<Producer,
     };
     let of = networks(route)?;
     let wanted: Vec<&str> = names.split(',').collect();
-    let known = ["AM", "SMF_SEL", "SM"];
+    let known = ["AM", "SMF_SEL", "SM", "UEC_SMF"];
     let wanted = known.into_iter().filter(|name| wanted.contains(name));
     let sets = Sets {
         supi,
@@ -212,6 +231,7 @@ impl Sets {
         let member = match set {
             "AM" => "amData",
             "SMF_SEL" => "smfSelData",
+            "UEC_SMF" => "uecSmfData",
             _ => "smData",
         };
         let then: Then = Box::new(move |data, memory| match data {
@@ -226,6 +246,12 @@ impl Sets {
         match set {
             "AM" => Source::Udm.access_data(supi, then),
             "SMF_SEL" => Source::Udm.selection_data(supi, then),
+            "UEC_SMF" => {
+                let on_smfs = |smfs: Result<Vec<SmfRegistration>, Problem>, memory: &mut Memory| {
+                    then(smfs.map(|smfs| in_smfs_json(&smfs)), memory)
+                };
+                Source::Udm.smfs(supi, Box::new(on_smfs))
+            }
             _ => Source::Udm.session_data(supi, of, memory, then),
         }
     }

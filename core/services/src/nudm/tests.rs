@@ -318,7 +318,7 @@ fn wrong_requests_are_refused() {
             json!({ "guami": guami, "purgeFlag": 1 }),
             "MANDATORY_IE_INCORRECT",
         ),
-        ("GET", &amf, Value::Null, "METHOD_NOT_ALLOWED"),
+        ("DELETE", &amf, Value::Null, "METHOD_NOT_ALLOWED"),
         ("PUT", &smf, session, "MANDATORY_IE_INCORRECT"),
         (
             "POST",

@@ -12,11 +12,13 @@ use crate::body::{
     member, optional, read, respond, respond_empty, send, send_empty, with_location,
 };
 use crate::calls::{ask, ask_on, call, cause, done};
-use crate::exchange::{Consumer, Producer, Refusal, Request};
+use crate::exchange::{Consumer, Producer, Refusal, Request, Response};
 use crate::names::Memory;
 use crate::problem::{refuse, tell};
 use crate::route::{Route, not_allowed, unknown};
+use crate::subscription::asked::{Source, Then};
 use crate::subscription::context::{AmfRegistration, forget_ue, session_id, smf, smf_json};
+use crate::subscription::registered::smfs_json;
 use crate::values::{guami, guami_json};
 
 const AMF: &str = "amf-3gpp-access";
@@ -48,7 +50,7 @@ fn path(supi: &Supi, what: &str) -> String {
 fn register_amf(request: &RegisterAmf, memory: &Memory) -> Consumer {
     let own = AmfRegistration::own(&request.supi, request.guami, request.network, memory);
     let mut body = own.json();
-    body["initialRegistrationInd"] = true.into();
+    body["initialRegistrationInd"] = request.is_initial.into();
     let outgoing = send(Method::PUT, &path(&request.supi, AMF), &body);
     call(outgoing, |came, _| {
         // A UE that is known and not found was not authenticated.
@@ -77,20 +79,93 @@ fn register_smf(registration: &SmfRegistration) -> Consumer {
 
 /// A request for the UDM.
 pub(crate) fn accept(route: &Route, request: &Request, memory: &mut Memory) -> Producer {
-    let taken = match (route.method.as_str(), route.parts().as_slice()) {
+    take(route, request, memory).unwrap_or_else(|refusal| Producer::Done(*refusal))
+}
+
+fn take(route: &Route, request: &Request, memory: &mut Memory) -> Result<Producer, Refusal> {
+    match (route.method.as_str(), route.parts().as_slice()) {
         ("PUT", [ue, "registrations", AMF]) => accept_amf(ue, request, memory),
         ("PATCH", [ue, "registrations", AMF]) => accept_amf_change(ue, request),
+        ("GET", [ue, "registrations"]) => accept_sets(ue, route),
+        ("GET", [ue, "registrations", AMF]) => told(ue, |supi, then| Source::Udm.amf(supi, then)),
+        ("GET", [ue, "registrations", SMFS]) => told(ue, smfs_of),
+        ("GET", [ue, "registrations", SMFS, id]) => {
+            let session = session_id(id).ok_or_else(no_such)?;
+            told(ue, move |supi, then| Source::Udm.smf(supi, session, then))
+        }
         ("PUT", [ue, "registrations", SMFS, id]) => accept_smf(ue, id, request),
         ("DELETE", [ue, "registrations", SMFS, id]) => accept_smf_gone(ue, id),
-        (_, [_, "registrations", AMF] | [_, "registrations", SMFS, _]) => Err(not_allowed().into()),
+        (
+            _,
+            [_, "registrations"] | [_, "registrations", AMF | SMFS] | [_, "registrations", SMFS, _],
+        ) => Err(not_allowed().into()),
         _ => Err(unknown().into()),
+    }
+}
+
+/// A registration, or that there is none.
+fn told(ue: &str, ask: impl FnOnce(Supi, Then) -> Producer) -> Result<Producer, Refusal> {
+    let supi = crate::subscription::supi(ue)?;
+    let then: Then = Box::new(|found, _| {
+        Producer::Done(match found {
+            Ok(body) => respond(StatusCode::OK, &body),
+            Err(problem) => tell(problem),
+        })
+    });
+    Ok(ask(supi, then))
+}
+
+fn smfs_of(supi: Supi, then: Then) -> Producer {
+    let on_smfs = |smfs: Result<Vec<SmfRegistration>, Problem>, memory: &mut Memory| {
+        let found = smfs.and_then(|smfs| match smfs.is_empty() {
+            true => Err(Problem::ContextNotFound),
+            false => Ok(smfs_json(&smfs)),
+        });
+        then(found, memory)
     };
-    taken.unwrap_or_else(|refusal| Producer::Done(*refusal))
+    Source::Udm.smfs(supi, Box::new(on_smfs))
+}
+
+/// RegistrationDataSets: of those that are asked for, what there is.
+fn accept_sets(ue: &str, route: &Route) -> Result<Producer, Refusal> {
+    let Some(names) = route.query("registration-dataset-names") else {
+        let detail = "registration-dataset-names is missing";
+        let cause = "MANDATORY_QUERY_PARAM_MISSING";
+        return Err(refuse(StatusCode::BAD_REQUEST, cause, detail).into());
+    };
+    let is_wanted = |name: &str| names.split(',').any(|one| one == name);
+    let wants_smfs = is_wanted("SMF_PDU_SESSIONS");
+    let wants_amf = is_wanted("AMF_3GPP");
+    told(ue, move |supi, then| {
+        let on_amf: Then = Box::new(move |amf, memory| {
+            let mut sets = match amf {
+                Ok(amf) if wants_amf => json!({ "amf3Gpp": amf }),
+                Ok(_) | Err(Problem::ContextNotFound) => json!({}),
+                Err(problem) => return then(Err(problem), memory),
+            };
+            if !wants_smfs {
+                return then(Ok(sets), memory);
+            }
+            let on_smfs: Then = Box::new(move |smfs, memory| match smfs {
+                Ok(smfs) => {
+                    sets["smfRegistration"] = smfs;
+                    then(Ok(sets), memory)
+                }
+                Err(Problem::ContextNotFound) => then(Ok(sets), memory),
+                Err(problem) => then(Err(problem), memory),
+            });
+            smfs_of(supi, on_smfs)
+        });
+        Source::Udm.amf(supi, on_amf)
+    })
 }
 
 fn accept_amf(ue: &str, request: &Request, memory: &mut Memory) -> Result<Producer, Refusal> {
     let supi = crate::subscription::supi(ue)?;
-    let registration = AmfRegistration::read(&read(request)?)?;
+    let body = read(request)?;
+    let registration = AmfRegistration::read(&body)?;
+    let pointer = "/initialRegistrationInd";
+    let is_initial = optional(&body, pointer, "true or false", Value::as_bool)?;
     let guami = registration.guami;
     if registration.is_purged {
         return Ok(purge(DeregisterAmf { supi, guami }));
@@ -101,6 +176,7 @@ fn accept_amf(ue: &str, request: &Request, memory: &mut Memory) -> Result<Produc
         supi,
         guami,
         network: registration.network,
+        is_initial: is_initial == Some(true),
     };
     Ok(ask_on(message, move |answer, memory| {
         if let Err(problem) = answer {
@@ -129,10 +205,20 @@ fn accept_amf_change(ue: &str, request: &Request) -> Result<Producer, Refusal> {
 }
 
 fn purge(message: DeregisterAmf) -> Producer {
-    let supi = message.supi;
-    ask(message, move |_, memory| {
-        forget_ue(&supi, memory);
-        respond_empty(StatusCode::NO_CONTENT)
+    let DeregisterAmf { supi, guami } = message;
+    ask_on(message, move |answer, memory| {
+        Producer::Done(match answer {
+            Ok(_) => {
+                forget_ue(&supi, guami, memory);
+                respond_empty(StatusCode::NO_CONTENT)
+            }
+            // TS 29.503, 5.3.2.4.2
+            Err(Problem::ContextNotFound) => {
+                let detail = "another AMF has the UE";
+                refuse(StatusCode::FORBIDDEN, "INVALID_GUAMI", detail)
+            }
+            Err(problem) => tell(problem),
+        })
     })
 }
 
@@ -147,12 +233,13 @@ fn accept_smf(ue: &str, id: &str, request: &Request) -> Result<Producer, Refusal
     }))
 }
 
+fn no_such() -> Response {
+    let detail = "there is no such session";
+    refuse(StatusCode::NOT_FOUND, "CONTEXT_NOT_FOUND", detail)
+}
+
 fn accept_smf_gone(ue: &str, id: &str) -> Result<Producer, Refusal> {
     let supi = crate::subscription::supi(ue)?;
-    let no_such = || {
-        let detail = "there is no such session";
-        refuse(StatusCode::NOT_FOUND, "CONTEXT_NOT_FOUND", detail)
-    };
     let session = session_id(id).ok_or_else(no_such)?;
     Ok(ask(DeregisterSmf { supi, session }, |_, _| {
         respond_empty(StatusCode::NO_CONTENT)

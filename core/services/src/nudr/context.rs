@@ -5,9 +5,10 @@ use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use sluice_ids::{Guami, Supi};
 use sluice_sbi::{
-    DeleteSdm, DeleteSmf, Done, Message, Nf, Problem, QueryContextData, Slot, StoreAmf, StoreSdm,
-    StoreSmf,
+    AmfStored, DeleteSdm, DeleteSmf, Done, Message, Nf, Problem, QueryContextData, Slot, StoreAmf,
+    StoreSdm, StoreSmf,
 };
+use zerocopy::FromZeros;
 
 use crate::body::{read, respond_empty, send, send_empty};
 use crate::calls::{ask, ask_each, call, done};
@@ -61,6 +62,8 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
 }
 
 /// AMF of a UE; that it is there no more by its purge flag (TS 29.505, 5.2.5), with the GUAMI that it had.
+///
+/// Which AMF had it before is known as far as this program has stored it: the callback of another one is not known, either.
 fn store_amf(store: &StoreAmf, memory: &Memory) -> Consumer {
     let path = path(&store.supi, &format!("context-data/{AMF}"));
     let outgoing = if store.registered {
@@ -79,15 +82,36 @@ fn store_amf(store: &StoreAmf, memory: &Memory) -> Consumer {
             .insert(CONTENT_TYPE, json_patch);
         outgoing
     };
-    let is_purge = !store.registered;
-    call(outgoing, move |came, _| match came.response.status() {
-        // One that is nowhere is purged. One that is found, and not as authenticated, is not registered.
-        StatusCode::NOT_FOUND if is_purge => Ok(Done::ALL.into()),
-        _ => match done(&came.response) {
-            Err(Problem::ContextNotFound) if !is_purge => Err(Problem::NotAuthenticated),
-            answer => answer,
-        },
+    let (is_purge, guami, key) = (!store.registered, store.guami, note_key(&store.supi));
+    call(outgoing, move |came, memory| {
+        let noted = memory.noted(&key).and_then(|text| {
+            let noted = serde_json::from_str(text).ok()?;
+            crate::values::guami(&noted)
+        });
+        match (came.response.status(), done(&came.response)) {
+            // One that is nowhere is purged. One that is found, and not as authenticated, is not registered.
+            (StatusCode::NOT_FOUND, _) if is_purge => {}
+            (_, Err(Problem::ContextNotFound)) if !is_purge => {
+                return Err(Problem::NotAuthenticated);
+            }
+            (_, Err(problem)) => return Err(problem),
+            (_, Ok(_)) => {}
+        }
+        match is_purge {
+            true => memory.forget_note(&key),
+            false => memory.note(&key, &guami_json(guami).to_string()),
+        }
+        let stored = AmfStored {
+            had_amf: noted.is_some(),
+            before: noted.unwrap_or_else(Guami::new_zeroed),
+        };
+        Ok(stored.into())
     })
+}
+
+/// Key of the AMF that a repository was told last.
+fn note_key(supi: &Supi) -> String {
+    format!("stored amf {supi}")
 }
 
 /// A request for context data.
@@ -101,7 +125,7 @@ pub(crate) fn accept(
     match (route.method.as_str(), rest) {
         ("GET", [AMF | SMFS | SDM] | [SMFS, _]) => queried::accept(ue, rest),
         ("PUT", [AMF]) => accept_amf(ue, request, memory),
-        ("PATCH", [AMF]) => accept_amf_patch(ue, request, memory),
+        ("PATCH", [AMF]) => accept_amf_patch(ue, request),
         ("PUT", [SMFS, id]) => {
             let supi = crate::subscription::supi(ue)?;
             let registration = smf(&read(request)?, supi, id)?;
@@ -142,7 +166,7 @@ fn accept_amf(ue: &str, request: &Request, memory: &mut Memory) -> Result<Produc
 }
 
 /// Patch of a registration: that the UE is gone. Of its other members none is kept here.
-fn accept_amf_patch(ue: &str, request: &Request, memory: &Memory) -> Result<Producer, Refusal> {
+fn accept_amf_patch(ue: &str, request: &Request) -> Result<Producer, Refusal> {
     let supi = crate::subscription::supi(ue)?;
     let patch = read(request)?;
     let value = |path: &str| {
@@ -154,7 +178,9 @@ fn accept_amf_patch(ue: &str, request: &Request, memory: &Memory) -> Result<Prod
         return Ok(Producer::Done(respond_empty(StatusCode::NO_CONTENT)));
     }
     // It is purged wherever it was.
-    let guami = value("/guami").and_then(guami).unwrap_or(memory.own.guami);
+    let guami = value("/guami")
+        .and_then(guami)
+        .unwrap_or_else(Guami::new_zeroed);
     Ok(purge(supi, guami))
 }
 
@@ -165,8 +191,8 @@ fn purge(supi: Supi, guami: Guami) -> Producer {
         registered: false,
         network: guami.plmn.serving_network_name(),
     };
-    ask(message, move |_, memory| {
-        forget_ue(&supi, memory);
+    ask(message, move |stored, memory| {
+        forget_ue(&supi, stored.before, memory);
         respond_empty(StatusCode::NO_CONTENT)
     })
 }

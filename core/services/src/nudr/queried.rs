@@ -4,20 +4,20 @@
 use http::{Method, StatusCode};
 use serde_json::Value;
 use sluice_ids::{Guami, Supi};
-use sluice_sbi::{
-    ContextData, Message, Nf, Problem, QueryContextData, QuerySdm, QuerySmf, SdmData, Slot,
-};
+use sluice_sbi::{ContextData, Message, Nf, Problem, QuerySdm, SdmData, Slot, SmfRegistration};
 use zerocopy::FromZeros;
 
 use crate::body::{respond, send_empty};
-use crate::calls::{ask, ask_each, ask_on, call_on};
+use crate::calls::{ask_each, call_on};
 use crate::exchange::{Consumer, OnResponse, Producer, Refusal};
 use crate::names::Memory;
 use crate::nudm::sdm::found;
 use crate::nudr::context::{AMF, SDM, SMFS, no_such};
 use crate::nudr::path;
+use crate::problem::tell;
 use crate::route::unknown;
-use crate::subscription::context::{AmfRegistration, Sdm, session_id, smf_json};
+use crate::subscription::asked::{Source, Then};
+use crate::subscription::context::{Sdm, session_id, smf_json};
 use crate::values::guami;
 
 /// Context data from those of an AMF, of SMFs and of subscriptions, one after the other.
@@ -88,64 +88,46 @@ fn take_sdm(data: &Value, supi: &Supi, known: &mut ContextData) {
 /// A query of context data.
 pub(super) fn accept(ue: &str, rest: &[&str]) -> Result<Producer, Refusal> {
     let supi = crate::subscription::supi(ue)?;
-    if let [SMFS, id] = rest {
-        let session = session_id(id).ok_or_else(no_such)?;
-        return Ok(ask_on(QuerySmf { supi, session }, |found, _| {
-            Producer::Done(found.map_or_else(
-                |_| no_such(),
-                |stored| respond(StatusCode::OK, &smf_json(&stored.registration)),
-            ))
-        }));
-    }
-    let query = QueryContextData { supi };
+    let told: Then = Box::new(|found, _| {
+        Producer::Done(match found {
+            Ok(body) => respond(StatusCode::OK, &body),
+            Err(Problem::ContextNotFound) => no_such(),
+            Err(problem) => tell(problem),
+        })
+    });
     match rest {
-        [AMF] => Ok(ask(query, move |known, memory| match known.has_amf {
-            true => {
-                let network = known.guami.plmn.serving_network_name();
-                let amf = AmfRegistration::known(&supi, known.guami, network, memory);
-                respond(StatusCode::OK, &amf.json())
-            }
-            false => no_such(),
-        })),
-        [SMFS] => Ok(ask_on(query, move |known, memory| {
-            each(known.map(|known| smf_queries(supi, &known)), memory)
-        })),
-        [SDM] => Ok(ask_on(query, move |known, memory| {
-            each(known.map(|known| sdm_queries(supi, &known)), memory)
+        [AMF] => Ok(Source::Udr.amf(supi, told)),
+        [SMFS, id] => {
+            let session = session_id(id).ok_or_else(no_such)?;
+            Ok(Source::Udr.smf(supi, session, told))
+        }
+        [SMFS] => {
+            let on_smfs = |smfs: Result<Vec<SmfRegistration>, Problem>, memory: &mut Memory| {
+                told(smfs.map(|smfs| smfs.iter().map(smf_json).collect()), memory)
+            };
+            Ok(Source::Udr.smfs(supi, Box::new(on_smfs)))
+        }
+        [SDM] => Ok(Source::Udr.known(supi, move |known, memory| match known {
+            Ok(known) => each_sdm(supi, &known, memory, told),
+            Err(problem) => told(Err(problem), memory),
         })),
         _ => Err(unknown().into()),
     }
 }
 
-fn smf_queries(supi: Supi, known: &ContextData) -> Vec<Slot> {
-    let sessions = known.sessions.get();
-    let has = |session: &u8| sessions & 1 << session != 0;
-    (0..16_u8)
-        .filter(has)
-        .map(|session| QuerySmf { supi, session }.into())
-        .collect()
-}
-
-fn sdm_queries(supi: Supi, known: &ContextData) -> Vec<Slot> {
-    (0..known.subscriptions)
+/// SdmSubscriptions; one that has gone meanwhile is not among them.
+fn each_sdm(supi: Supi, known: &ContextData, memory: &mut Memory, told: Then) -> Producer {
+    let queries: Vec<Slot> = (0..known.subscriptions)
         .map(|number| QuerySdm { supi, number }.into())
-        .collect()
-}
-
-/// List of what each of these queries finds; something that has gone meanwhile is not in it.
-fn each(queries: Result<Vec<Slot>, Problem>, memory: &mut Memory) -> Producer {
-    let queries = match queries {
-        Ok(queries) => queries.into_iter(),
-        Err(problem) => return Producer::Done(crate::problem::tell(problem)),
-    };
+        .collect();
     let on_answers = |answers: Vec<Message>, memory: &mut Memory| {
         let one = |answer: Message| match answer {
-            Message::StoredSmf(stored) => Some(smf_json(&stored.registration)),
             Message::StoredSdm(stored) => Some(Sdm::known(stored.subscription, memory).json()),
             _ => None,
         };
-        let list: Value = answers.into_iter().filter_map(one).collect();
-        Producer::Done(respond(StatusCode::OK, &list))
+        let list = answers.into_iter().filter_map(one).collect();
+        told(Ok(list), memory)
     };
+    let queries = queries.into_iter();
     ask_each(Nf::Udr, queries, Vec::new(), memory, Box::new(on_answers))
 }

@@ -2,11 +2,12 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use sluice_ids::{Guami, Plmn, Snssai};
 use sluice_sbi::{
-    AccessAndMobility, AdvanceSqn, AuthMethod, AuthenticationSubscription, ContextData, DataChange,
-    DeleteSdm, DeleteSmf, Done, Message, NotifyDataChange, Problem, QueryAccessAndMobility,
-    QueryContextData, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
-    SdmSubscription, SessionManagement, SimAlgorithm, SmfRegistration, SmfSelection, StoreAmf,
-    StoreAuthentication, StoreSdm, StoreSmf, StoredSdm, StoredSmf, UpdateSqn,
+    AccessAndMobility, AdvanceSqn, AmfStored, AuthMethod, AuthenticationSubscription, ContextData,
+    DataChange, DeleteSdm, DeleteSmf, Done, Message, NotifyDataChange, Problem,
+    QueryAccessAndMobility, QueryContextData, QuerySessionManagement, QuerySmfSelection,
+    QuerySubscription, SdmSubscription, SessionManagement, SimAlgorithm, SmfRegistration,
+    SmfSelection, StoreAmf, StoreAuthentication, StoreSdm, StoreSmf, StoredSdm, StoredSmf,
+    UpdateSqn,
 };
 use zerocopy::FromZeros;
 
@@ -286,9 +287,17 @@ fn where_a_ue_is_is_carried() {
         registered,
         network: network(),
     };
+    // A repository does not say which AMF it was: whoever tells it knows.
+    let stored = |had_amf| AmfStored {
+        had_amf,
+        before: match had_amf {
+            true => guami(),
+            false => Guami::new_zeroed(),
+        },
+    };
     for registered in [true, false] {
-        let store = store(registered);
-        assert_eq!(two.carry(store, store, Done::ALL), Done::ALL.into());
+        let (store, stored) = (store(registered), stored(!registered));
+        assert_eq!(two.carry(store, store, stored), stored.into());
         assert_eq!(two.last().response.status(), 204);
     }
     let plmn = Plmn::new("208", "93").expect("digits");
@@ -296,7 +305,7 @@ fn where_a_ue_is_is_carried() {
         network: plmn.serving_network_name(),
         ..store(true)
     };
-    assert_eq!(two.carry(guest, guest, Done::ALL), Done::ALL.into());
+    assert_eq!(two.carry(guest, guest, stored(false)), stored(false).into());
     let sent = two.exchanges[0].sent();
     assert_members(
         &sent,

@@ -27,7 +27,7 @@ pub(crate) enum Source {
 pub(crate) type Then = Box<dyn FnOnce(Result<Value, Problem>, &mut Memory) -> Producer + Send>;
 
 impl Source {
-    fn nf(self) -> Nf {
+    pub(super) fn nf(self) -> Nf {
         match self {
             Self::Udm => Nf::Udm,
             Self::Udr => Nf::Udr,

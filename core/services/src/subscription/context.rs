@@ -12,15 +12,16 @@ use crate::names::Memory;
 use crate::nudm::callbacks::{self, AMF_DEREGISTRATION};
 use crate::problem::{refuse, refuse_member};
 use crate::values::{
-    guami, guami_json, network, network_text, nf_instance, plmn, plmn_json, slice, slice_json,
+    guami, guami_json, hex, network, network_text, nf_instance, plmn, plmn_json, slice, slice_json,
 };
 
 /// Begin of the URI that stands for an instance of a function.
 const URN: &str = "urn:uuid:";
 
-/// Key of the callback of the AMF that has a UE.
-pub(crate) fn deregistration_key(supi: &Supi) -> String {
-    format!("dereg {supi}")
+/// Key of the callback of an AMF that has a UE, or had it until another one registered it.
+pub(crate) fn deregistration_key(supi: &Supi, amf: Guami) -> String {
+    let amf = [amf.plmn.octets(), amf.amf.octets()].concat();
+    format!("dereg {supi} {}", hex(&amf))
 }
 
 /// Key of the instance of the AMF that has a UE.
@@ -59,7 +60,7 @@ impl AmfRegistration {
         if let Some(told) = told.and_then(|uri| nf_instance(&uri.strip_prefix(URN)?.into())) {
             known.instance = told;
         }
-        if let Some(told) = memory.callback(&deregistration_key(supi)) {
+        if let Some(told) = memory.callback(&deregistration_key(supi, guami)) {
             known.callback = told.to_owned();
         }
         known
@@ -101,7 +102,7 @@ impl AmfRegistration {
 
     /// From now on this AMF is told. Gives what was kept before.
     pub fn keep(&self, supi: &Supi, memory: &mut Memory) -> Before {
-        let keys = [amf_key(supi), deregistration_key(supi)];
+        let keys = [amf_key(supi), deregistration_key(supi, self.guami)];
         let uris = [format!("{URN}{}", self.instance), self.callback.clone()];
         let before = keys.map(|key| (memory.callback(&key).map(str::to_owned), key));
         for ((_, key), uri) in before.iter().zip(&uris) {
@@ -115,9 +116,10 @@ impl AmfRegistration {
 pub(crate) struct Before([(Option<String>, String); 2]);
 
 impl Before {
-    /// Whether there were any.
+    /// Whether an AMF had the UE.
     pub fn was_registered(&self) -> bool {
-        self.0.iter().all(|(uri, _)| uri.is_some())
+        let [(amf, _), _] = &self.0;
+        amf.is_some()
     }
 
     /// They are kept again.
@@ -131,10 +133,10 @@ impl Before {
     }
 }
 
-/// No AMF has the UE: nobody is told.
-pub(crate) fn forget_ue(supi: &Supi, memory: &mut Memory) {
+/// No AMF has the UE: that one is told nothing.
+pub(crate) fn forget_ue(supi: &Supi, amf: Guami, memory: &mut Memory) {
     memory.forget_callback(&amf_key(supi));
-    memory.forget_callback(&deregistration_key(supi));
+    memory.forget_callback(&deregistration_key(supi, amf));
 }
 
 /// SmfRegistration

@@ -11,6 +11,7 @@ pub(crate) mod asked;
 pub(crate) mod authentication;
 pub(crate) mod context;
 pub(crate) mod provisioned;
+pub(crate) mod registered;
 pub(crate) mod sdm_resource;
 
 /// Subscriber of a path; of other kinds of identities none is known.

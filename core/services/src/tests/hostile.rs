@@ -338,6 +338,7 @@ fn calls_of_contexts() -> Calls {
         supi,
         guami,
         network,
+        is_initial: true,
     };
     let subscription = SdmSubscription::access_and_mobility(supi, instance(1));
     vec![

@@ -217,6 +217,7 @@ fn notify(world: &mut TestNetwork, outside: &Outside, removal: Removal) {
     let notice = NotifyDeregistration {
         supi: supi(1),
         removal,
+        amf: crate::world::config().guami,
     };
     let answer = outside.ask(world, Nf::Amf, notice);
     assert_eq!(answer, Some(Done::ALL.into()), "{removal:?}");
@@ -298,6 +299,7 @@ fn reasons_of_an_smf_leave_a_phone_registered_and_an_unknown_one_is_not_found() 
         let notice = NotifyDeregistration {
             supi: supi(2),
             removal,
+            amf: crate::world::config().guami,
         };
         let answer = outside.ask(&mut world, Nf::Amf, notice);
         assert_eq!(answer, Some(Problem::ContextNotFound.into()), "{removal:?}");
