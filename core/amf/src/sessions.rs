@@ -457,12 +457,16 @@ impl State {
         self.deliver(ue, session, step, n1, n2_kind, n2)
     }
 
-    /// Nsmf_PDUSession_SMContextStatusNotify: the session is over.
+    /// Nsmf_PDUSession_SMContextStatusNotify: the session is over. A gNB has it still where the SMF did not hear that the
+    /// set-up had reached it.
     fn notified(&mut self, notice: &NotifySmContext) -> Message {
         let context = Some(notice.context.get());
         if let Some(ue) = self.find_supi(&notice.supi) {
             let known = self.session_mut(ue, notice.session);
-            if known.is_some_and(|one| one.context == context) {
+            if let Some(known) = known.filter(|one| one.context == context) {
+                if known.leave() {
+                    self.release_at_gnb(ue, "4", &[notice.session]);
+                }
                 self.forget_session(ue, notice.session);
             }
         }

@@ -132,11 +132,7 @@ fn comes_and_goes(world: &mut TestNetwork) {
 
 /// Whatever becomes of a request, the UE gets what it wants in the end, and takes all with it when it leaves.
 fn assert_nothing_is_left(fate: Fate) {
-    assert_nothing_is_left_of(&REQUESTS, fate);
-}
-
-fn assert_nothing_is_left_of(requests: &[&'static str], fate: Fate) {
-    for line in requests {
+    for line in &REQUESTS {
         services::next(line, 0, fate);
         let mut world = by_http2();
         comes_and_goes(&mut world);
@@ -162,17 +158,14 @@ fn a_request_that_is_served_twice_leaves_nothing_behind() {
     assert_nothing_is_left(Fate::Twice);
 }
 
-/// Without the last two: a gNB keeps a session of which the SMF was not told that the message has reached it.
-const WITHOUT_N2: [&str; 14] = *REQUESTS.first_chunk().unwrap();
-
 #[test]
 fn what_was_created_by_a_request_without_an_answer_is_released() {
-    assert_nothing_is_left_of(&WITHOUT_N2, Fate::AnswerLost);
+    assert_nothing_is_left(Fate::AnswerLost);
 }
 
 #[test]
 fn what_was_created_by_a_request_whose_answer_is_too_late_is_released() {
-    assert_nothing_is_left_of(&WITHOUT_N2, Fate::AnswerLate(TOO_LATE_MS));
+    assert_nothing_is_left(Fate::AnswerLate(TOO_LATE_MS));
 }
 
 #[test]
