@@ -195,6 +195,7 @@ async fn streams<T: AsyncRead + AsyncWrite + Unpin>((mut connection, watch): Ope
                 None => return,
             },
             () = link.too_much.notified() => {
+                tally.reset_floods.add();
                 connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
                 break;
             }

@@ -54,7 +54,6 @@ pub(super) async fn serve(
         Err(Refused::Reset) => {
             tally.resets.add();
             if !link.place.reset(&link.parts.limits) {
-                tally.reset_floods.add();
                 link.too_much.notify_one();
             }
             return;
