@@ -41,6 +41,8 @@ pub struct Guard {
     issuer: Issuer,
     /// Instances that pass on requests of others, by their certificates: an SCP, or a SEPP.
     relays: Vec<String>,
+    /// A token whose audience is empty is for all producers, as those of free5GC's NRF are.
+    takes_empty_audience: bool,
     counters: Counters,
     told: BTreeMap<(IpAddr, &'static str), Instant>,
     refused: Vec<Refused>,
@@ -162,6 +164,11 @@ impl Guard {
         (self.issuer, self.relays) = (issuer, relays);
     }
 
+    /// Takes tokens with an empty audience for any producer, by their scope alone.
+    pub fn take_empty_audience(&mut self) {
+        self.takes_empty_audience = true;
+    }
+
     /// Whether services want tokens.
     pub fn requires_tokens(&self) -> bool {
         self.verifier.is_some()
@@ -234,7 +241,9 @@ impl Guard {
             return Err(Why::issuer(&claims.issuer));
         }
         let kind = type_of(service);
-        if !is_for(&claims, &kind, own) {
+        let is_empty = claims.audience == Audience::Type(String::new());
+        let is_taken = is_empty && self.takes_empty_audience;
+        if !is_for(&claims, if is_taken { "" } else { &kind }, own) {
             return Err(Why::audience(&kind));
         }
         if !claims.has_scope(service) {

@@ -42,6 +42,8 @@ pub struct TokensSection {
     pub issuer: Option<String>,
     /// Instances whose certificates may show tokens of others: an SCP, or a SEPP.
     pub relays: Vec<String>,
+    /// Whether a token with an empty audience is for every producer.
+    pub any_audience: bool,
 }
 
 impl TokensSection {
@@ -53,6 +55,7 @@ impl TokensSection {
         let rs512_for = fields.list("rs512_for", &producer());
         let issuer = fields.optional("issuer", &instance());
         let relays = fields.list("relays", &instance());
+        let any_audience = fields.or("any_audience", "false", &boolean()).value;
         if rs512_key.is_some() == rs512_for.is_empty() {
             let (line, key) = (fields.line(), fields.key("rs512_key"));
             let what = "a key for no producers, or producers without a key";
@@ -67,6 +70,7 @@ impl TokensSection {
             rs512: rs512_key.map(|key| (key, rs512_for)),
             issuer: issuer.map(|at| at.value),
             relays: relays.into_iter().map(|at| at.value).collect(),
+            any_audience,
         }
     }
 }

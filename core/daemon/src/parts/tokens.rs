@@ -41,6 +41,9 @@ pub(crate) fn open(config: &CoreConfig) -> Result<(Guard, Option<Wallet>), FileE
     if let Some(public) = &tokens.public {
         let verifier = Verifier::open(&public.value)?;
         guard.require(verifier, issuer(config, tokens), tokens.relays.clone());
+        if tokens.any_audience {
+            guard.take_empty_audience();
+        }
     }
     Ok((guard, tokens.ask.then(|| Wallet::new(Instant::now()))))
 }

@@ -159,6 +159,27 @@ fn a_service_wants_a_token_for_it_of_the_peer() {
     );
 }
 
+/// free5GC's NRF gives tokens for a type without the type.
+#[test]
+fn a_token_without_an_audience_is_taken_where_the_operator_wants_it() {
+    let (mut guard, key, _folder) = guard();
+    let amf = peer(Some(&[AMF]));
+    let get = |token: &str| request("GET", SDM, Some(token), "");
+    let of_nobody = token(&key, &[("aud", json!(""))]);
+    let refused = asks(&mut guard, &get(&of_nobody), &amf);
+    assert_eq!(refused.expect_err("an empty audience").0, 401);
+    guard.take_empty_audience();
+    assert_eq!(asks(&mut guard, &get(&of_nobody), &amf), Ok(()));
+    for (wrong, status) in [
+        (("aud", json!("UDR")), 401),
+        (("scope", json!("nudm-uecm")), 403),
+    ] {
+        let wrong = token(&key, &[("aud", json!("")), wrong]);
+        let refused = asks(&mut guard, &get(&wrong), &amf);
+        assert_eq!(refused.expect_err("wrong").0, status);
+    }
+}
+
 #[test]
 fn callbacks_and_the_beginnings_of_the_nrf_want_none() {
     let (mut guard, _key, _folder) = guard();
