@@ -43,6 +43,8 @@ pub struct Own {
 pub struct Memory {
     /// Identities of the program.
     pub own: Own,
+    /// API root of the NRF; empty if it is not known.
+    pub nrf: String,
     /// Deviations that were taken.
     pub deviations: Deviations,
     uris: Bounded<u64>,
@@ -58,6 +60,7 @@ impl Memory {
     pub fn new(own: Own) -> Self {
         Self {
             own,
+            nrf: String::new(),
             deviations: Deviations::default(),
             uris: Bounded::default(),
             handles: BTreeMap::new(),

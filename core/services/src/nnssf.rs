@@ -8,10 +8,11 @@ use sluice_sbi::{
 };
 
 use crate::body::{member, optional, read_response, respond, send_empty};
+use crate::calls::ask;
 use crate::exchange::{Came, Consumer, Producer, Refusal};
 use crate::location::nowhere;
 use crate::names::Memory;
-use crate::problem::{problem_of, refuse_member, tell};
+use crate::problem::{problem_of, refuse, refuse_member, tell};
 use crate::route::{Route, not_allowed, unknown};
 use crate::values::{instance, slice, slice_json, tai, tai_json};
 
@@ -20,6 +21,7 @@ pub(crate) const SERVICE: &str = "nnssf-nsselection";
 
 const INFORMATION: &str = "network-slice-information";
 const REGISTRATION: &str = "slice-info-request-for-registration";
+const PDU_SESSION: &str = "slice-info-request-for-pdu-session";
 /// Member with what the gNB offers, which no member of SliceInfoForRegistration tells (TS 29.500, 6.6.3).
 const VENDOR: &str = "vendorSpecific-000000";
 
@@ -108,6 +110,9 @@ pub(crate) fn accept(route: &Route, memory: &Memory) -> Producer {
 }
 
 fn accept_select(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
+    if route.query(PDU_SESSION).is_some() {
+        return accept_for_session(route, memory);
+    }
     for name in ["nf-type", "nf-id", REGISTRATION] {
         route
             .query(name)
@@ -160,6 +165,58 @@ fn accept_select(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
         })
     });
     Ok(Producer::Ask(Nf::Nssf, message.into(), ask))
+}
+
+/// SliceInfoForPDUSession: whether the slice may be used there, and the NRF that knows its SMFs.
+fn accept_for_session(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
+    for name in ["nf-type", "nf-id"] {
+        route
+            .query(name)
+            .ok_or_else(|| refuse_member(true, name, "a query parameter"))?;
+    }
+    let amf = route.query("nf-id").and_then(instance);
+    let amf = amf.unwrap_or(memory.instance(Nf::Amf));
+    let json = |name: &str| {
+        let text = route.query(name)?;
+        Some(serde_json::from_str::<Value>(text).unwrap_or_default())
+    };
+    let parameters = json!({ PDU_SESSION: json(PDU_SESSION), "tai": json("tai") });
+    let asked = member(
+        &parameters,
+        &format!("/{PDU_SESSION}/sNssai"),
+        "an S-NSSAI",
+        slice,
+    )?;
+    let roaming = member(
+        &parameters,
+        &format!("/{PDU_SESSION}/roamingIndication"),
+        "a RoamingIndication",
+        |value| value.as_str().map(str::to_owned),
+    )?;
+    if roaming == "HOME_ROUTED_ROAMING" {
+        let detail = "sessions are not routed to another network";
+        return Err(refuse(StatusCode::FORBIDDEN, "SNSSAI_NOT_SUPPORTED", detail).into());
+    }
+    let area = optional(&parameters, "/tai", "a Tai", tai)?;
+    let area = area.unwrap_or(nowhere(memory.own.plmn));
+    let message = SelectSlices::new(area, &[asked], &[(asked, true)], &[asked]).of_amf(amf);
+    Ok(ask(message, move |selected, memory| {
+        match selected.allowed().contains(&asked) {
+            true => respond(StatusCode::OK, &of_session(memory)),
+            false => {
+                let detail = format!("slice {asked} is not served there");
+                refuse(StatusCode::FORBIDDEN, "SNSSAI_NOT_SUPPORTED", &detail)
+            }
+        }
+    }))
+}
+
+/// AuthorizedNetworkSliceInfo for a PDU session.
+fn of_session(memory: &Memory) -> Value {
+    match memory.nrf.as_str() {
+        "" => json!({}),
+        nrf => json!({ "nsiInformation": { "nrfId": format!("{nrf}/nnrf-disc/v1/nf-instances") } }),
+    }
 }
 
 fn slices(body: &Value, pointer: &str, most: usize) -> Result<Vec<Snssai>, Refusal> {
@@ -256,6 +313,57 @@ mod tests {
             respond(StatusCode::OK, &body)
         });
         assert_eq!(*answer, SlicesSelected::new(&[first()], &[]).into());
+    }
+
+    /// AMF of free5GC: it asks for each session.
+    #[test]
+    fn a_session_is_sent_to_the_nrf_of_its_slice() {
+        let mut memory = memory();
+        memory.nrf = "http://127.0.0.1:7778".to_owned();
+        let path = |info: &Value| {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            query
+                .append_pair("nf-type", "AMF")
+                .append_pair("nf-id", "11111111-1111-4111-8111-111111111111");
+            query.append_pair(PDU_SESSION, &info.to_string());
+            format!("/{SERVICE}/v2/{INFORMATION}?{}", query.finish())
+        };
+        let info = |sst: u8, roaming: &str| {
+            path(&json!({ "sNssai": { "sst": sst }, "roamingIndication": roaming }))
+        };
+        let mut asked = |path: &str| {
+            let get = crate::tests::through::request("GET", path, &Value::Null);
+            let response = crate::tests::through::asked(&get, &mut memory, |_, message| {
+                let Message::SelectSlices(asked) = message else {
+                    panic!("{message}");
+                };
+                let served = |one: &&Snssai| **one == first();
+                let allowed: Vec<Snssai> =
+                    asked.requested().iter().filter(served).copied().collect();
+                SlicesSelected::new(&allowed, &[]).into()
+            });
+            assert_eq!(crate::judge::faults(&get, &response), [""; 0]);
+            (response.status().as_u16(), read_response(&response))
+        };
+        let (status, body) = asked(&info(1, "NON_ROAMING"));
+        let nrf = "http://127.0.0.1:7778/nnrf-disc/v1/nf-instances";
+        assert_eq!(
+            (status, &body["nsiInformation"]["nrfId"]),
+            (200, &json!(nrf))
+        );
+        for refused in [info(9, "NON_ROAMING"), info(1, "HOME_ROUTED_ROAMING")] {
+            let (status, body) = asked(&refused);
+            assert_eq!(
+                (status, &body["cause"]),
+                (403, &json!("SNSSAI_NOT_SUPPORTED"))
+            );
+        }
+        let (status, body) = asked(&path(&json!({ "sNssai": { "sst": 1 } })));
+        let param = "/slice-info-request-for-pdu-session/roamingIndication";
+        assert_eq!(
+            (status, &body["invalidParams"][0]["param"]),
+            (400, &json!(param))
+        );
     }
 
     /// AMF of free5GC: it says nothing of what the gNB offers.

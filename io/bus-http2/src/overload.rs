@@ -6,10 +6,17 @@ use std::time::{Duration, Instant, SystemTime};
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use sluice_sbi::Place;
+use sluice_sbi::{Place, Refused};
 use sluice_services::Response;
+use sluice_services::problem::refuse;
 
 const OCI: &str = "3gpp-sbi-oci";
+const PRIORITY: &str = "3gpp-sbi-message-priority";
+
+/// Priority of a request that does not tell it, of 0 (the highest) to 31 (5.2.3.2.2).
+const USUAL_PRIORITY: u8 = 24;
+/// Requests with a priority below it have places of their own, beyond those of all others.
+const URGENT_BELOW: u8 = 16;
 
 /// How long what a producer tells holds.
 const VALID_S: u64 = 5;
@@ -17,6 +24,8 @@ const VALID_S: u64 = 5;
 const VALID_MOST: Duration = Duration::from_secs(120);
 /// Share of the requests that may wait, in percent, from which on a producer asks for less.
 const FROM_PERCENT: usize = 50;
+/// When operators are told again of requests that had no place.
+const TOLD_AGAIN: Duration = Duration::from_secs(60);
 /// Largest reduction that a producer asks for: it hears of its own end by the rest.
 const MOST_PERCENT: usize = 90;
 
@@ -38,6 +47,57 @@ pub(crate) fn tell(headers: &mut HeaderMap, percent: u8, instance: &str, now: Sy
     );
     if let Ok(value) = HeaderValue::from_str(&text) {
         headers.insert(OCI, value);
+    }
+}
+
+/// Whether a request is served while so many wait of the most that may: urgent ones have a quarter more (6.8).
+pub(crate) fn has_place(headers: &HeaderMap, waiting: usize, most: usize) -> bool {
+    let told = headers.get(PRIORITY).and_then(|value| value.to_str().ok());
+    let told = told.and_then(|text| text.trim().parse().ok());
+    let priority: u8 = told.filter(|told| *told < 32).unwrap_or(USUAL_PRIORITY);
+    let reserve = match priority < URGENT_BELOW {
+        true => most / 4,
+        false => 0,
+    };
+    waiting < most + reserve
+}
+
+/// Requests that had no place.
+#[derive(Default)]
+pub(crate) struct Congestion {
+    requests: u64,
+    told: Option<Instant>,
+}
+
+impl Congestion {
+    /// Response to one more of them.
+    pub fn refuse(&mut self) -> Response {
+        self.requests += 1;
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let mut response = refuse(status, "NF_CONGESTION", "too many requests wait");
+        let soon = HeaderValue::from_static("1");
+        response.headers_mut().insert(RETRY_AFTER, soon);
+        response
+    }
+
+    /// Refusal that operators are to hear of, once in a while.
+    pub fn take_refused(&mut self, now: Instant) -> Option<Refused> {
+        let is_told = self.told.is_some_and(|told| now < told + TOLD_AGAIN);
+        if self.requests == 0 || is_told {
+            return None;
+        }
+        self.told = Some(now);
+        let requests = std::mem::take(&mut self.requests);
+        Some(Refused {
+            who: "consumers".to_owned(),
+            supi: None,
+            request: "Service request",
+            cause: "503 NF_CONGESTION".to_owned(),
+            why: format!(
+                "{requests} requests found too many others waiting for functions of this program"
+            ),
+            remedy: "give the function a CPU of its own, or add an instance of it (wiring.programs)",
+        })
     }
 }
 
@@ -174,6 +234,36 @@ mod tests {
             [0, 0, 10, 50, 90, 90]
         );
         assert_eq!(reduction(0, 0), 90);
+    }
+
+    #[test]
+    fn urgent_requests_have_places_of_their_own() {
+        let has = |told: Option<&str>, waiting| {
+            let headers: Vec<_> = told.map(|told| (PRIORITY, told)).into_iter().collect();
+            let headers = response(StatusCode::OK, &headers);
+            has_place(headers.headers(), waiting, 100)
+        };
+        for usual in [None, Some("24"), Some("16"), Some("32"), Some("high")] {
+            assert!(has(usual, 99) && !has(usual, 100), "{usual:?}");
+        }
+        for urgent in ["0", "15"] {
+            assert!(has(Some(urgent), 124) && !has(Some(urgent), 125));
+        }
+    }
+
+    #[test]
+    fn operators_hear_once_in_a_while_of_requests_without_a_place() {
+        let (mut congestion, now) = (Congestion::default(), Instant::now());
+        assert!(congestion.take_refused(now).is_none());
+        let refused = congestion.refuse();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.headers()[RETRY_AFTER], "1");
+        assert!(congestion.take_refused(now).is_some());
+        congestion.refuse();
+        assert!(congestion.take_refused(now).is_none());
+        let later = now + TOLD_AGAIN;
+        let told = congestion.take_refused(later).expect("one more");
+        assert!(told.why.starts_with("1 requests"), "{}", told.why);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Indirect communication (TS 29.500, 6.10; TS 23.501, annex E): requests go to an SCP, which finds their receiver.
 
-use http::{HeaderName, HeaderValue};
+use std::collections::BTreeMap;
+
+use http::header::LOCATION;
+use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use sluice_ids::Plmn;
 use sluice_sbi::{Message, Nf};
-use sluice_services::Request;
 use sluice_services::values::plmn_json;
+use sluice_services::{Request, Response};
 
 /// API root of the receiver (5.2.3.2.4).
 const TARGET: HeaderName = HeaderName::from_static("3gpp-sbi-target-apiroot");
@@ -16,6 +19,53 @@ const REQUESTER_TYPE: HeaderName = HeaderName::from_static("3gpp-sbi-discovery-r
 const SERVICES: HeaderName = HeaderName::from_static("3gpp-sbi-discovery-service-names");
 const REQUESTER_PLMNS: HeaderName =
     HeaderName::from_static("3gpp-sbi-discovery-requester-plmn-list");
+
+/// What a resource is bound to (5.2.3.2.5), and how a request for it is routed by that (5.2.3.2.6).
+const BINDING: HeaderName = HeaderName::from_static("3gpp-sbi-binding");
+const ROUTING_BINDING: HeaderName = HeaderName::from_static("3gpp-sbi-routing-binding");
+/// Most API roots whose bindings are kept.
+const BINDINGS: usize = 1_024;
+
+/// Bindings of resources of others, by their API roots: an SCP that does not reach a producer finds another one by them.
+#[derive(Debug, Default)]
+pub(crate) struct Bindings(BTreeMap<String, HeaderValue>);
+
+impl Bindings {
+    /// Takes that of a resource that was created.
+    pub fn hear(&mut self, response: &Response) {
+        let headers = response.headers();
+        let root = headers.get(LOCATION).and_then(|uri| {
+            let uri: Uri = uri.to_str().ok()?.parse().ok()?;
+            Some(format!("{}://{}", uri.scheme_str()?, uri.authority()?))
+        });
+        let (Some(root), Some(binding)) = (root, headers.get(BINDING)) else {
+            return;
+        };
+        if self.0.len() >= BINDINGS {
+            self.0.clear();
+        }
+        self.0.insert(root, binding.clone());
+    }
+
+    /// Tells the SCP that of a resource at this API root.
+    pub fn tell(&self, request: &mut Request, root: &str) {
+        if let Some(binding) = self.0.get(root) {
+            let headers = request.headers_mut();
+            headers.insert(ROUTING_BINDING, binding.clone());
+        }
+    }
+}
+
+/// A resource that was created is bound to the instance that has created it.
+pub(crate) fn bind(response: &mut Response, instance: &str) {
+    if response.status() != StatusCode::CREATED {
+        return;
+    }
+    let text = format!("bl=nf-instance; nfinst={instance}");
+    if let Ok(value) = HeaderValue::from_str(&text) {
+        response.headers_mut().insert(BINDING, value);
+    }
+}
 
 /// An SCP.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,6 +152,28 @@ mod tests {
         ] {
             assert_eq!(asked.headers()[name], value, "{name}");
         }
+    }
+
+    #[test]
+    fn a_resource_is_asked_for_by_what_it_is_bound_to() {
+        let mut response = Response::default();
+        bind(&mut response, "7");
+        assert!(!response.headers().contains_key(BINDING));
+        *response.status_mut() = StatusCode::CREATED;
+        bind(&mut response, "54804518-4191-46b3-955c-ac631f953ed8");
+        let location =
+            HeaderValue::from_static("http://127.0.0.3:8000/nsmf-pdusession/v1/sm-contexts/7");
+        response.headers_mut().insert(LOCATION, location);
+        let mut bindings = Bindings::default();
+        bindings.hear(&response);
+        let (mut bound, mut other) = (request(), request());
+        bindings.tell(&mut bound, "http://127.0.0.3:8000");
+        bindings.tell(&mut other, "http://127.0.0.4:8000");
+        assert_eq!(
+            bound.headers()["3gpp-Sbi-Routing-Binding"],
+            "bl=nf-instance; nfinst=54804518-4191-46b3-955c-ac631f953ed8"
+        );
+        assert!(!other.headers().contains_key(ROUTING_BINDING));
     }
 
     #[test]

@@ -22,13 +22,13 @@ use sluice_services::{
 };
 
 use calls::Call;
-use exchanges::Exchange;
+use exchanges::{EXCHANGES, Exchange};
 
 use crate::directory::Directory;
 use crate::guard::Guard;
 use crate::load;
-use crate::overload::Reductions;
-use crate::scp;
+use crate::overload::{self, Congestion, Reductions};
+use crate::scp::{self, Bindings};
 use crate::wallet::{self, Waiting, Wallet};
 
 /// How long the NRF has to answer a question of the directory, and a server a look whether it is there.
@@ -76,6 +76,8 @@ pub struct Services {
     directory: Directory,
     /// Instances that have too much to do.
     reductions: Reductions,
+    /// What resources of others are bound to.
+    bindings: Bindings,
     /// Functions of this program.
     own: Vec<Place>,
     asked: BTreeMap<u64, Asked>,
@@ -89,6 +91,7 @@ pub struct Services {
     poller: Poller,
     alarm: Alarm,
     sweep: Clock,
+    congestion: Congestion,
     /// The last answer has asked consumers for less: the next tells them how it is then.
     asks_for_less: bool,
     /// Access of those that ask.
@@ -104,18 +107,21 @@ impl Services {
     /// The kernel's.
     pub fn new(
         http: Http,
-        memory: Memory,
+        mut memory: Memory,
         directory: Directory,
         own: Vec<Place>,
     ) -> io::Result<Self> {
         let (poller, alarm) = (Poller::new()?, Alarm::new()?);
         poller.add(&http, 0)?;
         poller.add(&alarm, 1)?;
+        directory.nrf().clone_into(&mut memory.nrf);
         Ok(Self {
             http,
             memory,
             directory,
             reductions: Reductions::default(),
+            bindings: Bindings::default(),
+            congestion: Congestion::default(),
             own,
             asked: BTreeMap::new(),
             next: 1,
@@ -245,6 +251,9 @@ impl Services {
             };
             return self.http.answer(exchange, response);
         }
+        if !overload::has_place(request.headers(), self.exchanges.len(), EXCHANGES) {
+            return self.http.answer(exchange, self.congestion.refuse());
+        }
         let until = until.unwrap_or_else(|| Clock::now() + Duration::from_millis(CALL_MS));
         match accept(&request, &mut self.memory) {
             Producer::Done(response) => self.http.answer(exchange, response),
@@ -274,6 +283,7 @@ impl Services {
             Some(Asked::Call(call)) => {
                 self.look_at_token(call.from.nf, &response);
                 let load = load::read(response.headers());
+                self.bindings.hear(&response);
                 if call.root.is_some() {
                     self.reductions.hear(call.to, &response, now);
                 }

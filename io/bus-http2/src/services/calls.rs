@@ -50,6 +50,7 @@ impl Services {
                 call.root = None;
                 scp.map_or(root.clone(), |scp| {
                     scp::target(&mut request, &root);
+                    self.bindings.tell(&mut request, &root);
                     if let Some(name) = &call.callback {
                         scp::callback(&mut request, name);
                     }

@@ -9,10 +9,10 @@ use sluice_sbi::{CallId, Instant, Key, Message, Nf, Place, Problem, Slot};
 use sluice_services::{OnAnswer, Producer, is_creation, problem, undo, unknown};
 
 use super::Services;
-use crate::{load, overload};
+use crate::{load, overload, scp};
 
 /// Requests that may wait for functions: consumers are asked for less from half of them on.
-const EXCHANGES: usize = 8_192;
+pub(super) const EXCHANGES: usize = 8_192;
 /// How long a function may take to create what nobody waits for any more.
 const UNDONE_WITHIN: Duration = Duration::from_secs(60);
 
@@ -50,6 +50,7 @@ impl Services {
                 if let Some(instance) = self.memory.own.instances.get(&nf) {
                     let (load, now, id) = (envelope.load, SystemTime::now(), instance.to_string());
                     load::tell(response.headers_mut(), load, &id, now);
+                    scp::bind(&mut response, &id);
                     let less = overload::reduction(self.exchanges.len(), EXCHANGES);
                     if less > 0 || self.asks_for_less {
                         overload::tell(response.headers_mut(), less, &id, now);

@@ -39,6 +39,7 @@ impl Services {
         let mut refused = self.guard.take_refused();
         let of_tokens = self.wallet.iter_mut().map(Wallet::take_refused);
         refused.extend(of_tokens.flatten());
+        refused.extend(self.congestion.take_refused(Clock::now()));
         refused
     }
 
