@@ -9,7 +9,8 @@ pub enum Deviation {
     EmptyString,
     /// `application/json` instead of `application/problem+json`, or another content type of JSON.
     ContentType,
-    /// Location without the API root, or with less than the resource's URI.
+    /// Location without the API root, or with less than the resource's URI; a resource that is asked for by another name
+    /// than its Location has.
     Location,
     /// `_links` with an array in place of an object.
     LinkArray,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sluice_sbi::{Done, Message, Nf, NotifySmContext, Problem, ReleaseSmContext, Slot};
 
 use crate::body::{member, optional, send};
+use crate::deviations::Deviation;
 use crate::exchange::{Came, Consumer, Producer, Refusal, Request};
 use crate::multipart::{Content, Writer};
 use crate::names::Memory;
@@ -43,14 +44,29 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
 pub(crate) fn accept(route: &Route, request: &Request, memory: &mut Memory) -> Producer {
     let taken = match (route.method.as_str(), route.parts().as_slice()) {
         ("POST", ["sm-contexts"]) => create::accept(request, memory),
-        ("POST", ["sm-contexts", id, "modify"]) => update::accept(id, request),
-        ("POST", ["sm-contexts", id, "release"]) => accept_release(id, request),
+        ("POST", ["sm-contexts", id, "modify"]) => {
+            update::accept(context_name(id, memory), request)
+        }
+        ("POST", ["sm-contexts", id, "release"]) => {
+            accept_release(context_name(id, memory), request)
+        }
         (_, ["sm-contexts"] | ["sm-contexts", _, "modify" | "release"]) => {
             Err(not_allowed().into())
         }
         _ => Err(unknown().into()),
     };
     taken.unwrap_or_else(|refusal| Producer::Done(*refusal))
+}
+
+/// Name of a context, before which free5GC's AMF puts what its SMF's names begin with.
+fn context_name<'a>(id: &'a str, memory: &mut Memory) -> &'a str {
+    match id.strip_prefix("urn:uuid:") {
+        Some(id) => {
+            memory.deviations.count(Deviation::Location);
+            id
+        }
+        None => id,
+    }
 }
 
 /// Key of the callback of a context.

@@ -502,3 +502,15 @@ fn a_session_that_the_gnb_released_is_deactivated() {
     };
     assert_eq!(asked.change, SmChange::Deactivate);
 }
+
+/// AMF of free5GC, whatever the Location was.
+#[test]
+fn a_context_is_found_by_the_name_that_free5gc_gives_it() {
+    let path = format!("{PATH}/urn:uuid:0000000000000009/release");
+    let mut smf = memory();
+    let asked = asks(&request(Method::POST, &path, &json!({})), &mut smf).expect("asked");
+    let context = 9.into();
+    assert_eq!(*asked, ReleaseSmContext { context }.into());
+    let counted = smf.deviations.all().find(|(_, count)| *count > 0);
+    assert_eq!(counted, Some((Deviation::Location, 1)));
+}
