@@ -27,6 +27,8 @@ struct Opened {
     verified: Option<NasCount>,
     /// The message had a wrong MAC, or one of unknown keys.
     is_suspect: bool,
+    /// Octets of a message that another AMF may know the keys of; none of others.
+    nas: Vec<u8>,
 }
 
 impl Opened {
@@ -68,6 +70,7 @@ impl Amf {
                         message,
                         verified: Some(count),
                         is_suspect: false,
+                        nas: Vec::new(),
                     },
                 );
             }
@@ -80,6 +83,7 @@ impl Amf {
                         message,
                         verified: None,
                         is_suspect,
+                        nas: octets.to_vec(),
                     },
                 );
             }
@@ -99,6 +103,7 @@ impl Amf {
                     message,
                     verified: None,
                     is_suspect: false,
+                    nas: Vec::new(),
                 })
             }
             Envelope::Protected(protected) => self.open(ue, &protected),
@@ -134,6 +139,7 @@ impl Amf {
                 message,
                 verified: Some(verified.count),
                 is_suspect: false,
+                nas: Vec::new(),
             });
         }
         // A UE that does not know that it is unknown here protects what need not be: it counts as unprotected.
@@ -144,6 +150,7 @@ impl Amf {
                 message,
                 verified: None,
                 is_suspect: false,
+                nas: Vec::new(),
             });
         }
         self.state.borrow_mut().counters.wrong_macs += 1;
@@ -156,6 +163,7 @@ impl Amf {
             message,
             verified: None,
             is_suspect: true,
+            nas: Vec::new(),
         })
     }
 
@@ -164,6 +172,7 @@ impl Amf {
             message,
             verified,
             is_suspect,
+            nas,
         } = opened;
         let is_verified = verified.is_some();
         if !is_verified && !message.may_be_unprotected() {
@@ -195,7 +204,7 @@ impl Amf {
         }
         match self.decide(ue, &message, is_verified) {
             Decision::Begin | Decision::Beside => {
-                self.begin(ue, message, is_verified, is_suspect);
+                self.begin(ue, message, is_verified, (is_suspect, nas));
             }
             Decision::Repeat => {
                 self.tell(ue, Event::Again);
@@ -212,7 +221,13 @@ impl Amf {
         }
     }
 
-    fn begin(&mut self, ue: UeId, message: Uplink, is_verified: bool, is_suspect: bool) {
+    fn begin(
+        &mut self,
+        ue: UeId,
+        message: Uplink,
+        is_verified: bool,
+        (is_suspect, nas): (bool, Vec<u8>),
+    ) {
         match message {
             // Beyond a bound nobody begins who has to be authenticated.
             Uplink::RegistrationRequest(_) | Uplink::ServiceRequest(_)
@@ -244,6 +259,7 @@ impl Amf {
                     message: *message,
                     is_verified,
                     is_suspect,
+                    nas,
                     key_names,
                 };
                 self.start(ue, |p| registration::run(p, request));
