@@ -17,6 +17,7 @@
 )]
 
 pub mod apart;
+pub mod between;
 pub mod core;
 pub mod flows;
 pub mod lossy;

@@ -6,7 +6,7 @@ use sluice_sbi::{Done, Message, MovedKeys, MovedSession, MovedSessions, Nf, Slot
 use super::*;
 use crate::exchange::To;
 use crate::judge::faults;
-use crate::tests::through::{asked, instance, memory, plmn, refusal, request, response};
+use crate::tests::through::{asked, instance, memory, plmn, refusal, request, response, typed};
 
 const UE: &str = "5g-guti-0010101004101020304";
 
@@ -325,7 +325,7 @@ fn sessions_to_release_are_those_of_both_lists() {
         ],
     });
     let path = format!("/namf-comm/v1/ue-contexts/{UE}/transfer-update");
-    let request = request("POST", &path, &body);
+    let request = typed(("POST", &path), "application/json", &body);
     let response = asked(&request, &mut memory(8888), |_, message| {
         let released = match message {
             Message::UpdateRegistration(update) => update.released.get(),
