@@ -76,7 +76,12 @@ impl Amf {
             }
             None => {
                 let is_suspect = protected.is_some();
-                self.state.borrow_mut().counters.wrong_macs += u64::from(is_suspect);
+                {
+                    let state = &mut *self.state.borrow_mut();
+                    // Keys of a name of another AMF are not known here, but there.
+                    let is_wrong = is_suspect && !is_of_other_amf(state, &message);
+                    state.counters.wrong_macs += u64::from(is_wrong);
+                }
                 self.of_ue_nas(
                     new,
                     Opened {
@@ -457,6 +462,15 @@ fn verify_initial(
         state.forget_old_name(id);
     }
     Some((id, verified.count))
+}
+
+/// Whether another AMF has named the UE.
+fn is_of_other_amf(state: &State, message: &Uplink) -> bool {
+    let Uplink::RegistrationRequest(request) = message else {
+        return false;
+    };
+    let own = state.config.guami;
+    matches!(request.identity, MobileIdentity::Guti(guti) if guti.guami != own)
 }
 
 /// 5G-GUTI in an identity, if an AMF assigned it.
