@@ -23,6 +23,8 @@ use crate::procedure::deregistration;
 pub(crate) struct Moving {
     /// End of the wait for what that AMF says.
     until: Instant,
+    /// PDU sessions that it was told of, a bit for each: it may take them over.
+    told: u16,
     /// UDM says that the UE is elsewhere.
     is_elsewhere: bool,
 }
@@ -61,11 +63,16 @@ impl State {
                 Some(keys_of(ue, nas).ok_or(Problem::IntegrityCheckFailed)?)
             }
         };
+        let sessions = match request.reason {
+            // A UE that begins anew has none.
+            TransferReason::InitialRegistration => MovedSessions::new(&[]),
+            TransferReason::Mobility | TransferReason::MobilityValidated => sessions_of(ue),
+        };
         let context = UeContext {
             supi: ue.supi.ok_or(Problem::ContextNotFound)?,
             device: ue.imeisv.into(),
             keys: keys.into(),
-            sessions: sessions_of(ue),
+            sessions,
         };
         self.line("AMF", "AMF", "4", Message::from(*request).name(), id);
         self.line("AMF", "AMF", "5", Message::from(context).name(), id);
@@ -75,6 +82,7 @@ impl State {
         if let Some(ue) = self.ues.get_mut(id.0) {
             ue.moving = Some(Moving {
                 until,
+                told: sessions.bits(),
                 is_elsewhere: false,
             });
         }
@@ -118,7 +126,9 @@ impl State {
         let Some(ue) = self.ues.get_mut(id.0) else {
             return;
         };
-        let is_passed_on = |session: &u8| released & 1 << (session & 15) == 0;
+        let told = ue.moving.map_or(0, |moving| moving.told);
+        let passed_on = told & !released;
+        let is_passed_on = |session: &u8| passed_on & 1 << (session & 15) != 0;
         ue.paged_for.retain(|session, _| !is_passed_on(session));
         let passed_on = ue
             .sessions
