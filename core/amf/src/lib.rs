@@ -463,6 +463,7 @@ impl NetworkFunction for Amf {
                 self.state.borrow_mut().stop_waiting();
                 self.state.borrow_mut().end_subscriptions();
                 self.deregister_gone();
+                self.end_moves();
             }
             Input::Request { id, message } => self.request(id, &message),
             // N4 is the SMF's, and what is stored for good the UDR's.
@@ -494,6 +495,7 @@ impl NetworkFunction for Amf {
             .min(state.next_gone())
             .min(state.awaited_until())
             .min(state.exposure.next_end())
+            .min(state.next_move_end())
     }
 }
 

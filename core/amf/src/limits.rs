@@ -75,6 +75,10 @@ pub const DEPARTED: usize = 4_096;
 /// How long an answer of another function is waited for.
 pub const CALL_MS: u64 = sluice_sbi::server::CALL_MS;
 
+/// How long an AMF that has asked for a UE's context has to say what became of the UE: 30 s for a Security Mode Command that
+/// is sent as often as it may be, and as long for other functions.
+pub const MOVING_MS: u64 = 60_000;
+
 /// When an answer is forgotten that comes when nobody waits: an SMF waits 10 s for its UPF, and as long as any for a
 /// PCF, before it says what UE and gNB are to be told of a session.
 pub const ANSWER_MS: u64 = 15_000;

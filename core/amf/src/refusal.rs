@@ -79,6 +79,7 @@ fn cause(problem: Problem) -> n1::Cause {
         | Problem::DnnNotSupported
         | Problem::NotAuthenticated
         | Problem::DiscoveryForbidden
+        | Problem::IntegrityCheckFailed
         | Problem::QosNotAuthorized
         | Problem::FiveQiNotAuthorized
         | Problem::NoResources => n1::Cause::CONGESTION,

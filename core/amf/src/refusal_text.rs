@@ -84,6 +84,7 @@ fn by_problem(problem: Problem) -> (&'static str, &'static str) {
         | Problem::Protocol
         | Problem::DnnNotSupported
         | Problem::DiscoveryForbidden
+        | Problem::IntegrityCheckFailed
         | Problem::QosNotAuthorized
         | Problem::FiveQiNotAuthorized
         | Problem::NoResources => (

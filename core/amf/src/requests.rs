@@ -30,6 +30,14 @@ impl Amf {
                 let state = &mut *self.state.borrow_mut();
                 done(state.unsubscribe_events(request.id.get()))
             }
+            Message::TransferUeContext(request) => {
+                let context = self.state.borrow_mut().hand_out(request);
+                context.map_or_else(Message::from, Message::from)
+            }
+            Message::UpdateRegistration(request) => {
+                let updated = self.registration_updated(request);
+                updated.map_or_else(Message::from, Message::from)
+            }
             Message::QueryUe(request) => {
                 let info = self.state.borrow().info_of(&request.supi);
                 info.map_or_else(Message::from, Message::from)
@@ -92,15 +100,22 @@ impl Amf {
             Removal::InitialRegistration
             | Removal::AreaChange
             | Removal::MobilityToEps
-            | Removal::RegistrationInEps => {
-                self.end_registration(supi, procedure::deregistration::elsewhere)
-            }
+            | Removal::RegistrationInEps => self.is_elsewhere(supi),
             // The SMF that had the session does what there is to do.
             Removal::SmfContextTransferred | Removal::DuplicatePduSession => {
                 self.state.borrow().find_registered(supi)
             }
         };
         self.answer_udm(id, known, "3");
+    }
+
+    /// The UE is elsewhere. An AMF that has asked for its context says what becomes of its sessions (4.2.2.2.2, 14d).
+    fn is_elsewhere(&mut self, supi: &Supi) -> Option<UeId> {
+        let known = self.state.borrow().find_registered(supi)?;
+        if self.state.borrow_mut().is_said_to_be_elsewhere(known) {
+            return Some(known);
+        }
+        self.end_registration(supi, procedure::deregistration::elsewhere)
     }
 
     /// Nudm_SDM_Notification (4.5.1): the UE is to register again, by what it may do now.

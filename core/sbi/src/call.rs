@@ -110,11 +110,13 @@ pub(crate) fn answer<R: Request>(message: Message) -> Result<R::Answer, Problem>
 }
 
 impl Message {
-    /// Receiver of this request to a function: the instance that has what it goes on with, else any.
+    /// Receiver of this request to a function: the instance that has what it goes on with, the AMF of another core that named
+    /// a UE, else any.
     pub fn receiver(&self, nf: Nf) -> Place {
         match self {
             Self::Confirm(request) => Place::from(nf).at(request.instance),
             Self::EapResponse(request) => Place::from(nf).at(request.instance),
+            Self::TransferUeContext(_) | Self::UpdateRegistration(_) => Place::outside(nf),
             _ => Place::any(nf),
         }
     }

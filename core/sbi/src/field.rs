@@ -115,6 +115,8 @@ pub enum Problem {
     DiscoveryForbidden = 12,
     /// The function is not reached: nobody has it, or its program is gone.
     NotReached = 13,
+    /// The MAC of a UE's message is not right.
+    IntegrityCheckFailed = 14,
     /// The policy has no such flow for the subscriber.
     QosNotAuthorized = 20,
     /// The policy has no flow of this 5QI for the subscriber.
@@ -137,6 +139,7 @@ impl fmt::Display for Problem {
             Self::DnnNotSupported => "DNN not supported",
             Self::ServiceNotAllowed => "service not allowed",
             Self::NotReached => "function not reached",
+            Self::IntegrityCheckFailed => "integrity check failed",
             Self::NotAuthenticated => "not authenticated",
             Self::DiscoveryForbidden => "403 Forbidden: not allowed to discover",
             Self::QosNotAuthorized => "QoS not authorized",

@@ -28,6 +28,7 @@ mod slot;
 pub mod tally;
 mod time;
 mod traced_message;
+mod ue_context;
 
 pub use call::{Answer, CallId, Calls, Request};
 pub use call_flow::{CallFlow, Line};
@@ -60,3 +61,7 @@ pub use slot::Slot;
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};
 pub use traced_message::{Followed, ReferencePoint, TracedMessage};
+pub use ue_context::{
+    MOVED_SESSIONS, MovedKeys, MovedSession, MovedSessions, SomeDevice, SomeKeys, TransferReason,
+    UeName,
+};

@@ -19,11 +19,14 @@ use crate::field::{
 };
 use crate::nrf::{AREAS, NfInstance, NfProfile, NfQuery, NfsFound, Served};
 use crate::pcc::{PccRule, PccRules, RULES};
+use crate::ue_context::{MovedSessions, SomeDevice, SomeKeys, TransferReason, UeName};
 
 mod slices;
 mod subscription;
 #[macro_use]
 mod table;
+#[macro_use]
+mod transfer_rows;
 #[macro_use]
 mod exposure_rows;
 #[macro_use]

@@ -19,6 +19,8 @@ pub type Refusal = Box<Response>;
 pub enum To {
     /// The instance that the call names, by its API root.
     Function,
+    /// The NRF, whichever function the call names: it says where that is.
+    Nrf,
     /// The API root `http://host:port` of whoever gave the URI of a resource or of a callback.
     Root(String),
 }

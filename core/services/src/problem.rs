@@ -40,6 +40,11 @@ const CAUSES: &[(Problem, StatusCode, &str)] = {
         (P::ServiceNotAllowed, S::FORBIDDEN, "ROAMING_NOT_ALLOWED"),
         (P::NotAuthenticated, S::NOT_FOUND, "CONTEXT_NOT_FOUND"),
         (P::DiscoveryForbidden, S::FORBIDDEN, "UNAUTHORIZED"),
+        (
+            P::IntegrityCheckFailed,
+            S::FORBIDDEN,
+            "INTEGRITY_CHECK_FAIL",
+        ),
         (P::NotReached, S::GATEWAY_TIMEOUT, "TARGET_NF_NOT_REACHABLE"),
         (
             P::QosNotAuthorized,

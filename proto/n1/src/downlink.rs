@@ -129,6 +129,8 @@ pub struct SecurityModeCommand {
     pub ask_imeisv: bool,
     /// RINMR: the UE shall send the whole initial message again, because its MAC was wrong.
     pub ask_initial_message: bool,
+    /// HDP: the UE shall derive K'AMF of the key that it uses, for an AMF that was given that one (TS 33.501, A.13).
+    pub derives_key: bool,
     /// ABBA after an authentication, to which KAMF is bound.
     pub abba: Option<Abba>,
     /// EAP-Success, after one by EAP.
@@ -331,9 +333,15 @@ impl Downlink {
     }
 }
 
+/// Bits of Additional 5G security information (9.11.3.12).
+const HDP: u8 = 1;
+const RINMR: u8 = 2;
+
 fn security_mode_command(m: &nas::NasSecurityModeCommand) -> Option<SecurityModeCommand> {
     let algorithms = m.selected_nas_security_algorithms.value;
     let additional = m.additional_5g_security_information.as_ref();
+    let additional = additional.and_then(|additional| additional.value.first().copied());
+    let additional = additional.unwrap_or_default();
     let abba = m.abba.as_ref();
     Some(SecurityModeCommand {
         ciphering: Ciphering::from_number(algorithms >> 4)?,
@@ -344,8 +352,8 @@ fn security_mode_command(m: &nas::NasSecurityModeCommand) -> Option<SecurityMode
             .imeisv_request
             .as_ref()
             .is_some_and(|request| request.value & 7 == 1),
-        ask_initial_message: additional
-            .is_some_and(|a| a.value.first().is_some_and(|o| o & 2 != 0)),
+        ask_initial_message: additional & RINMR != 0,
+        derives_key: additional & HDP != 0,
         abba: abba.and_then(|abba| Abba::try_from(&abba.value[..]).ok()),
         eap: m.eap_message.as_ref().map(|eap| eap.value.to_vec()),
     })
@@ -361,8 +369,11 @@ fn write_security_mode_command(m: &SecurityModeCommand) -> nas::NasSecurityModeC
     if m.ask_imeisv {
         message = message.with_imeisv_request(nas::NasImeisvRequest::new(1));
     }
-    if m.ask_initial_message {
-        let ask = nas::NasAdditional5gSecurityInformation::new(vec![2]);
+    let flags = [(m.ask_initial_message, RINMR), (m.derives_key, HDP)];
+    let flags = flags.iter().filter(|(is_set, _)| *is_set);
+    let additional = flags.fold(0, |all, (_, bit)| all | bit);
+    if additional != 0 {
+        let ask = nas::NasAdditional5gSecurityInformation::new(vec![additional]);
         message = message.with_additional_5g_security_information(ask);
     }
     if let Some(abba) = m.abba {

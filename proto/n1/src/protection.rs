@@ -244,11 +244,10 @@ impl SecurityContext {
         Some(plain)
     }
 
-    /// Checks a message's MAC and deciphers it. Each count is taken once: what was seen before, or
-    /// is older than what was seen, has another count and so another MAC.
-    pub fn verify(&mut self, message: &Protected<'_>) -> Option<Verified> {
-        let (&sequence_number, inside) = message.covered.split_first()?;
-        let count = self.receive?.estimate(sequence_number)?;
+    /// NAS COUNT of a message that [`verify`](Self::verify) would take.
+    pub fn count_of(&self, message: &Protected<'_>) -> Option<NasCount> {
+        let sequence_number = message.covered.first()?;
+        let count = self.receive?.estimate(*sequence_number)?;
         let direction = self.side.receives();
         let expected = self.keys.mac(count, direction, message.covered);
         // In a time that does not tell where they differ.
@@ -256,9 +255,15 @@ impl SecurityContext {
             .iter()
             .zip(message.mac)
             .fold(0, |all, (a, b)| all | (a ^ b));
-        if differs != 0 {
-            return None;
-        }
+        (differs == 0).then_some(count)
+    }
+
+    /// Checks a message's MAC and deciphers it. Each count is taken once: what was seen before, or
+    /// is older than what was seen, has another count and so another MAC.
+    pub fn verify(&mut self, message: &Protected<'_>) -> Option<Verified> {
+        let count = self.count_of(message)?;
+        let inside = message.covered.get(1..)?;
+        let direction = self.side.receives();
         self.receive = count.next();
         let mut plain = inside.to_vec();
         if message.header.is_ciphered() {

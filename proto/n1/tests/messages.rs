@@ -145,8 +145,14 @@ fn messages_about_keys_are_read_as_they_were_written() {
         capability: capability(),
         ask_imeisv: true,
         ask_initial_message: true,
+        derives_key: false,
         abba: Some([0, 0]),
         eap: None,
+    };
+    let by_derivation = SecurityModeCommand {
+        derives_key: true,
+        ask_initial_message: false,
+        ..command.clone()
     };
     let by_eap = SecurityModeCommand {
         eap: Some(vec![3, 7, 0, 4]),
@@ -162,6 +168,7 @@ fn messages_about_keys_are_read_as_they_were_written() {
         Downlink::AuthenticationResult(eap),
         Downlink::EapReject(vec![4, 7, 0, 4]),
         Downlink::SecurityModeCommand(by_eap),
+        Downlink::SecurityModeCommand(by_derivation),
         Downlink::SecurityModeCommand(command),
     ] {
         assert_eq!(Downlink::decode(&message.encode()), Ok(message));

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use crate::credentials::Credentials;
 use crate::functions::{Functions, RES, Response};
 use crate::key::{Kamf, Kausf, Kseaf};
+use crate::nas::NasCount;
 
 /// A random challenge.
 pub type Rand = [u8; 16];
@@ -302,6 +303,17 @@ pub fn kamf(kseaf: &Kseaf, supi: &Supi, abba: &Abba) -> Option<Kamf> {
     let supi = nas_5gs::Supi::parse(&text).ok()?;
     let key = nas_5gs::derive_kamf(&nas_5gs::KSeaf::new(kseaf.octets()), &supi, abba).ok()?;
     Some(Kamf::new(*key.as_octets()))
+}
+
+/// FC of K'AMF, and the direction of a mobility registration (TS 33.501, A.13).
+const FC_OF_NEXT_KAMF: u8 = 0x72;
+const UPLINK: u8 = 0;
+
+/// K'AMF of a mobility registration, derived horizontally by the count of the Registration Request (TS 33.501, A.13).
+pub fn next_kamf(kamf: &Kamf, uplink: NasCount) -> Kamf {
+    let count = uplink.get().to_be_bytes();
+    let parts: [&[u8]; 3] = [&[FC_OF_NEXT_KAMF, UPLINK, 0, 1], &count, &[0, 4]];
+    Kamf::new(hmac_sha256(kamf.octets(), &parts))
 }
 
 /// HMAC-SHA-256 of what these make together.

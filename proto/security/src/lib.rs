@@ -21,7 +21,7 @@ mod tuak;
 pub use access::{NextHop, NextHopChain, access_key};
 pub use aka::{
     Abba, Answer, Autn, Auts, Challenge, HxresStar, PrimeChallenge, PrimeKeys, Rand, ResStar, Sqn,
-    Subscriber, Usim, UsimError, hxres_star, kamf, kseaf,
+    Subscriber, Usim, UsimError, hxres_star, kamf, kseaf, next_kamf,
 };
 pub use algorithm::{Ciphering, Integrity, Mandatory, Preference, SecurityCapability};
 pub use credentials::{Algorithm, Credentials, Method, TuakKey};

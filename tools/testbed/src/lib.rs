@@ -5,6 +5,7 @@
 //! | [`upf`] | a UPF in process, at any ports |
 //! | [`core`] | a 5G core in process, with subscribers, and the SIMs, UEs and gNBs that it serves |
 //! | [`apart`] | wirings of its functions |
+//! | [`between`] | two cores whose AMFs ask each other for contexts of UEs |
 //! | [`flows`] | flows that operators and applications want |
 //! | [`lossy`] | faults of what carries messages to it |
 //! | [`services`] | its functions as services by HTTP, and faults of these |
@@ -17,6 +18,7 @@
 )]
 
 pub mod apart;
+pub mod between;
 pub mod core;
 pub mod flows;
 pub mod lossy;

@@ -4,10 +4,10 @@ use sluice_ids::{Guti, Imeisv, Plmn, Snssai};
 use sluice_n1::{
     Cause, ConfigurationUpdate, DeregistrationRequest, Downlink, Envelope, Header, IdentityKind,
     MobileIdentity, NO_KEY, Protected, RegistrationAccept, RegistrationKind, RegistrationRequest,
-    SecurityContext, SecurityModeCommand, ServiceRequest, Side, Uplink,
+    SecurityContext, SecurityModeCommand, ServiceRequest, Uplink,
 };
 use sluice_security::eap::Peer;
-use sluice_security::{Kamf, NasCount, NasKeys, SecurityCapability};
+use sluice_security::{Kamf, NasCount, SecurityCapability};
 
 use crate::sessions::{Sessions, WantedSession};
 use crate::sim::Sim;
@@ -114,19 +114,6 @@ impl Ue {
             received: Vec::new(),
             sessions: Sessions::default(),
         })
-    }
-
-    /// Registered, with keys that its AMF has, too.
-    #[cfg(test)]
-    pub(crate) fn registered(mut self, guti: Guti, kamf: Kamf, keys: NasKeys) -> Self {
-        self.state = UeState::Registered;
-        self.guti = Some(guti);
-        self.security = Some(Security {
-            context: SecurityContext::new(Side::Ue, 0, keys),
-            kamf,
-            last_uplink: NasCount::default(),
-        });
-        self
     }
 
     pub fn state(&self) -> UeState {
@@ -463,20 +450,9 @@ impl Ue {
         if let Some(eap) = &command.eap {
             self.take_eap(eap);
         }
-        let Some((ngksi, kamf)) = self.fresh_keys(command.ngksi) else {
+        let Some(mut security) = self.keys_of(&command, message) else {
             return reject(Cause::SECURITY_MODE_REJECTED);
         };
-        let keys = NasKeys::new(&kamf, command.ciphering, command.integrity);
-        // A command that is sent again goes on with the counts of the first.
-        let known = self
-            .security
-            .take()
-            .filter(|security| security.context.ngksi() == ngksi);
-        let mut security = known.unwrap_or_else(|| Security {
-            context: SecurityContext::new(Side::Ue, ngksi, keys),
-            kamf,
-            last_uplink: NasCount::default(),
-        });
         if security.context.verify(message).is_none() {
             return reject(Cause::SECURITY_MODE_REJECTED);
         }
@@ -485,7 +461,7 @@ impl Ue {
         }
         let answer = self.complete(&command).encode();
         let octets = protect(&mut security, Header::CipheredNew, &answer);
-        self.security = Some(security);
+        (self.security, self.fresh) = (Some(security), None);
         octets
     }
 

@@ -68,6 +68,8 @@ pub(crate) struct State {
     pub taken: Vec<UeId>,
     /// Procedures that are over since their UE, session or handover is.
     pub ended: Vec<TaskId>,
+    /// UEs that another AMF may have, by the end of the wait for it.
+    pub moving: BTreeSet<(Instant, UeId)>,
     /// Idle UEs, by the time when they count as gone.
     idle: BTreeSet<(Instant, UeId)>,
     pub commits_made: u64,
@@ -107,6 +109,7 @@ impl State {
             deferred: Vec::new(),
             taken: Vec::new(),
             ended: Vec::new(),
+            moving: BTreeSet::new(),
             idle: BTreeSet::new(),
             commits_made: 0,
             awaited: Awaited::default(),
@@ -130,6 +133,7 @@ impl State {
             ("AMF: UEs by name", self.by_tmsi.len()),
             ("AMF: UEs by subscriber", self.by_supi.len()),
             ("AMF: idle UEs", self.idle.len()),
+            ("AMF: UEs that move", self.moving.len()),
             ("AMF: connections", self.connections.len()),
             ("AMF: connections by name", self.by_ran.len()),
             ("AMF: connections in preparation", self.preparing.len()),
@@ -239,6 +243,7 @@ impl State {
     /// Forgets a UE whole.
     pub fn remove(&mut self, id: UeId) {
         self.end_handover(id, sluice_n2::Cause::FROM_5GC);
+        self.stays(id);
         self.let_go(id);
         self.keep_sessions(id, 0, "");
         self.forget_kept(id);

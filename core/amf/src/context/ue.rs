@@ -12,6 +12,7 @@ use sluice_security::{
 
 use crate::config::News;
 use crate::context::handover_state::{Handover, Held, Indication};
+use crate::context::moving::{Brought, Moving};
 use crate::context::stored_context::At;
 use crate::limits;
 use crate::overload::admission_limits::Origin;
@@ -241,6 +242,10 @@ pub(crate) struct Ue {
     pub deferred: Option<Vec<u8>>,
     /// The request of the registration that is under way, as it came.
     pub request: Option<Box<RegistrationRequest>>,
+    /// Another AMF has asked for the context, and may have the UE.
+    pub moving: Option<Moving>,
+    /// The context came from another AMF, which waits to hear what becomes of the UE.
+    pub brought: Option<Brought>,
     /// Whether the UE's answers cannot be decoded, which operators were told of.
     pub is_not_understood: bool,
     /// The gNB by which it came, as long as it has not proved who it is.

@@ -53,6 +53,7 @@ impl State {
     /// Undoes what a procedure did that does not come to its end.
     pub fn undo(&mut self, id: UeId) {
         self.counters.aborts += 1;
+        self.give_back(id);
         let undo = self.ues.get_mut(id.0).map(|ue| {
             ue.new_security = None;
             std::mem::take(&mut ue.undo)

@@ -27,6 +27,8 @@ struct Opened {
     verified: Option<NasCount>,
     /// The message had a wrong MAC, or one of unknown keys.
     is_suspect: bool,
+    /// Octets of a message that another AMF may know the keys of; none of others.
+    nas: Vec<u8>,
 }
 
 impl Opened {
@@ -68,18 +70,25 @@ impl Amf {
                         message,
                         verified: Some(count),
                         is_suspect: false,
+                        nas: Vec::new(),
                     },
                 );
             }
             None => {
                 let is_suspect = protected.is_some();
-                self.state.borrow_mut().counters.wrong_macs += u64::from(is_suspect);
+                {
+                    let state = &mut *self.state.borrow_mut();
+                    // Keys of a name of another AMF are not known here, but there.
+                    let is_wrong = is_suspect && !is_of_other_amf(state, &message);
+                    state.counters.wrong_macs += u64::from(is_wrong);
+                }
                 self.of_ue_nas(
                     new,
                     Opened {
                         message,
                         verified: None,
                         is_suspect,
+                        nas: octets.to_vec(),
                     },
                 );
             }
@@ -99,6 +108,7 @@ impl Amf {
                     message,
                     verified: None,
                     is_suspect: false,
+                    nas: Vec::new(),
                 })
             }
             Envelope::Protected(protected) => self.open(ue, &protected),
@@ -134,6 +144,7 @@ impl Amf {
                 message,
                 verified: Some(verified.count),
                 is_suspect: false,
+                nas: Vec::new(),
             });
         }
         // A UE that does not know that it is unknown here protects what need not be: it counts as unprotected.
@@ -144,6 +155,7 @@ impl Amf {
                 message,
                 verified: None,
                 is_suspect: false,
+                nas: Vec::new(),
             });
         }
         self.state.borrow_mut().counters.wrong_macs += 1;
@@ -156,6 +168,7 @@ impl Amf {
             message,
             verified: None,
             is_suspect: true,
+            nas: Vec::new(),
         })
     }
 
@@ -164,6 +177,7 @@ impl Amf {
             message,
             verified,
             is_suspect,
+            nas,
         } = opened;
         let is_verified = verified.is_some();
         if !is_verified && !message.may_be_unprotected() {
@@ -195,7 +209,7 @@ impl Amf {
         }
         match self.decide(ue, &message, is_verified) {
             Decision::Begin | Decision::Beside => {
-                self.begin(ue, message, is_verified, is_suspect);
+                self.begin(ue, message, is_verified, (is_suspect, nas));
             }
             Decision::Repeat => {
                 self.tell(ue, Event::Again);
@@ -212,7 +226,13 @@ impl Amf {
         }
     }
 
-    fn begin(&mut self, ue: UeId, message: Uplink, is_verified: bool, is_suspect: bool) {
+    fn begin(
+        &mut self,
+        ue: UeId,
+        message: Uplink,
+        is_verified: bool,
+        (is_suspect, nas): (bool, Vec<u8>),
+    ) {
         match message {
             // Beyond a bound nobody begins who has to be authenticated.
             Uplink::RegistrationRequest(_) | Uplink::ServiceRequest(_)
@@ -244,6 +264,7 @@ impl Amf {
                     message: *message,
                     is_verified,
                     is_suspect,
+                    nas,
                     key_names,
                 };
                 self.start(ue, |p| registration::run(p, request));
@@ -441,6 +462,15 @@ fn verify_initial(
         state.forget_old_name(id);
     }
     Some((id, verified.count))
+}
+
+/// Whether another AMF has named the UE.
+fn is_of_other_amf(state: &State, message: &Uplink) -> bool {
+    let Uplink::RegistrationRequest(request) = message else {
+        return false;
+    };
+    let own = state.config.guami;
+    matches!(request.identity, MobileIdentity::Guti(guti) if guti.guami != own)
 }
 
 /// 5G-GUTI in an identity, if an AMF assigned it.

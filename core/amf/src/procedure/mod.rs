@@ -4,6 +4,7 @@ pub(crate) mod am_policy;
 pub(crate) mod authentication;
 pub(crate) mod common;
 pub(crate) mod configuration_update;
+pub(crate) mod context_transfer;
 pub(crate) mod deregistration;
 pub(crate) mod flow_mobility;
 pub(crate) mod handover;

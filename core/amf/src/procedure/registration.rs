@@ -18,6 +18,7 @@ use crate::limits;
 use crate::procedure::am_policy;
 use crate::procedure::authentication;
 use crate::procedure::common;
+use crate::procedure::context_transfer;
 use crate::procedure::initial_context;
 use crate::procedure::release;
 use crate::procedure::security_mode;
@@ -33,6 +34,8 @@ pub(crate) struct Request {
     pub is_verified: bool,
     /// The message had a wrong MAC, or one of unknown keys.
     pub is_suspect: bool,
+    /// The message as it came, if another AMF may know its keys.
+    pub nas: Vec<u8>,
     /// Names of keys of the UE whose connection it came by.
     pub key_names: KeyNames,
 }
@@ -79,36 +82,8 @@ async fn refuse(p: &Procedure, refusal: &Refusal, shown: String) {
 
 /// Whether the UE has more to say.
 async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
-    // 1 to 3: Registration Request, from a UE in an area of ours
-    let Request {
-        mut message,
-        is_verified,
-        is_suspect,
-        key_names,
-    } = request;
-    if message.kind == RegistrationKind::Emergency {
-        return Err(Refusal::Registration(Cause::PROTOCOL_ERROR));
-    }
-    let is_served = p.with_connection(|c| c.location.tai);
-    let is_served = is_served.is_some_and(|tai| p.with(|s| s.config.areas.contains(&tai)));
-    if !is_served {
-        return Err(Refusal::Registration(Cause::NO_SUITABLE_CELLS));
-    }
-    // 4 to 9: who it is, and keys; not again for a UE whose MAC was right
-    if !is_verified {
-        secure(p, &mut message, is_suspect, key_names).await?;
-    }
-    // 10 to 13: no old AMF, no equipment register, one UDM
-    // 14a: UDM is told where the UE is
-    let is_initial = message.kind == RegistrationKind::Initial;
-    match tell_udm(p, is_initial).await {
-        // Its keys are good, but the home network has no record of why: it proves once more who it is.
-        Err(Refusal::Problem(Problem::NotAuthenticated)) if is_verified => {
-            secure(p, &mut message, is_suspect, key_names).await?;
-            tell_udm(p, is_initial).await?;
-        }
-        told => told?,
-    }
+    // 1 to 14a: Registration Request, from a UE in an area of ours that is who it says, and UDM is told where it is
+    let message = prove(p, request).await?;
     let supi = p.with_ue(|ue| ue.supi).ok_or(Refusal::Authentication)?;
     // 14b: what it may do
     let subscription = p.call("14b", GetAccessAndMobility { supi }).await?;
@@ -120,15 +95,16 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     am_policy::establish(p, supi).await;
     // 17: sessions that the UE has no more, and user planes that it wants.
     // One that begins anew has none.
+    let has = message.session_status.or_else(|| lost_sessions(p));
     let resumed = if message.kind == RegistrationKind::Initial {
         p.with(|state| state.keep_sessions(p.ue, 0, "17"));
         p.with_ue(|ue| ue.paged_for.clear());
         Resumed {
-            status: message.session_status.map(|_| 0),
+            status: has.map(|_| 0),
             ..Resumed::default()
         }
     } else {
-        user_plane::resume(p, "17", message.session_status, message.uplink_data).await
+        user_plane::resume(p, "17", has, message.uplink_data).await
     };
     let Resumed {
         status,
@@ -142,8 +118,56 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     p.commit().await?;
     // From here on the UE is registered, whatever becomes of the message that tells it.
     p.with_ue(|ue| ue.undo.clear());
+    // 10: ... which the AMF of before hears not before it is certain
+    p.with(|state| state.take_in(p.ue));
     accept_and_wait(p, accept, setups).await?;
     Ok(message.follow_on)
+}
+
+/// 1 to 14a: the request of a UE that may register, whole.
+async fn prove(p: &Procedure, request: Request) -> Result<RegistrationRequest, Refusal> {
+    let Request {
+        mut message,
+        is_verified,
+        is_suspect,
+        nas,
+        key_names,
+    } = request;
+    if message.kind == RegistrationKind::Emergency {
+        return Err(Refusal::Registration(Cause::PROTOCOL_ERROR));
+    }
+    let is_served = p.with_connection(|c| c.location.tai);
+    let is_served = is_served.is_some_and(|tai| p.with(|s| s.config.areas.contains(&tai)));
+    if !is_served {
+        return Err(Refusal::Registration(Cause::NO_SUITABLE_CELLS));
+    }
+    // 4 and 5: another AMF that has named it has its keys
+    let is_brought = !is_verified && context_transfer::run(p, &mut message, &nas).await?;
+    let is_known = is_verified || is_brought;
+    // 6 to 9: who it is, and keys; not again for a UE whose MAC was right
+    if !is_known {
+        secure(p, &mut message, is_suspect, key_names).await?;
+    }
+    // 11 to 13: no equipment register, one UDM
+    // 14a: UDM is told where the UE is
+    let is_initial = message.kind == RegistrationKind::Initial && !is_brought;
+    match tell_udm(p, is_initial).await {
+        // Its keys are good, but the home network has no record of why: it proves once more who it is.
+        Err(Refusal::Problem(Problem::NotAuthenticated)) if is_known => {
+            secure(p, &mut message, is_suspect, key_names).await?;
+            tell_udm(p, is_initial).await?;
+        }
+        told => told?,
+    }
+    // Another AMF that has asked for the context does not have the UE.
+    p.with(|state| state.stays(p.ue));
+    Ok(message)
+}
+
+/// Sessions that the UE had at another AMF, and has not told: none of them is left.
+fn lost_sessions(p: &Procedure) -> Option<u16> {
+    let brought = p.with_ue(|ue| ue.brought);
+    brought.map(|one| one.sessions).filter(|all| *all != 0)
 }
 
 /// 14a: UDM is told where the UE is.
@@ -230,10 +254,11 @@ async fn secure(
     });
     let capability =
         capability.ok_or(Refusal::Registration(Cause::SECURITY_CAPABILITIES_MISMATCH))?;
-    let whole = security_mode::run(p, &new, capability, is_suspect).await?;
+    let supi = new.supi;
+    let whole = security_mode::run(p, new.into(), capability, is_suspect).await?;
     p.with_ue(|ue| ue.capability = Some(capability));
     // Not before: what was there stays if the UE rejects the new keys (TS 24.501, 5.4.2.5).
-    take_over(p, new.supi);
+    take_over(p, supi);
     if let Some(whole) = whole {
         *message = RegistrationRequest {
             kind: message.kind,
@@ -254,7 +279,7 @@ fn known_by(p: &Procedure, identity: &MobileIdentity) -> Option<UeId> {
 
 /// The UE has proved who it is and has new keys: what we knew of the subscriber before is gone
 /// (TS 24.501, 5.5.1.2.8 a).
-fn take_over(p: &Procedure, supi: sluice_ids::Supi) {
+pub(crate) fn take_over(p: &Procedure, supi: sluice_ids::Supi) {
     p.with(|state| {
         let old = state.find_supi(&supi).filter(|old| *old != p.ue);
         let kept = old.and_then(|old| state.ues.get(old.0));

@@ -4,18 +4,89 @@ use sluice_n1::{
     Cause, Downlink, Header, MobileIdentity, RegistrationRequest, SecurityContext,
     SecurityModeCommand, Side, Uplink,
 };
-use sluice_security::{NasCount, NasKeys, SecurityCapability};
+use sluice_security::{Kamf, NasCount, NasKeys, SecurityCapability};
 
 use crate::context::ue::Security;
 use crate::procedure::authentication::{ABBA, Authenticated};
 use crate::procedure::{Kind, Procedure};
 use crate::refusal::Refusal;
 
+/// Keys that a UE is to use.
+pub(crate) struct NewKeys {
+    pub kamf: Kamf,
+    /// Key set identifier (ngKSI).
+    pub ngksi: u8,
+    pub origin: Origin,
+}
+
+/// Why a UE has new keys of NAS.
+pub(crate) enum Origin {
+    /// An authentication; with EAP-Success, if that was by EAP.
+    Authentication(Option<Vec<u8>>),
+    /// Derivation for this AMF: the UE derives them, too (TS 33.501, 6.9.3).
+    Derivation,
+    /// Other algorithms of keys in use, whose counts go on: of the next message to the UE, and of the earliest from it
+    /// (TS 33.501, 6.7.2).
+    Algorithms(Option<NasCount>, Option<NasCount>),
+}
+
+impl From<Authenticated> for NewKeys {
+    fn from(authenticated: Authenticated) -> Self {
+        let Authenticated {
+            kamf, ngksi, eap, ..
+        } = authenticated;
+        Self {
+            kamf,
+            ngksi,
+            origin: Origin::Authentication(eap),
+        }
+    }
+}
+
+impl NewKeys {
+    fn command(&self, capability: SecurityCapability, keys: &NasKeys) -> SecurityModeCommand {
+        let (abba, eap) = match &self.origin {
+            Origin::Authentication(eap) => (Some(ABBA), eap.clone()),
+            Origin::Derivation | Origin::Algorithms(..) => (None, None),
+        };
+        SecurityModeCommand {
+            ciphering: keys.ciphering,
+            integrity: keys.integrity,
+            ngksi: self.ngksi,
+            capability,
+            ask_imeisv: false,
+            ask_initial_message: false,
+            derives_key: matches!(self.origin, Origin::Derivation),
+            abba,
+            eap,
+        }
+    }
+
+    fn security(self, keys: NasKeys) -> Security {
+        let context = match self.origin {
+            Origin::Algorithms(send, receive) => {
+                SecurityContext::resumed(Side::Network, self.ngksi, keys, send, receive)
+            }
+            Origin::Authentication(_) | Origin::Derivation => {
+                SecurityContext::new(Side::Network, self.ngksi, keys)
+            }
+        };
+        Security {
+            context,
+            kamf: self.kamf,
+            last_uplink: NasCount::default(),
+            chain: None,
+            is_renewing: false,
+            reserved: 0,
+        }
+    }
+}
+
 /// Has the UE use new keys. `ask_initial_message` says that what it sent first cannot be trusted.
 /// Gives the whole initial message, if the UE sends it again.
 pub(crate) async fn run(
     p: &Procedure,
-    new: &Authenticated,
+    new: NewKeys,
     capability: SecurityCapability,
     ask_initial_message: bool,
 ) -> Result<Option<RegistrationRequest>, Refusal> {
@@ -26,24 +97,11 @@ pub(crate) async fn run(
         .ok_or(Refusal::Registration(Cause::SECURITY_CAPABILITIES_MISMATCH))?;
     let keys = NasKeys::new(&new.kamf, ciphering, integrity);
     let command = Downlink::SecurityModeCommand(SecurityModeCommand {
-        ciphering,
-        integrity,
-        ngksi: new.ngksi,
-        capability,
         ask_imeisv,
         ask_initial_message,
-        abba: Some(ABBA),
-        eap: new.eap.clone(),
+        ..new.command(capability, &keys)
     });
-    let context = SecurityContext::new(Side::Network, new.ngksi, keys);
-    let security = Security {
-        context,
-        kamf: new.kamf.clone(),
-        last_uplink: NasCount::default(),
-        chain: None,
-        is_renewing: false,
-        reserved: 0,
-    };
+    let security = new.security(keys);
     p.with_ue(|ue| ue.new_security = Some(security));
     // T3560
     let answer = p

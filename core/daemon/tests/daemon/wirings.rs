@@ -55,7 +55,7 @@ pub fn kill(pid: u32) {
     signal(pid, "-KILL");
 }
 
-pub fn wait(what: &str, holds: impl Fn() -> bool) {
+pub fn wait(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + LIMIT;
     while !holds() {
         assert!(Instant::now() < end, "{what}");

@@ -5,7 +5,7 @@
 /// All rows that are given, then these.
 macro_rules! and_exposure_rows {
     ($($rows:tt)*) => {
-        messages! {
+        and_transfer_rows! {
             $($rows)*
             /// To an AMF: events of UEs are to be told.
             81 SubscribeAmfEvents to Amf -> AmfEventsSubscribed "Namf_EventExposure_Subscribe Request" {

@@ -97,7 +97,7 @@ fn keys_are_not_printed() {
 proptest! {
     #[test]
     fn any_octets_are_a_message_or_none(
-        number in 0u8..81,
+        number in 0u8..112,
         octets in proptest::collection::vec(any::<u8>(), 0..2048),
     ) {
         let octets = [&[0, number][..], &octets].concat();
@@ -116,6 +116,10 @@ proptest! {
             }
             if let Message::NfsDiscovered(one) = message {
                 prop_assert!(one.found.all().len() <= crate::nrf::FOUND);
+            }
+            if let Message::UeContext(one) = message {
+                prop_assert!(one.sessions.all().len() <= crate::MOVED_SESSIONS);
+                prop_assert!(one.keys.get().is_none_or(|keys| keys.capability().len() <= 8));
             }
             if let Message::SlicesSelected(one) = message {
                 prop_assert!(one.rejected().count() <= REQUESTED && one.allowed().len() <= REQUESTED);

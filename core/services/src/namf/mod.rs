@@ -1,5 +1,5 @@
-//! Services of the AMF (TS 29.518): messages of an SMF for a UE and its gNB here (Namf_Communication, 6.1), and the others
-//! beside it.
+//! Services of the AMF (TS 29.518): messages of an SMF for a UE and its gNB (Namf_Communication, 6.1) here, its other operations
+//! and the other services beside it.
 
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, Method, StatusCode};
@@ -19,9 +19,11 @@ use crate::problem::{refuse, refuse_member, tell};
 use crate::resources::{content, done, error, problem_in};
 use crate::route::{Route, not_allowed, unknown};
 
+mod context;
 pub(crate) mod events;
 pub(crate) mod mt;
 mod status;
+mod transfer;
 
 /// Name of the service in paths and profiles.
 pub(crate) const SERVICE: &str = "namf-comm";
@@ -38,6 +40,8 @@ pub(crate) fn begin(message: &Message, memory: &mut Memory) -> Option<Consumer> 
         Message::NotifyTransferFailure(notice) => Some(notify(notice, memory)),
         Message::NotifyAmfEvents(notice) => Some(events::notify(notice, memory)),
         Message::NotifyAmfStatus(notice) => Some(status::notify(notice, memory)),
+        Message::TransferUeContext(request) => Some(transfer::begin(request, memory)),
+        Message::UpdateRegistration(request) => Some(transfer::update(request, memory)),
         _ => None,
     }
 }
@@ -135,7 +139,16 @@ pub(crate) fn accept(route: &Route, request: &Request, memory: &mut Memory) -> P
     let taken = match (route.method.as_str(), route.parts().as_slice()) {
         (method, ["subscriptions", rest @ ..]) => status::accept(method, rest, request, memory),
         ("POST", ["ue-contexts", supi, MESSAGES]) => accept_transfer(supi, request),
-        (_, ["ue-contexts", _, MESSAGES]) => Err(not_allowed().into()),
+        ("POST", ["ue-contexts", ue, transfer::TRANSFER]) => transfer::accept(ue, request),
+        ("POST", ["ue-contexts", ue, transfer::UPDATE]) => transfer::accept_update(ue, request),
+        (
+            _,
+            [
+                "ue-contexts",
+                _,
+                MESSAGES | transfer::TRANSFER | transfer::UPDATE,
+            ],
+        ) => Err(not_allowed().into()),
         _ => Err(unknown().into()),
     };
     taken.unwrap_or_else(|refusal| Producer::Done(*refusal))

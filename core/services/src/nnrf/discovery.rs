@@ -2,17 +2,19 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use sluice_sbi::{DiscoverNfs, Found, NfQuery, NfsDiscovered, NfsFound, NoMatch, Problem, Slot};
-
-use sluice_ids::Tai;
+use sluice_ids::{Guami, Tai};
+use sluice_sbi::{
+    DiscoverNfs, Found, Nf, NfQuery, NfsDiscovered, NfsFound, NoMatch, Problem, Requester, Slot,
+};
 
 use super::DISCOVERY;
 use crate::body::{read_response, send_empty};
 use crate::deviations::Deviation;
 use crate::directory::instances_of;
-use crate::exchange::{Consumer, Outgoing, Response};
+use crate::exchange::{Consumer, Outgoing, Response, To};
+use crate::names::Own;
 use crate::problem::problem_of;
-use crate::values::{instance, plmn_json, slice_json, tai, tai_json};
+use crate::values::{guami_json, instance, plmn_json, slice_json, tai, tai_json};
 
 /// Reason that no instance meets all parameters of the query (NoProfileMatchReason: 6.2.6.3.10).
 const NO_COMBINATION: &str = "QUERY_PARAMS_COMBINATION_NO_MATCH";
@@ -143,6 +145,20 @@ pub fn query(query: &NfQuery) -> Outgoing {
         parameters.append_pair("dnn", &dnn.to_string());
     }
     send_empty(Method::GET, &format!("{DISCOVERY}?{}", parameters.finish()))
+}
+
+/// GET of the AMF with this GUAMI, for another AMF.
+pub(crate) fn amf_of(guami: Guami, own: &Own) -> Outgoing {
+    let requester = Requester::new(Nf::Amf, own.slice, Some(own.plmn));
+    let amfs = query(&NfQuery::new(requester, Nf::Amf, None, None, None));
+    let mut parameters = form_urlencoded::Serializer::new(String::new());
+    parameters.append_pair("guami", &guami_json(guami).to_string());
+    parameters.append_pair("service-names", crate::namf::SERVICE);
+    let path = format!("{}&{}", amfs.request.uri(), parameters.finish());
+    Outgoing {
+        to: To::Nrf,
+        ..send_empty(Method::GET, &path)
+    }
 }
 
 /// SearchResult, and of it the instances that `may` be taken.

@@ -11,6 +11,7 @@ use sluice_sbi::Message;
 use crate::exchange::Consumer;
 use crate::names::Memory;
 
+pub(crate) use discovery::amf_of;
 pub use discovery::{NoProfile, query};
 pub use news::{STATUS, notified, subscribe, subscribed, unsubscribe};
 pub use profile::{document, more};

@@ -143,6 +143,15 @@ fn status_path(supi: &sluice_ids::Supi, session: u8) -> String {
     format!("/namf-callback/v1/{STATUS}/{supi}/{session}")
 }
 
+/// URI of a context, for another AMF; none of one that was forgotten, or whose SMF has not told its root.
+pub(crate) fn reference(context: u64, memory: &Memory) -> Option<String> {
+    if !Memory::is_handle(context) {
+        return Some(CONTEXTS.uri(context, memory));
+    }
+    let uri = memory.uri(context)?;
+    uri.contains("://").then(|| uri.to_owned())
+}
+
 /// Key of the URI of a session's context, as its AMF knows it.
 fn reference_key(supi: &sluice_ids::Supi, session: u8) -> String {
     format!("sm-context {supi} {session}")

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod between_amfs;
 mod broken_outcomes;
 mod checklist;
 mod collisions;

@@ -57,6 +57,10 @@ impl Services {
                     scp.root
                 })
             }
+            To::Nrf => {
+                call.root = None;
+                self.directory.nrf().to_owned()
+            }
             To::Function => {
                 let path = request.uri().path();
                 let service = path.split('/').nth(1).unwrap_or_default();

@@ -3,7 +3,7 @@ use sluice_ids::Plmn;
 
 use super::*;
 use crate::functions::milenage_of;
-use crate::key::tests::array;
+use crate::key::tests::{array, key_256};
 use crate::key::{K, Opc};
 
 /// A test set of TS 35.208, 4.3: K, RAND, SQN, AMF, OP, OPc, f1, f1*, f2, f5, f3, f4, f5*.
@@ -203,4 +203,15 @@ fn sequence_numbers_go_up_in_both_parts() {
     let third = second.next(u64::MAX);
     assert_eq!(third.sequence(), 1000 + (1 << 27));
     assert_eq!(Sqn::new(u64::MAX).get(), (1 << 48) - 1);
+}
+
+/// Of Python's hmac: SHA-256 by the key of `72 00 0001 00000005 0004`.
+#[test]
+fn the_key_of_the_next_amf_follows_from_the_count_of_the_request() {
+    let kamf = Kamf::new([7; 32]);
+    let count = |count| NasCount::new(count).expect("24 bits");
+    let next = next_kamf(&kamf, count(5));
+    let expected = key_256("661553ebb09da959a610605c4e2d70cb33437cc42d529fa171ca31d8d5377b42");
+    assert_eq!(next.octets(), &expected);
+    assert_ne!(next_kamf(&kamf, count(6)), next);
 }

@@ -268,6 +268,7 @@ impl Network {
                 Some(nf) => nf,
                 None => return self.reply(&call, Problem::NotReached.into()),
             },
+            To::Nrf => Nf::Nrf,
             To::Function if call.to.nf == Nf::Nrf => Nf::Nrf,
             To::Function => {
                 let program = self.program(call.from.nf);

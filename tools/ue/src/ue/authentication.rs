@@ -1,10 +1,16 @@
 //! How an emulated UE proves who it is: by 5G-AKA or EAP-AKA', as the network asks (TS 24.501, 5.4.1); keys that follow.
 
-use sluice_n1::{AuthenticationRequest, Cause, EapRequest, Uplink};
+use sluice_n1::{
+    AuthenticationRequest, Cause, EapRequest, Protected, SecurityContext, SecurityModeCommand,
+    Side, Uplink,
+};
 use sluice_security::eap::Reply;
-use sluice_security::{Kamf, Kgnb, NextHop, NextHopChain, UsimError, access_key, kamf, kseaf};
+use sluice_security::{
+    Kamf, Kgnb, NasCount, NasKeys, NextHop, NextHopChain, UsimError, access_key, kamf, kseaf,
+    next_kamf,
+};
 
-use super::Ue;
+use super::{Security, Ue};
 
 /// Keys of an authentication that no Security Mode Command has told of yet.
 #[derive(Clone, Debug)]
@@ -20,6 +26,19 @@ const CHALLENGE: u8 = 1;
 const SUBTYPE_AT: usize = 5;
 
 impl Ue {
+    /// Registered, with keys that its AMF has, too.
+    #[cfg(test)]
+    pub(crate) fn registered(mut self, guti: sluice_ids::Guti, kamf: Kamf, keys: NasKeys) -> Self {
+        self.state = super::UeState::Registered;
+        self.guti = Some(guti);
+        self.security = Some(Security {
+            context: SecurityContext::new(Side::Ue, 0, keys),
+            kamf,
+            last_uplink: NasCount::default(),
+        });
+        self
+    }
+
     /// The key that it would use with its gNB now.
     pub fn kgnb(&self) -> Option<Kgnb> {
         let security = self.security.as_ref()?;
@@ -123,6 +142,43 @@ impl Ue {
         let fresh = self.fresh.as_ref()?;
         let is_it = fresh.ngksi == ngksi && !fresh.waits_for_success;
         is_it.then(|| (ngksi, fresh.kamf.clone()))
+    }
+
+    /// Keys of a Security Mode Command: those of the last authentication, or those in use, by other algorithms or derived for
+    /// another AMF (TS 33.501, 6.7.2 and 6.9.3).
+    pub(super) fn keys_of(
+        &mut self,
+        command: &SecurityModeCommand,
+        message: &Protected<'_>,
+    ) -> Option<Security> {
+        let known = self.security.take();
+        let known = known.filter(|security| security.context.ngksi() == command.ngksi);
+        let keys = |kamf: &Kamf| NasKeys::new(kamf, command.ciphering, command.integrity);
+        let fresh = self.fresh_keys(command.ngksi);
+        let known = match (known, fresh) {
+            // A command that is sent again goes on with the counts of the first.
+            (Some(known), _) if known.context.count_of(message).is_some() => return Some(known),
+            (_, Some((ngksi, kamf))) => {
+                return Some(Security {
+                    context: SecurityContext::new(Side::Ue, ngksi, keys(&kamf)),
+                    kamf,
+                    last_uplink: NasCount::default(),
+                });
+            }
+            (known, None) => known?,
+        };
+        if command.derives_key {
+            let kamf = next_kamf(&known.kamf, known.last_uplink);
+            return Some(Security {
+                context: SecurityContext::new(Side::Ue, command.ngksi, keys(&kamf)),
+                kamf,
+                last_uplink: NasCount::default(),
+            });
+        }
+        let (sent, received) = (known.context.next_sent(), known.context.next_received());
+        let keys = keys(&known.kamf);
+        let context = SecurityContext::resumed(Side::Ue, command.ngksi, keys, sent, received);
+        Some(Security { context, ..known })
     }
 
     /// Answer to a challenge whose ngKSI is that of keys in use.

@@ -7,11 +7,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use sluice_host::poll::wait_readable;
+use sluice_n1::RegistrationKind;
 use sluice_sbi_http2::{Config, Event, Http, Limits};
 use sluice_services::Response;
 use sluice_ue::UeState;
 
-use crate::place::{Core, KEY, Place, Ran, program, ue};
+use super::curl;
+use crate::place::{Core, KEY, LIMIT, Place, Ran, program, ue};
 
 /// The other core: functions in a program without a core.
 struct Others {
@@ -47,6 +49,11 @@ impl Drop for Others {
 
 /// A core without those functions.
 fn start(place: &Place, others: &Others, more: &str) -> Core {
+    start_as(place, others, more, "")
+}
+
+/// The same with further keys.
+fn start_as(place: &Place, others: &Others, more: &str, keys: &str) -> Core {
     let config = place.config();
     let (without_subscribers, _) = config.split_once("subscribers:").unwrap();
     let wiring = "wiring: {transport: http2, programs: [], others: [nrf, ausf, udm, udr]}\n";
@@ -55,7 +62,67 @@ fn start(place: &Place, others: &Others, more: &str) -> Core {
         place.ip(1),
         others.root
     );
-    Core::start_with(place, &format!("{without_subscribers}{wiring}{services}"))
+    Core::start_with(
+        place,
+        &format!("{without_subscribers}{wiring}{services}{keys}"),
+    )
+}
+
+/// UEs that are registered at a core.
+fn registered(core: &Core) -> u64 {
+    let status = core.ask("status");
+    let number = status["ues_registered"].as_u64();
+    number.unwrap_or_else(|| panic!("{status}"))
+}
+
+/// TS 23.502, 4.2.2.2.2: its AMF finds the one of before at the NRF, by the GUAMI in the 5G-GUTI.
+#[test]
+fn a_ue_brings_its_context_from_one_core_to_another() {
+    let (first, second, others) = (Place::new(), Place::new(), Others::start());
+    let old = start(&first, &others, "");
+    let new = start_as(&second, &others, "", "amf: {pointer: 2}\n");
+    let mut ran = Ran::connect(&first, [0, 0, 7], vec![ue("0000000001", KEY)]);
+    ran.register(0);
+    let flow = old.ask_of("flow", "001010000000001");
+    assert_eq!(ran.phones[0].0.state(), UeState::Registered, "{flow}");
+    let mut phone = ran.phones.remove(0).0;
+    phone.follow_on = true;
+    let before = phone.received().len();
+    let name = phone.guti().expect("a name");
+    let mut ran = Ran::connect(&second, [0, 0, 7], vec![phone]);
+    let nas = ran.phones[0].0.register(RegistrationKind::Mobility);
+    let (at, octets) = ran.gnb.connect(nas, Some(name.s_tmsi()));
+    ran.phones[0].1 = Some(at);
+    ran.send(1, &octets);
+    ran.wait("the registration", |ran| {
+        ran.phones[0].0.state() == UeState::Registered || ran.phones[0].1.is_none()
+    });
+    let flow = new.ask_of("flow", "001010000000001");
+    let received = &ran.phones[0].0.received()[before..];
+    let told = format!("{received:?} {}\n{flow}", new.ask("refusals"));
+    assert_eq!(ran.phones[0].0.state(), UeState::Registered, "{told}");
+    for question in ["Identity Request", "Authentication Request"] {
+        assert!(!received.contains(&question), "{told}");
+    }
+    assert_ne!(
+        ran.phones[0].0.guti().map(|one| one.guami),
+        Some(name.guami)
+    );
+    // The old one has it no more, and UDM says where it is.
+    let end = Instant::now() + LIMIT;
+    while registered(&old) > 0 {
+        assert!(Instant::now() < end, "{}", old.ask("flow"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(registered(&new), 1);
+    let ue = "nudm-uecm/v1/imsi-001010000000001/registrations/amf-3gpp-access";
+    let (status, registration) = curl(&[&format!("{}/{ue}", others.root)]);
+    assert_eq!(status, 200, "{registration}");
+    assert_eq!(registration["guami"]["amfId"], "010042");
+    for core in [old, new] {
+        assert_eq!(core.ask("counters")["sbi"]["protocol_errors"], 0);
+        assert_eq!(core.stop().0, Some(0));
+    }
 }
 
 fn register_and_deregister(core: &Core, place: &Place) {
