@@ -36,8 +36,8 @@ suite sluice-wiring core/wiring all ring
 suite sluice-wiring core/wiring all socket
 suite sluice-tests tests core_sessions ring
 suite sluice-tests tests core_sessions socket "${SAMPLE[@]}"
-suite sluice-tests tests core_sessions http2 "${SAMPLE[@]}"
 # Functions outside of the core ask it by messages, which only the other wirings carry.
-[ -z "${SLUICE_LONG:-}" ] || suite sluice-wiring core/wiring all http2 --skip exposure:: \
+suite sluice-tests tests core_sessions http2 "${SAMPLE[@]}" --skip between_amfs::
+[ -z "${SLUICE_LONG:-}" ] || suite sluice-wiring core/wiring all http2 --skip exposure:: --skip between_amfs:: \
     --skip deregistration::a_notification_of_udm --skip deregistration::a_phone_that_another \
     --skip deregistration::reasons_of_an_smf

@@ -24,7 +24,7 @@ fn two() -> Two {
     two
 }
 
-/// It registers at the new one, and the old one has none of its sessions; those that the new one was told of.
+/// The phone registers at the new one, and the old one has none of its sessions; those that the new one was told of.
 fn comes(two: &mut Two, kind: RegistrationKind) -> Vec<u8> {
     let nas = two.new.ue_mut(0).register(kind);
     two.new.connect(0, nas);

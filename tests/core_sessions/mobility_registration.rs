@@ -27,7 +27,7 @@ const UPDATE: &str = "\
 1     UE   -> AMF   Registration Request
 14a   AMF  -> UDM   Nudm_UECM_Registration Request
 14a   UDM  -> UDR   Nudr_DM_Update Request (AMF registration)
-14a   UDR  -> UDM   Response
+14a   UDR  -> UDM   Nudr_DM_Update Response (AMF registration)
 14a   UDM  -> AMF   Response
 14b   AMF  -> UDM   Nudm_SDM_Get Request (access and mobility)
 14b   UDM  -> UDR   Nudr_DM_Query Request (access and mobility)

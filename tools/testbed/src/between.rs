@@ -13,7 +13,7 @@ use sluice_ue::Ue;
 use crate::network::{TestNetwork, config, core, plmn};
 use crate::outside::Outside;
 
-/// What an AMF asks the one of before.
+/// Way from an AMF to the one of before.
 #[derive(Clone, Default)]
 struct Way(Rc<RefCell<Messages>>);
 

@@ -34,7 +34,7 @@ pub(crate) struct Moving {
 pub(crate) struct Brought {
     /// Name of the UE there.
     pub from: Guti,
-    /// Its PDU sessions there, a bit for each.
+    /// PDU sessions of the UE there, a bit for each.
     pub sessions: u16,
 }
 

@@ -1,5 +1,5 @@
-//! Context of a UE that comes from another AMF of the PLMN (TS 23.502, 4.2.2.2.2, steps 4 and 5; TS 33.501, 6.9.3): with its keys
-//! the UE is neither asked who it is nor authenticated.
+//! Context of a UE that comes from another AMF of the PLMN (TS 23.502, 4.2.2.2.2, steps 4 and 5; TS 33.501, 6.9.3): with these
+//! keys the UE is neither asked who it is nor authenticated.
 
 use sluice_ids::Guti;
 use sluice_n1::{

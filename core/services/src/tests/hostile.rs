@@ -203,6 +203,17 @@ fn subscriptions_of_others() -> Requests {
         "guamiList": [{ "plmnId": { "mcc": "001", "mnc": "01" }, "amfId": "020040" }],
     });
     let reach = json!({ "reachability": "REACHABLE" });
+    let transfer = json!({
+        "reason": "MOBI_REG",
+        "accessType": "3GPP_ACCESS",
+        "plmnId": { "mcc": "001", "mnc": "01" },
+    });
+    let transferred = json!({
+        "transferStatus": "TRANSFERRED",
+        "toReleaseSessionList": [5],
+        "toReleaseSessionInfo": [{ "releaseSessionList": [6], "releaseCause": "REL" }],
+    });
+    let moving = "/namf-comm/v1/ue-contexts/5g-guti-0010101004101020304".to_owned();
     let availability = "/nnssf-nssaiavailability/v1/nssai-availability";
     vec![
         ("POST", "/namf-evts/v1/subscriptions".to_owned(), events),
@@ -212,6 +223,8 @@ fn subscriptions_of_others() -> Requests {
             format!("/namf-mt/v1/ue-contexts/{UE}/ue-reachind"),
             reach,
         ),
+        ("POST", format!("{moving}/transfer"), transfer),
+        ("POST", format!("{moving}/transfer-update"), transferred),
         ("PUT", format!("{availability}/{}", instance(1)), areas),
         ("POST", format!("{availability}/subscriptions"), changes),
     ]

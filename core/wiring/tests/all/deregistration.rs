@@ -43,7 +43,7 @@ const BY_OPERATOR: &str = "\
 14    UDM  -> UDR   Nudr_DM_Delete Request (SDM subscription)
 14a   UDM  -> UDR   Nudr_DM_Update Request (AMF registration)
 14    UDR  -> UDM   Response
-14a   UDR  -> UDM   Response
+14a   UDR  -> UDM   Nudr_DM_Update Response (AMF registration)
 4     UDM  -> AMF   Response
       AMF  -> gNB   UE Context Release Command
       gNB  -> AMF   UE Context Release Complete
