@@ -289,9 +289,9 @@ fn the_core_names_nothing_that_differs_from_run_to_run() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Crates with a runtime of their own threads and timers, and who may have them: doors by HTTP.
+/// Crates with a runtime of their own threads and timers, and who may have them: doors by HTTP, and their benchmark.
 const RUNTIMES: &[&str] = &["axum", "h2", "hyper", "hyper-util", "tokio", "tokio-rustls"];
-const HAVE_RUNTIMES: &[&str] = &["sluice-core-daemon", "sluice-sbi-http2"];
+const HAVE_RUNTIMES: &[&str] = &["sluice-bench", "sluice-core-daemon", "sluice-sbi-http2"];
 
 #[test]
 fn the_doors_by_http_alone_have_a_runtime() {

@@ -17,6 +17,12 @@ pub fn thread_cpu_ns() -> u64 {
     used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
 }
 
+/// Nanoseconds of CPU that all threads of this process have used.
+pub fn process_cpu_ns() -> u64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
+}
+
 /// Time since 1970-01-01 00:00 UTC; zero when the host's clock stands before that.
 pub fn wall() -> Duration {
     SystemTime::now()

@@ -34,7 +34,7 @@ pub use failure::{Failure, StartError};
 pub use inbox::{Event, Peer};
 pub use limits::Limits;
 pub use sluice_sbi_keys::FileError;
-pub use tls::TlsFiles;
+pub use tls::{Sides, TlsFiles};
 
 use counters::Tally;
 use inbox::Inbox;

@@ -29,6 +29,16 @@ pub struct TlsFiles {
     pub authorities: PathBuf,
 }
 
+impl TlsFiles {
+    /// TLS as these files have it now, for programs that open connections themselves.
+    ///
+    /// # Errors
+    /// A file cannot be used.
+    pub fn sides(&self) -> Result<Sides, FileError> {
+        read(self)
+    }
+}
+
 /// TLS of both sides.
 pub(crate) struct Tls {
     files: TlsFiles,
@@ -41,10 +51,12 @@ struct Now {
 }
 
 /// TLS as a server and as a client.
-#[derive(Clone)]
-pub(crate) struct Sides {
-    pub(crate) server: Arc<ServerConfig>,
-    pub(crate) client: Arc<ClientConfig>,
+#[derive(Clone, Debug)]
+pub struct Sides {
+    /// Server that wants certificates of its peers.
+    pub server: Arc<ServerConfig>,
+    /// Client that shows its certificate.
+    pub client: Arc<ClientConfig>,
 }
 
 impl Tls {

@@ -41,6 +41,9 @@ pub enum BenchKind {
     /// gNB and UEs of `core`, which starts them
     #[command(hide = true)]
     CoreRan(CoreRanArgs),
+    /// Requests of service-based interfaces by HTTP/2, per CPU-second, beside an echo of them
+    #[command(after_help = include_str!("../help/sbi.txt"))]
+    Sbi(SbiArgs),
     /// The rule of a packet among many SDF filters: one by one, as the path finds it, by a classifier
     #[command(after_help = include_str!("../help/filters.txt"))]
     Filters(FiltersArgs),
@@ -139,6 +142,33 @@ pub enum CorePart {
     Wiring,
     /// Registered UEs that come and go for long
     Soak,
+}
+
+/// `sluice bench sbi`
+#[derive(Clone, Debug, Args)]
+pub struct SbiArgs {
+    /// Calls of one repetition
+    #[arg(long, value_name = "N", default_value = "20000",
+        value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub requests: u32,
+    /// Registrations of one repetition
+    #[arg(long, value_name = "N", default_value = "500",
+        value_parser = clap::value_parser!(u32).range(1..=50_000))]
+    pub registrations: u32,
+    /// Connections whose memory is measured
+    #[arg(long, value_name = "N", default_value = "400",
+        value_parser = clap::value_parser!(u16).range(16..=10_000))]
+    pub connections: u16,
+    /// Repetitions; median, minimum and maximum are reported
+    #[arg(long, value_name = "N", default_value = "5",
+        value_parser = clap::value_parser!(u16).range(5..=100))]
+    pub reps: u16,
+    /// Measure only results with this in their names, such as mix or nrf
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub only: String,
+    /// How it is told, kept and compared
+    #[command(flatten)]
+    pub watch: WatchArgs,
 }
 
 /// `sluice bench core-ran`
@@ -330,6 +360,17 @@ impl CoreArgs {
             ("storm_s", self.storm_s as f64),
         ];
         asked("core", &numbers, &[], (&[], ""))
+    }
+}
+
+impl SbiArgs {
+    /// Arguments on which the figures depend.
+    pub fn asked(&self) -> RunArguments {
+        let numbers = [
+            ("requests", self.requests.into()),
+            ("registrations", self.registrations.into()),
+        ];
+        asked("sbi", &numbers, &[], (&[], &self.only))
     }
 }
 

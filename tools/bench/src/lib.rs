@@ -16,6 +16,7 @@ pub mod pfcp;
 pub mod port;
 pub mod registrations;
 pub mod report;
+pub mod sbi;
 pub mod stats;
 pub mod watch;
 
@@ -35,6 +36,7 @@ pub fn run(args: &BenchArgs) -> Exit {
         BenchKind::Elastic(a) => watched(&a.watch, a.asked(), || elastic::run(a)),
         BenchKind::Core(a) => watched(&a.watch, a.asked(), || registrations::run(a)),
         BenchKind::Filters(a) => watched(&a.watch, a.asked(), || matching::run(a)),
+        BenchKind::Sbi(a) => watched(&a.watch, a.asked(), || sbi::run(a)),
         BenchKind::CoreRan(a) => registrations::run_ran(a),
         BenchKind::Peer(peer) => port::run_peer(peer),
         BenchKind::Compare(compare) => command::run(compare),

@@ -22,7 +22,8 @@ use crate::report;
 use crate::stats::{Summary, percentile, round};
 use crate::watch::history::Series;
 use crate::watch::{Failed, Measured};
-use virtual_core::{Cost, Identity, VirtualCore};
+use virtual_core::Cost;
+pub(crate) use virtual_core::{Around, Identity, VirtualCore, parts, ue};
 
 /// UEs of a batch: as many as a busy AMF has under way at a time.
 const BATCH: usize = 256;

@@ -9,6 +9,7 @@ use sluice_host::clock;
 use sluice_n1::RegistrationKind;
 use sluice_n2::RanUeId;
 use sluice_sbi::{AssociationId, Instant, Now};
+use sluice_testbed::core::Parts;
 use sluice_testbed::network::BEGIN_S;
 use sluice_testbed::{apart, core as testbed};
 use sluice_ue::{FromGnb, Gnb, Ue, UeState};
@@ -58,12 +59,18 @@ pub fn core(subscribers: u32) -> Core {
 
 /// The same with bounds of UEs that have not proved who they are.
 pub fn core_with(subscribers: u32, unauthenticated: Bounds) -> Core {
+    let parts = parts(subscribers, unauthenticated);
+    apart::with(parts.core, parts.home, parts.ausf, parts.udm)
+}
+
+/// Those functions before they are put together.
+pub fn parts(subscribers: u32, unauthenticated: Bounds) -> Parts {
     let config = Config {
         unauthenticated,
         ..testbed::amf(&[testbed::slice(1)])
     };
     let subscriber = testbed::subscriber_of(testbed::slice(1), &[]);
-    testbed::functions(config, true, (subscribers, &subscriber), || {
+    Parts::new(config, true, (subscribers, &subscriber), || {
         Box::new(system::random)
     })
 }
@@ -98,8 +105,35 @@ pub struct Cost {
 /// Messages of gNB and AMF.
 pub type Transcript = (Vec<Vec<u8>>, Vec<Vec<u8>>);
 
-/// A core and a gNB, in virtual time.
+/// Clocks of a core, and its way to other hosts.
+pub struct Around {
+    /// Time after this one.
+    pub now: fn(Now) -> Now,
+    /// CPU of the core and its other hosts until now.
+    pub cpu_ns: fn() -> u64,
+    /// Carries all that core and other hosts have for each other.
+    pub carry: Carry,
+}
+
+type Carry = Box<dyn FnMut(&mut Core, Now) -> Result<(), Failure>>;
+
+impl Around {
+    /// A clock that moves by hand, and other hosts of the testbed on the same thread.
+    fn in_virtual_time() -> Self {
+        Self {
+            now: |now| now,
+            cpu_ns: clock::thread_cpu_ns,
+            carry: Box::new(|core, now| {
+                apart::exchange(core, now);
+                Ok(())
+            }),
+        }
+    }
+}
+
+/// A core and a gNB, in virtual time unless it has other clocks.
 pub struct VirtualCore {
+    around: Around,
     core: Core,
     gnb: Gnb,
     now: Now,
@@ -109,13 +143,20 @@ pub struct VirtualCore {
 impl VirtualCore {
     /// The gNB is set up.
     pub fn new(subscribers: u32) -> Result<Self, Failure> {
+        Self::of(core(subscribers), Around::in_virtual_time())
+    }
+
+    /// The same with a core that is there.
+    pub fn of(core: Core, around: Around) -> Result<Self, Failure> {
+        let begin = Now {
+            instant: Instant(0),
+            unix_s: BEGIN_S,
+        };
         let mut core = Self {
-            core: core(subscribers),
+            core,
             gnb: gnb(1),
-            now: Now {
-                instant: Instant(0),
-                unix_s: BEGIN_S,
-            },
+            now: (around.now)(begin),
+            around,
             transcript: None,
         };
         let setup = core.gnb.setup();
@@ -163,9 +204,9 @@ impl VirtualCore {
                 break;
             }
             cost.messages += messages.len();
-            let before = clock::thread_cpu_ns();
-            let answers = self.take(&messages, each.then_some(&mut cost.service_ns));
-            cost.cpu += Duration::from_nanos(clock::thread_cpu_ns() - before);
+            let before = (self.around.cpu_ns)();
+            let answers = self.take(&messages, each.then_some(&mut cost.service_ns))?;
+            cost.cpu += Duration::from_nanos((self.around.cpu_ns)() - before);
             if let Some((up, down)) = &mut self.transcript {
                 up.extend(messages.iter().map(|(_, octets)| octets.clone()));
                 down.extend(answers.iter().cloned());
@@ -187,7 +228,8 @@ impl VirtualCore {
         &mut self,
         messages: &[(usize, Vec<u8>)],
         mut service_ns: Option<&mut Vec<u64>>,
-    ) -> Vec<Vec<u8>> {
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        self.now = (self.around.now)(self.now);
         if self.core.next_deadline() <= self.now.instant {
             self.core.time(self.now);
         }
@@ -202,9 +244,9 @@ impl VirtualCore {
                 *sum += clock::monotonic_ns() - before;
             }
         }
-        apart::exchange(&mut self.core, self.now);
+        (self.around.carry)(&mut self.core, self.now)?;
         answers.extend(self.core.take_to_ran().into_iter().map(|one| one.octets));
-        answers
+        Ok(answers)
     }
 
     fn answer(
