@@ -166,7 +166,7 @@ impl Pair {
         };
         let Outgoing { to, request } = outgoing;
         let root = match &to {
-            To::Function => &self.root,
+            To::Function | To::Nrf => &self.root,
             To::Root(root) => root,
         };
         self.requests += 1;

@@ -38,8 +38,8 @@ pub fn measure(
     (count, window): (usize, usize),
     tls: Option<&TlsFiles>,
 ) -> Result<f64, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io();
-    let runtime = runtime.build().map_err(told)?;
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_io().build().map_err(told)?;
     let plan: Arc<[Exchange]> = exchanges.into();
     let sides = tls.map(TlsFiles::sides).transpose().map_err(told)?;
     runtime.block_on(async {
@@ -112,7 +112,7 @@ async fn ask(
             loop {
                 let at = begun.fetch_add(1, Ordering::Relaxed);
                 if at >= count {
-                    return Ok(());
+                    return Ok::<(), hyper::Error>(());
                 }
                 let request = plan[at % plan.len()].request.clone().map(Full::new);
                 let response = send.send_request(request).await?;
