@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod any_upf;
 mod broken_outcomes;
 mod contexts;
 mod contexts_at_upf;

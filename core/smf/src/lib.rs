@@ -11,6 +11,7 @@ mod config;
 mod context;
 mod ending;
 mod exposure;
+mod leases;
 mod limits;
 mod metrics;
 mod procedure;
@@ -32,13 +33,15 @@ use sluice_sbi::{
     Served, Slot, TaskId, Tasks,
 };
 
-pub use config::{BACK_OFF_S, Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
+pub use config::{BACK_OFF_S, Config, InstanceCoding, NetworkConfig, UPF_RETURN_MS, UpfConfig};
 pub use context::session::Usage;
 pub use context::state::{ChargingId, ChargingRecord, Counters};
+pub use leases::pools::{Family, Pool};
 pub use sluice_n1::options::Settings;
 
 use context::session::{Loss, SessionId};
 use context::state::State;
+use leases::Lease;
 use procedure::{Event, Kind, Procedure};
 use sluice_sbi::Tally;
 use sluice_sbi::tally::{Begun, procedure_name};
@@ -90,6 +93,11 @@ impl Smf {
         sizes.push(("SMF: procedures that are counted", self.begun.len()));
         sizes.push(("SMF: restorations", self.restoring.len()));
         sizes
+    }
+
+    /// UE addresses and TEIDs that sessions have of the SMF, where their UPFs give none.
+    pub fn leases(&self) -> (usize, usize) {
+        self.state.borrow().leases.held()
     }
 
     /// Whether a session's user plane is up, and its address; none if there is no such session.
@@ -217,7 +225,8 @@ impl Smf {
                 let (upf, asks) = session.map_or((None, None), |one| (one.upf, one.asks));
                 let upfs = &mut state.config.upfs.iter();
                 if let Some(upf) = upf {
-                    state.forget_at_upf(upf);
+                    let lease = state.take_lease(id);
+                    state.forget_at_upf(upf, lease);
                 } else if let Some(upf) = upfs.position(|upf| Some(upf.n4) == asks) {
                     state.give_up_establishment(id, upf);
                 }
@@ -479,7 +488,7 @@ impl Smf {
         let told = session.is_some_and(|session| self.tell(session, Event::N4(tag, answer)));
         // Nobody waits for this session any more.
         if let (false, Answer::Established(upf, _)) = (told, answer) {
-            self.state.borrow_mut().forget_at_upf(upf);
+            self.state.borrow_mut().forget_at_upf(upf, Lease::default());
         }
     }
 

@@ -4,6 +4,7 @@ use super::{CoreConfig, Sessions};
 use sluice_ids::Snssai;
 use sluice_program::config::fields::At;
 use sluice_program::config::problem::Report;
+use sluice_smf::Pool;
 use std::net::SocketAddr;
 
 /// Most PLMNs of an AMF (TS 38.413, maxnoofPLMNs).
@@ -24,11 +25,70 @@ pub(super) fn all(config: &CoreConfig, report: &mut Report) {
     own_addresses(config, report);
     if let Some(sessions) = &config.sessions {
         networks(sessions, report);
+        pools(sessions, report);
         policies(sessions, report);
         upf_areas(config, sessions, report);
     }
     subscribers(config, report);
     addresses(config, report);
+    addresses_in_pools(config, report);
+}
+
+/// Pools with their keys.
+fn all_pools(sessions: &Sessions) -> Vec<(String, &At<Pool>)> {
+    let networks = sessions.networks.iter().enumerate();
+    let of = networks.flat_map(|(at, network)| {
+        let pools = network.pools.iter().enumerate();
+        pools.map(move |(place, pool)| (format!("data_networks[{at}].pools[{place}]"), pool))
+    });
+    of.collect()
+}
+
+/// An address is in one pool alone, whichever data network that is of.
+fn pools(sessions: &Sessions, report: &mut Report) {
+    let all = all_pools(sessions);
+    for (at, (key, pool)) in all.iter().enumerate() {
+        let first = all[..at]
+            .iter()
+            .find(|(_, one)| one.value.meets(pool.value));
+        if let Some((other, first)) = first {
+            let what = format!(
+                "{} meets {other}, {}, in line {}",
+                pool.value, first.value, first.line
+            );
+            report.problem(pool.line, key.clone(), what, "each address in one pool");
+        }
+    }
+}
+
+/// Addresses that subscribers have of their own are in no pool: it might give them to others.
+fn addresses_in_pools(config: &CoreConfig, report: &mut Report) {
+    let pools = config.sessions.as_ref().map(all_pools).unwrap_or_default();
+    for (at, account) in config.subscribers.iter().enumerate() {
+        for (number, network) in account.networks.iter().enumerate() {
+            let has_ipv4 = |pool: Pool| network.ipv4.is_some_and(|own| pool.contains_ipv4(own));
+            let has_ipv6 = |pool: Pool| {
+                network
+                    .ipv6_prefix
+                    .is_some_and(|own| pool.contains_ipv6(own))
+            };
+            for (key, pool) in &pools {
+                let name = match pool.value {
+                    pool if has_ipv4(pool) => "ipv4",
+                    pool if has_ipv6(pool) => "ipv6_prefix",
+                    _ => continue,
+                };
+                let what = format!("of {key}, {}, which may give it to others", pool.value);
+                let path = format!("subscribers[{at}].networks[{number}].{name}");
+                report.problem(
+                    network.dnn.line,
+                    path,
+                    what,
+                    "an address outside of all pools",
+                );
+            }
+        }
+    }
 }
 
 /// Our own addresses: each of N2 once, and that of N4 is no UPF's.

@@ -6,10 +6,11 @@ use super::policies::{PolicySection, read_access};
 use sluice_ids::{Dnn, Plmn, Snssai, Tac, UpSecurity};
 use sluice_pcf::AccessPolicy;
 use sluice_program::config::fields::{At, Fields};
+use sluice_program::config::ip::Prefix;
 use sluice_program::config::kind::{
     Kind, boolean, dns_ipv6, ip, network_instance, number, socket_address, socket_path, word,
 };
-use sluice_smf::Settings;
+use sluice_smf::{Family, InstanceCoding, Pool, Settings};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
@@ -166,6 +167,10 @@ pub struct Upf {
     pub access: Option<String>,
     /// Whether its tunnels towards gNBs have addresses of IPv4 and IPv6.
     pub n3: [bool; 2],
+    /// Those addresses; none where the UPF tells them.
+    pub n3_addresses: (Option<Ipv4Addr>, Option<Ipv6Addr>),
+    /// How Network Instances are written to it.
+    pub instance_coding: InstanceCoding,
     /// Data networks that it leads to; none are all.
     pub networks: Vec<At<Dnn>>,
     /// Slices that it serves; none are all.
@@ -181,12 +186,12 @@ impl Upf {
         let n4 = fields.required("n4", &socket_address(PFCP_PORT));
         let rings = fields.optional("rings", &socket_path());
         let access = fields.optional("access_instance", &network_instance());
-        let families = word(&[
-            ("ipv4", [true, false]),
-            ("ipv6", [false, true]),
-            ("ipv4v6", [true; 2]),
+        let (n3, n3_addresses) = read_n3(fields);
+        let codings = word(&[
+            ("text", InstanceCoding::Text),
+            ("labels", InstanceCoding::Labels),
         ]);
-        let n3 = fields.or("n3", "ipv4", &families);
+        let instance_coding = fields.or("instance_coding", "text", &codings).value;
         let networks = fields.list("data_networks", &kinds::dnn());
         let slices = fields.list("slices", &kinds::slice());
         let areas = fields.list("tais", &kinds::tai());
@@ -195,13 +200,66 @@ impl Upf {
             n4: n4?,
             rings: rings.map(|at| at.value),
             access: access.map(|at| at.value),
-            n3: n3.value,
+            n3,
+            n3_addresses,
+            instance_coding,
             networks,
             slices,
             areas,
             guaranteed_bps,
         })
     }
+}
+
+/// What stands for N3 of a UPF.
+#[derive(Clone, Copy)]
+enum N3 {
+    /// Families, of which the UPF tells the addresses.
+    Families([bool; 2]),
+    /// An address.
+    At(IpAddr),
+}
+
+fn n3() -> Kind<N3> {
+    let expected = "ipv4, ipv6, ipv4v6, or an address of each family";
+    Kind::new(expected, |text| match text {
+        "ipv4" => Some(N3::Families([true, false])),
+        "ipv6" => Some(N3::Families([false, true])),
+        "ipv4v6" => Some(N3::Families([true; 2])),
+        text => ip().parse(text).filter(is_station).map(N3::At),
+    })
+}
+
+fn is_station(address: &IpAddr) -> bool {
+    !(address.is_unspecified() || address.is_multicast())
+}
+
+/// Families of a UPF's tunnels, and their addresses as far as the file has them.
+type Tunnels = ([bool; 2], (Option<Ipv4Addr>, Option<Ipv6Addr>));
+
+fn read_n3(fields: &mut Fields<'_, '_>) -> Tunnels {
+    let (mut families, mut ipv4, mut ipv6) = (None, None, None);
+    let all = fields.list("n3", &n3());
+    for at in &all {
+        let is_repeated = match at.value {
+            N3::Families(told) => families.replace(told).is_some() || all.len() > 1,
+            N3::At(IpAddr::V4(address)) => ipv4.replace(address).is_some(),
+            N3::At(IpAddr::V6(address)) => ipv6.replace(address).is_some(),
+        };
+        if is_repeated {
+            let (key, what) = (fields.key("n3"), "more than one of a kind");
+            let expected = "one word, or an address of each family";
+            fields.report().problem(at.line, key, what, expected);
+            break;
+        }
+    }
+    let told = [ipv4.is_some(), ipv6.is_some()];
+    let default = if told == [false; 2] {
+        [true, false]
+    } else {
+        told
+    };
+    (families.unwrap_or(default), (ipv4, ipv6))
 }
 
 /// Most that is guaranteed in all; none where neither direction has a limit.
@@ -222,6 +280,8 @@ pub struct DataNetwork {
     pub instance: String,
     /// Whether there are addresses of IPv4 and IPv6.
     pub families: [bool; 2],
+    /// Addresses for UEs at UPFs that give none.
+    pub pools: Vec<At<Pool>>,
     /// What UEs are told that ask for it: name servers, the IMS, and the longest packet.
     pub settings: Settings,
     /// A charging record after each so many octets, and one at the end of a session; none for no
@@ -259,6 +319,7 @@ impl DataNetwork {
                 .report()
                 .problem(ipv6.line, key, what, "addresses of a family");
         }
+        let pools = read_pools(fields, [ipv4.value, ipv6.value]);
         let (servers_ipv4, servers_ipv6) = servers(fields, "dns", "name servers");
         let (p_cscfs_ipv4, p_cscfs_ipv6) = servers(fields, "p_cscf", "P-CSCFs");
         let mtu = fields.or("mtu", "1400", &number(1_280, 9_000, "octets"));
@@ -272,6 +333,7 @@ impl DataNetwork {
             dnn,
             instance: instance.map_or(name, |at| at.value),
             families: [ipv4.value, ipv6.value],
+            pools,
             settings: Settings {
                 servers_ipv4,
                 servers_ipv6,
@@ -284,6 +346,45 @@ impl DataNetwork {
             up_security,
         })
     }
+}
+
+/// Pools, of families that the data network has.
+fn read_pools(fields: &mut Fields<'_, '_>, [ipv4, ipv6]: [bool; 2]) -> Vec<At<Pool>> {
+    let pools = fields.list("pools", &pool());
+    for (place, at) in pools.iter().enumerate() {
+        let family = at.value.family();
+        let is_there = match family {
+            Family::Ipv4 => ipv4,
+            Family::Ipv6 => ipv6,
+        };
+        if !is_there {
+            let key = format!("{}[{place}]", fields.key("pools"));
+            let what = format!(
+                "{} is of {family}, which the data network has not",
+                at.value
+            );
+            let expected = "a pool of a family that it has";
+            fields.report().problem(at.line, key, what, expected);
+        }
+    }
+    pools
+}
+
+fn pool() -> Kind<Pool> {
+    let expected = "an IPv4 prefix of 8 to 32 bits without host bits, such as 10.45.0.0/16, \
+                    or an IPv6 prefix of 32 to 64 bits";
+    Kind::new(expected, |text| match text.parse().ok()? {
+        Prefix::V4(prefix) => {
+            let pool = Pool::Ipv4(prefix.base(), prefix.prefix_len());
+            (prefix.prefix_len() >= 8).then_some(pool)
+        }
+        Prefix::V6(prefix) => {
+            let base = prefix.base();
+            let is_global = is_station(&base.into()) && !base.is_unicast_link_local();
+            let pool = Pool::Ipv6(base, prefix.prefix_len());
+            ((32..=64).contains(&prefix.prefix_len()) && is_global).then_some(pool)
+        }
+    })
 }
 
 /// Servers that UEs are told, by family.

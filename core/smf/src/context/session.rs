@@ -11,6 +11,7 @@ use sluice_sbi::{Instant, Key, RequestId, Slot, SmfEvent, TaskId};
 use sluice_wire::ids::Seid;
 
 use crate::context::flows::Flows;
+use crate::leases::Lease;
 use crate::procedure::user_plane::security::Security;
 
 /// The default flow.
@@ -177,6 +178,8 @@ pub(crate) struct Session {
     /// Flows beside the default one.
     pub flows: Flows,
     pub address: PduAddress,
+    /// What the SMF has given it in place of its UPF.
+    pub lease: Lease,
     /// The AMF has forgotten it: nobody is told of it any more, and it ends with what is under way.
     pub is_forgotten: bool,
     /// The UE has accepted it, or been sent the accept.
@@ -232,6 +235,7 @@ impl Session {
             security: Security::default(),
             flows: Flows::default(),
             address: PduAddress::default(),
+            lease: Lease::default(),
             is_forgotten: false,
             is_accepted: false,
             shown: None,

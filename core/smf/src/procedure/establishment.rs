@@ -15,6 +15,7 @@ use sluice_wire::pfcp::{Cause, MessageType};
 
 use crate::back_off::BackOff;
 use crate::context::session::{AtUpf, OwnAddresses, QFI, Qos, Session};
+use crate::leases::families;
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::procedure::registration;
@@ -268,7 +269,6 @@ async fn plan(
     let subscription = subscription.map_err(no_subscription)?;
     registration::subscribe(p).await?;
     let (kind, cut) = choose_type(wanted.session_type, &subscription, network.families)?;
-    let own = own_addresses(&subscription, kind);
     let ambr_bps = (
         subscription.ambr_down_bps.get(),
         subscription.ambr_up_bps.get(),
@@ -277,15 +277,17 @@ async fn plan(
     let policy = subscription.up_security.get().or(network.up_security);
     let security = Security::new(policy, wanted.integrity, ambr_bps)?;
     // 8: a UPF that leads to the data network
-    let needs_ipv4 = kind != SessionType::Ipv6 && own.ipv4.is_none();
-    let needs_ipv6 = kind != SessionType::Ipv4 && own.ipv6_prefix.is_none();
-    let area = request.area;
-    let upf = p.with(|state| state.choose_upf(&dnn, &slice, &area, needs_ipv4 || needs_ipv6));
-    let upf = upf.map_err(|why| Refusal {
-        cause: NO_UPF,
-        allows_ssc_mode_1: false,
-        back_off: BackOff::Shortest,
+    let Chosen {
+        kind,
+        cut,
+        own,
+        upf,
+    } = choose_upf(p, request, &subscription, (kind, cut))?;
+    // What the UPF does not give
+    let own = p.with(|state| state.lease(p.session, upf, kind, own));
+    let own = own.map_err(|why| Refusal {
         why: Some(why),
+        ..NO_UPF.into()
     })?;
     let place = p.with(|state| {
         let mut networks = state.config.networks.iter();
@@ -307,6 +309,61 @@ async fn plan(
         cut,
         options: wanted.options.unwrap_or_default(),
         always_on: wanted.always_on,
+    })
+}
+
+/// A UPF, and the session that it can take.
+struct Chosen {
+    kind: SessionType,
+    cut: Option<SessionCause>,
+    own: OwnAddresses,
+    upf: (AssociationId, usize),
+}
+
+/// A UPF with addresses of the type that was chosen. Where none has both families it is asked for one.
+fn choose_upf(
+    p: &Procedure,
+    request: &CreateSmContext,
+    subscription: &SessionManagement,
+    (kind, cut): (SessionType, Option<SessionCause>),
+) -> Result<Chosen, Refusal> {
+    let CreateSmContext {
+        slice, dnn, area, ..
+    } = *request;
+    let less = [
+        (SessionType::Ipv4, Some(SessionCause::IPV4_ONLY)),
+        (SessionType::Ipv6, Some(SessionCause::IPV6_ONLY)),
+    ];
+    let less = less.into_iter().filter(|_| kind == SessionType::Ipv4v6);
+    let mut first = None;
+    for (kind, cut) in [(kind, cut)].into_iter().chain(less) {
+        let own = own_addresses(subscription, kind);
+        let [with_ipv4, with_ipv6] = families(kind);
+        let needs = [
+            with_ipv4 && own.ipv4.is_none(),
+            with_ipv6 && own.ipv6_prefix.is_none(),
+        ];
+        match p.with(|state| state.choose_upf(&dnn, &slice, &area, needs)) {
+            Ok(upf) => {
+                return Ok(Chosen {
+                    kind,
+                    cut,
+                    own,
+                    upf,
+                });
+            }
+            Err(why) => first = first.or(Some(why)),
+        }
+    }
+    let full = first.as_ref().is_some_and(|none| none.is_full);
+    Err(Refusal {
+        cause: NO_UPF,
+        allows_ssc_mode_1: false,
+        back_off: match full {
+            true => BackOff::AnyOfRange,
+            false => BackOff::Shortest,
+        },
+        why: first.map(|none| none.why),
     })
 }
 
@@ -397,9 +454,9 @@ pub(crate) async fn ask(
             f_seid: rules::f_seid(p.session.number(), config.n4),
             session: &session,
             own,
-            access: config.upfs.get(upf)?.access.as_deref(),
+            access: config.upfs.get(upf)?.access_instance(),
             n3: config.upfs.get(upf)?.n3,
-            network: &network.instance,
+            network: config.upfs.get(upf)?.instance(&network.instance),
             charging_octets: network.charging_octets,
             restored: None,
         };
@@ -420,8 +477,11 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
     match ask(p, "10", plan.upf, plan.own).await {
         Answer::Established(at, told) => {
             p.with_session(|session| {
-                let ipv6_prefix = plan.own.ipv6_prefix.or(at.ipv6_prefix);
-                session.upf = Some(AtUpf { ipv6_prefix, ..at });
+                session.upf = Some(AtUpf {
+                    ipv6_prefix: plan.own.ipv6_prefix.or(at.ipv6_prefix),
+                    uplink: session.lease.tunnel.unwrap_or(at.uplink),
+                    ..at
+                });
                 session.address = address(session.session_type, plan.own, told);
             });
             let is_whole = p.with_session(|session| is_whole(session)).unwrap_or(false);
@@ -453,6 +513,7 @@ pub(crate) fn copy(session: &Session) -> Session {
         qos: session.qos,
         flows: session.flows.clone(),
         address: session.address,
+        lease: session.lease,
         ..Session::new(session.supi, session.identity, session.slice, session.dnn)
     }
 }

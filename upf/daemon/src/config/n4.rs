@@ -39,6 +39,8 @@ pub struct N4 {
     pub graceful_release_s: u32,
     /// Whether an SMF may choose the TEIDs of our F-TEIDs.
     pub accept_cp_fteid: bool,
+    /// Whether we choose the TEIDs that an SMF leaves to us, and tell SMFs so (FTUP).
+    pub choose_fteid: bool,
     /// What a Maximum Bitrate of 0 in one direction means.
     pub mbr_zero: MbrZero,
     /// What becomes of rules that ask for reports which are not made yet.
@@ -85,6 +87,7 @@ impl N4 {
         let associate = fields.list("associate", &socket_address(PFCP_PORT));
         refuse_repeated(fields, "associate", &associate);
         refuse_strangers(fields, &associate, &peers);
+        let accept_cp_fteid = fields.or("accept_cp_fteid", "true", &boolean()).value;
         Self {
             rings,
             node_id,
@@ -106,7 +109,8 @@ impl N4 {
             graceful_release_s: fields
                 .or("graceful_release_s", "5", &number(0, 3600, "seconds"))
                 .value,
-            accept_cp_fteid: fields.or("accept_cp_fteid", "true", &boolean()).value,
+            accept_cp_fteid,
+            choose_fteid: read_choose_fteid(fields, accept_cp_fteid),
             mbr_zero: fields.or("mbr_zero", "unlimited", &mbr_zero()).value,
             unserved: fields.or("unserved", "admit", &unserved()).value,
             load_control: LoadControlConfig {
@@ -150,6 +154,22 @@ impl N4 {
             None => {}
         }
     }
+}
+
+/// Somebody chooses TEIDs.
+fn read_choose_fteid(fields: &mut Fields<'_, '_>, accept_cp_fteid: bool) -> bool {
+    let choose_fteid = fields.or("choose_fteid", "true", &boolean());
+    if !choose_fteid.value && !accept_cp_fteid {
+        let (key, what) = (
+            fields.key("choose_fteid"),
+            "false, and accept_cp_fteid is false",
+        );
+        let expected = "one of them: else nobody may choose TEIDs";
+        fields
+            .report()
+            .problem(choose_fteid.line, key, what, expected);
+    }
+    choose_fteid.value
 }
 
 /// No two sockets can have one address, and an SMF has one association.
