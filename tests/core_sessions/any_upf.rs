@@ -208,7 +208,7 @@ fn no_lease_is_given_twice_after_the_core_was_killed() {
     assert_eq!(leases(&world), (6, 3));
     upf(&mut world).all = Some((DELETION, Fate::Lost));
     kill(&mut world, &memory);
-    assert_eq!(upf(&mut world).upf.core.up.session_count(), 2);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 3);
     gnb_comes_back(&mut world);
     world.ue_mut(0).sessions_mut().set_data(1 << 5);
     come_back(&mut world, 0);
@@ -325,7 +325,7 @@ impl world::Upf for Heard {
     }
 }
 
-/// What other UPFs read: the type of each interface, the QFI and the rate in the first QER of a PDR, labels.
+/// Other UPFs read the type of each interface, the QFI and the rate in the first QER of a PDR, labels.
 #[test]
 fn rules_are_written_as_other_upfs_read_them() {
     let mut config = smf_config();

@@ -60,7 +60,7 @@ pub struct RealUpf {
     around: Around,
     /// Its Recovery Time Stamp.
     started: u32,
-    /// It chooses tunnels and gives addresses (FTUP, UEIP).
+    /// Whether it chooses tunnels and gives addresses (FTUP, UEIP).
     chooses: bool,
     now_ns: u64,
     judged: Option<Judged>,

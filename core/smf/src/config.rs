@@ -43,7 +43,7 @@ pub struct UpfConfig {
     pub access: Option<String>,
     /// Whether its tunnels towards gNBs end at addresses of IPv4 and IPv6 (TS 38.414, 5.1).
     pub n3: [bool; 2],
-    /// Those addresses; a UPF that chooses F-TEIDs, or says where it has them, needs none here.
+    /// Addresses of its tunnels; a UPF that chooses F-TEIDs, or says where it has them, needs none here.
     pub n3_addresses: (Option<Ipv4Addr>, Option<Ipv6Addr>),
     /// How Network Instances are written to it.
     pub instance_coding: InstanceCoding,

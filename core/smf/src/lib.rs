@@ -225,7 +225,7 @@ impl Smf {
                 let (upf, asks) = session.map_or((None, None), |one| (one.upf, one.asks));
                 let upfs = &mut state.config.upfs.iter();
                 if let Some(upf) = upf {
-                    let lease = state.take_lease(id);
+                    let lease = state.share_lease(id);
                     state.forget_at_upf(upf, lease);
                 } else if let Some(upf) = upfs.position(|upf| Some(upf.n4) == asks) {
                     state.give_up_establishment(id, upf);

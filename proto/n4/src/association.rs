@@ -94,7 +94,7 @@ impl Features {
     }
 }
 
-/// Where a CP function may assign F-TEIDs at a UP function (User Plane IP Resource Information, TS 29.244 up to
+/// Place at a UP function where a CP function may assign F-TEIDs (User Plane IP Resource Information, TS 29.244 up to
 /// Release 15, 8.2.82).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UserPlaneResource {
@@ -209,7 +209,7 @@ impl Association {
         self.features
     }
 
-    /// Where F-TEIDs may be assigned at the peer, as it says; none of one that says nothing.
+    /// Places at the peer where F-TEIDs may be assigned, as it says; none of one that says nothing.
     pub fn resources(&self) -> &[UserPlaneResource] {
         &self.resources
     }

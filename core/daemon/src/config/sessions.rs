@@ -167,7 +167,7 @@ pub struct Upf {
     pub access: Option<String>,
     /// Whether its tunnels towards gNBs have addresses of IPv4 and IPv6.
     pub n3: [bool; 2],
-    /// Those addresses; none where the UPF tells them.
+    /// Addresses of these tunnels; none where the UPF tells them.
     pub n3_addresses: (Option<Ipv4Addr>, Option<Ipv6Addr>),
     /// How Network Instances are written to it.
     pub instance_coding: InstanceCoding,
@@ -211,7 +211,7 @@ impl Upf {
     }
 }
 
-/// What stands for N3 of a UPF.
+/// A value of N3 of a UPF.
 #[derive(Clone, Copy)]
 enum N3 {
     /// Families, of which the UPF tells the addresses.

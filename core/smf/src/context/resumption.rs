@@ -12,7 +12,7 @@ use sluice_n4::AssociationId;
 use sluice_sbi::{CommitId, Effect, Instant, Key, Now, context_store::fingerprint};
 
 use crate::Smf;
-use crate::context::session::{AtUpf, Loss, Mobility, Reaching, Session, SessionId};
+use crate::context::session::{AtUpf, Loss, Mobility, OwnAddresses, Reaching, Session, SessionId};
 use crate::context::state::State;
 use crate::context::stored_context::{self, Kept};
 use crate::limits;
@@ -117,7 +117,7 @@ impl Smf {
                     let known = known.filter(|session| session.loss == Loss::None);
                     let upf = known.and_then(|session| session.upf);
                     if let Some(upf) = upf {
-                        let lease = state.take_lease(id);
+                        let lease = state.share_lease(id);
                         state.forget_at_upf(upf, lease);
                     }
                     state.remove(id);
@@ -204,7 +204,7 @@ pub(crate) async fn undo(p: Procedure) {
         Some((association, index))
     });
     if let Some(at) = at {
-        match ask(&p, "", at, own).await {
+        match ask_to_undo(&p, at, own).await {
             Answer::Established(upf, _) => {
                 p.with_session(|session| session.upf = Some(upf));
                 release::delete(&p, "").await;
@@ -213,12 +213,26 @@ pub(crate) async fn undo(p: Procedure) {
             Answer::Nothing => {
                 p.with_session(|session| session.is_forgotten = true);
                 p.with(|state| state.give_up_establishment(p.session, at.1));
-                clean_up(&p, at.1, async |to| ask(&p, "", (to, at.1), own).await).await;
+                let again = async |to| ask_to_undo(&p, (to, at.1), own).await;
+                clean_up(&p, at.1, again).await;
             }
             _ => {}
         }
     }
     p.with(|state| state.remove(p.session));
+}
+
+/// The UPF is asked for the session with the F-SEID of before. Where it refuses, it has it by other rules, with what it was
+/// given: another one takes its place.
+async fn ask_to_undo(p: &Procedure, at: (AssociationId, usize), own: OwnAddresses) -> Answer {
+    let answer = ask(p, "", at, own).await;
+    if !matches!(answer, Answer::Refused(_)) {
+        return answer;
+    }
+    match p.with(|state| state.lease_anew(p.session, at)) {
+        Some(own) => ask(p, "", at, own).await,
+        None => answer,
+    }
 }
 
 impl State {

@@ -178,8 +178,10 @@ pub(crate) struct Session {
     /// Flows beside the default one.
     pub flows: Flows,
     pub address: PduAddress,
-    /// What the SMF has given it in place of its UPF.
+    /// Lease of the SMF, which gives what its UPF does not.
     pub lease: Lease,
+    /// Lease of what its UPF may have had of it before.
+    pub replaced_lease: Lease,
     /// The AMF has forgotten it: nobody is told of it any more, and it ends with what is under way.
     pub is_forgotten: bool,
     /// The UE has accepted it, or been sent the accept.
@@ -236,6 +238,7 @@ impl Session {
             flows: Flows::default(),
             address: PduAddress::default(),
             lease: Lease::default(),
+            replaced_lease: Lease::default(),
             is_forgotten: false,
             is_accepted: false,
             shown: None,

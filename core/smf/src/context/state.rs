@@ -122,7 +122,7 @@ pub(crate) struct State {
     pub instance: Option<NfInstance>,
     pub sessions: Slab<Session>,
     pub by_identity: BTreeMap<(Supi, u8), SessionId>,
-    /// What sessions have of the SMF in place of their UPFs.
+    /// Addresses and TEIDs that the SMF gives in place of UPFs.
     pub leases: Leases,
     pub calls: Calls<Waiter>,
     /// Subscriptions to events of sessions.
@@ -315,8 +315,7 @@ impl State {
         self.deregister(id);
         let session = self.undo_later(id).or_else(|| {
             self.forget_kept(id);
-            let lease = self.take_lease(id);
-            self.give_back_lease(lease);
+            self.end_leases(id);
             self.sessions.remove(id.0)
         });
         let Some(session) = session else {

@@ -1,4 +1,4 @@
-//! What the SMF gives sessions where their UPF does not: UE addresses (a UPF without UEIP; TS 29.244, 5.21) and F-TEIDs
+//! Leases of the SMF for sessions whose UPF gives less: UE addresses (a UPF without UEIP; TS 29.244, 5.21) and F-TEIDs
 //! (one without FTUP; 5.5.3).
 //!
 //! A session has its lease from before its UPF is asked until the UPF has deleted it. It is stored with the session, and
@@ -59,7 +59,7 @@ impl Lease {
     }
 }
 
-/// What sessions have, and what rests.
+/// Everything that sessions have, and that rests.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
     pub pools: AddressPools,
@@ -284,12 +284,47 @@ impl State {
         }
     }
 
-    /// The lease of a session that is over, and that its UPF may have still.
-    pub(crate) fn take_lease(&mut self, id: SessionId) -> Lease {
+    /// The lease of a session for whoever deletes what its UPF may have of it: both have it until they give it back.
+    pub(crate) fn share_lease(&mut self, id: SessionId) -> Lease {
+        let session = self.sessions.get(id.0);
+        let lease = session.map(|session| session.lease).unwrap_or_default();
+        self.hold_lease(&lease);
+        lease
+    }
+
+    /// The session is over.
+    pub(crate) fn end_leases(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id.0);
-        session.map_or(Lease::default(), |session| {
-            std::mem::take(&mut session.lease)
-        })
+        let leases = session.map(|session| [&mut session.lease, &mut session.replaced_lease]);
+        for lease in leases
+            .into_iter()
+            .flatten()
+            .map(std::mem::take)
+            .collect::<Vec<_>>()
+        {
+            self.give_back_lease(lease);
+        }
+    }
+
+    /// Another lease for a session that its UPF has by other rules, and refuses to have twice; it keeps the first until it is
+    /// over. None if the UPF chooses by itself, or nothing is left.
+    pub(crate) fn lease_anew(
+        &mut self,
+        id: SessionId,
+        at: (AssociationId, usize),
+    ) -> Option<OwnAddresses> {
+        let session = self.sessions.get(id.0)?;
+        let (before, kind) = (session.lease, session.session_type);
+        if before == Lease::default() || session.replaced_lease != Lease::default() {
+            return None;
+        }
+        let own = self.lease(id, at, kind, OwnAddresses::default()).ok();
+        let session = self.sessions.get_mut(id.0)?;
+        match own {
+            Some(_) => session.replaced_lease = before,
+            None => session.lease = before,
+        }
+        own
     }
 
     /// The UPF has nothing more of a session: its lease rests, and is given to others then.
@@ -370,7 +405,8 @@ impl State {
     pub(crate) fn renew_pools(&mut self) {
         let pools = AddressPools::new(&self.config.networks);
         let before = std::mem::replace(&mut self.leases.pools, pools);
-        let sessions = self.sessions.iter().map(|(_, session)| session.lease);
+        let sessions = self.sessions.iter();
+        let sessions = sessions.flat_map(|(_, session)| [session.lease, session.replaced_lease]);
         let held: Vec<Lease> = sessions.chain(self.leases_of_orphans()).collect();
         for address in held.iter().flat_map(Lease::addresses) {
             self.leases.pools.hold(address);

@@ -9,9 +9,9 @@ use sluice_sbi::Instant;
 /// State of a number that was given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Use {
-    /// It has so many holders: more than one only of what a subscriber has of its own.
+    /// By so many holders: more than one only of what a subscriber has of its own.
     Held(u32),
-    /// It rests until then.
+    /// Until then.
     Resting(Instant),
 }
 
@@ -85,7 +85,7 @@ impl Numbers {
         matches!(self.uses.get(&number), Some(Use::Held(_)))
     }
 
-    /// It has a holder, or one more.
+    /// Notes a holder, or one more.
     pub fn hold(&mut self, number: u64) {
         let held = match self.uses.get(&number) {
             Some(Use::Held(holders)) => *holders,

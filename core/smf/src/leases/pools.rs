@@ -40,7 +40,7 @@ pub(crate) enum UeAddress {
 const LONG_IPV4: u8 = 30;
 
 impl Pool {
-    /// Its family.
+    /// The family.
     pub fn family(self) -> Family {
         match self {
             Self::Ipv4(..) => Family::Ipv4,
@@ -59,7 +59,7 @@ impl Pool {
         first..u64::try_from(end).unwrap_or(u64::MAX)
     }
 
-    /// Those that UEs are given: not the network's and the broadcast address, nor the first one (the first 64 bits of
+    /// The part that UEs are given: not the network's and the broadcast address, nor the first one (the first 64 bits of
     /// IPv6), which most UPFs have themselves.
     fn given(self) -> Range<u64> {
         let whole = self.whole();
@@ -141,7 +141,7 @@ impl UeAddress {
     }
 }
 
-/// What is given of the pools of all data networks.
+/// The pools of all data networks, and their addresses in use.
 #[derive(Debug, Default)]
 pub(crate) struct AddressPools(Vec<(Dnn, Pool, Numbers)>);
 
@@ -160,7 +160,7 @@ impl AddressPools {
         Self(networks.iter().flat_map(of).collect())
     }
 
-    /// What rests in pools of before rests in these.
+    /// Addresses that rest in pools of before rest in these.
     pub fn rest_as(&mut self, before: &Self) {
         for (_, pool, numbers) in &before.0 {
             for (until, number) in numbers.resting() {

@@ -1,4 +1,4 @@
-//! Where tunnels end at a UPF that does not choose F-TEIDs: as core.yaml says, or as the UPF announces it (User Plane IP
+//! Ends of tunnels at a UPF that does not choose F-TEIDs: as core.yaml says, or as the UPF announces it (User Plane IP
 //! Resource Information, TS 29.244 up to Release 15, 8.2.82).
 
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -68,7 +68,7 @@ fn of(upf: &UpfConfig, told: &[UserPlaneResource]) -> Option<TunnelEnds> {
 }
 
 impl State {
-    /// Where tunnels end at a UPF, by its place in the configuration; none if nobody says so.
+    /// The end of tunnels at a UPF, by its place in the configuration; none if nobody says so.
     pub(crate) fn tunnel_ends(&self, id: AssociationId, upf: usize) -> Option<TunnelEnds> {
         let told = self.endpoint.association(id).map(|one| one.resources());
         of(self.config.upfs.get(upf)?, told.unwrap_or_default())

@@ -355,13 +355,14 @@ fn choose_upf(
             Err(why) => first = first.or(Some(why)),
         }
     }
-    let full = first.as_ref().is_some_and(|none| none.is_full);
+    let is_full = first.as_ref().is_some_and(|none| none.is_full);
     Err(Refusal {
         cause: NO_UPF,
         allows_ssc_mode_1: false,
-        back_off: match full {
-            true => BackOff::AnyOfRange,
-            false => BackOff::Shortest,
+        back_off: if is_full {
+            BackOff::AnyOfRange
+        } else {
+            BackOff::Shortest
         },
         why: first.map(|none| none.why),
     })

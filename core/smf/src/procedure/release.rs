@@ -149,7 +149,7 @@ pub(crate) async fn delete(p: &Procedure, step: &'static str) {
     });
     if let Some(upf) = given_up.flatten() {
         p.with(|state| {
-            let lease = state.take_lease(p.session);
+            let lease = state.share_lease(p.session);
             state.forget_at_upf(upf, lease);
         });
     }

@@ -22,7 +22,7 @@ pub(crate) const ORPHAN: &str = "smf/orphan/";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Orphan {
     upf: AtUpf,
-    /// What it has of the SMF until it is deleted.
+    /// Lease that it has until it is deleted.
     lease: Lease,
     /// The UPF, by its address in the configuration.
     n4: Option<SocketAddr>,
@@ -76,7 +76,7 @@ impl State {
         self.give_back_lease(orphan.lease);
     }
 
-    /// What sessions that are to be deleted have still.
+    /// Leases of sessions that are to be deleted.
     pub(crate) fn leases_of_orphans(&self) -> impl Iterator<Item = Lease> {
         let all = self.orphans.iter().chain(self.deleting.values());
         all.map(|orphan| orphan.lease)
@@ -243,7 +243,7 @@ impl State {
         if let Some(one) = self.given_up.get_mut(&id.number()) {
             one.is_answered = true;
         }
-        let lease = self.take_lease(id);
+        let lease = self.share_lease(id);
         self.forget_at_upf(upf, lease);
     }
 

@@ -44,7 +44,7 @@ pub(crate) async fn run(p: Procedure) {
         // Another tunnel: the gNB does not know it.
         Answer::Established(at, _) => {
             p.with(|state| {
-                let lease = state.take_lease(p.session);
+                let lease = state.share_lease(p.session);
                 state.forget_at_upf(at, lease);
             });
             None

@@ -129,7 +129,7 @@ pub(crate) fn write_establishment(
 }
 
 /// The rate that all of the session shares.
-fn ambr_qer(session: &Session) -> CreateQer {
+fn ambr_qer(session: &Session) -> CreateQer<'_> {
     let (down_bps, up_bps) = session.qos.ambr_bps;
     let kbps = |bps: u64| bps.div_ceil(1000).min(BitRate::MAX_KBPS);
     CreateQer {
@@ -144,7 +144,7 @@ fn ambr_qer(session: &Session) -> CreateQer {
 }
 
 /// The QFI of the default flow, with the rate of the session: there are UPFs that read the first QER of a PDR alone.
-fn flow_qer(session: &Session) -> CreateQer {
+fn flow_qer(session: &Session) -> CreateQer<'_> {
     CreateQer {
         qer_id: FLOW_QER,
         qos_flow_identifier: Qfi::new(QFI),

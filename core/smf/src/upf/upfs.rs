@@ -93,15 +93,16 @@ impl State {
         if !is_needed || pools.has_room(dnn, family, self.now.instant) {
             return Ok(());
         }
-        let (what, remedy) = match pools.has(dnn, family) {
-            true => (
+        let (what, remedy) = if pools.has(dnn, family) {
+            (
                 format!("{NO_UEIP}, and the pools of {dnn} have no {family} address left"),
                 POOL_IS_FULL,
-            ),
-            false => (
+            )
+        } else {
+            (
                 format!("{NO_UEIP}, and {dnn} has no pool of {family}"),
                 ADD_POOL,
-            ),
+            )
         };
         let remedy = Some(remedy);
         Err(Unfit { what, remedy })
@@ -112,7 +113,7 @@ impl State {
         !chooses && self.tunnel_ends(id, index).is_none()
     }
 
-    /// What sessions need and neither a UPF nor the SMF gives.
+    /// Names something that sessions need and neither a UPF nor the SMF gives.
     pub(crate) fn lacks(&self, id: AssociationId) -> Option<&'static str> {
         let is_its = |one: &Option<AssociationId>| *one == Some(id);
         let index = self.associations.iter().position(is_its)?;

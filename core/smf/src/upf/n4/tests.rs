@@ -446,4 +446,5 @@ fn an_association_that_cannot_be_begun_is_tried_again_after_a_while() {
     net.pass(60_000);
 }
 
+mod features;
 mod reports;
