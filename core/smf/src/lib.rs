@@ -41,7 +41,6 @@ pub use sluice_n1::options::Settings;
 
 use context::session::{Loss, SessionId};
 use context::state::State;
-use leases::Lease;
 use procedure::{Event, Kind, Procedure};
 use sluice_sbi::Tally;
 use sluice_sbi::tally::{Begun, procedure_name};
@@ -93,11 +92,6 @@ impl Smf {
         sizes.push(("SMF: procedures that are counted", self.begun.len()));
         sizes.push(("SMF: restorations", self.restoring.len()));
         sizes
-    }
-
-    /// UE addresses and TEIDs that sessions have of the SMF, where their UPFs give none.
-    pub fn leases(&self) -> (usize, usize) {
-        self.state.borrow().leases.held()
     }
 
     /// Whether a session's user plane is up, and its address; none if there is no such session.
@@ -225,8 +219,7 @@ impl Smf {
                 let (upf, asks) = session.map_or((None, None), |one| (one.upf, one.asks));
                 let upfs = &mut state.config.upfs.iter();
                 if let Some(upf) = upf {
-                    let lease = state.share_lease(id);
-                    state.forget_at_upf(upf, lease);
+                    state.forget_at_upf(Some(id), upf);
                 } else if let Some(upf) = upfs.position(|upf| Some(upf.n4) == asks) {
                     state.give_up_establishment(id, upf);
                 }
@@ -488,7 +481,7 @@ impl Smf {
         let told = session.is_some_and(|session| self.tell(session, Event::N4(tag, answer)));
         // Nobody waits for this session any more.
         if let (false, Answer::Established(upf, _)) = (told, answer) {
-            self.state.borrow_mut().forget_at_upf(upf, Lease::default());
+            self.state.borrow_mut().forget_at_upf(session, upf);
         }
     }
 

@@ -382,4 +382,74 @@ mod tests {
         assert!(same.contains(told), "{same}");
         assert_eq!(refused("", "192.0.2.20:8806"), "");
     }
+
+    const SHORT: &str = "\
+plmns: {plmn: 001-01, slices: 1}
+tracking_areas: {tac: 1}
+n2: {listen: 192.0.2.20, gnbs: 192.0.2.0/24}
+n4: {listen: 192.0.2.20}
+upfs: {n4: 192.0.2.10}
+data_networks: {name: internet}
+";
+
+    /// Mistakes, in place of a part of the short file, and the words about them.
+    const OF_POOLS: &[(&str, &str, &str)] = &[
+        (
+            "{name: internet}",
+            "{name: internet, pools: 10.45.0.1/16}",
+            "data_networks.pools: got '10.45.0.1/16'; expected an IPv4 prefix",
+        ),
+        (
+            "{name: internet}",
+            "{name: internet, pools: '2001:db8::/65'}",
+            "data_networks.pools: got '2001:db8::/65'; expected an IPv4 prefix",
+        ),
+        (
+            "{name: internet}",
+            "{name: internet, ipv6: false, pools: [10.45.0.0/16, '2001:db8::/48']}",
+            "data_networks.pools[1]: 2001:db8::/48 is of IPv6, which the data network has not",
+        ),
+        (
+            "{name: internet}",
+            "[{name: internet, pools: 10.0.0.0/8}, {name: ims, pools: 10.45.0.0/16}]",
+            "data_networks[1].pools[0]: 10.45.0.0/16 meets data_networks[0].pools[0], 10.0.0.0/8, in line 6",
+        ),
+        (
+            "data_networks: {name: internet}\n",
+            "data_networks: {name: internet, pools: 10.45.0.0/16}\nsubscribers: {imsi: '001010000000001', \
+         k: 465b5ce8b199b49faa5f0a2ee238a6bc, opc: cd63cb71954a9f4e48a5994e37a02baf, \
+         networks: {name: internet, ipv4: 10.45.0.9}}\n",
+            "subscribers[0].networks[0].ipv4: of data_networks[0].pools[0], 10.45.0.0/16, which may give it to others",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, n3: [ipv4, 192.0.2.1]}",
+            "upfs.n3: more than one of a kind; expected one word, or an address of each family",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, n3: [192.0.2.1, 192.0.2.2]}",
+            "upfs.n3: more than one of a kind",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, n3: 0.0.0.0}",
+            "upfs.n3: got '0.0.0.0'; expected ipv4, ipv6, ipv4v6, or an address of each family",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, instance_coding: dns}",
+            "upfs.instance_coding: got 'dns'; expected text or labels",
+        ),
+    ];
+
+    #[test]
+    fn pools_and_addresses_of_upfs_that_cannot_be_are_refused() {
+        for (old, new, said) in OF_POOLS {
+            let text = SHORT.replacen(old, new, 1);
+            let refused = CoreConfig::from_text(Path::new("core.yaml"), &text).expect_err(new);
+            let refused = refused.to_string();
+            assert!(refused.contains(said), "{new}: {refused}");
+        }
+    }
 }

@@ -428,6 +428,7 @@ fn server() -> Kind<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::super::CoreConfig;
+    use super::InstanceCoding;
     use sluice_ids::{UpProtection, UpSecurity};
     use std::path::Path;
 
@@ -445,6 +446,46 @@ mod tests {
         let sessions = config.sessions.ok_or("no sessions")?;
         let of_subscriber = config.subscribers[0].networks[0].up_security;
         Ok([sessions.networks[0].up_security, of_subscriber])
+    }
+
+    #[test]
+    fn a_upf_that_does_not_choose_is_read_with_its_addresses_and_the_pools_of_its_networks() {
+        let n3 = "n3: [192.0.2.1, '2001:db8::1'], instance_coding: labels";
+        let text = |n3: &str| {
+            format!(
+                "plmns: {{plmn: 001-01, slices: 1}}\ntracking_areas: {{tac: 1}}\n\
+                 n2: {{listen: 192.0.2.20, gnbs: 192.0.2.0/24}}\nn4: {{listen: 192.0.2.20}}\n\
+                 upfs: {{n4: 192.0.2.10, {n3}}}\n\
+                 data_networks: {{name: internet, pools: [10.45.0.0/16, '2001:db8:45::/48']}}\n"
+            )
+        };
+        let read = |n3: &str| {
+            let loaded = CoreConfig::from_text(Path::new("core.yaml"), &text(n3));
+            let config = loaded
+                .map_err(|refused| refused.to_string())
+                .expect("right")
+                .config;
+            crate::convert::smf(&config, 0).expect("sessions")
+        };
+        let smf = read(n3);
+        let upf = &smf.upfs[0];
+        let addresses = ("192.0.2.1".parse().ok(), "2001:db8::1".parse().ok());
+        assert_eq!((upf.n3, upf.n3_addresses), ([true; 2], addresses));
+        assert_eq!(upf.instance_coding, InstanceCoding::Labels);
+        let pools: Vec<String> = smf.networks[0]
+            .pools
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(pools, ["10.45.0.0/16", "2001:db8:45::/48"]);
+        for (n3, families, ipv4) in [
+            ("n3: 192.0.2.1", [true, false], "192.0.2.1".parse().ok()),
+            ("n3: ipv4v6", [true; 2], None),
+            ("slices: 1", [true, false], None),
+        ] {
+            let upf = &read(n3).upfs[0];
+            assert_eq!((upf.n3, upf.n3_addresses), (families, (ipv4, None)), "{n3}");
+        }
     }
 
     #[test]

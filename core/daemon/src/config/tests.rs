@@ -248,46 +248,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "{name: internet}",
-        "{name: internet, pools: 10.45.0.1/16}",
-        "core.yaml:6: data_networks.pools: got '10.45.0.1/16'; expected an IPv4 prefix",
-    ),
-    (
-        "{name: internet}",
-        "{name: internet, pools: '2001:db8::/65'}",
-        "core.yaml:6: data_networks.pools: got '2001:db8::/65'; expected an IPv4 prefix",
-    ),
-    (
-        "{name: internet}",
-        "{name: internet, ipv6: false, pools: [10.45.0.0/16, '2001:db8::/48']}",
-        "core.yaml:6: data_networks.pools[1]: 2001:db8::/48 is of IPv6, which the data network has not",
-    ),
-    (
-        "{name: internet}",
-        "[{name: internet, pools: 10.0.0.0/8}, {name: ims, pools: 10.45.0.0/16}]",
-        "core.yaml:6: data_networks[1].pools[0]: 10.45.0.0/16 meets data_networks[0].pools[0], 10.0.0.0/8, in line 6",
-    ),
-    (
-        "upfs: {n4: 192.0.2.10}",
-        "upfs: {n4: 192.0.2.10, n3: [ipv4, 192.0.2.1]}",
-        "core.yaml:5: upfs.n3: more than one of a kind; expected one word, or an address of each family",
-    ),
-    (
-        "upfs: {n4: 192.0.2.10}",
-        "upfs: {n4: 192.0.2.10, n3: [192.0.2.1, 192.0.2.2]}",
-        "core.yaml:5: upfs.n3: more than one of a kind",
-    ),
-    (
-        "upfs: {n4: 192.0.2.10}",
-        "upfs: {n4: 192.0.2.10, n3: 0.0.0.0}",
-        "core.yaml:5: upfs.n3: got '0.0.0.0'; expected ipv4, ipv6, ipv4v6, or an address of each family",
-    ),
-    (
-        "upfs: {n4: 192.0.2.10}",
-        "upfs: {n4: 192.0.2.10, instance_coding: dns}",
-        "core.yaml:5: upfs.instance_coding: got 'dns'; expected text or labels",
-    ),
-    (
-        "{name: internet}",
         "{name: internet, charging_octets: 0}",
         "got '0'; expected none, or a whole number",
     ),

@@ -117,8 +117,7 @@ impl Smf {
                     let known = known.filter(|session| session.loss == Loss::None);
                     let upf = known.and_then(|session| session.upf);
                     if let Some(upf) = upf {
-                        let lease = state.share_lease(id);
-                        state.forget_at_upf(upf, lease);
+                        state.forget_at_upf(Some(id), upf);
                     }
                     state.remove(id);
                 }

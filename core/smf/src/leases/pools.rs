@@ -284,7 +284,7 @@ mod tests {
             ("b", ipv4([10, 0, 0, 4], 30)),
         ]);
         let now = Instant(0);
-        let of_a = UeAddress::Ipv4([10, 0, 0, 1].into());
+        let of_a = UeAddress::Ipv4([10, 0, 0, 2].into());
         all.hold(of_a);
         assert!(all.is_held(of_a));
         let given = std::iter::from_fn(|| all.give(&dnn("a"), Family::Ipv4, now));

@@ -46,11 +46,13 @@ pub(crate) struct GivenUp {
 }
 
 impl State {
-    /// Deletes a session that nobody waits for any more, and that has this lease until then.
-    pub(crate) fn forget_at_upf(&mut self, upf: AtUpf, lease: Lease) {
+    /// Deletes a session that nobody waits for any more. Until then it has the lease of the session that it was for, where
+    /// that is known.
+    pub(crate) fn forget_at_upf(&mut self, id: Option<SessionId>, upf: AtUpf) {
+        let lease = id.map(|id| self.share_lease(id));
         let orphan = Orphan {
             upf,
-            lease,
+            lease: lease.unwrap_or_default(),
             n4: self.address_of(upf.association),
             is_resumed: false,
             tries: 0,
@@ -243,8 +245,7 @@ impl State {
         if let Some(one) = self.given_up.get_mut(&id.number()) {
             one.is_answered = true;
         }
-        let lease = self.share_lease(id);
-        self.forget_at_upf(upf, lease);
+        self.forget_at_upf(Some(id), upf);
     }
 
     /// A message that the endpoint has no use for: the response to an establishment that was given up.

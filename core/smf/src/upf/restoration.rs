@@ -43,10 +43,7 @@ pub(crate) async fn run(p: Procedure) {
         }
         // Another tunnel: the gNB does not know it.
         Answer::Established(at, _) => {
-            p.with(|state| {
-                let lease = state.share_lease(p.session);
-                state.forget_at_upf(at, lease);
-            });
+            p.with(|state| state.forget_at_upf(Some(p.session), at));
             None
         }
         // It may have the session all the same.

@@ -402,7 +402,7 @@ fn a_session_that_is_given_up_late_is_deleted_at_once_where_its_upf_is_back() {
     net.smf
         .state
         .borrow_mut()
-        .forget_at_upf(upf.expect("there"), crate::leases::Lease::default());
+        .forget_at_upf(Some(id), upf.expect("there"));
     let effects = std::mem::take(&mut net.smf.state.borrow_mut().effects);
     let mut net = net;
     net.carry(effects);
