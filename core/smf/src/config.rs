@@ -166,7 +166,7 @@ impl Config {
                 "a charging record is made of one octet at least",
             ),
             (
-                self.pools().all(|pool| pool.is_sound()),
+                self.pools().all(|(_, pool)| pool.is_sound()),
                 "a pool has no host bits; IPv4 of 8 to 32 bits, IPv6 of 32 to 64",
             ),
             (
@@ -184,14 +184,17 @@ impl Config {
         }
     }
 
-    fn pools(&self) -> impl Iterator<Item = Pool> {
-        self.networks
-            .iter()
-            .flat_map(|one| one.pools.iter().copied())
+    /// Pools of all data networks.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = (Dnn, Pool)> {
+        let of = |one: &NetworkConfig| {
+            let dnn = one.dnn;
+            one.pools.clone().into_iter().map(move |pool| (dnn, pool))
+        };
+        self.networks.iter().flat_map(of)
     }
 
     fn meeting_pools(&self) -> Option<(Pool, Pool)> {
-        let all: Vec<Pool> = self.pools().collect();
+        let all: Vec<Pool> = self.pools().map(|(_, pool)| pool).collect();
         let pairs = all.iter().enumerate();
         let mut pairs =
             pairs.flat_map(|(at, one)| all[..at].iter().map(move |other| (*one, *other)));

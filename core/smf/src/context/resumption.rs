@@ -12,9 +12,10 @@ use sluice_n4::AssociationId;
 use sluice_sbi::{CommitId, Effect, Instant, Key, Now, context_store::fingerprint};
 
 use crate::Smf;
-use crate::context::session::{AtUpf, Loss, Mobility, OwnAddresses, Reaching, Session, SessionId};
+use crate::context::session::{AtUpf, Loss, Mobility, Reaching, Session, SessionId};
 use crate::context::state::State;
 use crate::context::stored_context::{self, Kept};
+use crate::leases::lease::OwnAddresses;
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::procedure::establishment::{ask, clean_up};

@@ -1,6 +1,6 @@
 //! State of a session.
 
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use sluice_ids::{Dnn, Plmn, Snssai, Supi};
@@ -11,7 +11,7 @@ use sluice_sbi::{Instant, Key, RequestId, Slot, SmfEvent, TaskId};
 use sluice_wire::ids::Seid;
 
 use crate::context::flows::Flows;
-use crate::leases::Lease;
+use crate::leases::lease::Lease;
 use crate::procedure::user_plane::security::Security;
 
 /// The default flow.
@@ -70,14 +70,6 @@ pub(crate) struct Qos {
     pub five_qi: u8,
     /// ARP priority level.
     pub priority: u8,
-}
-
-/// Static addresses of a subscriber.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct OwnAddresses {
-    pub ipv4: Option<Ipv4Addr>,
-    /// A /64 prefix.
-    pub ipv6_prefix: Option<[u8; 8]>,
 }
 
 /// A session at its UPF.

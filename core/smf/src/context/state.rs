@@ -14,7 +14,7 @@ use sluice_sbi::{
 use crate::config::Config;
 use crate::context::session::{Session, SessionId, Usage};
 use crate::context::subscribers::{Exposure, Waiter};
-use crate::leases::Leases;
+use crate::leases::lease::Leases;
 use crate::limits;
 use crate::upf::orphans::{GivenUp, Orphan};
 
@@ -190,7 +190,7 @@ impl State {
             endpoint: crate::upf::n4::endpoint(&config, None),
             associations: vec![None; config.upfs.len()],
             told_hosts: Vec::new(),
-            leases: Leases::new(&config.networks),
+            leases: Leases::new(config.pools()),
             config,
             now: Now::default(),
             instance: None,

@@ -13,7 +13,7 @@ use sluice_wire::ids::Seid;
 
 use crate::context::flows::{Bound, Flows};
 use crate::context::session::{AtUpf, Loss, Qos, Session, Usage};
-use crate::leases::Lease;
+use crate::leases::lease::Lease;
 use crate::procedure::unheard::Unheard;
 use crate::procedure::user_plane::security::Security;
 

@@ -8,7 +8,6 @@ use core::ops::Range;
 use sluice_ids::Dnn;
 use sluice_sbi::Instant;
 
-use crate::config::NetworkConfig;
 use crate::leases::numbers::Numbers;
 
 /// Addresses that UEs of a data network may be given.
@@ -146,18 +145,14 @@ impl UeAddress {
 pub(crate) struct AddressPools(Vec<(Dnn, Pool, Numbers)>);
 
 impl AddressPools {
-    /// Nothing is given.
-    pub fn new(networks: &[NetworkConfig]) -> Self {
-        let of = |network: &NetworkConfig| {
-            let dnn = network.dnn;
-            let pools = network.pools.clone().into_iter();
-            pools.map(move |pool| {
-                let range = pool.given();
-                let first = range.start;
-                (dnn, pool, Numbers::new(range, first))
-            })
-        };
-        Self(networks.iter().flat_map(of).collect())
+    /// Nothing is given of pools that these data networks have.
+    pub fn new(pools: impl Iterator<Item = (Dnn, Pool)>) -> Self {
+        let pools = pools.map(|(dnn, pool)| {
+            let range = pool.given();
+            let first = range.start;
+            (dnn, pool, Numbers::new(range, first))
+        });
+        Self(pools.collect())
     }
 
     /// Addresses that rest in pools of before rest in these.
@@ -248,14 +243,7 @@ mod tests {
     }
 
     fn pools(of: &[(&str, Pool)]) -> AddressPools {
-        let networks: Vec<NetworkConfig> = of
-            .iter()
-            .map(|(name, pool)| NetworkConfig {
-                pools: vec![*pool],
-                ..NetworkConfig::new(dnn(name))
-            })
-            .collect();
-        AddressPools::new(&networks)
+        AddressPools::new(of.iter().map(|(name, pool)| (dnn(name), *pool)))
     }
 
     #[test]

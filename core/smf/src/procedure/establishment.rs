@@ -14,7 +14,8 @@ use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, MessageType};
 
 use crate::back_off::BackOff;
-use crate::context::session::{AtUpf, OwnAddresses, QFI, Qos, Session};
+use crate::context::session::{AtUpf, QFI, Qos, Session};
+use crate::leases::lease::OwnAddresses;
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::procedure::registration;

@@ -4,9 +4,8 @@ use sluice_n1::{SessionCause, SessionType};
 use sluice_n4::AssociationId;
 use sluice_sbi::{CreateSmContext, SessionManagement};
 
-use crate::context::session::OwnAddresses;
 use crate::context::state::State;
-use crate::leases::families;
+use crate::leases::lease::{OwnAddresses, families};
 use crate::upf::upfs::NoUpf;
 
 /// A UPF, and the session that it can take.

@@ -11,7 +11,7 @@ use sluice_wire::pfcp::{Header, MessageType};
 use crate::context::session::{AtUpf, SessionId};
 use crate::context::state::State;
 use crate::context::stored_context;
-use crate::leases::Lease;
+use crate::leases::lease::Lease;
 use crate::limits;
 use crate::upf::n4::Answer;
 

@@ -7,7 +7,8 @@ use sluice_n4::AssociationId;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::MessageType;
 
-use crate::context::session::{AtUpf, Loss, OwnAddresses, Session};
+use crate::context::session::{AtUpf, Loss, Session};
+use crate::leases::lease::OwnAddresses;
 use crate::procedure::Procedure;
 use crate::procedure::establishment::{clean_up, copy};
 use crate::procedure::release;

@@ -19,7 +19,8 @@ use sluice_wire::pfcp::value::{
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
-use crate::context::session::{OwnAddresses, QFI, Session};
+use crate::context::session::{QFI, Session};
+use crate::leases::lease::OwnAddresses;
 use crate::upf::flow_rules::FlowRules;
 
 /// The rules' numbers.

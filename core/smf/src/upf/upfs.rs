@@ -7,8 +7,8 @@ use sluice_wire::pfcp::value::UpFunctionFeatures;
 
 use crate::context::session::{AtUpf, Loss};
 use crate::context::state::State;
+use crate::leases::lease::{NAME_N3, POOL_IS_FULL};
 use crate::leases::pools::Family;
-use crate::leases::{NAME_N3, POOL_IS_FULL};
 use crate::limits;
 use crate::refusal_text::Why;
 use crate::upf::n4::Sent;

@@ -3,7 +3,7 @@
 use sluice_n4::Change;
 
 use super::*;
-use crate::leases::Lease;
+use crate::leases::lease::Lease;
 use crate::leases::pools::Pool;
 use crate::upf::upfs::NoUpf;
 
