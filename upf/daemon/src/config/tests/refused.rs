@@ -45,11 +45,6 @@ fn wrong_values_are_refused_with_line_key_and_what_was_expected() {
         ),
         (
             "peers: 192.0.2.20",
-            "peers: 192.0.2.20, accept_cp_fteid: false, choose_fteid: false",
-            "upf.yaml:1: n4.choose_fteid: false, and accept_cp_fteid is false; expected one of them",
-        ),
-        (
-            "peers: 192.0.2.20",
             "peers: 192.0.2.20, mbr_zero: drop",
             "upf.yaml:1: n4.mbr_zero: got 'drop'; expected unlimited or closed",
         ),
@@ -140,6 +135,15 @@ fn wrong_shapes_are_refused() {
     assert_eq!(
         refusal("5"),
         "upf.yaml:1: got a single value; expected keys with values"
+    );
+}
+
+#[test]
+fn either_the_upf_or_the_smf_chooses_teids() {
+    refuses(
+        "peers: 192.0.2.20",
+        "peers: 192.0.2.20, accept_cp_fteid: false, choose_fteid: false",
+        "upf.yaml:1: n4.choose_fteid: false, and accept_cp_fteid is false; expected one of them",
     );
 }
 
