@@ -87,7 +87,6 @@ impl N4 {
         let associate = fields.list("associate", &socket_address(PFCP_PORT));
         refuse_repeated(fields, "associate", &associate);
         refuse_strangers(fields, &associate, &peers);
-        let accept_cp_fteid = fields.or("accept_cp_fteid", "true", &boolean()).value;
         Self {
             rings,
             node_id,
@@ -109,8 +108,8 @@ impl N4 {
             graceful_release_s: fields
                 .or("graceful_release_s", "5", &number(0, 3600, "seconds"))
                 .value,
-            accept_cp_fteid,
-            choose_fteid: read_choose_fteid(fields, accept_cp_fteid),
+            accept_cp_fteid: fields.or("accept_cp_fteid", "true", &boolean()).value,
+            choose_fteid: fields.or("choose_fteid", "true", &boolean()).value,
             mbr_zero: fields.or("mbr_zero", "unlimited", &mbr_zero()).value,
             unserved: fields.or("unserved", "admit", &unserved()).value,
             load_control: LoadControlConfig {
@@ -136,9 +135,14 @@ impl N4 {
         }
     }
 
-    /// What hangs on the interfaces that serve N4: something must, and the first of their addresses
-    /// is our name if there is no socket.
+    /// Checks across keys and interfaces: somebody chooses TEIDs, and something serves N4. If there is no socket, the first
+    /// address of an interface that does is our name.
     pub(super) fn complete(&mut self, interfaces: &[Interface], report: &mut Report) {
+        if !self.choose_fteid && !self.accept_cp_fteid {
+            let what = "false, and accept_cp_fteid is false";
+            let expected = "one of them: else nobody may choose TEIDs";
+            report.problem(self.line, "n4.choose_fteid", what, expected);
+        }
         if self.has_listen {
             return;
         }
@@ -154,22 +158,6 @@ impl N4 {
             None => {}
         }
     }
-}
-
-/// Somebody chooses TEIDs.
-fn read_choose_fteid(fields: &mut Fields<'_, '_>, accept_cp_fteid: bool) -> bool {
-    let choose_fteid = fields.or("choose_fteid", "true", &boolean());
-    if !choose_fteid.value && !accept_cp_fteid {
-        let (key, what) = (
-            fields.key("choose_fteid"),
-            "false, and accept_cp_fteid is false",
-        );
-        let expected = "one of them: else nobody may choose TEIDs";
-        fields
-            .report()
-            .problem(choose_fteid.line, key, what, expected);
-    }
-    choose_fteid.value
 }
 
 /// No two sockets can have one address, and an SMF has one association.

@@ -143,7 +143,8 @@ fn either_the_upf_or_the_smf_chooses_teids() {
     refuses(
         "peers: 192.0.2.20",
         "peers: 192.0.2.20, accept_cp_fteid: false, choose_fteid: false",
-        "upf.yaml:1: n4.choose_fteid: false, and accept_cp_fteid is false; expected one of them",
+        "upf.yaml:1: n4.choose_fteid: false, and accept_cp_fteid is false; expected one of them: \
+         else nobody may choose TEIDs",
     );
 }
 
