@@ -55,6 +55,7 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_smf::Confi
         access: upf.access.clone(),
         n3: upf.n3,
         n3_addresses: upf.n3_addresses,
+        pools: upf.pools.iter().map(|at| at.value).collect(),
         instance_coding: upf.instance_coding,
         networks: upf.networks.iter().map(|at| at.value).collect(),
         slices: upf.slices.iter().map(|at| at.value).collect(),

@@ -45,6 +45,8 @@ pub struct UpfConfig {
     pub n3: [bool; 2],
     /// Addresses of its tunnels; a UPF that chooses F-TEIDs, or says where it has them, needs none here.
     pub n3_addresses: (Option<Ipv4Addr>, Option<Ipv6Addr>),
+    /// Pools of data networks that lead to it, where it gives no addresses; none are all.
+    pub pools: Vec<Pool>,
     /// How Network Instances are written to it.
     pub instance_coding: InstanceCoding,
     /// Data networks that it leads to; none are all.
@@ -231,6 +233,7 @@ impl UpfConfig {
             access: None,
             n3: [true, false],
             n3_addresses: (None, None),
+            pools: Vec::new(),
             instance_coding: InstanceCoding::default(),
             networks: Vec::new(),
             slices: Vec::new(),

@@ -59,6 +59,15 @@ fn pools(sessions: &Sessions, report: &mut Report) {
             report.problem(pool.line, key.clone(), what, "each address in one pool");
         }
     }
+    for (at, upf) in sessions.upfs.iter().enumerate() {
+        for (place, pool) in upf.pools.iter().enumerate() {
+            if !all.iter().any(|(_, one)| one.value == pool.value) {
+                let what = format!("{} is none of the pools of data_networks", pool.value);
+                let key = format!("upfs[{at}].pools[{place}]");
+                report.problem(pool.line, key, what, "a pool of a data network, as a whole");
+            }
+        }
+    }
 }
 
 /// Addresses that subscribers have of their own are in no pool: it might give them to others.
@@ -420,6 +429,11 @@ data_networks: {name: internet}
          k: 465b5ce8b199b49faa5f0a2ee238a6bc, opc: cd63cb71954a9f4e48a5994e37a02baf, \
          networks: {name: internet, ipv4: 10.45.0.9}}\n",
             "subscribers[0].networks[0].ipv4: of data_networks[0].pools[0], 10.45.0.0/16, which may give it to others",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, pools: 10.45.0.0/24}",
+            "upfs[0].pools[0]: 10.45.0.0/24 is none of the pools of data_networks",
         ),
         (
             "upfs: {n4: 192.0.2.10}",

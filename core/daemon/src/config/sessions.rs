@@ -169,6 +169,8 @@ pub struct Upf {
     pub n3: [bool; 2],
     /// Addresses of these tunnels; none where the UPF tells them.
     pub n3_addresses: (Option<Ipv4Addr>, Option<Ipv6Addr>),
+    /// Pools that lead to it; none are all of its data networks.
+    pub pools: Vec<At<Pool>>,
     /// How Network Instances are written to it.
     pub instance_coding: InstanceCoding,
     /// Data networks that it leads to; none are all.
@@ -192,6 +194,7 @@ impl Upf {
             ("labels", InstanceCoding::Labels),
         ]);
         let instance_coding = fields.or("instance_coding", "text", &codings).value;
+        let pools = fields.list("pools", &pool());
         let networks = fields.list("data_networks", &kinds::dnn());
         let slices = fields.list("slices", &kinds::slice());
         let areas = fields.list("tais", &kinds::tai());
@@ -202,6 +205,7 @@ impl Upf {
             access: access.map(|at| at.value),
             n3,
             n3_addresses,
+            pools,
             instance_coding,
             networks,
             slices,

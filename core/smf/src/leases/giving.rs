@@ -11,7 +11,7 @@ use crate::context::session::SessionId;
 use crate::context::state::State;
 use crate::leases::lease::{Lease, NAME_N3, OwnAddresses, POOL_IS_FULL, families};
 use crate::leases::numbers::Numbers;
-use crate::leases::pools::{AddressPools, Family, UeAddress};
+use crate::leases::pools::{AddressPools, Family, UeAddress, Wanted};
 use crate::limits;
 use crate::refusal_text::Why;
 
@@ -63,7 +63,7 @@ impl State {
     ) -> Result<(), Why> {
         if !self.has_feature(association, UpFunctionFeatures::UEIP) {
             self.lease_own(id, own, lease)?;
-            self.lease_addresses(id, families(kind), lease)?;
+            self.lease_addresses((id, upf), families(kind), lease)?;
         }
         if !self.has_feature(association, UpFunctionFeatures::FTUP) {
             lease.tunnel = Some(self.lease_tunnel(association, upf)?);
@@ -109,7 +109,7 @@ impl State {
 
     fn lease_addresses(
         &mut self,
-        id: SessionId,
+        (id, upf): (SessionId, usize),
         wanted: [bool; 2],
         lease: &mut Lease,
     ) -> Result<(), Why> {
@@ -117,12 +117,19 @@ impl State {
             return Ok(());
         };
         let now = self.now.instant;
+        let upf = self.config.upfs.get(upf);
+        let at = upf.map_or(&[][..], |upf| upf.pools.as_slice());
         let lacks = [lease.ipv4.is_none(), lease.ipv6_prefix.is_none()];
         for (family, place) in [(Family::Ipv4, 0), (Family::Ipv6, 1)] {
             if !(wanted[place] && lacks[place]) {
                 continue;
             }
-            match self.leases.pools.give(&dnn, family, now) {
+            let wanted = Wanted {
+                dnn: &dnn,
+                family,
+                at,
+            };
+            match self.leases.pools.give(wanted, now) {
                 Some(UeAddress::Ipv4(ipv4)) => lease.ipv4 = Some(ipv4),
                 Some(UeAddress::Ipv6(prefix)) => lease.ipv6_prefix = Some(prefix),
                 None => {

@@ -140,6 +140,22 @@ impl UeAddress {
     }
 }
 
+/// Addresses of a family in a data network, as a UPF leads to them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub dnn: &'a Dnn,
+    pub family: Family,
+    /// Pools of the UPF; none are all of the data network.
+    pub at: &'a [Pool],
+}
+
+impl Wanted<'_> {
+    fn fits(&self, dnn: &Dnn, pool: Pool) -> bool {
+        let is_there = self.at.is_empty() || self.at.contains(&pool);
+        dnn == self.dnn && pool.family() == self.family && is_there
+    }
+}
+
 /// The pools of all data networks, and their addresses in use.
 #[derive(Debug, Default)]
 pub(crate) struct AddressPools(Vec<(Dnn, Pool, Numbers)>);
@@ -175,29 +191,28 @@ impl AddressPools {
         its.map(|(_, _, numbers)| (numbers, address.numbered().1))
     }
 
-    fn of_network(&self, dnn: &Dnn, family: Family) -> impl Iterator<Item = &Numbers> {
+    fn fitting<'a>(&'a self, wanted: Wanted<'a>) -> impl Iterator<Item = &'a Numbers> {
         let its = self.0.iter();
-        let its = its.filter(move |(one, pool, _)| one == dnn && pool.family() == family);
+        let its = its.filter(move |(dnn, pool, _)| wanted.fits(dnn, *pool));
         its.map(|(_, _, numbers)| numbers)
     }
 
-    /// Whether a data network has a pool of a family.
-    pub fn has(&self, dnn: &Dnn, family: Family) -> bool {
-        self.of_network(dnn, family).next().is_some()
+    /// Whether there is a pool of such addresses.
+    pub fn has(&self, wanted: Wanted<'_>) -> bool {
+        self.fitting(wanted).next().is_some()
     }
 
-    /// Whether a pool of a data network may have an address left.
-    pub fn has_room(&self, dnn: &Dnn, family: Family, now: Instant) -> bool {
-        self.of_network(dnn, family)
-            .any(|numbers| numbers.has_room(now))
+    /// Whether such an address may be left.
+    pub fn has_room(&self, wanted: Wanted<'_>, now: Instant) -> bool {
+        self.fitting(wanted).any(|numbers| numbers.has_room(now))
     }
 
     /// An address for a new session; none if all are held, or rest.
-    pub fn give(&mut self, dnn: &Dnn, family: Family, now: Instant) -> Option<UeAddress> {
+    pub fn give(&mut self, wanted: Wanted<'_>, now: Instant) -> Option<UeAddress> {
         let its = self.0.iter_mut();
-        let mut its = its.filter(|(one, pool, _)| one == dnn && pool.family() == family);
+        let mut its = its.filter(|(dnn, pool, _)| wanted.fits(dnn, *pool));
         let number = its.find_map(|(_, _, numbers)| numbers.give(now))?;
-        Some(UeAddress::of(family, number))
+        Some(UeAddress::of(wanted.family, number))
     }
 
     /// Whether a session has it; never of one that is of no pool.
@@ -246,23 +261,46 @@ mod tests {
         AddressPools::new(of.iter().map(|(name, pool)| (dnn(name), *pool)))
     }
 
+    fn of(dnn: &Dnn, family: Family) -> Wanted<'_> {
+        let at = &[];
+        Wanted { dnn, family, at }
+    }
+
+    #[test]
+    fn a_upf_gives_of_its_own_pools_where_it_has_some() {
+        let (first, second) = (ipv4([10, 0, 0, 0], 32), ipv4([10, 0, 0, 1], 32));
+        let mut all = pools(&[("a", first), ("a", second)]);
+        let (a, now) = (dnn("a"), Instant(0));
+        let at = |at| Wanted {
+            at,
+            ..of(&a, Family::Ipv4)
+        };
+        let its = [second];
+        let given = all.give(at(&its), now);
+        assert_eq!(given, Some(UeAddress::Ipv4([10, 0, 0, 1].into())));
+        assert!(all.has(at(&its)) && !all.has_room(at(&its), now));
+        assert_eq!(all.give(at(&its), now), None);
+        let given = all.give(at(&[]), now);
+        assert_eq!(given, Some(UeAddress::Ipv4([10, 0, 0, 0].into())));
+    }
+
     #[test]
     fn ues_get_neither_the_networks_own_addresses_nor_the_first_one() {
         let mut all = pools(&[("a", ipv4([10, 0, 0, 0], 29))]);
         let now = Instant(0);
-        let given = std::iter::from_fn(|| all.give(&dnn("a"), Family::Ipv4, now));
+        let given = std::iter::from_fn(|| all.give(of(&dnn("a"), Family::Ipv4), now));
         let given: Vec<UeAddress> = given.collect();
         let expected = (2..7).map(|last| UeAddress::Ipv4([10, 0, 0, last].into()));
         assert_eq!(given, expected.collect::<Vec<_>>());
-        assert!(!all.has_room(&dnn("a"), Family::Ipv4, now));
+        assert!(!all.has_room(of(&dnn("a"), Family::Ipv4), now));
         let mut one = pools(&[("a", ipv4([10, 0, 0, 7], 32))]);
-        let given = one.give(&dnn("a"), Family::Ipv4, now);
+        let given = one.give(of(&dnn("a"), Family::Ipv4), now);
         assert_eq!(given, Some(UeAddress::Ipv4([10, 0, 0, 7].into())));
         let mut prefixes = pools(&[("a", ipv6("2001:db8::", 63))]);
-        let given = prefixes.give(&dnn("a"), Family::Ipv6, now);
+        let given = prefixes.give(of(&dnn("a"), Family::Ipv6), now);
         let prefix = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 1];
         assert_eq!(given, Some(UeAddress::Ipv6(prefix)));
-        assert_eq!(prefixes.give(&dnn("a"), Family::Ipv6, now), None);
+        assert_eq!(prefixes.give(of(&dnn("a"), Family::Ipv6), now), None);
     }
 
     #[test]
@@ -275,19 +313,22 @@ mod tests {
         let of_a = UeAddress::Ipv4([10, 0, 0, 2].into());
         all.hold(of_a);
         assert!(all.is_held(of_a));
-        let given = std::iter::from_fn(|| all.give(&dnn("a"), Family::Ipv4, now));
+        let given = std::iter::from_fn(|| all.give(of(&dnn("a"), Family::Ipv4), now));
         assert_eq!(given.filter(|one| *one == of_a).count(), 0);
-        assert!(all.has_room(&dnn("b"), Family::Ipv4, now));
-        assert!(!all.has(&dnn("b"), Family::Ipv6));
-        assert_eq!(all.give(&dnn("c"), Family::Ipv4, now), None);
+        assert!(all.has_room(of(&dnn("b"), Family::Ipv4), now));
+        assert!(!all.has(of(&dnn("b"), Family::Ipv6)));
+        assert_eq!(all.give(of(&dnn("c"), Family::Ipv4), now), None);
         assert_eq!(all.held(), 4);
         // Another configuration: what rests goes on resting.
         all.give_back(of_a, Instant(50));
         let mut grown = pools(&[("a", ipv4([10, 0, 0, 0], 28))]);
         grown.rest_as(&all);
-        let given = std::iter::from_fn(|| grown.give(&dnn("a"), Family::Ipv4, Instant(49)));
+        let given = std::iter::from_fn(|| grown.give(of(&dnn("a"), Family::Ipv4), Instant(49)));
         assert_eq!(given.filter(|one| *one == of_a).count(), 0);
-        assert_eq!(grown.give(&dnn("a"), Family::Ipv4, Instant(50)), Some(of_a));
+        assert_eq!(
+            grown.give(of(&dnn("a"), Family::Ipv4), Instant(50)),
+            Some(of_a)
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use sluice_wire::pfcp::value::UpFunctionFeatures;
 use crate::context::session::{AtUpf, Loss};
 use crate::context::state::State;
 use crate::leases::lease::{NAME_N3, POOL_IS_FULL};
-use crate::leases::pools::Family;
+use crate::leases::pools::{Family, Pool, Wanted};
 use crate::limits;
 use crate::refusal_text::Why;
 use crate::upf::n4::Sent;
@@ -80,20 +80,24 @@ impl State {
             return Err(Unfit { what, remedy });
         }
         if !self.has_feature(id, UpFunctionFeatures::UEIP) {
-            for (family, needed) in [Family::Ipv4, Family::Ipv6].into_iter().zip(needs) {
-                self.may_give(dnn, family, needed)?;
+            let at = self.config.upfs.get(index);
+            let at = at.map_or(&[][..], |upf| upf.pools.as_slice());
+            let needed = [Family::Ipv4, Family::Ipv6].into_iter().zip(needs);
+            for (family, _) in needed.filter(|(_, is_needed)| *is_needed) {
+                self.may_give(Wanted { dnn, family, at })?;
             }
         }
         Ok(id)
     }
 
-    /// Whether the SMF has an address of a family for a UPF that gives none, where it is needed.
-    fn may_give(&self, dnn: &Dnn, family: Family, is_needed: bool) -> Result<(), Unfit> {
+    /// Whether the SMF has an address for a UPF that gives none.
+    fn may_give(&self, wanted: Wanted<'_>) -> Result<(), Unfit> {
         let pools = &self.leases.pools;
-        if !is_needed || pools.has_room(dnn, family, self.now.instant) {
+        if pools.has_room(wanted, self.now.instant) {
             return Ok(());
         }
-        let (what, remedy) = if pools.has(dnn, family) {
+        let Wanted { dnn, family, .. } = wanted;
+        let (what, remedy) = if pools.has(wanted) {
             (
                 format!("{NO_UEIP}, and the pools of {dnn} have no {family} address left"),
                 POOL_IS_FULL,
@@ -124,7 +128,8 @@ impl State {
         let leads = |dnn: &Dnn| upf.networks.is_empty() || upf.networks.contains(dnn);
         let mut networks = self.config.networks.iter().filter(|one| leads(&one.dnn));
         let gives = self.has_feature(id, UpFunctionFeatures::UEIP);
-        let lacks = !gives && networks.any(|one| one.pools.is_empty());
+        let has_it = |pool: &Pool| upf.pools.is_empty() || upf.pools.contains(pool);
+        let lacks = !gives && networks.any(|one| !one.pools.iter().any(has_it));
         lacks.then_some("does not allocate UE addresses (no UEIP), and a data network has no pools: set `allocate: true` in its pools, or add pools to data_networks")
     }
 

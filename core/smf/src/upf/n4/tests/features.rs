@@ -4,7 +4,7 @@ use sluice_n4::Change;
 
 use super::*;
 use crate::leases::lease::Lease;
-use crate::leases::pools::Pool;
+use crate::leases::pools::{Pool, Wanted};
 use crate::upf::upfs::NoUpf;
 
 /// A UPF that chooses tunnels and addresses, until it says otherwise.
@@ -56,6 +56,12 @@ fn a_upf_that_chooses_no_more_needs_an_address_in_the_configuration_and_a_pool_o
     assert!(why.contains("no FTUP"), "{why}");
     net.smf.state.borrow_mut().config.upfs[0].n3_addresses.0 = Some([192, 0, 2, 1].into());
     assert!(net.choose([true, false]).is_ok());
+    // Another UPF has the only pool.
+    net.smf.state.borrow_mut().config.upfs[0].pools = vec![Pool::Ipv4([10, 46, 0, 0].into(), 24)];
+    let (why, _) = told(net.choose([true, false])).expect("no pool");
+    assert!(why.contains("internet has no pool of IPv4"), "{why}");
+    assert!(net.smf.upfs()[0].lacks.is_some());
+    net.smf.state.borrow_mut().config.upfs[0].pools.clear();
     let (why, is_full) = told(net.choose([true, true])).expect("no IPv6");
     assert!(
         why.contains("internet has no pool of IPv6") && !is_full,
@@ -118,10 +124,12 @@ fn what_a_upf_has_chosen_is_given_to_no_other_session_when_it_chooses_no_more() 
     };
     assert_eq!(lease, Some(expected));
     let dnn = Dnn::new("internet").expect("a name");
-    let next = state
-        .leases
-        .pools
-        .give(&dnn, crate::Family::Ipv4, Instant(0));
+    let wanted = Wanted {
+        dnn: &dnn,
+        family: crate::Family::Ipv4,
+        at: &[],
+    };
+    let next = state.leases.pools.give(wanted, Instant(0));
     let next = next.map(|next| format!("{next:?}"));
     assert_eq!(next.as_deref(), Some("Ipv4(10.45.0.3)"));
     // The session is over.
